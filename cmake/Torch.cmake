@@ -1,0 +1,27 @@
+# Target `bicrl_torch`: LibTorch from the torch wheel of the Python that BICRL_PYTHON names.
+#
+# The wheel's own find_package(Torch) asks for a CUDA toolkit even for a CPU build, so the libraries are
+# linked by name. Only policy, rollout and trainer may use this target: the wheel's include directory also
+# holds other versions of fmt and protobuf, which would shadow the system's.
+find_program(BICRL_DEFAULT_PYTHON NAMES python3 PATHS ${CMAKE_SOURCE_DIR}/.venv/bin NO_DEFAULT_PATH)
+if(NOT BICRL_DEFAULT_PYTHON)
+  find_program(BICRL_DEFAULT_PYTHON NAMES python3 REQUIRED)
+endif()
+set(BICRL_PYTHON ${BICRL_DEFAULT_PYTHON} CACHE FILEPATH "Python interpreter whose torch wheel is linked and used in boxes")
+
+execute_process(
+  COMMAND ${BICRL_PYTHON} -c "import importlib.util, os; print(os.path.dirname(importlib.util.find_spec('torch').origin))"
+  OUTPUT_VARIABLE torch_root OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE torch_missing ERROR_QUIET)
+if(torch_missing)
+  message(FATAL_ERROR "${BICRL_PYTHON} has no torch. Run launch/setup first, or set -DBICRL_PYTHON=<python with torch 2.11>.")
+endif()
+
+add_library(bicrl_torch INTERFACE)
+target_include_directories(bicrl_torch SYSTEM INTERFACE
+  ${torch_root}/include ${torch_root}/include/torch/csrc/api/include)
+target_link_directories(bicrl_torch INTERFACE ${torch_root}/lib)
+target_link_libraries(bicrl_torch INTERFACE torch torch_cpu c10)
+target_link_options(bicrl_torch INTERFACE -Wl,-rpath,${torch_root}/lib -Wl,--no-as-needed)
+if(BICRL_CUDA)
+  target_link_libraries(bicrl_torch INTERFACE torch_cuda c10_cuda)
+endif()

@@ -1,0 +1,69 @@
+// Configuration: a YAML file plus `key.path=value` overrides, read through typed accessors.
+//
+// Reading is what declares a key: every accessor names the key, its type, its range and its default. Whatever
+// was never asked for is unknown and refused by finish() with file, line and the nearest valid key. The resolved
+// document (every key read, with its value) is what --dry-run prints and a run directory keeps.
+// Not thread-safe: configuration is read once, at start.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/error.h"
+
+namespace bicrl {
+
+struct ConfigNode;
+
+// One mapping of the document. Cheap to copy; keeps the document alive. An absent section reads as empty.
+// Accessors throw InputError ("file:line: key.path: ...") on a wrong type or range.
+class ConfigSection {
+ public:
+  // Without a default the key is required.
+  int64_t integer(const std::string& key, int64_t fallback, int64_t min = std::numeric_limits<int64_t>::min(),
+                  int64_t max = std::numeric_limits<int64_t>::max()) const;
+  double real(const std::string& key, double fallback, double min = -std::numeric_limits<double>::infinity(),
+              double max = std::numeric_limits<double>::infinity()) const;
+  bool boolean(const std::string& key, bool fallback) const;
+  std::string text(const std::string& key, const std::string& fallback) const;
+  std::string required_text(const std::string& key) const;
+  std::string choice(const std::string& key, const std::string& fallback, const std::vector<std::string>& allowed) const;
+  std::vector<std::string> texts(const std::string& key, const std::vector<std::string>& fallback = {}) const;
+  std::vector<int64_t> integers(const std::string& key, const std::vector<int64_t>& fallback, int64_t min,
+                                int64_t max) const;
+  ConfigSection section(const std::string& key) const;
+  std::vector<ConfigSection> sections(const std::string& key) const;  // a YAML list of mappings
+  bool has(const std::string& key) const;  // present and not null; does not declare the key
+
+  // "file:line: key.path" of a key (or of the section), for messages of checks across keys.
+  std::string where(const std::string& key = "") const;
+  // Throws InputError at that place.
+  [[noreturn]] void reject(const std::string& key, const std::string& reason) const;
+
+  explicit ConfigSection(std::shared_ptr<ConfigNode> node) : node_(std::move(node)) {}
+
+ private:
+  std::shared_ptr<ConfigNode> node_;
+};
+
+class ConfigDocument {
+ public:
+  // `overrides` are "a.b.c=value" with a YAML value; a later one wins.
+  static ConfigDocument from_file(const std::filesystem::path& path, const std::vector<std::string>& overrides = {});
+  static ConfigDocument from_text(const std::string& yaml, const std::string& name,
+                                  const std::vector<std::string>& overrides = {});
+  ConfigSection root() const { return root_; }
+  // Throws InputError that names every unknown key. Call when everything has been read.
+  void finish() const;
+  // Every key that was read with its resolved value, as YAML in reading order.
+  std::string resolved_yaml() const;
+
+ private:
+  explicit ConfigDocument(ConfigSection root) : root_(std::move(root)) {}
+  ConfigSection root_;
+};
+
+}  // namespace bicrl

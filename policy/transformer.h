@@ -1,0 +1,53 @@
+// The SDAR transformer: embedding, L x {RMSNorm, attention, RMSNorm, SwiGLU}, RMSNorm, head. No logit shift:
+// the logits at position i predict token i. Source of the formulas: Qwen3 (QK-norm over head_dim before
+// rotate-half RoPE, grouped-query attention, scale 1/sqrt(head_dim)) with SDAR's block-causal attention, which
+// is the AttentionContext's business.
+#pragma once
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "policy/attention.h"
+#include "policy/policy_config.h"
+
+namespace bicrl {
+
+// Owns the parameters. Forward is const and re-entrant; changing parameters is not thread-safe.
+class Transformer {
+ public:
+  // Parameters drawn N(0, initializer_range) from `seed` (norms are 1), the same on every device.
+  static Transformer random(const PolicyConfig& config, uint64_t seed, at::Device device, at::ScalarType dtype);
+  // Takes tensors by their Hugging Face names. Throws InputError naming a missing, extra or misshapen tensor.
+  static Transformer from_tensors(const PolicyConfig& config, std::map<std::string, at::Tensor> tensors,
+                                  at::Device device, at::ScalarType dtype);
+
+  // tokens, positions: [T] int64 on device(). Returns the final-normed hidden states [T, hidden].
+  at::Tensor hidden(const at::Tensor& tokens, const at::Tensor& positions, AttentionContext& attention) const;
+  // hidden rows [N, hidden] -> logits [N, vocab], fp32.
+  at::Tensor logits(const at::Tensor& hidden_rows) const;
+
+  const PolicyConfig& config() const { return config_; }
+  at::Device device() const;
+  at::ScalarType dtype() const;
+  // Hugging Face name -> tensor, in a fixed order. The tensors are the live parameters (no copies);
+  // lm_head.weight is absent where the head is tied.
+  const std::vector<std::pair<std::string, at::Tensor>>& parameters() const { return parameters_; }
+
+ private:
+  explicit Transformer(const PolicyConfig& config) : config_(config) {}
+  struct Layer {
+    at::Tensor input_norm, post_norm, q, k, v, o, q_norm, k_norm, gate, up, down;
+  };
+  void bind();  // fills the named fields from parameters_
+
+  PolicyConfig config_;
+  std::vector<std::pair<std::string, at::Tensor>> parameters_;
+  at::Tensor embedding_, final_norm_, head_;
+  std::vector<Layer> layers_;
+  at::Tensor inverse_frequency_;  // [head_dim / 2], fp32
+};
+
+}  // namespace bicrl

@@ -1,0 +1,39 @@
+// One generated response, as the trainer needs it. Token ids are kept end to end: text is never re-tokenised.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace bicrl {
+
+enum class FinishReason { kEndToken, kDelimiter, kTokenLimit };
+
+struct Rollout {
+  std::string task_id;
+  int64_t policy_version = 0;
+  // Prompt (with a clamped prefix, if any) followed by the whole generated blocks, aligned to absolute position:
+  // tokens.size() is a multiple of the block size. Tokens after the end token stay, as context.
+  std::vector<int64_t> tokens;
+  int64_t prompt_tokens = 0;  // tokens the policy did not generate, at the front
+  // For each token after the prompt: 1-based denoise step at which it was accepted (monotone over blocks),
+  // 0 where it is not scored (after the end token or the delimiter).
+  std::vector<int32_t> step_map;
+  // For each token after the prompt: log-probability of the accepted token under the policy's distribution
+  // (softmax over allowed ids at the sampling temperature) when it was accepted; 0 where not scored.
+  std::vector<float> log_probs;
+  FinishReason finish = FinishReason::kTokenLimit;
+  std::string text;  // the response's program text, scaffold included
+  int64_t denoise_steps = 0;
+
+  int64_t response_tokens() const { return static_cast<int64_t>(tokens.size()) - prompt_tokens; }
+  bool truncated() const { return finish == FinishReason::kTokenLimit; }
+};
+
+// A rollout with its reward's consequence.
+struct Experience {
+  Rollout rollout;
+  double reward = 0;
+  double advantage = 0;
+};
+
+}  // namespace bicrl

@@ -1,0 +1,29 @@
+// A task: a PyTorch module to be rewritten as a CUDA program, and what is known about it.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace bicrl {
+
+enum class Stage { kInfilling, kEndToEnd };
+
+std::string to_string(Stage stage);                  // "infilling", "end_to_end"
+Stage parse_stage(const std::string& text);          // throws InputError
+
+struct Task {
+  std::string id;            // unique within its set
+  int level = 0;             // difficulty as published; 0 where unknown
+  std::string pytorch_code;  // defines Model, get_inputs(), get_init_inputs()
+  std::string cuda_code;     // a known program in the published form; empty where there is none
+  // Scaffold of the infilling form: prefix + middle + suffix == cuda_code. All empty without one.
+  std::string prefix;
+  std::string middle;
+  std::string suffix;
+  // Operators that a synthesised task is composed of, in order; empty for published tasks.
+  std::vector<std::string> composition;
+
+  bool has_scaffold() const { return !middle.empty() || !suffix.empty(); }
+  bool operator==(const Task&) const = default;
+};
+
+}  // namespace bicrl

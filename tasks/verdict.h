@@ -1,0 +1,57 @@
+// What the verifier says of a candidate. Rewards are computed from stored verdicts, so this is a full vector.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace bicrl {
+
+enum class Outcome { kGraded, kCandidateFault, kInfrastructure };
+
+// Fault classes of candidates (Verdict::fault_class):
+//   extract        no program, or one without ModelNew or load_inline
+//   compile        the CUDA source does not compile (this includes tensor mathematics in C++)
+//   unsupported    uses something this backend cannot express
+//   library_call   calls cuBLAS, cuDNN or another vendor library that the policy file does not allow
+//   record         the Python part raised an error
+//   framework_fallback  the answer comes from a framework operator
+//   dead_kernel    no candidate kernel produced the answer (never launched, or the output is a copied input)
+//   launch         invalid launch configuration
+//   illegal_access out-of-bounds access or a crash in a kernel
+//   timeout        wall or CPU limit
+//   memory         memory limit
+//   process        process limit (fork bomb)
+//   output_limit   wrote more than its limit
+//   wrong_shape, wrong_value, non_finite   compared and wrong (outcome is kGraded)
+//   nondeterministic  differs between runs on equal inputs
+//   cheating       tried to forge a result or reach outside the box
+struct Verdict {
+  std::string request_id;
+  Outcome outcome = Outcome::kInfrastructure;
+  std::string fault_class;  // empty when correct
+  std::string stage;        // last stage reached: extract, compile, record, replay, compare
+  bool compiled = false;
+  bool correct = false;
+  int trials = 0;
+  int trials_passed = 0;
+  double max_error_ratio = 0;
+  std::string tier;      // "replay" or "direct"
+  std::string legality;  // "native" or "mixed"
+  double coverage = 0;   // share of launched work done by candidate kernels
+  double candidate_ms = 0, eager_ms = 0, candidate_spread_ms = 0, eager_spread_ms = 0;
+  std::string clock;  // "cpu" on the host backend
+  std::string diagnostics;
+  double compile_ms = 0, record_ms = 0, replay_ms = 0, total_ms = 0;
+  bool cached = false;
+  std::string backend;
+
+  double pass_rate() const { return trials > 0 ? double(trials_passed) / trials : 0.0; }
+  // Eager time over candidate time; 0 where either is missing.
+  double speedup() const { return candidate_ms > 0 && eager_ms > 0 ? eager_ms / candidate_ms : 0.0; }
+  bool operator==(const Verdict&) const = default;
+};
+
+std::string to_string(Outcome outcome);  // "graded", "candidate_fault", "infrastructure"
+nlohmann::json to_json(const Verdict& verdict);
+Verdict verdict_from_json(const nlohmann::json& json);  // throws InputError naming the field
+
+}  // namespace bicrl

@@ -1,0 +1,48 @@
+#include "tests/support/support.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <cstdio>
+#include <fstream>
+#include <stdexcept>
+
+namespace bicrl::testing {
+namespace fs = std::filesystem;
+
+fs::path published_file(const std::string& relative) {
+  const char* named = getenv("BICRL_DATA");
+  const fs::path root = named ? fs::path(named) : fs::path(BICRL_SOURCE_DIR) / ".." / "shared" / "data";
+  const fs::path path = root / relative;
+  if (!fs::exists(path)) SKIP("published file " << relative << " is not under BICRL_DATA (" << root.string() << ")");
+  return path;
+}
+
+void run_python(const fs::path& script, const std::vector<std::string>& args) {
+  std::string command = std::string("'") + BICRL_TEST_PYTHON + "' '" + script.string() + "'";
+  for (const auto& arg : args) command += " '" + arg + "'";
+  command += " 2>&1";
+  FILE* pipe = popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  std::string output;
+  char buffer[4096];
+  while (size_t n = fread(buffer, 1, sizeof buffer, pipe)) output.append(buffer, n);
+  const int status = pclose(pipe);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) SKIP(output);
+  INFO(command << "\n" << output);
+  REQUIRE((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+}
+
+TemporaryFolder::TemporaryFolder() {
+  std::string pattern = (fs::temp_directory_path() / "bicrl_test_XXXXXX").string();
+  if (!mkdtemp(pattern.data())) throw std::runtime_error("mkdtemp failed for " + pattern);
+  path_ = pattern;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+}  // namespace bicrl::testing

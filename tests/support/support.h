@@ -1,0 +1,30 @@
+// What several test programs share: where published data lie, and running a Python oracle.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace bicrl::testing {
+
+// Folder of published tasks and SDAR files ($BICRL_DATA, else ../shared/data beside the source tree).
+// Skips the running test, with the reason, where the file is absent.
+std::filesystem::path published_file(const std::string& relative);
+
+// Runs `python script args...` with the interpreter the build was configured with; fails the test unless it
+// exits 0. Exit code 77 (a module is missing) skips the test with the script's message.
+void run_python(const std::filesystem::path& script, const std::vector<std::string>& args);
+
+// A fresh folder that is removed with the object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace bicrl::testing
