@@ -124,6 +124,7 @@ struct TraceOp {
 };
 
 struct Trace {
+  InputLayout inputs;
   std::vector<TraceBuffer> buffers;
   std::vector<TraceOp> ops;
   std::vector<std::string> blobs;
@@ -135,7 +136,7 @@ struct Trace {
                              const InputLayout& inputs);
   // The file T of the replay program (re-encoded from checked values), and back.
   std::string encode() const;
-  static Result<Trace> decode(std::string_view bytes, const InputLayout& inputs);
+  static Result<Trace> decode(std::string_view bytes);
 
   const OutputLayout& output_layout() const { return returned.layout; }
   ProducerCheck check_producers() const;

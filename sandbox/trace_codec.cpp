@@ -105,8 +105,8 @@ TensorLayout tensor_layout(const json& spec) {
 
 class Parser {
  public:
-  Parser(const json& frame, std::vector<std::string> blobs, const InputLayout& inputs)
-      : frame_(frame), inputs_(inputs) {
+  Parser(const json& frame, std::vector<std::string> blobs, const InputLayout& inputs) : frame_(frame) {
+    trace_.inputs = inputs;
     trace_.blobs = std::move(blobs);
   }
 
@@ -139,7 +139,7 @@ class Parser {
     if (kind == "input") {
       out.kind = TraceBuffer::Kind::kInput;
       out.source = static_cast<uint32_t>(whole(b, "source", "source", UINT32_MAX));
-      if (out.source >= inputs_.leaves.size() || inputs_.leaves[out.source].bytes != out.bytes)
+      if (out.source >= trace_.inputs.leaves.size() || trace_.inputs.leaves[out.source].bytes != out.bytes)
         refuse("a buffer is no input that was given");
     } else if (kind == "constant") {
       out.kind = TraceBuffer::Kind::kConstant;
@@ -293,7 +293,6 @@ class Parser {
   json returned(const json& spec, int depth);
 
   const json& frame_;
-  const InputLayout& inputs_;
   Trace trace_;
   std::vector<Content> state_;
 };
@@ -442,7 +441,11 @@ Result<Trace> Trace::parse(const json& frame, std::vector<std::string> blobs, co
 }
 
 std::string Trace::encode() const {
-  json head{{"kind", "trace"}, {"buffers", json::array()}, {"ops", json::array()}, {"blobs", json::array()}};
+  json head{{"kind", "trace"},
+            {"inputs", json::array()},
+            {"buffers", json::array()},
+            {"ops", json::array()},
+            {"blobs", json::array()}};
   for (const auto& b : buffers) {
     json out{{"bytes", b.bytes}};
     out["kind"] = b.kind == TraceBuffer::Kind::kInput      ? "input"
@@ -452,6 +455,7 @@ std::string Trace::encode() const {
     if (b.kind == TraceBuffer::Kind::kConstant) out["blob"] = b.source;
     head["buffers"].push_back(std::move(out));
   }
+  for (const auto& leaf : inputs.leaves) head["inputs"].push_back(tensor_json(leaf.tensor));
   for (const auto& op : ops) head["ops"].push_back(op_json(op));
   for (const auto& blob : blobs) head["blobs"].push_back(blob.size());
   size_t next = 0;
@@ -465,7 +469,7 @@ std::string Trace::encode() const {
   return file;
 }
 
-Result<Trace> Trace::decode(std::string_view bytes, const InputLayout& inputs) {
+Result<Trace> Trace::decode(std::string_view bytes) {
   uint32_t size = 0;
   if (bytes.size() < sizeof kMagic + 4 || memcmp(bytes.data(), kMagic, sizeof kMagic) != 0)
     return Result<Trace>::failure("the file is no trace");
@@ -482,7 +486,9 @@ Result<Trace> Trace::decode(std::string_view bytes, const InputLayout& inputs) {
       blobs.emplace_back(bytes.substr(0, length));
       bytes.remove_prefix(length);
     }
-    return parse(head, std::move(blobs), inputs);
+    const auto layout = input_layout(list(head, "inputs", kMostOps));
+    if (!layout) return Result<Trace>::failure(layout.reason());
+    return parse(head, std::move(blobs), layout.value());
   } catch (const Malformed& m) {
     return Result<Trace>::failure(m.reason);
   } catch (const json::exception& e) {

@@ -51,10 +51,14 @@ double take_float(const Value& v) {
 
 c10::Scalar take_scalar(const Value& v) {
   switch (v.kind) {
-    case Value::Kind::kFloat: return c10::Scalar(v.real);
-    case Value::Kind::kInt: return c10::Scalar(v.integer);
-    case Value::Kind::kBool: return c10::Scalar(v.integer != 0);
-    default: mismatch(v, "Scalar");
+    case Value::Kind::kFloat:
+      return c10::Scalar(v.real);
+    case Value::Kind::kInt:
+      return c10::Scalar(v.integer);
+    case Value::Kind::kBool:
+      return c10::Scalar(v.integer != 0);
+    default:
+      mismatch(v, "Scalar");
   }
 }
 
@@ -114,11 +118,20 @@ void Registry::note(const NamedArgument& argument) {
   named.name = argument.name;
   named.has_default = argument.kind != 0;
   switch (argument.kind) {
-    case 'b': give_bool(named.value, argument.integer != 0); break;
-    case 'i': give_integer(named.value, argument.integer); break;
-    case 'f': give_float(named.value, argument.number); break;
-    case 's': give_text(named.value, argument.text, strlen(argument.text)); break;
-    default: break;
+    case 'b':
+      give_bool(named.value, argument.integer != 0);
+      break;
+    case 'i':
+      give_integer(named.value, argument.integer);
+      break;
+    case 'f':
+      give_float(named.value, argument.number);
+      break;
+    case 's':
+      give_text(named.value, argument.text, strlen(argument.text));
+      break;
+    default:
+      break;
   }
   bound_functions().back().named.push_back(std::move(named));
 }

@@ -11,9 +11,23 @@
 namespace bicrl {
 namespace {
 
-constexpr cudaDeviceProp kDevice = {
-    "NVIDIA H100 80GB HBM3", 85899345920, 49152, kLargestSharedLimit, 233472, 65536, 65536, 32, 1024,
-    {1024, 1024, 64},        {2147483647, 65535, 65535}, 9, 0, 132, 2048, 52428800, 32};
+constexpr cudaDeviceProp kDevice = {"NVIDIA H100 80GB HBM3",
+                                    85899345920,
+                                    49152,
+                                    kLargestSharedLimit,
+                                    233472,
+                                    65536,
+                                    65536,
+                                    32,
+                                    1024,
+                                    {1024, 1024, 64},
+                                    {2147483647, 65535, 65535},
+                                    9,
+                                    0,
+                                    132,
+                                    2048,
+                                    52428800,
+                                    32};
 
 cudaError_t set_error(cudaError_t error) {
   if (error != cudaSuccess) runtime().last_error = error;
@@ -99,7 +113,8 @@ cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int v
   return cudaSuccess;
 }
 
-cudaError_t copy_to_symbol(const void* symbol, const void* source, size_t bytes, size_t offset, cudaMemcpyKind) {
+cudaError_t copy_to_symbol(const void* symbol, const void* source, size_t bytes, size_t offset,
+                           cudaMemcpyKind) {
   Runtime& r = runtime();
   if (!in_module(symbol)) return set_error(cudaErrorInvalidValue);
   auto* target = static_cast<unsigned char*>(const_cast<void*>(symbol)) + offset;
@@ -110,16 +125,17 @@ cudaError_t copy_to_symbol(const void* symbol, const void* source, size_t bytes,
     memcpy(target, source, bytes);
     return cudaSuccess;
   }
-  const std::string place = ",\"symbol\":" + std::to_string(reinterpret_cast<uintptr_t>(target) - r.module_base) +
-                            ",\"bytes\":" + std::to_string(bytes);
+  const std::string place =
+      ",\"symbol\":" + std::to_string(reinterpret_cast<uintptr_t>(target) - r.module_base) +
+      ",\"bytes\":" + std::to_string(bytes);
   if (from) {
-    r.ops.push_back("{\"op\":\"symbol_copy\"" + place + ",\"source\":" + view_json(bytes_of(*from, source, bytes)) +
-                    "}");
+    r.ops.push_back("{\"op\":\"symbol_copy\"" + place +
+                    ",\"source\":" + view_json(bytes_of(*from, source, bytes)) + "}");
   } else {
     if (contains_device_pointer(source, bytes))
       raise_fault("unsupported", "the program copies device pointers into a global variable");
-    r.ops.push_back("{\"op\":\"symbol_upload\"" + place + ",\"blob\":" + std::to_string(add_blob(source, bytes)) +
-                    "}");
+    r.ops.push_back("{\"op\":\"symbol_upload\"" + place +
+                    ",\"blob\":" + std::to_string(add_blob(source, bytes)) + "}");
   }
   return cudaSuccess;
 }
@@ -148,12 +164,18 @@ cudaError_t cudaGetLastError() { return take_error(); }
 cudaError_t cudaPeekAtLastError() { return runtime().last_error; }
 const char* cudaGetErrorString(cudaError_t error) {
   switch (error) {
-    case cudaSuccess: return "no error";
-    case cudaErrorInvalidValue: return "invalid argument";
-    case cudaErrorMemoryAllocation: return "out of memory";
-    case cudaErrorInvalidConfiguration: return "invalid configuration argument";
-    case cudaErrorInvalidDevice: return "invalid device ordinal";
-    default: return "unknown error";
+    case cudaSuccess:
+      return "no error";
+    case cudaErrorInvalidValue:
+      return "invalid argument";
+    case cudaErrorMemoryAllocation:
+      return "out of memory";
+    case cudaErrorInvalidConfiguration:
+      return "invalid configuration argument";
+    case cudaErrorInvalidDevice:
+      return "invalid device ordinal";
+    default:
+      return "unknown error";
   }
 }
 const char* cudaGetErrorName(cudaError_t error) {
@@ -168,23 +190,44 @@ cudaError_t cudaGetDevice(int* device) {
   *device = 0;
   return cudaSuccess;
 }
-cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : set_error(cudaErrorInvalidDevice); }
+cudaError_t cudaSetDevice(int device) {
+  return device == 0 ? cudaSuccess : set_error(cudaErrorInvalidDevice);
+}
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = 1;
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   switch (attribute) {
-    case cudaDevAttrMaxThreadsPerBlock: *value = 1024; break;
-    case cudaDevAttrMaxSharedMemoryPerBlock: *value = 49152; break;
-    case cudaDevAttrWarpSize: *value = 32; break;
-    case cudaDevAttrMultiProcessorCount: *value = 132; break;
-    case cudaDevAttrMaxThreadsPerMultiProcessor: *value = 2048; break;
-    case cudaDevAttrComputeCapabilityMajor: *value = 9; break;
-    case cudaDevAttrComputeCapabilityMinor: *value = 0; break;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = 233472; break;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = static_cast<int>(kLargestSharedLimit); break;
-    default: return set_error(cudaErrorInvalidValue);
+    case cudaDevAttrMaxThreadsPerBlock:
+      *value = 1024;
+      break;
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+      *value = 49152;
+      break;
+    case cudaDevAttrWarpSize:
+      *value = 32;
+      break;
+    case cudaDevAttrMultiProcessorCount:
+      *value = 132;
+      break;
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+      *value = 2048;
+      break;
+    case cudaDevAttrComputeCapabilityMajor:
+      *value = 9;
+      break;
+    case cudaDevAttrComputeCapabilityMinor:
+      *value = 0;
+      break;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+      *value = 233472;
+      break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      *value = static_cast<int>(kLargestSharedLimit);
+      break;
+    default:
+      return set_error(cudaErrorInvalidValue);
   }
   return cudaSuccess;
 }
@@ -201,8 +244,8 @@ cudaError_t cudaMemset(void* target, int value, size_t bytes) {
 cudaError_t cudaMemcpy(void* target, const void* source, size_t bytes, cudaMemcpyKind kind) {
   return copy_bytes(target, source, bytes, kind);
 }
-cudaError_t cudaMemcpy2D(void* target, size_t target_pitch, const void* source, size_t source_pitch, size_t width,
-                         size_t height, cudaMemcpyKind kind) {
+cudaError_t cudaMemcpy2D(void* target, size_t target_pitch, const void* source, size_t source_pitch,
+                         size_t width, size_t height, cudaMemcpyKind kind) {
   for (size_t row = 0; row < height; ++row) {
     const cudaError_t error = copy_bytes(static_cast<char*>(target) + row * target_pitch,
                                          static_cast<const char*>(source) + row * source_pitch, width, kind);
@@ -227,7 +270,8 @@ cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
 cudaError_t cudaMemsetAsync(void* target, int value, size_t bytes, cudaStream_t) {
   return cudaMemset(target, value, bytes);
 }
-cudaError_t cudaMemcpyAsync(void* target, const void* source, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
+cudaError_t cudaMemcpyAsync(void* target, const void* source, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t) {
   return cudaMemcpy(target, source, bytes, kind);
 }
 cudaError_t cudaStreamCreate(cudaStream_t* stream) {
@@ -235,7 +279,9 @@ cudaError_t cudaStreamCreate(cudaStream_t* stream) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) { return cudaStreamCreate(stream); }
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) { return cudaStreamCreate(stream); }
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
+  return cudaStreamCreate(stream);
+}
 cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }

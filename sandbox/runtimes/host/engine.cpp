@@ -84,7 +84,8 @@ void release_barrier(int arrived) {
   Engine& e = engine();
   if (e.other_line != 0) {
     abandon_launch("illegal_access", "divergent __syncthreads: threads of one block wait at lines " +
-                                         std::to_string(e.barrier_line) + " and " + std::to_string(e.other_line));
+                                         std::to_string(e.barrier_line) + " and " +
+                                         std::to_string(e.other_line));
   }
   const unsigned long long count = static_cast<unsigned>(e.vote_count);
   const int n = static_cast<int>(e.threads);
@@ -115,7 +116,8 @@ void release_barrier(int arrived) {
                      " threads wait in a warp primitive (line " + std::to_string(line) +
                      ") for lanes of its mask that never come";
   if (e.at_barrier)
-    text += "; " + std::to_string(e.at_barrier) + " wait at __syncthreads (line " + std::to_string(e.barrier_line) + ")";
+    text += "; " + std::to_string(e.at_barrier) + " wait at __syncthreads (line " +
+            std::to_string(e.barrier_line) + ")";
   abandon_launch("illegal_access", text);
 }
 
@@ -222,7 +224,8 @@ KernelOutcome run_kernel(const KernelCall& call) {
   switch_fiber(e.main_fiber, e.fiber[e.current_fiber]);
   e.running = false;
   if (e.outcome.fault_class.empty() && shared_overrun())
-    e.outcome = {"illegal_access", std::string(call.name) + " wrote past the end of its dynamic shared memory"};
+    e.outcome = {"illegal_access",
+                 std::string(call.name) + " wrote past the end of its dynamic shared memory"};
   return e.outcome;
 }
 

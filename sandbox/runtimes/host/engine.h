@@ -1,5 +1,5 @@
-// Runs kernels on the CPU: blocks one after another, the threads of a block on fibers. A thread runs until it ends
-// or waits; so a kernel without barriers costs no switch.
+// Runs kernels on the CPU: blocks one after another, the threads of a block on fibers. A thread runs until it
+// ends or waits; so a kernel without barriers costs no switch.
 #pragma once
 #include <string>
 
@@ -8,7 +8,8 @@
 namespace bicrl {
 
 struct EngineOptions {
-  bool reverse = false;  // threads and released waiters in descending order: what a missing barrier hides, shows
+  bool reverse =
+      false;  // threads and released waiters in descending order: what a missing barrier hides, shows
   unsigned char poison = 0xff;
 };
 EngineOptions& engine_options();

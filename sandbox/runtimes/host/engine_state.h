@@ -1,4 +1,5 @@
-// State of the kernel that runs, shared between the scheduler (engine.cpp) and the warp primitives (warp.cpp).
+// State of the kernel that runs, shared between the scheduler (engine.cpp) and the warp primitives
+// (warp.cpp).
 #pragma once
 #include <cstdint>
 #include <string>
@@ -63,8 +64,8 @@ Engine& engine();
 void wait_for_others();
 // Ends the launch; does not return.
 [[noreturn]] void abandon_launch(const char* fault_class, const std::string& message);
-// Completes the primitive that lanes of warp `w` wait for with `mask`, if all of them have come. `arrived` is the
-// thread that goes on without being queued, or -1.
+// Completes the primitive that lanes of warp `w` wait for with `mask`, if all of them have come. `arrived` is
+// the thread that goes on without being queued, or -1.
 bool complete_warp(unsigned w, unsigned mask, int arrived);
 // A lane of `w` has exited: what waits for it may be complete now.
 void lane_exited(unsigned w);

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-// Saves the registers that a call preserves, exchanges stack pointers, restores. Floating-point control words are
-// the same for all fibers of a kernel, so they are not touched.
+// Saves the registers that a call preserves, exchanges stack pointers, restores. Floating-point control words
+// are the same for all fibers of a kernel, so they are not touched.
 #if defined(__x86_64__)
 asm(R"(
 .text

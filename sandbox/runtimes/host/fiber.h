@@ -1,4 +1,5 @@
-// Stacks and the switch between them. A fiber is never destroyed while its stack is in use; stacks are reused.
+// Stacks and the switch between them. A fiber is never destroyed while its stack is in use; stacks are
+// reused.
 #pragma once
 #include <cstddef>
 

@@ -53,7 +53,8 @@ class ArgumentScan {
     if (p.kind == 'p' || p.kind == 'c') {
       pointer(p.offset, p.kind == 'p', true);
     } else if (p.kind == 's') {
-      for (unsigned at = (p.offset + 7) & ~7u; at + 8 <= p.offset + p.bytes; at += 8) pointer(at, true, false);
+      for (unsigned at = (p.offset + 7) & ~7u; at + 8 <= p.offset + p.bytes; at += 8)
+        pointer(at, true, false);
     }
   }
   const std::string& bytes() const { return bytes_; }
@@ -81,22 +82,24 @@ class ArgumentScan {
   }
   void add(unsigned at, int64_t buffer, uint64_t addend, bool writable) {
     if (!relocations_.empty()) relocations_ += ",";
-    relocations_ += "[" + std::to_string(at) + "," + std::to_string(buffer) + "," + std::to_string(addend) + "," +
-                    (writable ? "1" : "0") + "]";
+    relocations_ += "[" + std::to_string(at) + "," + std::to_string(buffer) + "," + std::to_string(addend) +
+                    "," + (writable ? "1" : "0") + "]";
   }
   std::string bytes_, relocations_;
 };
 
 void record_launch(const LaunchConfig& config, const char* name, void (*entry)(), Invoker invoker,
-                   const unsigned char* arguments, unsigned bytes, const Parameter* parameters, unsigned count) {
+                   const unsigned char* arguments, unsigned bytes, const Parameter* parameters,
+                   unsigned count) {
   Runtime& r = runtime();
   ArgumentScan scan(arguments, bytes);
   for (unsigned i = 0; i < count; ++i) scan.parameter(parameters[i]);
   const auto offset = [&r](auto function) { return reinterpret_cast<uintptr_t>(function) - r.module_base; };
-  r.ops.push_back("{\"op\":\"launch\",\"kernel\":" + quoted(name) + ",\"entry\":" + std::to_string(offset(entry)) +
-                  ",\"invoker\":" + std::to_string(offset(invoker)) + ",\"grid\":" + triple(config.grid) +
-                  ",\"block\":" + triple(config.block) + ",\"shared\":" + std::to_string(config.shared_bytes) +
-                  ",\"args\":\"" + hex_of(scan.bytes()) + "\",\"relocations\":" + scan.relocations() + "}");
+  r.ops.push_back(
+      "{\"op\":\"launch\",\"kernel\":" + quoted(name) + ",\"entry\":" + std::to_string(offset(entry)) +
+      ",\"invoker\":" + std::to_string(offset(invoker)) + ",\"grid\":" + triple(config.grid) +
+      ",\"block\":" + triple(config.block) + ",\"shared\":" + std::to_string(config.shared_bytes) +
+      ",\"args\":\"" + hex_of(scan.bytes()) + "\",\"relocations\":" + scan.relocations() + "}");
 }
 
 void run_launch(const LaunchConfig& config, const char* name, void (*entry)(), Invoker invoker,
@@ -125,7 +128,8 @@ void run_launch(const LaunchConfig& config, const char* name, void (*entry)(), I
 }  // namespace
 
 void launch_bytes(const LaunchConfig& config, const char* name, void (*entry)(), Invoker invoker,
-                  const unsigned char* arguments, unsigned bytes, const Parameter* parameters, unsigned count) {
+                  const unsigned char* arguments, unsigned bytes, const Parameter* parameters,
+                  unsigned count) {
   Runtime& r = runtime();
   if (kernel_running()) raise_fault("unsupported", "a kernel launches a kernel");
   const uint64_t grid[3] = {config.grid.x, config.grid.y, config.grid.z};
@@ -135,8 +139,9 @@ void launch_bytes(const LaunchConfig& config, const char* name, void (*entry)(),
   if (!violation && bytes > kLargestArguments) violation = "too many argument bytes";
   if (violation) {
     r.last_error = cudaErrorInvalidConfiguration;
-    set_fault("launch", std::string(name) + "<<<>>>: " + violation + " (grid " + triple(config.grid) + ", block " +
-                            triple(config.block) + ", shared " + std::to_string(config.shared_bytes) + ")");
+    set_fault("launch", std::string(name) + "<<<>>>: " + violation + " (grid " + triple(config.grid) +
+                            ", block " + triple(config.block) + ", shared " +
+                            std::to_string(config.shared_bytes) + ")");
     return;
   }
   if (++r.launches > kMostLaunches) raise_fault("timeout", "the program launches too many kernels");

@@ -28,7 +28,8 @@ unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
 }
 
 int __dp4a(int a, int b, int c) {
-  for (int i = 0; i < 4; ++i) c += static_cast<signed char>(a >> (8 * i)) * static_cast<signed char>(b >> (8 * i));
+  for (int i = 0; i < 4; ++i)
+    c += static_cast<signed char>(a >> (8 * i)) * static_cast<signed char>(b >> (8 * i));
   return c;
 }
 

@@ -1,5 +1,5 @@
-// What changes device memory besides kernels: fills, strided copies with conversion, uploads. Recorded as JSON in
-// record mode, done at once in direct mode.
+// What changes device memory besides kernels: fills, strided copies with conversion, uploads. Recorded as
+// JSON in record mode, done at once in direct mode.
 #include <cmath>
 #include <cstring>
 
@@ -31,16 +31,26 @@ Number load(const unsigned char* p, ScalarType type) {
   const auto whole = [](int64_t v) { return Number{true, static_cast<double>(v), v}; };
   const auto real = [](double v) { return Number{false, v, 0}; };
   switch (type) {
-    case ScalarType::Float: return real(get(float{}));
-    case ScalarType::Double: return real(get(double{}));
-    case ScalarType::Half: return real(bicrl_half_to_float(get(uint16_t{})));
-    case ScalarType::BFloat16: return real(bfloat_to_float(get(uint16_t{})));
-    case ScalarType::Byte: return whole(get(uint8_t{}));
-    case ScalarType::Char: return whole(get(int8_t{}));
-    case ScalarType::Short: return whole(get(int16_t{}));
-    case ScalarType::Int: return whole(get(int32_t{}));
-    case ScalarType::Long: return whole(get(int64_t{}));
-    default: return whole(get(uint8_t{}) != 0);
+    case ScalarType::Float:
+      return real(get(float{}));
+    case ScalarType::Double:
+      return real(get(double{}));
+    case ScalarType::Half:
+      return real(bicrl_half_to_float(get(uint16_t{})));
+    case ScalarType::BFloat16:
+      return real(bfloat_to_float(get(uint16_t{})));
+    case ScalarType::Byte:
+      return whole(get(uint8_t{}));
+    case ScalarType::Char:
+      return whole(get(int8_t{}));
+    case ScalarType::Short:
+      return whole(get(int16_t{}));
+    case ScalarType::Int:
+      return whole(get(int32_t{}));
+    case ScalarType::Long:
+      return whole(get(int64_t{}));
+    default:
+      return whole(get(uint8_t{}) != 0);
   }
 }
 
@@ -54,16 +64,26 @@ int64_t to_whole(const Number& n) {
 void store(unsigned char* p, ScalarType type, const Number& n) {
   const auto put = [p](auto value) { memcpy(p, &value, sizeof value); };
   switch (type) {
-    case ScalarType::Float: return put(n.integral ? static_cast<float>(n.whole) : static_cast<float>(n.real));
-    case ScalarType::Double: return put(n.real);
-    case ScalarType::Half: return put(bicrl_float_to_half(static_cast<float>(n.real)));
-    case ScalarType::BFloat16: return put(float_to_bfloat(static_cast<float>(n.real)));
-    case ScalarType::Byte: return put(static_cast<uint8_t>(to_whole(n)));
-    case ScalarType::Char: return put(static_cast<int8_t>(to_whole(n)));
-    case ScalarType::Short: return put(static_cast<int16_t>(to_whole(n)));
-    case ScalarType::Int: return put(static_cast<int32_t>(to_whole(n)));
-    case ScalarType::Long: return put(to_whole(n));
-    default: return put(static_cast<uint8_t>(n.integral ? n.whole != 0 : n.real != 0));
+    case ScalarType::Float:
+      return put(n.integral ? static_cast<float>(n.whole) : static_cast<float>(n.real));
+    case ScalarType::Double:
+      return put(n.real);
+    case ScalarType::Half:
+      return put(bicrl_float_to_half(static_cast<float>(n.real)));
+    case ScalarType::BFloat16:
+      return put(float_to_bfloat(static_cast<float>(n.real)));
+    case ScalarType::Byte:
+      return put(static_cast<uint8_t>(to_whole(n)));
+    case ScalarType::Char:
+      return put(static_cast<int8_t>(to_whole(n)));
+    case ScalarType::Short:
+      return put(static_cast<int16_t>(to_whole(n)));
+    case ScalarType::Int:
+      return put(static_cast<int32_t>(to_whole(n)));
+    case ScalarType::Long:
+      return put(to_whole(n));
+    default:
+      return put(static_cast<uint8_t>(n.integral ? n.whole != 0 : n.real != 0));
   }
 }
 
@@ -111,16 +131,26 @@ bool on_host(const View& view) { return storage(view.storage).kind == Storage::K
 
 const char* type_name(ScalarType type) {
   switch (type) {
-    case ScalarType::Float: return "float32";
-    case ScalarType::Double: return "float64";
-    case ScalarType::Half: return "float16";
-    case ScalarType::BFloat16: return "bfloat16";
-    case ScalarType::Byte: return "uint8";
-    case ScalarType::Char: return "int8";
-    case ScalarType::Short: return "int16";
-    case ScalarType::Int: return "int32";
-    case ScalarType::Long: return "int64";
-    default: return "bool";
+    case ScalarType::Float:
+      return "float32";
+    case ScalarType::Double:
+      return "float64";
+    case ScalarType::Half:
+      return "float16";
+    case ScalarType::BFloat16:
+      return "bfloat16";
+    case ScalarType::Byte:
+      return "uint8";
+    case ScalarType::Char:
+      return "int8";
+    case ScalarType::Short:
+      return "int16";
+    case ScalarType::Int:
+      return "int32";
+    case ScalarType::Long:
+      return "int64";
+    default:
+      return "bool";
   }
 }
 
@@ -188,7 +218,8 @@ void operate_fill(const View& target, const c10::Scalar& value) {
   s.filled = true;
   if (on_host(target) || r.mode == Mode::kDirect) {
     DeviceAccess access;
-    fill_elements(data_of(target), target.strides.data(), target.sizes.data(), target.sizes.size(), element, bytes);
+    fill_elements(data_of(target), target.strides.data(), target.sizes.data(), target.sizes.size(), element,
+                  bytes);
     return;
   }
   std::string hex;
@@ -204,7 +235,8 @@ void operate_copy(const View& target, const View& source) {
   if (on_host(target) && !on_host(source) && r.mode == Mode::kRecord)
     raise_fault("needs_data", "the program copies device data to the host");
   if (on_host(source) && !on_host(target)) {
-    // Gathered on the host, then uploaded densely, then spread by a recorded copy where the target is strided.
+    // Gathered on the host, then uploaded densely, then spread by a recorded copy where the target is
+    // strided.
     int64_t count = 1;
     for (const int64_t n : target.sizes) count *= n;
     View dense_source;
@@ -213,7 +245,8 @@ void operate_copy(const View& target, const View& source) {
     dense_source.strides = contiguous_strides(target.sizes);
     std::string bytes(static_cast<size_t>(count) * c10::elementSize(target.type), '\0');
     copy_elements(reinterpret_cast<unsigned char*>(bytes.data()), dense_source.strides.data(), target.type,
-                  data_of(source), source.strides.data(), source.type, target.sizes.data(), target.sizes.size());
+                  data_of(source), source.strides.data(), source.type, target.sizes.data(),
+                  target.sizes.size());
     if (target.strides == dense_source.strides) {
       operate_upload(target.storage, static_cast<uint64_t>(target.offset) * c10::elementSize(target.type),
                      bytes.data(), bytes.size());
@@ -238,7 +271,8 @@ void operate_copy(const View& target, const View& source) {
                   source.type, target.sizes.data(), target.sizes.size());
     return;
   }
-  r.ops.push_back("{\"op\":\"copy\",\"target\":" + view_json(target) + ",\"source\":" + view_json(source) + "}");
+  r.ops.push_back("{\"op\":\"copy\",\"target\":" + view_json(target) + ",\"source\":" + view_json(source) +
+                  "}");
 }
 
 void operate_upload(int64_t id, uint64_t offset_bytes, const void* bytes, size_t size) {

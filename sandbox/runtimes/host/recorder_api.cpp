@@ -1,5 +1,6 @@
 // The C interface that recorder.py uses through ctypes. Values cross as flat lists of 64-bit tokens:
-//   None 0 | int 1 v | float 2 bits | bool 3 v | str 4 size, bytes padded to 8 | Tensor 5 handle | list 6 n | tuple 7 n
+//   None 0 | int 1 v | float 2 bits | bool 3 v | str 4 size, bytes padded to 8 | Tensor 5 handle | list 6 n |
+//   tuple 7 n
 #include <dlfcn.h>
 #include <link.h>
 
@@ -22,17 +23,24 @@ class TokenReader {
     Value v;
     v.kind = static_cast<Value::Kind>(next());
     switch (v.kind) {
-      case Value::Kind::kNone: break;
+      case Value::Kind::kNone:
+        break;
       case Value::Kind::kInt:
-      case Value::Kind::kBool: v.integer = next(); break;
-      case Value::Kind::kFloat: v.real = __builtin_bit_cast(double, next()); break;
+      case Value::Kind::kBool:
+        v.integer = next();
+        break;
+      case Value::Kind::kFloat:
+        v.real = __builtin_bit_cast(double, next());
+        break;
       case Value::Kind::kText: {
         const auto size = static_cast<size_t>(next());
         v.text.assign(reinterpret_cast<const char*>(at_), size);
         at_ += (size + 7) / 8;
         break;
       }
-      case Value::Kind::kTensor: v.tensor = *reinterpret_cast<at::Tensor*>(next()); break;
+      case Value::Kind::kTensor:
+        v.tensor = *reinterpret_cast<at::Tensor*>(next());
+        break;
       default:
         v.items.resize(static_cast<size_t>(next()));
         for (Value& item : v.items) item = read();
@@ -49,10 +57,15 @@ class TokenReader {
 void write_tokens(const Value& v, std::vector<int64_t>& out) {
   out.push_back(static_cast<int64_t>(v.kind));
   switch (v.kind) {
-    case Value::Kind::kNone: break;
+    case Value::Kind::kNone:
+      break;
     case Value::Kind::kInt:
-    case Value::Kind::kBool: out.push_back(v.integer); break;
-    case Value::Kind::kFloat: out.push_back(__builtin_bit_cast(int64_t, v.real)); break;
+    case Value::Kind::kBool:
+      out.push_back(v.integer);
+      break;
+    case Value::Kind::kFloat:
+      out.push_back(__builtin_bit_cast(int64_t, v.real));
+      break;
     case Value::Kind::kText: {
       out.push_back(static_cast<int64_t>(v.text.size()));
       const size_t at = out.size();
@@ -60,7 +73,9 @@ void write_tokens(const Value& v, std::vector<int64_t>& out) {
       memcpy(out.data() + at, v.text.data(), v.text.size());
       break;
     }
-    case Value::Kind::kTensor: out.push_back(reinterpret_cast<int64_t>(new at::Tensor(v.tensor))); break;
+    case Value::Kind::kTensor:
+      out.push_back(reinterpret_cast<int64_t>(new at::Tensor(v.tensor)));
+      break;
     default:
       out.push_back(static_cast<int64_t>(v.items.size()));
       for (const Value& item : v.items) write_tokens(item, out);
@@ -80,13 +95,14 @@ int find_module(struct dl_phdr_info* info, size_t, void* wanted) {
   r.module_end = r.module_base;
   for (int i = 0; i < info->dlpi_phnum; ++i)
     if (info->dlpi_phdr[i].p_type == PT_LOAD)
-      r.module_end = std::max(r.module_end,
-                              r.module_base + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz);
+      r.module_end =
+          std::max(r.module_end, r.module_base + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz);
   return 1;
 }
 
 // Arguments by position, then by name, then defaults. False where they do not fit.
-bool arrange(const BoundFunction& f, std::vector<Value>& values, std::vector<std::pair<std::string, Value>>& named) {
+bool arrange(const BoundFunction& f, std::vector<Value>& values,
+             std::vector<std::pair<std::string, Value>>& named) {
   if (values.size() > f.parameters) return false;
   std::vector<bool> given(f.parameters, false);
   for (size_t i = 0; i < values.size(); ++i) given[i] = true;
@@ -154,8 +170,8 @@ BICRL_API const char* bicrl_function_name(int64_t index) {
   return bound_functions().at(static_cast<size_t>(index)).name.c_str();
 }
 
-// 0 done, results by bicrl_results(); 1 the function threw (RuntimeError); 2 the arguments do not fit (TypeError);
-// 3 a fault was raised. `tokens` holds the positional values, then pairs of name and value.
+// 0 done, results by bicrl_results(); 1 the function threw (RuntimeError); 2 the arguments do not fit
+// (TypeError); 3 a fault was raised. `tokens` holds the positional values, then pairs of name and value.
 BICRL_API int bicrl_call(int64_t index, const int64_t* tokens, size_t count, size_t positional) {
   const BoundFunction& f = bound_functions().at(static_cast<size_t>(index));
   last_tokens.clear();
@@ -172,8 +188,8 @@ BICRL_API int bicrl_call(int64_t index, const int64_t* tokens, size_t count, siz
       }
     }
     if (!arrange(f, values, named)) {
-      last_text = f.name + "(): incompatible function arguments (the function takes " + std::to_string(f.parameters) +
-                  ")";
+      last_text = f.name + "(): incompatible function arguments (the function takes " +
+                  std::to_string(f.parameters) + ")";
       return 2;
     }
     std::vector<const Value*> pointers;

@@ -24,18 +24,18 @@ struct Fault {
 // Thrown to leave a host function after set_fault. Not a std::exception: candidates catch those.
 struct FaultRaised {};
 
-// Memory of one tensor storage. Addresses of virtual storages are far from everything that is mapped, so that a
-// touch is a SIGSEGV that tells which storage was meant.
+// Memory of one tensor storage. Addresses of virtual storages are far from everything that is mapped, so that
+// a touch is a SIGSEGV that tells which storage was meant.
 struct Storage {
   enum class Kind : uint8_t { kInput, kConstant, kAllocation, kHost };
   int64_t id = 0;
   Kind kind = Kind::kAllocation;
   uint64_t bytes = 0;
   uintptr_t address = 0;
-  int64_t source = -1;    // leaf of the inputs
-  int64_t buffer = -1;    // number in the trace, given at the first use
+  int64_t source = -1;                    // leaf of the inputs
+  int64_t buffer = -1;                    // number in the trace, given at the first use
   const unsigned char* values = nullptr;  // small parameters: bytes that the host part may read
-  void* mapping = nullptr;  // direct mode: pages with guards
+  void* mapping = nullptr;                // direct mode: pages with guards
   size_t mapping_bytes = 0;
   int references = 0;
   // What has written it, for direct results: see Producer in sandbox/trace.h.
@@ -65,7 +65,7 @@ struct Runtime {
   uintptr_t next_address = 0;
   uintptr_t module_base = 0, module_end = 0;
   std::vector<std::pair<const void*, int>> shared_limits;  // cudaFuncSetAttribute
-  std::vector<int64_t> buffers;  // storage of each buffer of the trace
+  std::vector<int64_t> buffers;                            // storage of each buffer of the trace
 };
 Runtime& runtime();
 

@@ -61,8 +61,8 @@ void find_static_shared(const char* module_path, uintptr_t module_base) {
   if (size >= sizeof header) {
     memcpy(&header, file, sizeof header);
     const size_t table = header.e_shoff, count = header.e_shnum;
-    if (header.e_shentsize == sizeof(Elf64_Shdr) && table < size && count <= (size - table) / sizeof(Elf64_Shdr) &&
-        header.e_shstrndx < count) {
+    if (header.e_shentsize == sizeof(Elf64_Shdr) && table < size &&
+        count <= (size - table) / sizeof(Elf64_Shdr) && header.e_shstrndx < count) {
       std::vector<Elf64_Shdr> sections(count);
       memcpy(sections.data(), file + table, count * sizeof(Elf64_Shdr));
       const Elf64_Shdr& names = sections[header.e_shstrndx];

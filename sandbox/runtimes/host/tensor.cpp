@@ -31,7 +31,8 @@ int64_t span_of(const std::vector<int64_t>& sizes, const std::vector<int64_t>& s
   return span;
 }
 
-at::Tensor allocate_tensor(std::vector<int64_t> sizes, std::vector<int64_t> strides, const c10::TensorOptions& o) {
+at::Tensor allocate_tensor(std::vector<int64_t> sizes, std::vector<int64_t> strides,
+                           const c10::TensorOptions& o) {
   auto* impl = new TensorImpl;
   count_of(sizes);
   const auto bytes = static_cast<uint64_t>(span_of(sizes, strides)) * c10::elementSize(o.dtype_);
@@ -91,7 +92,8 @@ const TensorImpl& get(const TensorImpl* impl) {
 size_t wrap(int64_t dim, size_t dims) {
   const auto n = static_cast<int64_t>(dims);
   if (dim < -n || dim >= n)
-    fail("", 0, "Dimension out of range (expected to be in range of [", -n, ", ", n - 1, "], but got ", dim, ")");
+    fail("", 0, "Dimension out of range (expected to be in range of [", -n, ", ", n - 1, "], but got ", dim,
+         ")");
   return static_cast<size_t>(dim < 0 ? dim + n : dim);
 }
 }  // namespace
@@ -161,7 +163,8 @@ Scalar Tensor::item() const {
   const int64_t none = 0;
   if (isFloatingType(t.type)) {
     double value;
-    copy_elements(reinterpret_cast<unsigned char*>(&value), &none, kDouble, from + at, &none, t.type, &none, 0);
+    copy_elements(reinterpret_cast<unsigned char*>(&value), &none, kDouble, from + at, &none, t.type, &none,
+                  0);
     return Scalar(value);
   }
   int64_t value;
@@ -282,17 +285,28 @@ namespace c10 {
 
 const char* toString(ScalarType type) {
   switch (type) {
-    case ScalarType::Byte: return "Byte";
-    case ScalarType::Char: return "Char";
-    case ScalarType::Short: return "Short";
-    case ScalarType::Int: return "Int";
-    case ScalarType::Long: return "Long";
-    case ScalarType::Half: return "Half";
-    case ScalarType::Float: return "Float";
-    case ScalarType::Double: return "Double";
-    case ScalarType::Bool: return "Bool";
-    case ScalarType::BFloat16: return "BFloat16";
-    default: return "Undefined";
+    case ScalarType::Byte:
+      return "Byte";
+    case ScalarType::Char:
+      return "Char";
+    case ScalarType::Short:
+      return "Short";
+    case ScalarType::Int:
+      return "Int";
+    case ScalarType::Long:
+      return "Long";
+    case ScalarType::Half:
+      return "Half";
+    case ScalarType::Float:
+      return "Float";
+    case ScalarType::Double:
+      return "Double";
+    case ScalarType::Bool:
+      return "Bool";
+    case ScalarType::BFloat16:
+      return "BFloat16";
+    default:
+      return "Undefined";
   }
 }
 
@@ -300,12 +314,16 @@ size_t elementSize(ScalarType type) {
   switch (type) {
     case ScalarType::Short:
     case ScalarType::Half:
-    case ScalarType::BFloat16: return 2;
+    case ScalarType::BFloat16:
+      return 2;
     case ScalarType::Int:
-    case ScalarType::Float: return 4;
+    case ScalarType::Float:
+      return 4;
     case ScalarType::Long:
-    case ScalarType::Double: return 8;
-    default: return 1;
+    case ScalarType::Double:
+      return 8;
+    default:
+      return 1;
   }
 }
 

@@ -8,7 +8,8 @@ namespace at {
 using namespace bicrl;
 namespace {
 
-Tensor make_view(const Tensor& base, std::vector<int64_t> sizes, std::vector<int64_t> strides, int64_t offset) {
+Tensor make_view(const Tensor& base, std::vector<int64_t> sizes, std::vector<int64_t> strides,
+                 int64_t offset) {
   auto* impl = new TensorImpl;
   impl->storage = base.impl()->storage;
   impl->offset = offset;
@@ -22,7 +23,8 @@ Tensor make_view(const Tensor& base, std::vector<int64_t> sizes, std::vector<int
 size_t wrap(int64_t dim, size_t dims) {
   const auto n = static_cast<int64_t>(dims ? dims : 1);
   if (dim < -n || dim >= n)
-    fail("", 0, "Dimension out of range (expected to be in range of [", -n, ", ", n - 1, "], but got ", dim, ")");
+    fail("", 0, "Dimension out of range (expected to be in range of [", -n, ", ", n - 1, "], but got ", dim,
+         ")");
   return static_cast<size_t>(dim < 0 ? dim + n : dim);
 }
 
@@ -81,7 +83,8 @@ Tensor Tensor::view(IntArrayRef wanted) const {
   const auto sizes = resolve_sizes(*this, wanted);
   std::vector<int64_t> strides;
   if (!view_strides(*impl_, sizes, strides))
-    fail("", 0, "view size is not compatible with input tensor's size and stride. Use .reshape(...) instead.");
+    fail("", 0,
+         "view size is not compatible with input tensor's size and stride. Use .reshape(...) instead.");
   return make_view(*this, sizes, strides, impl_->offset);
 }
 

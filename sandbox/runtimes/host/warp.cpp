@@ -21,11 +21,19 @@ unsigned long long shuffled(const ThreadState* lanes, unsigned participants, uns
   const auto argument = static_cast<unsigned>(s.argument);
   unsigned source = lane;
   switch (s.kind) {
-    case kShuffle: source = first | (argument & (width - 1)); break;
-    case kShuffleUp: source = lane >= first + argument && argument < 32 ? lane - argument : lane; break;
-    case kShuffleDown: source = argument < 32 && lane + argument < first + width ? lane + argument : lane; break;
+    case kShuffle:
+      source = first | (argument & (width - 1));
+      break;
+    case kShuffleUp:
+      source = lane >= first + argument && argument < 32 ? lane - argument : lane;
+      break;
+    case kShuffleDown:
+      source = argument < 32 && lane + argument < first + width ? lane + argument : lane;
+      break;
     // Within a narrower width a lane may read earlier groups but not later ones.
-    default: source = (lane ^ (argument & 31)) < first + width ? lane ^ (argument & 31) : lane; break;
+    default:
+      source = (lane ^ (argument & 31)) < first + width ? lane ^ (argument & 31) : lane;
+      break;
   }
   return source == lane ? s.value : lane_value(lanes, participants, source);
 }
@@ -34,14 +42,22 @@ unsigned long long combine(int kind, unsigned long long a, unsigned long long b)
   const auto ia = static_cast<int>(a), ib = static_cast<int>(b);
   const auto ua = static_cast<unsigned>(a), ub = static_cast<unsigned>(b);
   switch (kind) {
-    case kMinSigned: return static_cast<unsigned>(std::min(ia, ib));
-    case kMaxSigned: return static_cast<unsigned>(std::max(ia, ib));
-    case kMinUnsigned: return std::min(ua, ub);
-    case kMaxUnsigned: return std::max(ua, ub);
-    case kAnd: return ua & ub;
-    case kOr: return ua | ub;
-    case kXor: return ua ^ ub;
-    default: return static_cast<unsigned>(ua + ub);
+    case kMinSigned:
+      return static_cast<unsigned>(std::min(ia, ib));
+    case kMaxSigned:
+      return static_cast<unsigned>(std::max(ia, ib));
+    case kMinUnsigned:
+      return std::min(ua, ub);
+    case kMaxUnsigned:
+      return std::max(ua, ub);
+    case kAnd:
+      return ua & ub;
+    case kOr:
+      return ua | ub;
+    case kXor:
+      return ua ^ ub;
+    default:
+      return static_cast<unsigned>(ua + ub);
   }
 }
 
@@ -58,12 +74,18 @@ unsigned long long collective(const ThreadState* lanes, unsigned participants, i
     if (lane != first) sum = combine(kind, sum, lanes[lane].value);
   }
   switch (kind) {
-    case kAny: return ballot != 0;
-    case kAll: return ballot == participants;
-    case kUniform: return same;
-    case kBallot: return ballot;
-    case kMatchAll: return same ? participants : 0;
-    default: return sum;
+    case kAny:
+      return ballot != 0;
+    case kAll:
+      return ballot == participants;
+    case kUniform:
+      return same;
+    case kBallot:
+      return ballot;
+    case kMatchAll:
+      return same ? participants : 0;
+    default:
+      return sum;
   }
 }
 
@@ -149,8 +171,8 @@ bool release_active_masks() {
 
 using namespace bicrl;
 
-extern "C" unsigned long long bicrl_warp(int kind, unsigned mask, unsigned long long value, int argument, int width,
-                                         int line) {
+extern "C" unsigned long long bicrl_warp(int kind, unsigned mask, unsigned long long value, int argument,
+                                         int width, int line) {
   Engine& e = engine();
   const unsigned t = e.current, w = t / 32, lane = t % 32;
   if (!(mask >> lane & 1))
@@ -180,8 +202,8 @@ extern "C" unsigned bicrl_activemask(int line) {
 
 extern "C" void bicrl_trap(const char* text, const char* file, int line) {
   if (!kernel_running()) bicrl::fail(file, line, "assertion failed: ", text);
-  abandon_launch("illegal_access", std::string("device-side assert or trap: ") + text + " (line " +
-                                       std::to_string(line) + ")");
+  abandon_launch("illegal_access",
+                 std::string("device-side assert or trap: ") + text + " (line " + std::to_string(line) + ")");
 }
 
 extern "C" long long bicrl_clock() {
