@@ -11,8 +11,8 @@ enum class FinishReason { kEndToken, kDelimiter, kTokenLimit };
 struct Rollout {
   std::string task_id;
   int64_t policy_version = 0;
-  // Prompt (with a clamped prefix, if any) followed by the whole generated blocks, aligned to absolute position:
-  // tokens.size() is a multiple of the block size. Tokens after the end token stay, as context.
+  // Prompt (with a clamped prefix, if any) followed by the whole generated blocks, aligned to absolute
+  // position: tokens.size() is a multiple of the block size. Tokens after the end token stay, as context.
   std::vector<int64_t> tokens;
   int64_t prompt_tokens = 0;  // tokens the policy did not generate, at the front
   // For each token after the prompt: 1-based denoise step at which it was accepted (monotone over blocks),
