@@ -1,4 +1,7 @@
-"""oracle_tokenizer.py TEXTS.json FOLDER: what the quickstart relies on in its tokenizer, through transformers."""
+"""oracle_tokenizer.py TEXTS.json FOLDER: what the quickstart relies on in its tokenizer, through transformers.
+
+TEXTS holds, for each task, named texts and the ids that our own tokenizer makes of them.
+"""
 import json
 import sys
 from pathlib import Path
@@ -23,8 +26,10 @@ def main(texts_path, folder):
         assert decode(encode(text)) == text, repr(text)
 
     longest = {}
-    for texts in json.loads(Path(texts_path).read_text()):
+    for record in json.loads(Path(texts_path).read_text()):
+        texts = record["texts"]
         ids = {name: encode(text) for name, text in texts.items()}
+        assert record["ids"] == ids, "our tokenizer differs from Hugging Face's"
         for name, text in texts.items():
             assert decode(ids[name]) == text, name
             longest[name] = max(longest.get(name, 0), len(ids[name]))

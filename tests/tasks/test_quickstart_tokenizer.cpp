@@ -1,8 +1,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "common/files.h"
+#include "policy/tokenizer.h"
 #include "tasks/prompt.h"
 #include "tasks/synthesiser.h"
 #include "tasks/synthetic_program.h"
@@ -37,6 +39,7 @@ TEST_CASE("the checked-in tokenizer is what its script makes of the synthesised 
 
 TEST_CASE("the quickstart's tokenizer writes short prompts and programs with clean seams", "[tokenizer]") {
   const bicrl::testing::TemporaryFolder folder;
+  const Tokenizer tokenizer = Tokenizer::from_folder(kFolder);
   auto list = nlohmann::json::array();
   const auto& [train, held_out] = corpus();
   for (const auto* tasks : {&train, &held_out}) {
@@ -47,15 +50,19 @@ TEST_CASE("the quickstart's tokenizer writes short prompts and programs with cle
       const Prompt clamped = prompt(Stage::kInfilling, Scaffold::kClamp);
       const size_t body = clamped.clamp_prefix.size();
       const size_t end = task.cuda_code.find(clamped.clamp_delimiter, body);
-      list.push_back({{"end_to_end", prompt(Stage::kEndToEnd, Scaffold::kClamp).text},
-                      {"infilling", clamped.text},
-                      {"infilling_prompt", prompt(Stage::kInfilling, Scaffold::kPrompt).text},
-                      {"program", task.cuda_code},
-                      {"middle", task.middle},
-                      {"clamp_prefix", clamped.clamp_prefix},
-                      {"body", task.cuda_code.substr(body, end - body)},
-                      {"delimiter", clamped.clamp_delimiter},
-                      {"clamp_suffix", clamped.clamp_suffix}});
+      const std::map<std::string, std::string> texts = {
+          {"end_to_end", prompt(Stage::kEndToEnd, Scaffold::kClamp).text},
+          {"infilling", clamped.text},
+          {"infilling_prompt", prompt(Stage::kInfilling, Scaffold::kPrompt).text},
+          {"program", task.cuda_code},
+          {"middle", task.middle},
+          {"clamp_prefix", clamped.clamp_prefix},
+          {"body", task.cuda_code.substr(body, end - body)},
+          {"delimiter", clamped.clamp_delimiter},
+          {"clamp_suffix", clamped.clamp_suffix}};
+      std::map<std::string, std::vector<int64_t>> ids;
+      for (const auto& [name, text] : texts) ids[name] = tokenizer.encode(text);
+      list.push_back({{"texts", texts}, {"ids", ids}});
     }
   }
   write_file_atomically(folder.path() / "texts.json", list.dump());
