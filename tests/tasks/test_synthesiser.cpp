@@ -84,6 +84,16 @@ TEST_CASE("tasks are a function of the options") {
   CHECK(synthesise(options).train != first.train);
 }
 
+TEST_CASE("held-out tasks do not depend on how many training tasks there are") {
+  SynthesisOptions options;
+  options.train_compositions = 900;
+  options.variants = 3;
+  options.held_out_compositions = 100;
+  const auto held_out = synthesise(options).held_out;
+  const auto& usual = default_tasks().held_out;
+  CHECK(std::equal(held_out.begin(), held_out.end(), usual.begin()));
+}
+
 TEST_CASE("every operator and every family occurs, with shapes that are no powers of two among them") {
   const auto& train = default_tasks().train;
   std::map<std::string, int> uses;
