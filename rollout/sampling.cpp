@@ -20,8 +20,9 @@ at::Tensor restrict_to_nucleus(at::Tensor probs, const SamplingSettings& setting
     const auto [sorted, order] = probs.sort(/*stable=*/true, 1, /*descending=*/true);
     const at::Tensor mass = sorted.cumsum(1, at::kDouble);
     const at::Tensor total = mass.narrow(1, mass.size(1) - 1, 1);
-    // Kept while the mass before it has not reached top_p; so the first is always kept.
+    // Kept while the mass before it has not reached top_p; the first always.
     const at::Tensor kept = (mass - sorted) < total * settings.top_p;
+    kept.select(1, 0).fill_(true);
     probs = at::zeros_like(probs).scatter_(1, order, sorted.masked_fill(kept.logical_not(), 0.0));
   }
   return probs;
