@@ -43,30 +43,6 @@ SftSample make_sft_sample(std::vector<int64_t> prompt, const std::vector<int64_t
   return sample;
 }
 
-SftSample make_sft_sample(const Prompt& prompt, const std::string& response, const Tokenizer& tokenizer,
-                          const PolicyConfig& config, uint64_t noise_key) {
-  std::vector<int64_t> given = tokenizer.encode(prompt.text);
-  const auto prefix = tokenizer.encode(prompt.clamp_prefix);
-  given.insert(given.end(), prefix.begin(), prefix.end());
-  if (prompt.clamp_delimiter.empty()) {
-    auto trained = tokenizer.encode(response);
-    trained.push_back(config.eos_token_id);
-    return make_sft_sample(std::move(given), trained, config, noise_key);
-  }
-  const std::string ending = prompt.clamp_delimiter + prompt.clamp_suffix;
-  const bool fits = response.size() >= prompt.clamp_prefix.size() + ending.size() &&
-                    response.starts_with(prompt.clamp_prefix) && response.ends_with(ending);
-  if (!fits) {
-    throw InputError(concat("task '", prompt.task_id,
-                            "': the program does not consist of the clamped prefix, a middle, '",
-                            prompt.clamp_delimiter, "' and the clamped suffix"));
-  }
-  const size_t middle = response.size() - prompt.clamp_prefix.size() - prompt.clamp_suffix.size();
-  return make_sft_sample(std::move(given),
-                         tokenizer.encode(response.substr(prompt.clamp_prefix.size(), middle)), config,
-                         noise_key);
-}
-
 int64_t supervised_tokens(const SftSample& sample, const SftSettings& settings) {
   return settings.train_fill ? static_cast<int64_t>(sample.tokens.size()) - sample.prompt_tokens
                              : sample.response_tokens;
