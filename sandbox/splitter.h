@@ -1,0 +1,50 @@
+// Turns the CUDA text of a candidate (what it hands to load_inline) into C++ that g++ compiles against the
+// host backend's shim headers. Pure text work in the trusted process: linear time, survives any input, runs
+// nothing.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bicrl {
+
+// The arguments of load_inline that matter.
+struct CudaProgram {
+  std::vector<std::string> cuda_sources;
+  std::vector<std::string> cpp_sources;
+  std::vector<std::string> functions;  // empty: the program has a PYBIND11_MODULE of its own
+};
+
+// Something in the text that decides the candidate's class before any compiler runs.
+struct SplitIssue {
+  std::string fault_class;  // see tasks/verdict.h: "library_call", "unsupported", "compile", "extract"
+  std::string reason;       // for a person, names the identifier
+  int line = 0;             // in the joined text of cuda_sources, 0 where it has none
+};
+
+struct TranslationUnit {
+  std::string
+      file_name;  // "candidate.cpp", and "bindings.cpp" where cpp_sources define functions of their own
+  std::string text;
+};
+
+struct SplitProgram {
+  std::vector<TranslationUnit> units;
+  std::vector<std::string> kernels;  // names of the __global__ functions, in order
+  int launch_sites = 0;
+  // Most decisive first. Each is final by the default policy: there is no need to compile.
+  std::vector<SplitIssue> issues;
+};
+
+// Size limits are the caller's: the text may be anything.
+SplitProgram split_cuda_source(const CudaProgram& program);
+
+// The class of a failed compilation, from the compiler's messages: "framework_fallback" where the program
+// uses a tensor operator that the shim does not offer (then `reason` names it), else "compile".
+struct CompileFailure {
+  std::string fault_class;
+  std::string reason;  // first errors, paths removed, bounded
+};
+CompileFailure classify_compile_failure(std::string_view compiler_output);
+
+}  // namespace bicrl
