@@ -48,8 +48,8 @@ std::string tail_of(const std::string& path) {
 
 EmbeddedVerifier::EmbeddedVerifier(const std::string& config_path, const std::vector<std::string>& overrides,
                                    const std::string& log_path) {
-  std::vector<std::string> words = {"/proc/self/exe", "verifier"};
-  if (!config_path.empty()) words.insert(words.end(), {config_path, "--of-run"});
+  std::vector<std::string> words = {"/proc/self/exe", "verifier", "--of-run"};
+  if (!config_path.empty()) words.push_back(config_path);
   words.insert(words.end(), overrides.begin(), overrides.end());
   std::vector<char*> argv;
   for (auto& word : words) argv.push_back(word.data());

@@ -48,7 +48,4 @@ struct StepMetrics {
 std::string step_line(const StepMetrics& metrics, double eta_seconds);
 nlohmann::json to_json(const StepMetrics& metrics);
 
-// Seconds as "12 s", "3:05" or "2:10:00".
-std::string clock_text(double seconds);
-
 }  // namespace bicrl

@@ -11,6 +11,7 @@
 #include "policy/checkpoint_io.h"
 #include "policy/distribution.h"
 #include "tasks/curriculum.h"
+#include "trainer/sft_sample.h"
 #include "trainer/step_metrics.h"
 
 namespace bicrl {
