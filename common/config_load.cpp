@@ -1,7 +1,10 @@
 // From YAML text and overrides to the tree of config_node.h. The only file that knows yaml-cpp.
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <optional>
+#include <sstream>
 
 #include "common/config_node.h"
 #include "common/error.h"
@@ -16,6 +19,40 @@ using Pointer = ConfigNode::Pointer;
 constexpr int kMaxDepth = 64;
 constexpr int kMaxNodes = 20000;
 
+// Reads the events of a document without keeping any. After some malformed texts yaml-cpp reports one empty
+// document after the other without end, so loading starts only when there is known to be a single document.
+class DocumentCheck : public YAML::EventHandler {
+ public:
+  // The place where a second document begins, if there is one.
+  static std::optional<YAML::Mark> second_document(const std::string& yaml) {
+    std::istringstream stream(yaml);
+    YAML::Parser parser(stream);
+    DocumentCheck check;
+    while (check.documents_ < 2 && parser.HandleNextDocument(check)) {
+    }
+    return check.documents_ < 2 ? std::nullopt : std::optional(check.latest_);
+  }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    ++documents_;
+    latest_ = mark;
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+  }
+  void OnMapEnd() override {}
+
+ private:
+  int documents_ = 0;
+  YAML::Mark latest_;
+};
+
 class TreeBuilder {
  public:
   // `fixed_place` is set for overrides, whose values have no line.
@@ -24,10 +61,10 @@ class TreeBuilder {
 
   Pointer parse(const std::string& yaml, const std::string& path) {
     try {
-      const std::vector<YAML::Node> documents = YAML::LoadAll(yaml);
-      if (documents.size() > 1) fail(documents[1].Mark(), "holds more than one YAML document");
-      const YAML::Node document = documents.empty() ? YAML::Node() : documents[0];
-      return convert(document, path, documents.empty() ? YAML::Mark() : document.Mark(), 0);
+      if (const auto mark = DocumentCheck::second_document(yaml))
+        fail(*mark, "the YAML document ends before this");
+      const YAML::Node document = YAML::Load(yaml);
+      return convert(document, path, document.Mark(), 0);
     } catch (const YAML::Exception& e) {
       fail(e.mark, concat("YAML syntax: ", e.msg));
     }

@@ -19,6 +19,7 @@
 #include "reward/server_pool.h"
 #include "reward/verdict_memory.h"
 #include "reward/verdict_wire.h"
+#include "reward/verifier_channel.h"
 #include "reward/verifier_options.h"
 
 namespace bicrl {
@@ -28,30 +29,13 @@ namespace wire = verifier::v1;
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-constexpr int kMaxMessage_bytes = 64 << 20;
 // A server counts as well again in the log when it has not failed for so long.
 constexpr auto kQuietAfterWarning = std::chrono::seconds(2);
 
 // gRPC's deadlines on the monotonic clock: a wall clock that is set back must not stretch them.
-gpr_timespec after(double seconds) {
+gpr_timespec deadline_after(double seconds) {
   return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
                       gpr_time_from_micros(int64_t(seconds * 1e6), GPR_TIMESPAN));
-}
-
-std::shared_ptr<grpc::Channel> connect(const std::string& address) {
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(kMaxMessage_bytes);
-  // Retries are ours: they go to another server and are counted.
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  // A server that comes back is found soon. (The minimum is the time that one connection attempt may take: a
-  // busy machine needs seconds for the first handshake.)
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 10000);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  // Verifiers are near; a proxy of the environment is for the world outside.
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
 }
 
 // A candidate on its way: one call at a time, shared by all requests that ask the same.
@@ -110,10 +94,16 @@ class VerifierClient::Engine {
 
   void submit(const VerificationRequest& request);
   std::optional<Verdict> next(std::chrono::milliseconds timeout);
-  size_t pending() const;
+  size_t pending() const {
+    const std::lock_guard lock(mutex_);
+    return pending_ids_.size();
+  }
+  VerifierClientCounters counters() const {
+    const std::lock_guard lock(mutex_);
+    return counters_;
+  }
   std::string waiting_for() const;
   std::vector<Result<VerifierDescription>> describe(std::chrono::milliseconds timeout);
-  VerifierClientCounters counters() const;
 
  private:
   void take_completions();
@@ -129,6 +119,7 @@ class VerifierClient::Engine {
   Event* keep(std::unique_ptr<Event> event);
 
   const VerifierClientOptions options_;
+  std::vector<std::shared_ptr<grpc::Channel>> channels_;      // by server
   std::vector<std::unique_ptr<wire::Verifier::Stub>> stubs_;  // by server
   grpc::CompletionQueue completions_;
 
@@ -160,7 +151,10 @@ VerifierClient::Engine::Engine(VerifierClientOptions options)
     throw InputError(problem);
   BICRL_CHECK(options_.max_in_flight > 0 && options_.max_attempts > 0 && options_.memory_verdicts >= 0);
   BICRL_CHECK(options_.attempt_s > 0 && options_.deadline_s > 0 && options_.backoff_s > 0);
-  for (const auto& address : options_.addresses) stubs_.push_back(wire::Verifier::NewStub(connect(address)));
+  for (const auto& address : options_.addresses) {
+    channels_.push_back(connect_verifier(address));
+    stubs_.push_back(wire::Verifier::NewStub(channels_.back()));
+  }
   thread_ = std::thread([this] { take_completions(); });
 }
 
@@ -219,16 +213,6 @@ std::optional<Verdict> VerifierClient::Engine::next(std::chrono::milliseconds ti
   return verdict;
 }
 
-size_t VerifierClient::Engine::pending() const {
-  std::lock_guard lock(mutex_);
-  return pending_ids_.size();
-}
-
-VerifierClientCounters VerifierClient::Engine::counters() const {
-  std::lock_guard lock(mutex_);
-  return counters_;
-}
-
 std::string VerifierClient::Engine::waiting_for() const {
   std::lock_guard lock(mutex_);
   const Clock::time_point now = Clock::now();
@@ -257,19 +241,8 @@ std::string VerifierClient::Engine::waiting_for() const {
 
 std::vector<Result<VerifierDescription>> VerifierClient::Engine::describe(std::chrono::milliseconds timeout) {
   std::vector<Result<VerifierDescription>> results;
-  for (size_t i = 0; i < stubs_.size(); ++i) {
-    grpc::ClientContext context;
-    context.set_deadline(after(Seconds(timeout).count()));
-    context.set_wait_for_ready(true);
-    wire::DescribeReply reply;
-    const grpc::Status status = stubs_[i]->Describe(&context, {}, &reply);
-    const std::string& address = options_.addresses[i];
-    if (status.ok())
-      results.emplace_back(from_wire(reply, address));
-    else
-      results.push_back(Result<VerifierDescription>::failure(
-          concat(address, ": ", explain_status(status.error_code(), status.error_message()))));
-  }
+  for (size_t i = 0; i < channels_.size(); ++i)
+    results.push_back(describe_verifier(channels_[i], options_.addresses[i], timeout));
   return results;
 }
 
@@ -315,7 +288,7 @@ void VerifierClient::Engine::start_call(const JobPointer& job) {
   job->last_server = call.server;
   if (++job->attempts > 1) ++counters_.retried;
   ++calls_;
-  call.context.set_deadline(after(std::min(options_.attempt_s, left_s)));
+  call.context.set_deadline(deadline_after(std::min(options_.attempt_s, left_s)));
   call.reader = stubs_[call.server]->AsyncVerify(&call.context, job->message, &completions_);
   call.reader->Finish(&call.reply, &call.status, keep(std::move(owner)));
 }
@@ -382,7 +355,7 @@ void VerifierClient::Engine::retry_or_give_up(const JobPointer& job, const Probl
   }
   auto owner = std::make_unique<Pause>(job);
   Pause& pause = *owner;
-  pause.alarm.Set(&completions_, after(wait_s), keep(std::move(owner)));
+  pause.alarm.Set(&completions_, deadline_after(wait_s), keep(std::move(owner)));
 }
 
 void VerifierClient::Engine::give_up(const JobPointer& job, const std::string& reason) {
