@@ -4,10 +4,13 @@
 // Thread-safe.
 #pragma once
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "common/config.h"
 #include "policy/policy_config.h"
+#include "policy/tokenizer.h"
+#include "tasks/prompt.h"
 #include "trainer/live_layout.h"
 
 namespace bicrl {
@@ -29,6 +32,13 @@ struct SftSample {
 };
 
 SftSample make_sft_sample(std::vector<int64_t> prompt, const std::vector<int64_t>& response,
+                          const PolicyConfig& config, uint64_t noise_key);
+
+// The sample that teaches to answer `prompt` with `response`, split at the seams of rollout: prompt, clamped
+// prefix and the rest are encoded apart. With a clamp, `response` is the whole program and what is trained
+// ends with the delimiter; without one, with the end token. Throws InputError (naming the task) where the
+// program does not have the clamp's form.
+SftSample make_sft_sample(const Prompt& prompt, const std::string& response, const Tokenizer& tokenizer,
                           const PolicyConfig& config, uint64_t noise_key);
 
 // Trained tokens, masked or not: what the loss is divided by.

@@ -1,7 +1,6 @@
-#include "trainer/sft_sample.h"
-
 #include "common/error.h"
 #include "rollout/prompt_tokens.h"
+#include "trainer/sft.h"
 
 namespace bicrl {
 
