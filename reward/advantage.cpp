@@ -30,11 +30,15 @@ Statistics measure(const std::vector<Reward>& rewards) {
     ++s.counted;
     s.mean += (reward.value - s.mean) / s.counted;  // no sum that could overflow
   }
+  const double range = highest - lowest;
+  BICRL_CHECK(std::isfinite(range), "rewards from ", lowest, " to ", highest, " are too far apart");
+  s.all_equal = range <= kEqualWithin * std::max(std::abs(lowest), std::abs(highest));
+  if (s.all_equal) return s;
+  // Squares of shares of the range neither overflow nor vanish.
   double squares = 0;
   for (const Reward& reward : rewards)
-    if (!reward.masked) squares += (reward.value - s.mean) * (reward.value - s.mean);
-  if (s.counted) s.deviation = std::sqrt(squares / s.counted);
-  s.all_equal = highest - lowest <= kEqualWithin * std::max(std::abs(lowest), std::abs(highest));
+    if (!reward.masked) squares += std::pow((reward.value - s.mean) / range, 2);
+  s.deviation = range * std::sqrt(squares / s.counted);
   return s;
 }
 

@@ -21,19 +21,16 @@ size_t ServerPool::begin(Clock::time_point now, std::optional<size_t> avoid) {
   return best;
 }
 
-bool ServerPool::succeeded(size_t server) {
-  const bool changed = servers_[server].failures > 0;
+void ServerPool::succeeded(size_t server) {
   servers_[server].failures = 0;
   servers_[server].paused_until = {};
-  return changed;
 }
 
-bool ServerPool::failed(size_t server, Clock::time_point now) {
+void ServerPool::failed(size_t server, Clock::time_point now) {
   Server& s = servers_[server];
   const Seconds pause = std::min(first_pause_ * std::exp2(std::min(s.failures, 30)), longest_pause_);
   ++s.failures;
   s.paused_until = now + std::chrono::duration_cast<Clock::duration>(pause);
-  return s.failures == 1;
 }
 
 bool ServerPool::another_is_up(size_t server, Clock::time_point now) const {

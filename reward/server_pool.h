@@ -23,9 +23,8 @@ class ServerPool {
   size_t begin(Clock::time_point now, std::optional<size_t> avoid);
   void end(size_t server) { --servers_[server].in_flight; }
 
-  // Both tell whether the server's state changed.
-  bool succeeded(size_t server);
-  bool failed(size_t server, Clock::time_point now);
+  void succeeded(size_t server);
+  void failed(size_t server, Clock::time_point now);
 
   // Whether some server other than `server` is not paused.
   bool another_is_up(size_t server, Clock::time_point now) const;

@@ -29,6 +29,8 @@ using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 constexpr int kMaxMessage_bytes = 64 << 20;
+// A server counts as well again in the log when it has not failed for so long.
+constexpr auto kQuietAfterWarning = std::chrono::seconds(2);
 
 // gRPC's deadlines on the monotonic clock: a wall clock that is set back must not stretch them.
 gpr_timespec after(double seconds) {
@@ -41,9 +43,10 @@ std::shared_ptr<grpc::Channel> connect(const std::string& address) {
   arguments.SetMaxReceiveMessageSize(kMaxMessage_bytes);
   // Retries are ours: they go to another server and are counted.
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  // A server that comes back is found soon.
+  // A server that comes back is found soon. (The minimum is the time that one connection attempt may take: a
+  // busy machine needs seconds for the first handshake.)
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 10000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // Verifiers are near; a proxy of the environment is for the world outside.
@@ -134,6 +137,8 @@ class VerifierClient::Engine {
   bool stopping_ = false;
   VerdictMemory memory_;
   ServerPool pool_;
+  std::vector<std::optional<Clock::time_point>>
+      warned_;                                        // by server: its last failure, while it is in trouble
   std::deque<JobPointer> queue_;                      // no call under way
   std::unordered_map<std::string, JobPointer> jobs_;  // by key, until delivered
   std::unordered_map<Event*, std::unique_ptr<Event>> events_;
@@ -148,7 +153,8 @@ class VerifierClient::Engine {
 VerifierClient::Engine::Engine(VerifierClientOptions options)
     : options_(std::move(options)),
       memory_(static_cast<size_t>(options_.memory_verdicts)),
-      pool_(options_.addresses.size(), Seconds(options_.backoff_s), Seconds(options_.max_backoff_s)) {
+      pool_(options_.addresses.size(), Seconds(options_.backoff_s), Seconds(options_.max_backoff_s)),
+      warned_(options_.addresses.size()) {
   if (options_.addresses.empty()) throw InputError("no verifier address is given");
   if (const std::string problem = address_problem(options_.addresses); !problem.empty())
     throw InputError(problem);
@@ -345,12 +351,19 @@ void VerifierClient::Engine::finish_call(const Call& call) {
   deliver(job, verdict);
 }
 
-// Only changes are logged: one line for an outage, not hundreds.
+// An outage is one line in the log, not hundreds, even where the server answers now and then.
 void VerifierClient::Engine::note_health(size_t server, const std::optional<Problem>& problem) {
+  const Clock::time_point now = Clock::now();
+  std::optional<Clock::time_point>& warned = warned_[server];
   if (!problem || problem->answered) {
-    if (pool_.succeeded(server)) log_info("verifier ", options_.addresses[server], " answers again");
-  } else if (pool_.failed(server, Clock::now())) {
-    log_warning("verifier ", problem->reason);
+    pool_.succeeded(server);
+    if (!warned || now - *warned < kQuietAfterWarning) return;
+    log_info("verifier ", options_.addresses[server], " answers again");
+    warned.reset();
+  } else {
+    pool_.failed(server, now);
+    if (!warned) log_warning("verifier ", problem->reason);
+    warned = now;
   }
 }
 

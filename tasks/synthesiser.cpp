@@ -105,6 +105,12 @@ std::vector<std::string> names_of(const Composition& composition) {
   return names;
 }
 
+std::string composition_key(const std::vector<std::string>& composition) {
+  std::string key;
+  for (const auto& name : composition) key += name + ">";
+  return key;
+}
+
 std::vector<ChainStep> draw_constants(const Composition& composition, RandomStream& stream) {
   std::vector<ChainStep> chain;
   for (const auto* op : composition) chain.push_back({op, op->constants[stream.below(op->constants.size())]});
@@ -115,7 +121,11 @@ std::vector<ChainStep> draw_constants(const Composition& composition, RandomStre
 class FamilySource {
  public:
   FamilySource(const Family& family, double weight, const SynthesisOptions& options, uint64_t key)
-      : family_(family), weight_(weight), variants_(options.variants), stream_(mix_key({key, 1})) {
+      : family_(family),
+        weight_(weight),
+        variants_(options.variants),
+        key_(key),
+        deck_choice_(mix_key({key, 1})) {
     for (int length = kMinLength; length <= options.max_length; ++length)
       decks_.emplace_back(family, length, mix_key({key, 2, static_cast<uint64_t>(length)}));
   }
@@ -125,7 +135,7 @@ class FamilySource {
   std::vector<Task> next(bool held_out) {
     auto& waiting = held_out ? waiting_held_out_ : waiting_train_;
     while (waiting.empty() && !decks_.empty()) {
-      const size_t choice = stream_.below(decks_.size());
+      const size_t choice = deck_choice_.below(decks_.size());
       const auto composition = decks_[choice].deal();
       if (!composition) {
         decks_.erase(decks_.begin() + static_cast<std::ptrdiff_t>(choice));
@@ -145,9 +155,11 @@ class FamilySource {
   std::vector<Task> write_variants(const Composition& composition, int wanted) {
     std::vector<Task> tasks;
     std::set<std::string> seen;
+    // A stream for each composition: the held-out tasks stay the same when more training tasks are asked for.
+    RandomStream stream(mix_key(key_, composition_key(names_of(composition))));
     for (int draw = 0; draw < kConstantDraws * wanted && tasks.size() < static_cast<size_t>(wanted); ++draw) {
-      const auto chain = draw_constants(composition, stream_);
-      const Shape shape = family_.shapes[stream_.below(family_.shapes.size())];
+      const auto chain = draw_constants(composition, stream);
+      const Shape shape = family_.shapes[stream.below(family_.shapes.size())];
       if (!judge_chain(chain, family_.judge_columns).empty()) continue;
       Task task = write_task(chain, shape);
       task.level = static_cast<int>(composition.size());
@@ -159,7 +171,8 @@ class FamilySource {
   const Family& family_;
   double weight_;
   int variants_;
-  RandomStream stream_;
+  uint64_t key_;
+  RandomStream deck_choice_;
   std::vector<CompositionDeck> decks_;  // by length; empty ones are removed
   std::vector<std::vector<Task>> waiting_train_, waiting_held_out_;
 };
@@ -244,9 +257,7 @@ SyntheticTasks synthesise(const SynthesisOptions& options) {
 }
 
 bool is_held_out(const std::vector<std::string>& composition) {
-  std::string key;
-  for (const auto& name : composition) key += name + ">";
-  return uniform_at(mix_key(0, key), 0) < kHeldOutShare;
+  return uniform_at(mix_key(0, composition_key(composition)), 0) < kHeldOutShare;
 }
 
 }  // namespace bicrl

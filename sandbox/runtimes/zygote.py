@@ -47,8 +47,9 @@ class Zygote:
         self.libc = ctypes.CDLL(None, use_errno=True)
         self.entry = self.warm_up(module, function)
         self.base_bytes = address_space_bytes()
-        for folder in (b"/proc", b"/sys"):
-            self.libc.umount2(folder, MNT_DETACH)
+        for folder in (b"/proc", b"/sys/devices/system/cpu"):
+            if self.libc.umount2(folder, MNT_DETACH):
+                sys.exit(f"cannot unmount {folder.decode()}: {os.strerror(ctypes.get_errno())}")
         self.libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
         self.own = os.pidfd_open(os.getpid())
         self.children = {}  # pidfd -> (pid, status socket)

@@ -158,7 +158,9 @@ print("end")
 }
 
 TEST_CASE("a single-process box ends at the first fork") {
-  BoxSpec spec = python("import os, threading\nt = threading.Thread(target=print, args=['thread']); t.start(); t.join()\nos.fork()");
+  BoxSpec spec = python(
+      "import os, threading\nt = threading.Thread(target=print, args=['thread']); t.start(); "
+      "t.join()\nos.fork()");
   spec.env.push_back("PYTHONUNBUFFERED=1");
   spec.syscalls = SyscallProfile::kProgram;
   CHECK(run(spec).succeeded());

@@ -1,0 +1,3 @@
+// Stand-in; see bicrl/prelude.h.
+#pragma once
+#include "bicrl/prelude.h"

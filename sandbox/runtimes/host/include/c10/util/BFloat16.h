@@ -1,0 +1,3 @@
+// Stand-in; see bicrl/half.h.
+#pragma once
+#include "bicrl/half.h"

@@ -1,0 +1,3 @@
+// Stand-in; see bicrl/groups.h.
+#pragma once
+#include "bicrl/groups.h"

@@ -1,0 +1,3 @@
+// Lean <math.h>: see bicrl/math.h.
+#pragma once
+#include "bicrl/math.h"
