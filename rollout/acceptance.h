@@ -13,7 +13,9 @@ enum class AcceptanceStrategy {
   kLowConfidenceStatic,   // the quota's most confident positions
   kLowConfidenceDynamic,  // all above the threshold; if those are fewer than the quota, the most confident
                           // ones
-  kSequential             // the quota's leftmost positions
+  kSequential,            // the quota's leftmost positions
+  kEntropyBounded,  // from the lowest entropy on while their sum stays within the bound; at least the quota
+  kRandom           // the quota's positions by lot
 };
 
 // Names as in configuration files: "low_confidence_static", ...
@@ -22,17 +24,19 @@ AcceptanceStrategy parse_acceptance_strategy(const std::string& name);  // throw
 
 struct AcceptanceSettings {
   AcceptanceStrategy strategy = AcceptanceStrategy::kLowConfidenceDynamic;
-  double threshold = 0.9;  // of the dynamic strategy
+  double threshold = 0.9;       // of the dynamic strategy, a probability
+  double entropy_bound = 0.35;  // of the entropy-bounded strategy, in nats
 };
 
 // Positions that step `step` (from 0) of a block takes when `steps` steps share its `block_size` positions:
 // the first steps take the remainder.
 int64_t acceptance_quota(int64_t block_size, int64_t steps, int64_t step);
 
-// confidence: [blocks, block_size] fp32 (ignored where not masked), masked: [blocks, block_size] bool,
-// quotas: [blocks] int64. Returns [blocks, block_size] bool, within masked. Of equal confidences the lowest
-// position goes first.
-at::Tensor accept(const AcceptanceSettings& settings, const at::Tensor& confidence, const at::Tensor& masked,
+// score: [blocks, block_size] fp32, by strategy the candidate's confidence, minus the entropy of its
+// position's distribution, or a lot (kSequential has no use for it; ignored where not masked). masked:
+// [blocks, block_size] bool. quotas: [blocks] int64. Returns [blocks, block_size] bool, within masked. Of
+// equal scores the lowest position goes first.
+at::Tensor accept(const AcceptanceSettings& settings, const at::Tensor& score, const at::Tensor& masked,
                   const at::Tensor& quotas);
 
 }  // namespace bicrl

@@ -15,6 +15,9 @@
 namespace bicrl {
 namespace {
 
+// Counters of the acceptance lots, apart from those of the token draws under the same key.
+constexpr uint64_t kLotCounters = uint64_t{1} << 32;
+
 // State of one generate().
 class Generation {
  public:
@@ -96,7 +99,8 @@ void Generation::add_denoise(const Sequence& s, StepRows& rows) const {
   for (int64_t offset = 0; offset < b; ++offset) {
     if (!s.masked(offset)) continue;
     const uint64_t position_key = mix_key({s.request().key, static_cast<uint64_t>(s.block_start() + offset)});
-    rows.add_masked(offset, uniform_at(position_key, static_cast<uint64_t>(s.next_step())));
+    const uint64_t step = static_cast<uint64_t>(s.next_step());
+    rows.add_masked(offset, uniform_at(position_key, step), uniform_at(position_key, step | kLotCounters));
   }
 }
 

@@ -14,6 +14,7 @@ DecodingSettings DecodingSettings::from_config(const ConfigSection& section) {
   s.acceptance.strategy = parse_acceptance_strategy(
       section.choice("strategy", "low_confidence_dynamic", acceptance_strategy_names()));
   s.acceptance.threshold = section.real("threshold", s.acceptance.threshold, 0.0, 1.0);
+  s.acceptance.entropy_bound = section.real("entropy_bound", s.acceptance.entropy_bound, 0.0);
   s.scaffold = parse_scaffold(section.choice("scaffold", "clamp", {"clamp", "prompt"}));
   s.max_active = section.integer("max_active", s.max_active, 1, kMany);
   s.cache_tokens = section.integer("cache_tokens", s.cache_tokens, 0, kMany);

@@ -27,41 +27,56 @@ void StepRows::add_segment(const CachedSegment& segment, const int64_t* first) {
 
 void StepRows::begin_block(int64_t quota) { quotas.push_back(quota); }
 
-void StepRows::add_masked(int64_t offset, double uniform) {
+void StepRows::add_masked(int64_t offset, double uniform, double lot) {
   head_rows.push_back(static_cast<int64_t>(tokens.size()) - block_size_ + offset);
   cells.push_back((static_cast<int64_t>(quotas.size()) - 1) * block_size_ + offset);
   uniforms.push_back(uniform);
+  lots.push_back(static_cast<float>(lot));
 }
 
 DenoiseStep::DenoiseStep(const Transformer& policy, const at::Tensor& allowed,
                          const DecodingSettings& settings, KvCache& cache)
     : policy_(policy), allowed_(allowed), settings_(settings), attention_(policy.config(), cache) {}
 
+// For all masked positions, with the logits made in pieces.
+Candidates DenoiseStep::draw(const StepRows& rows, const at::Tensor& hidden) const {
+  const at::Device device = policy_.device();
+  const bool with_entropy = settings_.acceptance.strategy == AcceptanceStrategy::kEntropyBounded;
+  const int64_t masked = static_cast<int64_t>(rows.cells.size());
+  const at::Tensor selected = hidden.index_select(0, on_device(rows.head_rows, device));  // [masked, hidden]
+  const at::Tensor uniforms = on_device(rows.uniforms, device);
+  const int64_t piece = std::max(kLogitsAtOnce / policy_.config().vocab_size, int64_t{1});
+  std::vector<at::Tensor> tokens, log_probs, confidence, entropy;
+  for (int64_t first = 0; first < masked; first += piece) {
+    const int64_t count = std::min(piece, masked - first);
+    const Candidates part =
+        sample_candidates(policy_.logits(selected.narrow(0, first, count)), allowed_,
+                          uniforms.narrow(0, first, count), settings_.sampling, with_entropy);
+    tokens.push_back(part.tokens);
+    log_probs.push_back(part.log_probs);
+    confidence.push_back(part.confidence);
+    if (with_entropy) entropy.push_back(part.entropy);
+  }
+  return {at::cat(tokens), at::cat(log_probs), at::cat(confidence),
+          with_entropy ? at::cat(entropy) : at::Tensor()};
+}
+
 // [3, masked] fp64: token, log-probability, accepted. fp64 holds each of them exactly, so one copy carries
 // all.
 at::Tensor DenoiseStep::pick(const StepRows& rows, const at::Tensor& hidden) const {
   const at::Device device = policy_.device();
-  const int64_t masked = static_cast<int64_t>(rows.cells.size()), b = policy_.config().block_size;
-  const at::Tensor selected = hidden.index_select(0, on_device(rows.head_rows, device));  // [masked, hidden]
-  const at::Tensor uniforms = on_device(rows.uniforms, device);
-  const int64_t piece = std::max(kLogitsAtOnce / policy_.config().vocab_size, int64_t{1});
-  std::vector<at::Tensor> tokens, log_probs, confidences;
-  for (int64_t first = 0; first < masked; first += piece) {
-    const int64_t count = std::min(piece, masked - first);
-    const Candidates drawn = sample_candidates(policy_.logits(selected.narrow(0, first, count)), allowed_,
-                                               uniforms.narrow(0, first, count), settings_.sampling);
-    tokens.push_back(drawn.tokens);
-    log_probs.push_back(drawn.log_probs);
-    confidences.push_back(drawn.confidence);
-  }
-  const int64_t blocks = static_cast<int64_t>(rows.quotas.size());
+  const Candidates drawn = draw(rows, hidden);
+  at::Tensor score = drawn.confidence;
+  if (settings_.acceptance.strategy == AcceptanceStrategy::kEntropyBounded) score = drawn.entropy.neg();
+  if (settings_.acceptance.strategy == AcceptanceStrategy::kRandom) score = on_device(rows.lots, device);
+
+  const int64_t blocks = static_cast<int64_t>(rows.quotas.size()), b = policy_.config().block_size;
   const at::Tensor cells = on_device(rows.cells, device);
-  const at::Tensor confidence = at::cat(confidences);
-  const at::Tensor grid = at::zeros({blocks * b}, confidence.options()).index_copy_(0, cells, confidence);
+  const at::Tensor grid = at::zeros({blocks * b}, score.options()).index_copy_(0, cells, score);
   const at::Tensor is_masked = at::zeros({blocks * b}, allowed_.options()).index_fill_(0, cells, 1);
   const at::Tensor accepted = accept(settings_.acceptance, grid.view({blocks, b}),
                                      is_masked.view({blocks, b}), on_device(rows.quotas, device));
-  return at::stack({at::cat(tokens).to(at::kDouble), at::cat(log_probs).to(at::kDouble),
+  return at::stack({drawn.tokens.to(at::kDouble), drawn.log_probs.to(at::kDouble),
                     accepted.reshape(-1).index_select(0, cells).to(at::kDouble)});
 }
 

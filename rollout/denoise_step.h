@@ -22,7 +22,8 @@ class StepRows {
   void add_segment(const CachedSegment& segment, const int64_t* tokens);
   // The last block of the segment just added is denoised with this quota; follow with its masked positions.
   void begin_block(int64_t quota);
-  void add_masked(int64_t offset, double uniform);
+  // `uniform` draws the token, `lot` is for the random strategy.
+  void add_masked(int64_t offset, double uniform, double lot);
 
   bool empty() const { return segments.empty(); }
 
@@ -32,6 +33,7 @@ class StepRows {
   std::vector<int64_t> head_rows;  // [masked], packed rows
   std::vector<int64_t> cells;      // [masked], block * block_size + offset
   std::vector<double> uniforms;    // [masked]
+  std::vector<float> lots;         // [masked]
 
  private:
   int64_t block_size_;
@@ -51,6 +53,7 @@ class DenoiseStep {
   StepResult run(const StepRows& rows);
 
  private:
+  Candidates draw(const StepRows& rows, const at::Tensor& hidden) const;
   at::Tensor pick(const StepRows& rows, const at::Tensor& hidden) const;
 
   const Transformer& policy_;

@@ -41,7 +41,7 @@ at::Tensor draw_by_inverse_cdf(const at::Tensor& weights, const at::Tensor& unif
 }  // namespace
 
 Candidates sample_candidates(const at::Tensor& logits, const at::Tensor& allowed, const at::Tensor& uniforms,
-                             const SamplingSettings& settings) {
+                             const SamplingSettings& settings, bool with_entropy) {
   BICRL_CHECK(logits.dim() == 2 && uniforms.dim() == 1 && logits.size(0) == uniforms.size(0), "logits ",
               logits.sizes(), ", uniforms ", uniforms.sizes());
   const bool greedy = settings.temperature == 0.0;
@@ -60,6 +60,8 @@ Candidates sample_candidates(const at::Tensor& logits, const at::Tensor& allowed
   out.log_probs = log_probs.gather(1, drawn).squeeze(1);
   out.confidence = settings.reference_confidence ? weights.gather(1, drawn).squeeze(1) / weights.sum(1)
                                                  : out.log_probs.exp();
+  // p * log(p) is 0, not NaN, where p is 0.
+  if (with_entropy) out.entropy = at::special_entr(log_probs.exp()).sum(1);
   return out;
 }
 

@@ -21,11 +21,12 @@ struct Candidates {
   at::Tensor tokens;      // [N] int64
   at::Tensor log_probs;   // [N] fp32, under the policy's unrestricted distribution
   at::Tensor confidence;  // [N] fp32
+  at::Tensor entropy;     // [N] fp32, nats, of the same distribution as log_probs; only if asked for
 };
 
 // logits: [N, vocab] fp32; allowed: [vocab] bool; uniforms: [N] fp64 in [0, 1), one for each row, so that a
 // row's draw depends on nothing else in the batch.
 Candidates sample_candidates(const at::Tensor& logits, const at::Tensor& allowed, const at::Tensor& uniforms,
-                             const SamplingSettings& settings);
+                             const SamplingSettings& settings, bool with_entropy = false);
 
 }  // namespace bicrl

@@ -15,7 +15,7 @@ namespace {
 
 struct Draw {
   int64_t token = 0;
-  double log_prob = 0, confidence = 0;
+  double log_prob = 0, confidence = 0, entropy = 0, lot = 0;
 };
 
 std::vector<double> policy_probabilities(const float* logits, int64_t vocab, int64_t assigned,
@@ -65,24 +65,36 @@ Draw draw(const std::vector<double>& probs, double uniform, const SamplingSettin
     }
   }
   out.log_prob = std::log(probs[out.token]);
+  for (double p : probs) out.entropy -= p > 0 ? p * std::log(p) : 0.0;
   out.confidence = settings.reference_confidence ? weights[out.token] / total : probs[out.token];
   return out;
 }
 
 std::vector<int64_t> choose(const std::vector<Draw>& draws, std::vector<int64_t> masked, int64_t quota,
                             const AcceptanceSettings& settings) {
-  if (settings.strategy == AcceptanceStrategy::kLowConfidenceDynamic) {
+  using Strategy = AcceptanceStrategy;
+  if (settings.strategy == Strategy::kLowConfidenceDynamic) {
     std::vector<int64_t> sure;
     for (int64_t i : masked) {
       if (draws[i].confidence > settings.threshold) sure.push_back(i);
     }
     if (static_cast<int64_t>(sure.size()) >= quota) return sure;
   }
-  if (settings.strategy != AcceptanceStrategy::kSequential) {
-    std::stable_sort(masked.begin(), masked.end(),
-                     [&](int64_t a, int64_t b) { return draws[a].confidence > draws[b].confidence; });
+  std::stable_sort(masked.begin(), masked.end(), [&](int64_t a, int64_t b) {
+    if (settings.strategy == Strategy::kSequential) return a < b;
+    if (settings.strategy == Strategy::kEntropyBounded) return draws[a].entropy < draws[b].entropy;
+    if (settings.strategy == Strategy::kRandom) return draws[a].lot > draws[b].lot;
+    return draws[a].confidence > draws[b].confidence;
+  });
+  int64_t count = std::min(quota, static_cast<int64_t>(masked.size()));
+  if (settings.strategy == Strategy::kEntropyBounded) {
+    double sum = 0;
+    for (int64_t i = 0; i < static_cast<int64_t>(masked.size()); ++i) {
+      sum += draws[masked[i]].entropy;
+      if (sum <= settings.entropy_bound) count = std::max(count, i + 1);
+    }
   }
-  if (static_cast<int64_t>(masked.size()) > quota) masked.resize(quota);
+  masked.resize(count);
   return masked;
 }
 
@@ -116,6 +128,8 @@ LiteralResponse decode_literally(const Transformer& policy, int64_t assigned_ids
         draws[i] = draw(policy_probabilities(logits[start + i].const_data_ptr<float>(), config.vocab_size,
                                              assigned_ids, config.mask_token_id, temperature),
                         uniform, settings.sampling);
+        draws[i].lot = uniform_at(mix_key({request.key, static_cast<uint64_t>(start + i)}),
+                                  static_cast<uint64_t>(out.denoise_steps) | uint64_t{1} << 32);
       }
       for (int64_t i : choose(draws, masked, b / steps + (k < b % steps ? 1 : 0), settings.acceptance)) {
         out.tokens[start + i] = draws[i].token;

@@ -28,6 +28,8 @@ using Positions = std::vector<int64_t>;
 constexpr auto kStatic = AcceptanceStrategy::kLowConfidenceStatic;
 constexpr auto kDynamic = AcceptanceStrategy::kLowConfidenceDynamic;
 constexpr auto kSequential = AcceptanceStrategy::kSequential;
+constexpr auto kEntropyBounded = AcceptanceStrategy::kEntropyBounded;
+constexpr auto kRandom = AcceptanceStrategy::kRandom;
 
 }  // namespace
 
@@ -45,24 +47,43 @@ TEST_CASE("quotas share a block with the remainder first", "[acceptance]") {
 }
 
 TEST_CASE("static acceptance takes the most confident masked positions, ties from the left", "[acceptance]") {
-  CHECK(accepted_positions({kStatic, 0}, {.1, .9, .5, .7}, {1, 1, 1, 1}, 2) == Positions{1, 3});
-  CHECK(accepted_positions({kStatic, 0}, {.1, .9, .5, .7}, {1, 0, 1, 0}, 1) == Positions{2});
-  CHECK(accepted_positions({kStatic, 0}, {.5, .5, .5, .5}, {0, 1, 1, 1}, 2) == Positions{1, 2});
-  CHECK(accepted_positions({kStatic, 0}, {0, 0, 0, 0}, {1, 0, 0, 1}, 3) == Positions{0, 3});
+  CHECK(accepted_positions({.strategy = kStatic}, {.1, .9, .5, .7}, {1, 1, 1, 1}, 2) == Positions{1, 3});
+  CHECK(accepted_positions({.strategy = kStatic}, {.1, .9, .5, .7}, {1, 0, 1, 0}, 1) == Positions{2});
+  CHECK(accepted_positions({.strategy = kStatic}, {.5, .5, .5, .5}, {0, 1, 1, 1}, 2) == Positions{1, 2});
+  CHECK(accepted_positions({.strategy = kStatic}, {0, 0, 0, 0}, {1, 0, 0, 1}, 3) == Positions{0, 3});
 }
 
 TEST_CASE("dynamic acceptance takes all above the threshold, or falls back to the quota", "[acceptance]") {
-  CHECK(accepted_positions({kDynamic, .6}, {.7, .9, .5, .65}, {1, 1, 1, 1}, 1) == Positions{0, 1, 3});
-  CHECK(accepted_positions({kDynamic, .95}, {.7, .9, .5, .65}, {1, 1, 1, 1}, 1) == Positions{1});
+  CHECK(accepted_positions({.strategy = kDynamic, .threshold = .6}, {.7, .9, .5, .65}, {1, 1, 1, 1}, 1) ==
+        Positions{0, 1, 3});
+  CHECK(accepted_positions({.strategy = kDynamic, .threshold = .95}, {.7, .9, .5, .65}, {1, 1, 1, 1}, 1) ==
+        Positions{1});
   // One above the threshold, but two are due: the second most confident comes along.
-  CHECK(accepted_positions({kDynamic, .8}, {.7, .9, .5, .65}, {1, 1, 1, 1}, 2) == Positions{0, 1});
-  CHECK(accepted_positions({kDynamic, .6}, {.7, .9, .5, .65}, {0, 0, 1, 0}, 1) == Positions{2});
+  CHECK(accepted_positions({.strategy = kDynamic, .threshold = .8}, {.7, .9, .5, .65}, {1, 1, 1, 1}, 2) ==
+        Positions{0, 1});
+  CHECK(accepted_positions({.strategy = kDynamic, .threshold = .6}, {.7, .9, .5, .65}, {0, 0, 1, 0}, 1) ==
+        Positions{2});
   // Exactly the threshold is not above it.
-  CHECK(accepted_positions({kDynamic, .5}, {.5, .25, .5, .75}, {1, 1, 1, 1}, 1) == Positions{3});
+  CHECK(accepted_positions({.strategy = kDynamic, .threshold = .5}, {.5, .25, .5, .75}, {1, 1, 1, 1}, 1) ==
+        Positions{3});
 }
 
 TEST_CASE("sequential acceptance goes from the left", "[acceptance]") {
-  CHECK(accepted_positions({kSequential, 0}, {.1, .9, .5, .7}, {0, 1, 1, 1}, 2) == Positions{1, 2});
+  CHECK(accepted_positions({.strategy = kSequential}, {.1, .9, .5, .7}, {0, 1, 1, 1}, 2) == Positions{1, 2});
+}
+
+TEST_CASE("entropy-bounded acceptance fills its bound from the surest on, and takes the quota at least",
+          "[acceptance]") {
+  const AcceptanceSettings settings{.strategy = kEntropyBounded, .entropy_bound = 0.5};
+  // Scores are negative entropies.
+  CHECK(accepted_positions(settings, {-.3, -.1, -.2, -.05}, {1, 1, 1, 1}, 1) == Positions{1, 2, 3});
+  CHECK(accepted_positions(settings, {-.3, -.1, -.2, -.05}, {1, 1, 0, 1}, 1) == Positions{0, 1, 3});
+  CHECK(accepted_positions(settings, {-3, -2, -1, -2}, {1, 1, 1, 1}, 1) == Positions{2});
+  CHECK(accepted_positions(settings, {-3, -2, -1, -2}, {1, 1, 1, 1}, 2) == Positions{1, 2});
+}
+
+TEST_CASE("acceptance by lot takes the quota's highest lots", "[acceptance]") {
+  CHECK(accepted_positions({.strategy = kRandom}, {.3, .1, .2, .9}, {1, 1, 1, 0}, 2) == Positions{0, 2});
 }
 
 TEST_CASE("blocks of a batch are judged each for itself, as a literal rule says", "[acceptance]") {
@@ -78,7 +99,8 @@ TEST_CASE("blocks of a batch are judged each for itself, as a literal rule says"
   const at::Tensor grid = at::tensor(confidence, at::kFloat).view({blocks, b});
   const at::Tensor mask = at::tensor(masked, at::kLong).to(at::kBool).view({blocks, b});
   for (const AcceptanceStrategy strategy : {kStatic, kDynamic}) {
-    const at::Tensor accepted = accept({strategy, 0.5}, grid, mask, at::tensor(quotas, at::kLong));
+    const at::Tensor accepted =
+        accept({.strategy = strategy, .threshold = 0.5}, grid, mask, at::tensor(quotas, at::kLong));
     for (int64_t n = 0; n < blocks; ++n) {
       std::vector<int64_t> order, sure;
       for (int64_t i = 0; i < b; ++i) {
@@ -103,6 +125,8 @@ TEST_CASE("strategies are named as in configuration files", "[acceptance]") {
   CHECK(parse_acceptance_strategy("low_confidence_static") == kStatic);
   CHECK(parse_acceptance_strategy("low_confidence_dynamic") == kDynamic);
   CHECK(parse_acceptance_strategy("sequential") == kSequential);
+  CHECK(parse_acceptance_strategy("entropy_bounded") == kEntropyBounded);
+  CHECK(parse_acceptance_strategy("random") == kRandom);
   CHECK_THROWS_AS(parse_acceptance_strategy("greedy"), InputError);
 }
 

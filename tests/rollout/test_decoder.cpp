@@ -1,4 +1,5 @@
 // The batched decoder against decoding written down literally, and its invariants.
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
 #include <algorithm>
@@ -46,9 +47,9 @@ PolicyConfig tiny_config(int64_t end_token = -1, int64_t block_size = 4) {
   return c;
 }
 
-Transformer tiny_policy(const PolicyConfig& config) {
+Transformer tiny_policy(const PolicyConfig& config, at::Device device = at::kCPU) {
   at::set_num_threads(1);  // threads that spin for such small operators slow each other down
-  return Transformer::random(config, 11, at::kCPU, at::kFloat);
+  return Transformer::random(config, 11, device, at::kFloat);
 }
 
 // Prompts of every length modulo the block size, with `samples` requests each.
@@ -138,7 +139,7 @@ TEST_CASE("batched decoding equals literal decoding", "[decoder]") {
   DecodingSettings settings;
   settings.max_new_tokens = 18;
   settings.max_active = 5;  // fewer than the requests: sequences join while others are in the middle
-  settings.acceptance = {AcceptanceStrategy::kLowConfidenceDynamic, 0.3};
+  settings.acceptance.threshold = 0.3;
   int64_t block_size = 4;
   SECTION("dynamic acceptance") {}
   SECTION("static acceptance with three steps a block") {
@@ -149,6 +150,11 @@ TEST_CASE("batched decoding equals literal decoding", "[decoder]") {
     settings.acceptance.strategy = AcceptanceStrategy::kSequential;
     settings.denoise_steps = 2;
   }
+  SECTION("entropy-bounded acceptance") {
+    settings.acceptance.strategy = AcceptanceStrategy::kEntropyBounded;
+    settings.acceptance.entropy_bound = 7.0;
+  }
+  SECTION("acceptance by lot") { settings.acceptance.strategy = AcceptanceStrategy::kRandom; }
   SECTION("blocks of eight") { block_size = 8; }
   SECTION("hot, with top-k and top-p") {
     settings.sampling.temperature = 1.4;
@@ -197,6 +203,61 @@ TEST_CASE("a response depends on its request alone, not on the batch", "[decoder
     CHECK(identical(together[i], backwards[requests.size() - 1 - i]));
     if (i > 0) CHECK(together[i].tokens != together[i - 1].tokens);
   }
+}
+
+TEST_CASE("a lower threshold or a wider entropy bound takes fewer steps", "[decoder]") {
+  const Transformer policy = tiny_policy(tiny_config());
+  const auto steps = [&](AcceptanceStrategy strategy, double threshold, double entropy_bound) {
+    DecodingSettings settings;
+    settings.max_new_tokens = 16;
+    settings.acceptance = {strategy, threshold, entropy_bound};
+    int64_t sum = 0;
+    for (const auto& rollout : generate(policy, settings, make_requests(4, 2))) sum += rollout.denoise_steps;
+    return sum;
+  };
+  const int64_t one_by_one = steps(AcceptanceStrategy::kLowConfidenceStatic, 0, 0);
+  const int64_t dynamic = steps(AcceptanceStrategy::kLowConfidenceDynamic, 0.3, 0);
+  CHECK(dynamic < one_by_one);
+  CHECK(steps(AcceptanceStrategy::kLowConfidenceDynamic, 0.1, 0) < dynamic);
+  CHECK(steps(AcceptanceStrategy::kLowConfidenceDynamic, 1.0, 0) == one_by_one);
+  const int64_t bounded = steps(AcceptanceStrategy::kEntropyBounded, 0, 7.0);
+  CHECK(bounded < one_by_one);
+  CHECK(steps(AcceptanceStrategy::kEntropyBounded, 0, 14.0) < bounded);
+}
+
+TEST_CASE("a clamped response ends where its delimiter appears", "[decoder]") {
+  DecodingSettings settings;
+  settings.max_new_tokens = 24;
+  const Transformer policy = tiny_policy(tiny_config());
+  auto requests = make_requests(4, 2);
+  const auto free = generate(policy, settings, requests);
+  int clamped = 0;
+  for (size_t n = 0; n < requests.size(); ++n) {
+    // Two neighbouring tokens of ASCII text, behind the first block, become the delimiter of a request of its
+    // own.
+    const auto bytes = [&](int64_t i) { return std::string(tiny_tokenizer().bytes(free[n].tokens[i])); };
+    const auto ascii = [](const std::string& text) {
+      return std::all_of(text.begin(), text.end(), [](char c) { return c > 0; });
+    };
+    for (int64_t i = free[n].prompt_tokens + 5; i + 1 < static_cast<int64_t>(free[n].tokens.size()); ++i) {
+      if (!ascii(bytes(i)) || !ascii(bytes(i + 1))) continue;
+      GenerationRequest request = requests[n];
+      request.clamp_prefix = "open ";
+      request.delimiter = bytes(i) + bytes(i + 1);
+      request.clamp_suffix = " close";
+      const Rollout rollout = generate(policy, settings, {request})[0];
+      REQUIRE(rollout.finish == FinishReason::kDelimiter);
+      REQUIRE(std::equal(rollout.tokens.begin(), rollout.tokens.end(), free[n].tokens.begin()));
+      const auto scored =
+          std::count_if(rollout.step_map.begin(), rollout.step_map.end(), [](int s) { return s > 0; });
+      CHECK(scored <= i + 2 - rollout.prompt_tokens);
+      const size_t middle = free[n].text.find(request.delimiter);
+      CHECK(rollout.text == "open " + free[n].text.substr(0, middle) + request.delimiter + " close");
+      ++clamped;
+      break;
+    }
+  }
+  CHECK(clamped > 2);
 }
 
 TEST_CASE("a fused commit saves forwards and changes nothing", "[decoder]") {
@@ -305,6 +366,32 @@ TEST_CASE("a sequence is handed out while others still generate", "[decoder]") {
   CHECK(order.size() == requests.size());
   CHECK(std::is_sorted(steps.begin(), steps.end()));
   CHECK(steps.front() < steps.back());
+}
+
+TEST_CASE("a GPU gives the host's responses", "[decoder]") {
+  if (!at::hasCUDA()) SKIP("no GPU in this build or machine");
+  const auto requests = make_requests(6, 4);
+  for (const AcceptanceStrategy strategy :
+       {AcceptanceStrategy::kLowConfidenceDynamic, AcceptanceStrategy::kEntropyBounded}) {
+    DecodingSettings settings;
+    settings.max_new_tokens = 18;
+    settings.max_active = 9;
+    settings.acceptance = {strategy, 0.3, 7.0};
+    settings.sampling.top_p = 0.9;
+    const auto host = generate(tiny_policy(tiny_config()), settings, requests);
+    const auto device = generate(tiny_policy(tiny_config(), at::Device(at::kCUDA, 0)), settings, requests);
+    size_t equal = 0;
+    for (size_t i = 0; i < requests.size(); ++i) {
+      // Rounding may tip a draw that falls on a border; from there on a response is another one.
+      if (host[i].tokens != device[i].tokens) continue;
+      ++equal;
+      CHECK(host[i].step_map == device[i].step_map);
+      for (size_t t = 0; t < host[i].log_probs.size(); ++t) {
+        CHECK(std::abs(host[i].log_probs[t] - device[i].log_probs[t]) < 1e-3);
+      }
+    }
+    CHECK(equal + 1 >= requests.size());
+  }
 }
 
 TEST_CASE("what the callback throws ends the generation", "[decoder]") {
