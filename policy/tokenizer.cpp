@@ -80,10 +80,10 @@ Tokenizer::State::State(TokenizerSpec spec)
     if (id >= bytes.size()) bytes.resize(id + 1);
     if (fresh && !bytes[id].empty())
       throw InputError(concat(spec.name, ": added token ", token.text, ": id ", token.id, " is taken"));
-    bytes[id] = token.text;
+    if (token.normalized && normalize_nfc) token.text = unicode::to_nfc(token.text);
+    bytes[id] = token.text;  // as it is, also where its letters are in the byte alphabet
     if (special.size() <= id) special.resize(id + 1, false);
     special[id] = token.special;
-    if (token.normalized && normalize_nfc) token.text = unicode::to_nfc(token.text);
     (token.normalized ? normalized_added : raw_added).add(token);
   }
   special.resize(bytes.size(), false);
