@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <sstream>
 
 #include "common/clock.h"
 #include "common/log.h"
@@ -41,6 +42,14 @@ LoadedRun load_run(const LearnerCommand& command) {
   return {std::move(document), std::move(settings), std::move(reward)};
 }
 
+// The printed document stays a configuration that can be run.
+std::string as_comment(const std::string& text) {
+  std::string commented;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) commented += "# " + line + "\n";
+  return commented;
+}
+
 bool needs_verifier(const RunSettings& settings) {
   return !settings.stages.empty() || settings.evaluation.tasks > 0;
 }
@@ -75,7 +84,7 @@ int run_on_ranks(const LearnerCommand& command, Communicator& communicator) {
   if (command.dry_run) {
     if (first)
       std::cout << run.document.resolved_yaml() << "\n# reward: " << run.reward.rule_name() << "\n"
-                << derived_numbers(run.settings, communicator.size()) << std::flush;
+                << as_comment(derived_numbers(run.settings, communicator.size())) << std::flush;
     return static_cast<int>(ExitCode::kOk);
   }
   const Stopwatch watch;
