@@ -5,8 +5,8 @@
 #include "bicrl/base.h"
 
 #ifdef BICRL_REAL_MATH
-#include_next <cmath>
-#include_next <math.h>
+#include <cmath>
+#include <math.h>
 #else
 #include <bits/std_abs.h>
 using std::abs;

@@ -1,0 +1,324 @@
+// The C interface that recorder.py uses through ctypes. Values cross as flat lists of 64-bit tokens:
+//   None 0 | int 1 v | float 2 bits | bool 3 v | str 4 size, bytes padded to 8 | Tensor 5 handle | list 6 n | tuple 7 n
+#include <dlfcn.h>
+#include <link.h>
+
+#include <cstring>
+#include <stdexcept>
+
+#include "bicrl/check.h"
+#include "engine.h"
+#include "runtime.h"
+#include "value.h"
+
+namespace bicrl {
+namespace {
+
+class TokenReader {
+ public:
+  TokenReader(const int64_t* tokens, size_t count) : at_(tokens), end_(tokens + count) {}
+  bool more() const { return at_ < end_; }
+  Value read() {
+    Value v;
+    v.kind = static_cast<Value::Kind>(next());
+    switch (v.kind) {
+      case Value::Kind::kNone: break;
+      case Value::Kind::kInt:
+      case Value::Kind::kBool: v.integer = next(); break;
+      case Value::Kind::kFloat: v.real = __builtin_bit_cast(double, next()); break;
+      case Value::Kind::kText: {
+        const auto size = static_cast<size_t>(next());
+        v.text.assign(reinterpret_cast<const char*>(at_), size);
+        at_ += (size + 7) / 8;
+        break;
+      }
+      case Value::Kind::kTensor: v.tensor = *reinterpret_cast<at::Tensor*>(next()); break;
+      default:
+        v.items.resize(static_cast<size_t>(next()));
+        for (Value& item : v.items) item = read();
+    }
+    return v;
+  }
+
+ private:
+  int64_t next() { return at_ < end_ ? *at_++ : 0; }
+  const int64_t* at_;
+  const int64_t* end_;
+};
+
+void write_tokens(const Value& v, std::vector<int64_t>& out) {
+  out.push_back(static_cast<int64_t>(v.kind));
+  switch (v.kind) {
+    case Value::Kind::kNone: break;
+    case Value::Kind::kInt:
+    case Value::Kind::kBool: out.push_back(v.integer); break;
+    case Value::Kind::kFloat: out.push_back(__builtin_bit_cast(int64_t, v.real)); break;
+    case Value::Kind::kText: {
+      out.push_back(static_cast<int64_t>(v.text.size()));
+      const size_t at = out.size();
+      out.resize(at + (v.text.size() + 7) / 8);
+      memcpy(out.data() + at, v.text.data(), v.text.size());
+      break;
+    }
+    case Value::Kind::kTensor: out.push_back(reinterpret_cast<int64_t>(new at::Tensor(v.tensor))); break;
+    default:
+      out.push_back(static_cast<int64_t>(v.items.size()));
+      for (const Value& item : v.items) write_tokens(item, out);
+  }
+}
+
+std::string last_text;
+std::vector<int64_t> last_tokens;
+// Where the functions of each loaded module begin in bound_functions().
+std::vector<size_t> module_begin;
+
+int find_module(struct dl_phdr_info* info, size_t, void* wanted) {
+  auto* target = static_cast<struct link_map*>(wanted);
+  if (info->dlpi_addr != target->l_addr || strcmp(info->dlpi_name, target->l_name) != 0) return 0;
+  Runtime& r = runtime();
+  r.module_base = info->dlpi_addr;
+  r.module_end = r.module_base;
+  for (int i = 0; i < info->dlpi_phnum; ++i)
+    if (info->dlpi_phdr[i].p_type == PT_LOAD)
+      r.module_end = std::max(r.module_end,
+                              r.module_base + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz);
+  return 1;
+}
+
+// Arguments by position, then by name, then defaults. False where they do not fit.
+bool arrange(const BoundFunction& f, std::vector<Value>& values, std::vector<std::pair<std::string, Value>>& named) {
+  if (values.size() > f.parameters) return false;
+  std::vector<bool> given(f.parameters, false);
+  for (size_t i = 0; i < values.size(); ++i) given[i] = true;
+  values.resize(f.parameters);
+  for (auto& [name, value] : named) {
+    size_t i = 0;
+    while (i < f.named.size() && f.named[i].name != name) ++i;
+    if (i >= f.parameters || i >= f.named.size() || given[i]) return false;
+    values[i] = std::move(value);
+    given[i] = true;
+  }
+  for (size_t i = 0; i < f.parameters; ++i) {
+    if (given[i]) continue;
+    if (i >= f.named.size() || !f.named[i].has_default) return false;
+    values[i] = f.named[i].value;
+  }
+  return true;
+}
+
+}  // namespace
+}  // namespace bicrl
+
+using namespace bicrl;
+
+#define BICRL_API extern "C" __attribute__((visibility("default")))
+
+BICRL_API void bicrl_start(int direct, int channel) {
+  runtime().mode = direct ? Mode::kDirect : Mode::kRecord;
+  runtime().channel = channel;
+  install_fault_handlers();
+}
+
+BICRL_API const char* bicrl_last_text() { return last_text.c_str(); }
+BICRL_API const char* bicrl_fault_class() { return runtime().fault.fault_class.c_str(); }
+BICRL_API const char* bicrl_fault_message() { return runtime().fault.message.c_str(); }
+
+// Loads a module; -1 with the reason in bicrl_last_text().
+BICRL_API int64_t bicrl_load(const char* path) {
+  if (!module_begin.empty()) {
+    last_text = "the program builds more than one extension";
+    return -1;
+  }
+  void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!handle) {
+    const char* reason = dlerror();
+    last_text = reason ? reason : "dlopen failed";
+    return -1;
+  }
+  struct link_map* map = nullptr;
+  auto* enter = reinterpret_cast<void (*)(Registry&)>(dlsym(handle, "bicrl_register"));
+  if (!enter || dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0) {
+    last_text = "the module has no bicrl_register";
+    return -1;
+  }
+  dl_iterate_phdr(find_module, map);
+  find_static_shared(path, runtime().module_base);
+  module_begin.push_back(bound_functions().size());
+  Registry registry;
+  enter(registry);
+  return static_cast<int64_t>(module_begin.back());
+}
+
+BICRL_API int64_t bicrl_function_count() { return static_cast<int64_t>(bound_functions().size()); }
+BICRL_API const char* bicrl_function_name(int64_t index) {
+  return bound_functions().at(static_cast<size_t>(index)).name.c_str();
+}
+
+// 0 done, results by bicrl_results(); 1 the function threw (RuntimeError); 2 the arguments do not fit (TypeError);
+// 3 a fault was raised. `tokens` holds the positional values, then pairs of name and value.
+BICRL_API int bicrl_call(int64_t index, const int64_t* tokens, size_t count, size_t positional) {
+  const BoundFunction& f = bound_functions().at(static_cast<size_t>(index));
+  last_tokens.clear();
+  try {
+    TokenReader reader(tokens, count);
+    std::vector<Value> values;
+    std::vector<std::pair<std::string, Value>> named;
+    while (reader.more()) {
+      Value v = reader.read();
+      if (values.size() < positional) {
+        values.push_back(std::move(v));
+      } else {
+        named.emplace_back(v.text, reader.read());
+      }
+    }
+    if (!arrange(f, values, named)) {
+      last_text = f.name + "(): incompatible function arguments (the function takes " + std::to_string(f.parameters) +
+                  ")";
+      return 2;
+    }
+    std::vector<const Value*> pointers;
+    for (const Value& v : values) pointers.push_back(&v);
+    Value result;
+    f.wrapper(f.function, pointers.data(), result);
+    write_tokens(result, last_tokens);
+    return 0;
+  } catch (const FaultRaised&) {
+    return 3;
+  } catch (const std::invalid_argument& e) {
+    last_text = f.name + "(): " + e.what();
+    return 2;
+  } catch (const std::exception& e) {
+    last_text = e.what();
+    return 1;
+  } catch (...) {
+    last_text = "the extension threw something that is no exception";
+    return 1;
+  }
+}
+BICRL_API const int64_t* bicrl_results(size_t* count) {
+  *count = last_tokens.size();
+  return last_tokens.data();
+}
+
+// kind: 0 input, 1 constant, 2 allocation, 3 host memory. -1 where there is no room.
+BICRL_API int64_t bicrl_storage_new(int kind, uint64_t bytes, int64_t source) {
+  try {
+    const int64_t id = new_storage(static_cast<Storage::Kind>(kind), bytes, source);
+    retain_storage(id);
+    return id;
+  } catch (const FaultRaised&) {
+    return -1;
+  }
+}
+BICRL_API void bicrl_storage_release(int64_t id) { release_storage(id); }
+// Bytes that the host part may read in record mode; they must outlive the storage.
+BICRL_API void bicrl_storage_values(int64_t id, const void* values) {
+  storage(id).values = static_cast<const unsigned char*>(values);
+}
+// Direct mode or host memory: writes the storage's content.
+BICRL_API void bicrl_storage_write(int64_t id, const void* bytes, size_t size) {
+  DeviceAccess access;
+  if (size > 0) memcpy(reinterpret_cast<void*>(storage(id).address), bytes, size);
+}
+BICRL_API void bicrl_storage_read(int64_t id, void* bytes, size_t size) {
+  DeviceAccess access;
+  if (size > 0) memcpy(bytes, reinterpret_cast<const void*>(storage(id).address), size);
+}
+// Bits: 1 a kernel, 2 filled, 4 uploaded, 8 copied input; plus the storage's kind times 16.
+BICRL_API int bicrl_storage_origin(int64_t id) {
+  const Storage& s = storage(id);
+  return s.kernel_wrote + 2 * s.filled + 4 * s.uploaded + 8 * s.copied_input + 16 * static_cast<int>(s.kind);
+}
+BICRL_API uint64_t bicrl_storage_bytes(int64_t id) { return storage(id).bytes; }
+
+BICRL_API at::Tensor* bicrl_tensor_new(int64_t storage_id, int type, int64_t offset, size_t dims,
+                                       const int64_t* sizes, const int64_t* strides) {
+  auto* impl = new TensorImpl;
+  impl->storage = storage_id;
+  impl->offset = offset;
+  impl->type = static_cast<c10::ScalarType>(type);
+  impl->sizes.assign(sizes, sizes + dims);
+  impl->strides.assign(strides, strides + dims);
+  retain_storage(storage_id);
+  return new at::Tensor(impl);
+}
+BICRL_API void bicrl_tensor_free(at::Tensor* tensor) { delete tensor; }
+// storage, type, offset, dims, sizes..., strides... (up to 64 dimensions).
+BICRL_API size_t bicrl_tensor_describe(const at::Tensor* tensor, int64_t* out) {
+  const TensorImpl& t = *tensor->impl();
+  const size_t dims = t.sizes.size();
+  if (dims > 64) return 0;
+  out[0] = t.storage;
+  out[1] = static_cast<int64_t>(t.type);
+  out[2] = t.offset;
+  out[3] = static_cast<int64_t>(dims);
+  for (size_t d = 0; d < dims; ++d) {
+    out[4 + d] = t.sizes[d];
+    out[4 + dims + d] = t.strides[d];
+  }
+  return 4 + 2 * dims;
+}
+
+// 0, or 3 where a fault was raised.
+BICRL_API int bicrl_copy(const at::Tensor* target, const at::Tensor* source) {
+  try {
+    at::Tensor to(*target);
+    to.copy_(*source);
+    return 0;
+  } catch (const FaultRaised&) {
+    return 3;
+  } catch (const std::exception& e) {
+    last_text = e.what();
+    return 1;
+  }
+}
+// kind: 'i' integer, 'f' float, 'b' bool.
+BICRL_API int bicrl_fill(const at::Tensor* target, int kind, double real, int64_t integer) {
+  at::Tensor to(*target);
+  to.fill_(kind == 'f' ? c10::Scalar(real) : kind == 'b' ? c10::Scalar(integer != 0) : c10::Scalar(integer));
+  return 0;
+}
+// Reads one element; 3 where its data are not here.
+BICRL_API int bicrl_item(const at::Tensor* tensor, double* real, int64_t* integer) {
+  try {
+    const c10::Scalar value = tensor->item();
+    *real = value.toDouble();
+    *integer = value.toLong();
+    return 0;
+  } catch (const FaultRaised&) {
+    return 3;
+  } catch (const std::exception& e) {
+    last_text = e.what();
+    return 1;
+  }
+}
+
+BICRL_API const char* bicrl_trace_view(const at::Tensor* tensor) {
+  last_text = view_json(view_of(*tensor));
+  return last_text.c_str();
+}
+BICRL_API const char* bicrl_trace_ops() {
+  last_text = "[";
+  for (const auto& op : runtime().ops) {
+    if (last_text.size() > 1) last_text += ",";
+    last_text += op;
+  }
+  last_text += "]";
+  return last_text.c_str();
+}
+BICRL_API int64_t bicrl_launches() { return static_cast<int64_t>(runtime().launches); }
+BICRL_API int64_t bicrl_trace_buffers() { return static_cast<int64_t>(runtime().buffers.size()); }
+// kind, bytes, source, storage of buffer number `index`.
+BICRL_API void bicrl_trace_buffer(int64_t index, int64_t* out) {
+  const Storage& s = storage(runtime().buffers.at(static_cast<size_t>(index)));
+  out[0] = static_cast<int64_t>(s.kind);
+  out[1] = static_cast<int64_t>(s.bytes);
+  out[2] = s.source;
+  out[3] = s.id;
+}
+BICRL_API int64_t bicrl_blob_count() { return static_cast<int64_t>(runtime().blobs.size()); }
+BICRL_API const char* bicrl_blob(int64_t index, size_t* size) {
+  const std::string& blob = runtime().blobs.at(static_cast<size_t>(index));
+  *size = blob.size();
+  return blob.data();
+}
