@@ -11,7 +11,6 @@
 #include "policy/checkpoint_io.h"
 #include "policy/distribution.h"
 #include "tasks/curriculum.h"
-#include "trainer/sft_sample.h"
 #include "trainer/step_metrics.h"
 
 namespace bicrl {
