@@ -5,8 +5,8 @@
 namespace bicrl {
 namespace {
 
-bool starts_name(unsigned char c) { return c == '_' || (c | 32) - 'a' < 26u || c >= 0x80; }
-bool is_digit(unsigned char c) { return c - '0' < 10u; }
+bool starts_name(unsigned char c) { return c == '_' || static_cast<unsigned>((c | 32) - 'a') < 26u || c >= 0x80; }
+bool is_digit(unsigned char c) { return static_cast<unsigned>(c - '0') < 10u; }
 
 class Lexer {
  public:

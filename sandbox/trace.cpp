@@ -1,0 +1,161 @@
+// Layouts and the data flow of a trace. Reading and writing: trace_codec.cpp.
+#include "sandbox/trace.h"
+
+#include <algorithm>
+
+namespace bicrl {
+namespace {
+
+constexpr uint64_t kAlignment = 64;
+uint64_t aligned(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+struct TypeName {
+  DType type;
+  const char* name;
+  size_t bytes;
+};
+constexpr TypeName kTypes[] = {{DType::kFloat32, "float32", 4}, {DType::kFloat64, "float64", 8},
+                               {DType::kFloat16, "float16", 2}, {DType::kBFloat16, "bfloat16", 2},
+                               {DType::kInt8, "int8", 1},       {DType::kUInt8, "uint8", 1},
+                               {DType::kInt16, "int16", 2},     {DType::kInt32, "int32", 4},
+                               {DType::kInt64, "int64", 8},     {DType::kBool, "bool", 1}};
+
+}  // namespace
+
+Result<DType> parse_dtype(const std::string& name) {
+  const std::string plain = name.rfind("torch.", 0) == 0 ? name.substr(6) : name;
+  for (const auto& t : kTypes)
+    if (plain == t.name) return t.type;
+  return Result<DType>::failure("unknown element type '" + name.substr(0, 40) + "'");
+}
+
+std::string to_string(DType dtype) { return kTypes[static_cast<size_t>(dtype)].name; }
+size_t element_bytes(DType dtype) { return kTypes[static_cast<size_t>(dtype)].bytes; }
+
+int64_t TensorLayout::numel() const {
+  int64_t count = 1;
+  for (const int64_t n : sizes) count *= n;
+  return count;
+}
+
+uint64_t TensorLayout::span_bytes() const {
+  int64_t last = 0;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 0) return 0;
+    last += (sizes[d] - 1) * strides[d];
+  }
+  return static_cast<uint64_t>(last + 1) * element_bytes(dtype);
+}
+
+namespace {
+
+// Calls visit(spec) for each tensor of a spec in depth-first order; false where it is not a spec.
+template <class Visit>
+bool for_each_tensor(const nlohmann::json& spec, int depth, const Visit& visit) {
+  if (depth > 16 || !spec.is_object()) return false;
+  const auto kind = spec.find("t");
+  if (kind == spec.end() || !kind->is_string()) return false;
+  const std::string t = kind->get<std::string>();
+  if (t == "tensor") return visit(spec);
+  if (t != "list" && t != "tuple" && t != "dict") return true;
+  const auto items = spec.find("items");
+  if (items == spec.end() || !items->is_array()) return false;
+  return std::all_of(items->begin(), items->end(),
+                     [&](const nlohmann::json& item) { return for_each_tensor(item, depth + 1, visit); });
+}
+
+}  // namespace
+
+Result<InputLayout> input_layout(const nlohmann::json& input_specs) {
+  if (!input_specs.is_array()) return Result<InputLayout>::failure("the input specs are no array");
+  InputLayout layout;
+  std::string reason = "an input spec is malformed";
+  const auto visit = [&](const nlohmann::json& spec) {
+    auto tensor = parse_tensor_layout(spec);
+    if (!tensor) {
+      reason = tensor.reason();
+      return false;
+    }
+    InputLayout::Leaf leaf;
+    leaf.bytes = tensor.value().span_bytes();
+    leaf.tensor = std::move(tensor.value());
+    leaf.offset_bytes = layout.draw_bytes;
+    layout.draw_bytes += aligned(leaf.bytes);
+    layout.leaves.push_back(std::move(leaf));
+    return true;
+  };
+  for (const auto& spec : input_specs)
+    if (!for_each_tensor(spec, 0, visit)) return Result<InputLayout>::failure(reason);
+  return layout;
+}
+
+Result<std::string> encode_inputs(const InputLayout& layout,
+                                  const std::vector<std::vector<std::string>>& draws) {
+  std::string file(layout.draw_bytes * draws.size(), '\0');
+  for (size_t d = 0; d < draws.size(); ++d) {
+    if (draws[d].size() != layout.leaves.size())
+      return Result<std::string>::failure(
+          concat("draw ", d, " has ", draws[d].size(), " tensors, the specs name ", layout.leaves.size()));
+    for (size_t i = 0; i < draws[d].size(); ++i) {
+      const auto& leaf = layout.leaves[i];
+      if (draws[d][i].size() != leaf.bytes)
+        return Result<std::string>::failure(concat("draw ", d, ", tensor ", i, " has ", draws[d][i].size(),
+                                                   " bytes instead of ", leaf.bytes));
+      std::copy(draws[d][i].begin(), draws[d][i].end(),
+                file.begin() + static_cast<int64_t>(d * layout.draw_bytes + leaf.offset_bytes));
+    }
+  }
+  return file;
+}
+
+std::string to_string(Producer producer) {
+  constexpr const char* kNames[] = {"kernel", "input", "constant", "fill", "nothing"};
+  return kNames[static_cast<size_t>(producer)];
+}
+
+namespace {
+
+ProducerCheck check(const Returned& returned, bool launched) {
+  if (!launched) return {"dead_kernel", "no kernel was launched"};
+  for (size_t i = 0; i < returned.producers.size(); ++i) {
+    const auto& sizes = returned.layout.leaves[i].sizes;
+    if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) continue;
+    const char* reason = nullptr;
+    switch (returned.producers[i]) {
+      case Producer::kKernel:
+        break;
+      case Producer::kInput:
+        reason = " is an input or a copy of one";
+        break;
+      case Producer::kConstant:
+        reason = " is made of constants";
+        break;
+      case Producer::kFill:
+        reason = " is only filled, by no kernel";
+        break;
+      case Producer::kNothing:
+        reason = " is never written";
+        break;
+    }
+    if (reason) return {"dead_kernel", concat("output ", i, reason)};
+  }
+  return {};
+}
+
+}  // namespace
+
+ProducerCheck Trace::check_producers() const { return check(returned, launches() > 0); }
+ProducerCheck DirectResult::check_producers() const { return check(returned, true); }
+
+int Trace::launches() const {
+  return static_cast<int>(std::count_if(ops.begin(), ops.end(),
+                                        [](const TraceOp& op) { return op.kind == TraceOp::Kind::kLaunch; }));
+}
+
+uint64_t Trace::buffer_bytes() const {
+  uint64_t bytes = 0;
+  for (const auto& b : buffers) bytes += b.bytes;
+  return bytes;
+}
+
+}  // namespace bicrl

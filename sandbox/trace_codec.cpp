@@ -1,0 +1,509 @@
+// Reading traces that may be forged, and writing checked ones.
+#include <algorithm>
+#include <cstring>
+
+#include "sandbox/trace.h"
+
+namespace bicrl {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMostBuffers = 100000, kMostOps = 250000, kMostDims = 64, kMostOutputs = 4096;
+constexpr uint64_t kMostBytes = uint64_t{1} << 40;  // of one buffer
+constexpr uint64_t kMostModuleBytes = uint64_t{1} << 32;
+constexpr size_t kMostArguments = 32764;
+constexpr char kMagic[8] = {'B', 'I', 'C', 'R', 'L', 'T', '1', '\n'};
+
+// Thrown within this file only: parsing has many ways to fail and one way out.
+struct Malformed {
+  std::string reason;
+};
+[[noreturn]] void refuse(const std::string& reason) { throw Malformed{reason}; }
+
+const json& field(const json& object, const char* name) {
+  if (!object.is_object()) refuse(concat("an object with '", name, "' is missing"));
+  const auto found = object.find(name);
+  if (found == object.end()) refuse(concat("'", name, "' is missing"));
+  return *found;
+}
+
+uint64_t whole(const json& value, const char* name, uint64_t most) {
+  if (!value.is_number_unsigned() && !(value.is_number_integer() && value.get<int64_t>() >= 0))
+    refuse(concat("'", name, "' is no whole number"));
+  const auto number = value.get<uint64_t>();
+  if (number > most) refuse(concat("'", name, "' is out of range"));
+  return number;
+}
+uint64_t whole(const json& object, const char* name, const char* at, uint64_t most) {
+  return whole(field(object, at), name, most);
+}
+
+const json& list(const json& object, const char* name, size_t most) {
+  const json& value = field(object, name);
+  if (!value.is_array() || value.size() > most) refuse(concat("'", name, "' is no list of allowed length"));
+  return value;
+}
+
+std::string text(const json& object, const char* name, size_t most) {
+  const json& value = field(object, name);
+  if (!value.is_string() || value.get_ref<const std::string&>().size() > most)
+    refuse(concat("'", name, "' is no text of allowed length"));
+  return value.get<std::string>();
+}
+
+std::string unhex(const std::string& hex) {
+  if (hex.size() % 2) refuse("odd number of hexadecimal digits");
+  const auto digit = [](char c) -> int {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    refuse("bad hexadecimal digit");
+  };
+  std::string bytes(hex.size() / 2, '\0');
+  for (size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<char>(digit(hex[2 * i]) * 16 + digit(hex[2 * i + 1]));
+  return bytes;
+}
+
+std::string hexed(const std::string& bytes) {
+  std::string hex;
+  for (const char c : bytes) {
+    hex += "0123456789abcdef"[static_cast<unsigned char>(c) >> 4];
+    hex += "0123456789abcdef"[static_cast<unsigned char>(c) & 15];
+  }
+  return hex;
+}
+
+TensorLayout tensor_layout(const json& spec) {
+  TensorLayout layout;
+  auto dtype = parse_dtype(text(spec, "dtype", 40));
+  if (!dtype) refuse(dtype.reason());
+  layout.dtype = dtype.value();
+  const json& shape = list(spec, "shape", kMostDims);
+  for (const json& n : shape) layout.sizes.push_back(static_cast<int64_t>(whole(n, "shape", kMostBytes)));
+  if (spec.contains("strides")) {
+    for (const json& s : list(spec, "strides", kMostDims))
+      layout.strides.push_back(static_cast<int64_t>(whole(s, "strides", kMostBytes)));
+    if (layout.strides.size() != layout.sizes.size()) refuse("shape and strides differ in length");
+  } else {
+    layout.strides.assign(layout.sizes.size(), 1);
+    for (size_t d = layout.sizes.size(); d-- > 1;)
+      if (__builtin_mul_overflow(layout.strides[d], std::max<int64_t>(layout.sizes[d], 1),
+                                 &layout.strides[d - 1]))
+        refuse("a tensor is too large");
+  }
+  uint64_t count = 1, last = 0;
+  for (size_t d = 0; d < layout.sizes.size(); ++d) {
+    const auto n = static_cast<uint64_t>(layout.sizes[d]), stride = static_cast<uint64_t>(layout.strides[d]);
+    uint64_t step = 0;
+    if (__builtin_mul_overflow(count, n, &count) || __builtin_mul_overflow(n ? n - 1 : 0, stride, &step) ||
+        __builtin_add_overflow(last, step, &last) || count > kMostBytes || last > kMostBytes)
+      refuse("a tensor is too large");
+  }
+  return layout;
+}
+
+class Parser {
+ public:
+  Parser(const json& frame, std::vector<std::string> blobs, const InputLayout& inputs)
+      : frame_(frame), inputs_(inputs) {
+    trace_.blobs = std::move(blobs);
+  }
+
+  Trace run() {
+    if (text(frame_, "kind", 16) != "trace") refuse("the frame is no trace");
+    for (const json& b : list(frame_, "buffers", kMostBuffers)) trace_.buffers.push_back(buffer(b));
+    state_.resize(trace_.buffers.size());
+    for (size_t i = 0; i < state_.size(); ++i) {
+      state_[i].input = trace_.buffers[i].kind == TraceBuffer::Kind::kInput;
+      state_[i].constant = trace_.buffers[i].kind == TraceBuffer::Kind::kConstant;
+    }
+    for (const json& o : list(frame_, "ops", kMostOps)) {
+      trace_.ops.push_back(operation(o));
+      follow(trace_.ops.back());
+    }
+    trace_.returned.structure = returned(field(frame_, "outputs"), 0);
+    return std::move(trace_);
+  }
+
+ private:
+  // What a buffer holds so far.
+  struct Content {
+    bool kernel = false, input = false, constant = false, filled = false;
+  };
+
+  TraceBuffer buffer(const json& b) const {
+    TraceBuffer out;
+    const std::string kind = text(b, "kind", 16);
+    out.bytes = whole(b, "bytes", "bytes", kMostBytes);
+    if (kind == "input") {
+      out.kind = TraceBuffer::Kind::kInput;
+      out.source = static_cast<uint32_t>(whole(b, "source", "source", UINT32_MAX));
+      if (out.source >= inputs_.leaves.size() || inputs_.leaves[out.source].bytes != out.bytes)
+        refuse("a buffer is no input that was given");
+    } else if (kind == "constant") {
+      out.kind = TraceBuffer::Kind::kConstant;
+      out.source = blob_index(b);
+      if (trace_.blobs[out.source].size() != out.bytes) refuse("a constant has another size than its bytes");
+    } else if (kind == "allocation") {
+      out.kind = TraceBuffer::Kind::kAllocation;
+    } else {
+      refuse("unknown kind of buffer");
+    }
+    return out;
+  }
+
+  uint32_t blob_index(const json& object) const {
+    const uint64_t index = whole(object, "blob", "blob", UINT32_MAX);
+    if (index >= trace_.blobs.size()) refuse("a blob is missing");
+    return static_cast<uint32_t>(index);
+  }
+  uint32_t buffer_index(const json& object) const {
+    const uint64_t index = whole(object, "buffer", "buffer", UINT32_MAX);
+    if (index >= trace_.buffers.size()) refuse("a buffer number is out of range");
+    return static_cast<uint32_t>(index);
+  }
+
+  TraceView view(const json& v) const {
+    TraceView out;
+    out.buffer = buffer_index(v);
+    out.offset_bytes = whole(v, "offset", "offset", kMostBytes);
+    out.tensor = tensor_layout(v);
+    if (out.offset_bytes + out.tensor.span_bytes() > trace_.buffers[out.buffer].bytes)
+      refuse("a tensor reaches past its buffer");
+    return out;
+  }
+
+  static void triple(const json& list_of_three, uint32_t (&out)[3]) {
+    if (!list_of_three.is_array() || list_of_three.size() != 3)
+      refuse("a grid or block has not three extents");
+    for (size_t i = 0; i < 3; ++i)
+      out[i] = static_cast<uint32_t>(whole(list_of_three[i], "extent", INT32_MAX));
+  }
+
+  TraceOp launch(const json& o) const {
+    TraceOp op;
+    op.kernel = text(o, "kernel", 256);
+    op.entry = whole(o, "entry", "entry", kMostModuleBytes);
+    op.invoker = whole(o, "invoker", "invoker", kMostModuleBytes);
+    triple(field(o, "grid"), op.grid);
+    triple(field(o, "block"), op.block);
+    const uint64_t threads = uint64_t{op.block[0]} * op.block[1] * op.block[2];
+    if (!op.grid[0] || !op.grid[1] || !op.grid[2] || op.grid[1] > 65535 || op.grid[2] > 65535 || !threads ||
+        op.block[0] > 1024 || op.block[1] > 1024 || op.block[2] > 64 || threads > 1024)
+      refuse("a launch configuration that no GPU accepts");
+    op.shared_bytes = static_cast<uint32_t>(whole(o, "shared", "shared", 227 << 10));
+    op.arguments = unhex(text(o, "args", 2 * kMostArguments));
+    for (const json& r : list(o, "relocations", kMostArguments)) op.relocations.push_back(relocation(r, op));
+    return op;
+  }
+
+  TraceRelocation relocation(const json& r, const TraceOp& op) const {
+    if (!r.is_array() || r.size() != 4 || !r[1].is_number_integer()) refuse("a malformed relocation");
+    TraceRelocation out;
+    out.offset = static_cast<uint32_t>(whole(r[0], "offset", kMostArguments));
+    if (op.arguments.size() < 8 || out.offset > op.arguments.size() - 8)
+      refuse("a relocation outside the arguments");
+    out.buffer = r[1].is_number_unsigned() ? static_cast<int64_t>(whole(r[1], "buffer", INT32_MAX))
+                                           : r[1].get<int64_t>();
+    if (out.buffer < -1 || out.buffer >= static_cast<int64_t>(trace_.buffers.size()))
+      refuse("a relocation to no buffer");
+    out.addend =
+        whole(r[2], "addend",
+              out.buffer < 0 ? kMostModuleBytes : trace_.buffers[static_cast<size_t>(out.buffer)].bytes);
+    out.writable = whole(r[3], "writable", 1) == 1;
+    return out;
+  }
+
+  TraceOp operation(const json& o) const {
+    const std::string kind = text(o, "op", 32);
+    if (kind == "launch") return launch(o);
+    TraceOp op;
+    if (kind == "fill") {
+      op.kind = TraceOp::Kind::kFill;
+      op.target = view(field(o, "target"));
+      op.value = unhex(text(o, "value", 16));
+      if (op.value.size() != element_bytes(op.target.tensor.dtype)) refuse("a fill value of another size");
+    } else if (kind == "copy") {
+      op.kind = TraceOp::Kind::kCopy;
+      op.target = view(field(o, "target"));
+      op.source = view(field(o, "source"));
+      if (op.target.tensor.sizes != op.source.tensor.sizes) refuse("a copy between different shapes");
+    } else if (kind == "upload") {
+      op.kind = TraceOp::Kind::kUpload;
+      op.blob = blob_index(o);
+      op.target =
+          bytes_view(buffer_index(o), whole(o, "offset", "offset", kMostBytes), trace_.blobs[op.blob].size());
+    } else if (kind == "symbol_upload") {
+      op.kind = TraceOp::Kind::kSymbolUpload;
+      op.blob = blob_index(o);
+      op.symbol_offset = whole(o, "symbol", "symbol", kMostModuleBytes);
+    } else if (kind == "symbol_copy") {
+      op.kind = TraceOp::Kind::kSymbolCopy;
+      op.symbol_offset = whole(o, "symbol", "symbol", kMostModuleBytes);
+      op.source = view(field(o, "source"));
+    } else {
+      refuse("unknown operation");
+    }
+    return op;
+  }
+
+  TraceView bytes_view(uint32_t buffer, uint64_t offset, uint64_t bytes) const {
+    if (offset + bytes > trace_.buffers[buffer].bytes) refuse("an upload reaches past its buffer");
+    TraceView out;
+    out.buffer = buffer;
+    out.offset_bytes = offset;
+    out.tensor = {DType::kUInt8, {static_cast<int64_t>(bytes)}, {1}};
+    return out;
+  }
+
+  void follow(const TraceOp& op) {
+    switch (op.kind) {
+      case TraceOp::Kind::kLaunch:
+        for (const auto& r : op.relocations)
+          if (r.writable && r.buffer >= 0) state_[static_cast<size_t>(r.buffer)].kernel = true;
+        break;
+      case TraceOp::Kind::kFill:
+        state_[op.target.buffer].filled = true;
+        break;
+      case TraceOp::Kind::kUpload:
+        state_[op.target.buffer].constant = true;
+        break;
+      case TraceOp::Kind::kCopy: {
+        const Content from = state_[op.source.buffer];
+        Content& to = state_[op.target.buffer];
+        to.kernel |= from.kernel;
+        to.input |= from.input;
+        to.constant |= from.constant;
+        to.filled |= from.filled;
+        break;
+      }
+      default:
+        break;
+    }
+  }
+
+  Producer producer(const Content& c) const {
+    if (c.kernel) return Producer::kKernel;
+    if (c.input) return Producer::kInput;
+    if (c.constant) return Producer::kConstant;
+    return c.filled ? Producer::kFill : Producer::kNothing;
+  }
+
+  json returned(const json& spec, int depth);
+
+  const json& frame_;
+  const InputLayout& inputs_;
+  Trace trace_;
+  std::vector<Content> state_;
+};
+
+void append_leaf(Returned& r, const TensorLayout& tensor, Producer producer) {
+  if (r.layout.leaves.size() >= kMostOutputs) refuse("too many outputs");
+  OutputLayout::Leaf leaf;
+  leaf.dtype = tensor.dtype;
+  leaf.sizes = tensor.sizes;
+  leaf.bytes = static_cast<uint64_t>(tensor.numel()) * element_bytes(tensor.dtype);
+  leaf.offset_bytes = r.layout.draw_bytes;
+  r.layout.draw_bytes += (leaf.bytes + 63) / 64 * 64;
+  if (r.layout.draw_bytes > kMostBytes) refuse("the outputs are too large");
+  r.layout.leaves.push_back(std::move(leaf));
+  r.producers.push_back(producer);
+}
+
+json tensor_json(const TensorLayout& t) {
+  return {{"t", "tensor"}, {"shape", t.sizes}, {"strides", t.strides}, {"dtype", to_string(t.dtype)}};
+}
+
+// A returned value that is no tensor, copied field by field. `item` handles the parts of containers.
+template <class Item>
+json plain_value(const json& spec, const std::string& kind, const Item& item) {
+  json out{{"t", kind}};
+  if (kind == "none") return out;
+  if (kind == "int" || kind == "float" || kind == "bool" || kind == "str") {
+    const json& v = field(spec, "v");
+    const bool fits = kind == "str"    ? v.is_string() && v.get_ref<const std::string&>().size() <= 4096
+                      : kind == "bool" ? v.is_boolean()
+                      : kind == "int"  ? v.is_number_integer()
+                                       : v.is_number() || v.is_null();
+    if (!fits) refuse("a returned value is malformed");
+    out["v"] = v;
+    return out;
+  }
+  if (kind != "list" && kind != "tuple" && kind != "dict") refuse("unknown kind of returned value");
+  out["items"] = json::array();
+  for (const json& i : list(spec, "items", kMostOutputs)) out["items"].push_back(item(i));
+  if (kind == "dict") {
+    const json& keys = list(spec, "keys", kMostOutputs);
+    if (keys.size() != out["items"].size()) refuse("a returned dict is malformed");
+    for (const json& k : keys)
+      if (!k.is_string() || k.get_ref<const std::string&>().size() > 256)
+        refuse("a returned dict is malformed");
+    out["keys"] = keys;
+  }
+  return out;
+}
+
+json Parser::returned(const json& spec, int depth) {
+  if (depth > 16) refuse("the returned value is nested too deeply");
+  const std::string kind = text(spec, "t", 16);
+  if (kind != "tensor") return plain_value(spec, kind, [&](const json& i) { return returned(i, depth + 1); });
+  TraceView v = view(spec);
+  append_leaf(trace_.returned, v.tensor, producer(state_[v.buffer]));
+  json out = tensor_json(v.tensor);
+  trace_.outputs.push_back(std::move(v));
+  return out;
+}
+
+json direct_returned(const json& spec, int depth, Returned& r) {
+  if (depth > 16) refuse("the returned value is nested too deeply");
+  const std::string kind = text(spec, "t", 16);
+  if (kind != "tensor")
+    return plain_value(spec, kind, [&](const json& i) { return direct_returned(i, depth + 1, r); });
+  const TensorLayout tensor = tensor_layout(spec);
+  const std::string from = text(spec, "producer", 16);
+  Producer producer = Producer::kNothing;
+  for (const Producer p : {Producer::kKernel, Producer::kInput, Producer::kConstant, Producer::kFill})
+    if (from == to_string(p)) producer = p;
+  append_leaf(r, tensor, producer);
+  return tensor_json(tensor);
+}
+
+json view_json(const TraceView& v) {
+  json out = tensor_json(v.tensor);
+  out["buffer"] = v.buffer;
+  out["offset"] = v.offset_bytes;
+  return out;
+}
+
+json op_json(const TraceOp& op) {
+  switch (op.kind) {
+    case TraceOp::Kind::kFill:
+      return {{"op", "fill"}, {"target", view_json(op.target)}, {"value", hexed(op.value)}};
+    case TraceOp::Kind::kCopy:
+      return {{"op", "copy"}, {"target", view_json(op.target)}, {"source", view_json(op.source)}};
+    case TraceOp::Kind::kUpload:
+      return {{"op", "upload"},
+              {"buffer", op.target.buffer},
+              {"offset", op.target.offset_bytes},
+              {"blob", op.blob}};
+    case TraceOp::Kind::kSymbolUpload:
+      return {{"op", "symbol_upload"}, {"symbol", op.symbol_offset}, {"blob", op.blob}};
+    case TraceOp::Kind::kSymbolCopy:
+      return {{"op", "symbol_copy"}, {"symbol", op.symbol_offset}, {"source", view_json(op.source)}};
+    default:
+      break;
+  }
+  json relocations = json::array();
+  for (const auto& r : op.relocations)
+    relocations.push_back({r.offset, r.buffer, r.addend, r.writable ? 1 : 0});
+  return {{"op", "launch"},
+          {"kernel", op.kernel},
+          {"entry", op.entry},
+          {"invoker", op.invoker},
+          {"grid", op.grid},
+          {"block", op.block},
+          {"shared", op.shared_bytes},
+          {"args", hexed(op.arguments)},
+          {"relocations", relocations}};
+}
+
+// The returned value with the place of each tensor.
+json placed_outputs(const json& structure, const std::vector<TraceView>& outputs, size_t& next) {
+  if (structure.at("t") == "tensor") {
+    json out = view_json(outputs.at(next));
+    ++next;
+    return out;
+  }
+  json out = structure;
+  if (out.contains("items"))
+    for (json& item : out["items"]) item = placed_outputs(item, outputs, next);
+  return out;
+}
+
+}  // namespace
+
+Result<TensorLayout> parse_tensor_layout(const json& spec) {
+  try {
+    return tensor_layout(spec);
+  } catch (const Malformed& m) {
+    return Result<TensorLayout>::failure(m.reason);
+  }
+}
+
+Result<Trace> Trace::parse(const json& frame, std::vector<std::string> blobs, const InputLayout& inputs) {
+  try {
+    return Parser(frame, std::move(blobs), inputs).run();
+  } catch (const Malformed& m) {
+    return Result<Trace>::failure(m.reason);
+  } catch (const json::exception& e) {
+    return Result<Trace>::failure(e.what());
+  }
+}
+
+std::string Trace::encode() const {
+  json head{{"kind", "trace"}, {"buffers", json::array()}, {"ops", json::array()}, {"blobs", json::array()}};
+  for (const auto& b : buffers) {
+    json out{{"bytes", b.bytes}};
+    out["kind"] = b.kind == TraceBuffer::Kind::kInput      ? "input"
+                  : b.kind == TraceBuffer::Kind::kConstant ? "constant"
+                                                           : "allocation";
+    if (b.kind == TraceBuffer::Kind::kInput) out["source"] = b.source;
+    if (b.kind == TraceBuffer::Kind::kConstant) out["blob"] = b.source;
+    head["buffers"].push_back(std::move(out));
+  }
+  for (const auto& op : ops) head["ops"].push_back(op_json(op));
+  for (const auto& blob : blobs) head["blobs"].push_back(blob.size());
+  size_t next = 0;
+  head["outputs"] = placed_outputs(returned.structure, outputs, next);
+  const std::string text = head.dump(-1, ' ', true, json::error_handler_t::replace);
+  std::string file(kMagic, sizeof kMagic);
+  const auto size = static_cast<uint32_t>(text.size());
+  file.append(reinterpret_cast<const char*>(&size), 4);
+  file += text;
+  for (const auto& blob : blobs) file += blob;
+  return file;
+}
+
+Result<Trace> Trace::decode(std::string_view bytes, const InputLayout& inputs) {
+  uint32_t size = 0;
+  if (bytes.size() < sizeof kMagic + 4 || memcmp(bytes.data(), kMagic, sizeof kMagic) != 0)
+    return Result<Trace>::failure("the file is no trace");
+  memcpy(&size, bytes.data() + sizeof kMagic, 4);
+  bytes.remove_prefix(sizeof kMagic + 4);
+  if (size > bytes.size()) return Result<Trace>::failure("the trace is cut off");
+  try {
+    const json head = json::parse(bytes.substr(0, size));
+    bytes.remove_prefix(size);
+    std::vector<std::string> blobs;
+    for (const json& n : list(head, "blobs", kMostOps)) {
+      const uint64_t length = whole(n, "blobs", kMostBytes);
+      if (length > bytes.size()) return Result<Trace>::failure("the trace is cut off");
+      blobs.emplace_back(bytes.substr(0, length));
+      bytes.remove_prefix(length);
+    }
+    return parse(head, std::move(blobs), inputs);
+  } catch (const Malformed& m) {
+    return Result<Trace>::failure(m.reason);
+  } catch (const json::exception& e) {
+    return Result<Trace>::failure(e.what());
+  }
+}
+
+Result<DirectResult> parse_direct_result(const json& frame, std::vector<std::string> blobs) {
+  try {
+    if (text(frame, "kind", 16) != "result") refuse("the frame is no result");
+    DirectResult out;
+    out.returned.structure = direct_returned(field(frame, "outputs"), 0, out.returned);
+    if (blobs.size() != 1 || blobs[0].size() != out.returned.layout.draw_bytes)
+      refuse("the outputs have another size than they claim");
+    out.bytes = std::move(blobs[0]);
+    return out;
+  } catch (const Malformed& m) {
+    return Result<DirectResult>::failure(m.reason);
+  } catch (const json::exception& e) {
+    return Result<DirectResult>::failure(e.what());
+  }
+}
+
+}  // namespace bicrl
