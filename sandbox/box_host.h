@@ -78,7 +78,8 @@ struct BoxMount {
 // links.
 enum class SystemRoot { kLibraries, kToolchain };
 void append_system_root(SystemRoot root, std::vector<std::string>& command);
-// A folder with its parents, which every uid may enter (those that bubblewrap makes on its own only its uid may).
+// A folder with its parents, which every uid may enter (those that bubblewrap makes on its own only its uid
+// may).
 void append_folder(const std::filesystem::path& folder, std::vector<std::string>& command);
 void append_mounts(const std::vector<BoxMount>& mounts, std::vector<std::string>& command);
 void append_devices(std::vector<std::string>& command);  // null, zero, random; nothing writable

@@ -252,7 +252,8 @@ std::vector<std::string> Zygote::command() const {
   append_devices(command);
   append_mounts(python_.mounts, command);
   append_mounts({{share_folder() / "box", kRuntimeTarget}}, command);
-  // Torch picks its vector code by what it finds here; the interpreter unmounts it, and /proc, before any fork.
+  // Torch picks its vector code by what it finds here; the interpreter unmounts it, and /proc, before any
+  // fork.
   append_mounts({{"/sys/devices/system/cpu", "/sys/devices/system/cpu"}}, command);
   std::vector<std::string> folders;
   for (const auto& folder : spec_.module_folders) {

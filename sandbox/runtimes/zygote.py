@@ -13,8 +13,10 @@ import json
 import os
 import select
 import socket
-import struct
 import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from frames import say  # noqa: E402: the isolated interpreter does not look beside the script
 
 MNT_DETACH = 2
 PR_SET_DUMPABLE = 4
@@ -32,11 +34,6 @@ def address_space_bytes():
     """Private writable memory of this process now: limits of the children count from here."""
     with open("/proc/self/statm") as statm:
         return int(statm.read().split()[5]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def say(channel, header):
-    text = json.dumps(header).encode()
-    channel.sendall(struct.pack("<I", len(text)) + text)
 
 
 class Zygote:
@@ -156,7 +153,6 @@ class Zygote:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     for extra in sys.argv[6:]:
         sys.path.insert(0, extra)
     Zygote(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4], sys.argv[5]).serve()
