@@ -1,6 +1,7 @@
 // Elapsed time from the monotonic clock, which a changed wall clock does not move.
 #pragma once
 #include <chrono>
+#include <string>
 
 namespace bicrl {
 
@@ -13,5 +14,8 @@ class Stopwatch {
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
+
+// Seconds as "12 s", "3:05" or "2:10:00".
+std::string clock_text(double seconds);
 
 }  // namespace bicrl

@@ -46,6 +46,7 @@ class ConfigSection {
   explicit ConfigSection(std::shared_ptr<ConfigNode> node) : node_(std::move(node)) {}
 
  private:
+  friend class ConfigDocument;
   std::shared_ptr<ConfigNode> node_;
 };
 

@@ -26,8 +26,8 @@ class Tokenizer {
   // Raw bytes of one id (may be an incomplete UTF-8 sequence): for streaming and for finding delimiters.
   std::string_view bytes(int64_t id) const;
 
-  int64_t size() const;                               // highest assigned id + 1
-  int64_t id_of(std::string_view token) const;        // added or vocabulary token by its text; -1 if none
+  int64_t size() const;                         // highest assigned id + 1
+  int64_t id_of(std::string_view token) const;  // added or vocabulary token by its text; -1 if none
   // Copies the files this tokenizer was loaded from, so that a checkpoint opens in transformers.
   void save(const std::filesystem::path& folder) const;
 

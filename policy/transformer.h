@@ -1,13 +1,14 @@
 // The SDAR transformer: embedding, L x {RMSNorm, attention, RMSNorm, SwiGLU}, RMSNorm, head. No logit shift:
 // the logits at position i predict token i. Source of the formulas: Qwen3 (QK-norm over head_dim before
-// rotate-half RoPE, grouped-query attention, scale 1/sqrt(head_dim)) with SDAR's block-causal attention, which
-// is the AttentionContext's business.
+// rotate-half RoPE, grouped-query attention, scale 1/sqrt(head_dim)) with SDAR's block-causal attention,
+// which is the AttentionContext's business.
 #pragma once
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policy/attention.h"
@@ -19,7 +20,8 @@ namespace bicrl {
 class Transformer {
  public:
   // Parameters drawn N(0, initializer_range) from `seed` (norms are 1), the same on every device.
-  static Transformer random(const PolicyConfig& config, uint64_t seed, at::Device device, at::ScalarType dtype);
+  static Transformer random(const PolicyConfig& config, uint64_t seed, at::Device device,
+                            at::ScalarType dtype);
   // Takes tensors by their Hugging Face names. Throws InputError naming a missing, extra or misshapen tensor.
   static Transformer from_tensors(const PolicyConfig& config, std::map<std::string, at::Tensor> tensors,
                                   at::Device device, at::ScalarType dtype);
@@ -41,7 +43,13 @@ class Transformer {
   struct Layer {
     at::Tensor input_norm, post_norm, q, k, v, o, q_norm, k_norm, gate, up, down;
   };
+  struct Rotation;
   void bind();  // fills the named fields from parameters_
+  Rotation rotation(const at::Tensor& positions) const;
+  // x: [T, hidden] -> what the branch adds to it.
+  at::Tensor attention_branch(int64_t index, const at::Tensor& x, const Rotation& rotation,
+                              AttentionContext& attention) const;
+  at::Tensor mlp_branch(int64_t index, const at::Tensor& x) const;
 
   PolicyConfig config_;
   std::vector<std::pair<std::string, at::Tensor>> parameters_;

@@ -11,12 +11,13 @@ enum class FinishReason { kEndToken, kDelimiter, kTokenLimit };
 struct Rollout {
   std::string task_id;
   int64_t policy_version = 0;
-  // Prompt (with a clamped prefix, if any) followed by the whole generated blocks, aligned to absolute position:
-  // tokens.size() is a multiple of the block size. Tokens after the end token stay, as context.
+  // Prompt (with a clamped prefix, if any) followed by the whole generated blocks, aligned to absolute
+  // position: tokens.size() is a multiple of the block size. Tokens after the end token stay, as context.
   std::vector<int64_t> tokens;
   int64_t prompt_tokens = 0;  // tokens the policy did not generate, at the front
-  // For each token after the prompt: 1-based denoise step at which it was accepted (monotone over blocks),
-  // 0 where it is not scored (after the end token or the delimiter).
+  // For each token after the prompt: 1-based denoise step at which it was accepted (monotone over blocks);
+  // minus that step where it is not scored (after the end token or the delimiter), so that the trainer can
+  // rebuild what the sampler saw; 0 where the step is not known or the position was never accepted.
   std::vector<int32_t> step_map;
   // For each token after the prompt: log-probability of the accepted token under the policy's distribution
   // (softmax over allowed ids at the sampling temperature) when it was accepted; 0 where not scored.

@@ -7,8 +7,8 @@ namespace bicrl {
 
 enum class Stage { kInfilling, kEndToEnd };
 
-std::string to_string(Stage stage);                  // "infilling", "end_to_end"
-Stage parse_stage(const std::string& text);          // throws InputError
+std::string to_string(Stage stage);          // "infilling", "end_to_end"
+Stage parse_stage(const std::string& text);  // throws InputError
 
 struct Task {
   std::string id;            // unique within its set

@@ -1,0 +1,329 @@
+#include "common/config.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "common/config_node.h"
+#include "common/files.h"
+#include "common/spelling.h"
+
+namespace bicrl {
+namespace {
+
+using Kind = ConfigNode::Kind;
+using Pointer = ConfigNode::Pointer;
+
+// A document of another kind altogether has many unknown keys; the first ones say enough.
+constexpr size_t kMaxReported = 20;
+
+std::string place_of(const ConfigNode& node) { return concat(node.place, ": ", node.path); }
+
+std::string described(const ConfigNode& node) {
+  switch (node.kind) {
+    case Kind::kAbsent:
+      return "nothing";
+    case Kind::kScalar:
+      return node.plain ? "'" + node.scalar + "'" : "the quoted text \"" + node.scalar + "\"";
+    case Kind::kList:
+      return "a list";
+    case Kind::kMapping:
+      return "a section";
+  }
+  return "";
+}
+
+[[noreturn]] void expected(const ConfigNode& node, const std::string& what) {
+  throw InputError(concat(place_of(node), ": expected ", what, ", got ", described(node)));
+}
+
+// The node of a present value; nullptr where the default holds.
+const ConfigNode* find_value(ConfigNode& section, const std::string& key) {
+  const Pointer* found = section.find(key);
+  return found && (*found)->kind != Kind::kAbsent ? found->get() : nullptr;
+}
+
+int64_t parse_integer(const ConfigNode& node, int64_t min, int64_t max) {
+  const std::string digits = node.scalar.substr(!node.scalar.empty() && node.scalar[0] == '+');
+  const char* end = digits.data() + digits.size();
+  const size_t first = !digits.empty() && digits[0] == '-';
+  int64_t value = 0;
+  const auto parsed = std::from_chars(digits.data(), end, value);
+  // A leading zero is octal to some YAML readers and decimal to others.
+  const bool leading_zero = digits.size() > first + 1 && digits[first] == '0';
+  const bool sign_twice = digits.size() < node.scalar.size() && first;
+  if (node.kind != Kind::kScalar || !node.plain || parsed.ec == std::errc::invalid_argument ||
+      parsed.ptr != end || leading_zero || sign_twice)
+    expected(node, "an integer");
+  if (parsed.ec == std::errc::result_out_of_range || value < min || value > max) {
+    const bool bounded_below = min != std::numeric_limits<int64_t>::min();
+    const bool bounded_above = max != std::numeric_limits<int64_t>::max();
+    expected(node, !bounded_above && bounded_below   ? concat("an integer of at least ", min)
+                   : bounded_above && !bounded_below ? concat("an integer of at most ", max)
+                                                     : concat("an integer from ", min, " to ", max));
+  }
+  return value;
+}
+
+// The float of YAML 1.2's core schema.
+double parse_real(const ConfigNode& node) {
+  std::string text = node.scalar;
+  if (node.kind != Kind::kScalar || !node.plain) expected(node, "a number");
+  double sign = 1;
+  if (!text.empty() && (text[0] == '+' || text[0] == '-')) {
+    sign = text[0] == '-' ? -1 : 1;
+    text.erase(0, 1);
+  }
+  if (text == ".inf" || text == ".Inf" || text == ".INF")
+    return sign * std::numeric_limits<double>::infinity();
+  const bool has_digits = std::any_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const bool starts_well = !text.empty() && (text[0] == '.' || (text[0] >= '0' && text[0] <= '9'));
+  double value = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (!has_digits || !starts_well || parsed.ptr != text.data() + text.size()) expected(node, "a number");
+  if (parsed.ec != std::errc()) expected(node, "a number that a double can hold");
+  return sign * value;
+}
+
+const std::string& parse_text(const ConfigNode& node) {
+  if (node.kind != Kind::kScalar) expected(node, "text");
+  return node.scalar;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const auto& word : words) out += (out.empty() ? "" : ", ") + word;
+  return out;
+}
+
+std::string flow_list(const std::vector<std::string>& values) { return "[" + joined(values) + "]"; }
+
+void collect_paths(const ConfigNode& node, std::vector<std::string>& paths) {
+  for (const auto& [key, read] : node.reads) {
+    paths.push_back(node.child_path(key));
+    if (const auto* section = std::get_if<Pointer>(&read)) collect_paths(**section, paths);
+    if (const auto* items = std::get_if<std::vector<Pointer>>(&read))
+      for (const Pointer& item : *items) collect_paths(*item, paths);
+  }
+}
+
+std::string last_part(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
+// What the writer of an unknown key probably meant: a neighbour's misspelling, or a key of another section.
+std::string suggestion(const ConfigNode& section, const std::string& key,
+                       const std::vector<std::string>& all_paths) {
+  for (const std::string& path : all_paths)
+    if (path == key && key.find('.') != std::string::npos)
+      return concat("; write ", path, " as nested sections");
+  std::vector<std::string> here;
+  for (const auto& entry : section.reads) here.push_back(entry.first);
+  if (const auto nearest = nearest_spelling(key, here))
+    return concat("; did you mean ", section.child_path(*nearest), "?");
+  std::vector<std::string> elsewhere;
+  for (const std::string& path : all_paths)
+    if (nearest_spelling(key, {last_part(path)})) elsewhere.push_back(path);
+  const auto exact =
+      std::find_if(elsewhere.begin(), elsewhere.end(), [&](const auto& p) { return last_part(p) == key; });
+  if (exact != elsewhere.end()) return concat("; did you mean ", *exact, "?");
+  if (!elsewhere.empty()) return concat("; did you mean ", elsewhere[0], "?");
+  return here.empty() ? "; no key is valid here" : concat("; valid here: ", joined(here));
+}
+
+void collect_unknown(const ConfigNode& node, const std::vector<std::string>& all_paths,
+                     std::vector<std::string>& found) {
+  for (const auto& [key, value] : node.entries) {
+    if (found.size() >= kMaxReported) return;
+    const auto read =
+        std::find_if(node.reads.begin(), node.reads.end(), [&](const auto& r) { return r.first == key; });
+    if (read == node.reads.end()) {
+      found.push_back(
+          concat(value->place, ": unknown key ", node.child_path(key), suggestion(node, key, all_paths)));
+      continue;
+    }
+    if (const auto* section = std::get_if<Pointer>(&read->second))
+      collect_unknown(**section, all_paths, found);
+    if (const auto* items = std::get_if<std::vector<Pointer>>(&read->second))
+      for (const Pointer& item : *items) collect_unknown(*item, all_paths, found);
+  }
+}
+
+}  // namespace
+
+Pointer* ConfigNode::find(const std::string& key) {
+  for (auto& entry : entries)
+    if (entry.first == key) return &entry.second;
+  return nullptr;
+}
+
+ConfigNode::Read* ConfigNode::find_read(const std::string& key) {
+  for (auto& read : reads)
+    if (read.first == key) return &read.second;
+  return nullptr;
+}
+
+void ConfigNode::note(const std::string& key, Read read) {
+  if (Read* known = find_read(key))
+    *known = std::move(read);
+  else
+    reads.emplace_back(key, std::move(read));
+}
+
+int64_t ConfigSection::integer(const std::string& key, int64_t fallback, int64_t min, int64_t max) const {
+  const ConfigNode* node = find_value(*node_, key);
+  const int64_t value = node ? parse_integer(*node, min, max) : fallback;
+  node_->note(key, std::to_string(value));
+  return value;
+}
+
+double ConfigSection::real(const std::string& key, double fallback, double min, double max) const {
+  const ConfigNode* node = find_value(*node_, key);
+  const double value = node ? parse_real(*node) : fallback;
+  if (node && (value < min || value > max))
+    expected(*node, std::isinf(max)   ? concat("a number of at least ", yaml_real(min))
+                    : std::isinf(min) ? concat("a number of at most ", yaml_real(max))
+                                      : concat("a number from ", yaml_real(min), " to ", yaml_real(max)));
+  node_->note(key, yaml_real(value));
+  return value;
+}
+
+bool ConfigSection::boolean(const std::string& key, bool fallback) const {
+  bool value = fallback;
+  if (const ConfigNode* node = find_value(*node_, key)) {
+    const std::string& text = node->scalar;
+    value = text == "true" || text == "True" || text == "TRUE";
+    const bool is_false = text == "false" || text == "False" || text == "FALSE";
+    if (node->kind != Kind::kScalar || !node->plain || !(value || is_false)) expected(*node, "true or false");
+  }
+  node_->note(key, value ? "true" : "false");
+  return value;
+}
+
+std::string ConfigSection::text(const std::string& key, const std::string& fallback) const {
+  const ConfigNode* node = find_value(*node_, key);
+  std::string value = node ? parse_text(*node) : fallback;
+  node_->note(key, yaml_text(value));
+  return value;
+}
+
+std::string ConfigSection::required_text(const std::string& key) const {
+  if (const ConfigNode* node = find_value(*node_, key)) {
+    node_->note(key, yaml_text(parse_text(*node)));
+    return node->scalar;
+  }
+  for (const auto& [written, value] : node_->entries)
+    if (!node_->find_read(written) && nearest_spelling(written, {key}))
+      throw InputError(concat(value->place, ": unknown key ", node_->child_path(written), "; did you mean ",
+                              node_->child_path(key), ", which is required?"));
+  throw InputError(concat(where(key), ": is required and missing"));
+}
+
+std::string ConfigSection::choice(const std::string& key, const std::string& fallback,
+                                  const std::vector<std::string>& allowed) const {
+  const ConfigNode* node = find_value(*node_, key);
+  std::string value = node ? parse_text(*node) : fallback;
+  const bool known = std::find(allowed.begin(), allowed.end(), value) != allowed.end();
+  if (node && !known) {
+    const auto nearest = nearest_spelling(value, allowed);
+    throw InputError(concat(place_of(*node), ": expected one of ", joined(allowed), ", got ",
+                            described(*node), nearest ? "; did you mean " + *nearest + "?" : ""));
+  }
+  BICRL_CHECK(known, "the default '", value, "' of ", node_->child_path(key), " is not among ",
+              joined(allowed));
+  node_->note(key, yaml_text(value));
+  return value;
+}
+
+std::vector<std::string> ConfigSection::texts(const std::string& key,
+                                              const std::vector<std::string>& fallback) const {
+  std::vector<std::string> values = fallback;
+  if (const ConfigNode* node = find_value(*node_, key)) {
+    if (node->kind != Kind::kList) expected(*node, "a list of texts");
+    values.clear();
+    for (const Pointer& item : node->items) values.push_back(parse_text(*item));
+  }
+  std::vector<std::string> printed;
+  for (const auto& value : values) printed.push_back(yaml_text(value));
+  node_->note(key, flow_list(printed));
+  return values;
+}
+
+std::vector<int64_t> ConfigSection::integers(const std::string& key, const std::vector<int64_t>& fallback,
+                                             int64_t min, int64_t max) const {
+  std::vector<int64_t> values = fallback;
+  if (const ConfigNode* node = find_value(*node_, key)) {
+    if (node->kind != Kind::kList) expected(*node, "a list of integers");
+    values.clear();
+    for (const Pointer& item : node->items) values.push_back(parse_integer(*item, min, max));
+  }
+  std::vector<std::string> printed;
+  for (int64_t value : values) printed.push_back(std::to_string(value));
+  node_->note(key, flow_list(printed));
+  return values;
+}
+
+ConfigSection ConfigSection::section(const std::string& key) const {
+  if (auto* known = node_->find_read(key))
+    if (auto* section = std::get_if<Pointer>(known)) return ConfigSection(*section);
+  Pointer child;
+  if (const Pointer* found = node_->find(key)) {
+    child = *found;
+    if (child->kind != Kind::kMapping && child->kind != Kind::kAbsent) expected(*child, "a section");
+  } else {
+    child = std::make_shared<ConfigNode>();
+    child->path = node_->child_path(key);
+    child->place = node_->place;
+  }
+  node_->note(key, child);
+  return ConfigSection(child);
+}
+
+std::vector<ConfigSection> ConfigSection::sections(const std::string& key) const {
+  std::vector<Pointer> items;
+  if (const ConfigNode* node = find_value(*node_, key)) {
+    if (node->kind != Kind::kList) expected(*node, "a list of sections");
+    for (const Pointer& item : node->items)
+      if (item->kind != Kind::kMapping) expected(*item, "a section");
+    items = node->items;
+  }
+  node_->note(key, items);
+  std::vector<ConfigSection> result;
+  for (const Pointer& item : items) result.emplace_back(item);
+  return result;
+}
+
+bool ConfigSection::has(const std::string& key) const { return find_value(*node_, key) != nullptr; }
+
+std::string ConfigSection::where(const std::string& key) const {
+  if (key.empty()) return node_->path.empty() ? node_->place : place_of(*node_);
+  const Pointer* found = node_->find(key);
+  return concat(found ? (*found)->place : node_->place, ": ", node_->child_path(key));
+}
+
+void ConfigSection::reject(const std::string& key, const std::string& reason) const {
+  throw InputError(concat(where(key), ": ", reason));
+}
+
+ConfigDocument ConfigDocument::from_file(const std::filesystem::path& path,
+                                         const std::vector<std::string>& overrides) {
+  return from_text(read_file(path), path.string(), overrides);
+}
+
+ConfigDocument ConfigDocument::from_text(const std::string& yaml, const std::string& name,
+                                         const std::vector<std::string>& overrides) {
+  return ConfigDocument(ConfigSection(load_config_tree(yaml, name, overrides)));
+}
+
+void ConfigDocument::finish() const {
+  const ConfigNode& root = *root_.node_;
+  std::vector<std::string> all_paths, found;
+  collect_paths(root, all_paths);
+  collect_unknown(root, all_paths, found);
+  if (found.empty()) return;
+  std::string message;
+  for (const auto& line : found) message += (message.empty() ? "" : "\n") + line;
+  throw InputError(message);
+}
+
+std::string ConfigDocument::resolved_yaml() const { return print_config_tree(*root_.node_); }
+
+}  // namespace bicrl

@@ -1,0 +1,23 @@
+// The border between the program and the module libbicrl_learner.so, which holds the subcommands that need a
+// policy (train, sft, generate). The program loads the module on demand, so that `bicrl verifier` maps neither
+// LibTorch nor MPI.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace bicrl {
+
+struct LearnerCommand {
+  std::string name;                    // "train", "sft" or "generate"
+  std::string config_path;
+  std::vector<std::string> overrides;  // key.path=value
+  bool dry_run = false;
+};
+
+// Loads the module and runs the command in it; returns the exit code. Throws Error if the module is missing.
+int run_learner(const LearnerCommand& command);
+
+}  // namespace bicrl
+
+// The module's only entry point. Never throws.
+extern "C" int bicrl_learner_main(const bicrl::LearnerCommand* command);

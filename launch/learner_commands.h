@@ -1,0 +1,11 @@
+// Subcommands of the learner module.
+#pragma once
+#include "launch/learner.h"
+
+namespace bicrl {
+
+// `train`, and `sft` (the same run with its warm-up only).
+int run_train_command(const LearnerCommand& command);
+int run_generate_command(const LearnerCommand& command);
+
+}  // namespace bicrl

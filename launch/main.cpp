@@ -1,0 +1,109 @@
+// bicrl: the program. Parses flags, hands over to a subcommand, and turns errors into messages and exit codes.
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "common/error.h"
+#include "common/log.h"
+#include "launch/commands.h"
+#include "launch/learner.h"
+
+namespace {
+
+constexpr const char* kExitCodes =
+    "Exit codes: 0 done; 1 the work failed; 2 bad flags, configuration or input; 3 something this machine lacks; "
+    "130 interrupted.";
+
+// CONFIG [key.path=value ...] in any order; the first word without '=' is the file.
+struct ConfigArguments {
+  std::vector<std::string> words;
+
+  void add_to(CLI::App* app) {
+    app->add_option("config", words, "YAML file, and any number of key.path=value overrides")->type_name("CONFIG");
+  }
+  std::string path() const {
+    std::string found;
+    for (const auto& word : words) {
+      if (word.find('=') != std::string::npos) continue;
+      if (!found.empty()) throw bicrl::InputError("two configuration files given: " + found + " and " + word);
+      found = word;
+    }
+    return found;
+  }
+  std::vector<std::string> overrides() const {
+    std::vector<std::string> found;
+    for (const auto& word : words)
+      if (word.find('=') != std::string::npos) found.push_back(word);
+    return found;
+  }
+};
+
+int run(int argc, char** argv) {
+  CLI::App app{"BiC-RL: reinforcement learning of a diffusion language model that writes CUDA kernels."};
+  app.footer(kExitCodes);
+  app.require_subcommand(1);
+  bool verbose = false;
+  app.add_flag("-v,--verbose", verbose, "also log debugging messages");
+
+  bicrl::LearnerCommand learner;
+  std::string reward;
+  ConfigArguments config;
+  const auto add_learner = [&](const char* name, const char* help) {
+    CLI::App* command = app.add_subcommand(name, help);
+    config.add_to(command);
+    command->add_flag("--dry-run", learner.dry_run, "print the resolved configuration and derived numbers, and stop");
+    return command;
+  };
+  CLI::App* train = add_learner("train", "train a policy: warm-up, infilling stage, end-to-end stage");
+  train->add_option("--reward", reward, "reward rule file, instead of the configuration's");
+  CLI::App* sft = add_learner("sft", "supervised fine-tuning of a policy on task programs");
+  CLI::App* generate = add_learner("generate", "generate programs for tasks with a policy");
+
+  bicrl::VerifierCommand verifier;
+  CLI::App* serve = app.add_subcommand("verifier", "run a verifier server (no LibTorch in the process)");
+  config.add_to(serve);
+  serve->add_flag("--of-run", verifier.of_run, "CONFIG is a training run's: read only its verifier section");
+
+  bicrl::VerifyCommand verify;
+  CLI::App* check = app.add_subcommand("verify", "verify the programs of a task file, or one candidate");
+  config.add_to(check);
+  check->add_option("--tasks", verify.tasks_path, "task file (JSON list or JSON lines)")->required();
+  check->add_option("--candidate", verify.candidate_path, "a Python program to verify instead of the tasks' own");
+  check->add_option("--task", verify.task_id, "id of the task the candidate answers");
+  check->add_option("--json", verify.json_path, "write the verdicts to this file");
+  check->add_option("--verifier", verify.addresses, "address of a running verifier (host:port), repeatable");
+
+  CLI11_PARSE(app, argc, argv);
+  bicrl::init_logging(verbose ? bicrl::LogLevel::kDebug : bicrl::LogLevel::kInfo);
+
+  if (*serve) {
+    verifier.config_path = config.path();
+    verifier.overrides = config.overrides();
+    return bicrl::run_verifier_command(verifier);
+  }
+  if (*check) {
+    verify.config_path = config.path();
+    verify.overrides = config.overrides();
+    return bicrl::run_verify_command(verify);
+  }
+  learner.name = *train ? "train" : *sft ? "sft" : "generate";
+  (void)generate;
+  learner.config_path = config.path();
+  if (learner.config_path.empty()) throw bicrl::InputError("bicrl " + learner.name + " needs a configuration file");
+  learner.overrides = config.overrides();
+  if (!reward.empty()) learner.overrides.push_back("reward=" + reward);
+  return bicrl::run_learner(learner);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const bicrl::Error& error) {
+    std::cerr << "bicrl: " << error.what() << "\n";
+    return static_cast<int>(error.code());
+  } catch (const std::exception& error) {
+    std::cerr << "bicrl: " << error.what() << "\n";
+    return static_cast<int>(bicrl::ExitCode::kFailure);
+  }
+}

@@ -1,0 +1,9 @@
+// Ctrl-C and SIGTERM ask a run to stop after the step in progress.
+#pragma once
+
+namespace bicrl {
+
+void install_stop_handler();
+bool stop_requested();
+
+}  // namespace bicrl

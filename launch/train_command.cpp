@@ -1,0 +1,138 @@
+#include <ATen/Parallel.h>
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "launch/embedded_verifier.h"
+#include "launch/learner_commands.h"
+#include "launch/signals.h"
+#include "sandbox/verifier_server.h"
+#include "trainer/mpi_communicator.h"
+#include "trainer/training_run.h"
+
+namespace bicrl {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Settings of a run with everything that was read for them.
+struct LoadedRun {
+  ConfigDocument document;
+  RunSettings settings;
+  RewardFunction reward;
+};
+
+LoadedRun load_run(const LearnerCommand& command) {
+  ConfigDocument document = ConfigDocument::from_file(command.config_path, command.overrides);
+  RunSettings settings = RunSettings::from_config(document.root(), fs::path(command.config_path).parent_path());
+  // The embedded server reads this section itself; here its keys are checked before anything starts.
+  VerifierOptions::from_config(document.root().section("verifier").section("server"));
+  document.finish();
+  if (command.name == "sft") {
+    if (settings.warm_up.steps == 0)
+      document.root().section("warm_up").reject("steps", "`bicrl sft` runs the warm-up, and this one has no steps");
+    settings.stages.clear();
+  }
+  RewardFunction reward = RewardFunction::from_file(settings.reward_file);
+  settings.verifier.measure_time = reward.uses_times();
+  return {std::move(document), std::move(settings), std::move(reward)};
+}
+
+// The printed document stays a configuration that can be run.
+std::string as_comment(const std::string& text) {
+  std::string commented;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) commented += "# " + line + "\n";
+  return commented;
+}
+
+bool needs_verifier(const RunSettings& settings) {
+  return !settings.stages.empty() || settings.evaluation.tasks > 0;
+}
+
+// Rank 0 starts the embedded server where the configuration names none; all ranks learn the addresses.
+std::unique_ptr<EmbeddedVerifier> connect_verifier(const LearnerCommand& command, RunSettings& settings,
+                                                   Communicator& communicator, const RunDirectory* directory) {
+  std::unique_ptr<EmbeddedVerifier> server;
+  std::string failure;
+  if (settings.verifier.addresses.empty()) {
+    std::string address;
+    if (directory) {
+      // Other ranks wait for the address, so a failure here must reach them as well.
+      try {
+        server = std::make_unique<EmbeddedVerifier>(command.config_path, command.overrides,
+                                                    (directory->path() / "verifier.log").string());
+        address = server->address();
+      } catch (const Error& error) {
+        failure = error.what();
+      }
+    }
+    address = communicator.all_gather(address).front();
+    if (address.empty()) throw Error(failure.empty() ? "rank 0 could not start the verifier" : failure, ExitCode::kUnavailable);
+    settings.verifier.addresses = {address};
+  }
+  return server;
+}
+
+int run_on_ranks(const LearnerCommand& command, Communicator& communicator) {
+  const bool first = communicator.rank() == 0;
+  LoadedRun run = load_run(command);
+  if (command.dry_run) {
+    if (first)
+      std::cout << run.document.resolved_yaml() << "\n# reward: " << run.reward.rule_name() << "\n"
+                << as_comment(derived_numbers(run.settings, communicator.size())) << std::flush;
+    return static_cast<int>(ExitCode::kOk);
+  }
+  const Stopwatch watch;
+  install_stop_handler();
+  at::set_num_threads(static_cast<int>(run.settings.threads_per_rank));
+  std::unique_ptr<RunDirectory> directory;
+  if (first) {
+    directory = std::make_unique<RunDirectory>(run.settings.directory);
+    directory->write("config.yaml", run.document.resolved_yaml());
+    directory->write("reward.yaml", run.reward.resolved_yaml());
+  }
+  std::unique_ptr<EmbeddedVerifier> server;
+  std::unique_ptr<VerifierClient> verifier;
+  if (needs_verifier(run.settings)) {
+    server = connect_verifier(command, run.settings, communicator, directory.get());
+    verifier = std::make_unique<VerifierClient>(run.settings.verifier);
+    if (first) log_info("verifier: ", run.settings.verifier.addresses.front(), server ? " (embedded)" : "");
+  }
+  TrainingRun training(run.settings, communicator, verifier.get(), run.reward, directory.get(), stop_requested);
+  const RunEnd end = training.run();
+  if (first)
+    std::cout << (end == RunEnd::kStopped ? "stopped after " : "finished in ") << clock_text(watch.seconds())
+              << "; results in " << directory->path().string() << std::endl;
+  return static_cast<int>(end == RunEnd::kStopped ? ExitCode::kInterrupted : ExitCode::kOk);
+}
+
+}  // namespace
+
+int run_train_command(const LearnerCommand& command) {
+  if (!MpiSession::launched_by_mpi()) {
+    SingleProcessCommunicator communicator;
+    return run_on_ranks(command, communicator);
+  }
+  MpiSession session;
+  MpiCommunicator communicator(session);
+  init_logging(LogLevel::kInfo, communicator.size() > 1 ? communicator.rank() : -1);
+  try {
+    return run_on_ranks(command, communicator);
+  } catch (const InputError& error) {
+    // Every rank reads the same files and finds the same fault: one message is enough.
+    if (communicator.rank() == 0) std::cerr << "bicrl: " << error.what() << std::endl;
+    return static_cast<int>(error.code());
+  } catch (const std::exception& error) {
+    // The other ranks may be waiting in a collective: end them all, with the reason.
+    std::cerr << "bicrl: rank " << communicator.rank() << ": " << error.what() << std::endl;
+    const auto* known = dynamic_cast<const Error*>(&error);
+    MpiSession::abort(static_cast<int>(known ? known->code() : ExitCode::kFailure));
+  }
+}
+
+}  // namespace bicrl

@@ -1,0 +1,165 @@
+#include "policy/policy_config.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "common/error.h"
+#include "common/files.h"
+#include "policy/json_reader.h"
+
+namespace bicrl {
+namespace {
+
+// What other members of the family have and this architecture does not: running such a checkpoint would give
+// wrong numbers without a word.
+void refuse_foreign_features(const JsonReader& json) {
+  const std::string type = json.text("model_type", "sdar");
+  if (type != "sdar" && type != "qwen3")
+    json.reject("model_type", "this architecture is \"sdar\" or \"qwen3\"");
+  if (json.text("hidden_act", "silu") != "silu") json.reject("hidden_act", "only \"silu\" is supported");
+  if (json.boolean("attention_bias", false)) json.reject("attention_bias", "biases are not supported");
+  if (json.boolean("mlp_bias", false)) json.reject("mlp_bias", "biases are not supported");
+  if (json.real("attention_dropout", 0) != 0) json.reject("attention_dropout", "dropout is not supported");
+  // Qwen3 files carry a window size that is switched off beside it.
+  const bool window_off = json.has("use_sliding_window") && !json.boolean("use_sliding_window");
+  if (json.has("sliding_window") && !window_off)
+    json.reject("sliding_window", "a sliding window is not supported");
+  if (json.boolean("use_sliding_window", false))
+    json.reject("use_sliding_window", "a sliding window is not supported");
+  if (json.has("rope_scaling")) {
+    const JsonReader scaling = json.object("rope_scaling");
+    const std::string kind = scaling.text("rope_type", scaling.text("type", ""));
+    if (kind != "default") json.reject("rope_scaling", "rope scaling is not supported");
+  }
+}
+
+// Newer files keep theta in rope_parameters, with the kind of scaling beside it.
+double read_rope_theta(const JsonReader& json) {
+  if (!json.has("rope_parameters")) return json.real("rope_theta", PolicyConfig{}.rope_theta);
+  const JsonReader rope = json.object("rope_parameters");
+  if (rope.text("rope_type", "default") != "default")
+    rope.reject("rope_type", "rope scaling is not supported");
+  return rope.real("rope_theta");
+}
+
+PolicyConfig parse(const std::string& text, const std::string& name) {
+  const nlohmann::json document = JsonReader::parse(text, name);
+  const JsonReader json(document, name);
+  refuse_foreign_features(json);
+  PolicyConfig config;
+  config.vocab_size = json.integer("vocab_size");
+  config.hidden_size = json.integer("hidden_size");
+  config.layers = json.integer("num_hidden_layers");
+  config.heads = json.integer("num_attention_heads");
+  config.kv_heads = json.integer("num_key_value_heads");
+  config.head_dim = json.integer("head_dim");
+  config.intermediate_size = json.integer("intermediate_size");
+  config.rms_norm_eps = json.real("rms_norm_eps", config.rms_norm_eps);
+  config.rope_theta = read_rope_theta(json);
+  config.initializer_range = json.real("initializer_range", config.initializer_range);
+  config.max_position = json.integer("max_position_embeddings", config.max_position);
+  config.tie_word_embeddings = json.boolean("tie_word_embeddings", false);
+  config.block_size = json.integer("block_size", config.block_size);
+  config.mask_token_id = json.integer("mask_token_id");
+  if (json.has("eos_token_id") && json.at("eos_token_id").is_array())
+    json.reject("eos_token_id", "a list is ambiguous here, name one id");
+  config.eos_token_id = json.integer("eos_token_id", config.eos_token_id);
+  return config;
+}
+
+template <class T>
+void require(bool holds, const char* field, const T& value, const char* rule) {
+  if (!holds) throw InputError(concat("policy config: ", field, " must ", rule, ", found ", value));
+}
+
+}  // namespace
+
+PolicyConfig PolicyConfig::from_file(const std::filesystem::path& config_json) {
+  return from_json_text(read_file(config_json), config_json.string());
+}
+
+PolicyConfig PolicyConfig::from_json_text(const std::string& json, const std::string& name) {
+  const PolicyConfig config = parse(json, name);
+  try {
+    config.validate();
+  } catch (const InputError& error) {
+    throw InputError(concat(name, ": ", error.what()));
+  }
+  return config;
+}
+
+std::string PolicyConfig::to_json_text() const {
+  nlohmann::ordered_json json = {
+      {"architectures", {"SDARForCausalLM"}},
+      {"auto_map",
+       {{"AutoConfig", "configuration_sdar.SDARConfig"},
+        {"AutoModel", "modeling_sdar.SDARModel"},
+        {"AutoModelForCausalLM", "modeling_sdar.SDARForCausalLM"}}},
+      {"attention_bias", false},
+      {"attention_dropout", 0.0},
+      {"block_size", block_size},
+      {"fuse_cross_entropy", true},
+      {"head_dim", head_dim},
+      {"hidden_act", "silu"},
+      {"hidden_size", hidden_size},
+      {"initializer_range", initializer_range},
+      {"intermediate_size", intermediate_size},
+      {"mask_token_id", mask_token_id},
+      {"max_position_embeddings", max_position},
+      {"max_window_layers", layers},
+      {"model_type", "sdar"},
+      {"num_attention_heads", heads},
+      {"num_hidden_layers", layers},
+      {"num_key_value_heads", kv_heads},
+      {"rms_norm_eps", rms_norm_eps},
+      {"rope_scaling", nullptr},
+      {"rope_theta", rope_theta},
+      {"sliding_window", nullptr},
+      {"tie_word_embeddings", tie_word_embeddings},
+      {"use_cache", false},
+      {"use_sliding_window", false},
+      {"vocab_size", vocab_size},
+  };
+  if (eos_token_id >= 0) {
+    json["bos_token_id"] = eos_token_id;
+    json["eos_token_id"] = eos_token_id;
+  }
+  return json.dump(2) + "\n";
+}
+
+int64_t PolicyConfig::parameter_count() const {
+  const int64_t attention = 2 * hidden_size * heads * head_dim + 2 * hidden_size * kv_heads * head_dim;
+  const int64_t norms = 2 * hidden_size + 2 * head_dim;
+  const int64_t layer = attention + norms + 3 * hidden_size * intermediate_size;
+  const int64_t embeddings = (tie_word_embeddings ? 1 : 2) * vocab_size * hidden_size;
+  return embeddings + layers * layer + hidden_size;
+}
+
+void PolicyConfig::validate() const {
+  // The bounds keep products of two sizes far from overflow.
+  constexpr int64_t kLargest = int64_t{1} << 24;
+  const std::pair<const char*, int64_t> sizes[] = {{"vocab_size", vocab_size},
+                                                   {"hidden_size", hidden_size},
+                                                   {"num_hidden_layers", layers},
+                                                   {"num_attention_heads", heads},
+                                                   {"num_key_value_heads", kv_heads},
+                                                   {"head_dim", head_dim},
+                                                   {"intermediate_size", intermediate_size},
+                                                   {"max_position_embeddings", max_position},
+                                                   {"block_size", block_size}};
+  for (const auto& [field, value] : sizes)
+    require(value > 0 && value <= kLargest, field, value, "be between 1 and 2^24");
+  require(heads % kv_heads == 0, "num_attention_heads", heads, "be a multiple of num_key_value_heads");
+  require(head_dim % 2 == 0, "head_dim", head_dim, "be even for rotary positions");
+  require(std::isfinite(rms_norm_eps) && rms_norm_eps > 0, "rms_norm_eps", rms_norm_eps, "be positive");
+  require(std::isfinite(rope_theta) && rope_theta > 0, "rope_theta", rope_theta, "be positive");
+  require(std::isfinite(initializer_range) && initializer_range > 0, "initializer_range", initializer_range,
+          "be positive");
+  require(mask_token_id >= 0 && mask_token_id < vocab_size, "mask_token_id", mask_token_id,
+          "be an id below vocab_size");
+  require(eos_token_id >= -1 && eos_token_id < vocab_size, "eos_token_id", eos_token_id,
+          "be an id below vocab_size, or absent");
+  require(eos_token_id != mask_token_id, "eos_token_id", eos_token_id, "differ from mask_token_id");
+}
+
+}  // namespace bicrl

@@ -1,0 +1,118 @@
+#include "reward/advantage.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/error.h"
+#include "common/spelling.h"
+
+namespace bicrl {
+namespace {
+
+// Rewards that differ only by rounding are equal; a z-score would blow the difference up to +-1.
+constexpr double kEqualWithin = 1e-9;
+
+struct Statistics {
+  double mean = 0;
+  double deviation = 0;
+  int counted = 0;
+  bool all_equal = true;
+};
+
+Statistics measure(const std::vector<Reward>& rewards) {
+  Statistics s;
+  double lowest = 0, highest = 0;
+  for (const Reward& reward : rewards) {
+    if (reward.masked) continue;
+    BICRL_CHECK(std::isfinite(reward.value), "a reward is ", reward.value);
+    lowest = s.counted ? std::min(lowest, reward.value) : reward.value;
+    highest = s.counted ? std::max(highest, reward.value) : reward.value;
+    ++s.counted;
+    s.mean += (reward.value - s.mean) / s.counted;  // no sum that could overflow
+  }
+  const double range = highest - lowest;
+  BICRL_CHECK(std::isfinite(range), "rewards from ", lowest, " to ", highest, " are too far apart");
+  s.all_equal = range <= kEqualWithin * std::max(std::abs(lowest), std::abs(highest));
+  if (s.all_equal) return s;
+  // Squares of shares of the range neither overflow nor vanish.
+  double squares = 0;
+  for (const Reward& reward : rewards)
+    if (!reward.masked) squares += std::pow((reward.value - s.mean) / range, 2);
+  s.deviation = range * std::sqrt(squares / s.counted);
+  return s;
+}
+
+double advantage_of(AdvantageKind kind, double value, const Statistics& s) {
+  const double above_mean = value - s.mean;
+  switch (kind) {
+    case AdvantageKind::kZScore:
+      return above_mean / s.deviation;
+    case AdvantageKind::kMeanOnly:
+      return above_mean;
+    // r - (sum - r) / (n - 1), without the cancellation.
+    case AdvantageKind::kLeaveOneOut:
+      return above_mean * s.counted / (s.counted - 1);
+  }
+  return 0;
+}
+
+}  // namespace
+
+AdvantageKind parse_advantage_kind(const std::string& text) {
+  const std::vector<AdvantageKind> kinds = {AdvantageKind::kZScore, AdvantageKind::kMeanOnly,
+                                            AdvantageKind::kLeaveOneOut};
+  std::vector<std::string> names;
+  for (AdvantageKind kind : kinds) {
+    if (text == to_string(kind)) return kind;
+    names.push_back(to_string(kind));
+  }
+  const auto nearest = nearest_spelling(text, names);
+  throw InputError(concat("unknown advantage '", text, "': expected zscore, mean_only or leave_one_out",
+                          nearest ? "; did you mean " + *nearest + "?" : ""));
+}
+
+std::string to_string(AdvantageKind kind) {
+  switch (kind) {
+    case AdvantageKind::kZScore:
+      return "zscore";
+    case AdvantageKind::kMeanOnly:
+      return "mean_only";
+    case AdvantageKind::kLeaveOneOut:
+      return "leave_one_out";
+  }
+  return "";
+}
+
+std::string to_string(GroupState state) {
+  switch (state) {
+    case GroupState::kUsed:
+      return "used";
+    case GroupState::kZeroVariance:
+      return "zero_variance";
+    case GroupState::kTooFew:
+      return "too_few";
+  }
+  return "";
+}
+
+GroupAdvantage group_advantage(AdvantageKind kind, const std::vector<Reward>& rewards) {
+  const Statistics s = measure(rewards);
+  GroupAdvantage group;
+  group.advantages.assign(rewards.size(), 0);
+  group.weights.assign(rewards.size(), 0);
+  group.mean = s.mean;
+  group.deviation = s.deviation;
+  group.counted = s.counted;
+  group.state = s.counted < 2 ? GroupState::kTooFew
+                : s.all_equal ? GroupState::kZeroVariance
+                              : GroupState::kUsed;
+  if (group.dropped()) return group;
+  for (size_t i = 0; i < rewards.size(); ++i) {
+    if (rewards[i].masked) continue;
+    group.advantages[i] = advantage_of(kind, rewards[i].value, s);
+    group.weights[i] = 1;
+  }
+  return group;
+}
+
+}  // namespace bicrl

@@ -1,0 +1,43 @@
+// Group advantage: how much better a response did than the other responses to the same prompt. Pure
+// functions.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "reward/reward_rule.h"
+
+namespace bicrl {
+
+enum class AdvantageKind {
+  kZScore,      // (r - mean) / population standard deviation (DICE)
+  kMeanOnly,    // r - mean
+  kLeaveOneOut  // r - mean of the others
+};
+AdvantageKind parse_advantage_kind(
+    const std::string& text);  // "zscore", "mean_only", "leave_one_out"; InputError
+std::string to_string(AdvantageKind kind);
+
+enum class GroupState {
+  kUsed,
+  kZeroVariance,  // all rewards are equal: nothing to learn from, the group is dropped
+  kTooFew         // fewer than two members are not masked: the group is dropped
+};
+std::string to_string(GroupState state);  // "used", "zero_variance", "too_few"
+
+struct GroupAdvantage {
+  GroupState state = GroupState::kTooFew;
+  // Per member, in the order given. A masked member, and every member of a dropped group, has weight 0 and
+  // advantage 0; all others have weight 1.
+  std::vector<double> advantages;
+  std::vector<double> weights;
+  // Over the members that are not masked; 0 where there is none.
+  double mean = 0;
+  double deviation = 0;  // population standard deviation
+  int counted = 0;
+
+  bool dropped() const { return state != GroupState::kUsed; }
+};
+
+GroupAdvantage group_advantage(AdvantageKind kind, const std::vector<Reward>& rewards);
+
+}  // namespace bicrl

@@ -1,0 +1,95 @@
+#include "reward/reward_rule.h"
+
+#include <cmath>
+#include <limits>
+#include <map>
+
+namespace bicrl {
+namespace {
+
+// A function-local object exists before the first registration, whatever the order of the files.
+std::map<std::string, RewardRuleRegistration::Factory>& registry() {
+  static std::map<std::string, RewardRuleRegistration::Factory> rules;
+  return rules;
+}
+
+Reward masked(const std::string& reason) {
+  Reward reward;
+  reward.masked = true;
+  reward.mask_reason = reason;
+  return reward;
+}
+
+TruncationPolicy read_truncation(const ConfigSection& section) {
+  const std::string name = section.choice("truncated", "mask", {"score", "mask", "penalise"});
+  if (name == "penalise") return TruncationPolicy::kPenalise;
+  return name == "score" ? TruncationPolicy::kScore : TruncationPolicy::kMask;
+}
+
+}  // namespace
+
+RewardRuleRegistration::RewardRuleRegistration(const std::string& name, Factory factory) {
+  const bool added = registry().emplace(name, std::move(factory)).second;
+  BICRL_CHECK(added, "two reward rules are named ", name);
+}
+
+std::vector<std::string> reward_rule_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : registry()) names.push_back(entry.first);
+  return names;
+}
+
+std::unique_ptr<RewardRule> make_reward_rule(const ConfigSection& section) {
+  const std::string name = section.required_text("rule");
+  section.choice("rule", reward_rule_names().front(), reward_rule_names());
+  return registry().at(name)(section);
+}
+
+bool earns_correctness(const Verdict& verdict, bool native_only) {
+  return verdict.outcome == Outcome::kGraded && verdict.correct &&
+         (!native_only || verdict.legality == "native");
+}
+
+RewardFunction RewardFunction::from_file(const std::filesystem::path& path,
+                                         const std::vector<std::string>& overrides) {
+  return RewardFunction(ConfigDocument::from_file(path, overrides));
+}
+
+RewardFunction RewardFunction::from_text(const std::string& yaml, const std::string& name) {
+  return RewardFunction(ConfigDocument::from_text(yaml, name));
+}
+
+RewardFunction::RewardFunction(const ConfigDocument& document) {
+  const ConfigSection root = document.root();
+  rule_ = make_reward_rule(root);
+  rule_name_ = root.required_text("rule");
+  truncation_ = read_truncation(root);
+  if (truncation_ == TruncationPolicy::kPenalise) {
+    constexpr double kLargest = std::numeric_limits<double>::max();
+    truncated_value_ = root.real("truncated_value", 0, -kLargest, kLargest);
+  } else if (root.has("truncated_value")) {
+    root.reject("truncated_value", "counts only with 'truncated: penalise'");
+  }
+  document.finish();
+  resolved_yaml_ = document.resolved_yaml();
+}
+
+Reward RewardFunction::evaluate(const Verdict& verdict, bool truncated) const {
+  if (truncated && truncation_ == TruncationPolicy::kMask) return masked("truncated");
+  Reward reward;
+  if (truncated && truncation_ == TruncationPolicy::kPenalise) {
+    reward.terms = {{"truncated", truncated_value_}};
+  } else if (verdict.outcome == Outcome::kInfrastructure) {
+    return masked("infrastructure");
+  } else {
+    reward.terms = rule_->score(verdict);
+  }
+  for (const RewardTerm& term : reward.terms) {
+    BICRL_CHECK(std::isfinite(term.value), "reward term ", term.name, " of rule ", rule_name_, " is ",
+                term.value);
+    reward.value += term.value;
+  }
+  return reward;
+}
+
+}  // namespace bicrl

@@ -1,0 +1,87 @@
+// Reward rules: from a stored verdict to a number, as a YAML file says. A new rule is one file
+// reward/rule_NAME.cpp that derives from RewardRule and registers itself in one line. Rules and reward
+// functions are immutable once made and may be used from any thread.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/config.h"
+#include "tasks/verdict.h"
+
+namespace bicrl {
+
+// What a response cut off by the token limit is worth.
+enum class TruncationPolicy {
+  kScore,    // its verdict counts like any other
+  kMask,     // it is left out
+  kPenalise  // a fixed value, whatever the verdict
+};
+
+// A summand of a reward. Names go to the logs.
+struct RewardTerm {
+  std::string name;
+  double value = 0;
+  bool operator==(const RewardTerm&) const = default;
+};
+
+struct Reward {
+  double value = 0;         // sum of the terms; 0 where masked
+  bool masked = false;      // neither good nor bad: left out of the statistics and of the update
+  std::string mask_reason;  // "infrastructure" or "truncated"
+  std::vector<RewardTerm> terms;
+  bool operator==(const Reward&) const = default;
+};
+
+class RewardRule {
+ public:
+  virtual ~RewardRule() = default;
+  // Never called with an infrastructure outcome. The terms are the same, by name and order, for every verdict
+  // of one backend; all are finite.
+  virtual std::vector<RewardTerm> score(const Verdict& verdict) const = 0;
+  // Whether the verifier has to measure times.
+  virtual bool uses_times() const { return false; }
+};
+
+// A rule with its parameters. Verdicts of infrastructure outcomes are masked, never 0.
+class RewardFunction {
+ public:
+  // Refuses unknown rules and parameters (InputError with file and line).
+  static RewardFunction from_file(const std::filesystem::path& path,
+                                  const std::vector<std::string>& overrides = {});
+  static RewardFunction from_text(const std::string& yaml, const std::string& name);
+
+  Reward evaluate(const Verdict& verdict, bool truncated) const;
+  // False where the verdict of a truncated response cannot matter, so that it need not be asked for.
+  bool needs_verdict(bool truncated) const { return !truncated || truncation_ == TruncationPolicy::kScore; }
+  bool uses_times() const { return rule_->uses_times(); }
+  const std::string& rule_name() const { return rule_name_; }
+  // Every parameter with its value, for run directories and --dry-run.
+  const std::string& resolved_yaml() const { return resolved_yaml_; }
+
+ private:
+  explicit RewardFunction(const ConfigDocument& document);
+  std::string rule_name_;
+  std::shared_ptr<const RewardRule> rule_;
+  TruncationPolicy truncation_ = TruncationPolicy::kMask;
+  double truncated_value_ = 0;
+  std::string resolved_yaml_;
+};
+
+// Makes the rule that the section's key `rule` names, with the section's other keys as its parameters.
+std::unique_ptr<RewardRule> make_reward_rule(const ConfigSection& section);
+std::vector<std::string> reward_rule_names();  // sorted
+
+// Correct in the sense of every rule: it was graded and passed. `native_only` asks further that no framework
+// operator had a part in the answer.
+bool earns_correctness(const Verdict& verdict, bool native_only);
+
+// A namespace-scope object of this type makes a rule known.
+struct RewardRuleRegistration {
+  using Factory = std::function<std::unique_ptr<RewardRule>(const ConfigSection& parameters)>;
+  RewardRuleRegistration(const std::string& name, Factory factory);
+};
+
+}  // namespace bicrl

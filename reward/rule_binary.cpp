@@ -1,0 +1,36 @@
+// Rule `binary`: one value for a correct program, another for everything else (DICE: 1 and 0, no term for
+// speed).
+#include <limits>
+
+#include "reward/reward_rule.h"
+
+namespace bicrl {
+namespace {
+
+constexpr double kLargest = std::numeric_limits<double>::max();
+
+class BinaryRule : public RewardRule {
+ public:
+  explicit BinaryRule(const ConfigSection& parameters)
+      : correct_(parameters.real("correct", 1, -kLargest, kLargest)),
+        wrong_(parameters.real("wrong", 0, -kLargest, kLargest)),
+        native_only_(parameters.boolean("native_only", false)) {
+    if (wrong_ >= correct_) parameters.reject("wrong", "must be less than 'correct'");
+  }
+
+  std::vector<RewardTerm> score(const Verdict& verdict) const override {
+    return {{"correct", earns_correctness(verdict, native_only_) ? correct_ : wrong_}};
+  }
+
+ private:
+  double correct_;
+  double wrong_;
+  bool native_only_;
+};
+
+const RewardRuleRegistration kRegistered("binary", [](const ConfigSection& p) {
+  return std::make_unique<BinaryRule>(p);
+});
+
+}  // namespace
+}  // namespace bicrl

@@ -1,0 +1,30 @@
+// Between the plain records and the messages of proto/verifier.proto. Pure functions.
+#pragma once
+#include <string>
+
+#include "common/error.h"
+#include "reward/verifier_client.h"
+#include "tasks/verdict.h"
+
+namespace bicrl {
+
+namespace verifier::v1 {
+class DescribeReply;
+class Verdict;
+class VerifyRequest;
+}  // namespace verifier::v1
+
+// Fails (with the reason) where the message states no outcome.
+Result<Verdict> from_wire(const verifier::v1::Verdict& message);
+void to_wire(const Verdict& verdict, verifier::v1::Verdict& message);
+
+void to_wire(const VerificationRequest& request, const VerifierClientOptions& protocol,
+             verifier::v1::VerifyRequest& message);
+
+VerifierDescription from_wire(const verifier::v1::DescribeReply& message, const std::string& address);
+
+// The text with every byte that is not part of well-formed UTF-8 replaced by U+FFFD: Protobuf refuses the
+// rest.
+std::string to_utf8(const std::string& bytes);
+
+}  // namespace bicrl

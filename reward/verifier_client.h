@@ -1,0 +1,108 @@
+// The client of the verifier service: candidates go in, verdicts come out in the order in which they are
+// ready.
+//
+// Nothing is lost and nothing comes twice: every submitted request yields exactly one verdict from next().
+// What goes wrong between here and a verdict (no server, a server that dies or stalls, a garbled reply) is
+// retried, on another server where there is one, and ends as a verdict with an infrastructure outcome, never
+// as an exception. The client owns its connections and one thread. submit(), next() and the rest may be
+// called from any thread. Destroying it cancels what is under way.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/config.h"
+#include "common/error.h"
+#include "tasks/verdict.h"
+
+namespace bicrl {
+
+struct VerificationRequest {
+  std::string request_id;  // chosen by the caller; unique among those pending
+  std::string task_id;
+  std::string pytorch_code;
+  std::string program;  // bytes that are no UTF-8 reach the verifier as U+FFFD
+  // Verify anew, here and in the server, whatever is known of this program (a second opinion with new
+  // secrets).
+  bool fresh = false;
+};
+
+struct VerifierClientOptions {
+  std::vector<std::string> addresses;  // "host:port"
+  int max_in_flight = 32;              // calls at a time, over all servers
+  double deadline_s = 180;             // for one request from its first call on, retries included
+  double attempt_s = 90;               // for one call
+  int max_attempts = 6;
+  double backoff_s = 0.25;  // before the first retry; doubles with each further one
+  double max_backoff_s = 8;
+  int memory_verdicts =
+      8192;  // verdicts kept, so that an identical candidate is not sent again; 0 keeps none
+  // The protocol asked for. Zero means the server's default.
+  double atol = 0;
+  double rtol = 0;
+  int trials = 0;
+  bool measure_time = false;
+
+  // Reads addresses, max_in_flight, deadline_s, ... of a section (measure_time is the reward's business).
+  // An empty list of addresses is allowed here: the caller starts a verifier and fills it in.
+  static VerifierClientOptions from_config(const ConfigSection& section);
+};
+
+struct VerifierClientCounters {
+  int64_t submitted = 0;
+  int64_t unique = 0;          // sent to a server at least once
+  int64_t joined = 0;          // identical to one under way, shares its verdict
+  int64_t remembered = 0;      // identical to one seen before, answered from memory
+  int64_t returned = 0;        // handed out by next()
+  int64_t retried = 0;         // calls beyond the first of a request
+  int64_t infrastructure = 0;  // verdicts with an infrastructure outcome
+  double waited_s = 0;         // time that callers spent in next() without a verdict being ready
+};
+
+struct VerifierDescription {
+  std::string address;
+  std::string backend;
+  std::string protocol_version;
+  int workers = 0;
+  std::vector<std::string> sandbox_features;
+  std::vector<std::string> missing_features;  // with the reason
+  int64_t verified = 0;
+  int64_t cache_hits = 0;
+};
+
+class VerifierClient {
+ public:
+  // Throws InputError where an address is unusable. Does not wait for the servers.
+  explicit VerifierClient(VerifierClientOptions options);
+  ~VerifierClient();
+  VerifierClient(const VerifierClient&) = delete;
+  VerifierClient& operator=(const VerifierClient&) = delete;
+
+  // Never blocks on a server. Throws Error if the request's id is pending already.
+  void submit(const VerificationRequest& request);
+
+  // The next verdict, waiting for it if need be; nullopt after `timeout`. Verdict::cached is also set where
+  // the client itself knew the verdict.
+  std::optional<Verdict> next(std::chrono::milliseconds timeout);
+
+  // Submitted and not yet returned by next().
+  size_t pending() const;
+
+  // Who is being waited for, in one line for a person.
+  std::string waiting_for() const;
+
+  // Asks every server, in the order of the addresses, waiting up to `timeout` until it can be reached. A
+  // failure's reason names the address.
+  std::vector<Result<VerifierDescription>> describe(std::chrono::milliseconds timeout);
+
+  VerifierClientCounters counters() const;
+
+ private:
+  class Engine;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace bicrl

@@ -1,0 +1,30 @@
+// How responses are generated: the `rollout` section of a configuration. A plain value.
+#pragma once
+#include <cstdint>
+
+#include "common/config.h"
+#include "rollout/acceptance.h"
+#include "rollout/sampling.h"
+#include "tasks/prompt.h"
+
+namespace bicrl {
+
+struct DecodingSettings {
+  // New tokens of a response; the last block is always finished, so up to block_size - 1 more are generated.
+  int64_t max_new_tokens = 512;
+  int64_t denoise_steps = 0;  // of a block; 0: as many as it has positions
+  SamplingSettings sampling;
+  AcceptanceSettings acceptance;
+  Scaffold scaffold = Scaffold::kClamp;  // how the caller builds infilling prompts
+  int64_t max_active = 64;               // sequences that generate at the same time
+  // Limit of the key/value cache; 0: what max_active of the longest requests need. A request waits until its
+  // whole budget is free.
+  int64_t cache_tokens = 0;
+  int64_t prefill_tokens = 2048;  // prompt tokens computed in one forward, beside the denoising rows
+  // Commits a finished block in the first denoise step of the next; off only to compare.
+  bool fused_commit = true;
+
+  static DecodingSettings from_config(const ConfigSection& section);
+};
+
+}  // namespace bicrl

@@ -1,0 +1,24 @@
+// What is to be generated: one response.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace bicrl {
+
+struct GenerationRequest {
+  std::string task_id;
+  // Requests of one non-negative group have equal prompt tokens, which are computed and stored once.
+  // Negative: on its own.
+  int64_t group = -1;
+  // All that the response's draws depend on, with position and denoise step.
+  uint64_t key = 0;
+  std::vector<int64_t> prompt_tokens;  // the whole given context, the clamped prefix included
+  // Clamped infilling: the response ends where `delimiter` appears in the generated text, and its program is
+  // clamp_prefix + generated + delimiter + clamp_suffix. All empty for a free response.
+  std::string clamp_prefix;
+  std::string delimiter;
+  std::string clamp_suffix;
+};
+
+}  // namespace bicrl

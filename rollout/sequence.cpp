@@ -1,0 +1,82 @@
+#include "rollout/sequence.h"
+
+#include <algorithm>
+
+#include "common/error.h"
+
+namespace bicrl {
+
+Sequence::Sequence(const GenerationRequest& request, size_t index, KvCache::SlotId slot,
+                   const PolicyConfig& config, const Tokenizer& tokenizer, int64_t max_new_tokens)
+    : request_(&request),
+      index_(index),
+      slot_(slot),
+      block_size_(config.block_size),
+      mask_token_(config.mask_token_id),
+      prompt_tokens_(static_cast<int64_t>(request.prompt_tokens.size())),
+      max_new_tokens_(max_new_tokens),
+      reader_(tokenizer, config.eos_token_id, request.delimiter),
+      tokens_(request.prompt_tokens) {
+  block_start_ = prompt_tokens_ / block_size_ * block_size_;
+  open_block();
+}
+
+// The first block keeps the prompt's tail as given.
+void Sequence::open_block() {
+  const int64_t given = static_cast<int64_t>(tokens_.size()) - block_start_;
+  masked_.assign(block_size_, 1);
+  std::fill(masked_.begin(), masked_.begin() + given, 0);
+  masked_left_ = block_size_ - given;
+  step_in_block_ = 0;
+  tokens_.resize(block_start_ + block_size_, mask_token_);
+  step_map_.resize(tokens_.size() - prompt_tokens_, 0);
+  log_probs_.resize(tokens_.size() - prompt_tokens_, 0.0f);
+}
+
+void Sequence::accept(int64_t offset, int64_t token, float log_prob) {
+  BICRL_CHECK(masked(offset), "position ", block_start_ + offset, " of task ", request_->task_id,
+              " is not masked");
+  masked_[offset] = 0;
+  --masked_left_;
+  const int64_t position = block_start_ + offset;
+  tokens_[position] = token;
+  step_map_[position - prompt_tokens_] = static_cast<int32_t>(next_step());
+  log_probs_[position - prompt_tokens_] = log_prob;
+}
+
+void Sequence::end_step() {
+  ++steps_;
+  ++step_in_block_;
+}
+
+bool Sequence::close_block() {
+  BICRL_CHECK(block_finished());
+  const int64_t size = static_cast<int64_t>(tokens_.size());
+  for (int64_t i = std::max(block_start_, prompt_tokens_); i < size; ++i) {
+    if (reader_.read(tokens_[i])) return true;
+  }
+  if (size - prompt_tokens_ >= max_new_tokens_) return true;
+  block_start_ = size;
+  open_block();
+  return false;
+}
+
+Rollout Sequence::take_rollout(int64_t policy_version) {
+  ResponseEnd end = reader_.end();
+  // What was generated behind the end stays as context of the last block, but is not scored.
+  std::for_each(step_map_.begin() + end.scored_tokens, step_map_.end(), [](int32_t& step) { step = -step; });
+  std::fill(log_probs_.begin() + end.scored_tokens, log_probs_.end(), 0.0f);
+  Rollout rollout;
+  rollout.task_id = request_->task_id;
+  rollout.policy_version = policy_version;
+  rollout.tokens = std::move(tokens_);
+  rollout.prompt_tokens = prompt_tokens_;
+  rollout.step_map = std::move(step_map_);
+  rollout.log_probs = std::move(log_probs_);
+  rollout.finish = end.reason;
+  rollout.text = request_->clamp_prefix + end.text + request_->delimiter + request_->clamp_suffix;
+  rollout.denoise_steps = steps_;
+  return rollout;
+}
+
+}  // namespace bicrl

@@ -1,0 +1,57 @@
+// One response while it is generated: its tokens, the block being denoised, and the trace. Host state only;
+// owns what it holds, refers to its request and the tokenizer; not thread-safe.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "policy/kv_cache.h"
+#include "policy/policy_config.h"
+#include "rollout/generation_request.h"
+#include "rollout/response_end.h"
+#include "rollout/rollout.h"
+
+namespace bicrl {
+
+class Sequence {
+ public:
+  Sequence(const GenerationRequest& request, size_t index, KvCache::SlotId slot, const PolicyConfig& config,
+           const Tokenizer& tokenizer, int64_t max_new_tokens);
+
+  const GenerationRequest& request() const { return *request_; }
+  size_t index() const { return index_; }  // of the request
+  KvCache::SlotId slot() const { return slot_; }
+
+  int64_t block_start() const { return block_start_; }
+  bool masked(int64_t offset) const { return masked_[offset] != 0; }  // position block_start() + offset
+  int64_t step_in_block() const { return step_in_block_; }            // denoise steps the block has had
+  int64_t next_step() const { return steps_ + 1; }                    // 1-based, of the whole sequence
+  // Prompt, finished blocks, and the current block with MASK where nothing was accepted yet.
+  const std::vector<int64_t>& tokens() const { return tokens_; }
+
+  void accept(int64_t offset, int64_t token, float log_prob);
+  void end_step();
+  bool block_finished() const { return masked_left_ == 0; }
+  // Reads a finished block: true if the response has ended; otherwise the next block is open.
+  bool close_block();
+  // After close_block() returned true.
+  Rollout take_rollout(int64_t policy_version);
+
+ private:
+  void open_block();
+
+  const GenerationRequest* request_;
+  size_t index_;
+  KvCache::SlotId slot_;
+  int64_t block_size_, mask_token_, prompt_tokens_, max_new_tokens_;
+  ResponseReader reader_;
+  std::vector<int64_t> tokens_;
+  std::vector<char> masked_;  // [block_size]
+  int64_t masked_left_ = 0;
+  int64_t block_start_ = 0;
+  int64_t step_in_block_ = 0;
+  int64_t steps_ = 0;
+  std::vector<int32_t> step_map_;
+  std::vector<float> log_probs_;
+};
+
+}  // namespace bicrl

@@ -1,0 +1,65 @@
+// Control groups, version 1 or 2: memory and process limits over whole process trees.
+//
+// A CgroupTree is one folder of this server per hierarchy; it owns slots, one for each box that runs at a
+// time, which are reused because making and removing groups costs more than a box does.
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace bicrl {
+
+struct CgroupLimits {
+  uint64_t memory_bytes = 0;  // 0: no limit
+  int processes = 0;          // 0: no limit; threads count
+};
+
+struct CgroupEvents {
+  int64_t memory_kills = 0;       // processes killed because the limit was reached
+  int64_t refused_processes = 0;  // forks refused because the limit was reached
+};
+
+// Not thread-safe; one box uses a slot at a time.
+class CgroupSlot {
+ public:
+  void set_limits(const CgroupLimits& limits);
+  const std::vector<std::string>& join_files() const {
+    return join_files_;
+  }                         // cgroup.procs of each hierarchy
+  void add(int pid) const;  // moves a process in; throws Error
+  CgroupEvents events() const;
+  void kill_all() const;
+  ~CgroupSlot();
+
+ private:
+  friend class CgroupTree;
+  CgroupSlot() = default;
+  std::filesystem::path memory_, pids_;  // empty where the controller is missing; equal in version 2
+  int version_ = 0;
+  std::vector<std::string> join_files_;
+};
+
+// make_slot() is thread-safe.
+class CgroupTree {
+ public:
+  // Makes the folders. What is missing is in missing(), never an error: boxes still have rlimits.
+  CgroupTree();
+  ~CgroupTree();
+  CgroupTree(const CgroupTree&) = delete;
+  CgroupTree& operator=(const CgroupTree&) = delete;
+
+  int version() const { return version_; }  // 0: none
+  bool has_memory() const { return !memory_.empty(); }
+  bool has_pids() const { return !pids_.empty(); }
+  const std::string& missing() const { return missing_; }  // reason and remedy; empty where all is there
+  std::unique_ptr<CgroupSlot> make_slot(int index) const;
+
+ private:
+  void open_version2(const std::filesystem::path& mount);
+  int version_ = 0;
+  std::filesystem::path memory_, pids_;
+  std::string missing_;
+};
+
+}  // namespace bicrl

@@ -1,0 +1,325 @@
+#include "sandbox/pipeline.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/error.h"
+#include "common/hash.h"
+#include "common/log.h"
+
+namespace bicrl {
+namespace {
+
+constexpr size_t kMaxDiagnosticsBytes = 2000;
+constexpr const char* kBackend = "host";
+
+uint8_t random_byte() {
+  uint8_t byte = 0;
+  BICRL_CHECK(getrandom(&byte, 1, 0) == 1, "getrandom");
+  return byte;
+}
+
+double quantile(const std::vector<double>& sorted, double share) {
+  return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
+}
+
+std::string bounded(std::string text) {
+  if (text.size() > kMaxDiagnosticsBytes) {
+    size_t end = kMaxDiagnosticsBytes;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+      --end;  // not within a UTF-8 character
+    text = text.substr(0, end) + " ...";
+  }
+  return text;
+}
+
+}  // namespace
+
+// One attempt's state.
+struct Pipeline::Job {
+  const VerifyRequest& request;
+  std::stop_token stop;
+  Verdict verdict;
+  std::string task_key;
+  std::shared_ptr<OracleTask> task;
+  std::shared_ptr<const OracleSpec> spec;
+  Stopwatch clock{};
+
+  Tolerance tolerance() const { return {request.protocol.atol, request.protocol.rtol}; }
+
+  void fault(const std::string& stage, const std::string& fault_class, const std::string& reason) {
+    verdict.outcome = Outcome::kCandidateFault;
+    verdict.stage = stage;
+    verdict.fault_class = fault_class;
+    verdict.diagnostics = reason;
+  }
+
+  void infrastructure(const std::string& stage, const std::string& reason) {
+    verdict.outcome = Outcome::kInfrastructure;
+    verdict.stage = stage;
+    verdict.fault_class.clear();
+    verdict.diagnostics = reason;
+  }
+
+  // Ran and was compared; correct where `fault_class` is empty.
+  void graded(const std::string& fault_class, const std::string& reason) {
+    verdict.outcome = Outcome::kGraded;
+    verdict.stage = "compare";
+    verdict.fault_class = fault_class;
+    verdict.correct = fault_class.empty();
+    verdict.diagnostics = reason;
+  }
+};
+
+Pipeline::Pipeline(const PipelineOptions& options)
+    : options_(options),
+      host_(std::make_unique<BoxHost>(options.bwrap)),
+      python_(PythonInstall::find(options.python)),
+      scratch_(std::make_unique<ScratchFolder>(options.scratch)),
+      compiler_(std::make_unique<CompileStage>(*host_, options.compile)),
+      oracle_(std::make_unique<Oracle>(*host_, python_, options.oracle)),
+      recorder_(std::make_unique<RecordStage>(*host_, python_, *compiler_, options.record)),
+      replayer_(std::make_unique<ReplayStage>(*host_, *scratch_, options.replay)),
+      backend_(concat(kBackend, "/torch-", python_.torch_version, "/",
+                      hash_hex(compiler_->toolchain_id()).substr(0, 8))) {}
+
+Pipeline::~Pipeline() = default;
+
+const SandboxFeatures& Pipeline::features() const { return host_->features(); }
+const Zygote& Pipeline::record_zygote() const { return recorder_->zygote(); }
+const Zygote& Pipeline::oracle_zygote() const { return oracle_->zygote(); }
+
+Verdict Pipeline::verify(const VerifyRequest& request, std::stop_token stop) {
+  const Stopwatch clock;
+  Verdict verdict;
+  for (int round = 0;; ++round) {
+    try {
+      verdict = attempt(request, stop);
+    } catch (const std::exception& error) {
+      verdict = {};
+      verdict.diagnostics = concat("internal error: ", error.what());
+    }
+    if (verdict.outcome != Outcome::kInfrastructure || round >= options_.infrastructure_retries ||
+        stop.stop_requested())
+      break;
+    log_warning("verification of a candidate for task ", request.task_id,
+                " failed by infrastructure, trying again: ", verdict.diagnostics);
+    oracle_->forget(request.pytorch_code);
+  }
+  verdict.request_id = request.request_id;
+  verdict.backend = backend_;
+  verdict.clock = "cpu";
+  verdict.diagnostics = bounded(verdict.diagnostics);
+  verdict.total_ms = clock.ms();
+  return verdict;
+}
+
+Verdict Pipeline::attempt(const VerifyRequest& request, std::stop_token stop) {
+  Job job{request, stop, {}, hash_hex(request.pytorch_code), nullptr, nullptr};
+  job.verdict.stage = "extract";
+  job.verdict.trials = request.protocol.trials;
+  if (!check_text(job)) return job.verdict;
+  job.task = oracle_->open(request.pytorch_code, request.protocol.trials);
+  job.spec = job.task->spec(stop);
+  if (!job.spec) {
+    job.infrastructure("extract", concat("task ", request.task_id, ": ", job.task->failure().reason));
+    return job.verdict;
+  }
+  record_and_grade(job);
+  return job.verdict;
+}
+
+bool Pipeline::check_text(Job& job) const {
+  const std::string& program = job.request.program;
+  const auto reject = [&](const std::string& reason) {
+    job.fault("extract", "extract", reason);
+    return false;
+  };
+  if (program.size() > options_.max_program_bytes)
+    return reject(
+        concat("the program has ", program.size(), " bytes, over the limit of ", options_.max_program_bytes));
+  if (program.find_first_not_of(" \t\r\n") == std::string::npos) return reject("there is no program");
+  if (program.find('\0') != std::string::npos) return reject("the program holds a zero byte");
+  for (const char* name : {"ModelNew", "load_inline"})
+    if (program.find(name) == std::string::npos) return reject(concat("the program has no ", name));
+  return true;
+}
+
+void Pipeline::record_and_grade(Job& job) {
+  const RecordResult recorded =
+      recorder_->run(job.request.program, job.request.pytorch_code, *job.spec, nullptr, job.stop);
+  job.verdict.compiled = recorded.compiled;
+  job.verdict.compile_ms = recorded.compile_ms;
+  job.verdict.record_ms = recorded.record_ms;
+  job.verdict.legality = "native";
+  if (recorded.infrastructure) return job.infrastructure(recorded.stage, recorded.reason);
+  if (recorded.fault_class == "needs_data") return grade_direct(job);
+  if (!recorded.fault_class.empty()) return job.fault(recorded.stage, recorded.fault_class, recorded.reason);
+  if (!recorded.trace || !recorded.module)
+    return job.fault("record", "dead_kernel", "the program never compiled the kernels that it claims to run");
+  job.verdict.tier = "replay";
+  grade_trace(job, recorded);
+}
+
+std::shared_ptr<const OracleAnswers> Pipeline::answers(Job& job) const {
+  auto answers = job.task->answers(job.stop);
+  if (!answers)
+    job.infrastructure(job.verdict.stage,
+                       concat("task ", job.request.task_id, ": ", job.task->failure().reason));
+  return answers;
+}
+
+bool Pipeline::structure_matches(Job& job, const Returned& returned) const {
+  const auto known = job.task->answers(job.stop);
+  if (!known) return true;  // reported where the answers are needed
+  const std::string difference = structure_difference(returned.structure, known->returned);
+  if (difference.empty()) return true;
+  job.graded("wrong_shape", difference);
+  return false;
+}
+
+void Pipeline::grade_trace(Job& job, const RecordResult& recorded) {
+  const Trace& trace = *recorded.trace;
+  job.verdict.stage = "record";
+  const auto known = answers(job);
+  if (!known) return;
+  if (!structure_matches(job, trace.returned)) return;
+  const ProducerCheck producers = trace.check_producers();
+  if (!producers.fault_class.empty()) return job.fault("record", producers.fault_class, producers.reason);
+
+  const int trials = job.request.protocol.trials;
+  const size_t first = job.task->next_rotation() % known->draws.size();
+  const auto inputs = replayer_->inputs(job.task_key, *job.spec, *known, first, trials);
+  if (!inputs)
+    return job.infrastructure("replay", concat("task ", job.request.task_id, ": ", inputs.reason()));
+  ReplayPlan plan;
+  plan.module = *recorded.module;
+  plan.trace = &trace;
+  plan.inputs = inputs.value();
+  plan.draws = trials;
+  plan.repeat = job.request.protocol.measure_time ? options_.timed_runs : 1;
+  plan.poison = random_byte();
+  const ReplayResult replayed = replayer_->run(plan, job.stop);
+  job.verdict.replay_ms = replayed.replay_ms;
+  if (replayed.infrastructure) return job.infrastructure("replay", replayed.reason);
+  if (!replayed.fault_class.empty()) return job.fault("replay", replayed.fault_class, replayed.reason);
+
+  std::string worst_class;
+  std::vector<double> times;
+  for (int d = 0; d < trials; ++d) {
+    const ReplayDraw& draw = replayed.draws[static_cast<size_t>(d)];
+    if (!draw.fault_class.empty()) return job.fault("replay", draw.fault_class, draw.message);
+    const auto& expected = known->draws[(first + static_cast<size_t>(d)) % known->draws.size()].expected;
+    const auto bytes = trace.output_layout().draw_bytes;
+    const Comparison compared =
+        compare_outputs(trace.output_layout(),
+                        std::string_view(replayed.outputs).substr(static_cast<size_t>(d) * bytes, bytes),
+                        expected, job.tolerance());
+    job.verdict.max_error_ratio = std::max(job.verdict.max_error_ratio, compared.max_error_ratio);
+    if (compared.fault_class.empty())
+      ++job.verdict.trials_passed;
+    else if (worst_class != "non_finite")
+      worst_class = compared.fault_class;
+    times.insert(times.end(), draw.run_ms.begin(), draw.run_ms.end());
+  }
+  job.verdict.coverage = trace.launches() > 0 ? 1 : 0;
+  if (!worst_class.empty())
+    return job.graded(worst_class, concat(job.verdict.trials_passed, " of ", trials, " draws are right"));
+  if (!confirm(job, recorded, first, replayed.outputs)) return;
+  job.graded("", "");
+  if (!job.request.protocol.measure_time || times.empty()) return;
+  std::sort(times.begin(), times.end());
+  job.verdict.candidate_ms = quantile(times, 0.5);
+  job.verdict.candidate_spread_ms = quantile(times, 0.75) - quantile(times, 0.25);
+  job.verdict.eager_ms = known->eager_ms;
+  job.verdict.eager_spread_ms = known->eager_spread_ms;
+}
+
+// A right answer is checked twice more on its first draw: it must stay the same under another filling of
+// fresh memory and another order of threads, and it must not come out where no kernel runs.
+bool Pipeline::confirm(Job& job, const RecordResult& recorded, size_t first, const std::string& outputs) {
+  const Trace& trace = *recorded.trace;
+  const auto known = job.task->answers(job.stop);
+  const auto inputs = replayer_->inputs(job.task_key, *job.spec, *known, first, 1);
+  if (!inputs) {
+    job.infrastructure("replay", inputs.reason());
+    return false;
+  }
+  ReplayPlan plan;
+  plan.module = *recorded.module;
+  plan.trace = &trace;
+  plan.inputs = inputs.value();
+  plan.poison = random_byte();
+  plan.reverse = true;
+  const auto& layout = trace.output_layout();
+  const auto& expected = known->draws[first].expected;
+  for (const bool skip : {false, true}) {
+    plan.skip_launches = skip;
+    const ReplayResult again = replayer_->run(plan, job.stop);
+    job.verdict.replay_ms += again.replay_ms;
+    if (again.infrastructure) {
+      job.infrastructure("replay", again.reason);
+      return false;
+    }
+    const bool ran = again.fault_class.empty() && again.draws.front().fault_class.empty();
+    const bool right =
+        ran && compare_outputs(layout, again.outputs, expected, job.tolerance()).fault_class.empty();
+    if (!skip && !right) {
+      job.graded("nondeterministic",
+                 ran ? "another order of threads or other contents of fresh memory give another answer"
+                     : "another order of threads fails: " + again.reason);
+      return false;
+    }
+    if (!skip && !outputs_agree(layout, again.outputs, std::string_view(outputs).substr(0, layout.draw_bytes),
+                                job.tolerance())) {
+      job.graded("nondeterministic", "two runs on equal inputs differ by more than the tolerance");
+      return false;
+    }
+    if (skip && right) {
+      job.fault("compare", "dead_kernel", "the answer is the same where no kernel runs");
+      return false;
+    }
+  }
+  return true;
+}
+
+// The host part reads device data: each draw runs in a fork of its own, on real inputs.
+void Pipeline::grade_direct(Job& job) {
+  job.verdict.tier = "direct";
+  job.verdict.stage = "record";
+  const auto known = answers(job);
+  if (!known) return;
+  const size_t first = job.task->next_rotation();
+  std::string worst_class;
+  for (int d = 0; d < job.request.protocol.trials; ++d) {
+    const OracleDraw& draw = known->draws[(first + static_cast<size_t>(d)) % known->draws.size()];
+    const RecordResult ran =
+        recorder_->run(job.request.program, job.request.pytorch_code, *job.spec, &draw, job.stop);
+    job.verdict.compile_ms += ran.compile_ms;
+    job.verdict.replay_ms += ran.record_ms;
+    job.verdict.compiled = job.verdict.compiled || ran.compiled;
+    if (ran.infrastructure) return job.infrastructure(ran.stage, ran.reason);
+    if (ran.fault_class == "needs_data") return job.fault("record", "unsupported", ran.reason);
+    if (!ran.fault_class.empty()) return job.fault(ran.stage, ran.fault_class, ran.reason);
+    if (!ran.direct || !ran.module)
+      return job.fault("record", "dead_kernel", "the program never compiled its kernels");
+    if (!structure_matches(job, ran.direct->returned)) return;
+    const ProducerCheck producers = ran.direct->check_producers();
+    if (!producers.fault_class.empty()) return job.fault("record", producers.fault_class, producers.reason);
+    const Comparison compared =
+        compare_outputs(ran.direct->returned.layout, ran.direct->bytes, draw.expected, job.tolerance());
+    job.verdict.max_error_ratio = std::max(job.verdict.max_error_ratio, compared.max_error_ratio);
+    if (compared.fault_class.empty())
+      ++job.verdict.trials_passed;
+    else if (worst_class != "non_finite")
+      worst_class = compared.fault_class;
+  }
+  job.verdict.coverage = 1;
+  job.graded(worst_class, worst_class.empty() ? ""
+                                              : concat(job.verdict.trials_passed, " of ", job.verdict.trials,
+                                                       " draws are right"));
+}
+
+}  // namespace bicrl

@@ -1,0 +1,68 @@
+// One verification from program to verdict: oracle, record, compile, replay, judge. Thread-safe; blocks.
+#pragma once
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "common/clock.h"
+#include "sandbox/box_host.h"
+#include "sandbox/compile_stage.h"
+#include "sandbox/judge.h"
+#include "sandbox/oracle.h"
+#include "sandbox/record_stage.h"
+#include "sandbox/replay_stage.h"
+#include "sandbox/verify_request.h"
+#include "tasks/verdict.h"
+
+namespace bicrl {
+
+struct PipelineOptions {
+  std::string python;             // interpreter with torch; empty: $BICRL_PYTHON, else python3
+  std::string bwrap;              // empty: on PATH
+  std::filesystem::path scratch;  // empty: /dev/shm
+  OracleOptions oracle;
+  CompileOptions compile;
+  RecordOptions record;
+  ReplayOptions replay;
+  size_t max_program_bytes = 64u << 10;
+  int timed_runs = 5;  // of each draw, where times are asked for
+  int infrastructure_retries = 2;
+};
+
+class Pipeline {
+ public:
+  // Throws Error(kUnavailable), with the remedy, where boxes or the interpreter are missing.
+  explicit Pipeline(const PipelineOptions& options);
+  ~Pipeline();
+
+  Verdict verify(const VerifyRequest& request, std::stop_token stop = {});
+
+  const SandboxFeatures& features() const;
+  // Names all that a stored verdict depends on beside program, task and protocol.
+  const std::string& backend() const { return backend_; }
+  const Zygote& record_zygote() const;
+  const Zygote& oracle_zygote() const;
+
+ private:
+  struct Job;
+  Verdict attempt(const VerifyRequest& request, std::stop_token stop);
+  bool check_text(Job& job) const;
+  void record_and_grade(Job& job);
+  void grade_trace(Job& job, const RecordResult& recorded);
+  bool confirm(Job& job, const RecordResult& recorded, size_t first, const std::string& outputs);
+  void grade_direct(Job& job);
+  bool structure_matches(Job& job, const Returned& returned) const;
+  std::shared_ptr<const OracleAnswers> answers(Job& job) const;
+
+  PipelineOptions options_;
+  std::unique_ptr<BoxHost> host_;
+  PythonInstall python_;
+  std::unique_ptr<ScratchFolder> scratch_;
+  std::unique_ptr<CompileStage> compiler_;
+  std::unique_ptr<Oracle> oracle_;
+  std::unique_ptr<RecordStage> recorder_;
+  std::unique_ptr<ReplayStage> replayer_;
+  std::string backend_;
+};
+
+}  // namespace bicrl

@@ -1,0 +1,66 @@
+// Replays a launch trace on real, secret inputs in a box, and hands back the raw outputs and times.
+// Thread-safe.
+#pragma once
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "sandbox/box.h"
+#include "sandbox/lru_cache.h"
+#include "sandbox/oracle.h"
+#include "sandbox/scratch_folder.h"
+#include "sandbox/trace.h"
+
+namespace bicrl {
+
+struct ReplayOptions {
+  double wall_s = 10;  // per draw
+  uint64_t memory_bytes = 4ull << 30;
+  uint64_t max_buffer_bytes = 2ull << 30;  // what a trace may allocate
+  size_t input_cache_bytes = 256u << 20;   // encoded inputs kept for the next candidate of the task
+};
+
+struct ReplayPlan {
+  std::string_view module;
+  const Trace* trace = nullptr;
+  std::shared_ptr<const ScratchFile> inputs;  // as encode_inputs()
+  int draws = 1;
+  int repeat = 1;              // timed runs of each draw
+  uint8_t poison = 0xA5;       // of fresh memory and of the outputs
+  bool reverse = false;        // thread order
+  bool skip_launches = false;  // everything but the kernels
+};
+
+struct ReplayDraw {
+  std::string fault_class;  // empty: ran to its end
+  std::string message;
+  std::vector<double> run_ms;
+};
+
+struct ReplayResult {
+  bool infrastructure = false;
+  std::string fault_class;  // of the replay as a whole; empty: look at the draws
+  std::string reason;
+  std::vector<ReplayDraw> draws;
+  std::string outputs;  // [draws, layout.draw_bytes]
+  double replay_ms = 0;
+};
+
+class ReplayStage {
+ public:
+  ReplayStage(BoxHost& host, ScratchFolder& scratch, const ReplayOptions& options);
+
+  // The encoded inputs of `draws` draws from `first` on (cyclic), from the cache where `key` names the task.
+  Result<std::shared_ptr<const ScratchFile>> inputs(const std::string& key, const OracleSpec& spec,
+                                                    const OracleAnswers& answers, size_t first, int draws);
+  ReplayResult run(const ReplayPlan& plan, std::stop_token stop = {});
+
+ private:
+  BoxHost& host_;
+  ScratchFolder& scratch_;
+  ReplayOptions options_;
+  LruCache<std::shared_ptr<const ScratchFile>> inputs_;
+};
+
+}  // namespace bicrl

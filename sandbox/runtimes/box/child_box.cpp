@@ -1,0 +1,71 @@
+// Turns a fresh fork of the warm interpreter into a box: called by zygote.py through ctypes, in the child,
+// before any candidate code. The new process namespace was entered by the fork itself.
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "sandbox/runtimes/box/confine.h"
+
+namespace {
+
+bool mount_private_folders(uint64_t tmp_bytes) {
+  char options[64];
+  snprintf(options, sizeof options, "size=%llu,mode=1777", static_cast<unsigned long long>(tmp_bytes));
+  // The parent's /proc shows the parent and the siblings, and a later program could not tell ours from
+  // theirs.
+  return unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) == 0 &&
+         mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, options) == 0 && chdir("/tmp") == 0;
+}
+
+// Descriptors of the child: 0 nothing, 1 and 2 the log, 3 the channel. The order of the moves keeps sources
+// alive.
+bool arrange_descriptors(int channel_fd, int output_fd) {
+  const int channel = fcntl(channel_fd, F_DUPFD, 16), output = fcntl(output_fd, F_DUPFD, 16);
+  const int nothing = open("/dev/null", O_RDONLY);
+  return channel >= 0 && output >= 0 && nothing >= 0 && dup2(nothing, 0) == 0 && dup2(output, 1) == 1 &&
+         dup2(output, 2) == 2 && dup2(channel, 3) == 3 && syscall(SYS_close_range, 4, ~0u, 0) == 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+struct ChildBox {
+  uint64_t tmp_bytes, cpu_s, file_bytes, open_files, processes, data_bytes;
+  int32_t change_uid;
+  uint32_t uid;
+  int32_t channel_fd, output_fd;
+  const void* filter;
+  uint32_t filter_bytes;
+};
+
+// 0, or the number of the step that failed (errno says why).
+int bicrl_enter_child_box(const ChildBox* spec) {
+  setsid();
+  umask(022);
+  if (!arrange_descriptors(spec->channel_fd, spec->output_fd)) return 1;
+  if (!mount_private_folders(spec->tmp_bytes)) return 2;
+  bicrl::box::Rlimits limits;
+  limits.cpu_s = spec->cpu_s;
+  limits.file_bytes = spec->file_bytes;
+  limits.open_files = spec->open_files;
+  limits.processes = spec->processes;
+  limits.data_bytes = spec->data_bytes;
+  if (!bicrl::box::set_limits(limits)) return 3;
+  if (!bicrl::box::drop_privileges(spec->change_uid != 0, spec->uid)) return 4;
+  if (!bicrl::box::install_filter(spec->filter, spec->filter_bytes)) return 5;
+  return 0;
+}
+
+// The next fork starts a process namespace of its own; `own` is a descriptor of the caller's, to return to.
+int bicrl_next_fork_in_new_pid_namespace(void) { return unshare(CLONE_NEWPID) == 0 ? 0 : errno; }
+int bicrl_back_to_own_pid_namespace(int own) { return setns(own, CLONE_NEWPID) == 0 ? 0 : errno; }
+}

@@ -1,0 +1,158 @@
+"""Warm interpreter: imports torch once in a box, then forks a confined child per request.
+
+Started by the server as the first process of a bubblewrap box:
+    python -I zygote.py CONTROL_FD FILTER_FD HELPER_LIBRARY MODULE FUNCTION
+The child runs MODULE.FUNCTION(3), where descriptor 3 is its channel to the server. This process runs no task or
+candidate code, holds no secret, and is not reachable from its children: they live in process, mount, network and
+IPC namespaces of their own, under another uid where the server is root.
+"""
+import ctypes
+import gc
+import importlib
+import json
+import os
+import select
+import socket
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from frames import say  # noqa: E402: the isolated interpreter does not look beside the script
+
+MNT_DETACH = 2
+PR_SET_DUMPABLE = 4
+
+
+class ChildBox(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in
+                ("tmp_bytes", "cpu_s", "file_bytes", "open_files", "processes", "data_bytes")] + [
+        ("change_uid", ctypes.c_int32), ("uid", ctypes.c_uint32),
+        ("channel_fd", ctypes.c_int32), ("output_fd", ctypes.c_int32),
+        ("filter", ctypes.c_void_p), ("filter_bytes", ctypes.c_uint32)]
+
+
+def address_space_bytes():
+    """Private writable memory of this process now: limits of the children count from here."""
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[5]) * os.sysconf("SC_PAGE_SIZE")
+
+
+class Zygote:
+    def __init__(self, control_fd, filter_fd, helper, module, function):
+        self.control = socket.socket(fileno=control_fd)
+        self.filter = os.pread(filter_fd, 1 << 16, 0)
+        self.helper = ctypes.CDLL(helper, use_errno=True)
+        self.libc = ctypes.CDLL(None, use_errno=True)
+        self.entry = self.warm_up(module, function)
+        self.base_bytes = address_space_bytes()
+        for folder in (b"/proc", b"/sys/devices/system/cpu"):
+            if self.libc.umount2(folder, MNT_DETACH):
+                sys.exit(f"cannot unmount {folder.decode()}: {os.strerror(ctypes.get_errno())}")
+        self.libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+        self.own = os.pidfd_open(os.getpid())
+        self.children = {}  # pidfd -> (pid, status socket)
+        self.poll = select.poll()
+        self.poll.register(self.control, select.POLLIN)
+
+    @staticmethod
+    def warm_up(module, function):
+        import torch
+        torch.set_num_threads(1)
+        torch.set_num_interop_threads(1)
+        loaded = importlib.import_module(module)
+        if hasattr(loaded, "warm_up"):
+            loaded.warm_up()
+        gc.collect()
+        gc.freeze()  # a collection in a child must not touch, and so copy, every page
+        return getattr(loaded, function)
+
+    def serve(self):
+        self.control.send(b'{"ready": true}')
+        while True:
+            for fd, _ in self.poll.poll():
+                if fd != self.control.fileno():
+                    self.report(fd)
+                elif not self.accept():
+                    return
+
+    def accept(self):
+        message, fds, _, _ = socket.recv_fds(self.control, 65536, 3)
+        if not message:
+            return False
+        channel, status, output = fds
+        status = socket.socket(fileno=status)
+        try:
+            pid = self.fork(json.loads(message), channel, output)
+            pidfd = os.pidfd_open(pid)
+            self.children[pidfd] = (pid, status)
+            self.poll.register(pidfd, select.POLLIN)
+            socket.send_fds(status, [b'{"started": true}'], [pidfd])
+        except OSError as error:
+            status.send(json.dumps({"error": f"fork: {error}"}).encode())
+        finally:
+            os.close(channel)
+            os.close(output)
+        return True
+
+    def fork(self, request, channel, output):
+        error = self.helper.bicrl_next_fork_in_new_pid_namespace()
+        if error:
+            raise OSError(error, "new process namespace: " + os.strerror(error))
+        try:
+            pid = os.fork()
+            if pid == 0:
+                self.child(request, channel, output)
+        finally:
+            error = self.helper.bicrl_back_to_own_pid_namespace(self.own)
+            if error:
+                os._exit(1)  # the server starts another interpreter
+        return pid
+
+    def child(self, request, channel, output):
+        code = 1
+        try:
+            spec = ChildBox(filter=ctypes.cast(ctypes.c_char_p(self.filter), ctypes.c_void_p),
+                            filter_bytes=len(self.filter), channel_fd=channel, output_fd=output)
+            for name in ("tmp_bytes", "cpu_s", "file_bytes", "open_files", "processes", "change_uid", "uid"):
+                setattr(spec, name, request[name])
+            if request["data_bytes"]:
+                spec.data_bytes = self.base_bytes + request["data_bytes"]
+            step = self.helper.bicrl_enter_child_box(ctypes.byref(spec))
+            error = ctypes.get_errno()
+            # The interpreter's objects for descriptors that are closed now must not close their numbers again.
+            for stale in [self.control] + [status for _, status in self.children.values()]:
+                stale.detach()
+            own = socket.socket(fileno=os.dup(3))
+            if step:
+                say(own, {"kind": "failed", "step": step, "error": os.strerror(error)})
+                os._exit(1)
+            say(own, {"kind": "ready"})
+            own.close()
+            entry = self.entry
+            del self.filter, self.children, self.control
+            entry(3)
+            code = 0
+        except BaseException:  # whatever it is, the child must end here and never run the parent's loop
+            import traceback
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+
+    def report(self, pidfd):
+        pid, status = self.children.pop(pidfd)
+        self.poll.unregister(pidfd)
+        os.close(pidfd)
+        _, wait_status, usage = os.wait4(pid, 0)
+        try:
+            status.send(json.dumps({"wait_status": wait_status, "peak_kib": usage.ru_maxrss,
+                                    "cpu_ms": (usage.ru_utime + usage.ru_stime) * 1e3}).encode())
+        except OSError:
+            pass  # the server has given this child up
+        status.close()
+
+
+if __name__ == "__main__":
+    for extra in sys.argv[6:]:
+        sys.path.insert(0, extra)
+    Zygote(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4], sys.argv[5]).serve()

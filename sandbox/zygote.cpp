@@ -1,0 +1,405 @@
+#include "sandbox/zygote.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <optional>
+
+#include "common/files.h"
+#include "common/log.h"
+#include "sandbox/seccomp_filter.h"
+#include "sandbox/spawn.h"
+
+namespace bicrl {
+namespace {
+
+constexpr int kControlFd = 3, kFilterFd = 4;
+constexpr const char* kRuntimeTarget = "/box";
+constexpr double kStartPatience_s = 120;
+
+// One packet with descriptors. False when the other side is gone.
+bool send_packet(int socket, const std::string& text, const std::vector<int>& fds) {
+  iovec part{const_cast<char*>(text.data()), text.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (!fds.empty()) {
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(fds.size() * sizeof(int));
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
+    memcpy(CMSG_DATA(header), fds.data(), fds.size() * sizeof(int));
+  }
+  return sendmsg(socket, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
+}
+
+struct Packet {
+  nlohmann::json content;  // discarded where nothing came
+  UniqueFd fd;
+};
+
+Packet receive_packet(int socket) {
+  char text[4096];
+  iovec part{text, sizeof text};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const ssize_t n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  Packet packet;
+  packet.content = nlohmann::json(nlohmann::json::value_t::discarded);
+  if (n <= 0) return packet;
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header && header->cmsg_type == SCM_RIGHTS) {
+    int fd = -1;
+    memcpy(&fd, CMSG_DATA(header), sizeof fd);
+    packet.fd = UniqueFd(fd);
+  }
+  packet.content = nlohmann::json::parse(text, text + n, nullptr, false);
+  return packet;
+}
+
+// True when readable before the time is over.
+bool wait_readable(int fd, double seconds, const std::stop_token& stop) {
+  const Stopwatch clock;
+  while (clock.seconds() < seconds && !stop.stop_requested()) {
+    pollfd one{fd, POLLIN, 0};
+    if (poll(&one, 1, static_cast<int>(std::min(100.0, (seconds - clock.seconds()) * 1e3 + 1))) > 0)
+      return true;
+  }
+  return false;
+}
+
+// The host's number of a process that another namespace named by a pidfd; 0 when it is gone.
+int host_pid(int pidfd) {
+  FILE* info = fopen(concat("/proc/self/fdinfo/", pidfd).c_str(), "re");
+  int pid = 0;
+  char line[256];
+  while (info && fgets(line, sizeof line, info))
+    if (sscanf(line, "Pid: %d", &pid) == 1) break;
+  if (info) fclose(info);
+  return std::max(pid, 0);
+}
+
+}  // namespace
+
+// ---- The child
+
+ZygoteChild::ZygoteChild(BoxHost& host, const ChildLimits& limits)
+    : limits_(limits),
+      slot_(host.take_slot({limits.memory_bytes, limits.threads})),
+      before_(slot_->cgroup->events()),
+      wall_s_(limits.wall_s),
+      reader_(limits.frames),
+      log_(limits.output_bytes) {}
+
+ZygoteChild::~ZygoteChild() { finish(); }
+
+void ZygoteChild::kill_child() {
+  if (pidfd_) syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
+}
+
+bool ZygoteChild::read_status() {
+  const Packet packet = receive_packet(status_.get());
+  if (!packet.content.is_object()) return false;
+  wait_status_ = packet.content.value("wait_status", 0);
+  cpu_ms_ = packet.content.value("cpu_ms", 0.0);
+  return true;
+}
+
+bool ZygoteChild::keep_waiting(short channel_events, std::stop_token& stop) {
+  channel_ready_ = false;
+  while (!ended_) {
+    const double left_s = wall_s_ - clock_.seconds();
+    if (left_s <= 0) {
+      ended_ = ChildEnd::kTimeout;
+      break;
+    }
+    if (stop.stop_requested()) {
+      ended_ = ChildEnd::kCancelled;
+      break;
+    }
+    pollfd fds[2] = {{channel_.get(), channel_events, 0}, {output_.get(), POLLIN, 0}};
+    poll(fds, output_open_ ? 2 : 1, static_cast<int>(std::min(100.0, std::ceil(left_s * 1e3))));
+    if (output_open_ && fds[1].revents) output_open_ = log_.read_from(output_.get());
+    if (log_.overflowed()) ended_ = ChildEnd::kOutputLimit;
+    if (!ended_ && fds[0].revents) {
+      channel_ready_ = true;
+      return true;
+    }
+  }
+  kill_child();
+  return false;
+}
+
+std::optional<Frame> ZygoteChild::receive(std::stop_token stop) {
+  while (!ended_ && channel_) {
+    const auto state = reader_.read_from(channel_.get());
+    if (state == FrameReader::State::kComplete) return reader_.take();
+    if (state == FrameReader::State::kMalformed) {
+      ended_ = ChildEnd::kBadFrame;
+      reason_ = reader_.complaint();
+      kill_child();
+      break;
+    }
+    if (reader_.closed() || !keep_waiting(POLLIN, stop)) break;
+  }
+  return std::nullopt;
+}
+
+bool ZygoteChild::send(const nlohmann::json& header, const std::vector<std::string_view>& blobs,
+                       std::stop_token stop) {
+  const std::string text = encode_header(header, blobs);
+  std::vector<std::string_view> parts{text};
+  parts.insert(parts.end(), blobs.begin(), blobs.end());
+  for (std::string_view part : parts)
+    while (!part.empty()) {
+      const ssize_t n = ::send(channel_.get(), part.data(), part.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+      if (n > 0) {
+        part.remove_prefix(static_cast<size_t>(n));
+      } else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+        if (!keep_waiting(POLLOUT, stop)) return false;
+      } else if (n < 0 && errno != EINTR) {
+        return false;
+      }
+    }
+  return true;
+}
+
+ChildResult ZygoteChild::finish() {
+  ChildResult result;
+  if (reaped_) return result;
+  reaped_ = true;
+  // Closing the channel is the end of the conversation; a child that lingers is ended. One that died on its
+  // own gets a moment, so that its own signal is what is reported.
+  if (!ended_ && status_ && !reader_.closed()) ended_ = ChildEnd::kCancelled;
+  if (ended_) kill_child();
+  std::stop_token never;
+  bool known = status_ && wait_readable(status_.get(), ended_ ? 10.0 : 0.5, never) && read_status();
+  if (!known && !ended_ && pidfd_) {  // closed its channel and lingers
+    kill_child();
+    known = wait_readable(status_.get(), 10, never) && read_status();
+  }
+  if (output_) log_.read_from(output_.get());
+  const bool out_of_memory = slot_->cgroup->events().memory_kills > before_.memory_kills;
+  result.output = log_.text();
+  result.reason = reason_;
+  result.total_ms = clock_.ms();
+  result.cpu_ms = cpu_ms_;
+  if (ended_ && *ended_ != ChildEnd::kBoxFailed) {
+    result.end = *ended_;
+  } else if (out_of_memory) {
+    result.end = ChildEnd::kMemory;
+  } else if (!known) {
+    result.end = ChildEnd::kBoxFailed;
+    result.reason = reason_.empty() ? "the warm interpreter died" : reason_;
+  } else if (log_.overflowed()) {
+    result.end = ChildEnd::kOutputLimit;
+  } else {
+    result.end = WIFSIGNALED(wait_status_) ? ChildEnd::kSignalled : ChildEnd::kExited;
+    result.code = WIFSIGNALED(wait_status_) ? WTERMSIG(wait_status_) : WEXITSTATUS(wait_status_);
+    if (result.end == ChildEnd::kSignalled && result.code == SIGKILL && cpu_ms_ >= limits_.cpu_s * 990.0)
+      result.end = ChildEnd::kTimeout;
+  }
+  return result;
+}
+
+// ---- The interpreter
+
+Zygote::Zygote(BoxHost& host, const PythonInstall& python, ZygoteSpec spec)
+    : host_(host),
+      python_(python),
+      spec_(std::move(spec)),
+      keeper_([this](std::stop_token stop) { keep_running(stop); }) {}
+
+Zygote::~Zygote() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    control_.reset();
+  }
+  changed_.notify_all();
+  keeper_.request_stop();
+  keeper_.join();
+}
+
+int Zygote::starts() const {
+  const std::lock_guard lock(mutex_);
+  return starts_;
+}
+
+pid_t Zygote::box_pid() const {
+  const std::lock_guard lock(mutex_);
+  return pid_;
+}
+
+std::vector<std::string> Zygote::command() const {
+  auto command = host_.bwrap_command({"CAP_SYS_ADMIN", "CAP_SETUID", "CAP_SETGID"});
+  append_system_root(SystemRoot::kLibraries, command);
+  append_devices(command);
+  append_mounts(python_.mounts, command);
+  append_mounts({{share_folder() / "box", kRuntimeTarget}}, command);
+  // Torch picks its vector code by what it finds here; the interpreter unmounts it, and /proc, before any
+  // fork.
+  append_mounts({{"/sys/devices/system/cpu", "/sys/devices/system/cpu"}}, command);
+  std::vector<std::string> folders;
+  for (const auto& folder : spec_.module_folders) {
+    folders.push_back(concat("/modules/", folders.size()));
+    append_mounts({{folder, folders.back()}}, command);
+  }
+  command.insert(command.end(),
+                 {"--proc", "/proc", "--perms", "1777", "--tmpfs", "/tmp", "--remount-ro", "/"});
+  for (const auto& [name, value] :
+       std::vector<std::pair<std::string, std::string>>{{"PATH", "/usr/bin"},
+                                                        {"HOME", "/tmp"},
+                                                        {"USER", "box"},
+                                                        {"LANG", "C.UTF-8"},
+                                                        {"OMP_NUM_THREADS", "1"},
+                                                        {"MKL_NUM_THREADS", "1"},
+                                                        {"PYTHONDONTWRITEBYTECODE", "1"}})
+    command.insert(command.end(), {"--setenv", name, value});
+  command.insert(command.end(),
+                 {python_.interpreter, "-I", "-B", concat(kRuntimeTarget, "/zygote.py"),
+                  std::to_string(kControlFd), std::to_string(kFilterFd),
+                  concat(kRuntimeTarget, "/libbicrl_confine.so"), spec_.module, spec_.function});
+  command.insert(command.end(), folders.begin(), folders.end());
+  return command;
+}
+
+void Zygote::keep_running(std::stop_token stop) {
+  double pause_s = 0.2;
+  while (!stop.stop_requested()) {
+    const Stopwatch lived;
+    try {
+      run_once(stop);
+    } catch (const Error& error) {
+      const std::lock_guard lock(mutex_);
+      failure_ = error.what();
+    }
+    changed_.notify_all();
+    if (stop.stop_requested()) return;
+    {
+      const std::lock_guard lock(mutex_);
+      log_warning("the ", spec_.name, " interpreter ended", failure_.empty() ? "" : ": " + failure_,
+                  "; starting another");
+    }
+    // One that dies at once again and again must not become a busy loop.
+    pause_s = lived.seconds() > 10 ? 0.05 : std::min(5.0, pause_s * 2);
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::duration<double>(pause_s), [&] { return stopping_; });
+  }
+}
+
+void Zygote::run_once(std::stop_token stop) {
+  FdPair control = make_packet_pair(), output = make_pipe();
+  const UniqueFd filter = make_memfd("filter", syscall_filter(SyscallProfile::kSingleProcess));
+  const pid_t pid = spawn({command(),
+                           {},
+                           {{output.theirs.get(), 1},
+                            {output.theirs.get(), 2},
+                            {control.theirs.get(), kControlFd},
+                            {filter.get(), kFilterFd}},
+                           {}});
+  control.theirs.reset();
+  output.theirs.reset();
+  {
+    const std::lock_guard lock(mutex_);
+    ++starts_;
+    pid_ = pid;
+  }
+  BoundedLog log(16u << 10);
+  const auto shared = std::make_shared<UniqueFd>(std::move(control.ours));
+  const bool ready = wait_readable(shared->get(), kStartPatience_s, stop) &&
+                     receive_packet(shared->get()).content.is_object();
+  if (ready) {
+    {
+      const std::lock_guard lock(mutex_);
+      control_ = shared;
+      failure_.clear();
+    }
+    changed_.notify_all();
+    // The output pipe closes when the interpreter and all that it started are gone.
+    while (!stop.stop_requested()) {
+      if (wait_readable(output.ours.get(), 1, stop) && !log.read_from(output.ours.get())) break;
+    }
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    control_.reset();
+    pid_ = 0;
+  }
+  kill(pid, SIGKILL);
+  reap(pid);
+  log.read_from(output.ours.get());
+  if (stop.stop_requested()) return;
+  const std::lock_guard lock(mutex_);
+  failure_ = log.text().substr(log.text().size() > 600 ? log.text().size() - 600 : 0);
+  if (failure_.empty() && !ready) failure_ = "it did not get ready";
+}
+
+Result<std::unique_ptr<ZygoteChild>> Zygote::fork(const ChildLimits& limits, std::stop_token stop,
+                                                  double patience_s) {
+  using Reply = Result<std::unique_ptr<ZygoteChild>>;
+  std::shared_ptr<UniqueFd> control;
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::duration<double>(patience_s),
+                      [&] { return control_ || stopping_ || stop.stop_requested(); });
+    if (!control_)
+      return Reply::failure(
+          concat("the ", spec_.name, " interpreter is not ready", failure_.empty() ? "" : ": " + failure_));
+    control = control_;
+  }
+  std::unique_ptr<ZygoteChild> child(new ZygoteChild(host_, limits));
+  FdPair channel = make_stream_pair(), status = make_packet_pair(), output = make_pipe();
+  const nlohmann::json request{{"tmp_bytes", limits.tmp_bytes},
+                               {"cpu_s", limits.cpu_s},
+                               {"file_bytes", limits.file_bytes},
+                               {"open_files", limits.open_files},
+                               {"processes", limits.threads},
+                               {"data_bytes", limits.memory_bytes},
+                               {"change_uid", host_.features().as_root ? 1 : 0},
+                               {"uid", child->slot_->uid}};
+  if (!send_packet(control->get(), request.dump(),
+                   {channel.theirs.get(), status.theirs.get(), output.theirs.get()}))
+    return Reply::failure(concat("the ", spec_.name, " interpreter does not listen"));
+  for (FdPair* pair : {&channel, &status, &output}) pair->theirs.reset();
+  child->channel_ = std::move(channel.ours);
+  child->status_ = std::move(status.ours);
+  child->output_ = std::move(output.ours);
+  Packet started;
+  if (wait_readable(child->status_.get(), 20, stop)) started = receive_packet(child->status_.get());
+  if (!started.content.is_object() || !started.fd) {
+    child->ended_ = ChildEnd::kBoxFailed;
+    return Reply::failure(
+        concat("the ", spec_.name, " interpreter did not fork: ",
+               started.content.is_object() ? started.content.value("error", "") : "it died"));
+  }
+  child->pidfd_ = std::move(started.fd);
+  // The child waits for its first frame, so it is in its control group before any candidate code runs.
+  const int pid = host_pid(child->pidfd_.get());
+  if (pid > 0) child->slot_->cgroup->add(pid);
+  const auto ready = child->receive(stop);
+  if (!ready || ready->header.value("kind", "") != "ready") {
+    const std::string why = ready ? ready->header.value("error", "no reason given") : "it ended early";
+    child->ended_ = ChildEnd::kBoxFailed;
+    const ChildResult result = child->finish();
+    return Reply::failure(concat("a ", spec_.name, " box could not be set up: ", why, " ", result.output));
+  }
+  return Reply(std::move(child));
+}
+
+}  // namespace bicrl

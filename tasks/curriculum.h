@@ -1,0 +1,50 @@
+// Curricula: which tasks a step works on. Deterministic; a curriculum's state is small and goes into
+// checkpoints. A curriculum refers to the tasks it was made of, which must outlive it. Not thread-safe.
+#pragma once
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/config.h"
+#include "tasks/task.h"
+
+namespace bicrl {
+
+// How one task fared in a step: the share of its responses that were correct, masked ones not counted.
+struct TaskOutcome {
+  std::string task_id;
+  double pass_rate = 0;  // [0, 1]
+};
+
+class Curriculum {
+ public:
+  virtual ~Curriculum() = default;
+
+  // The next `count` tasks. Tasks repeat within one call where there are fewer than `count`.
+  virtual std::vector<const Task*> next(size_t count) = 0;
+  // Tells how tasks fared; every task of the set may be reported, in any order.
+  virtual void observe(std::span<const TaskOutcome> outcomes) = 0;
+  // For the progress line: "sequential 64/600", "level 2 (3 of 4) 48/320".
+  virtual std::string position() const = 0;
+
+  // Everything that decides later calls of next(). restore() throws InputError on a state of another kind of
+  // curriculum, of other tasks or of other parameters.
+  virtual nlohmann::json state() const = 0;
+  virtual void restore(const nlohmann::json& state) = 0;
+};
+
+// Keys: kind (sequential | level); for `level` also promote_at (pass rate) and window (outcomes looked at).
+//   sequential  the tasks in the order of the set, from where the last call stopped, round and round
+//   level       the tasks of the lowest level, round and round; when the last `window` outcomes of the
+//   current
+//               level reach a mean pass rate of `promote_at`, those of the next level
+std::unique_ptr<Curriculum> curriculum_from_config(const ConfigSection& section,
+                                                   const std::vector<Task>& tasks);
+
+std::unique_ptr<Curriculum> make_sequential_curriculum(const std::vector<Task>& tasks);
+std::unique_ptr<Curriculum> make_level_curriculum(const std::vector<Task>& tasks, double promote_at,
+                                                  size_t window);
+
+}  // namespace bicrl

@@ -1,0 +1,37 @@
+#include "tasks/fault_class.h"
+
+#include <algorithm>
+
+namespace bicrl {
+namespace {
+
+constexpr FaultClass kClasses[] = {
+    {"extract", "no program in the answer, or one without ModelNew or load_inline"},
+    {"compile", "the CUDA source does not compile (tensor mathematics in C++ included)"},
+    {"unsupported", "uses something that this backend cannot express"},
+    {"library_call", "calls a vendor library that the policy file does not allow"},
+    {"record", "the Python part raised an error"},
+    {"framework_fallback", "the answer comes from a framework operator"},
+    {"dead_kernel", "no kernel of the candidate produced the answer"},
+    {"launch", "invalid launch configuration"},
+    {"illegal_access", "out-of-bounds access or a crash in a kernel"},
+    {"timeout", "wall-clock or CPU limit"},
+    {"memory", "memory limit"},
+    {"process", "process limit"},
+    {"output_limit", "wrote more than its limit"},
+    {"wrong_shape", "an output has another shape than the reference"},
+    {"wrong_value", "an output differs from the reference by more than the tolerance"},
+    {"non_finite", "an output holds NaN or infinity where the reference does not"},
+    {"nondeterministic", "differs between runs on equal inputs"},
+    {"cheating", "tried to forge a result or to reach outside its box"},
+};
+
+}  // namespace
+
+std::span<const FaultClass> fault_classes() { return kClasses; }
+
+bool is_fault_class(std::string_view name) {
+  return std::ranges::any_of(kClasses, [&](const FaultClass& entry) { return entry.name == name; });
+}
+
+}  // namespace bicrl

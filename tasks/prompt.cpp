@@ -1,0 +1,132 @@
+#include "tasks/prompt.h"
+
+#include <string_view>
+
+#include "common/error.h"
+#include "tasks/prompt_example.h"
+
+namespace bicrl {
+namespace {
+
+constexpr std::string_view kTurnStart = "<|im_start|>user\n";
+constexpr std::string_view kAnswerStart = "<|im_end|>\n<|im_start|>assistant\n";
+constexpr std::string_view kFence = "```";
+constexpr std::string_view kQuotes = "\"\"\"";
+
+constexpr std::string_view kRole =
+    "You write custom CUDA kernels that replace the PyTorch operators of a given architecture. You may "
+    "replace "
+    "all operators or several, fuse neighbouring operators into one kernel, and change the algorithm as long "
+    "as "
+    "the results stay the same. The kernels are embedded in Python with load_inline.\n\n";
+
+constexpr std::string_view kRules =
+    "Name the optimized architecture ModelNew. Answer with the whole program in one code block: real code "
+    "that "
+    "compiles and runs, no pseudocode, no test code, nothing besides the code.\n";
+
+std::string fenced(std::string_view text) {
+  return concat(kFence, "python\n", text, text.ends_with('\n') ? "" : "\n", kFence, "\n\n");
+}
+
+std::string published_end_to_end(const Task& task) {
+  const WorkedExample& example = worked_example();
+  return concat(kTurnStart, kRole, "Here is an example. The given architecture is:\n\n",
+                fenced(example.pytorch_code), "The architecture with custom CUDA kernels is:\n\n",
+                fenced(example.program()), "Now you are given this architecture:\n\n",
+                fenced(task.pytorch_code), "Optimize it with custom CUDA kernels. ", kRules, kAnswerStart);
+}
+
+std::string published_infilling(const Task& task) {
+  const WorkedExample& example = worked_example();
+  return concat(kTurnStart, kRole,
+                "The beginning (prefix) and the end (suffix) of the program are given. You write what stands "
+                "between them: the CUDA source with its kernels and the function that launches them.\n\n",
+                "Here is an example. The given architecture is:\n\n", fenced(example.pytorch_code),
+                "The given prefix is:\n\n", fenced(example.prefix), "The given suffix is:\n\n",
+                fenced(example.suffix), "The combined program is:\n\n", fenced(example.program()),
+                "Now you are given this architecture:\n\n", fenced(task.pytorch_code), "The prefix is:\n\n",
+                fenced(task.prefix), "The suffix is:\n\n", fenced(task.suffix),
+                "Complete the program. Keep prefix and suffix exactly as they are. ", kRules, kAnswerStart);
+}
+
+// Both stages end in the same words, so that what is learnt in one carries over to the other. The prefix is
+// left out where the response is made to begin with it.
+std::string compact(const Task& task, Stage stage, Scaffold scaffold) {
+  const std::string end_to_end = concat("<|program|>", task.pytorch_code, "<|answer|>");
+  if (stage == Stage::kEndToEnd) return end_to_end;
+  return concat("<|infill|>", scaffold == Scaffold::kPrompt ? task.prefix : "", "<|gap|>", task.suffix,
+                end_to_end);
+}
+
+// Splits the middle at its first and last triple quote. The newline after the opening quotes belongs to the
+// opening: with it the seam lies at a line's end, where tokenizers have a boundary anyway.
+void set_clamp(const Task& task, Prompt& prompt) {
+  const size_t opening = task.middle.find(kQuotes);
+  if (opening == std::string::npos)
+    throw InputError(concat("task '", task.id, "': the middle has no opening ", kQuotes, " to clamp at"));
+  size_t body = opening + kQuotes.size();
+  const size_t closing = task.middle.find(kQuotes, body);
+  if (closing == std::string::npos)
+    throw InputError(concat("task '", task.id, "': the middle has no closing ", kQuotes, " to clamp at"));
+  if (task.middle[body] == '\n') ++body;
+  prompt.clamp_prefix = task.prefix + task.middle.substr(0, body);
+  prompt.clamp_delimiter = kQuotes;
+  prompt.clamp_suffix = task.middle.substr(closing + kQuotes.size()) + task.suffix;
+}
+
+// Length of a language word at the start of a fenced block that begins on the fence's own line.
+size_t language_word_length(std::string_view block) {
+  for (std::string_view word : {"python", "py", "cpp", "c++", "cuda", "cu"}) {
+    if (block.starts_with(word) && block.size() > word.size() &&
+        (block[word.size()] == ' ' || block[word.size()] == '\n' || block[word.size()] == '\r'))
+      return word.size();
+  }
+  return 0;
+}
+
+}  // namespace
+
+PromptStyle parse_prompt_style(const std::string& text) {
+  if (text == "published") return PromptStyle::kPublished;
+  if (text == "compact") return PromptStyle::kCompact;
+  throw InputError(concat("prompt style: '", text, "' is neither 'published' nor 'compact'"));
+}
+
+Scaffold parse_scaffold(const std::string& text) {
+  if (text == "clamp") return Scaffold::kClamp;
+  if (text == "prompt") return Scaffold::kPrompt;
+  throw InputError(concat("scaffold: '", text, "' is neither 'clamp' nor 'prompt'"));
+}
+
+Prompt make_prompt(const Task& task, Stage stage, PromptStyle style, Scaffold scaffold) {
+  if (stage == Stage::kInfilling && !task.has_scaffold())
+    throw InputError(concat("task '", task.id, "': the infilling stage needs prefix, middle and suffix"));
+  Prompt prompt;
+  prompt.task_id = task.id;
+  prompt.stage = stage;
+  const bool clamped = stage == Stage::kInfilling && scaffold == Scaffold::kClamp;
+  if (style == PromptStyle::kCompact) {
+    prompt.text = compact(task, stage, scaffold);
+  } else {
+    prompt.text = stage == Stage::kInfilling ? published_infilling(task) : published_end_to_end(task);
+    // A clamped response is the bare program; opening the code block here keeps the answer's usual shape.
+    if (clamped) prompt.text += concat(kFence, "python\n");
+  }
+  if (clamped) set_clamp(task, prompt);
+  return prompt;
+}
+
+std::string extract_program(const std::string& response) {
+  const size_t opening = response.find(kFence);
+  if (opening == std::string::npos) return response;
+  const size_t start = opening + kFence.size();
+  const size_t closing = response.find(kFence, start);
+  if (closing == std::string::npos) return {};
+  std::string_view block = std::string_view(response).substr(start, closing - start);
+  block.remove_prefix(language_word_length(block));
+  const size_t text = block.find_first_not_of(" \t\r\n");
+  return text == block.npos ? std::string() : std::string(block.substr(text));
+}
+
+}  // namespace bicrl

@@ -1,0 +1,45 @@
+// Synthesised tasks: PyTorch operators composed into small modules, each with a CUDA program in the published
+// form. Deterministic by seed. Pure functions.
+//
+// A composition is the ordered tuple of a task's operators (constants and shapes do not count). Whether it is
+// held out is a property of the composition alone, whatever seed and options: no held-out composition is ever
+// trained on, in this run or in another.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/config.h"
+#include "tasks/task.h"
+
+namespace bicrl {
+
+struct SynthesisOptions {
+  uint64_t seed = 1;
+  int train_compositions = 600;
+  int held_out_compositions = 256;
+  int variants = 1;    // tasks per training composition, with other constants and shapes where it has any
+  int max_length = 3;  // operators in a chain, from 2 on
+  // Relative weights of the families; 0 leaves one out.
+  double elementwise = 4;
+  double broadcast = 2;
+  double reduction = 2;
+  double softmax = 1;
+  double stencil = 1;
+
+  // Keys as the members above; the weights under `families`.
+  static SynthesisOptions from_config(const ConfigSection& section);
+};
+
+// Ids are train_0001..., held_out_0001...; a task's level is the number of its operators.
+struct SyntheticTasks {
+  std::vector<Task> train;
+  std::vector<Task> held_out;
+};
+
+// Throws InputError where the options leave too few compositions.
+SyntheticTasks synthesise(const SynthesisOptions& options);
+
+bool is_held_out(const std::vector<std::string>& composition);
+
+}  // namespace bicrl

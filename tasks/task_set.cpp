@@ -1,0 +1,141 @@
+#include "tasks/task_set.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+#include <utility>
+
+#include "common/error.h"
+#include "common/files.h"
+#include "tasks/task_record.h"
+
+namespace bicrl {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr std::string_view kBlank = " \t\r\n";
+constexpr size_t kErrorsNamed = 10;
+
+// The parser's own words begin with "[json.exception...] "; a person needs what follows.
+std::string parse_reason(const json::exception& error) {
+  const std::string text = error.what();
+  const size_t end = text.find("] ");
+  return end == std::string::npos ? text : text.substr(end + 2);
+}
+
+class SetBuilder {
+ public:
+  explicit SetBuilder(std::string file) : file_(std::move(file)) {}
+
+  void add(size_t record, const json& value) {
+    ++seen_;
+    auto parsed = parse_task_record(value);
+    if (auto* error = std::get_if<FieldError>(&parsed)) return fail(record, error->field, error->reason);
+    Task& task = std::get<Task>(parsed);
+    const auto [first, fresh] = record_of_id_.emplace(task.id, record);
+    if (!fresh) return fail(record, "id", concat("'", task.id, "' is taken by record ", first->second));
+    set_.tasks.push_back(std::move(task));
+  }
+  void fail_record(size_t record, const std::string& reason) {
+    ++seen_;
+    fail(record, "", reason);
+  }
+  TaskSet finish() {
+    if (seen_ == 0) throw InputError(concat(file_, ": holds no task"));
+    return std::move(set_);
+  }
+
+ private:
+  void fail(size_t record, const std::string& field, const std::string& reason) {
+    set_.errors.push_back({file_, record, field, reason});
+  }
+
+  std::string file_;
+  TaskSet set_;
+  std::unordered_map<std::string, size_t> record_of_id_;
+  size_t seen_ = 0;
+};
+
+void add_list(std::string_view text, const std::string& file, SetBuilder& builder) {
+  json list;
+  try {
+    list = json::parse(text);
+  } catch (const json::exception& error) {
+    throw InputError(concat(file, ": is not JSON: ", parse_reason(error)));
+  }
+  size_t record = 0;
+  for (const auto& value : list) builder.add(++record, value);
+}
+
+void add_lines(std::string_view text, SetBuilder& builder) {
+  size_t line_number = 0;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    ++line_number;
+    if (line.find_first_not_of(kBlank) == line.npos) continue;
+    try {
+      builder.add(line_number, json::parse(line));
+    } catch (const json::exception& error) {
+      builder.fail_record(line_number, concat("is not JSON: ", parse_reason(error)));
+    }
+  }
+}
+
+}  // namespace
+
+std::string RecordError::message() const {
+  return concat(file, ": record ", record, ": ", field, field.empty() ? "" : ": ", reason);
+}
+
+TaskSet parse_task_set(std::string_view text, const std::string& file) {
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  SetBuilder builder(file);
+  const size_t start = text.find_first_not_of(kBlank);
+  const char opening = start == text.npos ? '\0' : text[start];
+  if (opening == '[') {
+    add_list(text, file, builder);
+  } else if (opening == '{') {
+    add_lines(text, builder);
+  } else if (opening != '\0') {
+    throw InputError(concat(file, ": is neither a JSON list nor JSON lines"));
+  }
+  return builder.finish();
+}
+
+TaskSet load_task_set(const std::filesystem::path& path) {
+  return parse_task_set(read_file(path), path.string());
+}
+
+std::vector<Task> load_tasks(const std::filesystem::path& path) {
+  TaskSet set = load_task_set(path);
+  if (set.errors.empty()) return std::move(set.tasks);
+  std::string message;
+  for (size_t i = 0; i < std::min(set.errors.size(), kErrorsNamed); ++i)
+    message += (i > 0 ? "\n" : "") + set.errors[i].message();
+  if (set.errors.size() > kErrorsNamed)
+    message += concat("\n... and ", set.errors.size() - kErrorsNamed, " more broken records");
+  throw InputError(message);
+}
+
+std::string tasks_to_json(const std::vector<Task>& tasks) {
+  auto list = nlohmann::ordered_json::array();
+  for (const Task& task : tasks) list.push_back(task_to_record(task));
+  return list.dump(2) + "\n";
+}
+
+std::string tasks_to_json_lines(const std::vector<Task>& tasks) {
+  std::string text;
+  for (const Task& task : tasks) text += task_to_record(task).dump() + "\n";
+  return text;
+}
+
+void save_tasks(const std::filesystem::path& path, const std::vector<Task>& tasks) {
+  write_file_atomically(path,
+                        path.extension() == ".jsonl" ? tasks_to_json_lines(tasks) : tasks_to_json(tasks));
+}
+
+}  // namespace bicrl

@@ -1,0 +1,53 @@
+"""Bad configuration is refused before anything starts, with file, line and what was meant; a dry run starts nothing."""
+import os
+
+from support import SOURCE, bicrl, expect, folder
+
+QUICKSTART = "configs/quickstart.yaml"
+
+
+def refused(words, *parts):
+    code, out, err = bicrl("train", *words)
+    expect(code == 2, f"{words}: exit code 2 expected, got {code}", out, err)
+    for part in parts:
+        expect(part in err, f"{words}: the message should contain {part!r}", err)
+    expect(len(err.strip().splitlines()) <= 12, f"{words}: a short message", err)
+
+
+with folder() as temporary:
+    broken = f"{temporary}/broken.yaml"
+    text = (SOURCE / QUICKSTART).read_text()
+    folder_keys = [f"policy.config={SOURCE}/configs/quickstart/policy.json",
+                   f"policy.tokenizer={SOURCE}/configs/quickstart", f"reward={SOURCE}/configs/rewards/binary.yaml"]
+
+    with open(broken, "w") as file:
+        file.write(text.replace("threads_per_rank", "treads_per_rank"))
+    line = next(i for i, l in enumerate(open(broken), 1) if "treads_per_rank" in l)
+    refused([broken, *folder_keys], f"{broken}:{line}", "treads_per_rank", "threads_per_rank")
+
+    refused([QUICKSTART, "rollout.threshold=1.5"], "rollout.threshold", "1.5")
+    refused([QUICKSTART, "rollout.max_new_tokens=many"], "rollout.max_new_tokens", "many")
+    refused([QUICKSTART, "warm_up.stepps=3"], "stepps", "steps")
+    refused([QUICKSTART, "reward=nowhere.yaml"], "reward", "nowhere.yaml")
+    refused([QUICKSTART, "verifier.server.wrokers=2"], "wrokers", "workers")
+    refused(["no/such/file.yaml"], "no/such/file.yaml")
+    refused([QUICKSTART, "policy.device=tpu"], "policy.device", "cpu", "cuda")
+
+    reward = f"{temporary}/reward.yaml"
+    with open(reward, "w") as file:
+        file.write("rule: generous\n")
+    refused([QUICKSTART, "--reward", reward], "generous", "binary")
+
+    code, out, err = bicrl("train", QUICKSTART, "--dry-run", f"run.directory={temporary}/run")
+    expect(code == 0, "a dry run succeeds", out, err)
+    for part in ("tasks_per_step: 32", "responses", "KV cache", "parameters", "reward: binary"):
+        expect(part in out, f"the dry run prints {part!r}", out)
+    expect(not os.path.exists(f"{temporary}/run"), "a dry run creates no run directory")
+
+    resolved = f"{temporary}/resolved.yaml"
+    with open(resolved, "w") as file:
+        file.write(out)
+    code, again, err = bicrl("train", resolved, "--dry-run", *folder_keys)
+    expect(code == 0, "the printed configuration is itself a configuration", again, err)
+
+print("configuration: refused what is wrong, printed what is right")

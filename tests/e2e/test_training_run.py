@@ -1,0 +1,57 @@
+"""A whole run in small: warm-up, both stages with real verification, two ranks; its files; the same again in a second
+run directory; sft and generate on its checkpoint."""
+import math
+from pathlib import Path
+
+from support import bicrl, expect, folder, read_json, read_lines
+
+SMALL = ["warm_up.steps=6", "stages.0.steps=1", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=2",
+         "stages.1.steps=2", "stages.1.tasks_per_step=4", "stages.1.samples_per_task=2", "evaluation.tasks=6"]
+
+with folder() as temporary:
+    run = f"{temporary}/run"
+    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={run}", *SMALL, ranks=2)
+    expect(code == 0, "the run ends well", out, err)
+    expect("infilling 1/1" in out and "end_to_end 2/2" in out, "a line per step", out)
+    expect("after warm_up" in out and "after end_to_end" in out, "the table of held-out tasks", out)
+
+    summary = read_json(f"{run}/summary.json")
+    for phase in ("warm_up", "infilling", "end_to_end"):
+        rate = summary["held_out"][phase]["correct_rate"]
+        expect(0 <= rate <= 1, f"{phase}: a rate", summary)
+        expect(summary["held_out"][phase]["unverified"] == 0, f"{phase}: every answer has a verdict", summary)
+        expect(summary["seconds"][phase] > 0, f"{phase}: took time", summary)
+    steps = read_lines(f"{run}/metrics.jsonl")
+    expect([s["phase"] for s in steps] == ["warm_up"] * 6 + ["infilling"] + ["end_to_end"] * 2, "a record per step", steps)
+    for step in steps[6:]:
+        expect(step["responses"] == 8 and step["masked_rate"] == 0, "all responses have verdicts", step)
+        expect(math.isfinite(step["loss"]) and step["log_prob_gap"] < 1e-3, "rollout and trainer agree", step)
+    for file in ("config.yaml", "reward.yaml", "verifier.log"):
+        expect(Path(run, file).exists(), f"{file} is kept")
+
+    # The same command again: another directory, the same numbers.
+    code, out, err = bicrl("train", f"{run}/config.yaml", ranks=2)
+    expect(code == 0, "the kept configuration runs again", out, err)
+    again = read_lines(f"{run}-2/metrics.jsonl")
+    timing = ("seconds", "tokens_per_forward")
+    same = [{k: v for k, v in s.items() if not k.endswith(timing)} for s in steps]
+    expect(same == [{k: v for k, v in s.items() if not k.endswith(timing)} for s in again], "the same numbers", same, again)
+
+    checkpoint = f"{run}/checkpoints/end_to_end"
+    tasks = f"{temporary}/tasks.json"
+    Path(tasks).write_text('[{"idx": 0, "level": "1", "pytorch_code": "import torch", "cuda_code": ""}]')
+    Path(f"{temporary}/generate.yaml").write_text(
+        f"policy: {{checkpoint: {checkpoint}}}\ntasks: {tasks}\nprompt_style: compact\nsamples_per_task: 3\n"
+        f"rollout: {{max_new_tokens: 16}}\noutput: {temporary}/programs.jsonl\n")
+    code, out, err = bicrl("generate", f"{temporary}/generate.yaml")
+    expect(code == 0, "generate runs on the checkpoint", out, err)
+    programs = read_lines(f"{temporary}/programs.jsonl")
+    expect(len(programs) == 3 and all(len(p["step_map"]) == len(p["tokens"]) - p["prompt_tokens"] for p in programs),
+           "one record per response", programs)
+
+    code, out, err = bicrl("sft", f"{run}/config.yaml", f"run.directory={temporary}/sft", "warm_up.steps=2",
+                           "evaluation.tasks=0", "policy.config=''", "policy.tokenizer=''",
+                           f"policy.checkpoint={checkpoint}")
+    expect(code == 0, "sft goes on from a checkpoint", out, err)
+    expect(Path(temporary, "sft/checkpoints/warm_up/config.json").exists(), "sft saves its policy")
+print("a run, its repetition, sft and generate")

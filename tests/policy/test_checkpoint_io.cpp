@@ -1,0 +1,114 @@
+#include "policy/checkpoint_io.h"
+
+#include <ATen/ATen.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
+
+#include "common/error.h"
+#include "common/files.h"
+#include "policy/dense_attention.h"
+#include "policy/safetensors.h"
+#include "tests/policy/tiny_tokenizer.h"
+#include "tests/support/support.h"
+
+namespace bicrl {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Bytes, the end token and the mask.
+fs::path make_tokenizer(const fs::path& folder) {
+  nlohmann::json document = testing::tiny_tokenizer_json();
+  document["version"] = "1.0";
+  int64_t id = 256;
+  for (const char* text : {"<|endoftext|>", "<MASK>"})
+    document["added_tokens"].push_back({{"id", id++},
+                                        {"content", text},
+                                        {"single_word", false},
+                                        {"lstrip", false},
+                                        {"rstrip", false},
+                                        {"normalized", false},
+                                        {"special", true}});
+  fs::create_directory(folder / "tokenizer");
+  write_file_atomically(folder / "tokenizer/tokenizer.json", document.dump());
+  return folder / "tokenizer";
+}
+
+PolicyConfig config_for(const Tokenizer& tokenizer, bool tied) {
+  PolicyConfig config;
+  config.vocab_size = tokenizer.size() + 3;
+  config.hidden_size = 32;
+  config.layers = 2;
+  config.heads = 4;
+  config.kv_heads = 2;
+  config.head_dim = 16;
+  config.intermediate_size = 48;
+  config.initializer_range = 0.2;
+  config.tie_word_embeddings = tied;
+  config.mask_token_id = tokenizer.id_of("<MASK>");
+  config.eos_token_id = tokenizer.id_of("<|endoftext|>");
+  return config;
+}
+
+// What the oracle compares with: parameters, tokens and logits under a fully visible mask.
+void write_expected(const fs::path& path, const Transformer& transformer, const std::vector<int64_t>& ids) {
+  const at::Tensor tokens = at::tensor(ids, at::kLong);
+  const int64_t length = tokens.size(0);
+  DenseMaskAttention attention(at::ones({length, length}, at::kBool));
+  NamedTensors expected = transformer.parameters();
+  expected.emplace_back("tokens", tokens);
+  expected.emplace_back(
+      "logits", transformer.logits(transformer.hidden(tokens, at::arange(length, at::kLong), attention)));
+  write_safetensors(path, expected);
+}
+
+TEST_CASE("what we save opens in safetensors and transformers, and in ours again") {
+  const testing::TemporaryFolder folder;
+  const Tokenizer tokenizer = Tokenizer::from_folder(make_tokenizer(folder.path()));
+  const auto ids = tokenizer.encode("for i in x<MASK>");
+  for (const bool tied : {false, true}) {
+    const fs::path where = folder.path() / (tied ? "tied" : "untied");
+    const Transformer transformer = Transformer::random(config_for(tokenizer, tied), 9, at::kCPU, at::kFloat);
+    save_policy(where, transformer, tokenizer);
+    // The tied policy also goes through shards.
+    if (tied) write_safetensors_folder(where, transformer.parameters(), 20'000);
+    write_expected(folder.path() / concat("expected_", where.filename().string(), ".safetensors"),
+                   transformer, ids);
+    const Transformer again = load_policy(where, at::kCPU, at::kFloat);
+    CHECK(again.config() == transformer.config());
+    REQUIRE(again.parameters().size() == transformer.parameters().size());
+    for (size_t i = 0; i < again.parameters().size(); ++i) {
+      CHECK(again.parameters()[i].first == transformer.parameters()[i].first);
+      CHECK(at::equal(again.parameters()[i].second, transformer.parameters()[i].second));
+    }
+    CHECK(Tokenizer::from_folder(where).encode("for i in x<MASK>") == ids);
+  }
+  testing::run_python(fs::path(BICRL_SOURCE_DIR) / "tests/policy/oracle_reopen.py",
+                      {folder.path().string(), "tied", "untied"});
+}
+
+TEST_CASE("a folder whose parts disagree is refused by name") {
+  const testing::TemporaryFolder folder;
+  const Tokenizer tokenizer = Tokenizer::from_folder(make_tokenizer(folder.path()));
+  const fs::path where = folder.path() / "policy";
+  save_policy(where, Transformer::random(config_for(tokenizer, false), 9, at::kCPU, at::kBFloat16),
+              tokenizer);
+  CHECK(nlohmann::json::parse(read_file(where / "config.json")).at("torch_dtype") == "bfloat16");
+  CHECK(load_policy(where, at::kCPU, at::kFloat).dtype() == at::kFloat);
+  write_file_atomically(where / "config.json", config_for(tokenizer, true).to_json_text());
+  const auto message = [&] {
+    try {
+      load_policy(where, at::kCPU, at::kFloat);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  CHECK(message().find("lm_head.weight differs") != std::string::npos);
+  fs::remove(where / "config.json");
+  CHECK(message().find("config.json") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace bicrl

@@ -1,0 +1,211 @@
+#include "policy/transformer.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include "common/error.h"
+#include "policy/checkpoint_io.h"
+#include "policy/dense_attention.h"
+#include "policy/distribution.h"
+#include "policy/safetensors.h"
+#include "tests/support/support.h"
+
+namespace bicrl {
+namespace {
+
+namespace fs = std::filesystem;
+
+PolicyConfig small_config() {
+  PolicyConfig config;
+  config.vocab_size = 64;
+  config.hidden_size = 32;
+  config.layers = 2;
+  config.heads = 4;
+  config.kv_heads = 2;
+  config.head_dim = 8;
+  config.intermediate_size = 48;
+  config.mask_token_id = 63;
+  config.eos_token_id = 0;
+  return config;
+}
+
+at::Tensor forward(const Transformer& transformer, const at::Tensor& tokens) {
+  DenseMaskAttention attention(
+      block_causal_mask(tokens.size(0), transformer.config().block_size, transformer.device()));
+  const at::Tensor positions = at::arange(tokens.size(0), tokens.options());
+  return transformer.logits(transformer.hidden(tokens, positions, attention));
+}
+
+double largest_difference(const at::Tensor& a, const at::Tensor& b) {
+  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
+}
+
+TEST_CASE("logits and gradients equal transformers' Qwen3 under a block-causal mask") {
+  const testing::TemporaryFolder folder;
+  testing::run_python(fs::path(BICRL_SOURCE_DIR) / "tests/policy/oracle_model.py", {folder.path().string()});
+  double worst_logit = 0, worst_gradient = 0;
+  for (const char* variant : {"tied", "untied", "wide_block"}) {
+    const Transformer transformer = load_policy(folder.path() / variant, at::kCPU, at::kFloat);
+    for (const auto& [name, parameter] : transformer.parameters()) parameter.requires_grad_(true);
+    for (const int length : {1, 4, 7, 37}) {
+      INFO(variant << ", " << length << " tokens");
+      const SafetensorsFile expected(folder.path() / variant / concat("case_", length, ".safetensors"));
+      const at::Tensor logits = forward(transformer, expected.load("tokens"));
+      worst_logit = std::max(worst_logit, largest_difference(logits.detach(), expected.load("logits")));
+      at::log_softmax(logits, -1).gather(1, expected.load("targets").unsqueeze(1)).mean().neg().backward();
+      for (const auto& [name, parameter] : transformer.parameters()) {
+        INFO(name);
+        REQUIRE(parameter.grad().defined());
+        const double difference = largest_difference(parameter.grad(), expected.load("grad." + name));
+        CHECK(difference < 1e-5);
+        worst_gradient = std::max(worst_gradient, difference);
+        parameter.mutable_grad().reset();
+      }
+      CHECK(worst_logit < 1e-4);
+    }
+  }
+  SUCCEED("largest difference of logits " << worst_logit << ", of gradients " << worst_gradient);
+}
+
+TEST_CASE("random parameters are a function of config and seed") {
+  const PolicyConfig config = small_config();
+  const Transformer a = Transformer::random(config, 11, at::kCPU, at::kFloat);
+  const Transformer b = Transformer::random(config, 11, at::kCPU, at::kFloat);
+  const Transformer c = Transformer::random(config, 12, at::kCPU, at::kFloat);
+  int64_t count = 0;
+  for (size_t i = 0; i < a.parameters().size(); ++i) {
+    const auto& [name, tensor] = a.parameters()[i];
+    INFO(name);
+    CHECK(at::equal(tensor, b.parameters()[i].second));
+    const bool is_norm = tensor.dim() == 1;
+    CHECK(at::equal(tensor, c.parameters()[i].second) == is_norm);
+    if (!is_norm) CHECK(std::abs(tensor.std().item<double>() - config.initializer_range) < 0.002);
+    count += tensor.numel();
+  }
+  CHECK(count == config.parameter_count());
+  const Transformer half = Transformer::random(config, 11, at::kCPU, at::kBFloat16);
+  CHECK(at::equal(half.parameters()[0].second, a.parameters()[0].second.to(at::kBFloat16)));
+}
+
+TEST_CASE("a large random parameter does not depend on how threads share it") {
+  PolicyConfig config = small_config();
+  config.vocab_size = 4096;  // above the grain of parallel drawing
+  const int threads = at::get_num_threads();
+  at::set_num_threads(1);
+  const Transformer alone = Transformer::random(config, 3, at::kCPU, at::kFloat);
+  at::set_num_threads(4);
+  const Transformer shared = Transformer::random(config, 3, at::kCPU, at::kFloat);
+  at::set_num_threads(threads);
+  CHECK(at::equal(alone.parameters()[0].second, shared.parameters()[0].second));
+}
+
+TEST_CASE("the listed parameters are the ones the forward uses") {
+  const Transformer transformer = Transformer::random(small_config(), 1, at::kCPU, at::kFloat);
+  const at::Tensor tokens = at::arange(10, at::kLong);
+  for (const auto& [name, parameter] : transformer.parameters()) {
+    INFO(name);
+    const at::Tensor before = forward(transformer, tokens);
+    parameter.mul_(1.5);
+    CHECK(largest_difference(before, forward(transformer, tokens)) > 0);
+  }
+}
+
+TEST_CASE("bf16 follows fp32 within its precision") {
+  const Transformer exact = Transformer::random(small_config(), 5, at::kCPU, at::kFloat);
+  const Transformer rounded = Transformer::random(small_config(), 5, at::kCPU, at::kBFloat16);
+  const at::Tensor tokens = at::arange(21, at::kLong);
+  const at::Tensor logits = forward(rounded, tokens);
+  CHECK(logits.scalar_type() == at::kFloat);
+  const at::Tensor reference = forward(exact, tokens);
+  CHECK(largest_difference(reference, logits) < 0.05 * reference.abs().max().item<double>());
+}
+
+TEST_CASE("tokens of a later block do not change an earlier one, those of the same block do") {
+  const Transformer transformer = Transformer::random(small_config(), 2, at::kCPU, at::kFloat);
+  const at::Tensor tokens = at::arange(12, at::kLong);
+  at::Tensor changed = tokens.clone();
+  changed[7] = 40;
+  const at::Tensor before = forward(transformer, tokens), after = forward(transformer, changed);
+  CHECK(at::equal(before.narrow(0, 0, 4), after.narrow(0, 0, 4)));
+  CHECK(largest_difference(before[4], after[4]) > 0);
+}
+
+std::string refusal(const PolicyConfig& config, std::map<std::string, at::Tensor> tensors) {
+  try {
+    Transformer::from_tensors(config, std::move(tensors), at::kCPU, at::kFloat);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST_CASE("a missing, extra or misshapen tensor is named") {
+  PolicyConfig config = small_config();
+  const Transformer source = Transformer::random(config, 1, at::kCPU, at::kFloat);
+  const std::map<std::string, at::Tensor> whole(source.parameters().begin(), source.parameters().end());
+  CHECK(refusal(config, whole) == "accepted");
+  auto tensors = whole;
+  tensors.erase("model.layers.1.self_attn.k_norm.weight");
+  CHECK(refusal(config, tensors).find("model.layers.1.self_attn.k_norm.weight is missing") !=
+        std::string::npos);
+  tensors = whole;
+  tensors["model.layers.2.mlp.up_proj.weight"] = at::zeros({1});
+  CHECK(refusal(config, tensors).find("model.layers.2.mlp.up_proj.weight does not belong") !=
+        std::string::npos);
+  tensors = whole;
+  tensors["model.norm.weight"] = at::ones({33});
+  CHECK(refusal(config, tensors).find("model.norm.weight has shape [33]") != std::string::npos);
+  // A tied head may be stored as well, but only if it is the same.
+  config.tie_word_embeddings = true;
+  CHECK(refusal(config, whole).find("lm_head.weight differs") != std::string::npos);
+  tensors = whole;
+  tensors["lm_head.weight"] = tensors["model.embed_tokens.weight"].clone();
+  CHECK(refusal(config, tensors) == "accepted");
+}
+
+TEST_CASE("dense attention equals a loop over single scores") {
+  const int64_t tokens = 6, heads = 4, kv_heads = 2, dim = 3;
+  const at::Tensor q = at::randn({tokens, heads, dim}, at::kDouble),
+                   k = at::randn({tokens, kv_heads, dim}, at::kDouble),
+                   v = at::randn({tokens, kv_heads, dim}, at::kDouble);
+  const at::Tensor mask = block_causal_mask(tokens, 4, at::kCPU);
+  const at::Tensor out = DenseMaskAttention(mask).attend(0, q, k, v);
+  for (int64_t i = 0; i < tokens; ++i)
+    for (int64_t h = 0; h < heads; ++h) {
+      at::Tensor sum = at::zeros({dim}, at::kDouble);
+      double total = 0;
+      for (int64_t j = 0; j < (i / 4 + 1) * 4 && j < tokens; ++j) {
+        const double weight = std::exp(q[i][h].dot(k[j][h / 2]).item<double>() / std::sqrt(3.0));
+        sum += weight * v[j][h / 2];
+        total += weight;
+      }
+      CHECK(largest_difference(out[i][h], sum / total) < 1e-12);
+    }
+  CHECK_THROWS_AS(DenseMaskAttention(at::zeros({3, 3}, at::kBool)), Error);
+}
+
+TEST_CASE("the policy's distribution covers exactly the allowed ids") {
+  const PolicyConfig config = small_config();
+  const at::Tensor allowed = allowed_ids(config, 60, at::kCPU);
+  CHECK(allowed.sum().item<int64_t>() == 60);
+  CHECK_FALSE(allowed_ids(config, 64, at::kCPU)[63].item<bool>());
+  CHECK_THROWS_AS(allowed_ids(config, 65, at::kCPU), InputError);
+  at::Tensor logits = at::randn({5, 64});
+  logits.requires_grad_(true);
+  for (const double temperature : {1.0, 0.5}) {
+    const at::Tensor log_probs = policy_log_softmax(logits, allowed, temperature);
+    const at::Tensor p = at::softmax(logits.detach().narrow(1, 0, 60) / temperature, -1);
+    CHECK(largest_difference(log_probs.narrow(1, 0, 60).exp(), p) < 1e-6);
+    CHECK(at::isinf(log_probs.narrow(1, 60, 4)).all().item<bool>());
+    log_probs.select(1, 7).sum().backward();
+    CHECK(at::isfinite(logits.grad()).all().item<bool>());
+    CHECK(logits.grad().narrow(1, 60, 4).abs().max().item<double>() == 0);
+  }
+  CHECK_THROWS_AS(policy_log_softmax(logits, allowed, 0.0), Error);
+}
+
+}  // namespace
+}  // namespace bicrl

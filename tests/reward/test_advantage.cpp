@@ -1,0 +1,203 @@
+#include "reward/advantage.h"
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "common/files.h"
+#include "common/rng.h"
+#include "tests/support/support.h"
+
+using namespace bicrl;
+using Catch::Approx;
+
+namespace {
+
+constexpr AdvantageKind kKinds[] = {AdvantageKind::kZScore, AdvantageKind::kMeanOnly,
+                                    AdvantageKind::kLeaveOneOut};
+
+std::vector<Reward> rewards(const std::vector<double>& values) {
+  std::vector<Reward> out(values.size());
+  for (size_t i = 0; i < values.size(); ++i) out[i].value = values[i];
+  return out;
+}
+
+void mask(Reward& reward) {
+  reward = Reward{};
+  reward.masked = true;
+}
+
+// Groups as training meets them: few or many members, coarse or fine rewards, some masked.
+std::vector<std::vector<Reward>> random_groups() {
+  std::vector<std::vector<Reward>> groups;
+  RandomStream random(mix_key({7}));
+  for (int g = 0; g < 300; ++g) {
+    std::vector<Reward> group(1 + random.below(20));
+    const bool coarse = random.below(2);
+    const double scale = std::pow(10.0, static_cast<double>(random.below(7)) - 3);
+    for (Reward& reward : group) {
+      reward.value = coarse ? static_cast<double>(random.below(2)) : scale * random.normal();
+      if (random.below(5) == 0) mask(reward);
+    }
+    groups.push_back(group);
+  }
+  return groups;
+}
+
+}  // namespace
+
+TEST_CASE("one success among sixteen has the published z-score") {
+  std::vector<double> values(16, 0.0);
+  values[3] = 1;
+  const GroupAdvantage group = group_advantage(AdvantageKind::kZScore, rewards(values));
+  CHECK(group.state == GroupState::kUsed);
+  CHECK(group.advantages[3] == Approx(std::sqrt(15.0)).epsilon(1e-14));
+  CHECK(group.advantages[0] == Approx(-1 / std::sqrt(15.0)).epsilon(1e-14));
+  CHECK(group.mean == Approx(1.0 / 16));
+  CHECK(group.counted == 16);
+  CHECK(group.deviation == Approx(std::sqrt(15.0) / 16));
+}
+
+TEST_CASE("k successes of n: closed forms of the three kinds") {
+  for (int n = 2; n <= 16; ++n)
+    for (int k = 1; k < n; ++k) {
+      std::vector<double> values(n, 0.0);
+      for (int i = 0; i < k; ++i) values[i] = 1;
+      const double p = double(k) / n;
+      const auto at = [&](AdvantageKind kind, int i) {
+        return group_advantage(kind, rewards(values)).advantages[i];
+      };
+      CHECK(at(AdvantageKind::kZScore, 0) == Approx(std::sqrt((1 - p) / p)));
+      CHECK(at(AdvantageKind::kZScore, n - 1) == Approx(-std::sqrt(p / (1 - p))));
+      CHECK(at(AdvantageKind::kMeanOnly, 0) == Approx(1 - p));
+      CHECK(at(AdvantageKind::kMeanOnly, n - 1) == Approx(-p));
+      CHECK(at(AdvantageKind::kLeaveOneOut, 0) == Approx(1 - double(k - 1) / (n - 1)));
+      CHECK(at(AdvantageKind::kLeaveOneOut, n - 1) == Approx(-double(k) / (n - 1)));
+    }
+}
+
+TEST_CASE("groups without a difference are dropped") {
+  for (AdvantageKind kind : kKinds)
+    for (double value : {0.0, 1.0, -3.5, 1e9, 0.1}) {
+      const GroupAdvantage group = group_advantage(kind, rewards(std::vector<double>(16, value)));
+      CHECK(group.state == GroupState::kZeroVariance);
+      CHECK(group.dropped());
+      CHECK(group.mean == Approx(value));
+      CHECK(group.counted == 16);
+      for (size_t i = 0; i < 16; ++i) {
+        CHECK(group.advantages[i] == 0);
+        CHECK(group.weights[i] == 0);
+      }
+    }
+  // Rounding alone is no difference, however the sum was formed.
+  CHECK(group_advantage(AdvantageKind::kZScore, rewards({0.1 + 0.2, 0.3, 0.3})).state ==
+        GroupState::kZeroVariance);
+  CHECK(group_advantage(AdvantageKind::kZScore, rewards({1e-6, 2e-6})).state == GroupState::kUsed);
+}
+
+TEST_CASE("too few members to compare") {
+  for (AdvantageKind kind : kKinds) {
+    CHECK(group_advantage(kind, {}).state == GroupState::kTooFew);
+    const GroupAdvantage one = group_advantage(kind, rewards({1}));
+    CHECK(one.state == GroupState::kTooFew);
+    CHECK(one.counted == 1);
+    CHECK(one.mean == 1);
+    CHECK(one.weights == std::vector<double>{0});
+    auto all_masked = rewards({1, 0, 1});
+    for (Reward& reward : all_masked) mask(reward);
+    const GroupAdvantage none = group_advantage(kind, all_masked);
+    CHECK(none.state == GroupState::kTooFew);
+    CHECK(none.counted == 0);
+    CHECK(none.advantages == std::vector<double>(3, 0));
+    auto one_left = rewards({1, 0, 1});
+    mask(one_left[0]);
+    mask(one_left[2]);
+    CHECK(group_advantage(kind, one_left).state == GroupState::kTooFew);
+  }
+}
+
+TEST_CASE("masked members change nothing for the others") {
+  for (AdvantageKind kind : kKinds) {
+    const GroupAdvantage without = group_advantage(kind, rewards({1, 0, 0.5, 2}));
+    auto with = rewards({1, 7, 0, 0.5, -9, 2});
+    mask(with[1]);
+    mask(with[4]);
+    const GroupAdvantage masked = group_advantage(kind, with);
+    CHECK(masked.counted == 4);
+    CHECK(masked.mean == without.mean);
+    CHECK(masked.deviation == without.deviation);
+    CHECK(masked.weights == std::vector<double>{1, 0, 1, 1, 0, 1});
+    CHECK(masked.advantages == std::vector<double>{without.advantages[0], 0, without.advantages[1],
+                                                   without.advantages[2], 0, without.advantages[3]});
+    // An infrastructure fault is not a failure: with a zero in its place the group would look different.
+    CHECK(group_advantage(kind, rewards({1, 0, 0, 0.5, 0, 2})).advantages[0] != masked.advantages[0]);
+  }
+}
+
+TEST_CASE("properties of advantages on random groups") {
+  int used = 0;
+  for (const auto& group : random_groups()) {
+    for (AdvantageKind kind : kKinds) {
+      const GroupAdvantage result = group_advantage(kind, group);
+      if (result.dropped()) continue;
+      ++used;
+      double sum = 0, squares = 0, largest = 0;
+      for (size_t i = 0; i < group.size(); ++i) {
+        CHECK(result.weights[i] == (group[i].masked ? 0 : 1));
+        sum += result.advantages[i];
+        squares += result.advantages[i] * result.advantages[i];
+        largest = std::max(largest, std::abs(result.advantages[i]));
+      }
+      CHECK(std::abs(sum) <= 1e-12 * largest * static_cast<double>(group.size()));
+      if (kind == AdvantageKind::kZScore) CHECK(squares / result.counted == Approx(1));
+      // Shifting the rewards changes no advantage; scaling them scales all but the z-score.
+      auto moved = group;
+      for (Reward& reward : moved)
+        if (!reward.masked) reward.value = 4 * reward.value + 16 * result.deviation;
+      const GroupAdvantage other = group_advantage(kind, moved);
+      const double factor = kind == AdvantageKind::kZScore ? 1 : 4;
+      for (size_t i = 0; i < group.size(); ++i)
+        CHECK(std::abs(other.advantages[i] - factor * result.advantages[i]) <= 1e-10 * factor * largest);
+    }
+  }
+  CHECK(used > 500);
+}
+
+TEST_CASE("advantages agree with an independent computation in Python") {
+  nlohmann::json cases = nlohmann::json::array();
+  for (const auto& group : random_groups())
+    for (AdvantageKind kind : kKinds) {
+      const GroupAdvantage result = group_advantage(kind, group);
+      nlohmann::json values = nlohmann::json::array();
+      for (const Reward& reward : group)
+        values.push_back(reward.masked ? nlohmann::json() : nlohmann::json(reward.value));
+      cases.push_back({{"kind", to_string(kind)},
+                       {"rewards", values},
+                       {"state", to_string(result.state)},
+                       {"advantages", result.advantages},
+                       {"mean", result.mean},
+                       {"deviation", result.deviation}});
+    }
+  const testing::TemporaryFolder folder;
+  const auto path = folder.path() / "advantages.json";
+  write_file_atomically(path, cases.dump());
+  testing::run_python(std::filesystem::path(BICRL_SOURCE_DIR) / "tests/reward/advantage_oracle.py",
+                      {path.string()});
+}
+
+TEST_CASE("extreme rewards stay finite, impossible ones are refused") {
+  for (AdvantageKind kind : kKinds)
+    for (const auto& values :
+         std::vector<std::vector<double>>{{1e300, -1e300, 0}, {1e-300, 0}, {1e100, 1e100 + 1e90}})
+      for (double advantage : group_advantage(kind, rewards(values)).advantages)
+        CHECK(std::isfinite(advantage));
+  CHECK_THROWS_AS(group_advantage(AdvantageKind::kZScore, rewards({1, NAN})), Error);
+  CHECK_THROWS_AS(group_advantage(AdvantageKind::kZScore, rewards({1, INFINITY})), Error);
+}
+
+TEST_CASE("kinds of advantage by name") {
+  for (AdvantageKind kind : kKinds) CHECK(parse_advantage_kind(to_string(kind)) == kind);
+  CHECK_THROWS_AS(parse_advantage_kind("z_score"), InputError);
+}

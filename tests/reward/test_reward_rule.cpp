@@ -1,0 +1,225 @@
+#include "reward/reward_rule.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <limits>
+
+using namespace bicrl;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+Verdict graded(bool correct) {
+  Verdict v;
+  v.outcome = Outcome::kGraded;
+  v.compiled = true;
+  v.correct = correct;
+  v.fault_class = correct ? "" : "wrong_value";
+  v.tier = "replay";
+  v.legality = "native";
+  return v;
+}
+
+Verdict timed(double speedup) {
+  Verdict v = graded(true);
+  v.candidate_ms = 2;
+  v.eager_ms = 2 * speedup;
+  return v;
+}
+
+Verdict with_outcome(Outcome outcome) {
+  Verdict v;
+  v.outcome = outcome;
+  return v;
+}
+
+RewardFunction rule(const std::string& yaml) { return RewardFunction::from_text(yaml, "reward.yaml"); }
+
+double value(const RewardFunction& function, const Verdict& verdict) {
+  return function.evaluate(verdict, false).value;
+}
+
+std::string refusal(const std::string& yaml) {
+  try {
+    rule(yaml);
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("binary: 1 for correct, 0 for everything else") {
+  const RewardFunction binary = rule("rule: binary");
+  CHECK(binary.rule_name() == "binary");
+  CHECK_FALSE(binary.uses_times());
+  CHECK(value(binary, graded(true)) == 1);
+  CHECK(value(binary, timed(100)) == 1);
+  CHECK(value(binary, graded(false)) == 0);
+  CHECK(value(binary, with_outcome(Outcome::kCandidateFault)) == 0);
+  // A verdict that contradicts itself earns nothing.
+  Verdict forged = with_outcome(Outcome::kCandidateFault);
+  forged.correct = true;
+  CHECK(value(binary, forged) == 0);
+  const Reward reward = binary.evaluate(graded(true), false);
+  CHECK(reward.terms == std::vector<RewardTerm>{{"correct", 1}});
+  CHECK_FALSE(reward.masked);
+
+  const RewardFunction other = rule("rule: binary\ncorrect: 2\nwrong: -1\nnative_only: true");
+  CHECK(value(other, graded(true)) == 2);
+  CHECK(value(other, graded(false)) == -1);
+  Verdict mixed = graded(true);
+  mixed.legality = "mixed";
+  CHECK(value(other, mixed) == -1);
+  CHECK(value(binary, mixed) == 1);
+}
+
+TEST_CASE("speedup: a part for correctness and the capped speed-up above the margin") {
+  const RewardFunction speedup = rule("rule: speedup");
+  CHECK(speedup.uses_times());
+  CHECK(value(speedup, timed(2)) == 2.3);
+  CHECK(value(speedup, timed(1.06)) == 0.3 + 1.06);
+  CHECK(value(speedup, timed(1.04)) == 0.3);
+  CHECK(value(speedup, timed(0.5)) == 0.3);
+  CHECK(value(speedup, timed(3)) == 3.3);
+  CHECK(value(speedup, timed(1000)) == 3.3);
+  CHECK(value(speedup, graded(true)) == 0.3);  // not timed
+  CHECK(value(speedup, graded(false)) == 0);
+  Verdict wrong_and_fast = timed(3);
+  wrong_and_fast.correct = false;
+  CHECK(value(speedup, wrong_and_fast) == 0);
+  CHECK(speedup.evaluate(timed(2), false).terms == std::vector<RewardTerm>{{"correct", 0.3}, {"speedup", 2}});
+}
+
+TEST_CASE("speed counts only for replayed programs that do their own work") {
+  const RewardFunction speedup = rule("rule: speedup");
+  Verdict v = timed(2);
+  v.tier = "direct";
+  CHECK(value(speedup, v) == 0.3);
+  v = timed(2);
+  v.legality = "mixed";
+  CHECK(value(speedup, v) == 0.3);
+  v = timed(2);
+  v.tier.clear();
+  CHECK(value(speedup, v) == 0.3);
+}
+
+TEST_CASE("times of the host backend are named as CPU times") {
+  Verdict v = timed(2);
+  v.clock = "cpu";
+  const Reward reward = rule("rule: speedup").evaluate(v, false);
+  CHECK(reward.value == 2.3);
+  CHECK(reward.terms == std::vector<RewardTerm>{{"correct", 0.3}, {"cpu_speedup", 2}});
+}
+
+TEST_CASE("impossible times earn no speed-up") {
+  const RewardFunction speedup = rule("rule: speedup");
+  for (const auto& [candidate_ms, eager_ms] :
+       std::vector<std::pair<double, double>>{{0, 1},
+                                              {-1, 1},
+                                              {1, -1},
+                                              {1, 0},
+                                              {std::numeric_limits<double>::quiet_NaN(), 1},
+                                              {1, std::numeric_limits<double>::quiet_NaN()},
+                                              {1, std::numeric_limits<double>::infinity()},
+                                              {5e-324, 1e308}}) {
+    Verdict v = timed(2);
+    v.candidate_ms = candidate_ms;
+    v.eager_ms = eager_ms;
+    CAPTURE(candidate_ms, eager_ms);
+    CHECK(value(speedup, v) == 0.3);
+  }
+}
+
+TEST_CASE("speed-up never lowers a reward") {
+  const RewardFunction speedup =
+      rule("rule: speedup\nmin_speedup: 1.1\nmax_speedup: 2.5\nspeedup_weight: 0.5\ncorrect: 0.4");
+  double last = 0;
+  for (int i = 0; i < 400; ++i) {
+    const double now = value(speedup, timed(i * 0.01));
+    CHECK(now >= last);
+    last = now;
+  }
+  CHECK(last == 0.4 + 0.5 * 2.5);
+}
+
+TEST_CASE("infrastructure outcomes are masked by every rule, never 0") {
+  for (const auto& name : reward_rule_names())
+    for (const char* truncated : {"score", "mask", "penalise"}) {
+      Verdict v = graded(true);  // whatever else the verdict says
+      v.outcome = Outcome::kInfrastructure;
+      const Reward reward = rule("rule: " + name + "\ntruncated: " + truncated).evaluate(v, false);
+      CHECK(reward.masked);
+      CHECK(reward.mask_reason == "infrastructure");
+      CHECK(reward.terms.empty());
+    }
+}
+
+TEST_CASE("truncated responses follow their own policy") {
+  const Verdict good = graded(true);
+  const Verdict none;  // never asked for
+  const RewardFunction masking = rule("rule: binary");
+  CHECK(masking.evaluate(none, true).masked);
+  CHECK(masking.evaluate(good, true).mask_reason == "truncated");
+  CHECK_FALSE(masking.needs_verdict(true));
+  CHECK(masking.needs_verdict(false));
+
+  const RewardFunction scoring = rule("rule: binary\ntruncated: score");
+  CHECK(scoring.evaluate(good, true).value == 1);
+  CHECK(scoring.evaluate(none, true).mask_reason == "infrastructure");
+  CHECK(scoring.needs_verdict(true));
+
+  const RewardFunction penalising = rule("rule: binary\ntruncated: penalise\ntruncated_value: -0.5");
+  CHECK(penalising.evaluate(good, true).value == -0.5);
+  CHECK(penalising.evaluate(none, true).terms == std::vector<RewardTerm>{{"truncated", -0.5}});
+  CHECK_FALSE(penalising.evaluate(none, true).masked);
+  CHECK_FALSE(penalising.needs_verdict(true));
+  CHECK(penalising.evaluate(good, false).value == 1);
+}
+
+TEST_CASE("unknown rules and parameters are refused with their place") {
+  CHECK_THAT(refusal("rule: binery"),
+             ContainsSubstring("reward.yaml:1: rule: expected one of binary, speedup") &&
+                 ContainsSubstring("did you mean binary?"));
+  CHECK_THAT(refusal(""), ContainsSubstring("rule: is required and missing"));
+  CHECK_THAT(refusal("rule: binary\ncorect: 1"),
+             ContainsSubstring("reward.yaml:2: unknown key corect; did you mean correct?"));
+  CHECK_THAT(refusal("rule: binary\nmax_speedup: 3"),
+             ContainsSubstring("reward.yaml:2: unknown key max_speedup"));
+  CHECK_THAT(refusal("rule: binary\nwrong: 1"),
+             ContainsSubstring("reward.yaml:2: wrong: must be less than 'correct'"));
+  CHECK_THAT(refusal("rule: binary\ncorrect: .inf"),
+             ContainsSubstring("reward.yaml:2: correct: expected a number"));
+  CHECK_THAT(refusal("rule: speedup\nmax_speedup: 1"),
+             ContainsSubstring("must not be less than 'min_speedup'"));
+  CHECK_THAT(refusal("rule: speedup\ncorrect: -1"), ContainsSubstring("expected a number"));
+  CHECK_THAT(refusal("rule: binary\ntruncated: drop"),
+             ContainsSubstring("expected one of score, mask, penalise"));
+  CHECK_THAT(refusal("rule: binary\ntruncated_value: 1"),
+             ContainsSubstring("counts only with 'truncated: penalise'"));
+}
+
+TEST_CASE("the files under configs/rewards hold the published forms") {
+  const std::filesystem::path folder = std::filesystem::path(BICRL_SOURCE_DIR) / "configs" / "rewards";
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const RewardFunction function = RewardFunction::from_file(entry.path());
+    CHECK(function.rule_name() == entry.path().stem());
+    // Its resolved form is the same function.
+    CHECK(RewardFunction::from_text(function.resolved_yaml(), "resolved").resolved_yaml() ==
+          function.resolved_yaml());
+    ++files;
+  }
+  CHECK(files >= 2);
+  const auto binary = RewardFunction::from_file(folder / "binary.yaml");
+  CHECK(binary.evaluate(graded(true), false).value == 1);
+  CHECK(binary.evaluate(graded(false), false).value == 0);
+  CHECK(RewardFunction::from_file(folder / "speedup.yaml").evaluate(timed(2), false).value == 2.3);
+  CHECK(RewardFunction::from_file(folder / "speedup.yaml", {"correct=0"}).evaluate(timed(2), false).value ==
+        2);
+}
+
+TEST_CASE("two rules of one name are a programming fault") {
+  CHECK_THROWS_AS(RewardRuleRegistration("binary", {}), Error);
+}

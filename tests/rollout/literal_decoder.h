@@ -1,0 +1,25 @@
+// Block-diffusion decoding written down literally, as the oracle of the decoder's tests: one sequence at a
+// time, a full dense forward for every denoise step, probabilities and choices in double precision on the
+// host.
+#pragma once
+#include <vector>
+
+#include "policy/transformer.h"
+#include "rollout/decoding_settings.h"
+#include "rollout/generation_request.h"
+
+namespace bicrl::testing {
+
+struct LiteralResponse {
+  std::vector<int64_t> tokens;  // with the prompt
+  std::vector<int64_t> steps;   // of acceptance, for each token after the prompt
+  std::vector<double> log_probs;
+  int64_t denoise_steps = 0;
+};
+
+// Stops after the block that holds `end_token`, or at the token limit. `assigned_ids`: ids from there on do
+// not exist.
+LiteralResponse decode_literally(const Transformer& policy, int64_t assigned_ids, int64_t end_token,
+                                 const GenerationRequest& request, const DecodingSettings& settings);
+
+}  // namespace bicrl::testing

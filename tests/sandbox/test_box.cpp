@@ -1,0 +1,188 @@
+// One program in a box: what it can do, what it cannot, and how each end is reported.
+#include "sandbox/box.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <fstream>
+#include <thread>
+
+#include "common/files.h"
+#include "tests/sandbox/service_support.h"
+#include "tests/support/support.h"
+
+namespace bicrl {
+namespace {
+
+using testing::box_host;
+
+BoxSpec shell(const std::string& script) {
+  BoxSpec spec;
+  spec.argv = {"/usr/bin/sh", "-c", script};
+  spec.env = {"PATH=/usr/bin"};
+  spec.root = SystemRoot::kToolchain;
+  spec.work_folder = "/job";
+  spec.limits.wall_s = 5;
+  return spec;
+}
+
+BoxSpec python(const std::string& script) {
+  BoxSpec spec = shell("");
+  spec.argv = {"/usr/bin/python3", "-I", "-S", "-c", script};
+  return spec;
+}
+
+BoxResult run(const BoxSpec& spec) {
+  BoxResult result = run_box(box_host(), spec);
+  INFO(result.reason);
+  REQUIRE(result.end != BoxEnd::kBoxFailed);
+  return result;
+}
+
+TEST_CASE("a program's exit status, output and files come out of its box") {
+  BoxSpec spec = shell("cat in.txt; echo made > out.txt; ln -s /etc/ld.so.cache link; exit 7");
+  spec.files = {{"/job/in.txt", "given\n"}};
+  spec.exports = {{"/job/out.txt", 100}, {"/job/absent", 100}, {"/job/link", 1 << 20}, {"/job/in.txt", 2}};
+  const BoxResult result = run(spec);
+  CHECK(result.end == BoxEnd::kExited);
+  CHECK(result.code == 7);
+  CHECK(result.output == "given\n");
+  REQUIRE(result.exported.size() == 4);
+  CHECK(result.exported[0] == "made\n");
+  CHECK(result.exported[1].empty());
+  CHECK(result.exported[2].empty());  // a link is not handed out
+  CHECK(result.exported[3].empty());  // over its limit
+}
+
+TEST_CASE("a box has an empty environment, no network, no host files and no other processes") {
+  setenv("BICRL_TEST_SECRET", "planted", 1);
+  testing::TemporaryFolder folder;
+  std::ofstream(folder.path() / "secret") << "planted";
+  chmod((folder.path() / "secret").c_str(), 0644);
+  const std::string secret = folder.path() / "secret";
+  const BoxResult result = run(shell("env; ls -A / /tmp /etc /root /home /proc 2>&1; cat " + secret +
+                                     " /etc/passwd /proc/1/environ 2>&1; id -u; kill -9 -1; true"));
+  INFO(result.output);
+  CHECK(result.output.find("planted") == std::string::npos);
+  CHECK(result.output.find("root:") == std::string::npos);
+  CHECK(result.output.find("BICRL_TEST_SECRET") == std::string::npos);
+  if (geteuid() == 0) CHECK(result.output.find("\n0\n") == std::string::npos);
+}
+
+TEST_CASE("nothing is writable but the work folder, which is private and bounded") {
+  const BoxResult result = run(python(R"(
+import os
+for path in ("/x", "/usr/x", "/box/x", "/dev/x", "/etc/x"):
+    try:
+        open(path, "w"); print("wrote", path)
+    except OSError: pass
+assert not os.path.exists("/job/left"), "left over"
+open("/job/left", "w").write("x")
+try:
+    with open("/job/big", "wb") as f:
+        for _ in range(100): f.write(b"x" * (1 << 20))
+    print("no bound")
+except OSError as error: print(error.errno)
+)"));
+  CHECK(result.output == "28\n");  // ENOSPC
+  CHECK(run(shell("ls -A /job")).output.empty());
+}
+
+TEST_CASE("wall limit, output limit and signals end a box with their names") {
+  BoxSpec spec = shell("sleep 60 & sleep 60");
+  spec.limits.wall_s = 0.3;
+  CHECK(run(spec).end == BoxEnd::kTimeout);
+  spec = shell("while true; do echo flood; done");
+  const BoxResult flood = run(spec);
+  CHECK(flood.end == BoxEnd::kOutputLimit);
+  CHECK(flood.output.size() == spec.limits.output_bytes);
+  const BoxResult killed = run(shell("kill -SEGV $$"));
+  CHECK(killed.end == BoxEnd::kSignalled);
+  CHECK(killed.code == SIGSEGV);
+  spec = shell("while true; do :; done");
+  spec.limits.cpu_s = 1;
+  CHECK(run(spec).end == BoxEnd::kTimeout);
+}
+
+TEST_CASE("a stop request ends a box") {
+  std::stop_source stop;
+  std::jthread asker([&] { stop.request_stop(); });
+  CHECK(run_box(box_host(), shell("sleep 60"), stop.get_token()).end == BoxEnd::kCancelled);
+}
+
+TEST_CASE("memory is bounded") {
+  BoxSpec spec = python("x = []\nwhile True: x.append(bytearray(b'1' * (16 << 20)))");
+  spec.limits.memory_bytes = 128ull << 20;
+  const BoxResult result = run(spec);
+  const bool ended = result.end == BoxEnd::kMemory || result.output.find("MemoryError") != std::string::npos;
+  INFO(result.output);
+  CHECK(ended);
+}
+
+TEST_CASE("processes are bounded and counted") {
+  BoxSpec spec = python(R"(
+import os, time
+made = 0
+for _ in range(500):
+    try:
+        if os.fork() == 0: time.sleep(30); os._exit(0)
+        made += 1
+    except OSError: break
+print(made < 60)
+)");
+  spec.limits.processes = 40;
+  const BoxResult result = run(spec);
+  CHECK(result.output == "True\n");
+  CHECK(run(shell("echo alive")).output == "alive\n");
+}
+
+TEST_CASE("dangerous system calls are refused") {
+  const BoxResult result = run(python(R"(
+import ctypes, os, socket
+libc = ctypes.CDLL(None, use_errno=True)
+calls = {"ptrace": 101, "bpf": 321, "perf_event_open": 298, "userfaultfd": 323, "io_uring_setup": 425, "keyctl": 250,
+         "add_key": 248, "mount": 165, "unshare": 272, "setns": 308, "process_vm_readv": 310, "kexec_load": 246,
+         "init_module": 175, "pidfd_open": 434, "open_tree": 428}
+for name, number in calls.items():
+    if libc.syscall(number, 0, 0, 0, 0, 0) != -1 or ctypes.get_errno() != 1: print(name, ctypes.get_errno())
+for family in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX, socket.AF_NETLINK, socket.AF_VSOCK):
+    try: socket.socket(family, socket.SOCK_STREAM); print("socket", family)
+    except OSError as error: assert error.errno == 1
+a, b = socket.socketpair(); a.send(b"x"); assert b.recv(1) == b"x"
+if libc.syscall(56, 0x10000000 | 17, 0, 0, 0, 0) != -1: print("clone new user namespace")
+print("end")
+)"));
+  CHECK(result.output == "end\n");
+}
+
+TEST_CASE("a single-process box ends at the first fork") {
+  BoxSpec spec = python(
+      "import os, threading\nt = threading.Thread(target=print, args=['thread']); t.start(); "
+      "t.join()\nos.fork()");
+  spec.env.push_back("PYTHONUNBUFFERED=1");
+  spec.syscalls = SyscallProfile::kProgram;
+  CHECK(run(spec).succeeded());
+  // The program itself is started by exec, so this profile fits forks of the warm interpreter only.
+  spec.syscalls = SyscallProfile::kSingleProcess;
+  CHECK(run_box(box_host(), spec).end == BoxEnd::kBoxFailed);
+}
+
+TEST_CASE("a box that cannot start its program is the box's fault") {
+  BoxSpec spec = shell("");
+  spec.argv[0] = "/usr/bin/no_such_program";
+  const BoxResult result = run_box(box_host(), spec);
+  CHECK(result.end == BoxEnd::kBoxFailed);
+  CHECK(result.reason.find("starting the program") != std::string::npos);
+}
+
+TEST_CASE("missing bubblewrap is named with a remedy") {
+  const auto features = SandboxFeatures::probe("/nonexistent/bwrap");
+  CHECK_FALSE(features.usable);
+  REQUIRE(features.missing.size() == 1);
+  CHECK(features.missing[0].find("apt-get install bubblewrap") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace bicrl

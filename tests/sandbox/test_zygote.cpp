@@ -1,0 +1,148 @@
+// Children of the warm interpreter: what they see, how each end is reported, and that the parent survives.
+#include "sandbox/zygote.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+#include <thread>
+
+#include "tests/sandbox/service_support.h"
+
+namespace bicrl {
+namespace {
+
+Zygote& zygote() {
+  static const PythonInstall python = PythonInstall::find(BICRL_TEST_PYTHON);
+  static Zygote instance(
+      testing::box_host(), python,
+      {"test", "zygote_probe", "run", {std::filesystem::path(BICRL_SOURCE_DIR) / "tests/sandbox/modules"}});
+  return instance;
+}
+
+std::unique_ptr<ZygoteChild> fork_child(const ChildLimits& limits = {}) {
+  auto child = zygote().fork(limits);
+  INFO((child ? "" : child.reason()));
+  REQUIRE(child.ok());
+  return std::move(child.value());
+}
+
+ChildResult run(const std::string& what, const ChildLimits& limits = {}) {
+  auto child = fork_child(limits);
+  REQUIRE(child->send({{"do", what}}, {}));
+  while (child->receive()) {
+  }
+  return child->finish();
+}
+
+nlohmann::json ask(const std::string& what) {
+  auto child = fork_child();
+  REQUIRE(child->send({{"do", what}}, {}));
+  auto frame = child->receive();
+  REQUIRE(frame.has_value());
+  return frame->header;
+}
+
+void check_alive() {
+  auto child = fork_child();
+  const std::string large(3 << 20, 'x');
+  REQUIRE(child->send({{"do", "echo"}}, {large, "", "abc"}));
+  const auto frame = child->receive();
+  REQUIRE(frame.has_value());
+  REQUIRE(frame->blobs.size() == 3);
+  CHECK(frame->blobs[0] == large);
+  CHECK(frame->blobs[1].empty());
+  CHECK(frame->blobs[2] == "abc");
+}
+
+TEST_CASE("a child sees nothing of its parent, its siblings or the host") {
+  setenv("BICRL_TEST_SECRET", "planted", 1);
+  auto sibling = fork_child();
+  for (int round = 0; round < 2; ++round) {  // the second child must not find the first one's file
+    const auto seen = ask("look");
+    INFO(seen.dump());
+    CHECK(seen["pid"] == 1);
+    CHECK(seen["proc"] == false);
+    CHECK(seen["threads"] == 1);
+    CHECK(seen["written"] == nlohmann::json({"/tmp"}));
+    CHECK(seen["files_in_tmp"] == nlohmann::json({"x"}));
+    CHECK(seen["fds"] == nlohmann::json({0, 1, 2, 3}));
+    CHECK(seen["signals"].empty());
+    CHECK(seen["mount"] == nlohmann::json({-1, 1}));
+    CHECK(seen["environment"].dump().find("planted") == std::string::npos);
+    if (geteuid() == 0) CHECK(seen["uid"] != 0);
+  }
+}
+
+TEST_CASE("each end of a child has its name, and the interpreter forks on") {
+  ChildLimits brief;
+  brief.wall_s = 0.5;
+  brief.cpu_s = 1;
+  CHECK(run("sleep", brief).end == ChildEnd::kTimeout);
+  CHECK(run("spin", brief).end == ChildEnd::kTimeout);
+  CHECK(run("flood").end == ChildEnd::kOutputLimit);
+  const ChildResult exited = run("exit");
+  CHECK(exited.end == ChildEnd::kExited);
+  CHECK(exited.code == 3);
+  const ChildResult crashed = run("crash");
+  CHECK(crashed.end == ChildEnd::kSignalled);
+  CHECK(crashed.code == SIGSEGV);
+  const ChildResult forked = run("fork");
+  CHECK(forked.end == ChildEnd::kSignalled);
+  CHECK(forked.code == SIGSYS);
+  CHECK(ask("thread")["ok"] == true);
+  for (const char* lie : {"garbage", "lie", "huge"}) CHECK(run(lie).end == ChildEnd::kBadFrame);
+  CHECK(run("deaf").end == ChildEnd::kSignalled);
+  ChildLimits small;
+  small.memory_bytes = 256ull << 20;
+  const ChildResult hoarder = run("memory", small);
+  INFO(hoarder.output);
+  const bool bounded =
+      hoarder.end == ChildEnd::kMemory || hoarder.output.find("MemoryError") != std::string::npos;
+  CHECK(bounded);
+  check_alive();
+  CHECK(zygote().starts() == 1);
+}
+
+TEST_CASE("many children at a time") {
+  std::vector<std::jthread> threads;
+  std::atomic<int> good = 0;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&good] {
+      for (int k = 0; k < 5; ++k) {
+        auto child = zygote().fork({});
+        if (child && child.value()->send({{"do", "echo"}, {"k", k}}, {"abc"}))
+          good += child.value()->receive().has_value();
+      }
+    });
+  threads.clear();
+  CHECK(good == 40);
+}
+
+TEST_CASE("a stop request ends a child") {
+  std::stop_source stop;
+  auto child = fork_child();
+  REQUIRE(child->send({{"do", "sleep"}}, {}));
+  std::jthread asker([&] { stop.request_stop(); });
+  CHECK_FALSE(child->receive(stop.get_token()).has_value());
+  CHECK(child->finish().end == ChildEnd::kCancelled);
+}
+
+TEST_CASE("a dead interpreter is replaced") {
+  check_alive();
+  const int before = zygote().starts();
+  auto child = fork_child();
+  REQUIRE(child->send({{"do", "sleep"}}, {}));
+  kill(zygote().box_pid(), SIGKILL);
+  CHECK_FALSE(child->receive().has_value());
+  CHECK(child->finish().end == ChildEnd::kBoxFailed);
+  // A fork in the moment of the death may still fail: callers try again.
+  for (int attempt = 0; attempt < 100 && zygote().starts() == before; ++attempt)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  check_alive();
+  CHECK(zygote().starts() == before + 1);
+}
+
+}  // namespace
+}  // namespace bicrl

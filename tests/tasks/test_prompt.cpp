@@ -1,0 +1,159 @@
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "common/error.h"
+#include "tasks/prompt.h"
+#include "tasks/prompt_example.h"
+#include "tasks/task_set.h"
+#include "tests/support/support.h"
+
+using namespace bicrl;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::EndsWith;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+Task scaffolded() {
+  Task task;
+  task.id = "t";
+  task.pytorch_code = "THE MODULE\n";
+  task.prefix = "THE PREFIX\n";
+  task.middle = "source = \"\"\"\nkernel\n\"\"\"";
+  task.suffix = "\n\nTHE SUFFIX \"\"\"decl\"\"\"\n";
+  task.cuda_code = task.prefix + task.middle + task.suffix;
+  return task;
+}
+
+// What the decoder makes of a clamped prompt and a generated text: all up to the delimiter, then the suffix.
+std::string respond(const Prompt& prompt, const std::string& generated) {
+  const size_t end = generated.find(prompt.clamp_delimiter);
+  REQUIRE(end != std::string::npos);
+  return prompt.clamp_prefix + generated.substr(0, end) + prompt.clamp_delimiter + prompt.clamp_suffix;
+}
+
+size_t position(const std::string& text, const std::string& part) {
+  INFO(part);
+  const size_t found = text.find(part);
+  REQUIRE(found != std::string::npos);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("names of styles and scaffolds") {
+  CHECK(parse_prompt_style("published") == PromptStyle::kPublished);
+  CHECK(parse_prompt_style("compact") == PromptStyle::kCompact);
+  CHECK_THROWS_AS(parse_prompt_style("short"), InputError);
+  CHECK(parse_scaffold("clamp") == Scaffold::kClamp);
+  CHECK(parse_scaffold("prompt") == Scaffold::kPrompt);
+  CHECK_THROWS_AS(parse_scaffold(""), InputError);
+}
+
+TEST_CASE("published end-to-end prompt: role, example, task, rules, in one chat turn") {
+  const Prompt prompt =
+      make_prompt(scaffolded(), Stage::kEndToEnd, PromptStyle::kPublished, Scaffold::kPrompt);
+  CHECK_THAT(prompt.text, StartsWith("<|im_start|>user\n"));
+  CHECK_THAT(prompt.text, EndsWith("<|im_end|>\n<|im_start|>assistant\n"));
+  const WorkedExample& example = worked_example();
+  const size_t module = position(prompt.text, std::string(example.pytorch_code));
+  const size_t program = position(prompt.text, example.program());
+  const size_t task = position(prompt.text, "THE MODULE\n```");
+  CHECK(module < program);
+  CHECK(program < task);
+  CHECK(task < position(prompt.text, "ModelNew. Answer with the whole program"));
+  CHECK_THAT(prompt.text, !ContainsSubstring("THE PREFIX"));
+  CHECK(prompt.clamp_prefix.empty());
+  CHECK(prompt.clamp_delimiter.empty());
+  CHECK(prompt.clamp_suffix.empty());
+  CHECK(prompt.task_id == "t");
+}
+
+TEST_CASE("published infilling prompt shows example and task as architecture, prefix and suffix") {
+  const Prompt prompt =
+      make_prompt(scaffolded(), Stage::kInfilling, PromptStyle::kPublished, Scaffold::kPrompt);
+  const WorkedExample& example = worked_example();
+  const size_t places[] = {position(prompt.text, std::string(example.pytorch_code)),
+                           position(prompt.text, "The given prefix is:"),
+                           position(prompt.text, "The given suffix is:"),
+                           position(prompt.text, example.program()),
+                           position(prompt.text, "THE MODULE"),
+                           position(prompt.text, "THE PREFIX"),
+                           position(prompt.text, "THE SUFFIX"),
+                           position(prompt.text, "<|im_end|>")};
+  for (size_t i = 1; i < std::size(places); ++i) CHECK(places[i - 1] < places[i]);
+  CHECK_THAT(prompt.text, !ContainsSubstring("kernel\n\"\"\"\n\n```"));
+  CHECK(prompt.clamp_prefix.empty());
+}
+
+TEST_CASE("compact prompts hold the task between markers and end alike in both stages") {
+  const Task task = scaffolded();
+  const auto text = [&](Stage stage, Scaffold scaffold) {
+    return make_prompt(task, stage, PromptStyle::kCompact, scaffold).text;
+  };
+  const std::string program = "<|program|>THE MODULE\n<|answer|>";
+  CHECK(text(Stage::kEndToEnd, Scaffold::kClamp) == program);
+  CHECK(text(Stage::kInfilling, Scaffold::kClamp) == "<|infill|><|gap|>" + task.suffix + program);
+  CHECK(text(Stage::kInfilling, Scaffold::kPrompt) ==
+        "<|infill|>THE PREFIX\n<|gap|>" + task.suffix + program);
+}
+
+TEST_CASE("a clamped response is the verbatim scaffold around what was generated") {
+  const Task task = scaffolded();
+  for (PromptStyle style : {PromptStyle::kPublished, PromptStyle::kCompact}) {
+    const Prompt prompt = make_prompt(task, Stage::kInfilling, style, Scaffold::kClamp);
+    CHECK(prompt.clamp_prefix == "THE PREFIX\nsource = \"\"\"\n");
+    CHECK(prompt.clamp_delimiter == "\"\"\"");
+    CHECK(prompt.clamp_suffix == task.suffix);
+    CHECK(respond(prompt, "kernel\n\"\"\"\n\nanything") == task.cuda_code);
+    CHECK(extract_program(respond(prompt, "kernel\n\"\"\"")) == task.cuda_code);
+  }
+}
+
+TEST_CASE("the clamp keeps what follows the closing quotes and splits at the first opening ones") {
+  Task task = scaffolded();
+  task.middle = "# \"note\"\nsource = r\"\"\"kernel\"\"\" + '\\n'\n";
+  task.cuda_code = task.prefix + task.middle + task.suffix;
+  const Prompt prompt = make_prompt(task, Stage::kInfilling, PromptStyle::kCompact, Scaffold::kClamp);
+  CHECK(prompt.clamp_prefix == "THE PREFIX\n# \"note\"\nsource = r\"\"\"");
+  CHECK(respond(prompt, "kernel\"\"\"") == task.cuda_code);
+}
+
+TEST_CASE("a task without the scaffold that the stage needs is refused by name") {
+  Task bare = scaffolded();
+  bare.prefix = bare.middle = bare.suffix = "";
+  CHECK_NOTHROW(make_prompt(bare, Stage::kEndToEnd, PromptStyle::kCompact, Scaffold::kClamp));
+  for (Scaffold scaffold : {Scaffold::kClamp, Scaffold::kPrompt})
+    CHECK_THROWS_AS(make_prompt(bare, Stage::kInfilling, PromptStyle::kCompact, scaffold), InputError);
+  Task open = scaffolded();
+  open.middle = "source = \"\"\"\nkernel";
+  CHECK_THROWS_AS(make_prompt(open, Stage::kInfilling, PromptStyle::kCompact, Scaffold::kClamp), InputError);
+  open.middle = "kernel";
+  CHECK_THROWS_AS(make_prompt(open, Stage::kInfilling, PromptStyle::kCompact, Scaffold::kClamp), InputError);
+  CHECK_NOTHROW(make_prompt(open, Stage::kInfilling, PromptStyle::kCompact, Scaffold::kPrompt));
+}
+
+TEST_CASE("every published infilling task can be clamped and put together again") {
+  const auto tasks = load_tasks(bicrl::testing::published_file("infilling_tasks.json"));
+  for (const Task& task : tasks) {
+    INFO(task.id);
+    const Prompt prompt = make_prompt(task, Stage::kInfilling, PromptStyle::kPublished, Scaffold::kClamp);
+    const std::string body = task.cuda_code.substr(prompt.clamp_prefix.size());
+    CHECK(task.cuda_code.starts_with(prompt.clamp_prefix));
+    CHECK(respond(prompt, body) == task.cuda_code);
+  }
+}
+
+TEST_CASE("the program in a response") {
+  CHECK(extract_program("import torch\n") == "import torch\n");
+  CHECK(extract_program("") == "");
+  CHECK(extract_program("Sure:\n```python\nimport torch\n```\nand\n```\nother\n```") == "import torch\n");
+  CHECK(extract_program("```cpp\ncode\n```") == "code\n");
+  CHECK(extract_program("```\ncode\n```") == "code\n");
+  CHECK(extract_program("```python import torch\n```") == "import torch\n");
+  CHECK(extract_program("```\npython_like = 1\n```") == "python_like = 1\n");
+  CHECK(extract_program("```cudart = 1\n```") == "cudart = 1\n");
+  CHECK(extract_program("```python\nimport torch\n") == "");
+  CHECK(extract_program("``````") == "");
+  CHECK(extract_program("```python\n```") == "");
+}

@@ -1,0 +1,230 @@
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "common/error.h"
+#include "common/files.h"
+#include "tasks/task_record.h"
+#include "tasks/task_set.h"
+#include "tests/support/support.h"
+
+using namespace bicrl;
+using Catch::Matchers::ContainsSubstring;
+using nlohmann::json;
+
+namespace {
+
+const std::string kModule =
+    "class Model:\n  pass\ndef get_inputs():\n  pass\ndef get_init_inputs():\n  pass\n";
+
+json infilling_record() {
+  return {{"id", 7},          {"pytorch_code", kModule}, {"cuda_code", "headMIDDLEtail"},
+          {"prefix", "head"}, {"middle", "MIDDLE"},      {"suffix", "tail"}};
+}
+
+json end_to_end_record() {
+  return {
+      {"idx", 3}, {"level", "2"}, {"pytorch_code", kModule}, {"cuda_code", ""}, {"raw_answer", "\\boxed{2}"}};
+}
+
+json kernelbench_record() {
+  return {{"level", 1}, {"problem_id", 4}, {"name", "4_Product"}, {"pytorch_code", kModule}};
+}
+
+// The one error of a list that holds a good record and then `broken`.
+RecordError error_of(const json& broken) {
+  json good = end_to_end_record();
+  good["idx"] = "good";
+  const TaskSet set = parse_task_set(json::array({good, broken}).dump(), "set.json");
+  REQUIRE(set.tasks.size() == 1);
+  REQUIRE(set.errors.size() == 1);
+  CHECK(set.errors[0].file == "set.json");
+  CHECK(set.errors[0].record == 2);
+  return set.errors[0];
+}
+
+void check_error(const json& broken, const std::string& field, const std::string& reason) {
+  const RecordError error = error_of(broken);
+  INFO(error.message());
+  CHECK(error.field == field);
+  CHECK_THAT(error.reason, ContainsSubstring(reason));
+  CHECK_THAT(error.message(), ContainsSubstring("set.json: record 2: "));
+}
+
+json with(json record, const std::string& field, const json& value) {
+  record[field] = value;
+  return record;
+}
+
+json without(json record, const std::string& field) {
+  record.erase(field);
+  return record;
+}
+
+}  // namespace
+
+TEST_CASE("forms are told apart by their fields") {
+  const TaskSet set = parse_task_set(
+      json::array({infilling_record(), end_to_end_record(), kernelbench_record()}).dump(), "set.json");
+  REQUIRE(set.errors.empty());
+  REQUIRE(set.tasks.size() == 3);
+  CHECK(set.tasks[0].id == "7");
+  CHECK(set.tasks[0].level == 0);
+  CHECK(set.tasks[0].middle == "MIDDLE");
+  CHECK(set.tasks[0].has_scaffold());
+  CHECK(set.tasks[1].id == "3");
+  CHECK(set.tasks[1].level == 2);
+  CHECK_FALSE(set.tasks[1].has_scaffold());
+  CHECK(set.tasks[2].id == "level_1_problem_4");
+  CHECK(set.tasks[2].level == 1);
+}
+
+TEST_CASE("a broken record is named with its field and costs only itself") {
+  SECTION("shape of the record") {
+    check_error(json("text"), "", "must be an object");
+    check_error(json(nullptr), "", "must be an object");
+    check_error(json::array(), "", "must be an object");
+  }
+  SECTION("id") {
+    check_error(without(end_to_end_record(), "idx"), "id", "is missing");
+    check_error(with(end_to_end_record(), "idx", 1.5), "idx", "integer or a string");
+    check_error(with(end_to_end_record(), "idx", ""), "idx", "is empty");
+    check_error(with(infilling_record(), "id", nullptr), "id", "integer or a string");
+    check_error(with(infilling_record(), "id", "a\nb"), "id", "control character");
+    check_error(with(end_to_end_record(), "idx", "good"), "id", "is taken by record 1");
+    check_error(with(kernelbench_record(), "problem_id", "four"), "problem_id", "\"four\"");
+    check_error(without(kernelbench_record(), "level"), "level", "is missing");
+    check_error(without(kernelbench_record(), "name"), "name", "is missing");
+  }
+  SECTION("level") {
+    check_error(with(end_to_end_record(), "level", "two"), "level", "\"two\"");
+    check_error(with(end_to_end_record(), "level", "2x"), "level", "\"2x\"");
+    check_error(with(end_to_end_record(), "level", ""), "level", "must be an integer");
+    check_error(with(end_to_end_record(), "level", -1), "level", "-1");
+    check_error(with(end_to_end_record(), "level", 1.5), "level", "1.5");
+    check_error(with(end_to_end_record(), "level", UINT64_MAX), "level", "must be an integer");
+  }
+  SECTION("code") {
+    check_error(without(end_to_end_record(), "pytorch_code"), "pytorch_code", "is missing");
+    check_error(with(end_to_end_record(), "pytorch_code", 5), "pytorch_code", "must be a string");
+    check_error(with(end_to_end_record(), "pytorch_code", " \n"), "pytorch_code", "is empty");
+    check_error(with(end_to_end_record(), "pytorch_code", "class Model: pass"), "pytorch_code",
+                "def get_inputs");
+    check_error(with(end_to_end_record(), "pytorch_code", kModule + std::string(1, '\0')), "pytorch_code",
+                "NUL");
+    check_error(with(end_to_end_record(), "cuda_code", nullptr), "cuda_code", "must be a string");
+    check_error(without(infilling_record(), "cuda_code"), "cuda_code", "is missing");
+  }
+  SECTION("scaffold") {
+    check_error(without(infilling_record(), "prefix"), "prefix", "is missing");
+    check_error(without(infilling_record(), "middle"), "middle", "is missing");
+    check_error(without(infilling_record(), "suffix"), "suffix", "is missing");
+    check_error(with(infilling_record(), "middle", ""), "middle", "is empty");
+    check_error(with(infilling_record(), "cuda_code", "headMIDtail"), "cuda_code", "differ from byte 7");
+    check_error(with(infilling_record(), "composition", "relu"), "composition", "must be a list");
+    check_error(with(infilling_record(), "composition", json::array({1})), "composition",
+                "must hold strings");
+  }
+}
+
+TEST_CASE("JSON lines: blank lines are skipped and a broken line is named by its number") {
+  const std::string text = "\xEF\xBB\xBF" + end_to_end_record().dump() + "\n\n{\"idx\": 5,\n" +
+                           infilling_record().dump() + "\r\n[1]\n" + kernelbench_record().dump();
+  const TaskSet set = parse_task_set(text, "set.jsonl");
+  REQUIRE(set.tasks.size() == 3);
+  CHECK(set.tasks[2].id == "level_1_problem_4");
+  REQUIRE(set.errors.size() == 2);
+  CHECK(set.errors[0].record == 3);
+  CHECK_THAT(set.errors[0].reason, ContainsSubstring("is not JSON"));
+  CHECK(set.errors[1].record == 5);
+  CHECK_THAT(set.errors[1].reason, ContainsSubstring("must be an object"));
+}
+
+TEST_CASE("a file that is no task set is refused as a whole") {
+  for (const std::string text : {"", "  \n", "[]", "[{\"idx\": 1", "hello", "[1] x"}) {
+    INFO(text);
+    CHECK_THROWS_AS(parse_task_set(text, "set.json"), InputError);
+  }
+  CHECK_THROWS_AS(load_task_set("/nonexistent/set.json"), InputError);
+}
+
+TEST_CASE("strict loading names every broken record") {
+  const bicrl::testing::TemporaryFolder folder;
+  json list = json::array({end_to_end_record()});
+  for (int i = 0; i < 12; ++i) list.push_back(with(end_to_end_record(), "level", "bad"));
+  write_file_atomically(folder.path() / "set.json", list.dump());
+  CHECK(load_task_set(folder.path() / "set.json").tasks.size() == 1);
+  try {
+    load_tasks(folder.path() / "set.json");
+    FAIL("broken records were accepted");
+  } catch (const InputError& error) {
+    CHECK_THAT(error.what(), ContainsSubstring("record 2: level"));
+    CHECK_THAT(error.what(), ContainsSubstring("record 11: level"));
+    CHECK_THAT(error.what(), ContainsSubstring("and 2 more"));
+  }
+}
+
+TEST_CASE("tasks survive writing and reading in both file forms") {
+  Task scaffolded{.id = "a \"quoted\" \u00e9",
+                  .level = 3,
+                  .pytorch_code = kModule,
+                  .cuda_code = "p\nmid\tdle\ns",
+                  .prefix = "p\n",
+                  .middle = "mid\tdle\n",
+                  .suffix = "s",
+                  .composition = {"relu", "sum"}};
+  Task plain{.id = "007",
+             .level = 1,
+             .pytorch_code = kModule,
+             .cuda_code = "",
+             .prefix = "",
+             .middle = "",
+             .suffix = "",
+             .composition = {}};
+  Task numbered = plain;
+  numbered.id = "12";
+  const std::vector<Task> tasks = {scaffolded, plain, numbered};
+  const bicrl::testing::TemporaryFolder folder;
+  for (const char* name : {"set.json", "set.jsonl"}) {
+    save_tasks(folder.path() / name, tasks);
+    CHECK(load_tasks(folder.path() / name) == tasks);
+  }
+  CHECK(json::parse(read_file(folder.path() / "set.json"))[2]["idx"] == 12);
+  CHECK(json::parse(read_file(folder.path() / "set.json"))[1]["idx"] == "007");
+}
+
+TEST_CASE("the published infilling set loads whole and is written as it was") {
+  const auto path = bicrl::testing::published_file("infilling_tasks.json");
+  const TaskSet set = load_task_set(path);
+  CHECK(set.errors.empty());
+  REQUIRE(set.tasks.size() == 50);
+  for (const Task& task : set.tasks) {
+    CHECK(task.has_scaffold());
+    CHECK(task.prefix + task.middle + task.suffix == task.cuda_code);
+  }
+  CHECK(json::parse(tasks_to_json(set.tasks)) == json::parse(read_file(path)));
+}
+
+TEST_CASE("the published end-to-end set loads whole") {
+  const TaskSet set = load_task_set(bicrl::testing::published_file("end_to_end_tasks.json"));
+  CHECK(set.errors.empty());
+  REQUIRE(set.tasks.size() == 4000);
+  size_t per_level[4] = {};
+  for (const Task& task : set.tasks) ++per_level[task.level];
+  CHECK(per_level[0] == 1);
+  CHECK(per_level[1] == 590);
+  CHECK(per_level[2] == 3407);
+  CHECK(per_level[3] == 2);
+  CHECK(parse_task_set(tasks_to_json_lines(set.tasks), "again").tasks == set.tasks);
+}
+
+TEST_CASE("the published KernelBench list loads whole") {
+  const TaskSet set = load_task_set(bicrl::testing::published_file("kernelbench_level1.json"));
+  CHECK(set.errors.empty());
+  REQUIRE(set.tasks.size() == 100);
+  CHECK(set.tasks[0].id == "level_1_problem_1");
+  std::set<std::string> ids;
+  for (const Task& task : set.tasks) ids.insert(task.id);
+  CHECK(ids.size() == 100);
+}

@@ -1,0 +1,107 @@
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "common/error.h"
+#include "tasks/fault_class.h"
+#include "tasks/task.h"
+#include "tasks/verdict.h"
+
+using namespace bicrl;
+using Catch::Matchers::ContainsSubstring;
+using nlohmann::json;
+
+namespace {
+
+Verdict full_verdict() {
+  Verdict v;
+  v.request_id = "step 3 / task 7 / 11";
+  v.outcome = Outcome::kGraded;
+  v.fault_class = "wrong_value";
+  v.stage = "compare";
+  v.compiled = true;
+  v.trials = 5;
+  v.trials_passed = 4;
+  v.max_error_ratio = 3.25;
+  v.tier = "replay";
+  v.legality = "native";
+  v.coverage = 0.75;
+  v.candidate_ms = 0.1;
+  v.eager_ms = 1.0 / 3.0;
+  v.candidate_spread_ms = 0.01;
+  v.eager_spread_ms = 0.02;
+  v.clock = "cpu";
+  v.diagnostics = "line 1\n\"line\" 2 \u00b5";
+  v.compile_ms = 50;
+  v.record_ms = 2;
+  v.replay_ms = 3;
+  v.total_ms = 70.5;
+  v.cached = true;
+  v.backend = "host";
+  return v;
+}
+
+}  // namespace
+
+TEST_CASE("a verdict survives JSON text, every field of it") {
+  const Verdict verdict = full_verdict();
+  CHECK(verdict_from_json(json::parse(to_json(verdict).dump())) == verdict);
+  CHECK(verdict_from_json(json::parse(to_json(Verdict{}).dump())) == Verdict{});
+}
+
+TEST_CASE("an unbounded error ratio survives JSON text") {
+  Verdict verdict = full_verdict();
+  verdict.max_error_ratio = std::numeric_limits<double>::infinity();
+  CHECK(verdict_from_json(json::parse(to_json(verdict).dump())) == verdict);
+  verdict.max_error_ratio = std::nan("");
+  CHECK(std::isinf(verdict_from_json(json::parse(to_json(verdict).dump())).max_error_ratio));
+}
+
+TEST_CASE("a verdict's broken field is named") {
+  const json good = to_json(full_verdict());
+  for (const auto& [field, value] : good.items()) {
+    json missing = good;
+    missing.erase(field);
+    json mistyped = good;
+    mistyped[field] = json::array();
+    for (const json& broken : {missing, mistyped}) {
+      INFO(field);
+      CHECK_THROWS_AS(verdict_from_json(broken), InputError);
+      try {
+        verdict_from_json(broken);
+      } catch (const InputError& error) {
+        CHECK_THAT(error.what(), ContainsSubstring("'" + field + "'"));
+      }
+    }
+  }
+  const auto broken = [&](const char* field, const json& value) {
+    json copy = good;
+    copy[field] = value;
+    return copy;
+  };
+  CHECK_THROWS_AS(verdict_from_json(broken("outcome", "fine")), InputError);
+  CHECK_THROWS_AS(verdict_from_json(broken("fault_class", "bad_luck")), InputError);
+  CHECK_THROWS_AS(verdict_from_json(broken("trials", -1)), InputError);
+  CHECK_THROWS_AS(verdict_from_json(broken("trials_passed", 6)), InputError);
+  CHECK_THROWS_AS(verdict_from_json(broken("correct", true)), InputError);
+  CHECK_THROWS_AS(verdict_from_json(json::array()), InputError);
+}
+
+TEST_CASE("outcomes, stages and fault classes have names") {
+  CHECK(to_string(Outcome::kGraded) == "graded");
+  CHECK(to_string(Outcome::kCandidateFault) == "candidate_fault");
+  CHECK(to_string(Outcome::kInfrastructure) == "infrastructure");
+  for (Stage stage : {Stage::kInfilling, Stage::kEndToEnd}) CHECK(parse_stage(to_string(stage)) == stage);
+  CHECK_THROWS_AS(parse_stage("warm_up"), InputError);
+  std::set<std::string_view> names;
+  for (const FaultClass& entry : fault_classes()) {
+    CHECK_FALSE(entry.meaning.empty());
+    CHECK(is_fault_class(entry.name));
+    names.insert(entry.name);
+  }
+  CHECK(names.size() == fault_classes().size());
+  CHECK_FALSE(is_fault_class(""));
+}

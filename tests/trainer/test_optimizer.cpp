@@ -1,0 +1,143 @@
+#include "tests/trainer/fixtures.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "common/error.h"
+#include "common/files.h"
+#include "common/rng.h"
+#include "tests/support/support.h"
+
+using namespace bicrl;
+using namespace bicrl::testing;
+using Catch::Matchers::WithinAbs;
+
+namespace {
+
+at::Tensor random_flat(int64_t size, uint64_t key, double scale) {
+  at::Tensor x = at::empty({size}, at::kFloat);
+  RandomStream random(key);
+  auto* out = x.mutable_data_ptr<float>();
+  for (int64_t i = 0; i < size; ++i) out[i] = static_cast<float>(scale * random.normal());
+  return x;
+}
+
+void write_tensor(const std::filesystem::path& path, const at::Tensor& x) {
+  const at::Tensor host = x.to(at::kFloat).contiguous();
+  write_file_atomically(path, {static_cast<const char*>(host.const_data_ptr()), host.nbytes()});
+}
+
+}  // namespace
+
+TEST_CASE("AdamW, clip and schedule follow PyTorch over 20 updates") {
+  TemporaryFolder folder;
+  Transformer policy = tiny_policy(tiny_config(4), 5, at::kFloat);
+  FlatParameters parameters(policy);
+  AdamW optimizer(parameters, {0.9, 0.95, 1e-8, 0.1});
+  LearningRateSchedule schedule;
+  schedule.peak = 3e-3;
+  schedule.minimum = 3e-4;
+  schedule.warmup_updates = 4;
+  schedule.total_updates = 16;
+  schedule.decay = Decay::kCosine;
+  write_tensor(folder.path() / "initial.f32", parameters.gather());
+  nlohmann::json log{{"entries", nlohmann::json::array()}, {"updates", nlohmann::json::array()}};
+  for (const auto& e : parameters.entries()) log["entries"].push_back({e.offset, e.size(), e.is_matrix});
+  for (int64_t i = 0; i < 20; ++i) {
+    // Some norms above the limit of 1, some below.
+    at::Tensor gradient = random_flat(parameters.size(), 100 + i, i % 3 == 0 ? 1e-3 : 0.05);
+    write_tensor(folder.path() / concat("gradient", i, ".f32"), gradient);
+    const double norm = clip_global_norm(gradient, 1.0);
+    log["updates"].push_back({{"norm", norm}, {"learning_rate", schedule.at(i)}});
+    optimizer.step(gradient, schedule.at(i));
+  }
+  write_tensor(folder.path() / "final.f32", parameters.gather());
+  write_file_atomically(folder.path() / "log.json", log.dump());
+  run_python(std::filesystem::path(BICRL_SOURCE_DIR) / "tests/trainer/adamw_oracle.py",
+             {folder.path().string()});
+}
+
+TEST_CASE("the learning rate warms up, decays to its minimum and stays there") {
+  LearningRateSchedule s;
+  s.peak = 2;
+  s.minimum = 1;
+  s.warmup_updates = 4;
+  s.total_updates = 14;
+  s.decay = Decay::kLinear;
+  CHECK_THAT(s.at(0), WithinAbs(0.5, 1e-12));
+  CHECK_THAT(s.at(3), WithinAbs(2, 1e-12));
+  CHECK_THAT(s.at(9), WithinAbs(1.5, 1e-12));
+  CHECK_THAT(s.at(14), WithinAbs(1, 1e-12));
+  CHECK_THAT(s.at(1000), WithinAbs(1, 1e-12));
+  s.decay = Decay::kCosine;
+  CHECK_THAT(s.at(9), WithinAbs(1.5, 1e-12));
+  CHECK_THAT(s.at(1000), WithinAbs(1, 1e-12));
+  s.decay = Decay::kConstant;
+  CHECK(s.at(1000) == 2);
+}
+
+TEST_CASE("optimizer state moves to another optimizer bit for bit") {
+  for (const auto dtype : {at::kFloat, at::kBFloat16}) {
+    Transformer policy = tiny_policy(tiny_config(4), 5, dtype), copy = tiny_policy(tiny_config(4), 6, dtype);
+    FlatParameters parameters(policy), copied(copy);
+    AdamW first(parameters, {});
+    for (int64_t i = 0; i < 3; ++i) first.step(random_flat(parameters.size(), i, 1), 1e-2);
+    copied.scatter(parameters.gather());
+    AdamW second(copied, {});
+    auto state = first.export_state();
+    second.import_state(state);
+    CHECK(second.steps() == 3);
+    first.step(random_flat(parameters.size(), 9, 1), 1e-2);
+    second.step(random_flat(parameters.size(), 9, 1), 1e-2);
+    CHECK(at::equal(first.values(), second.values()));
+    CHECK(at::equal(parameters.gather(), copied.gather()));
+    state.erase("model.norm.weight.exp_avg");
+    CHECK_THROWS_AS(second.import_state(state), InputError);
+    state = first.export_state();
+    state["stray"] = at::zeros({1});
+    CHECK_THROWS_AS(second.import_state(state), InputError);
+    state.erase("stray");
+    state["model.norm.weight.exp_avg"] = at::zeros({3});
+    CHECK_THROWS_AS(second.import_state(state), InputError);
+  }
+}
+
+TEST_CASE("a low-precision policy keeps small steps in its fp32 master") {
+  Transformer policy = tiny_policy(tiny_config(4), 5, at::kBFloat16);
+  FlatParameters parameters(policy);
+  AdamW optimizer(parameters, {});
+  const at::Tensor before = optimizer.values();
+  const at::Tensor gradient = at::ones({parameters.size()});
+  // Each step is far below bf16's resolution of a norm weight of 1; forty of them are not.
+  for (int i = 0; i < 40; ++i) optimizer.step(gradient, 1e-4);
+  CHECK_THAT((before - optimizer.values()).mean().item<double>(), WithinAbs(40e-4, 1e-5));
+  CHECK(policy.parameters().back().second.scalar_type() == at::kBFloat16);
+  CHECK((before - parameters.gather()).mean().item<double>() > 30e-4);
+}
+
+TEST_CASE("a gradient that is not finite is neither scaled nor applied") {
+  at::Tensor gradient = at::ones({4});
+  gradient[2] = std::numeric_limits<float>::infinity();
+  CHECK(std::isinf(clip_global_norm(gradient, 1)));
+  CHECK(gradient[0].item<float>() == 1);
+
+  const PolicyConfig config = tiny_config(4);
+  Transformer policy = tiny_policy(config, 2, at::kFloat);
+  auto experiences = random_experiences(config, 4);
+  experiences[0].advantage = std::numeric_limits<double>::quiet_NaN();
+  UpdaterSettings settings = still_settings();
+  settings.learning_rate.peak = 1e-2;
+  SingleProcessCommunicator alone;
+  PolicyUpdater updater(policy, tiny_allowed(config), settings, alone);
+  const auto before = updater.parameter_checksum();
+  const auto s = updater.reinforce(experiences);
+  CHECK(s.skipped_updates == 1);
+  CHECK(updater.parameter_checksum() == before);
+  experiences[0].advantage = 1;
+  CHECK(updater.reinforce(experiences).skipped_updates == 0);
+  CHECK(updater.parameter_checksum() != before);
+}

@@ -1,0 +1,160 @@
+#include "tests/trainer/fixtures.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+
+#include "common/config.h"
+#include "common/error.h"
+
+using namespace bicrl;
+using namespace bicrl::testing;
+
+namespace {
+
+UpdaterSettings moving_settings() {
+  UpdaterSettings s;
+  s.learning_rate.peak = 1e-3;
+  return s;
+}
+
+std::string checksum_after(const UpdaterSettings& settings, int64_t steps) {
+  const PolicyConfig config = tiny_config(4);
+  Transformer policy = tiny_policy(config, 2, at::kFloat);
+  SingleProcessCommunicator alone;
+  PolicyUpdater updater(policy, tiny_allowed(config), settings, alone);
+  for (int64_t i = 0; i < steps; ++i) updater.reinforce(random_experiences(config, 50 + i));
+  return updater.parameter_checksum();
+}
+
+}  // namespace
+
+TEST_CASE("two runs end with the same bits") {
+  UpdaterSettings settings = moving_settings();
+  settings.responses_per_update = 5;
+  settings.epochs = 2;
+  settings.tokens_per_pack = 100;
+  CHECK(checksum_after(settings, 3) == checksum_after(settings, 3));
+  const auto before = checksum_after(settings, 3);
+  settings.seed = 1;  // another dealing of responses to updates
+  CHECK(checksum_after(settings, 3) != before);
+}
+
+TEST_CASE("a step is split into the updates that were asked for") {
+  const PolicyConfig config = tiny_config(4);
+  const auto experiences = random_experiences(config, 3);  // 12 responses
+  Transformer policy = tiny_policy(config, 2, at::kFloat);
+  SingleProcessCommunicator alone;
+  UpdaterSettings settings = moving_settings();
+  settings.responses_per_update = 5;
+  settings.epochs = 2;
+  PolicyUpdater updater(policy, tiny_allowed(config), settings, alone);
+  int64_t observed = 0;
+  updater.observe_gradients([&](const at::Tensor&, const FlatParameters&) { ++observed; });
+  const auto s = updater.reinforce(experiences);
+  CHECK(s.updates == 6);
+  CHECK(observed == 6);
+  CHECK(updater.updates() == 6);
+  int64_t scored = 0;
+  for (const auto& e : experiences) scored += trace_sequence(e, config, 1).scored_tokens();
+  CHECK(s.scored_tokens == 2 * scored);
+}
+
+TEST_CASE("reinforcement makes rewarded responses likelier and punished ones less likely") {
+  const PolicyConfig config = tiny_config(4);
+  Transformer policy = tiny_policy(config, 2, at::kFloat);
+  SingleProcessCommunicator alone;
+  UpdaterSettings settings = moving_settings();
+  PolicyUpdater updater(policy, tiny_allowed(config), settings, alone);
+  const auto log_prob = [&](const Experience& e) {
+    const ScoredPass pass(policy, tiny_allowed(config), 1.0);
+    return pass.log_probs(pack({trace_sequence(e, config, 1)}, {1.0}, 4, 1000, at::kCPU)[0])
+        .sum()
+        .item<double>();
+  };
+  auto experiences = random_experiences(config, 3, &policy);
+  experiences.resize(2);
+  experiences[0].advantage = 1;
+  experiences[1].advantage = -1;
+  const double good = log_prob(experiences[0]), bad = log_prob(experiences[1]);
+  for (int i = 0; i < 5; ++i) updater.reinforce(experiences);
+  CHECK(log_prob(experiences[0]) > good + 0.1);
+  CHECK(log_prob(experiences[1]) < bad - 0.1);
+}
+
+TEST_CASE("nothing to learn from changes nothing") {
+  const PolicyConfig config = tiny_config(4);
+  Transformer policy = tiny_policy(config, 2, at::kFloat);
+  SingleProcessCommunicator alone;
+  PolicyUpdater updater(policy, tiny_allowed(config), moving_settings(), alone);
+  const auto before = updater.parameter_checksum();
+  auto unscored = random_experiences(config, 3);
+  for (auto& e : unscored) e.rollout.step_map.assign(e.rollout.step_map.size(), 0);
+  for (const auto& statistics : {updater.reinforce({}), updater.reinforce(unscored), updater.supervise({})}) {
+    CHECK(statistics.updates == 0);
+    CHECK(statistics.scored_tokens == 0);
+    CHECK(std::isfinite(statistics.loss));
+  }
+  CHECK(updater.parameter_checksum() == before);
+  CHECK(updater.updates() == 0);
+}
+
+TEST_CASE("generation between updates builds no graph") {
+  const PolicyConfig config = tiny_config(4);
+  Transformer policy = tiny_policy(config, 2, at::kFloat);
+  SingleProcessCommunicator alone;
+  PolicyUpdater updater(policy, tiny_allowed(config), moving_settings(), alone);
+  updater.reinforce(random_experiences(config, 3));
+  for (const auto& [name, parameter] : policy.parameters()) {
+    CHECK_FALSE(parameter.requires_grad());
+    CHECK_FALSE(parameter.grad().defined());
+  }
+}
+
+TEST_CASE("a resumed updater continues bit for bit") {
+  const PolicyConfig config = tiny_config(4);
+  SingleProcessCommunicator alone;
+  UpdaterSettings settings = moving_settings();
+  settings.responses_per_update = 4;
+  settings.learning_rate.decay = Decay::kLinear;
+  settings.learning_rate.total_updates = 20;
+  Transformer policy = tiny_policy(config, 2, at::kFloat), resumed = tiny_policy(config, 9, at::kFloat);
+  PolicyUpdater first(policy, tiny_allowed(config), settings, alone);
+  first.reinforce(random_experiences(config, 1));
+  FlatParameters(resumed).scatter(FlatParameters(policy).gather());
+  PolicyUpdater second(resumed, tiny_allowed(config), settings, alone);
+  second.import_state(first.export_state());
+  first.reinforce(random_experiences(config, 2));
+  second.reinforce(random_experiences(config, 2));
+  CHECK(first.parameter_checksum() == second.parameter_checksum());
+  CHECK_THROWS_AS(second.import_state({}), InputError);
+}
+
+TEST_CASE("updater settings come from the configuration, strictly") {
+  const auto read = [](const std::string& yaml) {
+    const auto document = ConfigDocument::from_text(yaml, "test.yaml");
+    const auto settings = UpdaterSettings::from_config(document.root(), 0.9, 100, 7);
+    document.finish();
+    return settings;
+  };
+  const auto s = read(
+      "{learning_rate: 0.01, learning_rate_decay: cosine, min_learning_rate: 0.001, warmup_updates: 5, "
+      "clip_high: 0.28, "
+      "kl_estimator: k2, normaliser: constant, normaliser_tokens: 64, shrink: 2, responses_per_update: 32, "
+      "optimizer: {beta2: 0.95, weight_decay: 0.1}, sft: {train_fill: true}}");
+  CHECK(s.learning_rate.peak == 0.01);
+  CHECK(s.learning_rate.decay == Decay::kCosine);
+  CHECK(s.learning_rate.total_updates == 100);
+  CHECK(s.objective.clip_high == 0.28);
+  CHECK(s.objective.kl_estimator == KlEstimator::kK2);
+  CHECK(s.objective.normaliser == Normaliser::kConstant);
+  CHECK(s.objective.normaliser_tokens == 64);
+  CHECK(s.objective.shrink == 2);
+  CHECK(s.objective.temperature == 0.9);
+  CHECK(s.optimizer.beta2 == 0.95);
+  CHECK(s.sft.train_fill);
+  CHECK(s.seed == 7);
+  CHECK_THROWS_AS(read("{learning_rte: 0.01}"), InputError);
+  CHECK_THROWS_AS(read("{learning_rate: -1}"), InputError);
+  CHECK_THROWS_AS(read("{kl_estimator: k4}"), InputError);
+  CHECK_THROWS_AS(read("{optimizer: {beta1: 1.5}}"), InputError);
+}

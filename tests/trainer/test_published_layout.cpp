@@ -1,0 +1,195 @@
+// The live layout against the published padded one: [prompt | clean response | noisy response] rows, one per
+// round, all of one length, under a dense mask with blocks at absolute positions.
+#include "tests/trainer/fixtures.h"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
+#include <limits>
+
+#include "common/rng.h"
+#include "policy/dense_attention.h"
+#include "policy/distribution.h"
+
+using namespace bicrl;
+using namespace bicrl::testing;
+
+namespace {
+
+struct LiteralRow {
+  std::vector<int64_t> noisy;     // the sequence with this round's masks
+  std::vector<int64_t> selected;  // positions scored in this round
+};
+
+// The published procedure, on all blocks of a response at once, until no scored token remains.
+std::vector<LiteralRow> literal_rows(const Rollout& r, const PolicyConfig& config, int64_t shrink) {
+  const auto length = static_cast<int64_t>(r.tokens.size());
+  const int64_t b = config.block_size;
+  std::vector<int64_t> steps(length, 0), first_of_group(length, 0);
+  for (int64_t p = r.prompt_tokens; p < length; ++p) steps[p] = r.step_map[p - r.prompt_tokens];
+  for (int64_t begin = 0; begin < length; begin += b) {
+    std::vector<int64_t> distinct;
+    for (int64_t p = begin; p < begin + b; ++p) {
+      if (steps[p] > 0) distinct.push_back(steps[p]);
+    }
+    std::sort(distinct.begin(), distinct.end());
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    for (int64_t p = begin; p < begin + b; ++p) {
+      const auto found = std::find(distinct.begin(), distinct.end(), steps[p]);
+      if (found != distinct.end()) first_of_group[p] = distinct[(found - distinct.begin()) / shrink * shrink];
+    }
+  }
+  std::vector<bool> done(length, false);
+  std::vector<LiteralRow> rows;
+  while (true) {
+    LiteralRow row{r.tokens, {}};
+    for (int64_t begin = 0; begin < length; begin += b) {
+      int64_t smallest = std::numeric_limits<int64_t>::max();
+      for (int64_t p = begin; p < begin + b; ++p) {
+        if (first_of_group[p] > 0 && !done[p]) smallest = std::min(smallest, first_of_group[p]);
+      }
+      for (int64_t p = begin; p < begin + b; ++p) {
+        if (std::abs(steps[p]) >= smallest) row.noisy[p] = config.mask_token_id;
+        if (first_of_group[p] == smallest) row.selected.push_back(p);
+      }
+    }
+    if (row.selected.empty()) return rows;
+    for (int64_t p : row.selected) done[p] = true;
+    rows.push_back(std::move(row));
+  }
+}
+
+// Log-probabilities of the selected tokens of one row that is padded to `padded` clean and noisy positions.
+at::Tensor literal_log_probs(const Transformer& policy, const Rollout& r, const LiteralRow& row,
+                             int64_t padded, double temperature) {
+  const int64_t b = policy.config().block_size, total = 2 * padded;
+  const auto length = static_cast<int64_t>(r.tokens.size());
+  std::vector<int64_t> tokens(total, 2), positions(total, 0);
+  at::Tensor mask = at::zeros({total, total}, at::kBool);
+  auto cells = mask.accessor<bool, 2>();
+  for (int64_t i = 0; i < total; ++i) cells[i][i] = true;  // pads see themselves
+  for (int64_t p = 0; p < length; ++p) {
+    tokens[p] = r.tokens[p];
+    tokens[padded + p] = row.noisy[p];
+    positions[p] = positions[padded + p] = p;
+    const int64_t block = p / b;
+    for (int64_t k = 0; k < b * (block + 1); ++k) cells[p][k] = true;
+    for (int64_t k = 0; k < b * block; ++k) cells[padded + p][k] = true;
+    for (int64_t k = b * block; k < b * (block + 1); ++k) cells[padded + p][padded + k] = true;
+  }
+  const auto tensor = [](const std::vector<int64_t>& v) {
+    return at::tensor(v, at::TensorOptions().dtype(at::kLong));
+  };
+  DenseMaskAttention attention(mask);
+  const auto logits = policy.logits(policy.hidden(tensor(tokens), tensor(positions), attention));
+  const auto all = policy_log_softmax(logits, tiny_allowed(policy.config()), temperature);
+  std::vector<int64_t> rows, labels;
+  for (int64_t p : row.selected) {
+    rows.push_back(padded + p);
+    labels.push_back(r.tokens[p]);
+  }
+  return all.index({tensor(rows), tensor(labels)});
+}
+
+// The loss written as the published script has it (Python formulas), with the normaliser explicit.
+at::Tensor literal_loss(const Transformer& policy, const std::vector<Experience>& experiences,
+                        const ObjectiveSettings& s) {
+  int64_t padded = 0;
+  for (const auto& e : experiences) padded = std::max(padded, static_cast<int64_t>(e.rollout.tokens.size()));
+  at::Tensor total = at::zeros({}, at::kDouble);
+  double all_tokens = 0;
+  for (const auto& e : experiences) {
+    at::Tensor of_response = at::zeros({}, at::kDouble);
+    double tokens = 0;
+    for (const auto& row : literal_rows(e.rollout, policy.config(), s.shrink)) {
+      const auto fresh = literal_log_probs(policy, e.rollout, row, padded, s.temperature).to(at::kDouble);
+      std::vector<double> old_values;
+      for (int64_t p : row.selected) old_values.push_back(e.rollout.log_probs[p - e.rollout.prompt_tokens]);
+      const auto old = s.shrink > 1 ? fresh.detach() : at::tensor(old_values, at::kDouble);
+      const auto ratio = (fresh - old).clamp(-10, 10).exp();
+      const auto gain =
+          at::minimum(ratio * e.advantage, ratio.clamp(1 - s.clip_low, 1 + s.clip_high) * e.advantage);
+      const auto kl = (old - fresh).exp() - 1 + (fresh - old);
+      of_response = of_response - gain.sum() + s.kl_weight * kl.sum();
+      tokens += static_cast<double>(row.selected.size());
+    }
+    if (s.normaliser == Normaliser::kSequences) of_response = of_response / tokens;
+    total = total + of_response;
+    all_tokens += tokens;
+  }
+  const auto count = static_cast<double>(experiences.size());
+  if (s.normaliser == Normaliser::kTokens) return total / all_tokens;
+  if (s.normaliser == Normaliser::kSequences) return total / count;
+  return total / (count * s.normaliser_tokens);
+}
+
+}  // namespace
+
+TEST_CASE("the live layout gives loss and gradients of the published padded layout") {
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    const PolicyConfig config = tiny_config(seed % 3 == 2 ? 3 : 4);
+    UpdaterSettings settings = still_settings();
+    settings.objective.shrink = 1 + static_cast<int64_t>(seed % 2);
+    settings.objective.normaliser = static_cast<Normaliser>(seed % 3);
+    settings.objective.normaliser_tokens = 16;
+    settings.objective.kl_weight = 0.05;
+    settings.objective.temperature = seed % 2 == 0 ? 1.0 : 0.7;
+    const auto experiences = random_experiences(config, mix_key({5, seed}));
+    for (const auto dtype : {at::kDouble, at::kFloat}) {
+      Transformer policy = tiny_policy(config, seed, dtype);
+      double expected_loss = 0;
+      const at::Tensor expected = flat_gradient(policy, [&] {
+        const at::Tensor loss = literal_loss(policy, experiences, settings.objective);
+        expected_loss = loss.item<double>();
+        return loss;
+      });
+      const Gradient actual = gradient_of(policy, experiences, settings);
+      INFO("seed " << seed << ", " << (dtype == at::kDouble ? "fp64" : "fp32"));
+      CHECK(std::abs(actual.statistics.loss - expected_loss) < 1e-5 * (1 + std::abs(expected_loss)));
+      CHECK(relative_difference(actual.flat, expected) < (dtype == at::kDouble ? 1e-6 : 1e-5));
+      CHECK(expected.norm().item<double>() > 1e-3);
+      int64_t scored = 0;
+      for (const auto& e : experiences)
+        scored += std::count_if(e.rollout.step_map.begin(), e.rollout.step_map.end(),
+                                [](int32_t s) { return s > 0; });
+      CHECK(actual.statistics.scored_tokens == scored);
+    }
+  }
+}
+
+TEST_CASE("the live layout computes far fewer rows than the published one") {
+  const PolicyConfig config = tiny_config(4);
+  const auto experiences = random_experiences(config, 1);
+  Transformer policy = tiny_policy(config, 1);
+  const auto statistics = gradient_of(policy, experiences, still_settings()).statistics;
+  CHECK(2 * statistics.packed_rows < published_layout_rows(experiences, config, 1));
+}
+
+TEST_CASE("log-probabilities of the live layout are those of step-by-step decoding") {
+  for (const auto dtype : {at::kDouble, at::kFloat}) {
+    for (int64_t block_size : {1, 3, 4}) {
+      const PolicyConfig config = tiny_config(block_size);
+      Transformer policy = tiny_policy(config, 3, dtype);
+      UpdaterSettings settings = still_settings();
+      settings.objective.temperature = 0.8;
+      settings.tokens_per_pack = 64;
+      const auto experiences = random_experiences(config, 11, &policy, 0.8);
+      const auto statistics = gradient_of(policy, experiences, settings).statistics;
+      INFO("block size " << block_size);
+      CHECK(statistics.logprob_gap_max < 1e-5);
+      CHECK(statistics.scored_tokens > 0);
+      CHECK(statistics.clip_share == 0);
+      CHECK(statistics.kl < 1e-8);
+    }
+  }
+}
+
+TEST_CASE("forgetting when unscored tokens were accepted shows as a log-probability gap") {
+  const PolicyConfig config = tiny_config(4);
+  Transformer policy = tiny_policy(config, 3);
+  auto experiences = random_experiences(config, 11, &policy);
+  for (auto& e : experiences) {
+    for (auto& step : e.rollout.step_map) step = std::max(step, 0);
+  }
+  CHECK(gradient_of(policy, experiences, still_settings()).statistics.logprob_gap_max > 1e-3);
+}

@@ -1,0 +1,44 @@
+// How ranks talk: sums, broadcasts and gathers of a data-parallel run. Every method is collective: all ranks
+// call it, in the same order. Sums come out bit-equal on all ranks. Not thread-safe: one thread per rank
+// calls it.
+#pragma once
+#include <ATen/core/Tensor.h>
+
+#include <string>
+#include <vector>
+
+namespace bicrl {
+
+enum class Reduction { kSum, kMax };
+
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  // In place. The tensor must be fp32, fp64 or int64 and contiguous, on any device, equally shaped on all
+  // ranks.
+  virtual void all_reduce_sum(at::Tensor& tensor) = 0;
+  // In place, from rank `root`. Any type and device, contiguous.
+  virtual void broadcast(at::Tensor& tensor, int root = 0) = 0;
+  virtual void all_reduce(std::vector<double>& values, Reduction reduction) = 0;
+  // The byte strings of all ranks in rank order; on other ranks than 0 empty.
+  virtual std::vector<std::string> gather(const std::string& bytes) = 0;
+  virtual std::vector<std::string> all_gather(const std::string& bytes) = 0;
+  virtual void barrier() = 0;
+};
+
+// The communicator of a run with one rank.
+class SingleProcessCommunicator : public Communicator {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  void all_reduce_sum(at::Tensor&) override {}
+  void broadcast(at::Tensor&, int) override {}
+  void all_reduce(std::vector<double>&, Reduction) override {}
+  std::vector<std::string> gather(const std::string& bytes) override { return {bytes}; }
+  std::vector<std::string> all_gather(const std::string& bytes) override { return {bytes}; }
+  void barrier() override {}
+};
+
+}  // namespace bicrl

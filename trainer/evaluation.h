@@ -1,0 +1,34 @@
+// Held-out evaluation: greedy, one response per task, end-to-end prompts; the same before and after every
+// phase.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "trainer/experience_collector.h"
+
+namespace bicrl {
+
+struct EvaluationResult {
+  std::string phase;  // the phase after which it was taken
+  int64_t tasks = 0;
+  double compile_rate = 0;
+  double correct_rate = 0;
+  double truncated_rate = 0;
+  int64_t unverified = 0;  // responses without a verdict: infrastructure, not counted as wrong
+  std::map<std::string, int64_t> fault_classes;
+  double seconds = 0;
+};
+
+// Collective over the ranks of `communicator`.
+EvaluationResult evaluate(const Transformer& policy, const Tokenizer& tokenizer, VerifierClient& verifier,
+                          Communicator& communicator, const std::vector<Task>& tasks,
+                          PromptStyle prompt_style, const DecodingSettings& decoding,
+                          const std::string& phase);
+
+nlohmann::json to_json(const EvaluationResult& result);
+
+// The before/after table, one line per phase.
+std::string evaluation_table(const std::vector<EvaluationResult>& results);
+
+}  // namespace bicrl

@@ -1,0 +1,189 @@
+#include "trainer/experience_collector.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "common/clock.h"
+#include "common/hash.h"
+#include "common/rng.h"
+#include "rollout/prompt_tokens.h"
+
+namespace bicrl {
+
+ExperienceCollector::ExperienceCollector(const Transformer& policy, const Tokenizer& tokenizer,
+                                         VerifierClient& verifier, const RewardFunction& reward,
+                                         Communicator& communicator, CollectorSettings settings)
+    : policy_(policy),
+      tokenizer_(tokenizer),
+      verifier_(verifier),
+      reward_(reward),
+      communicator_(communicator),
+      settings_(std::move(settings)) {}
+
+bool ExperienceCollector::is_mine(size_t task_index) const {
+  return static_cast<int>(task_index % communicator_.size()) == communicator_.rank();
+}
+
+void ExperienceCollector::submit(const Task& task, size_t index, const Response& response) {
+  if (!reward_.needs_verdict(response.rollout.truncated())) return;
+  verifier_.submit({.request_id = std::to_string(index),
+                    .task_id = task.id,
+                    .pytorch_code = task.pytorch_code,
+                    .program = extract_program(response.rollout.text)});
+}
+
+void ExperienceCollector::receive(std::vector<Response>& responses, bool wait) {
+  using namespace std::chrono_literals;
+  while (verifier_.pending() > 0) {
+    std::optional<Verdict> verdict = verifier_.next(wait ? 5000ms : 0ms);
+    if (!verdict && !wait) return;
+    if (!verdict) continue;  // the client's own deadline ends a request that hangs
+    responses.at(std::stoul(verdict->request_id)).verdict = std::move(verdict);
+  }
+}
+
+std::vector<ExperienceCollector::Response> ExperienceCollector::generate(
+    const std::vector<const Task*>& tasks, uint64_t key, int64_t policy_version, StepMetrics& metrics) {
+  std::vector<GenerationRequest> requests;
+  std::vector<Response> responses;
+  for (size_t index = 0; index < tasks.size(); ++index) {
+    if (!is_mine(index)) continue;
+    const Prompt prompt =
+        make_prompt(*tasks[index], settings_.stage, settings_.prompt_style, settings_.scaffold);
+    for (int64_t sample = 0; sample < settings_.samples_per_task; ++sample) {
+      requests.push_back(make_request(prompt, tokenizer_, static_cast<int64_t>(index),
+                                      mix_key({key, index, static_cast<uint64_t>(sample)})));
+      responses.emplace_back(index, tasks[index]);
+    }
+  }
+  Decoder decoder(policy_, tokenizer_, settings_.decoding);
+  const DecodingStatistics statistics =
+      decoder.generate(requests, policy_version, [&](size_t index, Rollout rollout) {
+        responses[index].rollout = std::move(rollout);
+        submit(*responses[index].task, index, responses[index]);
+        receive(responses, /*wait=*/false);
+      });
+  metrics.generated_tokens = statistics.generated_tokens;
+  metrics.tokens_per_forward = static_cast<double>(statistics.forwards);  // divided in summarise()
+  return responses;
+}
+
+CollectedStep ExperienceCollector::collect(const std::vector<const Task*>& tasks, uint64_t key,
+                                           int64_t policy_version, StepMetrics& metrics) {
+  Stopwatch watch;
+  std::vector<Response> responses = generate(tasks, key, policy_version, metrics);
+  metrics.rollout_seconds = watch.seconds();
+  watch.restart();
+  receive(responses, /*wait=*/true);
+  metrics.verify_wait_seconds = watch.seconds();
+
+  CollectedStep step;
+  std::vector<Reward> rewards;
+  std::vector<GroupAdvantage> groups;
+  for (const Response& response : responses)
+    rewards.push_back(reward_.evaluate(response.verdict.value_or(Verdict{}), response.rollout.truncated()));
+  const auto group_size = static_cast<size_t>(settings_.samples_per_task);
+  for (size_t first = 0; first < responses.size(); first += group_size) {
+    const std::vector<Reward> members(rewards.begin() + first, rewards.begin() + first + group_size);
+    groups.push_back(group_advantage(settings_.advantage, members));
+    TaskResult result{.task = responses[first].task};
+    for (size_t i = 0; i < group_size; ++i) {
+      Response& response = responses[first + i];
+      const bool judged = response.verdict && response.verdict->outcome != Outcome::kInfrastructure;
+      result.counted += judged;
+      result.correct += judged && response.verdict->correct;
+      if (groups.back().weights[i] > 0)
+        step.experiences.push_back({.rollout = response.rollout,
+                                    .reward = rewards[first + i].value,
+                                    .advantage = groups.back().advantages[i]});
+    }
+    step.results.push_back(result);
+  }
+  summarise(responses, rewards, groups, metrics);
+  return step;
+}
+
+std::vector<TaskOutcome> outcomes_of(const CollectedStep& step, Communicator& communicator) {
+  nlohmann::json mine = nlohmann::json::array();
+  for (const TaskResult& result : step.results)
+    if (result.counted > 0) mine.push_back({result.task->id, double(result.correct) / result.counted});
+  std::vector<TaskOutcome> outcomes;
+  for (const std::string& part : communicator.all_gather(mine.dump()))
+    for (const auto& [id, pass_rate] :
+         nlohmann::json::parse(part).get<std::vector<std::pair<std::string, double>>>())
+      outcomes.push_back({id, pass_rate});
+  return outcomes;
+}
+
+void ExperienceCollector::summarise(const std::vector<Response>& responses,
+                                    const std::vector<Reward>& rewards,
+                                    const std::vector<GroupAdvantage>& groups, StepMetrics& m) {
+  enum {
+    kResponses,
+    kCompiled,
+    kCorrect,
+    kTruncated,
+    kMasked,
+    kRewarded,
+    kReward,
+    kSquares,
+    kGroups,
+    kFlat,
+    kTokens,
+    kForwards,
+    kSums
+  };
+  std::vector<double> sums(kSums, 0.0);
+  std::string hashes;
+  std::string classes;
+  for (size_t i = 0; i < responses.size(); ++i) {
+    const Response& response = responses[i];
+    sums[kTruncated] += response.rollout.truncated();
+    sums[kCompiled] += response.verdict && response.verdict->compiled;
+    sums[kCorrect] += response.verdict && response.verdict->correct;
+    sums[kMasked] += rewards[i].masked;
+    if (!rewards[i].masked) {
+      sums[kRewarded] += 1;
+      sums[kReward] += rewards[i].value;
+      sums[kSquares] += rewards[i].value * rewards[i].value;
+    }
+    hashes += hash_hex({response.task->id, response.rollout.text});
+    if (response.verdict && !response.verdict->fault_class.empty())
+      classes += response.verdict->fault_class + "\n";
+  }
+  sums[kResponses] = static_cast<double>(responses.size());
+  sums[kGroups] = static_cast<double>(groups.size());
+  for (const GroupAdvantage& group : groups) sums[kFlat] += group.state == GroupState::kZeroVariance;
+  sums[kTokens] = static_cast<double>(m.generated_tokens);
+  sums[kForwards] = m.tokens_per_forward;
+  communicator_.all_reduce(sums, Reduction::kSum);
+
+  constexpr size_t kHashDigits = 32;
+  std::set<std::string> unique;
+  for (const std::string& part : communicator_.all_gather(hashes))
+    for (size_t at = 0; at < part.size(); at += kHashDigits) unique.insert(part.substr(at, kHashDigits));
+  for (const std::string& part : communicator_.all_gather(classes)) {
+    for (size_t at = 0; at < part.size();) {
+      const size_t end = part.find('\n', at);
+      ++m.fault_classes[part.substr(at, end - at)];
+      at = end + 1;
+    }
+  }
+  const auto share = [](double part, double whole) { return whole > 0 ? part / whole : 0.0; };
+  m.responses = std::llround(sums[kResponses]);
+  m.unique_programs = static_cast<int64_t>(unique.size());
+  m.compile_rate = share(sums[kCompiled], sums[kResponses]);
+  m.correct_rate = share(sums[kCorrect], sums[kResponses]);
+  m.truncated_rate = share(sums[kTruncated], sums[kResponses]);
+  m.masked_rate = share(sums[kMasked], sums[kResponses]);
+  m.reward_mean = share(sums[kReward], sums[kRewarded]);
+  m.reward_spread =
+      std::sqrt(std::max(0.0, share(sums[kSquares], sums[kRewarded]) - m.reward_mean * m.reward_mean));
+  m.groups = std::llround(sums[kGroups]);
+  m.zero_variance_groups = std::llround(sums[kFlat]);
+  m.generated_tokens = std::llround(sums[kTokens]);
+  m.tokens_per_forward = share(sums[kTokens], sums[kForwards]);
+}
+
+}  // namespace bicrl

@@ -1,0 +1,86 @@
+// One step's data: generates responses for tasks, has each verified while others are still generated, and
+// turns verdicts into experiences.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policy/tokenizer.h"
+#include "policy/transformer.h"
+#include "reward/advantage.h"
+#include "reward/reward_rule.h"
+#include "reward/verifier_client.h"
+#include "rollout/decoder.h"
+#include "tasks/curriculum.h"
+#include "tasks/prompt.h"
+#include "tasks/task.h"
+#include "trainer/communicator.h"
+#include "trainer/step_metrics.h"
+
+namespace bicrl {
+
+// What one rank knows of a task after a step.
+struct TaskResult {
+  const Task* task = nullptr;
+  int counted = 0;  // responses with a verdict of the candidate (not masked)
+  int correct = 0;
+};
+
+struct CollectedStep {
+  std::vector<Experience>
+      experiences;                  // of this rank; members of dropped groups and masked ones are left out
+  std::vector<TaskResult> results;  // of this rank's tasks
+};
+
+// How the tasks of all ranks fared; those without a single verdict are left out. Collective.
+std::vector<TaskOutcome> outcomes_of(const CollectedStep& step, Communicator& communicator);
+
+struct CollectorSettings {
+  Stage stage = Stage::kEndToEnd;
+  PromptStyle prompt_style = PromptStyle::kCompact;
+  Scaffold scaffold = Scaffold::kClamp;
+  DecodingSettings decoding;
+  int64_t samples_per_task = 1;
+  AdvantageKind advantage = AdvantageKind::kZScore;
+};
+
+// Refers to everything it is given, owns nothing. One collector per phase and rank; not thread-safe.
+class ExperienceCollector {
+ public:
+  ExperienceCollector(const Transformer& policy, const Tokenizer& tokenizer, VerifierClient& verifier,
+                      const RewardFunction& reward, Communicator& communicator, CollectorSettings settings);
+
+  // Every rank gives the same tasks and works on its share: task i belongs to rank i mod size, whole groups.
+  // `key` decides all draws, whatever the number of ranks. Adds the step's figures, over all ranks, to
+  // `metrics`.
+  CollectedStep collect(const std::vector<const Task*>& tasks, uint64_t key, int64_t policy_version,
+                        StepMetrics& metrics);
+
+ private:
+  struct Response {
+    Response(size_t group, const Task* task) : group(group), task(task) {}
+    size_t group;
+    const Task* task;
+    Rollout rollout;
+    std::optional<Verdict> verdict;  // none where the reward does not need one
+  };
+  // Responses of this rank's tasks, group after group; each goes to the verifier as soon as it is finished.
+  std::vector<Response> generate(const std::vector<const Task*>& tasks, uint64_t key, int64_t policy_version,
+                                 StepMetrics& metrics);
+  void submit(const Task& task, size_t index, const Response& response);
+  // Takes verdicts that are ready (or waits until none is pending).
+  void receive(std::vector<Response>& responses, bool wait);
+  void summarise(const std::vector<Response>& responses, const std::vector<Reward>& rewards,
+                 const std::vector<GroupAdvantage>& groups, StepMetrics& metrics);
+  bool is_mine(size_t task_index) const;
+
+  const Transformer& policy_;
+  const Tokenizer& tokenizer_;
+  VerifierClient& verifier_;
+  const RewardFunction& reward_;
+  Communicator& communicator_;
+  CollectorSettings settings_;
+};
+
+}  // namespace bicrl

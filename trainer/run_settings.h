@@ -1,0 +1,93 @@
+// Everything a training run reads from its YAML file, and the numbers that follow from it.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/config.h"
+#include "reward/advantage.h"
+#include "reward/verifier_client.h"
+#include "rollout/decoding_settings.h"
+#include "tasks/prompt.h"
+#include "tasks/synthesiser.h"
+#include "trainer/policy_updater.h"
+
+namespace bicrl {
+
+// Where the policy comes from: a Hugging Face folder, or fresh weights of a given shape.
+struct PolicySource {
+  std::filesystem::path checkpoint;   // empty: random weights
+  std::filesystem::path config_file;  // shape of a random policy
+  std::filesystem::path tokenizer;    // folder; empty: the checkpoint's own
+  std::string device = "cpu";
+  std::string dtype = "float32";
+
+  static PolicySource from_config(const ConfigSection& section, const std::filesystem::path& config_folder);
+};
+
+// Synthesised tasks, or files. A stage takes the tasks that it can use (infilling needs a scaffold).
+struct TaskSource {
+  std::optional<SynthesisOptions> synthetic;
+  std::vector<std::filesystem::path> train_files;
+  std::vector<std::filesystem::path> held_out_files;
+  bool strict = true;  // a broken record stops the run; otherwise it is reported and left out
+  PromptStyle prompt_style = PromptStyle::kCompact;
+
+  static TaskSource from_config(const ConfigSection& section, const std::filesystem::path& config_folder);
+};
+
+struct WarmUpSettings {
+  int64_t steps = 0;
+  int64_t samples_per_step = 32;  // over all ranks
+  double infilling_share = 0.5;   // of the samples; the others are end-to-end
+  UpdaterSettings updater;
+};
+
+struct StageSettings {
+  explicit StageSettings(ConfigSection curriculum) : curriculum(std::move(curriculum)) {}
+  Stage stage = Stage::kInfilling;
+  int64_t steps = 0;
+  int64_t tasks_per_step = 0;    // over all ranks
+  int64_t samples_per_task = 0;  // the group
+  AdvantageKind advantage = AdvantageKind::kZScore;
+  ConfigSection curriculum;
+  DecodingSettings decoding;
+  UpdaterSettings updater;
+
+  int64_t responses_per_step() const { return tasks_per_step * samples_per_task; }
+};
+
+struct EvaluationSettings {
+  int64_t tasks = 0;  // held-out tasks; 0: no evaluation
+  DecodingSettings decoding;
+};
+
+struct RunSettings {
+  std::filesystem::path directory;
+  uint64_t seed = 1;
+  int64_t threads_per_rank = 1;
+  PolicySource policy;
+  TaskSource tasks;
+  WarmUpSettings warm_up;
+  std::vector<StageSettings> stages;
+  EvaluationSettings evaluation;
+  std::filesystem::path reward_file;
+  double max_masked_share = 0.5;  // of a step's responses; above it the run stops
+  VerifierClientOptions verifier;
+
+  // Reads every key of a run but `verifier.server`, which belongs to the embedded server.
+  // Relative paths are looked up from the working directory, then from `config_folder`.
+  static RunSettings from_config(const ConfigSection& root, const std::filesystem::path& config_folder);
+};
+
+// What --dry-run prints below the resolved configuration: responses, tokens and memory.
+std::string derived_numbers(const RunSettings& settings, int ranks);
+
+// `path` as given if it exists or is absolute, else below `config_folder`. Throws InputError (naming the key)
+// where neither exists.
+std::filesystem::path existing_path(const ConfigSection& section, const std::string& key,
+                                    const std::string& path, const std::filesystem::path& config_folder);
+
+}  // namespace bicrl
