@@ -15,10 +15,12 @@ namespace {
 constexpr size_t kMaxDiagnosticsBytes = 2000;
 constexpr const char* kBackend = "host";
 
-uint8_t random_byte() {
+// What fills memory that nobody has written. Repeated, these bytes are large numbers in every element type (never
+// close to an answer such as 0), and no valid bool.
+uint8_t random_poison() {
   uint8_t byte = 0;
   BICRL_CHECK(getrandom(&byte, 1, 0) == 1, "getrandom");
-  return byte;
+  return static_cast<uint8_t>(0x61 + byte % 30);
 }
 
 double quantile(const std::vector<double>& sorted, double share) {
@@ -205,7 +207,7 @@ void Pipeline::grade_trace(Job& job, const RecordResult& recorded) {
   plan.inputs = inputs.value();
   plan.draws = trials;
   plan.repeat = job.request.protocol.measure_time ? options_.timed_runs : 1;
-  plan.poison = random_byte();
+  plan.poison = random_poison();
   const ReplayResult replayed = replayer_->run(plan, job.stop);
   job.verdict.replay_ms = replayed.replay_ms;
   if (replayed.infrastructure) return job.infrastructure("replay", replayed.reason);
@@ -256,7 +258,7 @@ bool Pipeline::confirm(Job& job, const RecordResult& recorded, size_t first, con
   plan.module = *recorded.module;
   plan.trace = &trace;
   plan.inputs = inputs.value();
-  plan.poison = random_byte();
+  plan.poison = random_poison();
   plan.reverse = true;
   const auto& layout = trace.output_layout();
   const auto& expected = known->draws[first].expected;
