@@ -15,10 +15,12 @@ namespace {
 constexpr size_t kMaxDiagnosticsBytes = 2000;
 constexpr const char* kBackend = "host";
 
-uint8_t random_byte() {
+// What fills memory that nobody has written. Repeated, these bytes are large numbers in every element type (never
+// close to an answer such as 0), and no valid bool.
+uint8_t random_poison() {
   uint8_t byte = 0;
   BICRL_CHECK(getrandom(&byte, 1, 0) == 1, "getrandom");
-  return byte;
+  return static_cast<uint8_t>(0x61 + byte % 30);
 }
 
 double quantile(const std::vector<double>& sorted, double share) {
@@ -45,7 +47,7 @@ struct Pipeline::Job {
   std::string task_key;
   std::shared_ptr<OracleTask> task;
   std::shared_ptr<const OracleSpec> spec;
-  Stopwatch clock{};
+  bool worth_repeating = true;  // of an infrastructure outcome
 
   Tolerance tolerance() const { return {request.protocol.atol, request.protocol.rtol}; }
 
@@ -95,18 +97,18 @@ Verdict Pipeline::verify(const VerifyRequest& request, std::stop_token stop) {
   const Stopwatch clock;
   Verdict verdict;
   for (int round = 0;; ++round) {
+    bool again = true;
     try {
-      verdict = attempt(request, stop);
+      verdict = attempt(request, stop, again);
     } catch (const std::exception& error) {
       verdict = {};
       verdict.diagnostics = concat("internal error: ", error.what());
     }
-    if (verdict.outcome != Outcome::kInfrastructure || round >= options_.infrastructure_retries ||
+    if (verdict.outcome != Outcome::kInfrastructure || !again || round >= options_.infrastructure_retries ||
         stop.stop_requested())
       break;
     log_warning("verification of a candidate for task ", request.task_id,
                 " failed by infrastructure, trying again: ", verdict.diagnostics);
-    oracle_->forget(request.pytorch_code);
   }
   verdict.request_id = request.request_id;
   verdict.backend = backend_;
@@ -116,18 +118,18 @@ Verdict Pipeline::verify(const VerifyRequest& request, std::stop_token stop) {
   return verdict;
 }
 
-Verdict Pipeline::attempt(const VerifyRequest& request, std::stop_token stop) {
+Verdict Pipeline::attempt(const VerifyRequest& request, std::stop_token stop, bool& worth_repeating) {
   Job job{request, stop, {}, hash_hex(request.pytorch_code), nullptr, nullptr};
   job.verdict.stage = "extract";
   job.verdict.trials = request.protocol.trials;
   if (!check_text(job)) return job.verdict;
   job.task = oracle_->open(request.pytorch_code, request.protocol.trials);
   job.spec = job.task->spec(stop);
-  if (!job.spec) {
-    job.infrastructure("extract", concat("task ", request.task_id, ": ", job.task->failure().reason));
-    return job.verdict;
-  }
-  record_and_grade(job);
+  if (job.spec)
+    record_and_grade(job);
+  else
+    oracle_failure(job);
+  worth_repeating = job.worth_repeating;
   return job.verdict;
 }
 
@@ -163,12 +165,17 @@ void Pipeline::record_and_grade(Job& job) {
   grade_trace(job, recorded);
 }
 
-std::shared_ptr<const OracleAnswers> Pipeline::answers(Job& job) const {
+std::shared_ptr<const OracleAnswers> Pipeline::answers(Job& job) {
   auto answers = job.task->answers(job.stop);
-  if (!answers)
-    job.infrastructure(job.verdict.stage,
-                       concat("task ", job.request.task_id, ": ", job.task->failure().reason));
+  if (!answers) oracle_failure(job);
   return answers;
+}
+
+void Pipeline::oracle_failure(Job& job) {
+  const OracleFailure failure = job.task->failure();
+  job.infrastructure(job.verdict.stage, concat("task ", job.request.task_id, ": ", failure.reason));
+  job.worth_repeating = !failure.task_fault;
+  if (!failure.task_fault && !job.stop.stop_requested()) oracle_->forget(job.request.pytorch_code);
 }
 
 bool Pipeline::structure_matches(Job& job, const Returned& returned) const {
@@ -200,7 +207,7 @@ void Pipeline::grade_trace(Job& job, const RecordResult& recorded) {
   plan.inputs = inputs.value();
   plan.draws = trials;
   plan.repeat = job.request.protocol.measure_time ? options_.timed_runs : 1;
-  plan.poison = random_byte();
+  plan.poison = random_poison();
   const ReplayResult replayed = replayer_->run(plan, job.stop);
   job.verdict.replay_ms = replayed.replay_ms;
   if (replayed.infrastructure) return job.infrastructure("replay", replayed.reason);
@@ -251,7 +258,7 @@ bool Pipeline::confirm(Job& job, const RecordResult& recorded, size_t first, con
   plan.module = *recorded.module;
   plan.trace = &trace;
   plan.inputs = inputs.value();
-  plan.poison = random_byte();
+  plan.poison = random_poison();
   plan.reverse = true;
   const auto& layout = trace.output_layout();
   const auto& expected = known->draws[first].expected;
