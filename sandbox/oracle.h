@@ -26,7 +26,7 @@ struct OracleOptions {
   uint64_t cache_bytes = 1536ull << 20;
   uint64_t memory_bytes = 6ull << 30;  // of a reference's box
   double wall_s = 120;
-  bool shifted_draws = true;
+  bool shifted_draws = false;
   int concurrent = 2;  // references that run at a time
 };
 

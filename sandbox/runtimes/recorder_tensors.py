@@ -51,6 +51,9 @@ class State:
     """Of the one run in this process."""
 
     def __init__(self):
+        self.reset()
+
+    def reset(self):
         self.direct = False
         self.constructing = True  # until the forward pass: operators on known values run for real
         self.small_parameter_elements = 1000
@@ -82,6 +85,11 @@ class DeviceTensor(torch.Tensor):
 
 class DeviceMode(TorchDispatchMode):
     """Catches operators that make device tensors from nothing."""
+
+    @classmethod
+    def _should_skip_dynamo(cls):
+        # True makes torch wrap the method below, and the wrapper's first call imports its compiler: two seconds.
+        return False
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         return dispatch(func, args, kwargs or {})
