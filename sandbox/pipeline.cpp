@@ -22,7 +22,7 @@ uint8_t random_poison(uint8_t highest) {
   BICRL_CHECK(getrandom(&byte, 1, 0) == 1, "getrandom");
   return static_cast<uint8_t>(highest - byte % 5);
 }
-constexpr uint8_t kNegativePoison = 0xFF, kPositivePoison = 0x7F;
+constexpr uint8_t kNegativePoison = 0xFE, kPositivePoison = 0x7F;
 
 double quantile(const std::vector<double>& sorted, double share) {
   return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
