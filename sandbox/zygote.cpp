@@ -223,6 +223,7 @@ Zygote::Zygote(BoxHost& host, const PythonInstall& python, ZygoteSpec spec)
     : host_(host),
       python_(python),
       spec_(std::move(spec)),
+      reaper_([this](std::stop_token stop) { reap_dismissed(stop); }),
       keeper_([this](std::stop_token stop) { keep_running(stop); }) {}
 
 Zygote::~Zygote() {
@@ -232,8 +233,30 @@ Zygote::~Zygote() {
     control_.reset();
   }
   changed_.notify_all();
+  reaper_.request_stop();
+  reaper_.join();
   keeper_.request_stop();
   keeper_.join();
+}
+
+void Zygote::dismiss(std::unique_ptr<ZygoteChild> child) {
+  child->kill_child();
+  {
+    const std::lock_guard lock(mutex_);
+    dismissed_.push_back(std::move(child));
+  }
+  dismissed_changed_.notify_one();
+}
+
+void Zygote::reap_dismissed(std::stop_token stop) {
+  while (true) {
+    std::vector<std::unique_ptr<ZygoteChild>> children;
+    std::unique_lock lock(mutex_);
+    if (!dismissed_changed_.wait(lock, stop, [&] { return !dismissed_.empty(); })) return;
+    children.swap(dismissed_);
+    lock.unlock();
+    children.clear();
+  }
 }
 
 int Zygote::starts() const {

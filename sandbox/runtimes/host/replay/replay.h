@@ -17,6 +17,9 @@ struct Options {
   bool reverse = false;
   bool skip_launches = false;
   int output_fd = -1, control_fd = -1;
+  // Not negative: when every draw ended well, draw 0 is run twice more with this poison, first with the threads in
+  // reverse order, then without its launches. Their outputs follow those of the draws.
+  int confirm_poison = -1;
   double run_limit_ms = 0;  // 0: the caller's limit is the only one
 };
 

@@ -57,6 +57,8 @@ Options parse_arguments(int argc, char** argv) {
         o.repeat = static_cast<int>(number);
       } else if (name == "--poison") {
         o.poison = static_cast<unsigned char>(number);
+      } else if (name == "--confirm") {
+        o.confirm_poison = static_cast<int>(number & 0xff);
       } else if (name == "--output-fd") {
         o.output_fd = static_cast<int>(number);
       } else if (name == "--control-fd") {
@@ -110,7 +112,8 @@ class Parent {
  public:
   Parent(const Options& options, const Trace& trace) : options_(options), trace_(trace) {
     draw_bytes_ = trace.output_layout().draw_bytes;
-    const size_t bytes = draw_bytes_ * static_cast<size_t>(options.draws);
+    const int slots = options.draws + (options.confirm_poison >= 0 ? 2 : 0);
+    const size_t bytes = draw_bytes_ * static_cast<size_t>(slots);
     if (bytes > 0) {
       struct stat info {};
       if (fstat(options.output_fd, &info) != 0 || static_cast<size_t>(info.st_size) < bytes)
@@ -124,14 +127,31 @@ class Parent {
     report_ = static_cast<Report*>(page);
   }
 
-  nlohmann::json draw(int d) {
-    unsigned char* outputs = outputs_ ? outputs_ + draw_bytes_ * static_cast<size_t>(d) : nullptr;
+  nlohmann::json draw(int d) { return draw_into(d, d, options_); }
+
+  // Draw 0 in another order of threads, then without launches.
+  nlohmann::json confirm() {
+    nlohmann::json runs = nlohmann::json::array();
+    Options other = options_;
+    other.repeat = 1;
+    other.poison = static_cast<unsigned char>(options_.confirm_poison);
+    other.reverse = !options_.reverse;
+    runs.push_back(draw_into(options_.draws, 0, other));
+    other.skip_launches = true;
+    runs.push_back(draw_into(options_.draws + 1, 0, other));
+    return runs;
+  }
+
+ private:
+  nlohmann::json draw_into(int slot, int d, const Options& options) {
+    unsigned char* outputs = outputs_ ? outputs_ + draw_bytes_ * static_cast<size_t>(slot) : nullptr;
+    if (outputs && slot >= options_.draws) memset(outputs, options.poison, draw_bytes_);
     nlohmann::json out{{"status", "ok"}, {"message", ""}, {"signal", 0}, {"stable", true}};
     std::vector<double> times;
     uint64_t first = 0;
-    for (int r = 0; r < options_.repeat; ++r) {
-      if (r > 0 && outputs) memset(outputs, options_.poison, draw_bytes_);
-      const Run run = once(d, outputs);
+    for (int r = 0; r < options.repeat; ++r) {
+      if (r > 0 && outputs) memset(outputs, options.poison, draw_bytes_);
+      const Run run = once(d, outputs, options);
       out["status"] = run.status;
       out["message"] = run.message;
       out["signal"] = run.signal;
@@ -145,9 +165,8 @@ class Parent {
     return out;
   }
 
- private:
   // One run in a fresh process: fresh addresses, fresh globals.
-  Run once(int d, unsigned char* outputs) {
+  Run once(int d, unsigned char* outputs, const Options& options) {
     memset(report_, 0, sizeof *report_);
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) usage("socketpair failed");
@@ -163,7 +182,7 @@ class Parent {
       const int nothing = open("/dev/null", O_RDWR);
       if (nothing >= 0)
         for (int fd = 0; fd < 3; ++fd) dup2(nothing, fd);
-      run_child(options_, trace_, d, outputs, *report_, ends[1]);
+      run_child(options, trace_, d, outputs, *report_, ends[1]);
     }
     close(ends[1]);
     Run run;
@@ -229,7 +248,12 @@ int run(int argc, char** argv) {
   if (!trace) usage("bad trace: " + trace.reason());
   Parent parent(options, trace.value());
   nlohmann::json line{{"draws", nlohmann::json::array()}};
-  for (int d = 0; d < options.draws; ++d) line["draws"].push_back(parent.draw(d));
+  bool all_good = true;
+  for (int d = 0; d < options.draws; ++d) {
+    line["draws"].push_back(parent.draw(d));
+    all_good = all_good && line["draws"].back()["status"] == "ok";
+  }
+  if (all_good && options.confirm_poison >= 0) line["confirm"] = parent.confirm();
   const std::string text = line.dump() + "\n";
   for (size_t done = 0; done < text.size();) {
     const ssize_t n = write(options.control_fd, text.data() + done, text.size() - done);
