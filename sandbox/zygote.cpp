@@ -248,6 +248,15 @@ void Zygote::dismiss(std::unique_ptr<ZygoteChild> child) {
   dismissed_changed_.notify_one();
 }
 
+// An interpreter that does not answer is ended, so that the next fork waits for a new one instead of failing
+// too.
+void Zygote::give_up_on(const std::shared_ptr<UniqueFd>& control) {
+  const std::lock_guard lock(mutex_);
+  if (control_ != control) return;
+  control_.reset();
+  if (pid_ > 0) kill(pid_, SIGKILL);
+}
+
 void Zygote::reap_dismissed(std::stop_token stop) {
   while (true) {
     std::vector<std::unique_ptr<ZygoteChild>> children;
@@ -397,8 +406,10 @@ Result<std::unique_ptr<ZygoteChild>> Zygote::fork(const ChildLimits& limits, std
                                {"change_uid", host_.features().as_root ? 1 : 0},
                                {"uid", child->slot_->uid}};
   if (!send_packet(control->get(), request.dump(),
-                   {channel.theirs.get(), status.theirs.get(), output.theirs.get()}))
+                   {channel.theirs.get(), status.theirs.get(), output.theirs.get()})) {
+    give_up_on(control);
     return Reply::failure(concat("the ", spec_.name, " interpreter does not listen"));
+  }
   for (FdPair* pair : {&channel, &status, &output}) pair->theirs.reset();
   child->channel_ = std::move(channel.ours);
   child->status_ = std::move(status.ours);
@@ -407,6 +418,7 @@ Result<std::unique_ptr<ZygoteChild>> Zygote::fork(const ChildLimits& limits, std
   if (wait_readable(child->status_.get(), 20, stop)) started = receive_packet(child->status_.get());
   if (!started.content.is_object() || !started.fd) {
     child->ended_ = ChildEnd::kBoxFailed;
+    if (!started.content.is_object() && !stop.stop_requested()) give_up_on(control);
     return Reply::failure(
         concat("the ", spec_.name, " interpreter did not fork: ",
                started.content.is_object() ? started.content.value("error", "") : "it died"));

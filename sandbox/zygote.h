@@ -126,6 +126,7 @@ class Zygote {
  private:
   void keep_running(std::stop_token stop);
   void reap_dismissed(std::stop_token stop);
+  void give_up_on(const std::shared_ptr<UniqueFd>& control);
   void run_once(std::stop_token stop);
   std::vector<std::string> command() const;
   BoxHost& host_;
