@@ -196,7 +196,7 @@ class Rewriter {
     if (callee.first == t_.size()) return;
 
     ++out_.launch_sites;
-    const std::string name = t_.flat(callee.first, angles);
+    const std::string name = t_.flat(callee.first, t_.previous(angles) + 1);
     const bool empty = t_.next(open) == end_of_call;
     const std::string expression = callee_text(callee, angles, name);
     edits_.replace(begin(callee.first), begin(angles),

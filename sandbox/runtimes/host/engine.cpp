@@ -234,8 +234,10 @@ const char* launch_limit_violation(const uint64_t grid[3], const uint64_t block[
   if (!grid[0] || !grid[1] || !grid[2]) return "the grid is empty";
   if (!block[0] || !block[1] || !block[2]) return "the block is empty";
   if (grid[0] > 2147483647 || grid[1] > 65535 || grid[2] > 65535) return "the grid is too large";
-  if (block[0] > 1024 || block[1] > 1024 || block[2] > 64) return "the block is too large";
-  if (block[0] * block[1] * block[2] > kMaxThreads) return "more than 1024 threads in a block";
+  const uint64_t most = kMaxThreads;
+  if (block[0] > most || block[1] > most || block[2] > most || block[0] * block[1] * block[2] > most)
+    return "more than 1024 threads in a block";
+  if (block[2] > 64) return "a block is deeper than 64 threads";
   if (shared_bytes > shared_limit) return "more dynamic shared memory than allowed";
   return nullptr;
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "engine.h"
+#include "engine_state.h"
 #include "runtime.h"
 #include "shared_memory.h"
 
@@ -131,7 +132,7 @@ void launch_bytes(const LaunchConfig& config, const char* name, void (*entry)(),
                   const unsigned char* arguments, unsigned bytes, const Parameter* parameters,
                   unsigned count) {
   Runtime& r = runtime();
-  if (kernel_running()) raise_fault("unsupported", "a kernel launches a kernel");
+  if (kernel_running()) abandon_launch("unsupported", "a kernel launches a kernel");
   const uint64_t grid[3] = {config.grid.x, config.grid.y, config.grid.z};
   const uint64_t block[3] = {config.block.x, config.block.y, config.block.z};
   const char* violation = launch_limit_violation(grid, block, config.shared_bytes,

@@ -188,6 +188,7 @@ struct NamedArgument {
   double number = 0;
   long long integer = 0;
   const char* text = nullptr;
+  explicit NamedArgument(const char* name) : name(name) {}
   NamedArgument& operator=(bool b) { return kind = 'b', integer = b, *this; }
   NamedArgument& operator=(int i) { return kind = 'i', integer = i, *this; }
   NamedArgument& operator=(long i) { return kind = 'i', integer = i, *this; }

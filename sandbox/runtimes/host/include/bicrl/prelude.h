@@ -20,6 +20,7 @@
 #ifdef BICRL_STD_ALGOBASE
 #include <bits/stl_algobase.h>
 #endif
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

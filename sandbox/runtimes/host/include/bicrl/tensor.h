@@ -221,6 +221,7 @@ inline Tensor tensor(int64_t v, const TensorOptions& o = {}) { return tensor_of(
 
 inline bool is_same_size(const Tensor& a, const Tensor& b) { return a.sizes() == b.sizes(); }
 inline int64_t numel(const Tensor& a) { return a.numel(); }
+inline Device device_of(const Tensor& a) { return a.device(); }
 
 }  // namespace at
 #pragma GCC visibility pop
