@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "common/rng.h"
+#include "policy/rms_norm.h"
 
 namespace bicrl {
 namespace {
@@ -54,10 +55,6 @@ at::Tensor inverse_frequencies(const PolicyConfig& config, at::Device device) {
   const at::Tensor exponent =
       at::arange(0, config.head_dim, 2, at::kFloat) / static_cast<double>(config.head_dim);
   return at::reciprocal(at::pow(at::Scalar(config.rope_theta), exponent)).to(device);
-}
-
-at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps) {
-  return at::rms_norm(x, {x.size(-1)}, weight, eps);
 }
 
 }  // namespace

@@ -1,0 +1,381 @@
+"""Runs one candidate program in a forked child: records what its host part would launch on a GPU.
+
+run_candidate(channel) speaks the verifier's frames (u32 length | JSON | blobs) with the server. Whatever it sends is
+a claim, because the program runs in this very process: the server checks it.
+"""
+import ctypes
+import json
+import operator
+import os
+import struct
+import sys
+import tempfile
+
+import torch
+import torch.utils.cpp_extension
+
+import recorder_cuda
+from recorder_library import (CONSTANT, DONE, FAULT, HOST, INPUT, MISMATCH, Fault, Handle, bits_float, checked,
+                              float_bits, integers, last_text, lib, new_storage, pack_text, raise_library_fault)
+from recorder_tensors import (DeviceMode, DeviceTensor, device_constant, device_input, from_handle, handle_of,
+                              record_of, state)
+
+MAX_MESSAGE = 1000
+
+
+# ---- Frames.
+
+class Channel:
+    def __init__(self, descriptor):
+        self.descriptor = descriptor
+
+    def _read(self, size):
+        parts = []
+        while size:
+            part = os.read(self.descriptor, min(size, 1 << 20))
+            if not part:
+                raise EOFError("the server closed the channel")
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def receive(self):
+        header = json.loads(self._read(struct.unpack("<I", self._read(4))[0]))
+        return header, [self._read(size) for size in header.get("blobs", [])]
+
+    def send_text(self, text, blobs):
+        raw = text.encode()
+        for part in (struct.pack("<I", len(raw)), raw, *blobs):
+            view = memoryview(part)
+            while len(view):
+                view = view[os.write(self.descriptor, view):]
+
+    def send(self, header, blobs=()):
+        self.send_text(json.dumps({**header, "blobs": [len(b) for b in blobs]}), blobs)
+
+
+class Finished(BaseException):
+    """The server knows the verdict already."""
+
+
+# ---- The extension module that load_inline returns.
+
+def encode_value(value, tokens, keep):
+    if value is None:
+        tokens.append(0)
+    elif isinstance(value, bool):
+        tokens += (3, int(value))
+    elif isinstance(value, int):
+        if not -2**63 <= value < 2**63:
+            raise TypeError("incompatible function arguments: an integer is out of range")
+        tokens += (1, value)
+    elif isinstance(value, float):
+        tokens += (2, float_bits(value))
+    elif isinstance(value, str):
+        tokens += pack_text(value)
+    elif isinstance(value, torch.Tensor):
+        handle = handle_of(value)
+        keep.append(handle)
+        tokens += (5, handle.pointer)
+    elif isinstance(value, (list, tuple)):
+        tokens += (6 if isinstance(value, list) else 7, len(value))
+        for item in value:
+            encode_value(item, tokens, keep)
+    elif hasattr(value, "__index__"):
+        encode_value(operator.index(value), tokens, keep)
+    elif hasattr(value, "__float__"):
+        encode_value(float(value), tokens, keep)
+    else:
+        raise TypeError(f"incompatible function arguments: {type(value).__name__}")
+
+
+def decode_value(tokens, at):
+    kind = tokens[at]
+    if kind == 0:
+        return None, at + 1
+    value = tokens[at + 1]
+    if kind == 1:
+        return value, at + 2
+    if kind == 2:
+        return bits_float(value), at + 2
+    if kind == 3:
+        return bool(value), at + 2
+    if kind == 4:
+        words = (value + 7) // 8
+        raw = struct.pack(f"<{words}q", *tokens[at + 2:at + 2 + words])[:value]
+        return raw.decode("utf-8", "replace"), at + 2 + words
+    if kind == 5:
+        return from_handle(Handle(value)), at + 2
+    items, at = [], at + 2
+    for _ in range(value):
+        item, at = decode_value(tokens, at)
+        items.append(item)
+    return (items if kind == 6 else tuple(items)), at
+
+
+class ExtensionFunction:
+    def __init__(self, index, name):
+        self._index = index
+        self.__name__ = name
+
+    def __call__(self, *args, **kwargs):
+        tokens, keep = [], []
+        for value in args:
+            encode_value(value, tokens, keep)
+        for name, value in kwargs.items():
+            tokens += pack_text(name)
+            encode_value(value, tokens, keep)
+        status = lib.bicrl_call(self._index, integers(tokens), len(tokens), len(args))
+        if status == FAULT:
+            raise_library_fault()
+        if status == MISMATCH:
+            raise TypeError(last_text())
+        if status != DONE:
+            message = last_text()
+            raise_library_fault()  # a failed launch that the program noticed is a failed launch
+            raise RuntimeError(message)
+        count = ctypes.c_size_t()
+        pointer = lib.bicrl_results(ctypes.byref(count))
+        results = (ctypes.c_int64 * count.value).from_address(pointer)[:]
+        return decode_value(results, 0)[0]
+
+
+class Extension:
+    def __init__(self, name):
+        self.__name__ = name
+        for index in range(lib.bicrl_function_count()):
+            function = lib.bicrl_function_name(index).decode()
+            setattr(self, function, ExtensionFunction(index, function))
+
+
+def as_list(sources):
+    if sources is None:
+        return []
+    return [sources] if isinstance(sources, str) else [str(s) for s in sources]
+
+
+class Loader:
+    """Stands in for torch.utils.cpp_extension.load_inline."""
+
+    def __init__(self, channel):
+        self.channel = channel
+        self.compiled = False
+
+    def load_inline(self, name, cpp_sources=None, cuda_sources=None, functions=None, *args, **kwargs):
+        self.compiled = True
+        self.channel.send({
+            "kind": "compile", "name": str(name)[:200], "cuda_sources": as_list(cuda_sources),
+            "cpp_sources": as_list(cpp_sources),
+            "functions": list(functions.keys()) if isinstance(functions, dict) else as_list(functions),
+        })
+        header, blobs = self.channel.receive()
+        if not header.get("ok"):
+            raise Finished()
+        folder = tempfile.mkdtemp(dir="/tmp")
+        path = os.path.join(folder, "module.so")
+        with open(path, "wb") as file:
+            file.write(blobs[0])
+        if lib.bicrl_load(path.encode()) < 0:
+            raise Fault("compile", last_text()[:MAX_MESSAGE])
+        extension = Extension(str(name))
+        sys.modules.setdefault(str(name), extension)
+        return extension
+
+    def load(self, *args, **kwargs):
+        self.compiled = True
+        raise Fault("unsupported", "cpp_extension.load builds from files; use load_inline")
+
+    def install(self):
+        cpp_extension = torch.utils.cpp_extension
+        cpp_extension.load_inline = self.load_inline
+        cpp_extension.load = self.load
+
+
+# ---- Inputs and outputs.
+
+def build_inputs(specs, blobs):
+    leaves = iter(range(len(blobs) if blobs else sys.maxsize))
+
+    def build(spec):
+        kind = spec["t"]
+        if kind == "tensor":
+            sizes = spec["shape"]
+            strides = spec.get("strides")
+            if strides is None:
+                strides = torch.empty(sizes, device="meta").stride()
+            leaf = next(leaves)
+            dtype = getattr(torch, spec["dtype"].removeprefix("torch."))
+            return device_input(leaf, dtype, list(sizes), list(strides), blobs[leaf] if blobs else None)
+        if kind == "none":
+            return None
+        if kind in ("list", "tuple", "dict"):
+            items = [build(item) for item in spec["items"]]
+            if kind == "dict":
+                return dict(zip(spec["keys"], items))
+            return items if kind == "list" else tuple(items)
+        return spec["v"]
+
+    return [build(spec) for spec in specs]
+
+
+def describe_outputs(value, describe_tensor, depth=0):
+    if depth > 12:
+        raise Fault("unsupported", "the returned value is nested too deeply")
+    if isinstance(value, torch.Tensor):
+        return describe_tensor(value)
+    if value is None:
+        return {"t": "none"}
+    for python_type, kind in ((bool, "bool"), (int, "int"), (str, "str")):
+        if isinstance(value, python_type):
+            return {"t": kind, "v": value}
+    if isinstance(value, float):
+        # JSON has no infinities; such a value equals no reference value.
+        return {"t": "float", "v": value if value == value and abs(value) != float("inf") else None}
+    if isinstance(value, dict):
+        return {"t": "dict", "keys": [str(k) for k in value],
+                "items": [describe_outputs(v, describe_tensor, depth + 1) for v in value.values()]}
+    if isinstance(value, (list, tuple)):
+        return {"t": "list" if isinstance(value, list) else "tuple",
+                "items": [describe_outputs(v, describe_tensor, depth + 1) for v in value]}
+    raise Fault("record", f"forward returned a {type(value).__name__}")
+
+
+def on_device(tensor):
+    return tensor if isinstance(tensor, DeviceTensor) else device_constant(tensor.detach())
+
+
+def send_trace(channel, returned):
+    def describe(tensor):
+        # Text of the library, already JSON.
+        view = lib.bicrl_trace_view(handle_of(on_device(tensor))).decode()
+        return {"t": "tensor", **json.loads(view)}
+
+    outputs = describe_outputs(returned, describe)
+    ops = lib.bicrl_trace_ops().decode()
+    blobs = []
+    for index in range(lib.bicrl_blob_count()):
+        size = ctypes.c_size_t()
+        pointer = lib.bicrl_blob(index, ctypes.byref(size))
+        blobs.append(ctypes.string_at(pointer, size.value))
+    buffers = []
+    for index in range(lib.bicrl_trace_buffers()):
+        out = (ctypes.c_int64 * 4)()
+        lib.bicrl_trace_buffer(index, out)
+        kind, size, source, number = out
+        if kind == INPUT:
+            buffers.append({"kind": "input", "bytes": size, "source": source})
+        elif kind == CONSTANT:
+            buffers.append({"kind": "constant", "bytes": size, "blob": len(blobs)})
+            value = state.by_number[number].value
+            blobs.append(ctypes.string_at(value.data_ptr(), size) if size else b"")
+        else:
+            buffers.append({"kind": "allocation", "bytes": size})
+    raise_library_fault()
+    head = json.dumps({"kind": "trace", "buffers": buffers, "outputs": outputs, "blobs": [len(b) for b in blobs]})
+    channel.send_text(head[:-1] + ', "ops": ' + ops + "}", blobs)
+
+
+def producer_name(origin):
+    kind = origin // 16
+    if origin & 1:
+        return "kernel"
+    if kind == INPUT or origin & 8:
+        return "input"
+    if kind == CONSTANT or origin & 4:
+        return "constant"
+    return "fill" if origin & 2 else "nothing"
+
+
+def send_result(channel, returned):
+    parts = []
+
+    def describe(tensor):
+        tensor = on_device(tensor)
+        origin = lib.bicrl_storage_origin(record_of(tensor).storage())
+        sizes = list(tensor.shape)
+        dense = torch.empty(sizes, dtype=tensor.dtype, device="meta")
+        size = dense.numel() * dense.element_size()
+        number = new_storage(HOST, size)
+        target = Handle.of(number, tensor.dtype, 0, sizes, dense.stride())
+        checked(lib.bicrl_copy(target, handle_of(tensor)))
+        raw = ctypes.create_string_buffer(size + 1)
+        lib.bicrl_storage_read(number, raw, size)
+        parts.append(raw.raw[:size] + b"\0" * (-size % 64))
+        return {"t": "tensor", "shape": sizes, "strides": list(tensor.stride()),
+                "dtype": str(tensor.dtype).removeprefix("torch."), "producer": producer_name(origin)}
+
+    outputs = describe_outputs(returned, describe)
+    raise_library_fault()
+    channel.send({"kind": "result", "outputs": outputs}, [b"".join(parts)])
+
+
+# ---- The run.
+
+def to_device(value):
+    if isinstance(value, torch.Tensor):
+        return value.cuda()
+    if isinstance(value, (list, tuple)):
+        return type(value)(to_device(v) for v in value)
+    return value
+
+
+def init_arguments(task_code, seed):
+    names = {"__name__": "task"}
+    exec(compile(task_code, "task.py", "exec"), names)
+    torch.manual_seed(seed)
+    return list(names["get_init_inputs"]()) if "get_init_inputs" in names else []
+
+
+def run_program(channel, loader, request, blobs):
+    state.direct = request["mode"] == "direct"
+    state.small_parameter_elements = int(request.get("small_parameter_elements", 1000))
+    lib.bicrl_start(int(state.direct), channel.descriptor)
+    loader.install()
+    recorder_cuda.install()
+    seed = int(request["init_seed"])
+    init = init_arguments(request["task_code"], seed)
+    with DeviceMode():
+        names = {"__name__": "program"}
+        exec(compile(request["program"], "program.py", "exec"), names)
+        model_class = names.get("ModelNew")
+        if model_class is None:
+            raise Fault("extract", "the program defines no ModelNew")
+        init = to_device(init)
+        torch.manual_seed(seed)
+        model = model_class(*init)
+        if isinstance(model, torch.nn.Module):
+            model = model.cuda()
+        inputs = build_inputs(request["inputs"], blobs)
+        state.constructing = False
+        with torch.no_grad():
+            returned = model(*inputs)
+        raise_library_fault()
+        if not loader.compiled:
+            raise Fault("extract", "the program never calls load_inline")
+        (send_result if state.direct else send_trace)(channel, returned)
+
+
+def run_candidate(channel_descriptor):
+    channel = Channel(channel_descriptor)
+    request, blobs = channel.receive()
+    loader = Loader(channel)
+    try:
+        run_program(channel, loader, request, blobs)
+        return
+    except Finished:
+        return
+    except Fault as fault:
+        fault_class, message = fault.fault_class, fault.message
+    except MemoryError:
+        fault_class, message = "memory", "the host part ran out of memory"
+    except SystemExit:
+        fault_class, message = "record", "the program called exit()"
+    except BaseException as error:  # noqa: BLE001 - whatever a program raises is its verdict
+        fault_class, message = "record", f"{type(error).__name__}: {error}"
+        # What the library noted first is the cause of what Python raised later.
+        noted = lib.bicrl_fault_class().decode()
+        if noted:
+            fault_class, message = noted, lib.bicrl_fault_message().decode("utf-8", "replace")
+    if not loader.compiled and fault_class == "framework_fallback":
+        fault_class, message = "extract", f"the program never calls load_inline ({message})"
+    channel.send({"kind": "fault", "class": fault_class, "message": message[:MAX_MESSAGE]})

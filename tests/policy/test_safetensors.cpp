@@ -19,8 +19,8 @@ NamedTensors sample() {
   return {{"flag", at::arange(3).eq(1)},
           {"matrix", at::arange(12, at::kFloat).view({3, 4})},
           {"transposed", at::arange(6, at::kFloat).view({2, 3}).t()},
-          {"half", at::randn({5}).to(at::kHalf)},
-          {"brain", at::randn({2, 2}).to(at::kBFloat16)},
+          {"half", at::arange(5).to(at::kHalf)},
+          {"brain", at::arange(4).view({2, 2}).to(at::kBFloat16)},
           {"ids", at::arange(7, at::kLong)},
           {"scalar", at::scalar_tensor(2.5, at::kDouble)},
           {"empty", at::empty({0, 3}, at::kFloat)},
@@ -51,17 +51,16 @@ TEST_CASE("every element type survives a round trip") {
   const SafetensorsFile file(path);
   CHECK(file.names().size() == sample().size());
   CHECK(file.metadata() == std::map<std::string, std::string>{{"format", "pt"}, {"step", "3"}});
-  write_safetensors(folder.path() / "again.safetensors", sample());
   for (const auto& [name, tensor] : sample()) {
     INFO(name);
     CHECK(file.dtype(name) == tensor.scalar_type());
     CHECK(file.shape(name) == tensor.sizes().vec());
-    if (name != "half" && name != "brain") CHECK(at::equal(file.load(name), tensor));
+    CHECK(at::equal(file.load(name), tensor));
   }
   CHECK(at::equal(file.load("ids", at::kCPU, at::kFloat), at::arange(7, at::kFloat)));
   CHECK_THROWS_AS(file.load("absent"), InputError);
-  // Nothing but the two files is left behind.
-  CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()) == 2);
+  // No temporary file is left behind.
+  CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()) == 1);
 }
 
 TEST_CASE("a truncated file is refused at every length") {

@@ -145,7 +145,7 @@ BICRL_API int64_t bicrl_load(const char* path) {
     last_text = "the program builds more than one extension";
     return -1;
   }
-  void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
   if (!handle) {
     const char* reason = dlerror();
     last_text = reason ? reason : "dlopen failed";

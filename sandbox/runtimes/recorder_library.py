@@ -1,0 +1,138 @@
+"""ctypes face of libbicrl_host.so: storages, tensor handles, calls of the candidate's functions."""
+import ctypes
+import os
+import struct
+
+import torch
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+
+SCALAR_TYPES = {
+    torch.uint8: 0, torch.int8: 1, torch.int16: 2, torch.int32: 3, torch.int64: 4, torch.float16: 5,
+    torch.float32: 6, torch.float64: 7, torch.bool: 11, torch.bfloat16: 15,
+}
+DTYPES = {number: dtype for dtype, number in SCALAR_TYPES.items()}
+INPUT, CONSTANT, ALLOCATION, HOST = range(4)
+DONE, THREW, MISMATCH, FAULT = range(4)
+
+
+class Fault(BaseException):
+    """Ends the run with a verdict class. No Exception, so that programs do not swallow it."""
+
+    def __init__(self, fault_class, message):
+        super().__init__(message)
+        self.fault_class = fault_class
+        self.message = message
+
+
+def _load():
+    lib = ctypes.CDLL(os.path.join(FOLDER, "libbicrl_host.so"), mode=os.RTLD_DEEPBIND | os.RTLD_NOW)
+    i64, u64, text, pointer, size = (ctypes.c_int64, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_void_p,
+                                     ctypes.c_size_t)
+    signatures = {
+        "bicrl_start": (None, [ctypes.c_int, ctypes.c_int]),
+        "bicrl_last_text": (text, []),
+        "bicrl_fault_class": (text, []),
+        "bicrl_fault_message": (text, []),
+        "bicrl_load": (i64, [text]),
+        "bicrl_function_count": (i64, []),
+        "bicrl_function_name": (text, [i64]),
+        "bicrl_call": (ctypes.c_int, [i64, pointer, size, size]),
+        "bicrl_results": (pointer, [ctypes.POINTER(size)]),
+        "bicrl_storage_new": (i64, [ctypes.c_int, u64, i64]),
+        "bicrl_storage_values": (None, [i64, pointer]),
+        "bicrl_storage_write": (None, [i64, pointer, size]),
+        "bicrl_storage_read": (None, [i64, pointer, size]),
+        "bicrl_storage_origin": (ctypes.c_int, [i64]),
+        "bicrl_storage_bytes": (u64, [i64]),
+        "bicrl_tensor_new": (pointer, [i64, ctypes.c_int, i64, size, pointer, pointer]),
+        "bicrl_tensor_free": (None, [pointer]),
+        "bicrl_tensor_describe": (size, [pointer, pointer]),
+        "bicrl_copy": (ctypes.c_int, [pointer, pointer]),
+        "bicrl_fill": (ctypes.c_int, [pointer, ctypes.c_int, ctypes.c_double, i64]),
+        "bicrl_item": (ctypes.c_int, [pointer, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(i64)]),
+        "bicrl_trace_view": (text, [pointer]),
+        "bicrl_trace_ops": (text, []),
+        "bicrl_launches": (i64, []),
+        "bicrl_trace_buffers": (i64, []),
+        "bicrl_trace_buffer": (None, [i64, pointer]),
+        "bicrl_blob_count": (i64, []),
+        "bicrl_blob": (pointer, [i64, ctypes.POINTER(size)]),
+    }
+    for name, (result, arguments) in signatures.items():
+        function = getattr(lib, name)
+        function.restype = result
+        function.argtypes = arguments
+    return lib
+
+
+lib = _load()
+
+
+def last_text():
+    return lib.bicrl_last_text().decode("utf-8", "replace")
+
+
+def raise_library_fault():
+    """Raises what the library has noted, if it has noted something."""
+    fault_class = lib.bicrl_fault_class().decode()
+    if fault_class:
+        raise Fault(fault_class, lib.bicrl_fault_message().decode("utf-8", "replace"))
+
+
+def checked(status):
+    if status == FAULT:
+        raise_library_fault()
+    if status != DONE:
+        raise RuntimeError(last_text())
+
+
+def integers(values):
+    return (ctypes.c_int64 * max(1, len(values)))(*values)
+
+
+def new_storage(kind, size, source=-1):
+    number = lib.bicrl_storage_new(kind, size, source)
+    if number < 0:
+        raise_library_fault()
+    return number
+
+
+class Handle:
+    """A tensor handle of the library, freed with the object: pass the object itself to the library, which keeps
+    it alive during the call."""
+
+    def __init__(self, pointer):
+        self.pointer = pointer
+        self._as_parameter_ = ctypes.c_void_p(pointer)
+
+    @staticmethod
+    def of(storage, dtype, offset, sizes, strides):
+        if dtype not in SCALAR_TYPES:
+            raise Fault("unsupported", f"tensors of type {dtype} are not supported")
+        return Handle(lib.bicrl_tensor_new(storage, SCALAR_TYPES[dtype], offset, len(sizes), integers(sizes),
+                                           integers(strides)))
+
+    def describe(self):
+        """(storage, dtype, offset, sizes, strides)"""
+        out = (ctypes.c_int64 * 132)()
+        lib.bicrl_tensor_describe(self.pointer, out)
+        dims = out[3]
+        return out[0], DTYPES[out[1]], out[2], list(out[4:4 + dims]), list(out[4 + dims:4 + 2 * dims])
+
+    def __del__(self):
+        lib.bicrl_tensor_free(self.pointer)
+
+
+def pack_text(text):
+    raw = text.encode("utf-8", "surrogatepass")
+    padded = raw + b"\0" * (-len(raw) % 8)
+    return [4, len(raw), *struct.unpack(f"<{len(padded) // 8}q", padded)]
+
+
+def float_bits(value):
+    return struct.unpack("<q", struct.pack("<d", value))[0]
+
+
+def bits_float(bits):
+    return struct.unpack("<d", struct.pack("<q", bits))[0]

@@ -1,0 +1,330 @@
+"""Tensors without data: what a program's Python part sees of device memory.
+
+A DeviceTensor looks like a CUDA tensor (is_cuda, device, shape, strides) and has no storage. Its geometry is kept by
+a meta tensor; views share the meta tensor's storage, and each meta storage has one Record, which knows the library's
+storage, whether a framework operator produced it (taint), and the real bytes where they are no secret (parameters).
+"""
+import ctypes
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten, tree_unflatten
+
+from recorder_library import (ALLOCATION, CONSTANT, HOST, INPUT, Fault, Handle, checked, lib, new_storage,
+                              raise_library_fault)
+
+aten = torch.ops.aten
+DEVICE = torch.device("cuda", 0)
+
+
+class Record:
+    """One storage. `number` is the library's, made when it is first needed."""
+
+    def __init__(self, meta_storage, kind, size, source=-1):
+        self.meta_storage = meta_storage  # kept alive: its address is our key
+        self.kind = kind
+        self.size = size
+        self.source = source
+        self.number = None
+        self.taint = None
+        self.value = None  # CPU storage with the real bytes
+        self.keep = []
+
+    def storage(self):
+        if self.taint:
+            raise Fault("framework_fallback", f"a framework operator produced data for the answer: {self.taint}")
+        if self.number is None:
+            self.number = new_storage(self.kind, self.size, self.source)
+            state.by_number[self.number] = self
+            if self.value is not None and self.size:
+                if state.direct:
+                    lib.bicrl_storage_write(self.number, self.value.data_ptr(), self.size)
+                elif self.readable():
+                    lib.bicrl_storage_values(self.number, self.value.data_ptr())
+        return self.number
+
+    def readable(self):
+        return self.value is not None and self.size <= 8 * state.small_parameter_elements
+
+
+class State:
+    """Of the one run in this process."""
+
+    def __init__(self):
+        self.direct = False
+        self.constructing = True  # until the forward pass: operators on known values run for real
+        self.small_parameter_elements = 1000
+        self.by_meta = {}
+        self.by_value = {}
+        self.by_number = {}
+
+
+state = State()
+
+
+class DeviceTensor(torch.Tensor):
+    @staticmethod
+    def __new__(cls, meta):
+        return torch.Tensor._make_wrapper_subclass(
+            cls, meta.size(), strides=meta.stride(), storage_offset=meta.storage_offset(), dtype=meta.dtype,
+            layout=meta.layout, device=DEVICE, requires_grad=False)
+
+    def __init__(self, meta):
+        self.meta = meta
+
+    def __repr__(self, *, tensor_contents=None):
+        return f"tensor(..., size={tuple(self.shape)}, dtype={self.dtype}, device='cuda:0')"
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        return dispatch(func, args, kwargs or {})
+
+
+class DeviceMode(TorchDispatchMode):
+    """Catches operators that make device tensors from nothing."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return dispatch(func, args, kwargs or {})
+
+
+def record_of(tensor):
+    return state.by_meta[tensor.meta.untyped_storage()._cdata]
+
+
+def add_record(meta, kind, source=-1):
+    storage = meta.untyped_storage()
+    record = Record(storage, kind, storage.nbytes(), source)
+    state.by_meta[storage._cdata] = record
+    return record
+
+
+def meta_view(meta_storage, dtype, offset, sizes, strides):
+    return torch.empty(0, dtype=dtype, device="meta").set_(meta_storage, offset, sizes, strides)
+
+
+def new_meta_storage(size):
+    return torch.empty(size, dtype=torch.uint8, device="meta").untyped_storage()
+
+
+def device_input(leaf, dtype, sizes, strides, data):
+    """A tensor of the forward pass; `data` are its bytes in the direct tier, else None."""
+    last = sum((n - 1) * s for n, s in zip(sizes, strides)) if 0 not in sizes else -1
+    meta = meta_view(new_meta_storage((last + 1) * dtype.itemsize), dtype, 0, sizes, strides)
+    record = add_record(meta, INPUT, leaf)
+    number = record.storage()
+    if data is not None:
+        lib.bicrl_storage_write(number, data, len(data))
+    return DeviceTensor(meta)
+
+
+def device_constant(cpu):
+    """A device tensor whose bytes are known: a parameter, or computed before the forward pass."""
+    storage = cpu.untyped_storage()
+    record = state.by_value.get(storage._cdata)
+    if record is None:
+        meta = meta_view(new_meta_storage(storage.nbytes()), cpu.dtype, cpu.storage_offset(), cpu.size(), cpu.stride())
+        record = add_record(meta, CONSTANT)
+        record.value = storage
+        state.by_value[storage._cdata] = record
+    else:
+        meta = meta_view(record.meta_storage, cpu.dtype, cpu.storage_offset(), cpu.size(), cpu.stride())
+    return DeviceTensor(meta)
+
+
+def from_handle(handle):
+    """The Python tensor of a tensor that C++ made or passed through."""
+    number, dtype, offset, sizes, strides = handle.describe()
+    record = state.by_number.get(number)
+    if record is None:
+        size = lib.bicrl_storage_bytes(number)
+        if lib.bicrl_storage_origin(number) // 16 == HOST:
+            cpu = torch.empty(size, dtype=torch.uint8)
+            lib.bicrl_storage_read(number, cpu.data_ptr(), size)
+            return torch.empty(0, dtype=dtype).set_(cpu.untyped_storage(), offset, sizes, strides)
+        record = Record(new_meta_storage(size), ALLOCATION, size)
+        record.number = number
+        record.keep.append(handle)
+        state.by_meta[record.meta_storage._cdata] = record
+        state.by_number[number] = record
+    return DeviceTensor(meta_view(record.meta_storage, dtype, offset, sizes, strides))
+
+
+def handle_of(tensor):
+    if isinstance(tensor, DeviceTensor):
+        meta = tensor.meta
+        return Handle.of(record_of(tensor).storage(), meta.dtype, meta.storage_offset(), meta.size(), meta.stride())
+    return host_handle(tensor)
+
+
+def host_handle(tensor):
+    """A CPU tensor as C++ sees it; a copy of its storage."""
+    tensor = tensor.detach()
+    storage = tensor.untyped_storage()
+    number = new_storage(HOST, storage.nbytes())
+    lib.bicrl_storage_write(number, storage.data_ptr(), storage.nbytes())
+    return Handle.of(number, tensor.dtype, tensor.storage_offset(), tensor.size(), tensor.stride())
+
+
+def value_of(tensor):
+    """The CPU tensor with the real elements, or None."""
+    value = record_of(tensor).value
+    if value is None:
+        return None
+    meta = tensor.meta
+    return torch.empty(0, dtype=meta.dtype).set_(value, meta.storage_offset(), meta.size(), meta.stride())
+
+
+# ---- Operators.
+
+EMPTY = {aten.empty, aten.empty_like, aten.new_empty, aten.empty_strided, aten.new_empty_strided, aten.empty_permuted}
+FILLED = {aten.zeros: 0, aten.zeros_like: 0, aten.new_zeros: 0, aten.ones: 1, aten.ones_like: 1, aten.new_ones: 1}
+FULL = {aten.full: 1, aten.full_like: 1, aten.new_full: 2, aten.scalar_tensor: 0}
+COPIES = {aten.clone, aten._to_copy, aten.contiguous}
+
+
+def is_device(device):
+    return device is not None and torch.device(device).type == "cuda"
+
+
+def dispatch(func, args, kwargs):
+    flat, spec = tree_flatten((args, kwargs))
+    ours = [a for a in flat if isinstance(a, DeviceTensor)]
+    if not ours and not is_device(kwargs.get("device")):
+        return func(*args, **kwargs)
+    packet = func.overloadpacket
+    if packet is aten._local_scalar_dense:
+        return read_scalar(ours[0])
+    if packet is aten._to_copy and ours and "device" in kwargs and not is_device(kwargs["device"]):
+        raise Fault("unsupported", "the program copies device data to the host")
+    if packet is aten._to_copy and not ours:
+        return upload(args[0], kwargs)
+    values = [value_of(a) for a in ours] if state.constructing or not ours else None
+    if values is not None and all(v is not None for v in values):
+        return on_values(func, flat, spec, ours, values)
+    if packet in EMPTY or packet in FILLED or packet in FULL:
+        return make(func, packet, flat, spec, args, kwargs)
+    if packet in COPIES:
+        out = wrap_new(func, flat, spec)
+        checked(lib.bicrl_copy(handle_of(out), handle_of(args[0])))
+        return out
+    if packet is aten.copy_ and isinstance(args[0], DeviceTensor):
+        checked(lib.bicrl_copy(handle_of(args[0]), handle_of(args[1])))
+        return args[0]
+    if packet in (aten.zero_, aten.fill_):
+        fill(args[0], 0 if packet is aten.zero_ else args[1])
+        return args[0]
+    return other_operator(func, flat, spec)
+
+
+def read_scalar(tensor):
+    record = record_of(tensor)
+    if not state.direct and record.taint is None and record.readable():
+        return value_of(tensor).item()
+    real, whole = ctypes.c_double(), ctypes.c_int64()
+    checked(lib.bicrl_item(handle_of(tensor), ctypes.byref(real), ctypes.byref(whole)))
+    if tensor.dtype == torch.bool:
+        return bool(whole.value)
+    return real.value if tensor.dtype.is_floating_point else whole.value
+
+
+def upload(cpu, kwargs):
+    options = {k: v for k, v in kwargs.items() if k in ("dtype", "memory_format")}
+    return device_constant(aten._to_copy(cpu.detach(), **options))
+
+
+def on_values(func, flat, spec, ours, values):
+    """Constructors and constants: computed on the CPU from what is known, results known in turn."""
+    if not state.constructing and func.overloadpacket in (EMPTY | FILLED.keys() | FULL.keys()):
+        args, kwargs = tree_unflatten(flat, spec)
+        return make(func, func.overloadpacket, flat, spec, args, kwargs)
+    back = {id(v): o for v, o in zip(values, ours)}
+    known = iter(values)
+    mapped = [next(known) if isinstance(a, DeviceTensor) else cpu_device(a) for a in flat]
+    args, kwargs = tree_unflatten(mapped, spec)
+    with torch.no_grad():
+        out = func(*args, **kwargs)
+    leaves, out_spec = tree_flatten(out)
+    wrapped = [o if not isinstance(o, torch.Tensor) else back[id(o)] if id(o) in back else device_constant(o)
+               for o in leaves]
+    return tree_unflatten(wrapped, out_spec)
+
+
+def cpu_device(argument):
+    return torch.device("cpu") if isinstance(argument, torch.device) and argument.type == "cuda" else argument
+
+
+def meta_argument(argument):
+    if isinstance(argument, DeviceTensor):
+        return argument.meta
+    if isinstance(argument, torch.Tensor):
+        return argument.to("meta") if argument.dim() else argument
+    if isinstance(argument, torch.device):
+        return torch.device("meta")
+    return argument
+
+
+def run_meta(func, flat, spec):
+    args, kwargs = tree_unflatten([meta_argument(a) for a in flat], spec)
+    with torch.no_grad():
+        return func(*args, **kwargs)
+
+
+def wrap_new(func, flat, spec):
+    """The result as a fresh allocation."""
+    meta = run_meta(func, flat, spec)
+    add_record(meta, ALLOCATION)
+    return DeviceTensor(meta)
+
+
+def make(func, packet, flat, spec, args, kwargs):
+    out = wrap_new(func, flat, spec)
+    if packet in FILLED:
+        fill(out, FILLED[packet])
+    elif packet in FULL:
+        at = FULL[packet]
+        fill(out, args[at] if len(args) > at else kwargs["fill_value"])
+    return out
+
+
+def fill(tensor, value):
+    if isinstance(value, torch.Tensor):
+        value = value.item()
+    if isinstance(value, complex):
+        raise Fault("unsupported", "complex numbers")
+    if tensor.numel() == 0:
+        return
+    kind = "b" if isinstance(value, bool) else "f" if isinstance(value, float) else "i"
+    lib.bicrl_fill(handle_of(tensor), ord(kind), float(value), int(value) if kind != "f" else 0)
+    raise_library_fault()
+
+
+def other_operator(func, flat, spec):
+    """Views stay what they are. Everything else is the framework computing: allowed, but never for the answer."""
+    name = str(func.overloadpacket)
+    ours = {id(a.meta): a for a in flat if isinstance(a, DeviceTensor)}
+    try:
+        out = run_meta(func, flat, spec)
+    except Fault:
+        raise
+    except NotImplementedError:
+        raise Fault("framework_fallback", f"a framework operator reads device data: {name}") from None
+    except RuntimeError as error:
+        if "meta" in str(error) or "Meta" in str(error):
+            raise Fault("framework_fallback", f"a framework operator reads device data: {name}") from None
+        raise
+    for argument, declared in zip(flat, func._schema.arguments):
+        if declared.alias_info is not None and declared.alias_info.is_write and isinstance(argument, DeviceTensor):
+            if tuple(argument.shape) != tuple(argument.meta.shape):
+                raise Fault("unsupported", f"{name} changes a tensor's shape in place")
+            record_of(argument).taint = name
+    leaves, out_spec = tree_flatten(out)
+    wrapped = []
+    for leaf in leaves:
+        if isinstance(leaf, torch.Tensor) and id(leaf) in ours:
+            leaf = ours[id(leaf)]
+        elif isinstance(leaf, torch.Tensor):
+            if leaf.untyped_storage()._cdata not in state.by_meta:
+                add_record(leaf, ALLOCATION).taint = name
+            leaf = DeviceTensor(leaf)
+        wrapped.append(leaf)
+    return tree_unflatten(wrapped, out_spec)
