@@ -53,6 +53,9 @@ __global__ void odd_barrier_kernel(float* out) {
   if (threadIdx.x % 2) __syncthreads();
   else { out[0] = 1; __syncthreads(); }
 }
+__global__ void endless_kernel(float* out) {
+  for (;;) pause();
+}
 __global__ void trap_kernel(float* out) { __trap(); }
 
 torch::Tensor scale_add(torch::Tensor x, torch::Tensor y) {
@@ -87,14 +90,16 @@ ONE(leave, leave_kernel, 1)
 ONE(forge, forge_kernel, 1)
 ONE(spawn, spawn_kernel, 1)
 ONE(odd_barrier, odd_barrier_kernel, 32)
+ONE(endless, endless_kernel, 1)
 ONE(trap, trap_kernel, 1)
 )";
 
 const std::filesystem::path& module_path() {
   static const TemporaryFolder folder;
   static const std::filesystem::path path = [] {
-    const std::vector<std::string> unary = {"touch_behind", "touch_before", "stale", "count",       "whim",
-                                            "leave",        "forge",        "spawn", "odd_barrier", "trap"};
+    const std::vector<std::string> unary = {"touch_behind", "touch_before", "stale",  "count",
+                                            "whim",         "leave",        "forge",  "spawn",
+                                            "odd_barrier",  "trap",         "endless"};
     std::string declarations = "torch::Tensor scale_add(torch::Tensor x, torch::Tensor y);\n";
     for (const auto& name : unary) declarations += "torch::Tensor " + name + "(torch::Tensor x);\n";
     std::vector<std::string> functions = unary;
@@ -212,6 +217,12 @@ TEST_CASE("a kernel that ends its process has not finished", "[replay]") {
   for (const size_t d : {0, 1}) REQUIRE(reply.status(d) == "fault");
 }
 
+TEST_CASE("a run that does not end is ended at its limit", "[replay]") {
+  const ReplayReply reply = OneInput("endless", 2).run({"--run-limit-ms", "100.5"});
+  REQUIRE(reply.code == 0);
+  for (const size_t d : {0, 1}) REQUIRE(reply.status(d) == "timeout");
+}
+
 TEST_CASE("a forged end stops the run before it has outputs", "[replay]") {
   OneInput forge("forge");
   const ReplayReply reply = forge.run();
@@ -301,6 +312,7 @@ TEST_CASE("bad arguments and files end the replay program with status 2", "[repl
                                              {"--thread-order", "sideways"},
                                              {"--what", "1"},
                                              {"--repeat"},
+                                             {"--run-limit-ms", "-1"},
                                              {"--draws", "2"},
                                              {"--module", "/absent.so"},
                                              {"--trace", "/dev/null"},

@@ -18,6 +18,7 @@ struct Options {
   bool reverse = false;
   bool skip_launches = false;
   int output_fd = -1, control_fd = -1;
+  double run_limit_ms = 0;  // each of loading and running; 0: the caller's limit is the only one
 };
 
 // Shared with the child, which writes it before it ends with a fault. The child may write anything.

@@ -25,6 +25,14 @@ long number(const std::string& name, const std::string& value, long least, long 
   return n;
 }
 
+double milliseconds(const std::string& name, const std::string& value) {
+  char* end = nullptr;
+  const double n = strtod(value.c_str(), &end);
+  if (value.empty() || *end || !(n >= 0 && n <= 1e9))
+    throw InputError(concat(name, " is a number of milliseconds from 0 to 1e9, not '", value, "'"));
+  return n;
+}
+
 Options parse_arguments(int argc, char** argv) {
   Options o;
   for (int i = 1; i < argc; ++i) {
@@ -54,6 +62,8 @@ Options parse_arguments(int argc, char** argv) {
       o.repeat = count(1, 10000);
     } else if (name == "--poison") {
       o.poison = static_cast<unsigned char>(count(0, 255));
+    } else if (name == "--run-limit-ms") {
+      o.run_limit_ms = milliseconds(name, value);
     } else if (name == "--output-fd") {
       o.output_fd = count(3, INT_MAX);
     } else if (name == "--control-fd") {

@@ -1,5 +1,6 @@
 // The trusted half: forks a child a run, times it, ends it and takes its outputs.
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -60,13 +61,21 @@ double now_ms() {
   run_child(options, trace, draw, shared.outputs(), shared.report(), channel);
 }
 
-// False where the child is gone or says something else.
-bool await(int channel, char wanted) {
-  char got = 0;
-  ssize_t n;
-  do n = read(channel, &got, 1);
-  while (n < 0 && errno == EINTR);
-  return n == 1 && got == wanted;
+enum class Answer { kWanted, kNone, kLate };
+
+// One byte decides; kNone where the child is gone or says something else.
+Answer await(int channel, char wanted, double limit_ms) {
+  const double end = now_ms() + limit_ms;
+  for (;;) {
+    pollfd wait{channel, POLLIN, 0};
+    // Rounded up, so that the last wait does not end early.
+    const int left = limit_ms > 0 ? static_cast<int>(std::max(0.0, end - now_ms())) + 1 : -1;
+    const int n = poll(&wait, 1, left);
+    if (n < 0 && errno == EINTR) continue;
+    if (n == 0) return Answer::kLate;
+    char got = 0;
+    return n > 0 && read(channel, &got, 1) == 1 && got == wanted ? Answer::kWanted : Answer::kNone;
+  }
 }
 
 struct Run {
@@ -106,12 +115,14 @@ Run run_once(const Options& options, const Trace& trace, int draw, const SharedM
   if (child == 0) enter_child(options, trace, draw, shared, ends[1], parent);
   close(ends[1]);
   Run run;
-  if (await(ends[0], 'r')) {
+  Answer answer = await(ends[0], 'r', options.run_limit_ms);
+  if (answer == Answer::kWanted) {
     const char go = 'g';
     const double started = now_ms();
-    const bool done = send(ends[0], &go, 1, MSG_NOSIGNAL) == 1 && await(ends[0], 'd');
+    answer =
+        send(ends[0], &go, 1, MSG_NOSIGNAL) == 1 ? await(ends[0], 'd', options.run_limit_ms) : Answer::kNone;
     run.ms = now_ms() - started;
-    if (done) run.status = "ok";
+    if (answer == Answer::kWanted) run.status = "ok";
   }
   // At once: what it writes after its word does not count. One that is ending by itself keeps its status, and
   // one that has only closed the channel must not be waited for.
@@ -120,7 +131,12 @@ Run run_once(const Options& options, const Trace& trace, int draw, const SharedM
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (run.status != "ok") explain(status, shared.report(), run);
+  if (answer == Answer::kLate) {
+    run.status = "timeout";
+    run.message = concat("did not finish in ", options.run_limit_ms, " ms");
+  } else if (run.status != "ok") {
+    explain(status, shared.report(), run);
+  }
   // Orphans are ours. Killed or not: that there are any is enough.
   kill(-child, SIGKILL);
   if (waitpid(-1, nullptr, WNOHANG) >= 0) {
