@@ -108,7 +108,7 @@ std::shared_ptr<OracleTask> Oracle::open(const std::string& pytorch_code, int le
   }
   auto task = std::make_shared<OracleTask>();
   ages_.push_front(key);
-  entries_[key] = {task, std::max(least_draws, options_.pool_draws), ages_.begin()};
+  entries_[key] = {task, least_draws, ages_.begin()};
   jobs_.push_back({task, pytorch_code, least_draws});
   work_.notify_one();
   return task;

@@ -45,7 +45,7 @@ struct Pipeline::Job {
   std::string task_key;
   std::shared_ptr<OracleTask> task;
   std::shared_ptr<const OracleSpec> spec;
-  Stopwatch clock{};
+  bool worth_repeating = true;  // of an infrastructure outcome
 
   Tolerance tolerance() const { return {request.protocol.atol, request.protocol.rtol}; }
 
@@ -95,18 +95,18 @@ Verdict Pipeline::verify(const VerifyRequest& request, std::stop_token stop) {
   const Stopwatch clock;
   Verdict verdict;
   for (int round = 0;; ++round) {
+    bool again = true;
     try {
-      verdict = attempt(request, stop);
+      verdict = attempt(request, stop, again);
     } catch (const std::exception& error) {
       verdict = {};
       verdict.diagnostics = concat("internal error: ", error.what());
     }
-    if (verdict.outcome != Outcome::kInfrastructure || round >= options_.infrastructure_retries ||
+    if (verdict.outcome != Outcome::kInfrastructure || !again || round >= options_.infrastructure_retries ||
         stop.stop_requested())
       break;
     log_warning("verification of a candidate for task ", request.task_id,
                 " failed by infrastructure, trying again: ", verdict.diagnostics);
-    oracle_->forget(request.pytorch_code);
   }
   verdict.request_id = request.request_id;
   verdict.backend = backend_;
@@ -116,18 +116,18 @@ Verdict Pipeline::verify(const VerifyRequest& request, std::stop_token stop) {
   return verdict;
 }
 
-Verdict Pipeline::attempt(const VerifyRequest& request, std::stop_token stop) {
+Verdict Pipeline::attempt(const VerifyRequest& request, std::stop_token stop, bool& worth_repeating) {
   Job job{request, stop, {}, hash_hex(request.pytorch_code), nullptr, nullptr};
   job.verdict.stage = "extract";
   job.verdict.trials = request.protocol.trials;
   if (!check_text(job)) return job.verdict;
   job.task = oracle_->open(request.pytorch_code, request.protocol.trials);
   job.spec = job.task->spec(stop);
-  if (!job.spec) {
-    job.infrastructure("extract", concat("task ", request.task_id, ": ", job.task->failure().reason));
-    return job.verdict;
-  }
-  record_and_grade(job);
+  if (job.spec)
+    record_and_grade(job);
+  else
+    oracle_failure(job);
+  worth_repeating = job.worth_repeating;
   return job.verdict;
 }
 
@@ -163,12 +163,17 @@ void Pipeline::record_and_grade(Job& job) {
   grade_trace(job, recorded);
 }
 
-std::shared_ptr<const OracleAnswers> Pipeline::answers(Job& job) const {
+std::shared_ptr<const OracleAnswers> Pipeline::answers(Job& job) {
   auto answers = job.task->answers(job.stop);
-  if (!answers)
-    job.infrastructure(job.verdict.stage,
-                       concat("task ", job.request.task_id, ": ", job.task->failure().reason));
+  if (!answers) oracle_failure(job);
   return answers;
+}
+
+void Pipeline::oracle_failure(Job& job) {
+  const OracleFailure failure = job.task->failure();
+  job.infrastructure(job.verdict.stage, concat("task ", job.request.task_id, ": ", failure.reason));
+  job.worth_repeating = !failure.task_fault;
+  if (!failure.task_fault && !job.stop.stop_requested()) oracle_->forget(job.request.pytorch_code);
 }
 
 bool Pipeline::structure_matches(Job& job, const Returned& returned) const {

@@ -45,14 +45,15 @@ class Pipeline {
 
  private:
   struct Job;
-  Verdict attempt(const VerifyRequest& request, std::stop_token stop);
+  Verdict attempt(const VerifyRequest& request, std::stop_token stop, bool& worth_repeating);
   bool check_text(Job& job) const;
   void record_and_grade(Job& job);
   void grade_trace(Job& job, const RecordResult& recorded);
   bool confirm(Job& job, const RecordResult& recorded, size_t first, const std::string& outputs);
   void grade_direct(Job& job);
   bool structure_matches(Job& job, const Returned& returned) const;
-  std::shared_ptr<const OracleAnswers> answers(Job& job) const;
+  std::shared_ptr<const OracleAnswers> answers(Job& job);
+  void oracle_failure(Job& job);
 
   PipelineOptions options_;
   std::unique_ptr<BoxHost> host_;

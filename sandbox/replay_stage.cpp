@@ -162,6 +162,8 @@ ReplayResult ReplayStage::run(const ReplayPlan& plan, std::stop_token stop) {
                  "--control-fd",
                  std::to_string(kControlFd)};
     if (plan.skip_launches) spec.argv.push_back("--skip-launches");
+    // The box has no /proc, without which the loader cannot resolve a path relative to the program.
+    spec.env = {"LD_LIBRARY_PATH=/host"};
     spec.mounts = {{share_folder() / "host", "/host"},
                    {module->path(), "/job/module.so"},
                    {trace->path(), "/job/trace"},

@@ -355,6 +355,21 @@ def run_program(channel, loader, request, blobs):
         (send_result if state.direct else send_trace)(channel, returned)
 
 
+def warm_up():
+    """Once in the interpreter that forks: what torch imports and caches at first use would cost every child."""
+    import torch._subclasses.fake_tensor  # noqa: F401 - Module.cuda() imports it
+
+    recorder_cuda.install()
+    with DeviceMode(), torch.no_grad():
+        model = torch.nn.Linear(2, 3).cuda()
+        tensor = device_constant(torch.ones(2, 3))
+        state.constructing = False
+        torch.empty_like(tensor.t()[0].unsqueeze(0).view(-1)).reshape(1, -1)
+        tensor.relu()
+        model.weight.detach()
+    state.reset()
+
+
 def run_candidate(channel_descriptor):
     channel = Channel(channel_descriptor)
     request, blobs = channel.receive()

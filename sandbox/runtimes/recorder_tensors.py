@@ -51,6 +51,9 @@ class State:
     """Of the one run in this process."""
 
     def __init__(self):
+        self.reset()
+
+    def reset(self):
         self.direct = False
         self.constructing = True  # until the forward pass: operators on known values run for real
         self.small_parameter_elements = 1000

@@ -16,6 +16,7 @@ import torch  # noqa: E402
 torch.set_num_threads(1)
 import recorder  # noqa: E402
 
+recorder.warm_up()
 channel = recorder.Channel(descriptor)
 
 

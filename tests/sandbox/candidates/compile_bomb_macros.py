@@ -1,0 +1,34 @@
+# class: timeout|memory|compile
+# task: affine
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+source = r"""
+#include <torch/extension.h>
+#include <cuda_runtime.h>
+#define A(x) x x x x x x x x x x
+#define B(x) A(A(x))
+#define C(x) B(B(x))
+#define D(x) C(C(x))
+__global__ void affine_kernel(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float v = x[i];
+  D(v = sinf(v) * v + cosf(v);)
+  y[i] = v;
+}
+
+torch::Tensor affine(torch::Tensor x) {
+  auto y = torch::empty_like(x);
+  int n = x.numel();
+  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+  return y;
+}
+"""
+module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
+                     functions=["affine"])
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return module.affine(x)

@@ -1,0 +1,124 @@
+// Dishonest, hostile, broken and honest programs through the whole pipeline: each ends in its class, no
+// secret leaves a box, and the next candidate is served.
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "common/files.h"
+#include "tests/sandbox/service_support.h"
+#include "tests/support/support.h"
+
+namespace bicrl {
+namespace {
+
+using testing::corpus_entry;
+using testing::CorpusEntry;
+
+std::string replaced(std::string text, const std::string& what, const std::string& with) {
+  for (size_t at; (at = text.find(what)) != std::string::npos;) text.replace(at, what.size(), with);
+  return text;
+}
+
+void check_verdict(const CorpusEntry& entry, const Verdict& verdict) {
+  INFO(entry.name << ": stage " << verdict.stage << ", class '" << verdict.fault_class << "', tier "
+                  << verdict.tier << ", " << verdict.diagnostics);
+  CHECK(verdict.outcome != Outcome::kInfrastructure);
+  CHECK(entry.expects(verdict.correct ? "correct" : verdict.fault_class));
+  CHECK(verdict.correct == (verdict.outcome == Outcome::kGraded && verdict.fault_class.empty()));
+  CHECK(verdict.diagnostics.find("planted") == std::string::npos);
+  CHECK(verdict.diagnostics.find("root:") == std::string::npos);
+  CHECK(verdict.diagnostics.find(BICRL_SOURCE_DIR) == std::string::npos);
+  CHECK(verdict.diagnostics.size() < 2100);
+}
+
+void check_canary() {
+  const Verdict verdict = testing::pipeline().verify(corpus_entry("honest").request);
+  INFO("canary: " << verdict.fault_class << " " << verdict.diagnostics);
+  REQUIRE(verdict.correct);
+}
+
+TEST_CASE("every program of the hack corpus ends in its class and the next one is served") {
+  setenv("BICRL_TEST_SECRET", "planted-in-the-environment", 1);
+  testing::TemporaryFolder folder;
+  const std::string secret = folder.path() / "secret";
+  std::ofstream(secret) << "planted-in-a-file";
+  chmod(folder.path().c_str(), 0755);
+  chmod(secret.c_str(), 0644);
+  check_canary();
+  for (const auto& name : testing::corpus_names()) {
+    CorpusEntry entry = corpus_entry(name);
+    entry.request.program = replaced(entry.request.program, "SECRET_PATH", secret);
+    const Verdict verdict = testing::pipeline().verify(entry.request);
+    check_verdict(entry, verdict);
+    if (name == "read_secrets") CHECK(verdict.diagnostics.find("found []") != std::string::npos);
+    if (name == "write_outside") CHECK(verdict.diagnostics.find("wrote to []") != std::string::npos);
+    check_canary();
+  }
+  CHECK(testing::pipeline().record_zygote().starts() == 1);
+}
+
+TEST_CASE("verdicts repeat") {
+  for (const char* name : {"honest", "wrong_value", "honest_reduction", "fallback_method"})
+    for (int round = 0; round < 5; ++round) {
+      const CorpusEntry entry = corpus_entry(name);
+      check_verdict(entry, testing::pipeline().verify(entry.request));
+    }
+}
+
+TEST_CASE("texts that are no program are refused before any box") {
+  CorpusEntry entry = corpus_entry("honest");
+  for (const std::string& program :
+       {std::string(), std::string("  \n"), entry.request.program + std::string(1, '\0'),
+        entry.request.program + "# " + std::string(70000, 'x')}) {
+    entry.request.program = program;
+    const Verdict verdict = testing::pipeline().verify(entry.request);
+    CHECK(verdict.fault_class == "extract");
+    CHECK(verdict.outcome == Outcome::kCandidateFault);
+  }
+}
+
+TEST_CASE("a task that is at fault is infrastructure and names the task") {
+  VerifyRequest request = corpus_entry("honest").request;
+  request.task_id = "broken_task";
+  request.pytorch_code = "x = 1\n";
+  const Verdict verdict = testing::pipeline().verify(request);
+  CHECK(verdict.outcome == Outcome::kInfrastructure);
+  CHECK(verdict.diagnostics.find("broken_task") != std::string::npos);
+}
+
+TEST_CASE("times are measured where asked for") {
+  VerifyRequest request = corpus_entry("honest").request;
+  request.protocol.measure_time = true;
+  const Verdict verdict = testing::pipeline().verify(request);
+  REQUIRE(verdict.correct);
+  CHECK(verdict.candidate_ms > 0);
+  CHECK(verdict.eager_ms > 0);
+  CHECK(verdict.speedup() > 0);
+  CHECK(verdict.clock == "cpu");
+}
+
+TEST_CASE("a cancelled verification ends early and is not the candidate's fault") {
+  std::stop_source stop;
+  stop.request_stop();
+  CHECK(testing::pipeline().verify(corpus_entry("loop_python").request, stop.get_token()).outcome ==
+        Outcome::kInfrastructure);
+}
+
+TEST_CASE("a killed interpreter is an infrastructure fault that a retry repairs") {
+  check_canary();
+  kill(testing::pipeline().record_zygote().box_pid(), SIGKILL);
+  check_canary();
+  kill(testing::pipeline().oracle_zygote().box_pid(), SIGKILL);
+  VerifyRequest fresh = corpus_entry("honest").request;
+  fresh.pytorch_code += "# another task\n";
+  const Verdict verdict = testing::pipeline().verify(fresh);
+  INFO(verdict.diagnostics);
+  CHECK(verdict.correct);
+}
+
+}  // namespace
+}  // namespace bicrl
