@@ -51,7 +51,8 @@ UniqueFd poisoned_memfd(uint64_t bytes, uint8_t poison) {
 std::string class_of(const std::string& status) {
   if (status == "ok") return {};
   if (status == "launch" || status == "timeout" || status == "illegal_access" || status == "memory" ||
-      status == "process" || status == "output_limit" || status == "unsupported" || status == "cheating")
+      status == "process" || status == "output_limit" || status == "unsupported" || status == "cheating" ||
+      status == "nondeterministic")
     return status;
   return "illegal_access";  // "fault": ended without having finished
 }

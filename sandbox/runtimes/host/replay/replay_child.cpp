@@ -1,3 +1,4 @@
+// The half that runs candidate code. Nothing that it says is believed, but that it has failed.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -24,7 +25,7 @@ Report* the_report = nullptr;
   _exit(3);
 }
 
-std::string current_kernel;  // for messages
+std::string current_kernel = "the start";  // for messages
 
 void on_signal(int signal, siginfo_t*, void*) {
   const char* what = signal == SIGFPE    ? "an integer division by zero in "
@@ -33,6 +34,7 @@ void on_signal(int signal, siginfo_t*, void*) {
                                          : "an access outside the buffers in ";
   char* p = the_report->message;
   char* const end = p + sizeof the_report->message - 1;
+  if (!kernel_running()) what = "a crash outside any kernel, after ";
   for (const char* s = what; *s && p < end;) *p++ = *s++;
   for (const char* s = current_kernel.c_str(); *s && p < end;) *p++ = *s++;
   *p = '\0';
@@ -123,6 +125,8 @@ c10::ScalarType scalar_type(DType type) {
 class Replay {
  public:
   Replay(const Options& options, const Trace& trace, int draw) : options_(options), trace_(trace) {
+    // First, so that the module's constructors find no inputs in memory.
+    module_ = load_module(options.module_path);
     // Each position of a buffer finds other errors: behind the end on even draws, before the start on odd
     // ones.
     const bool end_aligned = draw % 2 == 0;
@@ -132,12 +136,11 @@ class Replay {
       if (b.kind == TraceBuffer::Kind::kConstant) {
         memcpy(memory.data, trace.blobs[b.source].data(), b.bytes);
       } else if (b.kind == TraceBuffer::Kind::kAllocation) {
-        memset(memory.data, options.poison, b.bytes);
+        memset(memory.data, engine_options().poison, b.bytes);
       }
       buffers_.push_back(memory.data);
     }
     read_inputs(draw);
-    module_ = load_module(options.module_path);
   }
 
   void run() {
@@ -250,9 +253,12 @@ void run_child(const Options& options, const Trace& trace, int draw, unsigned ch
   install_handlers();
   runtime().mode = Mode::kReplay;
   engine_options().reverse = options.reverse;
-  engine_options().poison = options.poison;
+  // A value that suits one pattern (zero, a tiny number) does not suit its complement.
+  engine_options().poison = draw % 2 == 0 ? options.poison : static_cast<unsigned char>(~options.poison);
   try {
     Replay replay(options, trace, draw);
+    // Mapped before the clock starts.
+    memset(outputs, engine_options().poison, trace.output_layout().draw_bytes);
     char signal = 'r';
     if (write(channel, &signal, 1) != 1 || read(channel, &signal, 1) != 1) _exit(4);
     replay.run();
