@@ -32,14 +32,14 @@ void raise_fault(const char* fault_class, const std::string& message) {
   throw FaultRaised();
 }
 
-GuardedMemory map_guarded(size_t bytes, bool end_aligned) {
+GuardedMemory map_guarded(size_t bytes, bool end_aligned, size_t guard_bytes) {
   GuardedMemory m;
   const size_t inner = pages(bytes ? bytes : 1);
-  m.mapping_bytes = inner + 2 * kPage;
+  m.mapping_bytes = inner + 2 * guard_bytes;
   void* p = mmap(nullptr, m.mapping_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) return {};
   m.mapping = p;
-  unsigned char* low = static_cast<unsigned char*>(p) + kPage;
+  unsigned char* low = static_cast<unsigned char*>(p) + guard_bytes;
   if (mprotect(low, inner, PROT_READ | PROT_WRITE) != 0) {
     munmap(p, m.mapping_bytes);
     return {};

@@ -33,7 +33,7 @@ struct DrawReport {
   std::vector<double> run_ms;
 };
 
-// Once, before the first draw: hides this process from its children and adopts what they leave behind.
+// Once, before the first draw: hides this process from its children.
 void guard_parent();
 // Runs one draw options.repeat times and stores its outputs in the output file. Throws Error where the
 // machine fails.

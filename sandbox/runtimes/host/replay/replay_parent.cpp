@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -49,10 +48,6 @@ double now_ms() {
                               const SharedMemory& shared, int channel, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(4);
-  // A group of its own, so that its processes are ended with it; and it may start none where it is not root.
-  setsid();
-  const rlimit none{0, 0};
-  setrlimit(RLIMIT_NPROC, &none);
   const int nothing = open("/dev/null", O_RDWR);
   if (nothing >= 0)
     for (int fd = 0; fd < 3; ++fd) dup2(nothing, fd);
@@ -90,8 +85,12 @@ void explain(int status, const Report& shared, Run& run) {
     run.signal = WTERMSIG(status);
     const bool crash = run.signal == SIGSEGV || run.signal == SIGBUS || run.signal == SIGFPE ||
                        run.signal == SIGILL || run.signal == SIGABRT;
-    run.status = crash ? "illegal_access" : run.signal == SIGXCPU ? "timeout" : "fault";
-    run.message = std::string("ended by signal ") + strsignal(run.signal);
+    run.status = crash                   ? "illegal_access"
+                 : run.signal == SIGXCPU ? "timeout"
+                 : run.signal == SIGSYS  ? "process"
+                                         : "fault";
+    run.message = run.signal == SIGSYS ? std::string("a kernel starts a process or a thread")
+                                       : std::string("ended by signal ") + strsignal(run.signal);
     return;
   }
   run.message = "ended without having finished";
@@ -137,12 +136,6 @@ Run run_once(const Options& options, const Trace& trace, int draw, const SharedM
   } else if (run.status != "ok") {
     explain(status, shared.report(), run);
   }
-  // Orphans are ours. Killed or not: that there are any is enough.
-  kill(-child, SIGKILL);
-  if (waitpid(-1, nullptr, WNOHANG) >= 0) {
-    run.status = "process";
-    run.message = "a kernel starts processes";
-  }
   return run;
 }
 
@@ -170,8 +163,7 @@ void store_outputs(int fd, const unsigned char* outputs, uint64_t bytes, uint64_
 }  // namespace
 
 void guard_parent() {
-  if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
-    throw Error(concat("prctl: ", strerror(errno)));
+  if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) throw Error(concat("prctl: ", strerror(errno)));
 }
 
 DrawReport replay_draw(const Options& options, const Trace& trace, int draw) {
