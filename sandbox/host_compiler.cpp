@@ -6,32 +6,12 @@
 #include <string_view>
 
 #include "common/error.h"
+#include "common/files.h"
 #include "common/hash.h"
 
 namespace bicrl {
 namespace {
 namespace fs = std::filesystem;
-
-// -O1: half the optimiser's time of -O2 and code that runs as fast for these kernels, see bench/. Contraction
-// is off because nvcc's fused multiply-adds are not what x86 would fuse.
-const std::vector<std::string>& flags() {
-  static const std::vector<std::string> list = {"-std=c++17",
-                                                "-O1",
-                                                "-fPIC",
-                                                "-shared",
-                                                "-fvisibility=hidden",
-                                                "-w",
-                                                "-pipe",
-                                                "-fno-lto",
-                                                "-fno-strict-aliasing",
-                                                "-ffp-contract=off",
-                                                "-fno-math-errno",
-                                                "-fno-trapping-math",
-                                                "-fno-diagnostics-show-caret",
-                                                "-fmax-errors=8",
-                                                "-fno-stack-protector"};
-  return list;
-}
 
 std::string find_program(std::initializer_list<const char*> names) {
   for (const char* name : names)
@@ -75,7 +55,9 @@ HostCompileCommand host_compile_command(const SplitProgram& program, const fs::p
   HostCompileCommand command;
   command.output_file = "module.so";
   command.argv.push_back(compiler());
-  command.argv.insert(command.argv.end(), flags().begin(), flags().end());
+  // The precompiled prelude was made with the same file; other flags would make it useless.
+  command.argv.push_back("@" + (host_folder / "compile_flags").string());
+  command.argv.push_back("-shared");
   command.argv.push_back("-I" + (host_folder / "include").string());
   for (const auto& unit : program.units) command.argv.push_back((work_folder / unit.file_name).string());
   command.argv.insert(command.argv.end(),
@@ -87,14 +69,13 @@ HostCompileCommand host_compile_command(const SplitProgram& program, const fs::p
 
 std::string host_toolchain_id(const fs::path& host_folder) {
   static const std::string version = compiler_version();
-  std::string all = version;
-  for (const auto& flag : flags()) all += flag + " ";
+  std::string all = version + read_file(host_folder / "compile_flags");
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(host_folder / "include"))
     if (entry.is_regular_file()) files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   for (const auto& file : files)
-    all += file.string() + std::to_string(fs::file_size(file)) +
+    all += fs::relative(file, host_folder).string() + std::to_string(fs::file_size(file)) +
            std::to_string(fs::last_write_time(file).time_since_epoch().count());
   const fs::path library = host_folder / "libbicrl_host.so";
   if (fs::exists(library))

@@ -15,8 +15,8 @@ namespace {
 constexpr size_t kMaxDiagnosticsBytes = 2000;
 constexpr const char* kBackend = "host";
 
-// What fills memory that nobody has written. Repeated, these bytes are large numbers in every element type (never
-// close to an answer such as 0), and no valid bool.
+// What fills memory that nobody has written. Repeated, these bytes are large numbers in every element type
+// (never close to an answer such as 0), and no valid bool.
 uint8_t random_poison() {
   uint8_t byte = 0;
   BICRL_CHECK(getrandom(&byte, 1, 0) == 1, "getrandom");

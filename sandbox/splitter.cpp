@@ -120,9 +120,10 @@ class Assembler {
               included_header(std::string_view(source->text()).substr(token.begin, token.end - token.begin)));
     }
     std::string text;
+    // With the real <cmath> no precompiled prelude fits.
     if (real_math) text += "#define BICRL_REAL_MATH 1\n";
-    for (const auto& macro : use.macros) text += "#define " + macro + " 1\n";
-    text += "#include \"bicrl/prelude.h\"\n";
+    text += use.macros.empty() && use.headers.empty() ? "#include \"bicrl/prelude.h\"\n"
+                                                      : "#include \"bicrl/prelude_std.h\"\n";
     for (const auto& header : use.headers) text += "#include <" + header + ">\n";
     return text;
   }

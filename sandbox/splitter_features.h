@@ -16,7 +16,7 @@ void find_issues(const TokenText& source, std::vector<SplitIssue>& issues);
 // not known, so that the program's own includes have to stay.
 struct StandardUse {
   std::set<std::string> headers;
-  std::set<std::string> macros;  // BICRL_STD_VECTOR, ...
+  std::set<std::string> macros;  // BICRL_STD_VECTOR, ...: what prelude_std.h offers
   bool complete = true;
 };
 StandardUse find_standard_use(const TokenText& source);
