@@ -162,7 +162,7 @@ ReplayResult ReplayStage::run(const ReplayPlan& plan, std::stop_token stop) {
                  "--control-fd",
                  std::to_string(kControlFd)};
     if (plan.skip_launches) spec.argv.push_back("--skip-launches");
-    // The box has no /proc, without which the loader cannot resolve a path relative to the program.
+    // The loader finds a program's own folder through /proc, which boxes lack.
     spec.env = {"LD_LIBRARY_PATH=/host"};
     spec.mounts = {{share_folder() / "host", "/host"},
                    {module->path(), "/job/module.so"},

@@ -100,7 +100,8 @@ struct GuardedMemory {
   unsigned char* data = nullptr;
 };
 // `guard_bytes`, whole pages, lie closed on either side.
-GuardedMemory map_guarded(size_t bytes, bool end_aligned, size_t guard_bytes = 4096);
+constexpr size_t kGuardBytes = 1 << 20;
+GuardedMemory map_guarded(size_t bytes, bool end_aligned, size_t guard_bytes = kGuardBytes);
 
 // ---- faults.cpp
 void install_fault_handlers();

@@ -69,7 +69,7 @@ int64_t new_storage(Storage::Kind kind, uint64_t bytes, int64_t source) {
     s.mapping_bytes = m.mapping_bytes;
     s.address = reinterpret_cast<uintptr_t>(m.data);
     if (kind == Storage::Kind::kAllocation) memset(m.data, kFreshPattern, bytes);
-    mprotect(static_cast<char*>(m.mapping) + kPage, m.mapping_bytes - 2 * kPage, PROT_NONE);
+    mprotect(static_cast<char*>(m.mapping) + kGuardBytes, m.mapping_bytes - 2 * kGuardBytes, PROT_NONE);
   } else {
     if (r.next_address == 0) r.next_address = kVirtualBase;
     s.address = r.next_address;
@@ -118,7 +118,7 @@ void protect_storages(bool accessible) {
   if (r.mode != Mode::kDirect) return;
   for (const auto& s : r.storages)
     if (s.mapping)
-      mprotect(static_cast<char*>(s.mapping) + kPage, s.mapping_bytes - 2 * kPage,
+      mprotect(static_cast<char*>(s.mapping) + kGuardBytes, s.mapping_bytes - 2 * kGuardBytes,
                accessible ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 

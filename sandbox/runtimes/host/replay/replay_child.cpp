@@ -152,7 +152,7 @@ c10::ScalarType scalar_type(DType type) {
 
 // Wide, so that an index that is off by rows or blocks does not find the next buffer. Closed pages cost
 // addresses only, and the most buffers that a trace may have still fit.
-constexpr size_t kGuardBytes = 256 << 20;
+constexpr size_t kReplayGuardBytes = 256 << 20;
 
 class Replay {
  public:
@@ -163,7 +163,7 @@ class Replay {
     // ones.
     const bool end_aligned = draw % 2 == 0;
     for (const TraceBuffer& b : trace.buffers) {
-      const GuardedMemory memory = map_guarded(b.bytes, end_aligned, kGuardBytes);
+      const GuardedMemory memory = map_guarded(b.bytes, end_aligned, kReplayGuardBytes);
       if (!memory.mapping) end_with("memory", concat("no memory for a buffer of ", b.bytes, " bytes"));
       if (b.kind == TraceBuffer::Kind::kConstant) {
         memcpy(memory.data, trace.blobs[b.source].data(), b.bytes);
