@@ -15,13 +15,14 @@ namespace {
 constexpr size_t kMaxDiagnosticsBytes = 2000;
 constexpr const char* kBackend = "host";
 
-// What fills memory that nobody has written. Repeated, these bytes are large numbers in every element type
-// (never close to an answer such as 0), and no valid bool.
-uint8_t random_poison() {
+// What fresh memory is filled with: bytes that read as NaN or as huge numbers in every floating-point format, and as
+// neither 0 nor 1 elsewhere, so that what was never written is not mistaken for an answer.
+uint8_t random_poison(uint8_t highest) {
   uint8_t byte = 0;
   BICRL_CHECK(getrandom(&byte, 1, 0) == 1, "getrandom");
-  return static_cast<uint8_t>(0x61 + byte % 30);
+  return static_cast<uint8_t>(highest - byte % 5);
 }
+constexpr uint8_t kNegativePoison = 0xFE, kPositivePoison = 0x7F;
 
 double quantile(const std::vector<double>& sorted, double share) {
   return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
@@ -207,7 +208,7 @@ void Pipeline::grade_trace(Job& job, const RecordResult& recorded) {
   plan.inputs = inputs.value();
   plan.draws = trials;
   plan.repeat = job.request.protocol.measure_time ? options_.timed_runs : 1;
-  plan.poison = random_poison();
+  plan.poison = random_poison(kNegativePoison);
   const ReplayResult replayed = replayer_->run(plan, job.stop);
   job.verdict.replay_ms = replayed.replay_ms;
   if (replayed.infrastructure) return job.infrastructure("replay", replayed.reason);
@@ -258,7 +259,7 @@ bool Pipeline::confirm(Job& job, const RecordResult& recorded, size_t first, con
   plan.module = *recorded.module;
   plan.trace = &trace;
   plan.inputs = inputs.value();
-  plan.poison = random_poison();
+  plan.poison = random_poison(kPositivePoison);
   plan.reverse = true;
   const auto& layout = trace.output_layout();
   const auto& expected = known->draws[first].expected;

@@ -51,7 +51,8 @@ UniqueFd poisoned_memfd(uint64_t bytes, uint8_t poison) {
 std::string class_of(const std::string& status) {
   if (status == "ok") return {};
   if (status == "launch" || status == "timeout" || status == "illegal_access" || status == "memory" ||
-      status == "process" || status == "output_limit" || status == "unsupported" || status == "cheating")
+      status == "process" || status == "output_limit" || status == "unsupported" || status == "cheating" ||
+      status == "nondeterministic")
     return status;
   return "illegal_access";  // "fault": ended without having finished
 }
@@ -161,7 +162,7 @@ ReplayResult ReplayStage::run(const ReplayPlan& plan, std::stop_token stop) {
                  "--control-fd",
                  std::to_string(kControlFd)};
     if (plan.skip_launches) spec.argv.push_back("--skip-launches");
-    // The box has no /proc, without which the loader cannot resolve a path relative to the program.
+    // The loader finds a program's own folder through /proc, which boxes lack.
     spec.env = {"LD_LIBRARY_PATH=/host"};
     spec.mounts = {{share_folder() / "host", "/host"},
                    {module->path(), "/job/module.so"},

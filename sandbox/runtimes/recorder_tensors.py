@@ -86,6 +86,11 @@ class DeviceTensor(torch.Tensor):
 class DeviceMode(TorchDispatchMode):
     """Catches operators that make device tensors from nothing."""
 
+    @classmethod
+    def _should_skip_dynamo(cls):
+        # True makes torch wrap the method below, and the wrapper's first call imports its compiler: two seconds.
+        return False
+
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         return dispatch(func, args, kwargs or {})
 

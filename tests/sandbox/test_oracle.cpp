@@ -17,6 +17,7 @@ Oracle& oracle() {
     OracleOptions o;
     o.max_input_bytes = 8u << 20;
     o.wall_s = 8;
+    o.shifted_draws = true;
     o.memory_bytes = 1ull << 30;
     return o;
   }();

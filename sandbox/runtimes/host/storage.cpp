@@ -32,14 +32,14 @@ void raise_fault(const char* fault_class, const std::string& message) {
   throw FaultRaised();
 }
 
-GuardedMemory map_guarded(size_t bytes, bool end_aligned) {
+GuardedMemory map_guarded(size_t bytes, bool end_aligned, size_t guard_bytes) {
   GuardedMemory m;
   const size_t inner = pages(bytes ? bytes : 1);
-  m.mapping_bytes = inner + 2 * kPage;
+  m.mapping_bytes = inner + 2 * guard_bytes;
   void* p = mmap(nullptr, m.mapping_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) return {};
   m.mapping = p;
-  unsigned char* low = static_cast<unsigned char*>(p) + kPage;
+  unsigned char* low = static_cast<unsigned char*>(p) + guard_bytes;
   if (mprotect(low, inner, PROT_READ | PROT_WRITE) != 0) {
     munmap(p, m.mapping_bytes);
     return {};
@@ -69,7 +69,7 @@ int64_t new_storage(Storage::Kind kind, uint64_t bytes, int64_t source) {
     s.mapping_bytes = m.mapping_bytes;
     s.address = reinterpret_cast<uintptr_t>(m.data);
     if (kind == Storage::Kind::kAllocation) memset(m.data, kFreshPattern, bytes);
-    mprotect(static_cast<char*>(m.mapping) + kPage, m.mapping_bytes - 2 * kPage, PROT_NONE);
+    mprotect(static_cast<char*>(m.mapping) + kGuardBytes, m.mapping_bytes - 2 * kGuardBytes, PROT_NONE);
   } else {
     if (r.next_address == 0) r.next_address = kVirtualBase;
     s.address = r.next_address;
@@ -118,7 +118,7 @@ void protect_storages(bool accessible) {
   if (r.mode != Mode::kDirect) return;
   for (const auto& s : r.storages)
     if (s.mapping)
-      mprotect(static_cast<char*>(s.mapping) + kPage, s.mapping_bytes - 2 * kPage,
+      mprotect(static_cast<char*>(s.mapping) + kGuardBytes, s.mapping_bytes - 2 * kGuardBytes,
                accessible ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 

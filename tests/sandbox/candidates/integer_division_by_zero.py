@@ -10,8 +10,7 @@ source = r"""
 
 __global__ void affine_kernel(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
-  volatile int zero = 0;
-  if (i < n) y[i] = 1 / zero;
+  if (i < n) y[i] = n / (n - int(gridDim.x * blockDim.x));
 }
 
 torch::Tensor affine(torch::Tensor x) {

@@ -17,8 +17,8 @@ torch::Tensor affine(torch::Tensor x) {
   auto y = torch::empty_like(x);
   int n = x.numel();
   affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  volatile int go = 1;
-  while (go) {}
+  while (true) {
+  }
   return y;
 }
 """

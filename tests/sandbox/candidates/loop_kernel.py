@@ -10,9 +10,7 @@ source = r"""
 
 __global__ void affine_kernel(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
-  volatile int go = 1;
-  while (go) {}
-  if (i < n) y[i] = x[i];
+  while (true) y[i % n] += 1;
 }
 
 torch::Tensor affine(torch::Tensor x) {
