@@ -15,8 +15,8 @@ namespace {
 constexpr size_t kMaxDiagnosticsBytes = 2000;
 constexpr const char* kBackend = "host";
 
-// What fresh memory is filled with: bytes that read as NaN or as huge numbers in every floating-point format, and as
-// neither 0 nor 1 elsewhere, so that what was never written is not mistaken for an answer.
+// What fresh memory is filled with: bytes that read as NaN or as huge numbers in every floating-point format,
+// and as neither 0 nor 1 elsewhere, so that what was never written is not mistaken for an answer.
 uint8_t random_poison(uint8_t highest) {
   uint8_t byte = 0;
   BICRL_CHECK(getrandom(&byte, 1, 0) == 1, "getrandom");
@@ -209,6 +209,7 @@ void Pipeline::grade_trace(Job& job, const RecordResult& recorded) {
   plan.draws = trials;
   plan.repeat = job.request.protocol.measure_time ? options_.timed_runs : 1;
   plan.poison = random_poison(kNegativePoison);
+  plan.confirm_poison = random_poison(kPositivePoison);
   const ReplayResult replayed = replayer_->run(plan, job.stop);
   job.verdict.replay_ms = replayed.replay_ms;
   if (replayed.infrastructure) return job.infrastructure("replay", replayed.reason);
@@ -235,7 +236,7 @@ void Pipeline::grade_trace(Job& job, const RecordResult& recorded) {
   job.verdict.coverage = trace.launches() > 0 ? 1 : 0;
   if (!worst_class.empty())
     return job.graded(worst_class, concat(job.verdict.trials_passed, " of ", trials, " draws are right"));
-  if (!confirm(job, recorded, first, replayed.outputs)) return;
+  if (!confirm(job, trace.output_layout(), replayed, known->draws[first].expected)) return;
   job.graded("", "");
   if (!job.request.protocol.measure_time || times.empty()) return;
   std::sort(times.begin(), times.end());
@@ -247,48 +248,26 @@ void Pipeline::grade_trace(Job& job, const RecordResult& recorded) {
 
 // A right answer is checked twice more on its first draw: it must stay the same under another filling of
 // fresh memory and another order of threads, and it must not come out where no kernel runs.
-bool Pipeline::confirm(Job& job, const RecordResult& recorded, size_t first, const std::string& outputs) {
-  const Trace& trace = *recorded.trace;
-  const auto known = job.task->answers(job.stop);
-  const auto inputs = replayer_->inputs(job.task_key, *job.spec, *known, first, 1);
-  if (!inputs) {
-    job.infrastructure("replay", inputs.reason());
+bool Pipeline::confirm(Job& job, const OutputLayout& layout, const ReplayResult& replayed,
+                       const std::vector<std::string>& expected) const {
+  BICRL_CHECK(replayed.confirm.size() == 2, "confirming runs");
+  const std::string_view all = replayed.outputs;
+  const auto slot = [&](size_t index) { return all.substr(index * layout.draw_bytes, layout.draw_bytes); };
+  const size_t reversed = replayed.draws.size(), without_kernels = reversed + 1;
+  if (!replayed.confirm[0].fault_class.empty()) {
+    job.graded("nondeterministic", "fails with another order of threads: " + replayed.confirm[0].message);
     return false;
   }
-  ReplayPlan plan;
-  plan.module = *recorded.module;
-  plan.trace = &trace;
-  plan.inputs = inputs.value();
-  plan.poison = random_poison(kPositivePoison);
-  plan.reverse = true;
-  const auto& layout = trace.output_layout();
-  const auto& expected = known->draws[first].expected;
-  for (const bool skip : {false, true}) {
-    plan.skip_launches = skip;
-    const ReplayResult again = replayer_->run(plan, job.stop);
-    job.verdict.replay_ms += again.replay_ms;
-    if (again.infrastructure) {
-      job.infrastructure("replay", again.reason);
-      return false;
-    }
-    const bool ran = again.fault_class.empty() && again.draws.front().fault_class.empty();
-    const bool right =
-        ran && compare_outputs(layout, again.outputs, expected, job.tolerance()).fault_class.empty();
-    if (!skip && !right) {
-      job.graded("nondeterministic",
-                 ran ? "another order of threads or other contents of fresh memory give another answer"
-                     : "another order of threads fails: " + again.reason);
-      return false;
-    }
-    if (!skip && !outputs_agree(layout, again.outputs, std::string_view(outputs).substr(0, layout.draw_bytes),
-                                job.tolerance())) {
-      job.graded("nondeterministic", "two runs on equal inputs differ by more than the tolerance");
-      return false;
-    }
-    if (skip && right) {
-      job.fault("compare", "dead_kernel", "the answer is the same where no kernel runs");
-      return false;
-    }
+  if (!compare_outputs(layout, slot(reversed), expected, job.tolerance()).fault_class.empty() ||
+      !outputs_agree(layout, slot(reversed), slot(0), job.tolerance())) {
+    job.graded("nondeterministic",
+               "another order of threads or other contents of fresh memory give another answer");
+    return false;
+  }
+  if (replayed.confirm[1].fault_class.empty() &&
+      compare_outputs(layout, slot(without_kernels), expected, job.tolerance()).fault_class.empty()) {
+    job.fault("compare", "dead_kernel", "the answer is the same where no kernel runs");
+    return false;
   }
   return true;
 }

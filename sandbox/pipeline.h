@@ -49,7 +49,8 @@ class Pipeline {
   bool check_text(Job& job) const;
   void record_and_grade(Job& job);
   void grade_trace(Job& job, const RecordResult& recorded);
-  bool confirm(Job& job, const RecordResult& recorded, size_t first, const std::string& outputs);
+  bool confirm(Job& job, const OutputLayout& layout, const ReplayResult& replayed,
+               const std::vector<std::string>& expected) const;
   void grade_direct(Job& job);
   bool structure_matches(Job& job, const Returned& returned) const;
   std::shared_ptr<const OracleAnswers> answers(Job& job);

@@ -102,7 +102,10 @@ RecordResult RecordStage::run(const std::string& program, const std::string& tas
     set_fault(result, "cheating", "wrote a malformed message to the verifier's channel");
   }
   const bool answered = result.trace || result.direct || result.infrastructure || !result.fault_class.empty();
-  if (!answered) judge_end(child.value()->finish(), result);
+  if (answered)
+    zygote_.dismiss(std::move(child.value()));
+  else
+    judge_end(child.value()->finish(), result);
   result.record_ms = clock.ms() - result.compile_ms;
   return result;
 }

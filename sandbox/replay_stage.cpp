@@ -85,21 +85,27 @@ void judge_end(const BoxResult& box, ReplayResult& result) {
   result.reason = box.end == BoxEnd::kCancelled ? "cancelled" : "replay box: " + box.reason;
 }
 
-void read_control(const std::string& text, int draws, ReplayResult& result) {
-  const auto said = nlohmann::json::parse(text.substr(0, text.find('\n')), nullptr, false);
-  const auto list = said.is_object() && said.contains("draws") ? said["draws"] : said;
-  if (!list.is_array() || list.size() != static_cast<size_t>(draws)) {
-    result.infrastructure = true;
-    result.reason = "the replay program sent no report";
-    return;
-  }
+std::vector<ReplayDraw> read_draws(const nlohmann::json& list) {
+  std::vector<ReplayDraw> draws;
   for (const auto& one : list) {
     ReplayDraw draw;
     draw.fault_class = class_of(one.value("status", "fault"));
     draw.message = one.value("message", "");
     draw.run_ms = one.value("run_ms", std::vector<double>{});
-    result.draws.push_back(std::move(draw));
+    draws.push_back(std::move(draw));
   }
+  return draws;
+}
+
+void read_control(const std::string& text, int draws, ReplayResult& result) {
+  const auto said = nlohmann::json::parse(text.substr(0, text.find('\n')), nullptr, false);
+  if (!said.is_object() || said.value("draws", nlohmann::json()).size() != static_cast<size_t>(draws)) {
+    result.infrastructure = true;
+    result.reason = "the replay program sent no report";
+    return;
+  }
+  result.draws = read_draws(said["draws"]);
+  result.confirm = read_draws(said.value("confirm", nlohmann::json::array()));
 }
 
 }  // namespace
@@ -138,7 +144,8 @@ ReplayResult ReplayStage::run(const ReplayPlan& plan, std::stop_token stop) {
   try {
     const auto module = scratch_.write(plan.module);
     const auto trace = scratch_.write(plan.trace->encode());
-    const uint64_t output_bytes = plan.trace->output_layout().draw_bytes * static_cast<uint64_t>(plan.draws);
+    const uint64_t output_bytes =
+        plan.trace->output_layout().draw_bytes * static_cast<uint64_t>(plan.draws + 2);
     const UniqueFd outputs = poisoned_memfd(output_bytes, plan.poison);
     const UniqueFd control = make_memfd("control");
     BoxSpec spec;
@@ -153,15 +160,14 @@ ReplayResult ReplayStage::run(const ReplayPlan& plan, std::stop_token stop) {
                  std::to_string(plan.draws),
                  "--poison",
                  std::to_string(plan.poison),
-                 "--thread-order",
-                 plan.reverse ? "reverse" : "forward",
+                 "--confirm",
+                 std::to_string(plan.confirm_poison),
                  "--repeat",
                  std::to_string(plan.repeat),
                  "--output-fd",
                  std::to_string(kOutputFd),
                  "--control-fd",
                  std::to_string(kControlFd)};
-    if (plan.skip_launches) spec.argv.push_back("--skip-launches");
     // The loader finds a program's own folder through /proc, which boxes lack.
     spec.env = {"LD_LIBRARY_PATH=/host"};
     spec.mounts = {{share_folder() / "host", "/host"},
@@ -169,7 +175,7 @@ ReplayResult ReplayStage::run(const ReplayPlan& plan, std::stop_token stop) {
                    {trace->path(), "/job/trace"},
                    {plan.inputs->path(), "/job/inputs"}};
     spec.fds = {{outputs.get(), kOutputFd}, {control.get(), kControlFd}};
-    spec.limits.wall_s = options_.wall_s * plan.draws;
+    spec.limits.wall_s = options_.wall_s * (plan.draws + 2);
     spec.limits.cpu_s = static_cast<int>(spec.limits.wall_s) + 1;
     spec.limits.memory_bytes = options_.memory_bytes;
     spec.limits.file_bytes = std::max<uint64_t>(output_bytes, 16u << 20);

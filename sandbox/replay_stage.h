@@ -26,10 +26,10 @@ struct ReplayPlan {
   const Trace* trace = nullptr;
   std::shared_ptr<const ScratchFile> inputs;  // as encode_inputs()
   int draws = 1;
-  int repeat = 1;              // timed runs of each draw
-  uint8_t poison = 0xA5;       // of fresh memory and of the outputs
-  bool reverse = false;        // thread order
-  bool skip_launches = false;  // everything but the kernels
+  int repeat = 1;         // timed runs of each draw
+  uint8_t poison = 0xFE;  // of fresh memory and of the outputs
+  // Filling of two more runs of the first draw: with the threads in reverse order, and without its kernels.
+  uint8_t confirm_poison = 0x7F;
 };
 
 struct ReplayDraw {
@@ -43,7 +43,8 @@ struct ReplayResult {
   std::string fault_class;  // of the replay as a whole; empty: look at the draws
   std::string reason;
   std::vector<ReplayDraw> draws;
-  std::string outputs;  // [draws, layout.draw_bytes]
+  std::vector<ReplayDraw> confirm;  // reverse, without kernels; empty where a draw failed
+  std::string outputs;              // [draws + 2, layout.draw_bytes]
   double replay_ms = 0;
 };
 

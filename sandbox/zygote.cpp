@@ -223,6 +223,7 @@ Zygote::Zygote(BoxHost& host, const PythonInstall& python, ZygoteSpec spec)
     : host_(host),
       python_(python),
       spec_(std::move(spec)),
+      reaper_([this](std::stop_token stop) { reap_dismissed(stop); }),
       keeper_([this](std::stop_token stop) { keep_running(stop); }) {}
 
 Zygote::~Zygote() {
@@ -232,8 +233,39 @@ Zygote::~Zygote() {
     control_.reset();
   }
   changed_.notify_all();
+  reaper_.request_stop();
+  reaper_.join();
   keeper_.request_stop();
   keeper_.join();
+}
+
+void Zygote::dismiss(std::unique_ptr<ZygoteChild> child) {
+  child->kill_child();
+  {
+    const std::lock_guard lock(mutex_);
+    dismissed_.push_back(std::move(child));
+  }
+  dismissed_changed_.notify_one();
+}
+
+// An interpreter that does not answer is ended, so that the next fork waits for a new one instead of failing
+// too.
+void Zygote::give_up_on(const std::shared_ptr<UniqueFd>& control) {
+  const std::lock_guard lock(mutex_);
+  if (control_ != control) return;
+  control_.reset();
+  if (pid_ > 0) kill(pid_, SIGKILL);
+}
+
+void Zygote::reap_dismissed(std::stop_token stop) {
+  while (true) {
+    std::vector<std::unique_ptr<ZygoteChild>> children;
+    std::unique_lock lock(mutex_);
+    if (!dismissed_changed_.wait(lock, stop, [&] { return !dismissed_.empty(); })) return;
+    children.swap(dismissed_);
+    lock.unlock();
+    children.clear();
+  }
 }
 
 int Zygote::starts() const {
@@ -374,8 +406,10 @@ Result<std::unique_ptr<ZygoteChild>> Zygote::fork(const ChildLimits& limits, std
                                {"change_uid", host_.features().as_root ? 1 : 0},
                                {"uid", child->slot_->uid}};
   if (!send_packet(control->get(), request.dump(),
-                   {channel.theirs.get(), status.theirs.get(), output.theirs.get()}))
+                   {channel.theirs.get(), status.theirs.get(), output.theirs.get()})) {
+    give_up_on(control);
     return Reply::failure(concat("the ", spec_.name, " interpreter does not listen"));
+  }
   for (FdPair* pair : {&channel, &status, &output}) pair->theirs.reset();
   child->channel_ = std::move(channel.ours);
   child->status_ = std::move(status.ours);
@@ -384,6 +418,7 @@ Result<std::unique_ptr<ZygoteChild>> Zygote::fork(const ChildLimits& limits, std
   if (wait_readable(child->status_.get(), 20, stop)) started = receive_packet(child->status_.get());
   if (!started.content.is_object() || !started.fd) {
     child->ended_ = ChildEnd::kBoxFailed;
+    if (!started.content.is_object() && !stop.stop_requested()) give_up_on(control);
     return Reply::failure(
         concat("the ", spec_.name, " interpreter did not fork: ",
                started.content.is_object() ? started.content.value("error", "") : "it died"));

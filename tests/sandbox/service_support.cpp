@@ -44,9 +44,9 @@ Pipeline& pipeline() {
   return made_once<Pipeline>([] {
     PipelineOptions options;
     options.python = BICRL_TEST_PYTHON;
-    options.compile.wall_s = 8;
-    options.record.wall_s = 2;
-    options.replay.wall_s = 0.7;
+    options.compile.wall_s = 6;
+    options.record.wall_s = 3;
+    options.replay.wall_s = 0.8;
     options.compile.memory_bytes = 1ull << 30;
     options.record.memory_bytes = 512ull << 20;
     options.replay.memory_bytes = 512ull << 20;

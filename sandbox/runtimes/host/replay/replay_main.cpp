@@ -62,6 +62,8 @@ Options parse_arguments(int argc, char** argv) {
       o.repeat = count(1, 10000);
     } else if (name == "--poison") {
       o.poison = static_cast<unsigned char>(count(0, 255));
+    } else if (name == "--confirm") {
+      o.confirm_poison = count(0, 255);
     } else if (name == "--run-limit-ms") {
       o.run_limit_ms = milliseconds(name, value);
     } else if (name == "--output-fd") {
@@ -94,9 +96,10 @@ std::string file_bytes(const std::string& path) {
 void check_files(const Options& o, const Trace& trace) {
   struct stat info {};
   const auto draws = static_cast<uint64_t>(o.draws);
+  const uint64_t slots = draws + (o.confirm_poison >= 0 ? 2 : 0);
   if (fstat(o.output_fd, &info) != 0 ||
-      static_cast<uint64_t>(info.st_size) < draws * trace.output_layout().draw_bytes)
-    throw InputError(concat("--output-fd ", o.output_fd, " is no file that holds ", draws, " draws"));
+      static_cast<uint64_t>(info.st_size) < slots * trace.output_layout().draw_bytes)
+    throw InputError(concat("--output-fd ", o.output_fd, " is no file that holds ", slots, " draws"));
   if (stat(o.inputs_path.c_str(), &info) != 0 ||
       static_cast<uint64_t>(info.st_size) < draws * trace.inputs.draw_bytes)
     throw InputError(concat(o.inputs_path, " is no file that holds ", draws, " draws"));
@@ -113,6 +116,23 @@ void send_report(int fd, const nlohmann::json& report) {
   }
 }
 
+nlohmann::json to_json(const DrawReport& draw) {
+  return {{"status", draw.status}, {"message", draw.message}, {"signal", draw.signal}, {"run_ms", draw.run_ms}};
+}
+
+// Draw 0 in the other order of threads, then without launches.
+nlohmann::json confirm(const Options& options, const Trace& trace) {
+  Options other = options;
+  other.repeat = 1;
+  other.poison = static_cast<unsigned char>(options.confirm_poison);
+  other.reverse = !options.reverse;
+  nlohmann::json runs = nlohmann::json::array();
+  runs.push_back(to_json(replay_draw(other, trace, 0, options.draws)));
+  other.skip_launches = true;
+  runs.push_back(to_json(replay_draw(other, trace, 0, options.draws + 1)));
+  return runs;
+}
+
 void run(int argc, char** argv) {
   const Options options = parse_arguments(argc, argv);
   const auto trace = Trace::decode(file_bytes(options.trace_path));
@@ -120,13 +140,13 @@ void run(int argc, char** argv) {
   check_files(options, trace.value());
   guard_parent();
   nlohmann::json report{{"draws", nlohmann::json::array()}};
+  bool all_good = true;
   for (int d = 0; d < options.draws; ++d) {
-    const DrawReport draw = replay_draw(options, trace.value(), d);
-    report["draws"].push_back({{"status", draw.status},
-                               {"message", draw.message},
-                               {"signal", draw.signal},
-                               {"run_ms", draw.run_ms}});
+    const DrawReport draw = replay_draw(options, trace.value(), d, d);
+    all_good = all_good && draw.status == "ok";
+    report["draws"].push_back(to_json(draw));
   }
+  if (all_good && options.confirm_poison >= 0) report["confirm"] = confirm(options, trace.value());
   send_report(options.control_fd, report);
 }
 

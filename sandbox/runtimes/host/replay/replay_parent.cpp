@@ -166,8 +166,8 @@ void guard_parent() {
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) throw Error(concat("prctl: ", strerror(errno)));
 }
 
-DrawReport replay_draw(const Options& options, const Trace& trace, int draw) {
-  const uint64_t bytes = trace.output_layout().draw_bytes, place = bytes * static_cast<uint64_t>(draw);
+DrawReport replay_draw(const Options& options, const Trace& trace, int draw, int slot) {
+  const uint64_t bytes = trace.output_layout().draw_bytes, place = bytes * static_cast<uint64_t>(slot);
   DrawReport out;
   for (int r = 0; r < options.repeat; ++r) {
     const SharedMemory shared(bytes);
