@@ -17,7 +17,7 @@
 namespace bicrl {
 
 struct PipelineOptions {
-  std::string python;             // interpreter with torch; empty: $BICRL_PYTHON, else python3
+  std::string python;             // interpreter with torch; empty: see PythonInstall::find
   std::string bwrap;              // empty: on PATH
   std::filesystem::path scratch;  // empty: /dev/shm
   OracleOptions oracle;

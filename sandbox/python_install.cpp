@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "common/files.h"
 #include "sandbox/zygote.h"
 
 namespace bicrl {
@@ -68,12 +69,22 @@ std::vector<BoxMount> mounts_of(const nlohmann::json& answer) {
   return mounts;
 }
 
+// The interpreter whose torch this program was linked with; empty where it is not on this machine.
+std::string interpreter_of_build() {
+  const fs::path note = share_folder() / "python";
+  if (!fs::exists(note)) return {};
+  std::string path = read_file(note);
+  while (!path.empty() && path.back() == '\n') path.pop_back();
+  return fs::exists(path) ? path : std::string();
+}
+
 }  // namespace
 
 PythonInstall PythonInstall::find(const std::string& named) {
   std::string name = named;
   if (name.empty())
     if (const char* environment = getenv("BICRL_PYTHON")) name = environment;
+  if (name.empty()) name = interpreter_of_build();
   PythonInstall found;
   found.interpreter = find_program(name.empty() ? "python3" : name);
   if (found.interpreter.empty())

@@ -51,7 +51,8 @@ UniqueFd poisoned_memfd(uint64_t bytes, uint8_t poison) {
 std::string class_of(const std::string& status) {
   if (status == "ok") return {};
   if (status == "launch" || status == "timeout" || status == "illegal_access" || status == "memory" ||
-      status == "process" || status == "output_limit" || status == "unsupported" || status == "cheating")
+      status == "process" || status == "output_limit" || status == "unsupported" || status == "cheating" ||
+      status == "nondeterministic")
     return status;
   return "illegal_access";  // "fault": ended without having finished
 }
@@ -90,7 +91,6 @@ std::vector<ReplayDraw> read_draws(const nlohmann::json& list) {
     ReplayDraw draw;
     draw.fault_class = class_of(one.value("status", "fault"));
     draw.message = one.value("message", "");
-    draw.stable = one.value("stable", true);
     draw.run_ms = one.value("run_ms", std::vector<double>{});
     draws.push_back(std::move(draw));
   }

@@ -35,7 +35,6 @@ struct ReplayPlan {
 struct ReplayDraw {
   std::string fault_class;  // empty: ran to its end
   std::string message;
-  bool stable = true;  // equal bytes in every timed run
   std::vector<double> run_ms;
 };
 

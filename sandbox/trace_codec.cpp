@@ -11,6 +11,8 @@ using nlohmann::json;
 
 constexpr size_t kMostBuffers = 100000, kMostOps = 250000, kMostDims = 64, kMostOutputs = 4096;
 constexpr uint64_t kMostBytes = uint64_t{1} << 40;  // of one buffer
+// Returned views may repeat elements (stride 0), so their dense size has a bound of its own.
+constexpr uint64_t kMostOutputBytes = uint64_t{1} << 31;
 constexpr uint64_t kMostModuleBytes = uint64_t{1} << 32;
 constexpr size_t kMostArguments = 32764;
 constexpr char kMagic[8] = {'B', 'I', 'C', 'R', 'L', 'T', '1', '\n'};
@@ -305,7 +307,7 @@ void append_leaf(Returned& r, const TensorLayout& tensor, Producer producer) {
   leaf.bytes = static_cast<uint64_t>(tensor.numel()) * element_bytes(tensor.dtype);
   leaf.offset_bytes = r.layout.draw_bytes;
   r.layout.draw_bytes += (leaf.bytes + 63) / 64 * 64;
-  if (r.layout.draw_bytes > kMostBytes) refuse("the outputs are too large");
+  if (leaf.bytes > kMostOutputBytes || r.layout.draw_bytes > kMostOutputBytes) refuse("the outputs are too large");
   r.layout.leaves.push_back(std::move(leaf));
   r.producers.push_back(producer);
 }

@@ -119,21 +119,8 @@ std::vector<TaskOutcome> outcomes_of(const CollectedStep& step, Communicator& co
 void ExperienceCollector::summarise(const std::vector<Response>& responses,
                                     const std::vector<Reward>& rewards,
                                     const std::vector<GroupAdvantage>& groups, StepMetrics& m) {
-  enum {
-    kResponses,
-    kCompiled,
-    kCorrect,
-    kTruncated,
-    kMasked,
-    kRewarded,
-    kReward,
-    kSquares,
-    kGroups,
-    kFlat,
-    kTokens,
-    kForwards,
-    kSums
-  };
+  enum { kResponses, kCompiled, kCorrect, kTruncated, kMasked, kInfrastructure, kRewarded, kReward, kSquares, kGroups,
+         kFlat, kTokens, kForwards, kSums };
   std::vector<double> sums(kSums, 0.0);
   std::string hashes;
   std::string classes;
@@ -143,6 +130,7 @@ void ExperienceCollector::summarise(const std::vector<Response>& responses,
     sums[kCompiled] += response.verdict && response.verdict->compiled;
     sums[kCorrect] += response.verdict && response.verdict->correct;
     sums[kMasked] += rewards[i].masked;
+    sums[kInfrastructure] += response.verdict && response.verdict->outcome == Outcome::kInfrastructure;
     if (!rewards[i].masked) {
       sums[kRewarded] += 1;
       sums[kReward] += rewards[i].value;
@@ -177,6 +165,7 @@ void ExperienceCollector::summarise(const std::vector<Response>& responses,
   m.correct_rate = share(sums[kCorrect], sums[kResponses]);
   m.truncated_rate = share(sums[kTruncated], sums[kResponses]);
   m.masked_rate = share(sums[kMasked], sums[kResponses]);
+  m.infrastructure_rate = share(sums[kInfrastructure], sums[kResponses]);
   m.reward_mean = share(sums[kReward], sums[kRewarded]);
   m.reward_spread =
       std::sqrt(std::max(0.0, share(sums[kSquares], sums[kRewarded]) - m.reward_mean * m.reward_mean));

@@ -105,7 +105,7 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   settings.directory = run.required_text("directory");
   settings.seed = static_cast<uint64_t>(run.integer("seed", 1, 0));
   settings.threads_per_rank = run.integer("threads_per_rank", 1, 1, 1024);
-  settings.max_masked_share = run.real("max_masked_share", 0.5, 0, 1);
+  settings.max_unverified_share = run.real("max_unverified_share", 0.5, 0, 1);
   settings.policy = PolicySource::from_config(root.section("policy"), config_folder);
   settings.tasks = TaskSource::from_config(root.section("tasks"), config_folder);
   settings.warm_up = warm_up_from(root.section("warm_up"), settings.seed);

@@ -74,7 +74,7 @@ struct RunSettings {
   std::vector<StageSettings> stages;
   EvaluationSettings evaluation;
   std::filesystem::path reward_file;
-  double max_masked_share = 0.5;  // of a step's responses; above it the run stops
+  double max_unverified_share = 0.5;  // share of a step's responses without a verdict; above it the run stops
   VerifierClientOptions verifier;
 
   // Reads every key of a run but `verifier.server`, which belongs to the embedded server.

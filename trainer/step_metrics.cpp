@@ -27,7 +27,7 @@ std::string step_line(const StepMetrics& m, double eta_seconds) {
                    percent(m.compile_rate), " | correct ", percent(m.correct_rate), " | unique ",
                    m.unique_programs, "/", m.responses);
     if (m.truncated_rate > 0) line += concat(" | cut ", percent(m.truncated_rate));
-    if (m.masked_rate > 0) line += concat(" | masked ", percent(m.masked_rate));
+      if (m.infrastructure_rate > 0) line += concat(" | no verdict ", percent(m.infrastructure_rate));
     line += concat(" | flat groups ", m.zero_variance_groups, "/", m.groups, " | kl ", fixed(m.kl, 4),
                    " | gap ", fixed(m.log_prob_gap, 6));
   } else {
@@ -60,6 +60,7 @@ nlohmann::json to_json(const StepMetrics& m) {
                {"correct_rate", m.correct_rate},
                {"truncated_rate", m.truncated_rate},
                {"masked_rate", m.masked_rate},
+               {"infrastructure_rate", m.infrastructure_rate},
                {"groups", m.groups},
                {"zero_variance_groups", m.zero_variance_groups},
                {"generated_tokens", m.generated_tokens},

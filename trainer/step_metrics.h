@@ -22,7 +22,8 @@ struct StepMetrics {
   double compile_rate = 0;
   double correct_rate = 0;
   double truncated_rate = 0;
-  double masked_rate = 0;
+  double masked_rate = 0;          // left out of the update, for whatever reason
+  double infrastructure_rate = 0;  // of these: without a verdict through the verifier's fault
   int64_t groups = 0;
   int64_t zero_variance_groups = 0;
   int64_t generated_tokens = 0;

@@ -24,7 +24,7 @@ with folder() as temporary:
     steps = read_lines(f"{run}/metrics.jsonl")
     expect([s["phase"] for s in steps] == ["warm_up"] * 6 + ["infilling"] + ["end_to_end"] * 2, "a record per step", steps)
     for step in steps[6:]:
-        expect(step["responses"] == 8 and step["masked_rate"] == 0, "all responses have verdicts", step)
+        expect(step["responses"] == 8 and step["infrastructure_rate"] == 0, "all responses have verdicts", step)
         expect(math.isfinite(step["loss"]) and step["log_prob_gap"] < 1e-3, "rollout and trainer agree", step)
     for file in ("config.yaml", "reward.yaml", "verifier.log"):
         expect(Path(run, file).exists(), f"{file} is kept")

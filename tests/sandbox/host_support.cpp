@@ -360,7 +360,6 @@ HostRun HostDriver::replay(const HostTask& task, const HostRun& recorded, double
       run.message = draw["message"];
       continue;
     }
-    if (!draw["stable"].get<bool>()) run.fault_class = "nondeterministic";
     for (const double ms : draw["run_ms"]) times.push_back(ms);
     run.outputs.push_back(bytes.substr(d * layout.draw_bytes, layout.draw_bytes));
     const double worst = same ? compare(layout, run.outputs.back(), task.expected[d], tolerance) : INFINITY;

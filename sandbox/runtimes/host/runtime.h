@@ -99,7 +99,9 @@ struct GuardedMemory {
   size_t mapping_bytes = 0;
   unsigned char* data = nullptr;
 };
-GuardedMemory map_guarded(size_t bytes, bool end_aligned);
+// `guard_bytes`, whole pages, lie closed on either side.
+constexpr size_t kGuardBytes = 1 << 20;
+GuardedMemory map_guarded(size_t bytes, bool end_aligned, size_t guard_bytes = kGuardBytes);
 
 // ---- faults.cpp
 void install_fault_handlers();

@@ -7,8 +7,6 @@
 namespace bicrl {
 namespace {
 constexpr size_t kPage = 4096;
-// Closed on both sides of a buffer: an index that is off by a block must not land in the next buffer.
-constexpr size_t kGuardBytes = 1 << 20;
 // Nothing is ever mapped here: above what a heap reaches, below what the kernel gives out by itself.
 constexpr uintptr_t kVirtualBase = 0x2b6d00000000;
 constexpr uintptr_t kVirtualEnd = 0x2c6d00000000;
@@ -34,14 +32,14 @@ void raise_fault(const char* fault_class, const std::string& message) {
   throw FaultRaised();
 }
 
-GuardedMemory map_guarded(size_t bytes, bool end_aligned) {
+GuardedMemory map_guarded(size_t bytes, bool end_aligned, size_t guard_bytes) {
   GuardedMemory m;
   const size_t inner = pages(bytes ? bytes : 1);
-  m.mapping_bytes = inner + 2 * kGuardBytes;
+  m.mapping_bytes = inner + 2 * guard_bytes;
   void* p = mmap(nullptr, m.mapping_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) return {};
   m.mapping = p;
-  unsigned char* low = static_cast<unsigned char*>(p) + kGuardBytes;
+  unsigned char* low = static_cast<unsigned char*>(p) + guard_bytes;
   if (mprotect(low, inner, PROT_READ | PROT_WRITE) != 0) {
     munmap(p, m.mapping_bytes);
     return {};
