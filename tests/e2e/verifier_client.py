@@ -24,6 +24,7 @@ sys.path.insert(0, _generated.name)
 messages = importlib.import_module("verifier_pb2")
 services = importlib.import_module("verifier_pb2_grpc")
 
+ENVIRONMENT.setdefault("BICRL_PYTHON", os.environ.get("BICRL_TEST_PYTHON", sys.executable))
 CORPUS = SOURCE / "tests" / "sandbox" / "candidates"
 
 
