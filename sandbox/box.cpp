@@ -201,7 +201,7 @@ void judge_end(const BoxSpec& spec, const Watch& watch, const CgroupEvents& even
     result.code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
     // The CPU limit ends a process with SIGKILL, which nobody else in the box may send to it.
     if (result.end == BoxEnd::kSignalled && result.code == SIGKILL &&
-        result.cpu_ms >= spec.limits.cpu_s * 990.0)
+        result.cpu_ms >= spec.limits.cpu_s * 900.0)
       result.end = BoxEnd::kTimeout;
   }
 }

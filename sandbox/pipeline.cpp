@@ -1,6 +1,7 @@
 #include "sandbox/pipeline.h"
 
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -28,11 +29,25 @@ double quantile(const std::vector<double>& sorted, double share) {
   return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
 }
 
-// Two significant digits.
+// No box may take so much that the machine itself runs out: one that does must die of its own limit.
+uint64_t within_machine(uint64_t limit_bytes) {
+  const uint64_t physical =
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return std::min(limit_bytes, physical / 5 * 3);
+}
+
+PipelineOptions within_machine(PipelineOptions options) {
+  for (uint64_t* limit : {&options.oracle.memory_bytes, &options.compile.memory_bytes,
+                          &options.record.memory_bytes, &options.replay.memory_bytes})
+    *limit = within_machine(*limit);
+  return options;
+}
+
+// Two significant digits, upwards, so that what is over the limit of 1 stays over it.
 double rounded(double value) {
   if (!(value > 0) || !std::isfinite(value)) return value;
   const double scale = std::pow(10, std::floor(std::log10(value)) - 1);
-  return std::round(value / scale) * scale;
+  return std::ceil(value / scale) * scale;
 }
 
 std::string bounded(std::string text) {
@@ -84,14 +99,14 @@ struct Pipeline::Job {
 };
 
 Pipeline::Pipeline(const PipelineOptions& options)
-    : options_(options),
+    : options_(within_machine(options)),
       host_(std::make_unique<BoxHost>(options.bwrap)),
       python_(PythonInstall::find(options.python)),
       scratch_(std::make_unique<ScratchFolder>(options.scratch)),
-      compiler_(std::make_unique<CompileStage>(*host_, options.compile)),
-      oracle_(std::make_unique<Oracle>(*host_, python_, options.oracle)),
-      recorder_(std::make_unique<RecordStage>(*host_, python_, *compiler_, options.record)),
-      replayer_(std::make_unique<ReplayStage>(*host_, *scratch_, options.replay)),
+      compiler_(std::make_unique<CompileStage>(*host_, options_.compile)),
+      oracle_(std::make_unique<Oracle>(*host_, python_, options_.oracle)),
+      recorder_(std::make_unique<RecordStage>(*host_, python_, *compiler_, options_.record)),
+      replayer_(std::make_unique<ReplayStage>(*host_, *scratch_, options_.replay)),
       backend_(concat(kBackend, "/torch-", python_.torch_version, "/",
                       hash_hex(compiler_->toolchain_id()).substr(0, 8))) {}
 

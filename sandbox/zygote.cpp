@@ -24,6 +24,8 @@ namespace {
 constexpr int kControlFd = 3, kFilterFd = 4;
 constexpr const char* kRuntimeTarget = "/box";
 constexpr double kStartPatience_s = 120;
+// After so many failed starts in a row nobody waits for the next one any more.
+constexpr int kHopelessStarts = 2;
 
 // One packet with descriptors. False when the other side is gone.
 bool send_packet(int socket, const std::string& text, const std::vector<int>& fds) {
@@ -211,7 +213,7 @@ ChildResult ZygoteChild::finish() {
   } else {
     result.end = WIFSIGNALED(wait_status_) ? ChildEnd::kSignalled : ChildEnd::kExited;
     result.code = WIFSIGNALED(wait_status_) ? WTERMSIG(wait_status_) : WEXITSTATUS(wait_status_);
-    if (result.end == ChildEnd::kSignalled && result.code == SIGKILL && cpu_ms_ >= limits_.cpu_s * 990.0)
+    if (result.end == ChildEnd::kSignalled && result.code == SIGKILL && cpu_ms_ >= limits_.cpu_s * 900.0)
       result.end = ChildEnd::kTimeout;
   }
   return result;
@@ -361,6 +363,7 @@ void Zygote::run_once(std::stop_token stop) {
       const std::lock_guard lock(mutex_);
       control_ = shared;
       failure_.clear();
+      failed_starts_ = 0;
     }
     changed_.notify_all();
     // The output pipe closes when the interpreter and all that it started are gone.
@@ -378,6 +381,7 @@ void Zygote::run_once(std::stop_token stop) {
   log.read_from(output.ours.get());
   if (stop.stop_requested()) return;
   const std::lock_guard lock(mutex_);
+  if (!ready) ++failed_starts_;
   failure_ = log.text().substr(log.text().size() > 600 ? log.text().size() - 600 : 0);
   if (failure_.empty() && !ready) failure_ = "it did not get ready";
 }
@@ -388,8 +392,9 @@ Result<std::unique_ptr<ZygoteChild>> Zygote::fork(const ChildLimits& limits, std
   std::shared_ptr<UniqueFd> control;
   {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::duration<double>(patience_s),
-                      [&] { return control_ || stopping_ || stop.stop_requested(); });
+    changed_.wait_for(lock, std::chrono::duration<double>(patience_s), [&] {
+      return control_ || stopping_ || stop.stop_requested() || failed_starts_ >= kHopelessStarts;
+    });
     if (!control_)
       return Reply::failure(
           concat("the ", spec_.name, " interpreter is not ready", failure_.empty() ? "" : ": " + failure_));

@@ -144,5 +144,14 @@ TEST_CASE("a dead interpreter is replaced") {
   CHECK(zygote().starts() == before + 1);
 }
 
+TEST_CASE("an interpreter that cannot start says why, soon") {
+  const PythonInstall python = PythonInstall::find(BICRL_TEST_PYTHON);
+  Zygote broken(testing::box_host(), python, {"broken", "no_such_module", "run", {}});
+  const auto child = broken.fork({});
+  REQUIRE_FALSE(child.ok());
+  INFO(child.reason());
+  CHECK(child.reason().find("no_such_module") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace bicrl
