@@ -99,12 +99,14 @@ std::vector<ReplayDraw> read_draws(const nlohmann::json& list) {
 
 void read_control(const std::string& text, int draws, ReplayResult& result) {
   const auto said = nlohmann::json::parse(text.substr(0, text.find('\n')), nullptr, false);
-  if (!said.is_object() || said.value("draws", nlohmann::json()).size() != static_cast<size_t>(draws)) {
+  if (said.is_object()) result.draws = read_draws(said.value("draws", nlohmann::json::array()));
+  // It stops at the first draw that fails.
+  const bool failed = !result.draws.empty() && !result.draws.back().fault_class.empty();
+  if (result.draws.size() != static_cast<size_t>(draws) && !failed) {
     result.infrastructure = true;
     result.reason = "the replay program sent no report";
     return;
   }
-  result.draws = read_draws(said["draws"]);
   result.confirm = read_draws(said.value("confirm", nlohmann::json::array()));
 }
 
@@ -167,7 +169,10 @@ ReplayResult ReplayStage::run(const ReplayPlan& plan, std::stop_token stop) {
                  "--output-fd",
                  std::to_string(kOutputFd),
                  "--control-fd",
-                 std::to_string(kControlFd)};
+                 std::to_string(kControlFd),
+                 "--stop-early",
+                 "--run-limit-ms",
+                 std::to_string(options_.wall_s * 1e3)};
     // The loader finds a program's own folder through /proc, which boxes lack.
     spec.env = {"LD_LIBRARY_PATH=/host"};
     spec.mounts = {{share_folder() / "host", "/host"},
@@ -175,7 +180,7 @@ ReplayResult ReplayStage::run(const ReplayPlan& plan, std::stop_token stop) {
                    {trace->path(), "/job/trace"},
                    {plan.inputs->path(), "/job/inputs"}};
     spec.fds = {{outputs.get(), kOutputFd}, {control.get(), kControlFd}};
-    spec.limits.wall_s = options_.wall_s * (plan.draws + 2);
+    spec.limits.wall_s = options_.wall_s * (plan.draws * plan.repeat + 3);
     spec.limits.cpu_s = static_cast<int>(spec.limits.wall_s) + 1;
     spec.limits.memory_bytes = options_.memory_bytes;
     spec.limits.file_bytes = std::max<uint64_t>(output_bytes, 16u << 20);

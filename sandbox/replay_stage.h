@@ -15,7 +15,7 @@
 namespace bicrl {
 
 struct ReplayOptions {
-  double wall_s = 10;  // per draw
+  double wall_s = 10;  // of one run on one draw
   uint64_t memory_bytes = 4ull << 30;
   uint64_t max_buffer_bytes = 2ull << 30;  // what a trace may allocate
   size_t input_cache_bytes = 256u << 20;   // encoded inputs kept for the next candidate of the task

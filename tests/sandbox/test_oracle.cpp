@@ -16,7 +16,7 @@ Oracle& oracle() {
   static OracleOptions options = [] {
     OracleOptions o;
     o.max_input_bytes = 8u << 20;
-    o.wall_s = 8;
+    o.wall_s = 5;
     o.shifted_draws = true;
     o.memory_bytes = 1ull << 30;
     return o;

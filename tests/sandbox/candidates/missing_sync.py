@@ -1,4 +1,4 @@
-# class: wrong_value|nondeterministic|correct
+# class: wrong_value|non_finite|nondeterministic|correct
 # task: row_sum
 # serial execution may hide a missing barrier: never worse than an honest verdict of the values
 import torch

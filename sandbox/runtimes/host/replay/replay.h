@@ -17,6 +17,7 @@ struct Options {
   unsigned char poison = 0xff;  // of even draws; odd ones get the complement
   bool reverse = false;
   bool skip_launches = false;
+  bool stop_early = false;  // at the first draw that fails: a kernel that hangs then costs its limit once
   int output_fd = -1, control_fd = -1;
   // Not negative: when every draw ended well, draw 0 is run twice more with this poison, first with the
   // threads in the other order, then without its launches. Their outputs follow those of the draws.

@@ -41,6 +41,10 @@ Options parse_arguments(int argc, char** argv) {
       o.skip_launches = true;
       continue;
     }
+    if (name == "--stop-early") {
+      o.stop_early = true;
+      continue;
+    }
     if (i + 1 >= argc) throw InputError(name + " is unknown or needs a value");
     const std::string value = argv[++i];
     const auto count = [&](long least, long most) {
@@ -142,7 +146,7 @@ void run(int argc, char** argv) {
   guard_parent();
   nlohmann::json report{{"draws", nlohmann::json::array()}};
   bool all_good = true;
-  for (int d = 0; d < options.draws; ++d) {
+  for (int d = 0; d < options.draws && (all_good || !options.stop_early); ++d) {
     const DrawReport draw = replay_draw(options, trace.value(), d, d);
     all_good = all_good && draw.status == "ok";
     report["draws"].push_back(to_json(draw));

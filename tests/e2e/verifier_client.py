@@ -1,0 +1,90 @@
+"""A plain grpcio client of the verifier for the tests, made from proto/verifier.proto alone."""
+import importlib
+import os
+import re
+import select
+import subprocess
+import sys
+import tempfile
+import time
+
+from support import BINARY, ENVIRONMENT, SKIPPED, SOURCE, expect
+
+try:
+    import grpc
+    from grpc_tools import protoc
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(SKIPPED)
+
+_generated = tempfile.TemporaryDirectory(prefix="bicrl_e2e_")
+expect(protoc.main(["protoc", f"-I{SOURCE / 'proto'}", f"--python_out={_generated.name}",
+                    f"--grpc_python_out={_generated.name}", "verifier.proto"]) == 0, "protoc accepts verifier.proto")
+sys.path.insert(0, _generated.name)
+messages = importlib.import_module("verifier_pb2")
+services = importlib.import_module("verifier_pb2_grpc")
+
+ENVIRONMENT.setdefault("BICRL_PYTHON", os.environ.get("BICRL_TEST_PYTHON", sys.executable))
+CORPUS = SOURCE / "tests" / "sandbox" / "candidates"
+
+
+def candidate(name, note="", **fields):
+    """A program of the corpus as a request; `note` makes it another program."""
+    program = (CORPUS / f"{name}.py").read_text() + f"# {note}\n"
+    task = re.search(r"^# task: (.*)$", program, re.M).group(1)
+    return messages.VerifyRequest(
+        request_id=f"{name}{note}", program=program,
+        task=messages.TaskSpec(id=task, pytorch_code=(CORPUS / "tasks" / f"{task}.py").read_text()), **fields)
+
+
+class Server:
+    """`bicrl verifier` as a child process."""
+
+    def __init__(self, *overrides, of_run=False):
+        words = [BINARY, "verifier", *(["--of-run"] if of_run else []), *overrides]
+        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+        expect(select.select([self.process.stdout], [], [], 60)[0], "the server starts within a minute")
+        line = self.process.stdout.readline()
+        match = re.fullmatch(r"listening on (127\.0\.0\.1:\d+)\n", line)
+        expect(match, "the first line says where the server listens", repr(line), line or self.process.stderr.read())
+        self.channel = grpc.insecure_channel(match.group(1))
+        self.stub = services.VerifierStub(self.channel)
+
+    def verify(self, request, timeout=120):
+        return self.stub.Verify(request, timeout=timeout)
+
+    def canary(self, note):
+        verdict = self.verify(candidate("honest", note))
+        expect(verdict.correct, f"the server serves the next candidate ({note})", verdict)
+
+    def stop(self, number=15, within=10):
+        """Sends a signal and waits; returns (exit code, stderr)."""
+        self.process.send_signal(number)
+        _, err = self.process.communicate(timeout=within)
+        self.channel.close()
+        return self.process.returncode, err
+
+
+def descendants(pid):
+    parents = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat") as file:
+                    parents[int(entry)] = int(file.read().rsplit(")", 1)[1].split()[1])
+            except OSError:
+                pass
+    found, wave = set(), {pid}
+    while wave:
+        wave = {child for child, parent in parents.items() if parent in wave}
+        found |= wave
+    return found
+
+
+def gone(pids, within=10):
+    deadline = time.monotonic() + within
+    left = set(pids)
+    while left and time.monotonic() < deadline:
+        left = {pid for pid in left if os.path.exists(f"/proc/{pid}")}
+        time.sleep(0.05)
+    return not left
