@@ -83,11 +83,11 @@ inline c10::ScalarType scalar_type(c10::ScalarType type) { return type; }
     return __VA_ARGS__();                                           \
   }
 #define BICRL_FLOATING(...) BICRL_CASE(Double, double, __VA_ARGS__) BICRL_CASE(Float, float, __VA_ARGS__)
-#define BICRL_INTEGRAL(...)                                                \
-  BICRL_CASE(Byte, uint8_t, __VA_ARGS__)                                   \
-  BICRL_CASE(Char, int8_t, __VA_ARGS__)                                    \
-  BICRL_CASE(Int, int, __VA_ARGS__) BICRL_CASE(Long, int64_t, __VA_ARGS__) \
-      BICRL_CASE(Short, int16_t, __VA_ARGS__)
+#define BICRL_INTEGRAL(...)              \
+  BICRL_CASE(Byte, uint8_t, __VA_ARGS__) \
+  BICRL_CASE(Char, int8_t, __VA_ARGS__)  \
+  BICRL_CASE(Int, int, __VA_ARGS__)      \
+  BICRL_CASE(Long, int64_t, __VA_ARGS__) BICRL_CASE(Short, int16_t, __VA_ARGS__)
 #define AT_DISPATCH_CASE_FLOATING_TYPES(...) BICRL_FLOATING(__VA_ARGS__)
 #define AT_DISPATCH_CASE_INTEGRAL_TYPES(...) BICRL_INTEGRAL(__VA_ARGS__)
 #define AT_DISPATCH_CASE_ALL_TYPES(...) BICRL_FLOATING(__VA_ARGS__) BICRL_INTEGRAL(__VA_ARGS__)
