@@ -210,9 +210,9 @@ void judge_end(const BoxSpec& spec, const Watch& watch, const CgroupEvents& even
 
 BoxResult run_box(BoxHost& host, const BoxSpec& spec, std::stop_token stop) {
   BoxResult result;
-  const SlotLease slot = host.take_slot({spec.limits.memory_bytes, spec.limits.processes + 3});
-  const CgroupEvents before = slot->cgroup->events();
   try {
+    const SlotLease slot = host.take_slot({spec.limits.memory_bytes, spec.limits.processes + 3});
+    const CgroupEvents before = slot->cgroup->events();
     Plumbing plumbing;
     plumbing.filter = make_memfd("filter", syscall_filter(spec.syscalls));
     const pid_t pid = spawn(plan(host, spec, *slot, plumbing));

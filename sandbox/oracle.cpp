@@ -140,7 +140,11 @@ void Oracle::worker(std::stop_token stop) {
       job = std::move(jobs_.front());
       jobs_.pop_front();
     }
-    load(job.task, job.code, job.least_draws, stop);
+    try {
+      load(job.task, job.code, job.least_draws, stop);
+    } catch (const std::exception& error) {  // out of descriptors or memory: the next attempt may find some
+      job.task->fail(false, error.what());
+    }
   }
 }
 

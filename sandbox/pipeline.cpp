@@ -28,6 +28,13 @@ double quantile(const std::vector<double>& sorted, double share) {
   return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
 }
 
+// Two significant digits.
+double rounded(double value) {
+  if (!(value > 0) || !std::isfinite(value)) return value;
+  const double scale = std::pow(10, std::floor(std::log10(value)) - 1);
+  return std::round(value / scale) * scale;
+}
+
 std::string bounded(std::string text) {
   if (text.size() > kMaxDiagnosticsBytes) {
     size_t end = kMaxDiagnosticsBytes;
@@ -111,6 +118,8 @@ Verdict Pipeline::verify(const VerifyRequest& request, std::stop_token stop) {
     log_warning("verification of a candidate for task ", request.task_id,
                 " failed by infrastructure, trying again: ", verdict.diagnostics);
   }
+  // Coarse on purpose: the exact error, verdict after verdict, would let a policy fit the secret answers.
+  verdict.max_error_ratio = rounded(verdict.max_error_ratio);
   verdict.request_id = request.request_id;
   verdict.backend = backend_;
   verdict.clock = "cpu";

@@ -1,4 +1,4 @@
-# class: memory
+# class: memory|record
 # task: affine
 # malloc fails only where the control group is missing
 import torch
