@@ -7,7 +7,9 @@ namespace bicrl {
 
 class Stopwatch {
  public:
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
   double ms() const { return seconds() * 1e3; }
   void restart() { start_ = std::chrono::steady_clock::now(); }
 

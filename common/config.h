@@ -1,9 +1,9 @@
 // Configuration: a YAML file plus `key.path=value` overrides, read through typed accessors.
 //
 // Reading is what declares a key: every accessor names the key, its type, its range and its default. Whatever
-// was never asked for is unknown and refused by finish() with file, line and the nearest valid key. The resolved
-// document (every key read, with its value) is what --dry-run prints and a run directory keeps.
-// Not thread-safe: configuration is read once, at start.
+// was never asked for is unknown and refused by finish() with file, line and the nearest valid key. The
+// resolved document (every key read, with its value) is what --dry-run prints and a run directory keeps. Not
+// thread-safe: configuration is read once, at start.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -30,7 +30,8 @@ class ConfigSection {
   bool boolean(const std::string& key, bool fallback) const;
   std::string text(const std::string& key, const std::string& fallback) const;
   std::string required_text(const std::string& key) const;
-  std::string choice(const std::string& key, const std::string& fallback, const std::vector<std::string>& allowed) const;
+  std::string choice(const std::string& key, const std::string& fallback,
+                     const std::vector<std::string>& allowed) const;
   std::vector<std::string> texts(const std::string& key, const std::vector<std::string>& fallback = {}) const;
   std::vector<int64_t> integers(const std::string& key, const std::vector<int64_t>& fallback, int64_t min,
                                 int64_t max) const;
@@ -53,7 +54,8 @@ class ConfigSection {
 class ConfigDocument {
  public:
   // `overrides` are "a.b.c=value" with a YAML value; a later one wins.
-  static ConfigDocument from_file(const std::filesystem::path& path, const std::vector<std::string>& overrides = {});
+  static ConfigDocument from_file(const std::filesystem::path& path,
+                                  const std::vector<std::string>& overrides = {});
   static ConfigDocument from_text(const std::string& yaml, const std::string& name,
                                   const std::vector<std::string>& overrides = {});
   ConfigSection root() const { return root_; }

@@ -44,7 +44,8 @@ std::string concat(const Args&... args) {
   return out.str();
 }
 
-[[noreturn]] void throw_check_failure(const char* file, int line, const char* condition, const std::string& message);
+[[noreturn]] void throw_check_failure(const char* file, int line, const char* condition,
+                                      const std::string& message);
 
 // A value, or the reason why there is none.
 template <class T>
@@ -69,8 +70,9 @@ class Result {
 }  // namespace bicrl
 
 // Throws bicrl::Error with file, line and the given values unless `condition` holds. For invariants.
-#define BICRL_CHECK(condition, ...)                                                                 \
-  do {                                                                                              \
-    if (!(condition))                                                                               \
-      ::bicrl::throw_check_failure(__FILE__, __LINE__, #condition, ::bicrl::concat("" __VA_OPT__(, ) __VA_ARGS__)); \
+#define BICRL_CHECK(condition, ...)                                                 \
+  do {                                                                              \
+    if (!(condition))                                                               \
+      ::bicrl::throw_check_failure(__FILE__, __LINE__, #condition,                  \
+                                   ::bicrl::concat("" __VA_OPT__(, ) __VA_ARGS__)); \
   } while (0)

@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 std::string read_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in || fs::is_directory(path))
-    throw InputError(concat("cannot read ", path.string(), ": ", fs::is_directory(path) ? "is a folder" : strerror(errno)));
+    throw InputError(concat("cannot read ", path.string(), ": ",
+                            fs::is_directory(path) ? "is a folder" : strerror(errno)));
   std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   if (in.bad()) throw InputError(concat("cannot read ", path.string(), ": ", strerror(errno)));
   return bytes;

@@ -14,12 +14,20 @@ void init_logging(LogLevel lowest, int rank = -1);
 void write_log(LogLevel level, const std::string& message);
 
 template <class... Args>
-void log_debug(const Args&... args) { write_log(LogLevel::kDebug, concat(args...)); }
+void log_debug(const Args&... args) {
+  write_log(LogLevel::kDebug, concat(args...));
+}
 template <class... Args>
-void log_info(const Args&... args) { write_log(LogLevel::kInfo, concat(args...)); }
+void log_info(const Args&... args) {
+  write_log(LogLevel::kInfo, concat(args...));
+}
 template <class... Args>
-void log_warning(const Args&... args) { write_log(LogLevel::kWarning, concat(args...)); }
+void log_warning(const Args&... args) {
+  write_log(LogLevel::kWarning, concat(args...));
+}
 template <class... Args>
-void log_error(const Args&... args) { write_log(LogLevel::kError, concat(args...)); }
+void log_error(const Args&... args) {
+  write_log(LogLevel::kError, concat(args...));
+}
 
 }  // namespace bicrl

@@ -16,7 +16,9 @@ uint64_t finalise(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-uint64_t word_at(uint64_t key, uint64_t counter) { return finalise(finalise(key + kGolden) ^ (counter * kGolden)); }
+uint64_t word_at(uint64_t key, uint64_t counter) {
+  return finalise(finalise(key + kGolden) ^ (counter * kGolden));
+}
 
 double to_unit(uint64_t word) { return static_cast<double>(word >> 11) * 0x1.0p-53; }
 
@@ -28,7 +30,9 @@ uint64_t mix_key(std::initializer_list<uint64_t> words) {
   return key;
 }
 
-uint64_t mix_key(uint64_t seed, std::string_view name) { return XXH3_64bits_withSeed(name.data(), name.size(), seed); }
+uint64_t mix_key(uint64_t seed, std::string_view name) {
+  return XXH3_64bits_withSeed(name.data(), name.size(), seed);
+}
 
 double uniform_at(uint64_t key, uint64_t counter) { return to_unit(word_at(key, counter)); }
 

@@ -1,6 +1,6 @@
 // Random numbers that are the same on every platform, rank count and batch size: a counter-based generator
-// (SplitMix64 finaliser over key and counter). A stream is a pure function of its key, so nothing needs saving
-// but the key and the counter.
+// (SplitMix64 finaliser over key and counter). A stream is a pure function of its key, so nothing needs
+// saving but the key and the counter.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -21,9 +21,9 @@ class RandomStream {
  public:
   explicit RandomStream(uint64_t key, uint64_t counter = 0) : key_(key), counter_(counter) {}
   uint64_t next();
-  double uniform();                     // [0, 1)
-  uint64_t below(uint64_t bound);       // unbiased, [0, bound)
-  double normal();                      // N(0, 1), Box-Muller, two draws each
+  double uniform();                // [0, 1)
+  uint64_t below(uint64_t bound);  // unbiased, [0, bound)
+  double normal();                 // N(0, 1), Box-Muller, two draws each
   template <class T>
   void shuffle(std::vector<T>& items) {
     for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(i)]);

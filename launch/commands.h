@@ -17,7 +17,7 @@ struct VerifyCommand {
   std::string tasks_path;      // tasks whose cuda_code (or the candidate file's program) is verified
   std::string candidate_path;  // optional: one Python program, checked against the task named by task_id
   std::string task_id;
-  std::string json_path;       // where the verdicts go; empty: a table only
+  std::string json_path;  // where the verdicts go; empty: a table only
   std::string config_path;
   std::vector<std::string> addresses;  // verifiers to use; empty: an embedded one
   std::vector<std::string> overrides;

@@ -79,7 +79,8 @@ EmbeddedVerifier::EmbeddedVerifier(const std::string& config_path, const std::ve
   const std::string line = read_line(stdout_fd_, kStartSeconds);
   if (line.compare(0, kListening.size(), kListening) != 0) {
     stop();
-    throw Error(concat("the embedded verifier did not start", line.empty() ? "" : ": " + line, "\n", tail_of(log_path)),
+    throw Error(concat("the embedded verifier did not start", line.empty() ? "" : ": " + line, "\n",
+                       tail_of(log_path)),
                 ExitCode::kUnavailable);
   }
   address_ = line.substr(kListening.size());

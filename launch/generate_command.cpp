@@ -49,22 +49,21 @@ struct GenerateSettings {
 
 const char* name_of(FinishReason reason) {
   switch (reason) {
-    case FinishReason::kEndToken: return "end_token";
-    case FinishReason::kDelimiter: return "delimiter";
-    case FinishReason::kTokenLimit: return "token_limit";
+    case FinishReason::kEndToken:
+      return "end_token";
+    case FinishReason::kDelimiter:
+      return "delimiter";
+    case FinishReason::kTokenLimit:
+      return "token_limit";
   }
   return "";
 }
 
 nlohmann::json to_json(const Rollout& rollout) {
-  return {{"task_id", rollout.task_id},
-          {"program", extract_program(rollout.text)},
-          {"text", rollout.text},
-          {"finish", name_of(rollout.finish)},
-          {"tokens", rollout.tokens},
-          {"prompt_tokens", rollout.prompt_tokens},
-          {"step_map", rollout.step_map},
-          {"log_probs", rollout.log_probs}};
+  return {{"task_id", rollout.task_id},   {"program", extract_program(rollout.text)},
+          {"text", rollout.text},         {"finish", name_of(rollout.finish)},
+          {"tokens", rollout.tokens},     {"prompt_tokens", rollout.prompt_tokens},
+          {"step_map", rollout.step_map}, {"log_probs", rollout.log_probs}};
 }
 
 }  // namespace
@@ -85,7 +84,8 @@ int run_generate_command(const LearnerCommand& command) {
   const Transformer policy = make_policy(settings.policy, tokenizer, settings.seed, /*local_rank=*/0);
   std::vector<GenerationRequest> requests;
   for (size_t i = 0; i < tasks.size(); ++i) {
-    const Prompt prompt = make_prompt(tasks[i], settings.stage, settings.prompt_style, settings.decoding.scaffold);
+    const Prompt prompt =
+        make_prompt(tasks[i], settings.stage, settings.prompt_style, settings.decoding.scaffold);
     for (int64_t sample = 0; sample < settings.samples_per_task; ++sample)
       requests.push_back(make_request(prompt, tokenizer, static_cast<int64_t>(i),
                                       mix_key({settings.seed, i, static_cast<uint64_t>(sample)})));

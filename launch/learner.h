@@ -1,6 +1,6 @@
 // The border between the program and the module libbicrl_learner.so, which holds the subcommands that need a
-// policy (train, sft, generate). The program loads the module on demand, so that `bicrl verifier` maps neither
-// LibTorch nor MPI.
+// policy (train, sft, generate). The program loads the module on demand, so that `bicrl verifier` maps
+// neither LibTorch nor MPI.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 namespace bicrl {
 
 struct LearnerCommand {
-  std::string name;                    // "train", "sft" or "generate"
+  std::string name;  // "train", "sft" or "generate"
   std::string config_path;
   std::vector<std::string> overrides;  // key.path=value
   bool dry_run = false;

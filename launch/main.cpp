@@ -1,4 +1,5 @@
-// bicrl: the program. Parses flags, hands over to a subcommand, and turns errors into messages and exit codes.
+// bicrl: the program. Parses flags, hands over to a subcommand, and turns errors into messages and exit
+// codes.
 #include <CLI/CLI.hpp>
 #include <iostream>
 
@@ -10,7 +11,8 @@
 namespace {
 
 constexpr const char* kExitCodes =
-    "Exit codes: 0 done; 1 the work failed; 2 bad flags, configuration or input; 3 something this machine lacks; "
+    "Exit codes: 0 done; 1 the work failed; 2 bad flags, configuration or input; 3 something this machine "
+    "lacks; "
     "130 interrupted.";
 
 // CONFIG [key.path=value ...] in any order; the first word without '=' is the file.
@@ -18,7 +20,8 @@ struct ConfigArguments {
   std::vector<std::string> words;
 
   void add_to(CLI::App* app) {
-    app->add_option("config", words, "YAML file, and any number of key.path=value overrides")->type_name("CONFIG");
+    app->add_option("config", words, "YAML file, and any number of key.path=value overrides")
+        ->type_name("CONFIG");
   }
   std::string path() const {
     std::string found;
@@ -50,7 +53,8 @@ int run(int argc, char** argv) {
   const auto add_learner = [&](const char* name, const char* help) {
     CLI::App* command = app.add_subcommand(name, help);
     config.add_to(command);
-    command->add_flag("--dry-run", learner.dry_run, "print the resolved configuration and derived numbers, and stop");
+    command->add_flag("--dry-run", learner.dry_run,
+                      "print the resolved configuration and derived numbers, and stop");
     return command;
   };
   CLI::App* train = add_learner("train", "train a policy: warm-up, infilling stage, end-to-end stage");
@@ -67,7 +71,8 @@ int run(int argc, char** argv) {
   CLI::App* check = app.add_subcommand("verify", "verify the programs of a task file, or one candidate");
   config.add_to(check);
   check->add_option("--tasks", verify.tasks_path, "task file (JSON list or JSON lines)")->required();
-  check->add_option("--candidate", verify.candidate_path, "a Python program to verify instead of the tasks' own");
+  check->add_option("--candidate", verify.candidate_path,
+                    "a Python program to verify instead of the tasks' own");
   check->add_option("--task", verify.task_id, "id of the task the candidate answers");
   check->add_option("--json", verify.json_path, "write the verdicts to this file");
   check->add_option("--verifier", verify.addresses, "address of a running verifier (host:port), repeatable");
@@ -88,7 +93,8 @@ int run(int argc, char** argv) {
   learner.name = *train ? "train" : *sft ? "sft" : "generate";
   (void)generate;
   learner.config_path = config.path();
-  if (learner.config_path.empty()) throw bicrl::InputError("bicrl " + learner.name + " needs a configuration file");
+  if (learner.config_path.empty())
+    throw bicrl::InputError("bicrl " + learner.name + " needs a configuration file");
   learner.overrides = config.overrides();
   if (!reward.empty()) learner.overrides.push_back("reward=" + reward);
   return bicrl::run_learner(learner);

@@ -28,13 +28,15 @@ struct LoadedRun {
 
 LoadedRun load_run(const LearnerCommand& command) {
   ConfigDocument document = ConfigDocument::from_file(command.config_path, command.overrides);
-  RunSettings settings = RunSettings::from_config(document.root(), fs::path(command.config_path).parent_path());
+  RunSettings settings =
+      RunSettings::from_config(document.root(), fs::path(command.config_path).parent_path());
   // The embedded server reads this section itself; here its keys are checked before anything starts.
   VerifierOptions::from_config(document.root().section("verifier").section("server"));
   document.finish();
   if (command.name == "sft") {
     if (settings.warm_up.steps == 0)
-      document.root().section("warm_up").reject("steps", "`bicrl sft` runs the warm-up, and this one has no steps");
+      document.root().section("warm_up").reject("steps",
+                                                "`bicrl sft` runs the warm-up, and this one has no steps");
     settings.stages.clear();
   }
   RewardFunction reward = RewardFunction::from_file(settings.reward_file);
@@ -56,7 +58,8 @@ bool needs_verifier(const RunSettings& settings) {
 
 // Rank 0 starts the embedded server where the configuration names none; all ranks learn the addresses.
 std::unique_ptr<EmbeddedVerifier> connect_verifier(const LearnerCommand& command, RunSettings& settings,
-                                                   Communicator& communicator, const RunDirectory* directory) {
+                                                   Communicator& communicator,
+                                                   const RunDirectory* directory) {
   std::unique_ptr<EmbeddedVerifier> server;
   std::string failure;
   if (settings.verifier.addresses.empty()) {
@@ -72,7 +75,8 @@ std::unique_ptr<EmbeddedVerifier> connect_verifier(const LearnerCommand& command
       }
     }
     address = communicator.all_gather(address).front();
-    if (address.empty()) throw Error(failure.empty() ? "rank 0 could not start the verifier" : failure, ExitCode::kUnavailable);
+    if (address.empty())
+      throw Error(failure.empty() ? "rank 0 could not start the verifier" : failure, ExitCode::kUnavailable);
     settings.verifier.addresses = {address};
   }
   return server;
@@ -103,7 +107,8 @@ int run_on_ranks(const LearnerCommand& command, Communicator& communicator) {
     verifier = std::make_unique<VerifierClient>(run.settings.verifier);
     if (first) log_info("verifier: ", run.settings.verifier.addresses.front(), server ? " (embedded)" : "");
   }
-  TrainingRun training(run.settings, communicator, verifier.get(), run.reward, directory.get(), stop_requested);
+  TrainingRun training(run.settings, communicator, verifier.get(), run.reward, directory.get(),
+                       stop_requested);
   const RunEnd end = training.run();
   if (first)
     std::cout << (end == RunEnd::kStopped ? "stopped after " : "finished in ") << clock_text(watch.seconds())

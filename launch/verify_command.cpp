@@ -27,7 +27,8 @@ struct Candidate {
 
 std::vector<Candidate> candidates_of(const VerifyCommand& command, const std::vector<Task>& tasks) {
   if (command.candidate_path.empty()) {
-    if (!command.task_id.empty()) throw InputError("--task names the task of a --candidate, and none is given");
+    if (!command.task_id.empty())
+      throw InputError("--task names the task of a --candidate, and none is given");
     std::vector<Candidate> all;
     for (const Task& task : tasks) all.push_back({&task, task.cuda_code});
     return all;
@@ -48,12 +49,13 @@ void print_row(const std::string& task_id, const Verdict& v) {
   snprintf(line, sizeof line, "%-24s %-20s %-7s %4d/%-4d %8.0f ms", task_id.c_str(), outcome_text(v).c_str(),
            v.tier.c_str(), v.trials_passed, v.trials, v.total_ms);
   std::cout << line;
-  if (!v.correct && !v.diagnostics.empty()) std::cout << "  " << v.diagnostics.substr(0, v.diagnostics.find('\n'));
+  if (!v.correct && !v.diagnostics.empty())
+    std::cout << "  " << v.diagnostics.substr(0, v.diagnostics.find('\n'));
   std::cout << std::endl;
 }
 
-nlohmann::json report(const std::vector<Candidate>& candidates, const std::vector<Verdict>& verdicts, double seconds,
-                      const std::map<std::string, int>& counts) {
+nlohmann::json report(const std::vector<Candidate>& candidates, const std::vector<Verdict>& verdicts,
+                      double seconds, const std::map<std::string, int>& counts) {
   nlohmann::json records = nlohmann::json::array();
   std::vector<double> times_ms;
   for (size_t i = 0; i < candidates.size(); ++i) {
@@ -64,7 +66,8 @@ nlohmann::json report(const std::vector<Candidate>& candidates, const std::vecto
   }
   std::sort(times_ms.begin(), times_ms.end());
   const auto quantile = [&](double q) {
-    return times_ms.empty() ? 0.0 : times_ms[static_cast<size_t>(q * static_cast<double>(times_ms.size() - 1))];
+    return times_ms.empty() ? 0.0
+                            : times_ms[static_cast<size_t>(q * static_cast<double>(times_ms.size() - 1))];
   };
   return {{"candidates", candidates.size()},
           {"seconds", seconds},

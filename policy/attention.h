@@ -1,5 +1,5 @@
-// How the transformer attends, behind one interface: the layers are the same for rollout and trainer, only the
-// attention context differs.
+// How the transformer attends, behind one interface: the layers are the same for rollout and trainer, only
+// the attention context differs.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -13,8 +13,8 @@ namespace bicrl {
 class AttentionContext {
  public:
   virtual ~AttentionContext() = default;
-  // q: [T, heads, head_dim], k, v: [T, kv_heads, head_dim], RoPE already applied. Returns [T, heads, head_dim].
-  // Called once per layer, in order. Differentiable where the inputs are.
+  // q: [T, heads, head_dim], k, v: [T, kv_heads, head_dim], RoPE already applied. Returns [T, heads,
+  // head_dim]. Called once per layer, in order. Differentiable where the inputs are.
   virtual at::Tensor attend(int64_t layer, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) = 0;
 };
 

@@ -23,8 +23,8 @@ struct PolicyConfig {
   int64_t mask_token_id = -1;
   int64_t eos_token_id = -1;
 
-  // Reads config.json; refuses what this architecture does not have (rope scaling, sliding window, biases, other
-  // activations) by name. Throws InputError.
+  // Reads config.json; refuses what this architecture does not have (rope scaling, sliding window, biases,
+  // other activations) by name. Throws InputError.
   static PolicyConfig from_file(const std::filesystem::path& config_json);
   static PolicyConfig from_json_text(const std::string& json, const std::string& name);
   std::string to_json_text() const;  // a config.json that transformers and from_file read

@@ -76,8 +76,8 @@ nlohmann::json parse_header(std::string_view text, const std::string& name) {
   }
 }
 
-// Bytes of a tensor; throws where the product does not fit. Empty extents count as 1 in that check, as strides
-// do.
+// Bytes of a tensor; throws where the product does not fit. Empty extents count as 1 in that check, as
+// strides do.
 uint64_t checked_bytes(const JsonReader& json, const Entry& entry) {
   uint64_t bytes = at::elementSize(entry.type);
   bool empty = false;

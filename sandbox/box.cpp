@@ -199,9 +199,10 @@ void judge_end(const BoxSpec& spec, const Watch& watch, const CgroupEvents& even
     const int status = watch.report().wait_status;
     result.end = WIFSIGNALED(status) ? BoxEnd::kSignalled : BoxEnd::kExited;
     result.code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
-    // The CPU limit ends a process with SIGKILL, which nobody else in the box may send to it.
+    // The CPU limit ends a process with SIGKILL, which nobody else in the box may send to it. The kernel
+    // counts the limit in ticks, which on a busy machine can run well ahead of the time that it reports.
     if (result.end == BoxEnd::kSignalled && result.code == SIGKILL &&
-        result.cpu_ms >= spec.limits.cpu_s * 900.0)
+        result.cpu_ms >= spec.limits.cpu_s * 700.0)
       result.end = BoxEnd::kTimeout;
   }
 }

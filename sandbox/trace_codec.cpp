@@ -307,7 +307,8 @@ void append_leaf(Returned& r, const TensorLayout& tensor, Producer producer) {
   leaf.bytes = static_cast<uint64_t>(tensor.numel()) * element_bytes(tensor.dtype);
   leaf.offset_bytes = r.layout.draw_bytes;
   r.layout.draw_bytes += (leaf.bytes + 63) / 64 * 64;
-  if (leaf.bytes > kMostOutputBytes || r.layout.draw_bytes > kMostOutputBytes) refuse("the outputs are too large");
+  if (leaf.bytes > kMostOutputBytes || r.layout.draw_bytes > kMostOutputBytes)
+    refuse("the outputs are too large");
   r.layout.leaves.push_back(std::move(leaf));
   r.producers.push_back(producer);
 }

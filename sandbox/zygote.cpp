@@ -213,7 +213,7 @@ ChildResult ZygoteChild::finish() {
   } else {
     result.end = WIFSIGNALED(wait_status_) ? ChildEnd::kSignalled : ChildEnd::kExited;
     result.code = WIFSIGNALED(wait_status_) ? WTERMSIG(wait_status_) : WEXITSTATUS(wait_status_);
-    if (result.end == ChildEnd::kSignalled && result.code == SIGKILL && cpu_ms_ >= limits_.cpu_s * 900.0)
+    if (result.end == ChildEnd::kSignalled && result.code == SIGKILL && cpu_ms_ >= limits_.cpu_s * 700.0)
       result.end = ChildEnd::kTimeout;
   }
   return result;

@@ -27,8 +27,8 @@ struct PythonInstall {
   std::string interpreter;
   std::vector<BoxMount> mounts;
   std::string torch_version;
-  // `named`: empty means $BICRL_PYTHON, else the interpreter of the build, else python3 on PATH. Throws Error(kUnavailable) where it has no
-  // torch.
+  // `named`: empty means $BICRL_PYTHON, else the interpreter of the build, else python3 on PATH. Throws
+  // Error(kUnavailable) where it has no torch.
   static PythonInstall find(const std::string& named = "");
 };
 

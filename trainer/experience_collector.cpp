@@ -119,8 +119,22 @@ std::vector<TaskOutcome> outcomes_of(const CollectedStep& step, Communicator& co
 void ExperienceCollector::summarise(const std::vector<Response>& responses,
                                     const std::vector<Reward>& rewards,
                                     const std::vector<GroupAdvantage>& groups, StepMetrics& m) {
-  enum { kResponses, kCompiled, kCorrect, kTruncated, kMasked, kInfrastructure, kRewarded, kReward, kSquares, kGroups,
-         kFlat, kTokens, kForwards, kSums };
+  enum {
+    kResponses,
+    kCompiled,
+    kCorrect,
+    kTruncated,
+    kMasked,
+    kInfrastructure,
+    kRewarded,
+    kReward,
+    kSquares,
+    kGroups,
+    kFlat,
+    kTokens,
+    kForwards,
+    kSums
+  };
   std::vector<double> sums(kSums, 0.0);
   std::string hashes;
   std::string classes;

@@ -59,10 +59,14 @@ EvaluationSettings evaluation_from(const ConfigSection& section, const DecodingS
 fs::path existing_path(const ConfigSection& section, const std::string& key, const std::string& path,
                        const fs::path& config_folder) {
   if (fs::exists(path)) return path;
-  const fs::path beside = config_folder / path;
-  if (!fs::path(path).is_absolute() && fs::exists(beside)) return beside;
+  if (!fs::path(path).is_absolute()) {
+    for (fs::path folder = fs::absolute(config_folder).lexically_normal();; folder = folder.parent_path()) {
+      if (fs::exists(folder / path)) return folder / path;
+      if (folder == folder.parent_path()) break;
+    }
+  }
   section.reject(key, concat("'", path, "' does not exist, neither from the working directory nor from ",
-                             config_folder.empty() ? "." : config_folder.string()));
+                             config_folder.empty() ? "." : config_folder.string(), " or a folder above it"));
 }
 
 PolicySource PolicySource::from_config(const ConfigSection& section, const fs::path& config_folder) {

@@ -78,15 +78,16 @@ struct RunSettings {
   VerifierClientOptions verifier;
 
   // Reads every key of a run but `verifier.server`, which belongs to the embedded server.
-  // Relative paths are looked up from the working directory, then from `config_folder`.
+  // Relative paths are looked up from the working directory, then from `config_folder` and the folders above
+  // it.
   static RunSettings from_config(const ConfigSection& root, const std::filesystem::path& config_folder);
 };
 
 // What --dry-run prints below the resolved configuration: responses, tokens and memory.
 std::string derived_numbers(const RunSettings& settings, int ranks);
 
-// `path` as given if it exists or is absolute, else below `config_folder`. Throws InputError (naming the key)
-// where neither exists.
+// `path` as given if it exists, else below `config_folder` or the nearest folder above it that has it. Throws
+// InputError (naming the key) where neither exists.
 std::filesystem::path existing_path(const ConfigSection& section, const std::string& key,
                                     const std::string& path, const std::filesystem::path& config_folder);
 

@@ -27,7 +27,7 @@ std::string step_line(const StepMetrics& m, double eta_seconds) {
                    percent(m.compile_rate), " | correct ", percent(m.correct_rate), " | unique ",
                    m.unique_programs, "/", m.responses);
     if (m.truncated_rate > 0) line += concat(" | cut ", percent(m.truncated_rate));
-      if (m.infrastructure_rate > 0) line += concat(" | no verdict ", percent(m.infrastructure_rate));
+    if (m.infrastructure_rate > 0) line += concat(" | no verdict ", percent(m.infrastructure_rate));
     line += concat(" | flat groups ", m.zero_variance_groups, "/", m.groups, " | kl ", fixed(m.kl, 4),
                    " | gap ", fixed(m.log_prob_gap, 6));
   } else {

@@ -138,9 +138,10 @@ void TrainingRun::reinforce(size_t stage_index) {
         chosen, mix_key({stage_key, static_cast<uint64_t>(step)}), policy_version_, metrics);
     curriculum->observe(outcomes_of(collected, communicator_));
     if (metrics.infrastructure_rate > settings_.max_unverified_share)
-      throw Error(concat(name, " step ", step, ": ", std::lround(100 * metrics.infrastructure_rate),
-                         " % of the responses got no verdict through the verifier's fault (run.max_unverified_share is ",
-                         settings_.max_unverified_share, "); ", verifier_->waiting_for()));
+      throw Error(concat(
+          name, " step ", step, ": ", std::lround(100 * metrics.infrastructure_rate),
+          " % of the responses got no verdict through the verifier's fault (run.max_unverified_share is ",
+          settings_.max_unverified_share, "); ", verifier_->waiting_for()));
     const Stopwatch training;
     const UpdateStatistics update = updater_.reinforce(collected.experiences);
     check_update(update, name, step);

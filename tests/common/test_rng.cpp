@@ -32,7 +32,7 @@ TEST_CASE("a stream is a pure function of key and counter") {
   CHECK(stream.counter() == 10);
 }
 
-TEST_CASE("uniform numbers fill [0, 1) evenly") {
+TEST_CASE("uniform numbers fill the unit interval evenly") {
   constexpr int kDraws = 200000, kBins = 100;
   std::vector<int> bins(kBins);
   double sum = 0, squares = 0, lagged = 0, last = 0.5;

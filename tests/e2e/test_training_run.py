@@ -39,7 +39,7 @@ with folder() as temporary:
 
     checkpoint = f"{run}/checkpoints/end_to_end"
     tasks = f"{temporary}/tasks.json"
-    Path(tasks).write_text('[{"idx": 0, "level": "1", "pytorch_code": "import torch", "cuda_code": ""}]')
+    Path(tasks).write_text('[{"idx": 0, "level": "1", "pytorch_code": "import torch\\nclass Model: pass\\ndef get_inputs(): return []\\ndef get_init_inputs(): return []", "cuda_code": ""}]')
     Path(f"{temporary}/generate.yaml").write_text(
         f"policy: {{checkpoint: {checkpoint}}}\ntasks: {tasks}\nprompt_style: compact\nsamples_per_task: 3\n"
         f"rollout: {{max_new_tokens: 16}}\noutput: {temporary}/programs.jsonl\n")

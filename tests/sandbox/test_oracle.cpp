@@ -75,7 +75,7 @@ TEST_CASE(
   CHECK(anew->draws[0].inputs != answers->draws[0].inputs);
 }
 
-TEST_CASE("inputs keep dtypes, strides and numbers; outputs come contiguous") {
+TEST_CASE("inputs keep dtypes, strides and numbers, outputs come contiguous") {
   const std::string code =
       "import torch, torch.nn as nn\nclass Model(nn.Module):\n    def forward(self, x, i, n, b):\n"
       "        return x.t() * n, {'k': i + 1}, b\n"

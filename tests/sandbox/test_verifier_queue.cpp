@@ -70,7 +70,7 @@ TEST_CASE("identical candidates in flight are verified once and each gets its ow
   CHECK(fresh == 2);
 }
 
-TEST_CASE("stored verdicts are used unless bypassed; infrastructure verdicts are never stored") {
+TEST_CASE("stored verdicts are used unless bypassed, infrastructure verdicts are never stored") {
   std::atomic<int> runs = 0;
   Verifier verifier(
       [&](const VerifyRequest& r, std::stop_token) {

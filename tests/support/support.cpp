@@ -15,7 +15,8 @@ fs::path published_file(const std::string& relative) {
   const char* named = getenv("BICRL_DATA");
   const fs::path root = named ? fs::path(named) : fs::path(BICRL_SOURCE_DIR) / ".." / "shared" / "data";
   const fs::path path = root / relative;
-  if (!fs::exists(path)) SKIP("published file " << relative << " is not under BICRL_DATA (" << root.string() << ")");
+  if (!fs::exists(path))
+    SKIP("published file " << relative << " is not under BICRL_DATA (" << root.string() << ")");
   return path;
 }
 

@@ -105,7 +105,7 @@ std::vector<int64_t> decode(const Transformer& policy, std::vector<int64_t> toke
 
 }  // namespace
 
-TEST_CASE("supervised loss and gradients equal the literal [noisy | clean] layout") {
+TEST_CASE("supervised loss and gradients equal the literal layout of noisy and clean rows") {
   for (const bool train_fill : {false, true}) {
     const PolicyConfig config = tiny_config(4);
     Transformer policy = tiny_policy(config, 3);

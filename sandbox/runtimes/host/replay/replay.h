@@ -19,8 +19,8 @@ struct Options {
   bool skip_launches = false;
   bool stop_early = false;  // at the first draw that fails: a kernel that hangs then costs its limit once
   int output_fd = -1, control_fd = -1;
-  // Not negative: when every draw ended well, draw 0 is run twice more with this poison, first with the threads in
-  // the other order, then without its launches. Their outputs follow those of the draws.
+  // Not negative: when every draw ended well, draw 0 is run twice more with this poison, first with the
+  // threads in the other order, then without its launches. Their outputs follow those of the draws.
   int confirm_poison = -1;
   double run_limit_ms = 0;  // each of loading and running; 0: the caller's limit is the only one
 };
@@ -39,8 +39,8 @@ struct DrawReport {
 
 // Once, before the first draw: hides this process from its children.
 void guard_parent();
-// Runs one draw options.repeat times and stores its outputs at place `slot` of the output file. Throws Error where
-// the machine fails.
+// Runs one draw options.repeat times and stores its outputs at place `slot` of the output file. Throws Error
+// where the machine fails.
 DrawReport replay_draw(const Options& options, const Trace& trace, int draw, int slot);
 
 // Runs in the child. Sends 'r' when ready, waits for one byte, runs, stores the outputs, sends 'd' and waits

@@ -121,7 +121,8 @@ void send_report(int fd, const nlohmann::json& report) {
 }
 
 nlohmann::json to_json(const DrawReport& draw) {
-  return {{"status", draw.status}, {"message", draw.message}, {"signal", draw.signal}, {"run_ms", draw.run_ms}};
+  return {
+      {"status", draw.status}, {"message", draw.message}, {"signal", draw.signal}, {"run_ms", draw.run_ms}};
 }
 
 // Draw 0 in the other order of threads, then without launches.

@@ -1,11 +1,12 @@
-// How Python reaches the candidate's functions: wrappers that convert tagged values as pybind11 converts objects.
+// How Python reaches the candidate's functions: wrappers that convert tagged values as pybind11 converts
+// objects.
 #pragma once
 #include "bicrl/tensor.h"
 
 #pragma GCC visibility push(default)
 namespace bicrl {
 
-struct Value;  // one Python value, owned by the library
+struct Value;                                // one Python value, owned by the library
 at::Tensor take_tensor(const Value& value);  // the take functions raise where the kind does not fit
 bool take_bool(const Value& value);
 long long take_integer(const Value& value, long long least, unsigned long long most);
@@ -37,11 +38,11 @@ struct Convert<bool> {
   static bool take(const Value& v) { return take_bool(v); }
   static void give(Value& v, bool b) { give_bool(v, b); }
 };
-#define BICRL_INTEGER(T, least, most)                                                       \
-  template <>                                                                               \
-  struct Convert<T> {                                                                       \
-    static T take(const Value& v) { return static_cast<T>(take_integer(v, least, most)); }  \
-    static void give(Value& v, T i) { give_integer(v, static_cast<long long>(i)); }         \
+#define BICRL_INTEGER(T, least, most)                                                      \
+  template <>                                                                              \
+  struct Convert<T> {                                                                      \
+    static T take(const Value& v) { return static_cast<T>(take_integer(v, least, most)); } \
+    static void give(Value& v, T i) { give_integer(v, static_cast<long long>(i)); }        \
   };
 BICRL_INTEGER(signed char, -128, 127)
 BICRL_INTEGER(unsigned char, 0, 255)
@@ -246,5 +247,6 @@ struct call_guard {};
 }  // namespace pybind11
 namespace py = pybind11;
 #define TORCH_EXTENSION_NAME bicrl_module
-#define PYBIND11_MODULE(name, variable) \
-  extern "C" __attribute__((visibility("default"))) void bicrl_register([[maybe_unused]] ::bicrl::Registry& variable)
+#define PYBIND11_MODULE(name, variable)                                  \
+  extern "C" __attribute__((visibility("default"))) void bicrl_register( \
+      [[maybe_unused]] ::bicrl::Registry& variable)

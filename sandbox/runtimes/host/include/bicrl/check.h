@@ -13,10 +13,11 @@ template <class... A>
 inline c10::ScalarType scalar_type(c10::ScalarType type) { return type; }
 }  // namespace bicrl
 
-#define TORCH_CHECK(condition, ...)                                                                          \
-  do {                                                                                                       \
-    if (!(condition))                                                                                        \
-      ::bicrl::fail(__FILE__, __LINE__, "Expected " #condition " to be true" __VA_OPT__(, ": ", __VA_ARGS__)); \
+#define TORCH_CHECK(condition, ...)                                                        \
+  do {                                                                                     \
+    if (!(condition))                                                                      \
+      ::bicrl::fail(__FILE__, __LINE__,                                                    \
+                    "Expected " #condition " to be true" __VA_OPT__(, ": ", __VA_ARGS__)); \
   } while (0)
 #define TORCH_INTERNAL_ASSERT TORCH_CHECK
 #define TORCH_CHECK_VALUE TORCH_CHECK
@@ -38,10 +39,10 @@ inline c10::ScalarType scalar_type(c10::ScalarType type) { return type; }
 #define TORCH_WARN(...) ((void)0)
 #define TORCH_WARN_ONCE(...) ((void)0)
 #define CHECK_EQ TORCH_CHECK_EQ
-#define C10_CUDA_CHECK(expression)                                                       \
-  do {                                                                                   \
-    const cudaError_t bicrl_error = (expression);                                        \
-    if (bicrl_error != cudaSuccess)                                                      \
+#define C10_CUDA_CHECK(expression)                                                        \
+  do {                                                                                    \
+    const cudaError_t bicrl_error = (expression);                                         \
+    if (bicrl_error != cudaSuccess)                                                       \
       ::bicrl::fail(__FILE__, __LINE__, "CUDA error: ", cudaGetErrorString(bicrl_error)); \
   } while (0)
 #define AT_CUDA_CHECK C10_CUDA_CHECK
@@ -60,10 +61,10 @@ inline c10::ScalarType scalar_type(c10::ScalarType type) { return type; }
 #define C10_LAUNCH_BOUNDS_2(a, b)
 #define TORCH_API
 
-#define BICRL_CASE(enumerator, T, ...)      \
-  case c10::ScalarType::enumerator: {       \
-    using scalar_t [[maybe_unused]] = T;    \
-    return __VA_ARGS__();                   \
+#define BICRL_CASE(enumerator, T, ...)   \
+  case c10::ScalarType::enumerator: {    \
+    using scalar_t [[maybe_unused]] = T; \
+    return __VA_ARGS__();                \
   }
 #define BICRL_DISPATCH(TYPE, NAME, ...)                                                                      \
   [&] {                                                                                                      \
@@ -71,19 +72,22 @@ inline c10::ScalarType scalar_type(c10::ScalarType type) { return type; }
     switch (bicrl_type) {                                                                                    \
       __VA_ARGS__                                                                                            \
       default:                                                                                               \
-        ::bicrl::fail(__FILE__, __LINE__, "\"", NAME, "\" not implemented for '", c10::toString(bicrl_type), "'"); \
+        ::bicrl::fail(__FILE__, __LINE__, "\"", NAME, "\" not implemented for '", c10::toString(bicrl_type), \
+                      "'");                                                                                  \
     }                                                                                                        \
   }()
 #define AT_DISPATCH_SWITCH(TYPE, NAME, ...) BICRL_DISPATCH(TYPE, NAME, __VA_ARGS__)
-#define AT_DISPATCH_CASE(TYPE, ...)                                   \
-  case TYPE: {                                                        \
-    using scalar_t [[maybe_unused]] = ::bicrl::CppType<TYPE>::type;   \
-    return __VA_ARGS__();                                             \
+#define AT_DISPATCH_CASE(TYPE, ...)                                 \
+  case TYPE: {                                                      \
+    using scalar_t [[maybe_unused]] = ::bicrl::CppType<TYPE>::type; \
+    return __VA_ARGS__();                                           \
   }
 #define BICRL_FLOATING(...) BICRL_CASE(Double, double, __VA_ARGS__) BICRL_CASE(Float, float, __VA_ARGS__)
-#define BICRL_INTEGRAL(...)                                                              \
-  BICRL_CASE(Byte, uint8_t, __VA_ARGS__) BICRL_CASE(Char, int8_t, __VA_ARGS__)           \
-  BICRL_CASE(Int, int, __VA_ARGS__) BICRL_CASE(Long, int64_t, __VA_ARGS__) BICRL_CASE(Short, int16_t, __VA_ARGS__)
+#define BICRL_INTEGRAL(...)              \
+  BICRL_CASE(Byte, uint8_t, __VA_ARGS__) \
+  BICRL_CASE(Char, int8_t, __VA_ARGS__)  \
+  BICRL_CASE(Int, int, __VA_ARGS__)      \
+  BICRL_CASE(Long, int64_t, __VA_ARGS__) BICRL_CASE(Short, int16_t, __VA_ARGS__)
 #define AT_DISPATCH_CASE_FLOATING_TYPES(...) BICRL_FLOATING(__VA_ARGS__)
 #define AT_DISPATCH_CASE_INTEGRAL_TYPES(...) BICRL_INTEGRAL(__VA_ARGS__)
 #define AT_DISPATCH_CASE_ALL_TYPES(...) BICRL_FLOATING(__VA_ARGS__) BICRL_INTEGRAL(__VA_ARGS__)
@@ -93,31 +97,35 @@ inline c10::ScalarType scalar_type(c10::ScalarType type) { return type; }
   BICRL_DISPATCH(TYPE, NAME, BICRL_FLOATING(__VA_ARGS__) BICRL_INTEGRAL(__VA_ARGS__))
 #define AT_DISPATCH_FLOATING_TYPES_AND_HALF(TYPE, NAME, ...) \
   BICRL_DISPATCH(TYPE, NAME, BICRL_FLOATING(__VA_ARGS__) BICRL_CASE(Half, ::__half, __VA_ARGS__))
-#define BICRL_EXTRA(TYPE, ...)                                         \
-  case TYPE: {                                                         \
-    using scalar_t [[maybe_unused]] = ::bicrl::CppType<TYPE>::type;    \
-    return __VA_ARGS__();                                              \
+#define BICRL_EXTRA(TYPE, ...)                                      \
+  case TYPE: {                                                      \
+    using scalar_t [[maybe_unused]] = ::bicrl::CppType<TYPE>::type; \
+    return __VA_ARGS__();                                           \
   }
 #define AT_DISPATCH_FLOATING_TYPES_AND(EXTRA, TYPE, NAME, ...) \
   BICRL_DISPATCH(TYPE, NAME, BICRL_FLOATING(__VA_ARGS__) BICRL_EXTRA(EXTRA, __VA_ARGS__))
 #define AT_DISPATCH_FLOATING_TYPES_AND2(E1, E2, TYPE, NAME, ...) \
-  BICRL_DISPATCH(TYPE, NAME, BICRL_FLOATING(__VA_ARGS__) BICRL_EXTRA(E1, __VA_ARGS__) BICRL_EXTRA(E2, __VA_ARGS__))
+  BICRL_DISPATCH(TYPE, NAME,                                     \
+                 BICRL_FLOATING(__VA_ARGS__) BICRL_EXTRA(E1, __VA_ARGS__) BICRL_EXTRA(E2, __VA_ARGS__))
 #define AT_DISPATCH_ALL_TYPES_AND(EXTRA, TYPE, NAME, ...) \
-  BICRL_DISPATCH(TYPE, NAME, BICRL_FLOATING(__VA_ARGS__) BICRL_INTEGRAL(__VA_ARGS__) BICRL_EXTRA(EXTRA, __VA_ARGS__))
-#define AT_DISPATCH_ALL_TYPES_AND2(E1, E2, TYPE, NAME, ...)                                             \
-  BICRL_DISPATCH(TYPE, NAME, BICRL_FLOATING(__VA_ARGS__) BICRL_INTEGRAL(__VA_ARGS__)                    \
-                                 BICRL_EXTRA(E1, __VA_ARGS__) BICRL_EXTRA(E2, __VA_ARGS__))
-#define AT_DISPATCH_ALL_TYPES_AND3(E1, E2, E3, TYPE, NAME, ...)                                         \
-  BICRL_DISPATCH(TYPE, NAME, BICRL_FLOATING(__VA_ARGS__) BICRL_INTEGRAL(__VA_ARGS__)                    \
-                                 BICRL_EXTRA(E1, __VA_ARGS__) BICRL_EXTRA(E2, __VA_ARGS__) BICRL_EXTRA(E3, __VA_ARGS__))
+  BICRL_DISPATCH(TYPE, NAME,                              \
+                 BICRL_FLOATING(__VA_ARGS__) BICRL_INTEGRAL(__VA_ARGS__) BICRL_EXTRA(EXTRA, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND2(E1, E2, TYPE, NAME, ...)                                           \
+  BICRL_DISPATCH(TYPE, NAME,                                                                          \
+                 BICRL_FLOATING(__VA_ARGS__) BICRL_INTEGRAL(__VA_ARGS__) BICRL_EXTRA(E1, __VA_ARGS__) \
+                     BICRL_EXTRA(E2, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND3(E1, E2, E3, TYPE, NAME, ...)                                       \
+  BICRL_DISPATCH(TYPE, NAME,                                                                          \
+                 BICRL_FLOATING(__VA_ARGS__) BICRL_INTEGRAL(__VA_ARGS__) BICRL_EXTRA(E1, __VA_ARGS__) \
+                     BICRL_EXTRA(E2, __VA_ARGS__) BICRL_EXTRA(E3, __VA_ARGS__))
 
 namespace bicrl {
 template <c10::ScalarType>
 struct CppType;
-#define BICRL_CPP(enumerator, T)                      \
-  template <>                                         \
-  struct CppType<c10::ScalarType::enumerator> {       \
-    using type = T;                                   \
+#define BICRL_CPP(enumerator, T)                \
+  template <>                                   \
+  struct CppType<c10::ScalarType::enumerator> { \
+    using type = T;                             \
   };
 BICRL_CPP(Byte, uint8_t)
 BICRL_CPP(Char, int8_t)

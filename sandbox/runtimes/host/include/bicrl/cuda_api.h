@@ -1,5 +1,5 @@
-// The part of the CUDA runtime API that host code of candidates uses. Streams and events are accepted and change
-// nothing: work runs in the order of the calls.
+// The part of the CUDA runtime API that host code of candidates uses. Streams and events are accepted and
+// change nothing: work runs in the order of the calls.
 #pragma once
 #include "bicrl/launch.h"
 
@@ -38,7 +38,12 @@ enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
   cudaFuncAttributePreferredSharedMemoryCarveout = 9
 };
-enum cudaFuncCache { cudaFuncCachePreferNone, cudaFuncCachePreferShared, cudaFuncCachePreferL1, cudaFuncCachePreferEqual };
+enum cudaFuncCache {
+  cudaFuncCachePreferNone,
+  cudaFuncCachePreferShared,
+  cudaFuncCachePreferL1,
+  cudaFuncCachePreferEqual
+};
 enum cudaDeviceAttr {
   cudaDevAttrMaxThreadsPerBlock = 1,
   cudaDevAttrMaxSharedMemoryPerBlock = 8,
@@ -72,8 +77,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaMemset(void* target, int value, size_t bytes);
 cudaError_t cudaMemcpy(void* target, const void* source, size_t bytes, cudaMemcpyKind kind);
-cudaError_t cudaMemcpy2D(void* target, size_t target_pitch, const void* source, size_t source_pitch, size_t width,
-                         size_t height, cudaMemcpyKind kind);
+cudaError_t cudaMemcpy2D(void* target, size_t target_pitch, const void* source, size_t source_pitch,
+                         size_t width, size_t height, cudaMemcpyKind kind);
 cudaError_t cudaFree(void* pointer);
 cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes);
 }
@@ -98,8 +103,10 @@ cudaError_t allocate(void** pointer, size_t bytes);
 cudaError_t allocate_host(void** pointer, size_t bytes);
 cudaError_t free_host(void* pointer);
 cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int value);
-cudaError_t copy_to_symbol(const void* symbol, const void* source, size_t bytes, size_t offset, cudaMemcpyKind kind);
-cudaError_t copy_from_symbol(void* target, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind);
+cudaError_t copy_to_symbol(const void* symbol, const void* source, size_t bytes, size_t offset,
+                           cudaMemcpyKind kind);
+cudaError_t copy_from_symbol(void* target, const void* symbol, size_t bytes, size_t offset,
+                             cudaMemcpyKind kind);
 cudaError_t blocks_per_multiprocessor(int* blocks, int threads, size_t shared_bytes);
 }  // namespace bicrl
 #pragma GCC visibility pop
@@ -137,7 +144,8 @@ inline cudaError_t cudaMemcpyToSymbol(T& symbol, const void* source, size_t byte
 }
 template <class T>
 inline cudaError_t cudaMemcpyToSymbolAsync(T& symbol, const void* source, size_t bytes, size_t offset = 0,
-                                           cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t = nullptr) {
+                                           cudaMemcpyKind kind = cudaMemcpyHostToDevice,
+                                           cudaStream_t = nullptr) {
   return bicrl::copy_to_symbol(&symbol, source, bytes, offset, kind);
 }
 template <class T>
@@ -151,7 +159,8 @@ inline cudaError_t cudaGetSymbolAddress(P** pointer, T& symbol) {
   return cudaSuccess;
 }
 template <class F>
-inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, F, int threads, size_t shared_bytes) {
+inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, F, int threads,
+                                                                 size_t shared_bytes) {
   return bicrl::blocks_per_multiprocessor(blocks, threads, shared_bytes);
 }
 template <class F>

@@ -1,5 +1,6 @@
-// What device code sees: built-in variables, barriers, warp primitives, atomics. Threads of a block run one after
-// another on fibers of one thread, so an atomic is a plain read and write, and a barrier switches fibers.
+// What device code sees: built-in variables, barriers, warp primitives, atomics. Threads of a block run one
+// after another on fibers of one thread, so an atomic is a plain read and write, and a barrier switches
+// fibers.
 #pragma once
 #include "bicrl/math.h"
 #include "bicrl/vectors.h"
@@ -37,7 +38,8 @@ constexpr int warpSize = 32;
 extern "C" {
 void bicrl_syncthreads(int line);
 int bicrl_syncthreads_vote(int kind, int predicate, int line);  // kind: 0 count, 1 and, 2 or
-unsigned long long bicrl_warp(int kind, unsigned mask, unsigned long long value, int argument, int width, int line);
+unsigned long long bicrl_warp(int kind, unsigned mask, unsigned long long value, int argument, int width,
+                              int line);
 unsigned bicrl_activemask(int line);
 void* bicrl_dynamic_shared();
 unsigned bicrl_dynamic_shared_size();
@@ -49,8 +51,26 @@ int printf(const char*, ...);
 
 namespace bicrl {
 enum WarpKind {
-  kSync, kShuffle, kShuffleUp, kShuffleDown, kShuffleXor, kAny, kAll, kUniform, kBallot, kMatchAny, kMatchAll,
-  kAddSigned, kMinSigned, kMaxSigned, kAddUnsigned, kMinUnsigned, kMaxUnsigned, kAnd, kOr, kXor
+  kSync,
+  kShuffle,
+  kShuffleUp,
+  kShuffleDown,
+  kShuffleXor,
+  kAny,
+  kAll,
+  kUniform,
+  kBallot,
+  kMatchAny,
+  kMatchAll,
+  kAddSigned,
+  kMinSigned,
+  kMaxSigned,
+  kAddUnsigned,
+  kMinUnsigned,
+  kMaxUnsigned,
+  kAnd,
+  kOr,
+  kXor
 };
 template <class T>
 inline unsigned long long to_bits(T value) {
@@ -77,7 +97,9 @@ inline void __syncthreads(BICRL_LINE) { bicrl_syncthreads(line); }
 inline int __syncthreads_count(int p, BICRL_LINE) { return bicrl_syncthreads_vote(0, p, line); }
 inline int __syncthreads_and(int p, BICRL_LINE) { return bicrl_syncthreads_vote(1, p, line); }
 inline int __syncthreads_or(int p, BICRL_LINE) { return bicrl_syncthreads_vote(2, p, line); }
-inline void __syncwarp(unsigned mask = 0xffffffffu, BICRL_LINE) { bicrl_warp(bicrl::kSync, mask, 0, 0, 32, line); }
+inline void __syncwarp(unsigned mask = 0xffffffffu, BICRL_LINE) {
+  bicrl_warp(bicrl::kSync, mask, 0, 0, 32, line);
+}
 inline unsigned __activemask(BICRL_LINE) { return bicrl_activemask(line); }
 template <class T>
 inline T __shfl_sync(unsigned mask, T v, int source, int width = 32, BICRL_LINE) {
@@ -113,12 +135,13 @@ inline unsigned __match_any_sync(unsigned mask, T v, BICRL_LINE) {
 }
 template <class T>
 inline unsigned __match_all_sync(unsigned mask, T v, int* same, BICRL_LINE) {
-  const unsigned lanes = static_cast<unsigned>(bicrl_warp(bicrl::kMatchAll, mask, bicrl::to_bits(v), 0, 32, line));
+  const unsigned lanes =
+      static_cast<unsigned>(bicrl_warp(bicrl::kMatchAll, mask, bicrl::to_bits(v), 0, 32, line));
   *same = lanes != 0;
   return lanes;
 }
-#define BICRL_REDUCE(name, kind, T)                                                          \
-  inline T name(unsigned mask, T v, BICRL_LINE) {                                            \
+#define BICRL_REDUCE(name, kind, T)                                                               \
+  inline T name(unsigned mask, T v, BICRL_LINE) {                                                 \
     return static_cast<T>(bicrl_warp(bicrl::kind, mask, static_cast<long long>(v), 0, 32, line)); \
   }
 BICRL_REDUCE(__reduce_add_sync, kAddSigned, int)
@@ -141,10 +164,10 @@ inline void __prof_trigger(int) {}
 inline void __brkpt() {}
 inline long long clock64() { return bicrl_clock(); }
 inline unsigned __isGlobal(const void*) { return 1; }
-#define BICRL_LOAD(name)                  \
-  template <class T>                      \
-  inline T name(const T* p) {             \
-    return *p;                            \
+#define BICRL_LOAD(name)      \
+  template <class T>          \
+  inline T name(const T* p) { \
+    return *p;                \
   }
 BICRL_LOAD(__ldg)
 BICRL_LOAD(__ldca)
@@ -153,10 +176,10 @@ BICRL_LOAD(__ldcs)
 BICRL_LOAD(__ldlu)
 BICRL_LOAD(__ldcv)
 #undef BICRL_LOAD
-#define BICRL_STORE(name)                                           \
-  template <class T>                                                \
-  inline void name(T* p, typename bicrl::Identity<T>::type v) {     \
-    *p = v;                                                         \
+#define BICRL_STORE(name)                                       \
+  template <class T>                                            \
+  inline void name(T* p, typename bicrl::Identity<T>::type v) { \
+    *p = v;                                                     \
   }
 BICRL_STORE(__stwb)
 BICRL_STORE(__stcg)
@@ -164,16 +187,16 @@ BICRL_STORE(__stcs)
 BICRL_STORE(__stwt)
 #undef BICRL_STORE
 
-#define BICRL_ATOMIC(name, T, update)  \
-  inline T name(T* address, T v) {     \
-    const T old = *address;            \
-    *address = update;                 \
-    return old;                        \
+#define BICRL_ATOMIC(name, T, update) \
+  inline T name(T* address, T v) {    \
+    const T old = *address;           \
+    *address = update;                \
+    return old;                       \
   }
-#define BICRL_ATOMIC_INTEGERS(name, update)     \
-  BICRL_ATOMIC(name, int, update)               \
-  BICRL_ATOMIC(name, unsigned, update)          \
-  BICRL_ATOMIC(name, unsigned long, update)     \
+#define BICRL_ATOMIC_INTEGERS(name, update) \
+  BICRL_ATOMIC(name, int, update)           \
+  BICRL_ATOMIC(name, unsigned, update)      \
+  BICRL_ATOMIC(name, unsigned long, update) \
   BICRL_ATOMIC(name, unsigned long long, update)
 BICRL_ATOMIC_INTEGERS(atomicAdd, old + v)
 BICRL_ATOMIC(atomicAdd, float, old + v)
@@ -184,7 +207,7 @@ BICRL_ATOMIC_INTEGERS(atomicMin, old < v ? old : v)
 BICRL_ATOMIC_INTEGERS(atomicMax, old > v ? old : v)
 BICRL_ATOMIC(atomicMin, long long, old < v ? old : v)
 BICRL_ATOMIC(atomicMax, long long, old > v ? old : v)
-BICRL_ATOMIC_INTEGERS(atomicAnd, old & v)
+BICRL_ATOMIC_INTEGERS(atomicAnd, old& v)
 BICRL_ATOMIC_INTEGERS(atomicOr, old | v)
 BICRL_ATOMIC_INTEGERS(atomicXor, old ^ v)
 BICRL_ATOMIC_INTEGERS(atomicExch, v)
@@ -193,11 +216,11 @@ BICRL_ATOMIC(atomicInc, unsigned, old >= v ? 0 : old + 1)
 BICRL_ATOMIC(atomicDec, unsigned, old == 0 || old > v ? v : old - 1)
 #undef BICRL_ATOMIC_INTEGERS
 #undef BICRL_ATOMIC
-#define BICRL_CAS(T)                                 \
-  inline T atomicCAS(T* address, T compare, T v) {   \
-    const T old = *address;                          \
-    if (old == compare) *address = v;                \
-    return old;                                      \
+#define BICRL_CAS(T)                               \
+  inline T atomicCAS(T* address, T compare, T v) { \
+    const T old = *address;                        \
+    if (old == compare) *address = v;              \
+    return old;                                    \
   }
 BICRL_CAS(int)
 BICRL_CAS(unsigned)

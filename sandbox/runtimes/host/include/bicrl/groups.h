@@ -1,4 +1,5 @@
-// cooperative_groups: thread blocks, tiles of up to a warp, coalesced threads. Grid-wide groups are not offered.
+// cooperative_groups: thread blocks, tiles of up to a warp, coalesced threads. Grid-wide groups are not
+// offered.
 #pragma once
 #include "bicrl/device.h"
 
@@ -20,7 +21,9 @@ inline thread_block this_thread_block() { return {}; }
 class lane_group {
  public:
   lane_group(unsigned mask, unsigned block_rank) : mask_(mask), lane_(block_rank & 31) {}
-  unsigned thread_rank() const { return static_cast<unsigned>(__builtin_popcount(mask_ & ((1u << lane_) - 1))); }
+  unsigned thread_rank() const {
+    return static_cast<unsigned>(__builtin_popcount(mask_ & ((1u << lane_) - 1)));
+  }
   unsigned size() const { return static_cast<unsigned>(__builtin_popcount(mask_)); }
   unsigned num_threads() const { return size(); }
   unsigned mask() const { return mask_; }

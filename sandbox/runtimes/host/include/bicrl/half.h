@@ -7,7 +7,9 @@ extern "C" float bicrl_half_to_float(unsigned short bits) noexcept;
 extern "C" unsigned short bicrl_float_to_half(float value) noexcept;
 #pragma GCC visibility pop
 namespace bicrl {
-inline float bfloat_to_float(unsigned short bits) { return __builtin_bit_cast(float, static_cast<unsigned>(bits) << 16); }
+inline float bfloat_to_float(unsigned short bits) {
+  return __builtin_bit_cast(float, static_cast<unsigned>(bits) << 16);
+}
 inline unsigned short float_to_bfloat(float value) {
   const unsigned bits = __builtin_bit_cast(unsigned, value);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fff;
@@ -19,56 +21,56 @@ struct SmallFloatTag {
 };
 }  // namespace bicrl
 
-#define BICRL_SMALL_FLOAT(T, from, to)                                               \
-  struct T {                                                                         \
-    unsigned short x;                                                                \
-    T() = default;                                                                   \
-    T(float v) : x(to(v)) {}                                                         \
-    T(double v) : x(to(static_cast<float>(v))) {}                                    \
-    T(int v) : x(to(static_cast<float>(v))) {}                                       \
-    T(unsigned v) : x(to(static_cast<float>(v))) {}                                  \
-    T(long v) : x(to(static_cast<float>(v))) {}                                      \
-    T(unsigned long v) : x(to(static_cast<float>(v))) {}                             \
-    T(long long v) : x(to(static_cast<float>(v))) {}                                 \
-    operator float() const { return from(x); }                                       \
-    T& operator+=(T o) { return *this = T(float(*this) + float(o)); }                \
-    T& operator-=(T o) { return *this = T(float(*this) - float(o)); }                \
-    T& operator*=(T o) { return *this = T(float(*this) * float(o)); }                \
-    T& operator/=(T o) { return *this = T(float(*this) / float(o)); }                \
-    T& operator++() { return *this += T(1.0f); }                                     \
-  };                                                                                 \
-  inline T operator+(T a, T b) { return T(float(a) + float(b)); }                    \
-  inline T operator-(T a, T b) { return T(float(a) - float(b)); }                    \
-  inline T operator*(T a, T b) { return T(float(a) * float(b)); }                    \
-  inline T operator/(T a, T b) { return T(float(a) / float(b)); }                    \
-  inline T operator-(T a) { return T(-float(a)); }                                   \
-  inline bool operator==(T a, T b) { return float(a) == float(b); }                  \
-  inline bool operator!=(T a, T b) { return float(a) != float(b); }                  \
-  inline bool operator<(T a, T b) { return float(a) < float(b); }                    \
-  inline bool operator>(T a, T b) { return float(a) > float(b); }                    \
-  inline bool operator<=(T a, T b) { return float(a) <= float(b); }                  \
-  inline bool operator>=(T a, T b) { return float(a) >= float(b); }                  \
-  template <>                                                                        \
-  struct bicrl::SmallFloatTag<T> {                                                   \
-    static constexpr bool value = true;                                              \
-  };                                                                                 \
-  BICRL_MIXED(T, float, float)                                                       \
-  BICRL_MIXED(T, double, double)                                                     \
+#define BICRL_SMALL_FLOAT(T, from, to)                                \
+  struct T {                                                          \
+    unsigned short x;                                                 \
+    T() = default;                                                    \
+    T(float v) : x(to(v)) {}                                          \
+    T(double v) : x(to(static_cast<float>(v))) {}                     \
+    T(int v) : x(to(static_cast<float>(v))) {}                        \
+    T(unsigned v) : x(to(static_cast<float>(v))) {}                   \
+    T(long v) : x(to(static_cast<float>(v))) {}                       \
+    T(unsigned long v) : x(to(static_cast<float>(v))) {}              \
+    T(long long v) : x(to(static_cast<float>(v))) {}                  \
+    operator float() const { return from(x); }                        \
+    T& operator+=(T o) { return *this = T(float(*this) + float(o)); } \
+    T& operator-=(T o) { return *this = T(float(*this) - float(o)); } \
+    T& operator*=(T o) { return *this = T(float(*this) * float(o)); } \
+    T& operator/=(T o) { return *this = T(float(*this) / float(o)); } \
+    T& operator++() { return *this += T(1.0f); }                      \
+  };                                                                  \
+  inline T operator+(T a, T b) { return T(float(a) + float(b)); }     \
+  inline T operator-(T a, T b) { return T(float(a) - float(b)); }     \
+  inline T operator*(T a, T b) { return T(float(a) * float(b)); }     \
+  inline T operator/(T a, T b) { return T(float(a) / float(b)); }     \
+  inline T operator-(T a) { return T(-float(a)); }                    \
+  inline bool operator==(T a, T b) { return float(a) == float(b); }   \
+  inline bool operator!=(T a, T b) { return float(a) != float(b); }   \
+  inline bool operator<(T a, T b) { return float(a) < float(b); }     \
+  inline bool operator>(T a, T b) { return float(a) > float(b); }     \
+  inline bool operator<=(T a, T b) { return float(a) <= float(b); }   \
+  inline bool operator>=(T a, T b) { return float(a) >= float(b); }   \
+  template <>                                                         \
+  struct bicrl::SmallFloatTag<T> {                                    \
+    static constexpr bool value = true;                               \
+  };                                                                  \
+  BICRL_MIXED(T, float, float)                                        \
+  BICRL_MIXED(T, double, double)                                      \
   BICRL_MIXED(T, int, T)
-#define BICRL_MIXED(T, O, R)                                                  \
-  inline R operator+(T a, O b) { return R(float(a)) + R(b); }                 \
-  inline R operator-(T a, O b) { return R(float(a)) - R(b); }                 \
-  inline R operator*(T a, O b) { return R(float(a)) * R(b); }                 \
-  inline R operator/(T a, O b) { return R(float(a)) / R(b); }                 \
-  inline R operator+(O a, T b) { return R(a) + R(float(b)); }                 \
-  inline R operator-(O a, T b) { return R(a) - R(float(b)); }                 \
-  inline R operator*(O a, T b) { return R(a) * R(float(b)); }                 \
-  inline R operator/(O a, T b) { return R(a) / R(float(b)); }                 \
-  inline bool operator<(T a, O b) { return double(float(a)) < double(b); }    \
-  inline bool operator>(T a, O b) { return double(float(a)) > double(b); }    \
-  inline bool operator<=(T a, O b) { return double(float(a)) <= double(b); }  \
-  inline bool operator>=(T a, O b) { return double(float(a)) >= double(b); }  \
-  inline bool operator==(T a, O b) { return double(float(a)) == double(b); }  \
+#define BICRL_MIXED(T, O, R)                                                 \
+  inline R operator+(T a, O b) { return R(float(a)) + R(b); }                \
+  inline R operator-(T a, O b) { return R(float(a)) - R(b); }                \
+  inline R operator*(T a, O b) { return R(float(a)) * R(b); }                \
+  inline R operator/(T a, O b) { return R(float(a)) / R(b); }                \
+  inline R operator+(O a, T b) { return R(a) + R(float(b)); }                \
+  inline R operator-(O a, T b) { return R(a) - R(float(b)); }                \
+  inline R operator*(O a, T b) { return R(a) * R(float(b)); }                \
+  inline R operator/(O a, T b) { return R(a) / R(float(b)); }                \
+  inline bool operator<(T a, O b) { return double(float(a)) < double(b); }   \
+  inline bool operator>(T a, O b) { return double(float(a)) > double(b); }   \
+  inline bool operator<=(T a, O b) { return double(float(a)) <= double(b); } \
+  inline bool operator>=(T a, O b) { return double(float(a)) >= double(b); } \
+  inline bool operator==(T a, O b) { return double(float(a)) == double(b); } \
   inline bool operator!=(T a, O b) { return double(float(a)) != double(b); }
 BICRL_SMALL_FLOAT(__half, bicrl_half_to_float, bicrl_float_to_half)
 BICRL_SMALL_FLOAT(__nv_bfloat16, bicrl::bfloat_to_float, bicrl::float_to_bfloat)
@@ -109,44 +111,44 @@ typedef __nv_bfloat16 nv_bfloat16;
     *address = old + v;                                                                       \
     return old;                                                                               \
   }
-#define BICRL_INTRINSICS(T)                                                                   \
-  inline T __hadd(T a, T b) { return a + b; }                                                 \
-  inline T __hsub(T a, T b) { return a - b; }                                                 \
-  inline T __hmul(T a, T b) { return a * b; }                                                 \
-  inline T __hdiv(T a, T b) { return a / b; }                                                 \
-  inline T __hneg(T a) { return -a; }                                                         \
-  inline T __habs(T a) { return T(__builtin_fabsf(float(a))); }                               \
-  inline T __hfma(T a, T b, T c) { return T(__builtin_fmaf(float(a), float(b), float(c))); }  \
-  inline T __hmax(T a, T b) { return T(__builtin_fmaxf(float(a), float(b))); }                \
-  inline T __hmin(T a, T b) { return T(__builtin_fminf(float(a), float(b))); }                \
-  inline bool __heq(T a, T b) { return a == b; }                                              \
-  inline bool __hne(T a, T b) { return a != b; }                                              \
-  inline bool __hlt(T a, T b) { return a < b; }                                               \
-  inline bool __hle(T a, T b) { return a <= b; }                                              \
-  inline bool __hgt(T a, T b) { return a > b; }                                               \
-  inline bool __hge(T a, T b) { return a >= b; }                                              \
-  inline bool __hisnan(T a) { return __builtin_isnan(float(a)); }                             \
-  inline int __hisinf(T a) { return __builtin_isinf_sign(float(a)); }                         \
-  inline T hexp(T a) { return T(__builtin_expf(float(a))); }                                  \
-  inline T hexp2(T a) { return T(__builtin_exp2f(float(a))); }                                \
-  inline T hlog(T a) { return T(__builtin_logf(float(a))); }                                  \
-  inline T hlog2(T a) { return T(__builtin_log2f(float(a))); }                                \
-  inline T hsqrt(T a) { return T(__builtin_sqrtf(float(a))); }                                \
-  inline T hrsqrt(T a) { return T(1.0f / __builtin_sqrtf(float(a))); }                        \
-  inline T hrcp(T a) { return T(1.0f / float(a)); }                                           \
-  inline T hsin(T a) { return T(__builtin_sinf(float(a))); }                                  \
-  inline T hcos(T a) { return T(__builtin_cosf(float(a))); }                                  \
-  inline T htanh(T a) { return T(__builtin_tanhf(float(a))); }                                \
-  inline T hfloor(T a) { return T(__builtin_floorf(float(a))); }                              \
-  inline T hceil(T a) { return T(__builtin_ceilf(float(a))); }                                \
-  inline T atomicAdd(T* address, T v) {                                                       \
-    const T old = *address;                                                                   \
-    *address = old + v;                                                                       \
-    return old;                                                                               \
-  }                                                                                           \
-  inline bool isnan(T a) { return __builtin_isnan(float(a)); }                                \
-  inline bool isinf(T a) { return __builtin_isinf(float(a)); }                                \
-  inline T max(T a, T b) { return __hmax(a, b); }                                             \
+#define BICRL_INTRINSICS(T)                                                                  \
+  inline T __hadd(T a, T b) { return a + b; }                                                \
+  inline T __hsub(T a, T b) { return a - b; }                                                \
+  inline T __hmul(T a, T b) { return a * b; }                                                \
+  inline T __hdiv(T a, T b) { return a / b; }                                                \
+  inline T __hneg(T a) { return -a; }                                                        \
+  inline T __habs(T a) { return T(__builtin_fabsf(float(a))); }                              \
+  inline T __hfma(T a, T b, T c) { return T(__builtin_fmaf(float(a), float(b), float(c))); } \
+  inline T __hmax(T a, T b) { return T(__builtin_fmaxf(float(a), float(b))); }               \
+  inline T __hmin(T a, T b) { return T(__builtin_fminf(float(a), float(b))); }               \
+  inline bool __heq(T a, T b) { return a == b; }                                             \
+  inline bool __hne(T a, T b) { return a != b; }                                             \
+  inline bool __hlt(T a, T b) { return a < b; }                                              \
+  inline bool __hle(T a, T b) { return a <= b; }                                             \
+  inline bool __hgt(T a, T b) { return a > b; }                                              \
+  inline bool __hge(T a, T b) { return a >= b; }                                             \
+  inline bool __hisnan(T a) { return __builtin_isnan(float(a)); }                            \
+  inline int __hisinf(T a) { return __builtin_isinf_sign(float(a)); }                        \
+  inline T hexp(T a) { return T(__builtin_expf(float(a))); }                                 \
+  inline T hexp2(T a) { return T(__builtin_exp2f(float(a))); }                               \
+  inline T hlog(T a) { return T(__builtin_logf(float(a))); }                                 \
+  inline T hlog2(T a) { return T(__builtin_log2f(float(a))); }                               \
+  inline T hsqrt(T a) { return T(__builtin_sqrtf(float(a))); }                               \
+  inline T hrsqrt(T a) { return T(1.0f / __builtin_sqrtf(float(a))); }                       \
+  inline T hrcp(T a) { return T(1.0f / float(a)); }                                          \
+  inline T hsin(T a) { return T(__builtin_sinf(float(a))); }                                 \
+  inline T hcos(T a) { return T(__builtin_cosf(float(a))); }                                 \
+  inline T htanh(T a) { return T(__builtin_tanhf(float(a))); }                               \
+  inline T hfloor(T a) { return T(__builtin_floorf(float(a))); }                             \
+  inline T hceil(T a) { return T(__builtin_ceilf(float(a))); }                               \
+  inline T atomicAdd(T* address, T v) {                                                      \
+    const T old = *address;                                                                  \
+    *address = old + v;                                                                      \
+    return old;                                                                              \
+  }                                                                                          \
+  inline bool isnan(T a) { return __builtin_isnan(float(a)); }                               \
+  inline bool isinf(T a) { return __builtin_isinf(float(a)); }                               \
+  inline T max(T a, T b) { return __hmax(a, b); }                                            \
   inline T min(T a, T b) { return __hmin(a, b); }
 BICRL_INTRINSICS(__half)
 BICRL_INTRINSICS(__nv_bfloat16)

@@ -22,7 +22,8 @@ struct Parameter {
 using Invoker = void (*)(void (*entry)(), const unsigned char* arguments);
 
 void launch_bytes(const LaunchConfig& config, const char* name, void (*entry)(), Invoker invoker,
-                  const unsigned char* arguments, unsigned bytes, const Parameter* parameters, unsigned count);
+                  const unsigned char* arguments, unsigned bytes, const Parameter* parameters,
+                  unsigned count);
 
 template <class T>
 struct KindOf {
@@ -45,8 +46,9 @@ struct Signature {
     unsigned bytes = 0;
     constexpr Table() {
       unsigned i = 0;
-      ((bytes = (bytes + alignof(P) - 1) / alignof(P) * alignof(P), of[i].offset = bytes, of[i].bytes = sizeof(P),
-        of[i].kind = KindOf<typename Decay<P>::type>::value, bytes += sizeof(P), ++i),
+      ((bytes = (bytes + alignof(P) - 1) / alignof(P) * alignof(P), of[i].offset = bytes,
+        of[i].bytes = sizeof(P), of[i].kind = KindOf<typename Decay<P>::type>::value, bytes += sizeof(P),
+        ++i),
        ...);
     }
   };
@@ -54,8 +56,8 @@ struct Signature {
 
   template <unsigned... I>
   static void call(void (*entry)(), const unsigned char* arguments, Indices<I...>) {
-    reinterpret_cast<void (*)(P...)>(entry)(
-        *reinterpret_cast<typename Decay<P>::type*>(const_cast<unsigned char*>(arguments) + table.of[I].offset)...);
+    reinterpret_cast<void (*)(P...)>(entry)(*reinterpret_cast<typename Decay<P>::type*>(
+        const_cast<unsigned char*>(arguments) + table.of[I].offset)...);
   }
   static void invoke(void (*entry)(), const unsigned char* arguments) {
     call(entry, arguments, IndicesUpTo<kCount>());
@@ -70,8 +72,8 @@ inline void launch(const LaunchConfig& config, const char* name, void (*kernel)(
   unsigned i = 0;
   ((__builtin_memcpy(bytes + S::table.of[i].offset, &arguments, sizeof(P)), ++i), ...);
   (void)i;
-  launch_bytes(config, name, reinterpret_cast<void (*)()>(kernel), &S::invoke, bytes, S::table.bytes, S::table.of,
-               S::kCount);
+  launch_bytes(config, name, reinterpret_cast<void (*)()>(kernel), &S::invoke, bytes, S::table.bytes,
+               S::table.of, S::kCount);
 }
 // For template kernels: `resolve` is a generic lambda that names the specialisation for the given arguments.
 template <class Resolve, class... A>

@@ -1,39 +1,39 @@
-// Mathematics as device code sees it. Two forms: where the candidate includes standard headers that bring the real
-// <cmath> (BICRL_REAL_MATH, set by the splitter) its overloads are used; otherwise the same names are declared
-// here, which saves a third of the compile time.
+// Mathematics as device code sees it. Two forms: where the candidate includes standard headers that bring the
+// real <cmath> (BICRL_REAL_MATH, set by the splitter) its overloads are used; otherwise the same names are
+// declared here, which saves a third of the compile time.
 #pragma once
 #include "bicrl/base.h"
 
 #ifdef BICRL_REAL_MATH
-#include <cmath>
 #include <math.h>
+#include <cmath>
 #else
 #include <bits/std_abs.h>
 using std::abs;
 
-#define BICRL_UNARY(name)                                                     \
-  extern "C" double name(double) noexcept;                                    \
-  extern "C" float name##f(float) noexcept;                                   \
-  inline float name(float x) { return name##f(x); }                           \
-  template <class T, typename bicrl::IntegerAsDouble<T>::type = 0>            \
-  inline double name(T x) {                                                   \
-    return name(static_cast<double>(x));                                      \
-  }                                                                           \
-  namespace std {                                                             \
-  using ::name;                                                               \
-  using ::name##f;                                                            \
+#define BICRL_UNARY(name)                                          \
+  extern "C" double name(double) noexcept;                         \
+  extern "C" float name##f(float) noexcept;                        \
+  inline float name(float x) { return name##f(x); }                \
+  template <class T, typename bicrl::IntegerAsDouble<T>::type = 0> \
+  inline double name(T x) {                                        \
+    return name(static_cast<double>(x));                           \
+  }                                                                \
+  namespace std {                                                  \
+  using ::name;                                                    \
+  using ::name##f;                                                 \
   }
-#define BICRL_BINARY(name)                                                                              \
-  extern "C" double name(double, double) noexcept;                                                      \
-  extern "C" float name##f(float, float) noexcept;                                                      \
-  inline float name(float x, float y) { return name##f(x, y); }                                         \
-  template <class A, class B, typename bicrl::MixedArithmetic<A, B>::type = 0>                          \
-  inline double name(A x, B y) {                                                                        \
-    return name(static_cast<double>(x), static_cast<double>(y));                                        \
-  }                                                                                                     \
-  namespace std {                                                                                       \
-  using ::name;                                                                                         \
-  using ::name##f;                                                                                      \
+#define BICRL_BINARY(name)                                                     \
+  extern "C" double name(double, double) noexcept;                             \
+  extern "C" float name##f(float, float) noexcept;                             \
+  inline float name(float x, float y) { return name##f(x, y); }                \
+  template <class A, class B, typename bicrl::MixedArithmetic<A, B>::type = 0> \
+  inline double name(A x, B y) {                                               \
+    return name(static_cast<double>(x), static_cast<double>(y));               \
+  }                                                                            \
+  namespace std {                                                              \
+  using ::name;                                                                \
+  using ::name##f;                                                             \
   }
 namespace bicrl {
 template <class T>
@@ -130,12 +130,12 @@ BICRL_BINARY(remainder)
 #undef BICRL_UNARY
 #undef BICRL_BINARY
 
-#define BICRL_FLOAT_INT(result, name, ...)         \
-  extern "C" result name(double) noexcept;         \
-  extern "C" result name##f(float) noexcept;       \
+#define BICRL_FLOAT_INT(result, name, ...)           \
+  extern "C" result name(double) noexcept;           \
+  extern "C" result name##f(float) noexcept;         \
   inline result name(float x) { return name##f(x); } \
-  namespace std {                                  \
-  using ::name;                                    \
+  namespace std {                                    \
+  using ::name;                                      \
   }
 BICRL_FLOAT_INT(int, ilogb)
 BICRL_FLOAT_INT(long, lround)
@@ -170,15 +170,15 @@ inline float ldexp(float x, int e) { return ldexpf(x, e); }
 inline float scalbn(float x, int e) { return scalbnf(x, e); }
 inline float frexp(float x, int* e) { return frexpf(x, e); }
 inline float modf(float x, float* i) { return modff(x, i); }
-#define BICRL_CLASSIFY(name, builtin)                                       \
-  constexpr bool name(float x) { return builtin(x); }                       \
-  constexpr bool name(double x) { return builtin(x); }                      \
-  template <class T, typename bicrl::IntegerAsDouble<T>::type = 0>          \
-  constexpr bool name(T x) {                                                \
-    return builtin(static_cast<double>(x));                                 \
-  }                                                                         \
-  namespace std {                                                           \
-  using ::name;                                                             \
+#define BICRL_CLASSIFY(name, builtin)                              \
+  constexpr bool name(float x) { return builtin(x); }              \
+  constexpr bool name(double x) { return builtin(x); }             \
+  template <class T, typename bicrl::IntegerAsDouble<T>::type = 0> \
+  constexpr bool name(T x) {                                       \
+    return builtin(static_cast<double>(x));                        \
+  }                                                                \
+  namespace std {                                                  \
+  using ::name;                                                    \
   }
 BICRL_CLASSIFY(isnan, __builtin_isnan)
 BICRL_CLASSIFY(isinf, __builtin_isinf)
@@ -272,9 +272,13 @@ inline double __dmul_rn(double x, double y) { return x * y; }
 inline double __fma_rn(double x, double y, double z) { return __builtin_fma(x, y, z); }
 inline float __saturatef(float x) { return saturatef(x); }
 
-#define BICRL_MIN_MAX(R, A, B)                                                    \
-  constexpr R min(A a, B b) { return static_cast<R>(a) < static_cast<R>(b) ? static_cast<R>(a) : static_cast<R>(b); } \
-  constexpr R max(A a, B b) { return static_cast<R>(a) > static_cast<R>(b) ? static_cast<R>(a) : static_cast<R>(b); }
+#define BICRL_MIN_MAX(R, A, B)                                                            \
+  constexpr R min(A a, B b) {                                                             \
+    return static_cast<R>(a) < static_cast<R>(b) ? static_cast<R>(a) : static_cast<R>(b); \
+  }                                                                                       \
+  constexpr R max(A a, B b) {                                                             \
+    return static_cast<R>(a) > static_cast<R>(b) ? static_cast<R>(a) : static_cast<R>(b); \
+  }
 BICRL_MIN_MAX(int, int, int)
 BICRL_MIN_MAX(unsigned, unsigned, unsigned)
 BICRL_MIN_MAX(unsigned, int, unsigned)

@@ -1,5 +1,5 @@
-// The prelude for programs that name a part of the C++ library. Precompiled, so that naming one costs as much as
-// naming all.
+// The prelude for programs that name a part of the C++ library. Precompiled, so that naming one costs as much
+// as naming all.
 #pragma once
 #define BICRL_STD_VECTOR 1
 #define BICRL_STD_STRING 1

@@ -1,5 +1,5 @@
-// torch::Tensor as a view: geometry, data pointers, allocation, fills and copies. No tensor mathematics: what is
-// not here does not compile. Bodies are in libbicrl_host.so.
+// torch::Tensor as a view: geometry, data pointers, allocation, fills and copies. No tensor mathematics: what
+// is not here does not compile. Bodies are in libbicrl_host.so.
 #pragma once
 #include "bicrl/launch.h"
 #include "bicrl/types.h"
@@ -196,7 +196,8 @@ Tensor ones_like(const Tensor& like, const TensorOptions& options);
 Tensor full(IntArrayRef sizes, const Scalar& value, const TensorOptions& options = {});
 Tensor full_like(const Tensor& like, const Scalar& value);
 Tensor full_like(const Tensor& like, const Scalar& value, const TensorOptions& options);
-Tensor tensor_of(const void* values, ScalarType type, size_t count, bool scalar, const TensorOptions& options);
+Tensor tensor_of(const void* values, ScalarType type, size_t count, bool scalar,
+                 const TensorOptions& options);
 template <class T>
 inline Tensor tensor(ArrayRef<T> values, const TensorOptions& options = {}) {
   return tensor_of(values.data(), CppTypeToScalarType<T>::value, values.size(), false, options);

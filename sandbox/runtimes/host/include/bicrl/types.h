@@ -14,15 +14,27 @@ using Half = ::__half;
 using BFloat16 = ::__nv_bfloat16;
 
 enum class ScalarType : int8_t {
-  Byte = 0, Char = 1, Short = 2, Int = 3, Long = 4, Half = 5, Float = 6, Double = 7, ComplexFloat = 9,
-  ComplexDouble = 10, Bool = 11, BFloat16 = 15, Undefined = 44
+  Byte = 0,
+  Char = 1,
+  Short = 2,
+  Int = 3,
+  Long = 4,
+  Half = 5,
+  Float = 6,
+  Double = 7,
+  ComplexFloat = 9,
+  ComplexDouble = 10,
+  Bool = 11,
+  BFloat16 = 15,
+  Undefined = 44
 };
 constexpr ScalarType kByte = ScalarType::Byte, kUInt8 = ScalarType::Byte, kChar = ScalarType::Char,
                      kInt8 = ScalarType::Char, kShort = ScalarType::Short, kInt16 = ScalarType::Short,
                      kInt = ScalarType::Int, kInt32 = ScalarType::Int, kLong = ScalarType::Long,
                      kInt64 = ScalarType::Long, kHalf = ScalarType::Half, kFloat16 = ScalarType::Half,
                      kFloat = ScalarType::Float, kFloat32 = ScalarType::Float, kDouble = ScalarType::Double,
-                     kFloat64 = ScalarType::Double, kBool = ScalarType::Bool, kBFloat16 = ScalarType::BFloat16;
+                     kFloat64 = ScalarType::Double, kBool = ScalarType::Bool,
+                     kBFloat16 = ScalarType::BFloat16;
 const char* toString(ScalarType type);
 size_t elementSize(ScalarType type);
 bool isFloatingType(ScalarType type);
@@ -30,10 +42,10 @@ bool isIntegralType(ScalarType type, bool with_bool);
 
 template <class T>
 struct CppTypeToScalarType;
-#define BICRL_SCALAR(T, name)                               \
-  template <>                                               \
-  struct CppTypeToScalarType<T> {                           \
-    static constexpr ScalarType value = ScalarType::name;   \
+#define BICRL_SCALAR(T, name)                             \
+  template <>                                             \
+  struct CppTypeToScalarType<T> {                         \
+    static constexpr ScalarType value = ScalarType::name; \
   };
 BICRL_SCALAR(unsigned char, Byte)
 BICRL_SCALAR(signed char, Char)
@@ -91,7 +103,9 @@ struct TensorOptions {
     o.has_device_ = true;
     return o;
   }
-  constexpr TensorOptions device(DeviceType type, int index = -1) const { return device(Device(type, index)); }
+  constexpr TensorOptions device(DeviceType type, int index = -1) const {
+    return device(Device(type, index));
+  }
   constexpr TensorOptions layout(Layout) const { return *this; }
   constexpr TensorOptions requires_grad(bool = true) const { return *this; }
   constexpr TensorOptions memory_format(MemoryFormat) const { return *this; }
@@ -137,7 +151,8 @@ class ArrayRef {
   constexpr ArrayRef(const T* data, size_t size) : data_(data), size_(size) {}
   constexpr ArrayRef(const T& one) : data_(&one), size_(1) {}
   constexpr ArrayRef(const std::initializer_list<T>& list) : data_(list.begin()), size_(list.size()) {}
-  template <class C, class = decltype(static_cast<const C*>(nullptr)->data() == static_cast<const T*>(nullptr))>
+  template <class C,
+            class = decltype(static_cast<const C*>(nullptr)->data() == static_cast<const T*>(nullptr))>
   constexpr ArrayRef(const C& container) : data_(container.data()), size_(container.size()) {}
   template <size_t N>
   constexpr ArrayRef(const T (&array)[N]) : data_(array), size_(N) {}

@@ -2,22 +2,22 @@
 #pragma once
 #include "bicrl/base.h"
 
-#define BICRL_VECTORS(T, name, bytes)                                                                     \
-  struct name##1 {                                                                                        \
-    T x;                                                                                                  \
-  };                                                                                                      \
-  struct __attribute__((aligned(2 * bytes))) name##2 {                                                    \
-    T x, y;                                                                                               \
-  };                                                                                                      \
-  struct name##3 {                                                                                        \
-    T x, y, z;                                                                                            \
-  };                                                                                                      \
-  struct __attribute__((aligned(4 * bytes > 16 ? 16 : 4 * bytes))) name##4 {                              \
-    T x, y, z, w;                                                                                         \
-  };                                                                                                      \
-  constexpr name##1 make_##name##1(T x) { return {x}; }                                                   \
-  constexpr name##2 make_##name##2(T x, T y) { return {x, y}; }                                           \
-  constexpr name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; }                                   \
+#define BICRL_VECTORS(T, name, bytes)                                        \
+  struct name##1 {                                                           \
+    T x;                                                                     \
+  };                                                                         \
+  struct __attribute__((aligned(2 * bytes))) name##2 {                       \
+    T x, y;                                                                  \
+  };                                                                         \
+  struct name##3 {                                                           \
+    T x, y, z;                                                               \
+  };                                                                         \
+  struct __attribute__((aligned(4 * bytes > 16 ? 16 : 4 * bytes))) name##4 { \
+    T x, y, z, w;                                                            \
+  };                                                                         \
+  constexpr name##1 make_##name##1(T x) { return {x}; }                      \
+  constexpr name##2 make_##name##2(T x, T y) { return {x, y}; }              \
+  constexpr name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; }      \
   constexpr name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
 BICRL_VECTORS(signed char, char, 1)
 BICRL_VECTORS(unsigned char, uchar, 1)
