@@ -137,7 +137,7 @@ class Zygote {
   std::shared_ptr<UniqueFd> control_;  // set while ready
   std::string failure_;                // of the last start
   int starts_ = 0;
-  int failed_starts_ = 0;              // in a row
+  int failed_starts_ = 0;  // in a row
   pid_t pid_ = 0;
   bool stopping_ = false;
   std::vector<std::unique_ptr<ZygoteChild>> dismissed_;
