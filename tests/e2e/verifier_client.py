@@ -1,4 +1,5 @@
 """A plain grpcio client of the verifier for the tests, made from proto/verifier.proto alone."""
+import atexit
 import importlib
 import os
 import re
@@ -43,6 +44,7 @@ class Server:
     def __init__(self, *overrides, of_run=False):
         words = [BINARY, "verifier", *(["--of-run"] if of_run else []), *overrides]
         self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+        atexit.register(self.process.kill)  # a failed check must not leave a server
         expect(select.select([self.process.stdout], [], [], 60)[0], "the server starts within a minute")
         line = self.process.stdout.readline()
         match = re.fullmatch(r"listening on (127\.0\.0\.1:\d+)\n", line)
