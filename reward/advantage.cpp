@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/error.h"
+#include "common/rng.h"
 #include "common/spelling.h"
 
 namespace bicrl {
@@ -113,6 +114,15 @@ GroupAdvantage group_advantage(AdvantageKind kind, const std::vector<Reward>& re
     group.weights[i] = 1;
   }
   return group;
+}
+
+void shuffle_advantages(GroupAdvantage& group, uint64_t key) {
+  std::vector<double> counted;
+  for (size_t i = 0; i < group.weights.size(); ++i)
+    if (group.weights[i] > 0) counted.push_back(group.advantages[i]);
+  RandomStream(key).shuffle(counted);
+  for (size_t i = 0, next = 0; i < group.weights.size(); ++i)
+    if (group.weights[i] > 0) group.advantages[i] = counted[next++];
 }
 
 }  // namespace bicrl

@@ -1,6 +1,7 @@
 // Group advantage: how much better a response did than the other responses to the same prompt. Pure
 // functions.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -39,5 +40,9 @@ struct GroupAdvantage {
 };
 
 GroupAdvantage group_advantage(AdvantageKind kind, const std::vector<Reward>& rewards);
+
+// Deals the advantages of the counted members out among them at random (`key` decides): a control that has
+// the same sizes of updates and no information about which response was better.
+void shuffle_advantages(GroupAdvantage& group, uint64_t key);
 
 }  // namespace bicrl

@@ -10,6 +10,11 @@
 #include "rollout/prompt_tokens.h"
 
 namespace bicrl {
+namespace {
+
+constexpr std::string_view kShuffleStream = "shuffled_advantages";
+
+}  // namespace
 
 ExperienceCollector::ExperienceCollector(const Transformer& policy, const Tokenizer& tokenizer,
                                          VerifierClient& verifier, const RewardFunction& reward,
@@ -87,6 +92,8 @@ CollectedStep ExperienceCollector::collect(const std::vector<const Task*>& tasks
   for (size_t first = 0; first < responses.size(); first += group_size) {
     const std::vector<Reward> members(rewards.begin() + first, rewards.begin() + first + group_size);
     groups.push_back(group_advantage(settings_.advantage, members));
+    if (settings_.shuffled_advantages)
+      shuffle_advantages(groups.back(), mix_key({mix_key(key, kShuffleStream), responses[first].group}));
     TaskResult result{.task = responses[first].task};
     for (size_t i = 0; i < group_size; ++i) {
       Response& response = responses[first + i];

@@ -43,6 +43,7 @@ struct CollectorSettings {
   DecodingSettings decoding;
   int64_t samples_per_task = 1;
   AdvantageKind advantage = AdvantageKind::kZScore;
+  bool shuffled_advantages = false;
 };
 
 // Refers to everything it is given, owns nothing. One collector per phase and rank; not thread-safe.

@@ -37,6 +37,7 @@ StageSettings stage_from(const ConfigSection& section, const ConfigSection& shar
   stage.samples_per_task = section.integer("samples_per_task", 8, 2, kMany);
   stage.advantage =
       parse_advantage_kind(section.choice("advantage", "zscore", {"zscore", "mean_only", "leave_one_out"}));
+  stage.shuffled_advantages = section.boolean("shuffled_advantages", false);
   stage.decoding = DecodingSettings::from_config(decoding);
   if (stage.decoding.sampling.temperature == 0)
     decoding.reject("temperature", "a stage samples; greedy responses of a group would all be equal");

@@ -52,6 +52,7 @@ struct StageSettings {
   int64_t tasks_per_step = 0;    // over all ranks
   int64_t samples_per_task = 0;  // the group
   AdvantageKind advantage = AdvantageKind::kZScore;
+  bool shuffled_advantages = false;  // a control: what the policy learns then, it did not learn from rewards
   ConfigSection curriculum;
   DecodingSettings decoding;
   UpdaterSettings updater;

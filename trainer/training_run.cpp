@@ -128,7 +128,8 @@ void TrainingRun::reinforce(size_t stage_index) {
                                  .scaffold = s.decoding.scaffold,
                                  .decoding = s.decoding,
                                  .samples_per_task = s.samples_per_task,
-                                 .advantage = s.advantage});
+                                 .advantage = s.advantage,
+                                 .shuffled_advantages = s.shuffled_advantages});
   const uint64_t stage_key = mix_key({mix_key(settings_.seed, name), stage_index});
   for (int64_t step = 1; step <= s.steps && !stopping(); ++step) {
     Stopwatch watch;
