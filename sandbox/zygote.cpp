@@ -109,10 +109,11 @@ std::vector<std::string> Zygote::command() const {
     append_mounts({{folder, folders.back()}}, command);
   }
   command.insert(command.end(),
-                 {"--proc", "/proc", "--perms", "1777", "--tmpfs", "/tmp", "--remount-ro", "/"});
+                 {"--proc", "/proc", "--perms", "1777", "--tmpfs", "/scratch", "--remount-ro", "/"});
   for (const auto& [name, value] :
        std::vector<std::pair<std::string, std::string>>{{"PATH", "/usr/bin"},
-                                                        {"HOME", "/tmp"},
+                                                        {"HOME", "/scratch"},
+                                                        {"TMPDIR", "/scratch"},
                                                         {"USER", "box"},
                                                         {"LANG", "C.UTF-8"},
                                                         {"OMP_NUM_THREADS", "1"},

@@ -204,12 +204,14 @@ std::vector<Task> collect(std::vector<FamilySource*> sources, bool held_out, int
       continue;
     }
     ++found;
-    for (Task& task : fresh) {
-      task.id = concat(side, '_', std::setw(4), std::setfill('0'), tasks.size() + 1);
-      tasks.push_back(std::move(task));
-    }
+    for (Task& task : fresh) tasks.push_back(std::move(task));
   }
   return tasks;
+}
+
+void name_in_order(std::vector<Task>& tasks, const std::string& side) {
+  for (size_t i = 0; i < tasks.size(); ++i)
+    tasks[i].id = concat(side, '_', std::setw(4), std::setfill('0'), i + 1);
 }
 
 }  // namespace
@@ -253,6 +255,11 @@ SyntheticTasks synthesise(const SynthesisOptions& options) {
   SyntheticTasks tasks;
   tasks.train = collect(available, false, options.train_compositions, mix_key({options.seed, 101}));
   tasks.held_out = collect(available, true, options.held_out_compositions, mix_key({options.seed, 102}));
+  // Variants of a composition were dealt one after the other, and short compositions ran out first: in this
+  // order a step would see few compositions, and the last steps only long ones.
+  RandomStream(mix_key({options.seed, 103})).shuffle(tasks.train);
+  name_in_order(tasks.train, "train");
+  name_in_order(tasks.held_out, "held_out");
   return tasks;
 }
 

@@ -171,7 +171,7 @@ class Loader:
         header, blobs = self.channel.receive()
         if not header.get("ok"):
             raise Finished()
-        folder = tempfile.mkdtemp(dir="/tmp")
+        folder = tempfile.mkdtemp(dir="/scratch")
         path = os.path.join(folder, "module.so")
         with open(path, "wb") as file:
             file.write(blobs[0])

@@ -65,8 +65,8 @@ TEST_CASE("a child sees nothing of its parent, its siblings or the host") {
     CHECK(seen["pid"] == 1);
     CHECK(seen["proc"] == false);
     CHECK(seen["threads"] == 1);
-    CHECK(seen["written"] == nlohmann::json({"/tmp"}));
-    CHECK(seen["files_in_tmp"] == nlohmann::json({"x"}));
+    CHECK(seen["written"] == nlohmann::json({"/scratch"}));
+    CHECK(seen["files_in_scratch"] == nlohmann::json({"x"}));
     CHECK(seen["fds"] == nlohmann::json({0, 1, 2, 3}));
     CHECK(seen["signals"].empty());
     CHECK(seen["mount"] == nlohmann::json({-1, 1}));

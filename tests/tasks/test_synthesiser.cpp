@@ -84,6 +84,24 @@ TEST_CASE("tasks are a function of the options") {
   CHECK(synthesise(options).train != first.train);
 }
 
+TEST_CASE("a step's worth of training tasks is spread over compositions and lengths") {
+  SynthesisOptions options;
+  options.train_compositions = 300;
+  options.held_out_compositions = 0;
+  options.variants = 4;
+  const std::vector<Task> tasks = synthesise(options).train;
+  const auto mean_length = [&](size_t from, size_t to) {
+    double sum = 0;
+    for (size_t i = from; i < to; ++i) sum += tasks[i].level;
+    return sum / static_cast<double>(to - from);
+  };
+  std::set<std::vector<std::string>> seen;
+  for (size_t i = 0; i < 32; ++i) seen.insert(tasks[i].composition);
+  CHECK(seen.size() >= 24);
+  const size_t half = tasks.size() / 2;
+  CHECK(std::abs(mean_length(0, half) - mean_length(half, tasks.size())) < 0.15);
+}
+
 TEST_CASE("held-out tasks do not depend on how many training tasks there are") {
   SynthesisOptions options;
   options.train_compositions = 900;

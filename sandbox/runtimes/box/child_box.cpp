@@ -15,6 +15,9 @@
 
 namespace {
 
+// Where a child may write. Not /tmp: Python itself may be installed below that, and a mount would hide it.
+constexpr const char* kChildFolder = "/scratch";
+
 bool mount_private_folders(uint64_t tmp_bytes) {
   char options[64];
   snprintf(options, sizeof options, "size=%llu,mode=1777", static_cast<unsigned long long>(tmp_bytes));
@@ -22,7 +25,8 @@ bool mount_private_folders(uint64_t tmp_bytes) {
   // theirs.
   return unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) == 0 &&
          mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-         mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, options) == 0 && chdir("/tmp") == 0;
+         mount("tmpfs", kChildFolder, "tmpfs", MS_NOSUID | MS_NODEV, options) == 0 &&
+         chdir(kChildFolder) == 0;
 }
 
 // Descriptors of the child: 0 nothing, 1 and 2 the log, 3 the channel. The order of the moves keeps sources

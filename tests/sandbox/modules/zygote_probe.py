@@ -34,16 +34,16 @@ def look_around():
             "threads": torch.get_num_threads(), "cwd": os.getcwd()}
     seen["fds"] = [fd for fd in range(64) if os.path.exists("/dev/null") and fd_open(fd)]
     written = []
-    for folder in ("/", "/usr", "/box", "/dev", "/modules/0", "/tmp", "/etc"):
+    for folder in ("/", "/usr", "/box", "/dev", "/modules/0", "/scratch", "/etc"):
         try:
             open(os.path.join(folder, "x"), "w").write("x")
             written.append(folder)
         except OSError:
             pass
     seen["written"] = written
-    seen["files_in_tmp"] = sorted(os.listdir("/tmp"))
+    seen["files_in_scratch"] = sorted(os.listdir("/scratch"))
     libc = ctypes.CDLL(None, use_errno=True)
-    seen["mount"] = libc.mount(b"tmpfs", b"/tmp", b"tmpfs", 0, None), ctypes.get_errno()
+    seen["mount"] = libc.mount(b"tmpfs", b"/scratch", b"tmpfs", 0, None), ctypes.get_errno()
     seen["signals"] = []
     for pid in range(2, 200):
         try:
