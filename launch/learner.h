@@ -12,6 +12,7 @@ struct LearnerCommand {
   std::string config_path;
   std::vector<std::string> overrides;  // key.path=value
   bool dry_run = false;
+  bool allow_changed_config = false;  // of a run that goes on
 };
 
 // Loads the module and runs the command in it; returns the exit code. Throws Error if the module is missing.

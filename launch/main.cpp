@@ -60,6 +60,9 @@ int run(int argc, char** argv) {
   CLI::App* train = add_learner("train", "train a policy: warm-up, infilling stage, end-to-end stage");
   train->add_option("--reward", reward, "reward rule file, instead of the configuration's");
   CLI::App* sft = add_learner("sft", "supervised fine-tuning of a policy on task programs");
+  for (CLI::App* run : {train, sft})
+    run->add_flag("--allow-changed-config", learner.allow_changed_config,
+                  "go on with a run although its configuration has changed");
   CLI::App* generate = add_learner("generate", "generate programs for tasks with a policy");
 
   bicrl::VerifierCommand verifier;

@@ -30,12 +30,19 @@ bool ExperienceCollector::is_mine(size_t task_index) const {
   return static_cast<int>(task_index % communicator_.size()) == communicator_.rank();
 }
 
-void ExperienceCollector::submit(const Task& task, size_t index, const Response& response) {
+void ExperienceCollector::submit(size_t index, Response& response) {
   if (!reward_.needs_verdict(response.rollout.truncated())) return;
+  const Task& task = *response.task;
+  const std::string program = extract_program(response.rollout.text);
+  if (settings_.ledger) {
+    response.verdict_key = settings_.ledger->key_of(task, program);
+    response.verdict = settings_.ledger->find(response.verdict_key);
+    if (response.verdict) return;
+  }
   verifier_.submit({.request_id = std::to_string(index),
                     .task_id = task.id,
                     .pytorch_code = task.pytorch_code,
-                    .program = extract_program(response.rollout.text)});
+                    .program = program});
 }
 
 void ExperienceCollector::receive(std::vector<Response>& responses, bool wait) {
@@ -44,7 +51,9 @@ void ExperienceCollector::receive(std::vector<Response>& responses, bool wait) {
     std::optional<Verdict> verdict = verifier_.next(wait ? 5000ms : 0ms);
     if (!verdict && !wait) return;
     if (!verdict) continue;  // the client's own deadline ends a request that hangs
-    responses.at(std::stoul(verdict->request_id)).verdict = std::move(verdict);
+    Response& response = responses.at(std::stoul(verdict->request_id));
+    if (settings_.ledger) settings_.ledger->record(response.verdict_key, *verdict);
+    response.verdict = std::move(verdict);
   }
 }
 
@@ -66,7 +75,7 @@ std::vector<ExperienceCollector::Response> ExperienceCollector::generate(
   const DecodingStatistics statistics =
       decoder.generate(requests, policy_version, [&](size_t index, Rollout rollout) {
         responses[index].rollout = std::move(rollout);
-        submit(*responses[index].task, index, responses[index]);
+        submit(index, responses[index]);
         receive(responses, /*wait=*/false);
       });
   metrics.generated_tokens = statistics.generated_tokens;
@@ -82,6 +91,7 @@ CollectedStep ExperienceCollector::collect(const std::vector<const Task*>& tasks
   watch.restart();
   receive(responses, /*wait=*/true);
   metrics.verify_wait_seconds = watch.seconds();
+  if (settings_.ledger) settings_.ledger->share();
 
   CollectedStep step;
   std::vector<Reward> rewards;
@@ -100,6 +110,15 @@ CollectedStep ExperienceCollector::collect(const std::vector<const Task*>& tasks
       const bool judged = response.verdict && response.verdict->outcome != Outcome::kInfrastructure;
       result.counted += judged;
       result.correct += judged && response.verdict->correct;
+      step.responses.push_back({.group = static_cast<int64_t>(response.group),
+                                .task_id = response.task->id,
+                                .verdict_key = response.verdict_key,
+                                .truncated = response.rollout.truncated(),
+                                .reward = rewards[first + i].value,
+                                .masked = rewards[first + i].masked,
+                                .advantage = groups.back().advantages[i],
+                                .text = response.rollout.text,
+                                .verdict = response.verdict});
       if (groups.back().weights[i] > 0)
         step.experiences.push_back({.rollout = response.rollout,
                                     .reward = rewards[first + i].value,
@@ -145,6 +164,7 @@ void ExperienceCollector::summarise(const std::vector<Response>& responses,
   std::vector<double> sums(kSums, 0.0);
   std::string hashes;
   std::string classes;
+  std::string reason;
   for (size_t i = 0; i < responses.size(); ++i) {
     const Response& response = responses[i];
     sums[kTruncated] += response.rollout.truncated();
@@ -152,6 +172,8 @@ void ExperienceCollector::summarise(const std::vector<Response>& responses,
     sums[kCorrect] += response.verdict && response.verdict->correct;
     sums[kMasked] += rewards[i].masked;
     sums[kInfrastructure] += response.verdict && response.verdict->outcome == Outcome::kInfrastructure;
+    if (reason.empty() && response.verdict && response.verdict->outcome == Outcome::kInfrastructure)
+      reason = response.verdict->diagnostics;
     if (!rewards[i].masked) {
       sums[kRewarded] += 1;
       sums[kReward] += rewards[i].value;
@@ -179,6 +201,8 @@ void ExperienceCollector::summarise(const std::vector<Response>& responses,
       at = end + 1;
     }
   }
+  for (const std::string& part : communicator_.all_gather(reason))
+    if (m.infrastructure_reason.empty()) m.infrastructure_reason = part;
   const auto share = [](double part, double whole) { return whole > 0 ? part / whole : 0.0; };
   m.responses = std::llround(sums[kResponses]);
   m.unique_programs = static_cast<int64_t>(unique.size());

@@ -16,7 +16,9 @@
 #include "tasks/prompt.h"
 #include "tasks/task.h"
 #include "trainer/communicator.h"
+#include "trainer/response_record.h"
 #include "trainer/step_metrics.h"
+#include "trainer/verdict_ledger.h"
 
 namespace bicrl {
 
@@ -31,6 +33,7 @@ struct CollectedStep {
   std::vector<Experience>
       experiences;                  // of this rank; members of dropped groups and masked ones are left out
   std::vector<TaskResult> results;  // of this rank's tasks
+  std::vector<ResponseRecord> responses;  // of this rank, group after group
 };
 
 // How the tasks of all ranks fared; those without a single verdict are left out. Collective.
@@ -44,6 +47,7 @@ struct CollectorSettings {
   int64_t samples_per_task = 1;
   AdvantageKind advantage = AdvantageKind::kZScore;
   bool shuffled_advantages = false;
+  VerdictLedger* ledger = nullptr;  // null: verdicts are neither kept nor reused
 };
 
 // Refers to everything it is given, owns nothing. One collector per phase and rank; not thread-safe.
@@ -64,12 +68,14 @@ class ExperienceCollector {
     size_t group;
     const Task* task;
     Rollout rollout;
+    std::string verdict_key;         // in the ledger, where there is one
     std::optional<Verdict> verdict;  // none where the reward does not need one
   };
   // Responses of this rank's tasks, group after group; each goes to the verifier as soon as it is finished.
   std::vector<Response> generate(const std::vector<const Task*>& tasks, uint64_t key, int64_t policy_version,
                                  StepMetrics& metrics);
-  void submit(const Task& task, size_t index, const Response& response);
+  // Asks for the verdict, or takes it from the ledger.
+  void submit(size_t index, Response& response);
   // Takes verdicts that are ready (or waits until none is pending).
   void receive(std::vector<Response>& responses, bool wait);
   void summarise(const std::vector<Response>& responses, const std::vector<Reward>& rewards,

@@ -75,6 +75,9 @@ struct RunSettings {
   std::vector<StageSettings> stages;
   EvaluationSettings evaluation;
   std::filesystem::path reward_file;
+  double checkpoint_every_s = 60;     // besides one after each phase; 0: only those
+  int64_t keep_checkpoints = 2;       // of those within phases
+  int64_t samples_per_step = 2;       // responses that samples.jsonl keeps with text and verdict
   double max_unverified_share = 0.5;  // share of a step's responses without a verdict; above it the run stops
   VerifierClientOptions verifier;
 

@@ -29,10 +29,13 @@ struct StepMetrics {
   int64_t generated_tokens = 0;
   double tokens_per_forward = 0;
   std::map<std::string, int64_t> fault_classes;
+  std::string infrastructure_reason;  // of one response without a verdict
   // Update
+  int64_t updates = 0;
   double loss = 0;
   double kl = 0;
   double clip_share = 0;
+  double entropy = 0;  // of the policy at scored tokens, in nats
   double log_prob_gap = 0;
   double grad_norm = 0;
   double learning_rate = 0;
