@@ -12,6 +12,7 @@ struct LearnerCommand {
   std::string config_path;
   std::vector<std::string> overrides;  // key.path=value
   bool dry_run = false;
+  std::string reward_path;            // of `rescore`, whose config_path is a run directory
   bool allow_changed_config = false;  // of a run that goes on
 };
 

@@ -65,6 +65,10 @@ int run(int argc, char** argv) {
                   "go on with a run although its configuration has changed");
   CLI::App* generate = add_learner("generate", "generate programs for tasks with a policy");
 
+  CLI::App* rescore = app.add_subcommand("rescore", "recompute a run's rewards from its stored verdicts");
+  rescore->add_option("RUN", learner.config_path, "run directory")->required();
+  rescore->add_option("--reward", learner.reward_path, "reward rule file")->required();
+
   bicrl::VerifierCommand verifier;
   CLI::App* serve = app.add_subcommand("verifier", "run a verifier server (no LibTorch in the process)");
   config.add_to(serve);
@@ -92,6 +96,10 @@ int run(int argc, char** argv) {
     verify.config_path = config.path();
     verify.overrides = config.overrides();
     return bicrl::run_verify_command(verify);
+  }
+  if (*rescore) {
+    learner.name = "rescore";
+    return bicrl::run_learner(learner);
   }
   learner.name = *train ? "train" : *sft ? "sft" : "generate";
   (void)generate;

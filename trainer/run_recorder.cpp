@@ -55,7 +55,10 @@ void RunRecorder::responses(const StepMetrics& metrics, const std::vector<Respon
     sample["verdict"] = response.verdict ? to_json(*response.verdict) : nlohmann::json();
     samples_.append(line_of(sample));
   }
-  responses_.append(line_of({{"phase", metrics.phase}, {"step", metrics.step}, {"responses", all}}));
+  responses_.append(line_of({{"phase", metrics.phase},
+                             {"step", metrics.step},
+                             {"advantage", metrics.advantage},
+                             {"responses", all}}));
 }
 
 void RunRecorder::sync() {

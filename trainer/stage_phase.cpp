@@ -40,6 +40,7 @@ class StagePhase : public Phase {
   void step(int64_t step, int64_t policy_version, StepMetrics& metrics,
             std::vector<ResponseRecord>& responses) override {
     const std::vector<const Task*> chosen = curriculum_->next(static_cast<size_t>(settings_.tasks_per_step));
+    metrics.advantage = to_string(settings_.advantage);
     const uint64_t step_key = mix_key({key_, static_cast<uint64_t>(step)});
     const auto prompts = context_.curation.prompts(chosen, tasks_, settings_.stage, step_key);
     for (const PromptedTask& prompt : prompts) metrics.repairs += prompt.repair.has_value();
