@@ -61,6 +61,9 @@ int run(int argc, char** argv) {
   train->add_option("--reward", reward, "reward rule file, instead of the configuration's");
   CLI::App* sft = add_learner("sft", "supervised fine-tuning of a policy on task programs");
   CLI::App* generate = add_learner("generate", "generate programs for tasks with a policy");
+  CLI::App* eval =
+      add_learner("eval", "evaluate a policy: pass@k, compile and correct rates per class of task");
+  eval->add_option("--json", learner.json_path, "write the figures to this file as well");
 
   bicrl::VerifierCommand verifier;
   CLI::App* serve = app.add_subcommand("verifier", "run a verifier server (no LibTorch in the process)");
@@ -90,8 +93,7 @@ int run(int argc, char** argv) {
     verify.overrides = config.overrides();
     return bicrl::run_verify_command(verify);
   }
-  learner.name = *train ? "train" : *sft ? "sft" : "generate";
-  (void)generate;
+  learner.name = (*train ? train : *sft ? sft : *generate ? generate : eval)->get_name();
   learner.config_path = config.path();
   if (learner.config_path.empty())
     throw bicrl::InputError("bicrl " + learner.name + " needs a configuration file");
