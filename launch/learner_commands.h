@@ -8,5 +8,6 @@ namespace bicrl {
 int run_train_command(const LearnerCommand& command);
 int run_rescore_command(const LearnerCommand& command);
 int run_generate_command(const LearnerCommand& command);
+int run_eval_command(const LearnerCommand& command);
 
 }  // namespace bicrl

@@ -64,6 +64,9 @@ int run(int argc, char** argv) {
     run->add_flag("--allow-changed-config", learner.allow_changed_config,
                   "go on with a run although its configuration has changed");
   CLI::App* generate = add_learner("generate", "generate programs for tasks with a policy");
+  CLI::App* eval =
+      add_learner("eval", "evaluate a policy: pass@k, compile and correct rates per class of task");
+  eval->add_option("--json", learner.json_path, "write the figures to this file as well");
 
   CLI::App* rescore = app.add_subcommand("rescore", "recompute a run's rewards from its stored verdicts");
   rescore->add_option("RUN", learner.config_path, "run directory")->required();
@@ -101,8 +104,7 @@ int run(int argc, char** argv) {
     learner.name = "rescore";
     return bicrl::run_learner(learner);
   }
-  learner.name = *train ? "train" : *sft ? "sft" : "generate";
-  (void)generate;
+  learner.name = (*train ? train : *sft ? sft : *generate ? generate : eval)->get_name();
   learner.config_path = config.path();
   if (learner.config_path.empty())
     throw bicrl::InputError("bicrl " + learner.name + " needs a configuration file");
