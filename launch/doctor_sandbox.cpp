@@ -52,8 +52,7 @@ Check check_feature(const SandboxFeatures& features, const std::string& feature,
 
 // A verifier works without: boxes then have rlimits only, or share a uid.
 Check check_uid(const SandboxFeatures& features) {
-  if (has(features, "uid-per-box"))
-    return check_ok("uid per box", "each box has an unprivileged uid of its own");
+  if (features.as_root) return check_ok("uid per box", "each box has an unprivileged uid of its own");
   return check_limited("uid per box", "boxes run under this user's uid",
                        "start the verifier as root, and every box gets a uid of its own");
 }
