@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "common/error.h"
+
 namespace bicrl {
 
 struct LearnerCommand {
@@ -20,7 +22,14 @@ struct LearnerCommand {
 // Loads the module and runs the command in it; returns the exit code. Throws Error if the module is missing.
 int run_learner(const LearnerCommand& command);
 
+// The module's description of itself, or why it cannot be loaded. Asked in a fork, so that a library that
+// crashes while it is loaded is an answer, too: call while this process has one thread.
+Result<std::string> describe_learner();
+
 }  // namespace bicrl
 
-// The module's only entry point. Never throws.
+// The module's entry points. Never throw.
 extern "C" int bicrl_learner_main(const bicrl::LearnerCommand* command);
+// What the module is made of, as JSON: {"libtorch": version, "cuda": whether it was built for GPUs, "gpus":
+// visible ones, "mpi": version of the library}. The text belongs to the module.
+extern "C" const char* bicrl_learner_description();

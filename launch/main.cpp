@@ -87,6 +87,11 @@ int run(int argc, char** argv) {
   check->add_option("--json", verify.json_path, "write the verdicts to this file");
   check->add_option("--verifier", verify.addresses, "address of a running verifier (host:port), repeatable");
 
+  bicrl::DoctorCommand doctor;
+  CLI::App* examine = app.add_subcommand("doctor", "check whether training can run here, and what to do");
+  config.add_to(examine);
+  examine->add_flag("--json", doctor.json, "print the findings as JSON");
+
   CLI11_PARSE(app, argc, argv);
   bicrl::init_logging(verbose ? bicrl::LogLevel::kDebug : bicrl::LogLevel::kInfo);
 
@@ -103,6 +108,11 @@ int run(int argc, char** argv) {
   if (*rescore) {
     learner.name = "rescore";
     return bicrl::run_learner(learner);
+  }
+  if (*examine) {
+    doctor.config_path = config.path();
+    doctor.overrides = config.overrides();
+    return bicrl::run_doctor_command(doctor);
   }
   learner.name = (*train ? train : *sft ? sft : *generate ? generate : eval)->get_name();
   learner.config_path = config.path();

@@ -212,7 +212,13 @@ void TrainingRun::report(StepMetrics& metrics, const std::vector<ResponseRecord>
   const std::vector<ResponseRecord> all = gather_responses(responses, communicator_);
   if (!recorder_) return;
   recorder_->responses(metrics, all);
-  recorder_->step(metrics, seconds_before_ + in_phase_.seconds());
+  recorder_->step(metrics, run_step(), seconds_before_ + in_phase_.seconds());
+}
+
+int64_t TrainingRun::run_step() const {
+  int64_t steps = state_.step;
+  for (int64_t i = 0; i < state_.phase; ++i) steps += phases_[static_cast<size_t>(i)]->steps();
+  return steps;
 }
 
 void TrainingRun::save_checkpoint(const std::string& name) {

@@ -50,6 +50,7 @@ class TrainingRun {
   void finish_phase(const Phase& phase);
   // True on all ranks as soon as one was asked to stop.
   bool stopping();
+  int64_t run_step() const;  // steps done over all phases
   void report(StepMetrics& metrics, const std::vector<ResponseRecord>& responses);
   // Rank 0 writes; the others go on.
   void save_checkpoint(const std::string& name);
