@@ -42,7 +42,7 @@ class TrainingRun {
   RunEnd run();
 
  private:
-  std::vector<std::unique_ptr<Phase>> make_phases() const;
+  std::vector<std::unique_ptr<Phase>> make_phases();
   void resume(const std::filesystem::path& checkpoint);
   // False where the run was asked to stop.
   bool run_phase(Phase& phase);
@@ -68,6 +68,7 @@ class TrainingRun {
   Transformer policy_;
   TaskPool tasks_;
   PolicyUpdater updater_;
+  Curation curation_;
   std::unique_ptr<VerdictLedger> ledger_;
   std::vector<std::unique_ptr<Phase>> phases_;
   RunState state_;
