@@ -1,5 +1,5 @@
 // The border between the program and the module libbicrl_learner.so, which holds the subcommands that need a
-// policy (train, sft, generate). The program loads the module on demand, so that `bicrl verifier` maps
+// policy (train, sft, generate, eval). The program loads the module on demand, so that `bicrl verifier` maps
 // neither LibTorch nor MPI.
 #pragma once
 #include <string>
@@ -10,10 +10,13 @@
 namespace bicrl {
 
 struct LearnerCommand {
-  std::string name;  // "train", "sft" or "generate"
+  std::string name;  // "train", "sft", "generate" or "eval"
   std::string config_path;
   std::vector<std::string> overrides;  // key.path=value
   bool dry_run = false;
+  std::string reward_path;            // of `rescore`, whose config_path is a run directory
+  bool allow_changed_config = false;  // of a run that goes on
+  std::string json_path;              // eval: where its figures go as well; empty: nowhere
 };
 
 // Loads the module and runs the command in it; returns the exit code. Throws Error if the module is missing.

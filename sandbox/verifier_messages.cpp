@@ -61,6 +61,7 @@ void fill_message(const Verdict& verdict, verifier::v1::Verdict* message) {
   times->set_eager_ms(verdict.eager_ms);
   times->set_candidate_spread_ms(verdict.candidate_spread_ms);
   times->set_eager_spread_ms(verdict.eager_spread_ms);
+  times->set_torch_compile_ms(verdict.torch_compile_ms);
   times->set_clock(verdict.clock);
   message->set_diagnostics(verdict.diagnostics);
   message->set_compile_ms(verdict.compile_ms);
@@ -69,6 +70,7 @@ void fill_message(const Verdict& verdict, verifier::v1::Verdict* message) {
   message->set_total_ms(verdict.total_ms);
   message->set_cached(verdict.cached);
   message->set_backend(verdict.backend);
+  message->set_roofline_fraction(verdict.roofline_fraction);
 }
 
 }  // namespace bicrl
