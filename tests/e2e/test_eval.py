@@ -27,6 +27,14 @@ def on_terminal(*command):
     return shown.decode(errors="replace")
 
 
+def section_of(document, head):
+    """The lines below `head` that are indented further."""
+    lines = document.splitlines()
+    first = lines.index(head) + 1
+    end = next((i for i in range(first, len(lines)) if not lines[i].startswith("   ")), len(lines))
+    return lines[first:end]
+
+
 with folder() as temporary:
     Path(temporary, "sft.yaml").write_text(
         f"run: {{directory: {temporary}/run}}\n"
@@ -115,6 +123,15 @@ with folder() as temporary:
     for ranks in (None, 2):
         code, out, err = bicrl("eval", config, *long, ranks=ranks, timeout=120)
         expect(code == 2 and "positions" in err and "task 1" in err, "a prompt that is too long", code, out, err)
+
+    # configs/eval.yaml says that it asks the quickstart's held-out tasks, and that the quickstart judges alike.
+    fresh = ["policy.checkpoint=", "policy.config=configs/quickstart/policy.json", "policy.tokenizer=configs/quickstart"]
+    documents = [bicrl(*words, "--dry-run") for words in (("eval", "configs/eval.yaml", *fresh),
+                                                          ("train", "configs/quickstart.yaml"))]
+    expect(all(code == 0 for code, _, _ in documents), "both configurations are read", documents)
+    for section in ("  synthetic:", "  server:"):
+        resolved = [section_of(out, section) for _, out, _ in documents]
+        expect(resolved[0] == resolved[1], f"equal {section}", *resolved)
 
     # A verifier that is not there: everything is left out, and the evaluation fails.
     code, out, err = bicrl("eval", config, "verifier.addresses=[127.0.0.1:9]", "verifier.deadline_s=2",
