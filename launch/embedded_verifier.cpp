@@ -18,7 +18,9 @@
 namespace bicrl {
 namespace {
 
-constexpr double kStartSeconds = 120;  // importing torch from a cold disk can take most of a minute
+// Importing torch from a cold disk can take most of a minute; the server itself gives its self-check three
+// times that, and then says why it failed.
+constexpr double kStartSeconds = 200;
 constexpr double kStopSeconds = 10;
 constexpr int kReplacements = 20;
 constexpr std::string_view kListening = "listening on ";

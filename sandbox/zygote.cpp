@@ -148,7 +148,7 @@ void Zygote::keep_running(std::stop_token stop) {
     // One that dies at once again and again must not become a busy loop.
     pause_s = lived.seconds() > 10 ? 0.05 : std::min(5.0, pause_s * 2);
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::duration<double>(pause_s), [&] { return stopping_; });
+    changed_.wait_for(lock, stop, std::chrono::duration<double>(pause_s), [&] { return stopping_; });
   }
 }
 
@@ -207,9 +207,8 @@ Result<std::unique_ptr<ZygoteChild>> Zygote::fork(const ChildLimits& limits, std
   std::shared_ptr<UniqueFd> control;
   {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::duration<double>(patience_s), [&] {
-      return control_ || stopping_ || stop.stop_requested() || failed_starts_ >= kHopelessStarts;
-    });
+    changed_.wait_for(lock, stop, std::chrono::duration<double>(patience_s),
+                      [&] { return control_ || stopping_ || failed_starts_ >= kHopelessStarts; });
     if (!control_)
       return Reply::failure(
           concat("the ", spec_.name, " interpreter is not ready", failure_.empty() ? "" : ": " + failure_));

@@ -22,8 +22,8 @@ EvaluationResult evaluate(const Transformer& policy, const Tokenizer& tokenizer,
                                  .decoding = decoding,
                                  .samples_per_task = 1,
                                  .ledger = ledger});
-  std::vector<const Task*> all;
-  for (const Task& task : tasks) all.push_back(&task);
+  std::vector<PromptedTask> all;
+  for (const Task& task : tasks) all.push_back({.task = &task, .repair = std::nullopt});
   StepMetrics metrics(phase, 1, 1);
   const CollectedStep step = collector.collect(all, /*key=*/0, /*policy_version=*/0, metrics);
   std::vector<double> sums = {0, 0};

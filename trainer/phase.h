@@ -11,6 +11,7 @@
 #include "reward/reward_rule.h"
 #include "reward/verifier_client.h"
 #include "trainer/communicator.h"
+#include "trainer/curation.h"
 #include "trainer/policy_updater.h"
 #include "trainer/response_record.h"
 #include "trainer/run_settings.h"
@@ -28,6 +29,7 @@ struct PhaseContext {
   const Transformer& policy;
   const TaskPool& tasks;
   PolicyUpdater& updater;
+  Curation& curation;
   VerifierClient* verifier = nullptr;  // null where nothing is to be verified
   const RewardFunction& reward;
   VerdictLedger* ledger = nullptr;  // null where there is no verifier

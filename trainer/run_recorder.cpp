@@ -1,8 +1,9 @@
 #include "trainer/run_recorder.h"
 
 #include <algorithm>
-#include <iostream>
 #include <nlohmann/json.hpp>
+
+#include "common/progress_bar.h"
 
 namespace bicrl {
 namespace {
@@ -16,6 +17,15 @@ int64_t kept(const std::map<std::string, int64_t>& log_bytes, const char* file) 
   return found == log_bytes.end() ? 0 : found->second;
 }
 
+// Every number of a step's record, under its phase.
+std::vector<EventFile::Scalar> scalars_of(const nlohmann::json& record, const std::string& phase) {
+  std::vector<EventFile::Scalar> scalars;
+  for (const auto& [key, value] : record.items())
+    if (value.is_number() && key != "step" && key != "steps")
+      scalars.emplace_back(phase + "/" + key, value.get<double>());
+  return scalars;
+}
+
 std::string line_of(const nlohmann::json& json) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -27,16 +37,18 @@ RunRecorder::RunRecorder(const RunDirectory& directory, const std::map<std::stri
     : metrics_(directory.path() / kMetrics, kept(log_bytes, kMetrics)),
       responses_(directory.path() / kResponses, kept(log_bytes, kResponses)),
       samples_(directory.path() / kSamples, kept(log_bytes, kSamples)),
+      events_(directory.path() / kEventFileName, kept(log_bytes, kEventFileName.data())),
       samples_per_step_(samples_per_step) {}
 
-void RunRecorder::step(const StepMetrics& metrics, double seconds_in_phase) {
-  metrics_.append(line_of(to_json(metrics)));
+void RunRecorder::step(const StepMetrics& metrics, int64_t run_step, double seconds_in_phase) {
+  const nlohmann::json record = to_json(metrics);
+  metrics_.append(line_of(record));
+  events_.add_scalars(run_step, scalars_of(record, metrics.phase));
   const double eta = seconds_in_phase / static_cast<double>(metrics.step) *
                      static_cast<double>(metrics.steps - metrics.step);
   // Warm-up steps are short: a line for each would hide the others.
   const int64_t every = metrics.responses > 0 ? 1 : std::max<int64_t>(1, metrics.steps / 20);
-  if (metrics.step % every == 0 || metrics.step == metrics.steps)
-    std::cout << step_line(metrics, eta) << std::endl;
+  if (metrics.step % every == 0 || metrics.step == metrics.steps) print_line(step_line(metrics, eta));
 }
 
 void RunRecorder::responses(const StepMetrics& metrics, const std::vector<ResponseRecord>& responses) {
@@ -55,17 +67,22 @@ void RunRecorder::responses(const StepMetrics& metrics, const std::vector<Respon
     sample["verdict"] = response.verdict ? to_json(*response.verdict) : nlohmann::json();
     samples_.append(line_of(sample));
   }
-  responses_.append(line_of({{"phase", metrics.phase}, {"step", metrics.step}, {"responses", all}}));
+  responses_.append(line_of({{"phase", metrics.phase},
+                             {"step", metrics.step},
+                             {"advantage", metrics.advantage},
+                             {"responses", all}}));
 }
 
 void RunRecorder::sync() {
   for (LineLog* log : {&metrics_, &responses_, &samples_}) log->sync();
+  events_.sync();
 }
 
 std::map<std::string, int64_t> RunRecorder::log_bytes() const {
   return {{kMetrics, metrics_.size_bytes()},
           {kResponses, responses_.size_bytes()},
-          {kSamples, samples_.size_bytes()}};
+          {kSamples, samples_.size_bytes()},
+          {kEventFileName.data(), events_.position()}};
 }
 
 }  // namespace bicrl

@@ -4,6 +4,7 @@
 //   between
 //                    equal runs, all others do not
 //   responses.jsonl  a record per stage step with every response's task, verdict key, reward and advantage
+//   events.out.tfevents.bicrl  the same figures for TensorBoard
 //   samples.jsonl    some responses of each stage step with text and verdict, for a person to read
 // Used by rank 0 only. Not thread-safe.
 #pragma once
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "trainer/event_file.h"
 #include "trainer/line_log.h"
 #include "trainer/response_record.h"
 #include "trainer/run_directory.h"
@@ -25,7 +27,8 @@ class RunRecorder {
   RunRecorder(const RunDirectory& directory, const std::map<std::string, int64_t>& log_bytes,
               int64_t samples_per_step);
 
-  void step(const StepMetrics& metrics, double seconds_in_phase);
+  // `run_step`: the step's number over all phases, TensorBoard's axis.
+  void step(const StepMetrics& metrics, int64_t run_step, double seconds_in_phase);
   void responses(const StepMetrics& metrics, const std::vector<ResponseRecord>& responses);
   void sync();  // all files, to the disk
   std::map<std::string, int64_t> log_bytes() const;
@@ -34,6 +37,7 @@ class RunRecorder {
   LineLog metrics_;
   LineLog responses_;
   LineLog samples_;
+  EventFile events_;
   int64_t samples_per_step_;
 };
 

@@ -121,6 +121,7 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   const DecodingSettings decoding = DecodingSettings::from_config(rollout);
   for (const ConfigSection& stage : root.sections("stages"))
     settings.stages.push_back(stage_from(stage, rollout, settings.seed));
+  settings.curation = CurationSettings::from_config(root.section("curation"));
   settings.evaluation = evaluation_from(root.section("evaluation"), decoding);
   settings.reward_file = existing_path(root, "reward", root.required_text("reward"), config_folder);
   settings.verifier = VerifierClientOptions::from_config(root.section("verifier"));

@@ -12,6 +12,7 @@
 #include "rollout/decoding_settings.h"
 #include "tasks/prompt.h"
 #include "tasks/synthesiser.h"
+#include "trainer/curation.h"
 #include "trainer/policy_updater.h"
 
 namespace bicrl {
@@ -73,6 +74,7 @@ struct RunSettings {
   TaskSource tasks;
   WarmUpSettings warm_up;
   std::vector<StageSettings> stages;
+  CurationSettings curation;
   EvaluationSettings evaluation;
   std::filesystem::path reward_file;
   double checkpoint_every_s = 60;     // besides one after each phase; 0: only those

@@ -22,6 +22,7 @@ void write_run_state(const fs::path& checkpoint, const RunState& s, const Policy
                          {"policy_version", s.policy_version},
                          {"ledger_round", s.ledger_round},
                          {"phase_state", s.phase_state},
+                         {"curation", s.curation},
                          {"evaluations", nlohmann::json::array()},
                          {"phase_seconds", s.phase_seconds},
                          {"seconds_in_phase", s.seconds_in_phase},
@@ -48,6 +49,7 @@ RunState read_run_state(const fs::path& checkpoint) {
     s.policy_version = json.at("policy_version").get<int64_t>();
     s.ledger_round = json.at("ledger_round").get<int64_t>();
     s.phase_state = json.at("phase_state");
+    s.curation = json.at("curation");
     for (const auto& entry : json.at("evaluations")) {
       s.evaluations.push_back(evaluation_from_json(entry));
       s.evaluations.back().phase = entry.at("phase").get<std::string>();

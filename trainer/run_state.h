@@ -19,6 +19,7 @@ struct RunState {
   int64_t policy_version = 0;  // updates since the start
   int64_t ledger_round = 0;
   nlohmann::json phase_state;  // of the phase in progress
+  nlohmann::json curation;
   std::vector<EvaluationResult> evaluations;
   std::vector<std::pair<std::string, double>> phase_seconds;  // of finished phases
   double seconds_in_phase = 0;

@@ -33,14 +33,18 @@ class StagePhase : public Phase {
                           .samples_per_task = settings_.samples_per_task,
                           .advantage = settings_.advantage,
                           .shuffled_advantages = settings_.shuffled_advantages,
-                          .ledger = context_.ledger});
+                          .ledger = context_.ledger,
+                          .quarantine = &context_.curation.quarantine()});
   }
 
   void step(int64_t step, int64_t policy_version, StepMetrics& metrics,
             std::vector<ResponseRecord>& responses) override {
     const std::vector<const Task*> chosen = curriculum_->next(static_cast<size_t>(settings_.tasks_per_step));
-    CollectedStep collected =
-        collector_->collect(chosen, mix_key({key_, static_cast<uint64_t>(step)}), policy_version, metrics);
+    metrics.advantage = to_string(settings_.advantage);
+    const uint64_t step_key = mix_key({key_, static_cast<uint64_t>(step)});
+    const auto prompts = context_.curation.prompts(chosen, tasks_, settings_.stage, step_key);
+    for (const PromptedTask& prompt : prompts) metrics.repairs += prompt.repair.has_value();
+    CollectedStep collected = collector_->collect(prompts, step_key, policy_version, metrics);
     curriculum_->observe(outcomes_of(collected, context_.communicator));
     responses = std::move(collected.responses);
     if (metrics.infrastructure_rate > context_.settings.max_unverified_share)
@@ -49,6 +53,7 @@ class StagePhase : public Phase {
                                 "(run.max_unverified_share is ",
                                 context_.settings.max_unverified_share,
                                 "): ", metrics.infrastructure_reason));
+    context_.curation.note(collected.outcomes, context_.communicator);
     const Stopwatch training;
     const UpdateStatistics update = context_.updater.reinforce(collected.experiences);
     metrics.train_seconds = training.seconds();

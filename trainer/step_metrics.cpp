@@ -28,6 +28,8 @@ std::string step_line(const StepMetrics& m, double eta_seconds) {
                    m.unique_programs, "/", m.responses);
     if (m.truncated_rate > 0) line += concat(" | cut ", percent(m.truncated_rate));
     if (m.infrastructure_rate > 0) line += concat(" | no verdict ", percent(m.infrastructure_rate));
+    if (m.quarantined > 0) line += concat(" | confirmed ", m.quarantined);
+    if (m.repairs > 0) line += concat(" | repairs ", m.repairs, "/", m.groups);
     line += concat(" | flat groups ", m.zero_variance_groups, "/", m.groups, " | kl ", fixed(m.kl, 4),
                    " | clip ", percent(m.clip_share), " | gap ", fixed(m.log_prob_gap, 6));
   } else {
@@ -61,6 +63,8 @@ nlohmann::json to_json(const StepMetrics& m) {
                {"truncated_rate", m.truncated_rate},
                {"masked_rate", m.masked_rate},
                {"infrastructure_rate", m.infrastructure_rate},
+               {"quarantined", m.quarantined},
+               {"repairs", m.repairs},
                {"groups", m.groups},
                {"zero_variance_groups", m.zero_variance_groups},
                {"generated_tokens", m.generated_tokens},

@@ -24,6 +24,9 @@ struct StepMetrics {
   double truncated_rate = 0;
   double masked_rate = 0;          // left out of the update, for whatever reason
   double infrastructure_rate = 0;  // of these: without a verdict through the verifier's fault
+  int64_t quarantined = 0;         // responses whose success was verified a second time
+  int64_t repairs = 0;             // groups that were asked to repair a failed program
+  std::string advantage;           // kind; empty where none is computed
   int64_t groups = 0;
   int64_t zero_variance_groups = 0;
   int64_t generated_tokens = 0;

@@ -53,7 +53,8 @@ TrainingRun::TrainingRun(const RunSettings& settings, Communicator& communicator
       policy_(first_policy(settings, tokenizer_, checkpoint, communicator.rank())),
       tasks_(TaskPool::load(settings.tasks)),
       updater_(policy_, allowed_ids(policy_.config(), tokenizer_.size(), policy_.device()),
-               settings.warm_up.updater, communicator) {
+               settings.warm_up.updater, communicator),
+      curation_(settings.curation) {
   updater_.broadcast_parameters();
   const auto wanted = static_cast<size_t>(settings.evaluation.tasks);
   if (tasks_.held_out.size() > wanted) tasks_.held_out.resize(wanted);
@@ -77,13 +78,14 @@ PhaseContext TrainingRun::context() {
           .policy = policy_,
           .tasks = tasks_,
           .updater = updater_,
+          .curation = curation_,
           .verifier = verifier_,
           .reward = reward_,
           .ledger = ledger_.get()};
 }
 
-std::vector<std::unique_ptr<Phase>> TrainingRun::make_phases() const {
-  const PhaseContext context = const_cast<TrainingRun*>(this)->context();
+std::vector<std::unique_ptr<Phase>> TrainingRun::make_phases() {
+  const PhaseContext context = this->context();
   std::vector<std::unique_ptr<Phase>> phases;
   phases.push_back(make_warm_up_phase(context, "warm_up"));
   std::map<std::string, int> uses;
@@ -106,6 +108,7 @@ void TrainingRun::resume(const fs::path& checkpoint) {
     phase.begin();
     phase.restore(state_.phase_state);
   }
+  curation_.restore(state_.curation);
   restore_updater(checkpoint, updater_);
   seconds_before_ = state_.seconds_in_phase;
   if (communicator_.rank() != 0) return;
@@ -209,11 +212,18 @@ void TrainingRun::report(StepMetrics& metrics, const std::vector<ResponseRecord>
   const std::vector<ResponseRecord> all = gather_responses(responses, communicator_);
   if (!recorder_) return;
   recorder_->responses(metrics, all);
-  recorder_->step(metrics, seconds_before_ + in_phase_.seconds());
+  recorder_->step(metrics, run_step(), seconds_before_ + in_phase_.seconds());
+}
+
+int64_t TrainingRun::run_step() const {
+  int64_t steps = state_.step;
+  for (int64_t i = 0; i < state_.phase; ++i) steps += phases_[static_cast<size_t>(i)]->steps();
+  return steps;
 }
 
 void TrainingRun::save_checkpoint(const std::string& name) {
   state_.ledger_round = ledger_ ? ledger_->round() : 0;
+  state_.curation = curation_.state();
   state_.ranks = communicator_.size();
   if (checkpoints_) {
     recorder_->sync();

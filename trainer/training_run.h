@@ -42,7 +42,7 @@ class TrainingRun {
   RunEnd run();
 
  private:
-  std::vector<std::unique_ptr<Phase>> make_phases() const;
+  std::vector<std::unique_ptr<Phase>> make_phases();
   void resume(const std::filesystem::path& checkpoint);
   // False where the run was asked to stop.
   bool run_phase(Phase& phase);
@@ -50,6 +50,7 @@ class TrainingRun {
   void finish_phase(const Phase& phase);
   // True on all ranks as soon as one was asked to stop.
   bool stopping();
+  int64_t run_step() const;  // steps done over all phases
   void report(StepMetrics& metrics, const std::vector<ResponseRecord>& responses);
   // Rank 0 writes; the others go on.
   void save_checkpoint(const std::string& name);
@@ -68,6 +69,7 @@ class TrainingRun {
   Transformer policy_;
   TaskPool tasks_;
   PolicyUpdater updater_;
+  Curation curation_;
   std::unique_ptr<VerdictLedger> ledger_;
   std::vector<std::unique_ptr<Phase>> phases_;
   RunState state_;

@@ -29,7 +29,44 @@ std::vector<int> ranks_in(const fs::path& folder) {
   return ranks;
 }
 
+std::vector<LedgerEntry> read_file_of(const fs::path& file, int rank) {
+  const std::string text = read_file(file);
+  std::istringstream lines(text.substr(0, text.rfind('\n') + 1));
+  std::vector<LedgerEntry> entries;
+  int64_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    try {
+      const auto json = nlohmann::json::parse(line);
+      entries.push_back({json.at("round").get<int64_t>(), rank, json.at("key").get<std::string>(),
+                         verdict_from_json(json.at("verdict"))});
+    } catch (const std::exception& error) {
+      throw InputError(concat(file.string(), ":", number, ": not an entry of a ledger: ", error.what()));
+    }
+  }
+  return entries;
+}
+
+// Of every file in `folder`, by round and rank.
+std::vector<LedgerEntry> read_entries(const fs::path& folder) {
+  std::vector<LedgerEntry> all;
+  for (int rank : ranks_in(folder)) {
+    auto entries = read_file_of(file_of(folder, rank), rank);
+    all.insert(all.end(), std::make_move_iterator(entries.begin()), std::make_move_iterator(entries.end()));
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const LedgerEntry& a, const LedgerEntry& b) { return a.round < b.round; });
+  return all;
+}
+
 }  // namespace
+
+std::unordered_map<std::string, Verdict> read_ledger(const fs::path& folder) {
+  std::unordered_map<std::string, Verdict> verdicts;
+  if (!fs::is_directory(folder)) throw InputError(concat("no ledger of verdicts: ", folder.string()));
+  for (LedgerEntry& entry : read_entries(folder)) verdicts.emplace(entry.key, std::move(entry.verdict));
+  return verdicts;
+}
 
 VerdictLedger::VerdictLedger(const fs::path& folder, const std::string& protocol, Communicator& communicator)
     : protocol_(protocol), communicator_(communicator) {
@@ -45,41 +82,17 @@ VerdictLedger::VerdictLedger(const fs::path& folder, const std::string& protocol
   // A reader must not meet a file that its writer has not yet cut to whole lines.
   log_ = std::make_unique<LineLog>(file_of(folder, communicator.rank()), /*keep_bytes=*/-1);
   communicator.barrier();
-  for (int rank : ranks_in(folder)) {
-    auto entries = read(file_of(folder, rank), rank);
-    written_.insert(written_.end(), std::make_move_iterator(entries.begin()),
-                    std::make_move_iterator(entries.end()));
-  }
-  std::stable_sort(written_.begin(), written_.end(),
-                   [](const Entry& a, const Entry& b) { return a.round < b.round; });
+  written_ = read_entries(folder);
   communicator.barrier();  // nobody appends while another still reads
-}
-
-std::vector<VerdictLedger::Entry> VerdictLedger::read(const fs::path& file, int rank) {
-  const std::string text = read_file(file);
-  std::istringstream lines(text.substr(0, text.rfind('\n') + 1));
-  std::vector<Entry> entries;
-  int64_t number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    try {
-      const auto json = nlohmann::json::parse(line);
-      entries.push_back({json.at("round").get<int64_t>(), rank, json.at("key").get<std::string>(),
-                         verdict_from_json(json.at("verdict"))});
-    } catch (const std::exception& error) {
-      throw InputError(concat(file.string(), ":", number, ": not an entry of a ledger: ", error.what()));
-    }
-  }
-  return entries;
 }
 
 void VerdictLedger::resume_at(int64_t round) {
   round_ = round;
-  for (const Entry& entry : written_)
+  for (const LedgerEntry& entry : written_)
     if (entry.round < round) known_.emplace(entry.key, entry.verdict);
   // What this rank wrote itself comes before what others wrote of the same program.
   for (const bool own : {true, false})
-    for (const Entry& entry : written_)
+    for (const LedgerEntry& entry : written_)
       if (entry.round >= round && (entry.rank == communicator_.rank()) == own)
         met_again_.emplace(entry.key, entry.verdict);
   written_.clear();

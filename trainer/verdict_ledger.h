@@ -19,6 +19,18 @@
 
 namespace bicrl {
 
+// A line of a ledger's file.
+struct LedgerEntry {
+  int64_t round = 0;
+  int rank = 0;
+  std::string key;
+  Verdict verdict;
+};
+
+// All verdicts in a ledger's folder by key; of several for one program the first that counted. Throws
+// InputError as above.
+std::unordered_map<std::string, Verdict> read_ledger(const std::filesystem::path& folder);
+
 class VerdictLedger {
  public:
   // Collective: rank 0 makes the folder. `protocol` names what verdicts depend on beside task and program
@@ -42,19 +54,12 @@ class VerdictLedger {
   size_t size() const { return known_.size(); }
 
  private:
-  struct Entry {
-    int64_t round = 0;
-    int rank = 0;
-    std::string key;
-    Verdict verdict;
-  };
-  static std::vector<Entry> read(const std::filesystem::path& file, int rank);
   void keep_own(const std::string& key, const Verdict& verdict);
 
   std::string protocol_;
   Communicator& communicator_;
   int64_t round_ = 0;
-  std::vector<Entry> written_;  // by earlier processes, by round and rank; until resume_at()
+  std::vector<LedgerEntry> written_;  // by earlier processes, by round and rank; until resume_at()
   std::unordered_map<std::string, Verdict> known_;      // agreed on by all ranks
   std::unordered_map<std::string, Verdict> own_;        // of this rank in this round
   std::unordered_map<std::string, Verdict> met_again_;  // written by earlier processes after the checkpoint

@@ -104,6 +104,9 @@ TEST_CASE("a program that was refused once is confirmed again, whatever a cache 
   CHECK(q.reason("u", "lucky", success()) == "first_success");
   q.note("u", "x", success());
   CHECK_FALSE(q.needs_confirmation("u", "lucky", success()));  // another task
+  // One that is refused again and again pushes no other out.
+  for (int i = 0; i < 3000; ++i) q.note("t", "stubborn", failure("unconfirmed", Outcome::kCandidateFault));
+  CHECK(q.reason("t", "lucky", success()) == "refused_before");
   // Of many, the latest are remembered.
   for (int i = 0; i < 3000; ++i)
     q.note("t", concat("p", i), failure("unconfirmed", Outcome::kCandidateFault));
@@ -175,6 +178,7 @@ TEST_CASE("a confirmed success counts with the less favourable of both measureme
   CHECK(q.confirm(success(4), second).legality == "mixed");
   CHECK(q.confirm(success(4), second).tier == "direct");
   CHECK(q.confirm(success(4), second).coverage == 0.5);
+  CHECK(q.confirm(second, success(4)).coverage == 0.5);
   second = success(4);
   second.candidate_ms = second.eager_ms = std::numeric_limits<double>::infinity();
   CHECK(
