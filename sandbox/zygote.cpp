@@ -33,6 +33,14 @@ int host_pid(int pidfd) {
   return std::max(pid, 0);
 }
 
+// The end of a traceback says why. Short enough that who reports it need not cut it.
+std::string last_lines(const std::string& text) {
+  constexpr size_t kKeepBytes = 400;
+  if (text.size() <= kKeepBytes) return text;
+  const std::string end = text.substr(text.size() - kKeepBytes);
+  return end.substr(end.find('\n') + 1);  // whole lines, or all where there is one only
+}
+
 }  // namespace
 
 Zygote::Zygote(BoxHost& host, const PythonInstall& python, ZygoteSpec spec)
@@ -197,7 +205,7 @@ void Zygote::run_once(std::stop_token stop) {
   if (stop.stop_requested()) return;
   const std::lock_guard lock(mutex_);
   if (!ready) ++failed_starts_;
-  failure_ = log.text().substr(log.text().size() > 600 ? log.text().size() - 600 : 0);
+  failure_ = last_lines(log.text());
   if (failure_.empty() && !ready) failure_ = "it did not get ready";
 }
 
