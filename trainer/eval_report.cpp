@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "common/error.h"
 #include "tasks/synthetic_operators.h"
@@ -46,12 +47,12 @@ Estimate estimate(const Scores& scores, int64_t least, const std::function<doubl
   e.tasks = static_cast<int64_t>(values.size());
   if (values.empty()) return e;
   e.value = mean_of(values);
-  // Resampling tasks that are all solved, or all not, would call the rate certain.
-  const auto solved = std::count(values.begin(), values.end(), 1.0);
-  const auto unsolved = std::count(values.begin(), values.end(), 0.0);
-  trials |= solved == e.tasks || unsolved == e.tasks;
-  e.interval = trials ? wilson_interval(solved, e.tasks, intervals.confidence)
-                      : bootstrap_interval(values, intervals.confidence, intervals.resamples, kBootstrapSeed);
+  // Resampling tasks that all have one value would call the rate certain.
+  const bool equal = std::all_of(values.begin(), values.end(), [&](double v) { return v == values[0]; });
+  e.interval =
+      trials || equal
+          ? wilson_interval(std::accumulate(values.begin(), values.end(), 0.0), e.tasks, intervals.confidence)
+          : bootstrap_interval(values, intervals.confidence, intervals.resamples, kBootstrapSeed);
   return e;
 }
 

@@ -17,7 +17,7 @@ namespace bicrl {
 
 // How intervals are made. With one response a task these are independent trials and intervals are Wilson's;
 // with more, responses to one task belong together and tasks are bootstrapped, with a fixed seed (where all
-// tasks have the value 0, or all 1, the interval is Wilson's over tasks).
+// tasks have one value, which resampling would call certain, the interval is Wilson's over tasks).
 struct IntervalSettings {
   double confidence = 0.95;
   int64_t resamples = 2000;

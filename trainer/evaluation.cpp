@@ -21,6 +21,7 @@ EvaluationResult evaluate(const Transformer& policy, const Tokenizer& tokenizer,
                                  .prompt_style = prompt_style,
                                  .decoding = decoding,
                                  .samples_per_task = 1,
+                                 .progress = "evaluating",
                                  .ledger = ledger});
   std::vector<PromptedTask> all;
   for (const Task& task : tasks) all.push_back({.task = &task, .repair = std::nullopt});

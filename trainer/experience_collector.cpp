@@ -2,11 +2,13 @@
 
 #include <cmath>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "common/clock.h"
 #include "common/hash.h"
+#include "common/progress_bar.h"
 #include "common/rng.h"
 #include "rollout/prompt_tokens.h"
 
@@ -48,7 +50,12 @@ void ExperienceCollector::submit(size_t index, Response& response) {
 
 void ExperienceCollector::receive(std::vector<Response>& responses, bool wait) {
   using namespace std::chrono_literals;
+  std::unique_ptr<ProgressBar> bar;
+  if (wait && !settings_.progress.empty() && communicator_.rank() == 0)
+    bar = std::make_unique<ProgressBar>(settings_.progress, static_cast<int64_t>(responses.size()),
+                                        "of this rank");
   while (verifier_.pending() > 0) {
+    if (bar) bar->set(static_cast<int64_t>(responses.size() - verifier_.pending()));
     std::optional<Verdict> verdict = verifier_.next(wait ? 5000ms : 0ms);
     if (!verdict && !wait) return;
     if (!verdict) continue;  // the client's own deadline ends a request that hangs

@@ -32,17 +32,17 @@ double normal_quantile(double p) {
   return high;
 }
 
-Interval wilson_interval(int64_t successes, int64_t trials, double confidence) {
-  BICRL_CHECK(trials >= 1 && successes >= 0 && successes <= trials, successes, " of ", trials);
+Interval wilson_interval(double successes, int64_t trials, double confidence) {
+  BICRL_CHECK(trials >= 1 && successes >= 0 && successes <= static_cast<double>(trials), successes, " of ",
+              trials);
   const double z = normal_quantile(0.5 + confidence / 2);
   const auto n = static_cast<double>(trials);
-  const double share = static_cast<double>(successes) / n;
+  const double share = successes / n;
   const double centre = share + z * z / (2 * n);
   const double reach = z * std::sqrt(share * (1 - share) / n + z * z / (4 * n * n));
   const double scale = 1 + z * z / n;
   // At the ends the formula gives 0 and 1 up to rounding.
-  return {successes == 0 ? 0.0 : (centre - reach) / scale,
-          successes == trials ? 1.0 : (centre + reach) / scale};
+  return {successes == 0 ? 0.0 : (centre - reach) / scale, successes == n ? 1.0 : (centre + reach) / scale};
 }
 
 double mean_of(const std::vector<double>& values) {

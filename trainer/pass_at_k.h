@@ -19,7 +19,9 @@ double pass_at_k(int64_t n, int64_t c, int64_t k);
 double normal_quantile(double p);
 
 // Wilson's score interval of a share: of `successes` among `trials` >= 1 that are independent of each other.
-Interval wilson_interval(int64_t successes, int64_t trials, double confidence);
+// With a fraction of successes it is wider than need be: nothing in [0, 1] of that mean varies more than
+// trials do.
+Interval wilson_interval(double successes, int64_t trials, double confidence);
 
 // Percentile bootstrap of a mean: draws `resamples` sets as large as `values` with replacement, a pure
 // function of its arguments. Percentiles interpolate between neighbours. `values` must not be empty.

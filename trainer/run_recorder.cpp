@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "common/progress_bar.h"
-
 namespace bicrl {
 namespace {
 
@@ -46,6 +44,10 @@ void RunRecorder::step(const StepMetrics& metrics, int64_t run_step, double seco
   events_.add_scalars(run_step, scalars_of(record, metrics.phase));
   const double eta = seconds_in_phase / static_cast<double>(metrics.step) *
                      static_cast<double>(metrics.steps - metrics.step);
+  if (metrics.responses == 0 && !warm_up_bar_)
+    warm_up_bar_ = std::make_unique<ProgressBar>(metrics.phase, metrics.steps, "steps", metrics.step - 1);
+  if (warm_up_bar_) warm_up_bar_->set(metrics.step);
+  if (metrics.responses > 0 || metrics.step == metrics.steps) warm_up_bar_.reset();
   // Warm-up steps are short: a line for each would hide the others.
   const int64_t every = metrics.responses > 0 ? 1 : std::max<int64_t>(1, metrics.steps / 20);
   if (metrics.step % every == 0 || metrics.step == metrics.steps) print_line(step_line(metrics, eta));

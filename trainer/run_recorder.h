@@ -10,9 +10,11 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "common/progress_bar.h"
 #include "trainer/event_file.h"
 #include "trainer/line_log.h"
 #include "trainer/response_record.h"
@@ -39,6 +41,7 @@ class RunRecorder {
   LineLog samples_;
   EventFile events_;
   int64_t samples_per_step_;
+  std::unique_ptr<ProgressBar> warm_up_bar_;  // while steps come without lines of their own
 };
 
 }  // namespace bicrl

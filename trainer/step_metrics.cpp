@@ -37,8 +37,11 @@ std::string step_line(const StepMetrics& m, double eta_seconds) {
   }
   line += concat(" | grad ", fixed(m.grad_norm, 2), m.update_skipped ? " (update skipped)" : "");
   if (m.responses > 0)
-    line += concat(" | rollout ", fixed(m.rollout_seconds, 1), " s, verify +",
-                   fixed(m.verify_wait_seconds, 1), " s, train ", fixed(m.train_seconds, 1), " s");
+    line +=
+        concat(" | rollout ", fixed(m.rollout_seconds, 1), " s, verify +", fixed(m.verify_wait_seconds, 1),
+               " s, train ", fixed(m.train_seconds, 1), " s | ",
+               fixed(m.step_seconds > 0 ? static_cast<double>(m.generated_tokens) / m.step_seconds : 0, 0),
+               " tok/s");
   return line + concat(" | step ", fixed(m.step_seconds, 1), " s | ETA ", clock_text(eta_seconds));
 }
 
