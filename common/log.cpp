@@ -3,6 +3,8 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "common/progress_bar.h"
+
 namespace bicrl {
 namespace {
 
@@ -36,6 +38,10 @@ void init_logging(LogLevel lowest, int rank) {
   logger().set_pattern(rank < 0 ? "%H:%M:%S %^%L%$ %v" : concat("%H:%M:%S %^%L%$ [rank ", rank, "] %v"));
 }
 
-void write_log(LogLevel level, const std::string& message) { logger().log(to_spdlog(level), "{}", message); }
+void write_log(LogLevel level, const std::string& message) {
+  if (!logger().should_log(to_spdlog(level))) return;
+  hide_progress_bar();
+  logger().log(to_spdlog(level), "{}", message);
+}
 
 }  // namespace bicrl

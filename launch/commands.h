@@ -24,4 +24,11 @@ struct VerifyCommand {
 };
 int run_verify_command(const VerifyCommand& command);
 
+struct DoctorCommand {
+  std::string config_path;  // of a training run; may be empty
+  std::vector<std::string> overrides;
+  bool json = false;
+};
+int run_doctor_command(const DoctorCommand& command);
+
 }  // namespace bicrl

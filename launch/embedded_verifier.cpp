@@ -13,19 +13,23 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/files.h"
+#include "common/log.h"
 
 namespace bicrl {
 namespace {
 
-constexpr double kStartSeconds = 120;  // importing torch from a cold disk can take most of a minute
+// Importing torch from a cold disk can take most of a minute; the server itself gives its self-check three
+// times that, and then says why it failed.
+constexpr double kStartSeconds = 200;
 constexpr double kStopSeconds = 10;
+constexpr int kReplacements = 20;
 constexpr std::string_view kListening = "listening on ";
 
-// The first line of `fd`, or what came before the end of file or the deadline.
-std::string read_line(int fd, double seconds) {
+// The first line of `fd`, or what came before the end of file, the deadline or the stop.
+std::string read_line(int fd, double seconds, const std::stop_token& stop) {
   std::string line;
   const Stopwatch watch;
-  while (watch.seconds() < seconds) {
+  while (watch.seconds() < seconds && !stop.stop_requested()) {
     pollfd ready{fd, POLLIN, 0};
     const int n = poll(&ready, 1, 200);
     if (n < 0 && errno != EINTR) break;
@@ -47,19 +51,37 @@ std::string tail_of(const std::string& path) {
 }  // namespace
 
 EmbeddedVerifier::EmbeddedVerifier(const std::string& config_path, const std::vector<std::string>& overrides,
-                                   const std::string& log_path) {
-  std::vector<std::string> words = {"/proc/self/exe", "verifier", "--of-run"};
-  if (!config_path.empty()) words.push_back(config_path);
-  words.insert(words.end(), overrides.begin(), overrides.end());
-  std::vector<char*> argv;
-  for (auto& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
+                                   const std::string& log_path)
+    : words_({"/proc/self/exe", "verifier", "--of-run"}), log_path_(log_path) {
+  if (!config_path.empty()) words_.push_back(config_path);
+  words_.insert(words_.end(), overrides.begin(), overrides.end());
+  const std::string line = start({});
+  if (line.compare(0, kListening.size(), kListening) != 0) {
+    end_server();
+    throw Error(concat("the embedded verifier did not start", line.empty() ? "" : ": " + line, "\n",
+                       tail_of(log_path)),
+                ExitCode::kUnavailable);
+  }
+  address_ = line.substr(kListening.size());
+  words_.push_back("verifier.server.listen=" + address_);  // where its clients will look for the next one
+  guard_ = std::jthread([this](std::stop_token stop) { replace_when_dead(stop); });
+}
 
+EmbeddedVerifier::~EmbeddedVerifier() {
+  guard_ = {};
+  end_server();
+}
+
+std::string EmbeddedVerifier::start(const std::stop_token& stop) {
+  std::vector<char*> argv;
+  for (auto& word : words_) argv.push_back(word.data());
+  argv.push_back(nullptr);
   int pipe_fds[2];
   if (pipe2(pipe_fds, O_CLOEXEC) != 0) throw Error(concat("pipe failed: ", strerror(errno)));
   const int log_fd =
-      log_path.empty() ? -1 : open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (!log_path.empty() && log_fd < 0) throw Error(concat("cannot write ", log_path, ": ", strerror(errno)));
+      log_path_.empty() ? -1 : open(log_path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (!log_path_.empty() && log_fd < 0)
+    throw Error(concat("cannot write ", log_path_, ": ", strerror(errno)));
   const pid_t parent = getpid();
   pid_ = fork();
   if (pid_ < 0) throw Error(concat("fork failed: ", strerror(errno)));
@@ -76,19 +98,35 @@ EmbeddedVerifier::EmbeddedVerifier(const std::string& config_path, const std::ve
   close(pipe_fds[1]);
   if (log_fd >= 0) close(log_fd);
   stdout_fd_ = pipe_fds[0];
-  const std::string line = read_line(stdout_fd_, kStartSeconds);
-  if (line.compare(0, kListening.size(), kListening) != 0) {
-    stop();
-    throw Error(concat("the embedded verifier did not start", line.empty() ? "" : ": " + line, "\n",
-                       tail_of(log_path)),
-                ExitCode::kUnavailable);
-  }
-  address_ = line.substr(kListening.size());
+  return read_line(stdout_fd_, kStartSeconds, stop);
 }
 
-EmbeddedVerifier::~EmbeddedVerifier() { stop(); }
+void EmbeddedVerifier::replace_when_dead(const std::stop_token& stop) {
+  for (int replacements = 0; !stop.stop_requested();) {
+    usleep(100'000);
+    int status = 0;
+    if (pid_ <= 0 || waitpid(pid_, &status, WNOHANG) != pid_) continue;
+    pid_ = -1;
+    end_server();
+    const std::string how =
+        WIFSIGNALED(status) ? concat("signal ", WTERMSIG(status)) : concat("exit code ", WEXITSTATUS(status));
+    if (replacements == kReplacements) {
+      log_error("the embedded verifier ended again (", how, "); no other one is started");
+      return;
+    }
+    ++replacements;
+    log_warning("the embedded verifier ended (", how, "); starting another");
+    try {
+      const std::string line = start(stop);
+      if (line.compare(0, kListening.size(), kListening) != 0)
+        log_warning("the embedded verifier did not start again: ", line);
+    } catch (const Error& error) {
+      log_warning(error.what());
+    }
+  }
+}
 
-void EmbeddedVerifier::stop() {
+void EmbeddedVerifier::end_server() {
   if (pid_ > 0) {
     kill(pid_, SIGTERM);
     const Stopwatch watch;

@@ -1,7 +1,9 @@
 // Entry of the learner module: turns whatever a command throws into a message and an exit code.
-#include <ATen/Parallel.h>
+#include <ATen/Context.h>
+#include <torch/version.h>
 
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "common/log.h"
 #include "launch/learner.h"
@@ -11,7 +13,9 @@
 namespace {
 
 int run(const bicrl::LearnerCommand& command) {
+  if (command.name == "rescore") return bicrl::run_rescore_command(command);
   if (command.name == "generate") return bicrl::run_generate_command(command);
+  if (command.name == "eval") return bicrl::run_eval_command(command);
   return bicrl::run_train_command(command);
 }
 
@@ -28,4 +32,19 @@ extern "C" int bicrl_learner_main(const bicrl::LearnerCommand* command) {
     std::cerr << "bicrl: " << error.what() << std::endl;
   }
   return static_cast<int>(code);
+}
+
+extern "C" const char* bicrl_learner_description() {
+  static std::string text;
+  try {
+    const int gpus = at::hasCUDA() ? static_cast<int>(at::detail::getCUDAHooks().deviceCount()) : 0;
+    text = nlohmann::json{{"libtorch", TORCH_VERSION},
+                          {"cuda", BICRL_BUILT_FOR_CUDA == 1},
+                          {"gpus", gpus},
+                          {"mpi", bicrl::MpiSession::library_version()}}
+               .dump();
+  } catch (const std::exception& error) {
+    text = nlohmann::json{{"error", error.what()}}.dump();
+  }
+  return text.c_str();
 }

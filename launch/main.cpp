@@ -60,7 +60,17 @@ int run(int argc, char** argv) {
   CLI::App* train = add_learner("train", "train a policy: warm-up, infilling stage, end-to-end stage");
   train->add_option("--reward", reward, "reward rule file, instead of the configuration's");
   CLI::App* sft = add_learner("sft", "supervised fine-tuning of a policy on task programs");
+  for (CLI::App* run : {train, sft})
+    run->add_flag("--allow-changed-config", learner.allow_changed_config,
+                  "go on with a run although its configuration has changed");
   CLI::App* generate = add_learner("generate", "generate programs for tasks with a policy");
+  CLI::App* eval =
+      add_learner("eval", "evaluate a policy: pass@k, compile and correct rates per class of task");
+  eval->add_option("--json", learner.json_path, "write the figures to this file as well");
+
+  CLI::App* rescore = app.add_subcommand("rescore", "recompute a run's rewards from its stored verdicts");
+  rescore->add_option("RUN", learner.config_path, "run directory")->required();
+  rescore->add_option("--reward", learner.reward_path, "reward rule file")->required();
 
   bicrl::VerifierCommand verifier;
   CLI::App* serve = app.add_subcommand("verifier", "run a verifier server (no LibTorch in the process)");
@@ -77,6 +87,11 @@ int run(int argc, char** argv) {
   check->add_option("--json", verify.json_path, "write the verdicts to this file");
   check->add_option("--verifier", verify.addresses, "address of a running verifier (host:port), repeatable");
 
+  bicrl::DoctorCommand doctor;
+  CLI::App* examine = app.add_subcommand("doctor", "check whether training can run here, and what to do");
+  config.add_to(examine);
+  examine->add_flag("--json", doctor.json, "print the findings as JSON");
+
   CLI11_PARSE(app, argc, argv);
   bicrl::init_logging(verbose ? bicrl::LogLevel::kDebug : bicrl::LogLevel::kInfo);
 
@@ -90,8 +105,16 @@ int run(int argc, char** argv) {
     verify.overrides = config.overrides();
     return bicrl::run_verify_command(verify);
   }
-  learner.name = *train ? "train" : *sft ? "sft" : "generate";
-  (void)generate;
+  if (*rescore) {
+    learner.name = "rescore";
+    return bicrl::run_learner(learner);
+  }
+  if (*examine) {
+    doctor.config_path = config.path();
+    doctor.overrides = config.overrides();
+    return bicrl::run_doctor_command(doctor);
+  }
+  learner.name = (*train ? train : *sft ? sft : *generate ? generate : eval)->get_name();
   learner.config_path = config.path();
   if (learner.config_path.empty())
     throw bicrl::InputError("bicrl " + learner.name + " needs a configuration file");

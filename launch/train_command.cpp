@@ -58,28 +58,37 @@ bool needs_verifier(const RunSettings& settings) {
 
 // Rank 0 starts the embedded server where the configuration names none; all ranks learn the addresses.
 std::unique_ptr<EmbeddedVerifier> connect_verifier(const LearnerCommand& command, RunSettings& settings,
-                                                   Communicator& communicator,
-                                                   const RunDirectory* directory) {
+                                                   Communicator& communicator) {
   std::unique_ptr<EmbeddedVerifier> server;
-  std::string failure;
-  if (settings.verifier.addresses.empty()) {
-    std::string address;
-    if (directory) {
-      // Other ranks wait for the address, so a failure here must reach them as well.
-      try {
-        server = std::make_unique<EmbeddedVerifier>(command.config_path, command.overrides,
-                                                    (directory->path() / "verifier.log").string());
-        address = server->address();
-      } catch (const Error& error) {
-        failure = error.what();
-      }
-    }
-    address = communicator.all_gather(address).front();
-    if (address.empty())
-      throw Error(failure.empty() ? "rank 0 could not start the verifier" : failure, ExitCode::kUnavailable);
-    settings.verifier.addresses = {address};
-  }
+  if (!settings.verifier.addresses.empty()) return server;
+  on_rank_zero(communicator, [&] {
+    server = std::make_unique<EmbeddedVerifier>(command.config_path, command.overrides,
+                                                (settings.directory / "verifier.log").string());
+  });
+  settings.verifier.addresses = {communicator.all_gather(server ? server->address() : "").front()};
   return server;
+}
+
+// What lies in the run directory already.
+struct OpenedRun {
+  std::unique_ptr<RunDirectory> directory;  // on rank 0
+  fs::path checkpoint;                      // to go on from; empty at the start
+  bool finished = false;
+};
+
+OpenedRun open_run(const LearnerCommand& command, const LoadedRun& run, Communicator& communicator) {
+  OpenedRun opened;
+  on_rank_zero(communicator, [&] {
+    opened.directory = std::make_unique<RunDirectory>(run.settings.directory);
+    opened.directory->adopt(run.document.resolved_yaml(), run.reward.resolved_yaml(),
+                            command.allow_changed_config);
+    opened.finished = opened.directory->finished();
+    const CheckpointStore checkpoints(opened.directory->path() / "checkpoints");
+    opened.checkpoint = checkpoints.latest().value_or("");
+  });
+  opened.checkpoint = communicator.all_gather(opened.checkpoint.string()).front();
+  opened.finished = communicator.all_gather(opened.finished ? "finished" : "").front() == "finished";
+  return opened;
 }
 
 int run_on_ranks(const LearnerCommand& command, Communicator& communicator) {
@@ -94,25 +103,32 @@ int run_on_ranks(const LearnerCommand& command, Communicator& communicator) {
   const Stopwatch watch;
   install_stop_handler();
   at::set_num_threads(static_cast<int>(run.settings.threads_per_rank));
-  std::unique_ptr<RunDirectory> directory;
-  if (first) {
-    directory = std::make_unique<RunDirectory>(run.settings.directory);
-    directory->write("config.yaml", run.document.resolved_yaml());
-    directory->write("reward.yaml", run.reward.resolved_yaml());
+  const OpenedRun opened = open_run(command, run, communicator);
+  if (opened.finished) {
+    if (first)
+      std::cout << "the run in " << run.settings.directory.string()
+                << " has finished; name another run.directory for a new one" << std::endl;
+    return static_cast<int>(ExitCode::kOk);
   }
   std::unique_ptr<EmbeddedVerifier> server;
   std::unique_ptr<VerifierClient> verifier;
   if (needs_verifier(run.settings)) {
-    server = connect_verifier(command, run.settings, communicator, directory.get());
+    server = connect_verifier(command, run.settings, communicator);
     verifier = std::make_unique<VerifierClient>(run.settings.verifier);
     if (first) log_info("verifier: ", run.settings.verifier.addresses.front(), server ? " (embedded)" : "");
   }
-  TrainingRun training(run.settings, communicator, verifier.get(), run.reward, directory.get(),
-                       stop_requested);
+  TrainingRun training(run.settings, communicator, verifier.get(), run.reward, opened.directory.get(),
+                       opened.checkpoint, stop_requested);
   const RunEnd end = training.run();
-  if (first)
-    std::cout << (end == RunEnd::kStopped ? "stopped after " : "finished in ") << clock_text(watch.seconds())
-              << "; results in " << directory->path().string() << std::endl;
+  if (first) {
+    const std::string place = run.settings.directory.string();
+    if (end == RunEnd::kFinished) opened.directory->mark_finished();
+    std::cout << (end == RunEnd::kStopped
+                      ? concat("stopped after ", clock_text(watch.seconds()), " and saved in ", place,
+                               "; the same command goes on from there")
+                      : concat("finished in ", clock_text(watch.seconds()), "; results in ", place))
+              << std::endl;
+  }
   return static_cast<int>(end == RunEnd::kStopped ? ExitCode::kInterrupted : ExitCode::kOk);
 }
 
@@ -128,6 +144,9 @@ int run_train_command(const LearnerCommand& command) {
   init_logging(LogLevel::kInfo, communicator.size() > 1 ? communicator.rank() : -1);
   try {
     return run_on_ranks(command, communicator);
+  } catch (const SharedError& error) {
+    if (communicator.rank() == 0) std::cerr << "bicrl: " << error.what() << std::endl;
+    return static_cast<int>(error.code());
   } catch (const InputError& error) {
     // Every rank reads the same files and finds the same fault: one message is enough.
     if (communicator.rank() == 0) std::cerr << "bicrl: " << error.what() << std::endl;

@@ -1,7 +1,6 @@
 #include "reward/reward_rule.h"
 
 #include <cmath>
-#include <limits>
 #include <map>
 
 namespace bicrl {
@@ -50,6 +49,29 @@ bool earns_correctness(const Verdict& verdict, bool native_only) {
          (!native_only || verdict.legality == "native");
 }
 
+namespace {
+
+double trusted_ratio(const Verdict& verdict, double reference_ms, bool native_only) {
+  if (verdict.tier != "replay" || (native_only && verdict.legality != "native")) return 0;
+  if (!(reference_ms > 0) || !(verdict.candidate_ms > 0)) return 0;
+  const double ratio = reference_ms / verdict.candidate_ms;
+  return std::isfinite(ratio) ? ratio : 0;
+}
+
+}  // namespace
+
+double trusted_speedup(const Verdict& verdict, bool native_only) {
+  return trusted_ratio(verdict, verdict.eager_ms, native_only);
+}
+
+double trusted_speedup_over_torch_compile(const Verdict& verdict, bool native_only) {
+  return trusted_ratio(verdict, verdict.torch_compile_ms, native_only);
+}
+
+std::string time_term(const Verdict& verdict, const std::string& name) {
+  return verdict.clock == "cpu" ? "cpu_" + name : name;
+}
+
 RewardFunction RewardFunction::from_file(const std::filesystem::path& path,
                                          const std::vector<std::string>& overrides) {
   return RewardFunction(ConfigDocument::from_file(path, overrides));
@@ -65,8 +87,7 @@ RewardFunction::RewardFunction(const ConfigDocument& document) {
   rule_name_ = root.required_text("rule");
   truncation_ = read_truncation(root);
   if (truncation_ == TruncationPolicy::kPenalise) {
-    constexpr double kLargest = std::numeric_limits<double>::max();
-    truncated_value_ = root.real("truncated_value", 0, -kLargest, kLargest);
+    truncated_value_ = root.real("truncated_value", 0, -kLargestReward, kLargestReward);
   } else if (root.has("truncated_value")) {
     root.reject("truncated_value", "counts only with 'truncated: penalise'");
   }

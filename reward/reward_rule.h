@@ -78,6 +78,18 @@ std::vector<std::string> reward_rule_names();  // sorted
 // operator had a part in the answer.
 bool earns_correctness(const Verdict& verdict, bool native_only);
 
+// Speed-up over the eager reference, or over torch.compile; 0 where it was not measured, is impossible, or is
+// not meant to be trusted: the verifier did not replay the program, or (`native_only`) not all work was done
+// by kernels of its own.
+double trusted_speedup(const Verdict& verdict, bool native_only);
+double trusted_speedup_over_torch_compile(const Verdict& verdict, bool native_only);
+
+// The term's name, marked where the verdict's times are CPU times: a log must not show them as a GPU's.
+std::string time_term(const Verdict& verdict, const std::string& name);
+
+// Bound of every parameter that is a reward or a weight, so that no sum of terms overflows.
+inline constexpr double kLargestReward = 1e6;
+
 // A namespace-scope object of this type makes a rule known.
 struct RewardRuleRegistration {
   using Factory = std::function<std::unique_ptr<RewardRule>(const ConfigSection& parameters)>;

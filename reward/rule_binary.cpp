@@ -1,19 +1,15 @@
 // Rule `binary`: one value for a correct program, another for everything else (DICE: 1 and 0, no term for
 // speed).
-#include <limits>
-
 #include "reward/reward_rule.h"
 
 namespace bicrl {
 namespace {
 
-constexpr double kLargest = std::numeric_limits<double>::max();
-
 class BinaryRule : public RewardRule {
  public:
   explicit BinaryRule(const ConfigSection& parameters)
-      : correct_(parameters.real("correct", 1, -kLargest, kLargest)),
-        wrong_(parameters.real("wrong", 0, -kLargest, kLargest)),
+      : correct_(parameters.real("correct", 1, -kLargestReward, kLargestReward)),
+        wrong_(parameters.real("wrong", 0, -kLargestReward, kLargestReward)),
         native_only_(parameters.boolean("native_only", false)) {
     if (wrong_ >= correct_) parameters.reject("wrong", "must be less than 'correct'");
   }

@@ -3,42 +3,34 @@
 // replayed by the verifier, all work was done by its own kernels, and the gain is above the noise. The cap
 // keeps one outlier from dominating its group.
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "reward/reward_rule.h"
 
 namespace bicrl {
 namespace {
 
-constexpr double kLargest = std::numeric_limits<double>::max();
-
 class SpeedupRule : public RewardRule {
  public:
   explicit SpeedupRule(const ConfigSection& parameters)
-      : correct_(parameters.real("correct", 0.3, 0, kLargest)),
-        weight_(parameters.real("speedup_weight", 1, 0, 1e6)),
-        min_speedup_(parameters.real("min_speedup", 1.05, 0, 1e6)),
-        max_speedup_(parameters.real("max_speedup", 3, 0, 1e6)) {
+      : correct_(parameters.real("correct", 0.3, 0, kLargestReward)),
+        weight_(parameters.real("speedup_weight", 1, 0, kLargestReward)),
+        min_speedup_(parameters.real("min_speedup", 1.05, 0, kLargestReward)),
+        max_speedup_(parameters.real("max_speedup", 3, 0, kLargestReward)) {
     if (max_speedup_ < min_speedup_) parameters.reject("max_speedup", "must not be less than 'min_speedup'");
   }
 
   std::vector<RewardTerm> score(const Verdict& verdict) const override {
     const bool correct = earns_correctness(verdict, false);
-    // Times of the host backend are CPU times; a log must not show them as if they were a GPU's.
-    const char* name = verdict.clock == "cpu" ? "cpu_speedup" : "speedup";
     return {{"correct", correct ? correct_ : 0.0},
-            {name, correct ? weight_ * counted_speedup(verdict) : 0.0}};
+            {time_term(verdict, "speedup"), correct ? weight_ * counted_speedup(verdict) : 0.0}};
   }
 
   bool uses_times() const override { return true; }
 
  private:
   double counted_speedup(const Verdict& verdict) const {
-    if (verdict.tier != "replay" || verdict.legality != "native") return 0;
-    const double speedup = verdict.speedup();
-    if (!std::isfinite(speedup) || speedup < min_speedup_) return 0;
-    return std::min(speedup, max_speedup_);
+    const double speedup = trusted_speedup(verdict, /*native_only=*/true);
+    return speedup < min_speedup_ ? 0 : std::min(speedup, max_speedup_);
   }
 
   double correct_;

@@ -53,6 +53,8 @@ Result<Verdict> from_wire(const wire::Verdict& message) {
   v.eager_ms = message.times().eager_ms();
   v.candidate_spread_ms = message.times().candidate_spread_ms();
   v.eager_spread_ms = message.times().eager_spread_ms();
+  v.torch_compile_ms = message.times().torch_compile_ms();
+  v.roofline_fraction = message.roofline_fraction();
   v.clock = message.times().clock();
   v.diagnostics = message.diagnostics();
   v.compile_ms = message.compile_ms();
@@ -85,6 +87,7 @@ void to_wire(const Verdict& verdict, wire::Verdict& message) {
   times.set_eager_ms(verdict.eager_ms);
   times.set_candidate_spread_ms(verdict.candidate_spread_ms);
   times.set_eager_spread_ms(verdict.eager_spread_ms);
+  times.set_torch_compile_ms(verdict.torch_compile_ms);
   times.set_clock(verdict.clock);
   message.set_diagnostics(to_utf8(verdict.diagnostics));
   message.set_compile_ms(verdict.compile_ms);
@@ -93,6 +96,7 @@ void to_wire(const Verdict& verdict, wire::Verdict& message) {
   message.set_total_ms(verdict.total_ms);
   message.set_cached(verdict.cached);
   message.set_backend(verdict.backend);
+  message.set_roofline_fraction(verdict.roofline_fraction);
 }
 
 void to_wire(const VerificationRequest& request, const VerifierClientOptions& protocol,

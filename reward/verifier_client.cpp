@@ -1,8 +1,5 @@
 #include "reward/verifier_client.h"
 
-#include <grpcpp/alarm.h>
-#include <grpcpp/grpcpp.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
@@ -14,74 +11,21 @@
 #include "common/clock.h"
 #include "common/hash.h"
 #include "common/log.h"
-#include "proto/verifier.grpc.pb.h"
 #include "reward/call_failure.h"
 #include "reward/server_pool.h"
 #include "reward/verdict_memory.h"
 #include "reward/verdict_wire.h"
+#include "reward/verification_call.h"
 #include "reward/verifier_channel.h"
 #include "reward/verifier_options.h"
 
 namespace bicrl {
 namespace {
 
-namespace wire = verifier::v1;
-using Clock = std::chrono::steady_clock;
-using Seconds = std::chrono::duration<double>;
+using namespace verification;
 
 // A server counts as well again in the log when it has not failed for so long.
 constexpr auto kQuietAfterWarning = std::chrono::seconds(2);
-
-// gRPC's deadlines on the monotonic clock: a wall clock that is set back must not stretch them.
-gpr_timespec deadline_after(double seconds) {
-  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
-                      gpr_time_from_micros(int64_t(seconds * 1e6), GPR_TIMESPAN));
-}
-
-// A candidate on its way: one call at a time, shared by all requests that ask the same.
-struct Job {
-  std::string key;
-  wire::VerifyRequest message;
-  std::vector<std::string> waiting;  // request ids
-  int attempts = 0;
-  std::optional<Clock::time_point> first_call;
-  std::optional<size_t> last_server;
-  std::string trouble;             // of the last attempt
-  std::optional<Verdict> verdict;  // the last infrastructure outcome that a server reported
-};
-using JobPointer = std::shared_ptr<Job>;
-
-// Something the completion queue will report.
-struct Event {
-  explicit Event(JobPointer event_job) : job(std::move(event_job)) {}
-  virtual ~Event() = default;
-  virtual void cancel() = 0;
-  JobPointer job;
-  Clock::time_point since = Clock::now();
-};
-
-struct Call : Event {
-  using Event::Event;
-  void cancel() override { context.TryCancel(); }
-  size_t server = 0;
-  grpc::ClientContext context;
-  wire::Verdict reply;
-  grpc::Status status;
-  std::unique_ptr<grpc::ClientAsyncResponseReader<wire::Verdict>> reader;
-};
-
-struct Pause : Event {
-  using Event::Event;
-  void cancel() override { alarm.Cancel(); }
-  grpc::Alarm alarm;
-};
-
-// Why a call brought no verdict that counts.
-struct Problem {
-  std::string reason;
-  bool answered = false;  // the server itself is well
-  bool retry = true;
-};
 
 }  // namespace
 
@@ -110,7 +54,6 @@ class VerifierClient::Engine {
   void start_calls();
   void start_call(const JobPointer& job);
   void finish_call(const Call& call);
-  std::optional<Problem> find_problem(const Call& call, Verdict& verdict) const;
   void note_health(size_t server, const std::optional<Problem>& problem);
   void retry_or_give_up(const JobPointer& job, const Problem& problem);
   void give_up(const JobPointer& job, const std::string& reason);
@@ -293,28 +236,10 @@ void VerifierClient::Engine::start_call(const JobPointer& job) {
   call.reader->Finish(&call.reply, &call.status, keep(std::move(owner)));
 }
 
-std::optional<Problem> VerifierClient::Engine::find_problem(const Call& call, Verdict& verdict) const {
-  const std::string& address = options_.addresses[call.server];
-  if (const int code = call.status.error_code(); code != grpc::StatusCode::OK) {
-    const bool permanent = is_permanent(code);
-    return Problem{concat(address, ": ", explain_status(code, call.status.error_message())), permanent,
-                   !permanent};
-  }
-  const Result<Verdict> read = from_wire(call.reply);
-  if (!read) return Problem{concat(address, ": ", read.reason())};
-  if (call.reply.request_id() != call.job->message.request_id())
-    return Problem{concat(address, ": the reply is to request '", call.reply.request_id(), "', not to '",
-                          call.job->message.request_id(), "'")};
-  verdict = read.value();
-  if (verdict.outcome == Outcome::kInfrastructure)
-    return Problem{concat(address, ": reports an infrastructure fault (", verdict.diagnostics, ")"), true};
-  return std::nullopt;
-}
-
 void VerifierClient::Engine::finish_call(const Call& call) {
   const JobPointer job = call.job;
   Verdict verdict;
-  const std::optional<Problem> problem = find_problem(call, verdict);
+  const std::optional<Problem> problem = find_problem(call, options_.addresses[call.server], verdict);
   note_health(call.server, problem);
   if (problem) {
     if (call.status.ok() && problem->answered) job->verdict = verdict;

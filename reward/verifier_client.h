@@ -35,7 +35,7 @@ struct VerifierClientOptions {
   int max_in_flight = 32;              // calls at a time, over all servers
   double deadline_s = 180;             // for one request from its first call on, retries included
   double attempt_s = 90;               // for one call
-  int max_attempts = 6;
+  int max_attempts = 12;
   double backoff_s = 0.25;  // before the first retry; doubles with each further one
   double max_backoff_s = 8;
   int memory_verdicts =

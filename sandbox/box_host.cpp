@@ -1,9 +1,6 @@
 #include "sandbox/box_host.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,8 +12,7 @@
 
 #include "common/error.h"
 #include "common/files.h"
-#include "sandbox/spawn.h"
-#include "sandbox/unique_fd.h"
+#include "sandbox/brief_command.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;
@@ -63,33 +59,6 @@ std::string namespace_remedy(bool as_root) {
   return "the kernel refuses namespaces to this user";
 }
 
-struct Trial {
-  bool worked = false;
-  std::string said;
-};
-
-Trial run_briefly(const std::vector<std::string>& command) {
-  Trial trial;
-  FdPair output = make_pipe();
-  pid_t pid = 0;
-  try {
-    pid = spawn({command, {}, {{output.theirs.get(), 1}, {output.theirs.get(), 2}}, {}});
-  } catch (const Error& error) {
-    trial.said = error.what();
-    return trial;
-  }
-  output.theirs.reset();
-  int status = -1;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  char text[512];
-  const ssize_t n = read(output.ours.get(), text, sizeof text);
-  if (n > 0) trial.said.assign(text, static_cast<size_t>(n));
-  while (!trial.said.empty() && isspace(static_cast<unsigned char>(trial.said.back()))) trial.said.pop_back();
-  trial.worked = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  return trial;
-}
-
 }  // namespace
 
 std::string find_program(const std::string& name) {
@@ -117,8 +86,8 @@ SandboxFeatures SandboxFeatures::probe(const std::string& bwrap) {
   append_system_root(SystemRoot::kToolchain, command);
   command.push_back(find_program("true").empty() ? "/bin/true"
                                                  : fs::canonical(find_program("true")).string());
-  const Trial trial = run_briefly(command);
-  if (!trial.worked) {
+  const BriefAnswer trial = run_briefly(command);
+  if (!trial.succeeded) {
     f.missing.push_back(
         concat("namespaces: ", f.bwrap, " fails (", trial.said, "): ", namespace_remedy(f.as_root)));
     return f;

@@ -1,13 +1,12 @@
 #include "sandbox/host_compiler.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <string_view>
 
 #include "common/error.h"
 #include "common/files.h"
 #include "common/hash.h"
+#include "sandbox/brief_command.h"
 
 namespace bicrl {
 namespace {
@@ -23,38 +22,46 @@ std::string find_program(std::initializer_list<const char*> names) {
   return "";
 }
 
-const std::string& compiler() {
-  static const std::string path = [] {
-    std::string found = find_program({"g++", "g++-12", "g++-13", "g++-14"});
-    if (found.empty()) throw Error("the host backend needs g++ in /usr/bin", ExitCode::kUnavailable);
-    return found;
-  }();
-  return path;
-}
-
 bool has_mold() {
   static const bool found = !find_program({"mold"}).empty();
   return found;
 }
 
-std::string compiler_version() {
-  std::string text;
-  const std::string command = "'" + compiler() + "' -dumpfullversion -dumpversion 2>/dev/null";
-  if (FILE* pipe = popen(command.c_str(), "r")) {
-    std::array<char, 128> buffer{};
-    while (fgets(buffer.data(), buffer.size(), pipe)) text += buffer.data();
-    pclose(pipe);
-  }
-  return text;
+}  // namespace
+
+const HostCompiler& host_compiler() {
+  static const HostCompiler found = [] {
+    HostCompiler compiler;
+    compiler.path = find_program({"g++", "g++-12", "g++-13", "g++-14"});
+    if (compiler.path.empty())
+      throw Error("the host backend needs g++ in /usr/bin. Run `apt-get install g++`",
+                  ExitCode::kUnavailable);
+    compiler.version = run_briefly({compiler.path, "-dumpfullversion", "-dumpversion"}).said;
+    return compiler;
+  }();
+  return found;
 }
 
-}  // namespace
+std::vector<std::string> unusable_preludes(const fs::path& host_folder) {
+  std::vector<std::string> unusable;
+  for (const char* name : {"prelude.h", "prelude_std.h"}) {
+    const fs::path header = host_folder / "include" / "bicrl" / name;
+    // -H lists the headers that are read, with a "!" before a precompiled one that is used.
+    const BriefAnswer answer =
+        run_briefly({host_compiler().path, "@" + (host_folder / "compile_flags").string(),
+                     "-I" + (host_folder / "include").string(), "-H", "-fsyntax-only", "-x", "c++",
+                     "-include", header.string(), "/dev/null"},
+                    {"PATH=/usr/bin", "LC_ALL=C"}, 60);
+    if (answer.said.find("! " + header.string() + ".gch") == std::string::npos) unusable.push_back(name);
+  }
+  return unusable;
+}
 
 HostCompileCommand host_compile_command(const SplitProgram& program, const fs::path& work_folder,
                                         const fs::path& host_folder) {
   HostCompileCommand command;
   command.output_file = "module.so";
-  command.argv.push_back(compiler());
+  command.argv.push_back(host_compiler().path);
   // The precompiled prelude was made with the same file; other flags would make it useless.
   command.argv.push_back("@" + (host_folder / "compile_flags").string());
   command.argv.push_back("-shared");
@@ -68,8 +75,7 @@ HostCompileCommand host_compile_command(const SplitProgram& program, const fs::p
 }
 
 std::string host_toolchain_id(const fs::path& host_folder) {
-  static const std::string version = compiler_version();
-  std::string all = version + read_file(host_folder / "compile_flags");
+  std::string all = host_compiler().version + read_file(host_folder / "compile_flags");
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(host_folder / "include"))
     if (entry.is_regular_file()) files.push_back(entry.path());

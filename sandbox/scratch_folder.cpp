@@ -32,10 +32,12 @@ void remove_stale(const fs::path& parent) {
 
 ScratchFile::~ScratchFile() { unlink(path_.c_str()); }
 
+fs::path ScratchFolder::default_parent() {
+  return access("/dev/shm", W_OK) == 0 ? fs::path("/dev/shm") : fs::temp_directory_path();
+}
+
 ScratchFolder::ScratchFolder(const fs::path& parent) {
-  const fs::path chosen = !parent.empty()                 ? parent
-                          : access("/dev/shm", W_OK) == 0 ? fs::path("/dev/shm")
-                                                          : fs::temp_directory_path();
+  const fs::path chosen = parent.empty() ? default_parent() : parent;
   remove_stale(chosen);
   std::string pattern = (chosen / concat(kPrefix, getpid(), "-XXXXXX")).string();
   if (!mkdtemp(pattern.data()))

@@ -26,9 +26,11 @@ class ScratchFile {
 // Thread-safe. Lives longer than its files.
 class ScratchFolder {
  public:
-  // `parent`: empty means /dev/shm, else the system's temporary folder. Throws Error.
+  // `parent`: empty means default_parent(). Throws Error.
   explicit ScratchFolder(const std::filesystem::path& parent = {});
   ~ScratchFolder();
+  // /dev/shm where it can be written, else the system's temporary folder.
+  static std::filesystem::path default_parent();
   // Throws Error with the system's reason (for instance a full disk).
   std::unique_ptr<ScratchFile> write(std::string_view bytes);
   const std::filesystem::path& path() const { return path_; }

@@ -1,4 +1,4 @@
-// Layouts and the data flow of a trace. Reading and writing: trace_codec.cpp.
+// Layouts and the data flow of a trace. Reading claims: trace_parser.cpp; the file form: trace_codec.cpp.
 #include "sandbox/trace.h"
 
 #include <algorithm>

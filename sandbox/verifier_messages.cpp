@@ -62,6 +62,7 @@ void fill_message(const Verdict& verdict, verifier::v1::Verdict* message) {
   times->set_eager_ms(verdict.eager_ms);
   times->set_candidate_spread_ms(verdict.candidate_spread_ms);
   times->set_eager_spread_ms(verdict.eager_spread_ms);
+  times->set_torch_compile_ms(verdict.torch_compile_ms);
   times->set_clock(verdict.clock);
   // Diagnostics quote what the candidate printed; a reply that is no UTF-8 would not arrive.
   message->set_diagnostics(to_utf8(verdict.diagnostics));
@@ -71,6 +72,7 @@ void fill_message(const Verdict& verdict, verifier::v1::Verdict* message) {
   message->set_total_ms(verdict.total_ms);
   message->set_cached(verdict.cached);
   message->set_backend(verdict.backend);
+  message->set_roofline_fraction(verdict.roofline_fraction);
 }
 
 }  // namespace bicrl

@@ -7,12 +7,15 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <deque>
+#include <thread>
 
 #include "common/log.h"
 #include "proto/verifier.grpc.pb.h"
+#include "sandbox/canary.h"
 #include "sandbox/verifier_messages.h"
 
 namespace bicrl {
@@ -212,14 +215,41 @@ void check_loopback(const std::string& address) {
                             " is not HOST:PORT on loopback (127.0.0.1, localhost or [::1])"));
 }
 
-sigset_t block_stop_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return signals;
-}
+// SIGTERM and SIGINT, blocked for all threads and waited for by one: they stop the server in order, also
+// while it starts.
+class StopSignals {
+ public:
+  StopSignals() {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGTERM);
+    sigaddset(&signals_, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+    listener_ = std::jthread([this](std::stop_token over) { listen(over); });
+  }
+  std::stop_token token() const { return asked_.get_token(); }
+  // Blocks until one comes; its number.
+  int wait() {
+    listener_.join();
+    return number_;
+  }
+
+ private:
+  void listen(std::stop_token over) {
+    const timespec moment{0, 100'000'000};
+    while (!over.stop_requested()) {
+      const int number = sigtimedwait(&signals_, nullptr, &moment);
+      if (number < 0) continue;
+      number_ = number;
+      asked_.request_stop();
+      return;
+    }
+  }
+
+  sigset_t signals_;
+  int number_ = 0;
+  std::stop_source asked_;
+  std::jthread listener_;  // last: it uses the others
+};
 
 void follow_parent() {
   const pid_t parent = getppid();
@@ -232,12 +262,15 @@ std::string host_of(const std::string& address) { return address.substr(0, addre
 }  // namespace
 
 int run_verifier_server(const VerifierOptions& options) {
-  const sigset_t stop_signals = block_stop_signals();
+  StopSignals stop_signals;
   signal(SIGPIPE, SIG_IGN);
   if (options.die_with_parent) follow_parent();
   check_loopback(options.listen);
   Pipeline pipeline(options.pipeline);
   for (const auto& missing : pipeline.features().missing) log_warning("sandbox without ", missing);
+  const CanaryTimes self_check = run_canaries(pipeline, stop_signals.token());
+  log_info("verifier: self-check passed (", std::lround(self_check.right_ms), " ms with the start, then ",
+           std::lround(self_check.wrong_ms), " ms)");
   Verifier verifier([&pipeline](const VerifyRequest& request,
                                 std::stop_token stop) { return pipeline.verify(request, std::move(stop)); },
                     pipeline.backend(), options.queue);
@@ -257,9 +290,7 @@ int run_verifier_server(const VerifierOptions& options) {
   printf("listening on %s:%d\n", host_of(options.listen).c_str(), port);
   fflush(stdout);
 
-  int signal_number = 0;
-  sigwait(&stop_signals, &signal_number);
-  log_info("verifier: stopping (", strsignal(signal_number), ")");
+  log_info("verifier: stopping (", strsignal(stop_signals.wait()), ")");
   // Calls under way get their verdicts from the dying queue, or are cut off.
   std::jthread closing([&] { server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2)); });
   verifier.stop();

@@ -33,6 +33,14 @@ int host_pid(int pidfd) {
   return std::max(pid, 0);
 }
 
+// The end of a traceback says why. Short enough that who reports it need not cut it.
+std::string last_lines(const std::string& text) {
+  constexpr size_t kKeepBytes = 400;
+  if (text.size() <= kKeepBytes) return text;
+  const std::string end = text.substr(text.size() - kKeepBytes);
+  return end.substr(end.find('\n') + 1);  // whole lines, or all where there is one only
+}
+
 }  // namespace
 
 Zygote::Zygote(BoxHost& host, const PythonInstall& python, ZygoteSpec spec)
@@ -148,7 +156,7 @@ void Zygote::keep_running(std::stop_token stop) {
     // One that dies at once again and again must not become a busy loop.
     pause_s = lived.seconds() > 10 ? 0.05 : std::min(5.0, pause_s * 2);
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::duration<double>(pause_s), [&] { return stopping_; });
+    changed_.wait_for(lock, stop, std::chrono::duration<double>(pause_s), [&] { return stopping_; });
   }
 }
 
@@ -197,7 +205,7 @@ void Zygote::run_once(std::stop_token stop) {
   if (stop.stop_requested()) return;
   const std::lock_guard lock(mutex_);
   if (!ready) ++failed_starts_;
-  failure_ = log.text().substr(log.text().size() > 600 ? log.text().size() - 600 : 0);
+  failure_ = last_lines(log.text());
   if (failure_.empty() && !ready) failure_ = "it did not get ready";
 }
 
@@ -207,9 +215,8 @@ Result<std::unique_ptr<ZygoteChild>> Zygote::fork(const ChildLimits& limits, std
   std::shared_ptr<UniqueFd> control;
   {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::duration<double>(patience_s), [&] {
-      return control_ || stopping_ || stop.stop_requested() || failed_starts_ >= kHopelessStarts;
-    });
+    changed_.wait_for(lock, stop, std::chrono::duration<double>(patience_s),
+                      [&] { return control_ || stopping_ || failed_starts_ >= kHopelessStarts; });
     if (!control_)
       return Reply::failure(
           concat("the ", spec_.name, " interpreter is not ready", failure_.empty() ? "" : ": " + failure_));

@@ -133,7 +133,7 @@ class Zygote {
   const PythonInstall& python_;
   ZygoteSpec spec_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
   std::shared_ptr<UniqueFd> control_;  // set while ready
   std::string failure_;                // of the last start
   int starts_ = 0;

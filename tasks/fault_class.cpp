@@ -24,6 +24,7 @@ constexpr FaultClass kClasses[] = {
     {"non_finite", "an output holds NaN or infinity where the reference does not"},
     {"nondeterministic", "differs between runs on equal inputs"},
     {"cheating", "tried to forge a result or to reach outside its box"},
+    {"unconfirmed", "a success that a second verification with new secrets did not repeat"},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "common/error.h"
+#include "tasks/fault_class.h"
 #include "tasks/prompt_example.h"
 
 namespace bicrl {
@@ -29,15 +30,17 @@ std::string fenced(std::string_view text) {
   return concat(kFence, "python\n", text, text.ends_with('\n') ? "" : "\n", kFence, "\n\n");
 }
 
-std::string published_end_to_end(const Task& task) {
+// `attempt` stands between the task and the request; empty where nothing was tried.
+std::string published_end_to_end(const Task& task, const std::string& attempt) {
   const WorkedExample& example = worked_example();
   return concat(kTurnStart, kRole, "Here is an example. The given architecture is:\n\n",
                 fenced(example.pytorch_code), "The architecture with custom CUDA kernels is:\n\n",
                 fenced(example.program()), "Now you are given this architecture:\n\n",
-                fenced(task.pytorch_code), "Optimize it with custom CUDA kernels. ", kRules, kAnswerStart);
+                fenced(task.pytorch_code), attempt, "Optimize it with custom CUDA kernels. ", kRules,
+                kAnswerStart);
 }
 
-std::string published_infilling(const Task& task) {
+std::string published_infilling(const Task& task, const std::string& attempt) {
   const WorkedExample& example = worked_example();
   return concat(kTurnStart, kRole,
                 "The beginning (prefix) and the end (suffix) of the program are given. You write what stands "
@@ -46,7 +49,7 @@ std::string published_infilling(const Task& task) {
                 "The given prefix is:\n\n", fenced(example.prefix), "The given suffix is:\n\n",
                 fenced(example.suffix), "The combined program is:\n\n", fenced(example.program()),
                 "Now you are given this architecture:\n\n", fenced(task.pytorch_code), "The prefix is:\n\n",
-                fenced(task.prefix), "The suffix is:\n\n", fenced(task.suffix),
+                fenced(task.prefix), "The suffix is:\n\n", fenced(task.suffix), attempt,
                 "Complete the program. Keep prefix and suffix exactly as they are. ", kRules, kAnswerStart);
 }
 
@@ -75,6 +78,83 @@ void set_clamp(const Task& task, Prompt& prompt) {
   prompt.clamp_suffix = task.middle.substr(closing + kQuotes.size()) + task.suffix;
 }
 
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+// Text of a policy or a compiler as mere text: it can neither end the turn nor the code block it stands in.
+std::string defused(std::string text) {
+  replace_all(text, "<|", "< |");
+  replace_all(text, kFence, "'''");
+  return text;
+}
+
+bool kept_scaffold(const Task& task, const std::string& program) {
+  return program.size() >= task.prefix.size() + task.suffix.size() && program.starts_with(task.prefix) &&
+         program.ends_with(task.suffix);
+}
+
+struct AttemptText {
+  bool is_middle = false;
+  std::string code, fault_class, diagnostics;
+};
+
+AttemptText shown(const Task& task, Stage stage, const FailedAttempt& attempt) {
+  AttemptText text;
+  text.is_middle = stage == Stage::kInfilling && kept_scaffold(task, attempt.program);
+  const size_t begin = text.is_middle ? task.prefix.size() : 0;
+  const size_t end = attempt.program.size() - (text.is_middle ? task.suffix.size() : 0);
+  text.code = defused(attempt.program.substr(begin, end - begin));
+  text.fault_class = defused(attempt.fault_class);
+  text.diagnostics = defused(attempt.diagnostics);
+  return text;
+}
+
+std::string published_attempt(const AttemptText& text) {
+  std::string_view meaning;
+  for (const FaultClass& known : fault_classes())
+    if (known.name == text.fault_class) meaning = known.meaning;
+  std::string reason = concat("It failed with the fault ", text.fault_class);
+  if (!meaning.empty()) reason += concat(" (", meaning, ")");
+  if (!text.diagnostics.empty())
+    reason += concat(". The diagnostics are:\n\n", kFence, "\n", text.diagnostics,
+                     text.diagnostics.ends_with('\n') ? "" : "\n", kFence, "\n\n");
+  else
+    reason += ".\n\n";
+  return concat(
+      text.is_middle ? "This was tried between prefix and suffix:\n\n" : "This program was tried:\n\n",
+      fenced(text.code), reason, "Write it again without the fault. ");
+}
+
+// Before the rest, so that the prompt still ends in the words that every compact prompt ends in.
+std::string compact_attempt(const AttemptText& text) {
+  return concat("<|repair|>", text.code, "<|fault|>", text.fault_class, text.diagnostics.empty() ? "" : ": ",
+                text.diagnostics);
+}
+
+Prompt build_prompt(const Task& task, Stage stage, PromptStyle style, Scaffold scaffold,
+                    const FailedAttempt* attempt) {
+  if (stage == Stage::kInfilling && !task.has_scaffold())
+    throw InputError(concat("task '", task.id, "': the infilling stage needs prefix, middle and suffix"));
+  Prompt prompt;
+  prompt.task_id = task.id;
+  prompt.stage = stage;
+  const bool clamped = stage == Stage::kInfilling && scaffold == Scaffold::kClamp;
+  if (style == PromptStyle::kCompact) {
+    if (attempt) prompt.text = compact_attempt(shown(task, stage, *attempt));
+    prompt.text += compact(task, stage, scaffold);
+  } else {
+    const std::string tried = attempt ? published_attempt(shown(task, stage, *attempt)) : "";
+    prompt.text =
+        stage == Stage::kInfilling ? published_infilling(task, tried) : published_end_to_end(task, tried);
+    // A clamped response is the bare program; opening the code block here keeps the answer's usual shape.
+    if (clamped) prompt.text += concat(kFence, "python\n");
+  }
+  if (clamped) set_clamp(task, prompt);
+  return prompt;
+}
+
 // Length of a language word at the start of a fenced block that begins on the fence's own line.
 size_t language_word_length(std::string_view block) {
   for (std::string_view word : {"python", "py", "cpp", "c++", "cuda", "cu"}) {
@@ -100,21 +180,12 @@ Scaffold parse_scaffold(const std::string& text) {
 }
 
 Prompt make_prompt(const Task& task, Stage stage, PromptStyle style, Scaffold scaffold) {
-  if (stage == Stage::kInfilling && !task.has_scaffold())
-    throw InputError(concat("task '", task.id, "': the infilling stage needs prefix, middle and suffix"));
-  Prompt prompt;
-  prompt.task_id = task.id;
-  prompt.stage = stage;
-  const bool clamped = stage == Stage::kInfilling && scaffold == Scaffold::kClamp;
-  if (style == PromptStyle::kCompact) {
-    prompt.text = compact(task, stage, scaffold);
-  } else {
-    prompt.text = stage == Stage::kInfilling ? published_infilling(task) : published_end_to_end(task);
-    // A clamped response is the bare program; opening the code block here keeps the answer's usual shape.
-    if (clamped) prompt.text += concat(kFence, "python\n");
-  }
-  if (clamped) set_clamp(task, prompt);
-  return prompt;
+  return build_prompt(task, stage, style, scaffold, nullptr);
+}
+
+Prompt make_repair_prompt(const Task& task, Stage stage, PromptStyle style, Scaffold scaffold,
+                          const FailedAttempt& attempt) {
+  return build_prompt(task, stage, style, scaffold, &attempt);
 }
 
 std::string extract_program(const std::string& response) {

@@ -80,6 +80,8 @@ void visit_plain_fields(VerdictType& v, const Visitor& visit) {
   visit("eager_ms", v.eager_ms);
   visit("candidate_spread_ms", v.candidate_spread_ms);
   visit("eager_spread_ms", v.eager_spread_ms);
+  visit("torch_compile_ms", v.torch_compile_ms);
+  visit("roofline_fraction", v.roofline_fraction);
   visit("clock", v.clock);
   visit("diagnostics", v.diagnostics);
   visit("compile_ms", v.compile_ms);

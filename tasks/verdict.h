@@ -24,6 +24,7 @@ enum class Outcome { kGraded, kCandidateFault, kInfrastructure };
 //   wrong_shape, wrong_value, non_finite   compared and wrong (outcome is kGraded)
 //   nondeterministic  differs between runs on equal inputs
 //   cheating       tried to forge a result or reach outside the box
+//   unconfirmed    a success that a second verification with new secrets did not repeat
 struct Verdict {
   std::string request_id;
   Outcome outcome = Outcome::kInfrastructure;
@@ -38,7 +39,9 @@ struct Verdict {
   std::string legality;  // "native" or "mixed"
   double coverage = 0;   // share of launched work done by candidate kernels
   double candidate_ms = 0, eager_ms = 0, candidate_spread_ms = 0, eager_spread_ms = 0;
-  std::string clock;  // "cpu" on the host backend
+  double torch_compile_ms = 0;   // median of the reference under torch.compile; 0 where not measured
+  double roofline_fraction = 0;  // the device's least possible time over candidate_ms; 0 where not known
+  std::string clock;             // "cpu" on the host backend
   std::string diagnostics;
   double compile_ms = 0, record_ms = 0, replay_ms = 0, total_ms = 0;
   bool cached = false;

@@ -4,8 +4,11 @@
 #pragma once
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <string>
 #include <vector>
+
+#include "common/error.h"
 
 namespace bicrl {
 
@@ -27,6 +30,16 @@ class Communicator {
   virtual std::vector<std::string> all_gather(const std::string& bytes) = 0;
   virtual void barrier() = 0;
 };
+
+// An error that every rank throws with the same message: it is told once, and nobody is left waiting.
+class SharedError : public Error {
+ public:
+  using Error::Error;
+};
+
+// Collective: runs `work` on rank 0; where it throws, all ranks throw a SharedError with its message and
+// code.
+void on_rank_zero(Communicator& communicator, const std::function<void()>& work);
 
 // The communicator of a run with one rank.
 class SingleProcessCommunicator : public Communicator {

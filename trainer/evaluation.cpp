@@ -11,16 +11,20 @@ namespace bicrl {
 EvaluationResult evaluate(const Transformer& policy, const Tokenizer& tokenizer, VerifierClient& verifier,
                           Communicator& communicator, const std::vector<Task>& tasks,
                           PromptStyle prompt_style, const DecodingSettings& decoding,
-                          const std::string& phase) {
+                          const std::string& phase, VerdictLedger* ledger) {
   const Stopwatch watch;
   // Whether a response is right does not depend on a run's reward rule.
   const RewardFunction correctness =
       RewardFunction::from_text("rule: binary\ntruncated: score\n", "evaluation");
-  ExperienceCollector collector(
-      policy, tokenizer, verifier, correctness, communicator,
-      {.stage = Stage::kEndToEnd, .prompt_style = prompt_style, .decoding = decoding, .samples_per_task = 1});
-  std::vector<const Task*> all;
-  for (const Task& task : tasks) all.push_back(&task);
+  ExperienceCollector collector(policy, tokenizer, verifier, correctness, communicator,
+                                {.stage = Stage::kEndToEnd,
+                                 .prompt_style = prompt_style,
+                                 .decoding = decoding,
+                                 .samples_per_task = 1,
+                                 .progress = "evaluating",
+                                 .ledger = ledger});
+  std::vector<PromptedTask> all;
+  for (const Task& task : tasks) all.push_back({.task = &task, .repair = std::nullopt});
   StepMetrics metrics(phase, 1, 1);
   const CollectedStep step = collector.collect(all, /*key=*/0, /*policy_version=*/0, metrics);
   std::vector<double> sums = {0, 0};
@@ -47,6 +51,18 @@ nlohmann::json to_json(const EvaluationResult& r) {
           {"unverified", r.unverified},
           {"fault_classes", r.fault_classes},
           {"seconds", r.seconds}};
+}
+
+EvaluationResult evaluation_from_json(const nlohmann::json& json) {
+  EvaluationResult r;
+  r.tasks = json.at("tasks").get<int64_t>();
+  r.compile_rate = json.at("compile_rate").get<double>();
+  r.correct_rate = json.at("correct_rate").get<double>();
+  r.truncated_rate = json.at("truncated_rate").get<double>();
+  r.unverified = json.at("unverified").get<int64_t>();
+  r.fault_classes = json.at("fault_classes").get<std::map<std::string, int64_t>>();
+  r.seconds = json.at("seconds").get<double>();
+  return r;
 }
 
 std::string evaluation_table(const std::vector<EvaluationResult>& results) {

@@ -24,9 +24,11 @@ struct EvaluationResult {
 EvaluationResult evaluate(const Transformer& policy, const Tokenizer& tokenizer, VerifierClient& verifier,
                           Communicator& communicator, const std::vector<Task>& tasks,
                           PromptStyle prompt_style, const DecodingSettings& decoding,
-                          const std::string& phase);
+                          const std::string& phase, VerdictLedger* ledger = nullptr);
 
+// Without the phase, which is the key under which results are kept.
 nlohmann::json to_json(const EvaluationResult& result);
+EvaluationResult evaluation_from_json(const nlohmann::json& json);  // throws nlohmann::json::exception
 
 // The before/after table, one line per phase.
 std::string evaluation_table(const std::vector<EvaluationResult>& results);

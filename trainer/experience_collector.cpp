@@ -1,11 +1,14 @@
 #include "trainer/experience_collector.h"
 
 #include <cmath>
+#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "common/clock.h"
 #include "common/hash.h"
+#include "common/progress_bar.h"
 #include "common/rng.h"
 #include "rollout/prompt_tokens.h"
 
@@ -30,43 +33,60 @@ bool ExperienceCollector::is_mine(size_t task_index) const {
   return static_cast<int>(task_index % communicator_.size()) == communicator_.rank();
 }
 
-void ExperienceCollector::submit(const Task& task, size_t index, const Response& response) {
+void ExperienceCollector::submit(size_t index, Response& response) {
   if (!reward_.needs_verdict(response.rollout.truncated())) return;
+  const Task& task = *response.task;
+  const std::string program = extract_program(response.rollout.text);
+  if (settings_.ledger) {
+    response.verdict_key = settings_.ledger->key_of(task, program);
+    response.verdict = settings_.ledger->find(response.verdict_key);
+    if (response.verdict) return;
+  }
   verifier_.submit({.request_id = std::to_string(index),
                     .task_id = task.id,
                     .pytorch_code = task.pytorch_code,
-                    .program = extract_program(response.rollout.text)});
+                    .program = program});
 }
 
 void ExperienceCollector::receive(std::vector<Response>& responses, bool wait) {
   using namespace std::chrono_literals;
+  std::unique_ptr<ProgressBar> bar;
+  if (wait && !settings_.progress.empty() && communicator_.rank() == 0)
+    bar = std::make_unique<ProgressBar>(settings_.progress, static_cast<int64_t>(responses.size()),
+                                        "of this rank");
   while (verifier_.pending() > 0) {
+    if (bar) bar->set(static_cast<int64_t>(responses.size() - verifier_.pending()));
     std::optional<Verdict> verdict = verifier_.next(wait ? 5000ms : 0ms);
     if (!verdict && !wait) return;
     if (!verdict) continue;  // the client's own deadline ends a request that hangs
-    responses.at(std::stoul(verdict->request_id)).verdict = std::move(verdict);
+    Response& response = responses.at(std::stoul(verdict->request_id));
+    if (settings_.ledger) settings_.ledger->record(response.verdict_key, *verdict);
+    response.verdict = std::move(verdict);
   }
 }
 
 std::vector<ExperienceCollector::Response> ExperienceCollector::generate(
-    const std::vector<const Task*>& tasks, uint64_t key, int64_t policy_version, StepMetrics& metrics) {
+    const std::vector<PromptedTask>& tasks, uint64_t key, int64_t policy_version, StepMetrics& metrics) {
   std::vector<GenerationRequest> requests;
   std::vector<Response> responses;
   for (size_t index = 0; index < tasks.size(); ++index) {
     if (!is_mine(index)) continue;
+    const auto& [task, repair] = tasks[index];
     const Prompt prompt =
-        make_prompt(*tasks[index], settings_.stage, settings_.prompt_style, settings_.scaffold);
+        repair
+            ? make_repair_prompt(*task, settings_.stage, settings_.prompt_style, settings_.scaffold, *repair)
+            : make_prompt(*task, settings_.stage, settings_.prompt_style, settings_.scaffold);
     for (int64_t sample = 0; sample < settings_.samples_per_task; ++sample) {
       requests.push_back(make_request(prompt, tokenizer_, static_cast<int64_t>(index),
                                       mix_key({key, index, static_cast<uint64_t>(sample)})));
-      responses.emplace_back(index, tasks[index]);
+      responses.emplace_back(index, task);
     }
   }
   Decoder decoder(policy_, tokenizer_, settings_.decoding);
   const DecodingStatistics statistics =
       decoder.generate(requests, policy_version, [&](size_t index, Rollout rollout) {
         responses[index].rollout = std::move(rollout);
-        submit(*responses[index].task, index, responses[index]);
+        submit(index, responses[index]);
         receive(responses, /*wait=*/false);
       });
   metrics.generated_tokens = statistics.generated_tokens;
@@ -74,14 +94,72 @@ std::vector<ExperienceCollector::Response> ExperienceCollector::generate(
   return responses;
 }
 
-CollectedStep ExperienceCollector::collect(const std::vector<const Task*>& tasks, uint64_t key,
+void ExperienceCollector::confirm(std::vector<Response>& responses, StepMetrics& metrics) {
+  // The ledger keeps the verdict that counts under a key of its own, so that a program is confirmed once.
+  std::map<std::string, std::vector<size_t>> waiting;  // by program and task
+  for (size_t i = 0; i < responses.size(); ++i) {
+    Response& response = responses[i];
+    const std::string program = extract_program(response.rollout.text);
+    if (!response.verdict ||
+        !settings_.quarantine->needs_confirmation(response.task->id, program, *response.verdict))
+      continue;
+    ++metrics.quarantined;
+    if (settings_.ledger) {
+      response.verdict_key = hash_hex({response.verdict_key, "confirmed"});
+      if (auto counted = settings_.ledger->find(response.verdict_key)) {
+        response.verdict = std::move(counted);
+        continue;
+      }
+    }
+    auto& alike = waiting[hash_hex({response.task->id, program})];
+    if (alike.empty())
+      verifier_.submit({.request_id = std::to_string(i),
+                        .task_id = response.task->id,
+                        .pytorch_code = response.task->pytorch_code,
+                        .program = program,
+                        .fresh = true});
+    alike.push_back(i);
+  }
+  std::map<size_t, Verdict> seconds;
+  while (verifier_.pending() > 0)
+    if (auto second = verifier_.next(std::chrono::seconds(5))) {
+      const size_t index = std::stoul(second->request_id);
+      seconds.emplace(index, std::move(*second));
+    }
+  for (const auto& [program, alike] : waiting)
+    for (size_t i : alike) {
+      Response& response = responses[i];
+      response.verdict = settings_.quarantine->confirm(*response.verdict, seconds.at(alike.front()));
+      if (settings_.ledger) settings_.ledger->record(response.verdict_key, *response.verdict);
+    }
+}
+
+GroupOutcome ExperienceCollector::outcome_of(const Response* group, size_t size) const {
+  GroupOutcome outcome{.task_id = group->task->id, .noted = {}, .failure = std::nullopt};
+  std::vector<RepairMember> members;
+  for (const Response* response = group; response != group + size; ++response) {
+    const bool judged = response->verdict && response->verdict->outcome != Outcome::kInfrastructure;
+    const std::string program = extract_program(response->rollout.text);
+    if (judged && (response->verdict->correct || response->verdict->fault_class == "unconfirmed"))
+      outcome.noted.push_back({program, *response->verdict});
+    members.push_back({.program = program,
+                       .masked = !judged || response->rollout.truncated(),
+                       .verdict = response->verdict.value_or(Verdict{})});
+  }
+  outcome.failure = repair_material(outcome.task_id, settings_.stage, members);
+  return outcome;
+}
+
+CollectedStep ExperienceCollector::collect(const std::vector<PromptedTask>& tasks, uint64_t key,
                                            int64_t policy_version, StepMetrics& metrics) {
   Stopwatch watch;
   std::vector<Response> responses = generate(tasks, key, policy_version, metrics);
   metrics.rollout_seconds = watch.seconds();
   watch.restart();
   receive(responses, /*wait=*/true);
+  if (settings_.quarantine) confirm(responses, metrics);
   metrics.verify_wait_seconds = watch.seconds();
+  if (settings_.ledger) settings_.ledger->share();
 
   CollectedStep step;
   std::vector<Reward> rewards;
@@ -100,12 +178,22 @@ CollectedStep ExperienceCollector::collect(const std::vector<const Task*>& tasks
       const bool judged = response.verdict && response.verdict->outcome != Outcome::kInfrastructure;
       result.counted += judged;
       result.correct += judged && response.verdict->correct;
+      step.responses.push_back({.group = static_cast<int64_t>(response.group),
+                                .task_id = response.task->id,
+                                .verdict_key = response.verdict_key,
+                                .truncated = response.rollout.truncated(),
+                                .reward = rewards[first + i].value,
+                                .masked = rewards[first + i].masked,
+                                .advantage = groups.back().advantages[i],
+                                .text = response.rollout.text,
+                                .verdict = response.verdict});
       if (groups.back().weights[i] > 0)
         step.experiences.push_back({.rollout = response.rollout,
                                     .reward = rewards[first + i].value,
                                     .advantage = groups.back().advantages[i]});
     }
     step.results.push_back(result);
+    step.outcomes.push_back(outcome_of(&responses[first], group_size));
   }
   summarise(responses, rewards, groups, metrics);
   return step;
@@ -133,6 +221,7 @@ void ExperienceCollector::summarise(const std::vector<Response>& responses,
     kTruncated,
     kMasked,
     kInfrastructure,
+    kQuarantined,
     kRewarded,
     kReward,
     kSquares,
@@ -145,6 +234,7 @@ void ExperienceCollector::summarise(const std::vector<Response>& responses,
   std::vector<double> sums(kSums, 0.0);
   std::string hashes;
   std::string classes;
+  std::string reason;
   for (size_t i = 0; i < responses.size(); ++i) {
     const Response& response = responses[i];
     sums[kTruncated] += response.rollout.truncated();
@@ -152,6 +242,8 @@ void ExperienceCollector::summarise(const std::vector<Response>& responses,
     sums[kCorrect] += response.verdict && response.verdict->correct;
     sums[kMasked] += rewards[i].masked;
     sums[kInfrastructure] += response.verdict && response.verdict->outcome == Outcome::kInfrastructure;
+    if (reason.empty() && response.verdict && response.verdict->outcome == Outcome::kInfrastructure)
+      reason = response.verdict->diagnostics;
     if (!rewards[i].masked) {
       sums[kRewarded] += 1;
       sums[kReward] += rewards[i].value;
@@ -164,6 +256,7 @@ void ExperienceCollector::summarise(const std::vector<Response>& responses,
   sums[kResponses] = static_cast<double>(responses.size());
   sums[kGroups] = static_cast<double>(groups.size());
   for (const GroupAdvantage& group : groups) sums[kFlat] += group.state == GroupState::kZeroVariance;
+  sums[kQuarantined] = static_cast<double>(m.quarantined);
   sums[kTokens] = static_cast<double>(m.generated_tokens);
   sums[kForwards] = m.tokens_per_forward;
   communicator_.all_reduce(sums, Reduction::kSum);
@@ -179,6 +272,8 @@ void ExperienceCollector::summarise(const std::vector<Response>& responses,
       at = end + 1;
     }
   }
+  for (const std::string& part : communicator_.all_gather(reason))
+    if (m.infrastructure_reason.empty()) m.infrastructure_reason = part;
   const auto share = [](double part, double whole) { return whole > 0 ? part / whole : 0.0; };
   m.responses = std::llround(sums[kResponses]);
   m.unique_programs = static_cast<int64_t>(unique.size());
@@ -187,6 +282,7 @@ void ExperienceCollector::summarise(const std::vector<Response>& responses,
   m.truncated_rate = share(sums[kTruncated], sums[kResponses]);
   m.masked_rate = share(sums[kMasked], sums[kResponses]);
   m.infrastructure_rate = share(sums[kInfrastructure], sums[kResponses]);
+  m.quarantined = std::llround(sums[kQuarantined]);
   m.reward_mean = share(sums[kReward], sums[kRewarded]);
   m.reward_spread =
       std::sqrt(std::max(0.0, share(sums[kSquares], sums[kRewarded]) - m.reward_mean * m.reward_mean));

@@ -16,7 +16,10 @@
 #include "tasks/prompt.h"
 #include "tasks/task.h"
 #include "trainer/communicator.h"
+#include "trainer/curation.h"
+#include "trainer/response_record.h"
 #include "trainer/step_metrics.h"
+#include "trainer/verdict_ledger.h"
 
 namespace bicrl {
 
@@ -29,8 +32,10 @@ struct TaskResult {
 
 struct CollectedStep {
   std::vector<Experience>
-      experiences;                  // of this rank; members of dropped groups and masked ones are left out
-  std::vector<TaskResult> results;  // of this rank's tasks
+      experiences;                     // of this rank; members of dropped groups and masked ones are left out
+  std::vector<TaskResult> results;     // of this rank's tasks
+  std::vector<GroupOutcome> outcomes;  // of this rank's groups, for curation
+  std::vector<ResponseRecord> responses;  // of this rank, group after group
 };
 
 // How the tasks of all ranks fared; those without a single verdict are left out. Collective.
@@ -44,6 +49,9 @@ struct CollectorSettings {
   int64_t samples_per_task = 1;
   AdvantageKind advantage = AdvantageKind::kZScore;
   bool shuffled_advantages = false;
+  std::string progress;                    // label of a bar on the terminal while verdicts come; empty: none
+  VerdictLedger* ledger = nullptr;         // null: verdicts are neither kept nor reused
+  const Quarantine* quarantine = nullptr;  // null: every verdict counts as it is
 };
 
 // Refers to everything it is given, owns nothing. One collector per phase and rank; not thread-safe.
@@ -55,7 +63,7 @@ class ExperienceCollector {
   // Every rank gives the same tasks and works on its share: task i belongs to rank i mod size, whole groups.
   // `key` decides all draws, whatever the number of ranks. Adds the step's figures, over all ranks, to
   // `metrics`.
-  CollectedStep collect(const std::vector<const Task*>& tasks, uint64_t key, int64_t policy_version,
+  CollectedStep collect(const std::vector<PromptedTask>& tasks, uint64_t key, int64_t policy_version,
                         StepMetrics& metrics);
 
  private:
@@ -64,12 +72,17 @@ class ExperienceCollector {
     size_t group;
     const Task* task;
     Rollout rollout;
+    std::string verdict_key;         // in the ledger, where there is one
     std::optional<Verdict> verdict;  // none where the reward does not need one
   };
   // Responses of this rank's tasks, group after group; each goes to the verifier as soon as it is finished.
-  std::vector<Response> generate(const std::vector<const Task*>& tasks, uint64_t key, int64_t policy_version,
+  std::vector<Response> generate(const std::vector<PromptedTask>& tasks, uint64_t key, int64_t policy_version,
                                  StepMetrics& metrics);
-  void submit(const Task& task, size_t index, const Response& response);
+  // Asks for the verdict, or takes it from the ledger.
+  void submit(size_t index, Response& response);
+  // Has successes that are too good verified again.
+  void confirm(std::vector<Response>& responses, StepMetrics& metrics);
+  GroupOutcome outcome_of(const Response* group, size_t size) const;
   // Takes verdicts that are ready (or waits until none is pending).
   void receive(std::vector<Response>& responses, bool wait);
   void summarise(const std::vector<Response>& responses, const std::vector<Reward>& rewards,

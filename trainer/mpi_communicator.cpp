@@ -52,6 +52,13 @@ bool MpiSession::launched_by_mpi() {
          getenv("PMIX_RANK") != nullptr;
 }
 
+std::string MpiSession::library_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  if (MPI_Get_library_version(text, &length) != MPI_SUCCESS) return "";
+  return std::string(text, static_cast<size_t>(length));
+}
+
 void MpiSession::abort(int exit_code) {
   MPI_Abort(MPI_COMM_WORLD, exit_code);
   std::abort();

@@ -1,6 +1,7 @@
 // Ranks over MPI. Tensors on a device are staged through host memory.
 #pragma once
 #include <memory>
+#include <string>
 
 #include "trainer/communicator.h"
 
@@ -16,6 +17,7 @@ class MpiSession {
   MpiSession& operator=(const MpiSession&) = delete;
   // True where mpirun (or Slurm's PMI) started this process; false for a program started by hand.
   static bool launched_by_mpi();
+  static std::string library_version();  // for example "Open MPI v4.1.4, ..."; needs no session
   [[noreturn]] static void abort(
       int exit_code);  // ends all ranks: for a fault that others would wait for for ever
 };

@@ -1,38 +1,113 @@
 #include "trainer/run_directory.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "common/clock.h"
+#include "common/config_diff.h"
 #include "common/error.h"
 #include "common/files.h"
+#include "common/log.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;
+namespace {
 
-RunDirectory::RunDirectory(const fs::path& wanted) {
+// Of the files in a run directory; a program reads only its own.
+constexpr int kFormat = 2;
+constexpr double kLockPatience_s = 10;
+
+// Keys that decide where, how safely and how fast a run works, not what comes out. The reward may be swapped
+// on purpose.
+const std::vector<std::string> kFreeKeys = {"run.directory",           "run.checkpoint_every_s",
+                                            "run.keep_checkpoints",    "run.max_unverified_share",
+                                            "run.samples_per_step",    "reward",
+                                            "verifier.addresses",      "verifier.max_in_flight",
+                                            "verifier.deadline_s",     "verifier.attempt_s",
+                                            "verifier.max_attempts",   "verifier.backoff_s",
+                                            "verifier.max_backoff_s",  "verifier.memory_verdicts",
+                                            "verifier.server.workers", "verifier.server.listen",
+                                            "verifier.server.queue"};
+
+}  // namespace
+
+RunDirectory::RunDirectory(const fs::path& path) : path_(path) {
   std::error_code error;
-  if (wanted.has_parent_path()) fs::create_directories(wanted.parent_path(), error);
-  if (error) throw Error(concat("cannot create ", wanted.parent_path().string(), ": ", error.message()));
-  // create_directory tells by its result who was first, so two runs started at once get two folders.
-  for (int number = 1;; ++number) {
-    path_ = number == 1 ? wanted : fs::path(concat(wanted.string(), "-", number));
-    if (fs::create_directory(path_, error)) break;
-    if (error) throw Error(concat("cannot create the run directory ", path_.string(), ": ", error.message()));
+  fs::create_directories(path_, error);
+  if (error) throw Error(concat("cannot create the run directory ", path_.string(), ": ", error.message()));
+  const bool empty = fs::is_empty(path_, error);
+  if (!empty && !fs::exists(path_ / "run.json"))
+    throw InputError(concat("run.directory: ", path_.string(),
+                            " holds files but no run (no run.json); name another folder"));
+  take_lock();
+  if (!empty) read_run_file();
+  if (!has_run_) write_run_file();
+}
+
+RunDirectory::~RunDirectory() {
+  if (lock_fd_ >= 0) close(lock_fd_);
+}
+
+void RunDirectory::take_lock() {
+  // The folder itself is locked: there is no file that a killed run could leave behind.
+  lock_fd_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_fd_ < 0) throw Error(concat("cannot open ", path_.string(), ": ", strerror(errno)));
+  // Ranks of a run whose launcher was killed take some seconds to end.
+  const Stopwatch patience;
+  while (flock(lock_fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK &&
+         patience.seconds() < kLockPatience_s)
+    usleep(100'000);
+  if (flock(lock_fd_, LOCK_EX | LOCK_NB) == 0) return;
+  if (errno != EWOULDBLOCK) throw Error(concat("cannot lock ", path_.string(), ": ", strerror(errno)));
+  throw InputError(concat("run.directory: another run is at work in ", path_.string(),
+                          "; wait for its end, or name another folder"));
+}
+
+void RunDirectory::read_run_file() {
+  const fs::path file = path_ / "run.json";
+  const auto json = nlohmann::json::parse(read_file(file), nullptr, false);
+  if (!json.is_object() || !json.value("format", nlohmann::json()).is_number_integer())
+    throw InputError(concat(file.string(), ": not the description of a run"));
+  if (json["format"] != kFormat)
+    throw InputError(concat(file.string(), ": the run was made by another version of this program (format ",
+                            json["format"].dump(), ", this one reads ", kFormat, "); name another folder"));
+  has_run_ = fs::exists(path_ / "config.yaml");
+  finished_ = json.value("finished", false);
+}
+
+void RunDirectory::write_run_file() const {
+  write("run.json", nlohmann::json({{"format", kFormat}, {"finished", finished_}}).dump() + "\n");
+}
+
+void RunDirectory::adopt(const std::string& config_yaml, const std::string& reward_yaml, bool allow_changes) {
+  if (has_run_) {
+    const auto changes = config_changes(read_file(path_ / "config.yaml"), config_yaml, kFreeKeys);
+    std::string text;
+    for (const auto& change : changes)
+      text += concat("\n  ", change.key, ": ", change.before, " -> ", change.after);
+    if (!changes.empty() && !allow_changes)
+      throw InputError(concat("the run in ", path_.string(), " was started with another configuration:", text,
+                              "\nName another run.directory, or go on with --allow-changed-config"));
+    if (!changes.empty()) log_warning("going on with a changed configuration:", text);
+    const fs::path reward = path_ / "reward.yaml";
+    if (fs::exists(reward) && read_file(reward) != reward_yaml) log_info("going on with another reward");
   }
-  metrics_.open(path_ / "metrics.jsonl");
-  if (!metrics_)
-    throw Error(concat("cannot write ", (path_ / "metrics.jsonl").string(), ": ", strerror(errno)));
+  write("reward.yaml", reward_yaml);
+  write("config.yaml", config_yaml);  // last: from here on there is a run
 }
 
 void RunDirectory::write(const std::string& file, const std::string& text) const {
   write_file_atomically(path_ / file, text);
 }
 
-void RunDirectory::append_metrics(const nlohmann::json& record) {
-  metrics_ << record.dump() << '\n' << std::flush;
-  if (!metrics_)
-    throw Error(concat("cannot append to ", (path_ / "metrics.jsonl").string(), ": ", strerror(errno)));
+void RunDirectory::mark_finished() {
+  finished_ = true;
+  write_run_file();
 }
 
 }  // namespace bicrl

@@ -1,29 +1,47 @@
-// The folder of one run: resolved configuration, metrics.jsonl, summary.json, checkpoints, logs.
-//   RUN/config.yaml  RUN/metrics.jsonl  RUN/summary.json  RUN/verifier.log  RUN/checkpoints/NAME/
+// The folder of one run, held by one run at a time. Starting a run in a folder that holds one goes on with
+// it.
+//   RUN/run.json        format and whether the run has finished
+//   RUN/config.yaml     resolved configuration       RUN/reward.yaml   resolved reward
+//   RUN/metrics.jsonl   a record per step            RUN/responses.jsonl, samples.jsonl   see run_recorder.h
+//   RUN/ledger/         verdicts                     RUN/checkpoints/  see checkpoint_store.h
+//   RUN/summary.json    results so far               RUN/verifier.log  of the embedded verifier
+// Used by rank 0 only. Not thread-safe.
 #pragma once
 #include <filesystem>
-#include <fstream>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace bicrl {
 
-// Used by rank 0 only. Not thread-safe.
 class RunDirectory {
  public:
-  // Creates `wanted`, or `wanted-2`, `wanted-3`... where a run lies there already. Throws Error with the
-  // reason (for instance a read-only disk).
-  explicit RunDirectory(const std::filesystem::path& wanted);
+  // Creates the folder or takes the run that lies in it, and locks it until this object ends. Throws
+  // InputError where the folder holds something else, a run of another version, or a run in progress; Error
+  // where it cannot be written.
+  explicit RunDirectory(const std::filesystem::path& path);
+  ~RunDirectory();
+  RunDirectory(const RunDirectory&) = delete;
+  RunDirectory& operator=(const RunDirectory&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path checkpoint(const std::string& name) const { return path_ / "checkpoints" / name; }
+  bool has_run() const { return has_run_; }    // started before this object
+  bool finished() const { return finished_; }  // of that run
+
+  // Keeps configuration and reward. A run that lies here must have had the same configuration, apart from
+  // keys that do not decide results; else InputError shows each difference, unless `allow_changes`. The
+  // reward may differ.
+  void adopt(const std::string& config_yaml, const std::string& reward_yaml, bool allow_changes);
   void write(const std::string& file, const std::string& text) const;
-  // Appends one line to metrics.jsonl and flushes it; a write error throws.
-  void append_metrics(const nlohmann::json& record);
+  void mark_finished();
 
  private:
+  void take_lock();
+  void read_run_file();
+  void write_run_file() const;
+
   std::filesystem::path path_;
-  std::ofstream metrics_;
+  int lock_fd_ = -1;
+  bool has_run_ = false;
+  bool finished_ = false;
 };
 
 }  // namespace bicrl

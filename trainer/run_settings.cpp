@@ -110,6 +110,9 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   settings.directory = run.required_text("directory");
   settings.seed = static_cast<uint64_t>(run.integer("seed", 1, 0));
   settings.threads_per_rank = run.integer("threads_per_rank", 1, 1, 1024);
+  settings.checkpoint_every_s = run.real("checkpoint_every_s", 60, 0);
+  settings.keep_checkpoints = run.integer("keep_checkpoints", 2, 1);
+  settings.samples_per_step = run.integer("samples_per_step", 2, 0);
   settings.max_unverified_share = run.real("max_unverified_share", 0.5, 0, 1);
   settings.policy = PolicySource::from_config(root.section("policy"), config_folder);
   settings.tasks = TaskSource::from_config(root.section("tasks"), config_folder);
@@ -118,6 +121,7 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   const DecodingSettings decoding = DecodingSettings::from_config(rollout);
   for (const ConfigSection& stage : root.sections("stages"))
     settings.stages.push_back(stage_from(stage, rollout, settings.seed));
+  settings.curation = CurationSettings::from_config(root.section("curation"));
   settings.evaluation = evaluation_from(root.section("evaluation"), decoding);
   settings.reward_file = existing_path(root, "reward", root.required_text("reward"), config_folder);
   settings.verifier = VerifierClientOptions::from_config(root.section("verifier"));

@@ -12,6 +12,7 @@
 #include "rollout/decoding_settings.h"
 #include "tasks/prompt.h"
 #include "tasks/synthesiser.h"
+#include "trainer/curation.h"
 #include "trainer/policy_updater.h"
 
 namespace bicrl {
@@ -73,8 +74,12 @@ struct RunSettings {
   TaskSource tasks;
   WarmUpSettings warm_up;
   std::vector<StageSettings> stages;
+  CurationSettings curation;
   EvaluationSettings evaluation;
   std::filesystem::path reward_file;
+  double checkpoint_every_s = 60;     // besides one after each phase; 0: only those
+  int64_t keep_checkpoints = 2;       // of those within phases
+  int64_t samples_per_step = 2;       // responses that samples.jsonl keeps with text and verdict
   double max_unverified_share = 0.5;  // share of a step's responses without a verdict; above it the run stops
   VerifierClientOptions verifier;
 

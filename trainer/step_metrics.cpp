@@ -28,15 +28,20 @@ std::string step_line(const StepMetrics& m, double eta_seconds) {
                    m.unique_programs, "/", m.responses);
     if (m.truncated_rate > 0) line += concat(" | cut ", percent(m.truncated_rate));
     if (m.infrastructure_rate > 0) line += concat(" | no verdict ", percent(m.infrastructure_rate));
+    if (m.quarantined > 0) line += concat(" | confirmed ", m.quarantined);
+    if (m.repairs > 0) line += concat(" | repairs ", m.repairs, "/", m.groups);
     line += concat(" | flat groups ", m.zero_variance_groups, "/", m.groups, " | kl ", fixed(m.kl, 4),
-                   " | gap ", fixed(m.log_prob_gap, 6));
+                   " | clip ", percent(m.clip_share), " | gap ", fixed(m.log_prob_gap, 6));
   } else {
     line += concat(" | loss ", fixed(m.loss, 3));
   }
   line += concat(" | grad ", fixed(m.grad_norm, 2), m.update_skipped ? " (update skipped)" : "");
   if (m.responses > 0)
-    line += concat(" | rollout ", fixed(m.rollout_seconds, 1), " s, verify +",
-                   fixed(m.verify_wait_seconds, 1), " s, train ", fixed(m.train_seconds, 1), " s");
+    line +=
+        concat(" | rollout ", fixed(m.rollout_seconds, 1), " s, verify +", fixed(m.verify_wait_seconds, 1),
+               " s, train ", fixed(m.train_seconds, 1), " s | ",
+               fixed(m.step_seconds > 0 ? static_cast<double>(m.generated_tokens) / m.step_seconds : 0, 0),
+               " tok/s");
   return line + concat(" | step ", fixed(m.step_seconds, 1), " s | ETA ", clock_text(eta_seconds));
 }
 
@@ -61,6 +66,8 @@ nlohmann::json to_json(const StepMetrics& m) {
                {"truncated_rate", m.truncated_rate},
                {"masked_rate", m.masked_rate},
                {"infrastructure_rate", m.infrastructure_rate},
+               {"quarantined", m.quarantined},
+               {"repairs", m.repairs},
                {"groups", m.groups},
                {"zero_variance_groups", m.zero_variance_groups},
                {"generated_tokens", m.generated_tokens},
@@ -68,9 +75,12 @@ nlohmann::json to_json(const StepMetrics& m) {
                {"fault_classes", m.fault_classes},
                {"kl", m.kl},
                {"clip_share", m.clip_share},
+               {"entropy", m.entropy},
                {"log_prob_gap", m.log_prob_gap},
                {"rollout_seconds", m.rollout_seconds},
-               {"verify_wait_seconds", m.verify_wait_seconds}});
+               {"verify_wait_seconds", m.verify_wait_seconds},
+               {"tokens_per_second",
+                m.step_seconds > 0 ? static_cast<double>(m.generated_tokens) / m.step_seconds : 0.0}});
   return json;
 }
 

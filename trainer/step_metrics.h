@@ -24,15 +24,21 @@ struct StepMetrics {
   double truncated_rate = 0;
   double masked_rate = 0;          // left out of the update, for whatever reason
   double infrastructure_rate = 0;  // of these: without a verdict through the verifier's fault
+  int64_t quarantined = 0;         // responses whose success was verified a second time
+  int64_t repairs = 0;             // groups that were asked to repair a failed program
+  std::string advantage;           // kind; empty where none is computed
   int64_t groups = 0;
   int64_t zero_variance_groups = 0;
   int64_t generated_tokens = 0;
   double tokens_per_forward = 0;
   std::map<std::string, int64_t> fault_classes;
+  std::string infrastructure_reason;  // of one response without a verdict
   // Update
+  int64_t updates = 0;
   double loss = 0;
   double kl = 0;
   double clip_share = 0;
+  double entropy = 0;  // of the policy at scored tokens, in nats
   double log_prob_gap = 0;
   double grad_norm = 0;
   double learning_rate = 0;

@@ -5,48 +5,43 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "common/clock.h"
 #include "common/log.h"
 #include "common/rng.h"
 #include "policy/checkpoint_io.h"
 #include "policy/distribution.h"
-#include "tasks/curriculum.h"
-#include "trainer/step_metrics.h"
 
 namespace bicrl {
+namespace fs = std::filesystem;
 namespace {
 
 // Names of the random streams of a run; together with the seed they make the keys.
 constexpr std::string_view kWeightsStream = "weights";
-constexpr std::string_view kWarmUpStream = "warm_up";
 
-// Every training task once per stage that it can be asked in, tokenised once for the whole warm-up.
-struct WarmUpSamples {
-  std::vector<SftSample> infilling;
-  std::vector<SftSample> end_to_end;
-};
-
-WarmUpSamples warm_up_samples(const TaskPool& tasks, const TaskSource& source, const Tokenizer& tokenizer,
-                              const PolicyConfig& config) {
-  WarmUpSamples samples;
-  for (const Task& task : tasks.train) {
-    if (task.cuda_code.empty()) continue;
-    const auto sample = [&](Stage stage) {
-      const Prompt prompt = make_prompt(task, stage, source.prompt_style, Scaffold::kClamp);
-      return make_sft_sample(prompt, task.cuda_code, tokenizer, config, /*noise_key=*/0);
-    };
-    samples.end_to_end.push_back(sample(Stage::kEndToEnd));
-    if (task.has_scaffold()) samples.infilling.push_back(sample(Stage::kInfilling));
+// The policy of a checkpoint of this run, or the one that the run starts from.
+Transformer first_policy(const RunSettings& settings, const Tokenizer& tokenizer, const fs::path& checkpoint,
+                         int rank) {
+  PolicySource source = settings.policy;
+  if (!checkpoint.empty()) {
+    source.checkpoint = checkpoint;
+    source.config_file.clear();
   }
-  if (samples.end_to_end.empty())
-    throw InputError("the warm-up needs tasks with a known program (cuda_code), and there is none");
-  return samples;
+  return make_policy(source, tokenizer, mix_key(settings.seed, kWeightsStream), rank);
+}
+
+// Verdicts of other tolerances, trials or times do not stand for each other.
+std::string protocol_of(const VerifierClientOptions& o) {
+  return concat(o.atol, " ", o.rtol, " ", o.trials, " ", o.measure_time);
+}
+
+std::string numbered(const std::string& phase, int64_t step) {
+  const std::string digits = std::to_string(step);
+  return phase + "-" + std::string(digits.size() < 6 ? 6 - digits.size() : 0, '0') + digits;
 }
 
 }  // namespace
 
 TrainingRun::TrainingRun(const RunSettings& settings, Communicator& communicator, VerifierClient* verifier,
-                         const RewardFunction& reward, RunDirectory* directory,
+                         const RewardFunction& reward, RunDirectory* directory, const fs::path& checkpoint,
                          std::function<bool()> stop_requested)
     : settings_(settings),
       communicator_(communicator),
@@ -55,125 +50,143 @@ TrainingRun::TrainingRun(const RunSettings& settings, Communicator& communicator
       directory_(directory),
       stop_requested_(std::move(stop_requested)),
       tokenizer_(load_tokenizer(settings.policy)),
-      policy_(make_policy(settings.policy, tokenizer_, mix_key(settings.seed, kWeightsStream),
-                          communicator.rank())),
+      policy_(first_policy(settings, tokenizer_, checkpoint, communicator.rank())),
       tasks_(TaskPool::load(settings.tasks)),
       updater_(policy_, allowed_ids(policy_.config(), tokenizer_.size(), policy_.device()),
-               settings.warm_up.updater, communicator) {
+               settings.warm_up.updater, communicator),
+      curation_(settings.curation) {
   updater_.broadcast_parameters();
   const auto wanted = static_cast<size_t>(settings.evaluation.tasks);
   if (tasks_.held_out.size() > wanted) tasks_.held_out.resize(wanted);
-  if (directory_)
-    log_info("policy: ", policy_.config().parameter_count(), " parameters; tasks: ", tasks_.train.size(),
-             " for training, ", tasks_.held_out.size(), " held out; ranks: ", communicator.size());
+  if (verifier_)
+    ledger_ = std::make_unique<VerdictLedger>(settings.directory / "ledger", protocol_of(settings.verifier),
+                                              communicator);
+  phases_ = make_phases();
+  if (!checkpoint.empty()) resume(checkpoint);
+  if (ledger_) ledger_->resume_at(state_.ledger_round);
+  if (!directory_) return;
+  recorder_ = std::make_unique<RunRecorder>(*directory_, state_.log_bytes, settings.samples_per_step);
+  checkpoints_ = std::make_unique<CheckpointStore>(directory_->path() / "checkpoints");
+  log_info("policy: ", policy_.config().parameter_count(), " parameters; tasks: ", tasks_.train.size(),
+           " for training, ", tasks_.held_out.size(), " held out; ranks: ", communicator.size());
+}
+
+PhaseContext TrainingRun::context() {
+  return {.settings = settings_,
+          .communicator = communicator_,
+          .tokenizer = tokenizer_,
+          .policy = policy_,
+          .tasks = tasks_,
+          .updater = updater_,
+          .curation = curation_,
+          .verifier = verifier_,
+          .reward = reward_,
+          .ledger = ledger_.get()};
+}
+
+std::vector<std::unique_ptr<Phase>> TrainingRun::make_phases() {
+  const PhaseContext context = this->context();
+  std::vector<std::unique_ptr<Phase>> phases;
+  phases.push_back(make_warm_up_phase(context, "warm_up"));
+  std::map<std::string, int> uses;
+  for (size_t i = 0; i < settings_.stages.size(); ++i) {
+    const std::string stage = to_string(settings_.stages[i].stage);
+    const int use = ++uses[stage];
+    phases.push_back(make_stage_phase(context, use == 1 ? stage : concat(stage, "_", use), i));
+  }
+  return phases;
+}
+
+void TrainingRun::resume(const fs::path& checkpoint) {
+  state_ = read_run_state(checkpoint);
+  state_saved_ = true;
+  if (state_.phase < 0 || state_.phase >= static_cast<int64_t>(phases_.size()))
+    throw InputError(concat(checkpoint.string(), ": the run has no phase number ", state_.phase));
+  Phase& phase = *phases_[static_cast<size_t>(state_.phase)];
+  // After a phase's last step only its evaluation is left, which asks for no state.
+  if (state_.step < phase.steps()) {
+    phase.begin();
+    phase.restore(state_.phase_state);
+  }
+  curation_.restore(state_.curation);
+  restore_updater(checkpoint, updater_);
+  seconds_before_ = state_.seconds_in_phase;
+  if (communicator_.rank() != 0) return;
+  log_info("going on after ", phase.name(), " step ", state_.step, " of ", phase.steps(), " (",
+           checkpoint.string(), ")");
+  if (state_.ranks != communicator_.size())
+    log_warning("the run had ", state_.ranks, " ranks and goes on with ", communicator_.size(),
+                ": sums come in another order, so results may differ in the last digits");
 }
 
 RunEnd TrainingRun::run() {
-  if (settings_.warm_up.steps > 0) warm_up();
-  for (size_t i = 0; i < settings_.stages.size() && !stopping(); ++i)
-    if (settings_.stages[i].steps > 0) reinforce(i);
-  const bool stopped = stopping();
-  if (directory_ && evaluations_.size() > 0)
-    std::cout << "\n" << evaluation_table(evaluations_) << std::flush;
+  bool begun = state_.step > 0;
+  for (; state_.phase < static_cast<int64_t>(phases_.size());
+       ++state_.phase, state_.step = 0, begun = false) {
+    Phase& phase = *phases_[static_cast<size_t>(state_.phase)];
+    if (phase.steps() == 0) continue;
+    in_phase_.restart();
+    if (!begun) {
+      seconds_before_ = 0;
+      if (stopping()) return RunEnd::kStopped;
+      phase.begin();
+    }
+    if (state_.step < phase.steps() && !run_phase(phase)) return RunEnd::kStopped;
+    finish_phase(phase);
+  }
+  const bool stopped = stopping();  // an evaluation may have been cut short
+  if (directory_ && !state_.evaluations.empty())
+    std::cout << "\n" << evaluation_table(state_.evaluations) << std::flush;
   return stopped ? RunEnd::kStopped : RunEnd::kFinished;
 }
 
-void TrainingRun::warm_up() {
-  const WarmUpSettings& s = settings_.warm_up;
-  const Stopwatch phase;
-  updater_.begin_phase(s.updater);
-  const WarmUpSamples samples = warm_up_samples(tasks_, settings_.tasks, tokenizer_, policy_.config());
-  const uint64_t key = mix_key(settings_.seed, kWarmUpStream);
-  for (int64_t step = 1; step <= s.steps && !stopping(); ++step) {
-    const Stopwatch watch;
-    std::vector<SftSample> batch;
-    for (int64_t i = 0; i < s.samples_per_step; ++i) {
-      // Every rank draws the whole batch and keeps its share, so that the batch does not depend on their
-      // number.
-      const uint64_t sample_key = mix_key({key, static_cast<uint64_t>(step), static_cast<uint64_t>(i)});
-      RandomStream draw(sample_key);
-      const bool infill = draw.uniform() < s.infilling_share && !samples.infilling.empty();
-      const std::vector<SftSample>& set = infill ? samples.infilling : samples.end_to_end;
-      const SftSample& sample = set[draw.below(set.size())];
-      if (i % communicator_.size() != communicator_.rank()) continue;
-      batch.push_back(sample);
-      batch.back().noise_key = draw.next();
+bool TrainingRun::run_phase(Phase& phase) {
+  while (state_.step < phase.steps()) {
+    if (stopping()) {
+      if (!state_saved_) save_within_phase(phase);
+      return false;
     }
-    const UpdateStatistics update = updater_.supervise(batch);
-    check_update(update, "warm_up", step);
-    ++policy_version_;
-    StepMetrics metrics("warm_up", step, s.steps);
-    metrics.loss = update.loss;
-    metrics.grad_norm = update.grad_norm;
-    metrics.learning_rate = update.learning_rate;
-    metrics.trained_tokens = update.scored_tokens;
-    metrics.update_skipped = update.skipped_updates > 0;
-    metrics.train_seconds = metrics.step_seconds = watch.seconds();
-    report(metrics, phase.seconds());
+    take_step(phase);
+    if (settings_.checkpoint_every_s > 0 && since_checkpoint_.seconds() >= settings_.checkpoint_every_s &&
+        state_.step < phase.steps())
+      save_within_phase(phase);
   }
-  finish_phase("warm_up", phase.seconds());
+  return true;
 }
 
-void TrainingRun::reinforce(size_t stage_index) {
-  const StageSettings& s = settings_.stages[stage_index];
-  const std::string name = to_string(s.stage);
-  BICRL_CHECK(verifier_ != nullptr, "stage ", name, " needs a verifier");
-  const Stopwatch phase;
-  updater_.begin_phase(s.updater);
-  const std::vector<Task> tasks = tasks_.usable(s.stage);
-  const std::unique_ptr<Curriculum> curriculum = curriculum_from_config(s.curriculum, tasks);
-  ExperienceCollector collector(policy_, tokenizer_, *verifier_, reward_, communicator_,
-                                {.stage = s.stage,
-                                 .prompt_style = settings_.tasks.prompt_style,
-                                 .scaffold = s.decoding.scaffold,
-                                 .decoding = s.decoding,
-                                 .samples_per_task = s.samples_per_task,
-                                 .advantage = s.advantage,
-                                 .shuffled_advantages = s.shuffled_advantages});
-  const uint64_t stage_key = mix_key({mix_key(settings_.seed, name), stage_index});
-  for (int64_t step = 1; step <= s.steps && !stopping(); ++step) {
-    Stopwatch watch;
-    StepMetrics metrics(name, step, s.steps);
-    const std::vector<const Task*> chosen = curriculum->next(static_cast<size_t>(s.tasks_per_step));
-    const CollectedStep collected = collector.collect(
-        chosen, mix_key({stage_key, static_cast<uint64_t>(step)}), policy_version_, metrics);
-    curriculum->observe(outcomes_of(collected, communicator_));
-    if (metrics.infrastructure_rate > settings_.max_unverified_share)
-      throw Error(concat(
-          name, " step ", step, ": ", std::lround(100 * metrics.infrastructure_rate),
-          " % of the responses got no verdict through the verifier's fault (run.max_unverified_share is ",
-          settings_.max_unverified_share, "); ", verifier_->waiting_for()));
-    const Stopwatch training;
-    const UpdateStatistics update = updater_.reinforce(collected.experiences);
-    check_update(update, name, step);
-    if (update.updates > 0) ++policy_version_;
-    metrics.loss = update.loss;
-    metrics.kl = update.kl;
-    metrics.clip_share = update.clip_share;
-    metrics.log_prob_gap = update.logprob_gap_max;
-    metrics.grad_norm = update.grad_norm;
-    metrics.learning_rate = update.learning_rate;
-    metrics.trained_tokens = update.scored_tokens;
-    metrics.update_skipped = update.skipped_updates > 0;
-    metrics.train_seconds = training.seconds();
-    metrics.step_seconds = watch.seconds();
-    report(metrics, phase.seconds());
+void TrainingRun::take_step(Phase& phase) {
+  const Stopwatch watch;
+  StepMetrics metrics(phase.name(), state_.step + 1, phase.steps());
+  std::vector<ResponseRecord> responses;
+  const nlohmann::json before = phase.state();
+  try {
+    phase.step(state_.step + 1, state_.policy_version, metrics, responses);
+  } catch (const StepNotTaken&) {
+    state_.phase_state = before;
+    if (!state_saved_) save_within_phase(phase);
+    throw;
   }
-  updater_.check_replicas();
-  finish_phase(name, phase.seconds());
+  ++state_.step;
+  state_.policy_version += metrics.updates;
+  state_.phase_state = phase.state();
+  state_saved_ = false;
+  metrics.step_seconds = watch.seconds();
+  report(metrics, responses);
 }
 
-void TrainingRun::finish_phase(const std::string& phase, double seconds) {
-  phase_seconds_.emplace_back(phase, seconds);
-  if (directory_) save_policy(directory_->checkpoint(phase), policy_, tokenizer_);
-  communicator_.barrier();
+void TrainingRun::finish_phase(const Phase& phase) {
+  state_.seconds_in_phase = seconds_before_ + in_phase_.seconds();
+  if (!state_saved_) save_checkpoint(phase.name());
+  remove_checkpoints_within(phase, /*keep=*/0);
+  state_.phase_seconds.emplace_back(phase.name(), state_.seconds_in_phase);
   if (verifier_ && !tasks_.held_out.empty() && !stopping()) {
-    evaluations_.push_back(evaluate(policy_, tokenizer_, *verifier_, communicator_, tasks_.held_out,
-                                    settings_.tasks.prompt_style, settings_.evaluation.decoding, phase));
-    const EvaluationResult& result = evaluations_.back();
-    phase_seconds_.emplace_back(phase + "_evaluation", result.seconds);
+    state_.evaluations.push_back(evaluate(policy_, tokenizer_, *verifier_, communicator_, tasks_.held_out,
+                                          settings_.tasks.prompt_style, settings_.evaluation.decoding,
+                                          phase.name(), ledger_.get()));
+    const EvaluationResult& result = state_.evaluations.back();
+    state_.phase_seconds.emplace_back(phase.name() + "_evaluation", result.seconds);
     if (directory_)
-      log_info("after ", phase, " (", clock_text(seconds),
+      log_info("after ", phase.name(), " (", clock_text(state_.seconds_in_phase),
                "): ", std::lround(1000 * result.correct_rate) / 10.0, " % of ", result.tasks,
                " held-out tasks correct, ", std::lround(1000 * result.compile_rate) / 10.0,
                " % compile (evaluation ", clock_text(result.seconds), ")");
@@ -187,7 +200,7 @@ bool TrainingRun::stopping() {
   return asked[0] > 0;
 }
 
-void TrainingRun::report(StepMetrics& metrics, double phase_seconds) {
+void TrainingRun::report(StepMetrics& metrics, const std::vector<ResponseRecord>& responses) {
   // A step is as slow as its slowest rank.
   std::vector<double> seconds = {metrics.rollout_seconds, metrics.verify_wait_seconds, metrics.train_seconds,
                                  metrics.step_seconds};
@@ -196,36 +209,61 @@ void TrainingRun::report(StepMetrics& metrics, double phase_seconds) {
   metrics.verify_wait_seconds = seconds[1];
   metrics.train_seconds = seconds[2];
   metrics.step_seconds = seconds[3];
-  if (!directory_) return;
-  directory_->append_metrics(to_json(metrics));
-  const double eta =
-      phase_seconds / static_cast<double>(metrics.step) * static_cast<double>(metrics.steps - metrics.step);
-  // Warm-up steps are short: a line for each would hide the others.
-  const int64_t every = metrics.responses > 0 ? 1 : std::max<int64_t>(1, metrics.steps / 20);
-  if (metrics.step % every == 0 || metrics.step == metrics.steps)
-    std::cout << step_line(metrics, eta) << std::endl;
+  const std::vector<ResponseRecord> all = gather_responses(responses, communicator_);
+  if (!recorder_) return;
+  recorder_->responses(metrics, all);
+  recorder_->step(metrics, run_step(), seconds_before_ + in_phase_.seconds());
 }
 
-void TrainingRun::check_update(const UpdateStatistics& statistics, const std::string& phase,
-                               int64_t step) const {
-  if (std::isfinite(statistics.loss) && statistics.skipped_updates < std::max<int64_t>(1, statistics.updates))
-    return;
-  throw Error(concat(phase, " step ", step, ": the update is not finite (loss ", statistics.loss,
-                     ", gradient norm ", statistics.grad_norm,
-                     "); the policy is as it was before this step. A smaller learning rate may help."));
+int64_t TrainingRun::run_step() const {
+  int64_t steps = state_.step;
+  for (int64_t i = 0; i < state_.phase; ++i) steps += phases_[static_cast<size_t>(i)]->steps();
+  return steps;
+}
+
+void TrainingRun::save_checkpoint(const std::string& name) {
+  state_.ledger_round = ledger_ ? ledger_->round() : 0;
+  state_.curation = curation_.state();
+  state_.ranks = communicator_.size();
+  if (checkpoints_) {
+    recorder_->sync();
+    state_.log_bytes = recorder_->log_bytes();
+    checkpoints_->save(name, [&](const fs::path& folder) {
+      save_policy(folder, policy_, tokenizer_);
+      write_run_state(folder, state_, updater_);
+    });
+  }
+  state_saved_ = true;
+  since_checkpoint_.restart();
+}
+
+void TrainingRun::save_within_phase(const Phase& phase) {
+  state_.seconds_in_phase = seconds_before_ + in_phase_.seconds();
+  save_checkpoint(numbered(phase.name(), state_.step));
+  remove_checkpoints_within(phase, settings_.keep_checkpoints);
+}
+
+void TrainingRun::remove_checkpoints_within(const Phase& phase, int64_t keep) {
+  if (!checkpoints_) return;
+  std::vector<std::string> names;  // ascending, as steps have a fixed number of digits
+  for (const std::string& name : checkpoints_->names())
+    if (name.starts_with(phase.name() + "-")) names.push_back(name);
+  for (int64_t i = 0; i + keep < static_cast<int64_t>(names.size()); ++i)
+    checkpoints_->remove(names[static_cast<size_t>(i)]);
 }
 
 void TrainingRun::write_summary() const {
   nlohmann::json summary = {{"ranks", communicator_.size()},
                             {"seed", settings_.seed},
                             {"parameters", policy_.config().parameter_count()},
-                            {"policy_version", policy_version_},
+                            {"policy_version", state_.policy_version},
                             {"reward", reward_.rule_name()},
                             {"held_out", nlohmann::json::object()},
                             {"seconds", nlohmann::json::object()}};
-  for (const EvaluationResult& result : evaluations_) summary["held_out"][result.phase] = to_json(result);
+  for (const EvaluationResult& result : state_.evaluations)
+    summary["held_out"][result.phase] = to_json(result);
   double total = 0;
-  for (const auto& [phase, seconds] : phase_seconds_) {
+  for (const auto& [phase, seconds] : state_.phase_seconds) {
     summary["seconds"][phase] = seconds;
     total += seconds;
   }

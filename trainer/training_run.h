@@ -1,20 +1,28 @@
-// A training run: warm-up, then the stages in order, with an evaluation and a checkpoint after each phase.
+// A training run: warm-up, then the stages in order, with an evaluation and a checkpoint after each phase. It
+// goes on where the last checkpoint of its run directory was made.
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "common/clock.h"
 #include "policy/tokenizer.h"
 #include "policy/transformer.h"
 #include "reward/reward_rule.h"
 #include "reward/verifier_client.h"
+#include "trainer/checkpoint_store.h"
 #include "trainer/communicator.h"
 #include "trainer/evaluation.h"
+#include "trainer/phase.h"
 #include "trainer/policy_updater.h"
 #include "trainer/run_directory.h"
+#include "trainer/run_recorder.h"
 #include "trainer/run_settings.h"
+#include "trainer/run_state.h"
 #include "trainer/task_pool.h"
+#include "trainer/verdict_ledger.h"
 
 namespace bicrl {
 
@@ -24,21 +32,32 @@ enum class RunEnd { kFinished, kStopped };
 class TrainingRun {
  public:
   // `directory` is null on ranks other than 0. `verifier` may be null where nothing is to be verified.
+  // `checkpoint` is where to go on; empty at the start.
   TrainingRun(const RunSettings& settings, Communicator& communicator, VerifierClient* verifier,
-              const RewardFunction& reward, RunDirectory* directory, std::function<bool()> stop_requested);
+              const RewardFunction& reward, RunDirectory* directory, const std::filesystem::path& checkpoint,
+              std::function<bool()> stop_requested);
 
-  // Throws Error where a phase cannot go on (too many masked responses, a policy that is no longer finite).
+  // Throws Error where a phase cannot go on (too many masked responses, a policy that is no longer finite);
+  // what can be saved is saved before.
   RunEnd run();
 
  private:
-  void warm_up();
-  void reinforce(size_t stage_index);
-  void finish_phase(const std::string& phase, double seconds);
+  std::vector<std::unique_ptr<Phase>> make_phases();
+  void resume(const std::filesystem::path& checkpoint);
+  // False where the run was asked to stop.
+  bool run_phase(Phase& phase);
+  void take_step(Phase& phase);
+  void finish_phase(const Phase& phase);
   // True on all ranks as soon as one was asked to stop.
   bool stopping();
-  void report(StepMetrics& metrics, double phase_seconds);
-  void check_update(const UpdateStatistics& statistics, const std::string& phase, int64_t step) const;
+  int64_t run_step() const;  // steps done over all phases
+  void report(StepMetrics& metrics, const std::vector<ResponseRecord>& responses);
+  // Rank 0 writes; the others go on.
+  void save_checkpoint(const std::string& name);
+  void save_within_phase(const Phase& phase);
+  void remove_checkpoints_within(const Phase& phase, int64_t keep);
   void write_summary() const;
+  PhaseContext context();
 
   const RunSettings& settings_;
   Communicator& communicator_;
@@ -50,9 +69,17 @@ class TrainingRun {
   Transformer policy_;
   TaskPool tasks_;
   PolicyUpdater updater_;
-  int64_t policy_version_ = 0;  // updates applied since the start
-  std::vector<EvaluationResult> evaluations_;
-  std::vector<std::pair<std::string, double>> phase_seconds_;
+  Curation curation_;
+  std::unique_ptr<VerdictLedger> ledger_;
+  std::vector<std::unique_ptr<Phase>> phases_;
+  RunState state_;
+  bool state_saved_ = false;   // the latest checkpoint holds state_
+  Stopwatch in_phase_;         // since it began, or since the run went on within it
+  double seconds_before_ = 0;  // in this phase, before the run went on
+  Stopwatch since_checkpoint_;
+  // Rank 0 only:
+  std::unique_ptr<RunRecorder> recorder_;
+  std::unique_ptr<CheckpointStore> checkpoints_;
 };
 
 // The device and type that a policy source names; `local_rank` chooses among GPUs. Throws Error

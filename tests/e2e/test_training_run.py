@@ -29,11 +29,14 @@ with folder() as temporary:
     for file in ("config.yaml", "reward.yaml", "verifier.log"):
         expect(Path(run, file).exists(), f"{file} is kept")
 
-    # The same command again: another directory, the same numbers.
+    # The same command again starts nothing; with another directory it gives the same numbers.
     code, out, err = bicrl("train", f"{run}/config.yaml", ranks=2)
+    expect(code == 0 and "has finished" in out, "a finished run is left alone", out, err)
+    expect(read_lines(f"{run}/metrics.jsonl") == steps, "and nothing is added to it")
+    code, out, err = bicrl("train", f"{run}/config.yaml", f"run.directory={run}-2", ranks=2)
     expect(code == 0, "the kept configuration runs again", out, err)
     again = read_lines(f"{run}-2/metrics.jsonl")
-    timing = ("seconds", "tokens_per_forward")
+    timing = ("_seconds", "_per_second")
     same = [{k: v for k, v in s.items() if not k.endswith(timing)} for s in steps]
     expect(same == [{k: v for k, v in s.items() if not k.endswith(timing)} for s in again], "the same numbers", same, again)
 

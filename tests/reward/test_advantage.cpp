@@ -1,5 +1,6 @@
 #include "reward/advantage.h"
 
+#include <algorithm>
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
@@ -195,6 +196,75 @@ TEST_CASE("extreme rewards stay finite, impossible ones are refused") {
         CHECK(std::isfinite(advantage));
   CHECK_THROWS_AS(group_advantage(AdvantageKind::kZScore, rewards({1, NAN})), Error);
   CHECK_THROWS_AS(group_advantage(AdvantageKind::kZScore, rewards({1, INFINITY})), Error);
+}
+
+TEST_CASE("a group that is dropped keeps its statistics") {
+  for (AdvantageKind kind : kKinds) {
+    auto members = rewards({0.5, 9, 0.5, 0.5});
+    mask(members[1]);
+    const GroupAdvantage flat = group_advantage(kind, members);
+    CHECK(flat.state == GroupState::kZeroVariance);
+    CHECK(flat.counted == 3);
+    CHECK(flat.mean == 0.5);
+    CHECK(flat.deviation == 0);
+    CHECK(flat.weights == std::vector<double>(4, 0));
+    // One left over says how it fared, though it teaches nothing.
+    auto one = rewards({-0.25, 9});
+    mask(one[1]);
+    const GroupAdvantage few = group_advantage(kind, one);
+    CHECK(few.state == GroupState::kTooFew);
+    CHECK(few.mean == -0.25);
+    CHECK(few.counted == 1);
+  }
+  for (GroupState state : {GroupState::kUsed, GroupState::kZeroVariance, GroupState::kTooFew})
+    CHECK_FALSE(to_string(state).empty());
+}
+
+TEST_CASE("two members stand against each other") {
+  const auto at = [](AdvantageKind kind) { return group_advantage(kind, rewards({3, 1})).advantages; };
+  CHECK(at(AdvantageKind::kZScore) == std::vector<double>{1, -1});
+  CHECK(at(AdvantageKind::kMeanOnly) == std::vector<double>{1, -1});
+  CHECK(at(AdvantageKind::kLeaveOneOut) == std::vector<double>{2, -2});
+}
+
+TEST_CASE("what is not a number is refused where it counts") {
+  for (AdvantageKind kind : kKinds) {
+    for (double bad : {double(NAN), double(INFINITY), -double(INFINITY)}) {
+      CHECK_THROWS_AS(group_advantage(kind, rewards({bad})), Error);
+      CHECK_THROWS_AS(group_advantage(kind, rewards({bad, bad})), Error);
+      auto members = rewards({1, bad, 0});
+      members[1].masked = true;  // its value is nobody's
+      CHECK(group_advantage(kind, members).counted == 2);
+      CHECK(group_advantage(kind, members).advantages[1] == 0);
+    }
+    CHECK_THROWS_AS(group_advantage(kind, rewards({1.7e308, -1.7e308})), Error);
+  }
+}
+
+TEST_CASE("shuffled advantages are the same advantages in other hands") {
+  std::vector<double> values(16);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i * i);
+  auto members = rewards(values);
+  mask(members[3]);
+  const GroupAdvantage group = group_advantage(AdvantageKind::kZScore, members);
+  int moved = 0;
+  for (uint64_t key = 0; key < 20; ++key) {
+    GroupAdvantage shuffled = group, again = group;
+    shuffle_advantages(shuffled, key);
+    shuffle_advantages(again, key);
+    CHECK(shuffled.advantages == again.advantages);
+    CHECK(shuffled.weights == group.weights);
+    CHECK(shuffled.advantages[3] == 0);
+    moved += shuffled.advantages != group.advantages;
+    auto sorted = group.advantages;
+    std::ranges::sort(sorted);
+    std::ranges::sort(shuffled.advantages);
+    CHECK(shuffled.advantages == sorted);
+  }
+  CHECK(moved == 20);
+  GroupAdvantage dropped = group_advantage(AdvantageKind::kZScore, rewards({1, 1}));
+  shuffle_advantages(dropped, 1);
+  CHECK(dropped.advantages == std::vector<double>{0, 0});
 }
 
 TEST_CASE("kinds of advantage by name") {

@@ -29,6 +29,8 @@ TEST_CASE("a verdict survives the wire whole") {
   v.eager_ms = 2;
   v.candidate_spread_ms = 3;
   v.eager_spread_ms = 4;
+  v.torch_compile_ms = 9;
+  v.roofline_fraction = 0.5;
   v.clock = "cpu";
   v.diagnostics = "ümläut \n";
   v.compile_ms = 5;

@@ -57,6 +57,8 @@ TEST_CASE("what goes wrong on the host backend has its class") {
       float v = s[255 - t];
       y[t] = v - x[255 - t] + x[t] + 1;)";
     const HostRun forward = run(kernel_program(body));
+    INFO(forward.message);
+    REQUIRE(forward.fault_class == "");  // else there is nothing to replay
     ReplayOptions reversed;
     reversed.reverse = true;
     const HostRun backward = host_driver().replay(task, forward, 1e-4, reversed);

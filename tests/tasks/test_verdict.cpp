@@ -33,6 +33,8 @@ Verdict full_verdict() {
   v.eager_ms = 1.0 / 3.0;
   v.candidate_spread_ms = 0.01;
   v.eager_spread_ms = 0.02;
+  v.torch_compile_ms = 0.2;
+  v.roofline_fraction = 0.5;
   v.clock = "cpu";
   v.diagnostics = "line 1\n\"line\" 2 \u00b5";
   v.compile_ms = 50;

@@ -1,0 +1,126 @@
+#include <ATen/Parallel.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "common/clock.h"
+#include "common/files.h"
+#include "common/log.h"
+#include "launch/learner_commands.h"
+#include "launch/rank_session.h"
+#include "sandbox/verifier_server.h"
+#include "trainer/eval_report.h"
+#include "trainer/eval_settings.h"
+#include "trainer/training_run.h"
+
+namespace bicrl {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A file that cannot be written is told before the work, not after it.
+void check_writable(const std::string& path) {
+  if (path.empty()) return;
+  const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : ".";
+  // No InputError: other ranks, which write nothing, do not find it.
+  if (!fs::is_directory(folder))
+    throw Error(concat("cannot write ", path, ": ", folder.string(), " is no folder"), ExitCode::kUsage);
+  if (access(folder.c_str(), W_OK) != 0 || fs::is_directory(path))
+    throw Error(concat("cannot write ", path, fs::is_directory(path) ? ": is a folder" : ""),
+                ExitCode::kUsage);
+}
+
+std::string headline(const EvalSettings& settings, size_t tasks) {
+  const std::string policy = settings.policy.checkpoint.empty()
+                                 ? concat("fresh weights of ", settings.policy.config_file.string())
+                                 : settings.policy.checkpoint.string();
+  return concat(policy, "\n", to_string(settings.stage), ", ", tasks, " tasks x ", settings.samples_per_task,
+                settings.greedy()
+                    ? " greedy response"
+                    : concat(" samples at temperature ", settings.decoding.sampling.temperature));
+}
+
+nlohmann::json full_json(const EvalSettings& settings, const EvalReport& report, const EvalScores& scores,
+                         const std::vector<Task>& tasks, int ranks, double seconds) {
+  nlohmann::json json = to_json(report);
+  json["policy"] = settings.policy.checkpoint.empty() ? settings.policy.config_file.string()
+                                                      : settings.policy.checkpoint.string();
+  json["stage"] = to_string(settings.stage);
+  json["samples_per_task"] = settings.samples_per_task;
+  json["temperature"] = settings.decoding.sampling.temperature;
+  json["seed"] = settings.seed;
+  json["generated_tokens"] = scores.generated_tokens;
+  json["ranks"] = ranks;
+  json["seconds"] = seconds;
+  json["per_task"] = nlohmann::json::array();
+  for (size_t i = 0; i < tasks.size(); ++i)
+    json["per_task"].push_back({{"task_id", tasks[i].id},
+                                {"verified", scores.tasks[i].verified},
+                                {"compiled", scores.tasks[i].compiled},
+                                {"correct", scores.tasks[i].correct}});
+  return json;
+}
+
+// What rank 0 shows and writes.
+ExitCode publish(const LearnerCommand& command, const EvalSettings& settings, const std::vector<Task>& tasks,
+                 const EvalScores& scores, int ranks, double seconds) {
+  const EvalReport report =
+      make_eval_report(tasks, scores.tasks, settings.pass_at_k,
+                       {.confidence = settings.confidence, .resamples = settings.bootstrap_resamples});
+  std::cout << headline(settings, tasks.size()) << "\n\n"
+            << eval_table(report) << report.responses << " responses in " << clock_text(seconds) << std::endl;
+  if (!settings.responses_file.empty()) write_file_atomically(settings.responses_file, scores.responses);
+  if (!command.json_path.empty())
+    write_file_atomically(command.json_path,
+                          full_json(settings, report, scores, tasks, ranks, seconds).dump(2) + "\n");
+  const double unverified = static_cast<double>(report.unverified) / static_cast<double>(report.responses);
+  if (report.unverified == 0) return ExitCode::kOk;
+  log_warning("one of the responses without a verdict: ", scores.unverified_reason);
+  if (unverified <= settings.max_unverified_share) return ExitCode::kOk;
+  log_error(std::lround(100 * unverified), " % of the responses got no verdict (max_unverified_share is ",
+            settings.max_unverified_share, "): these figures say little of the policy");
+  return ExitCode::kFailure;
+}
+
+int evaluate_on_ranks(const LearnerCommand& command, Communicator& communicator) {
+  const bool first = communicator.rank() == 0;
+  const ConfigDocument document = ConfigDocument::from_file(command.config_path, command.overrides);
+  EvalSettings settings =
+      EvalSettings::from_config(document.root(), fs::path(command.config_path).parent_path());
+  // The embedded server reads this section itself; here its keys are checked before anything starts.
+  VerifierOptions::from_config(document.root().section("verifier").section("server"));
+  document.finish();
+  const std::vector<Task> tasks = load_eval_tasks(settings);
+  if (command.dry_run) {
+    if (first)
+      std::cout << document.resolved_yaml() << "\n# tasks: " << tasks.size()
+                << ", responses: " << static_cast<int64_t>(tasks.size()) * settings.samples_per_task
+                << std::endl;
+    return static_cast<int>(ExitCode::kOk);
+  }
+  const Stopwatch watch;
+  at::set_num_threads(static_cast<int>(settings.threads_per_rank));
+  const Tokenizer tokenizer = load_tokenizer(settings.policy);
+  const Transformer policy = make_policy(settings.policy, tokenizer, settings.seed, communicator.rank());
+  if (first) check_writable(command.json_path);
+  if (first) check_writable(settings.responses_file.string());
+  const std::unique_ptr<EmbeddedVerifier> server = share_embedded_verifier(
+      command.config_path, command.overrides, /*log_path=*/"", communicator, settings.verifier.addresses);
+  VerifierClient verifier(settings.verifier);
+  const EvalScores scores = score_tasks(policy, tokenizer, verifier, communicator, tasks, settings);
+  ExitCode code = ExitCode::kOk;
+  if (first) code = publish(command, settings, tasks, scores, communicator.size(), watch.seconds());
+  // The server stays until the last rank has its verdicts, which rank 0 then has gathered.
+  return static_cast<int>(code);
+}
+
+}  // namespace
+
+int run_eval_command(const LearnerCommand& command) {
+  return with_ranks([&](Communicator& communicator) { return evaluate_on_ranks(command, communicator); });
+}
+
+}  // namespace bicrl

@@ -1,0 +1,28 @@
+// What commands that run on several ranks share: MPI's lifetime, errors that must end all ranks, and one
+// verifier for all of them.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "launch/embedded_verifier.h"
+#include "trainer/communicator.h"
+
+namespace bicrl {
+
+// Runs `work` with the communicator of mpirun's ranks, or of this process alone, and returns its exit code.
+// Under mpirun it catches what `work` throws: an InputError counts as found by every rank and is told once
+// (by rank 0); anything else ends all ranks with the message.
+int with_ranks(const std::function<int(Communicator&)>& work);
+
+// Collective. Fills in `addresses` where it is empty: rank 0 starts a server with the `verifier.server`
+// section of the configuration, its log in `log_path` (empty: stderr), and owns it. Throws Error on every
+// rank where it does not start.
+std::unique_ptr<EmbeddedVerifier> share_embedded_verifier(const std::string& config_path,
+                                                          const std::vector<std::string>& overrides,
+                                                          const std::string& log_path,
+                                                          Communicator& communicator,
+                                                          std::vector<std::string>& addresses);
+
+}  // namespace bicrl

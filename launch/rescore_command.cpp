@@ -1,0 +1,85 @@
+// What a finished or running run's responses would have been worth under another reward.
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "common/files.h"
+#include "launch/learner_commands.h"
+#include "reward/rescore.h"
+#include "trainer/response_record.h"
+#include "trainer/verdict_ledger.h"
+
+namespace bicrl {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A stage step's line of responses.jsonl.
+struct StoredStep {
+  std::string advantage;
+  std::vector<ScoredResponse> responses;
+};
+
+// A response whose verdict was lost with the verifier was masked; it is again.
+Verdict stored_verdict(const ResponseRecord& record,
+                       const std::unordered_map<std::string, Verdict>& verdicts) {
+  const auto found = verdicts.find(record.verdict_key);
+  return found == verdicts.end() ? Verdict{} : found->second;
+}
+
+std::vector<StoredStep> read_steps(const fs::path& run) {
+  const auto verdicts = read_ledger(run / "ledger");
+  const fs::path file = run / "responses.jsonl";
+  std::ifstream lines(file);
+  if (!lines)
+    throw InputError(concat("cannot read ", file.string(), ": is ", run.string(), " a run directory?"));
+  std::vector<StoredStep> steps;
+  int64_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    try {
+      const auto json = nlohmann::json::parse(line);
+      StoredStep step{.advantage = json.at("advantage").get<std::string>(), .responses = {}};
+      for (const auto& response : json.at("responses")) {
+        const ResponseRecord record = response_record_from_json(response);
+        step.responses.push_back({.step = json.at("step").get<int64_t>(),
+                                  .phase = json.at("phase").get<std::string>(),
+                                  .group = record.group,
+                                  .truncated = record.truncated,
+                                  .verdict = stored_verdict(record, verdicts)});
+      }
+      steps.push_back(std::move(step));
+    } catch (const nlohmann::json::exception& error) {
+      if (lines.eof()) break;  // a run at work may be writing this line
+      throw InputError(concat(file.string(), ":", number, ": ", error.what()));
+    }
+  }
+  if (steps.empty()) throw InputError(concat(file.string(), ": no step of a stage is stored yet"));
+  return steps;
+}
+
+}  // namespace
+
+int run_rescore_command(const LearnerCommand& command) {
+  const fs::path run = command.config_path;
+  const RewardFunction before = RewardFunction::from_file(run / "reward.yaml");
+  const RewardFunction after = RewardFunction::from_file(command.reward_path);
+  std::vector<StepComparison> comparisons;
+  std::vector<ScoredResponse> all;
+  for (const StoredStep& step : read_steps(run)) {
+    const AdvantageKind kind = parse_advantage_kind(step.advantage);
+    const auto part =
+        rescore(step.responses, {.reward = before, .advantage = kind}, {.reward = after, .advantage = kind});
+    comparisons.insert(comparisons.end(), part.begin(), part.end());
+    all.insert(all.end(), step.responses.begin(), step.responses.end());
+  }
+  std::cout << "before: " << before.rule_name() << " (" << (run / "reward.yaml").string()
+            << ")\nafter:  " << after.rule_name() << " (" << command.reward_path << ")\n"
+            << rescore_table(comparisons);
+  for (const std::string& gap : rescoring_gaps(all, after)) std::cout << "note: " << gap << "\n";
+  std::cout << std::flush;
+  return static_cast<int>(ExitCode::kOk);
+}
+
+}  // namespace bicrl

@@ -1,0 +1,214 @@
+#include "reward/rescore.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+#include "common/error.h"
+
+namespace bicrl {
+namespace {
+
+using StepKey = std::pair<std::string, int64_t>;  // phase, step
+using Members = std::vector<const ScoredResponse*>;
+
+struct Step {
+  StepKey key;
+  std::vector<Members> groups;  // in the order in which they first occur
+  std::map<int64_t, size_t> places;
+};
+
+std::vector<Step> split(std::span<const ScoredResponse> responses) {
+  std::vector<Step> steps;
+  std::map<StepKey, size_t> places;
+  for (const ScoredResponse& response : responses) {
+    const StepKey key = {response.phase, response.step};
+    const auto [place, fresh_step] = places.emplace(key, steps.size());
+    if (fresh_step) steps.push_back({.key = key, .groups = {}, .places = {}});
+    Step& step = steps[place->second];
+    const auto [group, fresh_group] = step.places.emplace(response.group, step.groups.size());
+    if (fresh_group) step.groups.emplace_back();
+    step.groups[group->second].push_back(&response);
+  }
+  return steps;
+}
+
+std::vector<Reward> rewards_of(const Members& members, const RewardFunction& reward) {
+  std::vector<Reward> rewards;
+  for (const ScoredResponse* member : members)
+    rewards.push_back(reward.evaluate(member->verdict, member->truncated));
+  return rewards;
+}
+
+// Mean and spread of what is added, without storing it.
+struct Moments {
+  int64_t count = 0;
+  double mean = 0;
+  double squares = 0;  // sum of squared distances from the mean
+  void add(double value) { merge({.count = 1, .mean = value, .squares = 0}); }
+  void merge(const Moments& other) {
+    if (other.count == 0) return;
+    const auto mine = static_cast<double>(count), theirs = static_cast<double>(other.count);
+    const double apart = other.mean - mean, whole = mine + theirs;
+    mean += apart * theirs / whole;
+    squares += other.squares + apart * apart * mine * theirs / whole;
+    count += other.count;
+  }
+  double spread() const { return count ? std::sqrt(squares / static_cast<double>(count)) : 0; }
+};
+
+void count_group(StepScore& score, const GroupAdvantage& group) {
+  ++score.groups;
+  score.zero_variance_groups += group.state == GroupState::kZeroVariance;
+  score.too_few_groups += group.state == GroupState::kTooFew;
+}
+
+int sign(double value) { return (value > 0) - (value < 0); }
+
+// One scoring's side of a step while its groups are gone through.
+struct Side {
+  const Scoring& scoring;
+  StepScore score = {};
+  Moments moments = {};
+
+  std::vector<double> advantages(const Members& members) {
+    const std::vector<Reward> rewards = rewards_of(members, scoring.reward);
+    for (const Reward& reward : rewards)
+      if (!reward.masked) moments.add(reward.value);
+    GroupAdvantage group = group_advantage(scoring.advantage, rewards);
+    count_group(score, group);
+    return std::move(group.advantages);
+  }
+
+  StepScore finished() const {
+    StepScore result = score;
+    result.rewarded = moments.count;
+    result.mean = moments.mean;
+    result.spread = moments.spread();
+    return result;
+  }
+};
+
+StepComparison compare(const Step& step, const Scoring& before, const Scoring& after) {
+  StepComparison result;
+  result.phase = step.key.first;
+  result.step = step.key.second;
+  Side old_side{before}, new_side{after};
+  int64_t changed = 0, opposed = 0;
+  for (const Members& members : step.groups) {
+    const std::vector<double> olds = old_side.advantages(members), news = new_side.advantages(members);
+    for (size_t i = 0; i < members.size(); ++i) {
+      changed += sign(olds[i]) != sign(news[i]);
+      opposed += sign(olds[i]) * sign(news[i]) < 0;
+    }
+    result.responses += static_cast<int64_t>(members.size());
+  }
+  result.before = old_side.finished();
+  result.after = new_side.finished();
+  result.changed_sign = static_cast<double>(changed) / static_cast<double>(result.responses);
+  result.opposed = static_cast<double>(opposed) / static_cast<double>(result.responses);
+  return result;
+}
+
+void add(StepScore& total, const StepScore& step) {
+  const auto moments = [](const StepScore& s) {
+    return Moments{s.rewarded, s.mean, s.spread * s.spread * static_cast<double>(s.rewarded)};
+  };
+  Moments merged = moments(total);
+  merged.merge(moments(step));
+  total.rewarded = merged.count;
+  total.mean = merged.mean;
+  total.spread = merged.spread();
+  total.groups += step.groups;
+  total.zero_variance_groups += step.zero_variance_groups;
+  total.too_few_groups += step.too_few_groups;
+}
+
+StepComparison whole_phase(const std::vector<const StepComparison*>& steps) {
+  StepComparison total;
+  double changed = 0, opposed = 0;
+  for (const StepComparison* step : steps) {
+    total.responses += step->responses;
+    changed += step->changed_sign * static_cast<double>(step->responses);
+    opposed += step->opposed * static_cast<double>(step->responses);
+    add(total.before, step->before);
+    add(total.after, step->after);
+  }
+  total.changed_sign = changed / static_cast<double>(total.responses);
+  total.opposed = opposed / static_cast<double>(total.responses);
+  return total;
+}
+
+template <class... Args>
+std::string formatted(const char* format, Args... args) {
+  std::string text(static_cast<size_t>(std::snprintf(nullptr, 0, format, args...)), '\0');
+  std::snprintf(text.data(), text.size() + 1, format, args...);
+  return text;
+}
+
+std::string score_cells(const StepScore& score) {
+  const std::string flat = concat(score.zero_variance_groups + score.too_few_groups, "/", score.groups);
+  return formatted(" | %8lld %9.4f %9.4f %9s", static_cast<long long>(score.rewarded), score.mean,
+                   score.spread, flat.c_str());
+}
+
+std::string line(const std::string& phase, const std::string& step, const StepComparison& row) {
+  return formatted("%-14s %6s %9lld", phase.c_str(), step.c_str(), static_cast<long long>(row.responses)) +
+         score_cells(row.before) + score_cells(row.after) +
+         formatted(" | %7.1f%% %7.1f%%\n", 100 * row.changed_sign, 100 * row.opposed);
+}
+
+std::string heading() {
+  const auto names = [](const char* side) {
+    return formatted(" | %8s %9s %9s %9s", side, "mean", "spread", "flat");
+  };
+  return formatted("%-14s %6s %9s", "phase", "step", "responses") + names("before") + names("after") +
+         formatted(" | %8s %8s\n", "changed", "opposed");
+}
+
+}  // namespace
+
+std::vector<StepComparison> rescore(std::span<const ScoredResponse> responses, const Scoring& before,
+                                    const Scoring& after) {
+  std::vector<StepComparison> steps;
+  for (const Step& step : split(responses)) steps.push_back(compare(step, before, after));
+  return steps;
+}
+
+std::vector<std::string> rescoring_gaps(std::span<const ScoredResponse> responses,
+                                        const RewardFunction& reward) {
+  int64_t correct = 0, timed = 0, unverified = 0;
+  for (const ScoredResponse& response : responses) {
+    const bool counts = earns_correctness(response.verdict, false);
+    correct += counts;
+    timed += counts && response.verdict.speedup() > 0;
+    unverified += response.truncated && reward.needs_verdict(true) &&
+                  response.verdict.outcome == Outcome::kInfrastructure;
+  }
+  std::vector<std::string> gaps;
+  if (reward.uses_times() && timed < correct)
+    gaps.push_back(concat(correct - timed, " of ", correct, " correct responses were not timed: the rule '",
+                          reward.rule_name(), "' gives them nothing for speed"));
+  if (unverified > 0)
+    gaps.push_back(concat(unverified,
+                          " truncated responses have no verdict: they stay left out, though the "
+                          "reward scores truncated responses"));
+  return gaps;
+}
+
+std::string rescore_table(const std::vector<StepComparison>& steps) {
+  std::string text = heading();
+  std::vector<std::string> phases;
+  std::map<std::string, std::vector<const StepComparison*>> by_phase;
+  for (const StepComparison& step : steps) {
+    text += line(step.phase, std::to_string(step.step), step);
+    if (by_phase[step.phase].empty()) phases.push_back(step.phase);
+    by_phase[step.phase].push_back(&step);
+  }
+  for (const std::string& phase : phases)
+    if (by_phase[phase].size() > 1) text += line(phase, "all", whole_phase(by_phase[phase]));
+  return text;
+}
+
+}  // namespace bicrl

@@ -1,0 +1,64 @@
+// Offline re-scoring: what stored responses would have been worth under a reward, and how the updates would
+// have differed from those of another. Pure functions.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "reward/advantage.h"
+#include "reward/reward_rule.h"
+#include "tasks/verdict.h"
+
+namespace bicrl {
+
+struct ScoredResponse {
+  int64_t step = 0;
+  std::string phase;
+  int64_t group = 0;  // within step and phase
+  bool truncated = false;
+  Verdict verdict;
+};
+
+// A way to turn verdicts into advantages.
+struct Scoring {
+  const RewardFunction& reward;
+  AdvantageKind advantage = AdvantageKind::kZScore;
+};
+
+// A step under one scoring.
+struct StepScore {
+  int64_t rewarded = 0;  // responses that are not masked
+  double mean = 0;       // of the rewarded ones, as is
+  double spread = 0;     // the population standard deviation
+  int64_t groups = 0;
+  int64_t zero_variance_groups = 0;
+  int64_t too_few_groups = 0;
+};
+
+struct StepComparison {
+  int64_t step = 0;
+  std::string phase;
+  int64_t responses = 0;
+  StepScore before, after;
+  // Shares of all responses. Changed sign: pushed up by one scoring and not by the other, or down; a response
+  // that is left out counts as neither up nor down.
+  double changed_sign = 0;
+  double opposed = 0;  // up under one, down under the other
+};
+
+// One entry for each step and phase, in the order in which they first occur. The responses of a group need
+// not be adjacent; their order within the group is that given.
+std::vector<StepComparison> rescore(std::span<const ScoredResponse> responses, const Scoring& before,
+                                    const Scoring& after);
+
+// What the stored verdicts lack for this reward, in words; empty where nothing is missing.
+std::vector<std::string> rescoring_gaps(std::span<const ScoredResponse> responses,
+                                        const RewardFunction& reward);
+
+// One line for each step, then one over all responses of each phase with more than one step. `before` and
+// `after` count the responses that are not masked; `flat` are the groups that are dropped; `changed` and
+// `opposed` are shares of all responses.
+std::string rescore_table(const std::vector<StepComparison>& steps);
+
+}  // namespace bicrl

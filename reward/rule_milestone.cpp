@@ -1,0 +1,54 @@
+// Rule `milestone`: a ladder instead of a slope (CUDA Agent: -1 wrong, 1 correct, 2 also faster than eager
+// PyTorch, 3 also faster than torch.compile, each by more than 5 %). Steps keep one extraordinary time from
+// dominating its group; the paper reports far better results with them than with the raw speed-up.
+#include "reward/reward_rule.h"
+
+namespace bicrl {
+namespace {
+
+class MilestoneRule : public RewardRule {
+ public:
+  explicit MilestoneRule(const ConfigSection& parameters)
+      : wrong_(value(parameters, "wrong", -1)),
+        correct_(value(parameters, "correct", 1)),
+        faster_than_eager_(value(parameters, "faster_than_eager", 2)),
+        faster_than_both_(value(parameters, "faster_than_both", 3)),
+        margin_(parameters.real("margin", 0.05, 0, kLargestReward)) {
+    if (wrong_ >= correct_) parameters.reject("wrong", "must be less than 'correct'");
+    if (faster_than_eager_ < correct_)
+      parameters.reject("faster_than_eager", "must not be less than 'correct'");
+    if (faster_than_both_ < faster_than_eager_)
+      parameters.reject("faster_than_both", "must not be less than 'faster_than_eager'");
+  }
+
+  std::vector<RewardTerm> score(const Verdict& verdict) const override {
+    const bool correct = earns_correctness(verdict, false);
+    const bool beats_eager = correct && is_gain(trusted_speedup(verdict, true));
+    const bool beats_both = beats_eager && is_gain(trusted_speedup_over_torch_compile(verdict, true));
+    return {
+        {"correct", correct ? correct_ : wrong_},
+        {time_term(verdict, "faster_than_eager"), beats_eager ? faster_than_eager_ - correct_ : 0.0},
+        {time_term(verdict, "faster_than_both"), beats_both ? faster_than_both_ - faster_than_eager_ : 0.0}};
+  }
+
+  bool uses_times() const override { return true; }
+
+ private:
+  static double value(const ConfigSection& parameters, const char* key, double fallback) {
+    return parameters.real(key, fallback, -kLargestReward, kLargestReward);
+  }
+  bool is_gain(double speedup) const { return speedup > 1 + margin_; }
+
+  double wrong_;
+  double correct_;
+  double faster_than_eager_;
+  double faster_than_both_;
+  double margin_;
+};
+
+const RewardRuleRegistration kRegistered("milestone", [](const ConfigSection& p) {
+  return std::make_unique<MilestoneRule>(p);
+});
+
+}  // namespace
+}  // namespace bicrl

@@ -1,0 +1,67 @@
+// Rule `pass_rate`: a wrong program that is right on some draws of inputs is worth more than one that is
+// right on none, yet less than 0 (MusaCoder: -1 for a failure, -0.5 + 0.5 q for a pass rate 0 < q < 1, and
+// 1 + weight * min(max(s - 1, 0), cap) for a correct program). Only values that were compared earn a part:
+// a program refused for another reason, such as a forged answer, has failed whatever its draws say.
+#include <algorithm>
+
+#include "reward/reward_rule.h"
+
+namespace bicrl {
+namespace {
+
+class PassRateRule : public RewardRule {
+ public:
+  explicit PassRateRule(const ConfigSection& parameters)
+      : failed_(parameters.real("failed", -1, -kLargestReward, kLargestReward)),
+        partial_base_(parameters.real("partial_base", -0.5, -kLargestReward, kLargestReward)),
+        partial_weight_(parameters.real("partial_weight", 0.5, 0, kLargestReward)),
+        correct_(parameters.real("correct", 1, -kLargestReward, kLargestReward)),
+        native_only_(parameters.boolean("native_only", false)),
+        speedup_weight_(parameters.real("speedup_weight", 0, 0, kLargestReward)),
+        min_speedup_(parameters.real("min_speedup", 1.1, 1, kLargestReward)),
+        max_gain_(parameters.real("max_gain", 2, 0, kLargestReward)) {
+    if (failed_ > partial_base_) parameters.reject("failed", "must not be greater than 'partial_base'");
+    if (partial_base_ + partial_weight_ > correct_)
+      parameters.reject("partial_weight", "'partial_base' + 'partial_weight' must not exceed 'correct'");
+  }
+
+  std::vector<RewardTerm> score(const Verdict& verdict) const override {
+    const bool correct = earns_correctness(verdict, native_only_);
+    std::vector<RewardTerm> terms = {{"pass_rate", correct ? correct_ : partial_credit(verdict)}};
+    if (uses_times())
+      terms.push_back({time_term(verdict, "speedup_gain"), correct ? speedup_weight_ * gain(verdict) : 0.0});
+    return terms;
+  }
+
+  bool uses_times() const override { return speedup_weight_ > 0; }
+
+ private:
+  double partial_credit(const Verdict& verdict) const {
+    const bool compared = verdict.outcome == Outcome::kGraded && !verdict.correct;
+    const bool illegal = native_only_ && verdict.legality != "native";
+    if (!compared || illegal || verdict.trials_passed <= 0 || verdict.trials_passed >= verdict.trials)
+      return failed_;
+    return partial_base_ + partial_weight_ * verdict.pass_rate();
+  }
+
+  double gain(const Verdict& verdict) const {
+    const double speedup = trusted_speedup(verdict, /*native_only=*/true);
+    return speedup < min_speedup_ ? 0 : std::min(speedup - 1, max_gain_);
+  }
+
+  double failed_;
+  double partial_base_;
+  double partial_weight_;
+  double correct_;
+  bool native_only_;
+  double speedup_weight_;
+  double min_speedup_;
+  double max_gain_;
+};
+
+const RewardRuleRegistration kRegistered("pass_rate", [](const ConfigSection& p) {
+  return std::make_unique<PassRateRule>(p);
+});
+
+}  // namespace
+}  // namespace bicrl

@@ -1,0 +1,55 @@
+// Rule `profile`: correctness, capped speed-up, and the share of the work that the program's own kernels do
+// (Dr.Kernel: c + c min(s, 3) + c PR). Where framework operators are allowed a policy learns to replace the
+// trivial part of a module only; the third term makes the part that it replaces count.
+#include <algorithm>
+
+#include "reward/reward_rule.h"
+
+namespace bicrl {
+namespace {
+
+class ProfileRule : public RewardRule {
+ public:
+  explicit ProfileRule(const ConfigSection& parameters)
+      : correct_(parameters.real("correct", 1, 0, kLargestReward)),
+        speedup_weight_(parameters.real("speedup_weight", 1, 0, kLargestReward)),
+        min_speedup_(parameters.real("min_speedup", 0, 0, kLargestReward)),
+        max_speedup_(parameters.real("max_speedup", 3, 0, kLargestReward)),
+        coverage_weight_(parameters.real("coverage_weight", 1, 0, kLargestReward)) {
+    if (max_speedup_ < min_speedup_) parameters.reject("max_speedup", "must not be less than 'min_speedup'");
+  }
+
+  std::vector<RewardTerm> score(const Verdict& verdict) const override {
+    const double correct = earns_correctness(verdict, false) ? 1 : 0;
+    return {{"correct", correct * correct_},
+            {time_term(verdict, "speedup"), correct * speedup_weight_ * counted_speedup(verdict)},
+            {"coverage", correct * coverage_weight_ * counted_coverage(verdict)}};
+  }
+
+  bool uses_times() const override { return true; }
+
+ private:
+  double counted_speedup(const Verdict& verdict) const {
+    const double speedup = trusted_speedup(verdict, /*native_only=*/false);
+    return speedup < min_speedup_ ? 0 : std::min(speedup, max_speedup_);
+  }
+
+  // Only a replay knows what each launch did.
+  static double counted_coverage(const Verdict& verdict) {
+    if (verdict.tier != "replay" || !(verdict.coverage > 0)) return 0;
+    return std::min(verdict.coverage, 1.0);
+  }
+
+  double correct_;
+  double speedup_weight_;
+  double min_speedup_;
+  double max_speedup_;
+  double coverage_weight_;
+};
+
+const RewardRuleRegistration kRegistered("profile", [](const ConfigSection& p) {
+  return std::make_unique<ProfileRule>(p);
+});
+
+}  // namespace
+}  // namespace bicrl

@@ -1,0 +1,138 @@
+"""A run that is stopped, killed, changed or damaged: the same command goes on to the same numbers, or says what is wrong
+and loses nothing."""
+import hashlib
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, read_lines
+
+SMALL = ["warm_up.steps=30", "stages.0.steps=2", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=2",
+         "stages.1.steps=3", "stages.1.tasks_per_step=4", "stages.1.samples_per_task=2", "evaluation.tasks=4",
+         "run.checkpoint_every_s=0.01"]
+
+
+def trace(run):
+    timeless = [{k: v for k, v in step.items() if not k.endswith(("_seconds", "_per_second"))}
+                for step in read_lines(f"{run}/metrics.jsonl")]
+    files = [hashlib.sha256(Path(run, "checkpoints/end_to_end", name).read_bytes()).hexdigest()
+             for name in ("model.safetensors", "trainer/optimizer.safetensors")]
+    return timeless, files, Path(run, "responses.jsonl").read_text()
+
+
+def start(run, *overrides):
+    words = [*MPIRUN, "-np", "2", BINARY, "train", "configs/quickstart.yaml", f"run.directory={run}", *SMALL, *overrides]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+                            cwd=SOURCE, env=ENVIRONMENT)
+
+
+def wait_for_steps(process, run, steps):
+    """Until the run has done that many steps (and so has a checkpoint)."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and process.poll() is None:
+        file = Path(run, "metrics.jsonl")
+        if file.exists() and file.read_text().count("\n") >= steps:
+            return
+        time.sleep(0.005)
+    expect(False, f"{steps} steps within two minutes", process.poll(), process.stdout.read() if process.poll() is not None else "")
+
+
+def rank_pids(run):
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                words = Path("/proc", entry, "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if words[1:2] == [b"train"] and f"run.directory={run}".encode() in words:
+                found.append(int(entry))
+    return sorted(found)
+
+
+with folder() as temporary:
+    whole = f"{temporary}/whole"
+    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={whole}", *SMALL, ranks=2)
+    expect(code == 0, "the run without faults ends well", out, err)
+    expected = trace(whole)
+
+    # Killed in every phase, once each way; then stopped by Ctrl-C; then to the end.
+    run = f"{temporary}/run"
+    for steps, victim in ((10, "rank"), (31, "launcher"), (33, "rank")):
+        process = start(run)
+        wait_for_steps(process, run, steps)
+        ranks = rank_pids(run)
+        expect(len(ranks) == 2, "two ranks", ranks)
+        os.kill(ranks[steps % 2] if victim == "rank" else process.pid, signal.SIGKILL)
+        output, _ = process.communicate(timeout=60)
+        expect(process.returncode != 0, f"a killed {victim} ends the run", output)
+        deadline = time.monotonic() + 30
+        while rank_pids(run) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        expect(not rank_pids(run), "all ranks end within 30 s", rank_pids(run))
+    process = start(run)
+    wait_for_steps(process, run, 34)
+    other = start(run)  # while the first is at work
+    output, _ = other.communicate(timeout=90)
+    expect(process.poll() is not None or (other.returncode == 2 and "another run is at work" in output),
+           "two runs in one directory are refused", other.returncode, output)
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=90)
+    stopped = "the same command goes on" in output
+    expect(stopped or "finished in" in output, "Ctrl-C saves and says how to go on", output)
+    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={run}", *SMALL, ranks=2)
+    expect(code == 0, "the run goes on to its end", out, err)
+    found = trace(run)
+    for part, name in zip(range(3), ("metrics", "weights and optimizer", "responses")):
+        expect(found[part] == expected[part], f"the same {name} as without faults", found[part], expected[part])
+
+    # What is refused on resume. A run that was stopped early serves all cases.
+    half = f"{temporary}/half"
+    process = start(half)
+    wait_for_steps(process, half, 31)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=90)
+    before = {str(p): p.read_bytes() for p in Path(half).rglob("*") if p.is_file() and p.name != "verifier.log"}
+
+    def refused(words, *overrides):
+        code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={half}", *SMALL, *overrides, ranks=2)
+        expect(code == 2, f"refused with {overrides}", code, out, err)
+        for word in words:
+            expect(word in err, f"says {word}", err)
+
+    refused(["run.seed: 1 -> 7", "--allow-changed-config"], "run.seed=7")
+    latest = Path(half, "checkpoints", Path(half, "checkpoints/latest").read_text().strip())
+    for name in ("model.safetensors", "trainer/state.json", "trainer/optimizer.safetensors"):
+        file = latest / name
+        content = file.read_bytes()
+        file.write_bytes(content[:len(content) // 2])
+        refused([str(file), "is damaged"])
+        file.write_bytes(content)
+    Path(half, "run.json").write_text('{"format": 1}\n')
+    refused(["another version"])
+    Path(half, "run.json").write_bytes(before[f"{half}/run.json"])
+    changed = [p for p, content in before.items() if Path(p).read_bytes() != content]
+    expect(not changed, "nothing was lost by refused runs", changed)
+
+    # Another reward on resume, without a rebuild and without asking.
+    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={half}", *SMALL,
+                           "reward=configs/rewards/pass_rate.yaml", ranks=2)
+    expect(code == 0 and "going on with another reward" in err, "the reward can be swapped", code, out, err)
+    code, out, err = bicrl("rescore", half, "--reward", "configs/rewards/binary.yaml")
+    expect(code == 0 and "before: pass_rate" in out and "after:  binary" in out, "rescore compares", out, err)
+    stored = [r["reward"] for s in read_lines(f"{half}/responses.jsonl")[-1:] for r in s["responses"] if not r["masked"]]
+    mean = sum(stored) / len(stored) if stored else 0.0
+    line = [text for text in out.splitlines() if text.startswith("end_to_end") and " 3 " in text][0]
+    expect(f"{mean:.4f}" in line, "rescore repeats the stored rewards", mean, line)
+
+    # Not a run directory; a folder that cannot be written.
+    Path(temporary, "other").mkdir()
+    Path(temporary, "other/file").write_text("x")
+    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={temporary}/other", *SMALL)
+    expect(code == 2 and "no run" in err, "a folder with other files is refused", code, err)
+    code, out, err = bicrl("train", "configs/quickstart.yaml", "run.directory=/proc/run", *SMALL)
+    expect(code == 1 and "/proc/run" in err, "an unwritable place is told", code, err)
+print("stopped, killed, changed and damaged runs")

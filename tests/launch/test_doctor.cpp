@@ -1,0 +1,107 @@
+// What `bicrl doctor` makes of a machine's figures, at and around its thresholds.
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <sstream>
+
+#include "common/files.h"
+#include "launch/doctor_machine.h"
+#include "tests/support/support.h"
+
+namespace bicrl {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+constexpr uint64_t kGiB = 1ull << 30;
+
+TEST_CASE("fewer than two CPUs are a limit, as is a quota below them") {
+  CHECK(judge_cpus(2).status == CheckStatus::kOk);
+  CHECK(judge_cpus(128).status == CheckStatus::kOk);
+  CHECK(judge_cpus(1).status == CheckStatus::kLimited);
+  CHECK(judge_cpus(0.5).status == CheckStatus::kLimited);
+  CHECK_THAT(judge_cpus(0.5).found, ContainsSubstring("0.5"));
+  CHECK(usable_cpus() > 0);
+  CHECK(usable_cpus() <= static_cast<double>(sysconf(_SC_NPROCESSORS_CONF)));
+}
+
+TEST_CASE("memory: too little, little, enough") {
+  CHECK(judge_memory(kGiB).status == CheckStatus::kMissing);
+  CHECK(judge_memory(2 * kGiB).status == CheckStatus::kLimited);
+  CHECK(judge_memory(8 * kGiB).status == CheckStatus::kOk);
+  const uint64_t physical =
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  CHECK(available_memory_bytes() > 0);
+  CHECK(available_memory_bytes() < physical);
+}
+
+TEST_CASE("a folder must be writable and have room") {
+  const testing::TemporaryFolder temporary;
+  const auto check = [&](const std::filesystem::path& folder, uint64_t least, uint64_t enough) {
+    return check_folder("folder", folder, {least, enough, "make room"});
+  };
+  CHECK(check(temporary.path(), 1, 1).status == CheckStatus::kOk);
+  CHECK(check(temporary.path() / "not" / "yet" / "there", 1, 1).status == CheckStatus::kOk);
+  CHECK(check(temporary.path(), 1, 1ull << 60).status == CheckStatus::kLimited);
+  const Check full = check(temporary.path(), 1ull << 60, 1ull << 60);
+  CHECK(full.status == CheckStatus::kMissing);
+  CHECK(full.remedy == "make room");
+  CHECK(check("/proc/no/such", 0, 0).status == CheckStatus::kMissing);
+  write_file_atomically(temporary.path() / "file", "x");
+  CHECK(check(temporary.path() / "file", 0, 0).status == CheckStatus::kMissing);
+  CHECK_THAT(check(temporary.path() / "file" / "below", 0, 0).found, ContainsSubstring("not a folder"));
+  CHECK(std::filesystem::exists(temporary.path() / "file"));
+  size_t left = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(temporary.path())) ++left;
+  CHECK(left == 1);  // the file for trying is gone
+}
+
+TEST_CASE("the MPI launcher must belong to the library of the ranks") {
+  const testing::TemporaryFolder temporary;
+  const std::string path = getenv("PATH");
+  const auto pretend = [&](const std::string& script) {
+    write_file_atomically(temporary.path() / "mpirun", "#!/bin/sh\n" + script + "\n");
+    std::filesystem::permissions(temporary.path() / "mpirun", std::filesystem::perms::owner_all);
+  };
+  setenv("PATH", temporary.path().c_str(), 1);
+  const Check none = check_mpi_launcher("Open MPI v4.1.4, package: x");
+  pretend("echo 'mpirun (Open MPI) 4.1.4'");
+  const Check same = check_mpi_launcher("Open MPI v4.1.4, package: x");
+  const Check unknown = check_mpi_launcher("");
+  pretend("echo 'HYDRA build details: Version: 4.0.2'");
+  const Check other = check_mpi_launcher("Open MPI v4.1.4, package: x");
+  pretend("echo broken 1.2.3; exit 3");
+  const Check broken = check_mpi_launcher("Open MPI v1.2.3");
+  setenv("PATH", path.c_str(), 1);
+  CHECK(none.status == CheckStatus::kLimited);
+  CHECK(same.status == CheckStatus::kOk);
+  CHECK(unknown.status == CheckStatus::kOk);
+  CHECK(other.status == CheckStatus::kLimited);
+  CHECK_THAT(other.found, ContainsSubstring("4.0.2") && ContainsSubstring("Open MPI v4.1.4"));
+  CHECK(broken.status == CheckStatus::kLimited);
+}
+
+TEST_CASE("the report is one line per check, and the same as JSON") {
+  std::ostringstream lines;
+  DoctorReport report(&lines);
+  report.add(check_ok("one", "fine"));
+  report.add(check_limited("two", "slow\n  and old", "buy\nanother"));
+  CHECK(report.can_train());
+  report.add(check_missing("three", "nothing", "get it"));
+  CHECK_FALSE(report.can_train());
+  CHECK(lines.str() ==
+        "ok       one                 fine\n"
+        "limited  two                 slow and old -> buy another\n"
+        "missing  three               nothing -> get it\n");
+  report.print_conclusion();
+  CHECK_THAT(lines.str(), ContainsSubstring("cannot run here: three."));
+  const auto json = report.to_json();
+  CHECK(json["can_train"] == false);
+  CHECK(json["checks"].size() == 3);
+  CHECK(json["checks"][1]["status"] == "limited");
+  CHECK(json["checks"][2]["remedy"] == "get it");
+}
+
+}  // namespace
+}  // namespace bicrl

@@ -1,0 +1,348 @@
+// The rules against the formulas of their papers, computed by hand, and what holds for every rule.
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "common/rng.h"
+#include "reward/reward_rule.h"
+
+using namespace bicrl;
+using Catch::Approx;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+Verdict graded(bool correct, int passed, int trials) {
+  Verdict v;
+  v.outcome = Outcome::kGraded;
+  v.compiled = true;
+  v.correct = correct;
+  v.fault_class = correct ? "" : "wrong_value";
+  v.trials = trials;
+  v.trials_passed = passed;
+  v.tier = "replay";
+  v.legality = "native";
+  v.coverage = 1;
+  return v;
+}
+
+Verdict timed(double over_eager, double over_torch_compile = 0) {
+  Verdict v = graded(true, 5, 5);
+  v.candidate_ms = 2;
+  v.eager_ms = 2 * over_eager;
+  v.torch_compile_ms = 2 * over_torch_compile;
+  return v;
+}
+
+Verdict fault(const std::string& fault_class) {
+  Verdict v;
+  v.outcome = Outcome::kCandidateFault;
+  v.fault_class = fault_class;
+  return v;
+}
+
+RewardFunction rule(const std::string& yaml) { return RewardFunction::from_text(yaml, "reward.yaml"); }
+double value(const RewardFunction& f, const Verdict& v) { return f.evaluate(v, false).value; }
+
+std::string refusal(const std::string& yaml) {
+  try {
+    rule(yaml);
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+// One of each rule, with other than the default parameters, too.
+const char* const kRules[] = {
+    "rule: binary",
+    "rule: binary\ncorrect: 2\nwrong: -1\nnative_only: true",
+    "rule: milestone",
+    "rule: milestone\nwrong: 0\nmargin: 0.3\nfaster_than_both: 2",
+    "rule: speedup",
+    "rule: speedup\ncorrect: 0\nmin_speedup: 0\nmax_speedup: 100",
+    "rule: profile",
+    "rule: profile\nmin_speedup: 1.05\ncoverage_weight: 0.5",
+    "rule: pass_rate",
+    "rule: pass_rate\nspeedup_weight: 0.5\nnative_only: true",
+    "rule: composite\nrules:\n  - rule: milestone\n  - {rule: profile, weight: 0.5}",
+    "rule: composite\nrules:\n  - {rule: pass_rate, weight: 3}\n  - {rule: speedup, correct: 0}"};
+
+double any_number(RandomStream& random) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kOdd[] = {0.0,    -1.0,  kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(),
+                             5e-324, 1e308, 1e-308,    1.0};
+  if (random.below(2)) return kOdd[random.below(std::size(kOdd))];
+  return std::pow(10.0, 4 * random.uniform() - 2);
+}
+
+template <size_t N>
+std::string any_of(RandomStream& random, const char* const (&choices)[N]) {
+  return choices[random.below(N)];
+}
+
+// Verdicts as a broken or hostile verifier might send them.
+Verdict any_verdict(RandomStream& random) {
+  Verdict v;
+  v.outcome = random.below(2) ? Outcome::kGraded : Outcome::kCandidateFault;
+  v.compiled = random.below(2);
+  v.correct = random.below(2);
+  v.fault_class = any_of(random, {"", "wrong_value", "non_finite", "dead_kernel", "cheating", "?"});
+  v.trials = static_cast<int>(random.below(7));
+  v.trials_passed = static_cast<int>(random.below(9)) - 1;
+  v.tier = any_of(random, {"replay", "direct", ""});
+  v.legality = any_of(random, {"native", "mixed", ""});
+  v.clock = any_of(random, {"cpu", "cuda_event", ""});
+  for (double* number : {&v.max_error_ratio, &v.coverage, &v.candidate_ms, &v.eager_ms, &v.torch_compile_ms,
+                         &v.roofline_fraction, &v.candidate_spread_ms, &v.eager_spread_ms})
+    *number = any_number(random);
+  return v;
+}
+
+}  // namespace
+
+TEST_CASE("milestone: the steps of CUDA Agent") {
+  const RewardFunction milestone = rule("rule: milestone");
+  CHECK(milestone.uses_times());
+  for (const char* fault_class : {"compile", "illegal_access", "framework_fallback", "cheating"})
+    CHECK(value(milestone, fault(fault_class)) == -1);
+  CHECK(value(milestone, graded(false, 4, 5)) == -1);
+  CHECK(value(milestone, graded(true, 5, 5)) == 1);
+  CHECK(value(milestone, timed(1.04, 9)) == 1);
+  CHECK(value(milestone, timed(1.05, 9)) == 1);  // by more than 5 %
+  CHECK(value(milestone, timed(1.06, 0)) == 2);  // torch.compile not measured
+  CHECK(value(milestone, timed(1.06, 1.05)) == 2);
+  CHECK(value(milestone, timed(1.06, 1.06)) == 3);
+  CHECK(value(milestone, timed(100, 100)) == 3);
+  CHECK(value(milestone, timed(0.9, 2)) == 1);  // the last step includes the one before
+  Verdict direct = timed(2, 2);
+  direct.tier = "direct";
+  CHECK(value(milestone, direct) == 1);
+  Verdict mixed = timed(2, 2);
+  mixed.legality = "mixed";
+  CHECK(value(milestone, mixed) == 1);
+  CHECK(milestone.evaluate(timed(2, 2), false).terms ==
+        std::vector<RewardTerm>{{"correct", 1}, {"faster_than_eager", 1}, {"faster_than_both", 1}});
+}
+
+TEST_CASE("profile: Dr.Kernel's sum of correctness, capped speed-up and coverage") {
+  const RewardFunction profile = rule("rule: profile");
+  const auto covered = [](double speedup, double coverage) {
+    Verdict v = timed(speedup);
+    v.coverage = coverage;
+    return v;
+  };
+  CHECK(value(profile, covered(2, 0.8615)) == Approx(1 + 2 + 0.8615));
+  CHECK(value(profile, covered(2, 0.00014)) == Approx(1 + 2 + 0.00014));  // the lazy program of the paper
+  CHECK(value(profile, covered(7, 1)) == 1 + 3 + 1);
+  CHECK(value(profile, covered(0.4, 1)) == Approx(1 + 0.4 + 1));
+  CHECK(value(profile, graded(true, 5, 5)) == 1 + 1);  // not timed
+  CHECK(value(profile, graded(false, 4, 5)) == 0);
+  Verdict wrong = covered(3, 1);
+  wrong.correct = false;
+  CHECK(value(profile, wrong) == 0);
+  Verdict mixed = covered(2, 0.25);
+  mixed.legality = "mixed";
+  CHECK(value(profile, mixed) == 1 + 2 + 0.25);
+  Verdict direct = covered(2, 1);
+  direct.tier = "direct";
+  CHECK(value(profile, direct) == 1);
+  CHECK(value(profile, covered(1, 40)) == 1 + 1 + 1);
+  CHECK(value(rule("rule: profile\nmin_speedup: 1.05"), covered(1.04, 0.5)) == 1.5);
+}
+
+TEST_CASE("pass_rate: MusaCoder's graded correctness below zero") {
+  const RewardFunction pass_rate = rule("rule: pass_rate");
+  CHECK_FALSE(pass_rate.uses_times());
+  CHECK(value(pass_rate, fault("extract")) == -1);
+  CHECK(value(pass_rate, fault("framework_fallback")) == -1);
+  CHECK(value(pass_rate, graded(false, 0, 5)) == -1);
+  CHECK(value(pass_rate, graded(false, 1, 5)) == Approx(-0.4));
+  CHECK(value(pass_rate, graded(false, 4, 5)) == Approx(-0.1));
+  CHECK(value(pass_rate, timed(5)) == 1);
+  // All draws right and refused nevertheless: it differed between runs, or no kernel made the answer.
+  Verdict unstable = graded(false, 5, 5);
+  unstable.fault_class = "nondeterministic";
+  CHECK(value(pass_rate, unstable) == -1);
+  Verdict dead = fault("dead_kernel");
+  dead.trials = 5;
+  dead.trials_passed = 3;
+  CHECK(value(pass_rate, dead) == -1);
+
+  const RewardFunction fast = rule("rule: pass_rate\nspeedup_weight: 0.5\nmax_gain: 2");
+  CHECK(fast.uses_times());
+  CHECK(value(fast, timed(2)) == 1.5);
+  CHECK(value(fast, timed(9)) == 2);
+  CHECK(value(fast, timed(1.09)) == 1);  // within the noise
+  CHECK(value(fast, timed(0.2)) == 1);
+  CHECK(value(fast, graded(false, 1, 2)) == -0.25);
+  CHECK(fast.evaluate(timed(2), false).terms ==
+        std::vector<RewardTerm>{{"pass_rate", 1}, {"speedup_gain", 0.5}});
+
+  const RewardFunction native = rule("rule: pass_rate\nnative_only: true");
+  Verdict mixed = graded(true, 5, 5);
+  mixed.legality = "mixed";
+  CHECK(value(native, mixed) == -1);
+  CHECK(value(pass_rate, mixed) == 1);
+  // Right on some draws only, it is worth no more than where it is right on all.
+  mixed.correct = false;
+  mixed.trials_passed = 4;
+  CHECK(value(native, mixed) == -1);
+}
+
+TEST_CASE("composite: the weighted sum, part by part") {
+  const RewardFunction composite = rule(
+      "rule: composite\nrules:\n"
+      "  - {rule: pass_rate, weight: 2}\n"
+      "  - {rule: speedup, weight: 0.25, correct: 0}\n"
+      "  - {rule: binary, name: bonus, weight: 10, native_only: true}\n"
+      "  - {rule: profile, weight: 0}\n");
+  CHECK(composite.uses_times());
+  CHECK(composite.evaluate(timed(2), false).terms == std::vector<RewardTerm>{{"pass_rate.pass_rate", 2},
+                                                                             {"speedup.correct", 0},
+                                                                             {"speedup.speedup", 0.5},
+                                                                             {"bonus.correct", 10}});
+  CHECK(value(composite, timed(2)) == 12.5);
+  CHECK(value(composite, graded(false, 1, 2)) == 2 * -0.25);
+  // A part without weight asks for no measurement.
+  CHECK_FALSE(rule("rule: composite\nrules:\n  - rule: binary\n  - {rule: speedup, weight: 0}").uses_times());
+}
+
+TEST_CASE("a composite of one rule with weight 1 is that rule") {
+  RandomStream random(mix_key({11}));
+  for (const char* yaml : kRules) {
+    const std::string text = yaml;
+    if (text.starts_with("rule: composite")) continue;
+    std::string item = "  - " + text;
+    for (size_t at = item.find('\n'); at != item.npos; at = item.find('\n', at + 1))
+      item.insert(at + 1, "    ");
+    const RewardFunction alone = rule(text), wrapped = rule("rule: composite\nrules:\n" + item);
+    CAPTURE(text);
+    CHECK(wrapped.uses_times() == alone.uses_times());
+    for (int i = 0; i < 300; ++i) {
+      const Verdict verdict = any_verdict(random);
+      CHECK(value(wrapped, verdict) == value(alone, verdict));
+    }
+  }
+}
+
+TEST_CASE("whatever the verdict, a reward is finite and its terms keep their names") {
+  RandomStream random(mix_key({12}));
+  for (const char* yaml : kRules) {
+    CAPTURE(yaml);
+    const RewardFunction function = rule(yaml);
+    std::map<bool, std::vector<std::string>> names;
+    for (int i = 0; i < 2000; ++i) {
+      const Verdict verdict = any_verdict(random);
+      const Reward reward = function.evaluate(verdict, false);
+      REQUIRE(std::isfinite(reward.value));
+      CHECK_FALSE(reward.masked);
+      std::vector<std::string> now;
+      for (const RewardTerm& term : reward.terms) now.push_back(term.name);
+      const auto [known, added] = names.emplace(verdict.clock == "cpu", now);
+      CHECK(known->second == now);
+    }
+    // Times are marked where they are CPU times, and nothing else is.
+    if (!function.uses_times()) {
+      CHECK(names[true] == names[false]);
+      continue;
+    }
+    int marked = 0;
+    for (size_t i = 0; i < names[true].size(); ++i)
+      if (names[true][i] != names[false][i]) {
+        ++marked;
+        CHECK_THAT(names[true][i], ContainsSubstring("cpu_"));
+      }
+    CHECK(marked > 0);
+  }
+}
+
+TEST_CASE("extreme parameters cannot make a reward overflow") {
+  const Verdict best = timed(1e9, 1e9);
+  const std::string largest =
+      "rule: composite\nrules:\n"
+      "  - {rule: speedup, weight: 1e6, correct: 1e6, speedup_weight: 1e6, max_speedup: 1e6}\n"
+      "  - {rule: binary, weight: 1e6, correct: 1e6}\n";
+  CHECK(std::isfinite(value(rule(largest), best)));
+  CHECK_THAT(refusal("rule: binary\ncorrect: 1e7"), ContainsSubstring("reward.yaml:2: correct: expected"));
+  CHECK_THAT(refusal("rule: binary\ntruncated: penalise\ntruncated_value: -1e7"),
+             ContainsSubstring("reward.yaml:3: truncated_value: expected"));
+}
+
+TEST_CASE("better programs never earn less") {
+  RandomStream random(mix_key({13}));
+  for (const char* yaml : kRules) {
+    CAPTURE(yaml);
+    const RewardFunction function = rule(yaml);
+    for (int i = 0; i < 500; ++i) {
+      // Correct is at least as good as wrong, with the same figures otherwise, and as any other fault.
+      Verdict correct = any_verdict(random);
+      correct.outcome = Outcome::kGraded;
+      correct.correct = true;
+      correct.fault_class.clear();
+      Verdict wrong = correct;
+      wrong.correct = false;
+      CHECK(value(function, correct) >= value(function, wrong));
+      CHECK(value(function, correct) >= value(function, fault("compile")));
+      CHECK(value(function, wrong) >= value(function, fault("compile")));
+      // More draws right, more speed, more coverage, its own kernels only.
+      const int trials = 2 + static_cast<int>(random.below(6));
+      const int passed = static_cast<int>(random.below(static_cast<uint64_t>(trials - 1)));
+      CHECK(value(function, graded(false, passed + 1, trials)) >=
+            value(function, graded(false, passed, trials)));
+      const double slow = 4 * random.uniform(), more = 2 * random.uniform();
+      CHECK(value(function, timed(slow + more)) >= value(function, timed(slow)));
+      CHECK(value(function, timed(slow + more, slow + more)) >= value(function, timed(slow + more, slow)));
+      Verdict part = timed(slow), all = part;
+      part.coverage = random.uniform();
+      all.coverage = std::min(1.0, part.coverage + random.uniform());
+      CHECK(value(function, all) >= value(function, part));
+      part.legality = "mixed";
+      CHECK(value(function, all) >= value(function, part));
+    }
+  }
+}
+
+TEST_CASE("parameters of the rules are checked with their place") {
+  CHECK_THAT(refusal("rule: milestone\nwrong: 1"), ContainsSubstring("reward.yaml:2: wrong: must be less"));
+  CHECK_THAT(refusal("rule: milestone\nfaster_than_eager: 0.5"),
+             ContainsSubstring("reward.yaml:2: faster_than_eager: must not be less than 'correct'"));
+  CHECK_THAT(refusal("rule: milestone\nfaster_than_both: 1.5"),
+             ContainsSubstring("must not be less than 'faster_than_eager'"));
+  CHECK_THAT(refusal("rule: milestone\nmargin: -0.1"), ContainsSubstring("reward.yaml:2: margin: expected"));
+  CHECK_THAT(refusal("rule: profile\ncoverage_weigth: 1"),
+             ContainsSubstring("reward.yaml:2: unknown key coverage_weigth; did you mean coverage_weight?"));
+  CHECK_THAT(refusal("rule: profile\nmin_speedup: 4"),
+             ContainsSubstring("must not be less than 'min_speedup'"));
+  CHECK_THAT(refusal("rule: pass_rate\nfailed: 0"),
+             ContainsSubstring("must not be greater than 'partial_base'"));
+  CHECK_THAT(refusal("rule: pass_rate\npartial_weight: 2"), ContainsSubstring("must not exceed 'correct'"));
+  CHECK_THAT(refusal("rule: milestones"), ContainsSubstring("did you mean milestone?"));
+  CHECK_THAT(refusal("rule: passrate"), ContainsSubstring("did you mean pass_rate?"));
+}
+
+TEST_CASE("what a composite refuses names the part's place") {
+  const auto parts = [](const std::string& items) { return refusal("rule: composite\nrules:\n" + items); };
+  CHECK_THAT(refusal("rule: composite"), ContainsSubstring("rules: needs at least one rule"));
+  CHECK_THAT(parts("  - {rule: binary, weight: 0}"),
+             ContainsSubstring("reward.yaml:2: rules: needs at least one"));
+  CHECK_THAT(parts("  - rule: binary\n  - rule: speed_up"),
+             ContainsSubstring("reward.yaml:4: rules.1.rule: expected one of") &&
+                 ContainsSubstring("did you mean speedup?"));
+  CHECK_THAT(parts("  - rule: binary\n    corect: 1"),
+             ContainsSubstring("reward.yaml:4: unknown key rules.0.corect; did you mean rules.0.correct?"));
+  CHECK_THAT(parts("  - rule: binary\n    weight: -1"),
+             ContainsSubstring("reward.yaml:4: rules.0.weight: expected"));
+  CHECK_THAT(parts("  - rule: binary\n    truncated: mask"),
+             ContainsSubstring("reward.yaml:4: unknown key rules.0.truncated"));
+  CHECK_THAT(parts("  - rule: binary\n  - rule: binary"),
+             ContainsSubstring("rules.1.name: two rules are called 'binary'"));
+  CHECK_THAT(parts("  - rule: composite\n    rules: [{rule: binary}]"),
+             ContainsSubstring("reward.yaml:3: rules.0.rule: a composite is no part of a composite"));
+  CHECK_THAT(parts("  - weight: 2"), ContainsSubstring("rules.0.rule: is required and missing"));
+  CHECK_THAT(refusal("rule: composite\nrules: binary"),
+             ContainsSubstring("rules: expected a list of sections"));
+}

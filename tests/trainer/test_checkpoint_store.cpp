@@ -1,0 +1,141 @@
+// Checkpoints are complete or absent: truncated at any byte, killed at any point, out of space.
+#include "trainer/checkpoint_store.h"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <csignal>
+#include <fstream>
+
+#include "common/error.h"
+#include "common/files.h"
+#include "tests/support/support.h"
+
+namespace bicrl {
+namespace {
+
+namespace fs = std::filesystem;
+using Catch::Matchers::ContainsSubstring;
+
+void fill(const fs::path& folder, const std::string& content) {
+  write_file_atomically(folder / "model", content);
+  fs::create_directories(folder / "trainer");
+  write_file_atomically(folder / "trainer" / "state", content + " state");
+}
+
+TEST_CASE("the latest checkpoint is the one saved last, with every file") {
+  const testing::TemporaryFolder folder;
+  CheckpointStore store(folder.path());
+  CHECK(!store.latest());
+  store.save("a-1", [](const fs::path& place) { fill(place, "first"); });
+  store.save("a-2", [](const fs::path& place) { fill(place, "second"); });
+  CHECK(store.latest() == folder.path() / "a-2");
+  CHECK(read_file(*store.latest() / "trainer" / "state") == "second state");
+  CHECK(store.names() == std::vector<std::string>{"a-1", "a-2"});
+  store.remove("a-2");  // the latest stays
+  store.remove("a-1");
+  CHECK(store.names() == std::vector<std::string>{"a-2"});
+}
+
+TEST_CASE("a checkpoint that is cut short or changed anywhere is refused by name") {
+  const testing::TemporaryFolder folder;
+  CheckpointStore store(folder.path());
+  store.save("a", [](const fs::path& place) { fill(place, "some weights"); });
+  for (const char* name : {"model", "trainer/state", "manifest.json"}) {
+    const fs::path file = folder.path() / "a" / name;
+    const std::string bytes = read_file(file);
+    for (size_t length = 0; length < bytes.size(); ++length) {
+      std::ofstream(file, std::ios::trunc) << bytes.substr(0, length);
+      INFO(name << " cut to " << length << " of " << bytes.size());
+      // The last newline of the manifest says nothing.
+      if (std::string(name) == "manifest.json" && length == bytes.size() - 1) continue;
+      CHECK_THROWS_WITH(store.latest(), ContainsSubstring(file.string()) && ContainsSubstring("latest"));
+    }
+    std::string flipped = bytes;
+    flipped[bytes.size() / 2] ^= 1;
+    std::ofstream(file, std::ios::trunc) << flipped;
+    CHECK_THROWS_AS(store.latest(), InputError);
+    std::ofstream(file, std::ios::trunc) << bytes;
+    CHECK(store.latest());
+    fs::rename(file, folder.path() / "aside");
+    CHECK_THROWS_AS(store.latest(), InputError);
+    fs::rename(folder.path() / "aside", file);
+  }
+  std::ofstream(folder.path() / "latest") << "../a\n";
+  CHECK_THROWS_WITH(store.latest(), ContainsSubstring("not there"));
+}
+
+TEST_CASE("a disk that fills up at any write leaves the checkpoint before") {
+  const testing::TemporaryFolder folder;
+  CheckpointStore store(folder.path());
+  store.save("a-1", [](const fs::path& place) { fill(place, "first"); });
+  rlimit old{};
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &old) == 0);
+  const auto handler = signal(SIGXFSZ, SIG_IGN);
+  int failures = 0;
+  for (rlim_t room = 0; room < 400; room += 7) {
+    const rlimit small{room, old.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+    bool failed = false;
+    try {
+      store.save("a-2", [](const fs::path& place) { fill(place, "second, and longer than the first"); });
+    } catch (const Error& error) {
+      failed = true;
+      CHECK_THAT(error.what(), ContainsSubstring(folder.path().string()));
+    }
+    setrlimit(RLIMIT_FSIZE, &old);
+    INFO("room for " << room << " bytes");
+    if (!failed) break;
+    ++failures;
+    CHECK(store.latest() == folder.path() / "a-1");
+    CHECK(read_file(*store.latest() / "model") == "first");
+  }
+  signal(SIGXFSZ, handler);
+  CHECK(failures > 10);
+  CHECK(store.latest() == folder.path() / "a-2");
+}
+
+TEST_CASE("a writer killed within the folder leaves the checkpoint before, and the next start cleans up") {
+  const testing::TemporaryFolder folder;
+  {
+    CheckpointStore store(folder.path());
+    store.save("a-1", [](const fs::path& place) { fill(place, "first"); });
+    const pid_t child = fork();
+    if (child == 0) {
+      store.save("a-2", [](const fs::path& place) {
+        fill(place, "second");
+        kill(getpid(), SIGKILL);
+      });
+      _exit(0);
+    }
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    REQUIRE(WIFSIGNALED(status));
+  }
+  CheckpointStore store(folder.path());
+  CHECK(store.latest() == folder.path() / "a-1");
+  CHECK(store.names() == std::vector<std::string>{"a-1"});
+  int entries = 0;
+  for ([[maybe_unused]] const auto& entry : fs::directory_iterator(folder.path())) ++entries;
+  CHECK(entries == 2);  // a-1 and latest
+  store.save("a-2", [](const fs::path& place) { fill(place, "second"); });
+  CHECK(store.latest() == folder.path() / "a-2");
+}
+
+TEST_CASE("a name that a killed run had written already is written again") {
+  const testing::TemporaryFolder folder;
+  CheckpointStore store(folder.path());
+  store.save("a-1", [](const fs::path& place) { fill(place, "first"); });
+  store.save("a-2", [](const fs::path& place) { fill(place, "second"); });
+  std::ofstream(folder.path() / "latest") << "a-1\n";  // killed before `latest` was replaced
+  store.save("a-2", [](const fs::path& place) { fill(place, "again"); });
+  CHECK(read_file(*store.latest() / "model") == "again");
+  CHECK_THROWS_AS(store.save("a-2", [](const fs::path& place) { fill(place, "once more"); }), Error);
+  CHECK(read_file(*store.latest() / "model") == "again");
+}
+
+}  // namespace
+}  // namespace bicrl

@@ -1,0 +1,186 @@
+// The ledger of verdicts: what a run met once it meets again, whoever dies in between.
+#include "trainer/verdict_ledger.h"
+
+#include <barrier>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include "common/error.h"
+#include "common/files.h"
+#include "tests/support/support.h"
+
+namespace bicrl {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+Task task_named(const std::string& id) {
+  Task task;
+  task.id = id;
+  task.pytorch_code = "class Model: " + id;
+  return task;
+}
+
+Verdict verdict_of(bool correct, const std::string& note = "") {
+  Verdict verdict;
+  verdict.outcome = Outcome::kGraded;
+  verdict.correct = correct;
+  verdict.diagnostics = note;
+  return verdict;
+}
+
+// Ranks as threads of one process.
+struct Meeting {
+  explicit Meeting(int ranks) : parts(static_cast<size_t>(ranks)), sums(parts.size()), line(ranks) {}
+  std::vector<std::string> parts;
+  std::vector<std::vector<double>> sums;
+  std::barrier<> line;
+};
+
+class ThreadRank : public SingleProcessCommunicator {
+ public:
+  ThreadRank(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(meeting_.parts.size()); }
+  void barrier() override { meeting_.line.arrive_and_wait(); }
+  void all_reduce(std::vector<double>& values, Reduction) override {
+    meeting_.sums[static_cast<size_t>(rank_)] = values;
+    barrier();
+    std::vector<double> sum(values.size(), 0);
+    for (const auto& part : meeting_.sums)
+      for (size_t i = 0; i < sum.size(); ++i) sum[i] += part[i];
+    barrier();
+    values = sum;
+  }
+  std::vector<std::string> all_gather(const std::string& bytes) override {
+    meeting_.parts[static_cast<size_t>(rank_)] = bytes;
+    barrier();
+    auto all = meeting_.parts;
+    barrier();
+    return all;
+  }
+
+ private:
+  Meeting& meeting_;
+  int rank_;
+};
+
+void on_ranks(int ranks, const std::function<void(Communicator&)>& work) {
+  Meeting meeting(ranks);
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      ThreadRank communicator(meeting, rank);
+      work(communicator);
+    });
+}
+
+TEST_CASE("a verdict is met again by the next process, and nothing else is") {
+  const testing::TemporaryFolder folder;
+  SingleProcessCommunicator alone;
+  const Task a = task_named("a");
+  {
+    VerdictLedger ledger(folder.path() / "ledger", "p", alone);
+    ledger.resume_at(0);
+    CHECK(!ledger.find(ledger.key_of(a, "program")));
+    ledger.record(ledger.key_of(a, "program"), verdict_of(true, "first"));
+    ledger.record(ledger.key_of(a, "program"), verdict_of(false, "second"));  // the first one counts
+    Verdict lost;
+    lost.outcome = Outcome::kInfrastructure;
+    ledger.record(ledger.key_of(a, "unlucky"), lost);
+    CHECK(ledger.find(ledger.key_of(a, "program"))->diagnostics == "first");
+  }  // killed before the round ended
+  VerdictLedger ledger(folder.path() / "ledger", "p", alone);
+  ledger.resume_at(0);
+  CHECK(ledger.find(ledger.key_of(a, "program"))->diagnostics == "first");
+  CHECK(!ledger.find(ledger.key_of(a, "unlucky")));
+  CHECK(!ledger.find(ledger.key_of(task_named("b"), "program")));
+  VerdictLedger other(folder.path() / "other", "p2", alone);
+  CHECK(other.key_of(a, "program") != ledger.key_of(a, "program"));
+}
+
+TEST_CASE("a round that is repeated gives every rank the verdicts it had") {
+  const testing::TemporaryFolder folder;
+  const Task a = task_named("a"), b = task_named("b");
+  std::vector<std::string> seen(2);
+  const auto play = [&](Communicator& communicator, bool again) {
+    VerdictLedger ledger(folder.path() / "ledger", "p", communicator);
+    ledger.resume_at(1);
+    const std::string key = ledger.key_of(a, "x");
+    const std::string mine = concat("round 1 of rank ", communicator.rank());
+    if (again) {
+      REQUIRE(ledger.find(key));
+      CHECK(ledger.find(key)->diagnostics == mine);
+    } else {
+      // Two servers with secrets of their own may judge differently.
+      ledger.record(key, verdict_of(true, mine));
+    }
+    if (communicator.rank() == 1 && !again)
+      ledger.record(ledger.key_of(b, "y"), verdict_of(true, "of rank 1"));
+    if (communicator.rank() == 1 && again) CHECK(ledger.find(ledger.key_of(b, "y")));
+    ledger.share();
+    CHECK(ledger.round() == 2);
+    seen[static_cast<size_t>(communicator.rank())] =
+        ledger.find(key)->diagnostics + ", " + ledger.find(ledger.key_of(b, "y"))->diagnostics;
+  };
+  on_ranks(2, [&](Communicator& c) { play(c, false); });
+  const std::vector<std::string> first = seen;
+  CHECK(first == std::vector<std::string>(2, "round 1 of rank 0, of rank 1"));
+  on_ranks(2, [&](Communicator& c) { play(c, true); });
+  CHECK(seen == first);
+  // From a later checkpoint on, and with another number of ranks, the agreed verdict is the one that is met.
+  SingleProcessCommunicator alone;
+  VerdictLedger ledger(folder.path() / "ledger", "p", alone);
+  ledger.resume_at(2);
+  CHECK(ledger.find(ledger.key_of(a, "x"))->diagnostics == "round 1 of rank 0");
+  CHECK(ledger.find(ledger.key_of(b, "y"))->diagnostics == "of rank 1");
+  CHECK(ledger.size() == 2);
+}
+
+TEST_CASE("a torn last line is forgotten, a broken line is refused with its number") {
+  const testing::TemporaryFolder folder;
+  SingleProcessCommunicator alone;
+  const auto file = folder.path() / "ledger" / "rank-0.jsonl";
+  {
+    VerdictLedger ledger(folder.path() / "ledger", "p", alone);
+    ledger.resume_at(0);
+    ledger.record("k1", verdict_of(true));
+    ledger.record("k2", verdict_of(true));
+  }
+  const std::string bytes = read_file(file);
+  const size_t second = bytes.find('\n') + 1;
+  for (size_t length = second; length < bytes.size(); length += 13) {
+    std::ofstream(file, std::ios::trunc) << bytes.substr(0, length);
+    VerdictLedger ledger(folder.path() / "ledger", "p", alone);
+    ledger.resume_at(0);
+    CHECK(ledger.find("k1"));
+    CHECK(!ledger.find("k2"));
+    CHECK(read_file(file).size() == second);
+  }
+  std::ofstream(file, std::ios::trunc) << bytes.substr(0, second) << "{\"round\": 0}\n";
+  CHECK_THROWS_WITH(VerdictLedger(folder.path() / "ledger", "p", alone), ContainsSubstring("rank-0.jsonl:2"));
+}
+
+TEST_CASE("what fails on rank 0 fails on every rank with the same words and code") {
+  std::vector<std::string> messages(3);
+  std::vector<ExitCode> codes(3, ExitCode::kOk);
+  on_ranks(3, [&](Communicator& communicator) {
+    try {
+      on_rank_zero(communicator, [] { throw InputError("no such thing"); });
+    } catch (const SharedError& error) {
+      messages[static_cast<size_t>(communicator.rank())] = error.what();
+      codes[static_cast<size_t>(communicator.rank())] = error.code();
+    }
+    int calls = 0;
+    on_rank_zero(communicator, [&] { ++calls; });
+    CHECK(calls == (communicator.rank() == 0 ? 1 : 0));
+  });
+  CHECK(messages == std::vector<std::string>(3, "no such thing"));
+  CHECK(codes == std::vector<ExitCode>(3, ExitCode::kUsage));
+}
+
+}  // namespace
+}  // namespace bicrl

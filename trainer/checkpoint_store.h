@@ -1,0 +1,42 @@
+// The checkpoints of a run: RUN/checkpoints/NAME/, each complete or absent. A folder is written under another
+// name, gets manifest.json (size and hash of every file) last and is renamed; `latest` names the newest one
+// and is replaced after that. A process killed at any moment leaves the checkpoint before as the latest one.
+// Used by one rank; not thread-safe.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace bicrl {
+
+class CheckpointStore {
+ public:
+  // Removes what killed writers left behind.
+  explicit CheckpointStore(const std::filesystem::path& folder);
+
+  // `write` fills the folder it is given. Throws Error with path and reason (for instance a full disk); the
+  // checkpoints before are untouched then. A checkpoint of the same name is
+  // replaced, unless it is the latest one: a programming fault.
+  void save(const std::string& name, const std::function<void(const std::filesystem::path&)>& write);
+
+  // The newest checkpoint, every file of it checked against the manifest. nullopt where there is none. Throws
+  // InputError that names the first broken file and says what can be done.
+  std::optional<std::filesystem::path> latest() const;
+
+  std::vector<std::string> names() const;  // sorted
+
+  // Removes a checkpoint unless it is the latest one.
+  void remove(const std::string& name);
+
+ private:
+  std::string newest_name() const;  // empty: none
+
+  std::filesystem::path folder_;
+};
+
+// Throws InputError naming the file that is missing, has another size or other bytes than manifest.json says.
+void check_manifest(const std::filesystem::path& checkpoint);
+
+}  // namespace bicrl

@@ -1,0 +1,73 @@
+// The phases of a run: the supervised warm-up, and each stage of reinforcement. A phase does one step at a
+// time and can be left and taken up again between any two steps. One object per rank; steps are collective.
+#pragma once
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "policy/tokenizer.h"
+#include "policy/transformer.h"
+#include "reward/reward_rule.h"
+#include "reward/verifier_client.h"
+#include "trainer/communicator.h"
+#include "trainer/curation.h"
+#include "trainer/policy_updater.h"
+#include "trainer/response_record.h"
+#include "trainer/run_settings.h"
+#include "trainer/step_metrics.h"
+#include "trainer/task_pool.h"
+#include "trainer/verdict_ledger.h"
+
+namespace bicrl {
+
+// What phases work with; all of it belongs to the run and outlives them.
+struct PhaseContext {
+  const RunSettings& settings;
+  Communicator& communicator;
+  const Tokenizer& tokenizer;
+  const Transformer& policy;
+  const TaskPool& tasks;
+  PolicyUpdater& updater;
+  Curation& curation;
+  VerifierClient* verifier = nullptr;  // null where nothing is to be verified
+  const RewardFunction& reward;
+  VerdictLedger* ledger = nullptr;  // null where there is no verifier
+};
+
+class Phase {
+ public:
+  Phase(std::string name, int64_t steps) : name_(std::move(name)), steps_(steps) {}
+  virtual ~Phase() = default;
+  const std::string& name() const { return name_; }  // unique within the run
+  int64_t steps() const { return steps_; }
+
+  // Makes the updater ready for this phase's first step.
+  virtual void begin() = 0;
+  // Step number `step` (1-based): fills in the metrics and, on this rank, what was responded. Throws
+  // StepNotTaken, or another Error where the policy may have changed.
+  virtual void step(int64_t step, int64_t policy_version, StepMetrics& metrics,
+                    std::vector<ResponseRecord>& responses) = 0;
+  // Everything beside policy and optimizer that decides later steps.
+  virtual nlohmann::json state() const { return nullptr; }
+  virtual void restore(const nlohmann::json&) {}
+
+ private:
+  std::string name_;
+  int64_t steps_;
+};
+
+std::unique_ptr<Phase> make_warm_up_phase(const PhaseContext& context, const std::string& name);
+std::unique_ptr<Phase> make_stage_phase(const PhaseContext& context, const std::string& name,
+                                        size_t stage_index);
+
+// An error that leaves policy and optimizer as they were before the step, so that the run can be saved.
+class StepNotTaken : public SharedError {
+ public:
+  using SharedError::SharedError;
+};
+
+// Puts an update's figures into the metrics. Throws Error where the update was not finite.
+void note_update(const UpdateStatistics& update, const std::string& phase, StepMetrics& metrics);
+
+}  // namespace bicrl

@@ -1,0 +1,99 @@
+// A stage of reinforcement: responses to tasks, their verdicts, rewards and advantages, and updates from
+// them.
+#include <cmath>
+
+#include "common/clock.h"
+#include "common/rng.h"
+#include "tasks/curriculum.h"
+#include "trainer/experience_collector.h"
+#include "trainer/phase.h"
+
+namespace bicrl {
+namespace {
+
+class StagePhase : public Phase {
+ public:
+  StagePhase(const PhaseContext& context, const std::string& name, size_t index)
+      : Phase(name, context.settings.stages[index].steps),
+        context_(context),
+        settings_(context.settings.stages[index]),
+        key_(mix_key({mix_key(context.settings.seed, to_string(settings_.stage)), index})) {}
+
+  void begin() override {
+    BICRL_CHECK(context_.verifier != nullptr, "stage ", name(), " needs a verifier");
+    context_.updater.begin_phase(settings_.updater);
+    tasks_ = context_.tasks.usable(settings_.stage);
+    curriculum_ = curriculum_from_config(settings_.curriculum, tasks_);
+    collector_ = std::make_unique<ExperienceCollector>(
+        context_.policy, context_.tokenizer, *context_.verifier, context_.reward, context_.communicator,
+        CollectorSettings{.stage = settings_.stage,
+                          .prompt_style = context_.settings.tasks.prompt_style,
+                          .scaffold = settings_.decoding.scaffold,
+                          .decoding = settings_.decoding,
+                          .samples_per_task = settings_.samples_per_task,
+                          .advantage = settings_.advantage,
+                          .shuffled_advantages = settings_.shuffled_advantages,
+                          .ledger = context_.ledger,
+                          .quarantine = &context_.curation.quarantine()});
+  }
+
+  void step(int64_t step, int64_t policy_version, StepMetrics& metrics,
+            std::vector<ResponseRecord>& responses) override {
+    const std::vector<const Task*> chosen = curriculum_->next(static_cast<size_t>(settings_.tasks_per_step));
+    metrics.advantage = to_string(settings_.advantage);
+    const uint64_t step_key = mix_key({key_, static_cast<uint64_t>(step)});
+    const auto prompts = context_.curation.prompts(chosen, tasks_, settings_.stage, step_key);
+    for (const PromptedTask& prompt : prompts) metrics.repairs += prompt.repair.has_value();
+    CollectedStep collected = collector_->collect(prompts, step_key, policy_version, metrics);
+    curriculum_->observe(outcomes_of(collected, context_.communicator));
+    responses = std::move(collected.responses);
+    if (metrics.infrastructure_rate > context_.settings.max_unverified_share)
+      throw StepNotTaken(concat(name(), " step ", step, ": ", std::lround(100 * metrics.infrastructure_rate),
+                                " % of the responses got no verdict through the verifier's fault "
+                                "(run.max_unverified_share is ",
+                                context_.settings.max_unverified_share,
+                                "): ", metrics.infrastructure_reason));
+    context_.curation.note(collected.outcomes, context_.communicator);
+    const Stopwatch training;
+    const UpdateStatistics update = context_.updater.reinforce(collected.experiences);
+    metrics.train_seconds = training.seconds();
+    note_update(update, name(), metrics);
+    if (step == steps()) context_.updater.check_replicas();
+  }
+
+  nlohmann::json state() const override { return {{"curriculum", curriculum_->state()}}; }
+  void restore(const nlohmann::json& state) override { curriculum_->restore(state.at("curriculum")); }
+
+ private:
+  PhaseContext context_;
+  const StageSettings& settings_;
+  uint64_t key_;
+  std::vector<Task> tasks_;
+  std::unique_ptr<Curriculum> curriculum_;
+  std::unique_ptr<ExperienceCollector> collector_;
+};
+
+}  // namespace
+
+std::unique_ptr<Phase> make_stage_phase(const PhaseContext& context, const std::string& name,
+                                        size_t stage_index) {
+  return std::make_unique<StagePhase>(context, name, stage_index);
+}
+
+void note_update(const UpdateStatistics& update, const std::string& phase, StepMetrics& metrics) {
+  metrics.updates = update.updates;
+  metrics.loss = update.loss;
+  metrics.kl = update.kl;
+  metrics.clip_share = update.clip_share;
+  metrics.entropy = update.entropy;
+  metrics.log_prob_gap = update.logprob_gap_max;
+  metrics.grad_norm = update.grad_norm;
+  metrics.learning_rate = update.learning_rate;
+  metrics.trained_tokens = update.scored_tokens;
+  metrics.update_skipped = update.skipped_updates > 0;
+  if (std::isfinite(update.loss) && update.skipped_updates < std::max<int64_t>(1, update.updates)) return;
+  throw SharedError(concat(phase, " step ", metrics.step, ": the update is not finite (loss ", update.loss,
+                           ", gradient norm ", update.grad_norm, "). A smaller learning rate may help."));
+}
+
+}  // namespace bicrl
