@@ -131,13 +131,14 @@ std::string suggestion(const ConfigNode& section, const std::string& key,
 
 void collect_unknown(const ConfigNode& node, const std::vector<std::string>& all_paths,
                      std::vector<std::string>& found) {
-  for (const auto& [key, value] : node.entries) {
+  for (const auto& entry : node.entries) {
     if (found.size() >= kMaxReported) return;
+    const std::string& key = entry.first;
     const auto read =
         std::find_if(node.reads.begin(), node.reads.end(), [&](const auto& r) { return r.first == key; });
     if (read == node.reads.end()) {
-      found.push_back(
-          concat(value->place, ": unknown key ", node.child_path(key), suggestion(node, key, all_paths)));
+      found.push_back(concat(entry.second->place, ": unknown key ", node.child_path(key),
+                             suggestion(node, key, all_paths)));
       continue;
     }
     if (const auto* section = std::get_if<Pointer>(&read->second))
@@ -305,7 +306,7 @@ void ConfigSection::reject(const std::string& key, const std::string& reason) co
 
 ConfigDocument ConfigDocument::from_file(const std::filesystem::path& path,
                                          const std::vector<std::string>& overrides) {
-  return from_text(read_file(path), path.string(), overrides);
+  return from_text(read_file(path, kMaxConfigBytes), path.string(), overrides);
 }
 
 ConfigDocument ConfigDocument::from_text(const std::string& yaml, const std::string& name,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include "common/config_node.h"
@@ -18,6 +19,8 @@ using Pointer = ConfigNode::Pointer;
 // Aliases can nest a small file into an endless or exponentially large tree.
 constexpr int kMaxDepth = 64;
 constexpr int kMaxNodes = 20000;
+// Every node keeps its path, its place and its text, and aliases repeat all three.
+constexpr size_t kMaxTreeBytes = 16 << 20;
 
 // Reads the events of a document without keeping any. After some malformed texts yaml-cpp reports one empty
 // document after the other without end, so loading starts only when there is known to be a single document.
@@ -60,6 +63,8 @@ class TreeBuilder {
       : name_(std::move(name)), fixed_place_(std::move(fixed_place)) {}
 
   Pointer parse(const std::string& yaml, const std::string& path) {
+    if (yaml.size() > kMaxConfigBytes)
+      fail(YAML::Mark(), concat("has ", yaml.size(), " bytes; a configuration may have ", kMaxConfigBytes));
     try {
       if (const auto mark = DocumentCheck::second_document(yaml))
         fail(*mark, "the YAML document ends before this");
@@ -82,6 +87,8 @@ class TreeBuilder {
   Pointer convert(const YAML::Node& yaml, const std::string& path, const YAML::Mark& mark, int depth) {
     if (depth > kMaxDepth || ++nodes_ > kMaxNodes)
       fail(mark, "is nested too deeply or grows too large by its aliases");
+    grow(path.size() + name_.size() + fixed_place_.size() + (yaml.IsScalar() ? yaml.Scalar().size() : 0),
+         mark);
     auto node = std::make_shared<ConfigNode>();
     node->path = path;
     node->place = place(mark);
@@ -105,6 +112,12 @@ class TreeBuilder {
     return node;
   }
 
+  void grow(size_t bytes, const YAML::Mark& mark) {
+    tree_bytes_ += bytes;
+    if (tree_bytes_ > kMaxTreeBytes)
+      fail(mark, "holds too much text (long keys, or texts repeated by aliases)");
+  }
+
   void convert_scalar(const YAML::Node& yaml, const YAML::Mark& mark, ConfigNode& node) const {
     static constexpr const char* kStandard = "tag:yaml.org,2002:";
     const std::string& tag = yaml.Tag();
@@ -120,6 +133,7 @@ class TreeBuilder {
   void convert_mapping(const YAML::Node& yaml, int depth, ConfigNode& node) {
     node.kind = Kind::kMapping;
     std::vector<YAML::Node> merged;
+    std::set<std::string> own_keys;
     for (const auto& entry : yaml) {
       const YAML::Mark mark = entry.first.Mark();
       if (!entry.first.IsScalar() || entry.first.Scalar().empty()) fail(mark, "a key must be text");
@@ -128,8 +142,9 @@ class TreeBuilder {
         merged.push_back(entry.second);
         continue;
       }
-      if (const Pointer* first = node.find(key))
-        fail(mark, concat(node.child_path(key), ": the key appears twice (first at ", (*first)->place, ")"));
+      if (!own_keys.insert(key).second)
+        fail(mark, concat(node.child_path(key), ": the key appears twice (first at ",
+                          (*node.find(key))->place, ")"));
       node.entries.emplace_back(key, convert(entry.second, node.child_path(key), mark, depth + 1));
     }
     for (const YAML::Node& source : merged) merge(source, depth, node);
@@ -154,6 +169,7 @@ class TreeBuilder {
   std::string name_;
   std::string fixed_place_;
   int nodes_ = 0;
+  size_t tree_bytes_ = 0;
 };
 
 std::vector<std::string> split_path(const std::string& path) {

@@ -9,6 +9,9 @@
 
 namespace bicrl {
 
+// A configuration is written by hand: what is larger is another file.
+inline constexpr size_t kMaxConfigBytes = 1 << 20;
+
 struct ConfigNode {
   enum class Kind { kAbsent, kScalar, kList, kMapping };  // a YAML null counts as absent
   using Pointer = std::shared_ptr<ConfigNode>;

@@ -13,13 +13,24 @@
 namespace bicrl {
 namespace fs = std::filesystem;
 
-std::string read_file(const fs::path& path) {
+std::string read_file(const fs::path& path, size_t most_bytes) {
+  const auto fail = [&](const std::string& reason) {
+    throw InputError(concat("cannot read ", path.string(), ": ", reason));
+  };
+  std::error_code unknown;
+  if (fs::is_directory(path, unknown)) fail("is a folder");
   std::ifstream in(path, std::ios::binary);
-  if (!in || fs::is_directory(path))
-    throw InputError(concat("cannot read ", path.string(), ": ",
-                            fs::is_directory(path) ? "is a folder" : strerror(errno)));
-  std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  if (in.bad()) throw InputError(concat("cannot read ", path.string(), ": ", strerror(errno)));
+  if (!in) fail(strerror(errno));
+  constexpr size_t kPieceBytes = 1 << 16;
+  std::string bytes;
+  while (in) {
+    const size_t begin = bytes.size();
+    bytes.resize(begin + kPieceBytes);
+    in.read(bytes.data() + begin, kPieceBytes);
+    bytes.resize(begin + static_cast<size_t>(in.gcount()));
+    if (bytes.size() > most_bytes) fail(concat("holds more than ", most_bytes, " bytes"));
+  }
+  if (in.bad()) fail(strerror(errno));
   return bytes;
 }
 

@@ -6,8 +6,9 @@
 
 namespace bicrl {
 
-// Throws InputError with the path and the system's reason.
-std::string read_file(const std::filesystem::path& path);
+// Throws InputError with the path and the system's reason, also where the file holds more than `most_bytes`
+// (a device or a pipe that never ends would fill the memory).
+std::string read_file(const std::filesystem::path& path, size_t most_bytes = size_t{1} << 30);
 
 // Writes a temporary file beside `path`, syncs it and renames it: readers see the old or the new content.
 // Throws Error with the path and the system's reason (for instance a full disk).

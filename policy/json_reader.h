@@ -2,11 +2,11 @@
 // file, the field and the value. Refers to the object; not thread-safe.
 #pragma once
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
 #include "common/error.h"
+#include "common/json.h"
 
 namespace bicrl {
 
@@ -14,15 +14,7 @@ class JsonReader {
  public:
   JsonReader(const nlohmann::json& object, std::string name) : object_(object), name_(std::move(name)) {
     if (!object_.is_object())
-      throw InputError(concat(name_, ": expected a JSON object, found ", shown(object_)));
-  }
-
-  static nlohmann::json parse(const std::string& text, const std::string& name) {
-    try {
-      return nlohmann::json::parse(text);
-    } catch (const nlohmann::json::exception& error) {
-      throw InputError(concat(name, ": not valid JSON: ", error.what()));
-    }
+      throw InputError(concat(name_, ": expected a JSON object, found ", json_excerpt(object_)));
   }
 
   // Present and not null.
@@ -65,18 +57,11 @@ class JsonReader {
 
   const std::string& name() const { return name_; }
   [[noreturn]] void reject(const std::string& key, const std::string& reason) const {
-    throw InputError(
-        concat(name_, ": ", key, ": ", reason, ", found ", shown(object_.value(key, nlohmann::json()))));
+    throw InputError(concat(name_, ": ", key, ": ", reason, ", found ",
+                            json_excerpt(object_.value(key, nlohmann::json()))));
   }
 
  private:
-  // Values from outside may be huge or not UTF-8; a message shows their beginning.
-  static std::string shown(const nlohmann::json& value) {
-    std::string text = value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-    if (text.size() > 80) text = text.substr(0, 80) + "...";
-    return text;
-  }
-
   const nlohmann::json& object_;
   std::string name_;
 };

@@ -43,7 +43,7 @@ double read_rope_theta(const JsonReader& json) {
 }
 
 PolicyConfig parse(const std::string& text, const std::string& name) {
-  const nlohmann::json document = JsonReader::parse(text, name);
+  const nlohmann::json document = parse_json(text, name);
   const JsonReader json(document, name);
   refuse_foreign_features(json);
   PolicyConfig config;
@@ -70,6 +70,18 @@ PolicyConfig parse(const std::string& text, const std::string& name) {
 template <class T>
 void require(bool holds, const char* field, const T& value, const char* rule) {
   if (!holds) throw InputError(concat("policy config: ", field, " must ", rule, ", found ", value));
+}
+
+// Sizes far beyond any machine would overflow integers; as doubles they can be refused.
+template <class Number>
+Number count_parameters(const PolicyConfig& c) {
+  const Number hidden = static_cast<Number>(c.hidden_size), head_dim = static_cast<Number>(c.head_dim);
+  const Number heads = static_cast<Number>(c.heads), kv_heads = static_cast<Number>(c.kv_heads);
+  const Number attention = 2 * hidden * heads * head_dim + 2 * hidden * kv_heads * head_dim;
+  const Number norms = 2 * hidden + 2 * head_dim;
+  const Number layer = attention + norms + 3 * hidden * static_cast<Number>(c.intermediate_size);
+  const Number embeddings = (c.tie_word_embeddings ? 1 : 2) * static_cast<Number>(c.vocab_size) * hidden;
+  return embeddings + static_cast<Number>(c.layers) * layer + hidden;
 }
 
 }  // namespace
@@ -127,13 +139,7 @@ std::string PolicyConfig::to_json_text() const {
   return json.dump(2) + "\n";
 }
 
-int64_t PolicyConfig::parameter_count() const {
-  const int64_t attention = 2 * hidden_size * heads * head_dim + 2 * hidden_size * kv_heads * head_dim;
-  const int64_t norms = 2 * hidden_size + 2 * head_dim;
-  const int64_t layer = attention + norms + 3 * hidden_size * intermediate_size;
-  const int64_t embeddings = (tie_word_embeddings ? 1 : 2) * vocab_size * hidden_size;
-  return embeddings + layers * layer + hidden_size;
-}
+int64_t PolicyConfig::parameter_count() const { return count_parameters<int64_t>(*this); }
 
 void PolicyConfig::validate() const {
   // The bounds keep products of two sizes far from overflow.
@@ -149,6 +155,9 @@ void PolicyConfig::validate() const {
                                                    {"block_size", block_size}};
   for (const auto& [field, value] : sizes)
     require(value > 0 && value <= kLargest, field, value, "be between 1 and 2^24");
+  constexpr double kMostParameters = 1e15;
+  const auto parameters = count_parameters<double>(*this);
+  require(parameters <= kMostParameters, "the number of parameters", parameters, "be at most 10^15");
   require(heads % kv_heads == 0, "num_attention_heads", heads, "be a multiple of num_key_value_heads");
   require(head_dim % 2 == 0, "head_dim", head_dim, "be even for rotary positions");
   require(std::isfinite(rms_norm_eps) && rms_norm_eps > 0, "rms_norm_eps", rms_norm_eps, "be positive");

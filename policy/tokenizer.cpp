@@ -22,18 +22,21 @@ class AddedTokenFinder {
     int64_t id;
   };
 
-  void add(const AddedToken& token) {
-    auto& bucket = by_first_byte_[static_cast<unsigned char>(token.text.front())];
-    bucket.push_back(token);
-    std::stable_sort(bucket.begin(), bucket.end(),
-                     [](const AddedToken& a, const AddedToken& b) { return a.text.size() > b.text.size(); });
+  void add(const AddedToken& token) { tokens_.push_back(token); }
+
+  // Call when all tokens are there, before the first next().
+  void finish() {
+    std::stable_sort(tokens_.begin(), tokens_.end(),
+                     [](const AddedToken& a, const AddedToken& b) { return a.text < b.text; });
+    for (const AddedToken& token : tokens_) begins_[static_cast<unsigned char>(token.text.front())] = true;
   }
 
   // The next hit at or behind `from`; begin == npos where there is none.
   Hit next(std::string_view text, size_t from) const {
     for (size_t at = from; at < text.size(); ++at)
-      for (const AddedToken& token : by_first_byte_[static_cast<unsigned char>(text[at])])
-        if (text.substr(at).starts_with(token.text)) return widen(text, from, at, token);
+      if (begins_[static_cast<unsigned char>(text[at])])
+        if (const AddedToken* token = longest_beginning(text.substr(at)))
+          return widen(text, from, at, *token);
     return {std::string_view::npos, 0, -1};
   }
 
@@ -44,7 +47,27 @@ class AddedTokenFinder {
     if (token.rstrip) hit.end += unicode::leading_space_bytes(text.substr(hit.end));
     return hit;
   }
-  std::array<std::vector<AddedToken>, 256> by_first_byte_;
+
+  // The longest token that `text` begins with. It is the last one in order that is not beyond the text, or
+  // else it lies within what that one and the text have in common.
+  const AddedToken* longest_beginning(std::string_view text) const {
+    while (true) {
+      const auto after =
+          std::upper_bound(tokens_.begin(), tokens_.end(), text,
+                           [](std::string_view t, const AddedToken& token) { return t < token.text; });
+      if (after == tokens_.begin()) return nullptr;
+      const AddedToken& nearest = *std::prev(after);
+      const size_t common = static_cast<size_t>(
+          std::mismatch(text.begin(), text.end(), nearest.text.begin(), nearest.text.end()).first -
+          text.begin());
+      if (common == nearest.text.size()) return &nearest;
+      if (common == 0) return nullptr;
+      text = text.substr(0, common);
+    }
+  }
+
+  std::vector<AddedToken> tokens_;  // in order of their bytes
+  std::array<bool, 256> begins_{};
 };
 
 }  // namespace
@@ -61,7 +84,7 @@ struct Tokenizer::State {
   std::vector<std::string> bytes;  // by id
   std::vector<bool> special;       // by id
   std::unordered_map<std::string, int64_t> ids;
-  std::vector<std::pair<std::string, std::string>> files;
+  TokenizerFiles files;
 };
 
 Tokenizer::State::State(TokenizerSpec spec)
@@ -87,6 +110,8 @@ Tokenizer::State::State(TokenizerSpec spec)
     (token.normalized ? normalized_added : raw_added).add(token);
   }
   special.resize(bytes.size(), false);
+  raw_added.finish();
+  normalized_added.finish();
   for (const auto& [text, id] : spec.aliases)
     if (ids.emplace(text, id).first->second != id)
       throw InputError(concat(spec.name, ": added token ", text, " has ids ", id, " and ", ids.at(text)));
@@ -129,7 +154,11 @@ Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 
 Tokenizer Tokenizer::from_folder(const fs::path& folder) {
-  return Tokenizer(std::make_unique<State>(read_tokenizer_folder(folder)));
+  return from_files(load_tokenizer_files(folder), folder);
+}
+
+Tokenizer Tokenizer::from_files(TokenizerFiles files, const fs::path& folder) {
+  return Tokenizer(std::make_unique<State>(parse_tokenizer_files(std::move(files), folder)));
 }
 
 std::vector<int64_t> Tokenizer::encode(std::string_view text) const {

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,6 +16,8 @@ class Tokenizer {
   // A folder with tokenizer.json, or with vocab.json + merges.txt + added_tokens.json (Qwen2 form).
   // Throws InputError with file and field.
   static Tokenizer from_folder(const std::filesystem::path& folder);
+  // The same from the files' contents by name; `folder` is named in messages only.
+  static Tokenizer from_files(std::map<std::string, std::string> files, const std::filesystem::path& folder);
   ~Tokenizer();
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;

@@ -1,12 +1,15 @@
 #include "policy/tokenizer_files.h"
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <unordered_set>
 
 #include "common/error.h"
 #include "common/files.h"
 #include "policy/json_reader.h"
+#include "policy/tokenizer_bpe.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;
@@ -18,8 +21,9 @@ constexpr const char* kByteLevelPattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 constexpr const char* kQwen2Pattern =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-// Ids index tables, so a wild one must not size them.
+// Ids index tables, so a wild one must not size them: neither a large one nor one far beyond the others.
 constexpr int64_t kMaxId = int64_t{1} << 24;
+constexpr int64_t kMaxUnusedIds = 1 << 16;
 
 void check_id(const JsonReader& reader, const std::string& key, int64_t id) {
   if (id < 0 || id > kMaxId) reader.reject(key, "an id must be between 0 and 2^24");
@@ -138,7 +142,7 @@ void read_pre_tokenizer(const JsonReader& pre, TokenizerSpec& spec) {
 }
 
 void read_tokenizer_json(const std::string& text, TokenizerSpec& spec) {
-  const json document = JsonReader::parse(text, spec.name);
+  const json document = parse_json(text, spec.name);
   const JsonReader root(document, spec.name);
   read_model(root.object("model"), spec);
   read_normalizer(root, spec);
@@ -175,10 +179,12 @@ std::set<std::string> read_special_texts(const json& document, const std::string
 }
 
 // tokenizer_config.json has the flags and decides the spelling; added_tokens.json alone has only text and id.
-void read_added_tokens(TokenizerSpec& spec, const std::map<std::string, json>& beside) {
+void read_added_tokens(TokenizerSpec& spec, const std::map<std::string, json>& beside,
+                       const fs::path& folder) {
+  const auto named = [&](const char* file) { return (folder / file).string(); };
   std::map<int64_t, AddedToken> by_id;
   if (const auto config = beside.find("tokenizer_config.json"); config != beside.end()) {
-    const JsonReader root(config->second, "tokenizer_config.json");
+    const JsonReader root(config->second, named("tokenizer_config.json"));
     if (root.boolean("add_prefix_space", false)) root.reject("add_prefix_space", "only false is supported");
     if (root.has("added_tokens_decoder")) {
       const JsonReader decoder = root.object("added_tokens_decoder");
@@ -196,9 +202,9 @@ void read_added_tokens(TokenizerSpec& spec, const std::map<std::string, json>& b
   }
   std::set<std::string> specials;
   if (const auto map = beside.find("special_tokens_map.json"); map != beside.end())
-    specials = read_special_texts(map->second, "special_tokens_map.json");
+    specials = read_special_texts(map->second, named("special_tokens_map.json"));
   if (const auto added = beside.find("added_tokens.json"); added != beside.end()) {
-    const JsonReader root(added->second, "added_tokens.json");
+    const JsonReader root(added->second, named("added_tokens.json"));
     for (const auto& item : added->second.items()) {
       const int64_t id = root.integer(item.key());
       check_id(root, item.key(), id);
@@ -213,38 +219,71 @@ void read_added_tokens(TokenizerSpec& spec, const std::map<std::string, json>& b
   for (auto& [id, token] : by_id) spec.added.push_back(std::move(token));
 }
 
+// A list of merges that was cut off at the end of a line looks whole. But tokens that no merge makes could
+// never appear, so a vocabulary that has such tokens gives the cut away.
+void check_every_token_is_made(const TokenizerSpec& spec, const std::string& merges_name) {
+  std::unordered_set<std::string> made;
+  for (const auto& [left, right] : spec.merges) made.insert(left + right);
+  for (const AddedToken& token : spec.added) made.insert(token.text);
+  for (const auto& [text, id] : spec.aliases) made.insert(text);
+  for (const auto& [text, id] : spec.vocabulary)
+    if (bytes_of_spelling(text).size() > 1 && !made.contains(text))
+      throw InputError(
+          concat(merges_name, ": no merge makes the token ", text, " (id ", id,
+                 ") of vocab.json: the file has been cut off, or belongs to another vocabulary"));
+}
+
+void check_id_range(const TokenizerSpec& spec) {
+  int64_t highest = -1;
+  for (const auto& [text, id] : spec.vocabulary) highest = std::max(highest, id);
+  for (const AddedToken& token : spec.added) highest = std::max(highest, token.id);
+  const auto tokens = static_cast<int64_t>(spec.vocabulary.size() + spec.added.size());
+  if (highest >= 2 * tokens + kMaxUnusedIds)
+    throw InputError(
+        concat(spec.name, ": vocab: id ", highest, " is far beyond the ", tokens, " tokens there are"));
+}
+
 }  // namespace
 
-TokenizerSpec read_tokenizer_folder(const fs::path& folder) {
+TokenizerFiles load_tokenizer_files(const fs::path& folder) {
+  std::vector<const char*> names = {"tokenizer_config.json", "special_tokens_map.json",
+                                    "chat_template.jinja"};
+  if (fs::exists(folder / "tokenizer.json"))
+    names.push_back("tokenizer.json");
+  else
+    names.insert(names.end(), {"vocab.json", "merges.txt", "added_tokens.json"});
+  TokenizerFiles files;
+  for (const char* name : names)
+    if (fs::exists(folder / name)) files[name] = read_file(folder / name);
+  return files;
+}
+
+TokenizerSpec parse_tokenizer_files(TokenizerFiles files, const fs::path& folder) {
   TokenizerSpec spec;
-  const auto keep = [&](const char* name) -> const std::string& {
-    return spec.files.emplace_back(name, read_file(folder / name)).second;
-  };
-  const auto is_there = [&](const char* name) { return fs::exists(folder / name); };
-  if (is_there("tokenizer.json")) {
+  if (const auto single = files.find("tokenizer.json"); single != files.end()) {
     spec.name = (folder / "tokenizer.json").string();
-    read_tokenizer_json(keep("tokenizer.json"), spec);
-    for (const char* name : {"tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja"})
-      if (is_there(name)) keep(name);
-    return spec;
+    read_tokenizer_json(single->second, spec);
+  } else {
+    if (!files.contains("vocab.json") || !files.contains("merges.txt"))
+      throw InputError(concat(folder.string(), ": has neither tokenizer.json nor vocab.json and merges.txt"));
+    spec.name = (folder / "vocab.json").string();
+    const json vocabulary = parse_json(files["vocab.json"], spec.name);
+    read_vocabulary(JsonReader(vocabulary, spec.name), vocabulary, spec);
+    read_merges_text(files["merges.txt"], (folder / "merges.txt").string(), spec);
+    std::map<std::string, json> beside;
+    for (const char* name : {"added_tokens.json", "tokenizer_config.json", "special_tokens_map.json"}) {
+      if (!files.contains(name)) continue;
+      beside[name] = parse_json(files[name], (folder / name).string());
+      if (!beside[name].is_object())
+        throw InputError(concat((folder / name).string(), ": expected a JSON object"));
+    }
+    read_added_tokens(spec, beside, folder);
+    check_every_token_is_made(spec, (folder / "merges.txt").string());
+    spec.normalize_nfc = true;
+    spec.split_patterns = {kQwen2Pattern};
   }
-  if (!is_there("vocab.json") || !is_there("merges.txt"))
-    throw InputError(concat(folder.string(), ": has neither tokenizer.json nor vocab.json and merges.txt"));
-  spec.name = (folder / "vocab.json").string();
-  const json vocabulary = JsonReader::parse(keep("vocab.json"), spec.name);
-  read_vocabulary(JsonReader(vocabulary, spec.name), vocabulary, spec);
-  read_merges_text(keep("merges.txt"), (folder / "merges.txt").string(), spec);
-  std::map<std::string, json> beside;
-  for (const char* name : {"added_tokens.json", "tokenizer_config.json", "special_tokens_map.json"}) {
-    if (!is_there(name)) continue;
-    beside[name] = JsonReader::parse(keep(name), (folder / name).string());
-    if (!beside[name].is_object())
-      throw InputError(concat((folder / name).string(), ": expected a JSON object"));
-  }
-  if (is_there("chat_template.jinja")) keep("chat_template.jinja");
-  read_added_tokens(spec, beside);
-  spec.normalize_nfc = true;
-  spec.split_patterns = {kQwen2Pattern};
+  check_id_range(spec);
+  spec.files = std::move(files);
   return spec;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -26,12 +27,18 @@ struct TokenizerSpec {
   // Further spellings of an added id, found by name only (published files spell MASK in two ways).
   std::unordered_map<std::string, int64_t> aliases;
   bool normalize_nfc = false;
-  bool ignore_merges = false;               // a whole pre-token that is in the vocabulary is taken as it is
-  std::vector<std::string> split_patterns;  // each isolates its matches within the pieces of the one before
-  std::vector<std::pair<std::string, std::string>> files;  // name and content of everything that was read
+  bool ignore_merges = false;                // a whole pre-token that is in the vocabulary is taken as it is
+  std::vector<std::string> split_patterns;   // each isolates its matches within the pieces of the one before
+  std::map<std::string, std::string> files;  // name and content of everything that was read
 };
 
-// Throws InputError with file and field.
-TokenizerSpec read_tokenizer_folder(const std::filesystem::path& folder);
+// The files of a tokenizer by name, with their content.
+using TokenizerFiles = std::map<std::string, std::string>;
+
+// Reads what a tokenizer may have of files in the folder.
+TokenizerFiles load_tokenizer_files(const std::filesystem::path& folder);
+
+// `folder` is named in messages only. Throws InputError with file and field.
+TokenizerSpec parse_tokenizer_files(TokenizerFiles files, const std::filesystem::path& folder);
 
 }  // namespace bicrl

@@ -17,14 +17,17 @@ class PreSplitter {
   ~PreSplitter();
   PreSplitter(PreSplitter&&) noexcept;
 
-  // Calls `piece` for every piece of `text` (valid UTF-8), in order; together the pieces are the text.
+  // Calls `piece` for every piece of `text` (valid UTF-8), in order; together the pieces are the text. Throws
+  // InputError where a pattern matches nothing at all or takes more than a bounded effort at one place.
   void split(std::string_view text, const std::function<void(std::string_view)>& piece) const;
 
  private:
   struct Pattern;
+  [[noreturn]] void refuse(const Pattern& pattern, const std::string& reason) const;
   void split_by(size_t index, std::string_view text,
                 const std::function<void(std::string_view)>& piece) const;
   std::vector<Pattern> patterns_;
+  std::string source_;
 };
 
 }  // namespace bicrl

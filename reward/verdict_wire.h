@@ -14,7 +14,7 @@ class Verdict;
 class VerifyRequest;
 }  // namespace verifier::v1
 
-// Fails (with the reason) where the message states no outcome.
+// Fails (with the reason) where the message states no outcome, or what no verdict can say.
 Result<Verdict> from_wire(const verifier::v1::Verdict& message);
 void to_wire(const Verdict& verdict, verifier::v1::Verdict& message);
 
@@ -22,9 +22,5 @@ void to_wire(const VerificationRequest& request, const VerifierClientOptions& pr
              verifier::v1::VerifyRequest& message);
 
 VerifierDescription from_wire(const verifier::v1::DescribeReply& message, const std::string& address);
-
-// The text with every byte that is not part of well-formed UTF-8 replaced by U+FFFD: Protobuf refuses the
-// rest.
-std::string to_utf8(const std::string& bytes);
 
 }  // namespace bicrl

@@ -75,7 +75,8 @@ TensorLayout tensor_layout(const json& spec) {
     layout.strides.assign(layout.sizes.size(), 1);
     for (size_t d = layout.sizes.size(); d-- > 1;)
       if (__builtin_mul_overflow(layout.strides[d], std::max<int64_t>(layout.sizes[d], 1),
-                                 &layout.strides[d - 1]))
+                                 &layout.strides[d - 1]) ||
+          static_cast<uint64_t>(layout.strides[d - 1]) > kMostBytes)
         refuse("a tensor is too large");
   }
   uint64_t count = 1, last = 0;

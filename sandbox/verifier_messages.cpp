@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "common/error.h"
+#include "common/utf8.h"
 #include "proto/verifier.pb.h"
 
 namespace bicrl {
@@ -63,7 +64,8 @@ void fill_message(const Verdict& verdict, verifier::v1::Verdict* message) {
   times->set_eager_spread_ms(verdict.eager_spread_ms);
   times->set_torch_compile_ms(verdict.torch_compile_ms);
   times->set_clock(verdict.clock);
-  message->set_diagnostics(verdict.diagnostics);
+  // Diagnostics quote what the candidate printed; a reply that is no UTF-8 would not arrive.
+  message->set_diagnostics(to_utf8(verdict.diagnostics));
   message->set_compile_ms(verdict.compile_ms);
   message->set_record_ms(verdict.record_ms);
   message->set_replay_ms(verdict.replay_ms);

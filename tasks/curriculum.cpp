@@ -8,6 +8,7 @@
 
 #include "common/error.h"
 #include "common/hash.h"
+#include "common/json.h"
 
 namespace bicrl {
 namespace {
@@ -25,31 +26,46 @@ void require_tasks(const std::vector<Task>& tasks) {
   if (tasks.empty()) throw InputError("curriculum: there are no tasks");
 }
 
-// A field of a saved state, with its type checked.
-template <class T>
-T state_field(const json& state, const char* field) {
+const json& raw_field(const json& state, const char* field) {
   const auto found = state.is_object() ? state.find(field) : state.end();
   if (!state.is_object() || found == state.end())
     throw InputError(concat("curriculum state: field '", field, "' is missing"));
-  try {
-    return found->template get<T>();
-  } catch (const json::exception&) {
-    throw InputError(concat("curriculum state: field '", field, "' has the unusable value ", found->dump()));
-  }
+  return *found;
+}
+
+[[noreturn]] void refuse_field(const char* field, const json& value) {
+  throw InputError(
+      concat("curriculum state: field '", field, "' has the unusable value ", json_excerpt(value)));
 }
 
 void require_equal(const json& state, const json& own, const char* field) {
-  const auto saved = state_field<json>(state, field);
+  const json& saved = raw_field(state, field);
   if (saved != own.at(field))
-    throw InputError(concat("curriculum state: field '", field, "' is ", saved.dump(), ", expected ",
-                            own.at(field).dump(), ": it was saved with another curriculum or other tasks"));
+    throw InputError(concat("curriculum state: field '", field, "' is ", json_excerpt(saved), ", expected ",
+                            json_excerpt(own.at(field)),
+                            ": it was saved with another curriculum or other tasks"));
 }
 
 size_t state_index(const json& state, const char* field, size_t bound) {
-  const auto value = state_field<int64_t>(state, field);
-  if (value < 0 || static_cast<uint64_t>(value) >= bound)
-    throw InputError(concat("curriculum state: field '", field, "' is ", value, ", expected below ", bound));
-  return static_cast<size_t>(value);
+  const json& value = raw_field(state, field);
+  // What was written by hand may be signed.
+  const bool whole = value.is_number_unsigned() || (value.is_number_integer() && value.get<int64_t>() >= 0);
+  if (!whole) refuse_field(field, value);
+  if (value.get<uint64_t>() >= bound)
+    throw InputError(
+        concat("curriculum state: field '", field, "' is ", json_excerpt(value), ", expected below ", bound));
+  return value.get<size_t>();
+}
+
+std::deque<double> state_rates(const json& state, const char* field, size_t most) {
+  const json& list = raw_field(state, field);
+  if (!list.is_array() || list.size() > most) refuse_field(field, list);
+  std::deque<double> rates;
+  for (const json& rate : list) {
+    if (!rate.is_number() || rate.get<double>() < 0 || rate.get<double>() > 1) refuse_field(field, list);
+    rates.push_back(rate.get<double>());
+  }
+  return rates;
 }
 
 class SequentialCurriculum : public Curriculum {
@@ -139,9 +155,7 @@ class LevelCurriculum : public Curriculum {
     for (const char* field : {"kind", "tasks", "promote_at", "window"}) require_equal(state, own, field);
     const size_t current = state_index(state, "current", levels_.size());
     const size_t offset = state_index(state, "offset", levels_[current].members.size());
-    auto recent = state_field<std::deque<double>>(state, "recent");
-    if (recent.size() > window_)
-      throw InputError("curriculum state: field 'recent' is longer than the window");
+    auto recent = state_rates(state, "recent", window_);
     current_ = current;
     offset_ = offset;
     recent_ = std::move(recent);

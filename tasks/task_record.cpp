@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "common/error.h"
+#include "common/json.h"
 
 namespace bicrl {
 namespace {
@@ -65,7 +66,7 @@ int64_t integer_field(const json& record, const char* field, int64_t min, int64_
   if (found->is_number_integer()) value = found->get<int64_t>();
   if (found->is_string()) value = whole_number(found->get<std::string>());
   if (!value || *value < min || *value > max)
-    fail(field, concat("must be an integer in [", min, ", ", max, "], found ", found->dump()));
+    fail(field, concat("must be an integer in [", min, ", ", max, "], found ", json_excerpt(*found)));
   return *value;
 }
 
@@ -88,7 +89,7 @@ void read_composition(const json& record, Task& task) {
   if (found == record.end()) return;
   if (!found->is_array()) fail("composition", concat("must be a list, found ", found->type_name()));
   for (const auto& name : *found) {
-    if (!name.is_string()) fail("composition", concat("must hold strings, found ", name.dump()));
+    if (!name.is_string()) fail("composition", concat("must hold strings, found ", json_excerpt(name)));
     task.composition.push_back(name.get<std::string>());
   }
 }

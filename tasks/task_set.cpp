@@ -1,12 +1,12 @@
 #include "tasks/task_set.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <utility>
 
 #include "common/error.h"
 #include "common/files.h"
+#include "common/json.h"
 #include "tasks/task_record.h"
 
 namespace bicrl {
@@ -17,13 +17,6 @@ using nlohmann::json;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kBlank = " \t\r\n";
 constexpr size_t kErrorsNamed = 10;
-
-// The parser's own words begin with "[json.exception...] "; a person needs what follows.
-std::string parse_reason(const json::exception& error) {
-  const std::string text = error.what();
-  const size_t end = text.find("] ");
-  return end == std::string::npos ? text : text.substr(end + 2);
-}
 
 class SetBuilder {
  public:
@@ -59,14 +52,10 @@ class SetBuilder {
 };
 
 void add_list(std::string_view text, const std::string& file, SetBuilder& builder) {
-  json list;
-  try {
-    list = json::parse(text);
-  } catch (const json::exception& error) {
-    throw InputError(concat(file, ": is not JSON: ", parse_reason(error)));
-  }
+  const auto list = try_parse_json(text);
+  if (!list) throw InputError(concat(file, ": is not JSON: ", list.reason()));
   size_t record = 0;
-  for (const auto& value : list) builder.add(++record, value);
+  for (const auto& value : list.value()) builder.add(++record, value);
 }
 
 void add_lines(std::string_view text, SetBuilder& builder) {
@@ -77,11 +66,10 @@ void add_lines(std::string_view text, SetBuilder& builder) {
     text.remove_prefix(std::min(end + 1, text.size()));
     ++line_number;
     if (line.find_first_not_of(kBlank) == line.npos) continue;
-    try {
-      builder.add(line_number, json::parse(line));
-    } catch (const json::exception& error) {
-      builder.fail_record(line_number, concat("is not JSON: ", parse_reason(error)));
-    }
+    if (const auto record = try_parse_json(line))
+      builder.add(line_number, record.value());
+    else
+      builder.fail_record(line_number, concat("is not JSON: ", record.reason()));
   }
 }
 

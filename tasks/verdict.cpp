@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
+#include "common/json.h"
 #include "tasks/fault_class.h"
 
 namespace bicrl {
@@ -55,7 +56,8 @@ class FieldReader {
     return *found;
   }
   [[noreturn]] static void refuse(const char* field, const char* wanted, const nlohmann::json& value) {
-    throw InputError(concat("verdict: field '", field, "' must be ", wanted, ", found ", value.dump()));
+    throw InputError(
+        concat("verdict: field '", field, "' must be ", wanted, ", found ", json_excerpt(value)));
   }
   const nlohmann::json& json_;
 };
@@ -105,17 +107,6 @@ Outcome parse_outcome(const std::string& text) {
   throw InputError(concat("verdict: field 'outcome' has the unknown value '", text, "'"));
 }
 
-void check_consistency(const Verdict& verdict) {
-  if (!verdict.fault_class.empty() && !is_fault_class(verdict.fault_class))
-    throw InputError(
-        concat("verdict: field 'fault_class' has the unknown value '", verdict.fault_class, "'"));
-  if (verdict.trials_passed > verdict.trials)
-    throw InputError(
-        concat("verdict: field 'trials_passed' is ", verdict.trials_passed, " of ", verdict.trials));
-  if (verdict.correct && (verdict.outcome != Outcome::kGraded || !verdict.fault_class.empty()))
-    throw InputError("verdict: field 'correct' is true beside a fault");
-}
-
 }  // namespace
 
 std::string to_string(Outcome outcome) {
@@ -128,6 +119,29 @@ std::string to_string(Outcome outcome) {
       return "infrastructure";
   }
   BICRL_CHECK(false, "outcome ", static_cast<int>(outcome));
+  return {};
+}
+
+std::string verdict_problem(const Verdict& verdict) {
+  if (!verdict.fault_class.empty() && !is_fault_class(verdict.fault_class))
+    return concat("field 'fault_class' has the unknown value '", verdict.fault_class.substr(0, 80), "'");
+  if (verdict.trials < 0 || verdict.trials_passed < 0 || verdict.trials_passed > verdict.trials)
+    return concat("field 'trials_passed' is ", verdict.trials_passed, " of ", verdict.trials);
+  if (verdict.correct && (verdict.outcome != Outcome::kGraded || !verdict.fault_class.empty()))
+    return "field 'correct' is true beside a fault";
+  if (!(verdict.max_error_ratio >= 0)) return concat("field 'max_error_ratio' is ", verdict.max_error_ratio);
+  if (!(verdict.coverage >= 0 && verdict.coverage <= 1))
+    return concat("field 'coverage' is ", verdict.coverage);
+  const std::pair<const char*, double> times[] = {{"candidate_ms", verdict.candidate_ms},
+                                                  {"eager_ms", verdict.eager_ms},
+                                                  {"candidate_spread_ms", verdict.candidate_spread_ms},
+                                                  {"eager_spread_ms", verdict.eager_spread_ms},
+                                                  {"compile_ms", verdict.compile_ms},
+                                                  {"record_ms", verdict.record_ms},
+                                                  {"replay_ms", verdict.replay_ms},
+                                                  {"total_ms", verdict.total_ms}};
+  for (const auto& [field, value] : times)
+    if (!std::isfinite(value) || value < 0) return concat("field '", field, "' is ", value);
   return {};
 }
 
@@ -145,7 +159,8 @@ Verdict verdict_from_json(const nlohmann::json& json) {
   reader.read("outcome", outcome);
   verdict.outcome = parse_outcome(outcome);
   visit_plain_fields(verdict, [&](const char* field, auto& value) { reader.read(field, value); });
-  check_consistency(verdict);
+  if (const std::string problem = verdict_problem(verdict); !problem.empty())
+    throw InputError("verdict: " + problem);
   return verdict;
 }
 

@@ -54,6 +54,9 @@ struct Verdict {
 };
 
 std::string to_string(Outcome outcome);  // "graded", "candidate_fault", "infrastructure"
+// Empty, or which field contradicts another or has a value that nothing can have (a negative time, more
+// trials passed than made). Verdicts come from other processes: whoever reads one asks this first.
+std::string verdict_problem(const Verdict& verdict);
 nlohmann::json to_json(const Verdict& verdict);
 Verdict verdict_from_json(const nlohmann::json& json);  // throws InputError naming the field
 

@@ -77,6 +77,15 @@ TEST_CASE("files that cannot be read are input errors with path and reason") {
   CHECK_THAT(message_of([&] { read_file(folder.path()); }), EndsWith("is a folder"));
 }
 
+TEST_CASE("reading stops where a file is larger than anybody would want") {
+  const testing::TemporaryFolder folder;
+  const fs::path path = folder.path() / "file";
+  write_file_atomically(path, std::string(100'000, 'x'));
+  CHECK(read_file(path, 100'000).size() == 100'000);
+  CHECK_THAT(message_of([&] { read_file(path, 99'999); }), EndsWith("file: holds more than 99999 bytes"));
+  CHECK_THAT(message_of([&] { read_file("/dev/zero", 1 << 20); }), ContainsSubstring("holds more than"));
+}
+
 TEST_CASE("a failed write leaves the old content and no temporary file") {
   const testing::TemporaryFolder folder;
   const fs::path path = folder.path() / "occupied";

@@ -233,6 +233,27 @@ TEST_CASE("aliases that would grow without bound are refused") {
   CHECK_THAT(refusal(std::string(100000, '['), {}, read_nothing), ContainsSubstring("run.yaml:1"));
 }
 
+TEST_CASE("a small document cannot fill the memory by what it repeats") {
+  // Every node keeps its path: a long key above many short ones.
+  std::string paths = std::string(1000, 'k') + ":\n";
+  for (int i = 0; i < 19'000; ++i) paths += concat("  k", i, ": 1\n");
+  CHECK_THAT(refusal(paths, {}, read_nothing), ContainsSubstring("too much text"));
+  // A long text, named again and again.
+  std::string copies = "a: &a " + std::string(20'000, 'x') + "\nb: [";
+  for (int i = 0; i < 10'000; ++i) copies += "*a,";
+  CHECK_THAT(refusal(copies + "]\n", {}, read_nothing), ContainsSubstring("too much text"));
+  CHECK_THAT(refusal("a: 1\n" + std::string(2 << 20, '#'), {}, read_nothing),
+             ContainsSubstring("a configuration may have"));
+  CHECK_THAT(refusal("", {"a=" + std::string(2 << 20, 'x')}, read_nothing),
+             ContainsSubstring("a configuration may have"));
+}
+
+TEST_CASE("many keys in one section are read in reasonable time") {
+  std::string yaml;
+  for (int i = 0; i < 19'000; ++i) yaml += concat("k", i, ": 1\n");
+  CHECK_THAT(refusal(yaml, {}, read_nothing), ContainsSubstring("unknown key k0"));
+}
+
 TEST_CASE("overrides replace, add and reach into lists") {
   const ConfigDocument document =
       parse("trainer: {steps: 1}\nphases: [{task_set: a}, {task_set: b}]\n",

@@ -79,6 +79,10 @@ TEST_CASE("a config that this architecture cannot run is refused by field and va
     json.erase(field);
     CHECK(answer(json).find(std::string(field) + ": missing") != std::string::npos);
   }
+  nlohmann::json huge = valid();
+  for (const char* field : {"vocab_size", "hidden_size", "num_hidden_layers", "intermediate_size"})
+    huge[field] = 1 << 24;
+  CHECK(answer(huge).find("the number of parameters") != std::string::npos);
   CHECK_THROWS_AS(PolicyConfig::from_json_text("[1]", "x"), InputError);
   CHECK_THROWS_AS(PolicyConfig::from_json_text("{", "x"), InputError);
 }

@@ -34,6 +34,12 @@ std::string compose(const std::string& header, const std::string& data) {
   return bytes + header + data;
 }
 
+std::string repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
 std::string answer(const fs::path& path) {
   try {
     const SafetensorsFile file(path);
@@ -126,6 +132,8 @@ TEST_CASE("a header that lies is refused by tensor and field") {
       {R"({"a":{"dtype":"F32","shape":[0,4294967296,4294967296],"data_offsets":[0,0]}})", "a: shape"},
       {R"({"a":{"dtype":"F32","shape":4,"data_offsets":[0,16]}})", "a: shape: expected a list"},
       {R"({"a":{"shape":[4],"data_offsets":[0,16]}})", "a: dtype: missing"},
+      {concat(R"({"a":{"dtype":"F32","shape":[4)", repeated(",1", 64), R"(],"data_offsets":[0,16]}})"),
+       "a: shape: more than 64 dimensions"},
       {R"({"a":7})", "a: expected a JSON object"},
       {R"({"__metadata__":{"x":1}})", "__metadata__: x: expected a string"},
       {R"([1])", "does not begin with '{'"},
@@ -139,6 +147,8 @@ TEST_CASE("a header that lies is refused by tensor and field") {
     CHECK(message.find("x.safetensors") != std::string::npos);
   }
   CHECK(attempt(std::string(1, '{') + std::string(200000, '[')).find("not valid JSON") != std::string::npos);
+  const std::string brackets = std::string(200000, '[') + std::string(200000, ']');
+  CHECK(attempt("{\"a\":" + brackets + "}").find("nested too deeply") != std::string::npos);
   for (const uint64_t claimed : {uint64_t{200}, uint64_t{100'000'001}, ~uint64_t{0}}) {
     std::string bytes = compose("{}", "");
     for (int i = 0; i < 8; ++i) bytes[static_cast<size_t>(i)] = static_cast<char>(claimed >> (8 * i));
@@ -167,8 +177,9 @@ TEST_CASE("a folder is read from one file or from the shards that its index name
   write_safetensors_folder(folder.path(), tensors, 32);
   CHECK_FALSE(fs::exists(folder.path() / "model.safetensors"));
   const fs::path index = folder.path() / "model.safetensors.index.json";
-  for (const char* map : {R"({"a":"../x"})", R"({"a":""})", R"({"a":3})", R"({"a":"absent.safetensors"})",
-                          R"({"z":"model-00001-of-00003.safetensors"})"}) {
+  for (const char* map :
+       {R"({"a":"../x"})", R"({"a":""})", R"({"a":3})", R"({"a":"absent.safetensors"})",
+        R"({"a":"model-00001-of-00003.safetensors\u0000"})", R"({"z":"model-00001-of-00003.safetensors"})"}) {
     write_file_atomically(index, concat(R"({"weight_map":)", map, "}"));
     CHECK_THROWS_AS(load_safetensors_folder(folder.path(), at::kCPU, at::kFloat), InputError);
   }

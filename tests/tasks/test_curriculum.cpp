@@ -113,6 +113,30 @@ TEST_CASE("a state of other tasks, another kind or other parameters is refused")
     broken.erase(field);
     CHECK_THROWS_AS(level->restore(broken), InputError);
   }
+  // Numbers that no index is, and values too deep to copy.
+  json deep = 1;
+  for (int i = 0; i < 200'000; ++i) deep = json::array({std::move(deep)});
+  for (const json& value :
+       {json(1e300), json(1.5), json(true), json("1"), json(~uint64_t{0}), json(nullptr)}) {
+    INFO(value);
+    for (const char* field : {"current", "offset", "recent"}) {
+      json broken = level->state();
+      broken[field] = value;
+      CHECK_THROWS_AS(level->restore(broken), InputError);
+    }
+  }
+  for (const char* field : {"current", "offset", "recent", "kind", "tasks"}) {
+    json broken = level->state();
+    broken[field].swap(deep);
+    CHECK_THROWS_AS(level->restore(broken), InputError);
+    broken[field].swap(deep);
+  }
+  for (const json& rates : {json{0.5, 2.0}, json{-0.1}, json{true}, json{nullptr}, json{0, 0, 0, 0, 0}}) {
+    INFO(rates);
+    json broken = level->state();
+    broken["recent"] = rates;
+    CHECK_THROWS_AS(level->restore(broken), InputError);
+  }
   json beyond = sequential->state();
   beyond["offset"] = 3;
   CHECK_THROWS_AS(sequential->restore(beyond), InputError);

@@ -149,6 +149,16 @@ TEST_CASE("a file that is no task set is refused as a whole") {
   CHECK_THROWS_AS(load_task_set("/nonexistent/set.json"), InputError);
 }
 
+TEST_CASE("a record nested without end costs only itself, or the file") {
+  const std::string deep = std::string(300'000, '[') + std::string(300'000, ']');
+  const std::string good = end_to_end_record().dump();
+  const TaskSet lines = parse_task_set(good + "\n{\"level\": " + deep + "}\n", "set.jsonl");
+  CHECK(lines.tasks.size() == 1);
+  REQUIRE(lines.errors.size() == 1);
+  CHECK_THAT(lines.errors[0].message(), ContainsSubstring("record 2: is not JSON: nested more than"));
+  CHECK_THROWS_AS(parse_task_set("[" + good + "," + deep + "]", "set.json"), InputError);
+}
+
 TEST_CASE("strict loading names every broken record") {
   const bicrl::testing::TemporaryFolder folder;
   json list = json::array({end_to_end_record()});

@@ -92,6 +92,27 @@ TEST_CASE("a verdict's broken field is named") {
   CHECK_THROWS_AS(verdict_from_json(json::array()), InputError);
 }
 
+TEST_CASE("what a verdict cannot say is named") {
+  Verdict good = full_verdict();
+  REQUIRE(verdict_problem(good).empty());
+  REQUIRE(verdict_problem(Verdict{}).empty());
+  good.max_error_ratio = std::numeric_limits<double>::infinity();
+  REQUIRE(verdict_problem(good).empty());
+  const auto problem = [&](auto change) {
+    Verdict bad = good;
+    change(bad);
+    return verdict_problem(bad);
+  };
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  CHECK_THAT(problem([](Verdict& v) { v.trials_passed = -1; }), ContainsSubstring("'trials_passed' is -1"));
+  CHECK_THAT(problem([](Verdict& v) { v.trials = -5; }), ContainsSubstring("trials"));
+  CHECK_THAT(problem([](Verdict& v) { v.max_error_ratio = kNan; }), ContainsSubstring("'max_error_ratio'"));
+  CHECK_THAT(problem([](Verdict& v) { v.coverage = kNan; }), ContainsSubstring("'coverage' is nan"));
+  CHECK_THAT(problem([](Verdict& v) { v.coverage = 1.01; }), ContainsSubstring("'coverage'"));
+  CHECK_THAT(problem([](Verdict& v) { v.candidate_ms = -1; }), ContainsSubstring("'candidate_ms' is -1"));
+  CHECK_THAT(problem([](Verdict& v) { v.replay_ms = kNan; }), ContainsSubstring("'replay_ms'"));
+}
+
 TEST_CASE("outcomes, stages and fault classes have names") {
   CHECK(to_string(Outcome::kGraded) == "graded");
   CHECK(to_string(Outcome::kCandidateFault) == "candidate_fault");

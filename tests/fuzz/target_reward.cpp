@@ -1,0 +1,52 @@
+// A reward YAML, applied to verdicts of every kind.
+#include <cmath>
+
+#include "reward/reward_rule.h"
+#include "tests/fuzz/fuzz_target.h"
+
+namespace bicrl::fuzz {
+namespace {
+
+std::vector<Verdict> verdicts() {
+  Verdict fast;
+  fast.outcome = Outcome::kGraded;
+  fast.stage = "compare";
+  fast.compiled = fast.correct = true;
+  fast.trials = fast.trials_passed = 3;
+  fast.tier = "replay";
+  fast.legality = "native";
+  fast.coverage = 1;
+  fast.candidate_ms = 1e-3;
+  fast.eager_ms = 10;
+  fast.clock = "cpu";
+  Verdict wrong = fast;
+  wrong.correct = false;
+  wrong.fault_class = "wrong_value";
+  wrong.trials_passed = 1;
+  wrong.max_error_ratio = std::numeric_limits<double>::infinity();
+  Verdict broken;
+  broken.outcome = Outcome::kCandidateFault;
+  broken.fault_class = "compile";
+  broken.stage = "compile";
+  return {fast, wrong, broken, Verdict{}};
+}
+
+}  // namespace
+}  // namespace bicrl::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace bicrl;
+  const std::string yaml(fuzz::as_text(data, size));
+  fuzz::accepts([&] {
+    const auto reward = RewardFunction::from_text(yaml, "fuzz.yaml");
+    for (const Verdict& verdict : fuzz::verdicts())
+      for (const bool truncated : {false, true}) {
+        const Reward worth = reward.evaluate(verdict, truncated);
+        BICRL_CHECK(std::isfinite(worth.value), yaml);
+        BICRL_CHECK(!worth.masked || worth.value == 0, yaml);
+      }
+    const auto again = RewardFunction::from_text(reward.resolved_yaml(), "resolved.yaml");
+    BICRL_CHECK(again.resolved_yaml() == reward.resolved_yaml(), yaml);
+  });
+  return 0;
+}

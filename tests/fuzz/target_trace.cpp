@@ -1,0 +1,72 @@
+// What comes out of a box. The first byte says which: 'f' the bytes of a child's channel, whose frames are
+// taken as launch traces and as results; 't' the file of an encoded trace.
+#include <sys/socket.h>
+
+#include "sandbox/channel.h"
+#include "sandbox/judge.h"
+#include "sandbox/trace.h"
+#include "sandbox/unique_fd.h"
+#include "tests/fuzz/fuzz_target.h"
+
+namespace bicrl::fuzz {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kChannelBytes = 1 << 16;  // what a socket takes at once
+
+void use(const Trace& trace) {
+  for (const TraceView& view : trace.outputs)
+    BICRL_CHECK(view.offset_bytes + view.tensor.span_bytes() <= trace.buffers.at(view.buffer).bytes);
+  for (const TraceOp& op : trace.ops)
+    for (const TraceRelocation& relocation : op.relocations)
+      BICRL_CHECK(relocation.offset + 8 <= op.arguments.size());
+  BICRL_CHECK(trace.returned.producers.size() == trace.output_layout().leaves.size());
+  trace.check_producers();
+  trace.launches();
+  trace.buffer_bytes();
+  BICRL_CHECK(structure_difference(trace.returned.structure, trace.returned.structure).empty());
+  const auto again = Trace::decode(trace.encode());
+  BICRL_CHECK(again.ok(), again.ok() ? "" : again.reason());
+  BICRL_CHECK(again.value().encode() == trace.encode());
+}
+
+void take_frame(const Frame& frame) {
+  static const InputLayout kInputs =
+      input_layout(json::parse(R"([{"t":"tensor","shape":[4,8],"dtype":"float32"}])")).value();
+  const auto trace = Trace::parse(frame.header, frame.blobs, kInputs);
+  if (trace.ok()) use(trace.value());
+  const auto result = parse_direct_result(frame.header, frame.blobs);
+  if (result.ok()) {
+    const auto& layout = result.value().returned.layout;
+    std::vector<std::string> expected;
+    for (const auto& leaf : layout.leaves) expected.emplace_back(leaf.bytes, '\0');
+    compare_outputs(layout, result.value().bytes, expected, Tolerance{});
+  }
+  input_layout(frame.header);
+}
+
+void take_channel(std::string_view bytes) {
+  FdPair pair = make_stream_pair();
+  const auto sent =
+      send(pair.theirs.get(), bytes.data(), std::min(bytes.size(), kChannelBytes), MSG_NOSIGNAL);
+  BICRL_CHECK(sent >= 0);
+  pair.theirs.reset();
+  FrameReader reader(FrameLimits{1 << 16, 1 << 20, 64});
+  while (reader.read_from(pair.ours.get()) == FrameReader::State::kComplete) take_frame(reader.take());
+}
+
+}  // namespace
+}  // namespace bicrl::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace bicrl;
+  if (size == 0) return 0;
+  const std::string_view bytes = fuzz::as_text(data + 1, size - 1);
+  if (data[0] == 'f') fuzz::take_channel(bytes);
+  if (data[0] == 't') {
+    const auto trace = Trace::decode(bytes);
+    if (trace.ok()) fuzz::use(trace.value());
+  }
+  return 0;
+}
