@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -22,6 +23,7 @@ std::string read_file(const fs::path& path, size_t most_bytes) {
   std::ifstream in(path, std::ios::binary);
   if (!in) fail(strerror(errno));
   constexpr size_t kPieceBytes = 1 << 16;
+  if (!fs::is_regular_file(path, unknown)) most_bytes = std::min(most_bytes, size_t{1} << 30);
   std::string bytes;
   while (in) {
     const size_t begin = bytes.size();

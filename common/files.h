@@ -1,14 +1,15 @@
 // Whole-file reading and writing, and where the program's own files lie.
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
 
 namespace bicrl {
 
-// Throws InputError with the path and the system's reason, also where the file holds more than `most_bytes`
-// (a device or a pipe that never ends would fill the memory).
-std::string read_file(const std::filesystem::path& path, size_t most_bytes = size_t{1} << 30);
+// Throws InputError with the path and the system's reason, also where the file holds more than `most_bytes`.
+// Of what is no regular file (a pipe, a device that never ends) at most 1 GiB is taken in any case.
+std::string read_file(const std::filesystem::path& path, size_t most_bytes = SIZE_MAX);
 
 // Writes a temporary file beside `path`, syncs it and renames it: readers see the old or the new content.
 // Throws Error with the path and the system's reason (for instance a full disk).

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "common/rng.h"
-#include "reward/verdict_wire.h"
+#include "common/utf8.h"
 
 namespace bicrl {
 namespace {

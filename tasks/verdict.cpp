@@ -132,15 +132,17 @@ std::string verdict_problem(const Verdict& verdict) {
   if (!(verdict.max_error_ratio >= 0)) return concat("field 'max_error_ratio' is ", verdict.max_error_ratio);
   if (!(verdict.coverage >= 0 && verdict.coverage <= 1))
     return concat("field 'coverage' is ", verdict.coverage);
-  const std::pair<const char*, double> times[] = {{"candidate_ms", verdict.candidate_ms},
-                                                  {"eager_ms", verdict.eager_ms},
-                                                  {"candidate_spread_ms", verdict.candidate_spread_ms},
-                                                  {"eager_spread_ms", verdict.eager_spread_ms},
-                                                  {"compile_ms", verdict.compile_ms},
-                                                  {"record_ms", verdict.record_ms},
-                                                  {"replay_ms", verdict.replay_ms},
-                                                  {"total_ms", verdict.total_ms}};
-  for (const auto& [field, value] : times)
+  const std::pair<const char*, double> measured[] = {{"candidate_ms", verdict.candidate_ms},
+                                                     {"eager_ms", verdict.eager_ms},
+                                                     {"candidate_spread_ms", verdict.candidate_spread_ms},
+                                                     {"eager_spread_ms", verdict.eager_spread_ms},
+                                                     {"torch_compile_ms", verdict.torch_compile_ms},
+                                                     {"roofline_fraction", verdict.roofline_fraction},
+                                                     {"compile_ms", verdict.compile_ms},
+                                                     {"record_ms", verdict.record_ms},
+                                                     {"replay_ms", verdict.replay_ms},
+                                                     {"total_ms", verdict.total_ms}};
+  for (const auto& [field, value] : measured)
     if (!std::isfinite(value) || value < 0) return concat("field '", field, "' is ", value);
   return {};
 }

@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "common/error.h"
-#include "reward/verdict_wire.h"
+#include "common/utf8.h"
 
 namespace bicrl {
 namespace {

@@ -19,8 +19,12 @@ void use(const Verdict& verdict) {
   const std::string stored = to_json(verdict).dump();
   const Verdict again = verdict_from_json(parse_json(stored, "stored"));
   BICRL_CHECK(again == verdict, stored);
-  static const RewardFunction kRewards[] = {RewardFunction::from_text("rule: binary", "binary"),
-                                            RewardFunction::from_text("rule: speedup", "speedup")};
+  static const std::vector<RewardFunction> kRewards = [] {
+    std::vector<RewardFunction> rewards;
+    for (const std::string& rule : reward_rule_names())
+      if (rule != "composite") rewards.push_back(RewardFunction::from_text("rule: " + rule, rule));
+    return rewards;
+  }();
   for (const RewardFunction& reward : kRewards)
     BICRL_CHECK(std::isfinite(reward.evaluate(verdict, false).value), stored);
   BICRL_CHECK(verdict.pass_rate() >= 0 && verdict.pass_rate() <= 1, stored);
