@@ -10,12 +10,13 @@
 namespace bicrl {
 
 struct LearnerCommand {
-  std::string name;  // "train", "sft", "generate" or "eval"
+  std::string name;  // of the subcommand
   std::string config_path;
   std::vector<std::string> overrides;  // key.path=value
   bool dry_run = false;
   std::string reward_path;            // of `rescore`, whose config_path is a run directory
   bool allow_changed_config = false;  // of a run that goes on
+  std::string output_folder;          // tasks: where they are written; empty: nowhere
   std::string json_path;              // eval: where its figures go as well; empty: nowhere
 };
 

@@ -6,6 +6,7 @@ namespace bicrl {
 
 // `train`, and `sft` (the same run with its warm-up only).
 int run_train_command(const LearnerCommand& command);
+int run_tasks_command(const LearnerCommand& command);
 int run_rescore_command(const LearnerCommand& command);
 int run_generate_command(const LearnerCommand& command);
 int run_eval_command(const LearnerCommand& command);

@@ -68,6 +68,10 @@ int run(int argc, char** argv) {
       add_learner("eval", "evaluate a policy: pass@k, compile and correct rates per class of task");
   eval->add_option("--json", learner.json_path, "write the figures to this file as well");
 
+  CLI::App* tasks = app.add_subcommand("tasks", "show a run's tasks, or write them in the published form");
+  config.add_to(tasks);
+  tasks->add_option("--write", learner.output_folder, "folder for train.json and held_out.json");
+
   CLI::App* rescore = app.add_subcommand("rescore", "recompute a run's rewards from its stored verdicts");
   rescore->add_option("RUN", learner.config_path, "run directory")->required();
   rescore->add_option("--reward", learner.reward_path, "reward rule file")->required();
@@ -114,7 +118,7 @@ int run(int argc, char** argv) {
     doctor.overrides = config.overrides();
     return bicrl::run_doctor_command(doctor);
   }
-  learner.name = (*train ? train : *sft ? sft : *generate ? generate : eval)->get_name();
+  learner.name = (*train ? train : *sft ? sft : *generate ? generate : *tasks ? tasks : eval)->get_name();
   learner.config_path = config.path();
   if (learner.config_path.empty())
     throw bicrl::InputError("bicrl " + learner.name + " needs a configuration file");

@@ -7,6 +7,11 @@
 #include "trainer/mpi_communicator.h"
 
 namespace bicrl {
+namespace {
+
+constexpr double kPatience_s = 3;  // ranks read their files at the same time, but not equally fast
+
+}  // namespace
 
 int with_ranks(const std::function<int(Communicator&)>& work) {
   if (!MpiSession::launched_by_mpi()) {
@@ -16,14 +21,23 @@ int with_ranks(const std::function<int(Communicator&)>& work) {
   MpiSession session;
   MpiCommunicator communicator(session);
   init_logging(LogLevel::kInfo, communicator.size() > 1 ? communicator.rank() : -1);
+  const auto tell = [&](const char* message) { std::cerr << "bicrl: " << message << std::endl; };
   try {
     return work(communicator);
-  } catch (const InputError& error) {
-    if (communicator.rank() == 0) std::cerr << "bicrl: " << error.what() << std::endl;
+  } catch (const SharedError& error) {
+    if (communicator.rank() == 0) tell(error.what());
     return static_cast<int>(error.code());
+  } catch (const InputError& error) {
+    // Mostly every rank reads the same files and finds the same fault.
+    if (communicator.all_give_up(kPatience_s)) {
+      if (communicator.rank() == 0) tell(error.what());
+      return static_cast<int>(error.code());
+    }
+    tell(concat("rank ", communicator.rank(), ": ", error.what()).c_str());
+    MpiSession::abort(static_cast<int>(error.code()));
   } catch (const std::exception& error) {
     // The other ranks may be waiting in a collective.
-    std::cerr << "bicrl: rank " << communicator.rank() << ": " << error.what() << std::endl;
+    tell(concat("rank ", communicator.rank(), ": ", error.what()).c_str());
     const auto* known = dynamic_cast<const Error*>(&error);
     MpiSession::abort(static_cast<int>(known ? known->code() : ExitCode::kFailure));
   }
@@ -36,21 +50,9 @@ std::unique_ptr<EmbeddedVerifier> share_embedded_verifier(const std::string& con
                                                           std::vector<std::string>& addresses) {
   if (!addresses.empty()) return nullptr;
   std::unique_ptr<EmbeddedVerifier> server;
-  std::string address;
-  std::string failure;
-  if (communicator.rank() == 0) {
-    // Other ranks wait for the address, so a failure here must reach them as well.
-    try {
-      server = std::make_unique<EmbeddedVerifier>(config_path, overrides, log_path);
-      address = server->address();
-    } catch (const Error& error) {
-      failure = error.what();
-    }
-  }
-  address = communicator.all_gather(address).front();
-  if (address.empty())
-    throw Error(failure.empty() ? "rank 0 could not start the verifier" : failure, ExitCode::kUnavailable);
-  addresses = {address};
+  on_rank_zero(communicator,
+               [&] { server = std::make_unique<EmbeddedVerifier>(config_path, overrides, log_path); });
+  addresses = {communicator.all_gather(server ? server->address() : "").front()};
   return server;
 }
 

@@ -12,8 +12,8 @@
 namespace bicrl {
 
 // Runs `work` with the communicator of mpirun's ranks, or of this process alone, and returns its exit code.
-// Under mpirun it catches what `work` throws: an InputError counts as found by every rank and is told once
-// (by rank 0); anything else ends all ranks with the message.
+// Under mpirun it catches what `work` throws: a SharedError, and an InputError that every rank finds, is told
+// once (by rank 0); anything else ends all ranks with the message.
 int with_ranks(const std::function<int(Communicator&)>& work);
 
 // Collective. Fills in `addresses` where it is empty: rank 0 starts a server with the `verifier.server`

@@ -7,11 +7,10 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "launch/embedded_verifier.h"
 #include "launch/learner_commands.h"
+#include "launch/rank_session.h"
 #include "launch/signals.h"
 #include "sandbox/verifier_server.h"
-#include "trainer/mpi_communicator.h"
 #include "trainer/training_run.h"
 
 namespace bicrl {
@@ -50,23 +49,6 @@ std::string as_comment(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) commented += "# " + line + "\n";
   return commented;
-}
-
-bool needs_verifier(const RunSettings& settings) {
-  return !settings.stages.empty() || settings.evaluation.tasks > 0;
-}
-
-// Rank 0 starts the embedded server where the configuration names none; all ranks learn the addresses.
-std::unique_ptr<EmbeddedVerifier> connect_verifier(const LearnerCommand& command, RunSettings& settings,
-                                                   Communicator& communicator) {
-  std::unique_ptr<EmbeddedVerifier> server;
-  if (!settings.verifier.addresses.empty()) return server;
-  on_rank_zero(communicator, [&] {
-    server = std::make_unique<EmbeddedVerifier>(command.config_path, command.overrides,
-                                                (settings.directory / "verifier.log").string());
-  });
-  settings.verifier.addresses = {communicator.all_gather(server ? server->address() : "").front()};
-  return server;
 }
 
 // What lies in the run directory already.
@@ -112,8 +94,10 @@ int run_on_ranks(const LearnerCommand& command, Communicator& communicator) {
   }
   std::unique_ptr<EmbeddedVerifier> server;
   std::unique_ptr<VerifierClient> verifier;
-  if (needs_verifier(run.settings)) {
-    server = connect_verifier(command, run.settings, communicator);
+  if (run.settings.needs_verifier()) {
+    server = share_embedded_verifier(command.config_path, command.overrides,
+                                     (run.settings.directory / "verifier.log").string(), communicator,
+                                     run.settings.verifier.addresses);
     verifier = std::make_unique<VerifierClient>(run.settings.verifier);
     if (first) log_info("verifier: ", run.settings.verifier.addresses.front(), server ? " (embedded)" : "");
   }
@@ -135,28 +119,7 @@ int run_on_ranks(const LearnerCommand& command, Communicator& communicator) {
 }  // namespace
 
 int run_train_command(const LearnerCommand& command) {
-  if (!MpiSession::launched_by_mpi()) {
-    SingleProcessCommunicator communicator;
-    return run_on_ranks(command, communicator);
-  }
-  MpiSession session;
-  MpiCommunicator communicator(session);
-  init_logging(LogLevel::kInfo, communicator.size() > 1 ? communicator.rank() : -1);
-  try {
-    return run_on_ranks(command, communicator);
-  } catch (const SharedError& error) {
-    if (communicator.rank() == 0) std::cerr << "bicrl: " << error.what() << std::endl;
-    return static_cast<int>(error.code());
-  } catch (const InputError& error) {
-    // Every rank reads the same files and finds the same fault: one message is enough.
-    if (communicator.rank() == 0) std::cerr << "bicrl: " << error.what() << std::endl;
-    return static_cast<int>(error.code());
-  } catch (const std::exception& error) {
-    // The other ranks may be waiting in a collective: end them all, with the reason.
-    std::cerr << "bicrl: rank " << communicator.rank() << ": " << error.what() << std::endl;
-    const auto* known = dynamic_cast<const Error*>(&error);
-    MpiSession::abort(static_cast<int>(known ? known->code() : ExitCode::kFailure));
-  }
+  return with_ranks([&](Communicator& communicator) { return run_on_ranks(command, communicator); });
 }
 
 }  // namespace bicrl

@@ -110,9 +110,10 @@ void Generation::apply(const StepResult& result, const std::vector<Sequence*>& d
     for (int64_t offset = 0; offset < config_.block_size; ++offset) {
       if (!s->masked(offset)) continue;
       const size_t i = next++;
-      BICRL_CHECK(std::isfinite(result.log_probs[i]), "the policy gives log-probability ",
-                  result.log_probs[i], " for position ", s->block_start() + offset, " of task ",
-                  s->request().task_id);
+      if (!std::isfinite(result.log_probs[i]))
+        throw Error(concat("the policy gives a log-probability that is not finite (position ",
+                           s->block_start() + offset, " of task ", s->request().task_id,
+                           "): its weights, or an update of them, are broken."));
       if (result.accepted[i]) s->accept(offset, result.tokens[i], result.log_probs[i]);
     }
     s->end_step();

@@ -1,22 +1,39 @@
 #include "trainer/communicator.h"
 
 namespace bicrl {
+namespace {
+
+// Empty, or the code's number and the message of what `work` threw.
+std::string outcome_of(const std::function<void()>& work) {
+  try {
+    work();
+    return "";
+  } catch (const Error& error) {
+    return concat(static_cast<int>(error.code()), " ", error.what());
+  } catch (const std::exception& error) {
+    return concat(static_cast<int>(ExitCode::kFailure), " ", error.what());
+  }
+}
+
+[[noreturn]] void rethrow(const std::string& outcome, const std::string& prefix) {
+  const size_t space = outcome.find(' ');
+  throw SharedError(prefix + outcome.substr(space + 1),
+                    static_cast<ExitCode>(std::stoi(outcome.substr(0, space))));
+}
+
+}  // namespace
 
 void on_rank_zero(Communicator& communicator, const std::function<void()>& work) {
-  std::string outcome;  // empty, or the code's digit and the message
-  if (communicator.rank() == 0) {
-    try {
-      work();
-    } catch (const Error& error) {
-      outcome = concat(static_cast<int>(error.code()), " ", error.what());
-    } catch (const std::exception& error) {
-      outcome = concat(static_cast<int>(ExitCode::kFailure), " ", error.what());
-    }
-  }
-  outcome = communicator.all_gather(outcome).front();
-  if (outcome.empty()) return;
-  const size_t space = outcome.find(' ');
-  throw SharedError(outcome.substr(space + 1), static_cast<ExitCode>(std::stoi(outcome.substr(0, space))));
+  const std::string mine = communicator.rank() == 0 ? outcome_of(work) : "";
+  const std::string outcome = communicator.all_gather(mine).front();
+  if (!outcome.empty()) rethrow(outcome, "");
+}
+
+void on_every_rank(Communicator& communicator, const std::function<void()>& work) {
+  const std::vector<std::string> outcomes = communicator.all_gather(outcome_of(work));
+  for (size_t rank = 0; rank < outcomes.size(); ++rank)
+    if (!outcomes[rank].empty())
+      rethrow(outcomes[rank], outcomes.size() == 1 ? "" : concat("rank ", rank, ": "));
 }
 
 }  // namespace bicrl

@@ -40,6 +40,9 @@ class SharedError : public Error {
 // Collective: runs `work` on rank 0; where it throws, all ranks throw a SharedError with its message and
 // code.
 void on_rank_zero(Communicator& communicator, const std::function<void()>& work);
+// Collective: runs `work`, which must not be collective, on every rank; where it throws on some, all throw a
+// SharedError as above, with the name of the lowest such rank.
+void on_every_rank(Communicator& communicator, const std::function<void()>& work);
 
 // The communicator of a run with one rank.
 class SingleProcessCommunicator : public Communicator {

@@ -16,7 +16,7 @@ EvaluationResult evaluate(const Transformer& policy, const Tokenizer& tokenizer,
   // Whether a response is right does not depend on a run's reward rule.
   const RewardFunction correctness =
       RewardFunction::from_text("rule: binary\ntruncated: score\n", "evaluation");
-  ExperienceCollector collector(policy, tokenizer, verifier, correctness, communicator,
+  ExperienceCollector collector(policy, tokenizer, &verifier, correctness, communicator,
                                 {.stage = Stage::kEndToEnd,
                                  .prompt_style = prompt_style,
                                  .decoding = decoding,

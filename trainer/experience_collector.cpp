@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <unordered_map>
 
 #include "common/clock.h"
 #include "common/hash.h"
@@ -17,10 +18,17 @@ namespace {
 
 constexpr std::string_view kShuffleStream = "shuffled_advantages";
 
+Verdict unknown_verdict() {
+  Verdict verdict;
+  verdict.outcome = Outcome::kInfrastructure;
+  verdict.diagnostics = "the ledger has no verdict on the program (with this reward's way of measuring)";
+  return verdict;
+}
+
 }  // namespace
 
 ExperienceCollector::ExperienceCollector(const Transformer& policy, const Tokenizer& tokenizer,
-                                         VerifierClient& verifier, const RewardFunction& reward,
+                                         VerifierClient* verifier, const RewardFunction& reward,
                                          Communicator& communicator, CollectorSettings settings)
     : policy_(policy),
       tokenizer_(tokenizer),
@@ -34,6 +42,7 @@ bool ExperienceCollector::is_mine(size_t task_index) const {
 }
 
 void ExperienceCollector::submit(size_t index, Response& response) {
+  if (settings_.verdicts == VerdictSource::kNone) return;
   if (!reward_.needs_verdict(response.rollout.truncated())) return;
   const Task& task = *response.task;
   const std::string program = extract_program(response.rollout.text);
@@ -42,10 +51,14 @@ void ExperienceCollector::submit(size_t index, Response& response) {
     response.verdict = settings_.ledger->find(response.verdict_key);
     if (response.verdict) return;
   }
-  verifier_.submit({.request_id = std::to_string(index),
-                    .task_id = task.id,
-                    .pytorch_code = task.pytorch_code,
-                    .program = program});
+  if (settings_.verdicts == VerdictSource::kLedger) {
+    response.verdict = unknown_verdict();
+    return;
+  }
+  verifier_->submit({.request_id = std::to_string(index),
+                     .task_id = task.id,
+                     .pytorch_code = task.pytorch_code,
+                     .program = program});
 }
 
 void ExperienceCollector::receive(std::vector<Response>& responses, bool wait) {
@@ -54,9 +67,9 @@ void ExperienceCollector::receive(std::vector<Response>& responses, bool wait) {
   if (wait && !settings_.progress.empty() && communicator_.rank() == 0)
     bar = std::make_unique<ProgressBar>(settings_.progress, static_cast<int64_t>(responses.size()),
                                         "of this rank");
-  while (verifier_.pending() > 0) {
-    if (bar) bar->set(static_cast<int64_t>(responses.size() - verifier_.pending()));
-    std::optional<Verdict> verdict = verifier_.next(wait ? 5000ms : 0ms);
+  while (verifier_ && verifier_->pending() > 0) {
+    if (bar) bar->set(static_cast<int64_t>(responses.size() - verifier_->pending()));
+    std::optional<Verdict> verdict = verifier_->next(wait ? 5000ms : 0ms);
     if (!verdict && !wait) return;
     if (!verdict) continue;  // the client's own deadline ends a request that hangs
     Response& response = responses.at(std::stoul(verdict->request_id));
@@ -111,18 +124,22 @@ void ExperienceCollector::confirm(std::vector<Response>& responses, StepMetrics&
         continue;
       }
     }
+    if (settings_.verdicts == VerdictSource::kLedger) {
+      response.verdict = unknown_verdict();
+      continue;
+    }
     auto& alike = waiting[hash_hex({response.task->id, program})];
     if (alike.empty())
-      verifier_.submit({.request_id = std::to_string(i),
-                        .task_id = response.task->id,
-                        .pytorch_code = response.task->pytorch_code,
-                        .program = program,
-                        .fresh = true});
+      verifier_->submit({.request_id = std::to_string(i),
+                         .task_id = response.task->id,
+                         .pytorch_code = response.task->pytorch_code,
+                         .program = program,
+                         .fresh = true});
     alike.push_back(i);
   }
   std::map<size_t, Verdict> seconds;
-  while (verifier_.pending() > 0)
-    if (auto second = verifier_.next(std::chrono::seconds(5))) {
+  while (verifier_ && verifier_->pending() > 0)
+    if (auto second = verifier_->next(std::chrono::seconds(5))) {
       const size_t index = std::stoul(second->request_id);
       seconds.emplace(index, std::move(*second));
     }
@@ -152,10 +169,45 @@ GroupOutcome ExperienceCollector::outcome_of(const Response* group, size_t size)
 
 CollectedStep ExperienceCollector::collect(const std::vector<PromptedTask>& tasks, uint64_t key,
                                            int64_t policy_version, StepMetrics& metrics) {
-  Stopwatch watch;
-  std::vector<Response> responses = generate(tasks, key, policy_version, metrics);
+  const Stopwatch watch;
+  std::vector<Response> responses;
+  on_every_rank(communicator_, [&] { responses = generate(tasks, key, policy_version, metrics); });
   metrics.rollout_seconds = watch.seconds();
-  watch.restart();
+  return judge(std::move(responses), key, metrics);
+}
+
+CollectedStep ExperienceCollector::collect_saved(std::vector<SavedRollout> rollouts,
+                                                 const std::vector<Task>& tasks, uint64_t key,
+                                                 StepMetrics& metrics) {
+  std::unordered_map<std::string_view, const Task*> task_of;
+  for (const Task& task : tasks) task_of.emplace(task.id, &task);
+  std::map<int64_t, int64_t> sizes;
+  std::vector<Response> responses;
+  for (SavedRollout& saved : rollouts) {
+    const auto task = task_of.find(saved.rollout.task_id);
+    if (task == task_of.end())
+      throw InputError(concat("saved rollouts: group ", saved.group, " answers task ", saved.rollout.task_id,
+                              ", which is none of this stage's"));
+    ++sizes[saved.group];
+    const auto group = static_cast<size_t>(saved.group);
+    if (!is_mine(group)) continue;
+    responses.emplace_back(group, task->second);
+    responses.back().rollout = std::move(saved.rollout);
+  }
+  for (const auto& [group, size] : sizes)
+    if (size != settings_.samples_per_task)
+      throw InputError(concat("saved rollouts: group ", group, " has ", size,
+                              " responses, samples_per_task is ", settings_.samples_per_task));
+  for (size_t i = 0; i < responses.size(); ++i) {
+    submit(i, responses[i]);
+    receive(responses, /*wait=*/false);
+  }
+  return judge(std::move(responses), key, metrics);
+}
+
+CollectedStep ExperienceCollector::judge(std::vector<Response> responses, uint64_t key,
+                                         StepMetrics& metrics) {
+  const Stopwatch watch;
   receive(responses, /*wait=*/true);
   if (settings_.quarantine) confirm(responses, metrics);
   metrics.verify_wait_seconds = watch.seconds();
@@ -165,7 +217,10 @@ CollectedStep ExperienceCollector::collect(const std::vector<PromptedTask>& task
   std::vector<Reward> rewards;
   std::vector<GroupAdvantage> groups;
   for (const Response& response : responses)
-    rewards.push_back(reward_.evaluate(response.verdict.value_or(Verdict{}), response.rollout.truncated()));
+    if (settings_.verdicts == VerdictSource::kNone)
+      rewards.push_back({.value = 0, .masked = true, .mask_reason = "not verified", .terms = {}});
+    else
+      rewards.push_back(reward_.evaluate(response.verdict.value_or(Verdict{}), response.rollout.truncated()));
   const auto group_size = static_cast<size_t>(settings_.samples_per_task);
   for (size_t first = 0; first < responses.size(); first += group_size) {
     const std::vector<Reward> members(rewards.begin() + first, rewards.begin() + first + group_size);
@@ -196,6 +251,9 @@ CollectedStep ExperienceCollector::collect(const std::vector<PromptedTask>& task
     step.outcomes.push_back(outcome_of(&responses[first], group_size));
   }
   summarise(responses, rewards, groups, metrics);
+  for (Response& response : responses)
+    step.rollouts.push_back(
+        {.group = static_cast<int64_t>(response.group), .rollout = std::move(response.rollout)});
   return step;
 }
 

@@ -18,6 +18,7 @@
 #include "trainer/communicator.h"
 #include "trainer/curation.h"
 #include "trainer/response_record.h"
+#include "trainer/rollout_store.h"
 #include "trainer/step_metrics.h"
 #include "trainer/verdict_ledger.h"
 
@@ -36,10 +37,17 @@ struct CollectedStep {
   std::vector<TaskResult> results;     // of this rank's tasks
   std::vector<GroupOutcome> outcomes;  // of this rank's groups, for curation
   std::vector<ResponseRecord> responses;  // of this rank, group after group
+  std::vector<SavedRollout> rollouts;     // the same responses as the policy made them
 };
 
 // How the tasks of all ranks fared; those without a single verdict are left out. Collective.
 std::vector<TaskOutcome> outcomes_of(const CollectedStep& step, Communicator& communicator);
+
+enum class VerdictSource {
+  kVerifier,  // asked for where the ledger does not know them
+  kLedger,    // taken from the ledger; a program that it does not know stays without a verdict
+  kNone,
+};
 
 struct CollectorSettings {
   Stage stage = Stage::kEndToEnd;
@@ -52,19 +60,25 @@ struct CollectorSettings {
   std::string progress{};                  // label of a bar on the terminal while verdicts come; empty: none
   VerdictLedger* ledger = nullptr;         // null: verdicts are neither kept nor reused
   const Quarantine* quarantine = nullptr;  // null: every verdict counts as it is
+  VerdictSource verdicts = VerdictSource::kVerifier;
 };
 
 // Refers to everything it is given, owns nothing. One collector per phase and rank; not thread-safe.
 class ExperienceCollector {
  public:
-  ExperienceCollector(const Transformer& policy, const Tokenizer& tokenizer, VerifierClient& verifier,
+  // `verifier` may be null where verdicts do not come from one.
+  ExperienceCollector(const Transformer& policy, const Tokenizer& tokenizer, VerifierClient* verifier,
                       const RewardFunction& reward, Communicator& communicator, CollectorSettings settings);
 
   // Every rank gives the same tasks and works on its share: task i belongs to rank i mod size, whole groups.
   // `key` decides all draws, whatever the number of ranks. Adds the step's figures, over all ranks, to
-  // `metrics`.
+  // `metrics`. Throws SharedError where generating fails on any rank.
   CollectedStep collect(const std::vector<PromptedTask>& tasks, uint64_t key, int64_t policy_version,
                         StepMetrics& metrics);
+  // The same from saved rollouts of all ranks, in order of groups; `tasks` are those that they may be of.
+  // Throws InputError where a rollout is of none of them, or groups have another size.
+  CollectedStep collect_saved(std::vector<SavedRollout> rollouts, const std::vector<Task>& tasks,
+                              uint64_t key, StepMetrics& metrics);
 
  private:
   struct Response {
@@ -78,6 +92,8 @@ class ExperienceCollector {
   // Responses of this rank's tasks, group after group; each goes to the verifier as soon as it is finished.
   std::vector<Response> generate(const std::vector<PromptedTask>& tasks, uint64_t key, int64_t policy_version,
                                  StepMetrics& metrics);
+  // Waits for verdicts, then makes rewards, advantages and figures.
+  CollectedStep judge(std::vector<Response> responses, uint64_t key, StepMetrics& metrics);
   // Asks for the verdict, or takes it from the ledger.
   void submit(size_t index, Response& response);
   // Has successes that are too good verified again.
@@ -91,7 +107,7 @@ class ExperienceCollector {
 
   const Transformer& policy_;
   const Tokenizer& tokenizer_;
-  VerifierClient& verifier_;
+  VerifierClient* verifier_;
   const RewardFunction& reward_;
   Communicator& communicator_;
   CollectorSettings settings_;

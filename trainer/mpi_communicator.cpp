@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
+#include <thread>
 
+#include "common/clock.h"
 #include "common/error.h"
 
 namespace bicrl {
@@ -66,6 +68,7 @@ void MpiSession::abort(int exit_code) {
 
 struct MpiCommunicator::State {
   MPI_Comm communicator = MPI_COMM_NULL;
+  MPI_Comm giving_up = MPI_COMM_NULL;
   int rank = 0;
   int size = 1;
 };
@@ -73,11 +76,27 @@ struct MpiCommunicator::State {
 MpiCommunicator::MpiCommunicator(const MpiSession&) : state_(std::make_unique<State>()) {
   check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &state_->communicator), "MPI_Comm_dup");
   check_mpi(MPI_Comm_set_errhandler(state_->communicator, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &state_->giving_up), "MPI_Comm_dup");
   check_mpi(MPI_Comm_rank(state_->communicator, &state_->rank), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(state_->communicator, &state_->size), "MPI_Comm_size");
 }
 
-MpiCommunicator::~MpiCommunicator() { MPI_Comm_free(&state_->communicator); }
+MpiCommunicator::~MpiCommunicator() {
+  MPI_Comm_free(&state_->communicator);
+  MPI_Comm_free(&state_->giving_up);
+}
+
+bool MpiCommunicator::all_give_up(double seconds) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Ibarrier(state_->giving_up, &request), "MPI_Ibarrier");
+  const Stopwatch watch;
+  int done = 0;
+  while (!done && watch.seconds() < seconds) {
+    check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return done != 0;
+}
 
 int MpiCommunicator::rank() const { return state_->rank; }
 int MpiCommunicator::size() const { return state_->size; }

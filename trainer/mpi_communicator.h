@@ -35,6 +35,9 @@ class MpiCommunicator : public Communicator {
   std::vector<std::string> gather(const std::string& bytes) override;
   std::vector<std::string> all_gather(const std::string& bytes) override;
   void barrier() override;
+  // For a rank that gives up: whether all others give up as well within `seconds`. Apart from every other
+  // operation, so that ranks which wait in one of those are no harm. At most once in a session.
+  bool all_give_up(double seconds);
 
  private:
   struct State;

@@ -32,7 +32,7 @@ struct PhaseContext {
   Curation& curation;
   VerifierClient* verifier = nullptr;  // null where nothing is to be verified
   const RewardFunction& reward;
-  VerdictLedger* ledger = nullptr;  // null where there is no verifier
+  VerdictLedger* ledger = nullptr;  // null where there are no verdicts
 };
 
 class Phase {
@@ -67,7 +67,9 @@ class StepNotTaken : public SharedError {
   using SharedError::SharedError;
 };
 
-// Puts an update's figures into the metrics. Throws Error where the update was not finite.
-void note_update(const UpdateStatistics& update, const std::string& phase, StepMetrics& metrics);
+// Puts an update's figures into the metrics. Throws SharedError where the update was not finite, or its loss
+// is larger than `max_loss`.
+void note_update(const UpdateStatistics& update, const std::string& phase, double max_loss,
+                 StepMetrics& metrics);
 
 }  // namespace bicrl

@@ -113,6 +113,8 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   settings.checkpoint_every_s = run.real("checkpoint_every_s", 60, 0);
   settings.keep_checkpoints = run.integer("keep_checkpoints", 2, 1);
   settings.samples_per_step = run.integer("samples_per_step", 2, 0);
+  settings.save_rollouts = run.boolean("save_rollouts", false);
+  settings.max_loss = run.real("max_loss", 1000, 0);
   settings.max_unverified_share = run.real("max_unverified_share", 0.5, 0, 1);
   settings.policy = PolicySource::from_config(root.section("policy"), config_folder);
   settings.tasks = TaskSource::from_config(root.section("tasks"), config_folder);
@@ -124,6 +126,7 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   settings.curation = CurationSettings::from_config(root.section("curation"));
   settings.evaluation = evaluation_from(root.section("evaluation"), decoding);
   settings.reward_file = existing_path(root, "reward", root.required_text("reward"), config_folder);
+  settings.replay = ReplaySettings::from_config(root.section("replay"), config_folder);
   settings.verifier = VerifierClientOptions::from_config(root.section("verifier"));
   return settings;
 }

@@ -14,6 +14,7 @@
 #include "tasks/synthesiser.h"
 #include "trainer/curation.h"
 #include "trainer/policy_updater.h"
+#include "trainer/replay_settings.h"
 
 namespace bicrl {
 
@@ -80,8 +81,16 @@ struct RunSettings {
   double checkpoint_every_s = 60;     // besides one after each phase; 0: only those
   int64_t keep_checkpoints = 2;       // of those within phases
   int64_t samples_per_step = 2;       // responses that samples.jsonl keeps with text and verdict
+  bool save_rollouts = false;         // keeps every step's rollouts in RUN/rollouts
+  double max_loss = 1000;             // in magnitude; above it, or not finite, the run stops
   double max_unverified_share = 0.5;  // share of a step's responses without a verdict; above it the run stops
+  ReplaySettings replay;
   VerifierClientOptions verifier;
+
+  // Whether anything has to be verified: by stages, or after phases.
+  bool needs_verifier() const {
+    return (replay.verifies() && !stages.empty()) || (replay.updates() && evaluation.tasks > 0);
+  }
 
   // Reads every key of a run but `verifier.server`, which belongs to the embedded server.
   // Relative paths are looked up from the working directory, then from `config_folder` and the folders above

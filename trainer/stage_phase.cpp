@@ -7,6 +7,7 @@
 #include "tasks/curriculum.h"
 #include "trainer/experience_collector.h"
 #include "trainer/phase.h"
+#include "trainer/rollout_store.h"
 
 namespace bicrl {
 namespace {
@@ -17,15 +18,18 @@ class StagePhase : public Phase {
       : Phase(name, context.settings.stages[index].steps),
         context_(context),
         settings_(context.settings.stages[index]),
+        replay_(context.settings.replay),
+        own_rollouts_(context.settings.directory / "rollouts"),
+        other_rollouts_(context.settings.replay.rollouts / "rollouts"),
         key_(mix_key({mix_key(context.settings.seed, to_string(settings_.stage)), index})) {}
 
   void begin() override {
-    BICRL_CHECK(context_.verifier != nullptr, "stage ", name(), " needs a verifier");
+    BICRL_CHECK(context_.verifier || !replay_.verifies(), "stage ", name(), " needs a verifier");
     context_.updater.begin_phase(settings_.updater);
     tasks_ = context_.tasks.usable(settings_.stage);
     curriculum_ = curriculum_from_config(settings_.curriculum, tasks_);
     collector_ = std::make_unique<ExperienceCollector>(
-        context_.policy, context_.tokenizer, *context_.verifier, context_.reward, context_.communicator,
+        context_.policy, context_.tokenizer, context_.verifier, context_.reward, context_.communicator,
         CollectorSettings{.stage = settings_.stage,
                           .prompt_style = context_.settings.tasks.prompt_style,
                           .scaffold = settings_.decoding.scaffold,
@@ -34,30 +38,43 @@ class StagePhase : public Phase {
                           .advantage = settings_.advantage,
                           .shuffled_advantages = settings_.shuffled_advantages,
                           .ledger = context_.ledger,
-                          .quarantine = &context_.curation.quarantine()});
+                          .quarantine = &context_.curation.quarantine(),
+                          .verdicts = replay_.verifies()  ? VerdictSource::kVerifier
+                                      : replay_.updates() ? VerdictSource::kLedger
+                                                          : VerdictSource::kNone});
   }
 
   void step(int64_t step, int64_t policy_version, StepMetrics& metrics,
             std::vector<ResponseRecord>& responses) override {
-    const std::vector<const Task*> chosen = curriculum_->next(static_cast<size_t>(settings_.tasks_per_step));
     metrics.advantage = to_string(settings_.advantage);
-    const uint64_t step_key = mix_key({key_, static_cast<uint64_t>(step)});
-    const auto prompts = context_.curation.prompts(chosen, tasks_, settings_.stage, step_key);
-    for (const PromptedTask& prompt : prompts) metrics.repairs += prompt.repair.has_value();
-    CollectedStep collected = collector_->collect(prompts, step_key, policy_version, metrics);
+    metrics.verified = replay_.verifies() || replay_.updates();
+    CollectedStep collected =
+        replay_.generates()
+            ? generate(step, policy_version, metrics)
+            : collector_->collect_saved(other_rollouts_.read(name(), step), tasks_, step_key(step), metrics);
+    if (context_.settings.save_rollouts || replay_.parts == RunParts::kRollouts)
+      save(step, collected.rollouts);
     curriculum_->observe(outcomes_of(collected, context_.communicator));
     responses = std::move(collected.responses);
     if (metrics.infrastructure_rate > context_.settings.max_unverified_share)
       throw StepNotTaken(concat(name(), " step ", step, ": ", std::lround(100 * metrics.infrastructure_rate),
-                                " % of the responses got no verdict through the verifier's fault "
-                                "(run.max_unverified_share is ",
+                                " % of the responses got no verdict (run.max_unverified_share is ",
                                 context_.settings.max_unverified_share,
                                 "): ", metrics.infrastructure_reason));
     context_.curation.note(collected.outcomes, context_.communicator);
+    if (!replay_.updates()) return;
     const Stopwatch training;
     const UpdateStatistics update = context_.updater.reinforce(collected.experiences);
     metrics.train_seconds = training.seconds();
-    note_update(update, name(), metrics);
+    try {
+      note_update(update, name(), context_.settings.max_loss, metrics);
+    } catch (const SharedError& error) {
+      save(step, collected.rollouts);
+      throw SharedError(
+          concat(error.what(), " The step's rollouts are kept in ", own_rollouts_.folder().string(), "."));
+    }
+    latest_step_ = step;
+    latest_ = std::move(collected.rollouts);
     if (step == steps()) context_.updater.check_replicas();
   }
 
@@ -65,12 +82,39 @@ class StagePhase : public Phase {
   void restore(const nlohmann::json& state) override { curriculum_->restore(state.at("curriculum")); }
 
  private:
+  uint64_t step_key(int64_t step) const { return mix_key({key_, static_cast<uint64_t>(step)}); }
+
+  CollectedStep generate(int64_t step, int64_t policy_version, StepMetrics& metrics) {
+    const std::vector<const Task*> chosen = curriculum_->next(static_cast<size_t>(settings_.tasks_per_step));
+    const auto prompts = context_.curation.prompts(chosen, tasks_, settings_.stage, step_key(step));
+    for (const PromptedTask& prompt : prompts) metrics.repairs += prompt.repair.has_value();
+    try {
+      return collector_->collect(prompts, step_key(step), policy_version, metrics);
+    } catch (const SharedError& error) {
+      // Mostly an update that destroyed the policy and did not show it: what it was made from tells more.
+      if (latest_.empty()) throw;
+      save(latest_step_, latest_);
+      throw SharedError(concat(name(), " step ", step, ": ", error.what(), " The rollouts of step ",
+                               latest_step_, " are kept in ", own_rollouts_.folder().string(), "."),
+                        error.code());
+    }
+  }
+
+  void save(int64_t step, const std::vector<SavedRollout>& rollouts) const {
+    own_rollouts_.write(name(), step, context_.communicator.rank(), context_.communicator.size(), rollouts);
+  }
+
   PhaseContext context_;
   const StageSettings& settings_;
+  const ReplaySettings& replay_;
+  RolloutStore own_rollouts_;
+  RolloutStore other_rollouts_;
   uint64_t key_;
   std::vector<Task> tasks_;
   std::unique_ptr<Curriculum> curriculum_;
   std::unique_ptr<ExperienceCollector> collector_;
+  int64_t latest_step_ = 0;
+  std::vector<SavedRollout> latest_;  // of that step
 };
 
 }  // namespace
@@ -80,7 +124,8 @@ std::unique_ptr<Phase> make_stage_phase(const PhaseContext& context, const std::
   return std::make_unique<StagePhase>(context, name, stage_index);
 }
 
-void note_update(const UpdateStatistics& update, const std::string& phase, StepMetrics& metrics) {
+void note_update(const UpdateStatistics& update, const std::string& phase, double max_loss,
+                 StepMetrics& metrics) {
   metrics.updates = update.updates;
   metrics.loss = update.loss;
   metrics.kl = update.kl;
@@ -91,9 +136,14 @@ void note_update(const UpdateStatistics& update, const std::string& phase, StepM
   metrics.learning_rate = update.learning_rate;
   metrics.trained_tokens = update.scored_tokens;
   metrics.update_skipped = update.skipped_updates > 0;
-  if (std::isfinite(update.loss) && update.skipped_updates < std::max<int64_t>(1, update.updates)) return;
-  throw SharedError(concat(phase, " step ", metrics.step, ": the update is not finite (loss ", update.loss,
-                           ", gradient norm ", update.grad_norm, "). A smaller learning rate may help."));
+  const bool finite =
+      std::isfinite(update.loss) && update.skipped_updates < std::max<int64_t>(1, update.updates);
+  if (finite && std::abs(update.loss) <= max_loss) return;
+  throw SharedError(
+      concat(phase, " step ", metrics.step, ": ",
+             finite ? concat("the loss exceeds run.max_loss (", max_loss, ")") : "the update is not finite",
+             " (loss ", update.loss, ", gradient norm ", update.grad_norm,
+             "). A smaller learning rate may help; the latest checkpoint is from before."));
 }
 
 }  // namespace bicrl

@@ -23,19 +23,23 @@ std::string percent(double share) { return fixed(100 * share, 0) + " %"; }
 std::string step_line(const StepMetrics& m, double eta_seconds) {
   std::string line = concat(m.phase, " ", m.step, "/", m.steps);
   if (m.responses > 0) {
-    line += concat(" | reward ", fixed(m.reward_mean, 3), " +-", fixed(m.reward_spread, 3), " | compile ",
-                   percent(m.compile_rate), " | correct ", percent(m.correct_rate), " | unique ",
-                   m.unique_programs, "/", m.responses);
+    if (m.verified)
+      line += concat(" | reward ", fixed(m.reward_mean, 3), " +-", fixed(m.reward_spread, 3), " | compile ",
+                     percent(m.compile_rate), " | correct ", percent(m.correct_rate));
+    line += concat(" | unique ", m.unique_programs, "/", m.responses);
     if (m.truncated_rate > 0) line += concat(" | cut ", percent(m.truncated_rate));
     if (m.infrastructure_rate > 0) line += concat(" | no verdict ", percent(m.infrastructure_rate));
     if (m.quarantined > 0) line += concat(" | confirmed ", m.quarantined);
     if (m.repairs > 0) line += concat(" | repairs ", m.repairs, "/", m.groups);
-    line += concat(" | flat groups ", m.zero_variance_groups, "/", m.groups, " | kl ", fixed(m.kl, 4),
-                   " | clip ", percent(m.clip_share), " | gap ", fixed(m.log_prob_gap, 6));
+    if (m.verified) line += concat(" | flat groups ", m.zero_variance_groups, "/", m.groups);
+    if (m.updates > 0)
+      line += concat(" | kl ", fixed(m.kl, 4), " | clip ", percent(m.clip_share), " | gap ",
+                     fixed(m.log_prob_gap, 6));
   } else {
     line += concat(" | loss ", fixed(m.loss, 3));
   }
-  line += concat(" | grad ", fixed(m.grad_norm, 2), m.update_skipped ? " (update skipped)" : "");
+  if (m.updates > 0 || m.responses == 0)
+    line += concat(" | grad ", fixed(m.grad_norm, 2), m.update_skipped ? " (update skipped)" : "");
   if (m.responses > 0)
     line +=
         concat(" | rollout ", fixed(m.rollout_seconds, 1), " s, verify +", fixed(m.verify_wait_seconds, 1),

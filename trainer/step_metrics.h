@@ -15,6 +15,7 @@ struct StepMetrics {
   int64_t step = 0;   // 1-based within the phase
   int64_t steps = 0;
   // Rollout and verdicts
+  bool verified = true;  // whether there are rewards at all; not so in a replay of rollouts alone
   int64_t responses = 0;
   int64_t unique_programs = 0;
   double reward_mean = 0;

@@ -58,9 +58,11 @@ TrainingRun::TrainingRun(const RunSettings& settings, Communicator& communicator
   updater_.broadcast_parameters();
   const auto wanted = static_cast<size_t>(settings.evaluation.tasks);
   if (tasks_.held_out.size() > wanted) tasks_.held_out.resize(wanted);
-  if (verifier_)
+  const ReplaySettings& replay = settings.replay;
+  if (verifier_ || replay.parts == RunParts::kUpdates)
     ledger_ = std::make_unique<VerdictLedger>(settings.directory / "ledger", protocol_of(settings.verifier),
                                               communicator);
+  if (replay.parts == RunParts::kUpdates) ledger_->adopt(read_ledger(replay.verdicts / "ledger"));
   phases_ = make_phases();
   if (!checkpoint.empty()) resume(checkpoint);
   if (ledger_) ledger_->resume_at(state_.ledger_round);
@@ -87,7 +89,9 @@ PhaseContext TrainingRun::context() {
 std::vector<std::unique_ptr<Phase>> TrainingRun::make_phases() {
   const PhaseContext context = this->context();
   std::vector<std::unique_ptr<Phase>> phases;
-  phases.push_back(make_warm_up_phase(context, "warm_up"));
+  // A replay of verdicts needs no policy that has learnt anything.
+  if (settings_.replay.generates() || settings_.replay.updates())
+    phases.push_back(make_warm_up_phase(context, "warm_up"));
   std::map<std::string, int> uses;
   for (size_t i = 0; i < settings_.stages.size(); ++i) {
     const std::string stage = to_string(settings_.stages[i].stage);
@@ -179,7 +183,7 @@ void TrainingRun::finish_phase(const Phase& phase) {
   if (!state_saved_) save_checkpoint(phase.name());
   remove_checkpoints_within(phase, /*keep=*/0);
   state_.phase_seconds.emplace_back(phase.name(), state_.seconds_in_phase);
-  if (verifier_ && !tasks_.held_out.empty() && !stopping()) {
+  if (verifier_ && settings_.replay.updates() && !tasks_.held_out.empty() && !stopping()) {
     state_.evaluations.push_back(evaluate(policy_, tokenizer_, *verifier_, communicator_, tasks_.held_out,
                                           settings_.tasks.prompt_style, settings_.evaluation.decoding,
                                           phase.name(), ledger_.get()));

@@ -98,6 +98,10 @@ void VerdictLedger::resume_at(int64_t round) {
   written_.clear();
 }
 
+void VerdictLedger::adopt(const std::unordered_map<std::string, Verdict>& verdicts) {
+  known_.insert(verdicts.begin(), verdicts.end());
+}
+
 std::string VerdictLedger::key_of(const Task& task, const std::string& program) const {
   return hash_hex({protocol_, task.id, task.pytorch_code, program});
 }

@@ -42,6 +42,9 @@ class VerdictLedger {
   // the start). What was written later is met again step by step, as it was the first time.
   void resume_at(int64_t round);
 
+  // Verdicts of another run count as if this one had met them before.
+  void adopt(const std::unordered_map<std::string, Verdict>& verdicts);
+
   std::string key_of(const Task& task, const std::string& program) const;
   // Null where nothing is known of the program.
   std::optional<Verdict> find(const std::string& key);

@@ -47,7 +47,7 @@ class WarmUpPhase : public Phase {
     const Stopwatch watch;
     const UpdateStatistics update = context_.updater.supervise(batch(step));
     metrics.train_seconds = watch.seconds();
-    note_update(update, name(), metrics);
+    note_update(update, name(), context_.settings.max_loss, metrics);
   }
 
  private:

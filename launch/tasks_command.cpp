@@ -1,0 +1,59 @@
+// `bicrl tasks`: what a run would be asked. Shows a configuration's tasks and writes them in the published
+// form, in which any run, `bicrl verify` and `bicrl eval` read them again.
+#include <filesystem>
+#include <iostream>
+#include <map>
+
+#include "launch/learner_commands.h"
+#include "sandbox/verifier_server.h"
+#include "tasks/task_set.h"
+#include "trainer/run_settings.h"
+#include "trainer/task_pool.h"
+
+namespace bicrl {
+namespace fs = std::filesystem;
+namespace {
+
+void describe(const char* name, const std::vector<Task>& tasks, const fs::path& folder) {
+  if (tasks.empty()) return;
+  std::map<int, size_t> levels;
+  size_t known = 0;
+  size_t scaffolds = 0;
+  for (const Task& task : tasks) {
+    ++levels[task.level];
+    known += !task.cuda_code.empty();
+    scaffolds += task.has_scaffold();
+  }
+  std::cout << name << ": " << tasks.size() << " tasks, " << known << " with a known program, " << scaffolds
+            << " with a scaffold for infilling; levels";
+  for (const auto& [level, count] : levels) std::cout << " " << level << ": " << count;
+  std::cout << "\n";
+  if (folder.empty()) return;
+  const fs::path file = folder / (std::string(name) + ".json");
+  save_tasks(file, tasks);
+  std::cout << "  written to " << file.string() << "\n";
+}
+
+}  // namespace
+
+int run_tasks_command(const LearnerCommand& command) {
+  const ConfigDocument document = ConfigDocument::from_file(command.config_path, command.overrides);
+  const RunSettings settings =
+      RunSettings::from_config(document.root(), fs::path(command.config_path).parent_path());
+  VerifierOptions::from_config(document.root().section("verifier").section("server"));
+  document.finish();
+  const TaskPool pool = TaskPool::load(settings.tasks);
+  const fs::path folder = command.output_folder;
+  if (!folder.empty()) fs::create_directories(folder);
+  describe("train", pool.train, folder);
+  describe("held_out", pool.held_out, folder);
+  if (folder.empty() && !pool.train.empty()) {
+    const Task& first = pool.train.front();
+    std::cout << "\nthe first one, " << first.id << "\n" << first.pytorch_code << "\n";
+    if (!first.cuda_code.empty()) std::cout << "its known program\n" << first.cuda_code << "\n";
+  }
+  std::cout << std::flush;
+  return static_cast<int>(ExitCode::kOk);
+}
+
+}  // namespace bicrl

@@ -1,0 +1,105 @@
+// Saved rollouts come back as they were, and a damaged or missing file is told by its name.
+#include "trainer/rollout_store.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "common/error.h"
+#include "common/files.h"
+#include "tests/support/support.h"
+
+namespace bicrl {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+SavedRollout rollout_of(int64_t group, const std::string& text, int64_t response_tokens) {
+  SavedRollout saved{.group = group, .rollout = {}};
+  Rollout& r = saved.rollout;
+  r.task_id = concat("task ", group);
+  r.policy_version = 7;
+  r.prompt_tokens = 2;
+  r.tokens = {100, 200};
+  for (int64_t i = 0; i < response_tokens; ++i) {
+    r.tokens.push_back(150'000 + i);
+    r.step_map.push_back(static_cast<int32_t>(i % 2 ? -i : i + 1));
+    r.log_probs.push_back(-0.1f * static_cast<float>(i));
+  }
+  r.finish = FinishReason::kDelimiter;
+  r.denoise_steps = 3;
+  r.text = text;
+  return saved;
+}
+
+void require_equal(const SavedRollout& a, const SavedRollout& b) {
+  CHECK(a.group == b.group);
+  CHECK(a.rollout.task_id == b.rollout.task_id);
+  CHECK(a.rollout.policy_version == b.rollout.policy_version);
+  CHECK(a.rollout.tokens == b.rollout.tokens);
+  CHECK(a.rollout.prompt_tokens == b.rollout.prompt_tokens);
+  CHECK(a.rollout.step_map == b.rollout.step_map);
+  CHECK(a.rollout.log_probs == b.rollout.log_probs);
+  CHECK(a.rollout.finish == b.rollout.finish);
+  CHECK(a.rollout.denoise_steps == b.rollout.denoise_steps);
+  CHECK(a.rollout.text == b.rollout.text);
+}
+
+TEST_CASE("rollouts of several ranks come back by group, as they were") {
+  const testing::TemporaryFolder folder;
+  const RolloutStore store(folder.path());
+  const SavedRollout a = rollout_of(0, "first\n\"quoted\" \xC3\xA9", 8);
+  const SavedRollout b = rollout_of(0, "second", 0);
+  const SavedRollout c = rollout_of(1, "", 4);
+  const SavedRollout d = rollout_of(2, "third", 12);
+  store.write("infilling", 3, 1, 2, {c});
+  store.write("infilling", 3, 0, 2, {a, b, d});
+  const auto all = store.read("infilling", 3);
+  REQUIRE(all.size() == 4);
+  require_equal(all[0], a);
+  require_equal(all[1], b);
+  require_equal(all[2], c);
+  require_equal(all[3], d);
+
+  // Taken again by fewer ranks: the other rank's file no longer counts.
+  store.write("infilling", 3, 0, 1, {a});
+  CHECK(store.read("infilling", 3).size() == 1);
+  // A rank without a group still has its file.
+  store.write("infilling", 4, 0, 1, {});
+  CHECK(store.read("infilling", 4).empty());
+}
+
+TEST_CASE("a step that was not saved whole is told") {
+  const testing::TemporaryFolder folder;
+  const RolloutStore store(folder.path());
+  CHECK_THROWS_WITH(store.read("infilling", 1),
+                    ContainsSubstring("infilling-000001/rank-0") && ContainsSubstring("run.save_rollouts"));
+  store.write("infilling", 1, 0, 2, {rollout_of(0, "x", 4)});
+  CHECK_THROWS_WITH(store.read("infilling", 1), ContainsSubstring("rank-1"));
+}
+
+TEST_CASE("rollouts damaged at any byte are refused by name") {
+  const testing::TemporaryFolder folder;
+  const RolloutStore store(folder.path());
+  store.write("end_to_end", 12, 0, 1, {rollout_of(0, "a program", 4)});
+  const auto path = folder.path() / "end_to_end-000012" / "rank-0.safetensors";
+  const std::string content = read_file(path);
+  for (size_t size = 0; size < content.size(); size += 3) {
+    write_file_atomically(path, content.substr(0, size));
+    CHECK_THROWS_AS(store.read("end_to_end", 12), InputError);
+  }
+  for (size_t at = 0; at < content.size(); ++at) {
+    std::string damaged = content;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x15);
+    write_file_atomically(path, damaged);
+    try {
+      const auto all = store.read("end_to_end", 12);
+      // Only blanks that pad the header may change without a trace.
+      require_equal(all.at(0), rollout_of(0, "a program", 4));
+    } catch (const InputError& error) {
+      CHECK_THAT(error.what(), ContainsSubstring("rank-0.safetensors"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace bicrl

@@ -1,0 +1,37 @@
+// Saved rollouts of a run: FOLDER/PHASE-000001/rank-N.safetensors, a file for each rank of a step, written
+// atomically. Token ids, step map and log-probabilities are kept as they were, so that an update from them
+// equals the update of the step itself. Not thread-safe; each rank writes its own files.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "rollout/rollout.h"
+
+namespace bicrl {
+
+struct SavedRollout {
+  int64_t group = 0;  // of the step; all responses to one prompt
+  Rollout rollout;
+};
+
+class RolloutStore {
+ public:
+  explicit RolloutStore(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  const std::filesystem::path& folder() const { return folder_; }
+  // Replaces what `rank` saved of that step before. `ranks` is the number of files that make the step.
+  void write(const std::string& phase, int64_t step, int rank, int ranks,
+             const std::vector<SavedRollout>& rollouts) const;
+  // Of all ranks, by group, within a group in order of samples. Throws InputError where the step was not
+  // saved whole or a file is damaged.
+  std::vector<SavedRollout> read(const std::string& phase, int64_t step) const;
+
+ private:
+  std::filesystem::path step_folder(const std::string& phase, int64_t step) const;
+
+  std::filesystem::path folder_;
+};
+
+}  // namespace bicrl
