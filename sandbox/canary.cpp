@@ -5,8 +5,11 @@
 namespace bicrl {
 namespace {
 
+// Both import a module that the warm interpreter has not loaded: what it is installed in must be visible in
+// its children, too.
 constexpr const char* kTask = R"(import torch
 import torch.nn as nn
+import torch.nn.utils.prune
 
 
 class Model(nn.Module):
@@ -26,6 +29,7 @@ def get_init_inputs():
 // in. @ is where the wrong program differs: it leaves out half of each row, far beyond any tolerance.
 constexpr const char* kProgram = R"(import torch
 import torch.nn as nn
+import torch.nn.utils.prune
 from torch.utils.cpp_extension import load_inline
 
 source = r"""
@@ -79,8 +83,9 @@ std::string remedy(const Verdict& verdict) {
     return "The limits are too tight for this machine, or it is overloaded: raise the verifier's `limits`";
   if (verdict.stage == "compile")
     return "Check that the system's g++ works, and build this program anew after an upgrade of the compiler";
-  if (verdict.outcome == Outcome::kInfrastructure &&
-      verdict.diagnostics.find("interpreter") != std::string::npos)
+  const bool python_lacks = verdict.diagnostics.find("interpreter") != std::string::npos ||
+                            verdict.diagnostics.find("No module named") != std::string::npos;
+  if (python_lacks)
     return "Check that the verifier's Python can import torch and that every user may read the folders it is "
            "installed in, or name another with the key `python` or BICRL_PYTHON";
   if (verdict.stage == "replay")

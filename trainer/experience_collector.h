@@ -49,7 +49,7 @@ struct CollectorSettings {
   int64_t samples_per_task = 1;
   AdvantageKind advantage = AdvantageKind::kZScore;
   bool shuffled_advantages = false;
-  std::string progress;                    // label of a bar on the terminal while verdicts come; empty: none
+  std::string progress{};                  // label of a bar on the terminal while verdicts come; empty: none
   VerdictLedger* ledger = nullptr;         // null: verdicts are neither kept nor reused
   const Quarantine* quarantine = nullptr;  // null: every verdict counts as it is
 };

@@ -35,7 +35,10 @@ with folder() as temporary:
     expect(str(temporary).startswith("/tmp/"), "this test needs its folder below /tmp", temporary)
     good, packages = environment_below(temporary)
     os.chmod(temporary, 0o755)
-    Path(packages, "test.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+    installed = sysconfig.get_paths()["purelib"]
+    Path(packages, "test.pth").write_text(installed + "\n")
+    # Found below /tmp first: what a child of the warm interpreter still imports must be visible there, too.
+    Path(packages, "torch").symlink_to(Path(installed, "torch"))
     broken, packages = environment_below(f"{temporary}/broken")
     Path(packages, "torch").mkdir()
     Path(packages, "torch/__init__.py").write_text("raise ImportError('libtorch_cpu.so: planted fault')\n")

@@ -70,6 +70,9 @@ TEST_CASE("a failed canary names the likely remedy") {
                               "the oracle interpreter is not ready: ImportError: libtorch"),
                        graded("")),
              ContainsSubstring("ImportError: libtorch") && ContainsSubstring("BICRL_PYTHON"));
+  CHECK_THAT(complaint(failed(Outcome::kInfrastructure, "extract", "", "No module named 'torch.nn.utils'"),
+                       graded("")),
+             ContainsSubstring("every user may read"));
   CHECK_THAT(complaint(failed(Outcome::kCandidateFault, "compile", "compile", "cc1plus"), graded("")),
              ContainsSubstring("cc1plus") && ContainsSubstring("g++"));
   CHECK_THAT(complaint(failed(Outcome::kCandidateFault, "compile", "timeout", ""), graded("")),
