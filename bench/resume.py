@@ -15,25 +15,9 @@ import subprocess
 import time
 from pathlib import Path
 
+from process_tree import children_of
+
 RANKS = 2
-
-
-def children_of(root):
-    parents = {}
-    for entry in os.listdir("/proc"):
-        if not entry.isdigit():
-            continue
-        try:
-            fields = Path("/proc", entry, "stat").read_text().rpartition(")")[2].split()
-            parents.setdefault(int(fields[1]), []).append(int(entry))
-        except (OSError, IndexError):
-            pass
-    found, waiting = [], [root]
-    while waiting:
-        for child in parents.get(waiting.pop(), []):
-            found.append(child)
-            waiting.append(child)
-    return found
 
 
 def command_of(pid):

@@ -14,24 +14,9 @@ import subprocess
 import time
 from pathlib import Path
 
+from process_tree import children_of
+
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-
-
-def processes_below(root):
-    parents = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                fields = Path("/proc", entry, "stat").read_text().rpartition(")")[2].split()
-                parents.setdefault(int(fields[1]), []).append(int(entry))
-            except (OSError, IndexError):
-                pass
-    found, waiting = [], [root]
-    while waiting:
-        for child in parents.get(waiting.pop(), []):
-            found.append(child)
-            waiting.append(child)
-    return found
 
 
 def kind_of(pid):
@@ -51,7 +36,7 @@ def sample(launcher, run, scratch):
     figures = {"processes": 0}
     for kind in ("rank", "verifier", "boxes"):
         figures[f"{kind}_mb"] = figures[f"{kind}_descriptors"] = 0
-    for pid in processes_below(launcher):
+    for pid in children_of(launcher):
         try:
             kind = kind_of(pid)
             figures[f"{kind}_mb"] += int(Path("/proc", str(pid), "statm").read_text().split()[1]) * PAGE_BYTES / 1e6

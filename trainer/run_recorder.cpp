@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "common/error.h"
+
 namespace bicrl {
 namespace {
 
@@ -22,6 +24,17 @@ std::vector<EventFile::Scalar> scalars_of(const nlohmann::json& record, const st
     if (value.is_number() && key != "step" && key != "steps")
       scalars.emplace_back(phase + "/" + key, value.get<double>());
   return scalars;
+}
+
+// A sample as TensorBoard shows it.
+std::string markdown_of(const ResponseRecord& response) {
+  std::string verdict = "no verdict";
+  if (response.verdict)
+    verdict = response.verdict->correct               ? "correct"
+              : response.verdict->fault_class.empty() ? to_string(response.verdict->outcome)
+                                                      : response.verdict->fault_class;
+  return concat("**", verdict, "**, reward ", response.reward, ", task ", response.task_id, "\n```\n",
+                response.text, "\n```\n");
 }
 
 std::string line_of(const nlohmann::json& json) {
@@ -53,7 +66,8 @@ void RunRecorder::step(const StepMetrics& metrics, int64_t run_step, double seco
   if (metrics.step % every == 0 || metrics.step == metrics.steps) print_line(step_line(metrics, eta));
 }
 
-void RunRecorder::responses(const StepMetrics& metrics, const std::vector<ResponseRecord>& responses) {
+void RunRecorder::responses(const StepMetrics& metrics, int64_t run_step,
+                            const std::vector<ResponseRecord>& responses) {
   if (responses.empty()) return;
   nlohmann::json all = nlohmann::json::array();
   int64_t samples = 0;
@@ -68,6 +82,7 @@ void RunRecorder::responses(const StepMetrics& metrics, const std::vector<Respon
     sample.update({{"phase", metrics.phase}, {"step", metrics.step}, {"text", response.text}});
     sample["verdict"] = response.verdict ? to_json(*response.verdict) : nlohmann::json();
     samples_.append(line_of(sample));
+    events_.add_text(run_step, concat(metrics.phase, "/sample_", samples), markdown_of(response));
   }
   responses_.append(line_of({{"phase", metrics.phase},
                              {"step", metrics.step},

@@ -1,11 +1,10 @@
 // What a run leaves behind of its steps: the line on the terminal and the append-only files of the run
 // directory.
 //   metrics.jsonl    a record per step; keys that end with _seconds or _per_second are times and differ
-//   between
-//                    equal runs, all others do not
+//                    between equal runs, all others do not
 //   responses.jsonl  a record per stage step with every response's task, verdict key, reward and advantage
-//   events.out.tfevents.bicrl  the same figures for TensorBoard
 //   samples.jsonl    some responses of each stage step with text and verdict, for a person to read
+//   events.out.tfevents.bicrl  the same figures and samples for TensorBoard
 // Used by rank 0 only. Not thread-safe.
 #pragma once
 #include <cstdint>
@@ -31,7 +30,7 @@ class RunRecorder {
 
   // `run_step`: the step's number over all phases, TensorBoard's axis.
   void step(const StepMetrics& metrics, int64_t run_step, double seconds_in_phase);
-  void responses(const StepMetrics& metrics, const std::vector<ResponseRecord>& responses);
+  void responses(const StepMetrics& metrics, int64_t run_step, const std::vector<ResponseRecord>& responses);
   void sync();  // all files, to the disk
   std::map<std::string, int64_t> log_bytes() const;
 

@@ -215,7 +215,7 @@ void TrainingRun::report(StepMetrics& metrics, const std::vector<ResponseRecord>
   metrics.step_seconds = seconds[3];
   const std::vector<ResponseRecord> all = gather_responses(responses, communicator_);
   if (!recorder_) return;
-  recorder_->responses(metrics, all);
+  recorder_->responses(metrics, run_step(), all);
   recorder_->step(metrics, run_step(), seconds_before_ + in_phase_.seconds());
 }
 
