@@ -64,7 +64,7 @@ def main():
     shutil.rmtree(out, ignore_errors=True)
     (out / "scratch").mkdir(parents=True)
     run = out / "run"
-    # Infilling is left out and the learning rate kept small, so that steps are alike and only creeping shows.
+    # Infilling is left out and the learning rate kept small, so that steps differ little.
     words = [arguments.program, "train", "configs/quickstart.yaml", f"run.directory={run}",
              f"verifier.server.scratch={out}/scratch", "evaluation.tasks=0", "stages.0.steps=0", "stages.1.steps=1000000",
              "stages.1.update.min_learning_rate=1.0e-5", "stages.1.update.learning_rate=1.0e-5"]

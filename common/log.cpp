@@ -41,7 +41,7 @@ void init_logging(LogLevel lowest, int rank) {
 void write_log(LogLevel level, const std::string& message) {
   if (!logger().should_log(to_spdlog(level))) return;
   hide_progress_bar();
-  logger().log(to_spdlog(level), "{}", message);
+  logger().log(to_spdlog(level), spdlog::string_view_t(message));
 }
 
 }  // namespace bicrl

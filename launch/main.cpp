@@ -44,8 +44,6 @@ int run(int argc, char** argv) {
   CLI::App app{"BiC-RL: reinforcement learning of a diffusion language model that writes CUDA kernels."};
   app.footer(kExitCodes);
   app.require_subcommand(1);
-  bool verbose = false;
-  app.add_flag("-v,--verbose", verbose, "also log debugging messages");
 
   bicrl::LearnerCommand learner;
   std::string reward;
@@ -96,8 +94,13 @@ int run(int argc, char** argv) {
   config.add_to(examine);
   examine->add_flag("--json", doctor.json, "print the findings as JSON");
 
-  CLI11_PARSE(app, argc, argv);
-  bicrl::init_logging(verbose ? bicrl::LogLevel::kDebug : bicrl::LogLevel::kInfo);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // Help is an "error", too, with code 0.
+    return static_cast<int>(app.exit(error) == 0 ? bicrl::ExitCode::kOk : bicrl::ExitCode::kUsage);
+  }
+  bicrl::init_logging(bicrl::LogLevel::kInfo);
 
   if (*serve) {
     verifier.config_path = config.path();

@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 struct StoredStep {
   std::string advantage;
   std::vector<ScoredResponse> responses;
+  int64_t unknown = 0;  // responses whose verdict the ledger does not have
 };
 
 // A response whose verdict was lost with the verifier was masked; it is again.
@@ -40,14 +41,17 @@ std::vector<StoredStep> read_steps(const fs::path& run) {
     ++number;
     try {
       const auto json = nlohmann::json::parse(line);
-      StoredStep step{.advantage = json.at("advantage").get<std::string>(), .responses = {}};
+      StoredStep step{.advantage = json.at("advantage").get<std::string>(), .responses = {}, .unknown = 0};
       for (const auto& response : json.at("responses")) {
         const ResponseRecord record = response_record_from_json(response);
-        step.responses.push_back({.step = json.at("step").get<int64_t>(),
-                                  .phase = json.at("phase").get<std::string>(),
-                                  .group = record.group,
-                                  .truncated = record.truncated,
-                                  .verdict = stored_verdict(record, verdicts)});
+        step.responses.push_back(
+            {.step = json.at("step").get<int64_t>(),
+             .phase = json.at("phase").get<std::string>(),
+             .group = record.group,
+             .truncated = record.truncated,
+             .verdict = stored_verdict(record, verdicts),
+             .stored = {.value = record.reward, .masked = record.masked, .mask_reason = "", .terms = {}}});
+        step.unknown += !record.verdict_key.empty() && !verdicts.contains(record.verdict_key);
       }
       steps.push_back(std::move(step));
     } catch (const nlohmann::json::exception& error) {
@@ -63,20 +67,24 @@ std::vector<StoredStep> read_steps(const fs::path& run) {
 
 int run_rescore_command(const LearnerCommand& command) {
   const fs::path run = command.config_path;
-  const RewardFunction before = RewardFunction::from_file(run / "reward.yaml");
   const RewardFunction after = RewardFunction::from_file(command.reward_path);
   std::vector<StepComparison> comparisons;
   std::vector<ScoredResponse> all;
+  int64_t unknown = 0;
   for (const StoredStep& step : read_steps(run)) {
     const AdvantageKind kind = parse_advantage_kind(step.advantage);
-    const auto part =
-        rescore(step.responses, {.reward = before, .advantage = kind}, {.reward = after, .advantage = kind});
+    const auto part = rescore(step.responses, {.reward = nullptr, .advantage = kind},
+                              {.reward = &after, .advantage = kind});
     comparisons.insert(comparisons.end(), part.begin(), part.end());
+    unknown += step.unknown;
     all.insert(all.end(), step.responses.begin(), step.responses.end());
   }
-  std::cout << "before: " << before.rule_name() << " (" << (run / "reward.yaml").string()
-            << ")\nafter:  " << after.rule_name() << " (" << command.reward_path << ")\n"
+  std::cout << "before: as the run rewarded them\nafter:  " << after.rule_name() << " ("
+            << command.reward_path << ")\n"
             << rescore_table(comparisons);
+  if (unknown > 0)
+    std::cout << "note: " << unknown << " responses have no verdict in " << (run / "ledger").string()
+              << " and are left out after\n";
   for (const std::string& gap : rescoring_gaps(all, after)) std::cout << "note: " << gap << "\n";
   std::cout << std::flush;
   return static_cast<int>(ExitCode::kOk);

@@ -1,8 +1,11 @@
 #include "launch/signals.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <fstream>
+#include <string>
 
 namespace bicrl {
 namespace {
@@ -16,6 +19,19 @@ extern "C" void on_stop_signal(int signal_number) {
   signal(signal_number, SIG_DFL);
 }
 
+// Open MPI's launcher, asked to end, sends its ranks SIGCONT, waits odls_base_sigkill_timeout seconds, sends
+// SIGTERM, waits as long again and kills them. The first of these is the time to stop.
+extern "C" void on_continue(int, siginfo_t* info, void*) {
+  if (info->si_pid == getppid()) stop = true;
+}
+
+bool parent_is_launcher() {
+  std::ifstream file("/proc/" + std::to_string(getppid()) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return name == "mpirun" || name == "mpiexec" || name == "orterun" || name == "orted";
+}
+
 }  // namespace
 
 void install_stop_handler() {
@@ -24,6 +40,11 @@ void install_stop_handler() {
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  if (!parent_is_launcher()) return;
+  struct sigaction continued {};
+  continued.sa_sigaction = on_continue;
+  continued.sa_flags = SA_RESTART | SA_SIGINFO;
+  sigaction(SIGCONT, &continued, nullptr);
 }
 
 bool stop_requested() { return stop; }

@@ -44,7 +44,9 @@ int run_tasks_command(const LearnerCommand& command) {
   document.finish();
   const TaskPool pool = TaskPool::load(settings.tasks);
   const fs::path folder = command.output_folder;
-  if (!folder.empty()) fs::create_directories(folder);
+  std::error_code failure;
+  if (!folder.empty()) fs::create_directories(folder, failure);
+  if (failure) throw Error(concat("cannot make ", folder.string(), ": ", failure.message()));
   describe("train", pool.train, folder);
   describe("held_out", pool.held_out, folder);
   if (folder.empty() && !pool.train.empty()) {

@@ -26,18 +26,17 @@ struct LoadedRun {
 };
 
 LoadedRun load_run(const LearnerCommand& command) {
-  ConfigDocument document = ConfigDocument::from_file(command.config_path, command.overrides);
+  std::vector<std::string> overrides = command.overrides;
+  if (command.name == "sft") overrides.push_back("stages=[]");  // so that it is another run than `train`'s
+  ConfigDocument document = ConfigDocument::from_file(command.config_path, overrides);
   RunSettings settings =
       RunSettings::from_config(document.root(), fs::path(command.config_path).parent_path());
   // The embedded server reads this section itself; here its keys are checked before anything starts.
   VerifierOptions::from_config(document.root().section("verifier").section("server"));
   document.finish();
-  if (command.name == "sft") {
-    if (settings.warm_up.steps == 0)
-      document.root().section("warm_up").reject("steps",
-                                                "`bicrl sft` runs the warm-up, and this one has no steps");
-    settings.stages.clear();
-  }
+  if (command.name == "sft" && settings.warm_up.steps == 0)
+    document.root().section("warm_up").reject("steps",
+                                              "`bicrl sft` runs the warm-up, and this one has no steps");
   RewardFunction reward = RewardFunction::from_file(settings.reward_file);
   settings.verifier.measure_time = reward.uses_times();
   return {std::move(document), std::move(settings), std::move(reward)};
@@ -62,11 +61,16 @@ OpenedRun open_run(const LearnerCommand& command, const LoadedRun& run, Communic
   OpenedRun opened;
   on_rank_zero(communicator, [&] {
     opened.directory = std::make_unique<RunDirectory>(run.settings.directory);
-    opened.directory->adopt(run.document.resolved_yaml(), run.reward.resolved_yaml(),
-                            command.allow_changed_config);
     opened.finished = opened.directory->finished();
+    if (opened.finished) {
+      opened.directory->check_config(run.document.resolved_yaml(), /*allow_changes=*/false);
+      return;
+    }
     const CheckpointStore checkpoints(opened.directory->path() / "checkpoints");
     opened.checkpoint = checkpoints.latest().value_or("");
+    // Before the first checkpoint there is nothing that another configuration could spoil.
+    opened.directory->adopt(run.document.resolved_yaml(), run.reward.resolved_yaml(),
+                            command.allow_changed_config || opened.checkpoint.empty());
   });
   opened.checkpoint = communicator.all_gather(opened.checkpoint.string()).front();
   opened.finished = communicator.all_gather(opened.finished ? "finished" : "").front() == "finished";

@@ -34,10 +34,10 @@ std::vector<Step> split(std::span<const ScoredResponse> responses) {
   return steps;
 }
 
-std::vector<Reward> rewards_of(const Members& members, const RewardFunction& reward) {
+std::vector<Reward> rewards_of(const Members& members, const RewardFunction* reward) {
   std::vector<Reward> rewards;
   for (const ScoredResponse* member : members)
-    rewards.push_back(reward.evaluate(member->verdict, member->truncated));
+    rewards.push_back(reward ? reward->evaluate(member->verdict, member->truncated) : member->stored);
   return rewards;
 }
 

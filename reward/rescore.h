@@ -18,11 +18,12 @@ struct ScoredResponse {
   int64_t group = 0;  // within step and phase
   bool truncated = false;
   Verdict verdict;
+  Reward stored{};  // what the run gave it
 };
 
 // A way to turn verdicts into advantages.
 struct Scoring {
-  const RewardFunction& reward;
+  const RewardFunction* reward = nullptr;  // null: the stored rewards
   AdvantageKind advantage = AdvantageKind::kZScore;
 };
 

@@ -36,7 +36,7 @@ VerifierClientOptions VerifierClientOptions::from_config(const ConfigSection& se
   o.memory_verdicts = static_cast<int>(section.integer("memory_verdicts", o.memory_verdicts, 0, 10'000'000));
   o.atol = section.real("atol", o.atol, 0);
   o.rtol = section.real("rtol", o.rtol, 0);
-  o.trials = static_cast<int>(section.integer("trials", o.trials, 0, 10000));
+  o.trials = static_cast<int>(section.integer("trials", o.trials, 0, 32));
   return o;
 }
 

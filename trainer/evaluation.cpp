@@ -11,7 +11,8 @@ namespace bicrl {
 EvaluationResult evaluate(const Transformer& policy, const Tokenizer& tokenizer, VerifierClient& verifier,
                           Communicator& communicator, const std::vector<Task>& tasks,
                           PromptStyle prompt_style, const DecodingSettings& decoding,
-                          const std::string& phase, VerdictLedger* ledger) {
+                          const std::string& phase, VerdictLedger* ledger,
+                          const std::function<bool()>& stop_requested) {
   const Stopwatch watch;
   // Whether a response is right does not depend on a run's reward rule.
   const RewardFunction correctness =
@@ -22,23 +23,27 @@ EvaluationResult evaluate(const Transformer& policy, const Tokenizer& tokenizer,
                                  .decoding = decoding,
                                  .samples_per_task = 1,
                                  .progress = "evaluating",
-                                 .ledger = ledger});
+                                 .ledger = ledger,
+                                 .stop_requested = stop_requested});
   std::vector<PromptedTask> all;
   for (const Task& task : tasks) all.push_back({.task = &task, .repair = std::nullopt});
   StepMetrics metrics(phase, 1, 1);
   const CollectedStep step = collector.collect(all, /*key=*/0, /*policy_version=*/0, metrics);
-  std::vector<double> sums = {0, 0};
+  std::vector<double> sums = {0, 0, 0};
   for (const TaskResult& result : step.results) {
     sums[0] += result.counted;
     sums[1] += result.correct;
+    sums[2] += result.compiled;
   }
   communicator.all_reduce(sums, Reduction::kSum);
   return {.phase = phase,
           .tasks = static_cast<int64_t>(tasks.size()),
-          .compile_rate = metrics.compile_rate,
+          .compile_rate = sums[0] > 0 ? sums[2] / sums[0] : 0.0,
           .correct_rate = sums[0] > 0 ? sums[1] / sums[0] : 0.0,
           .truncated_rate = metrics.truncated_rate,
           .unverified = static_cast<int64_t>(tasks.size()) - std::llround(sums[0]),
+          .unverified_reason = metrics.infrastructure_reason,
+          .cut_short = step.cut_short,
           .fault_classes = metrics.fault_classes,
           .seconds = watch.seconds()};
 }

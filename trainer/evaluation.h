@@ -15,7 +15,9 @@ struct EvaluationResult {
   double compile_rate = 0;
   double correct_rate = 0;
   double truncated_rate = 0;
-  int64_t unverified = 0;  // responses without a verdict: infrastructure, not counted as wrong
+  int64_t unverified = 0;           // responses without a verdict: infrastructure; rates are over the others
+  std::string unverified_reason{};  // of one of them
+  bool cut_short = false;           // by a stop: the figures are of no use
   std::map<std::string, int64_t> fault_classes;
   double seconds = 0;
 };
@@ -24,7 +26,8 @@ struct EvaluationResult {
 EvaluationResult evaluate(const Transformer& policy, const Tokenizer& tokenizer, VerifierClient& verifier,
                           Communicator& communicator, const std::vector<Task>& tasks,
                           PromptStyle prompt_style, const DecodingSettings& decoding,
-                          const std::string& phase, VerdictLedger* ledger = nullptr);
+                          const std::string& phase, VerdictLedger* ledger = nullptr,
+                          const std::function<bool()>& stop_requested = {});
 
 // Without the phase, which is the key under which results are kept.
 nlohmann::json to_json(const EvaluationResult& result);

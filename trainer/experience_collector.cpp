@@ -61,7 +61,7 @@ void ExperienceCollector::submit(size_t index, Response& response) {
                      .program = program});
 }
 
-void ExperienceCollector::receive(std::vector<Response>& responses, bool wait) {
+bool ExperienceCollector::receive(std::vector<Response>& responses, bool wait) {
   using namespace std::chrono_literals;
   std::unique_ptr<ProgressBar> bar;
   if (wait && !settings_.progress.empty() && communicator_.rank() == 0)
@@ -69,13 +69,15 @@ void ExperienceCollector::receive(std::vector<Response>& responses, bool wait) {
                                         "of this rank");
   while (verifier_ && verifier_->pending() > 0) {
     if (bar) bar->set(static_cast<int64_t>(responses.size() - verifier_->pending()));
-    std::optional<Verdict> verdict = verifier_->next(wait ? 5000ms : 0ms);
-    if (!verdict && !wait) return;
+    if (wait && settings_.stop_requested && settings_.stop_requested()) return false;
+    std::optional<Verdict> verdict = verifier_->next(wait ? 500ms : 0ms);
+    if (!verdict && !wait) return true;
     if (!verdict) continue;  // the client's own deadline ends a request that hangs
     Response& response = responses.at(std::stoul(verdict->request_id));
     if (settings_.ledger) settings_.ledger->record(response.verdict_key, *verdict);
     response.verdict = std::move(verdict);
   }
+  return true;
 }
 
 std::vector<ExperienceCollector::Response> ExperienceCollector::generate(
@@ -208,12 +210,15 @@ CollectedStep ExperienceCollector::collect_saved(std::vector<SavedRollout> rollo
 CollectedStep ExperienceCollector::judge(std::vector<Response> responses, uint64_t key,
                                          StepMetrics& metrics) {
   const Stopwatch watch;
-  receive(responses, /*wait=*/true);
+  std::vector<double> cut = {receive(responses, /*wait=*/true) ? 0.0 : 1.0};
+  communicator_.all_reduce(cut, Reduction::kMax);
+  CollectedStep step;
+  step.cut_short = cut[0] > 0;
+  if (step.cut_short) return step;
   if (settings_.quarantine) confirm(responses, metrics);
   metrics.verify_wait_seconds = watch.seconds();
   if (settings_.ledger) settings_.ledger->share();
 
-  CollectedStep step;
   std::vector<Reward> rewards;
   std::vector<GroupAdvantage> groups;
   for (const Response& response : responses)
@@ -232,6 +237,7 @@ CollectedStep ExperienceCollector::judge(std::vector<Response> responses, uint64
       Response& response = responses[first + i];
       const bool judged = response.verdict && response.verdict->outcome != Outcome::kInfrastructure;
       result.counted += judged;
+      result.compiled += judged && response.verdict->compiled;
       result.correct += judged && response.verdict->correct;
       step.responses.push_back({.group = static_cast<int64_t>(response.group),
                                 .task_id = response.task->id,

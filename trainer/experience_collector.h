@@ -2,6 +2,7 @@
 // turns verdicts into experiences.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ namespace bicrl {
 struct TaskResult {
   const Task* task = nullptr;
   int counted = 0;  // responses with a verdict of the candidate (not masked)
+  int compiled = 0;
   int correct = 0;
 };
 
@@ -38,6 +40,7 @@ struct CollectedStep {
   std::vector<GroupOutcome> outcomes;  // of this rank's groups, for curation
   std::vector<ResponseRecord> responses;  // of this rank, group after group
   std::vector<SavedRollout> rollouts;     // the same responses as the policy made them
+  bool cut_short = false;                 // on some rank a stop left responses without their verdict
 };
 
 // How the tasks of all ranks fared; those without a single verdict are left out. Collective.
@@ -61,6 +64,7 @@ struct CollectorSettings {
   VerdictLedger* ledger = nullptr;         // null: verdicts are neither kept nor reused
   const Quarantine* quarantine = nullptr;  // null: every verdict counts as it is
   VerdictSource verdicts = VerdictSource::kVerifier;
+  std::function<bool()> stop_requested{};  // looked at while verdicts are waited for; may be empty
 };
 
 // Refers to everything it is given, owns nothing. One collector per phase and rank; not thread-safe.
@@ -99,8 +103,8 @@ class ExperienceCollector {
   // Has successes that are too good verified again.
   void confirm(std::vector<Response>& responses, StepMetrics& metrics);
   GroupOutcome outcome_of(const Response* group, size_t size) const;
-  // Takes verdicts that are ready (or waits until none is pending).
-  void receive(std::vector<Response>& responses, bool wait);
+  // Takes verdicts that are ready (or waits until none is pending). False where a stop ended the waiting.
+  bool receive(std::vector<Response>& responses, bool wait);
   void summarise(const std::vector<Response>& responses, const std::vector<Reward>& rewards,
                  const std::vector<GroupAdvantage>& groups, StepMetrics& metrics);
   bool is_mine(size_t task_index) const;

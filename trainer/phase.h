@@ -1,6 +1,7 @@
 // The phases of a run: the supervised warm-up, and each stage of reinforcement. A phase does one step at a
 // time and can be left and taken up again between any two steps. One object per rank; steps are collective.
 #pragma once
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -33,6 +34,7 @@ struct PhaseContext {
   VerifierClient* verifier = nullptr;  // null where nothing is to be verified
   const RewardFunction& reward;
   VerdictLedger* ledger = nullptr;  // null where there are no verdicts
+  std::function<bool()> stop_requested{};
 };
 
 class Phase {
@@ -65,6 +67,12 @@ std::unique_ptr<Phase> make_stage_phase(const PhaseContext& context, const std::
 class StepNotTaken : public SharedError {
  public:
   using SharedError::SharedError;
+};
+
+// A stop came while the step waited for verdicts; those that came are in the ledger.
+class StepCut : public StepNotTaken {
+ public:
+  using StepNotTaken::StepNotTaken;
 };
 
 // Puts an update's figures into the metrics. Throws SharedError where the update was not finite, or its loss

@@ -215,6 +215,10 @@ UpdateStatistics PolicyUpdater::summarise(const Totals& t) {
   UpdateStatistics s;
   s.updates = t.updates;
   s.skipped_updates = t.skipped;
+  std::vector<at::Tensor> largest;
+  for (const FlatParameters::Entry& entry : parameters_.entries())
+    largest.push_back(entry.parameter.detach().abs().max().to(at::kFloat));
+  s.largest_weight = at::stack(largest).max().item<double>();
   s.scored_tokens = static_cast<int64_t>(sums[0]);
   s.packed_rows = static_cast<int64_t>(sums[1]);
   s.loss = mean(sums[2], static_cast<double>(t.updates));

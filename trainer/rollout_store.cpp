@@ -130,6 +130,10 @@ void RolloutStore::write(const std::string& phase, int64_t step, int rank, int r
                      {"hash", hash_of(tensors, responses)}});
 }
 
+bool RolloutStore::has(const std::string& phase, int64_t step) const {
+  return fs::exists(step_folder(phase, step) / file_name(0));
+}
+
 std::vector<SavedRollout> RolloutStore::read(const std::string& phase, int64_t step) const {
   const fs::path folder = step_folder(phase, step);
   std::vector<SavedRollout> all;
@@ -144,7 +148,10 @@ std::vector<SavedRollout> RolloutStore::read(const std::string& phase, int64_t s
       const auto& metadata = file.metadata();
       if (!metadata.contains("format") || metadata.at("format") != kFormat)
         throw InputError("it holds no rollouts, or another version's");
-      ranks = std::stoi(metadata.at("ranks"));
+      const int ranks_here = std::stoi(metadata.at("ranks"));
+      if (rank > 0 && ranks_here != ranks)
+        throw InputError("it is from a run with another number of ranks than rank 0's file");
+      ranks = ranks_here;
       auto rollouts = rollouts_of(file);
       all.insert(all.end(), std::make_move_iterator(rollouts.begin()),
                  std::make_move_iterator(rollouts.end()));

@@ -31,17 +31,35 @@ const std::vector<std::string> kFreeKeys = {
     "verifier.max_attempts",   "verifier.backoff_s",     "verifier.max_backoff_s", "verifier.memory_verdicts",
     "verifier.server.workers", "verifier.server.listen", "verifier.server.queue"};
 
+// What a killed process left of a file that it was replacing.
+bool is_unfinished(const fs::path& file) {
+  return file.filename().string().find(".tmp.") != std::string::npos;
+}
+
+bool holds_nothing(const fs::path& folder) {
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (!is_unfinished(entry.path())) return false;
+  return true;
+}
+
+void remove_unfinished(const fs::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.is_regular_file() && is_unfinished(entry.path())) fs::remove(entry.path(), ignored);
+}
+
 }  // namespace
 
 RunDirectory::RunDirectory(const fs::path& path) : path_(path) {
   std::error_code error;
   fs::create_directories(path_, error);
   if (error) throw Error(concat("cannot create the run directory ", path_.string(), ": ", error.message()));
-  const bool empty = fs::is_empty(path_, error);
+  const bool empty = holds_nothing(path_);
   if (!empty && !fs::exists(path_ / "run.json"))
     throw InputError(concat("run.directory: ", path_.string(),
                             " holds files but no run (no run.json); name another folder"));
   take_lock();
+  remove_unfinished(path_);
   if (!empty) read_run_file();
   if (!has_run_) write_run_file();
 }
@@ -81,19 +99,26 @@ void RunDirectory::write_run_file() const {
   write("run.json", nlohmann::json({{"format", kFormat}, {"finished", finished_}}).dump() + "\n");
 }
 
-void RunDirectory::adopt(const std::string& config_yaml, const std::string& reward_yaml, bool allow_changes) {
+void RunDirectory::check_config(const std::string& config_yaml, bool allow_changes) const {
   if (has_run_) {
     const auto changes = config_changes(read_file(path_ / "config.yaml"), config_yaml, kFreeKeys);
     std::string text;
     for (const auto& change : changes)
       text += concat("\n  ", change.key, ": ", change.before, " -> ", change.after);
     if (!changes.empty() && !allow_changes)
-      throw InputError(concat("the run in ", path_.string(), " was started with another configuration:", text,
-                              "\nName another run.directory, or go on with --allow-changed-config"));
+      throw InputError(concat("the run in ", path_.string(), finished_ ? " has finished and" : "",
+                              " was started with another configuration:", text,
+                              "\nName another run.directory",
+                              finished_ ? "" : ", or go on with --allow-changed-config"));
     if (!changes.empty()) log_warning("going on with a changed configuration:", text);
-    const fs::path reward = path_ / "reward.yaml";
-    if (fs::exists(reward) && read_file(reward) != reward_yaml) log_info("going on with another reward");
   }
+}
+
+void RunDirectory::adopt(const std::string& config_yaml, const std::string& reward_yaml, bool allow_changes) {
+  check_config(config_yaml, allow_changes);
+  const fs::path reward = path_ / "reward.yaml";
+  if (has_run_ && fs::exists(reward) && read_file(reward) != reward_yaml)
+    log_info("going on with another reward");
   write("reward.yaml", reward_yaml);
   write("config.yaml", config_yaml);  // last: from here on there is a run
 }

@@ -26,9 +26,10 @@ class RunDirectory {
   bool has_run() const { return has_run_; }    // started before this object
   bool finished() const { return finished_; }  // of that run
 
-  // Keeps configuration and reward. A run that lies here must have had the same configuration, apart from
-  // keys that do not decide results; else InputError shows each difference, unless `allow_changes`. The
-  // reward may differ.
+  // A run that lies here must have had the same configuration, apart from keys that do not decide results;
+  // else InputError shows each difference, unless `allow_changes`.
+  void check_config(const std::string& config_yaml, bool allow_changes) const;
+  // Checks, then keeps configuration and reward. The reward may differ.
   void adopt(const std::string& config_yaml, const std::string& reward_yaml, bool allow_changes);
   void write(const std::string& file, const std::string& text) const;
   void mark_finished();

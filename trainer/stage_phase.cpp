@@ -1,6 +1,7 @@
 // A stage of reinforcement: responses to tasks, their verdicts, rewards and advantages, and updates from
 // them.
 #include <cmath>
+#include <set>
 
 #include "common/clock.h"
 #include "common/rng.h"
@@ -21,7 +22,14 @@ class StagePhase : public Phase {
         replay_(context.settings.replay),
         own_rollouts_(context.settings.directory / "rollouts"),
         other_rollouts_(context.settings.replay.rollouts / "rollouts"),
-        key_(mix_key({mix_key(context.settings.seed, to_string(settings_.stage)), index})) {}
+        key_(mix_key({mix_key(context.settings.seed, to_string(settings_.stage)), index})) {
+    if (replay_.generates()) return;
+    for (int64_t step = 1; step <= steps(); ++step)
+      if (!other_rollouts_.has(this->name(), step))
+        throw InputError(concat("replay.rollouts: ", other_rollouts_.folder().string(),
+                                " has no rollouts of ", this->name(), " step ", step,
+                                " (run.save_rollouts, or replay.only=rollouts, saves them)"));
+  }
 
   void begin() override {
     BICRL_CHECK(context_.verifier || !replay_.verifies(), "stage ", name(), " needs a verifier");
@@ -41,17 +49,18 @@ class StagePhase : public Phase {
                           .quarantine = &context_.curation.quarantine(),
                           .verdicts = replay_.verifies()  ? VerdictSource::kVerifier
                                       : replay_.updates() ? VerdictSource::kLedger
-                                                          : VerdictSource::kNone});
+                                                          : VerdictSource::kNone,
+                          .stop_requested = context_.stop_requested});
   }
 
   void step(int64_t step, int64_t policy_version, StepMetrics& metrics,
             std::vector<ResponseRecord>& responses) override {
     metrics.advantage = to_string(settings_.advantage);
     metrics.verified = replay_.verifies() || replay_.updates();
-    CollectedStep collected =
-        replay_.generates()
-            ? generate(step, policy_version, metrics)
-            : collector_->collect_saved(other_rollouts_.read(name(), step), tasks_, step_key(step), metrics);
+    CollectedStep collected = replay_.generates() ? generate(step, policy_version, metrics)
+                                                  : collector_->collect_saved(saved_rollouts(step), tasks_,
+                                                                              step_key(step), metrics);
+    if (collected.cut_short) throw StepCut(concat(name(), " step ", step, " was cut short"));
     if (context_.settings.save_rollouts || replay_.parts == RunParts::kRollouts)
       save(step, collected.rollouts);
     curriculum_->observe(outcomes_of(collected, context_.communicator));
@@ -100,6 +109,21 @@ class StagePhase : public Phase {
     }
   }
 
+  std::vector<SavedRollout> saved_rollouts(int64_t step) const {
+    std::vector<SavedRollout> rollouts = other_rollouts_.read(name(), step);
+    std::set<int64_t> groups;
+    for (const SavedRollout& saved : rollouts) {
+      groups.insert(saved.group);
+      for (int64_t token : saved.rollout.tokens)
+        if (token < 0 || token >= context_.policy.config().vocab_size)
+          throw InputError(concat("saved rollouts: token ", token, " is not in the policy's vocabulary"));
+    }
+    if (static_cast<int64_t>(groups.size()) != settings_.tasks_per_step)
+      throw InputError(concat("saved rollouts: ", name(), " step ", step, " has ", groups.size(),
+                              " groups, tasks_per_step is ", settings_.tasks_per_step));
+    return rollouts;
+  }
+
   void save(int64_t step, const std::vector<SavedRollout>& rollouts) const {
     own_rollouts_.write(name(), step, context_.communicator.rank(), context_.communicator.size(), rollouts);
   }
@@ -136,14 +160,17 @@ void note_update(const UpdateStatistics& update, const std::string& phase, doubl
   metrics.learning_rate = update.learning_rate;
   metrics.trained_tokens = update.scored_tokens;
   metrics.update_skipped = update.skipped_updates > 0;
-  const bool finite =
-      std::isfinite(update.loss) && update.skipped_updates < std::max<int64_t>(1, update.updates);
+  // No weight of a policy that works comes near this.
+  constexpr double kLargestWeight = 1e6;
+  const bool finite = std::isfinite(update.loss) && update.largest_weight <= kLargestWeight &&
+                      update.skipped_updates < std::max<int64_t>(1, update.updates);
   if (finite && std::abs(update.loss) <= max_loss) return;
-  throw SharedError(
-      concat(phase, " step ", metrics.step, ": ",
-             finite ? concat("the loss exceeds run.max_loss (", max_loss, ")") : "the update is not finite",
-             " (loss ", update.loss, ", gradient norm ", update.grad_norm,
-             "). A smaller learning rate may help; the latest checkpoint is from before."));
+  throw SharedError(concat(phase, " step ", metrics.step, ": ",
+                           finite ? concat("the loss exceeds run.max_loss (", max_loss, ")")
+                                  : "the update is not finite or destroys the policy",
+                           " (loss ", update.loss, ", gradient norm ", update.grad_norm, ", largest weight ",
+                           update.largest_weight,
+                           "). A smaller learning rate may help; the latest checkpoint is from before."));
 }
 
 }  // namespace bicrl

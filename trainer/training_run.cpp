@@ -83,7 +83,8 @@ PhaseContext TrainingRun::context() {
           .curation = curation_,
           .verifier = verifier_,
           .reward = reward_,
-          .ledger = ledger_.get()};
+          .ledger = ledger_.get(),
+          .stop_requested = stop_requested_};
 }
 
 std::vector<std::unique_ptr<Phase>> TrainingRun::make_phases() {
@@ -134,14 +135,14 @@ RunEnd TrainingRun::run() {
       seconds_before_ = 0;
       if (stopping()) return RunEnd::kStopped;
       phase.begin();
+      state_.phase_state = phase.state();
     }
     if (state_.step < phase.steps() && !run_phase(phase)) return RunEnd::kStopped;
-    finish_phase(phase);
+    if (!finish_phase(phase)) return RunEnd::kStopped;
   }
-  const bool stopped = stopping();  // an evaluation may have been cut short
   if (directory_ && !state_.evaluations.empty())
     std::cout << "\n" << evaluation_table(state_.evaluations) << std::flush;
-  return stopped ? RunEnd::kStopped : RunEnd::kFinished;
+  return RunEnd::kFinished;
 }
 
 bool TrainingRun::run_phase(Phase& phase) {
@@ -150,7 +151,7 @@ bool TrainingRun::run_phase(Phase& phase) {
       if (!state_saved_) save_within_phase(phase);
       return false;
     }
-    take_step(phase);
+    if (!take_step(phase)) return false;
     if (settings_.checkpoint_every_s > 0 && since_checkpoint_.seconds() >= settings_.checkpoint_every_s &&
         state_.step < phase.steps())
       save_within_phase(phase);
@@ -158,13 +159,17 @@ bool TrainingRun::run_phase(Phase& phase) {
   return true;
 }
 
-void TrainingRun::take_step(Phase& phase) {
+bool TrainingRun::take_step(Phase& phase) {
   const Stopwatch watch;
   StepMetrics metrics(phase.name(), state_.step + 1, phase.steps());
   std::vector<ResponseRecord> responses;
   const nlohmann::json before = phase.state();
   try {
     phase.step(state_.step + 1, state_.policy_version, metrics, responses);
+  } catch (const StepCut&) {
+    state_.phase_state = before;
+    if (!state_saved_) save_within_phase(phase);
+    return false;
   } catch (const StepNotTaken&) {
     state_.phase_state = before;
     if (!state_saved_) save_within_phase(phase);
@@ -176,26 +181,41 @@ void TrainingRun::take_step(Phase& phase) {
   state_saved_ = false;
   metrics.step_seconds = watch.seconds();
   report(metrics, responses);
+  return true;
 }
 
-void TrainingRun::finish_phase(const Phase& phase) {
+bool TrainingRun::finish_phase(const Phase& phase) {
   state_.seconds_in_phase = seconds_before_ + in_phase_.seconds();
   if (!state_saved_) save_checkpoint(phase.name());
-  remove_checkpoints_within(phase, /*keep=*/0);
   state_.phase_seconds.emplace_back(phase.name(), state_.seconds_in_phase);
-  if (verifier_ && settings_.replay.updates() && !tasks_.held_out.empty() && !stopping()) {
-    state_.evaluations.push_back(evaluate(policy_, tokenizer_, *verifier_, communicator_, tasks_.held_out,
-                                          settings_.tasks.prompt_style, settings_.evaluation.decoding,
-                                          phase.name(), ledger_.get()));
-    const EvaluationResult& result = state_.evaluations.back();
-    state_.phase_seconds.emplace_back(phase.name() + "_evaluation", result.seconds);
-    if (directory_)
-      log_info("after ", phase.name(), " (", clock_text(state_.seconds_in_phase),
-               "): ", std::lround(1000 * result.correct_rate) / 10.0, " % of ", result.tasks,
-               " held-out tasks correct, ", std::lround(1000 * result.compile_rate) / 10.0,
-               " % compile (evaluation ", clock_text(result.seconds), ")");
-  }
+  if (verifier_ && settings_.replay.updates() && !tasks_.held_out.empty() && !evaluate_after(phase))
+    return false;
+  // Only now: a policy that cannot be evaluated may have been broken within this phase.
+  remove_checkpoints_within(phase, /*keep=*/0);
   if (directory_) write_summary();
+  return true;
+}
+
+bool TrainingRun::evaluate_after(const Phase& phase) {
+  if (stopping()) return false;
+  const EvaluationResult result =
+      evaluate(policy_, tokenizer_, *verifier_, communicator_, tasks_.held_out, settings_.tasks.prompt_style,
+               settings_.evaluation.decoding, phase.name(), ledger_.get(), stop_requested_);
+  if (result.cut_short) return false;
+  if (static_cast<double>(result.unverified) >
+      settings_.max_unverified_share * static_cast<double>(result.tasks))
+    throw SharedError(concat("evaluation after ", phase.name(), ": ", result.unverified, " of ", result.tasks,
+                             " responses got no verdict (run.max_unverified_share is ",
+                             settings_.max_unverified_share, "): ", result.unverified_reason,
+                             "\nThe phase is saved; the same command evaluates it again."));
+  state_.evaluations.push_back(result);
+  state_.phase_seconds.emplace_back(phase.name() + "_evaluation", result.seconds);
+  if (directory_)
+    log_info("after ", phase.name(), " (", clock_text(state_.seconds_in_phase),
+             "): ", std::lround(1000 * result.correct_rate) / 10.0, " % of ", result.tasks,
+             " held-out tasks correct, ", std::lround(1000 * result.compile_rate) / 10.0,
+             " % compile (evaluation ", clock_text(result.seconds), ")");
+  return true;
 }
 
 bool TrainingRun::stopping() {
@@ -229,6 +249,9 @@ void TrainingRun::save_checkpoint(const std::string& name) {
   state_.ledger_round = ledger_ ? ledger_->round() : 0;
   state_.curation = curation_.state();
   state_.ranks = communicator_.size();
+  // On every rank: a checkpoint must not outlive the verdicts that it counts on.
+  if (ledger_) ledger_->sync();
+  communicator_.barrier();
   if (checkpoints_) {
     recorder_->sync();
     state_.log_bytes = recorder_->log_bytes();

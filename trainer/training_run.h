@@ -44,10 +44,11 @@ class TrainingRun {
  private:
   std::vector<std::unique_ptr<Phase>> make_phases();
   void resume(const std::filesystem::path& checkpoint);
-  // False where the run was asked to stop.
+  // False where the run was asked to stop; all of it that counts is saved then.
   bool run_phase(Phase& phase);
-  void take_step(Phase& phase);
-  void finish_phase(const Phase& phase);
+  bool take_step(Phase& phase);
+  bool finish_phase(const Phase& phase);
+  bool evaluate_after(const Phase& phase);
   // True on all ranks as soon as one was asked to stop.
   bool stopping();
   int64_t run_step() const;  // steps done over all phases

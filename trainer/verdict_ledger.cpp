@@ -99,8 +99,10 @@ void VerdictLedger::resume_at(int64_t round) {
 }
 
 void VerdictLedger::adopt(const std::unordered_map<std::string, Verdict>& verdicts) {
-  known_.insert(verdicts.begin(), verdicts.end());
+  adopted_.insert(verdicts.begin(), verdicts.end());
 }
+
+void VerdictLedger::sync() { log_->sync(); }
 
 std::string VerdictLedger::key_of(const Task& task, const std::string& program) const {
   return hash_hex({protocol_, task.id, task.pytorch_code, program});
@@ -110,9 +112,15 @@ std::optional<Verdict> VerdictLedger::find(const std::string& key) {
   for (const auto* map : {&known_, &own_})
     if (const auto found = map->find(key); found != map->end()) return found->second;
   const auto again = met_again_.find(key);
-  if (again == met_again_.end()) return std::nullopt;
-  keep_own(key, again->second);
-  return again->second;
+  if (again != met_again_.end()) {
+    keep_own(key, again->second);
+    return again->second;
+  }
+  const auto adopted = adopted_.find(key);
+  if (adopted == adopted_.end()) return std::nullopt;
+  keep_own(key, adopted->second);
+  log_->append(unshared_.back());
+  return adopted->second;
 }
 
 void VerdictLedger::record(const std::string& key, const Verdict& verdict) {

@@ -42,7 +42,7 @@ class VerdictLedger {
   // the start). What was written later is met again step by step, as it was the first time.
   void resume_at(int64_t round);
 
-  // Verdicts of another run count as if this one had met them before.
+  // Verdicts of another run count as if this one had met them before; those that are used are written down.
   void adopt(const std::unordered_map<std::string, Verdict>& verdicts);
 
   std::string key_of(const Task& task, const std::string& program) const;
@@ -50,6 +50,7 @@ class VerdictLedger {
   std::optional<Verdict> find(const std::string& key);
   // Infrastructure outcomes are not kept: they say nothing of the program.
   void record(const std::string& key, const Verdict& verdict);
+  void sync();  // this rank's file, to the disk
   // Collective, ends a round (a step, an evaluation): all ranks learn what the others verified. Where two
   // verified the same program, the lower rank's verdict counts from now on.
   void share();
@@ -65,6 +66,7 @@ class VerdictLedger {
   std::vector<LedgerEntry> written_;  // by earlier processes, by round and rank; until resume_at()
   std::unordered_map<std::string, Verdict> known_;      // agreed on by all ranks
   std::unordered_map<std::string, Verdict> own_;        // of this rank in this round
+  std::unordered_map<std::string, Verdict> adopted_;    // of another run
   std::unordered_map<std::string, Verdict> met_again_;  // written by earlier processes after the checkpoint
   std::vector<std::string> unshared_;                   // lines of own_, in order
   std::unique_ptr<LineLog> log_;

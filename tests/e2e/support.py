@@ -19,7 +19,7 @@ ENVIRONMENT = {
     "OMPI_MCA_btl": "self,vader",
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
     "OMPI_MCA_pml": "ob1",
-    "OMPI_MCA_odls_base_sigkill_timeout": "8",
+    "OMPI_MCA_odls_base_sigkill_timeout": "5",
 }
 
 

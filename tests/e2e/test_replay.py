@@ -23,7 +23,8 @@ def done(what, run, *overrides, ranks=2):
 
 
 def refused(what, words, run, *overrides, code=2):
-    found, out, err = train(run, *overrides)
+    # Without a launcher, which waits some seconds after every failure.
+    found, out, err = train(run, *overrides, ranks=None)
     expect(found == code, what, found, out, err)
     for word in words:
         expect(word in err, f"{what}: says {word}", err)
@@ -55,6 +56,8 @@ with folder() as temporary:
     done("updates alone", again, "replay.only=updates", f"replay.rollouts={whole}")
     expect(steps(again) == steps(whole), "the same figures from saved rollouts and verdicts", steps(again), steps(whole))
     expect(weights(again) == weights(whole), "the same weights and optimizer, bit for bit")
+    tables = [bicrl("rescore", run, "--reward", "configs/rewards/binary.yaml")[1] for run in (whole, again)]
+    expect(tables[0] == tables[1] and "note" not in tables[1], "the verdicts that were used are its own", *tables)
     expect(not Path(again, "verifier.log").exists(), "no verifier was started for it")
 
     # Rollouts of one policy, verdicts on them, updates from both: three runs.
@@ -77,8 +80,10 @@ with folder() as temporary:
     bad = f"{temporary}/bad"
     refused("no rollouts named", ["replay.rollouts", "needs a run"], bad, "replay.only=updates")
     refused("rollouts of nobody", ["replay.rollouts", "/nowhere"], bad, "replay.only=updates", "replay.rollouts=/nowhere")
-    refused("more steps than were saved", ["end_to_end-000003", "does not exist"], f"{bad}1", "replay.only=updates",
+    refused("more steps than were saved", ["end_to_end step 3", "replay.rollouts"], f"{bad}1", "replay.only=updates",
             f"replay.rollouts={whole}", "stages.1.steps=3")
+    refused("another number of groups", ["has 4 groups, tasks_per_step is 8"], f"{bad}5", "replay.only=updates",
+            f"replay.rollouts={whole}", "stages.0.tasks_per_step=8")
     refused("groups of another size", ["has 4 responses, samples_per_task is 2"], f"{bad}2", "replay.only=updates",
             f"replay.rollouts={whole}", "stages.0.samples_per_task=2")
     Path(temporary, "empty/ledger").mkdir(parents=True)

@@ -98,7 +98,7 @@ with folder() as temporary:
     before = {str(p): p.read_bytes() for p in Path(half).rglob("*") if p.is_file() and p.name != "verifier.log"}
 
     def refused(words, *overrides):
-        code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={half}", *SMALL, *overrides, ranks=2)
+        code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={half}", *SMALL, *overrides)
         expect(code == 2, f"refused with {overrides}", code, out, err)
         for word in words:
             expect(word in err, f"says {word}", err)
@@ -122,11 +122,35 @@ with folder() as temporary:
                            "reward=configs/rewards/pass_rate.yaml", ranks=2)
     expect(code == 0 and "going on with another reward" in err, "the reward can be swapped", code, out, err)
     code, out, err = bicrl("rescore", half, "--reward", "configs/rewards/binary.yaml")
-    expect(code == 0 and "before: pass_rate" in out and "after:  binary" in out, "rescore compares", out, err)
+    expect(code == 0 and "before: as the run rewarded" in out and "after:  binary" in out, "rescore compares", out, err)
     stored = [r["reward"] for s in read_lines(f"{half}/responses.jsonl")[-1:] for r in s["responses"] if not r["masked"]]
     mean = sum(stored) / len(stored) if stored else 0.0
     line = [text for text in out.splitlines() if text.startswith("end_to_end") and " 3 " in text][0]
     expect(f"{mean:.4f}" in line, "rescore repeats the stored rewards", mean, line)
+
+    # A finished run keeps what it was rewarded with, whatever it is called with.
+    rewarded = Path(half, "reward.yaml").read_text()
+    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={half}", *SMALL, "--reward",
+                           "configs/rewards/milestone.yaml")
+    expect(code == 0 and "has finished" in out, "a finished run starts nothing", code, out, err)
+    expect(Path(half, "reward.yaml").read_text() == rewarded, "a finished run is not changed")
+    code, out, err = bicrl("sft", "configs/quickstart.yaml", f"run.directory={half}", *SMALL)
+    expect(code == 2 and "has finished" in err and "stages" in err, "sft is another run than train", code, out, err)
+
+    # Killed while its first file was written: an empty folder but for that. No verifier answers: saved, told, and the same
+    # command goes on once there is one. Before the first checkpoint another configuration spoils nothing.
+    young = f"{temporary}/young"
+    Path(young).mkdir()
+    Path(young, "run.json.tmp.123").write_text("{")
+    lonely = ["stages=[]", "verifier.max_attempts=1", "verifier.deadline_s=2", "verifier.attempt_s=1"]
+    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={young}", *SMALL, *lonely, "tasks.train=[/nowhere]")
+    expect(code == 2, "broken tasks", code, err)
+    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={young}", *SMALL, *lonely,
+                           "verifier.addresses=[127.0.0.1:9]", ranks=2)
+    expect(code == 1 and "4 of 4 responses got no verdict" in err, "an evaluation without verdicts is no result", code, out, err)
+    expect(not list(Path(young).glob("*.tmp.*")), "leftovers are removed")
+    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={young}", *SMALL, *lonely, ranks=2)
+    expect(code == 0 and "4 " in out, "evaluated once there is a verifier", code, out, err)
 
     # Not a run directory; a folder that cannot be written.
     Path(temporary, "other").mkdir()

@@ -51,6 +51,23 @@ std::vector<ScoredResponse> random_run() {
   return run;
 }
 
+TEST_CASE("without a rule the rewards that the run gave count, and its masks") {
+  const RewardFunction binary = RewardFunction::from_text("rule: binary\n", "test");
+  std::vector<ScoredResponse> run(4);
+  for (size_t i = 0; i < run.size(); ++i) {
+    run[i].step = 1;
+    run[i].phase = "infilling";
+    run[i].verdict.outcome = Outcome::kGraded;
+    run[i].stored.value = static_cast<double>(i);
+  }
+  run[3].stored.masked = true;
+  const StepComparison step =
+      rescore(run, {nullptr, AdvantageKind::kMeanOnly}, {&binary, AdvantageKind::kMeanOnly})[0];
+  CHECK(step.before.rewarded == 3);
+  CHECK(step.before.mean == 1.0);
+  CHECK(step.after.rewarded == 4);
+}
+
 }  // namespace
 
 TEST_CASE("a step under two rewards, computed by hand") {
@@ -59,7 +76,7 @@ TEST_CASE("a step under two rewards, computed by hand") {
                                            response(3, "p", 0, true, 1), response(3, "p", 0, true, 3),
                                            response(3, "p", 1, false)};
   const RewardFunction binary = rule("rule: binary"), speedup = rule("rule: speedup");
-  const auto steps = rescore(run, {binary, AdvantageKind::kMeanOnly}, {speedup, AdvantageKind::kMeanOnly});
+  const auto steps = rescore(run, {&binary, AdvantageKind::kMeanOnly}, {&speedup, AdvantageKind::kMeanOnly});
   REQUIRE(steps.size() == 1);
   const StepComparison& step = steps[0];
   CHECK(step.step == 3);
@@ -82,14 +99,14 @@ TEST_CASE("a response that one reward leaves out has changed, and is opposed to 
                                      response(0, "p", 0, true), response(0, "p", 0, false)};
   run[3].truncated = true;
   const RewardFunction masking = rule("rule: binary"), scoring = rule("rule: binary\ntruncated: score");
-  const auto step = rescore(run, {masking}, {scoring})[0];
+  const auto step = rescore(run, {&masking}, {&scoring})[0];
   CHECK(step.before.rewarded == 3);
   CHECK(step.after.rewarded == 4);
   CHECK(step.changed_sign == 0.25);
   CHECK(step.opposed == 0);
   // Fewer than two are left of a group.
   for (int i = 0; i < 3; ++i) run[i].truncated = true;
-  const auto few = rescore(run, {masking}, {scoring})[0];
+  const auto few = rescore(run, {&masking}, {&scoring})[0];
   CHECK(few.before.too_few_groups == 1);
   CHECK(few.before.rewarded == 0);
   CHECK(few.before.mean == 0);
@@ -103,7 +120,7 @@ TEST_CASE("one reward against itself changes nothing") {
     for (AdvantageKind kind :
          {AdvantageKind::kZScore, AdvantageKind::kMeanOnly, AdvantageKind::kLeaveOneOut}) {
       const RewardFunction reward = rule(yaml);
-      for (const StepComparison& step : rescore(run, {reward, AdvantageKind::kZScore}, {reward, kind})) {
+      for (const StepComparison& step : rescore(run, {&reward, AdvantageKind::kZScore}, {&reward, kind})) {
         CHECK(step.changed_sign == 0);  // the kind of advantage changes sizes, not signs
         CHECK(step.opposed == 0);
         CHECK(step.before.mean == step.after.mean);
@@ -111,7 +128,7 @@ TEST_CASE("one reward against itself changes nothing") {
     }
   // Nor does a reward that is twice as large and shifted.
   const RewardFunction plain = rule("rule: binary"), moved = rule("rule: binary\ncorrect: 5\nwrong: 3");
-  for (const StepComparison& step : rescore(run, {plain}, {moved})) {
+  for (const StepComparison& step : rescore(run, {&plain}, {&moved})) {
     CHECK(step.changed_sign == 0);
     CHECK(step.after.mean == Approx(3 + 2 * step.before.mean));
     CHECK(step.after.spread == Approx(2 * step.before.spread));
@@ -123,20 +140,20 @@ TEST_CASE("steps come in the order of the run, whatever the order within") {
   const std::vector<ScoredResponse> run = {response(1, "b", 0, true), response(0, "a", 0, true),
                                            response(1, "b", 7, true), response(1, "a", 0, true),
                                            response(1, "b", 0, false)};
-  const auto steps = rescore(run, {reward}, {reward});
+  const auto steps = rescore(run, {&reward}, {&reward});
   REQUIRE(steps.size() == 3);
   CHECK((steps[0].phase == "b" && steps[0].step == 1 && steps[0].responses == 3));
   CHECK(steps[0].before.groups == 2);
   CHECK(steps[0].before.too_few_groups == 1);
   CHECK((steps[1].phase == "a" && steps[1].step == 0));
   CHECK((steps[2].phase == "a" && steps[2].step == 1));
-  CHECK(rescore({}, {reward}, {reward}).empty());
+  CHECK(rescore({}, {&reward}, {&reward}).empty());
 }
 
 TEST_CASE("the table has a line for each step and one for each phase as a whole") {
   const auto run = random_run();
   const RewardFunction binary = rule("rule: binary"), graded = rule("rule: pass_rate");
-  const auto steps = rescore(run, {binary}, {graded});
+  const auto steps = rescore(run, {&binary}, {&graded});
   REQUIRE(steps.size() == 12);
   const std::string table = rescore_table(steps);
   CHECK(std::ranges::count(table, '\n') == 1 + 12 + 2);
@@ -150,7 +167,7 @@ TEST_CASE("the table has a line for each step and one for each phase as a whole"
     r.group += 100 * r.step;
     r.step = 0;
   }
-  const auto whole = rescore(merged, {binary}, {graded});
+  const auto whole = rescore(merged, {&binary}, {&graded});
   REQUIRE(whole.size() == 2);
   std::string lines = rescore_table(whole);
   lines = lines.substr(lines.find('\n') + 1);
