@@ -21,7 +21,7 @@ int with_ranks(const std::function<int(Communicator&)>& work) {
   MpiSession session;
   MpiCommunicator communicator(session);
   init_logging(LogLevel::kInfo, communicator.size() > 1 ? communicator.rank() : -1);
-  const auto tell = [&](const char* message) { std::cerr << "bicrl: " << message << std::endl; };
+  const auto tell = [](const std::string& message) { std::cerr << "bicrl: " << message << std::endl; };
   try {
     return work(communicator);
   } catch (const SharedError& error) {
@@ -33,11 +33,11 @@ int with_ranks(const std::function<int(Communicator&)>& work) {
       if (communicator.rank() == 0) tell(error.what());
       return static_cast<int>(error.code());
     }
-    tell(concat("rank ", communicator.rank(), ": ", error.what()).c_str());
+    tell(concat("rank ", communicator.rank(), ": ", error.what()));
     MpiSession::abort(static_cast<int>(error.code()));
   } catch (const std::exception& error) {
     // The other ranks may be waiting in a collective.
-    tell(concat("rank ", communicator.rank(), ": ", error.what()).c_str());
+    tell(concat("rank ", communicator.rank(), ": ", error.what()));
     const auto* known = dynamic_cast<const Error*>(&error);
     MpiSession::abort(static_cast<int>(known ? known->code() : ExitCode::kFailure));
   }

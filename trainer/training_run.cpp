@@ -166,13 +166,10 @@ bool TrainingRun::take_step(Phase& phase) {
   const nlohmann::json before = phase.state();
   try {
     phase.step(state_.step + 1, state_.policy_version, metrics, responses);
-  } catch (const StepCut&) {
+  } catch (const StepNotTaken& error) {
     state_.phase_state = before;
     if (!state_saved_) save_within_phase(phase);
-    return false;
-  } catch (const StepNotTaken&) {
-    state_.phase_state = before;
-    if (!state_saved_) save_within_phase(phase);
+    if (dynamic_cast<const StepCut*>(&error)) return false;
     throw;
   }
   ++state_.step;
