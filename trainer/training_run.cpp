@@ -152,9 +152,8 @@ bool TrainingRun::run_phase(Phase& phase) {
       return false;
     }
     if (!take_step(phase)) return false;
-    if (settings_.checkpoint_every_s > 0 && since_checkpoint_.seconds() >= settings_.checkpoint_every_s &&
-        state_.step < phase.steps())
-      save_within_phase(phase);
+    // After the last step finish_phase() saves.
+    if (state_.step < phase.steps() && checkpoint_due()) save_within_phase(phase);
   }
   return true;
 }
@@ -215,10 +214,18 @@ bool TrainingRun::evaluate_after(const Phase& phase) {
   return true;
 }
 
-bool TrainingRun::stopping() {
-  std::vector<double> asked = {stop_requested_() ? 1.0 : 0.0};
-  communicator_.all_reduce(asked, Reduction::kMax);
-  return asked[0] > 0;
+// Signals and clocks differ between ranks; what they decide must not, or some ranks wait for the others for ever.
+bool TrainingRun::on_any_rank(bool here) {
+  std::vector<double> anywhere = {here ? 1.0 : 0.0};
+  communicator_.all_reduce(anywhere, Reduction::kMax);
+  return anywhere[0] > 0;
+}
+
+bool TrainingRun::stopping() { return on_any_rank(stop_requested_()); }
+
+bool TrainingRun::checkpoint_due() {
+  return settings_.checkpoint_every_s > 0 &&
+         on_any_rank(since_checkpoint_.seconds() >= settings_.checkpoint_every_s);
 }
 
 void TrainingRun::report(StepMetrics& metrics, const std::vector<ResponseRecord>& responses) {

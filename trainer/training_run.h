@@ -49,8 +49,10 @@ class TrainingRun {
   bool take_step(Phase& phase);
   bool finish_phase(const Phase& phase);
   bool evaluate_after(const Phase& phase);
-  // True on all ranks as soon as one was asked to stop.
+  // Collective: the same answer on all ranks, true as soon as it is on one.
+  bool on_any_rank(bool here);
   bool stopping();
+  bool checkpoint_due();
   int64_t run_step() const;  // steps done over all phases
   void report(StepMetrics& metrics, const std::vector<ResponseRecord>& responses);
   // Rank 0 writes; the others go on.

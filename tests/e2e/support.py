@@ -1,6 +1,7 @@
 """What the end-to-end tests share: running the real binary, and skipping where data are absent."""
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -34,8 +35,45 @@ def published(name):
 def bicrl(*words, ranks=None, timeout=600, cwd=SOURCE):
     """Runs the binary and returns (exit code, stdout, stderr)."""
     command = [*(MPIRUN + ["-np", str(ranks)] if ranks else []), BINARY, *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, cwd=cwd, env=ENVIRONMENT)
-    return done.returncode, done.stdout, done.stderr
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd, env=ENVIRONMENT)
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        family = descendants(process.pid)
+        waits = "\n".join(what_it_waits_for(pid) for pid in family)
+        for pid in family:
+            subprocess.run(["kill", "-9", str(pid)], check=False)
+        expect(False, f"ends within {timeout} s: {' '.join(command)}", waits, *process.communicate())
+    return process.returncode, out, err
+
+
+def descendants(pid):
+    """The process and all that it started, parents first."""
+    children = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(entry.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        children.setdefault(parent, []).append(int(entry.parent.name))
+    found = [pid]
+    for one in found:
+        found += children.get(one, [])
+    return found
+
+
+def what_it_waits_for(pid):
+    """The stacks of a process that hangs, where a debugger is installed; else its threads' states."""
+    lines = [f"process {pid}: " + Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")]
+    if shutil.which("gdb"):
+        stacks = ["gdb", "-p", str(pid), "-batch", "-ex", "thread apply all bt 20"]
+        lines.append(subprocess.run(stacks, capture_output=True, text=True, timeout=120).stdout)
+    else:
+        for thread in sorted(Path(f"/proc/{pid}/task").iterdir()):
+            state = thread.joinpath("stat").read_text().rpartition(")")[2].split()
+            ticks = int(state[11]) + int(state[12])
+            lines.append(f"  thread {thread.name}: state {state[0]}, {ticks} ticks of CPU, waits in {thread.joinpath('wchan').read_text()}")
+    return "\n".join(lines)
 
 
 def expect(condition, message, *details):

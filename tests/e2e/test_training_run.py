@@ -40,6 +40,11 @@ with folder() as temporary:
     same = [{k: v for k, v in s.items() if not k.endswith(timing)} for s in steps]
     expect(same == [{k: v for k, v in s.items() if not k.endswith(timing)} for s in again], "the same numbers", same, again)
 
+    # Checkpoints by the clock, which ranks read at different times, every few steps.
+    code, out, err = bicrl("sft", f"{run}/config.yaml", f"run.directory={run}-3", "warm_up.steps=100",
+                           "warm_up.samples_per_step=2", "evaluation.tasks=0", "run.checkpoint_every_s=0.08", ranks=2, timeout=120)
+    expect(code == 0 and len(read_lines(f"{run}-3/metrics.jsonl")) == 100, "ranks agree when to save", out, err)
+
     checkpoint = f"{run}/checkpoints/end_to_end"
     tasks = f"{temporary}/tasks.json"
     Path(tasks).write_text('[{"idx": 0, "level": "1", "pytorch_code": "import torch\\nclass Model: pass\\ndef get_inputs(): return []\\ndef get_init_inputs(): return []", "cuda_code": ""}]')
