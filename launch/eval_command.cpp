@@ -102,6 +102,8 @@ int evaluate_on_ranks(const LearnerCommand& command, Communicator& communicator)
     return static_cast<int>(ExitCode::kOk);
   }
   const Stopwatch watch;
+  expect_equal_on_ranks(communicator, "configuration", document.resolved_yaml());
+  expect_equal_on_ranks(communicator, "set of tasks", hash_of(tasks));
   at::set_num_threads(static_cast<int>(settings.threads_per_rank));
   const Tokenizer tokenizer = load_tokenizer(settings.policy);
   const Transformer policy = make_policy(settings.policy, tokenizer, settings.seed, communicator.rank());

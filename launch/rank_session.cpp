@@ -20,9 +20,9 @@ int with_ranks(const std::function<int(Communicator&)>& work) {
   }
   MpiSession session;
   MpiCommunicator communicator(session);
-  init_logging(LogLevel::kInfo, communicator.size() > 1 ? communicator.rank() : -1);
   const auto tell = [](const std::string& message) { std::cerr << "bicrl: " << message << std::endl; };
   try {
+    init_logging(LogLevel::kInfo, communicator.size() > 1 ? communicator.rank() : -1);
     return work(communicator);
   } catch (const SharedError& error) {
     if (communicator.rank() == 0) tell(error.what());
@@ -40,6 +40,9 @@ int with_ranks(const std::function<int(Communicator&)>& work) {
     tell(concat("rank ", communicator.rank(), ": ", error.what()));
     const auto* known = dynamic_cast<const Error*>(&error);
     MpiSession::abort(static_cast<int>(known ? known->code() : ExitCode::kFailure));
+  } catch (...) {
+    tell(concat("rank ", communicator.rank(), ": an unknown exception"));
+    MpiSession::abort(static_cast<int>(ExitCode::kFailure));
   }
 }
 

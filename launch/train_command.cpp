@@ -87,6 +87,8 @@ int run_on_ranks(const LearnerCommand& command, Communicator& communicator) {
     return static_cast<int>(ExitCode::kOk);
   }
   const Stopwatch watch;
+  expect_equal_on_ranks(communicator, "configuration",
+                        run.document.resolved_yaml() + run.reward.resolved_yaml());
   install_stop_handler();
   at::set_num_threads(static_cast<int>(run.settings.threads_per_rank));
   const OpenedRun opened = open_run(command, run, communicator);

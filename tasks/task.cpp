@@ -1,6 +1,7 @@
 #include "tasks/task.h"
 
 #include "common/error.h"
+#include "common/hash.h"
 
 namespace bicrl {
 
@@ -10,6 +11,16 @@ Stage parse_stage(const std::string& text) {
   if (text == "infilling") return Stage::kInfilling;
   if (text == "end_to_end") return Stage::kEndToEnd;
   throw InputError(concat("stage: '", text, "' is neither 'infilling' nor 'end_to_end'"));
+}
+
+std::string hash_of(const std::vector<Task>& tasks) {
+  std::string hashes;
+  for (const Task& t : tasks) {
+    hashes +=
+        hash_hex({t.id, std::to_string(t.level), t.pytorch_code, t.cuda_code, t.prefix, t.middle, t.suffix});
+    for (const std::string& part : t.composition) hashes += hash_hex(part);
+  }
+  return hash_hex(hashes);
 }
 
 }  // namespace bicrl

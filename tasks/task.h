@@ -26,4 +26,7 @@ struct Task {
   bool operator==(const Task&) const = default;
 };
 
+// Of all fields of all tasks, in their order.
+std::string hash_of(const std::vector<Task>& tasks);
+
 }  // namespace bicrl

@@ -1,5 +1,7 @@
 #include "trainer/communicator.h"
 
+#include "common/hash.h"
+
 namespace bicrl {
 namespace {
 
@@ -34,6 +36,15 @@ void on_every_rank(Communicator& communicator, const std::function<void()>& work
   for (size_t rank = 0; rank < outcomes.size(); ++rank)
     if (!outcomes[rank].empty())
       rethrow(outcomes[rank], outcomes.size() == 1 ? "" : concat("rank ", rank, ": "));
+}
+
+void expect_equal_on_ranks(Communicator& communicator, const std::string& what, const std::string& content) {
+  const std::vector<std::string> hashes = communicator.all_gather(hash_hex(content));
+  for (size_t rank = 1; rank < hashes.size(); ++rank)
+    if (hashes[rank] != hashes.front())
+      throw SharedError(
+          concat("rank ", rank, " has read another ", what, " than rank 0: do all hosts see the same files?"),
+          ExitCode::kUsage);
 }
 
 }  // namespace bicrl

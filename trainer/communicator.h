@@ -44,6 +44,11 @@ void on_rank_zero(Communicator& communicator, const std::function<void()>& work)
 // SharedError as above, with the name of the lowest such rank.
 void on_every_rank(Communicator& communicator, const std::function<void()>& work);
 
+// Collective: ranks that would work on different content (an older copy of a file on another host) meet in
+// collectives that do not belong together. Where some rank's `content` differs from the first rank's, all
+// throw a SharedError of exit code kUsage that names `what` and the rank.
+void expect_equal_on_ranks(Communicator& communicator, const std::string& what, const std::string& content);
+
 // The communicator of a run with one rank.
 class SingleProcessCommunicator : public Communicator {
  public:

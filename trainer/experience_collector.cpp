@@ -1,5 +1,6 @@
 #include "trainer/experience_collector.h"
 
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -16,6 +17,7 @@
 namespace bicrl {
 namespace {
 
+constexpr std::chrono::milliseconds kStopPoll{500};  // so often a rank that waits looks whether to stop
 constexpr std::string_view kShuffleStream = "shuffled_advantages";
 
 Verdict unknown_verdict() {
@@ -69,8 +71,8 @@ bool ExperienceCollector::receive(std::vector<Response>& responses, bool wait) {
                                         "of this rank");
   while (verifier_ && verifier_->pending() > 0) {
     if (bar) bar->set(static_cast<int64_t>(responses.size() - verifier_->pending()));
-    if (wait && settings_.stop_requested && settings_.stop_requested()) return false;
-    std::optional<Verdict> verdict = verifier_->next(wait ? 500ms : 0ms);
+    if (wait && stop_requested()) return false;
+    std::optional<Verdict> verdict = verifier_->next(wait ? kStopPoll : 0ms);
     if (!verdict && !wait) return true;
     if (!verdict) continue;  // the client's own deadline ends a request that hangs
     Response& response = responses.at(std::stoul(verdict->request_id));
@@ -109,7 +111,7 @@ std::vector<ExperienceCollector::Response> ExperienceCollector::generate(
   return responses;
 }
 
-void ExperienceCollector::confirm(std::vector<Response>& responses, StepMetrics& metrics) {
+bool ExperienceCollector::confirm(std::vector<Response>& responses, StepMetrics& metrics) {
   // The ledger keeps the verdict that counts under a key of its own, so that a program is confirmed once.
   std::map<std::string, std::vector<size_t>> waiting;  // by program and task
   for (size_t i = 0; i < responses.size(); ++i) {
@@ -140,17 +142,20 @@ void ExperienceCollector::confirm(std::vector<Response>& responses, StepMetrics&
     alike.push_back(i);
   }
   std::map<size_t, Verdict> seconds;
-  while (verifier_ && verifier_->pending() > 0)
-    if (auto second = verifier_->next(std::chrono::seconds(5))) {
+  while (verifier_ && verifier_->pending() > 0) {
+    if (stop_requested()) return false;
+    if (auto second = verifier_->next(kStopPoll)) {
       const size_t index = std::stoul(second->request_id);
       seconds.emplace(index, std::move(*second));
     }
+  }
   for (const auto& [program, alike] : waiting)
     for (size_t i : alike) {
       Response& response = responses[i];
       response.verdict = settings_.quarantine->confirm(*response.verdict, seconds.at(alike.front()));
       if (settings_.ledger) settings_.ledger->record(response.verdict_key, *response.verdict);
     }
+  return true;
 }
 
 GroupOutcome ExperienceCollector::outcome_of(const Response* group, size_t size) const {
@@ -210,12 +215,13 @@ CollectedStep ExperienceCollector::collect_saved(std::vector<SavedRollout> rollo
 CollectedStep ExperienceCollector::judge(std::vector<Response> responses, uint64_t key,
                                          StepMetrics& metrics) {
   const Stopwatch watch;
-  std::vector<double> cut = {receive(responses, /*wait=*/true) ? 0.0 : 1.0};
+  const bool complete =
+      receive(responses, /*wait=*/true) && (!settings_.quarantine || confirm(responses, metrics));
+  std::vector<double> cut = {complete ? 0.0 : 1.0};
   communicator_.all_reduce(cut, Reduction::kMax);
   CollectedStep step;
   step.cut_short = cut[0] > 0;
   if (step.cut_short) return step;
-  if (settings_.quarantine) confirm(responses, metrics);
   metrics.verify_wait_seconds = watch.seconds();
   if (settings_.ledger) settings_.ledger->share();
 

@@ -100,11 +100,12 @@ class ExperienceCollector {
   CollectedStep judge(std::vector<Response> responses, uint64_t key, StepMetrics& metrics);
   // Asks for the verdict, or takes it from the ledger.
   void submit(size_t index, Response& response);
-  // Has successes that are too good verified again.
-  void confirm(std::vector<Response>& responses, StepMetrics& metrics);
+  // Has successes that are too good verified again. False where a stop ended the waiting.
+  bool confirm(std::vector<Response>& responses, StepMetrics& metrics);
   GroupOutcome outcome_of(const Response* group, size_t size) const;
   // Takes verdicts that are ready (or waits until none is pending). False where a stop ended the waiting.
   bool receive(std::vector<Response>& responses, bool wait);
+  bool stop_requested() const { return settings_.stop_requested && settings_.stop_requested(); }
   void summarise(const std::vector<Response>& responses, const std::vector<Reward>& rewards,
                  const std::vector<GroupAdvantage>& groups, StepMetrics& metrics);
   bool is_mine(size_t task_index) const;

@@ -205,20 +205,30 @@ void PolicyUpdater::apply_gradient(Totals& totals) {
   gradient_.zero_();
 }
 
+double PolicyUpdater::largest_weight() const {
+  constexpr double kLargest = std::numeric_limits<double>::infinity();  // the order of the maximum norm
+  std::vector<at::Tensor> norms;
+  for (const FlatParameters::Entry& entry : parameters_.entries())
+    norms.push_back(at::linalg_vector_norm(entry.parameter.detach(), kLargest).to(at::kFloat));
+  return at::stack(norms).max().item<double>();
+}
+
 UpdateStatistics PolicyUpdater::summarise(const Totals& t) {
   std::vector<double> sums{t.tokens,  t.rows,    t.loss,       t.policy, t.kl,
                            t.clipped, t.entropy, t.gap_tokens, t.gap};
-  std::vector<double> maxima{t.gap_max};
+  // What ends a run has to be the same on all ranks, also where one of them has miscalculated. A maximum with
+  // something that is no number depends on the order.
+  const double largest = largest_weight();
+  std::vector<double> maxima{t.gap_max,
+                             std::isnan(largest) ? std::numeric_limits<double>::infinity() : largest,
+                             static_cast<double>(t.skipped)};
   communicator_.all_reduce(sums, Reduction::kSum);
   communicator_.all_reduce(maxima, Reduction::kMax);
   const auto mean = [](double sum, double count) { return count > 0 ? sum / count : 0.0; };
   UpdateStatistics s;
   s.updates = t.updates;
-  s.skipped_updates = t.skipped;
-  std::vector<at::Tensor> largest;
-  for (const FlatParameters::Entry& entry : parameters_.entries())
-    largest.push_back(entry.parameter.detach().abs().max().to(at::kFloat));
-  s.largest_weight = at::stack(largest).max().item<double>();
+  s.largest_weight = maxima[1];
+  s.skipped_updates = static_cast<int64_t>(maxima[2]);
   s.scored_tokens = static_cast<int64_t>(sums[0]);
   s.packed_rows = static_cast<int64_t>(sums[1]);
   s.loss = mean(sums[2], static_cast<double>(t.updates));

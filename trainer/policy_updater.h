@@ -46,7 +46,7 @@ struct UpdaterSettings {
 struct UpdateStatistics {
   int64_t updates = 0;          // gradients computed
   int64_t skipped_updates = 0;  // of these, left out because the gradient was not finite
-  double largest_weight = 0;    // in magnitude, after the call; not a number where one is none
+  double largest_weight = 0;    // in magnitude, after the call; infinite where one is no number
   int64_t scored_tokens = 0;
   int64_t packed_rows = 0;  // rows the body computed
   double loss = 0;          // as minimised: with the normaliser; mean over updates
@@ -97,6 +97,7 @@ class PolicyUpdater {
   void recompute_old_log_probs(std::vector<LiveSequence>& sequences) const;
   void accumulate_trace(const std::vector<LiveSequence>& sequences, Totals& totals);
   void apply_gradient(Totals& totals);
+  double largest_weight() const;  // in magnitude; not a number where one is none
   UpdateStatistics summarise(const Totals& totals);
 
   Transformer& policy_;

@@ -78,9 +78,7 @@ class StagePhase : public Phase {
     try {
       note_update(update, name(), context_.settings.max_loss, metrics);
     } catch (const SharedError& error) {
-      save(step, collected.rollouts);
-      throw SharedError(
-          concat(error.what(), " The step's rollouts are kept in ", own_rollouts_.folder().string(), "."));
+      throw SharedError(error.what() + kept(step, collected.rollouts));
     }
     latest_step_ = step;
     latest_ = std::move(collected.rollouts);
@@ -101,10 +99,8 @@ class StagePhase : public Phase {
       return collector_->collect(prompts, step_key(step), policy_version, metrics);
     } catch (const SharedError& error) {
       // Mostly an update that destroyed the policy and did not show it: what it was made from tells more.
-      if (latest_.empty()) throw;
-      save(latest_step_, latest_);
-      throw SharedError(concat(name(), " step ", step, ": ", error.what(), " The rollouts of step ",
-                               latest_step_, " are kept in ", own_rollouts_.folder().string(), "."),
+      if (latest_step_ == 0) throw;  // not latest_.empty(): a rank without a share saves that, too
+      throw SharedError(concat(name(), " step ", step, ": ", error.what(), kept(latest_step_, latest_)),
                         error.code());
     }
   }
@@ -126,6 +122,14 @@ class StagePhase : public Phase {
 
   void save(int64_t step, const std::vector<SavedRollout>& rollouts) const {
     own_rollouts_.write(name(), step, context_.communicator.rank(), context_.communicator.size(), rollouts);
+  }
+
+  // Saves them for whoever looks for the cause of an error, and says where. Never hides that error.
+  std::string kept(int64_t step, const std::vector<SavedRollout>& rollouts) const try {
+    save(step, rollouts);
+    return concat(" The rollouts of step ", step, " are kept in ", own_rollouts_.folder().string(), ".");
+  } catch (const Error& error) {
+    return concat(" The rollouts of step ", step, " could not be kept: ", error.what());
   }
 
   PhaseContext context_;

@@ -55,6 +55,8 @@ TrainingRun::TrainingRun(const RunSettings& settings, Communicator& communicator
       updater_(policy_, allowed_ids(policy_.config(), tokenizer_.size(), policy_.device()),
                settings.warm_up.updater, communicator),
       curation_(settings.curation) {
+  expect_equal_on_ranks(communicator, "shape of the policy", policy_.config().to_json_text());
+  expect_equal_on_ranks(communicator, "set of tasks", hash_of(tasks_.train) + hash_of(tasks_.held_out));
   updater_.broadcast_parameters();
   const auto wanted = static_cast<size_t>(settings.evaluation.tasks);
   if (tasks_.held_out.size() > wanted) tasks_.held_out.resize(wanted);
@@ -214,7 +216,8 @@ bool TrainingRun::evaluate_after(const Phase& phase) {
   return true;
 }
 
-// Signals and clocks differ between ranks; what they decide must not, or some ranks wait for the others for ever.
+// Signals and clocks differ between ranks; what they decide must not, or some ranks wait for the others for
+// ever.
 bool TrainingRun::on_any_rank(bool here) {
   std::vector<double> anywhere = {here ? 1.0 : 0.0};
   communicator_.all_reduce(anywhere, Reduction::kMax);

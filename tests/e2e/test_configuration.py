@@ -1,7 +1,8 @@
 """Bad configuration is refused before anything starts, with file, line and what was meant; a dry run starts nothing."""
 import os
+import subprocess
 
-from support import SOURCE, bicrl, expect, folder
+from support import BINARY, ENVIRONMENT, IMPATIENT, MPIRUN, SOURCE, bicrl, expect, folder
 
 QUICKSTART = "configs/quickstart.yaml"
 
@@ -49,5 +50,12 @@ with folder() as temporary:
         file.write(out)
     code, again, err = bicrl("train", resolved, "--dry-run", *folder_keys)
     expect(code == 0, "the printed configuration is itself a configuration", again, err)
+
+    # Ranks that were started with other settings, as by an old file on one of the hosts.
+    words = [BINARY, "train", QUICKSTART, f"run.directory={temporary}/run"]
+    done = subprocess.run([*MPIRUN, "-np", "1", *words, ":", "-np", "1", *words, "warm_up.steps=7"], capture_output=True,
+                          text=True, timeout=120, cwd=SOURCE, env={**ENVIRONMENT, **IMPATIENT})
+    expect(done.returncode == 2 and done.stderr.count("rank 1 has read another configuration") == 1, "ranks are compared", done)
+    expect(not os.path.exists(f"{temporary}/run"), "before anything is written")
 
 print("configuration: refused what is wrong, printed what is right")

@@ -1,21 +1,20 @@
 // The ledger of verdicts: what a run met once it meets again, whoever dies in between.
 #include "trainer/verdict_ledger.h"
 
-#include <barrier>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
-#include <functional>
-#include <thread>
 
 #include "common/error.h"
 #include "common/files.h"
 #include "tests/support/support.h"
+#include "tests/trainer/thread_ranks.h"
 
 namespace bicrl {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using testing::on_ranks;
 
 Task task_named(const std::string& id) {
   Task task;
@@ -30,52 +29,6 @@ Verdict verdict_of(bool correct, const std::string& note = "") {
   verdict.correct = correct;
   verdict.diagnostics = note;
   return verdict;
-}
-
-// Ranks as threads of one process.
-struct Meeting {
-  explicit Meeting(int ranks) : parts(static_cast<size_t>(ranks)), sums(parts.size()), line(ranks) {}
-  std::vector<std::string> parts;
-  std::vector<std::vector<double>> sums;
-  std::barrier<> line;
-};
-
-class ThreadRank : public SingleProcessCommunicator {
- public:
-  ThreadRank(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
-  int rank() const override { return rank_; }
-  int size() const override { return static_cast<int>(meeting_.parts.size()); }
-  void barrier() override { meeting_.line.arrive_and_wait(); }
-  void all_reduce(std::vector<double>& values, Reduction) override {
-    meeting_.sums[static_cast<size_t>(rank_)] = values;
-    barrier();
-    std::vector<double> sum(values.size(), 0);
-    for (const auto& part : meeting_.sums)
-      for (size_t i = 0; i < sum.size(); ++i) sum[i] += part[i];
-    barrier();
-    values = sum;
-  }
-  std::vector<std::string> all_gather(const std::string& bytes) override {
-    meeting_.parts[static_cast<size_t>(rank_)] = bytes;
-    barrier();
-    auto all = meeting_.parts;
-    barrier();
-    return all;
-  }
-
- private:
-  Meeting& meeting_;
-  int rank_;
-};
-
-void on_ranks(int ranks, const std::function<void(Communicator&)>& work) {
-  Meeting meeting(ranks);
-  std::vector<std::jthread> threads;
-  for (int rank = 0; rank < ranks; ++rank)
-    threads.emplace_back([&, rank] {
-      ThreadRank communicator(meeting, rank);
-      work(communicator);
-    });
 }
 
 TEST_CASE("a verdict is met again by the next process, and nothing else is") {

@@ -1,0 +1,55 @@
+#include "trainer/communicator.h"
+
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+
+#include "tests/trainer/thread_ranks.h"
+
+using namespace bicrl;
+using namespace bicrl::testing;
+
+namespace {
+
+// How many of three ranks threw a SharedError, which must say `words` and have the code.
+int shared_errors(const std::function<void(Communicator&)>& work, const std::string& words, ExitCode code) {
+  std::atomic<int> thrown{0};
+  on_ranks(3, [&](Communicator& ranks) {
+    try {
+      work(ranks);
+    } catch (const SharedError& error) {
+      const bool as_expected =
+          std::string(error.what()).find(words) != std::string::npos && error.code() == code;
+      thrown += as_expected ? 1 : 100;
+    }
+  });
+  return thrown;
+}
+
+}  // namespace
+
+TEST_CASE("ranks that read other content than the first all end, with the rank's name") {
+  const auto differing = [](int odd_one) {
+    return [odd_one](Communicator& ranks) {
+      expect_equal_on_ranks(ranks, "configuration", ranks.rank() == odd_one ? "steps: 20" : "steps: 10");
+    };
+  };
+  CHECK(shared_errors(differing(-1), "", ExitCode::kOk) == 0);
+  CHECK(shared_errors(differing(2), "rank 2 has read another configuration", ExitCode::kUsage) == 3);
+  CHECK(shared_errors(differing(0), "rank 1 has read another configuration", ExitCode::kUsage) == 3);
+}
+
+TEST_CASE("what one rank throws all ranks throw") {
+  const auto failing = [](int who) {
+    return [who](Communicator& ranks) {
+      on_every_rank(ranks, [&] {
+        if (ranks.rank() == who) throw InputError("no such task");
+      });
+    };
+  };
+  CHECK(shared_errors(failing(-1), "", ExitCode::kOk) == 0);
+  CHECK(shared_errors(failing(1), "rank 1: no such task", ExitCode::kUsage) == 3);
+  const auto first_fails = [](Communicator& ranks) {
+    on_rank_zero(ranks, [&] { throw Error("disk full"); });
+  };
+  CHECK(shared_errors(first_fails, "disk full", ExitCode::kFailure) == 3);
+}
