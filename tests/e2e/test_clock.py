@@ -1,0 +1,70 @@
+"""A clock that jumps: a run under a wall clock that leaps an hour to and fro all the time gives the same weights and sane times."""
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from support import BINARY, SOURCE, expect, folder, read_lines
+
+# Loaded before the C library. Every process has its own jumps, and boxes have none.
+JUMPING = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <time.h>
+static __thread unsigned calls;
+static long jump(void) { return calls++ / 7 % 3 * 3600L - 3600L; }
+int clock_gettime(clockid_t clock, struct timespec *now) {
+  static int (*real)(clockid_t, struct timespec *);
+  if (!real) real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+  const int code = real(clock, now);
+  if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE) now->tv_sec += jump();
+  return code;
+}
+int gettimeofday(struct timeval *now, void *zone) {
+  struct timespec t;
+  (void)zone;
+  clock_gettime(CLOCK_REALTIME, &t);
+  now->tv_sec = t.tv_sec;
+  now->tv_usec = t.tv_nsec / 1000;
+  return 0;
+}
+time_t time(time_t *out) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  if (out) *out = t.tv_sec;
+  return t.tv_sec;
+}
+"""
+SMALL = ["warm_up.steps=6", "run.checkpoint_every_s=0.5", "reward=configs/rewards/milestone.yaml",
+         *[f"stages.{i}.{key}" for i in (0, 1) for key in ("steps=1", "tasks_per_step=4", "samples_per_task=2")], "evaluation.tasks=4"]
+
+
+def train(run, **more):
+    done = subprocess.run([BINARY, "train", "configs/quickstart.yaml", f"run.directory={run}", *SMALL], capture_output=True, text=True,
+                          timeout=300, cwd=SOURCE, env={**os.environ, **more})
+    expect(done.returncode == 0, f"the run in {run} ends well", done.stdout, done.stderr)
+    return Path(run, "checkpoints/end_to_end/model.safetensors").read_bytes(), read_lines(f"{run}/metrics.jsonl"), done.stderr
+
+
+with folder() as temporary:
+    Path(temporary, "jumping.c").write_text(JUMPING)
+    library = f"{temporary}/jumping.so"
+    subprocess.run([shutil.which("cc") or "gcc", "-shared", "-fPIC", "-O1", "-o", library, f"{temporary}/jumping.c"], check=True)
+    shown = {subprocess.run(["date", "+%H"], capture_output=True, text=True, env={**os.environ, "LD_PRELOAD": library}).stdout
+             for _ in range(2)} | {subprocess.run(["date", "+%H"], capture_output=True, text=True).stdout}
+    expect(len(shown) > 1, "the clock is another one under the library", shown)
+    weights, steps, _ = train(f"{temporary}/steady")
+    jumped, jumped_steps, messages = train(f"{temporary}/jumping", LD_PRELOAD=library,
+                                           ASAN_OPTIONS="verify_asan_link_order=0")
+    hours = {line[:2] for line in messages.splitlines() if line[2:3] == ":"}
+    expect(len(hours) > 1, "the program's own lines show the jumps", messages)
+    expect(jumped == weights, "the same weights")
+    for plain, odd in zip(steps, jumped_steps, strict=True):
+        for key, value in odd.items():
+            if key.endswith("_seconds"):
+                expect(0 <= value < 600, f"{key} is a duration", odd)
+            elif not key.endswith("_per_second"):
+                expect(value == plain[key], f"{key} is the same", plain, odd)
+print("a clock that jumps")
