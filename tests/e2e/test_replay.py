@@ -5,7 +5,8 @@ from pathlib import Path
 
 from support import bicrl, expect, folder, read_lines
 
-SMALL = ["policy.config=''", "warm_up.steps=3", "warm_up.update.learning_rate=1e-4", "reward=configs/rewards/milestone.yaml", "stages.0.steps=2", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=4",
+TASKS = ["tasks.synthetic.train_compositions=8", "tasks.synthetic.held_out_compositions=8", "tasks.synthetic.max_length=2"]
+SMALL = [*TASKS, "policy.config=''", "warm_up.steps=3", "warm_up.update.learning_rate=1e-4", "reward=configs/rewards/milestone.yaml", "stages.0.steps=2", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=4",
          "stages.1.steps=2", "stages.1.tasks_per_step=4", "stages.1.samples_per_task=4",
          "evaluation.tasks=0"]
 GENERATION = ("generated_tokens", "tokens_per_forward")
@@ -42,13 +43,13 @@ def steps(run):
 
 with folder() as temporary:
     # A policy whose programs compile now and then: where all rewards are equal, nothing is updated.
-    code, out, err = bicrl("sft", "configs/quickstart.yaml", f"run.directory={temporary}/warm", "warm_up.steps=300",
-                           "evaluation.tasks=0", ranks=2)
+    code, out, err = bicrl("sft", "configs/quickstart.yaml", f"run.directory={temporary}/warm", *TASKS, "warm_up.steps=120",
+                           "warm_up.samples_per_step=16", "warm_up.update.learning_rate=3e-3", "evaluation.tasks=0", ranks=2)
     expect(code == 0, "a first policy", out, err)
     POLICY = f"{temporary}/warm/checkpoints/warm_up"
     whole = f"{temporary}/whole"
     done("a run that saves its rollouts", whole, "run.save_rollouts=true")
-    expect(all(s["grad_norm"] > 0 for s in steps(whole)[3:5]), "something is learnt", steps(whole))
+    expect(any(s["grad_norm"] > 0 for s in steps(whole)[3:]), "something is learnt", steps(whole))
     saved = sorted(str(p.relative_to(whole)) for p in Path(whole, "rollouts").rglob("*.safetensors"))
     expect(len(saved) == 8, "a file for each step and rank", saved)
 

@@ -232,7 +232,8 @@ TEST_CASE("a forged end stops the run before it has outputs", "[replay]") {
 }
 
 TEST_CASE("runs that disagree are told", "[replay]") {
-  REQUIRE(OneInput("whim").run({"--repeat", "5"}).status(0) == "nondeterministic");
+  OneInput whim("whim");
+  REQUIRE(whim.run({"--repeat", "5"}).status(0) == "nondeterministic");
 }
 
 TEST_CASE("a kernel gets no process of its own", "[replay]") {
