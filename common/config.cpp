@@ -212,6 +212,9 @@ std::string ConfigSection::required_text(const std::string& key) const {
     return node->scalar;
   }
   for (const auto& [written, value] : node_->entries)
+    if (written == key)
+      throw InputError(concat(value->place, ": ", node_->child_path(key), " must not be empty"));
+  for (const auto& [written, value] : node_->entries)
     if (!node_->find_read(written) && nearest_spelling(written, {key}))
       throw InputError(concat(value->place, ": unknown key ", node_->child_path(written), "; did you mean ",
                               node_->child_path(key), ", which is required?"));

@@ -72,4 +72,15 @@ fs::path share_folder() {
   return program_folder().parent_path() / "share" / "bicrl";
 }
 
+void check_writable(const std::string& path) {
+  if (path.empty()) return;
+  const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : ".";
+  // No InputError: other ranks, which write nothing, do not find it.
+  if (!fs::is_directory(folder))
+    throw Error(concat("cannot write ", path, ": ", folder.string(), " is no folder"), ExitCode::kUsage);
+  if (access(folder.c_str(), W_OK) != 0 || fs::is_directory(path))
+    throw Error(concat("cannot write ", path, fs::is_directory(path) ? ": is a folder" : ""),
+                ExitCode::kUsage);
+}
+
 }  // namespace bicrl

@@ -31,6 +31,8 @@ RunNeeds read_needs(const DoctorCommand& command) {
   needs.device = root.section("policy").text("device", needs.device);
   needs.addresses = root.section("verifier").texts("addresses");
   needs.pipeline = VerifierOptions::from_config(root.section("verifier").section("server")).pipeline;
+  // A configuration file is read in full further on, as `bicrl train` reads it.
+  if (command.config_path.empty()) document.finish();
   return needs;
 }
 

@@ -50,8 +50,8 @@ void DoctorReport::add(Check check) {
   check.found = on_one_line(check.found);
   check.remedy = on_one_line(check.remedy);
   if (lines_)
-    *lines_ << std::left << std::setw(9) << word(check.status) << std::setw(20) << check.name << check.found
-            << (check.remedy.empty() ? "" : " -> " + check.remedy) << std::endl;
+    *lines_ << std::left << std::setw(9) << word(check.status) << std::setw(19) << check.name << ' '
+            << check.found << (check.remedy.empty() ? "" : " -> " + check.remedy) << std::endl;
   checks_.push_back(std::move(check));
 }
 

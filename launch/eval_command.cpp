@@ -21,18 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file that cannot be written is told before the work, not after it.
-void check_writable(const std::string& path) {
-  if (path.empty()) return;
-  const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : ".";
-  // No InputError: other ranks, which write nothing, do not find it.
-  if (!fs::is_directory(folder))
-    throw Error(concat("cannot write ", path, ": ", folder.string(), " is no folder"), ExitCode::kUsage);
-  if (access(folder.c_str(), W_OK) != 0 || fs::is_directory(path))
-    throw Error(concat("cannot write ", path, fs::is_directory(path) ? ": is a folder" : ""),
-                ExitCode::kUsage);
-}
-
 std::string headline(const EvalSettings& settings, size_t tasks) {
   const std::string policy = settings.policy.checkpoint.empty()
                                  ? concat("fresh weights of ", settings.policy.config_file.string())

@@ -53,8 +53,9 @@ std::vector<StoredStep> read_steps(const fs::path& run) {
              .stored = {.value = record.reward, .masked = record.masked, .mask_reason = "", .terms = {}}});
         step.unknown += !record.verdict_key.empty() && !verdicts.contains(record.verdict_key);
       }
+      parse_advantage_kind(step.advantage);
       steps.push_back(std::move(step));
-    } catch (const nlohmann::json::exception& error) {
+    } catch (const std::exception& error) {
       if (lines.eof()) break;  // a run at work may be writing this line
       throw InputError(concat(file.string(), ":", number, ": ", error.what()));
     }

@@ -68,6 +68,10 @@ OpenedRun open_run(const LearnerCommand& command, const LoadedRun& run, Communic
     }
     const CheckpointStore checkpoints(opened.directory->path() / "checkpoints");
     opened.checkpoint = checkpoints.latest().value_or("");
+    if (!opened.checkpoint.empty() && !opened.directory->has_run())
+      throw InputError(
+          concat((opened.directory->path() / "config.yaml").string(),
+                 ": is missing, though the run has checkpoints; put it back, or name another run.directory"));
     // Before the first checkpoint there is nothing that another configuration could spoil.
     opened.directory->adopt(run.document.resolved_yaml(), run.reward.resolved_yaml(),
                             command.allow_changed_config || opened.checkpoint.empty());

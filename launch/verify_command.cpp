@@ -13,6 +13,7 @@
 #include "launch/commands.h"
 #include "launch/embedded_verifier.h"
 #include "reward/verifier_client.h"
+#include "sandbox/verifier_server.h"
 #include "tasks/prompt.h"
 #include "tasks/task_set.h"
 #include "tasks/verdict.h"
@@ -86,6 +87,11 @@ int run_verify_command(const VerifyCommand& command) {
                                       : ConfigDocument::from_file(command.config_path, command.overrides);
   const ConfigSection section = document.root().section("verifier");
   VerifierClientOptions options = VerifierClientOptions::from_config(section);
+  VerifierOptions::from_config(
+      section.section("server"));  // for its keys; the embedded server reads them itself
+  // A file may be a whole run's configuration, of which this reads the verifier.
+  if (command.config_path.empty()) document.finish();
+  check_writable(command.json_path);
   if (!command.addresses.empty()) options.addresses = command.addresses;
   const std::vector<Task> tasks = load_tasks(command.tasks_path);
   const std::vector<Candidate> candidates = candidates_of(command, tasks);

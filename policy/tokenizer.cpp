@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "common/files.h"
+#include "common/hash.h"
 #include "policy/tokenizer_bpe.h"
 #include "policy/tokenizer_files.h"
 #include "policy/tokenizer_split.h"
@@ -190,6 +191,12 @@ int64_t Tokenizer::size() const { return static_cast<int64_t>(state_->bytes.size
 int64_t Tokenizer::id_of(std::string_view token) const {
   const auto found = state_->ids.find(std::string(token));
   return found == state_->ids.end() ? -1 : found->second;
+}
+
+std::string Tokenizer::hash() const {
+  std::string hashes;
+  for (const auto& [name, content] : state_->files) hashes += hash_hex({name, content});
+  return hash_hex(hashes);
 }
 
 void Tokenizer::save(const fs::path& folder) const {

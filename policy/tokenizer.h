@@ -31,6 +31,7 @@ class Tokenizer {
 
   int64_t size() const;                         // highest assigned id + 1
   int64_t id_of(std::string_view token) const;  // added or vocabulary token by its text; -1 if none
+  std::string hash() const;                     // of the files this tokenizer was loaded from
   // Copies the files this tokenizer was loaded from, so that a checkpoint opens in transformers.
   void save(const std::filesystem::path& folder) const;
 

@@ -20,6 +20,7 @@ namespace {
 constexpr const char* kManifest = "manifest.json";
 constexpr const char* kLatest = "latest";
 // Names that no checkpoint has.
+constexpr const char* kReplaced = "-replaced";
 constexpr std::string_view kUnfinished = ".writing-";
 constexpr std::string_view kDiscarded = ".removing-";
 
@@ -71,8 +72,8 @@ void CheckpointStore::save(const std::string& name, const std::function<void(con
   const fs::path writing = folder_ / concat(kUnfinished, name);
   const fs::path old = folder_ / concat(kDiscarded, name);
   std::error_code ignored;
-  BICRL_CHECK(newest_name() != name, name);
   try {
+    if (newest_name() == name) keep_under_another_name(name);
     fs::remove_all(writing);
     fs::create_directories(writing);
     write(writing);
@@ -84,6 +85,7 @@ void CheckpointStore::save(const std::string& name, const std::function<void(con
     sync_path(folder_);
     write_file_atomically(folder_ / kLatest, name + "\n");
     fs::remove_all(old, ignored);
+    fs::remove_all(folder_ / (name + kReplaced), ignored);
   } catch (const fs::filesystem_error& error) {
     fs::remove_all(writing, ignored);
     throw Error(concat("cannot write checkpoint ", (folder_ / name).string(), ": ", error.code().message()));
@@ -91,6 +93,15 @@ void CheckpointStore::save(const std::string& name, const std::function<void(con
     fs::remove_all(writing, ignored);
     throw;
   }
+}
+
+// A phase that has ended and got more steps ends again under its name. Until then its first end is the newest
+// checkpoint.
+void CheckpointStore::keep_under_another_name(const std::string& name) const {
+  const std::string kept = name + kReplaced;
+  fs::remove_all(folder_ / kept);
+  fs::copy(folder_ / name, folder_ / kept, fs::copy_options::recursive);
+  write_file_atomically(folder_ / kLatest, kept + "\n");
 }
 
 std::string CheckpointStore::newest_name() const {
@@ -101,8 +112,20 @@ std::string CheckpointStore::newest_name() const {
 }
 
 std::optional<fs::path> CheckpointStore::latest() const {
-  const std::string name = newest_name();
-  if (name.empty()) return std::nullopt;
+  std::string name = newest_name();
+  if (name.empty()) {
+    // A run that is killed between its first checkpoint and the file that names it has one checkpoint, and
+    // that is whole.
+    const std::vector<std::string> all = names();
+    if (all.empty()) return std::nullopt;
+    if (all.size() > 1) {
+      std::string list;
+      for (const std::string& one : all) list += (list.empty() ? "" : ", ") + one;
+      throw InputError(concat((folder_ / kLatest).string(), ": is missing, and there are checkpoints (", list,
+                              "); write the name of one of them into it"));
+    }
+    name = all.front();
+  }
   const fs::path place = folder_ / name;
   if (name.find('/') != std::string::npos || !fs::is_directory(place))
     throw InputError(
@@ -139,6 +162,9 @@ void check_manifest(const fs::path& checkpoint) {
   if (!manifest.is_object() || !manifest.contains("files") || !manifest["files"].is_object())
     throw InputError(concat(path.string(), ": is damaged: no list of files"));
   for (const auto& [name, expected] : manifest["files"].items()) {
+    if (!expected.is_object() || !expected.value("bytes", nlohmann::json()).is_number_unsigned() ||
+        !expected.value("xxh128", nlohmann::json()).is_string())
+      throw InputError(concat(path.string(), ": is damaged: ", name, " has no bytes and xxh128"));
     const fs::path file = checkpoint / name;
     if (!fs::exists(file)) throw InputError(concat(file.string(), ": is missing from the checkpoint"));
     const std::string bytes = read_file(file);

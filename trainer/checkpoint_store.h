@@ -18,7 +18,7 @@ class CheckpointStore {
 
   // `write` fills the folder it is given. Throws Error with path and reason (for instance a full disk); the
   // checkpoints before are untouched then. A checkpoint of the same name is
-  // replaced, unless it is the latest one: a programming fault.
+  // replaced.
   void save(const std::string& name, const std::function<void(const std::filesystem::path&)>& write);
 
   // The newest checkpoint, every file of it checked against the manifest. nullopt where there is none. Throws
@@ -32,6 +32,7 @@ class CheckpointStore {
 
  private:
   std::string newest_name() const;  // empty: none
+  void keep_under_another_name(const std::string& name) const;
 
   std::filesystem::path folder_;
 };

@@ -48,6 +48,10 @@ EvaluationResult evaluate(const Transformer& policy, const Tokenizer& tokenizer,
           .seconds = watch.seconds()};
 }
 
+std::string moment_of(const std::string& phase) {
+  return phase == kStartEvaluation ? "at the start" : "after " + phase;
+}
+
 nlohmann::json to_json(const EvaluationResult& r) {
   return {{"tasks", r.tasks},
           {"compile_rate", r.compile_rate},
@@ -75,7 +79,7 @@ std::string evaluation_table(const std::vector<EvaluationResult>& results) {
   for (size_t i = 0; i < results.size(); ++i) {
     const EvaluationResult& r = results[i];
     char line[200];
-    snprintf(line, sizeof line, "after %-20s %5lld  %5.1f %%  %5.1f %%", r.phase.c_str(),
+    snprintf(line, sizeof line, "%-26s %5lld  %5.1f %%  %5.1f %%", moment_of(r.phase).c_str(),
              static_cast<long long>(r.tasks), 100 * r.compile_rate, 100 * r.correct_rate);
     table += line;
     if (i > 0) {

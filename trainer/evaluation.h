@@ -3,14 +3,18 @@
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trainer/experience_collector.h"
 
 namespace bicrl {
 
+// The name of the evaluation before all phases.
+inline constexpr std::string_view kStartEvaluation = "start";
+
 struct EvaluationResult {
-  std::string phase;  // the phase after which it was taken
+  std::string phase;  // after which it was taken, or kStartEvaluation
   int64_t tasks = 0;
   double compile_rate = 0;
   double correct_rate = 0;
@@ -32,6 +36,8 @@ EvaluationResult evaluate(const Transformer& policy, const Tokenizer& tokenizer,
 // Without the phase, which is the key under which results are kept.
 nlohmann::json to_json(const EvaluationResult& result);
 EvaluationResult evaluation_from_json(const nlohmann::json& json);  // throws nlohmann::json::exception
+
+std::string moment_of(const std::string& phase);  // "after infilling", "at the start"
 
 // The before/after table, one line per phase.
 std::string evaluation_table(const std::vector<EvaluationResult>& results);

@@ -10,6 +10,7 @@
 
 #include "common/clock.h"
 #include "common/hash.h"
+#include "common/log.h"
 #include "common/progress_bar.h"
 #include "common/rng.h"
 #include "rollout/prompt_tokens.h"
@@ -17,6 +18,7 @@
 namespace bicrl {
 namespace {
 
+constexpr double kSilence_s = 30;  // after so long without a verdict a rank says what it waits for
 constexpr std::chrono::milliseconds kStopPoll{500};  // so often a rank that waits looks whether to stop
 constexpr std::string_view kShuffleStream = "shuffled_advantages";
 
@@ -69,12 +71,18 @@ bool ExperienceCollector::receive(std::vector<Response>& responses, bool wait) {
   if (wait && !settings_.progress.empty() && communicator_.rank() == 0)
     bar = std::make_unique<ProgressBar>(settings_.progress, static_cast<int64_t>(responses.size()),
                                         "of this rank");
+  Stopwatch silent;
   while (verifier_ && verifier_->pending() > 0) {
     if (bar) bar->set(static_cast<int64_t>(responses.size() - verifier_->pending()));
     if (wait && stop_requested()) return false;
     std::optional<Verdict> verdict = verifier_->next(wait ? kStopPoll : 0ms);
     if (!verdict && !wait) return true;
-    if (!verdict) continue;  // the client's own deadline ends a request that hangs
+    if (!verdict) {  // the client's own deadline ends a request that hangs
+      if (silent.seconds() < kSilence_s) continue;
+      log_info("waiting for verdicts: ", verifier_->waiting_for());
+    }
+    silent.restart();
+    if (!verdict) continue;
     Response& response = responses.at(std::stoul(verdict->request_id));
     if (settings_.ledger) settings_.ledger->record(response.verdict_key, *verdict);
     response.verdict = std::move(verdict);
@@ -253,6 +261,7 @@ CollectedStep ExperienceCollector::judge(std::vector<Response> responses, uint64
                                 .masked = rewards[first + i].masked,
                                 .advantage = groups.back().advantages[i],
                                 .text = response.rollout.text,
+                                .terms = rewards[first + i].terms,
                                 .verdict = response.verdict});
       if (groups.back().weights[i] > 0)
         step.experiences.push_back({.rollout = response.rollout,
@@ -281,6 +290,30 @@ std::vector<TaskOutcome> outcomes_of(const CollectedStep& step, Communicator& co
   return outcomes;
 }
 
+namespace {
+
+// The mean of each term over the responses of all ranks that are not masked; what a reward is made of.
+std::map<std::string, double> mean_terms(const std::vector<Reward>& rewards, Communicator& communicator) {
+  std::map<std::string, double> mine;
+  int64_t counted = 0;
+  for (const Reward& reward : rewards) {
+    if (reward.masked) continue;
+    ++counted;
+    for (const RewardTerm& term : reward.terms) mine[term.name] += term.value;
+  }
+  std::map<std::string, double> means;
+  int64_t total = 0;
+  for (const std::string& part : communicator.all_gather(nlohmann::json({counted, mine}).dump())) {
+    const auto json = nlohmann::json::parse(part);
+    total += json[0].get<int64_t>();
+    for (const auto& [name, sum] : json[1].items()) means[name] += sum.get<double>();
+  }
+  for (auto& [name, value] : means) value /= static_cast<double>(total);
+  return means;
+}
+
+}  // namespace
+
 void ExperienceCollector::summarise(const std::vector<Response>& responses,
                                     const std::vector<Reward>& rewards,
                                     const std::vector<GroupAdvantage>& groups, StepMetrics& m) {
@@ -297,6 +330,7 @@ void ExperienceCollector::summarise(const std::vector<Response>& responses,
     kSquares,
     kGroups,
     kFlat,
+    kTooFew,
     kTokens,
     kForwards,
     kSums
@@ -325,7 +359,10 @@ void ExperienceCollector::summarise(const std::vector<Response>& responses,
   }
   sums[kResponses] = static_cast<double>(responses.size());
   sums[kGroups] = static_cast<double>(groups.size());
-  for (const GroupAdvantage& group : groups) sums[kFlat] += group.state == GroupState::kZeroVariance;
+  for (const GroupAdvantage& group : groups) {
+    sums[kFlat] += group.state == GroupState::kZeroVariance;
+    sums[kTooFew] += group.state == GroupState::kTooFew;
+  }
   sums[kQuarantined] = static_cast<double>(m.quarantined);
   sums[kTokens] = static_cast<double>(m.generated_tokens);
   sums[kForwards] = m.tokens_per_forward;
@@ -347,8 +384,10 @@ void ExperienceCollector::summarise(const std::vector<Response>& responses,
   const auto share = [](double part, double whole) { return whole > 0 ? part / whole : 0.0; };
   m.responses = std::llround(sums[kResponses]);
   m.unique_programs = static_cast<int64_t>(unique.size());
-  m.compile_rate = share(sums[kCompiled], sums[kResponses]);
-  m.correct_rate = share(sums[kCorrect], sums[kResponses]);
+  // A response cut off by the token limit counts as wrong; of one that the verifier lost nothing is known.
+  const double known = sums[kResponses] - sums[kInfrastructure];
+  m.compile_rate = share(sums[kCompiled], known);
+  m.correct_rate = share(sums[kCorrect], known);
   m.truncated_rate = share(sums[kTruncated], sums[kResponses]);
   m.masked_rate = share(sums[kMasked], sums[kResponses]);
   m.infrastructure_rate = share(sums[kInfrastructure], sums[kResponses]);
@@ -358,6 +397,8 @@ void ExperienceCollector::summarise(const std::vector<Response>& responses,
       std::sqrt(std::max(0.0, share(sums[kSquares], sums[kRewarded]) - m.reward_mean * m.reward_mean));
   m.groups = std::llround(sums[kGroups]);
   m.zero_variance_groups = std::llround(sums[kFlat]);
+  m.too_few_groups = std::llround(sums[kTooFew]);
+  m.reward_terms = mean_terms(rewards, communicator_);
   m.generated_tokens = std::llround(sums[kTokens]);
   m.tokens_per_forward = share(sums[kTokens], sums[kForwards]);
 }

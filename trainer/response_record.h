@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "reward/reward_rule.h"
 #include "tasks/verdict.h"
 #include "trainer/communicator.h"
 
@@ -19,8 +20,9 @@ struct ResponseRecord {
   double reward = 0;
   bool masked = false;
   double advantage = 0;
-  // For samples that a person reads; not part of responses.jsonl.
+  // For samples that a person reads; not part of responses.jsonl, which `bicrl rescore` reads.
   std::string text;
+  std::vector<RewardTerm> terms;
   std::optional<Verdict> verdict;
 };
 

@@ -116,11 +116,28 @@ void RunDirectory::check_config(const std::string& config_yaml, bool allow_chang
 
 void RunDirectory::adopt(const std::string& config_yaml, const std::string& reward_yaml, bool allow_changes) {
   check_config(config_yaml, allow_changes);
+  changes_allowed_ = allow_changes;
   const fs::path reward = path_ / "reward.yaml";
   if (has_run_ && fs::exists(reward) && read_file(reward) != reward_yaml)
     log_info("going on with another reward");
   write("reward.yaml", reward_yaml);
   write("config.yaml", config_yaml);  // last: from here on there is a run
+}
+
+void RunDirectory::adopt_inputs(const std::map<std::string, std::string>& hashes) const {
+  const fs::path file = path_ / "inputs.json";
+  if (fs::exists(file)) {
+    const auto before = nlohmann::json::parse(read_file(file), nullptr, false);
+    if (!before.is_object()) throw InputError(concat(file.string(), ": is damaged"));
+    std::string changed;
+    for (const auto& [name, hash] : hashes)
+      if (before.value(name, nlohmann::json()) != hash) changed += (changed.empty() ? "" : ", ") + name;
+    if (!changed.empty() && !changes_allowed_)
+      throw InputError(concat("the run in ", path_.string(), " was started with another content of: ",
+                              changed, "\nName another run.directory, or go on with --allow-changed-config"));
+    if (!changed.empty()) log_warning("going on with another content of: ", changed);
+  }
+  write("inputs.json", nlohmann::json(hashes).dump(2) + "\n");
 }
 
 void RunDirectory::write(const std::string& file, const std::string& text) const {

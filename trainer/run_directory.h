@@ -8,6 +8,7 @@
 // Used by rank 0 only. Not thread-safe.
 #pragma once
 #include <filesystem>
+#include <map>
 #include <string>
 
 namespace bicrl {
@@ -31,6 +32,9 @@ class RunDirectory {
   void check_config(const std::string& config_yaml, bool allow_changes) const;
   // Checks, then keeps configuration and reward. The reward may differ.
   void adopt(const std::string& config_yaml, const std::string& reward_yaml, bool allow_changes);
+  // What the run reads besides its configuration, by name with a hash of its content: as with the
+  // configuration, differences to what the run was started with are an InputError unless allowed.
+  void adopt_inputs(const std::map<std::string, std::string>& hashes) const;
   void write(const std::string& file, const std::string& text) const;
   void mark_finished();
 
@@ -42,6 +46,7 @@ class RunDirectory {
   std::filesystem::path path_;
   int lock_fd_ = -1;
   bool has_run_ = false;
+  bool changes_allowed_ = false;
   bool finished_ = false;
 };
 

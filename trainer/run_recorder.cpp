@@ -18,11 +18,13 @@ int64_t kept(const std::map<std::string, int64_t>& log_bytes, const char* file) 
 }
 
 // Every number of a step's record, under its phase.
-std::vector<EventFile::Scalar> scalars_of(const nlohmann::json& record, const std::string& phase) {
+std::vector<EventFile::Scalar> scalars_of(const nlohmann::json& record, const StepMetrics& metrics) {
   std::vector<EventFile::Scalar> scalars;
   for (const auto& [key, value] : record.items())
     if (value.is_number() && key != "step" && key != "steps")
-      scalars.emplace_back(phase + "/" + key, value.get<double>());
+      scalars.emplace_back(metrics.phase + "/" + key, value.get<double>());
+  for (const auto& [term, mean] : metrics.reward_terms)
+    scalars.emplace_back(concat(metrics.phase, "/reward_terms/", term), mean);
   return scalars;
 }
 
@@ -54,7 +56,7 @@ RunRecorder::RunRecorder(const RunDirectory& directory, const std::map<std::stri
 void RunRecorder::step(const StepMetrics& metrics, int64_t run_step, double seconds_in_phase) {
   const nlohmann::json record = to_json(metrics);
   metrics_.append(line_of(record));
-  events_.add_scalars(run_step, scalars_of(record, metrics.phase));
+  events_.add_scalars(run_step, scalars_of(record, metrics));
   const double eta = seconds_in_phase / static_cast<double>(metrics.step) *
                      static_cast<double>(metrics.steps - metrics.step);
   if (metrics.responses == 0 && !warm_up_bar_)
@@ -80,6 +82,7 @@ void RunRecorder::responses(const StepMetrics& metrics, int64_t run_step,
     ++samples;
     nlohmann::json sample = to_json(response);
     sample.update({{"phase", metrics.phase}, {"step", metrics.step}, {"text", response.text}});
+    for (const RewardTerm& term : response.terms) sample["terms"][term.name] = term.value;
     sample["verdict"] = response.verdict ? to_json(*response.verdict) : nlohmann::json();
     samples_.append(line_of(sample));
     events_.add_text(run_step, concat(metrics.phase, "/sample_", samples), markdown_of(response));

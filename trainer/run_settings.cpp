@@ -61,7 +61,8 @@ fs::path existing_path(const ConfigSection& section, const std::string& key, con
                        const fs::path& config_folder) {
   if (fs::exists(path)) return path;
   if (!fs::path(path).is_absolute()) {
-    for (fs::path folder = fs::absolute(config_folder).lexically_normal();; folder = folder.parent_path()) {
+    const fs::path start = config_folder.empty() ? "." : config_folder;
+    for (fs::path folder = fs::absolute(start).lexically_normal();; folder = folder.parent_path()) {
       if (fs::exists(folder / path)) return folder / path;
       if (folder == folder.parent_path()) break;
     }

@@ -45,6 +45,7 @@ class StagePhase : public Phase {
                           .samples_per_task = settings_.samples_per_task,
                           .advantage = settings_.advantage,
                           .shuffled_advantages = settings_.shuffled_advantages,
+                          .progress = name() + " verdicts",
                           .ledger = context_.ledger,
                           .quarantine = &context_.curation.quarantine(),
                           .verdicts = replay_.verifies()  ? VerdictSource::kVerifier
@@ -56,6 +57,7 @@ class StagePhase : public Phase {
   void step(int64_t step, int64_t policy_version, StepMetrics& metrics,
             std::vector<ResponseRecord>& responses) override {
     metrics.advantage = to_string(settings_.advantage);
+    metrics.reward_rule = context_.reward.rule_name();
     metrics.verified = replay_.verifies() || replay_.updates();
     CollectedStep collected = replay_.generates() ? generate(step, policy_version, metrics)
                                                   : collector_->collect_saved(saved_rollouts(step), tasks_,

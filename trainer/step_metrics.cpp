@@ -31,7 +31,8 @@ std::string step_line(const StepMetrics& m, double eta_seconds) {
     if (m.infrastructure_rate > 0) line += concat(" | no verdict ", percent(m.infrastructure_rate));
     if (m.quarantined > 0) line += concat(" | confirmed ", m.quarantined);
     if (m.repairs > 0) line += concat(" | repairs ", m.repairs, "/", m.groups);
-    if (m.verified) line += concat(" | flat groups ", m.zero_variance_groups, "/", m.groups);
+    if (m.verified)
+      line += concat(" | flat groups ", m.zero_variance_groups + m.too_few_groups, "/", m.groups);
     if (m.updates > 0)
       line += concat(" | kl ", fixed(m.kl, 4), " | clip ", percent(m.clip_share), " | gap ",
                      fixed(m.log_prob_gap, 6));
@@ -63,8 +64,10 @@ nlohmann::json to_json(const StepMetrics& m) {
   if (m.responses == 0) return json;
   json.update({{"responses", m.responses},
                {"unique_programs", m.unique_programs},
+               {"reward_rule", m.reward_rule},
                {"reward_mean", m.reward_mean},
                {"reward_spread", m.reward_spread},
+               {"reward_terms", m.reward_terms},
                {"compile_rate", m.compile_rate},
                {"correct_rate", m.correct_rate},
                {"truncated_rate", m.truncated_rate},
@@ -74,6 +77,7 @@ nlohmann::json to_json(const StepMetrics& m) {
                {"repairs", m.repairs},
                {"groups", m.groups},
                {"zero_variance_groups", m.zero_variance_groups},
+               {"too_few_groups", m.too_few_groups},
                {"generated_tokens", m.generated_tokens},
                {"tokens_per_forward", m.tokens_per_forward},
                {"fault_classes", m.fault_classes},

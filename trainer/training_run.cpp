@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "common/hash.h"
 #include "common/log.h"
 #include "common/rng.h"
 #include "policy/checkpoint_io.h"
@@ -56,7 +57,11 @@ TrainingRun::TrainingRun(const RunSettings& settings, Communicator& communicator
                settings.warm_up.updater, communicator),
       curation_(settings.curation) {
   expect_equal_on_ranks(communicator, "shape of the policy", policy_.config().to_json_text());
-  expect_equal_on_ranks(communicator, "set of tasks", hash_of(tasks_.train) + hash_of(tasks_.held_out));
+  const auto inputs = hashes_of_inputs();
+  for (const auto& [name, hash] : inputs) expect_equal_on_ranks(communicator, name, hash);
+  on_rank_zero(communicator, [&] {
+    if (directory_) directory_->adopt_inputs(inputs);
+  });
   updater_.broadcast_parameters();
   const auto wanted = static_cast<size_t>(settings.evaluation.tasks);
   if (tasks_.held_out.size() > wanted) tasks_.held_out.resize(wanted);
@@ -73,6 +78,15 @@ TrainingRun::TrainingRun(const RunSettings& settings, Communicator& communicator
   checkpoints_ = std::make_unique<CheckpointStore>(directory_->path() / "checkpoints");
   log_info("policy: ", policy_.config().parameter_count(), " parameters; tasks: ", tasks_.train.size(),
            " for training, ", tasks_.held_out.size(), " held out; ranks: ", communicator.size());
+}
+
+std::map<std::string, std::string> TrainingRun::hashes_of_inputs() const {
+  std::map<std::string, std::string> hashes = {{"training tasks", hash_of(tasks_.train)},
+                                               {"held-out tasks", hash_of(tasks_.held_out)},
+                                               {"tokenizer", tokenizer_.hash()}};
+  const fs::path& config = settings_.policy.config_file;
+  if (!config.empty()) hashes["policy.config"] = hash_hex(PolicyConfig::from_file(config).to_json_text());
+  return hashes;
 }
 
 PhaseContext TrainingRun::context() {
@@ -127,6 +141,7 @@ void TrainingRun::resume(const fs::path& checkpoint) {
 }
 
 RunEnd TrainingRun::run() {
+  if (!evaluate_start()) return RunEnd::kStopped;
   bool begun = state_.step > 0;
   for (; state_.phase < static_cast<int64_t>(phases_.size());
        ++state_.phase, state_.step = 0, begun = false) {
@@ -186,30 +201,39 @@ bool TrainingRun::finish_phase(const Phase& phase) {
   state_.seconds_in_phase = seconds_before_ + in_phase_.seconds();
   if (!state_saved_) save_checkpoint(phase.name());
   state_.phase_seconds.emplace_back(phase.name(), state_.seconds_in_phase);
-  if (verifier_ && settings_.replay.updates() && !tasks_.held_out.empty() && !evaluate_after(phase))
-    return false;
+  if (evaluates() && !evaluate_as(phase.name())) return false;
   // Only now: a policy that cannot be evaluated may have been broken within this phase.
   remove_checkpoints_within(phase, /*keep=*/0);
   if (directory_) write_summary();
   return true;
 }
 
-bool TrainingRun::evaluate_after(const Phase& phase) {
+bool TrainingRun::evaluates() const {
+  return verifier_ && settings_.replay.updates() && !tasks_.held_out.empty();
+}
+
+bool TrainingRun::evaluate_start() {
+  const bool before_all = state_.phase == 0 && state_.step == 0 && state_.evaluations.empty();
+  if (!before_all || settings_.warm_up.steps > 0 || settings_.stages.empty() || !evaluates()) return true;
+  return evaluate_as(std::string(kStartEvaluation));
+}
+
+bool TrainingRun::evaluate_as(const std::string& name) {
   if (stopping()) return false;
   const EvaluationResult result =
       evaluate(policy_, tokenizer_, *verifier_, communicator_, tasks_.held_out, settings_.tasks.prompt_style,
-               settings_.evaluation.decoding, phase.name(), ledger_.get(), stop_requested_);
+               settings_.evaluation.decoding, name, ledger_.get(), stop_requested_);
   if (result.cut_short) return false;
   if (static_cast<double>(result.unverified) >
       settings_.max_unverified_share * static_cast<double>(result.tasks))
-    throw SharedError(concat("evaluation after ", phase.name(), ": ", result.unverified, " of ", result.tasks,
+    throw SharedError(concat("evaluation ", moment_of(name), ": ", result.unverified, " of ", result.tasks,
                              " responses got no verdict (run.max_unverified_share is ",
                              settings_.max_unverified_share, "): ", result.unverified_reason,
-                             "\nThe phase is saved; the same command evaluates it again."));
+                             "\nWhat was learnt is saved; the same command evaluates it again."));
   state_.evaluations.push_back(result);
-  state_.phase_seconds.emplace_back(phase.name() + "_evaluation", result.seconds);
+  state_.phase_seconds.emplace_back(name + "_evaluation", result.seconds);
   if (directory_)
-    log_info("after ", phase.name(), " (", clock_text(state_.seconds_in_phase),
+    log_info(moment_of(name), " (", clock_text(state_.seconds_in_phase),
              "): ", std::lround(1000 * result.correct_rate) / 10.0, " % of ", result.tasks,
              " held-out tasks correct, ", std::lround(1000 * result.compile_rate) / 10.0,
              " % compile (evaluation ", clock_text(result.seconds), ")");

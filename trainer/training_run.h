@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,12 +44,16 @@ class TrainingRun {
 
  private:
   std::vector<std::unique_ptr<Phase>> make_phases();
+  std::map<std::string, std::string> hashes_of_inputs() const;  // of what is read besides the configuration
   void resume(const std::filesystem::path& checkpoint);
   // False where the run was asked to stop; all of it that counts is saved then.
   bool run_phase(Phase& phase);
   bool take_step(Phase& phase);
   bool finish_phase(const Phase& phase);
-  bool evaluate_after(const Phase& phase);
+  bool evaluates() const;
+  // Where no warm-up gives the first row: what the stages are compared with.
+  bool evaluate_start();
+  bool evaluate_as(const std::string& name);  // of a phase, or kStartEvaluation; false where a stop ended it
   // Collective: the same answer on all ranks, true as soon as it is on one.
   bool on_any_rank(bool here);
   bool stopping();

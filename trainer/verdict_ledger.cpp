@@ -22,8 +22,8 @@ std::vector<int> ranks_in(const fs::path& folder) {
   std::vector<int> ranks;
   for (const auto& file : fs::directory_iterator(folder)) {
     const std::string name = file.path().filename().string();
-    if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
-    ranks.push_back(std::stoi(name.substr(kPrefix.size())));
+    int rank = 0;
+    if (sscanf(name.c_str(), "rank-%6d", &rank) == 1 && file_of("", rank) == name) ranks.push_back(rank);
   }
   std::sort(ranks.begin(), ranks.end());
   return ranks;

@@ -1,4 +1,5 @@
 """Bad configuration is refused before anything starts, with file, line and what was meant; a dry run starts nothing."""
+import json
 import os
 import subprocess
 
@@ -50,6 +51,21 @@ with folder() as temporary:
         file.write(out)
     code, again, err = bicrl("train", resolved, "--dry-run", *folder_keys)
     expect(code == 0, "the printed configuration is itself a configuration", again, err)
+
+    # A configuration in the working directory; what other commands refuse.
+    code, out, err = bicrl("train", "resolved.yaml", "--dry-run", *folder_keys, "reward=nowhere.yaml", cwd=temporary)
+    expect(code == 2 and "nowhere.yaml" in err and "or a folder above it" in err, "looked for from the working directory on", code, err)
+    code, out, err = bicrl("train", resolved, "--dry-run", *folder_keys, "run.directory=")
+    expect(code == 2 and "run.directory must not be empty" in err, "an empty path", code, err)
+    tasks = f"{temporary}/tasks.json"
+    with open(tasks, "w") as file:
+        json.dump([{"idx": 0, "level": 1, "cuda_code": "", "pytorch_code": "class Model: pass # def get_inputs def get_init_inputs"}], file)
+    code, out, err = bicrl("verify", "--tasks", tasks, "--json", f"{temporary}/none/verdicts.json")
+    expect(code == 2 and "is no folder" in err and not out, "told before anything is verified", code, out, err)
+    code, out, err = bicrl("verify", "--tasks", tasks, "verifier.max_atempts=3")
+    expect(code == 2 and "max_attempts" in err, "verify refuses unknown keys", code, err)
+    code, out, err = bicrl("doctor", "polcy.device=cpu")
+    expect(code == 3 and "polcy" in out, "doctor tells unknown keys", code, out)
 
     # Ranks that were started with other settings, as by an old file on one of the hosts.
     words = [BINARY, "train", QUICKSTART, f"run.directory={temporary}/run"]

@@ -74,20 +74,34 @@ with folder() as temporary:
         expect(not rank_pids(run), "all ranks end within 30 s", rank_pids(run))
     process = start(run)
     wait_for_steps(process, run, 34)
-    other = start(run)  # while the first is at work
-    output, _ = other.communicate(timeout=90)
-    expect(process.poll() is not None or (other.returncode == 2 and "another run is at work" in output),
-           "two runs in one directory are refused", other.returncode, output)
-    if process.poll() is None:
-        process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=90)
-    stopped = "the same command goes on" in output
-    expect(stopped or "finished in" in output, "Ctrl-C saves and says how to go on", output)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=90)
     code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={run}", *SMALL, ranks=2)
     expect(code == 0, "the run goes on to its end", out, err)
     found = trace(run)
     for part, name in zip(range(3), ("metrics", "weights and optimizer", "responses")):
         expect(found[part] == expected[part], f"the same {name} as without faults", found[part], expected[part])
+
+    # A second run asks for the directory of one that is at work, which is then stopped.
+    long = f"{temporary}/long"
+    endless = "warm_up.steps=100000"
+    process = start(long, endless)
+    wait_for_steps(process, long, 3)
+    other = start(long, endless)
+    output, _ = other.communicate(timeout=90)
+    expect(other.returncode == 2 and "another run is at work" in output, "two runs in one directory are refused", other.returncode, output)
+    expect(process.poll() is None, "the first run is not disturbed")
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=90)
+    expect("the same command goes on" in output and process.returncode != 0, "Ctrl-C saves and says how to go on", output)
+    process = start(long, endless)
+    output = ""
+    for output in process.stdout:
+        if "going on after warm_up step" in output:
+            break
+    expect("going on after warm_up step" in output, "and it does", output)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=90)
 
     # What is refused on resume. A run that was stopped early serves all cases.
     half = f"{temporary}/half"
@@ -111,6 +125,14 @@ with folder() as temporary:
         file.write_bytes(content[:len(content) // 2])
         refused([str(file), "is damaged"])
         file.write_bytes(content)
+    # Other tasks under the same configuration; a configuration that is lost.
+    inputs = Path(half, "inputs.json")
+    inputs.write_text(inputs.read_text().replace('"training tasks": "', '"training tasks": "f'))
+    refused(["training tasks", "--allow-changed-config"])
+    inputs.write_bytes(before[str(inputs)])
+    Path(half, "config.yaml").unlink()
+    refused(["config.yaml", "is missing"], "run.seed=9")
+    Path(half, "config.yaml").write_bytes(before[f"{half}/config.yaml"])
     Path(half, "run.json").write_text('{"format": 1}\n')
     refused(["another version"])
     Path(half, "run.json").write_bytes(before[f"{half}/run.json"])

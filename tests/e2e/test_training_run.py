@@ -26,6 +26,10 @@ with folder() as temporary:
     for step in steps[6:]:
         expect(step["responses"] == 8 and step["infrastructure_rate"] == 0, "all responses have verdicts", step)
         expect(math.isfinite(step["loss"]) and step["log_prob_gap"] < 1e-3, "rollout and trainer agree", step)
+        expect(step["reward_rule"] == "binary" and abs(sum(step["reward_terms"].values()) - step["reward_mean"]) < 1e-9,
+               "what the reward is made of", step)
+    samples = read_lines(f"{run}/samples.jsonl")
+    expect(samples and all(math.isclose(sum(s["terms"].values()), s["reward"]) for s in samples if "terms" in s), "samples, too", samples)
     for file in ("config.yaml", "reward.yaml", "verifier.log"):
         expect(Path(run, file).exists(), f"{file} is kept")
 
@@ -46,6 +50,10 @@ with folder() as temporary:
     expect(code == 0 and len(read_lines(f"{run}-3/metrics.jsonl")) == 100, "ranks agree when to save", out, err)
 
     checkpoint = f"{run}/checkpoints/end_to_end"
+    code, out, err = bicrl("train", f"{run}/config.yaml", f"run.directory={run}-4", "warm_up.steps=0", "stages.0.steps=0",
+                           "stages.1.steps=1", "policy.config=''", "policy.tokenizer=''", f"policy.checkpoint={checkpoint}", ranks=2)
+    expect(code == 0 and "at the start" in out, "a run without a warm-up is compared with its start", out, err)
+    expect(list(read_json(f"{run}-4/summary.json")["held_out"]) == ["end_to_end", "start"], "in the summary, too")
     tasks = f"{temporary}/tasks.json"
     Path(tasks).write_text('[{"idx": 0, "level": "1", "pytorch_code": "import torch\\nclass Model: pass\\ndef get_inputs(): return []\\ndef get_init_inputs(): return []", "cuda_code": ""}]')
     Path(f"{temporary}/generate.yaml").write_text(
