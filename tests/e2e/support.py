@@ -37,11 +37,11 @@ def published(name):
     return path
 
 
-def bicrl(*words, ranks=None, timeout=600, cwd=SOURCE):
+def bicrl(*words, ranks=None, timeout=600, cwd=SOURCE, more_environment=None):
     """Runs the binary to its end and returns (exit code, stdout, stderr)."""
     command = [*(MPIRUN + ["-np", str(ranks)] if ranks else []), BINARY, *map(str, words)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd,
-                               env={**ENVIRONMENT, **IMPATIENT} if ranks else os.environ)
+                               env={**({**ENVIRONMENT, **IMPATIENT} if ranks else os.environ), **(more_environment or {})})
     try:
         out, err = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:

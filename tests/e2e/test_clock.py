@@ -4,7 +4,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from support import BINARY, SOURCE, expect, folder, read_lines
+from support import bicrl, expect, folder, read_lines
 
 # Loaded before the C library. Every thread has its own jumps, and boxes have none. The clock is never ahead of the kernel's, which does
 # not jump along: a wait until such a time would last an hour.
@@ -43,10 +43,9 @@ SMALL = ["warm_up.steps=6", "run.checkpoint_every_s=0.5", "reward=configs/reward
 
 
 def train(run, **more):
-    done = subprocess.run([BINARY, "train", "configs/quickstart.yaml", f"run.directory={run}", *SMALL], capture_output=True, text=True,
-                          timeout=300, cwd=SOURCE, env={**os.environ, **more})
-    expect(done.returncode == 0, f"the run in {run} ends well", done.stdout, done.stderr)
-    return Path(run, "checkpoints/end_to_end/model.safetensors").read_bytes(), read_lines(f"{run}/metrics.jsonl"), done.stderr
+    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={run}", *SMALL, timeout=300, more_environment=more)
+    expect(code == 0, f"the run in {run} ends well", out, err)
+    return Path(run, "checkpoints/end_to_end/model.safetensors").read_bytes(), read_lines(f"{run}/metrics.jsonl"), err
 
 
 with folder() as temporary:
