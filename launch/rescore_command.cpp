@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 // A stage step's line of responses.jsonl.
 struct StoredStep {
-  std::string advantage;
+  AdvantageKind advantage = AdvantageKind::kZScore;
   std::vector<ScoredResponse> responses;
   int64_t unknown = 0;  // responses whose verdict the ledger does not have
 };
@@ -41,7 +41,9 @@ std::vector<StoredStep> read_steps(const fs::path& run) {
     ++number;
     try {
       const auto json = nlohmann::json::parse(line);
-      StoredStep step{.advantage = json.at("advantage").get<std::string>(), .responses = {}, .unknown = 0};
+      StoredStep step{.advantage = parse_advantage_kind(json.at("advantage").get<std::string>()),
+                      .responses = {},
+                      .unknown = 0};
       for (const auto& response : json.at("responses")) {
         const ResponseRecord record = response_record_from_json(response);
         step.responses.push_back(
@@ -53,7 +55,6 @@ std::vector<StoredStep> read_steps(const fs::path& run) {
              .stored = {.value = record.reward, .masked = record.masked, .mask_reason = "", .terms = {}}});
         step.unknown += !record.verdict_key.empty() && !verdicts.contains(record.verdict_key);
       }
-      parse_advantage_kind(step.advantage);
       steps.push_back(std::move(step));
     } catch (const std::exception& error) {
       if (lines.eof()) break;  // a run at work may be writing this line
@@ -73,9 +74,8 @@ int run_rescore_command(const LearnerCommand& command) {
   std::vector<ScoredResponse> all;
   int64_t unknown = 0;
   for (const StoredStep& step : read_steps(run)) {
-    const AdvantageKind kind = parse_advantage_kind(step.advantage);
-    const auto part = rescore(step.responses, {.reward = nullptr, .advantage = kind},
-                              {.reward = &after, .advantage = kind});
+    const auto part = rescore(step.responses, {.reward = nullptr, .advantage = step.advantage},
+                              {.reward = &after, .advantage = step.advantage});
     comparisons.insert(comparisons.end(), part.begin(), part.end());
     unknown += step.unknown;
     all.insert(all.end(), step.responses.begin(), step.responses.end());

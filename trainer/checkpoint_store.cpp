@@ -19,8 +19,8 @@ namespace {
 
 constexpr const char* kManifest = "manifest.json";
 constexpr const char* kLatest = "latest";
+constexpr const char* kReplaced = "-replaced";  // ends the name of one that is being replaced
 // Names that no checkpoint has.
-constexpr const char* kReplaced = "-replaced";
 constexpr std::string_view kUnfinished = ".writing-";
 constexpr std::string_view kDiscarded = ".removing-";
 

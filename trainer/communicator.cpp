@@ -38,6 +38,12 @@ void on_every_rank(Communicator& communicator, const std::function<void()>& work
       rethrow(outcomes[rank], outcomes.size() == 1 ? "" : concat("rank ", rank, ": "));
 }
 
+bool on_any_rank(Communicator& communicator, bool here) {
+  std::vector<double> anywhere = {here ? 1.0 : 0.0};
+  communicator.all_reduce(anywhere, Reduction::kMax);
+  return anywhere[0] > 0;
+}
+
 void expect_equal_on_ranks(Communicator& communicator, const std::string& what, const std::string& content) {
   const std::vector<std::string> hashes = communicator.all_gather(hash_hex(content));
   for (size_t rank = 1; rank < hashes.size(); ++rank)

@@ -44,6 +44,10 @@ void on_rank_zero(Communicator& communicator, const std::function<void()>& work)
 // SharedError as above, with the name of the lowest such rank.
 void on_every_rank(Communicator& communicator, const std::function<void()>& work);
 
+// Collective: whether `here` is true on some rank. Signals and clocks differ between ranks; what they decide
+// must not, or some ranks wait for the others for ever.
+bool on_any_rank(Communicator& communicator, bool here);
+
 // Collective: ranks that would work on different content (an older copy of a file on another host) meet in
 // collectives that do not belong together. Where some rank's `content` differs from the first rank's, all
 // throw a SharedError of exit code kUsage that names `what` and the rank.

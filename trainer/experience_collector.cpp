@@ -80,9 +80,10 @@ bool ExperienceCollector::receive(std::vector<Response>& responses, bool wait) {
     if (!verdict) {  // the client's own deadline ends a request that hangs
       if (silent.seconds() < kSilence_s) continue;
       log_info("waiting for verdicts: ", verifier_->waiting_for());
+      silent.restart();
+      continue;
     }
     silent.restart();
-    if (!verdict) continue;
     Response& response = responses.at(std::stoul(verdict->request_id));
     if (settings_.ledger) settings_.ledger->record(response.verdict_key, *verdict);
     response.verdict = std::move(verdict);
@@ -225,10 +226,8 @@ CollectedStep ExperienceCollector::judge(std::vector<Response> responses, uint64
   const Stopwatch watch;
   const bool complete =
       receive(responses, /*wait=*/true) && (!settings_.quarantine || confirm(responses, metrics));
-  std::vector<double> cut = {complete ? 0.0 : 1.0};
-  communicator_.all_reduce(cut, Reduction::kMax);
   CollectedStep step;
-  step.cut_short = cut[0] > 0;
+  step.cut_short = on_any_rank(communicator_, !complete);
   if (step.cut_short) return step;
   metrics.verify_wait_seconds = watch.seconds();
   if (settings_.ledger) settings_.ledger->share();
@@ -292,23 +291,19 @@ std::vector<TaskOutcome> outcomes_of(const CollectedStep& step, Communicator& co
 
 namespace {
 
-// The mean of each term over the responses of all ranks that are not masked; what a reward is made of.
-std::map<std::string, double> mean_terms(const std::vector<Reward>& rewards, Communicator& communicator) {
+// The mean of each term over the `rewarded` responses of all ranks, those that are not masked; what a reward
+// is made of.
+std::map<std::string, double> mean_terms(const std::vector<Reward>& rewards, double rewarded,
+                                         Communicator& communicator) {
   std::map<std::string, double> mine;
-  int64_t counted = 0;
-  for (const Reward& reward : rewards) {
-    if (reward.masked) continue;
-    ++counted;
-    for (const RewardTerm& term : reward.terms) mine[term.name] += term.value;
-  }
+  for (const Reward& reward : rewards)
+    if (!reward.masked)
+      for (const RewardTerm& term : reward.terms) mine[term.name] += term.value;
   std::map<std::string, double> means;
-  int64_t total = 0;
-  for (const std::string& part : communicator.all_gather(nlohmann::json({counted, mine}).dump())) {
-    const auto json = nlohmann::json::parse(part);
-    total += json[0].get<int64_t>();
-    for (const auto& [name, sum] : json[1].items()) means[name] += sum.get<double>();
-  }
-  for (auto& [name, value] : means) value /= static_cast<double>(total);
+  for (const std::string& part : communicator.all_gather(nlohmann::json(mine).dump()))
+    for (const auto& [name, sum] : nlohmann::json::parse(part).get<std::map<std::string, double>>())
+      means[name] += sum;
+  for (auto& [name, value] : means) value /= rewarded;
   return means;
 }
 
@@ -398,7 +393,7 @@ void ExperienceCollector::summarise(const std::vector<Response>& responses,
   m.groups = std::llround(sums[kGroups]);
   m.zero_variance_groups = std::llround(sums[kFlat]);
   m.too_few_groups = std::llround(sums[kTooFew]);
-  m.reward_terms = mean_terms(rewards, communicator_);
+  m.reward_terms = mean_terms(rewards, sums[kRewarded], communicator_);
   m.generated_tokens = std::llround(sums[kTokens]);
   m.tokens_per_forward = share(sums[kTokens], sums[kForwards]);
 }

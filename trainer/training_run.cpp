@@ -240,19 +240,11 @@ bool TrainingRun::evaluate_as(const std::string& name) {
   return true;
 }
 
-// Signals and clocks differ between ranks; what they decide must not, or some ranks wait for the others for
-// ever.
-bool TrainingRun::on_any_rank(bool here) {
-  std::vector<double> anywhere = {here ? 1.0 : 0.0};
-  communicator_.all_reduce(anywhere, Reduction::kMax);
-  return anywhere[0] > 0;
-}
-
-bool TrainingRun::stopping() { return on_any_rank(stop_requested_()); }
+bool TrainingRun::stopping() { return on_any_rank(communicator_, stop_requested_()); }
 
 bool TrainingRun::checkpoint_due() {
   return settings_.checkpoint_every_s > 0 &&
-         on_any_rank(since_checkpoint_.seconds() >= settings_.checkpoint_every_s);
+         on_any_rank(communicator_, since_checkpoint_.seconds() >= settings_.checkpoint_every_s);
 }
 
 void TrainingRun::report(StepMetrics& metrics, const std::vector<ResponseRecord>& responses) {

@@ -54,8 +54,7 @@ class TrainingRun {
   // Where no warm-up gives the first row: what the stages are compared with.
   bool evaluate_start();
   bool evaluate_as(const std::string& name);  // of a phase, or kStartEvaluation; false where a stop ended it
-  // Collective: the same answer on all ranks, true as soon as it is on one.
-  bool on_any_rank(bool here);
+  // Collective: the same answer on all ranks.
   bool stopping();
   bool checkpoint_due();
   int64_t run_step() const;  // steps done over all phases

@@ -45,7 +45,7 @@ def bicrl(*words, ranks=None, timeout=600, cwd=SOURCE, more_environment=None):
     try:
         out, err = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
-        family = descendants(process.pid)
+        family = [process.pid, *descendants(process.pid)]
         waits = "\n".join(what_it_waits_for(pid) for pid in family)
         for pid in family:
             subprocess.run(["kill", "-9", str(pid)], check=False)
@@ -54,7 +54,7 @@ def bicrl(*words, ranks=None, timeout=600, cwd=SOURCE, more_environment=None):
 
 
 def descendants(pid):
-    """The process and all that it started, parents first."""
+    """All processes below `pid`, parents first."""
     children = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -62,9 +62,9 @@ def descendants(pid):
         except OSError:
             continue
         children.setdefault(parent, []).append(int(entry.parent.name))
-    found = [pid]
-    for one in found:
-        found += children.get(one, [])
+    found = list(children.get(pid, []))
+    for child in found:
+        found += children.get(child, [])
     return found
 
 

@@ -5,8 +5,8 @@ import sys
 import threading
 import time
 
-from support import BINARY, ENVIRONMENT, expect
-from verifier_client import Server, candidate, descendants, gone, grpc, messages
+from support import BINARY, ENVIRONMENT, descendants, expect
+from verifier_client import Server, candidate, gone, grpc, messages
 
 GRADED, CANDIDATE_FAULT = messages.OUTCOME_GRADED, messages.OUTCOME_CANDIDATE_FAULT
 

@@ -67,22 +67,6 @@ class Server:
         return self.process.returncode, err
 
 
-def descendants(pid):
-    parents = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                with open(f"/proc/{entry}/stat") as file:
-                    parents[int(entry)] = int(file.read().rsplit(")", 1)[1].split()[1])
-            except OSError:
-                pass
-    found, wave = set(), {pid}
-    while wave:
-        wave = {child for child, parent in parents.items() if parent in wave}
-        found |= wave
-    return found
-
-
 def gone(pids, within=10):
     deadline = time.monotonic() + within
     left = set(pids)
