@@ -1,12 +1,15 @@
-# bicrl_room(NAME [FOLDER dir] [GLOB patterns...] [EXCLUDE prefix] PUBLIC_LIBS ... PRIVATE_LIBS ...)
-# Makes the shared library bicrl_NAME of the .cpp files directly in the room's folder.
+# bicrl_room(NAME [FOLDER dir] [PARTS subfolders...] [GLOB patterns...] [EXCLUDE prefix] PUBLIC_LIBS ... PRIVATE_LIBS ...)
+# Makes the shared library bicrl_NAME of the .cpp files directly in the room's folder and in its parts.
 function(bicrl_room name)
-  cmake_parse_arguments(ROOM "" "FOLDER;EXCLUDE" "GLOB;PUBLIC_LIBS;PRIVATE_LIBS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "FOLDER;EXCLUDE" "PARTS;GLOB;PUBLIC_LIBS;PRIVATE_LIBS" ${ARGN})
   if(NOT ROOM_FOLDER)
     set(ROOM_FOLDER ${name})
   endif()
   if(NOT ROOM_GLOB)
     set(ROOM_GLOB ${ROOM_FOLDER}/*.cpp)
+    foreach(part ${ROOM_PARTS})
+      list(APPEND ROOM_GLOB ${ROOM_FOLDER}/${part}/*.cpp)
+    endforeach()
   endif()
   list(TRANSFORM ROOM_GLOB PREPEND ${CMAKE_SOURCE_DIR}/)
   file(GLOB sources CONFIGURE_DEPENDS ${ROOM_GLOB})

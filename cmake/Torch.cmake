@@ -28,5 +28,5 @@ if(BICRL_CUDA)
   target_link_libraries(bicrl_torch INTERFACE torch_cuda c10_cuda)
 endif()
 
-# Boxes run Python with the same torch; the program finds it by this note (sandbox/python_install.cpp).
+# Boxes run Python with the same torch; the program finds it by this note (sandbox/box/python_install.cpp).
 file(WRITE ${CMAKE_BINARY_DIR}/share/bicrl/python "${BICRL_PYTHON}\n")

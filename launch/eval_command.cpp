@@ -11,10 +11,10 @@
 #include "common/log.h"
 #include "launch/learner_commands.h"
 #include "launch/rank_session.h"
-#include "sandbox/verifier_server.h"
-#include "trainer/eval_report.h"
-#include "trainer/eval_settings.h"
-#include "trainer/training_run.h"
+#include "sandbox/service/verifier_server.h"
+#include "trainer/evaluation/eval_report.h"
+#include "trainer/evaluation/eval_settings.h"
+#include "trainer/inputs/policy_source.h"
 
 namespace bicrl {
 namespace {

@@ -12,7 +12,8 @@
 #include "rollout/decoder.h"
 #include "rollout/prompt_tokens.h"
 #include "tasks/task_set.h"
-#include "trainer/training_run.h"
+#include "trainer/inputs/existing_path.h"
+#include "trainer/inputs/policy_source.h"
 
 namespace bicrl {
 namespace {

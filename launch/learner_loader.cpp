@@ -7,8 +7,8 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "launch/learner.h"
-#include "sandbox/brief_command.h"
-#include "sandbox/unique_fd.h"
+#include "sandbox/box/brief_command.h"
+#include "sandbox/box/unique_fd.h"
 
 namespace bicrl {
 

@@ -4,7 +4,7 @@
 
 #include "common/error.h"
 #include "common/log.h"
-#include "trainer/mpi_communicator.h"
+#include "trainer/ranks/mpi_communicator.h"
 
 namespace bicrl {
 namespace {

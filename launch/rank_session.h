@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "launch/embedded_verifier.h"
-#include "trainer/communicator.h"
+#include "trainer/ranks/communicator.h"
 
 namespace bicrl {
 

@@ -7,8 +7,8 @@
 #include "common/files.h"
 #include "launch/learner_commands.h"
 #include "reward/rescore.h"
-#include "trainer/response_record.h"
-#include "trainer/verdict_ledger.h"
+#include "trainer/experience/response_record.h"
+#include "trainer/experience/verdict_ledger.h"
 
 namespace bicrl {
 namespace {

@@ -5,10 +5,10 @@
 #include <map>
 
 #include "launch/learner_commands.h"
-#include "sandbox/verifier_server.h"
+#include "sandbox/service/verifier_server.h"
 #include "tasks/task_set.h"
-#include "trainer/run_settings.h"
-#include "trainer/task_pool.h"
+#include "trainer/inputs/task_pool.h"
+#include "trainer/run/run_settings.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;

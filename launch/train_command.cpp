@@ -10,8 +10,8 @@
 #include "launch/learner_commands.h"
 #include "launch/rank_session.h"
 #include "launch/signals.h"
-#include "sandbox/verifier_server.h"
-#include "trainer/training_run.h"
+#include "sandbox/service/verifier_server.h"
+#include "trainer/run/training_run.h"
 
 namespace bicrl {
 namespace {

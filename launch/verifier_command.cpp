@@ -1,6 +1,6 @@
 #include "common/config.h"
 #include "launch/commands.h"
-#include "sandbox/verifier_server.h"
+#include "sandbox/service/verifier_server.h"
 
 namespace bicrl {
 

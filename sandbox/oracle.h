@@ -14,8 +14,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sandbox/box/zygote.h"
 #include "sandbox/trace.h"
-#include "sandbox/zygote.h"
 
 namespace bicrl {
 

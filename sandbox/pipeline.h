@@ -5,13 +5,13 @@
 #include <string>
 
 #include "common/clock.h"
-#include "sandbox/box_host.h"
-#include "sandbox/compile_stage.h"
+#include "sandbox/box/box_host.h"
+#include "sandbox/candidate/compile_stage.h"
 #include "sandbox/judge.h"
 #include "sandbox/oracle.h"
 #include "sandbox/record_stage.h"
 #include "sandbox/replay_stage.h"
-#include "sandbox/verify_request.h"
+#include "sandbox/service/verify_request.h"
 #include "tasks/verdict.h"
 
 namespace bicrl {

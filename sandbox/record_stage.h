@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/compile_stage.h"
+#include "sandbox/box/zygote.h"
+#include "sandbox/candidate/compile_stage.h"
 #include "sandbox/oracle.h"
 #include "sandbox/trace.h"
-#include "sandbox/zygote.h"
 
 namespace bicrl {
 

@@ -11,7 +11,7 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "common/hash.h"
-#include "sandbox/unique_fd.h"
+#include "sandbox/box/unique_fd.h"
 
 namespace bicrl {
 namespace {

@@ -1,6 +1,6 @@
 // Configuration: a YAML document, then overrides of the command line, each in a part of its own.
 #include "common/config.h"
-#include "reward/verifier_client.h"
+#include "reward/client/verifier_client.h"
 #include "tasks/curriculum.h"
 #include "tasks/synthesiser.h"
 #include "tests/fuzz/fuzz_target.h"

@@ -2,10 +2,10 @@
 // taken as launch traces and as results; 't' the file of an encoded trace.
 #include <sys/socket.h>
 
-#include "sandbox/channel.h"
+#include "sandbox/box/channel.h"
+#include "sandbox/box/unique_fd.h"
 #include "sandbox/judge.h"
 #include "sandbox/trace.h"
-#include "sandbox/unique_fd.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace bicrl::fuzz {

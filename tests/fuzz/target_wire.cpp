@@ -4,9 +4,9 @@
 
 #include "common/json.h"
 #include "proto/verifier.pb.h"
+#include "reward/client/verdict_wire.h"
 #include "reward/reward_rule.h"
-#include "reward/verdict_wire.h"
-#include "sandbox/verifier_messages.h"
+#include "sandbox/service/verifier_messages.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace bicrl::fuzz {

@@ -6,10 +6,10 @@
 
 #include "common/utf8.h"
 #include "proto/verifier.pb.h"
-#include "reward/call_failure.h"
-#include "reward/server_pool.h"
-#include "reward/verdict_memory.h"
-#include "reward/verdict_wire.h"
+#include "reward/client/call_failure.h"
+#include "reward/client/server_pool.h"
+#include "reward/client/verdict_memory.h"
+#include "reward/client/verdict_wire.h"
 
 using namespace bicrl;
 using namespace std::chrono_literals;

@@ -1,4 +1,4 @@
-#include "reward/verifier_client.h"
+#include "reward/client/verifier_client.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -15,7 +15,7 @@
 
 #include "common/clock.h"
 #include "common/files.h"
-#include "sandbox/host_compiler.h"
+#include "sandbox/candidate/host_compiler.h"
 
 extern char** environ;
 

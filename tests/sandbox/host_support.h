@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/splitter.h"
+#include "sandbox/candidate/splitter.h"
 #include "sandbox/trace.h"
 #include "tests/support/support.h"
 

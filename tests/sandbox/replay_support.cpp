@@ -10,8 +10,8 @@
 #include <fstream>
 
 #include "common/files.h"
-#include "sandbox/host_compiler.h"
-#include "sandbox/splitter.h"
+#include "sandbox/candidate/host_compiler.h"
+#include "sandbox/candidate/splitter.h"
 
 namespace bicrl::testing {
 namespace {

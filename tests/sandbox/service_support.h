@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "sandbox/box_host.h"
+#include "sandbox/box/box_host.h"
 #include "sandbox/pipeline.h"
 
 namespace bicrl::testing {

@@ -1,5 +1,5 @@
 // One program in a box: what it can do, what it cannot, and how each end is reported.
-#include "sandbox/box.h"
+#include "sandbox/box/box.h"
 
 #include <signal.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // Short commands: what they say, how they end, and that one without an end is ended.
-#include "sandbox/brief_command.h"
+#include "sandbox/box/brief_command.h"
 
 #include <catch2/catch_test_macros.hpp>
 

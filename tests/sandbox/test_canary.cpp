@@ -1,5 +1,5 @@
 // The verifier's check of itself: a sound pipeline passes, and every way of being unsound is told apart.
-#include "sandbox/canary.h"
+#include "sandbox/service/canary.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -1,13 +1,13 @@
 // Frames between the server and a box: round trip in pieces, and refusal of what an untrusted writer may
 // send.
-#include "sandbox/channel.h"
+#include "sandbox/box/channel.h"
 
 #include <sys/socket.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
 
-#include "sandbox/unique_fd.h"
+#include "sandbox/box/unique_fd.h"
 
 namespace bicrl {
 namespace {

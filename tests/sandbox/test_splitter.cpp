@@ -1,11 +1,11 @@
-#include "sandbox/splitter.h"
+#include "sandbox/candidate/splitter.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <random>
 
 #include "common/clock.h"
-#include "sandbox/host_compiler.h"
-#include "sandbox/splitter_rewrite.h"
+#include "sandbox/candidate/host_compiler.h"
+#include "sandbox/candidate/splitter_rewrite.h"
 
 namespace bicrl {
 namespace {

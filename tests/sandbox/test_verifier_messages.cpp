@@ -1,5 +1,5 @@
 // Between protocol messages and plain structs: what a client may ask, and that an answer always arrives.
-#include "sandbox/verifier_messages.h"
+#include "sandbox/service/verifier_messages.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>

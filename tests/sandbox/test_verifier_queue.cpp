@@ -1,5 +1,5 @@
 // The queue before the pipeline: sharing, caching, bounds, cancellation, stop.
-#include "sandbox/verifier.h"
+#include "sandbox/service/verifier.h"
 
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>

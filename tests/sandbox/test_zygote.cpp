@@ -1,5 +1,5 @@
 // Children of the warm interpreter: what they see, how each end is reported, and that the parent survives.
-#include "sandbox/zygote.h"
+#include "sandbox/box/zygote.h"
 
 #include <signal.h>
 #include <unistd.h>

@@ -11,7 +11,7 @@
 #include "policy/policy_config.h"
 #include "policy/transformer.h"
 #include "rollout/rollout.h"
-#include "trainer/policy_updater.h"
+#include "trainer/update/policy_updater.h"
 
 namespace bicrl::testing {
 

@@ -1,5 +1,5 @@
 // Checkpoints are complete or absent: truncated at any byte, killed at any point, out of space.
-#include "trainer/checkpoint_store.h"
+#include "trainer/run/checkpoint_store.h"
 
 #include <sys/resource.h>
 #include <sys/wait.h>

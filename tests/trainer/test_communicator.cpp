@@ -1,4 +1,4 @@
-#include "trainer/communicator.h"
+#include "trainer/ranks/communicator.h"
 
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>

@@ -5,8 +5,8 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "tests/support/support.h"
-#include "trainer/eval_report.h"
-#include "trainer/eval_settings.h"
+#include "trainer/evaluation/eval_report.h"
+#include "trainer/evaluation/eval_settings.h"
 
 namespace bicrl {
 namespace {

@@ -9,7 +9,7 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "tests/support/support.h"
-#include "trainer/event_file.h"
+#include "trainer/run/event_file.h"
 
 namespace bicrl {
 namespace {

@@ -4,7 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "common/error.h"
-#include "trainer/packing.h"
+#include "trainer/update/packing.h"
 
 using namespace bicrl;
 using namespace bicrl::testing;

@@ -10,7 +10,7 @@
 #include "common/files.h"
 #include "common/rng.h"
 #include "tests/support/support.h"
-#include "trainer/pass_at_k.h"
+#include "trainer/evaluation/pass_at_k.h"
 
 namespace bicrl {
 namespace {

@@ -9,7 +9,7 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "tests/support/support.h"
-#include "trainer/mpi_communicator.h"
+#include "trainer/ranks/mpi_communicator.h"
 
 using namespace bicrl;
 using namespace bicrl::testing;

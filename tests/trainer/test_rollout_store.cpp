@@ -1,5 +1,5 @@
 // Saved rollouts come back as they were, and a damaged or missing file is told by its name.
-#include "trainer/rollout_store.h"
+#include "trainer/experience/rollout_store.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

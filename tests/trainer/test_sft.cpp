@@ -12,7 +12,7 @@
 #include "policy/tokenizer.h"
 #include "rollout/prompt_tokens.h"
 #include "rollout/response_end.h"
-#include "trainer/packing.h"
+#include "trainer/update/packing.h"
 
 using namespace bicrl;
 using namespace bicrl::testing;

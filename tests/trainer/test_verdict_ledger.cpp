@@ -1,5 +1,5 @@
 // The ledger of verdicts: what a run met once it meets again, whoever dies in between.
-#include "trainer/verdict_ledger.h"
+#include "trainer/experience/verdict_ledger.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

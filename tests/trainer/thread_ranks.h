@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "trainer/communicator.h"
+#include "trainer/ranks/communicator.h"
 
 namespace bicrl::testing {
 

@@ -1,4 +1,4 @@
-"""What the tests run in a child of the warm interpreter. Frames as in sandbox/channel.h."""
+"""What the tests run in a child of the warm interpreter. Frames as in sandbox/box/channel.h."""
 import ctypes
 import json
 import os

@@ -1,0 +1,70 @@
+// `bicrl doctor`: whether training can run on this machine, part by part, and what to do where it cannot.
+#include <iostream>
+
+#include "common/config.h"
+#include "launch/commands.h"
+#include "launch/doctor/doctor_learner.h"
+#include "launch/doctor/doctor_machine.h"
+#include "launch/doctor/doctor_sandbox.h"
+#include "sandbox/service/verifier_server.h"
+
+namespace bicrl {
+namespace {
+
+constexpr uint64_t kMiB = 1u << 20;
+
+// What of a run's configuration decides what is checked.
+struct RunNeeds {
+  std::string directory = "runs";
+  std::string device = "cpu";
+  std::vector<std::string> addresses;
+  PipelineOptions pipeline;
+};
+
+RunNeeds read_needs(const DoctorCommand& command) {
+  RunNeeds needs;
+  const ConfigDocument document = command.config_path.empty()
+                                      ? ConfigDocument::from_text("{}", "command line", command.overrides)
+                                      : ConfigDocument::from_file(command.config_path, command.overrides);
+  const ConfigSection root = document.root();
+  needs.directory = root.section("run").text("directory", needs.directory);
+  needs.device = root.section("policy").text("device", needs.device);
+  needs.addresses = root.section("verifier").texts("addresses");
+  needs.pipeline = VerifierOptions::from_config(root.section("verifier").section("server")).pipeline;
+  // A configuration file is read in full further on, as `bicrl train` reads it.
+  if (command.config_path.empty()) document.finish();
+  return needs;
+}
+
+}  // namespace
+
+int run_doctor_command(const DoctorCommand& command) {
+  DoctorReport report(command.json ? nullptr : &std::cout);
+  RunNeeds needs;
+  bool readable = true;
+  try {
+    needs = read_needs(command);
+  } catch (const InputError& error) {
+    // The machine can still be looked at, with what a run would have by default.
+    readable = false;
+    report.add(check_missing("configuration", error.what(), "correct it; the checks below use defaults"));
+  }
+  const LearnerModule module = check_learner(report);
+  report.add(judge_cpus(usable_cpus()));
+  report.add(judge_memory(available_memory_bytes()));
+  report.add(check_folder("run directory", needs.directory,
+                          {256 * kMiB, 2048 * kMiB, "make room there, or name another with run.directory"}));
+  report.add(check_mpi_launcher(module.mpi_library));
+  check_gpus(module, needs.device, report);
+  if (readable && module.loaded && !command.config_path.empty())
+    report.add(check_run_configuration(command.config_path, command.overrides));
+  check_sandbox(needs.pipeline, needs.addresses.empty(), report);
+  check_verifiers(needs.addresses, report);
+  if (command.json)
+    std::cout << report.to_json().dump(2) << std::endl;
+  else
+    report.print_conclusion();
+  return static_cast<int>(report.can_train() ? ExitCode::kOk : ExitCode::kUnavailable);
+}
+
+}  // namespace bicrl

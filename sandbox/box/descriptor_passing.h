@@ -1,0 +1,24 @@
+// Small messages with descriptors over sequenced-packet sockets, between the server and its warm
+// interpreters.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "sandbox/box/unique_fd.h"
+
+namespace bicrl {
+
+struct Packet {
+  nlohmann::json content;  // discarded where nothing came
+  UniqueFd fd;
+};
+
+// At most four descriptors. False when the other side is gone.
+bool send_packet(int socket, const std::string& text, const std::vector<int>& fds);
+Packet receive_packet(int socket);  // does not block
+// True when readable before the time is over or a stop is asked for.
+bool wait_readable(int fd, double seconds, const std::stop_token& stop);
+
+}  // namespace bicrl

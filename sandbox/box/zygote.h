@@ -1,0 +1,150 @@
+// A warm Python interpreter in a box, which has imported torch and forks a confined child per request. The
+// child starts within milliseconds, in namespaces and under limits of its own, and talks over one channel.
+#pragma once
+#include <sys/types.h>
+
+#include <condition_variable>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "common/clock.h"
+#include "common/error.h"
+#include "sandbox/box/bounded_log.h"
+#include "sandbox/box/box_host.h"
+#include "sandbox/box/channel.h"
+#include "sandbox/box/unique_fd.h"
+
+namespace bicrl {
+
+// The interpreter, and what of the host its box must show: found once, by asking the interpreter itself.
+struct PythonInstall {
+  std::string interpreter;
+  std::vector<BoxMount> mounts;
+  std::string torch_version;
+  // `named`: empty means $BICRL_PYTHON, else the interpreter of the build, else python3 on PATH. Throws
+  // Error(kUnavailable) where it has no torch.
+  static PythonInstall find(const std::string& named = "");
+};
+
+struct ZygoteSpec {
+  std::string name;                                   // for messages: "record", "oracle"
+  std::string module;                                 // imported before the first fork
+  std::string function;                               // called in the child with the channel's descriptor
+  std::vector<std::filesystem::path> module_folders;  // bound read-only and put on sys.path
+};
+
+struct ChildLimits {
+  double wall_s = 10;
+  int cpu_s = 10;
+  uint64_t memory_bytes = 1ull << 30;  // control group, and private data beyond the warm interpreter's
+  uint64_t tmp_bytes = 64ull << 20;
+  uint64_t file_bytes = 64ull << 20;
+  int open_files = 256;
+  int threads = 64;
+  size_t output_bytes = 64u << 10;
+  FrameLimits frames;
+};
+
+enum class ChildEnd {
+  kExited,
+  kSignalled,
+  kTimeout,
+  kMemory,
+  kOutputLimit,
+  kBadFrame,  // wrote something that is no frame
+  kCancelled,
+  kBoxFailed  // infrastructure
+};
+
+struct ChildResult {
+  ChildEnd end = ChildEnd::kBoxFailed;
+  int code = 0;
+  std::string reason;  // of kBoxFailed and kBadFrame
+  std::string output;
+  double total_ms = 0, cpu_ms = 0;
+};
+
+// One child. Used by one thread. The destructor ends the child.
+class ZygoteChild {
+ public:
+  ~ZygoteChild();
+  // Nothing when the child ended or had to be ended: finish() says how. The wall limit runs from the fork;
+  // time in which the server works for the child is given back with extend().
+  std::optional<Frame> receive(std::stop_token stop = {});
+  // False when the child no longer listens or had to be ended.
+  bool send(const nlohmann::json& header, const std::vector<std::string_view>& blobs,
+            std::stop_token stop = {});
+  void extend(double seconds) { wall_s_ += seconds; }
+  double ms() const { return clock_.ms(); }
+  // Ends the child if it still runs; how it ended.
+  ChildResult finish();
+
+ private:
+  friend class Zygote;
+  ZygoteChild(BoxHost& host, const ChildLimits& limits);
+  void kill_child();
+  bool keep_waiting(short channel_events,
+                    std::stop_token& stop);  // false: ended_ is set or the channel is closed
+  bool read_status();
+  ChildLimits limits_;
+  SlotLease slot_;
+  CgroupEvents before_;
+  Stopwatch clock_;
+  double wall_s_;
+  UniqueFd channel_, status_, output_, pidfd_;
+  FrameReader reader_;
+  BoundedLog log_;
+  bool output_open_ = true, channel_ready_ = false, reaped_ = false;
+  std::optional<ChildEnd> ended_;  // by us
+  std::string reason_;
+  int wait_status_ = 0;
+  double cpu_ms_ = 0;
+};
+
+// Thread-safe. Starts its interpreter at once, and again whenever it dies.
+class Zygote {
+ public:
+  Zygote(BoxHost& host, const PythonInstall& python, ZygoteSpec spec);
+  ~Zygote();
+  Zygote(const Zygote&) = delete;
+  Zygote& operator=(const Zygote&) = delete;
+
+  // Waits for the interpreter at most `patience_s`. Failure is infrastructure: try again.
+  Result<std::unique_ptr<ZygoteChild>> fork(const ChildLimits& limits, std::stop_token stop = {},
+                                            double patience_s = 60);
+  // Ends a child whose answer is known, without waiting for its memory to be torn down (20 ms with torch).
+  void dismiss(std::unique_ptr<ZygoteChild> child);
+  int starts() const;     // interpreters started so far
+  pid_t box_pid() const;  // of the box that runs now; 0 between two
+
+ private:
+  void keep_running(std::stop_token stop);
+  void reap_dismissed(std::stop_token stop);
+  void give_up_on(const std::shared_ptr<UniqueFd>& control);
+  void run_once(std::stop_token stop);
+  std::vector<std::string> command() const;
+  BoxHost& host_;
+  const PythonInstall& python_;
+  ZygoteSpec spec_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::shared_ptr<UniqueFd> control_;  // set while ready
+  std::string failure_;                // of the last start
+  int starts_ = 0;
+  int failed_starts_ = 0;  // in a row
+  pid_t pid_ = 0;
+  bool stopping_ = false;
+  std::vector<std::unique_ptr<ZygoteChild>> dismissed_;
+  std::condition_variable_any dismissed_changed_;
+  // Last: these start in the constructor and end first.
+  std::jthread reaper_;
+  std::jthread keeper_;
+};
+
+}  // namespace bicrl

@@ -1,0 +1,43 @@
+// From the CUDA text of a candidate to a loadable module: split, class checks, g++ in a box.
+// Content-addressed, so that the equal texts of a group are compiled once. Thread-safe.
+#pragma once
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "sandbox/box/box.h"
+#include "sandbox/candidate/splitter.h"
+#include "sandbox/service/lru_cache.h"
+
+namespace bicrl {
+
+struct CompileOptions {
+  double wall_s = 20;
+  uint64_t memory_bytes = 2ull << 30;
+  uint64_t module_bytes = 32ull << 20;
+  size_t cache_bytes = 256u << 20;
+};
+
+struct CompileResult {
+  std::shared_ptr<const std::string> module;  // bytes of the shared object; null on failure
+  bool infrastructure = false;                // of a failure: the box failed, the text may be good
+  std::string fault_class;                    // of a failure that is the candidate's
+  std::string reason;
+  double compile_ms = 0;  // 0 from the cache
+};
+
+class CompileStage {
+ public:
+  CompileStage(BoxHost& host, const CompileOptions& options);
+  CompileResult compile(const CudaProgram& program, std::stop_token stop = {});
+  const std::string& toolchain_id() const { return toolchain_id_; }
+
+ private:
+  CompileResult run_compiler(const SplitProgram& program, std::stop_token stop);
+  BoxHost& host_;
+  CompileOptions options_;
+  std::string toolchain_id_;
+  LruCache<CompileResult> cache_;
+};
+
+}  // namespace bicrl

@@ -1,0 +1,93 @@
+#include "sandbox/candidate/host_compiler.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "common/error.h"
+#include "common/files.h"
+#include "common/hash.h"
+#include "sandbox/box/brief_command.h"
+
+namespace bicrl {
+namespace {
+namespace fs = std::filesystem;
+
+std::string find_program(std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    for (const char* folder : {"/usr/bin", "/usr/local/bin"}) {
+      std::error_code ignored;
+      const fs::path path = fs::path(folder) / name;
+      if (fs::exists(path, ignored)) return path.string();
+    }
+  return "";
+}
+
+bool has_mold() {
+  static const bool found = !find_program({"mold"}).empty();
+  return found;
+}
+
+}  // namespace
+
+const HostCompiler& host_compiler() {
+  static const HostCompiler found = [] {
+    HostCompiler compiler;
+    compiler.path = find_program({"g++", "g++-12", "g++-13", "g++-14"});
+    if (compiler.path.empty())
+      throw Error("the host backend needs g++ in /usr/bin. Run `apt-get install g++`",
+                  ExitCode::kUnavailable);
+    compiler.version = run_briefly({compiler.path, "-dumpfullversion", "-dumpversion"}).said;
+    return compiler;
+  }();
+  return found;
+}
+
+std::vector<std::string> unusable_preludes(const fs::path& host_folder) {
+  std::vector<std::string> unusable;
+  for (const char* name : {"prelude.h", "prelude_std.h"}) {
+    const fs::path header = host_folder / "include" / "bicrl" / name;
+    // -H lists the headers that are read, with a "!" before a precompiled one that is used.
+    const BriefAnswer answer =
+        run_briefly({host_compiler().path, "@" + (host_folder / "compile_flags").string(),
+                     "-I" + (host_folder / "include").string(), "-H", "-fsyntax-only", "-x", "c++",
+                     "-include", header.string(), "/dev/null"},
+                    {"PATH=/usr/bin", "LC_ALL=C"}, 60);
+    if (answer.said.find("! " + header.string() + ".gch") == std::string::npos) unusable.push_back(name);
+  }
+  return unusable;
+}
+
+HostCompileCommand host_compile_command(const SplitProgram& program, const fs::path& work_folder,
+                                        const fs::path& host_folder) {
+  HostCompileCommand command;
+  command.output_file = "module.so";
+  command.argv.push_back(host_compiler().path);
+  // The precompiled prelude was made with the same file; other flags would make it useless.
+  command.argv.push_back("@" + (host_folder / "compile_flags").string());
+  command.argv.push_back("-shared");
+  command.argv.push_back("-I" + (host_folder / "include").string());
+  for (const auto& unit : program.units) command.argv.push_back((work_folder / unit.file_name).string());
+  command.argv.insert(command.argv.end(),
+                      {"-o", (work_folder / command.output_file).string(), "-L" + host_folder.string(),
+                       "-lbicrl_host", "-Wl,--no-undefined", "-Wl,-z,now"});
+  if (has_mold()) command.argv.push_back("-fuse-ld=mold");
+  return command;
+}
+
+std::string host_toolchain_id(const fs::path& host_folder) {
+  std::string all = host_compiler().version + read_file(host_folder / "compile_flags");
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(host_folder / "include"))
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  for (const auto& file : files)
+    all += fs::relative(file, host_folder).string() + std::to_string(fs::file_size(file)) +
+           std::to_string(fs::last_write_time(file).time_since_epoch().count());
+  const fs::path library = host_folder / "libbicrl_host.so";
+  if (fs::exists(library))
+    all += std::to_string(fs::file_size(library)) +
+           std::to_string(fs::last_write_time(library).time_since_epoch().count());
+  return hash_hex(all);
+}
+
+}  // namespace bicrl

@@ -1,0 +1,354 @@
+#include "sandbox/candidate/splitter_features.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace bicrl {
+namespace {
+
+bool starts_with(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+struct Library {
+  std::string_view prefix, name;
+};
+constexpr Library kLibraryPrefixes[] = {
+    {"cublas", "cuBLAS"},     {"CUBLAS_", "cuBLAS"},    {"cudnn", "cuDNN"},   {"CUDNN_", "cuDNN"},
+    {"cusparse", "cuSPARSE"}, {"cufft", "cuFFT"},       {"curand", "cuRAND"}, {"CURAND_", "cuRAND"},
+    {"cusolver", "cuSOLVER"}, {"cutensor", "cuTENSOR"}, {"nccl", "NCCL"},     {"nvrtc", "NVRTC"},
+    {"nppi", "NPP"}};
+constexpr Library kLibraryNames[] = {{"getCurrentCUDABlasHandle", "cuBLAS"},
+                                     {"getCurrentCUDABlasLtHandle", "cuBLAS"},
+                                     {"getCudnnHandle", "cuDNN"},
+                                     {"AT_CUDNN_CHECK", "cuDNN"},
+                                     {"TORCH_CUDABLAS_CHECK", "cuBLAS"}};
+constexpr Library kLibraryScopes[] = {
+    {"thrust", "Thrust"}, {"cub", "CUB"}, {"cutlass", "CUTLASS"}, {"cute", "CuTe"}};
+
+struct Feature {
+  std::string_view name, reason;
+};
+constexpr Feature kUnsupported[] = {{"asm", "inline PTX (asm)"},
+                                    {"__asm__", "inline PTX (asm)"},
+                                    {"__asm", "inline PTX (asm)"},
+                                    {"wmma", "tensor-core fragments (wmma)"},
+                                    {"nvcuda", "tensor-core fragments (wmma)"},
+                                    {"cudaTextureObject_t", "textures"},
+                                    {"tex1Dfetch", "textures"},
+                                    {"tex2D", "textures"},
+                                    {"cudaSurfaceObject_t", "surfaces"},
+                                    {"this_grid", "grid-wide synchronisation"},
+                                    {"grid_group", "grid-wide synchronisation"},
+                                    {"this_cluster", "thread-block clusters"},
+                                    {"cudaLaunchCooperativeKernel", "grid-wide synchronisation"},
+                                    {"cudaLaunchKernel", "cudaLaunchKernel with untyped arguments"},
+                                    {"cudaLaunchKernelEx", "cudaLaunchKernelEx"},
+                                    {"cuLaunchKernel", "the driver API"},
+                                    {"cudaMallocManaged", "managed memory"},
+                                    {"__managed__", "managed memory"},
+                                    {"cudaHostGetDevicePointer", "mapped host memory"},
+                                    {"cudaStreamBeginCapture", "CUDA graphs"},
+                                    {"cudaGraphLaunch", "CUDA graphs"},
+                                    {"memcpy_async", "asynchronous copies to shared memory"},
+                                    {"__pipeline_memcpy_async", "asynchronous copies to shared memory"},
+                                    {"__nv_fp8_e4m3", "8-bit floats"},
+                                    {"__nv_fp8_e5m2", "8-bit floats"},
+                                    {"TORCH_LIBRARY", "operator registration (TORCH_LIBRARY)"}};
+
+const std::map<std::string_view, std::string_view>& header_of() {
+  static const std::map<std::string_view, std::string_view> table = {
+      {"vector", "vector"},
+      {"string", "string"},
+      {"to_string", "string"},
+      {"stoi", "string"},
+      {"tuple", "tuple"},
+      {"make_tuple", "tuple"},
+      {"get", "tuple"},
+      {"tie", "tuple"},
+      {"ignore", "tuple"},
+      {"tuple_size", "tuple"},
+      {"tuple_element", "tuple"},
+      {"apply", "tuple"},
+      {"pair", "tuple"},
+      {"make_pair", "tuple"},
+      {"optional", "optional"},
+      {"nullopt", "optional"},
+      {"nullopt_t", "optional"},
+      {"make_optional", "optional"},
+      {"array", "array"},
+      {"unique_ptr", "memory"},
+      {"shared_ptr", "memory"},
+      {"make_unique", "memory"},
+      {"make_shared", "memory"},
+      {"move", "utility"},
+      {"forward", "utility"},
+      {"swap", "utility"},
+      {"exchange", "utility"},
+      {"declval", "utility"},
+      {"index_sequence", "utility"},
+      {"make_index_sequence", "utility"},
+      {"integer_sequence", "utility"},
+      {"min", "algobase"},
+      {"max", "algobase"},
+      {"fill", "algobase"},
+      {"copy", "algobase"},
+      {"fill_n", "algobase"},
+      {"equal", "algobase"},
+      {"copy_n", "algorithm"},
+      {"sort", "algorithm"},
+      {"reverse", "algorithm"},
+      {"find", "algorithm"},
+      {"any_of", "algorithm"},
+      {"all_of", "algorithm"},
+      {"clamp", "algorithm"},
+      {"max_element", "algorithm"},
+      {"min_element", "algorithm"},
+      {"transform", "algorithm"},
+      {"accumulate", "numeric"},
+      {"iota", "numeric"},
+      {"gcd", "numeric"},
+      {"multiplies", "functional"},
+      {"plus", "functional"},
+      {"function", "functional"},
+      {"greater", "functional"},
+      {"less", "functional"},
+      {"numeric_limits", "limits"},
+      {"initializer_list", "initializer_list"},
+      {"is_same", "type_traits"},
+      {"is_same_v", "type_traits"},
+      {"enable_if", "type_traits"},
+      {"enable_if_t", "type_traits"},
+      {"conditional", "type_traits"},
+      {"conditional_t", "type_traits"},
+      {"is_floating_point", "type_traits"},
+      {"is_floating_point_v", "type_traits"},
+      {"is_integral", "type_traits"},
+      {"is_integral_v", "type_traits"},
+      {"remove_reference", "type_traits"},
+      {"decay_t", "type_traits"},
+      {"true_type", "type_traits"},
+      {"false_type", "type_traits"},
+      {"integral_constant", "type_traits"},
+      {"remove_const_t", "type_traits"},
+      {"remove_cv_t", "type_traits"},
+      {"remove_reference_t", "type_traits"},
+      {"decay", "type_traits"},
+      {"is_pointer", "type_traits"},
+      {"make_unsigned_t", "type_traits"},
+      {"runtime_error", "stdexcept"},
+      {"invalid_argument", "stdexcept"},
+      {"logic_error", "stdexcept"},
+      {"out_of_range", "stdexcept"},
+      {"exception", "exception"},
+      {"cout", "iostream"},
+      {"cerr", "iostream"},
+      {"endl", "iostream"},
+      {"stringstream", "sstream"},
+      {"ostringstream", "sstream"},
+      {"map", "map"},
+      {"unordered_map", "unordered_map"},
+      {"set", "set"},
+      {"unordered_set", "unordered_set"},
+      {"mutex", "mutex"},
+      {"lock_guard", "mutex"},
+      {"once_flag", "mutex"},
+      {"call_once", "mutex"},
+      {"begin", "vector"},
+      {"end", "vector"},
+      {"size", "vector"},
+      {"distance", "vector"},
+      // Provided by the shim itself or by the small C headers that it includes.
+      {"size_t", ""},
+      {"ptrdiff_t", ""},
+      {"nullptr_t", ""},
+      {"int8_t", "cstdint"},
+      {"int16_t", "cstdint"},
+      {"int32_t", "cstdint"},
+      {"int64_t", "cstdint"},
+      {"uint8_t", "cstdint"},
+      {"uint16_t", "cstdint"},
+      {"uint32_t", "cstdint"},
+      {"uint64_t", "cstdint"},
+      {"uintptr_t", "cstdint"},
+      {"memcpy", "cstring"},
+      {"memset", "cstring"},
+      {"strcmp", "cstring"},
+      {"printf", "cstdio"},
+      {"fprintf", "cstdio"},
+      {"abs", ""}};
+  return table;
+}
+
+constexpr std::string_view kShimMath[] = {
+    "acos",    "acosh",     "asin",     "asinh",    "atan",    "atanh",     "atan2",     "cbrt",   "ceil",
+    "cos",     "cosh",      "erf",      "erfc",     "exp",     "exp2",      "expm1",     "fabs",   "floor",
+    "fma",     "fmax",      "fmin",     "fmod",     "frexp",   "hypot",     "ldexp",     "lgamma", "log",
+    "log10",   "log1p",     "log2",     "modf",     "pow",     "remainder", "rint",      "round",  "lround",
+    "llround", "lrint",     "sin",      "sinh",     "sqrt",    "tan",       "tanh",      "tgamma", "trunc",
+    "isnan",   "isinf",     "isfinite", "isnormal", "signbit", "copysign",  "nearbyint", "logb",   "ilogb",
+    "fdim",    "nextafter", "expf",     "logf",     "sqrtf",   "powf",      "tanhf",     "fabsf",  "fmaxf",
+    "fminf",   "floorf",    "ceilf",    "roundf",   "erff",    "sinf",      "cosf",      "fmaf",   "log2f",
+    "log1pf",  "expm1f"};
+
+// Of the C++ library proper. The C headers are small, and their names are used without std::.
+constexpr std::string_view kStandardHeaders[] = {"algorithm",     "any",
+                                                 "array",         "atomic",
+                                                 "bitset",        "chrono",
+                                                 "complex",       "condition_variable",
+                                                 "deque",         "exception",
+                                                 "fstream",       "functional",
+                                                 "future",        "initializer_list",
+                                                 "iomanip",       "iostream",
+                                                 "istream",       "iterator",
+                                                 "limits",        "list",
+                                                 "map",           "memory",
+                                                 "mutex",         "new",
+                                                 "numeric",       "optional",
+                                                 "ostream",       "queue",
+                                                 "random",        "ratio",
+                                                 "regex",         "set",
+                                                 "sstream",       "stack",
+                                                 "stdexcept",     "string",
+                                                 "string_view",   "thread",
+                                                 "tuple",         "type_traits",
+                                                 "typeinfo",      "unordered_map",
+                                                 "unordered_set", "utility",
+                                                 "valarray",      "variant",
+                                                 "vector",        "bits/stdc++.h"};
+
+// The std:: name at token i (of `std`), or empty.
+std::string_view standard_name(const TokenText& t, size_t i) {
+  const size_t first = t.next(i);
+  const size_t second = first < t.size() ? t.next(first) : t.size();
+  const size_t name = second < t.size() ? t.next(second) : t.size();
+  return t.is(first, ":") && t.is(second, ":") && t.is_identifier(name) ? t.at(name) : std::string_view();
+}
+
+void add_macro(StandardUse& use, std::string_view header) {
+  constexpr std::array<std::pair<std::string_view, const char*>, 6> kMacros = {
+      {{"vector", "BICRL_STD_VECTOR"},
+       {"string", "BICRL_STD_STRING"},
+       {"tuple", "BICRL_STD_TUPLE"},
+       {"optional", "BICRL_STD_OPTIONAL"},
+       {"array", "BICRL_STD_ARRAY"},
+       {"algobase", "BICRL_STD_ALGOBASE"}}};
+  for (const auto& [name, macro] : kMacros)
+    if (name == header) {
+      use.macros.insert(macro);
+      return;
+    }
+  if (!header.empty()) use.headers.insert(std::string(header));
+}
+
+void note_standard_name(StandardUse& use, std::string_view name) {
+  const auto known = header_of().find(name);
+  if (known != header_of().end()) {
+    add_macro(use, known->second);
+  } else if (std::find(std::begin(kShimMath), std::end(kShimMath), name) == std::end(kShimMath)) {
+    use.complete = false;
+  }
+}
+
+void note_library(const TokenText& t, size_t i, std::vector<SplitIssue>& issues) {
+  const auto word = t.at(i);
+  const auto report = [&](std::string_view name) {
+    issues.push_back(
+        {"library_call", "calls " + std::string(name) + " (" + std::string(word) + ")", t.line_of(i)});
+  };
+  for (const auto& l : kLibraryPrefixes)
+    if (starts_with(word, l.prefix)) return report(l.name);
+  for (const auto& l : kLibraryNames)
+    if (word == l.prefix) return report(l.name);
+  for (const auto& l : kLibraryScopes)
+    if (word == l.prefix && t.is(t.next(i), ":") && t.is(t.next(i) + 1, ":")) return report(l.name);
+}
+
+}  // namespace
+
+void find_issues(const TokenText& t, std::vector<SplitIssue>& issues) {
+  bool warp_barrier = false;
+  size_t volatile_at = t.size();
+  for (size_t i = 0; i < t.size(); ++i) {
+    if (!t.is_identifier(i)) continue;
+    const auto word = t.at(i);
+    // One finding of each kind is enough, and keeps the list short.
+    if (issues.size() < 8) note_library(t, i, issues);
+    for (const auto& f : kUnsupported)
+      if (word == f.name && issues.size() < 8)
+        issues.push_back({"unsupported", "uses " + std::string(f.reason), t.line_of(i)});
+    if (word == "__syncwarp") warp_barrier = true;
+    if (word == "volatile" && volatile_at == t.size()) {
+      const size_t before = t.previous(i);
+      if (!t.is(before, "asm") && !t.is(before, "__asm__")) volatile_at = i;
+    }
+  }
+  if (volatile_at < t.size() && !warp_barrier)
+    issues.push_back({"unsupported", "relies on warps running in lockstep (volatile without __syncwarp)",
+                      t.line_of(volatile_at)});
+}
+
+StandardUse find_standard_use(const TokenText& t) {
+  StandardUse use;
+  bool using_std = false;
+  for (size_t i = 0; i < t.size(); ++i) {
+    if (!t.is_identifier(i)) continue;
+    const auto word = t.at(i);
+    if (word == "std") {
+      const auto name = standard_name(t, i);
+      if (!name.empty()) {
+        note_standard_name(use, name);
+      } else if (t.is(t.previous(i), "namespace")) {
+        using_std = true;
+      }
+    } else if (word == "optional" || word == "nullopt") {
+      add_macro(use, "optional");  // c10::optional, torch::nullopt
+    } else if (word == "fprintf" || word == "stderr" || word == "snprintf" || word == "sprintf" ||
+               word == "FILE") {
+      add_macro(use, "cstdio");  // comes with torch/extension.h, so programs do not include it
+    } else if (word == "vec") {
+      add_macro(use, "vector");
+    } else if (word == "__half" || word == "half" || word == "__half2" || word == "half2" || word == "Half" ||
+               word == "BFloat16" || word == "__nv_bfloat16" || word == "__nv_bfloat162" ||
+               word == "nv_bfloat16" || word == "kHalf" || word == "kBFloat16" ||
+               word == "AT_DISPATCH_FLOATING_TYPES_AND_HALF" ||
+               starts_with(word, "AT_DISPATCH_FLOATING_TYPES_AND") ||
+               starts_with(word, "AT_DISPATCH_ALL_TYPES_AND") || word == "acc_type" ||
+               word == "opmath_type") {
+      use.macros.insert("BICRL_HALF");
+    }
+  }
+  if (using_std) {
+    for (const char* header : {"vector", "string", "tuple", "optional", "algobase"}) add_macro(use, header);
+    use.complete = false;
+  }
+  return use;
+}
+
+std::string included_header(std::string_view line) {
+  const size_t open = line.find_first_of("<\"");
+  if (open == std::string_view::npos) return "";
+  const size_t close = line.find_first_of(">\"", open + 1);
+  return close == std::string_view::npos ? "" : std::string(line.substr(open + 1, close - open - 1));
+}
+
+bool is_standard_header(const std::string& header) {
+  return std::find(std::begin(kStandardHeaders), std::end(kStandardHeaders), header) !=
+         std::end(kStandardHeaders);
+}
+
+bool needs_real_math(const std::string& header) {
+  return header == "complex" || header == "random" || header == "valarray" || header == "bits/stdc++.h" ||
+         header == "regex" || header == "future" || header == "condition_variable";
+}
+
+bool is_library_header(const std::string& header) {
+  for (const char* prefix :
+       {"cublas", "cudnn", "cusparse", "cufft", "curand", "cusolver", "nccl", "nvrtc", "thrust/", "cub/",
+        "cutlass", "cute/", "mma.h", "ATen/cudnn/", "ATen/cuda/CUDABlas"})
+    if (starts_with(header, prefix)) return true;
+  return false;
+}
+
+}  // namespace bicrl

@@ -1,0 +1,301 @@
+#include "sandbox/service/verifier_server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <thread>
+
+#include "common/log.h"
+#include "proto/verifier.grpc.pb.h"
+#include "sandbox/service/canary.h"
+#include "sandbox/service/verifier_messages.h"
+
+namespace bicrl {
+namespace v1 = verifier::v1;
+namespace {
+
+constexpr const char* kProtocolVersion = "1";
+constexpr int kMaxMessageBytes = 16 << 20;
+// Requests of one stream that wait or run at a time; the rest stay in the network until verdicts leave.
+constexpr int kStreamWindow = 256;
+
+// One Verify call. Deletes itself when gRPC is done with it.
+class UnaryCall : public grpc::ServerUnaryReactor {
+ public:
+  UnaryCall(Verifier& verifier, VerifyRequest request, v1::Verdict* reply) : verifier_(verifier) {
+    const auto ticket = verifier.submit(std::move(request), [this, reply](const Verdict& verdict) {
+      fill_message(verdict, reply);
+      Finish(grpc::Status::OK);
+    });
+    if (ticket)
+      ticket_ = ticket.value();
+    else
+      Finish(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, ticket.reason()));
+  }
+  void OnCancel() override {
+    if (ticket_ && verifier_.cancel(ticket_)) Finish(grpc::Status::CANCELLED);
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  Verifier& verifier_;
+  Verifier::Ticket ticket_ = 0;
+};
+
+class RefusedCall : public grpc::ServerUnaryReactor {
+ public:
+  explicit RefusedCall(const grpc::Status& status) { Finish(status); }
+  void OnDone() override { delete this; }
+};
+
+// One VerifyStream call: reads while its window has room, writes verdicts as they come. Deletes itself when
+// gRPC is done with it and no verification is left that would call it.
+class StreamCall : public grpc::ServerBidiReactor<v1::VerifyRequest, v1::Verdict> {
+ public:
+  StreamCall(Verifier& verifier, const VerifyProtocol& defaults) : verifier_(verifier), defaults_(defaults) {
+    StartRead(&incoming_);
+  }
+
+  void OnReadDone(bool ok) override {
+    std::unique_lock lock(mutex_);
+    reading_ = false;
+    if (!ok) {
+      reads_ended_ = true;
+      return step(lock);
+    }
+    ++open_;
+    lock.unlock();
+    take(incoming_);
+    lock.lock();
+    step(lock);
+  }
+
+  void OnWriteDone(bool ok) override {
+    std::unique_lock lock(mutex_);
+    writing_ = false;
+    outgoing_.pop_front();
+    if (!ok) broken_ = true;
+    step(lock);
+  }
+
+  void OnCancel() override {
+    std::vector<Verifier::Ticket> tickets;
+    {
+      const std::lock_guard lock(mutex_);
+      broken_ = true;
+      tickets.assign(tickets_.begin(), tickets_.end());
+    }
+    int cancelled = 0;
+    for (const auto ticket : tickets) cancelled += verifier_.cancel(ticket);
+    std::unique_lock lock(mutex_);
+    open_ -= cancelled;
+    step(lock);
+  }
+
+  void OnDone() override { delete this; }
+
+ private:
+  void take(const v1::VerifyRequest& message) {
+    const std::string problem = request_problem(message);
+    if (!problem.empty()) return answer_failure(message.request_id(), "invalid request: " + problem);
+    // The verdict may arrive before submit() returns; the ticket is then of no use and is not kept.
+    const auto answered = std::make_shared<std::atomic<bool>>(false);
+    const auto ticket_slot = std::make_shared<std::atomic<Verifier::Ticket>>(0);
+    const auto ticket = verifier_.submit(request_from(message, defaults_),
+                                         [this, answered, ticket_slot](const Verdict& verdict) {
+                                           std::unique_lock lock(mutex_);
+                                           answered->store(true);
+                                           std::erase(tickets_, ticket_slot->load());
+                                           push(verdict);
+                                           step(lock);
+                                         });
+    if (!ticket) return answer_failure(message.request_id(), ticket.reason());
+    const std::lock_guard lock(mutex_);
+    if (answered->load()) return;
+    ticket_slot->store(ticket.value());
+    tickets_.push_back(ticket.value());
+  }
+
+  void answer_failure(const std::string& request_id, const std::string& reason) {
+    Verdict verdict;
+    verdict.request_id = request_id;
+    verdict.outcome = Outcome::kInfrastructure;
+    verdict.diagnostics = reason;
+    std::unique_lock lock(mutex_);
+    push(verdict);
+    step(lock);
+  }
+
+  void push(const Verdict& verdict) {
+    --open_;
+    if (!broken_) fill_message(verdict, &outgoing_.emplace_back());
+  }
+
+  // Starts what can be started. Called with the lock held; releases it before it may end this object.
+  void step(std::unique_lock<std::mutex>& lock) {
+    if (finished_) return;
+    if (broken_ && !writing_) outgoing_.clear();
+    if (!writing_ && !outgoing_.empty()) {
+      writing_ = true;
+      StartWrite(&outgoing_.front());
+    }
+    if (!reading_ && !reads_ended_ && !broken_ &&
+        open_ + static_cast<int>(outgoing_.size()) < kStreamWindow) {
+      reading_ = true;
+      StartRead(&incoming_);
+    }
+    const bool over = (reads_ended_ || broken_) && open_ == 0 && outgoing_.empty() && !reading_ && !writing_;
+    if (!over) return;
+    finished_ = true;
+    lock.unlock();
+    Finish(broken_ ? grpc::Status::CANCELLED : grpc::Status::OK);
+  }
+
+  Verifier& verifier_;
+  const VerifyProtocol& defaults_;
+  std::mutex mutex_;
+  v1::VerifyRequest incoming_;
+  std::deque<v1::Verdict> outgoing_;  // the front is being written while writing_
+  std::vector<Verifier::Ticket> tickets_;
+  int open_ = 0;  // requests without a verdict
+  bool reading_ = true, writing_ = false, reads_ended_ = false, broken_ = false, finished_ = false;
+};
+
+class Service : public v1::Verifier::CallbackService {
+ public:
+  Service(Verifier& verifier, const Pipeline& pipeline, const VerifierOptions& options)
+      : verifier_(verifier), pipeline_(pipeline), options_(options) {}
+
+  grpc::ServerUnaryReactor* Verify(grpc::CallbackServerContext*, const v1::VerifyRequest* request,
+                                   v1::Verdict* reply) override {
+    const std::string problem = request_problem(*request);
+    if (!problem.empty()) return new RefusedCall(grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, problem));
+    return new UnaryCall(verifier_, request_from(*request, options_.protocol), reply);
+  }
+
+  grpc::ServerBidiReactor<v1::VerifyRequest, v1::Verdict>* VerifyStream(
+      grpc::CallbackServerContext*) override {
+    return new StreamCall(verifier_, options_.protocol);
+  }
+
+  grpc::ServerUnaryReactor* Describe(grpc::CallbackServerContext*, const v1::DescribeRequest*,
+                                     v1::DescribeReply* reply) override {
+    reply->set_backend(pipeline_.backend());
+    reply->set_protocol_version(kProtocolVersion);
+    reply->set_workers(options_.queue.workers);
+    for (const auto& feature : pipeline_.features().present) reply->add_sandbox_features(feature);
+    for (const auto& feature : pipeline_.features().missing) reply->add_missing_features(feature);
+    const QueueStatistics statistics = verifier_.statistics();
+    reply->set_verified(statistics.verified);
+    reply->set_cache_hits(statistics.cache_hits);
+    return new RefusedCall(grpc::Status::OK);
+  }
+
+ private:
+  Verifier& verifier_;
+  const Pipeline& pipeline_;
+  const VerifierOptions& options_;
+};
+
+// A listener elsewhere would offer code execution to the network: that needs authentication, which is not
+// there.
+void check_loopback(const std::string& address) {
+  const size_t colon = address.rfind(':');
+  const std::string host = address.substr(0, colon);
+  if (colon == std::string::npos || (host != "127.0.0.1" && host != "localhost" && host != "[::1]"))
+    throw InputError(concat("verifier.listen: ", address,
+                            " is not HOST:PORT on loopback (127.0.0.1, localhost or [::1])"));
+}
+
+// SIGTERM and SIGINT, blocked for all threads and waited for by one: they stop the server in order, also
+// while it starts.
+class StopSignals {
+ public:
+  StopSignals() {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGTERM);
+    sigaddset(&signals_, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+    listener_ = std::jthread([this](std::stop_token over) { listen(over); });
+  }
+  std::stop_token token() const { return asked_.get_token(); }
+  // Blocks until one comes; its number.
+  int wait() {
+    listener_.join();
+    return number_;
+  }
+
+ private:
+  void listen(std::stop_token over) {
+    const timespec moment{0, 100'000'000};
+    while (!over.stop_requested()) {
+      const int number = sigtimedwait(&signals_, nullptr, &moment);
+      if (number < 0) continue;
+      number_ = number;
+      asked_.request_stop();
+      return;
+    }
+  }
+
+  sigset_t signals_;
+  int number_ = 0;
+  std::stop_source asked_;
+  std::jthread listener_;  // last: it uses the others
+};
+
+void follow_parent() {
+  const pid_t parent = getppid();
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) throw Error("the process that started the verifier is gone");
+}
+
+std::string host_of(const std::string& address) { return address.substr(0, address.rfind(':')); }
+
+}  // namespace
+
+int run_verifier_server(const VerifierOptions& options) {
+  StopSignals stop_signals;
+  signal(SIGPIPE, SIG_IGN);
+  if (options.die_with_parent) follow_parent();
+  check_loopback(options.listen);
+  Pipeline pipeline(options.pipeline);
+  for (const auto& missing : pipeline.features().missing) log_warning("sandbox without ", missing);
+  const CanaryTimes self_check = run_canaries(pipeline, stop_signals.token());
+  log_info("verifier: self-check passed (", std::lround(self_check.right_ms), " ms with the start, then ",
+           std::lround(self_check.wrong_ms), " ms)");
+  Verifier verifier([&pipeline](const VerifyRequest& request,
+                                std::stop_token stop) { return pipeline.verify(request, std::move(stop)); },
+                    pipeline.backend(), options.queue);
+  Service service(verifier, pipeline, options);
+
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  int port = 0;
+  // Two servers on one port would share its callers at random.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddListeningPort(options.listen, grpc::InsecureServerCredentials(), &port);
+  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  builder.RegisterService(&service);
+  const auto server = builder.BuildAndStart();
+  if (!server || port == 0) throw InputError(concat("verifier.listen: cannot listen on ", options.listen));
+  printf("listening on %s:%d\n", host_of(options.listen).c_str(), port);
+  fflush(stdout);
+
+  log_info("verifier: stopping (", strsignal(stop_signals.wait()), ")");
+  // Calls under way get their verdicts from the dying queue, or are cut off.
+  std::jthread closing([&] { server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2)); });
+  verifier.stop();
+  closing.join();
+  return static_cast<int>(ExitCode::kOk);
+}
+
+}  // namespace bicrl

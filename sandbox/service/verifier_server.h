@@ -1,0 +1,30 @@
+// The verifier as a gRPC server process. No generated code or gRPC header is needed to start it.
+#pragma once
+#include <functional>
+#include <string>
+
+#include "common/config.h"
+#include "sandbox/pipeline.h"
+#include "sandbox/service/verifier.h"
+#include "sandbox/service/verify_request.h"
+
+namespace bicrl {
+
+struct VerifierOptions {
+  std::string listen = "127.0.0.1:0";  // loopback only; port 0: any free port
+  bool die_with_parent = false;        // for a server that a training run starts for itself
+  VerifyProtocol protocol;             // what a request leaves open
+  PipelineOptions pipeline;
+  QueueOptions queue;
+
+  // Reads the section `verifier` of a configuration; every key has a default.
+  static VerifierOptions from_config(const ConfigSection& section);
+};
+
+// Serves until SIGTERM or SIGINT; returns the process's exit code. Call from main, before other threads
+// exist: it blocks these signals. Prints "listening on HOST:PORT" on stdout when it takes requests, which is
+// after the canaries passed: a verifier that listens works. Throws Error(kUnavailable) where the machine
+// lacks something, InputError where it cannot listen at the address.
+int run_verifier_server(const VerifierOptions& options);
+
+}  // namespace bicrl

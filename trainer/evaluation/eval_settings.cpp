@@ -1,0 +1,82 @@
+#include "trainer/evaluation/eval_settings.h"
+
+#include <algorithm>
+
+#include "common/log.h"
+#include "trainer/inputs/existing_path.h"
+#include "trainer/inputs/task_pool.h"
+
+namespace bicrl {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr int64_t kMany = 1'000'000'000;
+
+TaskSource tasks_from(const ConfigSection& section, const fs::path& folder) {
+  TaskSource source;
+  for (const std::string& text : section.texts("files"))
+    source.held_out_files.push_back(existing_path(section, "files", text, folder));
+  if (section.has("synthetic") == !source.held_out_files.empty())
+    section.reject("files", "tasks come either from `synthetic` options or from `files`");
+  if (section.has("synthetic"))
+    source.synthetic = SynthesisOptions::from_config(section.section("synthetic"));
+  source.strict = section.boolean("strict", true);
+  source.prompt_style =
+      parse_prompt_style(section.choice("prompt_style", "compact", {"compact", "published"}));
+  return source;
+}
+
+std::vector<int64_t> ks_from(const ConfigSection& root, int64_t samples_per_task) {
+  std::vector<int64_t> ks = root.integers("pass_at_k", {1}, 1, kMany);
+  std::sort(ks.begin(), ks.end());
+  if (const auto twice = std::adjacent_find(ks.begin(), ks.end()); twice != ks.end())
+    root.reject("pass_at_k", concat(*twice, " appears twice"));
+  if (!ks.empty() && ks.back() > samples_per_task)
+    root.reject("pass_at_k", concat("pass@", ks.back(), " needs at least ", ks.back(),
+                                    " samples a task, and samples_per_task is ", samples_per_task));
+  return ks;
+}
+
+}  // namespace
+
+EvalSettings EvalSettings::from_config(const ConfigSection& root, const fs::path& config_folder) {
+  EvalSettings s;
+  s.policy = PolicySource::from_config(root.section("policy"), config_folder);
+  const ConfigSection tasks = root.section("tasks");
+  s.tasks = tasks_from(tasks, config_folder);
+  s.train_split = tasks.choice("split", "held_out", {"held_out", "train"}) == "train";
+  if (s.train_split && !s.tasks.synthetic) tasks.reject("split", "files are not split");
+  s.task_limit = tasks.integer("limit", 0, 0, kMany);
+  s.stage = parse_stage(root.choice("stage", "end_to_end", {"infilling", "end_to_end"}));
+  s.samples_per_task = root.integer("samples_per_task", 1, 1, 1'000'000);
+  s.pass_at_k = ks_from(root, s.samples_per_task);
+  s.seed = static_cast<uint64_t>(root.integer("seed", 1, 0));
+  s.threads_per_rank = root.integer("threads_per_rank", 1, 1, 1024);
+  s.decoding = DecodingSettings::from_config(root.section("rollout"));
+  if (s.greedy() && s.samples_per_task > 1)
+    root.reject("samples_per_task",
+                "greedy responses to a task (rollout.temperature is 0) are all equal: one is enough");
+  s.confidence = root.real("confidence", s.confidence, 0.5, 0.9999);
+  s.bootstrap_resamples = root.integer("bootstrap_resamples", s.bootstrap_resamples, 100, 1'000'000);
+  s.max_unverified_share = root.real("max_unverified_share", s.max_unverified_share, 0, 1);
+  s.responses_file = root.text("responses", "");
+  s.verifier = VerifierClientOptions::from_config(root.section("verifier"));
+  return s;
+}
+
+std::vector<Task> load_eval_tasks(const EvalSettings& settings) {
+  TaskPool pool = TaskPool::load(settings.tasks);
+  std::vector<Task> tasks = std::move(settings.train_split ? pool.train : pool.held_out);
+  if (settings.stage == Stage::kInfilling) {
+    const size_t unusable = std::erase_if(tasks, [](const Task& task) { return !task.has_scaffold(); });
+    if (unusable > 0)
+      log_warning(unusable, " tasks without prefix, middle and suffix are left out of the infilling stage");
+  }
+  if (settings.task_limit > 0 && static_cast<int64_t>(tasks.size()) > settings.task_limit)
+    tasks.resize(static_cast<size_t>(settings.task_limit));
+  if (tasks.empty())
+    throw InputError(concat("there is no task to evaluate on in the ", to_string(settings.stage), " stage"));
+  return tasks;
+}
+
+}  // namespace bicrl

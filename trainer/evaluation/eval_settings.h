@@ -1,0 +1,41 @@
+// Everything `bicrl eval` reads from its YAML file.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "common/config.h"
+#include "reward/client/verifier_client.h"
+#include "rollout/decoding_settings.h"
+#include "trainer/inputs/policy_source.h"
+#include "trainer/inputs/task_source.h"
+
+namespace bicrl {
+
+struct EvalSettings {
+  PolicySource policy;
+  TaskSource tasks;          // files are in held_out_files
+  bool train_split = false;  // of synthesised tasks: those for training instead of the held-out ones
+  int64_t task_limit = 0;    // the first so many; 0: all
+  Stage stage = Stage::kEndToEnd;
+  int64_t samples_per_task = 1;
+  std::vector<int64_t> pass_at_k;  // ascending, none above samples_per_task
+  uint64_t seed = 1;
+  int64_t threads_per_rank = 1;
+  DecodingSettings decoding;  // temperature 0: greedy
+  double confidence = 0.95;
+  int64_t bootstrap_resamples = 2000;
+  double max_unverified_share = 0.5;     // of the responses; above it the evaluation counts as failed
+  std::filesystem::path responses_file;  // JSON lines, each response with its verdict; empty: none
+  VerifierClientOptions verifier;
+
+  bool greedy() const { return decoding.sampling.temperature == 0; }
+
+  // Reads every key but `verifier.server`, which belongs to the embedded server.
+  static EvalSettings from_config(const ConfigSection& root, const std::filesystem::path& config_folder);
+};
+
+// The tasks to evaluate on, equal on all ranks. Throws InputError where the settings leave none.
+std::vector<Task> load_eval_tasks(const EvalSettings& settings);
+
+}  // namespace bicrl

@@ -1,0 +1,45 @@
+// Held-out evaluation: greedy, one response per task, end-to-end prompts; the same before and after every
+// phase.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trainer/experience/experience_collector.h"
+
+namespace bicrl {
+
+// The name of the evaluation before all phases.
+inline constexpr std::string_view kStartEvaluation = "start";
+
+struct EvaluationResult {
+  std::string phase;  // after which it was taken, or kStartEvaluation
+  int64_t tasks = 0;
+  double compile_rate = 0;
+  double correct_rate = 0;
+  double truncated_rate = 0;
+  int64_t unverified = 0;           // responses without a verdict: infrastructure; rates are over the others
+  std::string unverified_reason{};  // of one of them
+  bool cut_short = false;           // by a stop: the figures are of no use
+  std::map<std::string, int64_t> fault_classes;
+  double seconds = 0;
+};
+
+// Collective over the ranks of `communicator`.
+EvaluationResult evaluate(const Transformer& policy, const Tokenizer& tokenizer, VerifierClient& verifier,
+                          Communicator& communicator, const std::vector<Task>& tasks,
+                          PromptStyle prompt_style, const DecodingSettings& decoding,
+                          const std::string& phase, VerdictLedger* ledger = nullptr,
+                          const std::function<bool()>& stop_requested = {});
+
+// Without the phase, which is the key under which results are kept.
+nlohmann::json to_json(const EvaluationResult& result);
+EvaluationResult evaluation_from_json(const nlohmann::json& json);  // throws nlohmann::json::exception
+
+std::string moment_of(const std::string& phase);  // "after infilling", "at the start"
+
+// The before/after table, one line per phase.
+std::string evaluation_table(const std::vector<EvaluationResult>& results);
+
+}  // namespace bicrl

@@ -1,0 +1,167 @@
+#include "trainer/experience/rollout_store.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "common/error.h"
+#include "common/hash.h"
+#include "policy/safetensors.h"
+
+namespace bicrl {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kFormat = "bicrl rollouts 1";
+
+// One flat tensor of all rollouts' values, in order.
+template <typename T, typename Values>
+at::Tensor flat(const std::vector<SavedRollout>& rollouts, at::ScalarType type, Values values_of) {
+  std::vector<T> all;
+  for (const SavedRollout& saved : rollouts) {
+    const auto& values = values_of(saved.rollout);
+    all.insert(all.end(), values.begin(), values.end());
+  }
+  return at::tensor(all, at::TensorOptions().dtype(type));
+}
+
+std::string_view bytes_of(const at::Tensor& tensor) {
+  return {static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes()};
+}
+
+template <typename T>
+class Cursor {
+ public:
+  explicit Cursor(at::Tensor tensor) : tensor_(tensor.contiguous()) {}
+  std::vector<T> take(int64_t count) {
+    if (count < 0 || count > tensor_.numel() - at_) throw InputError("lengths and values do not agree");
+    const T* begin = tensor_.const_data_ptr<T>() + at_;
+    at_ += count;
+    return {begin, begin + count};
+  }
+  bool at_end() const { return at_ == tensor_.numel(); }
+
+ private:
+  at::Tensor tensor_;
+  int64_t at_ = 0;
+};
+
+nlohmann::json header_of(const SavedRollout& saved) {
+  const Rollout& r = saved.rollout;
+  return {{"group", saved.group},
+          {"task", r.task_id},
+          {"policy_version", r.policy_version},
+          {"tokens", r.tokens.size()},
+          {"prompt_tokens", r.prompt_tokens},
+          {"finish", static_cast<int>(r.finish)},
+          {"denoise_steps", r.denoise_steps},
+          {"text", r.text}};
+}
+
+// Of tokens [all tokens], step_map and log_probs [all tokens after the prompts].
+std::string hash_of(const NamedTensors& tensors, const std::string& responses) {
+  return hash_hex(
+      {responses, bytes_of(tensors[0].second), bytes_of(tensors[1].second), bytes_of(tensors[2].second)});
+}
+
+std::vector<SavedRollout> rollouts_of(const SafetensorsFile& file) {
+  const std::string& responses = file.metadata().at("responses");
+  const NamedTensors tensors = {{"tokens", file.load("tokens", at::kCPU, at::kLong)},
+                                {"step_map", file.load("step_map", at::kCPU, at::kInt)},
+                                {"log_probs", file.load("log_probs", at::kCPU, at::kFloat)}};
+  if (hash_of(tensors, responses) != file.metadata().at("hash")) throw InputError("it is damaged");
+  const nlohmann::json headers = nlohmann::json::parse(responses);
+  Cursor<int64_t> tokens(tensors[0].second);
+  Cursor<int32_t> step_map(tensors[1].second);
+  Cursor<float> log_probs(tensors[2].second);
+  std::vector<SavedRollout> rollouts;
+  for (const auto& header : headers) {
+    SavedRollout saved{.group = header.at("group").get<int64_t>(), .rollout = {}};
+    Rollout& r = saved.rollout;
+    r.task_id = header.at("task").get<std::string>();
+    r.policy_version = header.at("policy_version").get<int64_t>();
+    r.tokens = tokens.take(header.at("tokens").get<int64_t>());
+    r.prompt_tokens = header.at("prompt_tokens").get<int64_t>();
+    const int finish = header.at("finish").get<int>();
+    if (finish < 0 || finish > static_cast<int>(FinishReason::kTokenLimit) || saved.group < 0 ||
+        r.prompt_tokens < 0)
+      throw InputError("a value is out of range");
+    r.finish = static_cast<FinishReason>(finish);
+    r.denoise_steps = header.at("denoise_steps").get<int64_t>();
+    r.text = header.at("text").get<std::string>();
+    r.step_map = step_map.take(r.response_tokens());
+    r.log_probs = log_probs.take(r.response_tokens());
+    rollouts.push_back(std::move(saved));
+  }
+  if (!tokens.at_end() || !step_map.at_end() || !log_probs.at_end())
+    throw InputError("lengths and values do not agree");
+  return rollouts;
+}
+
+std::string file_name(int rank) { return concat("rank-", rank, ".safetensors"); }
+
+}  // namespace
+
+fs::path RolloutStore::step_folder(const std::string& phase, int64_t step) const {
+  char number[32];
+  snprintf(number, sizeof number, "-%06lld", static_cast<long long>(step));
+  return folder_ / (phase + number);
+}
+
+void RolloutStore::write(const std::string& phase, int64_t step, int rank, int ranks,
+                         const std::vector<SavedRollout>& rollouts) const {
+  const fs::path folder = step_folder(phase, step);
+  std::error_code failure;
+  fs::create_directories(folder, failure);
+  if (failure) throw Error(concat("cannot make ", folder.string(), ": ", failure.message()));
+  nlohmann::json headers = nlohmann::json::array();
+  for (const SavedRollout& saved : rollouts) headers.push_back(header_of(saved));
+  const NamedTensors tensors = {
+      {"tokens", flat<int64_t>(rollouts, at::kLong, [](const Rollout& r) { return r.tokens; })},
+      {"step_map", flat<int32_t>(rollouts, at::kInt, [](const Rollout& r) { return r.step_map; })},
+      {"log_probs", flat<float>(rollouts, at::kFloat, [](const Rollout& r) { return r.log_probs; })}};
+  const std::string responses = headers.dump();
+  write_safetensors(folder / file_name(rank), tensors,
+                    {{"format", kFormat},
+                     {"ranks", std::to_string(ranks)},
+                     {"responses", responses},
+                     {"hash", hash_of(tensors, responses)}});
+}
+
+bool RolloutStore::has(const std::string& phase, int64_t step) const {
+  return fs::exists(step_folder(phase, step) / file_name(0));
+}
+
+std::vector<SavedRollout> RolloutStore::read(const std::string& phase, int64_t step) const {
+  const fs::path folder = step_folder(phase, step);
+  std::vector<SavedRollout> all;
+  int ranks = 1;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const fs::path path = folder / file_name(rank);
+    if (!fs::exists(path))
+      throw InputError(concat("no saved rollouts: ", path.string(),
+                              " does not exist (run.save_rollouts, or replay.only=rollouts, saves them)"));
+    try {
+      const SafetensorsFile file(path);
+      const auto& metadata = file.metadata();
+      if (!metadata.contains("format") || metadata.at("format") != kFormat)
+        throw InputError("it holds no rollouts, or another version's");
+      const int ranks_here = std::stoi(metadata.at("ranks"));
+      if (rank > 0 && ranks_here != ranks)
+        throw InputError("it is from a run with another number of ranks than rank 0's file");
+      ranks = ranks_here;
+      auto rollouts = rollouts_of(file);
+      all.insert(all.end(), std::make_move_iterator(rollouts.begin()),
+                 std::make_move_iterator(rollouts.end()));
+    } catch (const std::exception& error) {
+      throw InputError(concat("saved rollouts ", path.string(), ": ", error.what()));
+    }
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const SavedRollout& a, const SavedRollout& b) { return a.group < b.group; });
+  return all;
+}
+
+}  // namespace bicrl

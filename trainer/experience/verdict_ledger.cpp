@@ -1,0 +1,153 @@
+#include "trainer/experience/verdict_ledger.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "common/error.h"
+#include "common/files.h"
+#include "common/hash.h"
+
+namespace bicrl {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kPrefix = "rank-";
+constexpr std::string_view kSuffix = ".jsonl";
+
+fs::path file_of(const fs::path& folder, int rank) { return folder / concat(kPrefix, rank, kSuffix); }
+
+// The ranks of the files in `folder`, ascending; a run may have been resumed with fewer ranks than it had.
+std::vector<int> ranks_in(const fs::path& folder) {
+  std::vector<int> ranks;
+  for (const auto& file : fs::directory_iterator(folder)) {
+    const std::string name = file.path().filename().string();
+    int rank = 0;
+    if (sscanf(name.c_str(), "rank-%6d", &rank) == 1 && file_of("", rank) == name) ranks.push_back(rank);
+  }
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+std::vector<LedgerEntry> read_file_of(const fs::path& file, int rank) {
+  const std::string text = read_file(file);
+  std::istringstream lines(text.substr(0, text.rfind('\n') + 1));
+  std::vector<LedgerEntry> entries;
+  int64_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    try {
+      const auto json = nlohmann::json::parse(line);
+      entries.push_back({json.at("round").get<int64_t>(), rank, json.at("key").get<std::string>(),
+                         verdict_from_json(json.at("verdict"))});
+    } catch (const std::exception& error) {
+      throw InputError(concat(file.string(), ":", number, ": not an entry of a ledger: ", error.what()));
+    }
+  }
+  return entries;
+}
+
+// Of every file in `folder`, by round and rank.
+std::vector<LedgerEntry> read_entries(const fs::path& folder) {
+  std::vector<LedgerEntry> all;
+  for (int rank : ranks_in(folder)) {
+    auto entries = read_file_of(file_of(folder, rank), rank);
+    all.insert(all.end(), std::make_move_iterator(entries.begin()), std::make_move_iterator(entries.end()));
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const LedgerEntry& a, const LedgerEntry& b) { return a.round < b.round; });
+  return all;
+}
+
+}  // namespace
+
+std::unordered_map<std::string, Verdict> read_ledger(const fs::path& folder) {
+  std::unordered_map<std::string, Verdict> verdicts;
+  if (!fs::is_directory(folder)) throw InputError(concat("no ledger of verdicts: ", folder.string()));
+  for (LedgerEntry& entry : read_entries(folder)) verdicts.emplace(entry.key, std::move(entry.verdict));
+  return verdicts;
+}
+
+VerdictLedger::VerdictLedger(const fs::path& folder, const std::string& protocol, Communicator& communicator)
+    : protocol_(protocol), communicator_(communicator) {
+  std::error_code failure;
+  if (communicator.rank() == 0) fs::create_directories(folder, failure);
+  communicator.barrier();
+  std::vector<double> blind = {fs::is_directory(folder) ? 0.0 : 1.0};
+  communicator.all_reduce(blind, Reduction::kSum);
+  if (blind[0] > 0)
+    throw SharedError(concat(blind[0], " of ", communicator.size(), " ranks do not see ", folder.string(),
+                             ": the run directory must be on a file system that all ranks share"),
+                      ExitCode::kUsage);
+  // A reader must not meet a file that its writer has not yet cut to whole lines.
+  log_ = std::make_unique<LineLog>(file_of(folder, communicator.rank()), /*keep_bytes=*/-1);
+  communicator.barrier();
+  written_ = read_entries(folder);
+  communicator.barrier();  // nobody appends while another still reads
+}
+
+void VerdictLedger::resume_at(int64_t round) {
+  round_ = round;
+  for (const LedgerEntry& entry : written_)
+    if (entry.round < round) known_.emplace(entry.key, entry.verdict);
+  // What this rank wrote itself comes before what others wrote of the same program.
+  for (const bool own : {true, false})
+    for (const LedgerEntry& entry : written_)
+      if (entry.round >= round && (entry.rank == communicator_.rank()) == own)
+        met_again_.emplace(entry.key, entry.verdict);
+  written_.clear();
+}
+
+void VerdictLedger::adopt(const std::unordered_map<std::string, Verdict>& verdicts) {
+  adopted_.insert(verdicts.begin(), verdicts.end());
+}
+
+void VerdictLedger::sync() { log_->sync(); }
+
+std::string VerdictLedger::key_of(const Task& task, const std::string& program) const {
+  return hash_hex({protocol_, task.id, task.pytorch_code, program});
+}
+
+std::optional<Verdict> VerdictLedger::find(const std::string& key) {
+  for (const auto* map : {&known_, &own_})
+    if (const auto found = map->find(key); found != map->end()) return found->second;
+  const auto again = met_again_.find(key);
+  if (again != met_again_.end()) {
+    keep_own(key, again->second);
+    return again->second;
+  }
+  const auto adopted = adopted_.find(key);
+  if (adopted == adopted_.end()) return std::nullopt;
+  keep_own(key, adopted->second);
+  log_->append(unshared_.back());
+  return adopted->second;
+}
+
+void VerdictLedger::record(const std::string& key, const Verdict& verdict) {
+  if (verdict.outcome == Outcome::kInfrastructure || known_.contains(key) || own_.contains(key)) return;
+  keep_own(key, verdict);
+  log_->append(unshared_.back());
+}
+
+void VerdictLedger::keep_own(const std::string& key, const Verdict& verdict) {
+  own_.emplace(key, verdict);
+  unshared_.push_back(nlohmann::json({{"round", round_}, {"key", key}, {"verdict", to_json(verdict)}})
+                          .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+void VerdictLedger::share() {
+  std::string lines;
+  for (const std::string& line : unshared_) lines += line + "\n";
+  for (const std::string& part : communicator_.all_gather(lines)) {
+    std::istringstream entries(part);
+    for (std::string line; std::getline(entries, line);) {
+      const auto json = nlohmann::json::parse(line);
+      known_.emplace(json["key"].get<std::string>(), verdict_from_json(json["verdict"]));
+    }
+  }
+  own_.clear();
+  unshared_.clear();
+  ++round_;
+}
+
+}  // namespace bicrl

@@ -1,0 +1,75 @@
+// The write-ahead ledger of a run's verdicts: RUN/ledger/rank-N.jsonl, one line for each program that was
+// verified. A verdict is written before anything is made of it, and a program is verified once in a run: a
+// step that is repeated after a crash meets the verdicts it met before, whatever the verifier's secrets are
+// by then. Every rank has a ledger object; all ranks read all files, so the folder must be on a file system
+// that they share. Not thread-safe.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "common/line_log.h"
+#include "tasks/task.h"
+#include "tasks/verdict.h"
+#include "trainer/ranks/communicator.h"
+
+namespace bicrl {
+
+// A line of a ledger's file.
+struct LedgerEntry {
+  int64_t round = 0;
+  int rank = 0;
+  std::string key;
+  Verdict verdict;
+};
+
+// All verdicts in a ledger's folder by key; of several for one program the first that counted. Throws
+// InputError as above.
+std::unordered_map<std::string, Verdict> read_ledger(const std::filesystem::path& folder);
+
+class VerdictLedger {
+ public:
+  // Collective: rank 0 makes the folder. `protocol` names what verdicts depend on beside task and program
+  // (tolerances, trials, times). Throws InputError on a line that is no entry, naming file and line; an
+  // unfinished last line, left by a killed process, is cut off.
+  VerdictLedger(const std::filesystem::path& folder, const std::string& protocol, Communicator& communicator);
+
+  // To be called once, before find(): goes on from `round`, the number that round() had at a checkpoint (0 at
+  // the start). What was written later is met again step by step, as it was the first time.
+  void resume_at(int64_t round);
+
+  // Verdicts of another run count as if this one had met them before; those that are used are written down.
+  void adopt(const std::unordered_map<std::string, Verdict>& verdicts);
+
+  std::string key_of(const Task& task, const std::string& program) const;
+  // Null where nothing is known of the program.
+  std::optional<Verdict> find(const std::string& key);
+  // Infrastructure outcomes are not kept: they say nothing of the program.
+  void record(const std::string& key, const Verdict& verdict);
+  void sync();  // this rank's file, to the disk
+  // Collective, ends a round (a step, an evaluation): all ranks learn what the others verified. Where two
+  // verified the same program, the lower rank's verdict counts from now on.
+  void share();
+  int64_t round() const { return round_; }
+  size_t size() const { return known_.size(); }
+
+ private:
+  void keep_own(const std::string& key, const Verdict& verdict);
+
+  std::string protocol_;
+  Communicator& communicator_;
+  int64_t round_ = 0;
+  std::vector<LedgerEntry> written_;  // by earlier processes, by round and rank; until resume_at()
+  std::unordered_map<std::string, Verdict> known_;      // agreed on by all ranks
+  std::unordered_map<std::string, Verdict> own_;        // of this rank in this round
+  std::unordered_map<std::string, Verdict> adopted_;    // of another run
+  std::unordered_map<std::string, Verdict> met_again_;  // written by earlier processes after the checkpoint
+  std::vector<std::string> unshared_;                   // lines of own_, in order
+  std::unique_ptr<LineLog> log_;
+};
+
+}  // namespace bicrl

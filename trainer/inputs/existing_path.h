@@ -1,0 +1,20 @@
+// Paths in configuration files.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "common/config.h"
+
+namespace bicrl {
+
+// `path` as given if it exists, else below `config_folder` or the nearest folder above it that has it. Throws
+// InputError (naming the key) where neither exists.
+std::filesystem::path existing_path(const ConfigSection& section, const std::string& key,
+                                    const std::string& path, const std::filesystem::path& config_folder);
+
+// The same for each path of a list.
+std::vector<std::filesystem::path> existing_paths(const ConfigSection& section, const std::string& key,
+                                                  const std::filesystem::path& config_folder);
+
+}  // namespace bicrl

@@ -1,0 +1,34 @@
+// Where a policy comes from, and how it is loaded or drawn. Plain values and functions; thread-safe.
+#pragma once
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "common/config.h"
+#include "policy/tokenizer.h"
+#include "policy/transformer.h"
+
+namespace bicrl {
+
+// Where the policy comes from: a Hugging Face folder, or fresh weights of a given shape.
+struct PolicySource {
+  std::filesystem::path checkpoint;   // empty: random weights
+  std::filesystem::path config_file;  // shape of a random policy
+  std::filesystem::path tokenizer;    // folder; empty: the checkpoint's own
+  std::string device = "cpu";
+  std::string dtype = "float32";
+
+  static PolicySource from_config(const ConfigSection& section, const std::filesystem::path& config_folder);
+};
+
+// The device and type that a policy source names; `local_rank` chooses among GPUs. Throws Error
+// (kUnavailable) where the device is not there.
+at::Device policy_device(const PolicySource& source, int local_rank);
+Tokenizer load_tokenizer(const PolicySource& source);
+// Throws InputError where tokenizer and policy do not fit together.
+Transformer make_policy(const PolicySource& source, const Tokenizer& tokenizer, uint64_t seed,
+                        int local_rank);
+
+}  // namespace bicrl

@@ -1,0 +1,54 @@
+#include "trainer/inputs/task_pool.h"
+
+#include <set>
+
+#include "common/log.h"
+#include "tasks/task_set.h"
+
+namespace bicrl {
+namespace {
+
+std::vector<Task> load_files(const std::vector<std::filesystem::path>& files, bool strict) {
+  std::vector<Task> tasks;
+  std::set<std::string> ids;
+  for (const auto& file : files) {
+    std::vector<Task> loaded;
+    if (strict) {
+      loaded = load_tasks(file);
+    } else {
+      TaskSet set = load_task_set(file);
+      for (const RecordError& error : set.errors) log_warning("left out: ", error.message());
+      loaded = std::move(set.tasks);
+    }
+    for (Task& task : loaded) {
+      if (!ids.insert(task.id).second)
+        throw InputError(
+            concat(file.string(), ": task id '", task.id, "' occurs in an earlier file as well"));
+      tasks.push_back(std::move(task));
+    }
+  }
+  return tasks;
+}
+
+}  // namespace
+
+TaskPool TaskPool::load(const TaskSource& source) {
+  if (source.synthetic) {
+    SyntheticTasks made = synthesise(*source.synthetic);
+    return {.train = std::move(made.train), .held_out = std::move(made.held_out)};
+  }
+  return {.train = load_files(source.train_files, source.strict),
+          .held_out = load_files(source.held_out_files, source.strict)};
+}
+
+std::vector<Task> TaskPool::usable(Stage stage) const {
+  std::vector<Task> tasks;
+  for (const Task& task : train)
+    if (stage == Stage::kEndToEnd || task.has_scaffold()) tasks.push_back(task);
+  if (tasks.empty())
+    throw InputError(concat("no training task can be used in the ", to_string(stage), " stage",
+                            stage == Stage::kInfilling ? ": none has prefix, middle and suffix" : ""));
+  return tasks;
+}
+
+}  // namespace bicrl

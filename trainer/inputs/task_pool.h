@@ -1,0 +1,21 @@
+// The tasks of a run: loaded from files or synthesised, with those each stage can use.
+#pragma once
+#include <vector>
+
+#include "tasks/task.h"
+#include "trainer/inputs/task_source.h"
+
+namespace bicrl {
+
+// Immutable after loading. Every rank loads its own, and all are equal.
+struct TaskPool {
+  std::vector<Task> train;
+  std::vector<Task> held_out;
+
+  // Throws InputError for broken records where the source is strict; otherwise reports them as warnings.
+  static TaskPool load(const TaskSource& source);
+  // Those of `train` that the stage can prompt for. Throws InputError if there is none.
+  std::vector<Task> usable(Stage stage) const;
+};
+
+}  // namespace bicrl

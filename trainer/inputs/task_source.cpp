@@ -1,0 +1,22 @@
+#include "trainer/inputs/task_source.h"
+
+#include "trainer/inputs/existing_path.h"
+
+namespace bicrl {
+namespace fs = std::filesystem;
+
+TaskSource TaskSource::from_config(const ConfigSection& section, const fs::path& config_folder) {
+  TaskSource source;
+  source.train_files = existing_paths(section, "train", config_folder);
+  source.held_out_files = existing_paths(section, "held_out", config_folder);
+  if (section.has("synthetic") == !source.train_files.empty())
+    section.reject("synthetic", "tasks come either from `synthetic` options or from `train` files");
+  if (section.has("synthetic"))
+    source.synthetic = SynthesisOptions::from_config(section.section("synthetic"));
+  source.strict = section.boolean("strict", true);
+  source.prompt_style =
+      parse_prompt_style(section.choice("prompt_style", "compact", {"compact", "published"}));
+  return source;
+}
+
+}  // namespace bicrl

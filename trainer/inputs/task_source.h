@@ -1,0 +1,24 @@
+// Where tasks come from. Plain values.
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "common/config.h"
+#include "tasks/prompt.h"
+#include "tasks/synthesiser.h"
+
+namespace bicrl {
+
+// Synthesised tasks, or files. A stage takes the tasks that it can use (infilling needs a scaffold).
+struct TaskSource {
+  std::optional<SynthesisOptions> synthetic;
+  std::vector<std::filesystem::path> train_files;
+  std::vector<std::filesystem::path> held_out_files;
+  bool strict = true;  // a broken record stops the run; otherwise it is reported and left out
+  PromptStyle prompt_style = PromptStyle::kCompact;
+
+  static TaskSource from_config(const ConfigSection& section, const std::filesystem::path& config_folder);
+};
+
+}  // namespace bicrl

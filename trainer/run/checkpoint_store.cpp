@@ -1,0 +1,180 @@
+#include "trainer/run/checkpoint_store.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "common/error.h"
+#include "common/files.h"
+#include "common/hash.h"
+
+namespace bicrl {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kManifest = "manifest.json";
+constexpr const char* kLatest = "latest";
+constexpr const char* kReplaced = "-replaced";  // ends the name of one that is being replaced
+// Names that no checkpoint has.
+constexpr std::string_view kUnfinished = ".writing-";
+constexpr std::string_view kDiscarded = ".removing-";
+
+void sync_path(const fs::path& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool synced = fd >= 0 && fsync(fd) == 0;
+  const int code = errno;
+  if (fd >= 0) close(fd);
+  if (!synced) throw Error(concat("cannot write ", path.string(), ": ", strerror(code)));
+}
+
+void rename_or_throw(const fs::path& from, const fs::path& to) {
+  std::error_code failure;
+  fs::rename(from, to, failure);
+  if (failure)
+    throw Error(concat("cannot rename ", from.string(), " to ", to.string(), ": ", failure.message()));
+}
+
+std::map<std::string, fs::path> files_of(const fs::path& folder) {
+  std::map<std::string, fs::path> files;
+  for (const auto& file : fs::recursive_directory_iterator(folder))
+    if (file.is_regular_file()) files[fs::relative(file.path(), folder).string()] = file.path();
+  return files;
+}
+
+void write_manifest(const fs::path& folder) {
+  nlohmann::ordered_json files = nlohmann::ordered_json::object();
+  for (const auto& [name, path] : files_of(folder)) {
+    files[name] = {{"bytes", fs::file_size(path)}, {"xxh128", hash_hex(read_file(path))}};
+    sync_path(path);
+  }
+  write_file_atomically(folder / kManifest, nlohmann::ordered_json({{"files", files}}).dump(2) + "\n");
+  sync_path(folder);
+}
+
+}  // namespace
+
+CheckpointStore::CheckpointStore(const fs::path& folder) : folder_(folder) {
+  std::error_code failure;
+  fs::create_directories(folder, failure);
+  if (failure) throw Error(concat("cannot create ", folder.string(), ": ", failure.message()));
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(kUnfinished) || name.starts_with(kDiscarded)) fs::remove_all(entry.path(), failure);
+  }
+}
+
+void CheckpointStore::save(const std::string& name, const std::function<void(const fs::path&)>& write) {
+  const fs::path writing = folder_ / concat(kUnfinished, name);
+  const fs::path old = folder_ / concat(kDiscarded, name);
+  std::error_code ignored;
+  try {
+    if (newest_name() == name) keep_under_another_name(name);
+    fs::remove_all(writing);
+    fs::create_directories(writing);
+    write(writing);
+    write_manifest(writing);
+    const fs::path place = folder_ / name;
+    // Nothing has the name between two renames, which no reader notices: `latest` names another one.
+    if (fs::exists(place)) rename_or_throw(place, old);
+    rename_or_throw(writing, place);
+    sync_path(folder_);
+    write_file_atomically(folder_ / kLatest, name + "\n");
+    fs::remove_all(old, ignored);
+    fs::remove_all(folder_ / (name + kReplaced), ignored);
+  } catch (const fs::filesystem_error& error) {
+    fs::remove_all(writing, ignored);
+    throw Error(concat("cannot write checkpoint ", (folder_ / name).string(), ": ", error.code().message()));
+  } catch (...) {
+    fs::remove_all(writing, ignored);
+    throw;
+  }
+}
+
+// A phase that has ended and got more steps ends again under its name. Until then its first end is the newest
+// checkpoint.
+void CheckpointStore::keep_under_another_name(const std::string& name) const {
+  const std::string kept = name + kReplaced;
+  fs::remove_all(folder_ / kept);
+  fs::copy(folder_ / name, folder_ / kept, fs::copy_options::recursive);
+  write_file_atomically(folder_ / kLatest, kept + "\n");
+}
+
+std::string CheckpointStore::newest_name() const {
+  if (!fs::exists(folder_ / kLatest)) return {};
+  std::string name = read_file(folder_ / kLatest);
+  while (!name.empty() && name.back() == '\n') name.pop_back();
+  return name.empty() ? "(empty)" : name;
+}
+
+std::optional<fs::path> CheckpointStore::latest() const {
+  std::string name = newest_name();
+  if (name.empty()) {
+    // A run that is killed between its first checkpoint and the file that names it has one checkpoint, and
+    // that is whole.
+    const std::vector<std::string> all = names();
+    if (all.empty()) return std::nullopt;
+    if (all.size() > 1) {
+      std::string list;
+      for (const std::string& one : all) list += (list.empty() ? "" : ", ") + one;
+      throw InputError(concat((folder_ / kLatest).string(), ": is missing, and there are checkpoints (", list,
+                              "); write the name of one of them into it"));
+    }
+    name = all.front();
+  }
+  const fs::path place = folder_ / name;
+  if (name.find('/') != std::string::npos || !fs::is_directory(place))
+    throw InputError(
+        concat((folder_ / kLatest).string(), " names checkpoint '", name, "', which is not there"));
+  try {
+    check_manifest(place);
+  } catch (const InputError& error) {
+    throw InputError(concat(error.what(), ". To go on from another checkpoint, write its name into ",
+                            (folder_ / kLatest).string()));
+  }
+  return place;
+}
+
+std::vector<std::string> CheckpointStore::names() const {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder_))
+    if (entry.is_directory() && fs::exists(entry.path() / kManifest))
+      names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void CheckpointStore::remove(const std::string& name) {
+  const fs::path place = folder_ / name;
+  if (newest_name() == name || !fs::exists(place)) return;
+  rename_or_throw(place, folder_ / concat(kDiscarded, name));
+  std::error_code ignored;
+  fs::remove_all(folder_ / concat(kDiscarded, name), ignored);
+}
+
+void check_manifest(const fs::path& checkpoint) {
+  const fs::path path = checkpoint / kManifest;
+  const auto manifest = nlohmann::json::parse(read_file(path), nullptr, false);
+  if (!manifest.is_object() || !manifest.contains("files") || !manifest["files"].is_object())
+    throw InputError(concat(path.string(), ": is damaged: no list of files"));
+  for (const auto& [name, expected] : manifest["files"].items()) {
+    if (!expected.is_object() || !expected.value("bytes", nlohmann::json()).is_number_unsigned() ||
+        !expected.value("xxh128", nlohmann::json()).is_string())
+      throw InputError(concat(path.string(), ": is damaged: ", name, " has no bytes and xxh128"));
+    const fs::path file = checkpoint / name;
+    if (!fs::exists(file)) throw InputError(concat(file.string(), ": is missing from the checkpoint"));
+    const std::string bytes = read_file(file);
+    const auto wanted = expected.value("bytes", uint64_t{0});
+    if (bytes.size() != wanted)
+      throw InputError(
+          concat(file.string(), ": is damaged: ", bytes.size(), " bytes, written were ", wanted));
+    if (hash_hex(bytes) != expected.value("xxh128", ""))
+      throw InputError(concat(file.string(), ": is damaged: its bytes are not those that were written"));
+  }
+}
+
+}  // namespace bicrl

@@ -1,0 +1,83 @@
+// The phases of a run: the supervised warm-up, and each stage of reinforcement. A phase does one step at a
+// time and can be left and taken up again between any two steps. One object per rank; steps are collective.
+#pragma once
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "policy/tokenizer.h"
+#include "policy/transformer.h"
+#include "reward/client/verifier_client.h"
+#include "reward/reward_rule.h"
+#include "trainer/experience/curation.h"
+#include "trainer/experience/response_record.h"
+#include "trainer/experience/verdict_ledger.h"
+#include "trainer/inputs/task_pool.h"
+#include "trainer/ranks/communicator.h"
+#include "trainer/run/run_settings.h"
+#include "trainer/run/step_metrics.h"
+#include "trainer/update/policy_updater.h"
+
+namespace bicrl {
+
+// What phases work with; all of it belongs to the run and outlives them.
+struct PhaseContext {
+  const RunSettings& settings;
+  Communicator& communicator;
+  const Tokenizer& tokenizer;
+  const Transformer& policy;
+  const TaskPool& tasks;
+  PolicyUpdater& updater;
+  Curation& curation;
+  VerifierClient* verifier = nullptr;  // null where nothing is to be verified
+  const RewardFunction& reward;
+  VerdictLedger* ledger = nullptr;  // null where there are no verdicts
+  std::function<bool()> stop_requested{};
+};
+
+class Phase {
+ public:
+  Phase(std::string name, int64_t steps) : name_(std::move(name)), steps_(steps) {}
+  virtual ~Phase() = default;
+  const std::string& name() const { return name_; }  // unique within the run
+  int64_t steps() const { return steps_; }
+
+  // Makes the updater ready for this phase's first step.
+  virtual void begin() = 0;
+  // Step number `step` (1-based): fills in the metrics and, on this rank, what was responded. Throws
+  // StepNotTaken, or another Error where the policy may have changed.
+  virtual void step(int64_t step, int64_t policy_version, StepMetrics& metrics,
+                    std::vector<ResponseRecord>& responses) = 0;
+  // Everything beside policy and optimizer that decides later steps.
+  virtual nlohmann::json state() const { return nullptr; }
+  virtual void restore(const nlohmann::json&) {}
+
+ private:
+  std::string name_;
+  int64_t steps_;
+};
+
+std::unique_ptr<Phase> make_warm_up_phase(const PhaseContext& context, const std::string& name);
+std::unique_ptr<Phase> make_stage_phase(const PhaseContext& context, const std::string& name,
+                                        size_t stage_index);
+
+// An error that leaves policy and optimizer as they were before the step, so that the run can be saved.
+class StepNotTaken : public SharedError {
+ public:
+  using SharedError::SharedError;
+};
+
+// A stop came while the step waited for verdicts; those that came are in the ledger.
+class StepCut : public StepNotTaken {
+ public:
+  using StepNotTaken::StepNotTaken;
+};
+
+// Puts an update's figures into the metrics. Throws SharedError where the update was not finite, or its loss
+// is larger than `max_loss`.
+void note_update(const UpdateStatistics& update, const std::string& phase, double max_loss,
+                 StepMetrics& metrics);
+
+}  // namespace bicrl

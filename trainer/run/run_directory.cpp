@@ -1,0 +1,152 @@
+#include "trainer/run/run_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "common/clock.h"
+#include "common/config_diff.h"
+#include "common/error.h"
+#include "common/files.h"
+#include "common/log.h"
+
+namespace bicrl {
+namespace fs = std::filesystem;
+namespace {
+
+// Of the files in a run directory; a program reads only its own.
+constexpr int kFormat = 2;
+constexpr double kLockPatience_s = 10;
+
+// Keys that decide where, how safely and how fast a run works, not what comes out. The reward may be swapped
+// on purpose.
+const std::vector<std::string> kFreeKeys = {
+    "run.directory",           "run.checkpoint_every_s", "run.keep_checkpoints",   "run.max_unverified_share",
+    "run.samples_per_step",    "run.save_rollouts",      "run.max_loss",           "reward",
+    "verifier.addresses",      "verifier.max_in_flight", "verifier.deadline_s",    "verifier.attempt_s",
+    "verifier.max_attempts",   "verifier.backoff_s",     "verifier.max_backoff_s", "verifier.memory_verdicts",
+    "verifier.server.workers", "verifier.server.listen", "verifier.server.queue"};
+
+// What a killed process left of a file that it was replacing.
+bool is_unfinished(const fs::path& file) {
+  return file.filename().string().find(".tmp.") != std::string::npos;
+}
+
+bool holds_nothing(const fs::path& folder) {
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (!is_unfinished(entry.path())) return false;
+  return true;
+}
+
+void remove_unfinished(const fs::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.is_regular_file() && is_unfinished(entry.path())) fs::remove(entry.path(), ignored);
+}
+
+}  // namespace
+
+RunDirectory::RunDirectory(const fs::path& path) : path_(path) {
+  std::error_code error;
+  fs::create_directories(path_, error);
+  if (error) throw Error(concat("cannot create the run directory ", path_.string(), ": ", error.message()));
+  const bool empty = holds_nothing(path_);
+  if (!empty && !fs::exists(path_ / "run.json"))
+    throw InputError(concat("run.directory: ", path_.string(),
+                            " holds files but no run (no run.json); name another folder"));
+  take_lock();
+  remove_unfinished(path_);
+  if (!empty) read_run_file();
+  if (!has_run_) write_run_file();
+}
+
+RunDirectory::~RunDirectory() {
+  if (lock_fd_ >= 0) close(lock_fd_);
+}
+
+void RunDirectory::take_lock() {
+  // The folder itself is locked: there is no file that a killed run could leave behind.
+  lock_fd_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_fd_ < 0) throw Error(concat("cannot open ", path_.string(), ": ", strerror(errno)));
+  // Ranks of a run whose launcher was killed take some seconds to end.
+  const Stopwatch patience;
+  while (flock(lock_fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK &&
+         patience.seconds() < kLockPatience_s)
+    usleep(100'000);
+  if (flock(lock_fd_, LOCK_EX | LOCK_NB) == 0) return;
+  if (errno != EWOULDBLOCK) throw Error(concat("cannot lock ", path_.string(), ": ", strerror(errno)));
+  throw InputError(concat("run.directory: another run is at work in ", path_.string(),
+                          "; wait for its end, or name another folder"));
+}
+
+void RunDirectory::read_run_file() {
+  const fs::path file = path_ / "run.json";
+  const auto json = nlohmann::json::parse(read_file(file), nullptr, false);
+  if (!json.is_object() || !json.value("format", nlohmann::json()).is_number_integer())
+    throw InputError(concat(file.string(), ": not the description of a run"));
+  if (json["format"] != kFormat)
+    throw InputError(concat(file.string(), ": the run was made by another version of this program (format ",
+                            json["format"].dump(), ", this one reads ", kFormat, "); name another folder"));
+  has_run_ = fs::exists(path_ / "config.yaml");
+  finished_ = json.value("finished", false);
+}
+
+void RunDirectory::write_run_file() const {
+  write("run.json", nlohmann::json({{"format", kFormat}, {"finished", finished_}}).dump() + "\n");
+}
+
+void RunDirectory::check_config(const std::string& config_yaml, bool allow_changes) const {
+  if (has_run_) {
+    const auto changes = config_changes(read_file(path_ / "config.yaml"), config_yaml, kFreeKeys);
+    std::string text;
+    for (const auto& change : changes)
+      text += concat("\n  ", change.key, ": ", change.before, " -> ", change.after);
+    if (!changes.empty() && !allow_changes)
+      throw InputError(concat("the run in ", path_.string(), finished_ ? " has finished and" : "",
+                              " was started with another configuration:", text,
+                              "\nName another run.directory",
+                              finished_ ? "" : ", or go on with --allow-changed-config"));
+    if (!changes.empty()) log_warning("going on with a changed configuration:", text);
+  }
+}
+
+void RunDirectory::adopt(const std::string& config_yaml, const std::string& reward_yaml, bool allow_changes) {
+  check_config(config_yaml, allow_changes);
+  changes_allowed_ = allow_changes;
+  const fs::path reward = path_ / "reward.yaml";
+  if (has_run_ && fs::exists(reward) && read_file(reward) != reward_yaml)
+    log_info("going on with another reward");
+  write("reward.yaml", reward_yaml);
+  write("config.yaml", config_yaml);  // last: from here on there is a run
+}
+
+void RunDirectory::adopt_inputs(const std::map<std::string, std::string>& hashes) const {
+  const fs::path file = path_ / "inputs.json";
+  if (fs::exists(file)) {
+    const auto before = nlohmann::json::parse(read_file(file), nullptr, false);
+    if (!before.is_object()) throw InputError(concat(file.string(), ": is damaged"));
+    std::string changed;
+    for (const auto& [name, hash] : hashes)
+      if (before.value(name, nlohmann::json()) != hash) changed += (changed.empty() ? "" : ", ") + name;
+    if (!changed.empty() && !changes_allowed_)
+      throw InputError(concat("the run in ", path_.string(), " was started with another content of: ",
+                              changed, "\nName another run.directory, or go on with --allow-changed-config"));
+    if (!changed.empty()) log_warning("going on with another content of: ", changed);
+  }
+  write("inputs.json", nlohmann::json(hashes).dump(2) + "\n");
+}
+
+void RunDirectory::write(const std::string& file, const std::string& text) const {
+  write_file_atomically(path_ / file, text);
+}
+
+void RunDirectory::mark_finished() {
+  finished_ = true;
+  write_run_file();
+}
+
+}  // namespace bicrl

@@ -1,0 +1,82 @@
+// Everything a training run reads from its YAML file, and the numbers that follow from it.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/config.h"
+#include "reward/advantage.h"
+#include "reward/client/verifier_client.h"
+#include "rollout/decoding_settings.h"
+#include "trainer/experience/curation.h"
+#include "trainer/inputs/policy_source.h"
+#include "trainer/inputs/task_source.h"
+#include "trainer/run/replay_settings.h"
+#include "trainer/update/policy_updater.h"
+
+namespace bicrl {
+
+struct WarmUpSettings {
+  int64_t steps = 0;
+  int64_t samples_per_step = 32;  // over all ranks
+  double infilling_share = 0.5;   // of the samples; the others are end-to-end
+  UpdaterSettings updater;
+};
+
+struct StageSettings {
+  explicit StageSettings(ConfigSection curriculum) : curriculum(std::move(curriculum)) {}
+  Stage stage = Stage::kInfilling;
+  int64_t steps = 0;
+  int64_t tasks_per_step = 0;    // over all ranks
+  int64_t samples_per_task = 0;  // the group
+  AdvantageKind advantage = AdvantageKind::kZScore;
+  bool shuffled_advantages = false;  // a control: what the policy learns then, it did not learn from rewards
+  ConfigSection curriculum;
+  DecodingSettings decoding;
+  UpdaterSettings updater;
+
+  int64_t responses_per_step() const { return tasks_per_step * samples_per_task; }
+};
+
+struct EvaluationSettings {
+  int64_t tasks = 0;  // held-out tasks; 0: no evaluation
+  DecodingSettings decoding;
+};
+
+struct RunSettings {
+  std::filesystem::path directory;
+  uint64_t seed = 1;
+  int64_t threads_per_rank = 1;
+  PolicySource policy;
+  TaskSource tasks;
+  WarmUpSettings warm_up;
+  std::vector<StageSettings> stages;
+  CurationSettings curation;
+  EvaluationSettings evaluation;
+  std::filesystem::path reward_file;
+  double checkpoint_every_s = 60;     // besides one after each phase; 0: only those
+  int64_t keep_checkpoints = 2;       // of those within phases
+  int64_t samples_per_step = 2;       // responses that samples.jsonl keeps with text and verdict
+  bool save_rollouts = false;         // keeps every step's rollouts in RUN/rollouts
+  double max_loss = 1000;             // in magnitude; above it, or not finite, the run stops
+  double max_unverified_share = 0.5;  // share of a step's responses without a verdict; above it the run stops
+  ReplaySettings replay;
+  VerifierClientOptions verifier;
+
+  // Whether anything has to be verified: by stages, or after phases.
+  bool needs_verifier() const {
+    return (replay.verifies() && !stages.empty()) || (replay.updates() && evaluation.tasks > 0);
+  }
+
+  // Reads every key of a run but `verifier.server`, which belongs to the embedded server.
+  // Relative paths are looked up from the working directory, then from `config_folder` and the folders above
+  // it.
+  static RunSettings from_config(const ConfigSection& root, const std::filesystem::path& config_folder);
+};
+
+// What --dry-run prints below the resolved configuration: responses, tokens and memory.
+std::string derived_numbers(const RunSettings& settings, int ranks);
+
+}  // namespace bicrl

@@ -1,0 +1,37 @@
+// Where a run stands between two steps: with policy and optimizer, all that decides how it goes on. Random
+// draws are keyed by seed, phase and step, so there is no generator's state to keep.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "trainer/evaluation/evaluation.h"
+#include "trainer/update/policy_updater.h"
+
+namespace bicrl {
+
+struct RunState {
+  int64_t phase = 0;           // index of the phase in progress, or of the one that has just ended
+  int64_t step = 0;            // steps of it that are done
+  int64_t policy_version = 0;  // updates since the start
+  int64_t ledger_round = 0;
+  nlohmann::json phase_state;  // of the phase in progress
+  nlohmann::json curation;
+  std::vector<EvaluationResult> evaluations;
+  std::vector<std::pair<std::string, double>> phase_seconds;  // of finished phases
+  double seconds_in_phase = 0;
+  std::map<std::string, int64_t> log_bytes;  // lengths of the run directory's append-only files
+  int ranks = 1;
+};
+
+// The parts of a checkpoint folder beside the policy: trainer/state.json and trainer/optimizer.safetensors.
+void write_run_state(const std::filesystem::path& checkpoint, const RunState& state,
+                     const PolicyUpdater& updater);
+// Throws InputError naming file and field.
+RunState read_run_state(const std::filesystem::path& checkpoint);
+void restore_updater(const std::filesystem::path& checkpoint, PolicyUpdater& updater);
+
+}  // namespace bicrl

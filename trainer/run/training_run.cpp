@@ -1,0 +1,324 @@
+#include "trainer/run/training_run.h"
+
+#include <cmath>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "common/hash.h"
+#include "common/log.h"
+#include "common/rng.h"
+#include "policy/checkpoint_io.h"
+#include "policy/distribution.h"
+
+namespace bicrl {
+namespace fs = std::filesystem;
+namespace {
+
+// Names of the random streams of a run; together with the seed they make the keys.
+constexpr std::string_view kWeightsStream = "weights";
+
+// The policy of a checkpoint of this run, or the one that the run starts from.
+Transformer first_policy(const RunSettings& settings, const Tokenizer& tokenizer, const fs::path& checkpoint,
+                         int rank) {
+  PolicySource source = settings.policy;
+  if (!checkpoint.empty()) {
+    source.checkpoint = checkpoint;
+    source.config_file.clear();
+  }
+  return make_policy(source, tokenizer, mix_key(settings.seed, kWeightsStream), rank);
+}
+
+// Verdicts of other tolerances, trials or times do not stand for each other.
+std::string protocol_of(const VerifierClientOptions& o) {
+  return concat(o.atol, " ", o.rtol, " ", o.trials, " ", o.measure_time);
+}
+
+std::string numbered(const std::string& phase, int64_t step) {
+  const std::string digits = std::to_string(step);
+  return phase + "-" + std::string(digits.size() < 6 ? 6 - digits.size() : 0, '0') + digits;
+}
+
+}  // namespace
+
+TrainingRun::TrainingRun(const RunSettings& settings, Communicator& communicator, VerifierClient* verifier,
+                         const RewardFunction& reward, RunDirectory* directory, const fs::path& checkpoint,
+                         std::function<bool()> stop_requested)
+    : settings_(settings),
+      communicator_(communicator),
+      verifier_(verifier),
+      reward_(reward),
+      directory_(directory),
+      stop_requested_(std::move(stop_requested)),
+      tokenizer_(load_tokenizer(settings.policy)),
+      policy_(first_policy(settings, tokenizer_, checkpoint, communicator.rank())),
+      tasks_(TaskPool::load(settings.tasks)),
+      updater_(policy_, allowed_ids(policy_.config(), tokenizer_.size(), policy_.device()),
+               settings.warm_up.updater, communicator),
+      curation_(settings.curation) {
+  expect_equal_on_ranks(communicator, "shape of the policy", policy_.config().to_json_text());
+  const auto inputs = hashes_of_inputs();
+  for (const auto& [name, hash] : inputs) expect_equal_on_ranks(communicator, name, hash);
+  on_rank_zero(communicator, [&] {
+    if (directory_) directory_->adopt_inputs(inputs);
+  });
+  updater_.broadcast_parameters();
+  const auto wanted = static_cast<size_t>(settings.evaluation.tasks);
+  if (tasks_.held_out.size() > wanted) tasks_.held_out.resize(wanted);
+  const ReplaySettings& replay = settings.replay;
+  if (verifier_ || replay.parts == RunParts::kUpdates)
+    ledger_ = std::make_unique<VerdictLedger>(settings.directory / "ledger", protocol_of(settings.verifier),
+                                              communicator);
+  if (replay.parts == RunParts::kUpdates) ledger_->adopt(read_ledger(replay.verdicts / "ledger"));
+  phases_ = make_phases();
+  if (!checkpoint.empty()) resume(checkpoint);
+  if (ledger_) ledger_->resume_at(state_.ledger_round);
+  if (!directory_) return;
+  recorder_ = std::make_unique<RunRecorder>(*directory_, state_.log_bytes, settings.samples_per_step);
+  checkpoints_ = std::make_unique<CheckpointStore>(directory_->path() / "checkpoints");
+  log_info("policy: ", policy_.config().parameter_count(), " parameters; tasks: ", tasks_.train.size(),
+           " for training, ", tasks_.held_out.size(), " held out; ranks: ", communicator.size());
+}
+
+std::map<std::string, std::string> TrainingRun::hashes_of_inputs() const {
+  std::map<std::string, std::string> hashes = {{"training tasks", hash_of(tasks_.train)},
+                                               {"held-out tasks", hash_of(tasks_.held_out)},
+                                               {"tokenizer", tokenizer_.hash()}};
+  const fs::path& config = settings_.policy.config_file;
+  if (!config.empty()) hashes["policy.config"] = hash_hex(PolicyConfig::from_file(config).to_json_text());
+  return hashes;
+}
+
+PhaseContext TrainingRun::context() {
+  return {.settings = settings_,
+          .communicator = communicator_,
+          .tokenizer = tokenizer_,
+          .policy = policy_,
+          .tasks = tasks_,
+          .updater = updater_,
+          .curation = curation_,
+          .verifier = verifier_,
+          .reward = reward_,
+          .ledger = ledger_.get(),
+          .stop_requested = stop_requested_};
+}
+
+std::vector<std::unique_ptr<Phase>> TrainingRun::make_phases() {
+  const PhaseContext context = this->context();
+  std::vector<std::unique_ptr<Phase>> phases;
+  // A replay of verdicts needs no policy that has learnt anything.
+  if (settings_.replay.generates() || settings_.replay.updates())
+    phases.push_back(make_warm_up_phase(context, "warm_up"));
+  std::map<std::string, int> uses;
+  for (size_t i = 0; i < settings_.stages.size(); ++i) {
+    const std::string stage = to_string(settings_.stages[i].stage);
+    const int use = ++uses[stage];
+    phases.push_back(make_stage_phase(context, use == 1 ? stage : concat(stage, "_", use), i));
+  }
+  return phases;
+}
+
+void TrainingRun::resume(const fs::path& checkpoint) {
+  state_ = read_run_state(checkpoint);
+  state_saved_ = true;
+  if (state_.phase < 0 || state_.phase >= static_cast<int64_t>(phases_.size()))
+    throw InputError(concat(checkpoint.string(), ": the run has no phase number ", state_.phase));
+  Phase& phase = *phases_[static_cast<size_t>(state_.phase)];
+  // After a phase's last step only its evaluation is left, which asks for no state.
+  if (state_.step < phase.steps()) {
+    phase.begin();
+    phase.restore(state_.phase_state);
+  }
+  curation_.restore(state_.curation);
+  restore_updater(checkpoint, updater_);
+  seconds_before_ = state_.seconds_in_phase;
+  if (communicator_.rank() != 0) return;
+  log_info("going on after ", phase.name(), " step ", state_.step, " of ", phase.steps(), " (",
+           checkpoint.string(), ")");
+  if (state_.ranks != communicator_.size())
+    log_warning("the run had ", state_.ranks, " ranks and goes on with ", communicator_.size(),
+                ": sums come in another order, so results may differ in the last digits");
+}
+
+RunEnd TrainingRun::run() {
+  if (!evaluate_start()) return RunEnd::kStopped;
+  bool begun = state_.step > 0;
+  for (; state_.phase < static_cast<int64_t>(phases_.size());
+       ++state_.phase, state_.step = 0, begun = false) {
+    Phase& phase = *phases_[static_cast<size_t>(state_.phase)];
+    if (phase.steps() == 0) continue;
+    in_phase_.restart();
+    if (!begun) {
+      seconds_before_ = 0;
+      if (stopping()) return RunEnd::kStopped;
+      phase.begin();
+      state_.phase_state = phase.state();
+    }
+    if (state_.step < phase.steps() && !run_phase(phase)) return RunEnd::kStopped;
+    if (!finish_phase(phase)) return RunEnd::kStopped;
+  }
+  if (directory_ && !state_.evaluations.empty())
+    std::cout << "\n" << evaluation_table(state_.evaluations) << std::flush;
+  return RunEnd::kFinished;
+}
+
+bool TrainingRun::run_phase(Phase& phase) {
+  while (state_.step < phase.steps()) {
+    if (stopping()) {
+      if (!state_saved_) save_within_phase(phase);
+      return false;
+    }
+    if (!take_step(phase)) return false;
+    // After the last step finish_phase() saves.
+    if (state_.step < phase.steps() && checkpoint_due()) save_within_phase(phase);
+  }
+  return true;
+}
+
+bool TrainingRun::take_step(Phase& phase) {
+  const Stopwatch watch;
+  StepMetrics metrics(phase.name(), state_.step + 1, phase.steps());
+  std::vector<ResponseRecord> responses;
+  const nlohmann::json before = phase.state();
+  try {
+    phase.step(state_.step + 1, state_.policy_version, metrics, responses);
+  } catch (const StepNotTaken& error) {
+    state_.phase_state = before;
+    if (!state_saved_) save_within_phase(phase);
+    if (dynamic_cast<const StepCut*>(&error)) return false;
+    throw;
+  }
+  ++state_.step;
+  state_.policy_version += metrics.updates;
+  state_.phase_state = phase.state();
+  state_saved_ = false;
+  metrics.step_seconds = watch.seconds();
+  report(metrics, responses);
+  return true;
+}
+
+bool TrainingRun::finish_phase(const Phase& phase) {
+  state_.seconds_in_phase = seconds_before_ + in_phase_.seconds();
+  if (!state_saved_) save_checkpoint(phase.name());
+  state_.phase_seconds.emplace_back(phase.name(), state_.seconds_in_phase);
+  if (evaluates() && !evaluate_as(phase.name())) return false;
+  // Only now: a policy that cannot be evaluated may have been broken within this phase.
+  remove_checkpoints_within(phase, /*keep=*/0);
+  if (directory_) write_summary();
+  return true;
+}
+
+bool TrainingRun::evaluates() const {
+  return verifier_ && settings_.replay.updates() && !tasks_.held_out.empty();
+}
+
+bool TrainingRun::evaluate_start() {
+  const bool before_all = state_.phase == 0 && state_.step == 0 && state_.evaluations.empty();
+  if (!before_all || settings_.warm_up.steps > 0 || settings_.stages.empty() || !evaluates()) return true;
+  return evaluate_as(std::string(kStartEvaluation));
+}
+
+bool TrainingRun::evaluate_as(const std::string& name) {
+  if (stopping()) return false;
+  const EvaluationResult result =
+      evaluate(policy_, tokenizer_, *verifier_, communicator_, tasks_.held_out, settings_.tasks.prompt_style,
+               settings_.evaluation.decoding, name, ledger_.get(), stop_requested_);
+  if (result.cut_short) return false;
+  if (static_cast<double>(result.unverified) >
+      settings_.max_unverified_share * static_cast<double>(result.tasks))
+    throw SharedError(concat("evaluation ", moment_of(name), ": ", result.unverified, " of ", result.tasks,
+                             " responses got no verdict (run.max_unverified_share is ",
+                             settings_.max_unverified_share, "): ", result.unverified_reason,
+                             "\nWhat was learnt is saved; the same command evaluates it again."));
+  state_.evaluations.push_back(result);
+  state_.phase_seconds.emplace_back(name + "_evaluation", result.seconds);
+  if (directory_)
+    log_info(moment_of(name), " (", clock_text(state_.seconds_in_phase),
+             "): ", std::lround(1000 * result.correct_rate) / 10.0, " % of ", result.tasks,
+             " held-out tasks correct, ", std::lround(1000 * result.compile_rate) / 10.0,
+             " % compile (evaluation ", clock_text(result.seconds), ")");
+  return true;
+}
+
+bool TrainingRun::stopping() { return on_any_rank(communicator_, stop_requested_()); }
+
+bool TrainingRun::checkpoint_due() {
+  return settings_.checkpoint_every_s > 0 &&
+         on_any_rank(communicator_, since_checkpoint_.seconds() >= settings_.checkpoint_every_s);
+}
+
+void TrainingRun::report(StepMetrics& metrics, const std::vector<ResponseRecord>& responses) {
+  // A step is as slow as its slowest rank.
+  std::vector<double> seconds = {metrics.rollout_seconds, metrics.verify_wait_seconds, metrics.train_seconds,
+                                 metrics.step_seconds};
+  communicator_.all_reduce(seconds, Reduction::kMax);
+  metrics.rollout_seconds = seconds[0];
+  metrics.verify_wait_seconds = seconds[1];
+  metrics.train_seconds = seconds[2];
+  metrics.step_seconds = seconds[3];
+  const std::vector<ResponseRecord> all = gather_responses(responses, communicator_);
+  if (!recorder_) return;
+  recorder_->responses(metrics, run_step(), all);
+  recorder_->step(metrics, run_step(), seconds_before_ + in_phase_.seconds());
+}
+
+int64_t TrainingRun::run_step() const {
+  int64_t steps = state_.step;
+  for (int64_t i = 0; i < state_.phase; ++i) steps += phases_[static_cast<size_t>(i)]->steps();
+  return steps;
+}
+
+void TrainingRun::save_checkpoint(const std::string& name) {
+  state_.ledger_round = ledger_ ? ledger_->round() : 0;
+  state_.curation = curation_.state();
+  state_.ranks = communicator_.size();
+  // On every rank: a checkpoint must not outlive the verdicts that it counts on.
+  if (ledger_) ledger_->sync();
+  communicator_.barrier();
+  if (checkpoints_) {
+    recorder_->sync();
+    state_.log_bytes = recorder_->log_bytes();
+    checkpoints_->save(name, [&](const fs::path& folder) {
+      save_policy(folder, policy_, tokenizer_);
+      write_run_state(folder, state_, updater_);
+    });
+  }
+  state_saved_ = true;
+  since_checkpoint_.restart();
+}
+
+void TrainingRun::save_within_phase(const Phase& phase) {
+  state_.seconds_in_phase = seconds_before_ + in_phase_.seconds();
+  save_checkpoint(numbered(phase.name(), state_.step));
+  remove_checkpoints_within(phase, settings_.keep_checkpoints);
+}
+
+void TrainingRun::remove_checkpoints_within(const Phase& phase, int64_t keep) {
+  if (!checkpoints_) return;
+  std::vector<std::string> names;  // ascending, as steps have a fixed number of digits
+  for (const std::string& name : checkpoints_->names())
+    if (name.starts_with(phase.name() + "-")) names.push_back(name);
+  for (int64_t i = 0; i + keep < static_cast<int64_t>(names.size()); ++i)
+    checkpoints_->remove(names[static_cast<size_t>(i)]);
+}
+
+void TrainingRun::write_summary() const {
+  nlohmann::json summary = {{"ranks", communicator_.size()},
+                            {"seed", settings_.seed},
+                            {"parameters", policy_.config().parameter_count()},
+                            {"policy_version", state_.policy_version},
+                            {"reward", reward_.rule_name()},
+                            {"held_out", nlohmann::json::object()},
+                            {"seconds", nlohmann::json::object()}};
+  for (const EvaluationResult& result : state_.evaluations)
+    summary["held_out"][result.phase] = to_json(result);
+  double total = 0;
+  for (const auto& [phase, seconds] : state_.phase_seconds) {
+    summary["seconds"][phase] = seconds;
+    total += seconds;
+  }
+  summary["seconds"]["total"] = total;
+  directory_->write("summary.json", summary.dump(2) + "\n");
+}
+
+}  // namespace bicrl

@@ -1,0 +1,92 @@
+// A training run: warm-up, then the stages in order, with an evaluation and a checkpoint after each phase. It
+// goes on where the last checkpoint of its run directory was made.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "policy/tokenizer.h"
+#include "policy/transformer.h"
+#include "reward/client/verifier_client.h"
+#include "reward/reward_rule.h"
+#include "trainer/evaluation/evaluation.h"
+#include "trainer/experience/verdict_ledger.h"
+#include "trainer/inputs/task_pool.h"
+#include "trainer/ranks/communicator.h"
+#include "trainer/run/checkpoint_store.h"
+#include "trainer/run/phase.h"
+#include "trainer/run/run_directory.h"
+#include "trainer/run/run_recorder.h"
+#include "trainer/run/run_settings.h"
+#include "trainer/run/run_state.h"
+#include "trainer/update/policy_updater.h"
+
+namespace bicrl {
+
+enum class RunEnd { kFinished, kStopped };
+
+// One object per rank; run() is collective. Refers to what it is given and owns policy and optimizer.
+class TrainingRun {
+ public:
+  // `directory` is null on ranks other than 0. `verifier` may be null where nothing is to be verified.
+  // `checkpoint` is where to go on; empty at the start.
+  TrainingRun(const RunSettings& settings, Communicator& communicator, VerifierClient* verifier,
+              const RewardFunction& reward, RunDirectory* directory, const std::filesystem::path& checkpoint,
+              std::function<bool()> stop_requested);
+
+  // Throws Error where a phase cannot go on (too many masked responses, a policy that is no longer finite);
+  // what can be saved is saved before.
+  RunEnd run();
+
+ private:
+  std::vector<std::unique_ptr<Phase>> make_phases();
+  std::map<std::string, std::string> hashes_of_inputs() const;  // of what is read besides the configuration
+  void resume(const std::filesystem::path& checkpoint);
+  // False where the run was asked to stop; all of it that counts is saved then.
+  bool run_phase(Phase& phase);
+  bool take_step(Phase& phase);
+  bool finish_phase(const Phase& phase);
+  bool evaluates() const;
+  // Where no warm-up gives the first row: what the stages are compared with.
+  bool evaluate_start();
+  bool evaluate_as(const std::string& name);  // of a phase, or kStartEvaluation; false where a stop ended it
+  // Collective: the same answer on all ranks.
+  bool stopping();
+  bool checkpoint_due();
+  int64_t run_step() const;  // steps done over all phases
+  void report(StepMetrics& metrics, const std::vector<ResponseRecord>& responses);
+  // Rank 0 writes; the others go on.
+  void save_checkpoint(const std::string& name);
+  void save_within_phase(const Phase& phase);
+  void remove_checkpoints_within(const Phase& phase, int64_t keep);
+  void write_summary() const;
+  PhaseContext context();
+
+  const RunSettings& settings_;
+  Communicator& communicator_;
+  VerifierClient* verifier_;
+  const RewardFunction& reward_;
+  RunDirectory* directory_;
+  std::function<bool()> stop_requested_;
+  Tokenizer tokenizer_;
+  Transformer policy_;
+  TaskPool tasks_;
+  PolicyUpdater updater_;
+  Curation curation_;
+  std::unique_ptr<VerdictLedger> ledger_;
+  std::vector<std::unique_ptr<Phase>> phases_;
+  RunState state_;
+  bool state_saved_ = false;   // the latest checkpoint holds state_
+  Stopwatch in_phase_;         // since it began, or since the run went on within it
+  double seconds_before_ = 0;  // in this phase, before the run went on
+  Stopwatch since_checkpoint_;
+  // Rank 0 only:
+  std::unique_ptr<RunRecorder> recorder_;
+  std::unique_ptr<CheckpointStore> checkpoints_;
+};
+
+}  // namespace bicrl

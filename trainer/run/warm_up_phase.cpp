@@ -1,0 +1,82 @@
+// The supervised warm-up: tasks with known programs, noised and restored.
+#include "common/clock.h"
+#include "common/rng.h"
+#include "trainer/run/phase.h"
+
+namespace bicrl {
+namespace {
+
+constexpr std::string_view kStream = "warm_up";
+
+// Every training task once per stage that it can be asked in, tokenised once for the whole warm-up.
+struct WarmUpSamples {
+  std::vector<SftSample> infilling;
+  std::vector<SftSample> end_to_end;
+};
+
+WarmUpSamples warm_up_samples(const PhaseContext& context) {
+  WarmUpSamples samples;
+  for (const Task& task : context.tasks.train) {
+    if (task.cuda_code.empty()) continue;
+    const auto sample = [&](Stage stage) {
+      const Prompt prompt = make_prompt(task, stage, context.settings.tasks.prompt_style, Scaffold::kClamp);
+      return make_sft_sample(prompt, task.cuda_code, context.tokenizer, context.policy.config(),
+                             /*noise_key=*/0);
+    };
+    samples.end_to_end.push_back(sample(Stage::kEndToEnd));
+    if (task.has_scaffold()) samples.infilling.push_back(sample(Stage::kInfilling));
+  }
+  if (samples.end_to_end.empty())
+    throw InputError("the warm-up needs tasks with a known program (cuda_code), and there is none");
+  return samples;
+}
+
+class WarmUpPhase : public Phase {
+ public:
+  WarmUpPhase(const PhaseContext& context, const std::string& name)
+      : Phase(name, context.settings.warm_up.steps),
+        context_(context),
+        key_(mix_key(context.settings.seed, kStream)) {}
+
+  void begin() override {
+    context_.updater.begin_phase(context_.settings.warm_up.updater);
+    samples_ = warm_up_samples(context_);
+  }
+
+  void step(int64_t step, int64_t, StepMetrics& metrics, std::vector<ResponseRecord>&) override {
+    const Stopwatch watch;
+    const UpdateStatistics update = context_.updater.supervise(batch(step));
+    metrics.train_seconds = watch.seconds();
+    note_update(update, name(), context_.settings.max_loss, metrics);
+  }
+
+ private:
+  // Every rank draws the whole batch and keeps its share, so that the batch does not depend on their number.
+  std::vector<SftSample> batch(int64_t step) const {
+    const WarmUpSettings& s = context_.settings.warm_up;
+    const Communicator& ranks = context_.communicator;
+    std::vector<SftSample> batch;
+    for (int64_t i = 0; i < s.samples_per_step; ++i) {
+      RandomStream draw(mix_key({key_, static_cast<uint64_t>(step), static_cast<uint64_t>(i)}));
+      const bool infill = draw.uniform() < s.infilling_share && !samples_.infilling.empty();
+      const std::vector<SftSample>& set = infill ? samples_.infilling : samples_.end_to_end;
+      const SftSample& sample = set[draw.below(set.size())];
+      if (i % ranks.size() != ranks.rank()) continue;
+      batch.push_back(sample);
+      batch.back().noise_key = draw.next();
+    }
+    return batch;
+  }
+
+  PhaseContext context_;
+  uint64_t key_;
+  WarmUpSamples samples_;
+};
+
+}  // namespace
+
+std::unique_ptr<Phase> make_warm_up_phase(const PhaseContext& context, const std::string& name) {
+  return std::make_unique<WarmUpPhase>(context, name);
+}
+
+}  // namespace bicrl

@@ -1,0 +1,54 @@
+// AdamW (decoupled weight decay) over a policy's flat parameters. Its state stays for the whole run, across
+// phases and updates. Refers to the parameters, which must outlive it. Not thread-safe.
+#pragma once
+#include <ATen/core/Tensor.h>
+
+#include <map>
+#include <string>
+
+#include "common/config.h"
+#include "trainer/update/flat_parameters.h"
+
+namespace bicrl {
+
+struct AdamWSettings {
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0;  // on matrices only, never on norms
+  static AdamWSettings from_config(const ConfigSection& section);
+};
+
+class AdamW {
+ public:
+  AdamW(FlatParameters& parameters, AdamWSettings settings);
+
+  // One update by `gradient` [size]. The caller has clipped it and knows it to be finite.
+  void step(const at::Tensor& gradient, double learning_rate);
+  int64_t steps() const { return steps_; }
+  void set(AdamWSettings settings) { settings_ = settings; }  // from the next step on; the moments stay
+  at::Tensor values() const;  // [size] a copy of the parameters at their full precision
+
+  // Copies by name: "<parameter>.exp_avg", ".exp_avg_sq", ".master" (low-precision policies) in the
+  // parameter's shape, and "step". import_state throws InputError on a missing, extra or misshapen tensor.
+  std::map<std::string, at::Tensor> export_state() const;
+  void import_state(const std::map<std::string, at::Tensor>& state);
+  // To be called when somebody else wrote the parameters (weights loaded from a file).
+  void parameters_replaced();
+
+ private:
+  // The flat state vectors with the suffixes of their names.
+  std::vector<std::pair<std::string, at::Tensor>> parts() const;
+
+  FlatParameters& parameters_;
+  AdamWSettings settings_;
+  at::Tensor first_moment_, second_moment_;  // [size]
+  at::Tensor master_;                        // [size], undefined where the parameters are precise enough
+  int64_t steps_ = 0;
+};
+
+// Scales `gradient` to a global 2-norm of at most `max_norm` (0: no limit) and returns the norm before. A
+// norm that is not finite leaves the gradient as it is.
+double clip_global_norm(at::Tensor& gradient, double max_norm);
+
+}  // namespace bicrl

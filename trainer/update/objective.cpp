@@ -1,0 +1,74 @@
+#include "trainer/update/objective.h"
+
+#include <ATen/ATen.h>
+
+#include "common/error.h"
+
+namespace bicrl {
+namespace {
+
+// Beyond this log-ratio a token says nothing but that the two policies differ; the clamp keeps exp() finite.
+constexpr double kLargestLogRatio = 10;
+
+at::Tensor estimate_kl(const at::Tensor& difference, KlEstimator estimator) {
+  switch (estimator) {
+    case KlEstimator::kK1:
+      return difference;
+    case KlEstimator::kK2:
+      return difference.square() * 0.5;
+    case KlEstimator::kK3:
+      return difference.neg().expm1() + difference;
+  }
+  BICRL_CHECK(false, "unknown KL estimator");
+  return {};
+}
+
+}  // namespace
+
+ObjectiveSettings ObjectiveSettings::from_config(const ConfigSection& section, double temperature) {
+  ObjectiveSettings s;
+  s.clip_low = section.real("clip_low", s.clip_low, 0, 1);
+  s.clip_high = section.real("clip_high", s.clip_high, 0);
+  s.kl_weight = section.real("kl_weight", s.kl_weight, 0);
+  const auto kl = section.choice("kl_estimator", "k3", {"k1", "k2", "k3"});
+  s.kl_estimator = kl == "k1" ? KlEstimator::kK1 : kl == "k2" ? KlEstimator::kK2 : KlEstimator::kK3;
+  const auto normaliser = section.choice("normaliser", "tokens", {"tokens", "sequences", "constant"});
+  s.normaliser = normaliser == "tokens"      ? Normaliser::kTokens
+                 : normaliser == "sequences" ? Normaliser::kSequences
+                                             : Normaliser::kConstant;
+  if (s.normaliser == Normaliser::kConstant)
+    s.normaliser_tokens = section.real("normaliser_tokens", s.normaliser_tokens, 1);
+  s.shrink = section.integer("shrink", s.shrink, 1);
+  s.temperature = temperature;
+  return s;
+}
+
+TraceTerms trace_terms(const at::Tensor& log_probs, const at::Tensor& old_log_probs,
+                       const at::Tensor& advantages, const ObjectiveSettings& settings) {
+  const auto difference = (log_probs - old_log_probs).clamp(-kLargestLogRatio, kLargestLogRatio);
+  const auto ratio = difference.exp();
+  const auto free_gain = ratio * advantages;
+  const auto clipped_gain = ratio.clamp(1 - settings.clip_low, 1 + settings.clip_high) * advantages;
+  return {at::minimum(free_gain, clipped_gain).neg(), estimate_kl(difference, settings.kl_estimator),
+          clipped_gain.detach().lt(free_gain.detach())};
+}
+
+std::vector<double> sequence_scales(const std::vector<int64_t>& scored_tokens,
+                                    const ObjectiveSettings& settings, Communicator& communicator) {
+  std::vector<double> totals{0, 0};  // tokens, sequences
+  for (int64_t tokens : scored_tokens) {
+    totals[0] += static_cast<double>(tokens);
+    totals[1] += tokens > 0 ? 1 : 0;
+  }
+  communicator.all_reduce(totals, Reduction::kSum);
+  std::vector<double> scales;
+  for (int64_t tokens : scored_tokens) {
+    double divisor = totals[0];
+    if (settings.normaliser == Normaliser::kSequences) divisor = totals[1] * static_cast<double>(tokens);
+    if (settings.normaliser == Normaliser::kConstant) divisor = totals[1] * settings.normaliser_tokens;
+    scales.push_back(tokens > 0 ? 1.0 / divisor : 0.0);
+  }
+  return scales;
+}
+
+}  // namespace bicrl

@@ -1,0 +1,51 @@
+// The losses of training, token by token, and how token losses become one number.
+// Pure functions on tensors; differentiable in the new log-probabilities; thread-safe.
+#pragma once
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/config.h"
+#include "trainer/ranks/communicator.h"
+
+namespace bicrl {
+
+// Estimators of KL(new || behaviour) from d = logp_new - logp_old: d, d^2 / 2, exp(-d) - 1 + d.
+enum class KlEstimator { kK1, kK2, kK3 };
+
+// What the sum of token losses is divided by: the update's scored tokens; its responses, each averaged over
+// its own scored tokens; or its responses times a constant number of tokens (as published).
+enum class Normaliser { kTokens, kSequences, kConstant };
+
+struct ObjectiveSettings {
+  double clip_low = 0.2;
+  double clip_high = 0.2;
+  double kl_weight = 0.01;
+  KlEstimator kl_estimator = KlEstimator::kK3;
+  Normaliser normaliser = Normaliser::kTokens;
+  double normaliser_tokens = 1024;  // for kConstant
+  int64_t shrink = 1;               // denoise steps that are scored as one round
+  double temperature = 1;           // the one that the rollouts were sampled at
+
+  // `temperature` is not read here: it belongs to the rollout's section.
+  static ObjectiveSettings from_config(const ConfigSection& section, double temperature);
+};
+
+// All [tokens], unweighted.
+struct TraceTerms {
+  at::Tensor policy;  // -min(ratio A, clip(ratio) A), ratio = exp(clamp(d, -10, 10))
+  at::Tensor kl;
+  at::Tensor clipped;  // bool: the clip holds this token's gradient back
+};
+TraceTerms trace_terms(const at::Tensor& log_probs, const at::Tensor& old_log_probs,
+                       const at::Tensor& advantages, const ObjectiveSettings& settings);
+
+// Factor of each sequence's token losses, from the number of scored tokens of each of this rank's sequences.
+// The normaliser counts the sequences of all ranks, before any packing; sequences without a scored token
+// count nowhere.
+std::vector<double> sequence_scales(const std::vector<int64_t>& scored_tokens,
+                                    const ObjectiveSettings& settings, Communicator& communicator);
+
+}  // namespace bicrl

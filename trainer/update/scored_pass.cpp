@@ -1,0 +1,76 @@
+#include "trainer/update/scored_pass.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+
+#include "common/error.h"
+#include "policy/distribution.h"
+
+namespace bicrl {
+namespace {
+
+// fp32 logits of a chunk: 32 MiB, and a few times that while its gradient is taken.
+constexpr int64_t kLogitsPerChunk = int64_t{1} << 23;
+
+}  // namespace
+
+at::Tensor ScoredChunk::part(const at::Tensor& per_token) const {
+  return per_token.narrow(0, begin, log_probs.size(0)).to(log_probs.scalar_type());
+}
+
+ScoredPass::ScoredPass(const Transformer& policy, at::Tensor allowed, double temperature)
+    : policy_(policy), allowed_(std::move(allowed)), temperature_(temperature) {
+  BICRL_CHECK(allowed_.numel() == policy.config().vocab_size);
+}
+
+int64_t ScoredPass::rows_per_chunk() const {
+  return std::max<int64_t>(kLogitsPerChunk / policy_.config().vocab_size, 1);
+}
+
+at::Tensor ScoredPass::scored_hidden(const PackedBatch& batch) const {
+  PackedAttention attention(batch.segments, batch.rows(), policy_.config().block_size, policy_.device());
+  return policy_.hidden(batch.tokens, batch.positions, attention).index_select(0, batch.selected);
+}
+
+ScoredChunk ScoredPass::score(const at::Tensor& hidden, const PackedBatch& batch, int64_t begin) const {
+  const auto all = policy_log_softmax(policy_.logits(hidden), allowed_, temperature_);
+  ScoredChunk chunk;
+  chunk.begin = begin;
+  chunk.log_probs = all.gather(1, batch.labels.narrow(0, begin, hidden.size(0)).unsqueeze(1)).squeeze(1);
+  const auto values = all.detach();
+  // The clamp turns 0 * -inf of forbidden ids into 0.
+  chunk.entropy = (values.exp() * values.clamp_min(-1e30)).sum(-1).neg();
+  return chunk;
+}
+
+at::Tensor ScoredPass::log_probs(const PackedBatch& batch) const {
+  const at::NoGradGuard guard;
+  const auto hidden = scored_hidden(batch);
+  auto result = at::empty_like(batch.old_log_probs);
+  const int64_t step = rows_per_chunk();
+  for (int64_t begin = 0; begin < batch.scored(); begin += step) {
+    const int64_t rows = std::min(step, batch.scored() - begin);
+    result.narrow(0, begin, rows).copy_(score(hidden.narrow(0, begin, rows), batch, begin).log_probs);
+  }
+  return result;
+}
+
+void ScoredPass::backward(const PackedBatch& batch,
+                          const std::function<at::Tensor(const ScoredChunk&)>& loss) const {
+  const auto hidden = scored_hidden(batch);
+  // Each chunk's graph is freed before the next chunk's logits exist; the body's graph is walked once, at the
+  // end.
+  auto gradient = at::empty_like(hidden);
+  const int64_t step = rows_per_chunk();
+  for (int64_t begin = 0; begin < batch.scored(); begin += step) {
+    const int64_t rows = std::min(step, batch.scored() - begin);
+    auto leaf = hidden.detach().narrow(0, begin, rows).requires_grad_(true);
+    loss(score(leaf, batch, begin)).backward();
+    gradient.narrow(0, begin, rows).copy_(leaf.grad());
+  }
+  hidden.backward(gradient);
+}
+
+}  // namespace bicrl

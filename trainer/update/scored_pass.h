@@ -1,0 +1,44 @@
+// One forward (and backward) of the policy over a packed batch: log-probabilities of the scored tokens only,
+// in chunks, so that [tokens, vocabulary] logits never exist. Refers to the policy, which must outlive it.
+#pragma once
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+
+#include "policy/transformer.h"
+#include "trainer/update/packing.h"
+
+namespace bicrl {
+
+// Scored tokens [begin, begin + rows) of a batch.
+struct ScoredChunk {
+  int64_t begin = 0;
+  at::Tensor log_probs;  // [rows] fp32, differentiable
+  at::Tensor entropy;    // [rows] fp32, of the policy's distribution; not differentiable
+
+  // The chunk's part of one of the batch's [scored] tensors.
+  at::Tensor part(const at::Tensor& per_token) const;
+};
+
+class ScoredPass {
+ public:
+  // `allowed` [vocab] and `temperature` define the policy's distribution (policy/distribution.h).
+  ScoredPass(const Transformer& policy, at::Tensor allowed, double temperature);
+
+  // [scored] fp64, without a graph.
+  at::Tensor log_probs(const PackedBatch& batch) const;
+  // Adds the gradient of the sum of `loss` over all chunks to the parameters' .grad. Parameters must require
+  // gradients (GradientScope).
+  void backward(const PackedBatch& batch, const std::function<at::Tensor(const ScoredChunk&)>& loss) const;
+
+ private:
+  at::Tensor scored_hidden(const PackedBatch& batch) const;  // [scored, hidden]
+  ScoredChunk score(const at::Tensor& hidden, const PackedBatch& batch, int64_t begin) const;
+  int64_t rows_per_chunk() const;
+
+  const Transformer& policy_;
+  at::Tensor allowed_;
+  double temperature_;
+};
+
+}  // namespace bicrl
