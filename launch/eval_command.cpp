@@ -31,7 +31,7 @@ std::string headline(const EvalSettings& settings, size_t tasks) {
                     : concat(" samples at temperature ", settings.decoding.sampling.temperature));
 }
 
-nlohmann::json full_json(const EvalSettings& settings, const EvalReport& report, const EvalScores& scores,
+nlohmann::json full_json(const EvalSettings& settings, const EvalReport& report, const TaskScores& scores,
                          const std::vector<Task>& tasks, int ranks, double seconds) {
   nlohmann::json json = to_json(report);
   json["policy"] = settings.policy.checkpoint.empty() ? settings.policy.config_file.string()
@@ -54,7 +54,7 @@ nlohmann::json full_json(const EvalSettings& settings, const EvalReport& report,
 
 // What rank 0 shows and writes.
 ExitCode publish(const LearnerCommand& command, const EvalSettings& settings, const std::vector<Task>& tasks,
-                 const EvalScores& scores, int ranks, double seconds) {
+                 const TaskScores& scores, int ranks, double seconds) {
   const EvalReport report =
       make_eval_report(tasks, scores.tasks, settings.pass_at_k,
                        {.confidence = settings.confidence, .resamples = settings.bootstrap_resamples});
@@ -100,7 +100,8 @@ int evaluate_on_ranks(const LearnerCommand& command, Communicator& communicator)
   const std::unique_ptr<EmbeddedVerifier> server = share_embedded_verifier(
       command.config_path, command.overrides, /*log_path=*/"", communicator, settings.verifier.addresses);
   VerifierClient verifier(settings.verifier);
-  const EvalScores scores = score_tasks(policy, tokenizer, verifier, communicator, tasks, settings);
+  const TaskScores scores =
+      score_tasks(policy, tokenizer, verifier, /*ledger=*/nullptr, communicator, tasks, settings.scoring());
   ExitCode code = ExitCode::kOk;
   if (first) code = publish(command, settings, tasks, scores, communicator.size(), watch.seconds());
   // The server stays until the last rank has its verdicts, which rank 0 then has gathered.

@@ -7,7 +7,7 @@
 #include "common/files.h"
 #include "launch/learner_commands.h"
 #include "reward/rescore.h"
-#include "trainer/experience/response_record.h"
+#include "trainer/experience/response_entry.h"
 #include "trainer/experience/verdict_ledger.h"
 
 namespace bicrl {
@@ -23,9 +23,8 @@ struct StoredStep {
 };
 
 // A response whose verdict was lost with the verifier was masked; it is again.
-Verdict stored_verdict(const ResponseRecord& record,
-                       const std::unordered_map<std::string, Verdict>& verdicts) {
-  const auto found = verdicts.find(record.verdict_key);
+Verdict stored_verdict(const ResponseEntry& entry, const std::unordered_map<std::string, Verdict>& verdicts) {
+  const auto found = verdicts.find(entry.verdict_key);
   return found == verdicts.end() ? Verdict{} : found->second;
 }
 
@@ -45,15 +44,15 @@ std::vector<StoredStep> read_steps(const fs::path& run) {
                       .responses = {},
                       .unknown = 0};
       for (const auto& response : json.at("responses")) {
-        const ResponseRecord record = response_record_from_json(response);
+        const ResponseEntry entry = response_entry_from_json(response);
         step.responses.push_back(
             {.step = json.at("step").get<int64_t>(),
              .phase = json.at("phase").get<std::string>(),
-             .group = record.group,
-             .truncated = record.truncated,
-             .verdict = stored_verdict(record, verdicts),
-             .stored = {.value = record.reward, .masked = record.masked, .mask_reason = "", .terms = {}}});
-        step.unknown += !record.verdict_key.empty() && !verdicts.contains(record.verdict_key);
+             .group = entry.group,
+             .truncated = entry.truncated,
+             .verdict = stored_verdict(entry, verdicts),
+             .stored = {.value = entry.reward, .masked = entry.masked, .mask_reason = "", .terms = {}}});
+        step.unknown += !entry.verdict_key.empty() && !verdicts.contains(entry.verdict_key);
       }
       steps.push_back(std::move(step));
     } catch (const std::exception& error) {

@@ -12,8 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kMostEntries = 100'000;
-constexpr int64_t kMostChars = 1 << 20;
+constexpr int64_t kMaxEntries = 100'000;
+constexpr int64_t kMaxChars = 1 << 20;
 constexpr const char* kStages[] = {"extract", "compile", "record", "replay", "compare"};
 
 int progress_of(const std::string& stage) {
@@ -53,11 +53,11 @@ std::string text_field(const json& object, const char* field) {
 RepairSettings RepairSettings::from_config(const ConfigSection& section) {
   RepairSettings s;
   s.probability = section.real("probability", s.probability, 0, 1);
-  s.capacity = static_cast<int>(section.integer("capacity", s.capacity, 1, kMostEntries));
+  s.capacity = static_cast<int>(section.integer("capacity", s.capacity, 1, kMaxEntries));
   s.max_diagnostics_chars =
-      static_cast<int>(section.integer("max_diagnostics_chars", s.max_diagnostics_chars, 0, kMostChars));
+      static_cast<int>(section.integer("max_diagnostics_chars", s.max_diagnostics_chars, 0, kMaxChars));
   s.max_program_chars =
-      static_cast<int>(section.integer("max_program_chars", s.max_program_chars, 1, kMostChars));
+      static_cast<int>(section.integer("max_program_chars", s.max_program_chars, 1, kMaxChars));
   return s;
 }
 

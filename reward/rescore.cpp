@@ -148,9 +148,9 @@ std::string formatted(const char* format, Args... args) {
 }
 
 std::string score_cells(const StepScore& score) {
-  const std::string flat = concat(score.zero_variance_groups + score.too_few_groups, "/", score.groups);
+  const std::string dropped = concat(score.zero_variance_groups + score.too_few_groups, "/", score.groups);
   return formatted(" | %8lld %9.4f %9.4f %9s", static_cast<long long>(score.rewarded), score.mean,
-                   score.spread, flat.c_str());
+                   score.spread, dropped.c_str());
 }
 
 std::string line(const std::string& phase, const std::string& step, const StepComparison& row) {
@@ -161,7 +161,7 @@ std::string line(const std::string& phase, const std::string& step, const StepCo
 
 std::string heading() {
   const auto names = [](const char* side) {
-    return formatted(" | %8s %9s %9s %9s", side, "mean", "spread", "flat");
+    return formatted(" | %8s %9s %9s %9s", side, "mean", "spread", "dropped");
   };
   return formatted("%-14s %6s %9s", "phase", "step", "responses") + names("before") + names("after") +
          formatted(" | %8s %8s\n", "changed", "opposed");

@@ -58,7 +58,7 @@ std::vector<std::string> rescoring_gaps(std::span<const ScoredResponse> response
                                         const RewardFunction& reward);
 
 // One line for each step, then one over all responses of each phase with more than one step. `before` and
-// `after` count the responses that are not masked; `flat` are the groups that are dropped; `changed` and
+// `after` count the responses that are not masked; `dropped` the groups that teach nothing; `changed` and
 // `opposed` are shares of all responses.
 std::string rescore_table(const std::vector<StepComparison>& steps);
 

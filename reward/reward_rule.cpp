@@ -87,7 +87,7 @@ RewardFunction::RewardFunction(const ConfigDocument& document) {
   rule_name_ = root.required_text("rule");
   truncation_ = read_truncation(root);
   if (truncation_ == TruncationPolicy::kPenalise) {
-    truncated_value_ = root.real("truncated_value", 0, -kLargestReward, kLargestReward);
+    truncated_value_ = root.real("truncated_value", 0, -kMaxReward, kMaxReward);
   } else if (root.has("truncated_value")) {
     root.reject("truncated_value", "counts only with 'truncated: penalise'");
   }

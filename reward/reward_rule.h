@@ -88,7 +88,7 @@ double trusted_speedup_over_torch_compile(const Verdict& verdict, bool native_on
 std::string time_term(const Verdict& verdict, const std::string& name);
 
 // Bound of every parameter that is a reward or a weight, so that no sum of terms overflows.
-inline constexpr double kLargestReward = 1e6;
+inline constexpr double kMaxReward = 1e6;
 
 // A namespace-scope object of this type makes a rule known.
 struct RewardRuleRegistration {

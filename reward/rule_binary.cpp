@@ -8,8 +8,8 @@ namespace {
 class BinaryRule : public RewardRule {
  public:
   explicit BinaryRule(const ConfigSection& parameters)
-      : correct_(parameters.real("correct", 1, -kLargestReward, kLargestReward)),
-        wrong_(parameters.real("wrong", 0, -kLargestReward, kLargestReward)),
+      : correct_(parameters.real("correct", 1, -kMaxReward, kMaxReward)),
+        wrong_(parameters.real("wrong", 0, -kMaxReward, kMaxReward)),
         native_only_(parameters.boolean("native_only", false)) {
     if (wrong_ >= correct_) parameters.reject("wrong", "must be less than 'correct'");
   }

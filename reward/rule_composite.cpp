@@ -43,7 +43,7 @@ class CompositeRule : public RewardRule {
     for (const Part& other : parts_)
       if (other.name == part.name)
         section.reject("name", concat("two rules are called '", part.name, "': give one another 'name'"));
-    part.weight = section.real("weight", 1, 0, kLargestReward);
+    part.weight = section.real("weight", 1, 0, kMaxReward);
     part.rule = make_reward_rule(section);
     parts_.push_back(std::move(part));
   }

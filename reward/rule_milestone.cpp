@@ -13,7 +13,7 @@ class MilestoneRule : public RewardRule {
         correct_(value(parameters, "correct", 1)),
         faster_than_eager_(value(parameters, "faster_than_eager", 2)),
         faster_than_both_(value(parameters, "faster_than_both", 3)),
-        margin_(parameters.real("margin", 0.05, 0, kLargestReward)) {
+        margin_(parameters.real("margin", 0.05, 0, kMaxReward)) {
     if (wrong_ >= correct_) parameters.reject("wrong", "must be less than 'correct'");
     if (faster_than_eager_ < correct_)
       parameters.reject("faster_than_eager", "must not be less than 'correct'");
@@ -35,7 +35,7 @@ class MilestoneRule : public RewardRule {
 
  private:
   static double value(const ConfigSection& parameters, const char* key, double fallback) {
-    return parameters.real(key, fallback, -kLargestReward, kLargestReward);
+    return parameters.real(key, fallback, -kMaxReward, kMaxReward);
   }
   bool is_gain(double speedup) const { return speedup > 1 + margin_; }
 

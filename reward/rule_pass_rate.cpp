@@ -12,14 +12,14 @@ namespace {
 class PassRateRule : public RewardRule {
  public:
   explicit PassRateRule(const ConfigSection& parameters)
-      : failed_(parameters.real("failed", -1, -kLargestReward, kLargestReward)),
-        partial_base_(parameters.real("partial_base", -0.5, -kLargestReward, kLargestReward)),
-        partial_weight_(parameters.real("partial_weight", 0.5, 0, kLargestReward)),
-        correct_(parameters.real("correct", 1, -kLargestReward, kLargestReward)),
+      : failed_(parameters.real("failed", -1, -kMaxReward, kMaxReward)),
+        partial_base_(parameters.real("partial_base", -0.5, -kMaxReward, kMaxReward)),
+        partial_weight_(parameters.real("partial_weight", 0.5, 0, kMaxReward)),
+        correct_(parameters.real("correct", 1, -kMaxReward, kMaxReward)),
         native_only_(parameters.boolean("native_only", false)),
-        speedup_weight_(parameters.real("speedup_weight", 0, 0, kLargestReward)),
-        min_speedup_(parameters.real("min_speedup", 1.1, 1, kLargestReward)),
-        max_gain_(parameters.real("max_gain", 2, 0, kLargestReward)) {
+        speedup_weight_(parameters.real("speedup_weight", 0, 0, kMaxReward)),
+        min_speedup_(parameters.real("min_speedup", 1.1, 1, kMaxReward)),
+        max_gain_(parameters.real("max_gain", 2, 0, kMaxReward)) {
     if (failed_ > partial_base_) parameters.reject("failed", "must not be greater than 'partial_base'");
     if (partial_base_ + partial_weight_ > correct_)
       parameters.reject("partial_weight", "'partial_base' + 'partial_weight' must not exceed 'correct'");

@@ -11,11 +11,11 @@ namespace {
 class ProfileRule : public RewardRule {
  public:
   explicit ProfileRule(const ConfigSection& parameters)
-      : correct_(parameters.real("correct", 1, 0, kLargestReward)),
-        speedup_weight_(parameters.real("speedup_weight", 1, 0, kLargestReward)),
-        min_speedup_(parameters.real("min_speedup", 0, 0, kLargestReward)),
-        max_speedup_(parameters.real("max_speedup", 3, 0, kLargestReward)),
-        coverage_weight_(parameters.real("coverage_weight", 1, 0, kLargestReward)) {
+      : correct_(parameters.real("correct", 1, 0, kMaxReward)),
+        speedup_weight_(parameters.real("speedup_weight", 1, 0, kMaxReward)),
+        min_speedup_(parameters.real("min_speedup", 0, 0, kMaxReward)),
+        max_speedup_(parameters.real("max_speedup", 3, 0, kMaxReward)),
+        coverage_weight_(parameters.real("coverage_weight", 1, 0, kMaxReward)) {
     if (max_speedup_ < min_speedup_) parameters.reject("max_speedup", "must not be less than 'min_speedup'");
   }
 

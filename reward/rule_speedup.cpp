@@ -12,10 +12,10 @@ namespace {
 class SpeedupRule : public RewardRule {
  public:
   explicit SpeedupRule(const ConfigSection& parameters)
-      : correct_(parameters.real("correct", 0.3, 0, kLargestReward)),
-        weight_(parameters.real("speedup_weight", 1, 0, kLargestReward)),
-        min_speedup_(parameters.real("min_speedup", 1.05, 0, kLargestReward)),
-        max_speedup_(parameters.real("max_speedup", 3, 0, kLargestReward)) {
+      : correct_(parameters.real("correct", 0.3, 0, kMaxReward)),
+        weight_(parameters.real("speedup_weight", 1, 0, kMaxReward)),
+        min_speedup_(parameters.real("min_speedup", 1.05, 0, kMaxReward)),
+        max_speedup_(parameters.real("max_speedup", 3, 0, kMaxReward)) {
     if (max_speedup_ < min_speedup_) parameters.reject("max_speedup", "must not be less than 'min_speedup'");
   }
 

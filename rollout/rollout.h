@@ -1,5 +1,6 @@
 // One generated response, as the trainer needs it. Token ids are kept end to end: text is never re-tokenised.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -27,11 +28,16 @@ struct Rollout {
   int64_t denoise_steps = 0;
 
   int64_t response_tokens() const { return static_cast<int64_t>(tokens.size()) - prompt_tokens; }
+  int64_t scored_tokens() const {
+    return std::count_if(step_map.begin(), step_map.end(), [](int32_t step) { return step > 0; });
+  }
   bool truncated() const { return finish == FinishReason::kTokenLimit; }
 };
 
 // A rollout with its reward's consequence.
 struct Experience {
+  int64_t group = 0;   // of the step; all responses to one prompt
+  int64_t sample = 0;  // within the group
   Rollout rollout;
   double reward = 0;
   double advantage = 0;

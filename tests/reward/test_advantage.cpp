@@ -202,12 +202,12 @@ TEST_CASE("a group that is dropped keeps its statistics") {
   for (AdvantageKind kind : kKinds) {
     auto members = rewards({0.5, 9, 0.5, 0.5});
     mask(members[1]);
-    const GroupAdvantage flat = group_advantage(kind, members);
-    CHECK(flat.state == GroupState::kZeroVariance);
-    CHECK(flat.counted == 3);
-    CHECK(flat.mean == 0.5);
-    CHECK(flat.deviation == 0);
-    CHECK(flat.weights == std::vector<double>(4, 0));
+    const GroupAdvantage dropped = group_advantage(kind, members);
+    CHECK(dropped.state == GroupState::kZeroVariance);
+    CHECK(dropped.counted == 3);
+    CHECK(dropped.mean == 0.5);
+    CHECK(dropped.deviation == 0);
+    CHECK(dropped.weights == std::vector<double>(4, 0));
     // One left over says how it fared, though it teaches nothing.
     auto one = rewards({-0.25, 9});
     mask(one[1]);

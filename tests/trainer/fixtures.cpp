@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <numeric>
 
@@ -131,6 +132,8 @@ std::vector<Experience> random_experiences(const PolicyConfig& config, uint64_t 
         shape.end_offset =
             shape.response_blocks > 1 ? static_cast<int64_t>(random.below(config.block_size)) : remainder;
       all.push_back(random_experience(config, shape, random.next(), random.normal(), policy, temperature));
+      all.back().group = remainder;
+      all.back().sample = i;
     }
   }
   return all;
@@ -149,6 +152,38 @@ at::Tensor block_log_probs(const Transformer& policy, const std::vector<int64_t>
   return policy_log_softmax(policy.logits(rows), tiny_allowed(policy.config()), temperature);
 }
 
+UpdateStatistics reinforce(PolicyUpdater& updater, const std::vector<Experience>& mine,
+                           Communicator& communicator) {
+  StepShares shares;
+  const std::vector<ExperienceShare> own = shares_of(mine);
+  const auto* bytes = reinterpret_cast<const char*>(own.data());
+  for (const std::string& part : communicator.all_gather({bytes, own.size() * sizeof own[0]})) {
+    auto& rank = shares.emplace_back(part.size() / sizeof(ExperienceShare));
+    memcpy(rank.data(), part.data(), part.size());
+  }
+  return over_ranks(all_gather_values(communicator, updater.reinforce(mine, shares)));
+}
+
+UpdateStatistics supervise(PolicyUpdater& updater, const std::vector<SftSample>& mine,
+                           Communicator& communicator, const SftSettings& settings) {
+  int64_t tokens = 0;
+  for (const SftSample& sample : mine) tokens += supervised_tokens(sample, settings);
+  int64_t all_tokens = 0;
+  for (int64_t part : all_gather_values(communicator, tokens)) all_tokens += part;
+  return over_ranks(all_gather_values(communicator, updater.supervise(mine, all_tokens)));
+}
+
+UpdateStatistics reinforce(PolicyUpdater& updater, const std::vector<Experience>& experiences) {
+  SingleProcessCommunicator alone;
+  return reinforce(updater, experiences, alone);
+}
+
+UpdateStatistics supervise(PolicyUpdater& updater, const std::vector<SftSample>& samples,
+                           const SftSettings& settings) {
+  SingleProcessCommunicator alone;
+  return supervise(updater, samples, alone, settings);
+}
+
 UpdaterSettings still_settings() {
   UpdaterSettings s;
   s.learning_rate.peak = 0;
@@ -164,7 +199,7 @@ Gradient gradient_of(Transformer& policy, const std::vector<Experience>& experie
   Gradient result;
   updater.observe_gradients(
       [&](const at::Tensor& gradient, const FlatParameters&) { result.flat = gradient.clone(); });
-  result.statistics = updater.reinforce(experiences);
+  result.statistics = reinforce(updater, experiences);
   return result;
 }
 

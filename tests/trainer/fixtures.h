@@ -46,6 +46,16 @@ std::vector<Experience> random_experiences(const PolicyConfig& config, uint64_t 
 at::Tensor block_log_probs(const Transformer& policy, const std::vector<int64_t>& context,
                            const std::vector<int64_t>& block, double temperature);
 
+// One step over all ranks of `communicator`, with the exchange that a run does for it.
+UpdateStatistics reinforce(PolicyUpdater& updater, const std::vector<Experience>& mine,
+                           Communicator& communicator);
+UpdateStatistics supervise(PolicyUpdater& updater, const std::vector<SftSample>& mine,
+                           Communicator& communicator, const SftSettings& settings = {});
+// The same on one rank.
+UpdateStatistics reinforce(PolicyUpdater& updater, const std::vector<Experience>& experiences);
+UpdateStatistics supervise(PolicyUpdater& updater, const std::vector<SftSample>& samples,
+                           const SftSettings& settings = {});
+
 UpdaterSettings still_settings();  // learning rate 0, no clip: only gradients and statistics
 
 // The gradient of one call, by name.

@@ -1,9 +1,9 @@
+#include "tests/trainer/thread_ranks.h"
+
 #include "trainer/ranks/communicator.h"
 
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
-
-#include "tests/trainer/thread_ranks.h"
 
 using namespace bicrl;
 using namespace bicrl::testing;
@@ -41,9 +41,9 @@ TEST_CASE("ranks that read other content than the first all end, with the rank's
 TEST_CASE("what one rank throws all ranks throw") {
   const auto failing = [](int who) {
     return [who](Communicator& ranks) {
-      on_every_rank(ranks, [&] {
+      throw_first_error(ranks.all_gather(error_of([&] {
         if (ranks.rank() == who) throw InputError("no such task");
-      });
+      })));
     };
   };
   CHECK(shared_errors(failing(-1), "", ExitCode::kOk) == 0);

@@ -20,11 +20,11 @@ Token token_terms(double fresh, double old, double advantage, const ObjectiveSet
   const auto tensor = [](double x) { return at::full({1}, x, at::kDouble); };
   const auto slope = [&](bool of_kl) {
     auto x = tensor(fresh).requires_grad_(true);
-    const auto terms = trace_terms(x, tensor(old), tensor(advantage), settings);
+    const auto terms = surrogate_terms(x, tensor(old), tensor(advantage), settings);
     (of_kl ? terms.kl : terms.policy).sum().backward();
     return x.grad().item<double>();
   };
-  const auto terms = trace_terms(tensor(fresh), tensor(old), tensor(advantage), settings);
+  const auto terms = surrogate_terms(tensor(fresh), tensor(old), tensor(advantage), settings);
   return {terms.policy.item<double>(), terms.kl.item<double>(), slope(false), slope(true),
           terms.clipped.item<bool>()};
 }
@@ -73,17 +73,21 @@ TEST_CASE("KL estimators follow their closed forms") {
   }
 }
 
-TEST_CASE("normalisers count the whole update and leave empty sequences out") {
-  SingleProcessCommunicator alone;
+TEST_CASE("normalisers count the whole minibatch and leave empty sequences out") {
   ObjectiveSettings s;
-  const std::vector<int64_t> scored{4, 0, 12};
+  ScoredCounts minibatch;
+  for (int64_t scored : {4, 0, 12}) minibatch.add(scored);
+  const auto scales = [&] {
+    return std::vector<double>{sequence_scale(4, minibatch, s), sequence_scale(0, minibatch, s),
+                               sequence_scale(12, minibatch, s)};
+  };
   s.normaliser = Normaliser::kTokens;
-  CHECK(sequence_scales(scored, s, alone) == std::vector<double>{1.0 / 16, 0, 1.0 / 16});
+  CHECK(scales() == std::vector<double>{1.0 / 16, 0, 1.0 / 16});
   s.normaliser = Normaliser::kSequences;
-  CHECK(sequence_scales(scored, s, alone) == std::vector<double>{1.0 / 8, 0, 1.0 / 24});
+  CHECK(scales() == std::vector<double>{1.0 / 8, 0, 1.0 / 24});
   s.normaliser = Normaliser::kConstant;
   s.normaliser_tokens = 100;
-  CHECK(sequence_scales(scored, s, alone) == std::vector<double>{1.0 / 200, 0, 1.0 / 200});
+  CHECK(scales() == std::vector<double>{1.0 / 200, 0, 1.0 / 200});
 }
 
 TEST_CASE("without advantage nothing pulls on the policy") {

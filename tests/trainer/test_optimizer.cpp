@@ -134,10 +134,10 @@ TEST_CASE("a gradient that is not finite is neither scaled nor applied") {
   SingleProcessCommunicator alone;
   PolicyUpdater updater(policy, tiny_allowed(config), settings, alone);
   const auto before = updater.parameter_checksum();
-  const auto s = updater.reinforce(experiences);
+  const auto s = reinforce(updater, experiences);
   CHECK(s.skipped_updates == 1);
   CHECK(updater.parameter_checksum() == before);
   experiences[0].advantage = 1;
-  CHECK(updater.reinforce(experiences).skipped_updates == 0);
+  CHECK(reinforce(updater, experiences).skipped_updates == 0);
   CHECK(updater.parameter_checksum() != before);
 }

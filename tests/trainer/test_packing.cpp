@@ -14,7 +14,7 @@ namespace {
 std::vector<LiveSequence> sequences_of(const std::vector<Experience>& experiences,
                                        const PolicyConfig& config) {
   std::vector<LiveSequence> all;
-  for (const auto& e : experiences) all.push_back(trace_sequence(e, config, 1));
+  for (const auto& e : experiences) all.push_back(rollout_sequence(e, config, 1));
   return all;
 }
 
@@ -38,7 +38,7 @@ Experience worked_example(const PolicyConfig& config) {
 
 TEST_CASE("a worked example of the live layout") {
   const PolicyConfig config = tiny_config(4);
-  const auto s = trace_sequence(worked_example(config), config, 1);
+  const auto s = rollout_sequence(worked_example(config), config, 1);
   CHECK(s.shared == std::vector<int64_t>{2, 3, 4, 5});
   CHECK(s.clean ==
         std::vector<int64_t>{6, 7, 8, 9, 10, 11, 12, 13});  // the last live block is nobody's context
@@ -55,7 +55,7 @@ TEST_CASE("a worked example of the live layout") {
   CHECK(s.noisy[1].scored.size() == 2);
   CHECK(s.noisy[1].scored[0].label == 11);
   CHECK(s.noisy[1].scored[0].old_log_prob == -4);
-  const auto shrunk = trace_sequence(worked_example(config), config, 2);
+  const auto shrunk = rollout_sequence(worked_example(config), config, 2);
   REQUIRE(shrunk.noisy.size() == 4);
   CHECK(shrunk.noisy[1].inputs == std::vector<int64_t>{m, m, m, m});
   CHECK(shrunk.noisy[1].scored.size() == 3);
@@ -71,11 +71,11 @@ TEST_CASE("malformed rollouts are refused") {
     change(e.rollout);
     return e;
   };
-  CHECK_THROWS_AS(trace_sequence(broken([](Rollout& r) { r.tokens.pop_back(); }), config, 1), Error);
-  CHECK_THROWS_AS(trace_sequence(broken([](Rollout& r) { r.step_map.pop_back(); }), config, 1), Error);
-  CHECK_THROWS_AS(trace_sequence(broken([](Rollout& r) { r.log_probs.push_back(0); }), config, 1), Error);
-  CHECK_THROWS_AS(trace_sequence(broken([&](Rollout& r) { r.tokens[8] = config.mask_token_id; }), config, 1),
-                  Error);
+  CHECK_THROWS_AS(rollout_sequence(broken([](Rollout& r) { r.tokens.pop_back(); }), config, 1), Error);
+  CHECK_THROWS_AS(rollout_sequence(broken([](Rollout& r) { r.step_map.pop_back(); }), config, 1), Error);
+  CHECK_THROWS_AS(rollout_sequence(broken([](Rollout& r) { r.log_probs.push_back(0); }), config, 1), Error);
+  CHECK_THROWS_AS(
+      rollout_sequence(broken([&](Rollout& r) { r.tokens[8] = config.mask_token_id; }), config, 1), Error);
 }
 
 TEST_CASE("every scored token is packed once, shared prompts once per group, and nothing is padding") {

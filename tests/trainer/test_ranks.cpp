@@ -46,14 +46,14 @@ Outcome three_updates(Communicator& communicator) {
     for (size_t i = communicator.rank(); i < all.size(); i += communicator.size()) part.push_back(all[i]);
     return part;
   };
-  outcome.statistics.push_back(updater.reinforce(mine(random_experiences(config, 4))));
+  outcome.statistics.push_back(reinforce(updater, mine(random_experiences(config, 4)), communicator));
   // One experience only: the second rank has nothing and must still take part.
   outcome.statistics.push_back(
-      updater.reinforce(mine(std::vector<Experience>{random_experiences(config, 5)[3]})));
+      reinforce(updater, mine(std::vector<Experience>{random_experiences(config, 5)[3]}), communicator));
   std::vector<SftSample> samples;
   for (uint64_t i = 0; i < 5; ++i) samples.push_back(make_sft_sample({2, 3, 4}, {5, 6, 7, kEnd}, config, i));
-  outcome.statistics.push_back(updater.supervise(mine(samples)));
-  CHECK(updater.reinforce({}).updates == 0);
+  outcome.statistics.push_back(supervise(updater, mine(samples), communicator));
+  CHECK(reinforce(updater, {}, communicator).updates == 0);
   updater.check_replicas();
   outcome.parameters = FlatParameters(policy).gather();
   return outcome;
@@ -99,7 +99,6 @@ void check_collectives(Communicator& c) {
   REQUIRE(everybody.size() == static_cast<size_t>(c.size()));
   CHECK(everybody[0].empty());
   CHECK(everybody[static_cast<size_t>(c.rank())] == text);
-  CHECK(c.gather(text).size() == (c.rank() == 0 ? static_cast<size_t>(c.size()) : 0));
   c.barrier();
 }
 

@@ -134,7 +134,7 @@ TEST_CASE("supervised loss and gradients equal the literal layout of noisy and c
       at::Tensor actual;
       updater.observe_gradients(
           [&](const at::Tensor& gradient, const FlatParameters&) { actual = gradient.clone(); });
-      const auto statistics = updater.supervise(samples);
+      const auto statistics = supervise(updater, samples, settings.sft);
       CHECK_THAT(statistics.loss, WithinAbs(expected_loss, 1e-5 * expected_loss));
       CHECK(relative_difference(actual, expected) < 1e-6);
     }
@@ -216,7 +216,7 @@ TEST_CASE("a tiny policy learns eight sequences by heart") {
     std::vector<SftSample> batch;
     for (uint64_t i = 0; i < 16; ++i)
       batch.push_back(make_sft_sample(prompts[i % 8], responses[i % 8], config, mix_key({step, i})));
-    last_loss = updater.supervise(batch).loss;
+    last_loss = supervise(updater, batch).loss;
     if (step == 0) first_loss = last_loss;
   }
   CHECK(first_loss > 2.5);

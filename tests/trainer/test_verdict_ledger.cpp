@@ -1,4 +1,6 @@
 // The ledger of verdicts: what a run met once it meets again, whoever dies in between.
+#include "tests/trainer/thread_ranks.h"
+
 #include "trainer/experience/verdict_ledger.h"
 
 #include <catch2/catch_test_macros.hpp>
@@ -8,7 +10,6 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "tests/support/support.h"
-#include "tests/trainer/thread_ranks.h"
 
 namespace bicrl {
 namespace {
@@ -39,11 +40,11 @@ TEST_CASE("a verdict is met again by the next process, and nothing else is") {
     VerdictLedger ledger(folder.path() / "ledger", "p", alone);
     ledger.resume_at(0);
     CHECK(!ledger.find(ledger.key_of(a, "program")));
-    ledger.record(ledger.key_of(a, "program"), verdict_of(true, "first"));
-    ledger.record(ledger.key_of(a, "program"), verdict_of(false, "second"));  // the first one counts
+    ledger.keep(ledger.key_of(a, "program"), verdict_of(true, "first"));
+    ledger.keep(ledger.key_of(a, "program"), verdict_of(false, "second"));  // the first one counts
     Verdict lost;
     lost.outcome = Outcome::kInfrastructure;
-    ledger.record(ledger.key_of(a, "unlucky"), lost);
+    ledger.keep(ledger.key_of(a, "unlucky"), lost);
     CHECK(ledger.find(ledger.key_of(a, "program"))->diagnostics == "first");
   }  // killed before the round ended
   VerdictLedger ledger(folder.path() / "ledger", "p", alone);
@@ -69,12 +70,11 @@ TEST_CASE("a round that is repeated gives every rank the verdicts it had") {
       CHECK(ledger.find(key)->diagnostics == mine);
     } else {
       // Two servers with secrets of their own may judge differently.
-      ledger.record(key, verdict_of(true, mine));
+      ledger.keep(key, verdict_of(true, mine));
     }
-    if (communicator.rank() == 1 && !again)
-      ledger.record(ledger.key_of(b, "y"), verdict_of(true, "of rank 1"));
+    if (communicator.rank() == 1 && !again) ledger.keep(ledger.key_of(b, "y"), verdict_of(true, "of rank 1"));
     if (communicator.rank() == 1 && again) CHECK(ledger.find(ledger.key_of(b, "y")));
-    ledger.share();
+    ledger.end_round(communicator.all_gather(ledger.unshared()));
     CHECK(ledger.round() == 2);
     seen[static_cast<size_t>(communicator.rank())] =
         ledger.find(key)->diagnostics + ", " + ledger.find(ledger.key_of(b, "y"))->diagnostics;
@@ -100,8 +100,8 @@ TEST_CASE("a torn last line is forgotten, a broken line is refused with its numb
   {
     VerdictLedger ledger(folder.path() / "ledger", "p", alone);
     ledger.resume_at(0);
-    ledger.record("k1", verdict_of(true));
-    ledger.record("k2", verdict_of(true));
+    ledger.keep("k1", verdict_of(true));
+    ledger.keep("k2", verdict_of(true));
   }
   const std::string bytes = read_file(file);
   const size_t second = bytes.find('\n') + 1;
@@ -119,20 +119,20 @@ TEST_CASE("a torn last line is forgotten, a broken line is refused with its numb
 
 TEST_CASE("what fails on rank 0 fails on every rank with the same words and code") {
   std::vector<std::string> messages(3);
-  std::vector<ExitCode> codes(3, ExitCode::kOk);
+  std::vector<int> codes(3);
   on_ranks(3, [&](Communicator& communicator) {
     try {
       on_rank_zero(communicator, [] { throw InputError("no such thing"); });
     } catch (const SharedError& error) {
       messages[static_cast<size_t>(communicator.rank())] = error.what();
-      codes[static_cast<size_t>(communicator.rank())] = error.code();
+      codes[static_cast<size_t>(communicator.rank())] = static_cast<int>(error.code());
     }
     int calls = 0;
     on_rank_zero(communicator, [&] { ++calls; });
     CHECK(calls == (communicator.rank() == 0 ? 1 : 0));
   });
   CHECK(messages == std::vector<std::string>(3, "no such thing"));
-  CHECK(codes == std::vector<ExitCode>(3, ExitCode::kUsage));
+  CHECK(codes == std::vector<int>(3, static_cast<int>(ExitCode::kUsage)));
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
-// Ranks as threads of one process, for what is collective but needs no MPI.
+// Ranks as threads of one process, for what is collective but needs no MPI. To be included before Catch2, as
+// it brings torch.
 #pragma once
+#include <ATen/ATen.h>
+
 #include <algorithm>
 #include <barrier>
 #include <functional>
@@ -11,51 +14,90 @@
 
 namespace bicrl::testing {
 
+// Where ranks leave what they exchange.
 struct Meeting {
-  explicit Meeting(int ranks) : parts(static_cast<size_t>(ranks)), values(parts.size()), line(ranks) {}
+  explicit Meeting(int ranks)
+      : parts(static_cast<size_t>(ranks)), values(parts.size()), tensors(parts.size()), line(ranks) {}
   std::vector<std::string> parts;
   std::vector<std::vector<double>> values;
+  std::vector<at::Tensor> tensors;
   std::barrier<> line;
 };
 
-class ThreadRank : public SingleProcessCommunicator {
+class ThreadRank : public Communicator {
  public:
   ThreadRank(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(meeting_.parts.size()); }
-  void barrier() override { meeting_.line.arrive_and_wait(); }
+  int64_t collectives() const { return collectives_; }  // so far, without those on tensors
+
+  void barrier() override {
+    ++collectives_;
+    meet();
+  }
+  // Every rank adds in the order of ranks, so that sums are bit-equal.
+  void all_reduce_sum(at::Tensor& tensor) override {
+    mine(meeting_.tensors) = tensor.clone();
+    meet();
+    at::Tensor sum = meeting_.tensors.front().clone();
+    for (size_t rank = 1; rank < meeting_.tensors.size(); ++rank) sum.add_(meeting_.tensors[rank]);
+    tensor.copy_(sum);
+    meet();
+  }
+  void broadcast(at::Tensor& tensor, int root) override {
+    mine(meeting_.tensors) = tensor.clone();
+    meet();
+    tensor.copy_(meeting_.tensors[static_cast<size_t>(root)]);
+    meet();
+  }
   void all_reduce(std::vector<double>& values, Reduction reduction) override {
-    meeting_.values[static_cast<size_t>(rank_)] = values;
-    barrier();
+    ++collectives_;
+    mine(meeting_.values) = values;
+    meet();
     values = meeting_.values.front();
     for (size_t rank = 1; rank < meeting_.values.size(); ++rank)
       for (size_t i = 0; i < values.size(); ++i) {
         const double other = meeting_.values[rank][i];
         values[i] = reduction == Reduction::kSum ? values[i] + other : std::max(values[i], other);
       }
-    barrier();
+    meet();
   }
   std::vector<std::string> all_gather(const std::string& bytes) override {
-    meeting_.parts[static_cast<size_t>(rank_)] = bytes;
-    barrier();
+    ++collectives_;
+    mine(meeting_.parts) = bytes;
+    meet();
     auto all = meeting_.parts;
-    barrier();
+    meet();
     return all;
   }
 
  private:
+  void meet() { meeting_.line.arrive_and_wait(); }
+  template <class T>
+  T& mine(std::vector<T>& slots) const {
+    return slots[static_cast<size_t>(rank_)];
+  }
+
   Meeting& meeting_;
   int rank_;
+  int64_t collectives_ = 0;
 };
 
-inline void on_ranks(int ranks, const std::function<void(Communicator&)>& work) {
+// Runs `work` on so many ranks and returns the number of collectives that one of them took part in. The first
+// exception ends the program, as other ranks would wait for ever.
+inline int64_t on_ranks(int ranks, const std::function<void(Communicator&)>& work) {
   Meeting meeting(ranks);
-  std::vector<std::jthread> threads;
-  for (int rank = 0; rank < ranks; ++rank)
-    threads.emplace_back([&, rank] {
-      ThreadRank communicator(meeting, rank);
-      work(communicator);
-    });
+  int64_t collectives = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < ranks; ++rank)
+      threads.emplace_back([&, rank] {
+        ThreadRank communicator(meeting, rank);
+        work(communicator);
+        if (rank == 0) collectives = communicator.collectives();
+      });
+  }
+  return collectives;
 }
 
 }  // namespace bicrl::testing

@@ -55,12 +55,12 @@ TEST_CASE("throughput of one step of 32 groups of 8", "[.throughput]") {
   for (int64_t budget : {2048, 8192, 32768}) {
     settings.tokens_per_pack = budget;
     PolicyUpdater updater(policy, at::ones({config.vocab_size}, at::kBool), settings, alone);
-    updater.reinforce(experiences);
+    reinforce(updater, experiences);
     Stopwatch watch;
-    const auto trace = updater.reinforce(experiences);
+    const auto trace = reinforce(updater, experiences);
     const double trace_seconds = watch.seconds();
     watch.restart();
-    const auto sft = updater.supervise(samples);
+    const auto sft = supervise(updater, samples);
     const double sft_seconds = watch.seconds();
     const auto padded = static_cast<double>(published_layout_rows(experiences, config, 1));
     std::cout << "budget " << budget << ": trace " << trace_seconds << " s, " << trace.packed_rows

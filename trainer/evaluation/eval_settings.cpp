@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/log.h"
+#include "common/rng.h"
 #include "trainer/inputs/existing_path.h"
 #include "trainer/inputs/task_pool.h"
 
@@ -11,6 +12,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int64_t kMany = 1'000'000'000;
+constexpr std::string_view kSamplesStream = "eval";
 
 TaskSource tasks_from(const ConfigSection& section, const fs::path& folder) {
   TaskSource source;
@@ -62,6 +64,15 @@ EvalSettings EvalSettings::from_config(const ConfigSection& root, const fs::path
   s.responses_file = root.text("responses", "");
   s.verifier = VerifierClientOptions::from_config(root.section("verifier"));
   return s;
+}
+
+ScoringSettings EvalSettings::scoring() const {
+  return {.stage = stage,
+          .prompt_style = tasks.prompt_style,
+          .decoding = decoding,
+          .samples_per_task = samples_per_task,
+          .key = mix_key(seed, kSamplesStream),
+          .keep_responses = !responses_file.empty()};
 }
 
 std::vector<Task> load_eval_tasks(const EvalSettings& settings) {

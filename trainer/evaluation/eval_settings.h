@@ -7,6 +7,7 @@
 #include "common/config.h"
 #include "reward/client/verifier_client.h"
 #include "rollout/decoding_settings.h"
+#include "trainer/evaluation/task_scores.h"
 #include "trainer/inputs/policy_source.h"
 #include "trainer/inputs/task_source.h"
 
@@ -29,6 +30,7 @@ struct EvalSettings {
   std::filesystem::path responses_file;  // JSON lines, each response with its verdict; empty: none
   VerifierClientOptions verifier;
 
+  ScoringSettings scoring() const;
   bool greedy() const { return decoding.sampling.temperature == 0; }
 
   // Reads every key but `verifier.server`, which belongs to the embedded server.

@@ -1,51 +1,34 @@
 #include "trainer/evaluation/evaluation.h"
 
-#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "common/clock.h"
+#include "common/error.h"
 
 namespace bicrl {
 
-EvaluationResult evaluate(const Transformer& policy, const Tokenizer& tokenizer, VerifierClient& verifier,
-                          Communicator& communicator, const std::vector<Task>& tasks,
-                          PromptStyle prompt_style, const DecodingSettings& decoding,
-                          const std::string& phase, VerdictLedger* ledger,
-                          const std::function<bool()>& stop_requested) {
-  const Stopwatch watch;
-  // Whether a response is right does not depend on a run's reward rule.
-  const RewardFunction correctness =
-      RewardFunction::from_text("rule: binary\ntruncated: score\n", "evaluation");
-  ExperienceCollector collector(policy, tokenizer, &verifier, correctness, communicator,
-                                {.stage = Stage::kEndToEnd,
-                                 .prompt_style = prompt_style,
-                                 .decoding = decoding,
-                                 .samples_per_task = 1,
-                                 .progress = "evaluating",
-                                 .ledger = ledger,
-                                 .stop_requested = stop_requested});
-  std::vector<PromptedTask> all;
-  for (const Task& task : tasks) all.push_back({.task = &task, .repair = std::nullopt});
-  StepMetrics metrics(phase, 1, 1);
-  const CollectedStep step = collector.collect(all, /*key=*/0, /*policy_version=*/0, metrics);
-  std::vector<double> sums = {0, 0, 0};
-  for (const TaskResult& result : step.results) {
-    sums[0] += result.counted;
-    sums[1] += result.correct;
-    sums[2] += result.compiled;
+EvaluationResult evaluation_result(const std::string& phase, const TaskScores& scores, double seconds) {
+  TaskScore sum;
+  for (const TaskScore& task : scores.tasks) {
+    sum.verified += task.verified;
+    sum.compiled += task.compiled;
+    sum.correct += task.correct;
+    sum.truncated += task.truncated;
+    sum.unverified += task.unverified;
+    for (const auto& [name, number] : task.fault_classes) sum.fault_classes[name] += number;
   }
-  communicator.all_reduce(sums, Reduction::kSum);
+  const auto rate = [&](int64_t part) {
+    return sum.verified > 0 ? static_cast<double>(part) / static_cast<double>(sum.verified) : 0.0;
+  };
   return {.phase = phase,
-          .tasks = static_cast<int64_t>(tasks.size()),
-          .compile_rate = sums[0] > 0 ? sums[2] / sums[0] : 0.0,
-          .correct_rate = sums[0] > 0 ? sums[1] / sums[0] : 0.0,
-          .truncated_rate = metrics.truncated_rate,
-          .unverified = static_cast<int64_t>(tasks.size()) - std::llround(sums[0]),
-          .unverified_reason = metrics.infrastructure_reason,
-          .cut_short = step.cut_short,
-          .fault_classes = metrics.fault_classes,
-          .seconds = watch.seconds()};
+          .tasks = static_cast<int64_t>(scores.tasks.size()),
+          .compile_rate = rate(sum.compiled),
+          .correct_rate = rate(sum.correct),
+          .truncated_rate = rate(sum.truncated),
+          .unverified = sum.unverified,
+          .unverified_reason = scores.unverified_reason,
+          .fault_classes = std::move(sum.fault_classes),
+          .seconds = seconds};
 }
 
 std::string moment_of(const std::string& phase) {

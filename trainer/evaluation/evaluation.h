@@ -1,12 +1,14 @@
 // Held-out evaluation: greedy, one response per task, end-to-end prompts; the same before and after every
 // phase.
 #pragma once
+#include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "trainer/experience/experience_collector.h"
+#include "trainer/evaluation/task_scores.h"
 
 namespace bicrl {
 
@@ -21,17 +23,12 @@ struct EvaluationResult {
   double truncated_rate = 0;
   int64_t unverified = 0;           // responses without a verdict: infrastructure; rates are over the others
   std::string unverified_reason{};  // of one of them
-  bool cut_short = false;           // by a stop: the figures are of no use
   std::map<std::string, int64_t> fault_classes;
   double seconds = 0;
 };
 
-// Collective over the ranks of `communicator`.
-EvaluationResult evaluate(const Transformer& policy, const Tokenizer& tokenizer, VerifierClient& verifier,
-                          Communicator& communicator, const std::vector<Task>& tasks,
-                          PromptStyle prompt_style, const DecodingSettings& decoding,
-                          const std::string& phase, VerdictLedger* ledger = nullptr,
-                          const std::function<bool()>& stop_requested = {});
+// Of one response to each task.
+EvaluationResult evaluation_result(const std::string& phase, const TaskScores& scores, double seconds);
 
 // Without the phase, which is the key under which results are kept.
 nlohmann::json to_json(const EvaluationResult& result);

@@ -1,6 +1,7 @@
 // What an evaluation measures: each task's responses generated, verified and counted.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -8,8 +9,10 @@
 #include "policy/tokenizer.h"
 #include "policy/transformer.h"
 #include "reward/client/verifier_client.h"
+#include "rollout/decoding_settings.h"
+#include "tasks/prompt.h"
 #include "tasks/task.h"
-#include "trainer/evaluation/eval_settings.h"
+#include "trainer/experience/verdict_ledger.h"
 #include "trainer/ranks/communicator.h"
 
 namespace bicrl {
@@ -27,18 +30,29 @@ struct TaskScore {
   bool operator==(const TaskScore&) const = default;
 };
 
-struct EvalScores {
-  std::vector<TaskScore> tasks;  // in the order of the tasks
+struct TaskScores {
+  bool interrupted = false;        // a stop ended the waiting for verdicts: nothing else counts
+  std::vector<TaskScore> tasks{};  // in the order of the tasks
   int64_t generated_tokens = 0;
-  std::string unverified_reason;  // of one of the unverified responses
-  std::string responses;          // JSON lines in the order of tasks and samples, if the settings name a file
+  std::string unverified_reason{};  // of one of the unverified responses
+  std::string responses{};          // JSON lines in the order of tasks and samples, if they are kept
 };
 
-// Collective: task i belongs to rank i mod size. A response depends on seed, task and sample alone, so the
-// number of ranks changes nothing (up to rounding). The result is whole on rank 0 and empty on the others.
-// Throws Error, on the rank concerned only, where a prompt does not fit the policy.
-EvalScores score_tasks(const Transformer& policy, const Tokenizer& tokenizer, VerifierClient& verifier,
-                       Communicator& communicator, const std::vector<Task>& tasks,
-                       const EvalSettings& settings);
+struct ScoringSettings {
+  Stage stage = Stage::kEndToEnd;
+  PromptStyle prompt_style = PromptStyle::kCompact;
+  DecodingSettings decoding;
+  int64_t samples_per_task = 1;
+  uint64_t key = 0;  // decides the draws, with task and sample
+  bool keep_responses = false;
+  std::function<bool()> stop_requested{};  // may be empty
+};
+
+// Collective: task i belongs to rank i mod size. A response depends on key, task and sample alone, so the
+// number of ranks changes nothing (up to rounding). The result is whole on every rank. `ledger` may be null.
+// Throws SharedError if a prompt does not fit the policy, or the policy is broken, on any rank.
+TaskScores score_tasks(const Transformer& policy, const Tokenizer& tokenizer, VerifierClient& verifier,
+                       VerdictLedger* ledger, Communicator& communicator, const std::vector<Task>& tasks,
+                       const ScoringSettings& settings);
 
 }  // namespace bicrl

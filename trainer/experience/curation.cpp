@@ -10,50 +10,44 @@ namespace {
 
 constexpr std::string_view kRepairStream = "repair";
 
+}  // namespace
+
 nlohmann::json to_json(const GroupOutcome& outcome) {
   nlohmann::json noted = nlohmann::json::array();
   for (const auto& success : outcome.noted)
-    noted.push_back({{"program", success.program}, {"verdict", bicrl::to_json(success.verdict)}});
+    noted.push_back({{"program", success.program}, {"verdict", to_json(success.verdict)}});
   return {{"task", outcome.task_id},
           {"noted", noted},
-          {"failure", outcome.failure ? bicrl::to_json(*outcome.failure) : nlohmann::json()}};
+          {"failure", outcome.failure ? to_json(*outcome.failure) : nlohmann::json()}};
 }
 
-}  // namespace
+GroupOutcome group_outcome_from_json(const nlohmann::json& json) {
+  GroupOutcome outcome{.task_id = json.at("task"), .noted = {}, .failure = std::nullopt};
+  for (const auto& success : json.at("noted"))
+    outcome.noted.push_back({success.at("program"), verdict_from_json(success.at("verdict"))});
+  if (!json.at("failure").is_null()) outcome.failure = repair_entry_from_json(json.at("failure"));
+  return outcome;
+}
 
 CurationSettings CurationSettings::from_config(const ConfigSection& section) {
   return {.quarantine = QuarantineSettings::from_config(section.section("quarantine")),
           .repair = RepairSettings::from_config(section.section("repair"))};
 }
 
-std::vector<PromptedTask> Curation::prompts(const std::vector<const Task*>& chosen,
-                                            const std::vector<Task>& tasks, Stage stage, uint64_t key) const {
-  std::vector<PromptedTask> prompts;
-  for (size_t i = 0; i < chosen.size(); ++i) {
-    prompts.push_back({.task = chosen[i], .repair = std::nullopt});
-    const auto entry = repair_.draw(mix_key({mix_key(key, kRepairStream), i}), stage);
-    if (!entry) continue;
-    for (const Task& task : tasks)
-      if (task.id == entry->task_id) prompts.back() = {.task = &task, .repair = entry->attempt};
-  }
-  return prompts;
+std::vector<std::optional<RepairEntry>> Curation::repairs(size_t groups, Stage stage, uint64_t key) const {
+  std::vector<std::optional<RepairEntry>> repairs;
+  for (size_t i = 0; i < groups; ++i)
+    repairs.push_back(repair_.draw(mix_key({mix_key(key, kRepairStream), i}), stage));
+  return repairs;
 }
 
-void Curation::note(const std::vector<GroupOutcome>& mine, Communicator& communicator) {
-  nlohmann::json outcomes = nlohmann::json::array();
-  for (const GroupOutcome& outcome : mine)
-    if (!outcome.noted.empty() || outcome.failure) outcomes.push_back(to_json(outcome));
-  const std::string text = outcomes.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  for (const std::string& part : communicator.all_gather(text)) {
-    for (const auto& outcome : nlohmann::json::parse(part)) {
-      const std::string task_id = outcome["task"];
-      for (const auto& success : outcome["noted"]) {
-        const Verdict verdict = verdict_from_json(success["verdict"]);
-        quarantine_.note(task_id, success["program"], verdict);
-        if (verdict.correct) repair_.solved(task_id);
-      }
-      if (repairs_ && !outcome["failure"].is_null()) repair_.add(repair_entry_from_json(outcome["failure"]));
+void Curation::note(const std::vector<GroupOutcome>& groups) {
+  for (const GroupOutcome& group : groups) {
+    for (const GroupOutcome::Success& success : group.noted) {
+      quarantine_.note(group.task_id, success.program, success.verdict);
+      if (success.verdict.correct) repair_.solved(group.task_id);
     }
+    if (repairs_failures_ && group.failure) repair_.add(*group.failure);
   }
 }
 

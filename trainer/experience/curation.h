@@ -10,8 +10,6 @@
 
 #include "reward/quarantine.h"
 #include "reward/repair_buffer.h"
-#include "tasks/task.h"
-#include "trainer/ranks/communicator.h"
 
 namespace bicrl {
 
@@ -23,12 +21,6 @@ struct CurationSettings {
   static CurationSettings from_config(const ConfigSection& section);
 };
 
-// A group of a step: its task, and a failed attempt to show where the group is to repair one.
-struct PromptedTask {
-  const Task* task = nullptr;
-  std::optional<FailedAttempt> repair;
-};
-
 // How one group ended, as far as curation is concerned.
 struct GroupOutcome {
   std::string task_id;
@@ -38,24 +30,25 @@ struct GroupOutcome {
   };
   std::vector<Success> noted;  // successes, and successes that were not confirmed
   std::optional<RepairEntry> failure;
+
+  bool empty() const { return noted.empty() && !failure; }
 };
+nlohmann::json to_json(const GroupOutcome& outcome);
+GroupOutcome group_outcome_from_json(const nlohmann::json& json);
 
 class Curation {
  public:
   explicit Curation(const CurationSettings& settings)
       : quarantine_(settings.quarantine),
         repair_(settings.repair),
-        repairs_(settings.repair.probability > 0) {}
+        repairs_failures_(settings.repair.probability > 0) {}
 
-  // The tasks of a step, some of them replaced by repairs of earlier failures. `key` decides.
-  std::vector<PromptedTask> prompts(const std::vector<const Task*>& chosen, const std::vector<Task>& tasks,
-                                    Stage stage, uint64_t key) const;
+  // For each of a step's `groups`, the earlier failure that it is asked to repair, if any. `key` decides.
+  std::vector<std::optional<RepairEntry>> repairs(size_t groups, Stage stage, uint64_t key) const;
   const Quarantine& quarantine() const { return quarantine_; }
-  bool repairs() const { return repairs_; }
-  size_t waiting_repairs() const { return repair_.size(); }
 
-  // Collective, after a step: `mine` are this rank's groups.
-  void note(const std::vector<GroupOutcome>& mine, Communicator& communicator);
+  // After a step: the groups of all ranks, in the same order on each.
+  void note(const std::vector<GroupOutcome>& groups);
 
   nlohmann::json state() const;
   void restore(const nlohmann::json& state);  // throws InputError
@@ -63,7 +56,7 @@ class Curation {
  private:
   Quarantine quarantine_;
   RepairBuffer repair_;
-  bool repairs_;
+  bool repairs_failures_;
 };
 
 }  // namespace bicrl

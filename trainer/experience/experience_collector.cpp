@@ -1,401 +1,224 @@
 #include "trainer/experience/experience_collector.h"
 
-#include <chrono>
-#include <cmath>
+#include <algorithm>
 #include <map>
-#include <memory>
-#include <nlohmann/json.hpp>
-#include <set>
+#include <span>
 #include <unordered_map>
 
-#include "common/clock.h"
 #include "common/hash.h"
-#include "common/log.h"
-#include "common/progress_bar.h"
 #include "common/rng.h"
-#include "rollout/prompt_tokens.h"
 
 namespace bicrl {
 namespace {
 
-constexpr double kSilence_s = 30;  // after so long without a verdict a rank says what it waits for
-constexpr std::chrono::milliseconds kStopPoll{500};  // so often a rank that waits looks whether to stop
 constexpr std::string_view kShuffleStream = "shuffled_advantages";
 
-Verdict unknown_verdict() {
-  Verdict verdict;
-  verdict.outcome = Outcome::kInfrastructure;
-  verdict.diagnostics = "the ledger has no verdict on the program (with this reward's way of measuring)";
-  return verdict;
+using ResponseSpan = std::span<const VerifiedResponse>;
+
+// The share of a group's responses that are correct; none without a verdict.
+std::optional<TaskOutcome> task_outcome_of(ResponseSpan group) {
+  const auto verified = std::count_if(group.begin(), group.end(), [](const auto& r) { return r.verified(); });
+  const auto correct = std::count_if(group.begin(), group.end(),
+                                     [](const auto& r) { return r.verified() && r.verdict->correct; });
+  if (verified == 0) return std::nullopt;
+  return TaskOutcome{group.front().task->id, static_cast<double>(correct) / static_cast<double>(verified)};
+}
+
+GroupOutcome group_outcome_of(ResponseSpan group, Stage stage) {
+  GroupOutcome outcome{.task_id = group.front().task->id, .noted = {}, .failure = std::nullopt};
+  std::vector<RepairMember> members;
+  for (const VerifiedResponse& response : group) {
+    if (response.verified() && (response.verdict->correct || response.verdict->fault_class == "unconfirmed"))
+      outcome.noted.push_back({response.program, *response.verdict});
+    members.push_back({.program = response.program,
+                       .masked = !response.verified() || response.rollout.truncated(),
+                       .verdict = response.verdict.value_or(Verdict{})});
+  }
+  outcome.failure = repair_material(outcome.task_id, stage, members);
+  return outcome;
+}
+
+void add_response(const VerifiedResponse& response, const Reward& reward, StepShare& share) {
+  ResponseSums& sums = share.sums;
+  const bool lost = response.verdict && !response.verified();
+  sums.responses += 1;
+  sums.truncated += response.rollout.truncated();
+  sums.compiled += response.verdict && response.verdict->compiled;
+  sums.correct += response.verdict && response.verdict->correct;
+  sums.masked += reward.masked;
+  sums.infrastructure += lost;
+  if (lost && share.infrastructure_reason.empty())
+    share.infrastructure_reason = response.verdict->diagnostics;
+  if (!reward.masked) {
+    sums.rewarded += 1;
+    sums.reward += reward.value;
+    sums.reward_squares += reward.value * reward.value;
+    for (const RewardTerm& term : reward.terms) share.reward_terms[term.name] += term.value;
+  }
+  share.program_hashes.push_back(hash_hex({response.task->id, response.rollout.text}));
+  if (response.verdict && !response.verdict->fault_class.empty())
+    ++share.fault_classes[response.verdict->fault_class];
+}
+
+ResponseEntry entry_of(const VerifiedResponse& response, const Reward& reward, double advantage) {
+  return {.group = response.group,
+          .task_id = response.task->id,
+          .verdict_key = response.verdict_key,
+          .truncated = response.rollout.truncated(),
+          .reward = reward.value,
+          .masked = reward.masked,
+          .advantage = advantage,
+          .text = response.rollout.text,
+          .terms = reward.terms,
+          .verdict = response.verdict};
 }
 
 }  // namespace
 
-ExperienceCollector::ExperienceCollector(const Transformer& policy, const Tokenizer& tokenizer,
-                                         VerifierClient* verifier, const RewardFunction& reward,
-                                         Communicator& communicator, CollectorSettings settings)
-    : policy_(policy),
-      tokenizer_(tokenizer),
-      verifier_(verifier),
-      reward_(reward),
-      communicator_(communicator),
-      settings_(std::move(settings)) {}
-
-bool ExperienceCollector::is_mine(size_t task_index) const {
-  return static_cast<int>(task_index % communicator_.size()) == communicator_.rank();
-}
-
-void ExperienceCollector::submit(size_t index, Response& response) {
-  if (settings_.verdicts == VerdictSource::kNone) return;
-  if (!reward_.needs_verdict(response.rollout.truncated())) return;
-  const Task& task = *response.task;
-  const std::string program = extract_program(response.rollout.text);
-  if (settings_.ledger) {
-    response.verdict_key = settings_.ledger->key_of(task, program);
-    response.verdict = settings_.ledger->find(response.verdict_key);
-    if (response.verdict) return;
-  }
-  if (settings_.verdicts == VerdictSource::kLedger) {
-    response.verdict = unknown_verdict();
-    return;
-  }
-  verifier_->submit({.request_id = std::to_string(index),
-                     .task_id = task.id,
-                     .pytorch_code = task.pytorch_code,
-                     .program = program});
-}
-
-bool ExperienceCollector::receive(std::vector<Response>& responses, bool wait) {
-  using namespace std::chrono_literals;
-  std::unique_ptr<ProgressBar> bar;
-  if (wait && !settings_.progress.empty() && communicator_.rank() == 0)
-    bar = std::make_unique<ProgressBar>(settings_.progress, static_cast<int64_t>(responses.size()),
-                                        "of this rank");
-  Stopwatch silent;
-  while (verifier_ && verifier_->pending() > 0) {
-    if (bar) bar->set(static_cast<int64_t>(responses.size() - verifier_->pending()));
-    if (wait && stop_requested()) return false;
-    std::optional<Verdict> verdict = verifier_->next(wait ? kStopPoll : 0ms);
-    if (!verdict && !wait) return true;
-    if (!verdict) {  // the client's own deadline ends a request that hangs
-      if (silent.seconds() < kSilence_s) continue;
-      log_info("waiting for verdicts: ", verifier_->waiting_for());
-      silent.restart();
-      continue;
-    }
-    silent.restart();
-    Response& response = responses.at(std::stoul(verdict->request_id));
-    if (settings_.ledger) settings_.ledger->record(response.verdict_key, *verdict);
-    response.verdict = std::move(verdict);
-  }
-  return true;
-}
-
-std::vector<ExperienceCollector::Response> ExperienceCollector::generate(
-    const std::vector<PromptedTask>& tasks, uint64_t key, int64_t policy_version, StepMetrics& metrics) {
-  std::vector<GenerationRequest> requests;
-  std::vector<Response> responses;
-  for (size_t index = 0; index < tasks.size(); ++index) {
-    if (!is_mine(index)) continue;
-    const auto& [task, repair] = tasks[index];
-    const Prompt prompt =
-        repair
-            ? make_repair_prompt(*task, settings_.stage, settings_.prompt_style, settings_.scaffold, *repair)
-            : make_prompt(*task, settings_.stage, settings_.prompt_style, settings_.scaffold);
-    for (int64_t sample = 0; sample < settings_.samples_per_task; ++sample) {
-      requests.push_back(make_request(prompt, tokenizer_, static_cast<int64_t>(index),
-                                      mix_key({key, index, static_cast<uint64_t>(sample)})));
-      responses.emplace_back(index, task);
-    }
-  }
-  Decoder decoder(policy_, tokenizer_, settings_.decoding);
-  const DecodingStatistics statistics =
-      decoder.generate(requests, policy_version, [&](size_t index, Rollout rollout) {
-        responses[index].rollout = std::move(rollout);
-        submit(index, responses[index]);
-        receive(responses, /*wait=*/false);
-      });
-  metrics.generated_tokens = statistics.generated_tokens;
-  metrics.tokens_per_forward = static_cast<double>(statistics.forwards);  // divided in summarise()
-  return responses;
-}
-
-bool ExperienceCollector::confirm(std::vector<Response>& responses, StepMetrics& metrics) {
-  // The ledger keeps the verdict that counts under a key of its own, so that a program is confirmed once.
-  std::map<std::string, std::vector<size_t>> waiting;  // by program and task
-  for (size_t i = 0; i < responses.size(); ++i) {
-    Response& response = responses[i];
-    const std::string program = extract_program(response.rollout.text);
-    if (!response.verdict ||
-        !settings_.quarantine->needs_confirmation(response.task->id, program, *response.verdict))
-      continue;
-    ++metrics.quarantined;
-    if (settings_.ledger) {
-      response.verdict_key = hash_hex({response.verdict_key, "confirmed"});
-      if (auto counted = settings_.ledger->find(response.verdict_key)) {
-        response.verdict = std::move(counted);
-        continue;
-      }
-    }
-    if (settings_.verdicts == VerdictSource::kLedger) {
-      response.verdict = unknown_verdict();
-      continue;
-    }
-    auto& alike = waiting[hash_hex({response.task->id, program})];
-    if (alike.empty())
-      verifier_->submit({.request_id = std::to_string(i),
-                         .task_id = response.task->id,
-                         .pytorch_code = response.task->pytorch_code,
-                         .program = program,
-                         .fresh = true});
-    alike.push_back(i);
-  }
-  std::map<size_t, Verdict> seconds;
-  while (verifier_ && verifier_->pending() > 0) {
-    if (stop_requested()) return false;
-    if (auto second = verifier_->next(kStopPoll)) {
-      const size_t index = std::stoul(second->request_id);
-      seconds.emplace(index, std::move(*second));
-    }
-  }
-  for (const auto& [program, alike] : waiting)
-    for (size_t i : alike) {
-      Response& response = responses[i];
-      response.verdict = settings_.quarantine->confirm(*response.verdict, seconds.at(alike.front()));
-      if (settings_.ledger) settings_.ledger->record(response.verdict_key, *response.verdict);
-    }
-  return true;
-}
-
-GroupOutcome ExperienceCollector::outcome_of(const Response* group, size_t size) const {
-  GroupOutcome outcome{.task_id = group->task->id, .noted = {}, .failure = std::nullopt};
-  std::vector<RepairMember> members;
-  for (const Response* response = group; response != group + size; ++response) {
-    const bool judged = response->verdict && response->verdict->outcome != Outcome::kInfrastructure;
-    const std::string program = extract_program(response->rollout.text);
-    if (judged && (response->verdict->correct || response->verdict->fault_class == "unconfirmed"))
-      outcome.noted.push_back({program, *response->verdict});
-    members.push_back({.program = program,
-                       .masked = !judged || response->rollout.truncated(),
-                       .verdict = response->verdict.value_or(Verdict{})});
-  }
-  outcome.failure = repair_material(outcome.task_id, settings_.stage, members);
-  return outcome;
-}
-
 CollectedStep ExperienceCollector::collect(const std::vector<PromptedTask>& tasks, uint64_t key,
-                                           int64_t policy_version, StepMetrics& metrics) {
-  const Stopwatch watch;
-  std::vector<Response> responses;
-  on_every_rank(communicator_, [&] { responses = generate(tasks, key, policy_version, metrics); });
-  metrics.rollout_seconds = watch.seconds();
-  return judge(std::move(responses), key, metrics);
+                                           int64_t policy_version) {
+  CollectedResponses collected;
+  const std::string error = error_of([&] {
+    collected = responses_.collect(own_groups(tasks), settings_.samples_per_task, key, policy_version);
+  });
+  return share(std::move(collected), error, tasks, key);
 }
 
 CollectedStep ExperienceCollector::collect_saved(std::vector<SavedRollout> rollouts,
-                                                 const std::vector<Task>& tasks, uint64_t key,
-                                                 StepMetrics& metrics) {
+                                                 const std::vector<Task>& tasks, uint64_t key) {
   std::unordered_map<std::string_view, const Task*> task_of;
   for (const Task& task : tasks) task_of.emplace(task.id, &task);
   std::map<int64_t, int64_t> sizes;
-  std::vector<Response> responses;
+  std::vector<VerifiedResponse> own;
   for (SavedRollout& saved : rollouts) {
     const auto task = task_of.find(saved.rollout.task_id);
     if (task == task_of.end())
       throw InputError(concat("saved rollouts: group ", saved.group, " answers task ", saved.rollout.task_id,
                               ", which is none of this stage's"));
-    ++sizes[saved.group];
-    const auto group = static_cast<size_t>(saved.group);
-    if (!is_mine(group)) continue;
-    responses.emplace_back(group, task->second);
-    responses.back().rollout = std::move(saved.rollout);
+    const int64_t sample = sizes[saved.group]++;
+    if (!is_mine(saved.group)) continue;
+    VerifiedResponse& response = own.emplace_back();
+    response.group = saved.group;
+    response.sample = sample;
+    response.task = task->second;
+    response.rollout = std::move(saved.rollout);
   }
   for (const auto& [group, size] : sizes)
     if (size != settings_.samples_per_task)
       throw InputError(concat("saved rollouts: group ", group, " has ", size,
                               " responses, samples_per_task is ", settings_.samples_per_task));
-  for (size_t i = 0; i < responses.size(); ++i) {
-    submit(i, responses[i]);
-    receive(responses, /*wait=*/false);
-  }
-  return judge(std::move(responses), key, metrics);
+  CollectedResponses collected;
+  const std::string error = error_of([&] { collected = responses_.verify(std::move(own)); });
+  return share(std::move(collected), error, {}, key);
 }
 
-CollectedStep ExperienceCollector::judge(std::vector<Response> responses, uint64_t key,
-                                         StepMetrics& metrics) {
-  const Stopwatch watch;
-  const bool complete =
-      receive(responses, /*wait=*/true) && (!settings_.quarantine || confirm(responses, metrics));
-  CollectedStep step;
-  step.cut_short = on_any_rank(communicator_, !complete);
-  if (step.cut_short) return step;
-  metrics.verify_wait_seconds = watch.seconds();
-  if (settings_.ledger) settings_.ledger->share();
-
-  std::vector<Reward> rewards;
-  std::vector<GroupAdvantage> groups;
-  for (const Response& response : responses)
-    if (settings_.verdicts == VerdictSource::kNone)
-      rewards.push_back({.value = 0, .masked = true, .mask_reason = "not verified", .terms = {}});
-    else
-      rewards.push_back(reward_.evaluate(response.verdict.value_or(Verdict{}), response.rollout.truncated()));
-  const auto group_size = static_cast<size_t>(settings_.samples_per_task);
-  for (size_t first = 0; first < responses.size(); first += group_size) {
-    const std::vector<Reward> members(rewards.begin() + first, rewards.begin() + first + group_size);
-    groups.push_back(group_advantage(settings_.advantage, members));
-    if (settings_.shuffled_advantages)
-      shuffle_advantages(groups.back(), mix_key({mix_key(key, kShuffleStream), responses[first].group}));
-    TaskResult result{.task = responses[first].task};
-    for (size_t i = 0; i < group_size; ++i) {
-      Response& response = responses[first + i];
-      const bool judged = response.verdict && response.verdict->outcome != Outcome::kInfrastructure;
-      result.counted += judged;
-      result.compiled += judged && response.verdict->compiled;
-      result.correct += judged && response.verdict->correct;
-      step.responses.push_back({.group = static_cast<int64_t>(response.group),
-                                .task_id = response.task->id,
-                                .verdict_key = response.verdict_key,
-                                .truncated = response.rollout.truncated(),
-                                .reward = rewards[first + i].value,
-                                .masked = rewards[first + i].masked,
-                                .advantage = groups.back().advantages[i],
-                                .text = response.rollout.text,
-                                .terms = rewards[first + i].terms,
-                                .verdict = response.verdict});
-      if (groups.back().weights[i] > 0)
-        step.experiences.push_back({.rollout = response.rollout,
-                                    .reward = rewards[first + i].value,
-                                    .advantage = groups.back().advantages[i]});
-    }
-    step.results.push_back(result);
-    step.outcomes.push_back(outcome_of(&responses[first], group_size));
+std::vector<PromptedGroup> ExperienceCollector::own_groups(const std::vector<PromptedTask>& tasks) const {
+  std::vector<PromptedGroup> groups;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    const auto index = static_cast<int64_t>(i);
+    if (!is_mine(index)) continue;
+    const auto& [task, repair] = tasks[i];
+    groups.push_back(
+        {.index = index,
+         .task = task,
+         .prompt = repair ? make_repair_prompt(*task, settings_.stage, settings_.prompt_style,
+                                               settings_.scaffold, *repair)
+                          : make_prompt(*task, settings_.stage, settings_.prompt_style, settings_.scaffold)});
   }
-  summarise(responses, rewards, groups, metrics);
-  for (Response& response : responses)
-    step.rollouts.push_back(
-        {.group = static_cast<int64_t>(response.group), .rollout = std::move(response.rollout)});
+  return groups;
+}
+
+CollectedStep ExperienceCollector::share(CollectedResponses collected, const std::string& error,
+                                         const std::vector<PromptedTask>& tasks, uint64_t key) {
+  CollectedStep step;
+  StepShare mine;
+  if (error.empty() && !collected.interrupted) mine = score(collected, tasks, key, step);
+  mine.error = error;
+  mine.interrupted = collected.interrupted;
+  if (ledger_) mine.ledger_lines = ledger_->unshared();
+  std::vector<StepShare> ranks = exchange(std::move(mine), communicator_);
+  step.interrupted =
+      std::any_of(ranks.begin(), ranks.end(), [](const auto& rank) { return rank.interrupted; });
+  if (step.interrupted) return step;
+  std::vector<std::string> ledger_lines;
+  step.metrics = metrics_of(ranks);
+  for (StepShare& rank : ranks) {
+    ledger_lines.push_back(std::move(rank.ledger_lines));
+    step.shares.push_back(std::move(rank.experiences));
+    std::move(rank.task_outcomes.begin(), rank.task_outcomes.end(), std::back_inserter(step.task_outcomes));
+    std::move(rank.group_outcomes.begin(), rank.group_outcomes.end(),
+              std::back_inserter(step.group_outcomes));
+    std::move(rank.entries.begin(), rank.entries.end(), std::back_inserter(step.entries));
+  }
+  if (ledger_) ledger_->end_round(ledger_lines);
+  std::stable_sort(step.entries.begin(), step.entries.end(),
+                   [](const ResponseEntry& a, const ResponseEntry& b) { return a.group < b.group; });
+  step.rollout_seconds = collected.rollout_seconds;
+  step.verify_wait_seconds = collected.verify_wait_seconds;
   return step;
 }
 
-std::vector<TaskOutcome> outcomes_of(const CollectedStep& step, Communicator& communicator) {
-  nlohmann::json mine = nlohmann::json::array();
-  for (const TaskResult& result : step.results)
-    if (result.counted > 0) mine.push_back({result.task->id, double(result.correct) / result.counted});
-  std::vector<TaskOutcome> outcomes;
-  for (const std::string& part : communicator.all_gather(mine.dump()))
-    for (const auto& [id, pass_rate] :
-         nlohmann::json::parse(part).get<std::vector<std::pair<std::string, double>>>())
-      outcomes.push_back({id, pass_rate});
-  return outcomes;
+std::vector<Reward> ExperienceCollector::rewards_of(const std::vector<VerifiedResponse>& responses) const {
+  std::vector<Reward> rewards;
+  for (const VerifiedResponse& response : responses)
+    if (settings_.has_verdicts)
+      rewards.push_back(reward_.evaluate(response.verdict.value_or(Verdict{}), response.rollout.truncated()));
+    else
+      rewards.push_back({.value = 0, .masked = true, .mask_reason = "not verified", .terms = {}});
+  return rewards;
 }
 
-namespace {
-
-// The mean of each term over the `rewarded` responses of all ranks, those that are not masked; what a reward
-// is made of.
-std::map<std::string, double> mean_terms(const std::vector<Reward>& rewards, double rewarded,
-                                         Communicator& communicator) {
-  std::map<std::string, double> mine;
-  for (const Reward& reward : rewards)
-    if (!reward.masked)
-      for (const RewardTerm& term : reward.terms) mine[term.name] += term.value;
-  std::map<std::string, double> means;
-  for (const std::string& part : communicator.all_gather(nlohmann::json(mine).dump()))
-    for (const auto& [name, sum] : nlohmann::json::parse(part).get<std::map<std::string, double>>())
-      means[name] += sum;
-  for (auto& [name, value] : means) value /= rewarded;
-  return means;
+GroupAdvantage ExperienceCollector::advantage_of(const std::vector<VerifiedResponse>& responses,
+                                                 const std::vector<Reward>& rewards, size_t first,
+                                                 uint64_t key) const {
+  const auto begin = rewards.begin() + static_cast<std::ptrdiff_t>(first);
+  GroupAdvantage group = group_advantage(settings_.advantage, {begin, begin + settings_.samples_per_task});
+  if (settings_.shuffled_advantages)
+    shuffle_advantages(
+        group, mix_key({mix_key(key, kShuffleStream), static_cast<uint64_t>(responses[first].group)}));
+  return group;
 }
 
-}  // namespace
-
-void ExperienceCollector::summarise(const std::vector<Response>& responses,
-                                    const std::vector<Reward>& rewards,
-                                    const std::vector<GroupAdvantage>& groups, StepMetrics& m) {
-  enum {
-    kResponses,
-    kCompiled,
-    kCorrect,
-    kTruncated,
-    kMasked,
-    kInfrastructure,
-    kQuarantined,
-    kRewarded,
-    kReward,
-    kSquares,
-    kGroups,
-    kFlat,
-    kTooFew,
-    kTokens,
-    kForwards,
-    kSums
-  };
-  std::vector<double> sums(kSums, 0.0);
-  std::string hashes;
-  std::string classes;
-  std::string reason;
-  for (size_t i = 0; i < responses.size(); ++i) {
-    const Response& response = responses[i];
-    sums[kTruncated] += response.rollout.truncated();
-    sums[kCompiled] += response.verdict && response.verdict->compiled;
-    sums[kCorrect] += response.verdict && response.verdict->correct;
-    sums[kMasked] += rewards[i].masked;
-    sums[kInfrastructure] += response.verdict && response.verdict->outcome == Outcome::kInfrastructure;
-    if (reason.empty() && response.verdict && response.verdict->outcome == Outcome::kInfrastructure)
-      reason = response.verdict->diagnostics;
-    if (!rewards[i].masked) {
-      sums[kRewarded] += 1;
-      sums[kReward] += rewards[i].value;
-      sums[kSquares] += rewards[i].value * rewards[i].value;
+StepShare ExperienceCollector::score(CollectedResponses& collected, const std::vector<PromptedTask>& tasks,
+                                     uint64_t key, CollectedStep& step) const {
+  StepShare mine;
+  std::vector<VerifiedResponse>& responses = collected.responses;
+  const std::vector<Reward> rewards = rewards_of(responses);
+  const auto group_size = static_cast<size_t>(settings_.samples_per_task);
+  for (size_t first = 0; first < responses.size(); first += group_size) {
+    const ResponseSpan members = ResponseSpan(responses).subspan(first, group_size);
+    const GroupAdvantage group = advantage_of(responses, rewards, first, key);
+    mine.sums.groups += 1;
+    mine.sums.zero_variance_groups += group.state == GroupState::kZeroVariance;
+    mine.sums.too_few_groups += group.state == GroupState::kTooFew;
+    for (size_t i = 0; i < group_size; ++i) {
+      const VerifiedResponse& response = members[i];
+      const Reward& reward = rewards[first + i];
+      add_response(response, reward, mine);
+      mine.entries.push_back(entry_of(response, reward, group.advantages[i]));
+      if (group.weights[i] > 0)
+        step.experiences.push_back({.group = response.group,
+                                    .sample = response.sample,
+                                    .rollout = response.rollout,
+                                    .reward = reward.value,
+                                    .advantage = group.advantages[i]});
     }
-    hashes += hash_hex({response.task->id, response.rollout.text});
-    if (response.verdict && !response.verdict->fault_class.empty())
-      classes += response.verdict->fault_class + "\n";
+    const auto index = static_cast<size_t>(members.front().group);
+    const bool is_repair = index < tasks.size() && tasks[index].repair;
+    mine.sums.repairs += is_repair;
+    // How a task fares when a failure is shown says nothing of how it fares by itself.
+    if (const auto outcome = task_outcome_of(members); outcome && !is_repair)
+      mine.task_outcomes.push_back(*outcome);
+    if (GroupOutcome outcome = group_outcome_of(members, settings_.stage); !outcome.empty())
+      mine.group_outcomes.push_back(std::move(outcome));
   }
-  sums[kResponses] = static_cast<double>(responses.size());
-  sums[kGroups] = static_cast<double>(groups.size());
-  for (const GroupAdvantage& group : groups) {
-    sums[kFlat] += group.state == GroupState::kZeroVariance;
-    sums[kTooFew] += group.state == GroupState::kTooFew;
-  }
-  sums[kQuarantined] = static_cast<double>(m.quarantined);
-  sums[kTokens] = static_cast<double>(m.generated_tokens);
-  sums[kForwards] = m.tokens_per_forward;
-  communicator_.all_reduce(sums, Reduction::kSum);
-
-  constexpr size_t kHashDigits = 32;
-  std::set<std::string> unique;
-  for (const std::string& part : communicator_.all_gather(hashes))
-    for (size_t at = 0; at < part.size(); at += kHashDigits) unique.insert(part.substr(at, kHashDigits));
-  for (const std::string& part : communicator_.all_gather(classes)) {
-    for (size_t at = 0; at < part.size();) {
-      const size_t end = part.find('\n', at);
-      ++m.fault_classes[part.substr(at, end - at)];
-      at = end + 1;
-    }
-  }
-  for (const std::string& part : communicator_.all_gather(reason))
-    if (m.infrastructure_reason.empty()) m.infrastructure_reason = part;
-  const auto share = [](double part, double whole) { return whole > 0 ? part / whole : 0.0; };
-  m.responses = std::llround(sums[kResponses]);
-  m.unique_programs = static_cast<int64_t>(unique.size());
-  // A response cut off by the token limit counts as wrong; of one that the verifier lost nothing is known.
-  const double known = sums[kResponses] - sums[kInfrastructure];
-  m.compile_rate = share(sums[kCompiled], known);
-  m.correct_rate = share(sums[kCorrect], known);
-  m.truncated_rate = share(sums[kTruncated], sums[kResponses]);
-  m.masked_rate = share(sums[kMasked], sums[kResponses]);
-  m.infrastructure_rate = share(sums[kInfrastructure], sums[kResponses]);
-  m.quarantined = std::llround(sums[kQuarantined]);
-  m.reward_mean = share(sums[kReward], sums[kRewarded]);
-  m.reward_spread =
-      std::sqrt(std::max(0.0, share(sums[kSquares], sums[kRewarded]) - m.reward_mean * m.reward_mean));
-  m.groups = std::llround(sums[kGroups]);
-  m.zero_variance_groups = std::llround(sums[kFlat]);
-  m.too_few_groups = std::llround(sums[kTooFew]);
-  m.reward_terms = mean_terms(rewards, sums[kRewarded], communicator_);
-  m.generated_tokens = std::llround(sums[kTokens]);
-  m.tokens_per_forward = share(sums[kTokens], sums[kForwards]);
+  mine.sums.quarantined = static_cast<double>(collected.confirmed);
+  mine.sums.generated_tokens = static_cast<double>(collected.decoding.generated_tokens);
+  mine.sums.forwards = static_cast<double>(collected.decoding.forwards);
+  mine.experiences = shares_of(step.experiences);
+  for (VerifiedResponse& response : responses)
+    step.rollouts.push_back({.group = response.group, .rollout = std::move(response.rollout)});
+  return mine;
 }
 
 }  // namespace bicrl

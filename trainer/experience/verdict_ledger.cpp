@@ -123,7 +123,7 @@ std::optional<Verdict> VerdictLedger::find(const std::string& key) {
   return adopted->second;
 }
 
-void VerdictLedger::record(const std::string& key, const Verdict& verdict) {
+void VerdictLedger::keep(const std::string& key, const Verdict& verdict) {
   if (verdict.outcome == Outcome::kInfrastructure || known_.contains(key) || own_.contains(key)) return;
   keep_own(key, verdict);
   log_->append(unshared_.back());
@@ -135,11 +135,15 @@ void VerdictLedger::keep_own(const std::string& key, const Verdict& verdict) {
                           .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-void VerdictLedger::share() {
+std::string VerdictLedger::unshared() const {
   std::string lines;
   for (const std::string& line : unshared_) lines += line + "\n";
-  for (const std::string& part : communicator_.all_gather(lines)) {
-    std::istringstream entries(part);
+  return lines;
+}
+
+void VerdictLedger::end_round(const std::vector<std::string>& lines_by_rank) {
+  for (const std::string& lines : lines_by_rank) {
+    std::istringstream entries(lines);
     for (std::string line; std::getline(entries, line);) {
       const auto json = nlohmann::json::parse(line);
       known_.emplace(json["key"].get<std::string>(), verdict_from_json(json["verdict"]));

@@ -49,11 +49,13 @@ class VerdictLedger {
   // Null where nothing is known of the program.
   std::optional<Verdict> find(const std::string& key);
   // Infrastructure outcomes are not kept: they say nothing of the program.
-  void record(const std::string& key, const Verdict& verdict);
+  void keep(const std::string& key, const Verdict& verdict);
   void sync();  // this rank's file, to the disk
-  // Collective, ends a round (a step, an evaluation): all ranks learn what the others verified. Where two
-  // verified the same program, the lower rank's verdict counts from now on.
-  void share();
+  // Ends a round (a step, an evaluation): ranks exchange unshared(), lines of this rank's file, and each
+  // passes all ranks' lines to end_round(). If two verified the same program, the lower rank's verdict counts
+  // from now on.
+  std::string unshared() const;
+  void end_round(const std::vector<std::string>& lines_by_rank);
   int64_t round() const { return round_; }
   size_t size() const { return known_.size(); }
 

@@ -5,8 +5,15 @@
 namespace bicrl {
 namespace {
 
-// Empty, or the code's number and the message of what `work` threw.
-std::string outcome_of(const std::function<void()>& work) {
+[[noreturn]] void rethrow(const std::string& error, const std::string& prefix) {
+  const size_t space = error.find(' ');
+  throw SharedError(prefix + error.substr(space + 1),
+                    static_cast<ExitCode>(std::stoi(error.substr(0, space))));
+}
+
+}  // namespace
+
+std::string error_of(const std::function<void()>& work) {
   try {
     work();
     return "";
@@ -17,25 +24,16 @@ std::string outcome_of(const std::function<void()>& work) {
   }
 }
 
-[[noreturn]] void rethrow(const std::string& outcome, const std::string& prefix) {
-  const size_t space = outcome.find(' ');
-  throw SharedError(prefix + outcome.substr(space + 1),
-                    static_cast<ExitCode>(std::stoi(outcome.substr(0, space))));
+void throw_first_error(const std::vector<std::string>& errors_by_rank) {
+  for (size_t rank = 0; rank < errors_by_rank.size(); ++rank)
+    if (!errors_by_rank[rank].empty())
+      rethrow(errors_by_rank[rank], errors_by_rank.size() == 1 ? "" : concat("rank ", rank, ": "));
 }
-
-}  // namespace
 
 void on_rank_zero(Communicator& communicator, const std::function<void()>& work) {
-  const std::string mine = communicator.rank() == 0 ? outcome_of(work) : "";
-  const std::string outcome = communicator.all_gather(mine).front();
-  if (!outcome.empty()) rethrow(outcome, "");
-}
-
-void on_every_rank(Communicator& communicator, const std::function<void()>& work) {
-  const std::vector<std::string> outcomes = communicator.all_gather(outcome_of(work));
-  for (size_t rank = 0; rank < outcomes.size(); ++rank)
-    if (!outcomes[rank].empty())
-      rethrow(outcomes[rank], outcomes.size() == 1 ? "" : concat("rank ", rank, ": "));
+  const std::string mine = communicator.rank() == 0 ? error_of(work) : "";
+  const std::string error = communicator.all_gather(mine).front();
+  if (!error.empty()) rethrow(error, "");
 }
 
 bool on_any_rank(Communicator& communicator, bool here) {

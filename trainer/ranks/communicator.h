@@ -4,8 +4,10 @@
 #pragma once
 #include <ATen/core/Tensor.h>
 
+#include <cstring>
 #include <functional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "common/error.h"
@@ -25,8 +27,7 @@ class Communicator {
   // In place, from rank `root`. Any type and device, contiguous.
   virtual void broadcast(at::Tensor& tensor, int root = 0) = 0;
   virtual void all_reduce(std::vector<double>& values, Reduction reduction) = 0;
-  // The byte strings of all ranks in rank order; on other ranks than 0 empty.
-  virtual std::vector<std::string> gather(const std::string& bytes) = 0;
+  // The byte strings of all ranks in rank order.
   virtual std::vector<std::string> all_gather(const std::string& bytes) = 0;
   virtual void barrier() = 0;
 };
@@ -37,16 +38,30 @@ class SharedError : public Error {
   using Error::Error;
 };
 
+// Empty, or what `work` threw: the number of its exit code and the message. For ranks that tell each other of
+// errors in an exchange of their own.
+std::string error_of(const std::function<void()>& work);
+// Throws the first of the ranks' errors (by rank, as error_of() gives them) that is not empty as a
+// SharedError that names the rank, if there are several.
+void throw_first_error(const std::vector<std::string>& errors_by_rank);
+
 // Collective: runs `work` on rank 0; where it throws, all ranks throw a SharedError with its message and
 // code.
 void on_rank_zero(Communicator& communicator, const std::function<void()>& work);
-// Collective: runs `work`, which must not be collective, on every rank; where it throws on some, all throw a
-// SharedError as above, with the name of the lowest such rank.
-void on_every_rank(Communicator& communicator, const std::function<void()>& work);
-
 // Collective: whether `here` is true on some rank. Signals and clocks differ between ranks; what they decide
 // must not, or some ranks wait for the others for ever.
 bool on_any_rank(Communicator& communicator, bool here);
+
+// Collective: the values of all ranks in rank order, as bytes.
+template <class T>
+std::vector<T> all_gather_values(Communicator& communicator, const T& mine) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  std::vector<T> all;
+  for (const std::string& bytes :
+       communicator.all_gather({reinterpret_cast<const char*>(&mine), sizeof mine}))
+    memcpy(&all.emplace_back(), bytes.data(), sizeof(T));
+  return all;
+}
 
 // Collective: ranks that would work on different content (an older copy of a file on another host) meet in
 // collectives that do not belong together. Where some rank's `content` differs from the first rank's, all
@@ -61,7 +76,6 @@ class SingleProcessCommunicator : public Communicator {
   void all_reduce_sum(at::Tensor&) override {}
   void broadcast(at::Tensor&, int) override {}
   void all_reduce(std::vector<double>&, Reduction) override {}
-  std::vector<std::string> gather(const std::string& bytes) override { return {bytes}; }
   std::vector<std::string> all_gather(const std::string& bytes) override { return {bytes}; }
   void barrier() override {}
 };

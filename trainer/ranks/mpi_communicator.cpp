@@ -15,7 +15,7 @@ namespace bicrl {
 namespace {
 
 // MPI counts are ints; larger messages go in pieces.
-constexpr int64_t kLargestCount = int64_t{1} << 28;
+constexpr int64_t kMaxCount = int64_t{1} << 28;
 
 void check_mpi(int code, const char* operation) {
   if (code == MPI_SUCCESS) return;
@@ -106,8 +106,8 @@ void MpiCommunicator::all_reduce_sum(at::Tensor& tensor) {
   const MPI_Datatype type = mpi_type(tensor);
   at::Tensor host = tensor.to(at::kCPU);  // the tensor itself where it is on the host already
   auto* bytes = static_cast<char*>(host.mutable_data_ptr());
-  for (int64_t begin = 0; begin < host.numel(); begin += kLargestCount) {
-    const auto count = static_cast<int>(std::min(kLargestCount, host.numel() - begin));
+  for (int64_t begin = 0; begin < host.numel(); begin += kMaxCount) {
+    const auto count = static_cast<int>(std::min(kMaxCount, host.numel() - begin));
     check_mpi(MPI_Allreduce(MPI_IN_PLACE, bytes + begin * static_cast<int64_t>(host.element_size()), count,
                             type, MPI_SUM, state_->communicator),
               "MPI_Allreduce");
@@ -120,8 +120,8 @@ void MpiCommunicator::broadcast(at::Tensor& tensor, int root) {
   at::Tensor host = tensor.to(at::kCPU);
   auto* bytes = static_cast<char*>(host.mutable_data_ptr());
   const int64_t total = static_cast<int64_t>(host.nbytes());
-  for (int64_t begin = 0; begin < total; begin += kLargestCount) {
-    const auto count = static_cast<int>(std::min(kLargestCount, total - begin));
+  for (int64_t begin = 0; begin < total; begin += kMaxCount) {
+    const auto count = static_cast<int>(std::min(kMaxCount, total - begin));
     check_mpi(MPI_Bcast(bytes + begin, count, MPI_BYTE, root, state_->communicator), "MPI_Bcast");
   }
   if (!host.is_same(tensor)) tensor.copy_(host);
@@ -131,12 +131,6 @@ void MpiCommunicator::all_reduce(std::vector<double>& values, Reduction reductio
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE,
                           reduction == Reduction::kSum ? MPI_SUM : MPI_MAX, state_->communicator),
             "MPI_Allreduce");
-}
-
-std::vector<std::string> MpiCommunicator::gather(const std::string& bytes) {
-  auto all = all_gather(bytes);
-  if (rank() != 0) all.clear();
-  return all;
 }
 
 std::vector<std::string> MpiCommunicator::all_gather(const std::string& bytes) {
@@ -149,8 +143,8 @@ std::vector<std::string> MpiCommunicator::all_gather(const std::string& bytes) {
   for (int sender = 0; sender < size(); ++sender) {
     std::string& text = all.emplace_back(sender == rank() ? bytes : std::string());
     text.resize(static_cast<size_t>(lengths[static_cast<size_t>(sender)]));
-    for (int64_t begin = 0; begin < static_cast<int64_t>(text.size()); begin += kLargestCount) {
-      const auto count = static_cast<int>(std::min(kLargestCount, static_cast<int64_t>(text.size()) - begin));
+    for (int64_t begin = 0; begin < static_cast<int64_t>(text.size()); begin += kMaxCount) {
+      const auto count = static_cast<int>(std::min(kMaxCount, static_cast<int64_t>(text.size()) - begin));
       check_mpi(MPI_Bcast(text.data() + begin, count, MPI_BYTE, sender, state_->communicator), "MPI_Bcast");
     }
   }

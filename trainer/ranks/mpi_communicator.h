@@ -32,7 +32,6 @@ class MpiCommunicator : public Communicator {
   void all_reduce_sum(at::Tensor& tensor) override;
   void broadcast(at::Tensor& tensor, int root) override;
   void all_reduce(std::vector<double>& values, Reduction reduction) override;
-  std::vector<std::string> gather(const std::string& bytes) override;
   std::vector<std::string> all_gather(const std::string& bytes) override;
   void barrier() override;
   // For a rank that gives up: whether all others give up as well within `seconds`. Apart from every other

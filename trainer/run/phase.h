@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,8 @@
 #include "reward/client/verifier_client.h"
 #include "reward/reward_rule.h"
 #include "trainer/experience/curation.h"
-#include "trainer/experience/response_record.h"
+#include "trainer/experience/response_entry.h"
+#include "trainer/experience/response_metrics.h"
 #include "trainer/experience/verdict_ledger.h"
 #include "trainer/inputs/task_pool.h"
 #include "trainer/ranks/communicator.h"
@@ -37,6 +39,15 @@ struct PhaseContext {
   std::function<bool()> stop_requested{};
 };
 
+// What one rank knows of a step that it has taken.
+struct PhaseStep {
+  std::optional<ResponseMetrics> responses;  // over all ranks; none in a supervised step
+  ResponseMeaning meaning;
+  std::vector<ResponseEntry> entries;  // of all ranks; text only of this one's
+  UpdateTotals update;                 // of this rank
+  StepSeconds seconds;                 // of this rank; that of the whole step is the run's business
+};
+
 class Phase {
  public:
   Phase(std::string name, int64_t steps) : name_(std::move(name)), steps_(steps) {}
@@ -46,10 +57,11 @@ class Phase {
 
   // Makes the updater ready for this phase's first step.
   virtual void begin() = 0;
-  // Step number `step` (1-based): fills in the metrics and, on this rank, what was responded. Throws
-  // StepNotTaken, or another Error where the policy may have changed.
-  virtual void step(int64_t step, int64_t policy_version, StepMetrics& metrics,
-                    std::vector<ResponseRecord>& responses) = 0;
+  // Step number `step` (1-based). Throws StepAborted, or another Error if the policy may have changed.
+  virtual PhaseStep step(int64_t step, int64_t policy_version) = 0;
+  // Saves what the update of the latest step was made of, for whoever looks for the cause of a bad one, and
+  // says in one sentence where. Never throws.
+  virtual std::string keep_batch() const = 0;
   // Everything beside policy and optimizer that decides later steps.
   virtual nlohmann::json state() const { return nullptr; }
   virtual void restore(const nlohmann::json&) {}
@@ -63,21 +75,17 @@ std::unique_ptr<Phase> make_warm_up_phase(const PhaseContext& context, const std
 std::unique_ptr<Phase> make_stage_phase(const PhaseContext& context, const std::string& name,
                                         size_t stage_index);
 
-// An error that leaves policy and optimizer as they were before the step, so that the run can be saved.
-class StepNotTaken : public SharedError {
+// A step that could not be taken. Policy and optimizer are as they were before it, so that the run can be
+// saved.
+class StepAborted : public SharedError {
  public:
   using SharedError::SharedError;
 };
 
 // A stop came while the step waited for verdicts; those that came are in the ledger.
-class StepCut : public StepNotTaken {
+class StepInterrupted : public StepAborted {
  public:
-  using StepNotTaken::StepNotTaken;
+  using StepAborted::StepAborted;
 };
-
-// Puts an update's figures into the metrics. Throws SharedError where the update was not finite, or its loss
-// is larger than `max_loss`.
-void note_update(const UpdateStatistics& update, const std::string& phase, double max_loss,
-                 StepMetrics& metrics);
 
 }  // namespace bicrl

@@ -2,7 +2,7 @@
 // it.
 //   RUN/run.json        format and whether the run has finished
 //   RUN/config.yaml     resolved configuration       RUN/reward.yaml   resolved reward
-//   RUN/metrics.jsonl   a record per step            RUN/responses.jsonl, samples.jsonl   see run_recorder.h
+//   RUN/metrics.jsonl   an entry per step            RUN/responses.jsonl, samples.jsonl   see run_log.h
 //   RUN/ledger/         verdicts                     RUN/checkpoints/  see checkpoint_store.h
 //   RUN/summary.json    results so far               RUN/verifier.log  of the embedded verifier
 // Used by rank 0 only. Not thread-safe.

@@ -14,8 +14,7 @@ WarmUpSettings warm_up_from(const ConfigSection& section, uint64_t seed) {
   warm_up.steps = section.integer("steps", 0, 0, kMany);
   warm_up.samples_per_step = section.integer("samples_per_step", 32, 1, kMany);
   warm_up.infilling_share = section.real("infilling_share", 0.5, 0, 1);
-  warm_up.updater =
-      UpdaterSettings::from_config(section.section("update"), /*temperature=*/1.0, warm_up.steps, seed);
+  warm_up.updater = UpdaterSettings::supervised(section.section("update"), warm_up.steps, seed);
   return warm_up;
 }
 
@@ -34,8 +33,8 @@ StageSettings stage_from(const ConfigSection& section, const ConfigSection& shar
   stage.decoding = DecodingSettings::from_config(decoding);
   if (stage.decoding.sampling.temperature == 0)
     decoding.reject("temperature", "a stage samples; greedy responses of a group would all be equal");
-  stage.updater = UpdaterSettings::from_config(section.section("update"), stage.decoding.sampling.temperature,
-                                               stage.steps, seed);
+  stage.updater = UpdaterSettings::reinforced(section.section("update"), stage.decoding.sampling.temperature,
+                                              stage.steps, stage.responses_per_step(), seed);
   return stage;
 }
 

@@ -1,5 +1,6 @@
 // A stage of reinforcement: responses to tasks, their verdicts, rewards and advantages, and updates from
 // them.
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -36,55 +37,64 @@ class StagePhase : public Phase {
     context_.updater.begin_phase(settings_.updater);
     tasks_ = context_.tasks.usable(settings_.stage);
     curriculum_ = curriculum_from_config(settings_.curriculum, tasks_);
+    const RewardFunction& reward = context_.reward;
+    verifier_ = std::make_unique<ResponseVerifier>(
+        context_.verifier, context_.ledger,
+        ResponseVerifierSettings{
+            .source = replay_.verifies()  ? VerdictSource::kVerifier
+                      : replay_.updates() ? VerdictSource::kLedger
+                                          : VerdictSource::kNone,
+            .progress = context_.communicator.rank() == 0 ? name() + " verdicts" : "",
+            .needs_verdict = [&reward](const Rollout& r) { return reward.needs_verdict(r.truncated()); },
+            .stop_requested = context_.stop_requested});
+    responses_ = std::make_unique<ResponseCollector>(context_.policy, context_.tokenizer, settings_.decoding,
+                                                     *verifier_, &context_.curation.quarantine());
     collector_ = std::make_unique<ExperienceCollector>(
-        context_.policy, context_.tokenizer, context_.verifier, context_.reward, context_.communicator,
+        *responses_, context_.ledger, reward, context_.communicator,
         CollectorSettings{.stage = settings_.stage,
                           .prompt_style = context_.settings.tasks.prompt_style,
                           .scaffold = settings_.decoding.scaffold,
-                          .decoding = settings_.decoding,
                           .samples_per_task = settings_.samples_per_task,
                           .advantage = settings_.advantage,
                           .shuffled_advantages = settings_.shuffled_advantages,
-                          .progress = name() + " verdicts",
-                          .ledger = context_.ledger,
-                          .quarantine = &context_.curation.quarantine(),
-                          .verdicts = replay_.verifies()  ? VerdictSource::kVerifier
-                                      : replay_.updates() ? VerdictSource::kLedger
-                                                          : VerdictSource::kNone,
-                          .stop_requested = context_.stop_requested});
+                          .has_verdicts = replay_.verifies() || replay_.updates()});
   }
 
-  void step(int64_t step, int64_t policy_version, StepMetrics& metrics,
-            std::vector<ResponseRecord>& responses) override {
-    metrics.advantage = to_string(settings_.advantage);
-    metrics.reward_rule = context_.reward.rule_name();
-    metrics.verified = replay_.verifies() || replay_.updates();
-    CollectedStep collected = replay_.generates() ? generate(step, policy_version, metrics)
-                                                  : collector_->collect_saved(saved_rollouts(step), tasks_,
-                                                                              step_key(step), metrics);
-    if (collected.cut_short) throw StepCut(concat(name(), " step ", step, " was cut short"));
+  PhaseStep step(int64_t step, int64_t policy_version) override {
+    CollectedStep collected = replay_.generates()
+                                  ? generate(step, policy_version)
+                                  : collector_->collect_saved(saved_rollouts(step), tasks_, step_key(step));
+    if (collected.interrupted) throw StepInterrupted(concat(name(), " step ", step, " was interrupted"));
     if (context_.settings.save_rollouts || replay_.parts == RunParts::kRollouts)
       save(step, collected.rollouts);
-    curriculum_->observe(outcomes_of(collected, context_.communicator));
-    responses = std::move(collected.responses);
-    if (metrics.infrastructure_rate > context_.settings.max_unverified_share)
-      throw StepNotTaken(concat(name(), " step ", step, ": ", std::lround(100 * metrics.infrastructure_rate),
-                                " % of the responses got no verdict (run.max_unverified_share is ",
-                                context_.settings.max_unverified_share,
-                                "): ", metrics.infrastructure_reason));
-    context_.curation.note(collected.outcomes, context_.communicator);
-    if (!replay_.updates()) return;
-    const Stopwatch training;
-    const UpdateStatistics update = context_.updater.reinforce(collected.experiences);
-    metrics.train_seconds = training.seconds();
-    try {
-      note_update(update, name(), context_.settings.max_loss, metrics);
-    } catch (const SharedError& error) {
-      throw SharedError(error.what() + kept(step, collected.rollouts));
+    curriculum_->observe(collected.task_outcomes);
+    require_verdicts(step, collected.metrics);
+    context_.curation.note(collected.group_outcomes);
+    PhaseStep taken;
+    taken.meaning = {.verified = replay_.verifies() || replay_.updates(),
+                     .reward_rule = context_.reward.rule_name(),
+                     .advantage = to_string(settings_.advantage)};
+    taken.seconds.rollout = collected.rollout_seconds;
+    taken.seconds.verify_wait = collected.verify_wait_seconds;
+    if (replay_.updates()) {
+      const Stopwatch training;
+      taken.update = context_.updater.reinforce(collected.experiences, collected.shares);
+      taken.seconds.train = training.seconds();
+      if (step == steps()) context_.updater.check_replicas();
     }
+    taken.responses = std::move(collected.metrics);
+    taken.entries = std::move(collected.entries);
     latest_step_ = step;
     latest_ = std::move(collected.rollouts);
-    if (step == steps()) context_.updater.check_replicas();
+    return taken;
+  }
+
+  std::string keep_batch() const override try {
+    save(latest_step_, latest_);
+    return concat("The rollouts of step ", latest_step_, " are kept in ", own_rollouts_.folder().string(),
+                  ".");
+  } catch (const Error& error) {
+    return concat("The rollouts of step ", latest_step_, " could not be kept: ", error.what());
   }
 
   nlohmann::json state() const override { return {{"curriculum", curriculum_->state()}}; }
@@ -93,18 +103,44 @@ class StagePhase : public Phase {
  private:
   uint64_t step_key(int64_t step) const { return mix_key({key_, static_cast<uint64_t>(step)}); }
 
-  CollectedStep generate(int64_t step, int64_t policy_version, StepMetrics& metrics) {
-    const std::vector<const Task*> chosen = curriculum_->next(static_cast<size_t>(settings_.tasks_per_step));
-    const auto prompts = context_.curation.prompts(chosen, tasks_, settings_.stage, step_key(step));
-    for (const PromptedTask& prompt : prompts) metrics.repairs += prompt.repair.has_value();
+  CollectedStep generate(int64_t step, int64_t policy_version) {
     try {
-      return collector_->collect(prompts, step_key(step), policy_version, metrics);
+      return collector_->collect(prompted_tasks(step), step_key(step), policy_version);
     } catch (const SharedError& error) {
-      // Mostly an update that destroyed the policy and did not show it: what it was made from tells more.
-      if (latest_step_ == 0) throw;  // not latest_.empty(): a rank without a share saves that, too
-      throw SharedError(concat(name(), " step ", step, ": ", error.what(), kept(latest_step_, latest_)),
-                        error.code());
+      // Mostly an update that destroyed the policy and did not show it: what it was made of tells more.
+      if (latest_step_ == 0) throw;  // not latest_.empty(): a rank without a share keeps that, too
+      throw SharedError(concat(name(), " step ", step, ": ", error.what(), " ", keep_batch()), error.code());
     }
+  }
+
+  // Repairs of earlier failures, and for all other groups the curriculum's next tasks.
+  std::vector<PromptedTask> prompted_tasks(int64_t step) {
+    auto repairs = context_.curation.repairs(static_cast<size_t>(settings_.tasks_per_step), settings_.stage,
+                                             step_key(step));
+    for (auto& repair : repairs)
+      if (repair && !task_named(repair->task_id)) repair.reset();
+    const auto plain = std::count(repairs.begin(), repairs.end(), std::nullopt);
+    const std::vector<const Task*> chosen = curriculum_->next(static_cast<size_t>(plain));
+    std::vector<PromptedTask> prompted;
+    size_t next = 0;
+    for (const auto& repair : repairs)
+      if (repair)
+        prompted.push_back({.task = task_named(repair->task_id), .repair = repair->attempt});
+      else
+        prompted.push_back({.task = chosen[next++], .repair = std::nullopt});
+    return prompted;
+  }
+
+  const Task* task_named(const std::string& id) const {
+    const auto found = std::find_if(tasks_.begin(), tasks_.end(), [&](const Task& t) { return t.id == id; });
+    return found == tasks_.end() ? nullptr : &*found;
+  }
+
+  void require_verdicts(int64_t step, const ResponseMetrics& metrics) const {
+    if (metrics.infrastructure_rate <= context_.settings.max_unverified_share) return;
+    throw StepAborted(concat(name(), " step ", step, ": ", std::lround(100 * metrics.infrastructure_rate),
+                             " % of the responses got no verdict (run.max_unverified_share is ",
+                             context_.settings.max_unverified_share, "): ", metrics.infrastructure_reason));
   }
 
   std::vector<SavedRollout> saved_rollouts(int64_t step) const {
@@ -126,14 +162,6 @@ class StagePhase : public Phase {
     own_rollouts_.write(name(), step, context_.communicator.rank(), context_.communicator.size(), rollouts);
   }
 
-  // Saves them for whoever looks for the cause of an error, and says where. Never hides that error.
-  std::string kept(int64_t step, const std::vector<SavedRollout>& rollouts) const try {
-    save(step, rollouts);
-    return concat(" The rollouts of step ", step, " are kept in ", own_rollouts_.folder().string(), ".");
-  } catch (const Error& error) {
-    return concat(" The rollouts of step ", step, " could not be kept: ", error.what());
-  }
-
   PhaseContext context_;
   const StageSettings& settings_;
   const ReplaySettings& replay_;
@@ -142,6 +170,8 @@ class StagePhase : public Phase {
   uint64_t key_;
   std::vector<Task> tasks_;
   std::unique_ptr<Curriculum> curriculum_;
+  std::unique_ptr<ResponseVerifier> verifier_;
+  std::unique_ptr<ResponseCollector> responses_;
   std::unique_ptr<ExperienceCollector> collector_;
   int64_t latest_step_ = 0;
   std::vector<SavedRollout> latest_;  // of that step
@@ -152,31 +182,6 @@ class StagePhase : public Phase {
 std::unique_ptr<Phase> make_stage_phase(const PhaseContext& context, const std::string& name,
                                         size_t stage_index) {
   return std::make_unique<StagePhase>(context, name, stage_index);
-}
-
-void note_update(const UpdateStatistics& update, const std::string& phase, double max_loss,
-                 StepMetrics& metrics) {
-  metrics.updates = update.updates;
-  metrics.loss = update.loss;
-  metrics.kl = update.kl;
-  metrics.clip_share = update.clip_share;
-  metrics.entropy = update.entropy;
-  metrics.log_prob_gap = update.logprob_gap_max;
-  metrics.grad_norm = update.grad_norm;
-  metrics.learning_rate = update.learning_rate;
-  metrics.trained_tokens = update.scored_tokens;
-  metrics.update_skipped = update.skipped_updates > 0;
-  // No weight of a policy that works comes near this.
-  constexpr double kLargestWeight = 1e6;
-  const bool finite = std::isfinite(update.loss) && update.largest_weight <= kLargestWeight &&
-                      update.skipped_updates < std::max<int64_t>(1, update.updates);
-  if (finite && std::abs(update.loss) <= max_loss) return;
-  throw SharedError(concat(phase, " step ", metrics.step, ": ",
-                           finite ? concat("the loss exceeds run.max_loss (", max_loss, ")")
-                                  : "the update is not finite or destroys the policy",
-                           " (loss ", update.loss, ", gradient norm ", update.grad_norm, ", largest weight ",
-                           update.largest_weight,
-                           "). A smaller learning rate may help; the latest checkpoint is from before."));
 }
 
 }  // namespace bicrl

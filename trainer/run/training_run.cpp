@@ -1,5 +1,6 @@
 #include "trainer/run/training_run.h"
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <map>
@@ -10,6 +11,7 @@
 #include "common/rng.h"
 #include "policy/checkpoint_io.h"
 #include "policy/distribution.h"
+#include "trainer/run/update_check.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;
@@ -74,7 +76,7 @@ TrainingRun::TrainingRun(const RunSettings& settings, Communicator& communicator
   if (!checkpoint.empty()) resume(checkpoint);
   if (ledger_) ledger_->resume_at(state_.ledger_round);
   if (!directory_) return;
-  recorder_ = std::make_unique<RunRecorder>(*directory_, state_.log_bytes, settings.samples_per_step);
+  run_log_ = std::make_unique<RunLog>(*directory_, state_.log_bytes, settings.samples_per_step);
   checkpoints_ = std::make_unique<CheckpointStore>(directory_->path() / "checkpoints");
   log_info("policy: ", policy_.config().parameter_count(), " parameters; tasks: ", tasks_.train.size(),
            " for training, ", tasks_.held_out.size(), " held out; ranks: ", communicator.size());
@@ -163,38 +165,76 @@ RunEnd TrainingRun::run() {
 }
 
 bool TrainingRun::run_phase(Phase& phase) {
+  stop_agreed_ = stopping();
   while (state_.step < phase.steps()) {
-    if (stopping()) {
+    if (stop_agreed_) {
       if (!state_saved_) save_within_phase(phase);
       return false;
     }
     if (!take_step(phase)) return false;
     // After the last step finish_phase() saves.
-    if (state_.step < phase.steps() && checkpoint_due()) save_within_phase(phase);
+    if (state_.step < phase.steps() && checkpoint_agreed_) save_within_phase(phase);
   }
   return true;
 }
 
 bool TrainingRun::take_step(Phase& phase) {
   const Stopwatch watch;
-  StepMetrics metrics(phase.name(), state_.step + 1, phase.steps());
-  std::vector<ResponseRecord> responses;
   const nlohmann::json before = phase.state();
+  PhaseStep taken;
   try {
-    phase.step(state_.step + 1, state_.policy_version, metrics, responses);
-  } catch (const StepNotTaken& error) {
+    taken = phase.step(state_.step + 1, state_.policy_version);
+  } catch (const StepAborted& error) {
     state_.phase_state = before;
     if (!state_saved_) save_within_phase(phase);
-    if (dynamic_cast<const StepCut*>(&error)) return false;
+    if (dynamic_cast<const StepInterrupted*>(&error)) return false;
     throw;
   }
+  taken.seconds.step = watch.seconds();
+  const StepMetrics metrics = close_step(phase, taken);
+  if (const std::string problem = update_problem(metrics.update, settings_.max_loss); !problem.empty())
+    throw SharedError(concat(phase.name(), " step ", metrics.step, ": ", problem, " ", phase.keep_batch()));
   ++state_.step;
-  state_.policy_version += metrics.updates;
+  state_.policy_version += metrics.update.updates;
   state_.phase_state = phase.state();
   state_saved_ = false;
-  metrics.step_seconds = watch.seconds();
-  report(metrics, responses);
+  if (!run_log_) return true;
+  run_log_->responses(metrics, run_step(), taken.entries);
+  run_log_->step(metrics, run_step(), seconds_before_ + in_phase_.seconds());
   return true;
+}
+
+StepMetrics TrainingRun::close_step(const Phase& phase, PhaseStep& taken) {
+  struct Close {  // trivially copyable: ranks exchange the bytes
+    UpdateTotals update;
+    StepSeconds seconds;
+    bool stop;
+    bool checkpoint_due;
+  };
+  const Close mine = {.update = taken.update,
+                      .seconds = taken.seconds,
+                      .stop = stop_requested_(),
+                      .checkpoint_due = settings_.checkpoint_every_s > 0 &&
+                                        since_checkpoint_.seconds() >= settings_.checkpoint_every_s};
+  std::vector<UpdateTotals> updates;
+  StepSeconds slowest;
+  stop_agreed_ = checkpoint_agreed_ = false;
+  for (const Close& rank : all_gather_values(communicator_, mine)) {
+    updates.push_back(rank.update);
+    slowest.rollout = std::max(slowest.rollout, rank.seconds.rollout);
+    slowest.verify_wait = std::max(slowest.verify_wait, rank.seconds.verify_wait);
+    slowest.train = std::max(slowest.train, rank.seconds.train);
+    slowest.step = std::max(slowest.step, rank.seconds.step);
+    stop_agreed_ |= rank.stop;
+    checkpoint_agreed_ |= rank.checkpoint_due;
+  }
+  return {.phase = phase.name(),
+          .step = state_.step + 1,
+          .steps = phase.steps(),
+          .responses = taken.responses,
+          .meaning = taken.meaning,
+          .update = over_ranks(updates),
+          .seconds = slowest};
 }
 
 bool TrainingRun::finish_phase(const Phase& phase) {
@@ -220,10 +260,15 @@ bool TrainingRun::evaluate_start() {
 
 bool TrainingRun::evaluate_as(const std::string& name) {
   if (stopping()) return false;
-  const EvaluationResult result =
-      evaluate(policy_, tokenizer_, *verifier_, communicator_, tasks_.held_out, settings_.tasks.prompt_style,
-               settings_.evaluation.decoding, name, ledger_.get(), stop_requested_);
-  if (result.cut_short) return false;
+  const Stopwatch watch;
+  const TaskScores scores =
+      score_tasks(policy_, tokenizer_, *verifier_, ledger_.get(), communicator_, tasks_.held_out,
+                  {.stage = Stage::kEndToEnd,
+                   .prompt_style = settings_.tasks.prompt_style,
+                   .decoding = settings_.evaluation.decoding,
+                   .stop_requested = stop_requested_});
+  if (scores.interrupted) return false;
+  const EvaluationResult result = evaluation_result(name, scores, watch.seconds());
   if (static_cast<double>(result.unverified) >
       settings_.max_unverified_share * static_cast<double>(result.tasks))
     throw SharedError(concat("evaluation ", moment_of(name), ": ", result.unverified, " of ", result.tasks,
@@ -242,26 +287,6 @@ bool TrainingRun::evaluate_as(const std::string& name) {
 
 bool TrainingRun::stopping() { return on_any_rank(communicator_, stop_requested_()); }
 
-bool TrainingRun::checkpoint_due() {
-  return settings_.checkpoint_every_s > 0 &&
-         on_any_rank(communicator_, since_checkpoint_.seconds() >= settings_.checkpoint_every_s);
-}
-
-void TrainingRun::report(StepMetrics& metrics, const std::vector<ResponseRecord>& responses) {
-  // A step is as slow as its slowest rank.
-  std::vector<double> seconds = {metrics.rollout_seconds, metrics.verify_wait_seconds, metrics.train_seconds,
-                                 metrics.step_seconds};
-  communicator_.all_reduce(seconds, Reduction::kMax);
-  metrics.rollout_seconds = seconds[0];
-  metrics.verify_wait_seconds = seconds[1];
-  metrics.train_seconds = seconds[2];
-  metrics.step_seconds = seconds[3];
-  const std::vector<ResponseRecord> all = gather_responses(responses, communicator_);
-  if (!recorder_) return;
-  recorder_->responses(metrics, run_step(), all);
-  recorder_->step(metrics, run_step(), seconds_before_ + in_phase_.seconds());
-}
-
 int64_t TrainingRun::run_step() const {
   int64_t steps = state_.step;
   for (int64_t i = 0; i < state_.phase; ++i) steps += phases_[static_cast<size_t>(i)]->steps();
@@ -276,8 +301,8 @@ void TrainingRun::save_checkpoint(const std::string& name) {
   if (ledger_) ledger_->sync();
   communicator_.barrier();
   if (checkpoints_) {
-    recorder_->sync();
-    state_.log_bytes = recorder_->log_bytes();
+    run_log_->sync();
+    state_.log_bytes = run_log_->log_bytes();
     checkpoints_->save(name, [&](const fs::path& folder) {
       save_policy(folder, policy_, tokenizer_);
       write_run_state(folder, state_, updater_);

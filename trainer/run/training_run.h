@@ -20,7 +20,7 @@
 #include "trainer/run/checkpoint_store.h"
 #include "trainer/run/phase.h"
 #include "trainer/run/run_directory.h"
-#include "trainer/run/run_recorder.h"
+#include "trainer/run/run_log.h"
 #include "trainer/run/run_settings.h"
 #include "trainer/run/run_state.h"
 #include "trainer/update/policy_updater.h"
@@ -49,16 +49,15 @@ class TrainingRun {
   // False where the run was asked to stop; all of it that counts is saved then.
   bool run_phase(Phase& phase);
   bool take_step(Phase& phase);
+  // Collective: what a step has come to, and whether ranks want to stop or to save.
+  StepMetrics close_step(const Phase& phase, PhaseStep& taken);
   bool finish_phase(const Phase& phase);
   bool evaluates() const;
   // Where no warm-up gives the first row: what the stages are compared with.
   bool evaluate_start();
   bool evaluate_as(const std::string& name);  // of a phase, or kStartEvaluation; false where a stop ended it
-  // Collective: the same answer on all ranks.
-  bool stopping();
-  bool checkpoint_due();
-  int64_t run_step() const;  // steps done over all phases
-  void report(StepMetrics& metrics, const std::vector<ResponseRecord>& responses);
+  bool stopping();                            // collective: the same answer on all ranks
+  int64_t run_step() const;                   // steps done over all phases
   // Rank 0 writes; the others go on.
   void save_checkpoint(const std::string& name);
   void save_within_phase(const Phase& phase);
@@ -80,12 +79,16 @@ class TrainingRun {
   std::unique_ptr<VerdictLedger> ledger_;
   std::vector<std::unique_ptr<Phase>> phases_;
   RunState state_;
-  bool state_saved_ = false;   // the latest checkpoint holds state_
+  bool state_saved_ = false;  // the latest checkpoint holds state_
+  // What ranks agreed on at the end of the latest step. Each has its own signals and clock, and ranks that
+  // followed those would wait for one another.
+  bool stop_agreed_ = false;
+  bool checkpoint_agreed_ = false;
   Stopwatch in_phase_;         // since it began, or since the run went on within it
   double seconds_before_ = 0;  // in this phase, before the run went on
   Stopwatch since_checkpoint_;
   // Rank 0 only:
-  std::unique_ptr<RunRecorder> recorder_;
+  std::unique_ptr<RunLog> run_log_;
   std::unique_ptr<CheckpointStore> checkpoints_;
 };
 

@@ -43,27 +43,41 @@ class WarmUpPhase : public Phase {
     samples_ = warm_up_samples(context_);
   }
 
-  void step(int64_t step, int64_t, StepMetrics& metrics, std::vector<ResponseRecord>&) override {
+  PhaseStep step(int64_t step, int64_t) override {
     const Stopwatch watch;
-    const UpdateStatistics update = context_.updater.supervise(batch(step));
-    metrics.train_seconds = watch.seconds();
-    note_update(update, name(), context_.settings.max_loss, metrics);
+    latest_step_ = step;
+    PhaseStep taken;
+    const Batch batch = this->batch(step);
+    taken.update = context_.updater.supervise(batch.mine, batch.supervised_tokens);
+    taken.seconds.train = watch.seconds();
+    return taken;
+  }
+
+  std::string keep_batch() const override {
+    return concat("Its batch is made anew by run.seed=", context_.settings.seed, " and step ", latest_step_,
+                  ".");
   }
 
  private:
+  struct Batch {
+    std::vector<SftSample> mine;
+    int64_t supervised_tokens = 0;  // over all ranks
+  };
+
   // Every rank draws the whole batch and keeps its share, so that the batch does not depend on their number.
-  std::vector<SftSample> batch(int64_t step) const {
+  Batch batch(int64_t step) const {
     const WarmUpSettings& s = context_.settings.warm_up;
     const Communicator& ranks = context_.communicator;
-    std::vector<SftSample> batch;
+    Batch batch;
     for (int64_t i = 0; i < s.samples_per_step; ++i) {
       RandomStream draw(mix_key({key_, static_cast<uint64_t>(step), static_cast<uint64_t>(i)}));
       const bool infill = draw.uniform() < s.infilling_share && !samples_.infilling.empty();
       const std::vector<SftSample>& set = infill ? samples_.infilling : samples_.end_to_end;
       const SftSample& sample = set[draw.below(set.size())];
+      batch.supervised_tokens += supervised_tokens(sample, s.updater.sft);
       if (i % ranks.size() != ranks.rank()) continue;
-      batch.push_back(sample);
-      batch.back().noise_key = draw.next();
+      batch.mine.push_back(sample);
+      batch.mine.back().noise_key = draw.next();
     }
     return batch;
   }
@@ -71,6 +85,7 @@ class WarmUpPhase : public Phase {
   PhaseContext context_;
   uint64_t key_;
   WarmUpSamples samples_;
+  int64_t latest_step_ = 0;
 };
 
 }  // namespace

@@ -78,7 +78,7 @@ int64_t LiveSequence::scored_tokens() const {
   return count;
 }
 
-LiveSequence trace_sequence(const Experience& experience, const PolicyConfig& config, int64_t shrink) {
+LiveSequence rollout_sequence(const Experience& experience, const PolicyConfig& config, int64_t shrink) {
   BICRL_CHECK(shrink >= 1, "shrink ", shrink);
   const Rollout& r = experience.rollout;
   check_rollout(r, config);
@@ -104,7 +104,7 @@ int64_t published_layout_rows(const std::vector<Experience>& experiences, const 
   for (const auto& e : experiences) {
     longest_prompt = std::max(longest_prompt, e.rollout.prompt_tokens);
     longest_response = std::max(longest_response, e.rollout.response_tokens());
-    const LiveSequence sequence = trace_sequence(e, config, shrink);
+    const LiveSequence sequence = rollout_sequence(e, config, shrink);
     std::map<int64_t, int64_t> rounds_of_block;
     int64_t rounds = 0;
     for (const auto& noisy : sequence.noisy) rounds = std::max(rounds, ++rounds_of_block[noisy.block]);

@@ -42,7 +42,7 @@ struct LiveSequence {
 // later. Context of the unscored tokens of a block (step_map <= 0): always there is the prompt's tail; a
 // token after the end token is MASK until the step -step_map at which the sampler accepted it; with step_map
 // 0 it is there.
-LiveSequence trace_sequence(const Experience& experience, const PolicyConfig& config, int64_t shrink);
+LiveSequence rollout_sequence(const Experience& experience, const PolicyConfig& config, int64_t shrink);
 
 // Rows that the published padded layout would compute for the same responses: per round of each response one
 // row [prompt | clean | noisy], all padded to the longest prompt and the longest response.

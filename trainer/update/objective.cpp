@@ -8,7 +8,7 @@ namespace bicrl {
 namespace {
 
 // Beyond this log-ratio a token says nothing but that the two policies differ; the clamp keeps exp() finite.
-constexpr double kLargestLogRatio = 10;
+constexpr double kMaxLogRatio = 10;
 
 at::Tensor estimate_kl(const at::Tensor& difference, KlEstimator estimator) {
   switch (estimator) {
@@ -43,9 +43,9 @@ ObjectiveSettings ObjectiveSettings::from_config(const ConfigSection& section, d
   return s;
 }
 
-TraceTerms trace_terms(const at::Tensor& log_probs, const at::Tensor& old_log_probs,
-                       const at::Tensor& advantages, const ObjectiveSettings& settings) {
-  const auto difference = (log_probs - old_log_probs).clamp(-kLargestLogRatio, kLargestLogRatio);
+SurrogateTerms surrogate_terms(const at::Tensor& log_probs, const at::Tensor& old_log_probs,
+                               const at::Tensor& advantages, const ObjectiveSettings& settings) {
+  const auto difference = (log_probs - old_log_probs).clamp(-kMaxLogRatio, kMaxLogRatio);
   const auto ratio = difference.exp();
   const auto free_gain = ratio * advantages;
   const auto clipped_gain = ratio.clamp(1 - settings.clip_low, 1 + settings.clip_high) * advantages;
@@ -53,22 +53,21 @@ TraceTerms trace_terms(const at::Tensor& log_probs, const at::Tensor& old_log_pr
           clipped_gain.detach().lt(free_gain.detach())};
 }
 
-std::vector<double> sequence_scales(const std::vector<int64_t>& scored_tokens,
-                                    const ObjectiveSettings& settings, Communicator& communicator) {
-  std::vector<double> totals{0, 0};  // tokens, sequences
-  for (int64_t tokens : scored_tokens) {
-    totals[0] += static_cast<double>(tokens);
-    totals[1] += tokens > 0 ? 1 : 0;
+double sequence_scale(int64_t scored_tokens, const ScoredCounts& minibatch,
+                      const ObjectiveSettings& settings) {
+  if (scored_tokens == 0) return 0;
+  const auto tokens = static_cast<double>(scored_tokens);
+  const auto sequences = static_cast<double>(minibatch.sequences);
+  switch (settings.normaliser) {
+    case Normaliser::kTokens:
+      return 1.0 / static_cast<double>(minibatch.tokens);
+    case Normaliser::kSequences:
+      return 1.0 / (sequences * tokens);
+    case Normaliser::kConstant:
+      return 1.0 / (sequences * settings.normaliser_tokens);
   }
-  communicator.all_reduce(totals, Reduction::kSum);
-  std::vector<double> scales;
-  for (int64_t tokens : scored_tokens) {
-    double divisor = totals[0];
-    if (settings.normaliser == Normaliser::kSequences) divisor = totals[1] * static_cast<double>(tokens);
-    if (settings.normaliser == Normaliser::kConstant) divisor = totals[1] * settings.normaliser_tokens;
-    scales.push_back(tokens > 0 ? 1.0 / divisor : 0.0);
-  }
-  return scales;
+  BICRL_CHECK(false, "unknown normaliser");
+  return 0;
 }
 
 }  // namespace bicrl

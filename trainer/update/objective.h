@@ -5,10 +5,8 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "common/config.h"
-#include "trainer/ranks/communicator.h"
 
 namespace bicrl {
 
@@ -34,18 +32,28 @@ struct ObjectiveSettings {
 };
 
 // All [tokens], unweighted.
-struct TraceTerms {
+struct SurrogateTerms {
   at::Tensor policy;  // -min(ratio A, clip(ratio) A), ratio = exp(clamp(d, -10, 10))
   at::Tensor kl;
   at::Tensor clipped;  // bool: the clip holds this token's gradient back
 };
-TraceTerms trace_terms(const at::Tensor& log_probs, const at::Tensor& old_log_probs,
-                       const at::Tensor& advantages, const ObjectiveSettings& settings);
+SurrogateTerms surrogate_terms(const at::Tensor& log_probs, const at::Tensor& old_log_probs,
+                               const at::Tensor& advantages, const ObjectiveSettings& settings);
 
-// Factor of each sequence's token losses, from the number of scored tokens of each of this rank's sequences.
-// The normaliser counts the sequences of all ranks, before any packing; sequences without a scored token
-// count nowhere.
-std::vector<double> sequence_scales(const std::vector<int64_t>& scored_tokens,
-                                    const ObjectiveSettings& settings, Communicator& communicator);
+// Of a whole minibatch, over all ranks and before any packing; sequences without a scored token count
+// nowhere.
+struct ScoredCounts {
+  int64_t tokens = 0;
+  int64_t sequences = 0;
+
+  void add(int64_t scored_tokens) {
+    tokens += scored_tokens;
+    sequences += scored_tokens > 0;
+  }
+};
+
+// Factor of the token losses of a sequence with so many scored tokens.
+double sequence_scale(int64_t scored_tokens, const ScoredCounts& minibatch,
+                      const ObjectiveSettings& settings);
 
 }  // namespace bicrl

@@ -8,14 +8,13 @@
 
 #include "reward/reward_rule.h"
 #include "tasks/verdict.h"
-#include "trainer/ranks/communicator.h"
 
 namespace bicrl {
 
-struct ResponseRecord {
+struct ResponseEntry {
   int64_t group = 0;  // of the step; all responses to one prompt
   std::string task_id;
-  std::string verdict_key;  // in the ledger; empty where no verdict was asked for
+  std::string verdict_key;  // in the ledger; empty if no verdict was asked for
   bool truncated = false;
   double reward = 0;
   bool masked = false;
@@ -26,13 +25,8 @@ struct ResponseRecord {
   std::optional<Verdict> verdict;
 };
 
-// Without text and verdict.
-nlohmann::json to_json(const ResponseRecord& record);
-ResponseRecord response_record_from_json(const nlohmann::json& json);  // throws InputError
-
-// Collective: on rank 0 the responses of all ranks, by group; only its own keep text and verdict. Empty
-// elsewhere.
-std::vector<ResponseRecord> gather_responses(const std::vector<ResponseRecord>& mine,
-                                             Communicator& communicator);
+// Without text, terms and verdict.
+nlohmann::json to_json(const ResponseEntry& entry);
+ResponseEntry response_entry_from_json(const nlohmann::json& json);  // throws InputError
 
 }  // namespace bicrl

@@ -1,8 +1,8 @@
 // What a run leaves behind of its steps: the line on the terminal and the append-only files of the run
 // directory.
-//   metrics.jsonl    a record per step; keys that end with _seconds or _per_second are times and differ
+//   metrics.jsonl    an entry per step; keys that end with _seconds or _per_second are times and differ
 //                    between equal runs, all others do not
-//   responses.jsonl  a record per stage step with every response's task, verdict key, reward and advantage
+//   responses.jsonl  an entry per stage step with every response's task, verdict key, reward and advantage
 //   samples.jsonl    some responses of each stage step with text and verdict, for a person to read
 //   events.out.tfevents.bicrl  the same figures and samples for TensorBoard
 // Used by rank 0 only. Not thread-safe.
@@ -15,22 +15,22 @@
 
 #include "common/line_log.h"
 #include "common/progress_bar.h"
-#include "trainer/experience/response_record.h"
+#include "trainer/experience/response_entry.h"
 #include "trainer/run/event_file.h"
 #include "trainer/run/run_directory.h"
 #include "trainer/run/step_metrics.h"
 
 namespace bicrl {
 
-class RunRecorder {
+class RunLog {
  public:
   // `log_bytes`: lengths of the files at the checkpoint from which the run goes on; empty at the start.
-  RunRecorder(const RunDirectory& directory, const std::map<std::string, int64_t>& log_bytes,
-              int64_t samples_per_step);
+  RunLog(const RunDirectory& directory, const std::map<std::string, int64_t>& log_bytes,
+         int64_t samples_per_step);
 
   // `run_step`: the step's number over all phases, TensorBoard's axis.
   void step(const StepMetrics& metrics, int64_t run_step, double seconds_in_phase);
-  void responses(const StepMetrics& metrics, int64_t run_step, const std::vector<ResponseRecord>& responses);
+  void responses(const StepMetrics& metrics, int64_t run_step, const std::vector<ResponseEntry>& responses);
   void sync();  // all files, to the disk
   std::map<std::string, int64_t> log_bytes() const;
 

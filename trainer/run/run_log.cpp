@@ -1,4 +1,4 @@
-#include "trainer/run/run_recorder.h"
+#include "trainer/run/run_log.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -17,19 +17,20 @@ int64_t kept(const std::map<std::string, int64_t>& log_bytes, const char* file) 
   return found == log_bytes.end() ? 0 : found->second;
 }
 
-// Every number of a step's record, under its phase.
-std::vector<EventFile::Scalar> scalars_of(const nlohmann::json& record, const StepMetrics& metrics) {
+// Every number of a step's entry, under its phase.
+std::vector<EventFile::Scalar> scalars_of(const nlohmann::json& entry, const StepMetrics& metrics) {
   std::vector<EventFile::Scalar> scalars;
-  for (const auto& [key, value] : record.items())
+  for (const auto& [key, value] : entry.items())
     if (value.is_number() && key != "step" && key != "steps")
       scalars.emplace_back(metrics.phase + "/" + key, value.get<double>());
-  for (const auto& [term, mean] : metrics.reward_terms)
+  if (!metrics.responses) return scalars;
+  for (const auto& [term, mean] : metrics.responses->reward_terms)
     scalars.emplace_back(concat(metrics.phase, "/reward_terms/", term), mean);
   return scalars;
 }
 
 // A sample as TensorBoard shows it.
-std::string markdown_of(const ResponseRecord& response) {
+std::string markdown_of(const ResponseEntry& response) {
   std::string verdict = "no verdict";
   if (response.verdict)
     verdict = response.verdict->correct               ? "correct"
@@ -45,36 +46,36 @@ std::string line_of(const nlohmann::json& json) {
 
 }  // namespace
 
-RunRecorder::RunRecorder(const RunDirectory& directory, const std::map<std::string, int64_t>& log_bytes,
-                         int64_t samples_per_step)
+RunLog::RunLog(const RunDirectory& directory, const std::map<std::string, int64_t>& log_bytes,
+               int64_t samples_per_step)
     : metrics_(directory.path() / kMetrics, kept(log_bytes, kMetrics)),
       responses_(directory.path() / kResponses, kept(log_bytes, kResponses)),
       samples_(directory.path() / kSamples, kept(log_bytes, kSamples)),
       events_(directory.path() / kEventFileName, kept(log_bytes, kEventFileName.data())),
       samples_per_step_(samples_per_step) {}
 
-void RunRecorder::step(const StepMetrics& metrics, int64_t run_step, double seconds_in_phase) {
-  const nlohmann::json record = to_json(metrics);
-  metrics_.append(line_of(record));
-  events_.add_scalars(run_step, scalars_of(record, metrics));
+void RunLog::step(const StepMetrics& metrics, int64_t run_step, double seconds_in_phase) {
+  const nlohmann::json entry = to_json(metrics);
+  metrics_.append(line_of(entry));
+  events_.add_scalars(run_step, scalars_of(entry, metrics));
   const double eta = seconds_in_phase / static_cast<double>(metrics.step) *
                      static_cast<double>(metrics.steps - metrics.step);
-  if (metrics.responses == 0 && !warm_up_bar_)
+  if (!metrics.responses && !warm_up_bar_)
     warm_up_bar_ = std::make_unique<ProgressBar>(metrics.phase, metrics.steps, "steps", metrics.step - 1);
   if (warm_up_bar_) warm_up_bar_->set(metrics.step);
-  if (metrics.responses > 0 || metrics.step == metrics.steps) warm_up_bar_.reset();
+  if (metrics.responses || metrics.step == metrics.steps) warm_up_bar_.reset();
   // Warm-up steps are short: a line for each would hide the others.
-  const int64_t every = metrics.responses > 0 ? 1 : std::max<int64_t>(1, metrics.steps / 20);
+  const int64_t every = metrics.responses ? 1 : std::max<int64_t>(1, metrics.steps / 20);
   if (metrics.step % every == 0 || metrics.step == metrics.steps) print_line(step_line(metrics, eta));
 }
 
-void RunRecorder::responses(const StepMetrics& metrics, int64_t run_step,
-                            const std::vector<ResponseRecord>& responses) {
+void RunLog::responses(const StepMetrics& metrics, int64_t run_step,
+                       const std::vector<ResponseEntry>& responses) {
   if (responses.empty()) return;
   nlohmann::json all = nlohmann::json::array();
   int64_t samples = 0;
   int64_t sampled_group = -1;
-  for (const ResponseRecord& response : responses) {
+  for (const ResponseEntry& response : responses) {
     all.push_back(to_json(response));
     // One of each group, so that a step's samples show several tasks.
     if (samples >= samples_per_step_ || response.group == sampled_group || response.text.empty()) continue;
@@ -89,16 +90,16 @@ void RunRecorder::responses(const StepMetrics& metrics, int64_t run_step,
   }
   responses_.append(line_of({{"phase", metrics.phase},
                              {"step", metrics.step},
-                             {"advantage", metrics.advantage},
+                             {"advantage", metrics.meaning.advantage},
                              {"responses", all}}));
 }
 
-void RunRecorder::sync() {
+void RunLog::sync() {
   for (LineLog* log : {&metrics_, &responses_, &samples_}) log->sync();
   events_.sync();
 }
 
-std::map<std::string, int64_t> RunRecorder::log_bytes() const {
+std::map<std::string, int64_t> RunLog::log_bytes() const {
   return {{kMetrics, metrics_.size_bytes()},
           {kResponses, responses_.size_bytes()},
           {kSamples, samples_.size_bytes()},

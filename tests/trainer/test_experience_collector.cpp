@@ -1,0 +1,246 @@
+// From prompts to experiences on several ranks: equal figures whatever their number, one exchange a step.
+#include <ATen/ATen.h>
+#include <ATen/SequenceNumber.h>
+
+#include "tests/trainer/thread_ranks.h"
+#include "trainer/experience/experience_collector.h"
+#include "trainer/update/policy_updater.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <mutex>
+
+#include "common/rng.h"
+#include "policy/distribution.h"
+#include "tests/support/support.h"
+
+using namespace bicrl;
+using bicrl::testing::on_ranks;
+using bicrl::testing::TemporaryFolder;
+
+namespace {
+
+const Tokenizer& tokenizer() {
+  static const Tokenizer tokenizer = Tokenizer::from_folder(BICRL_SOURCE_DIR "/tests/rollout/tiny_tokenizer");
+  return tokenizer;
+}
+
+const Transformer& policy() {
+  PolicyConfig c;
+  c.vocab_size = 272;
+  c.hidden_size = 32;
+  c.layers = 2;
+  c.heads = 4;
+  c.kv_heads = 2;
+  c.head_dim = 16;
+  c.intermediate_size = 48;
+  c.initializer_range = 0.35;
+  c.max_position = 256;
+  c.block_size = 4;
+  c.mask_token_id = 265;
+  c.eos_token_id = 264;
+  static const Transformer policy = Transformer::random(c, 11, at::kCPU, at::kFloat);
+  return policy;
+}
+
+std::vector<Task> five_tasks() {
+  std::vector<Task> tasks(5);
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    tasks[i].id = concat("task", i);
+    tasks[i].pytorch_code = concat("class Model", i, ": pass");
+  }
+  return tasks;
+}
+
+const RewardFunction& binary() {
+  static const RewardFunction reward = RewardFunction::from_text("rule: binary\ntruncated: score\n", "test");
+  return reward;
+}
+
+DecodingSettings decoding() {
+  DecodingSettings settings;
+  settings.max_new_tokens = 8;
+  return settings;
+}
+
+// A made-up verdict, a function of the program: two thirds are right, one in eleven is lost by the verifier.
+Verdict verdict_on(const std::string& program) {
+  const uint64_t draw = mix_key(1, program);
+  Verdict verdict;
+  verdict.outcome = draw % 11 == 0 ? Outcome::kInfrastructure : Outcome::kGraded;
+  verdict.correct = draw % 11 != 0 && draw % 3 != 0;
+  verdict.compiled = verdict.correct || draw % 2 == 0;
+  verdict.trials = 3;
+  verdict.trials_passed = verdict.correct ? 3 : 0;
+  if (verdict.outcome == Outcome::kGraded && !verdict.correct) verdict.fault_class = "wrong_value";
+  return verdict;
+}
+
+// One rank's collector over a ledger that knows the verdicts of all programs that this policy writes.
+struct Rank {
+  Rank(Communicator& communicator, const TemporaryFolder& folder,
+       const std::unordered_map<std::string, Verdict>& known)
+      : ledger(folder.path() / "ledger", "p", communicator),
+        verifier(nullptr, &ledger, {.source = VerdictSource::kLedger}),
+        responses(policy(), tokenizer(), settings, verifier, nullptr),
+        collector(responses, &ledger, binary(), communicator, {.samples_per_task = 4}) {
+    ledger.resume_at(0);
+    ledger.adopt(known);
+  }
+  DecodingSettings settings = decoding();
+  VerdictLedger ledger;
+  ResponseVerifier verifier;
+  ResponseCollector responses;
+  ExperienceCollector collector;
+};
+
+std::vector<PromptedTask> prompted(const std::vector<Task>& tasks) {
+  std::vector<PromptedTask> all;
+  for (const Task& task : tasks) all.push_back({.task = &task, .repair = std::nullopt});
+  return all;
+}
+
+// The verdicts on everything that the step generates, by ledger key.
+std::unordered_map<std::string, Verdict> verdicts_of_step(const std::vector<Task>& tasks, uint64_t key) {
+  SingleProcessCommunicator alone;
+  const TemporaryFolder folder;
+  Rank rank(alone, folder, {});
+  std::unordered_map<std::string, Verdict> known;
+  for (const SavedRollout& saved : rank.collector.collect(prompted(tasks), key, 0).rollouts) {
+    const std::string program = extract_program(saved.rollout.text);
+    const Verdict verdict = verdict_on(program);
+    const Task& task = tasks.at(static_cast<size_t>(saved.group));
+    if (verdict.outcome == Outcome::kGraded) known.emplace(rank.ledger.key_of(task, program), verdict);
+  }
+  return known;
+}
+
+}  // namespace
+
+TEST_CASE("a step comes out the same on any number of ranks, by one exchange") {
+  const std::vector<Task> tasks = five_tasks();
+  const auto known = verdicts_of_step(tasks, 7);
+  std::vector<CollectedStep> first;  // of rank 0, by number of ranks
+  for (int ranks : {1, 2, 3}) {
+    const TemporaryFolder folder;
+    std::vector<CollectedStep> steps(static_cast<size_t>(ranks));
+    const int64_t set_up =
+        on_ranks(ranks, [&](Communicator& communicator) { Rank(communicator, folder, known); });
+    const TemporaryFolder another;
+    const int64_t collectives = on_ranks(ranks, [&](Communicator& communicator) {
+      Rank rank(communicator, another, known);
+      steps[static_cast<size_t>(communicator.rank())] = rank.collector.collect(prompted(tasks), 7, 0);
+      CHECK(rank.ledger.round() == 1);
+      CHECK(rank.ledger.size() == known.size());
+    });
+    CHECK(collectives - set_up == 1);
+    int64_t experiences = 0, rollouts = 0;
+    for (const CollectedStep& step : steps) {
+      CHECK(step.metrics.responses == 20);
+      CHECK(step.metrics.reward_mean == steps.front().metrics.reward_mean);
+      CHECK(step.entries.size() == 20);
+      REQUIRE(step.shares.size() == static_cast<size_t>(ranks));
+      experiences += static_cast<int64_t>(step.experiences.size());
+      rollouts += static_cast<int64_t>(step.rollouts.size());
+    }
+    CHECK(experiences > 0);
+    CHECK(rollouts == 20);
+    first.push_back(std::move(steps.front()));
+  }
+  const ResponseMetrics& alone = first.front().metrics;
+  CHECK(alone.infrastructure_rate > 0);
+  CHECK(alone.correct_rate > 0.2);
+  CHECK(alone.correct_rate < 1);
+  for (const CollectedStep& step : first) {
+    const ResponseMetrics& m = step.metrics;
+    CHECK(m.unique_programs == alone.unique_programs);
+    CHECK(m.correct_rate == alone.correct_rate);
+    CHECK(m.compile_rate == alone.compile_rate);
+    CHECK(m.infrastructure_rate == alone.infrastructure_rate);
+    CHECK(m.masked_rate == alone.masked_rate);
+    CHECK_THAT(m.reward_mean, Catch::Matchers::WithinAbs(alone.reward_mean, 1e-12));
+    CHECK_THAT(m.reward_spread, Catch::Matchers::WithinAbs(alone.reward_spread, 1e-12));
+    CHECK(m.fault_classes == alone.fault_classes);
+    CHECK(m.zero_variance_groups == alone.zero_variance_groups);
+    CHECK(m.generated_tokens == alone.generated_tokens);
+    std::map<std::string, double> rates, expected;
+    for (const TaskOutcome& o : step.task_outcomes) rates[o.task_id] = o.pass_rate;
+    for (const TaskOutcome& o : first.front().task_outcomes) expected[o.task_id] = o.pass_rate;
+    CHECK(rates == expected);
+    for (size_t i = 0; i < step.entries.size(); ++i) {
+      CHECK(step.entries[i].verdict_key == first.front().entries[i].verdict_key);
+      CHECK(step.entries[i].advantage == first.front().entries[i].advantage);
+    }
+  }
+}
+
+TEST_CASE("a rank that cannot generate ends the step on all ranks with its reason") {
+  std::vector<Task> tasks = five_tasks();
+  tasks[1].pytorch_code = std::string(400, 'x');  // does not fit the policy; rank 1 of 3 meets it
+  std::atomic<int> told = 0;
+  const TemporaryFolder folder;
+  on_ranks(3, [&](Communicator& communicator) {
+    Rank rank(communicator, folder, {});
+    try {
+      rank.collector.collect(prompted(tasks), 7, 0);
+    } catch (const SharedError& error) {
+      const std::string message = error.what();
+      told += message.find("rank 1: ") == 0 && message.find("task1") != std::string::npos;
+    }
+  });
+  CHECK(told == 3);
+}
+
+TEST_CASE("a repair is counted, and not as its task's pass rate") {
+  const std::vector<Task> tasks = five_tasks();
+  auto groups = prompted(tasks);
+  groups[2].repair = FailedAttempt{.program = "old", .fault_class = "compile", .diagnostics = "no"};
+  SingleProcessCommunicator alone;
+  const TemporaryFolder folder;
+  Rank rank(alone, folder, {});
+  const auto known = [&] {
+    std::unordered_map<std::string, Verdict> known;
+    for (const SavedRollout& saved : rank.collector.collect(groups, 7, 0).rollouts) {
+      Verdict verdict;
+      verdict.outcome = Outcome::kGraded;
+      verdict.correct = true;
+      known.emplace(
+          rank.ledger.key_of(tasks.at(static_cast<size_t>(saved.group)), extract_program(saved.rollout.text)),
+          verdict);
+    }
+    return known;
+  }();
+  rank.ledger.adopt(known);
+  const CollectedStep step = rank.collector.collect(groups, 7, 0);
+  CHECK(step.metrics.repairs == 1);
+  CHECK(step.metrics.correct_rate == 1);
+  REQUIRE(step.task_outcomes.size() == 4);
+  for (const TaskOutcome& outcome : step.task_outcomes) CHECK(outcome.task_id != "task2");
+}
+
+TEST_CASE("generation between updates builds no graph") {
+  Transformer trained = Transformer::random(policy().config(), 3, at::kCPU, at::kFloat);
+  SingleProcessCommunicator alone;
+  UpdaterSettings settings;
+  settings.learning_rate.peak = 1e-3;
+  PolicyUpdater updater(trained, allowed_ids(trained.config(), tokenizer().size(), at::kCPU), settings,
+                        alone);
+  const auto nodes_made = [](const std::function<void()>& work) {
+    const uint64_t before = at::sequence_number::peek();
+    work();
+    return at::sequence_number::peek() - before;
+  };
+  std::vector<Experience> experiences(2);
+  const auto generate = [&] {
+    GenerationRequest request;
+    request.prompt_tokens = {1, 2, 3, 4, 5};
+    Decoder(trained, tokenizer(), decoding()).generate({request}, 0, [&](size_t, Rollout rollout) {
+      for (Experience& e : experiences) e.rollout = rollout;
+    });
+  };
+  CHECK(nodes_made(generate) == 0);
+  experiences[0].advantage = 1;
+  const auto update = [&] { updater.reinforce(experiences, {shares_of(experiences)}); };
+  CHECK(nodes_made(update) > 50);
+  CHECK(nodes_made(generate) == 0);
+}

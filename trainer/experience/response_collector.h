@@ -1,0 +1,65 @@
+// The one way from prompts to verified responses: steps of reinforcement, evaluations within a run and
+// `bicrl eval` all take it. A response goes to the verifier as soon as it is finished, while others are still
+// generated. Nothing here is collective.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "policy/tokenizer.h"
+#include "policy/transformer.h"
+#include "rollout/decoder.h"
+#include "tasks/prompt.h"
+#include "trainer/experience/response_verifier.h"
+#include "trainer/experience/rollout_store.h"
+
+namespace bicrl {
+
+// A prompt that gets a group of responses.
+struct PromptedGroup {
+  int64_t index = 0;  // of the step, over all ranks; decides the draws
+  const Task* task = nullptr;
+  Prompt prompt;
+};
+
+// Group i of a step belongs to rank i mod size, as a whole.
+inline bool is_own_group(int64_t group, int rank, int ranks) { return group % ranks == rank; }
+
+struct CollectedResponses {
+  std::vector<VerifiedResponse> responses;  // group after group, in the order of samples
+  DecodingStatistics decoding;
+  double rollout_seconds = 0;
+  double verify_wait_seconds = 0;
+  int64_t confirmed = 0;     // successes that were verified a second time
+  bool interrupted = false;  // a stop left responses without their verdict
+};
+
+// Refers to everything it is given and owns nothing. Not thread-safe.
+class ResponseCollector {
+ public:
+  // `quarantine` may be null: every verdict counts as it is.
+  ResponseCollector(const Transformer& policy, const Tokenizer& tokenizer, const DecodingSettings& decoding,
+                    ResponseVerifier& verifier, const Quarantine* quarantine)
+      : policy_(policy),
+        tokenizer_(tokenizer),
+        decoding_(decoding),
+        verifier_(verifier),
+        quarantine_(quarantine) {}
+
+  // `samples` responses to each prompt. `key` decides all draws with group and sample. Throws InputError if a
+  // prompt does not fit the policy, Error if the policy is broken.
+  CollectedResponses collect(const std::vector<PromptedGroup>& groups, int64_t samples, uint64_t key,
+                             int64_t policy_version);
+  // Verdicts on responses that another run generated.
+  CollectedResponses verify(std::vector<VerifiedResponse> responses);
+
+ private:
+  void finish(CollectedResponses& collected);
+
+  const Transformer& policy_;
+  const Tokenizer& tokenizer_;
+  const DecodingSettings& decoding_;
+  ResponseVerifier& verifier_;
+  const Quarantine* quarantine_;
+};
+
+}  // namespace bicrl

@@ -1,0 +1,32 @@
+// What one step of reinforcement says of its responses, over all ranks. Plain values.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace bicrl {
+
+// Rates are in [0, 1]; a rate over nothing is 0.
+struct ResponseMetrics {
+  int64_t responses = 0;
+  int64_t unique_programs = 0;
+  double reward_mean = 0;
+  double reward_spread = 0;
+  std::map<std::string, double> reward_terms;  // the mean of each summand
+  double compile_rate = 0;  // of the responses that the verifier did not lose; truncated ones count as wrong
+  double correct_rate = 0;  // likewise
+  double truncated_rate = 0;
+  double masked_rate = 0;             // left out of the update, for whatever reason
+  double infrastructure_rate = 0;     // of these: without a verdict through the verifier's fault
+  std::string infrastructure_reason;  // of one of them
+  int64_t quarantined = 0;            // responses whose success was verified a second time
+  int64_t repairs = 0;                // groups that were asked to repair a failed program
+  int64_t groups = 0;
+  int64_t zero_variance_groups = 0;  // nothing is learnt from these,
+  int64_t too_few_groups = 0;        // nor from these, of which fewer than two responses count
+  int64_t generated_tokens = 0;
+  double tokens_per_forward = 0;
+  std::map<std::string, int64_t> fault_classes;
+};
+
+}  // namespace bicrl

@@ -1,0 +1,49 @@
+// What ranks tell each other of a step's responses, in one exchange: whatever a rank needs to know of the
+// others before it takes part in the update.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tasks/curriculum.h"
+#include "trainer/experience/curation.h"
+#include "trainer/experience/response_entry.h"
+#include "trainer/experience/response_metrics.h"
+#include "trainer/ranks/communicator.h"
+#include "trainer/update/minibatch.h"
+
+namespace bicrl {
+
+// Sums over the responses of one rank.
+struct ResponseSums {
+  double responses = 0, compiled = 0, correct = 0, truncated = 0, masked = 0, infrastructure = 0;
+  double quarantined = 0, repairs = 0;
+  double rewarded = 0, reward = 0, reward_squares = 0;
+  double groups = 0, zero_variance_groups = 0, too_few_groups = 0;
+  double generated_tokens = 0, forwards = 0;
+};
+
+// One rank's part.
+struct StepShare {
+  std::string error;         // of error_of(), if the rank could not do its part
+  bool interrupted = false;  // a stop left responses without their verdict
+  std::string ledger_lines;  // VerdictLedger::unshared()
+  ResponseSums sums;
+  std::vector<std::string> program_hashes;  // with their tasks
+  std::map<std::string, int64_t> fault_classes;
+  std::string infrastructure_reason;           // of one response
+  std::map<std::string, double> reward_terms;  // sums
+  std::vector<TaskOutcome> task_outcomes;      // of its tasks
+  std::vector<GroupOutcome> group_outcomes;    // of its groups, as far as they matter to curation
+  std::vector<ResponseEntry> entries;          // of its responses; text, terms and verdict stay on the rank
+  std::vector<ExperienceShare> experiences;
+};
+
+// Collective: the parts of all ranks, by rank; entry [rank] of the caller is `mine` itself. Throws the first
+// rank's error as a SharedError on every rank.
+std::vector<StepShare> exchange(StepShare mine, Communicator& communicator);
+
+ResponseMetrics metrics_of(const std::vector<StepShare>& ranks);
+
+}  // namespace bicrl

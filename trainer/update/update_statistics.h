@@ -1,0 +1,44 @@
+// What the updates of one step measured: sums of one rank, and the figures over all ranks that they make.
+// Plain values and a pure function; thread-safe.
+#pragma once
+#include <cstdint>
+#include <span>
+
+namespace bicrl {
+
+// Of one rank. Trivially copyable, so that ranks exchange the bytes.
+struct UpdateTotals {
+  int64_t updates = 0;          // gradients computed; equal on all ranks
+  int64_t skipped_updates = 0;  // of these, left out because the gradient was not finite
+  double scored_tokens = 0, packed_rows = 0;
+  // Sums over scored tokens, but for `loss`, which is the sum of what was minimised.
+  double loss = 0, policy_loss = 0, kl = 0, clipped = 0, entropy = 0;
+  // |logp_new - logp_old| before the first parameter change.
+  double gap_tokens = 0, gap = 0, gap_max = 0;
+  double grad_norm = 0;       // before clipping; of the last update; equal on all ranks
+  double learning_rate = 0;   // likewise
+  double largest_weight = 0;  // in magnitude, after the last update; infinite if one is no number
+};
+
+// Over all ranks. Means are over scored tokens and all updates of the step.
+struct UpdateStatistics {
+  int64_t updates = 0;
+  int64_t skipped_updates = 0;
+  double largest_weight = 0;
+  int64_t scored_tokens = 0;
+  int64_t packed_rows = 0;  // rows the body computed
+  double loss = 0;          // as minimised: with the normaliser; mean over updates
+  double policy_loss = 0;   // mean per token
+  double kl = 0;            // mean per token, to the reference that the settings name
+  double clip_share = 0;
+  double entropy = 0;
+  // Rollout and trainer would agree exactly at 0.
+  double logprob_gap_mean = 0;
+  double logprob_gap_max = 0;
+  double grad_norm = 0;
+  double learning_rate = 0;
+};
+
+UpdateStatistics over_ranks(std::span<const UpdateTotals> ranks);
+
+}  // namespace bicrl
