@@ -1,7 +1,6 @@
 #include <ATen/Parallel.h>
 #include <unistd.h>
 
-#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -15,6 +14,7 @@
 #include "trainer/evaluation/eval_report.h"
 #include "trainer/evaluation/eval_settings.h"
 #include "trainer/inputs/policy_source.h"
+#include "trainer/inputs/prompt_filter.h"
 
 namespace bicrl {
 namespace {
@@ -64,12 +64,12 @@ ExitCode publish(const LearnerCommand& command, const EvalSettings& settings, co
   if (!command.json_path.empty())
     write_file_atomically(command.json_path,
                           full_json(settings, report, scores, tasks, ranks, seconds).dump(2) + "\n");
-  const double unverified = static_cast<double>(report.unverified) / static_cast<double>(report.responses);
   if (report.unverified == 0) return ExitCode::kOk;
   log_warning("one of the responses without a verdict: ", scores.unverified_reason);
-  if (unverified <= settings.max_unverified_share) return ExitCode::kOk;
-  log_error(std::lround(100 * unverified), " % of the responses got no verdict (max_unverified_share is ",
-            settings.max_unverified_share, "): these figures say little of the policy");
+  const std::string problem = unverified_problem(scores.unverified, settings.max_unverified_share);
+  if (problem.empty()) return ExitCode::kOk;
+  log_error(problem, " (max_unverified_share is ", settings.max_unverified_share,
+            "): these figures say little of the policy");
   return ExitCode::kFailure;
 }
 
@@ -81,7 +81,7 @@ int evaluate_on_ranks(const LearnerCommand& command, Communicator& communicator)
   // The embedded server reads this section itself; here its keys are checked before anything starts.
   VerifierOptions::from_config(document.root().section("verifier").section("server"));
   document.finish();
-  const std::vector<Task> tasks = load_eval_tasks(settings);
+  std::vector<Task> tasks = load_eval_tasks(settings);
   if (command.dry_run) {
     if (first)
       std::cout << document.resolved_yaml() << "\n# tasks: " << tasks.size()
@@ -94,7 +94,12 @@ int evaluate_on_ranks(const LearnerCommand& command, Communicator& communicator)
   expect_equal_on_ranks(communicator, "set of tasks", hash_of(tasks));
   at::set_num_threads(static_cast<int>(settings.threads_per_rank));
   const Tokenizer tokenizer = load_tokenizer(settings.policy);
-  const Transformer policy = make_policy(settings.policy, tokenizer, settings.seed, communicator.rank());
+  const Transformer policy =
+      make_policy(settings.policy, tokenizer, settings.seed, communicator.local_rank());
+  const std::string left_out =
+      keep_fitting(tasks, "tasks", {settings.stage, settings.tasks.prompt_style, settings.decoding},
+                   tokenizer, policy.config());
+  if (first && !left_out.empty()) log_warning(left_out);
   if (first) check_writable(command.json_path);
   if (first) check_writable(settings.responses_file.string());
   const std::unique_ptr<EmbeddedVerifier> server = share_embedded_verifier(

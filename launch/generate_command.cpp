@@ -14,6 +14,7 @@
 #include "tasks/task_set.h"
 #include "trainer/inputs/existing_path.h"
 #include "trainer/inputs/policy_source.h"
+#include "trainer/inputs/prompt_filter.h"
 
 namespace bicrl {
 namespace {
@@ -83,6 +84,9 @@ int run_generate_command(const LearnerCommand& command) {
   if (settings.limit > 0 && static_cast<int64_t>(tasks.size()) > settings.limit) tasks.resize(settings.limit);
   const Tokenizer tokenizer = load_tokenizer(settings.policy);
   const Transformer policy = make_policy(settings.policy, tokenizer, settings.seed, /*local_rank=*/0);
+  const std::string left_out = keep_fitting(
+      tasks, "tasks", {settings.stage, settings.prompt_style, settings.decoding}, tokenizer, policy.config());
+  if (!left_out.empty()) log_warning(left_out);
   std::vector<GenerationRequest> requests;
   for (size_t i = 0; i < tasks.size(); ++i) {
     const Prompt prompt =

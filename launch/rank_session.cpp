@@ -52,6 +52,7 @@ std::unique_ptr<EmbeddedVerifier> share_embedded_verifier(const std::string& con
                                                           Communicator& communicator,
                                                           std::vector<std::string>& addresses) {
   if (!addresses.empty()) return nullptr;
+  require_one_host(communicator);
   std::unique_ptr<EmbeddedVerifier> server;
   on_rank_zero(communicator,
                [&] { server = std::make_unique<EmbeddedVerifier>(config_path, overrides, log_path); });

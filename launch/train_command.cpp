@@ -87,12 +87,17 @@ int run_on_ranks(const LearnerCommand& command, Communicator& communicator) {
   if (command.dry_run) {
     if (first)
       std::cout << run.document.resolved_yaml() << "\n# reward: " << run.reward.rule_name() << "\n"
-                << as_comment(derived_numbers(run.settings, communicator.size())) << std::flush;
+                << as_comment(derived_numbers(run.settings, communicator.size()));
+    if (first)
+      for (const std::string& note : settings_without_effect(run.settings)) std::cout << as_comment(note);
+    std::cout << std::flush;
     return static_cast<int>(ExitCode::kOk);
   }
   const Stopwatch watch;
   expect_equal_on_ranks(communicator, "configuration",
                         run.document.resolved_yaml() + run.reward.resolved_yaml());
+  if (first)
+    for (const std::string& note : settings_without_effect(run.settings)) log_warning(note);
   install_stop_handler();
   at::set_num_threads(static_cast<int>(run.settings.threads_per_rank));
   const OpenedRun opened = open_run(command, run, communicator);

@@ -112,6 +112,12 @@ Transformer Transformer::from_tensors(const PolicyConfig& config, std::map<std::
   return transformer;
 }
 
+Transformer Transformer::clone() const {
+  std::map<std::string, at::Tensor> tensors;
+  for (const auto& [name, parameter] : parameters_) tensors[name] = parameter.detach().clone();
+  return from_tensors(config_, std::move(tensors), device(), dtype());
+}
+
 void Transformer::bind() {
   size_t next = 0;
   const auto take = [&] { return parameters_.at(next++).second; };

@@ -26,6 +26,8 @@ class Transformer {
   static Transformer from_tensors(const PolicyConfig& config, std::map<std::string, at::Tensor> tensors,
                                   at::Device device, at::ScalarType dtype);
 
+  Transformer clone() const;  // with parameters of its own
+
   // tokens, positions: [T] int64 on device(). Returns the final-normed hidden states [T, hidden].
   at::Tensor hidden(const at::Tensor& tokens, const at::Tensor& positions, AttentionContext& attention) const;
   // hidden rows [N, hidden] -> logits [N, vocab], fp32.

@@ -23,13 +23,16 @@ std::string describe(const GenerationRequest& request, size_t index) {
                 " tokens)");
 }
 
+int64_t prompt_tokens(const GenerationRequest& request) {
+  return static_cast<int64_t>(request.prompt_tokens.size());
+}
+
 }  // namespace
 
-RequestBudget budget_of(const GenerationRequest& request, int64_t block_size, int64_t max_new_tokens) {
-  const int64_t prompt = static_cast<int64_t>(request.prompt_tokens.size());
-  const int64_t total = (prompt + max_new_tokens + block_size - 1) / block_size * block_size;
+RequestBudget budget_of(int64_t prompt_tokens, int64_t block_size, int64_t max_new_tokens) {
+  const int64_t total = (prompt_tokens + max_new_tokens + block_size - 1) / block_size * block_size;
   RequestBudget budget;
-  budget.shared_tokens = prompt / block_size * block_size;
+  budget.shared_tokens = prompt_tokens / block_size * block_size;
   budget.own_tokens = total - budget.shared_tokens;
   return budget;
 }
@@ -40,7 +43,8 @@ int64_t plan_cache_pages(const std::vector<GenerationRequest>& requests, const P
   std::vector<int64_t> shared, own;
   std::set<int64_t> groups;
   for (size_t i = 0; i < requests.size(); ++i) {
-    const RequestBudget budget = budget_of(requests[i], config.block_size, settings.max_new_tokens);
+    const RequestBudget budget =
+        budget_of(prompt_tokens(requests[i]), config.block_size, settings.max_new_tokens);
     const int64_t tokens = budget.shared_tokens + budget.own_tokens;
     if (tokens > config.max_position)
       throw InputError(concat(describe(requests[i], i), " needs ", tokens, " positions with ",
@@ -73,7 +77,7 @@ Scheduler::Scheduler(const std::vector<GenerationRequest>& requests, int64_t blo
     if (prompt == prompts_.size()) {
       SharedPrompt& fresh = prompts_.emplace_back();
       fresh.request = &request;
-      fresh.tokens = budget_of(request, block_size, max_new_tokens_).shared_tokens;
+      fresh.tokens = budget_of(prompt_tokens(request), block_size, max_new_tokens_).shared_tokens;
     }
     BICRL_CHECK(request.prompt_tokens == prompts_[prompt].request->prompt_tokens, "group ", request.group,
                 " holds different prompts: tasks ", prompts_[prompt].request->task_id, " and ",
@@ -92,7 +96,7 @@ std::optional<Scheduler::Admission> Scheduler::admit() {
   if (all_admitted() || active_ == max_active_) return std::nullopt;
   const size_t request = order_[next_];
   SharedPrompt& prompt = prompts_[prompt_of_[request]];
-  const RequestBudget budget = budget_of(requests_[request], block_size_, max_new_tokens_);
+  const RequestBudget budget = budget_of(prompt_tokens(requests_[request]), block_size_, max_new_tokens_);
   const bool fresh = prompt.tokens > 0 && prompt.slot == KvCache::kNoPrefix;
   const int64_t needed =
       KvCache::pages_for(budget.own_tokens) + (fresh ? KvCache::pages_for(budget.shared_tokens) : 0);

@@ -20,7 +20,7 @@ struct RequestBudget {
   int64_t own_tokens = 0;
   int64_t pages() const { return KvCache::pages_for(shared_tokens) + KvCache::pages_for(own_tokens); }
 };
-RequestBudget budget_of(const GenerationRequest& request, int64_t block_size, int64_t max_new_tokens);
+RequestBudget budget_of(int64_t prompt_tokens, int64_t block_size, int64_t max_new_tokens);
 
 // Pages of the cache for these requests: what max_active of the longest ones need, at most
 // settings.cache_tokens. Throws InputError naming the request that does not fit, alone, into the cache or the

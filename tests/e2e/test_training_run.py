@@ -54,6 +54,23 @@ with folder() as temporary:
                            "stages.1.steps=1", "policy.config=''", "policy.tokenizer=''", f"policy.checkpoint={checkpoint}", ranks=2)
     expect(code == 0 and "at the start" in out, "a run without a warm-up is compared with its start", out, err)
     expect(list(read_json(f"{run}-4/summary.json")["held_out"]) == ["end_to_end", "start"], "in the summary, too")
+    # Gradients that are not finite: their updates are left out and what they were made of is kept; too many end the run.
+    Path(f"{temporary}/reward.yaml").write_text("rule: binary\ntruncated: penalise\ntruncated_value: -1\n")  # tells bad responses apart
+    broken = [f"reward={temporary}/reward.yaml", "stages.1.samples_per_task=4", "warm_up.steps=2", "stages.0.steps=0", "stages.1.steps=3", "stages.1.update.kl_weight=1.0e+300",
+              "stages.1.update.kl_reference=initial", "evaluation.tasks=0"]
+    code, out, err = bicrl("train", f"{run}/config.yaml", f"run.directory={run}-5", *broken, ranks=2)
+    skipped = [s["skipped_updates"] for s in read_lines(f"{run}-5/metrics.jsonl")]
+    expect(code == 0 and skipped[2:] == [s["updates"] for s in read_lines(f"{run}-5/metrics.jsonl")][2:] and sum(skipped) > 1,
+           "a run goes on without them", skipped, out, err)
+    weights = [Path(f"{run}-5/checkpoints/{phase}/model.safetensors").read_bytes() for phase in ("warm_up", "end_to_end")]
+    expect(weights[0] == weights[1], "no weight has changed")
+    kept = sorted(path.name for path in Path(f"{run}-5/rollouts").iterdir())
+    expect(len(kept) == sum(s > 0 for s in skipped), "the rollouts of each such step are kept", kept, skipped)
+    code, out, err = bicrl("train", f"{run}/config.yaml", f"run.directory={run}-6", *broken, "run.max_skipped_updates=1", ranks=2)
+    expect(code == 1 and "run.max_skipped_updates is 1" in err, "and ends after so many", code, out, err)
+    code, out, err = bicrl("train", f"{run}/config.yaml", f"run.directory={run}-6", *broken, "run.max_skipped_updates=5", ranks=2)
+    expect(code == 0 and "going on after" in out + err, "from where it goes on, if more are allowed", code, out, err)
+
     tasks = f"{temporary}/tasks.json"
     Path(tasks).write_text('[{"idx": 0, "level": "1", "pytorch_code": "import torch\\nclass Model: pass\\ndef get_inputs(): return []\\ndef get_init_inputs(): return []", "cuda_code": ""}]')
     Path(f"{temporary}/generate.yaml").write_text(

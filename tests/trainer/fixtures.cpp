@@ -193,9 +193,10 @@ UpdaterSettings still_settings() {
 }
 
 Gradient gradient_of(Transformer& policy, const std::vector<Experience>& experiences,
-                     const UpdaterSettings& settings) {
+                     const UpdaterSettings& settings, const Transformer* reference) {
   SingleProcessCommunicator alone;
   PolicyUpdater updater(policy, tiny_allowed(policy.config()), settings, alone);
+  updater.begin_phase(settings, reference);
   Gradient result;
   updater.observe_gradients(
       [&](const at::Tensor& gradient, const FlatParameters&) { result.flat = gradient.clone(); });

@@ -64,7 +64,7 @@ struct Gradient {
   UpdateStatistics statistics;
 };
 Gradient gradient_of(Transformer& policy, const std::vector<Experience>& experiences,
-                     const UpdaterSettings& settings);
+                     const UpdaterSettings& settings, const Transformer* reference = nullptr);
 double relative_difference(const at::Tensor& a, const at::Tensor& b);  // |a - b| / |b|, 2-norms
 
 // The parameters' gradients of a scalar built by `loss`, flattened in the order of Transformer::parameters().

@@ -38,6 +38,26 @@ TEST_CASE("ranks that read other content than the first all end, with the rank's
   CHECK(shared_errors(differing(0), "rank 1 has read another configuration", ExitCode::kUsage) == 3);
 }
 
+TEST_CASE("an embedded verifier is for ranks of one host") {
+  const auto on_hosts = [](int ranks_per_host) {
+    std::atomic<int> refused{0};
+    on_ranks(
+        4,
+        [&](Communicator& ranks) {
+          try {
+            require_one_host(ranks);
+          } catch (const InputError& error) {
+            refused += std::string(error.what()).find("2 hosts") != std::string::npos &&
+                       std::string(error.what()).find("verifier.addresses") != std::string::npos;
+          }
+        },
+        ranks_per_host);
+    return refused.load();
+  };
+  CHECK(on_hosts(4) == 0);
+  CHECK(on_hosts(2) == 4);
+}
+
 TEST_CASE("what one rank throws all ranks throw") {
   const auto failing = [](int who) {
     return [who](Communicator& ranks) {

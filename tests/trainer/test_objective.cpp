@@ -20,11 +20,11 @@ Token token_terms(double fresh, double old, double advantage, const ObjectiveSet
   const auto tensor = [](double x) { return at::full({1}, x, at::kDouble); };
   const auto slope = [&](bool of_kl) {
     auto x = tensor(fresh).requires_grad_(true);
-    const auto terms = surrogate_terms(x, tensor(old), tensor(advantage), settings);
+    const auto terms = surrogate_terms(x, tensor(old), tensor(old), tensor(advantage), settings);
     (of_kl ? terms.kl : terms.policy).sum().backward();
     return x.grad().item<double>();
   };
-  const auto terms = surrogate_terms(tensor(fresh), tensor(old), tensor(advantage), settings);
+  const auto terms = surrogate_terms(tensor(fresh), tensor(old), tensor(old), tensor(advantage), settings);
   return {terms.policy.item<double>(), terms.kl.item<double>(), slope(false), slope(true),
           terms.clipped.item<bool>()};
 }

@@ -154,6 +154,35 @@ TEST_CASE("a resumed updater continues bit for bit") {
   CHECK_THROWS_AS(second.import_state({}), InputError);
 }
 
+TEST_CASE("a phase keeps the moments of the one before, or starts without") {
+  const PolicyConfig config = tiny_config(4);
+  SingleProcessCommunicator alone;
+  const auto checksum = [&](MomentsAtStart moments, bool adopted) {
+    UpdaterSettings settings = moving_settings();
+    Transformer policy = tiny_policy(config, 2, at::kFloat), other = tiny_policy(config, 9, at::kFloat);
+    PolicyUpdater updater(policy, tiny_allowed(config), settings, alone);
+    reinforce(updater, random_experiences(config, 1));
+    settings.optimizer.moments = moments;
+    if (!adopted) {
+      updater.begin_phase(settings);
+      reinforce(updater, random_experiences(config, 2));
+      return updater.parameter_checksum();
+    }
+    // Another run that starts from this policy and its moments.
+    FlatParameters(other).scatter(FlatParameters(policy).gather());
+    PolicyUpdater second(other, tiny_allowed(config), settings, alone);
+    second.import_moments(updater.export_state());
+    second.begin_phase(settings);
+    reinforce(second, random_experiences(config, 2));
+    return second.parameter_checksum();
+  };
+  const std::string kept = checksum(MomentsAtStart::kKeep, false);
+  CHECK(checksum(MomentsAtStart::kKeep, true) == kept);
+  const std::string reset = checksum(MomentsAtStart::kReset, false);
+  CHECK(reset != kept);
+  CHECK(checksum(MomentsAtStart::kReset, true) == reset);
+}
+
 TEST_CASE("updater settings come from the configuration, strictly") {
   const auto read = [](const std::string& yaml) {
     const auto document = ConfigDocument::from_text(yaml, "test.yaml");

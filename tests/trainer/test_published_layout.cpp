@@ -91,9 +91,10 @@ at::Tensor literal_log_probs(const Transformer& policy, const Rollout& r, const 
   return all.index({tensor(rows), tensor(labels)});
 }
 
-// The loss written as the published script has it (Python formulas), with the normaliser explicit.
+// The loss written as the published script has it (Python formulas), with the normaliser explicit. KL is to
+// the behaviour policy if `reference` is null.
 at::Tensor literal_loss(const Transformer& policy, const std::vector<Experience>& experiences,
-                        const ObjectiveSettings& s) {
+                        const ObjectiveSettings& s, const Transformer* reference = nullptr) {
   int64_t padded = 0;
   for (const auto& e : experiences) padded = std::max(padded, static_cast<int64_t>(e.rollout.tokens.size()));
   at::Tensor total = at::zeros({}, at::kDouble);
@@ -109,7 +110,11 @@ at::Tensor literal_loss(const Transformer& policy, const std::vector<Experience>
       const auto ratio = (fresh - old).clamp(-10, 10).exp();
       const auto gain =
           at::minimum(ratio * e.advantage, ratio.clamp(1 - s.clip_low, 1 + s.clip_high) * e.advantage);
-      const auto kl = (old - fresh).exp() - 1 + (fresh - old);
+      at::Tensor held_to = old;
+      if (reference)
+        held_to =
+            literal_log_probs(*reference, e.rollout, row, padded, s.temperature).to(at::kDouble).detach();
+      const auto kl = (held_to - fresh).exp() - 1 + (fresh - held_to);
       of_response = of_response - gain.sum() + s.kl_weight * kl.sum();
       tokens += static_cast<double>(row.selected.size());
     }
@@ -155,6 +160,43 @@ TEST_CASE("the live layout gives loss and gradients of the published padded layo
       CHECK(actual.statistics.scored_tokens == scored);
     }
   }
+}
+
+TEST_CASE("KL to a frozen reference has the literal formula's loss and gradient") {
+  const PolicyConfig config = tiny_config(4);
+  const auto experiences = random_experiences(config, 8);
+  Transformer policy = tiny_policy(config, 1), reference = tiny_policy(config, 2);
+  UpdaterSettings settings = still_settings();
+  settings.tokens_per_pack = 90;
+  settings.objective.kl_weight = 0.3;
+  settings.objective.kl_reference = KlReference::kInitial;
+  double expected_loss = 0;
+  const at::Tensor expected = flat_gradient(policy, [&] {
+    const at::Tensor loss = literal_loss(policy, experiences, settings.objective, &reference);
+    expected_loss = loss.item<double>();
+    return loss;
+  });
+  const Gradient actual = gradient_of(policy, experiences, settings, &reference);
+  CHECK(std::abs(actual.statistics.loss - expected_loss) < 1e-5 * (1 + std::abs(expected_loss)));
+  CHECK(relative_difference(actual.flat, expected) < 1e-6);
+  // Another gradient than that of KL to the behaviour policy.
+  settings.objective.kl_reference = KlReference::kBehaviour;
+  CHECK(relative_difference(gradient_of(policy, experiences, settings).flat, expected) > 1e-2);
+}
+
+TEST_CASE("KL to the initial policy acts at one update a step, KL to the behaviour policy cannot") {
+  const PolicyConfig config = tiny_config(4);
+  Transformer policy = tiny_policy(config, 1), reference = tiny_policy(config, 2);
+  auto experiences = random_experiences(config, 8, &policy);
+  for (Experience& e : experiences) e.advantage = 0;
+  UpdaterSettings settings = still_settings();
+  settings.objective.kl_weight = 1;
+  const auto norm = [&](KlReference kind) {
+    settings.objective.kl_reference = kind;
+    return gradient_of(policy, experiences, settings, &reference).flat.norm().item<double>();
+  };
+  CHECK(norm(KlReference::kBehaviour) < 1e-5);
+  CHECK(norm(KlReference::kInitial) > 1e-2);
 }
 
 TEST_CASE("the live layout computes far fewer rows than the published one") {

@@ -16,8 +16,13 @@ namespace bicrl::testing {
 
 // Where ranks leave what they exchange.
 struct Meeting {
-  explicit Meeting(int ranks)
-      : parts(static_cast<size_t>(ranks)), values(parts.size()), tensors(parts.size()), line(ranks) {}
+  explicit Meeting(int ranks, int ranks_per_host)
+      : ranks_per_host(ranks_per_host),
+        parts(static_cast<size_t>(ranks)),
+        values(parts.size()),
+        tensors(parts.size()),
+        line(ranks) {}
+  int ranks_per_host;
   std::vector<std::string> parts;
   std::vector<std::vector<double>> values;
   std::vector<at::Tensor> tensors;
@@ -29,6 +34,8 @@ class ThreadRank : public Communicator {
   ThreadRank(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(meeting_.parts.size()); }
+  int local_rank() const override { return rank_ % meeting_.ranks_per_host; }
+  int hosts() const override { return (size() + meeting_.ranks_per_host - 1) / meeting_.ranks_per_host; }
   int64_t collectives() const { return collectives_; }  // so far, without those on tensors
 
   void barrier() override {
@@ -85,8 +92,9 @@ class ThreadRank : public Communicator {
 
 // Runs `work` on so many ranks and returns the number of collectives that one of them took part in. The first
 // exception ends the program, as other ranks would wait for ever.
-inline int64_t on_ranks(int ranks, const std::function<void(Communicator&)>& work) {
-  Meeting meeting(ranks);
+inline int64_t on_ranks(int ranks, const std::function<void(Communicator&)>& work,
+                        int ranks_per_host = 1000) {
+  Meeting meeting(ranks, ranks_per_host);
   int64_t collectives = 0;
   {
     std::vector<std::jthread> threads;

@@ -26,7 +26,7 @@ struct EvalSettings {
   DecodingSettings decoding;  // temperature 0: greedy
   double confidence = 0.95;
   int64_t bootstrap_resamples = 2000;
-  double max_unverified_share = 0.5;     // of the responses; above it the evaluation counts as failed
+  double max_unverified_share = 0.5;     // of the responses; from it on the evaluation counts as failed
   std::filesystem::path responses_file;  // JSON lines, each response with its verdict; empty: none
   VerifierClientOptions verifier;
 

@@ -54,11 +54,16 @@ TaskScores merge(const std::vector<nlohmann::json>& ranks, size_t task_count) {
   all.tasks.resize(task_count);
   std::vector<std::string> lines(task_count);
   for (const nlohmann::json& rank : ranks) {
+    UnverifiedCount count;
     for (const auto& row : rank.at("rows")) {
       const auto index = row.at(0).get<size_t>();
-      all.tasks.at(index) = {row.at(1), row.at(2), row.at(3), row.at(4), row.at(5), row.at(6)};
+      const TaskScore& task =
+          all.tasks.at(index) = {row.at(1), row.at(2), row.at(3), row.at(4), row.at(5), row.at(6)};
       lines[index] = row.at(7);
+      count.responses += task.verified + task.unverified;
+      count.unverified += task.unverified;
     }
+    all.unverified.push_back(count);
     all.generated_tokens += rank.at("tokens").get<int64_t>();
     if (all.unverified_reason.empty()) all.unverified_reason = rank.at("reason");
   }

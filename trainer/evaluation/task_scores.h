@@ -12,6 +12,7 @@
 #include "rollout/decoding_settings.h"
 #include "tasks/prompt.h"
 #include "tasks/task.h"
+#include "trainer/experience/unverified.h"
 #include "trainer/experience/verdict_ledger.h"
 #include "trainer/ranks/communicator.h"
 
@@ -34,8 +35,9 @@ struct TaskScores {
   bool interrupted = false;        // a stop ended the waiting for verdicts: nothing else counts
   std::vector<TaskScore> tasks{};  // in the order of the tasks
   int64_t generated_tokens = 0;
-  std::string unverified_reason{};  // of one of the unverified responses
-  std::string responses{};          // JSON lines in the order of tasks and samples, if they are kept
+  std::vector<UnverifiedCount> unverified{};  // by rank
+  std::string unverified_reason{};            // of one of the unverified responses
+  std::string responses{};  // JSON lines in the order of tasks and samples, if they are kept
 };
 
 struct ScoringSettings {

@@ -145,6 +145,8 @@ CollectedStep ExperienceCollector::share(CollectedResponses collected, const std
   for (StepShare& rank : ranks) {
     ledger_lines.push_back(std::move(rank.ledger_lines));
     step.shares.push_back(std::move(rank.experiences));
+    step.unverified.push_back(
+        {static_cast<int64_t>(rank.sums.responses), static_cast<int64_t>(rank.sums.infrastructure)});
     std::move(rank.task_outcomes.begin(), rank.task_outcomes.end(), std::back_inserter(step.task_outcomes));
     std::move(rank.group_outcomes.begin(), rank.group_outcomes.end(),
               std::back_inserter(step.group_outcomes));

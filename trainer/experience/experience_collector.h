@@ -13,6 +13,7 @@
 #include "trainer/experience/curation.h"
 #include "trainer/experience/response_collector.h"
 #include "trainer/experience/step_exchange.h"
+#include "trainer/experience/unverified.h"
 
 namespace bicrl {
 
@@ -27,6 +28,7 @@ struct CollectedStep {
   // Over all ranks, equal on each:
   ResponseMetrics metrics;
   StepShares shares;                         // of the experiences
+  std::vector<UnverifiedCount> unverified;   // by rank
   std::vector<TaskOutcome> task_outcomes;    // without repairs, and without tasks that got no verdict
   std::vector<GroupOutcome> group_outcomes;  // for curation
   std::vector<ResponseEntry> entries;        // by group; those of other ranks without text and verdict

@@ -25,6 +25,9 @@ PolicySource PolicySource::from_config(const ConfigSection& section, const fs::p
   if (!config_file.empty()) source.config_file = existing_path(section, "config", config_file, config_folder);
   if (!tokenizer.empty()) source.tokenizer = existing_path(section, "tokenizer", tokenizer, config_folder);
   source.device = section.choice("device", "cpu", {"cpu", "cuda"});
+  source.moments = section.boolean("moments", false);
+  if (source.moments && checkpoint.empty())
+    section.reject("moments", "only the checkpoint of a run has moments to take");
   source.dtype = section.choice("dtype", "float32", {"float32", "bfloat16"});
   return source;
 }

@@ -19,6 +19,7 @@ struct PolicySource {
   std::filesystem::path tokenizer;    // folder; empty: the checkpoint's own
   std::string device = "cpu";
   std::string dtype = "float32";
+  bool moments = false;  // take AdamW's moments from the checkpoint, too, which is then a run's
 
   static PolicySource from_config(const ConfigSection& section, const std::filesystem::path& config_folder);
 };

@@ -42,6 +42,14 @@ bool on_any_rank(Communicator& communicator, bool here) {
   return anywhere[0] > 0;
 }
 
+void require_one_host(const Communicator& communicator) {
+  if (communicator.hosts() == 1) return;
+  throw InputError(concat(
+      "the ranks run on ", communicator.hosts(),
+      " hosts, and an embedded verifier serves only its own: start `bicrl verifier CONFIG "
+      "listen=ADDRESS:PORT` on one or more hosts and name them in verifier.addresses=[HOST:PORT, ...]"));
+}
+
 void expect_equal_on_ranks(Communicator& communicator, const std::string& what, const std::string& content) {
   const std::vector<std::string> hashes = communicator.all_gather(hash_hex(content));
   for (size_t rank = 1; rank < hashes.size(); ++rank)

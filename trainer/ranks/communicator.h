@@ -21,6 +21,9 @@ class Communicator {
   virtual ~Communicator() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  // Among the ranks of this host: which of the host's GPUs a rank takes.
+  virtual int local_rank() const = 0;
+  virtual int hosts() const = 0;
   // In place. The tensor must be fp32, fp64 or int64 and contiguous, on any device, equally shaped on all
   // ranks.
   virtual void all_reduce_sum(at::Tensor& tensor) = 0;
@@ -68,11 +71,17 @@ std::vector<T> all_gather_values(Communicator& communicator, const T& mine) {
 // throw a SharedError of exit code kUsage that names `what` and the rank.
 void expect_equal_on_ranks(Communicator& communicator, const std::string& what, const std::string& content);
 
+// Throws InputError, on every rank, if ranks run on several hosts: an embedded verifier is reached on its own
+// host only.
+void require_one_host(const Communicator& communicator);
+
 // The communicator of a run with one rank.
 class SingleProcessCommunicator : public Communicator {
  public:
   int rank() const override { return 0; }
   int size() const override { return 1; }
+  int local_rank() const override { return 0; }
+  int hosts() const override { return 1; }
   void all_reduce_sum(at::Tensor&) override {}
   void broadcast(at::Tensor&, int) override {}
   void all_reduce(std::vector<double>&, Reduction) override {}

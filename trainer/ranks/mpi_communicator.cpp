@@ -71,6 +71,8 @@ struct MpiCommunicator::State {
   MPI_Comm giving_up = MPI_COMM_NULL;
   int rank = 0;
   int size = 1;
+  int local_rank = 0;
+  int hosts = 1;
 };
 
 MpiCommunicator::MpiCommunicator(const MpiSession&) : state_(std::make_unique<State>()) {
@@ -79,6 +81,15 @@ MpiCommunicator::MpiCommunicator(const MpiSession&) : state_(std::make_unique<St
   check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &state_->giving_up), "MPI_Comm_dup");
   check_mpi(MPI_Comm_rank(state_->communicator, &state_->rank), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(state_->communicator, &state_->size), "MPI_Comm_size");
+  MPI_Comm host = MPI_COMM_NULL;
+  check_mpi(
+      MPI_Comm_split_type(state_->communicator, MPI_COMM_TYPE_SHARED, state_->rank, MPI_INFO_NULL, &host),
+      "MPI_Comm_split_type");
+  check_mpi(MPI_Comm_rank(host, &state_->local_rank), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_free(&host), "MPI_Comm_free");
+  const int first_of_host = state_->local_rank == 0;
+  check_mpi(MPI_Allreduce(&first_of_host, &state_->hosts, 1, MPI_INT, MPI_SUM, state_->communicator),
+            "MPI_Allreduce");
 }
 
 MpiCommunicator::~MpiCommunicator() {
@@ -100,6 +111,8 @@ bool MpiCommunicator::all_give_up(double seconds) {
 
 int MpiCommunicator::rank() const { return state_->rank; }
 int MpiCommunicator::size() const { return state_->size; }
+int MpiCommunicator::local_rank() const { return state_->local_rank; }
+int MpiCommunicator::hosts() const { return state_->hosts; }
 
 void MpiCommunicator::all_reduce_sum(at::Tensor& tensor) {
   BICRL_CHECK(tensor.is_contiguous());

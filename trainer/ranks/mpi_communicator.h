@@ -29,6 +29,8 @@ class MpiCommunicator : public Communicator {
   ~MpiCommunicator() override;
   int rank() const override;
   int size() const override;
+  int local_rank() const override;
+  int hosts() const override;
   void all_reduce_sum(at::Tensor& tensor) override;
   void broadcast(at::Tensor& tensor, int root) override;
   void all_reduce(std::vector<double>& values, Reduction reduction) override;

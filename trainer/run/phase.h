@@ -35,7 +35,9 @@ struct PhaseContext {
   Curation& curation;
   VerifierClient* verifier = nullptr;  // null where nothing is to be verified
   const RewardFunction& reward;
-  VerdictLedger* ledger = nullptr;  // null where there are no verdicts
+  VerdictLedger* ledger = nullptr;  // null if there are no verdicts
+  // The policy with which reinforcement began; made when it is first asked for.
+  std::function<const Transformer&()> reference{};
   std::function<bool()> stop_requested{};
 };
 

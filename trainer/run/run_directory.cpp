@@ -24,12 +24,26 @@ constexpr double kLockPatience_s = 10;
 
 // Keys that decide where, how safely and how fast a run works, not what comes out. The reward may be swapped
 // on purpose.
-const std::vector<std::string> kFreeKeys = {
-    "run.directory",           "run.checkpoint_every_s", "run.keep_checkpoints",   "run.max_unverified_share",
-    "run.samples_per_step",    "run.save_rollouts",      "run.max_loss",           "reward",
-    "verifier.addresses",      "verifier.max_in_flight", "verifier.deadline_s",    "verifier.attempt_s",
-    "verifier.max_attempts",   "verifier.backoff_s",     "verifier.max_backoff_s", "verifier.memory_verdicts",
-    "verifier.server.workers", "verifier.server.listen", "verifier.server.queue"};
+const std::vector<std::string> kFreeKeys = {"run.directory",
+                                            "run.checkpoint_every_s",
+                                            "run.keep_checkpoints",
+                                            "run.max_unverified_share",
+                                            "run.samples_per_step",
+                                            "run.save_rollouts",
+                                            "run.max_loss",
+                                            "run.max_skipped_updates",
+                                            "reward",
+                                            "verifier.addresses",
+                                            "verifier.max_in_flight",
+                                            "verifier.deadline_s",
+                                            "verifier.attempt_s",
+                                            "verifier.max_attempts",
+                                            "verifier.backoff_s",
+                                            "verifier.max_backoff_s",
+                                            "verifier.memory_verdicts",
+                                            "verifier.server.workers",
+                                            "verifier.server.listen",
+                                            "verifier.server.queue"};
 
 // What a killed process left of a file that it was replacing.
 bool is_unfinished(const fs::path& file) {

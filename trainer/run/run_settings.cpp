@@ -59,6 +59,7 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   settings.keep_checkpoints = run.integer("keep_checkpoints", 2, 1);
   settings.samples_per_step = run.integer("samples_per_step", 2, 0);
   settings.save_rollouts = run.boolean("save_rollouts", false);
+  settings.max_skipped_updates = run.integer("max_skipped_updates", 10, 0);
   settings.max_loss = run.real("max_loss", 1000, 0);
   settings.max_unverified_share = run.real("max_unverified_share", 0.5, 0, 1);
   settings.policy = PolicySource::from_config(root.section("policy"), config_folder);
@@ -74,6 +75,21 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   settings.replay = ReplaySettings::from_config(root.section("replay"), config_folder);
   settings.verifier = VerifierClientOptions::from_config(root.section("verifier"));
   return settings;
+}
+
+std::vector<std::string> settings_without_effect(const RunSettings& settings) {
+  std::vector<std::string> notes;
+  for (size_t i = 0; i < settings.stages.size(); ++i) {
+    const UpdaterSettings& update = settings.stages[i].updater;
+    if (update.objective.kl_weight > 0 && update.objective.kl_reference == KlReference::kBehaviour &&
+        update.updates_per_step == 1)
+      notes.push_back(
+          concat("stages.", i,
+                 ".update.kl_weight has no effect: with one update a step the policy still is the "
+                 "behaviour policy, where the gradient of the divergence is zero; kl_reference=initial, or "
+                 "several updates a step (responses_per_update, epochs), make it act"));
+  }
+  return notes;
 }
 
 std::string derived_numbers(const RunSettings& settings, int ranks) {

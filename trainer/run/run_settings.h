@@ -60,8 +60,9 @@ struct RunSettings {
   int64_t keep_checkpoints = 2;       // of those within phases
   int64_t samples_per_step = 2;       // responses that samples.jsonl keeps with text and verdict
   bool save_rollouts = false;         // keeps every step's rollouts in RUN/rollouts
+  int64_t max_skipped_updates = 10;   // for gradients that are not finite; after more of them the run stops
   double max_loss = 1000;             // in magnitude; above it, or not finite, the run stops
-  double max_unverified_share = 0.5;  // share of a step's responses without a verdict; above it the run stops
+  double max_unverified_share = 0.5;  // of a step's responses, without a verdict; from it on the run stops
   ReplaySettings replay;
   VerifierClientOptions verifier;
 
@@ -75,6 +76,9 @@ struct RunSettings {
   // it.
   static RunSettings from_config(const ConfigSection& root, const std::filesystem::path& config_folder);
 };
+
+// Settings that are valid and do nothing, each with the reason, for a person.
+std::vector<std::string> settings_without_effect(const RunSettings& settings);
 
 // What --dry-run prints below the resolved configuration: responses, tokens and memory.
 std::string derived_numbers(const RunSettings& settings, int ranks);

@@ -1,5 +1,7 @@
 #include "trainer/run/run_state.h"
 
+#include <functional>
+
 #include "common/error.h"
 #include "common/files.h"
 #include "policy/safetensors.h"
@@ -20,6 +22,7 @@ void write_run_state(const fs::path& checkpoint, const RunState& s, const Policy
   nlohmann::json json = {{"phase", s.phase},
                          {"step", s.step},
                          {"policy_version", s.policy_version},
+                         {"skipped_updates", s.skipped_updates},
                          {"ledger_round", s.ledger_round},
                          {"phase_state", s.phase_state},
                          {"curation", s.curation},
@@ -47,6 +50,7 @@ RunState read_run_state(const fs::path& checkpoint) {
     s.phase = json.at("phase").get<int64_t>();
     s.step = json.at("step").get<int64_t>();
     s.policy_version = json.at("policy_version").get<int64_t>();
+    s.skipped_updates = json.at("skipped_updates").get<int64_t>();
     s.ledger_round = json.at("ledger_round").get<int64_t>();
     s.phase_state = json.at("phase_state");
     s.curation = json.at("curation");
@@ -64,15 +68,31 @@ RunState read_run_state(const fs::path& checkpoint) {
   }
 }
 
-void restore_updater(const fs::path& checkpoint, PolicyUpdater& updater) {
+namespace {
+
+void read_optimizer(const fs::path& checkpoint,
+                    const std::function<void(std::map<std::string, at::Tensor>)>& import) {
   const SafetensorsFile file(optimizer_file(checkpoint));
   std::map<std::string, at::Tensor> state;
   for (const std::string& name : file.names()) state[name] = file.load(name);
   try {
-    updater.import_state(std::move(state));
+    import(std::move(state));
   } catch (const InputError& error) {
     throw InputError(concat(optimizer_file(checkpoint).string(), ": ", error.what()));
   }
+}
+
+}  // namespace
+
+void restore_updater(const fs::path& checkpoint, PolicyUpdater& updater) {
+  read_optimizer(checkpoint, [&](auto state) { updater.import_state(std::move(state)); });
+}
+
+void adopt_moments(const fs::path& checkpoint, PolicyUpdater& updater) {
+  if (!fs::exists(optimizer_file(checkpoint)))
+    throw InputError(concat("policy.moments: ", checkpoint.string(),
+                            " is no checkpoint of a run: it has no trainer/optimizer.safetensors"));
+  read_optimizer(checkpoint, [&](auto state) { updater.import_moments(std::move(state)); });
 }
 
 }  // namespace bicrl

@@ -14,9 +14,10 @@
 namespace bicrl {
 
 struct RunState {
-  int64_t phase = 0;           // index of the phase in progress, or of the one that has just ended
-  int64_t step = 0;            // steps of it that are done
-  int64_t policy_version = 0;  // updates since the start
+  int64_t phase = 0;            // index of the phase in progress, or of the one that has just ended
+  int64_t step = 0;             // steps of it that are done
+  int64_t policy_version = 0;   // updates since the start
+  int64_t skipped_updates = 0;  // since the start, because a gradient was not finite
   int64_t ledger_round = 0;
   nlohmann::json phase_state;  // of the phase in progress
   nlohmann::json curation;
@@ -33,5 +34,7 @@ void write_run_state(const std::filesystem::path& checkpoint, const RunState& st
 // Throws InputError naming file and field.
 RunState read_run_state(const std::filesystem::path& checkpoint);
 void restore_updater(const std::filesystem::path& checkpoint, PolicyUpdater& updater);
+// Of another run's checkpoint only the optimizer's moments. Throws InputError if it has none.
+void adopt_moments(const std::filesystem::path& checkpoint, PolicyUpdater& updater);
 
 }  // namespace bicrl

@@ -5,10 +5,12 @@
 #include <set>
 
 #include "common/clock.h"
+#include "common/log.h"
 #include "common/rng.h"
 #include "tasks/curriculum.h"
 #include "trainer/experience/experience_collector.h"
 #include "trainer/experience/rollout_store.h"
+#include "trainer/inputs/prompt_filter.h"
 #include "trainer/run/phase.h"
 
 namespace bicrl {
@@ -23,19 +25,27 @@ class StagePhase : public Phase {
         replay_(context.settings.replay),
         own_rollouts_(context.settings.directory / "rollouts"),
         other_rollouts_(context.settings.replay.rollouts / "rollouts"),
-        key_(mix_key({mix_key(context.settings.seed, to_string(settings_.stage)), index})) {
-    if (replay_.generates()) return;
+        key_(mix_key({mix_key(context.settings.seed, to_string(settings_.stage)), index})),
+        tasks_(steps() == 0 ? std::vector<Task>() : context.tasks.usable(settings_.stage)) {
+    if (steps() == 0) return;
+    if (replay_.generates()) {
+      const std::string left_out = keep_fitting(tasks_, concat("training tasks of stage ", name),
+                                                prompt_use(), context_.tokenizer, context_.policy.config());
+      if (!left_out.empty() && context_.communicator.rank() == 0) log_warning(left_out);
+      return;
+    }
     for (int64_t step = 1; step <= steps(); ++step)
-      if (!other_rollouts_.has(this->name(), step))
+      if (!other_rollouts_.has(name, step))
         throw InputError(concat("replay.rollouts: ", other_rollouts_.folder().string(),
-                                " has no rollouts of ", this->name(), " step ", step,
+                                " has no rollouts of ", name, " step ", step,
                                 " (run.save_rollouts, or replay.only=rollouts, saves them)"));
   }
 
   void begin() override {
     BICRL_CHECK(context_.verifier || !replay_.verifies(), "stage ", name(), " needs a verifier");
-    context_.updater.begin_phase(settings_.updater);
-    tasks_ = context_.tasks.usable(settings_.stage);
+    const bool needs_reference =
+        replay_.updates() && settings_.updater.objective.kl_reference == KlReference::kInitial;
+    context_.updater.begin_phase(settings_.updater, needs_reference ? &context_.reference() : nullptr);
     curriculum_ = curriculum_from_config(settings_.curriculum, tasks_);
     const RewardFunction& reward = context_.reward;
     verifier_ = std::make_unique<ResponseVerifier>(
@@ -68,7 +78,7 @@ class StagePhase : public Phase {
     if (context_.settings.save_rollouts || replay_.parts == RunParts::kRollouts)
       save(step, collected.rollouts);
     curriculum_->observe(collected.task_outcomes);
-    require_verdicts(step, collected.metrics);
+    require_verdicts(step, collected);
     context_.curation.note(collected.group_outcomes);
     PhaseStep taken;
     taken.meaning = {.verified = replay_.verifies() || replay_.updates(),
@@ -103,6 +113,10 @@ class StagePhase : public Phase {
  private:
   uint64_t step_key(int64_t step) const { return mix_key({key_, static_cast<uint64_t>(step)}); }
 
+  PromptUse prompt_use() const {
+    return {settings_.stage, context_.settings.tasks.prompt_style, settings_.decoding};
+  }
+
   CollectedStep generate(int64_t step, int64_t policy_version) {
     try {
       return collector_->collect(prompted_tasks(step), step_key(step), policy_version);
@@ -118,7 +132,7 @@ class StagePhase : public Phase {
     auto repairs = context_.curation.repairs(static_cast<size_t>(settings_.tasks_per_step), settings_.stage,
                                              step_key(step));
     for (auto& repair : repairs)
-      if (repair && !task_named(repair->task_id)) repair.reset();
+      if (repair && !can_show(*repair)) repair.reset();
     const auto plain = std::count(repairs.begin(), repairs.end(), std::nullopt);
     const std::vector<const Task*> chosen = curriculum_->next(static_cast<size_t>(plain));
     std::vector<PromptedTask> prompted;
@@ -131,16 +145,25 @@ class StagePhase : public Phase {
     return prompted;
   }
 
+  // The failed attempt makes the prompt longer.
+  bool can_show(const RepairEntry& repair) const {
+    const Task* task = task_named(repair.task_id);
+    return task && fits(make_repair_prompt(*task, settings_.stage, context_.settings.tasks.prompt_style,
+                                           settings_.decoding.scaffold, repair.attempt),
+                        context_.tokenizer, context_.policy.config(), settings_.decoding);
+  }
+
   const Task* task_named(const std::string& id) const {
     const auto found = std::find_if(tasks_.begin(), tasks_.end(), [&](const Task& t) { return t.id == id; });
     return found == tasks_.end() ? nullptr : &*found;
   }
 
-  void require_verdicts(int64_t step, const ResponseMetrics& metrics) const {
-    if (metrics.infrastructure_rate <= context_.settings.max_unverified_share) return;
-    throw StepAborted(concat(name(), " step ", step, ": ", std::lround(100 * metrics.infrastructure_rate),
-                             " % of the responses got no verdict (run.max_unverified_share is ",
-                             context_.settings.max_unverified_share, "): ", metrics.infrastructure_reason));
+  void require_verdicts(int64_t step, const CollectedStep& collected) const {
+    const double limit = context_.settings.max_unverified_share;
+    const std::string problem = unverified_problem(collected.unverified, limit);
+    if (problem.empty()) return;
+    throw StepAborted(concat(name(), " step ", step, ": ", problem, " (run.max_unverified_share is ", limit,
+                             "): ", collected.metrics.infrastructure_reason));
   }
 
   std::vector<SavedRollout> saved_rollouts(int64_t step) const {

@@ -11,6 +11,7 @@
 #include "common/rng.h"
 #include "policy/checkpoint_io.h"
 #include "policy/distribution.h"
+#include "trainer/inputs/prompt_filter.h"
 #include "trainer/run/update_check.h"
 
 namespace bicrl {
@@ -20,15 +21,17 @@ namespace {
 // Names of the random streams of a run; together with the seed they make the keys.
 constexpr std::string_view kWeightsStream = "weights";
 
+constexpr std::string_view kWarmUpPhase = "warm_up";
+
 // The policy of a checkpoint of this run, or the one that the run starts from.
 Transformer first_policy(const RunSettings& settings, const Tokenizer& tokenizer, const fs::path& checkpoint,
-                         int rank) {
+                         int local_rank) {
   PolicySource source = settings.policy;
   if (!checkpoint.empty()) {
     source.checkpoint = checkpoint;
     source.config_file.clear();
   }
-  return make_policy(source, tokenizer, mix_key(settings.seed, kWeightsStream), rank);
+  return make_policy(source, tokenizer, mix_key(settings.seed, kWeightsStream), local_rank);
 }
 
 // Verdicts of other tolerances, trials or times do not stand for each other.
@@ -53,7 +56,7 @@ TrainingRun::TrainingRun(const RunSettings& settings, Communicator& communicator
       directory_(directory),
       stop_requested_(std::move(stop_requested)),
       tokenizer_(load_tokenizer(settings.policy)),
-      policy_(first_policy(settings, tokenizer_, checkpoint, communicator.rank())),
+      policy_(first_policy(settings, tokenizer_, checkpoint, communicator.local_rank())),
       tasks_(TaskPool::load(settings.tasks)),
       updater_(policy_, allowed_ids(policy_.config(), tokenizer_.size(), policy_.device()),
                settings.warm_up.updater, communicator),
@@ -67,13 +70,23 @@ TrainingRun::TrainingRun(const RunSettings& settings, Communicator& communicator
   updater_.broadcast_parameters();
   const auto wanted = static_cast<size_t>(settings.evaluation.tasks);
   if (tasks_.held_out.size() > wanted) tasks_.held_out.resize(wanted);
+  if (evaluates()) {
+    const std::string left_out =
+        keep_fitting(tasks_.held_out, "held-out tasks",
+                     {Stage::kEndToEnd, settings.tasks.prompt_style, settings.evaluation.decoding},
+                     tokenizer_, policy_.config());
+    if (!left_out.empty() && communicator.rank() == 0) log_warning(left_out);
+  }
   const ReplaySettings& replay = settings.replay;
   if (verifier_ || replay.parts == RunParts::kUpdates)
     ledger_ = std::make_unique<VerdictLedger>(settings.directory / "ledger", protocol_of(settings.verifier),
                                               communicator);
   if (replay.parts == RunParts::kUpdates) ledger_->adopt(read_ledger(replay.verdicts / "ledger"));
   phases_ = make_phases();
-  if (!checkpoint.empty()) resume(checkpoint);
+  if (!checkpoint.empty())
+    resume(checkpoint);
+  else if (settings.policy.moments)
+    adopt_moments(settings.policy.checkpoint, updater_);
   if (ledger_) ledger_->resume_at(state_.ledger_round);
   if (!directory_) return;
   run_log_ = std::make_unique<RunLog>(*directory_, state_.log_bytes, settings.samples_per_step);
@@ -102,6 +115,7 @@ PhaseContext TrainingRun::context() {
           .verifier = verifier_,
           .reward = reward_,
           .ledger = ledger_.get(),
+          .reference = [this]() -> const Transformer& { return reference(); },
           .stop_requested = stop_requested_};
 }
 
@@ -110,7 +124,7 @@ std::vector<std::unique_ptr<Phase>> TrainingRun::make_phases() {
   std::vector<std::unique_ptr<Phase>> phases;
   // A replay of verdicts needs no policy that has learnt anything.
   if (settings_.replay.generates() || settings_.replay.updates())
-    phases.push_back(make_warm_up_phase(context, "warm_up"));
+    phases.push_back(make_warm_up_phase(context, std::string(kWarmUpPhase)));
   std::map<std::string, int> uses;
   for (size_t i = 0; i < settings_.stages.size(); ++i) {
     const std::string stage = to_string(settings_.stages[i].stage);
@@ -118,6 +132,26 @@ std::vector<std::unique_ptr<Phase>> TrainingRun::make_phases() {
     phases.push_back(make_stage_phase(context, use == 1 ? stage : concat(stage, "_", use), i));
   }
   return phases;
+}
+
+const Transformer& TrainingRun::reference() {
+  if (reference_) return *reference_;
+  int64_t first_stage = 0;
+  while (first_stage < static_cast<int64_t>(phases_.size()) &&
+         (phases_[static_cast<size_t>(first_stage)]->name() == kWarmUpPhase ||
+          phases_[static_cast<size_t>(first_stage)]->steps() == 0))
+    ++first_stage;
+  if (state_.phase <= first_stage && state_.step == 0) {
+    reference_ = policy_.clone();
+    return *reference_;
+  }
+  // The run goes on within reinforcement; what it began with lies in a checkpoint, or can be made again.
+  const fs::path warm_up = settings_.directory / "checkpoints" / kWarmUpPhase;
+  if (settings_.warm_up.steps > 0 && !fs::is_directory(warm_up))
+    throw InputError(concat(warm_up.string(), " is missing, and kl_reference=initial needs it"));
+  reference_ = first_policy(settings_, tokenizer_, settings_.warm_up.steps > 0 ? warm_up : fs::path(),
+                            communicator_.local_rank());
+  return *reference_;
 }
 
 void TrainingRun::resume(const fs::path& checkpoint) {
@@ -195,16 +229,36 @@ bool TrainingRun::take_step(Phase& phase) {
   if (const std::string problem = update_problem(metrics.update, settings_.max_loss); !problem.empty())
     throw SharedError(concat(phase.name(), " step ", metrics.step, ": ", problem, " ", phase.keep_batch()));
   ++state_.step;
-  state_.policy_version += metrics.update.updates;
+  state_.policy_version += metrics.update.updates - metrics.update.skipped_updates;
   state_.phase_state = phase.state();
   state_saved_ = false;
-  if (!run_log_) return true;
-  run_log_->responses(metrics, run_step(), taken.entries);
-  run_log_->step(metrics, run_step(), seconds_before_ + in_phase_.seconds());
+  log_step(metrics, taken);
+  note_skipped(phase, metrics);
   return true;
 }
 
-StepMetrics TrainingRun::close_step(const Phase& phase, PhaseStep& taken) {
+void TrainingRun::log_step(const StepMetrics& metrics, const PhaseStep& taken) {
+  if (!run_log_) return;
+  run_log_->responses(metrics, run_step(), taken.entries);
+  run_log_->step(metrics, run_step(), seconds_before_ + in_phase_.seconds());
+}
+
+void TrainingRun::note_skipped(const Phase& phase, const StepMetrics& metrics) {
+  const int64_t skipped = metrics.update.skipped_updates;
+  if (skipped == 0) return;
+  state_.skipped_updates += skipped;
+  const std::string what =
+      concat(phase.name(), " step ", metrics.step, ": ", skipped, " of ", metrics.update.updates,
+             " updates skipped, because the gradient is not finite. ", phase.keep_batch());
+  if (directory_) log_warning(what);
+  if (state_.skipped_updates <= settings_.max_skipped_updates) return;
+  save_within_phase(phase);
+  throw SharedError(concat(what, "\n", state_.skipped_updates,
+                           " updates of this run were skipped (run.max_skipped_updates is ",
+                           settings_.max_skipped_updates, "); the policy is saved as it was before."));
+}
+
+StepMetrics TrainingRun::close_step(const Phase& phase, const PhaseStep& taken) {
   struct Close {  // trivially copyable: ranks exchange the bytes
     UpdateTotals update;
     StepSeconds seconds;
@@ -269,10 +323,9 @@ bool TrainingRun::evaluate_as(const std::string& name) {
                    .stop_requested = stop_requested_});
   if (scores.interrupted) return false;
   const EvaluationResult result = evaluation_result(name, scores, watch.seconds());
-  if (static_cast<double>(result.unverified) >
-      settings_.max_unverified_share * static_cast<double>(result.tasks))
-    throw SharedError(concat("evaluation ", moment_of(name), ": ", result.unverified, " of ", result.tasks,
-                             " responses got no verdict (run.max_unverified_share is ",
+  const std::string problem = unverified_problem(scores.unverified, settings_.max_unverified_share);
+  if (!problem.empty())
+    throw SharedError(concat("evaluation ", moment_of(name), ": ", problem, " (run.max_unverified_share is ",
                              settings_.max_unverified_share, "): ", result.unverified_reason,
                              "\nWhat was learnt is saved; the same command evaluates it again."));
   state_.evaluations.push_back(result);
@@ -314,7 +367,7 @@ void TrainingRun::save_checkpoint(const std::string& name) {
 
 void TrainingRun::save_within_phase(const Phase& phase) {
   state_.seconds_in_phase = seconds_before_ + in_phase_.seconds();
-  save_checkpoint(numbered(phase.name(), state_.step));
+  save_checkpoint(state_.step < phase.steps() ? numbered(phase.name(), state_.step) : phase.name());
   remove_checkpoints_within(phase, settings_.keep_checkpoints);
 }
 

@@ -46,11 +46,15 @@ class TrainingRun {
   std::vector<std::unique_ptr<Phase>> make_phases();
   std::map<std::string, std::string> hashes_of_inputs() const;  // of what is read besides the configuration
   void resume(const std::filesystem::path& checkpoint);
+  const Transformer& reference();  // see PhaseContext
   // False where the run was asked to stop; all of it that counts is saved then.
   bool run_phase(Phase& phase);
   bool take_step(Phase& phase);
   // Collective: what a step has come to, and whether ranks want to stop or to save.
-  StepMetrics close_step(const Phase& phase, PhaseStep& taken);
+  StepMetrics close_step(const Phase& phase, const PhaseStep& taken);
+  void log_step(const StepMetrics& metrics, const PhaseStep& taken);
+  // Keeps what an update that was skipped was made of; too many of them end the run.
+  void note_skipped(const Phase& phase, const StepMetrics& metrics);
   bool finish_phase(const Phase& phase);
   bool evaluates() const;
   // Where no warm-up gives the first row: what the stages are compared with.
@@ -73,6 +77,7 @@ class TrainingRun {
   std::function<bool()> stop_requested_;
   Tokenizer tokenizer_;
   Transformer policy_;
+  std::optional<Transformer> reference_;
   TaskPool tasks_;
   PolicyUpdater updater_;
   Curation curation_;

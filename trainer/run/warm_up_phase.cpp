@@ -1,5 +1,7 @@
 // The supervised warm-up: tasks with known programs, noised and restored.
 #include "common/clock.h"
+#include "common/files.h"
+#include "common/log.h"
 #include "common/rng.h"
 #include "trainer/run/phase.h"
 
@@ -16,6 +18,7 @@ struct WarmUpSamples {
 
 WarmUpSamples warm_up_samples(const PhaseContext& context) {
   WarmUpSamples samples;
+  int64_t left_out = 0;
   for (const Task& task : context.tasks.train) {
     if (task.cuda_code.empty()) continue;
     const auto sample = [&](Stage stage) {
@@ -23,11 +26,21 @@ WarmUpSamples warm_up_samples(const PhaseContext& context) {
       return make_sft_sample(prompt, task.cuda_code, context.tokenizer, context.policy.config(),
                              /*noise_key=*/0);
     };
-    samples.end_to_end.push_back(sample(Stage::kEndToEnd));
-    if (task.has_scaffold()) samples.infilling.push_back(sample(Stage::kInfilling));
+    const auto add = [&](std::vector<SftSample>& set, Stage stage) {
+      SftSample made = sample(stage);
+      if (static_cast<int64_t>(made.tokens.size()) > context.policy.config().max_position)
+        ++left_out;
+      else
+        set.push_back(std::move(made));
+    };
+    add(samples.end_to_end, Stage::kEndToEnd);
+    if (task.has_scaffold()) add(samples.infilling, Stage::kInfilling);
   }
+  if (left_out > 0 && context.communicator.rank() == 0)
+    log_warning(left_out, " samples are left out of the warm-up, because prompt and program have more than ",
+                context.policy.config().max_position, " tokens");
   if (samples.end_to_end.empty())
-    throw InputError("the warm-up needs tasks with a known program (cuda_code), and there is none");
+    throw InputError("the warm-up needs tasks with a known program (cuda_code) that fits, and there is none");
   return samples;
 }
 
@@ -53,9 +66,22 @@ class WarmUpPhase : public Phase {
     return taken;
   }
 
-  std::string keep_batch() const override {
-    return concat("Its batch is made anew by run.seed=", context_.settings.seed, " and step ", latest_step_,
-                  ".");
+  std::string keep_batch() const override try {
+    const std::filesystem::path folder =
+        context_.settings.directory / "batches" / concat(name(), "-", latest_step_);
+    std::error_code failure;
+    std::filesystem::create_directories(folder, failure);
+    nlohmann::json samples = nlohmann::json::array();
+    for (const SftSample& sample : batch(latest_step_).mine)
+      samples.push_back({{"tokens", sample.tokens},
+                         {"prompt_tokens", sample.prompt_tokens},
+                         {"response_tokens", sample.response_tokens},
+                         {"noise_key", sample.noise_key}});
+    write_file_atomically(folder / concat("rank-", context_.communicator.rank(), ".json"),
+                          samples.dump() + "\n");
+    return concat("The batch of step ", latest_step_, " is kept in ", folder.string(), ".");
+  } catch (const Error& error) {
+    return concat("The batch of step ", latest_step_, " could not be kept: ", error.what());
   }
 
  private:

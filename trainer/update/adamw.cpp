@@ -15,6 +15,8 @@ AdamWSettings AdamWSettings::from_config(const ConfigSection& section) {
   s.beta2 = section.real("beta2", s.beta2, 0, 0.9999999);
   s.eps = section.real("eps", s.eps, 0);
   s.weight_decay = section.real("weight_decay", s.weight_decay, 0);
+  s.moments = section.choice("moments", "keep", {"keep", "reset"}) == "reset" ? MomentsAtStart::kReset
+                                                                              : MomentsAtStart::kKeep;
   return s;
 }
 
@@ -31,6 +33,12 @@ void AdamW::parameters_replaced() {
 }
 
 at::Tensor AdamW::values() const { return master_.defined() ? master_.clone() : parameters_.gather(); }
+
+void AdamW::reset() {
+  first_moment_.zero_();
+  second_moment_.zero_();
+  steps_ = 0;
+}
 
 void AdamW::step(const at::Tensor& gradient, double learning_rate) {
   const at::NoGradGuard guard;

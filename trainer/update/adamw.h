@@ -11,11 +11,15 @@
 
 namespace bicrl {
 
+// Whether a phase goes on with the moments that the phase before left.
+enum class MomentsAtStart { kKeep, kReset };
+
 struct AdamWSettings {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0;  // on matrices only, never on norms
+  MomentsAtStart moments = MomentsAtStart::kKeep;
   static AdamWSettings from_config(const ConfigSection& section);
 };
 
@@ -27,6 +31,7 @@ class AdamW {
   void step(const at::Tensor& gradient, double learning_rate);
   int64_t steps() const { return steps_; }
   void set(AdamWSettings settings) { settings_ = settings; }  // from the next step on; the moments stay
+  void reset();                                               // moments and step count, as if fresh
   at::Tensor values() const;  // [size] a copy of the parameters at their full precision
 
   // Copies by name: "<parameter>.exp_avg", ".exp_avg_sq", ".master" (low-precision policies) in the

@@ -17,8 +17,9 @@ namespace bicrl {
 struct ScoredToken {
   int64_t offset = 0;  // within its block
   int64_t label = 0;
-  double weight = 1;        // share in the loss, before the update's normaliser
-  double old_log_prob = 0;  // under the behaviour policy
+  double weight = 1;              // share in the loss, before the update's normaliser
+  double old_log_prob = 0;        // under the behaviour policy
+  double reference_log_prob = 0;  // under the policy that the divergence is measured to
 };
 
 // One block as the policy saw it at one denoising round.

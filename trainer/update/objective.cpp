@@ -32,6 +32,8 @@ ObjectiveSettings ObjectiveSettings::from_config(const ConfigSection& section, d
   s.kl_weight = section.real("kl_weight", s.kl_weight, 0);
   const auto kl = section.choice("kl_estimator", "k3", {"k1", "k2", "k3"});
   s.kl_estimator = kl == "k1" ? KlEstimator::kK1 : kl == "k2" ? KlEstimator::kK2 : KlEstimator::kK3;
+  const auto reference = section.choice("kl_reference", "behaviour", {"behaviour", "initial"});
+  s.kl_reference = reference == "initial" ? KlReference::kInitial : KlReference::kBehaviour;
   const auto normaliser = section.choice("normaliser", "tokens", {"tokens", "sequences", "constant"});
   s.normaliser = normaliser == "tokens"      ? Normaliser::kTokens
                  : normaliser == "sequences" ? Normaliser::kSequences
@@ -44,12 +46,13 @@ ObjectiveSettings ObjectiveSettings::from_config(const ConfigSection& section, d
 }
 
 SurrogateTerms surrogate_terms(const at::Tensor& log_probs, const at::Tensor& old_log_probs,
-                               const at::Tensor& advantages, const ObjectiveSettings& settings) {
-  const auto difference = (log_probs - old_log_probs).clamp(-kMaxLogRatio, kMaxLogRatio);
-  const auto ratio = difference.exp();
+                               const at::Tensor& reference_log_probs, const at::Tensor& advantages,
+                               const ObjectiveSettings& settings) {
+  const auto ratio = (log_probs - old_log_probs).clamp(-kMaxLogRatio, kMaxLogRatio).exp();
+  const auto divergence = (log_probs - reference_log_probs).clamp(-kMaxLogRatio, kMaxLogRatio);
   const auto free_gain = ratio * advantages;
   const auto clipped_gain = ratio.clamp(1 - settings.clip_low, 1 + settings.clip_high) * advantages;
-  return {at::minimum(free_gain, clipped_gain).neg(), estimate_kl(difference, settings.kl_estimator),
+  return {at::minimum(free_gain, clipped_gain).neg(), estimate_kl(divergence, settings.kl_estimator),
           clipped_gain.detach().lt(free_gain.detach())};
 }
 

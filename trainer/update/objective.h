@@ -10,8 +10,12 @@
 
 namespace bicrl {
 
-// Estimators of KL(new || behaviour) from d = logp_new - logp_old: d, d^2 / 2, exp(-d) - 1 + d.
+// Estimators of KL(new || reference) from d = logp_new - logp_reference: d, d^2 / 2, exp(-d) - 1 + d.
 enum class KlEstimator { kK1, kK2, kK3 };
+
+// What the policy is held near to: the policy that sampled, or the one with which reinforcement began. The
+// former is the policy itself at the first update of a step, where the gradient of the divergence is zero.
+enum class KlReference { kBehaviour, kInitial };
 
 // What the sum of token losses is divided by: the update's scored tokens; its responses, each averaged over
 // its own scored tokens; or its responses times a constant number of tokens (as published).
@@ -20,8 +24,9 @@ enum class Normaliser { kTokens, kSequences, kConstant };
 struct ObjectiveSettings {
   double clip_low = 0.2;
   double clip_high = 0.2;
-  double kl_weight = 0.01;
+  double kl_weight = 0;
   KlEstimator kl_estimator = KlEstimator::kK3;
+  KlReference kl_reference = KlReference::kBehaviour;
   Normaliser normaliser = Normaliser::kTokens;
   double normaliser_tokens = 1024;  // for kConstant
   int64_t shrink = 1;               // denoise steps that are scored as one round
@@ -37,8 +42,10 @@ struct SurrogateTerms {
   at::Tensor kl;
   at::Tensor clipped;  // bool: the clip holds this token's gradient back
 };
+// `reference_log_probs`: of the policy that kl_reference names.
 SurrogateTerms surrogate_terms(const at::Tensor& log_probs, const at::Tensor& old_log_probs,
-                               const at::Tensor& advantages, const ObjectiveSettings& settings);
+                               const at::Tensor& reference_log_probs, const at::Tensor& advantages,
+                               const ObjectiveSettings& settings);
 
 // Of a whole minibatch, over all ranks and before any packing; sequences without a scored token count
 // nowhere.

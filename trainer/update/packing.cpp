@@ -37,6 +37,7 @@ class BatchBuilder {
         selected_.push_back(rows() + token.offset);
         labels_.push_back(token.label);
         old_log_probs_.push_back(token.old_log_prob);
+        reference_log_probs_.push_back(token.reference_log_prob);
         advantages_.push_back(s.advantage);
         weights_.push_back(token.weight * scale);
       }
@@ -52,8 +53,9 @@ class BatchBuilder {
     const auto reals = [&](const std::vector<double>& values) {
       return at::tensor(values, at::TensorOptions().dtype(at::kDouble)).to(device_);
     };
-    return {integers(tokens_), integers(positions_),  segments_,          integers(selected_),
-            integers(labels_), reals(old_log_probs_), reals(advantages_), reals(weights_)};
+    return {integers(tokens_),           integers(positions_), segments_,
+            integers(selected_),         integers(labels_),    reals(old_log_probs_),
+            reals(reference_log_probs_), reals(advantages_),   reals(weights_)};
   }
 
  private:
@@ -78,7 +80,7 @@ class BatchBuilder {
   const std::vector<int64_t>* prefix_ = nullptr;  // shared rows that the next sequence may reuse
   int64_t prefix_begin_ = 0;
   std::vector<int64_t> tokens_, positions_, selected_, labels_;
-  std::vector<double> old_log_probs_, advantages_, weights_;
+  std::vector<double> old_log_probs_, reference_log_probs_, advantages_, weights_;
   std::vector<PackedSegment> segments_;
 };
 

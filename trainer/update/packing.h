@@ -17,11 +17,12 @@ struct PackedBatch {
   at::Tensor positions;  // [rows] int64, absolute
   std::vector<PackedSegment> segments;
   // One entry per scored token:
-  at::Tensor selected;       // [scored] int64, row
-  at::Tensor labels;         // [scored] int64
-  at::Tensor old_log_probs;  // [scored] fp64
-  at::Tensor advantages;     // [scored] fp64
-  at::Tensor weights;        // [scored] fp64
+  at::Tensor selected;             // [scored] int64, row
+  at::Tensor labels;               // [scored] int64
+  at::Tensor old_log_probs;        // [scored] fp64
+  at::Tensor reference_log_probs;  // [scored] fp64
+  at::Tensor advantages;           // [scored] fp64
+  at::Tensor weights;              // [scored] fp64
 
   int64_t rows() const { return tokens.size(0); }
   int64_t scored() const { return selected.size(0); }

@@ -8,7 +8,6 @@
 
 #include "common/error.h"
 #include "common/hash.h"
-#include "common/log.h"
 #include "common/rng.h"
 
 namespace bicrl {
@@ -67,17 +66,34 @@ PolicyUpdater::PolicyUpdater(Transformer& policy, at::Tensor allowed, UpdaterSet
       optimizer_(parameters_, settings_.optimizer),
       gradient_(parameters_.zeros()) {}
 
-void PolicyUpdater::begin_phase(UpdaterSettings settings) {
+void PolicyUpdater::begin_phase(UpdaterSettings settings, const Transformer* reference) {
+  BICRL_CHECK(settings.objective.kl_reference != KlReference::kInitial || reference, "no reference policy");
   settings_ = std::move(settings);
+  reference_ = settings_.objective.kl_reference == KlReference::kInitial ? reference : nullptr;
   optimizer_.set(settings_.optimizer);
+  if (settings_.optimizer.moments == MomentsAtStart::kReset) optimizer_.reset();
   phase_steps_ = 0;
 }
 
-UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& experiences, const StepShares& shares) {
+std::vector<LiveSequence> PolicyUpdater::sequences_of(const std::vector<Experience>& experiences) const {
   std::vector<LiveSequence> sequences;
   for (const Experience& e : experiences)
     sequences.push_back(rollout_sequence(e, policy_.config(), settings_.objective.shrink));
-  if (settings_.objective.shrink > 1) recompute_old_log_probs(sequences);
+  // Sequences lose `shrink` steps at a time, a context that the sampler never had: the behaviour policy's
+  // log-probabilities under it are those of the present parameters, before the first update.
+  if (settings_.objective.shrink > 1) score(policy_, sequences, &ScoredToken::old_log_prob);
+  if (reference_) {
+    score(*reference_, sequences, &ScoredToken::reference_log_prob);
+    return sequences;
+  }
+  for (LiveSequence& sequence : sequences)
+    for (NoisyBlock& noisy : sequence.noisy)
+      for (ScoredToken& token : noisy.scored) token.reference_log_prob = token.old_log_prob;
+  return sequences;
+}
+
+UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& experiences, const StepShares& shares) {
+  const std::vector<LiveSequence> sequences = sequences_of(experiences);
   UpdateTotals totals;
   for (int64_t epoch = 0; epoch < settings_.epochs; ++epoch) {
     const uint64_t key =
@@ -94,10 +110,9 @@ UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& experiences
   return totals;
 }
 
-// Sequences lose `shrink` steps at a time, a context that the sampler never had: the behaviour policy's
-// log-probabilities under it are those of the present parameters, before the first update.
-void PolicyUpdater::recompute_old_log_probs(std::vector<LiveSequence>& sequences) const {
-  const ScoredPass pass(policy_, allowed_, settings_.objective.temperature);
+void PolicyUpdater::score(const Transformer& policy, std::vector<LiveSequence>& sequences,
+                          double ScoredToken::*field) const {
+  const ScoredPass pass(policy, allowed_, settings_.objective.temperature);
   std::vector<ScoredToken*> tokens;
   for (size_t i : grouped_order(sequences)) {
     for (auto& noisy : sequences[i].noisy) {
@@ -110,7 +125,7 @@ void PolicyUpdater::recompute_old_log_probs(std::vector<LiveSequence>& sequences
        pack(sequences, scales, policy_.config().block_size, settings_.tokens_per_pack, policy_.device())) {
     const at::Tensor log_probs = pass.log_probs(batch).to(at::kCPU);
     const double* values = log_probs.const_data_ptr<double>();
-    for (int64_t i = 0; i < batch.scored(); ++i) tokens[next++]->old_log_prob = values[i];
+    for (int64_t i = 0; i < batch.scored(); ++i) tokens[next++]->*field = values[i];
   }
   BICRL_CHECK(next == tokens.size());
 }
@@ -124,8 +139,8 @@ void PolicyUpdater::accumulate_surrogate(const std::vector<LiveSequence>& sequen
        pack(sequences, scales, policy_.config().block_size, settings_.tokens_per_pack, policy_.device())) {
     pass.backward(batch, [&](const ScoredChunk& chunk) {
       const auto old = chunk.part(batch.old_log_probs);
-      const auto terms =
-          surrogate_terms(chunk.log_probs, old, chunk.part(batch.advantages), settings_.objective);
+      const auto terms = surrogate_terms(chunk.log_probs, old, chunk.part(batch.reference_log_probs),
+                                         chunk.part(batch.advantages), settings_.objective);
       const auto loss =
           (chunk.part(batch.weights) * (terms.policy + settings_.objective.kl_weight * terms.kl)).sum();
       const auto gap = (chunk.log_probs.detach() - old).abs();
@@ -190,7 +205,6 @@ void PolicyUpdater::apply_gradient(int64_t index, UpdateTotals& totals) {
   } else {
     // All ranks hold the same sum, so all of them skip.
     ++totals.skipped_updates;
-    log_warning("an update is skipped: the norm of its gradient is ", totals.grad_norm);
   }
   gradient_.zero_();
 }
@@ -233,19 +247,30 @@ std::map<std::string, at::Tensor> PolicyUpdater::export_state() const {
   return state;
 }
 
+namespace {
+
+int64_t take_counter(std::map<std::string, at::Tensor>& state, const std::string& name) {
+  const auto found = state.find(name);
+  if (found == state.end() || found->second.numel() != 1)
+    throw InputError(concat("updater state lacks ", name));
+  const int64_t value = found->second.item<int64_t>();
+  state.erase(found);
+  return value;
+}
+
+}  // namespace
+
 void PolicyUpdater::import_state(std::map<std::string, at::Tensor> state) {
-  const auto take = [&](const std::string& name) {
-    const auto found = state.find(name);
-    if (found == state.end() || found->second.numel() != 1)
-      throw InputError(concat("updater state lacks ", name));
-    const int64_t value = found->second.item<int64_t>();
-    state.erase(found);
-    return value;
-  };
-  const int64_t phase_steps = take("phase_steps"), steps = take("steps");
+  const int64_t phase_steps = take_counter(state, "phase_steps"), steps = take_counter(state, "steps");
   optimizer_.import_state(state);
   phase_steps_ = phase_steps;
   steps_ = steps;
+}
+
+void PolicyUpdater::import_moments(std::map<std::string, at::Tensor> state) {
+  take_counter(state, "phase_steps");
+  take_counter(state, "steps");
+  optimizer_.import_state(state);
 }
 
 }  // namespace bicrl

@@ -62,8 +62,9 @@ class PolicyUpdater {
   // no update).
   UpdateTotals supervise(const std::vector<SftSample>& samples, int64_t supervised_tokens);
 
-  // Starts another phase: new settings and schedule, counted from step 0; the optimizer's moments stay.
-  void begin_phase(UpdaterSettings settings);
+  // Starts another phase: new settings and schedule, counted from step 0. `reference`, which must outlive the
+  // phase, is the policy that KL is measured to if the settings ask for the initial one; else null.
+  void begin_phase(UpdaterSettings settings, const Transformer* reference = nullptr);
 
   // XXH3 of this rank's parameter values; equal on all ranks after every call.
   std::string parameter_checksum() const;
@@ -75,6 +76,8 @@ class PolicyUpdater {
   // Optimizer tensors and counters, for checkpoints. import_state throws InputError.
   std::map<std::string, at::Tensor> export_state() const;
   void import_state(std::map<std::string, at::Tensor> state);
+  // The optimizer's part of another run's state: its moments, not its position.
+  void import_moments(std::map<std::string, at::Tensor> state);
 
   // Called at every update with the gradient over all ranks, before clipping, and where each parameter lies
   // in it.
@@ -82,7 +85,10 @@ class PolicyUpdater {
   void observe_gradients(GradientObserver observer) { observer_ = std::move(observer); }
 
  private:
-  void recompute_old_log_probs(std::vector<LiveSequence>& sequences) const;
+  std::vector<LiveSequence> sequences_of(const std::vector<Experience>& experiences) const;
+  // Puts the log-probabilities of scored tokens under `policy` into the field of each.
+  void score(const Transformer& policy, std::vector<LiveSequence>& sequences,
+             double ScoredToken::*field) const;
   void accumulate_surrogate(const std::vector<LiveSequence>& sequences, const std::vector<double>& scales,
                             UpdateTotals& totals);
   // The step's update number `index`.
@@ -92,6 +98,7 @@ class PolicyUpdater {
   Transformer& policy_;
   at::Tensor allowed_;
   UpdaterSettings settings_;
+  const Transformer* reference_ = nullptr;
   Communicator& communicator_;
   FlatParameters parameters_;
   AdamW optimizer_;
