@@ -1,6 +1,5 @@
 // A stage of reinforcement: responses to tasks, their verdicts, rewards and advantages, and updates from
 // them.
-#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -8,7 +7,7 @@
 #include "common/log.h"
 #include "common/rng.h"
 #include "tasks/curriculum.h"
-#include "trainer/experience/experience_collector.h"
+#include "trainer/experience/prompt_plan.h"
 #include "trainer/experience/rollout_store.h"
 #include "trainer/inputs/prompt_filter.h"
 #include "trainer/run/phase.h"
@@ -127,35 +126,16 @@ class StagePhase : public Phase {
     }
   }
 
-  // Repairs of earlier failures, and for all other groups the curriculum's next tasks.
   std::vector<PromptedTask> prompted_tasks(int64_t step) {
-    auto repairs = context_.curation.repairs(static_cast<size_t>(settings_.tasks_per_step), settings_.stage,
-                                             step_key(step));
-    for (auto& repair : repairs)
-      if (repair && !can_show(*repair)) repair.reset();
-    const auto plain = std::count(repairs.begin(), repairs.end(), std::nullopt);
-    const std::vector<const Task*> chosen = curriculum_->next(static_cast<size_t>(plain));
-    std::vector<PromptedTask> prompted;
-    size_t next = 0;
-    for (const auto& repair : repairs)
-      if (repair)
-        prompted.push_back({.task = task_named(repair->task_id), .repair = repair->attempt});
-      else
-        prompted.push_back({.task = chosen[next++], .repair = std::nullopt});
-    return prompted;
-  }
-
-  // The failed attempt makes the prompt longer.
-  bool can_show(const RepairEntry& repair) const {
-    const Task* task = task_named(repair.task_id);
-    return task && fits(make_repair_prompt(*task, settings_.stage, context_.settings.tasks.prompt_style,
-                                           settings_.decoding.scaffold, repair.attempt),
-                        context_.tokenizer, context_.policy.config(), settings_.decoding);
-  }
-
-  const Task* task_named(const std::string& id) const {
-    const auto found = std::find_if(tasks_.begin(), tasks_.end(), [&](const Task& t) { return t.id == id; });
-    return found == tasks_.end() ? nullptr : &*found;
+    const auto repairs = context_.curation.repairs(static_cast<size_t>(settings_.tasks_per_step),
+                                                   settings_.stage, step_key(step));
+    // The failed attempt makes a prompt longer.
+    const auto can_show = [&](const Task& task, const FailedAttempt& attempt) {
+      return fits(make_repair_prompt(task, settings_.stage, context_.settings.tasks.prompt_style,
+                                     settings_.decoding.scaffold, attempt),
+                  context_.tokenizer, context_.policy.config(), settings_.decoding);
+    };
+    return plan_prompts(repairs, tasks_, can_show, *curriculum_);
   }
 
   void require_verdicts(int64_t step, const CollectedStep& collected) const {

@@ -1,0 +1,22 @@
+// Which prompts make a step: repairs of earlier failures, and for all other groups the curriculum's next
+// tasks.
+#pragma once
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "reward/repair_buffer.h"
+#include "tasks/curriculum.h"
+#include "trainer/experience/experience_collector.h"
+
+namespace bicrl {
+
+using CanShow = std::function<bool(const Task&, const FailedAttempt&)>;
+
+// One group for each entry of `repairs`. A group with none takes the curriculum's next task, and so does one
+// whose repair cannot be shown, or answers none of `tasks`; a repair takes no task's turn.
+std::vector<PromptedTask> plan_prompts(const std::vector<std::optional<RepairEntry>>& repairs,
+                                       const std::vector<Task>& tasks, const CanShow& can_show,
+                                       Curriculum& curriculum);
+
+}  // namespace bicrl
