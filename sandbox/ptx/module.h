@@ -38,6 +38,7 @@ enum class Type : uint8_t {
   kF64
 };
 Type parse_type(std::string_view name);  // "f32"; kNone if it names no type
+std::string to_string(Type type);        // "f32"
 int bytes_of(Type type);                 // 0 of a predicate
 
 enum class Space : uint8_t { kGeneric, kGlobal, kShared, kLocal, kConst, kParam };
@@ -74,20 +75,25 @@ enum class Special : uint8_t {
   kEnvReg1,
   kEnvReg2,
   kDynamicSharedBytes,
-  kTotalSharedBytes
+  kTotalSharedBytes,
+  kReservedSharedOffset0,  // of the shared memory that the system software keeps; cooperative groups use it
+  kReservedSharedOffset1
 };
+std::string to_string(Special special);  // "%tid.x"
 
 struct Operand {
   enum class Kind : uint8_t {
     kRegister,  // `index` into the function's registers; `negated` for !%p
     kInteger,   // `bits`, sign-extended
-    kFloat,     // `bits` of `type` (kF32 or kF64)
+    kFloat,     // `bits` of `type`: kF32 (0f...) or kF64 (0d... and decimal, also in f32 instructions)
     kSpecial,   // `special`
     kVariable,  // the address of variable `index`, plus `bits`
     kFunction,  // the address of function `index`
     kLabel,     // `index` into the function's labels
     kAddress,   // [element 0 + `bits`]: a register, a variable, or an absolute integer address
     kVector,    // {elements}
+    kPair,      // p|q: the two elements, of which either may be a sink
+    kTargets,   // `index` into the function's branch_targets
     kSink       // _
   };
   Kind kind = Kind::kSink;
@@ -111,7 +117,8 @@ struct Instruction {
   int32_t guard = -1;                  // predicate register that guards it; -1: none
   bool guard_negated = false;
   std::vector<Operand> operands;  // in the order of the text, destinations first
-  // Of `call`: operands are return variables, then the function or register, then argument variables.
+  // Of `call`: operands are return variables, then the function or register, then arguments (variables of the
+  // param space; a hand-written call may also name registers and numbers).
   uint32_t returns = 0;
   int32_t prototype = -1;  // of an indirect call, into Function::prototypes
   uint32_t text_line = 0;  // of the PTX text
@@ -135,8 +142,10 @@ struct Variable {
   Type type = Type::kB8;
   uint32_t alignment = 1;
   uint64_t bytes = 0;
-  bool unsized = false;  // extern .shared name[]: dynamic shared memory
-  std::string initial;   // empty: zeros (global, const); shared and local memory has no initial value
+  bool unsized = false;           // extern .shared name[]: dynamic shared memory
+  bool is_declared_only = false;  // extern, and not defined in this module
+  // The first initial bytes; the others are zeros (global, const). Shared and local memory has none.
+  std::string initial;
   std::vector<Relocation> relocations;
 };
 
@@ -157,6 +166,7 @@ struct LaunchBounds {
   uint32_t max_threads[3] = {0, 0, 0};       // .maxntid; 0: not given
   uint32_t required_threads[3] = {0, 0, 0};  // .reqntid
   uint32_t min_blocks = 0;                   // .minnctapersm
+  uint32_t max_registers = 0;                // .maxnreg
 };
 
 struct Function {
@@ -165,7 +175,7 @@ struct Function {
   bool is_declared_only = false;  // .extern .func: vprintf, malloc, __assertfail
   Prototype prototype;
   LaunchBounds bounds;
-  std::vector<Register> registers;
+  std::vector<Register> registers;  // those that the body names, in the order of first use
   std::vector<uint32_t> variables;  // declared within it, parameters excluded
   std::vector<Instruction> body;    // labels lie before the instruction that they name
   std::vector<std::string> label_names;
