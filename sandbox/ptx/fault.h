@@ -1,6 +1,7 @@
 // What can be wrong with a kernel's run, exactly. Plain values.
 #pragma once
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 
 namespace bicrl::ptx {
@@ -23,6 +24,17 @@ struct Fault {
   std::string message;       // for a person; holds no value that the program read
   std::string kernel;        // entry name
   uint32_t source_line = 0;  // of the device text; 0: not known
+  uint32_t text_line = 0;    // of the PTX
+};
+
+// A fault on its way to whoever runs the launch.
+class FaultError : public std::runtime_error {
+ public:
+  explicit FaultError(Fault fault) : std::runtime_error(fault.message), fault_(std::move(fault)) {}
+  const Fault& fault() const { return fault_; }
+
+ private:
+  Fault fault_;
 };
 
 }  // namespace bicrl::ptx

@@ -1,0 +1,144 @@
+#include "sandbox/ptx/grid.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "common/rng.h"
+#include "sandbox/ptx/thread_block.h"
+
+namespace bicrl::ptx {
+namespace {
+
+// Operations of a strand between two blocks' turns: so many that most blocks end within their first.
+constexpr uint64_t kTurn = uint64_t{1} << 18;
+
+}  // namespace
+
+Grid::Grid(const Kernel& kernel, LoadedModule& module, DeviceMemory& memory, const LaunchConfig& config,
+           const RunLimits& limits, const DeviceLimits& device, uint64_t seed)
+    : kernel_(kernel),
+      module_(module),
+      memory_(memory),
+      config_(config),
+      limits_(limits),
+      device_(device),
+      seed_(seed),
+      parameters_(config.parameters.size() + 64) {
+  memcpy(parameters_.data(), config.parameters.data(), config.parameters.size());
+  if (memory.has_shadows()) parameter_shadows_.assign(parameters_.size(), 0);
+}
+
+Grid::~Grid() = default;
+
+uint32_t Grid::threads_per_block() const { return config_.block[0] * config_.block[1] * config_.block[2]; }
+
+std::optional<Fault> Grid::check_launch() const {
+  const auto fault = [this](FaultClass fault_class, const std::string& message) {
+    return Fault{fault_class, message, kernel_.name, 0};
+  };
+  uint64_t threads = 1;
+  for (size_t i = 0; i < 3; ++i) {
+    if (config_.grid[i] == 0 || config_.block[i] == 0)
+      return fault(FaultClass::kLaunch, "a dimension of the launch is 0");
+    if (config_.grid[i] > device_.max_grid[i] || config_.block[i] > device_.max_block[i])
+      return fault(FaultClass::kLaunch, "a dimension of the launch is larger than a device allows");
+    threads *= config_.block[i];
+  }
+  if (threads > device_.max_threads)
+    return fault(FaultClass::kLaunch, concat(threads, " threads in a block, at most ", device_.max_threads,
+                                             " can be"));
+  const LaunchBounds& bounds = kernel_.bounds;
+  const uint64_t bound = uint64_t{std::max(bounds.max_threads[0], 1U)} * std::max(bounds.max_threads[1], 1U) *
+                         std::max(bounds.max_threads[2], 1U);
+  if (bounds.max_threads[0] != 0 && threads > bound)
+    return fault(FaultClass::kLaunch,
+                 concat(threads, " threads in a block, the kernel's launch bounds allow ", bound));
+  if (bounds.required_threads[0] != 0)
+    for (size_t i = 0; i < 3; ++i)
+      if (config_.block[i] != std::max(bounds.required_threads[i], 1U))
+        return fault(FaultClass::kLaunch, "the kernel requires other block dimensions");
+  const uint64_t shared = uint64_t{kernel_.static_shared_bytes} + config_.dynamic_shared_bytes;
+  if (kernel_.static_shared_bytes > device_.max_static_shared_bytes || shared > device_.max_shared_bytes)
+    return fault(FaultClass::kLaunch, concat(shared, " bytes of shared memory in a block"));
+  if (config_.parameters.size() != kernel_.parameter_bytes)
+    return fault(FaultClass::kLaunch, concat(config_.parameters.size(), " bytes of parameters, the kernel has ",
+                                             kernel_.parameter_bytes));
+  if (config_.cooperative && block_count_ > limits_.resident_blocks)
+    return fault(FaultClass::kLaunch, concat("a cooperative launch of ", block_count_, " blocks, at most ",
+                                             limits_.resident_blocks, " can be resident"));
+  return std::nullopt;
+}
+
+std::optional<Fault> Grid::run() {
+  block_count_ = uint64_t{config_.grid[0]} * config_.grid[1];
+  if (block_count_ > (uint64_t{1} << 40) / config_.grid[2])
+    return Fault{FaultClass::kTimeout, "more blocks than the limit of work allows", kernel_.name, 0};
+  block_count_ *= config_.grid[2];
+  if (auto fault = check_launch()) return fault;
+  try {
+    run_blocks();
+  } catch (const FaultError& error) {
+    return error.fault();
+  }
+  return std::nullopt;
+}
+
+Dim3 Grid::coordinates(uint64_t number) const {
+  const uint64_t x = config_.grid[0], y = config_.grid[1];
+  return {static_cast<uint32_t>(number % x), static_cast<uint32_t>(number / x % y),
+          static_cast<uint32_t>(number / (x * y))};
+}
+
+// A permutation of the blocks: neighbours stay apart by a stride that has no divisor in common with their count.
+uint64_t Grid::nth_block(uint64_t index) const {
+  if (seed_ == 0 || block_count_ < 3) return index;
+  uint64_t stride = 1 + mix_key(seed_, "stride") % (block_count_ - 1);
+  while (std::gcd(stride, block_count_) != 1) ++stride;
+  const uint64_t first = mix_key(seed_, "first") % block_count_;
+  return static_cast<uint64_t>((static_cast<unsigned __int128>(index) * stride + first) % block_count_);
+}
+
+void Grid::run_blocks() {
+  uint64_t begun = 0;
+  const uint64_t frame = uint64_t{kernel_.frame_bytes} + kernel_.local_bytes;
+  const uint64_t block_bytes = std::max<uint64_t>(1, frame * threads_per_block() * (memory_.has_shadows() ? 2 : 1));
+  const uint64_t most = std::clamp<uint64_t>(limits_.frame_bytes / block_bytes, 1, limits_.resident_blocks);
+  const auto admit = [&] {
+    const Dim3 index = coordinates(nth_block(begun++));
+    if (idle_.empty()) {
+      resident_.push_back(std::make_unique<ThreadBlock>(*this, index));
+    } else {
+      resident_.push_back(std::move(idle_.back()));
+      idle_.pop_back();
+      resident_.back()->begin(index);
+    }
+  };
+  if (config_.cooperative)
+    while (begun < block_count_) admit();
+  while (!resident_.empty() || begun < block_count_) {
+    if (resident_.empty()) admit();
+    std::unique_ptr<ThreadBlock> block = std::move(resident_.front());
+    resident_.pop_front();
+    const uint64_t turn_ends = counters_.operations + kTurn;
+    Pause pause = Pause::kWaiting;
+    while (pause == Pause::kWaiting && counters_.operations < turn_ends) pause = block->run(kTurn);
+    if (pause == Pause::kExited) {
+      ++counters_.blocks;
+      idle_.push_back(std::move(block));
+      continue;
+    }
+    resident_.push_back(std::move(block));
+    if (begun < block_count_ && resident_.size() < most) admit();
+  }
+}
+
+void Grid::count_work(uint64_t operations, uint64_t lanes) {
+  counters_.operations += operations;
+  counters_.lane_operations += operations * lanes;
+  if (counters_.lane_operations <= limits_.lane_operations) return;
+  throw FaultError({FaultClass::kTimeout,
+                    concat("more than ", limits_.lane_operations, " operations of lanes"), kernel_.name, 0});
+}
+
+}  // namespace bicrl::ptx

@@ -1,0 +1,104 @@
+// A launch on its way: its configuration, the memory it works on, what it has done so far, and its blocks,
+// some of which are resident at a time.
+//
+// Blocks begin in an order that the seed decides. A block runs until it ends, waits for ever (a fault), or has
+// used up its turn; then the next one has a turn, and more blocks become resident, up to a limit. So every
+// block runs eventually, and blocks may wait for each other's writes.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sandbox/ptx/device_memory.h"
+#include "sandbox/ptx/fault.h"
+#include "sandbox/ptx/kernel.h"
+#include "sandbox/ptx/loaded_module.h"
+
+namespace bicrl::ptx {
+
+class ThreadBlock;
+
+using Dim3 = std::array<uint32_t, 3>;
+
+struct LaunchConfig {
+  Dim3 grid{1, 1, 1};
+  Dim3 block{1, 1, 1};
+  uint32_t dynamic_shared_bytes = 0;
+  std::string parameters;    // the bytes of the kernel's parameters
+  bool cooperative = false;  // all blocks are resident from the start, or the launch fails
+};
+
+// What the modelled device allows. The figures of compute capability 9.0.
+struct DeviceLimits {
+  uint32_t max_threads = 1024;
+  Dim3 max_block{1024, 1024, 64};
+  Dim3 max_grid{2147483647, 65535, 65535};
+  uint32_t max_shared_bytes = 227 * 1024;
+  uint32_t max_static_shared_bytes = 48 * 1024;
+  uint32_t sm_count = 16;
+};
+
+struct RunLimits {
+  uint64_t lane_operations = uint64_t{1} << 36;
+  uint32_t resident_blocks = 64;
+  uint64_t frame_bytes = uint64_t{1} << 30;  // of the resident blocks together
+};
+
+struct RunCounters {
+  uint64_t lane_operations = 0;
+  uint64_t operations = 0;  // of strands
+  uint64_t blocks = 0;
+};
+
+// Runs a launch to its end. Not thread-safe; two grids must not work on one memory at a time.
+class Grid {
+ public:
+  Grid(const Kernel& kernel, LoadedModule& module, DeviceMemory& memory, const LaunchConfig& config,
+       const RunLimits& limits, const DeviceLimits& device, uint64_t seed);
+  ~Grid();
+
+  // Nothing, or what went wrong. Called once.
+  std::optional<Fault> run();
+  const RunCounters& counters() const { return counters_; }
+
+  // ---- For blocks and strands ----
+  const Kernel& kernel() const { return kernel_; }
+  LoadedModule& module() { return module_; }
+  DeviceMemory& memory() { return memory_; }
+  const LaunchConfig& config() const { return config_; }
+  const DeviceLimits& device() const { return device_; }
+  uint64_t seed() const { return seed_; }
+  uint32_t threads_per_block() const;
+  std::span<std::byte> parameters() { return {parameters_.data(), config_.parameters.size()}; }
+  uint8_t* parameter_shadows() { return parameter_shadows_.empty() ? nullptr : parameter_shadows_.data(); }
+  // Counts the work of `lanes` lanes over `operations` operations. Throws FaultError beyond the limit.
+  void count_work(uint64_t operations, uint64_t lanes);
+  uint64_t clock() const { return counters_.operations; }
+
+ private:
+  std::optional<Fault> check_launch() const;
+  void run_blocks();
+  Dim3 coordinates(uint64_t number) const;
+  uint64_t nth_block(uint64_t index) const;
+
+  const Kernel& kernel_;
+  LoadedModule& module_;
+  DeviceMemory& memory_;
+  const LaunchConfig& config_;
+  const RunLimits limits_;
+  const DeviceLimits device_;
+  const uint64_t seed_;
+  RunCounters counters_;
+  std::vector<std::byte> parameters_;        // and some bytes more, as a vector load may pass the end
+  std::vector<uint8_t> parameter_shadows_;
+  uint64_t block_count_ = 0;
+  std::deque<std::unique_ptr<ThreadBlock>> resident_;
+  std::vector<std::unique_ptr<ThreadBlock>> idle_;  // whose memory the next block takes over
+};
+
+}  // namespace bicrl::ptx

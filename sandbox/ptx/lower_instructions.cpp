@@ -1,0 +1,400 @@
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "sandbox/ptx/atomic_operations.h"
+#include "sandbox/ptx/loaded_module.h"
+#include "sandbox/ptx/lowering.h"
+#include "sandbox/ptx/meeting_operations.h"
+#include "sandbox/ptx/memory_access.h"
+#include "sandbox/ptx/memory_operations.h"
+#include "sandbox/ptx/system_operations.h"
+
+namespace bicrl::ptx {
+namespace {
+
+template <class Value, size_t kCount>
+using Names = std::array<std::pair<std::string_view, Value>, kCount>;
+
+// The value whose name is among the modifiers.
+template <class Value, size_t kCount>
+const Value* find_modifier(const Instruction& instruction, const Names<Value, kCount>& names) {
+  for (const std::string& modifier : instruction.modifiers)
+    for (const auto& [name, value] : names)
+      if (modifier == name) return &value;
+  return nullptr;
+}
+
+template <class Value, size_t kCount>
+Value modifier(const Instruction& instruction, const Names<Value, kCount>& names) {
+  const Value* found = find_modifier(instruction, names);
+  if (!found) throw Unsupported("a modifier that this machine does not have");
+  return *found;
+}
+
+constexpr Names<Space, 10> kSpaces = {{{"global", Space::kGlobal},
+                                       {"shared", Space::kShared},
+                                       {"shared::cta", Space::kShared},
+                                       {"local", Space::kLocal},
+                                       {"const", Space::kConst},
+                                       {"param", Space::kParam},
+                                       {"param::entry", Space::kParam},
+                                       {"param::func", Space::kParam},
+                                       {"const::ptx", Space::kConst},
+                                       {"shared::cluster", Space::kShared}}};
+constexpr Names<AtomicKind, 10> kAtomics = {{{"add", AtomicKind::kAdd},
+                                             {"min", AtomicKind::kMin},
+                                             {"max", AtomicKind::kMax},
+                                             {"inc", AtomicKind::kInc},
+                                             {"dec", AtomicKind::kDec},
+                                             {"and", AtomicKind::kAnd},
+                                             {"or", AtomicKind::kOr},
+                                             {"xor", AtomicKind::kXor},
+                                             {"exch", AtomicKind::kExchange},
+                                             {"cas", AtomicKind::kCompareAndSwap}}};
+constexpr Names<ShuffleMode, 4> kShuffles = {{{"up", ShuffleMode::kUp},
+                                              {"down", ShuffleMode::kDown},
+                                              {"bfly", ShuffleMode::kButterfly},
+                                              {"idx", ShuffleMode::kIndex}}};
+constexpr Names<VoteMode, 4> kVotes = {{{"all", VoteMode::kAll},
+                                        {"any", VoteMode::kAny},
+                                        {"uni", VoteMode::kUniform},
+                                        {"ballot", VoteMode::kBallot}}};
+constexpr Names<Combine, 7> kCombines = {{{"add", Combine::kAdd},
+                                          {"min", Combine::kMin},
+                                          {"max", Combine::kMax},
+                                          {"and", Combine::kAnd},
+                                          {"or", Combine::kOr},
+                                          {"xor", Combine::kXor},
+                                          {"popc", Combine::kPopc}}};
+
+Space space_of(const Instruction& instruction) {
+  const Space* space = find_modifier(instruction, kSpaces);
+  return space ? *space : Space::kGeneric;
+}
+
+// The type that stands last, as it does in all instructions that this file lowers.
+Type last_type(const Instruction& instruction) {
+  const Type type = instruction.modifiers.empty() ? Type::kNone : parse_type(instruction.modifiers.back());
+  if (type == Type::kNone) throw Unsupported("no type that this machine knows");
+  return type;
+}
+
+void expect_operands(const Instruction& instruction, size_t least, size_t most) {
+  if (instruction.operands.size() < least || instruction.operands.size() > most)
+    throw Unsupported("this number of operands");
+}
+
+bool is_one_of(std::string_view opcode, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), opcode) != names.end();
+}
+
+}  // namespace
+
+Operation Lowering::lower(const Instruction& instruction) {
+  Operation op;
+  op.source = instruction.source;
+  op.text_line = instruction.text_line;
+  if (instruction.guard >= 0) {
+    op.guard = register_place(static_cast<uint32_t>(instruction.guard)).slot;
+    op.guard_negated = instruction.guard_negated;
+  }
+  const std::string_view opcode = instruction.opcode;
+  if (is_one_of(opcode, {"ld", "ldu", "st"})) {
+    lower_memory(instruction, op);
+  } else if (is_one_of(opcode, {"atom", "red"})) {
+    lower_atomic(instruction, op);
+  } else if (is_one_of(opcode, {"bar", "barrier"}) && !instruction.has("warp")) {
+    lower_barrier(instruction, op);
+  } else if (is_one_of(opcode, {"shfl", "vote", "match", "redux", "activemask", "elect", "bar"})) {
+    lower_warp(instruction, op);
+  } else if (is_one_of(opcode, {"bra", "brx", "ret", "exit"})) {
+    lower_control(instruction, op);
+  } else if (opcode == "call") {
+    lower_call(instruction, op);
+  } else if (is_one_of(opcode, {"cvta", "isspacep"})) {
+    lower_address_conversion(instruction, op);
+  } else if (is_one_of(opcode, {"membar", "fence", "prefetch", "prefetchu", "discard", "applypriority", "pragma",
+                                "griddepcontrol"})) {
+    op.handler = nothing;  // lanes take turns, so every write is seen at once
+  } else if (opcode == "nanosleep") {
+    op.handler = sleep;
+  } else if (is_one_of(opcode, {"trap", "brkpt"})) {
+    op.handler = trap;
+  } else if (opcode == "mov" && instruction.operands.size() == 2 &&
+             instruction.operands[1].kind == Operand::Kind::kSpecial && is_clock(instruction.operands[1].special)) {
+    lower_clock(instruction, op);
+  } else if (!lower_computation(instruction, op)) {
+    throw Unsupported("unsupported");
+  }
+  return op;
+}
+
+bool Lowering::lower_computation(const Instruction& instruction, Operation& op) {
+  const auto entry = find_alu(instruction, plan_->function->registers);
+  if (!entry) return false;
+  op.flow = Flow::kAlu;
+  op.alu = entry->run;
+  op.shadow = entry->shadow;
+  std::vector<Place> destinations, sources;
+  size_t next_source = 0;
+  for (size_t i = 0; i < instruction.operands.size(); ++i)
+    for (const Operand* operand : flat(instruction.operands[i])) {
+      if (i == 0) {
+        destinations.push_back(destination(*operand));
+      } else {
+        if (next_source >= kMaxAluSources) throw Unsupported("this many operands");
+        Operand plain = *operand;
+        plain.negated = false;  // which is part of the entry
+        sources.push_back(source(plain, entry->sources[next_source++]));
+      }
+    }
+  const auto carry = [this] {
+    if (!plan_->carry) {
+      plan_->carry = {new_slot(4), 4};
+      kernel_.poisoned.push_back(plan_->carry);
+    }
+    return plan_->carry;
+  };
+  if (entry->writes_carry) destinations.push_back(carry());
+  if (entry->reads_carry) sources.push_back(carry());
+  if (destinations.size() > kMaxAluDestinations || sources.size() > kMaxAluSources)
+    throw Unsupported("this many operands");
+  for (size_t i = 0; i < destinations.size(); ++i) {
+    if (destinations[i] && destinations[i].bytes != slot_bytes(entry->destinations[i]))
+      throw Unsupported("a result in a register of another size than the instruction has");
+    op.destinations[i] = destinations[i];
+  }
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (entry->sources[i] == Type::kNone) throw Unsupported("this many operands");
+    op.sources[i] = sources[i];
+  }
+  return true;
+}
+
+// ---- Memory ----
+
+void Lowering::lower_memory(const Instruction& instruction, Operation& op) {
+  expect_operands(instruction, 2, 3);  // the third is a cache policy
+  const bool loads = instruction.opcode != "st";
+  op.type = last_type(instruction);
+  set_address(op, instruction.operands[loads ? 1 : 0], space_of(instruction));
+  const auto elements = flat(instruction.operands[loads ? 0 : 1]);
+  if (elements.size() > kMaxOperands) throw Unsupported("a vector of this many elements");
+  op.count = static_cast<uint8_t>(elements.size());
+  uint32_t register_bytes = 0;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    Place place;
+    if (elements[i]->kind == Operand::Kind::kRegister)
+      place = register_place(elements[i]->index);
+    else if (!loads)
+      place = source(*elements[i], op.type == Type::kB8 || bytes_of(op.type) == 1 ? Type::kB16 : op.type);
+    if (!place) continue;
+    if (register_bytes != 0 && place.bytes != register_bytes) throw Unsupported("registers of several sizes");
+    register_bytes = place.bytes;
+    (loads ? op.destinations : op.sources)[i] = place;
+  }
+  if (register_bytes == 0) {  // of a load, nothing is wanted but that it is allowed
+    register_bytes = slot_bytes(bytes_of(op.type) == 1 ? Type::kB16 : op.type);
+  }
+  op.handler = loads ? load_handler(op.type, register_bytes) : store_handler(op.type, register_bytes);
+  if (!op.handler) throw Unsupported("a register that is too narrow");
+  for (const char* kind : {"volatile", "relaxed", "acquire", "mmio"})
+    if (loads && instruction.has(kind)) op.detail = kReadsOthers;
+}
+
+void Lowering::lower_atomic(const Instruction& instruction, Operation& op) {
+  const bool returns = instruction.opcode == "atom";
+  const size_t first = returns ? 1 : 0;
+  const auto kind = modifier(instruction, kAtomics);
+  const size_t values = kind == AtomicKind::kCompareAndSwap ? 2 : 1;
+  expect_operands(instruction, first + 1 + values, first + 2 + values);  // the last may be a cache policy
+  op.type = last_type(instruction);
+  set_address(op, instruction.operands[first], space_of(instruction));
+  op.handler = atomic_handler(kind, op.type);
+  if (!op.handler) throw Unsupported("an atomic operation that this machine does not have");
+  if (values == 2) {
+    for (size_t i = 0; i < 2; ++i) op.sources[i] = source(instruction.operands[first + 1 + i], op.type);
+  } else {
+    const auto elements = flat(instruction.operands[first + 1]);
+    if (elements.size() > kMaxOperands) throw Unsupported("a vector of this many elements");
+    op.count = static_cast<uint8_t>(elements.size());
+    for (size_t i = 0; i < elements.size(); ++i) op.sources[i] = source(*elements[i], op.type);
+  }
+  if (!returns) return;
+  const auto results = flat(instruction.operands[0]);
+  if (results.size() > op.count) throw Unsupported("more results than elements");
+  for (size_t i = 0; i < results.size(); ++i) {
+    op.destinations[i] = destination(*results[i]);
+    if (op.destinations[i] && op.destinations[i].bytes != slot_bytes(op.type))
+      throw Unsupported("a result in a register of another size than the instruction has");
+  }
+}
+
+void Lowering::lower_address_conversion(const Instruction& instruction, Operation& op) {
+  expect_operands(instruction, 2, 2);
+  const Space space = space_of(instruction);
+  const uint64_t window = space == Space::kShared  ? kSharedWindow
+                          : space == Space::kLocal ? kLocalWindow
+                          : space == Space::kParam ? kParameterWindow
+                                                   : 0;
+  op.destinations[0] = destination(instruction.operands[0]);
+  op.sources[0] = source(instruction.operands[1], Type::kB64);
+  if (instruction.opcode == "isspacep") {
+    op.offset = static_cast<int64_t>(window);
+    op.handler = is_in_space;
+    return;
+  }
+  if (!op.destinations[0] || op.destinations[0].bytes != 8) throw Unsupported("an address that is not 64 bits wide");
+  Instruction sum;
+  sum.opcode = instruction.has("to") ? "sub" : "add";
+  sum.modifiers = {"s64"};
+  sum.operands.resize(3);
+  const auto entry = find_alu(sum);
+  if (!entry) throw Unsupported("64-bit sums");
+  op.flow = Flow::kAlu;
+  op.alu = entry->run;
+  op.shadow = entry->shadow;
+  op.sources[1] = bits(static_cast<int64_t>(window), 8);
+}
+
+void Lowering::lower_clock(const Instruction& instruction, Operation& op) {
+  op.destinations[0] = destination(instruction.operands[0]);
+  op.detail = static_cast<uint16_t>(instruction.operands[1].special);
+  op.handler = read_clock;
+  if (op.destinations[0] && op.destinations[0].bytes != 4 && op.destinations[0].bytes != 8)
+    throw Unsupported("a clock in a register of this size");
+}
+
+// ---- Meetings ----
+
+void Lowering::lower_barrier(const Instruction& instruction, Operation& op) {
+  op.flow = Flow::kMeeting;
+  op.meeting = Meeting::kBlock;
+  op.handler = arrive_at_barrier;
+  if (instruction.has("cluster")) throw Unsupported("barriers of a cluster");
+  const bool reduces = instruction.has("red"), arrives = instruction.has("arrive");
+  const auto& operands = instruction.operands;
+  expect_operands(instruction, reduces ? 3 : 1, reduces ? 4 : 2);
+  const size_t first = reduces ? 1 : 0;
+  op.sources[0] = source(operands[first], Type::kU32);
+  const size_t counted = reduces ? 4 : 2;
+  if (operands.size() == counted) op.sources[1] = source(operands[first + 1], Type::kU32);
+  if (arrives) {
+    if (operands.size() != 2) throw Unsupported("an arrival without a number of threads");
+    op.detail = kArriveOnly;
+  }
+  if (!reduces) return;
+  Operand predicate = operands.back();
+  op.negated_source = predicate.negated;
+  predicate.negated = false;
+  op.sources[2] = source(predicate, Type::kPred);
+  op.destinations[0] = destination(operands[0]);
+  op.more = static_cast<uint32_t>(modifier(instruction, kCombines));
+}
+
+void Lowering::lower_warp(const Instruction& instruction, Operation& op) {
+  op.flow = Flow::kMeeting;
+  op.meeting = Meeting::kWarp;
+  const std::string_view opcode = instruction.opcode;
+  const auto& operands = instruction.operands;
+  if (!instruction.has("sync") && opcode != "activemask") throw Unsupported("warp operations without .sync");
+  if (opcode != "activemask") op.sources[0] = source(operands.back(), Type::kB32);
+  if (opcode == "bar") {
+    expect_operands(instruction, 1, 1);
+    op.handler = nothing;
+    return;
+  }
+  const auto results = flat(operands.at(0));
+  if (results.size() > 2) throw Unsupported("more than two results");
+  for (size_t i = 0; i < results.size(); ++i) op.destinations[i] = destination(*results[i]);
+  const Type type = opcode == "elect" ? Type::kB32 : last_type(instruction);
+  op.type = type;
+  if (opcode == "activemask") {
+    expect_operands(instruction, 1, 1);
+    op.handler = active_mask;
+  } else if (opcode == "elect") {
+    expect_operands(instruction, 2, 2);
+    op.handler = elect;
+  } else if (opcode == "shfl") {
+    expect_operands(instruction, 5, 5);
+    op.detail = static_cast<uint16_t>(modifier(instruction, kShuffles));
+    for (size_t i = 1; i < 4; ++i) op.sources[i] = source(operands[i], Type::kB32);
+    op.handler = shuffle;
+  } else if (opcode == "vote") {
+    expect_operands(instruction, 3, 3);
+    op.detail = static_cast<uint16_t>(modifier(instruction, kVotes));
+    Operand predicate = operands[1];
+    op.negated_source = predicate.negated;
+    predicate.negated = false;
+    op.sources[1] = source(predicate, Type::kPred);
+    op.handler = vote;
+  } else if (opcode == "match") {
+    expect_operands(instruction, 3, 3);
+    op.detail = instruction.has("all") ? 1 : 0;
+    op.sources[1] = source(operands[1], type);
+    op.handler = match;
+  } else {
+    expect_operands(instruction, 3, 3);
+    if (bytes_of(type) != 4 || type == Type::kF32) throw Unsupported("a reduction of this type");
+    op.detail = static_cast<uint16_t>(modifier(instruction, kCombines));
+    op.sources[1] = source(operands[1], type);
+    op.handler = reduce_warp;
+  }
+  if (op.destinations[0] && op.destinations[0].bytes != 4) throw Unsupported("a result of this size");
+}
+
+// ---- Control ----
+
+void Lowering::lower_control(const Instruction& instruction, Operation& op) {
+  const auto block_of_label = [this](uint32_t label) {
+    const uint32_t block = plan_->flow.label_blocks.at(label);
+    if (block == kNoBlock) throw Unsupported("a label that leads nowhere");
+    return plan_->block_numbers.at(block);
+  };
+  if (instruction.opcode == "bra") {
+    expect_operands(instruction, 1, 1);
+    op.flow = Flow::kBranch;
+    op.target = block_of_label(instruction.operands[0].index);
+  } else if (instruction.opcode == "brx") {
+    expect_operands(instruction, 2, 2);
+    op.flow = Flow::kIndexedBranch;
+    op.sources[0] = source(instruction.operands[0], Type::kB32);
+    op.target = static_cast<uint32_t>(kernel_.branch_tables.size());
+    auto& table = kernel_.branch_tables.emplace_back();
+    for (uint32_t label : plan_->function->branch_targets.at(instruction.operands[1].index))
+      table.push_back(block_of_label(label));
+  } else {
+    op.flow = instruction.opcode == "ret" ? Flow::kReturn : Flow::kExit;
+  }
+}
+
+void Lowering::lower_call(const Instruction& instruction, Operation& op) {
+  const auto range = [this](const Operand& operand) {
+    if (operand.kind != Operand::Kind::kVariable || module_.variables[operand.index].space != Space::kParam)
+      throw Unsupported("an argument that is no .param variable");
+    return local_range(operand.index);
+  };
+  CallSite site;
+  for (uint32_t i = 0; i < instruction.returns; ++i) site.results.push_back(range(instruction.operands.at(i)));
+  for (size_t i = instruction.returns + 1; i < instruction.operands.size(); ++i)
+    if (instruction.operands[i].kind == Operand::Kind::kVariable)
+      site.arguments.push_back(range(instruction.operands[i]));
+  op.more = static_cast<uint32_t>(kernel_.call_sites.size());
+  if (const Operand* callee = called_function(instruction)) {
+    const Function& function = module_.functions[callee->index];
+    if (function.is_declared_only) {
+      op.handler = system_call(function.name);
+      if (!op.handler) throw Unsupported(concat("the function ", function.name));
+    } else {
+      op.flow = Flow::kCall;
+      op.target = callee_numbers_.at(callee->index);
+    }
+  } else {
+    op.flow = Flow::kIndirectCall;
+    op.sources[0] = source(instruction.operands.at(instruction.returns), Type::kB64);
+  }
+  kernel_.call_sites.push_back(std::move(site));
+}
+
+}  // namespace bicrl::ptx

@@ -1,0 +1,141 @@
+// Up to 256 threads of one block, executed together: every operation is done for all lanes that are at it
+// before the next one. And the rules by which lanes part and meet.
+//
+// Every lane has a program counter of its own. Lanes at the same basic block form a fragment; of the fragments
+// that can run the one that comes first in the text does, until it branches, and fragments that come to the
+// same block merge. So lanes that part at a branch meet again behind it without knowing where that is, and no
+// lane waits for another that it does not have to wait for: independent thread scheduling. A fragment that
+// only spins (it reads and reads again what another lane is to write) steps back for others.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sandbox/ptx/device_memory.h"
+#include "sandbox/ptx/fault.h"
+#include "sandbox/ptx/kernel.h"
+#include "sandbox/ptx/lanes.h"
+
+namespace bicrl::ptx {
+
+class Grid;
+class ThreadBlock;
+
+enum class Pause : uint8_t {
+  kExited,   // all lanes have
+  kWaiting,  // every lane that is left waits for others
+  kYielded   // there is more to do: the budget is spent, or the strand only spins
+};
+
+// Not thread-safe. Owned by its block.
+class Strand {
+ public:
+  // For `threads` threads, the first of which is thread `first_thread` of the block.
+  Strand(ThreadBlock& block, int first_thread, int threads);
+
+  // Threads of another block from the start of the kernel on.
+  void begin();
+  Pause run(uint64_t budget);
+
+  // ---- For handlers ----
+  Grid& grid() { return grid_; }
+  ThreadBlock& block() { return block_; }
+  int lanes() const { return lanes_; }
+  const LaneSet& active() const { return active_; }
+  const LaneSet& exited() const { return exited_; }  // lanes that never were among them
+  // Whether lanes that are not active have exited, so that their values do not matter.
+  bool dense() const { return dense_; }
+  const uint32_t* active_words() const { return active_words_; }
+  int first_thread() const { return first_thread_; }
+
+  template <class T>
+  T* values(Place place) {
+    return reinterpret_cast<T*>(frame_ + static_cast<size_t>(place.slot) * static_cast<size_t>(lanes_));
+  }
+  // Undefined bits; null without shadows.
+  template <class T>
+  T* shadows(Place place) {
+    if (!shadow_frame_) return nullptr;
+    return reinterpret_cast<T*>(shadow_frame_ + static_cast<size_t>(place.slot) * static_cast<size_t>(lanes_));
+  }
+  bool has_shadows() const { return shadow_frame_ != nullptr; }
+  // Per-lane memory: word w of lane l at [w * lanes + l].
+  uint32_t* local_words() { return local_.data(); }
+  uint32_t* local_shadows() { return has_shadows() ? local_shadow_.data() : nullptr; }
+
+  // A lane has read what others may be about to write: after some such reads the fragment steps back.
+  void note_wait() { --patience_; }
+  // The lanes stay at the current operation until the block's barrier is complete.
+  void wait_at_barrier(uint32_t barrier, const LaneSet& lanes);
+  // Ends the launch. `lane`: whose fault it is; -1: of the strand as a whole.
+  [[noreturn]] void fail(FaultClass fault_class, const std::string& message, int lane = -1);
+  // Fails if an active lane's value at `place` is undefined.
+  void require_defined(Place place, const char* what);
+  uint64_t clock() const;
+  const CallSite& call_site(const Operation& op) const { return kernel_.call_sites[op.more]; }
+
+  // ---- For the block ----
+  // Lanes that wait at that barrier go on.
+  void release(uint32_t barrier);
+  // Where some lane waits, for a message: the operation, or null.
+  const Operation* waiting_at() const;
+
+ private:
+  struct Fragment {
+    uint32_t block = 0;
+    LaneSet lanes;
+    bool resting = false;  // steps back for others
+  };
+  // Lanes that wait at a meeting's block.
+  struct Waiting {
+    uint32_t block = 0;
+    int32_t barrier = -1;  // of the thread block; -1: a meeting of a warp
+    LaneSet lanes;
+  };
+
+  void fill_constants();
+  void fill_special(const SpecialPlace& special, bool only_block);
+  void add_fragment(uint32_t block, const LaneSet& lanes);
+  void set_active(const LaneSet& lanes);
+  size_t choose_fragment();
+  // Runs from `block` on for the active lanes, as long as they stay together and nobody else has to run.
+  void run_fragment(uint32_t block);
+  void run_straight(const Operation* first, const Operation* last);
+  void compute(const Operation& op);
+  void run_guarded(const Operation& op);
+  LaneSet guarded_lanes(const Operation& op);
+  LaneSet lanes_where(Place predicate, bool negated);
+  // The way on from the last operation of a block; kStay: the fragments hold it.
+  uint32_t follow(const Operation& op, uint32_t next_block);
+  void meet(uint32_t block, const Operation& op);
+  bool complete_warp_meetings();
+  void run_meeting(const Operation& op, const LaneSet& lanes, uint32_t next_block);
+  LaneSet ready_at(const Operation& op, const LaneSet& lanes);
+  void call(const Operation& op, uint32_t callee);
+  void give_votes(const Operation& op);
+  void copy_local(LocalRange from, LocalRange to);
+  void spread_by_value(const Operation& op);
+
+  ThreadBlock& block_;
+  Grid& grid_;
+  const Kernel& kernel_;
+  const int first_thread_, threads_, lanes_;
+  std::vector<std::byte> memory_;
+  std::byte* frame_ = nullptr;  // aligned to 64 bytes
+  std::byte* shadow_frame_ = nullptr;
+  std::byte* scratch_ = nullptr;  // arrays for results of which only some lanes count
+  std::byte* shadow_scratch_ = nullptr;
+  std::vector<uint32_t> local_, local_shadow_;
+  std::vector<std::vector<uint32_t>> returns_;  // per lane: call sites (operations) to return behind
+  std::vector<Fragment> fragments_;             // ascending by block
+  std::vector<Waiting> waiting_;
+  LaneSet active_, exited_;
+  bool dense_ = false;
+  alignas(64) uint32_t active_words_[kMaxLanes] = {};  // of active_, 0 or all ones
+  int patience_ = 0;
+  uint64_t budget_ = 0;
+  const Operation* current_ = nullptr;
+};
+
+}  // namespace bicrl::ptx

@@ -1,0 +1,114 @@
+#include "sandbox/ptx/thread_block.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace bicrl::ptx {
+
+ThreadBlock::ThreadBlock(Grid& grid, Dim3 index) : grid_(grid), windows_(grid.kernel().shared) {
+  uint32_t bytes = 0;
+  for (SharedWindow& window : windows_) {
+    if (window.bytes == 0) window.bytes = grid.config().dynamic_shared_bytes;
+    bytes = std::max(bytes, window.begin + window.bytes);
+  }
+  shared_.resize(bytes + 64);  // a vector load may pass the end
+  if (grid.memory().has_shadows()) shared_shadows_.resize(shared_.size());
+  const auto threads = static_cast<int>(grid.threads_per_block());
+  for (int first = 0; first < threads; first += kMaxLanes)
+    strands_.push_back(std::make_unique<Strand>(*this, first, std::min(kMaxLanes, threads - first)));
+  begin(index);
+}
+
+void ThreadBlock::begin(Dim3 index) {
+  index_ = index;
+  next_strand_ = 0;
+  barriers_ = {};
+  fill_poison(shared_);
+  std::fill(shared_shadows_.begin(), shared_shadows_.end(), uint8_t{0xFF});
+  for (const auto& strand : strands_) strand->begin();
+}
+
+Dim3 ThreadBlock::thread_index(int thread) const {
+  const Dim3& size = grid_.config().block;
+  const auto t = static_cast<uint32_t>(thread);
+  return {t % size[0], t / size[0] % size[1], t / (size[0] * size[1])};
+}
+
+const SharedWindow* ThreadBlock::shared_window(uint64_t offset) const {
+  for (const SharedWindow& window : windows_)
+    if (offset >= window.begin && offset < window.begin + uint64_t{window.bytes}) return &window;
+  return nullptr;
+}
+
+Pause ThreadBlock::run(uint64_t budget) {
+  bool yielded = false;
+  size_t exited = 0;
+  for (size_t i = 0; i < strands_.size(); ++i) {
+    const Pause pause = strands_[(next_strand_ + i) % strands_.size()]->run(budget);
+    yielded |= pause == Pause::kYielded;
+    exited += pause == Pause::kExited;
+  }
+  next_strand_ = (next_strand_ + 1) % strands_.size();
+  if (exited == strands_.size()) return Pause::kExited;
+  if (complete_barriers()) return Pause::kWaiting;
+  if (yielded) return Pause::kYielded;
+  for (const auto& strand : strands_)
+    if (const Operation* op = strand->waiting_at(); op)
+      strand->fail(FaultClass::kBarrier,
+                   op->meeting == Meeting::kBlock
+                       ? "threads wait at a barrier that the others of the block can never reach"
+                       : "lanes wait for others of their warp that can never come");
+  throw Error("a block in which nobody waits and nobody runs");
+}
+
+void ThreadBlock::arrive(uint32_t number, Strand& strand, const LaneSet& lanes, uint32_t expected) {
+  Barrier& barrier = barriers_[number];
+  LaneSet& arrived = barrier.arrived[static_cast<size_t>(strand.first_thread() / kMaxLanes)];
+  if (!(arrived & lanes).empty())
+    strand.fail(FaultClass::kBarrier, "a thread arrives at a barrier twice before it is complete");
+  arrived |= lanes;
+  barrier.used = true;
+  barrier.everybody |= expected == 0;
+  barrier.expected = std::max(barrier.expected, expected);
+}
+
+void ThreadBlock::vote(uint32_t number, uint32_t yes, uint32_t of) {
+  Votes& votes = barriers_[number].collecting;
+  votes.count += yes;
+  votes.all &= yes == of;
+  votes.any |= yes > 0;
+}
+
+bool ThreadBlock::is_complete(const Barrier& barrier) const {
+  // Lanes of a warp that have exited, or never were, count with those that are left of it.
+  uint32_t arrived = 0;
+  bool all = true;
+  for (size_t i = 0; i < strands_.size(); ++i) {
+    const LaneSet& exited = strands_[i]->exited();
+    for (size_t warp = 0; warp < kMaxWarps; ++warp) {
+      const uint32_t left = ~exited.warps[warp];
+      const bool here = left != 0 && (left & ~barrier.arrived[i].warps[warp]) == 0;
+      arrived += here ? kWarpLanes : 0;
+      all &= here || left == 0;
+    }
+  }
+  return barrier.everybody ? all : arrived >= barrier.expected;
+}
+
+bool ThreadBlock::complete_barriers() {
+  bool completed = false;
+  for (uint32_t number = 0; number < kBarriers; ++number) {
+    Barrier& barrier = barriers_[number];
+    if (!barrier.used || !is_complete(barrier)) continue;
+    barrier.result = barrier.collecting;
+    barrier.collecting = {};
+    barrier.used = barrier.everybody = false;
+    barrier.expected = 0;
+    barrier.arrived = {};
+    for (const auto& strand : strands_) strand->release(number);
+    completed = true;
+  }
+  return completed;
+}
+
+}  // namespace bicrl::ptx

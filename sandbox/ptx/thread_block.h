@@ -1,0 +1,68 @@
+// A block of threads: its strands, its shared memory and its barriers. Not thread-safe; owned by its grid,
+// which runs one block at a time and uses the object again for other blocks.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sandbox/ptx/grid.h"
+#include "sandbox/ptx/strand.h"
+
+namespace bicrl::ptx {
+
+constexpr int kBarriers = 16;
+constexpr int kMaxStrands = 4;  // 1024 threads
+
+class ThreadBlock {
+ public:
+  ThreadBlock(Grid& grid, Dim3 index);
+  // Another block in the same memory.
+  void begin(Dim3 index);
+
+  // Lets every strand go as far as it can. kWaiting: a barrier was completed, so there is more to do at once.
+  // Throws FaultError.
+  Pause run(uint64_t budget);
+
+  Grid& grid() { return grid_; }
+  const Dim3& index() const { return index_; }
+  Dim3 thread_index(int thread) const;
+
+  // ---- For handlers ----
+  std::byte* shared() { return shared_.data(); }
+  uint8_t* shared_shadows() { return shared_shadows_.empty() ? nullptr : shared_shadows_.data(); }
+  // The variable of shared memory that holds the byte; null if none does.
+  const SharedWindow* shared_window(uint64_t offset) const;
+
+  // Lanes of a strand come to a barrier. `expected`: threads that it waits for; 0: all that have not exited.
+  void arrive(uint32_t barrier, Strand& strand, const LaneSet& lanes, uint32_t expected);
+  // Of the barrier that was completed last: what bar.red found.
+  struct Votes {
+    uint32_t count = 0;
+    bool all = true, any = false;
+  };
+  void vote(uint32_t barrier, uint32_t yes, uint32_t of);
+  const Votes& votes(uint32_t barrier) const { return barriers_[barrier].result; }
+
+ private:
+  struct Barrier {
+    bool used = false;
+    bool everybody = false;
+    uint32_t expected = 0;  // threads, unless everybody
+    std::array<LaneSet, kMaxStrands> arrived{};
+    Votes collecting, result;
+  };
+  bool is_complete(const Barrier& barrier) const;
+  bool complete_barriers();
+
+  Grid& grid_;
+  Dim3 index_{};
+  std::vector<std::unique_ptr<Strand>> strands_;
+  std::vector<SharedWindow> windows_;
+  std::vector<std::byte> shared_;
+  std::vector<uint8_t> shared_shadows_;
+  std::array<Barrier, kBarriers> barriers_{};
+  size_t next_strand_ = 0;
+};
+
+}  // namespace bicrl::ptx
