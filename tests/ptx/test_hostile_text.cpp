@@ -91,6 +91,12 @@ TEST_CASE("more than the limits is refused") {
   CHECK_THAT(refusal(".global .b8 x[2][100000000] = {{1}, {1}};"), ContainsSubstring("initial values"));
 }
 
+TEST_CASE("the place of an initial value does not overflow") {
+  // Row 42799 begins 8 bytes before 2^64.
+  const std::string text = ".global .b64 x[][31833193][6769801] = {" + repeated("{},", 42799) + "{1}};";
+  CHECK_THAT(refusal(text), ContainsSubstring("too large initial values"));
+}
+
 TEST_CASE("long texts of every kind are read") {
   // Quadratic time in any of these would take minutes.
   std::string many_names, many_labels, many_ranges, many_uses, many_functions;

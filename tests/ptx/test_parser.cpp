@@ -171,6 +171,9 @@ TEST_CASE("labels belong to their scope, and may follow their use") {
   CHECK(target(6) == 4);
   CHECK(function.labels.back() == function.body.size());
   CHECK(function.label_names.back() == "END");
+  const Function nested = function_of("X: ret;\n{ { bra X; }\nX: ret; }");
+  CHECK(nested.labels.at(nested.body.at(1).operands.at(0).index) ==
+        2);  // the nearest scope's, though it is later
   CHECK_THAT(body_refusal("ret;\nbra NOWHERE;"), ContainsSubstring("PTX line 12: unknown label \"NOWHERE\""));
   CHECK_THAT(body_refusal("{ IN: ret; } bra IN;"), ContainsSubstring("unknown label"));
   CHECK_THAT(body_refusal("A: ret; A: ret;"), ContainsSubstring("twice"));
