@@ -17,43 +17,52 @@
 
 namespace bicrl::ptx {
 
-// Arrays over lanes; those that an opcode does not have are null.
+// Results of an instruction: of `mov.b64 {a, b, c, d}, e` four, of `setp p|q` two (p, q), of an instruction
+// that writes the carry flag its result and the flag.
+constexpr int kMaxAluDestinations = 4;
+constexpr int kMaxAluSources = 4;
+
+// Arrays over lanes; those that an opcode does not have are null. A destination that the text leaves out
+// (`_`) needs an array all the same.
 struct AluArguments {
-  void* destination = nullptr;
-  void* second_destination = nullptr;  // the q of setp p|q, or the carry of add.cc and its like
-  std::array<const void*, 4> sources{};
+  std::array<void*, kMaxAluDestinations> destinations{};
+  std::array<const void*, kMaxAluSources> sources{};
 };
 
-// Which bits of a value were never written, in arrays of the same shape as the values: 1 is undefined.
+// Which bits of a value were never written, in arrays of the same shape as the values (of a predicate 0 or all
+// ones): 1 is undefined.
 struct ShadowArguments {
-  void* destination = nullptr;
-  void* second_destination = nullptr;
-  std::array<const void*, 4> sources{};  // shadows
-  std::array<const void*, 4> values{};   // of the sources
+  std::array<void*, kMaxAluDestinations> destinations{};
+  std::array<const void*, kMaxAluSources> sources{};  // shadows
+  std::array<const void*, kMaxAluSources> values{};   // of the sources, before the instruction ran
 };
 
 using AluFunction = void (*)(const AluArguments&, int lanes);
 using ShadowFunction = void (*)(const ShadowArguments&, int lanes);
 
-// How an instruction computes.
+// How an instruction computes. Sources and destinations are in the order of the text; each element of a vector
+// operand of mov is one of its own, and so are the p and q of setp p|q.
 struct AluEntry {
   AluFunction run = nullptr;
   ShadowFunction shadow = nullptr;
-  Type destination = Type::kNone;         // element type of the destination array
-  Type second_destination = Type::kNone;  // kNone if there is none
-  std::array<Type, 4> sources{};          // element types of the source arrays; kNone from the last one on
+  // Element types of the arrays: kPred, kB16, kB32, kB64, kB128, kF32, kF64; kNone from the last one on. 8-bit
+  // values lie in 16-bit elements unless the register is wider.
+  std::array<Type, kMaxAluDestinations> destinations{};
+  std::array<Type, kMaxAluSources> sources{};
   // Whether the instruction also reads or writes the carry flag, a hidden register of every lane (kPred): it
-  // is the last source, or the second destination.
+  // is the last source, or the second destination. After a subtraction it holds the borrow.
   bool reads_carry = false;
   bool writes_carry = false;
 };
 
 // The entry of an instruction that only computes: integer, floating-point, comparison, logic, shift,
 // conversion, data movement between registers. Nothing if the opcode is none of these (memory, control flow,
-// warp and matrix operations are the machine's), or no such combination of modifiers exists.
-std::optional<AluEntry> find_alu(const Instruction& instruction);
+// warp and matrix operations are the machine's), or no such combination of modifiers exists. A negated
+// predicate (`!p`) among the sources of set and setp is part of the entry. `registers` are the function's: only
+// cvt looks at them, whose operands may be wider than its types; without them they are not.
+std::optional<AluEntry> find_alu(const Instruction& instruction, const std::vector<Register>& registers = {});
 
-// Names of the opcodes that find_alu() knows, for messages and tests.
+// Names of the opcodes that find_alu() knows, for messages and tests; ascending.
 const std::vector<std::string>& alu_opcodes();
 
 }  // namespace bicrl::ptx
