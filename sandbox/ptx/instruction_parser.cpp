@@ -78,7 +78,8 @@ bool InstructionParser::find_register(std::string_view name, Operand& operand) {
   NumberedName numbered;
   const ScopedNames::Entry* range = nullptr;
   if (split_number(name, numbered)) range = state_.ranges.find(numbered.stem);
-  if (range && numbered.number >= range->symbol.count) range = nullptr;
+  // A range hides the outer one for its own numbers alone.
+  while (range && numbered.number >= range->symbol.count) range = state_.ranges.hidden_by(*range);
   const bool take_single =
       single && single->symbol.kind == Symbol::Kind::kRegister && (!range || single->depth >= range->depth);
   if (!take_single && (!range || (single && single->depth > range->depth))) return false;

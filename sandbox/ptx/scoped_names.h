@@ -41,6 +41,9 @@ class ScopedNames {
   void close();
   void declare(std::string_view name, Symbol symbol);
   const Entry* find(std::string_view name) const;  // the innermost; valid until the next declare() or close()
+  const Entry* hidden_by(const Entry& entry) const {
+    return entry.hidden < 0 ? nullptr : &entries_[entry.hidden];
+  }
 
  private:
   struct Hash {
