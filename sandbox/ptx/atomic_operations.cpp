@@ -38,7 +38,9 @@ T sum(T a, T b) {
   else
     return static_cast<T>(a + b);
 }
-BFloat16 sum(BFloat16 a, BFloat16 b) { return BFloat16::rounded(static_cast<float>(a) + static_cast<float>(b)); }
+BFloat16 sum(BFloat16 a, BFloat16 b) {
+  return BFloat16::rounded(static_cast<float>(a) + static_cast<float>(b));
+}
 template <class T>
 Pair<T> sum(Pair<T> a, Pair<T> b) {
   return {sum(a.low, b.low), sum(a.high, b.high)};
@@ -66,13 +68,20 @@ T combine(T old, T value) {
     return value;
   } else if constexpr (std::is_integral_v<T>) {
     switch (kKind) {
-      case AtomicKind::kMin: return std::min(old, value);
-      case AtomicKind::kMax: return std::max(old, value);
-      case AtomicKind::kInc: return old >= value ? T{0} : static_cast<T>(old + 1);
-      case AtomicKind::kDec: return old == 0 || old > value ? value : static_cast<T>(old - 1);
-      case AtomicKind::kAnd: return static_cast<T>(old & value);
-      case AtomicKind::kOr: return static_cast<T>(old | value);
-      default: return static_cast<T>(old ^ value);
+      case AtomicKind::kMin:
+        return std::min(old, value);
+      case AtomicKind::kMax:
+        return std::max(old, value);
+      case AtomicKind::kInc:
+        return old >= value ? T{0} : static_cast<T>(old + 1);
+      case AtomicKind::kDec:
+        return old == 0 || old > value ? value : static_cast<T>(old - 1);
+      case AtomicKind::kAnd:
+        return static_cast<T>(old & value);
+      case AtomicKind::kOr:
+        return static_cast<T>(old | value);
+      default:
+        return static_cast<T>(old ^ value);
     }
   } else {
     return least(old, value, kKind == AtomicKind::kMax);
@@ -118,7 +127,8 @@ void run_atomic(Strand& strand, const Operation& op) {
         if constexpr (kKind == AtomicKind::kCompareAndSwap) {
           const Element<T> second = source(op.sources[1], lane);
           if (shadows && (any_bit(old.undefined, sizeof(T)) || any_bit(first.undefined, sizeof(T))))
-            strand.fail(FaultClass::kUninitialised, "what a compare-and-swap compares was never written", lane);
+            strand.fail(FaultClass::kUninitialised, "what a compare-and-swap compares was never written",
+                        lane);
           next = memcmp(&old.value, &first.value, sizeof(T)) == 0 ? second : old;
         } else {
           next.value = combine<kKind, T>(old.value, first.value);
@@ -129,7 +139,8 @@ void run_atomic(Strand& strand, const Operation& op) {
         changed |= memcmp(&old.value, &next.value, sizeof(T)) != 0;
         memcpy(memory, &next.value, sizeof(T));
         if (undefined) memcpy(undefined, next.undefined, sizeof(T));
-        if (group.region.writers) memset(group.region.writers + at, static_cast<int>(Writer::kKernel), sizeof(T));
+        if (group.region.writers)
+          memset(group.region.writers + at, static_cast<int>(Writer::kKernel), sizeof(T));
         if (!op.destinations[i]) continue;
         memcpy(strand.values<T>(op.destinations[i]) + lane, &old.value, sizeof(T));
         if (shadows) memcpy(strand.shadows<T>(op.destinations[i]) + lane, old.undefined, sizeof(T));
@@ -143,16 +154,26 @@ void run_atomic(Strand& strand, const Operation& op) {
 template <class T>
 Handler integer(AtomicKind kind) {
   switch (kind) {
-    case AtomicKind::kAdd: return run_atomic<AtomicKind::kAdd, T>;
-    case AtomicKind::kMin: return run_atomic<AtomicKind::kMin, T>;
-    case AtomicKind::kMax: return run_atomic<AtomicKind::kMax, T>;
-    case AtomicKind::kInc: return run_atomic<AtomicKind::kInc, T>;
-    case AtomicKind::kDec: return run_atomic<AtomicKind::kDec, T>;
-    case AtomicKind::kAnd: return run_atomic<AtomicKind::kAnd, T>;
-    case AtomicKind::kOr: return run_atomic<AtomicKind::kOr, T>;
-    case AtomicKind::kXor: return run_atomic<AtomicKind::kXor, T>;
-    case AtomicKind::kExchange: return run_atomic<AtomicKind::kExchange, T>;
-    case AtomicKind::kCompareAndSwap: return run_atomic<AtomicKind::kCompareAndSwap, T>;
+    case AtomicKind::kAdd:
+      return run_atomic<AtomicKind::kAdd, T>;
+    case AtomicKind::kMin:
+      return run_atomic<AtomicKind::kMin, T>;
+    case AtomicKind::kMax:
+      return run_atomic<AtomicKind::kMax, T>;
+    case AtomicKind::kInc:
+      return run_atomic<AtomicKind::kInc, T>;
+    case AtomicKind::kDec:
+      return run_atomic<AtomicKind::kDec, T>;
+    case AtomicKind::kAnd:
+      return run_atomic<AtomicKind::kAnd, T>;
+    case AtomicKind::kOr:
+      return run_atomic<AtomicKind::kOr, T>;
+    case AtomicKind::kXor:
+      return run_atomic<AtomicKind::kXor, T>;
+    case AtomicKind::kExchange:
+      return run_atomic<AtomicKind::kExchange, T>;
+    case AtomicKind::kCompareAndSwap:
+      return run_atomic<AtomicKind::kCompareAndSwap, T>;
   }
   return nullptr;
 }
@@ -165,10 +186,14 @@ Handler sums_only(AtomicKind kind) {
 template <class T>
 Handler small_float(AtomicKind kind) {
   switch (kind) {
-    case AtomicKind::kAdd: return run_atomic<AtomicKind::kAdd, T>;
-    case AtomicKind::kMin: return run_atomic<AtomicKind::kMin, T>;
-    case AtomicKind::kMax: return run_atomic<AtomicKind::kMax, T>;
-    default: return nullptr;
+    case AtomicKind::kAdd:
+      return run_atomic<AtomicKind::kAdd, T>;
+    case AtomicKind::kMin:
+      return run_atomic<AtomicKind::kMin, T>;
+    case AtomicKind::kMax:
+      return run_atomic<AtomicKind::kMax, T>;
+    default:
+      return nullptr;
   }
 }
 
@@ -178,24 +203,36 @@ Handler atomic_handler(AtomicKind kind, Type type) {
   const bool swaps = kind == AtomicKind::kExchange || kind == AtomicKind::kCompareAndSwap;
   switch (type) {
     case Type::kU32:
-    case Type::kB32: return integer<uint32_t>(kind);
-    case Type::kS32: return integer<int32_t>(kind);
+    case Type::kB32:
+      return integer<uint32_t>(kind);
+    case Type::kS32:
+      return integer<int32_t>(kind);
     case Type::kU64:
-    case Type::kB64: return integer<uint64_t>(kind);
-    case Type::kS64: return integer<int64_t>(kind);
+    case Type::kB64:
+      return integer<uint64_t>(kind);
+    case Type::kS64:
+      return integer<int64_t>(kind);
     case Type::kB16:
-    case Type::kU16: return swaps ? integer<uint16_t>(kind) : nullptr;
+    case Type::kU16:
+      return swaps ? integer<uint16_t>(kind) : nullptr;
     case Type::kB128:
       return kind == AtomicKind::kExchange         ? run_atomic<AtomicKind::kExchange, Bits128>
              : kind == AtomicKind::kCompareAndSwap ? run_atomic<AtomicKind::kCompareAndSwap, Bits128>
                                                    : nullptr;
-    case Type::kF32: return small_float<float>(kind);
-    case Type::kF64: return sums_only<double>(kind);
-    case Type::kF16: return small_float<_Float16>(kind);
-    case Type::kF16x2: return small_float<Pair<_Float16>>(kind);
-    case Type::kBF16: return small_float<BFloat16>(kind);
-    case Type::kBF16x2: return small_float<Pair<BFloat16>>(kind);
-    default: return nullptr;
+    case Type::kF32:
+      return small_float<float>(kind);
+    case Type::kF64:
+      return sums_only<double>(kind);
+    case Type::kF16:
+      return small_float<_Float16>(kind);
+    case Type::kF16x2:
+      return small_float<Pair<_Float16>>(kind);
+    case Type::kBF16:
+      return small_float<BFloat16>(kind);
+    case Type::kBF16x2:
+      return small_float<Pair<BFloat16>>(kind);
+    default:
+      return nullptr;
   }
 }
 

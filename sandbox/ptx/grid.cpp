@@ -46,8 +46,8 @@ std::optional<Fault> Grid::check_launch() const {
     threads *= config_.block[i];
   }
   if (threads > device_.max_threads)
-    return fault(FaultClass::kLaunch, concat(threads, " threads in a block, at most ", device_.max_threads,
-                                             " can be"));
+    return fault(FaultClass::kLaunch,
+                 concat(threads, " threads in a block, at most ", device_.max_threads, " can be"));
   const LaunchBounds& bounds = kernel_.bounds;
   const uint64_t bound = uint64_t{std::max(bounds.max_threads[0], 1U)} * std::max(bounds.max_threads[1], 1U) *
                          std::max(bounds.max_threads[2], 1U);
@@ -62,8 +62,9 @@ std::optional<Fault> Grid::check_launch() const {
   if (kernel_.static_shared_bytes > device_.max_static_shared_bytes || shared > device_.max_shared_bytes)
     return fault(FaultClass::kLaunch, concat(shared, " bytes of shared memory in a block"));
   if (config_.parameters.size() != kernel_.parameter_bytes)
-    return fault(FaultClass::kLaunch, concat(config_.parameters.size(), " bytes of parameters, the kernel has ",
-                                             kernel_.parameter_bytes));
+    return fault(
+        FaultClass::kLaunch,
+        concat(config_.parameters.size(), " bytes of parameters, the kernel has ", kernel_.parameter_bytes));
   if (config_.cooperative && block_count_ > limits_.resident_blocks)
     return fault(FaultClass::kLaunch, concat("a cooperative launch of ", block_count_, " blocks, at most ",
                                              limits_.resident_blocks, " can be resident"));
@@ -90,7 +91,8 @@ Dim3 Grid::coordinates(uint64_t number) const {
           static_cast<uint32_t>(number / (x * y))};
 }
 
-// A permutation of the blocks: neighbours stay apart by a stride that has no divisor in common with their count.
+// A permutation of the blocks: neighbours stay apart by a stride that has no divisor in common with their
+// count.
 uint64_t Grid::nth_block(uint64_t index) const {
   if (seed_ == 0 || block_count_ < 3) return index;
   uint64_t stride = 1 + mix_key(seed_, "stride") % (block_count_ - 1);
@@ -102,7 +104,8 @@ uint64_t Grid::nth_block(uint64_t index) const {
 void Grid::run_blocks() {
   uint64_t begun = 0;
   const uint64_t frame = uint64_t{kernel_.frame_bytes} + kernel_.local_bytes;
-  const uint64_t block_bytes = std::max<uint64_t>(1, frame * threads_per_block() * (memory_.has_shadows() ? 2 : 1));
+  const uint64_t block_bytes =
+      std::max<uint64_t>(1, frame * threads_per_block() * (memory_.has_shadows() ? 2 : 1));
   const uint64_t most = std::clamp<uint64_t>(limits_.frame_bytes / block_bytes, 1, limits_.resident_blocks);
   const auto admit = [&] {
     const Dim3 index = coordinates(nth_block(begun++));

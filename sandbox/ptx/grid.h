@@ -1,9 +1,9 @@
 // A launch on its way: its configuration, the memory it works on, what it has done so far, and its blocks,
 // some of which are resident at a time.
 //
-// Blocks begin in an order that the seed decides. A block runs until it ends, waits for ever (a fault), or has
-// used up its turn; then the next one has a turn, and more blocks become resident, up to a limit. So every
-// block runs eventually, and blocks may wait for each other's writes.
+// Blocks begin in an order that the seed decides. A block runs until it ends, waits for ever (a fault), or
+// has used up its turn; then the next one has a turn, and more blocks become resident, up to a limit. So
+// every block runs eventually, and blocks may wait for each other's writes.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -94,7 +94,7 @@ class Grid {
   const DeviceLimits device_;
   const uint64_t seed_;
   RunCounters counters_;
-  std::vector<std::byte> parameters_;        // and some bytes more, as a vector load may pass the end
+  std::vector<std::byte> parameters_;  // and some bytes more, as a vector load may pass the end
   std::vector<uint8_t> parameter_shadows_;
   uint64_t block_count_ = 0;
   std::deque<std::unique_ptr<ThreadBlock>> resident_;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/error.h"
 #include "sandbox/ptx/alu.h"
 #include "sandbox/ptx/module.h"
 
@@ -16,7 +17,8 @@ namespace bicrl::ptx {
 class Strand;
 struct Operation;
 
-// The place of a value in a frame: bytes from its start per lane. The array of a value begins at slot * lanes.
+// The place of a value in a frame: bytes from its start per lane. The array of a value begins at slot *
+// lanes.
 using Slot = uint32_t;
 constexpr Slot kNoSlot = ~Slot{0};
 
@@ -45,6 +47,7 @@ enum class Meeting : uint8_t {
 };
 
 constexpr int kMaxOperands = 4;
+constexpr int kAddressPlans = 8;
 
 // One operand in a frame.
 struct Place {
@@ -68,11 +71,13 @@ struct Operation {
   AluFunction alu = nullptr;
   ShadowFunction shadow = nullptr;
   Handler handler = nullptr;
-  Place address;           // of memory operations; none if the address is `offset` alone
-  int64_t offset = 0;      // added to the address
-  uint32_t target = 0;     // block; callee; table of an indexed branch; meetings: equal ones can meet
+  Place address;             // of memory operations; none if the address is `offset` alone
+  uint8_t plan = 0;          // which of the strand's address plans it makes,
+  bool reuses_plan = false;  // or takes as an earlier operation of the block made it
+  int64_t offset = 0;       // added to the address
+  uint32_t target = 0;      // block; callee; table of an indexed branch; meetings: equal ones can meet
   uint32_t next_block = 0;  // of a call: where lanes go on when they come back
-  uint32_t more = 0;       // into Kernel::more, for operations with more operands
+  uint32_t more = 0;        // into Kernel::more, for operations with more operands
   SourceLine source;
   uint32_t text_line = 0;  // of the PTX
 };
@@ -136,10 +141,10 @@ struct Kernel {
   Slot frame_bytes = 0;                  // per lane
   std::vector<Constant> constants;
   std::vector<SpecialPlace> specials;
-  std::vector<Place> poisoned;        // registers that may be read before they are written
-  std::vector<LocalRange> locals;     // ascending: what an address of local memory can mean
-  uint32_t local_bytes = 0;           // per lane
-  std::vector<SharedWindow> shared;   // ascending; dynamic shared memory last, if the kernel has it
+  std::vector<Place> poisoned;       // registers that may be read before they are written
+  std::vector<LocalRange> locals;    // ascending: what an address of local memory can mean
+  uint32_t local_bytes = 0;          // per lane
+  std::vector<SharedWindow> shared;  // ascending; dynamic shared memory last, if the kernel has it
   bool has_dynamic_shared = false;
   uint32_t static_shared_bytes = 0;  // as the launch limit counts them
   uint32_t parameter_bytes = 0;

@@ -34,16 +34,17 @@ Result<LoadedModule> LoadedModule::load(const Module& module, DeviceMemory& memo
   for (size_t i = 0; i < module.variables.size(); ++i) {
     const Variable& variable = module.variables[i];
     if (!resides(variable)) continue;
-    const auto buffer =
-        memory.allocate(variable.bytes, variable.space == Space::kConst ? DeviceMemory::Permission::kReadOnly
-                                                                        : DeviceMemory::Permission::kReadWrite);
+    const auto buffer = memory.allocate(variable.bytes, variable.space == Space::kConst
+                                                            ? DeviceMemory::Permission::kReadOnly
+                                                            : DeviceMemory::Permission::kReadWrite);
     if (!buffer.ok()) return Result<LoadedModule>::failure(buffer.reason());
     loaded.buffers_[i] = buffer.value();
     loaded.addresses_[i] = memory.buffer(buffer.value()).address;
   }
   for (size_t i = 0; i < module.variables.size(); ++i)
     if (resides(module.variables[i]) && module.variables[i].bytes > 0)
-      memory.write(loaded.buffers_[i], 0, initial_bytes(module.variables[i], loaded.addresses_), Writer::kHost);
+      memory.write(loaded.buffers_[i], 0, initial_bytes(module.variables[i], loaded.addresses_),
+                   Writer::kHost);
   return loaded;
 }
 

@@ -18,14 +18,16 @@ class LoadedModule {
   static Result<LoadedModule> load(const Module& module, DeviceMemory& memory);
 
   const Module& module() const { return *module_; }
-  uint64_t address_of(uint32_t variable) const { return addresses_[variable]; }  // 0 if it is in neither space
+  uint64_t address_of(uint32_t variable) const {
+    return addresses_[variable];
+  }  // 0 if it is in neither space
   // The buffer of a variable that the host names; nothing if there is no such one.
   std::optional<DeviceMemory::BufferId> find(std::string_view variable) const;
 
  private:
   const Module* module_ = nullptr;
-  std::vector<uint64_t> addresses_;                // by variable
-  std::vector<DeviceMemory::BufferId> buffers_;    // by variable
+  std::vector<uint64_t> addresses_;              // by variable
+  std::vector<DeviceMemory::BufferId> buffers_;  // by variable
 };
 
 // What a pointer to a function holds; 0 is none.

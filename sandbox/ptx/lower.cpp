@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "sandbox/ptx/loaded_module.h"
@@ -7,8 +8,8 @@
 namespace bicrl::ptx {
 namespace {
 
-constexpr uint32_t kSharedBegin = 64;     // where a block's shared memory begins: 0 is no variable's address
-constexpr uint32_t kSharedGap = 32;       // between two shared variables
+constexpr uint32_t kSharedBegin = 64;  // where a block's shared memory begins: 0 is no variable's address
+constexpr uint32_t kSharedGap = 32;    // between two shared variables
 constexpr uint32_t kDynamicAlignment = 1024;
 constexpr uint32_t kMaxLocalBytes = 512 * 1024;  // per lane, as on a device
 constexpr uint32_t kMaxSharedBytes = 4 * 1024 * 1024;
@@ -68,7 +69,8 @@ void Lowering::visit(uint32_t number, std::vector<uint32_t>& path) {
     std::set<uint32_t> targets;  // every function whose address somebody takes
     for (const Function& any : module_.functions)
       for_each_operand(any, [&](const Instruction& instruction, const Operand& operand) {
-        if (operand.kind == Operand::Kind::kFunction && instruction.opcode != "call") targets.insert(operand.index);
+        if (operand.kind == Operand::Kind::kFunction && instruction.opcode != "call")
+          targets.insert(operand.index);
       });
     for (const Variable& variable : module_.variables)
       for (const Variable::Relocation& relocation : variable.relocations)
@@ -95,8 +97,8 @@ void Lowering::plan_function(uint32_t number) {
     kernel_.poisoned.push_back(
         {plan.frame_begin + plan.slots.offsets[index], static_cast<uint8_t>(slot_bytes(type))});
   }
-  kernel_.callees.push_back({.name = plan.function->name, .function = number, .entry_block = 0, .parameters = {},
-                             .returns = {}});
+  kernel_.callees.push_back(
+      {.name = plan.function->name, .function = number, .entry_block = 0, .parameters = {}, .returns = {}});
   plans_.push_back(std::move(plan));
 }
 
@@ -108,7 +110,8 @@ void Lowering::place_variables() {
   for (size_t i = 0; i < plans_.size(); ++i) {
     const Function& function = *plans_[i].function;
     for (uint32_t variable : function.variables)
-      if (module_.variables[variable].space == Space::kLocal || module_.variables[variable].space == Space::kParam)
+      if (module_.variables[variable].space == Space::kLocal ||
+          module_.variables[variable].space == Space::kParam)
         place_local(variable);
     if (i > 0) {
       for (uint32_t variable : function.prototype.parameters)
@@ -117,7 +120,8 @@ void Lowering::place_variables() {
         kernel_.callees[i].returns.push_back(place_local(variable));
     }
     for_each_operand(function, [&](const Instruction&, const Operand& operand) {
-      if (operand.kind == Operand::Kind::kVariable && module_.variables[operand.index].space == Space::kShared)
+      if (operand.kind == Operand::Kind::kVariable &&
+          module_.variables[operand.index].space == Space::kShared)
         shared.insert(operand.index);
     });
   }
@@ -143,7 +147,8 @@ LocalRange Lowering::place_local(uint32_t number) {
   const LocalRange range{aligned(kernel_.local_bytes + 4, std::max(variable.alignment, 16U)),
                          static_cast<uint32_t>(std::min<uint64_t>(variable.bytes, kMaxLocalBytes + 1))};
   kernel_.local_bytes = aligned(uint64_t{range.begin} + range.bytes, 4);
-  if (kernel_.local_bytes > kMaxLocalBytes) throw Unsupported("more than 512 KiB of local memory in a thread");
+  if (kernel_.local_bytes > kMaxLocalBytes)
+    throw Unsupported("more than 512 KiB of local memory in a thread");
   kernel_.locals.push_back(range);
   return local_ranges_[number] = range;
 }
@@ -176,7 +181,31 @@ void Lowering::place_shared(const std::vector<uint32_t>& variables) {
 
 // ---- Code ----
 
+// Accesses that add to the same register share a plan, until an operation writes the register. What has a
+// guard is done for other lanes and has the last plan for itself.
+void Lowering::share_plans(std::vector<Operation>& operations) {
+  constexpr uint8_t kShared = kAddressPlans - 1;
+  std::array<Slot, kShared> slots;
+  slots.fill(kNoSlot);
+  uint8_t next = 0;
+  for (Operation& op : operations) {
+    if (op.address && op.guard != kNoSlot) op.plan = kShared;
+    if (op.address && op.guard == kNoSlot) {
+      const auto found = std::find(slots.begin(), slots.end(), op.address.slot);
+      op.reuses_plan = found != slots.end();
+      op.plan = op.reuses_plan ? static_cast<uint8_t>(found - slots.begin()) : next;
+      if (!op.reuses_plan) {
+        slots[next] = op.address.slot;
+        next = static_cast<uint8_t>((next + 1) % kShared);
+      }
+    }
+    for (const Place& written : op.destinations)
+      if (written) std::replace(slots.begin(), slots.end(), written.slot, kNoSlot);
+  }
+}
+
 void Lowering::emit_block(uint32_t first, std::vector<Operation> operations) {
+  share_plans(operations);
   kernel_.blocks.push_back({first, static_cast<uint32_t>(operations.size())});
   kernel_.operations.insert(kernel_.operations.end(), operations.begin(), operations.end());
 }
@@ -200,9 +229,9 @@ void Lowering::lower_function(FunctionPlan& plan) {
       try {
         operations.push_back(lower(instruction));
       } catch (const Unsupported& reason) {
-        throw Unsupported(concat(instruction.name(), ": ", reason.what(), " (PTX line ", instruction.text_line,
-                                 instruction.source.line > 0 ? concat(", line ", instruction.source.line) : "",
-                                 ")"));
+        throw Unsupported(
+            concat(instruction.name(), ": ", reason.what(), " (PTX line ", instruction.text_line,
+                   instruction.source.line > 0 ? concat(", line ", instruction.source.line) : "", ")"));
       }
       if (block.blocking && i == 0 && block.count > 1) {
         emit_block(begin(), std::move(operations));

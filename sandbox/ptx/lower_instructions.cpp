@@ -114,15 +114,16 @@ Operation Lowering::lower(const Instruction& instruction) {
     lower_call(instruction, op);
   } else if (is_one_of(opcode, {"cvta", "isspacep"})) {
     lower_address_conversion(instruction, op);
-  } else if (is_one_of(opcode, {"membar", "fence", "prefetch", "prefetchu", "discard", "applypriority", "pragma",
-                                "griddepcontrol"})) {
+  } else if (is_one_of(opcode, {"membar", "fence", "prefetch", "prefetchu", "discard", "applypriority",
+                                "pragma", "griddepcontrol"})) {
     op.handler = nothing;  // lanes take turns, so every write is seen at once
   } else if (opcode == "nanosleep") {
     op.handler = sleep;
   } else if (is_one_of(opcode, {"trap", "brkpt"})) {
     op.handler = trap;
   } else if (opcode == "mov" && instruction.operands.size() == 2 &&
-             instruction.operands[1].kind == Operand::Kind::kSpecial && is_clock(instruction.operands[1].special)) {
+             instruction.operands[1].kind == Operand::Kind::kSpecial &&
+             is_clock(instruction.operands[1].special)) {
     lower_clock(instruction, op);
   } else if (!lower_computation(instruction, op)) {
     throw Unsupported("unsupported");
@@ -245,7 +246,8 @@ void Lowering::lower_address_conversion(const Instruction& instruction, Operatio
     op.handler = is_in_space;
     return;
   }
-  if (!op.destinations[0] || op.destinations[0].bytes != 8) throw Unsupported("an address that is not 64 bits wide");
+  if (!op.destinations[0] || op.destinations[0].bytes != 8)
+    throw Unsupported("an address that is not 64 bits wide");
   Instruction sum;
   sum.opcode = instruction.has("to") ? "sub" : "add";
   sum.modifiers = {"s64"};
@@ -376,7 +378,8 @@ void Lowering::lower_call(const Instruction& instruction, Operation& op) {
     return local_range(operand.index);
   };
   CallSite site;
-  for (uint32_t i = 0; i < instruction.returns; ++i) site.results.push_back(range(instruction.operands.at(i)));
+  for (uint32_t i = 0; i < instruction.returns; ++i)
+    site.results.push_back(range(instruction.operands.at(i)));
   for (size_t i = instruction.returns + 1; i < instruction.operands.size(); ++i)
     if (instruction.operands[i].kind == Operand::Kind::kVariable)
       site.arguments.push_back(range(instruction.operands[i]));

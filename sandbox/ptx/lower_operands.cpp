@@ -122,7 +122,8 @@ void Lowering::set_address(Operation& op, const Operand& operand, Space space) {
       break;
     case Operand::Kind::kRegister:
       op.address = register_place(base.index);
-      if (op.address.bytes < 4 || op.address.bytes > 8) throw Unsupported("an address in a register of this size");
+      if (op.address.bytes < 4 || op.address.bytes > 8)
+        throw Unsupported("an address in a register of this size");
       if (space == Space::kParam && plan_->function != &entry_) op.space = Space::kLocal;
       break;
     case Operand::Kind::kVariable: {

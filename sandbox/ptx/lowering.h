@@ -29,7 +29,7 @@ struct FunctionPlan {
   ControlFlow flow;
   RegisterSlots slots;
   Slot frame_begin = 0;
-  Place carry;                        // the carry flag; given a place when an instruction asks for it
+  Place carry;                          // the carry flag; given a place when an instruction asks for it
   std::vector<uint32_t> block_numbers;  // of the kernel, by block of the flow
 };
 
@@ -48,6 +48,7 @@ class Lowering {
   LocalRange place_local(uint32_t variable);
   void plan_function(uint32_t function);
   void lower_function(FunctionPlan& plan);
+  static void share_plans(std::vector<Operation>& operations);
   void emit_block(uint32_t first, std::vector<Operation> operations);
 
   // ---- lower_operands.cpp ----
@@ -80,10 +81,10 @@ class Lowering {
   const Module& module_;
   const Function& entry_;
   Kernel kernel_;
-  std::vector<FunctionPlan> plans_;             // as kernel_.callees
-  std::map<uint32_t, uint32_t> callee_numbers_;  // by function of the module
-  std::map<uint32_t, uint32_t> shared_offsets_;  // by variable
-  std::map<uint32_t, LocalRange> local_ranges_;  // by variable
+  std::vector<FunctionPlan> plans_;                 // as kernel_.callees
+  std::map<uint32_t, uint32_t> callee_numbers_;     // by function of the module
+  std::map<uint32_t, uint32_t> shared_offsets_;     // by variable
+  std::map<uint32_t, LocalRange> local_ranges_;     // by variable
   std::map<uint32_t, uint32_t> parameter_offsets_;  // of the entry, by variable
   std::map<std::tuple<Constant::Kind, int64_t, uint32_t, uint32_t>, Place> constants_;
   std::map<Special, Place> specials_;

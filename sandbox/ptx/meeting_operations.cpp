@@ -92,12 +92,24 @@ uint32_t combined(Strand& strand, const Operation& op, const Group& group) {
       return;
     }
     switch (static_cast<Combine>(op.detail)) {
-      case Combine::kAdd: result = static_cast<T>(static_cast<uint32_t>(result) + static_cast<uint32_t>(value)); break;
-      case Combine::kMin: result = std::min(result, value); break;
-      case Combine::kMax: result = std::max(result, value); break;
-      case Combine::kAnd: result &= value; break;
-      case Combine::kOr: result |= value; break;
-      default: result ^= value; break;
+      case Combine::kAdd:
+        result = static_cast<T>(static_cast<uint32_t>(result) + static_cast<uint32_t>(value));
+        break;
+      case Combine::kMin:
+        result = std::min(result, value);
+        break;
+      case Combine::kMax:
+        result = std::max(result, value);
+        break;
+      case Combine::kAnd:
+        result &= value;
+        break;
+      case Combine::kOr:
+        result |= value;
+        break;
+      default:
+        result ^= value;
+        break;
     }
   });
   return static_cast<uint32_t>(result);
@@ -117,7 +129,8 @@ void arrive_at_barrier(Strand& strand, const Operation& op) {
     left.for_each([&](int lane) {
       if (numbers[lane] == number && (!counts || counts[lane] == count)) lanes.add(lane);
     });
-    if (number >= kBarriers) strand.fail(FaultClass::kBarrier, "a barrier beyond the 16 that a block has", first);
+    if (number >= kBarriers)
+      strand.fail(FaultClass::kBarrier, "a barrier beyond the 16 that a block has", first);
     if (counts && (count == 0 || count % kWarpLanes != 0))
       strand.fail(FaultClass::kBarrier, "a barrier's number of threads must be a multiple of 32", first);
     strand.block().arrive(number, strand, lanes, count);
@@ -223,8 +236,8 @@ void reduce_warp(Strand& strand, const Operation& op) {
   uint32_t* results = strand.values<uint32_t>(op.destinations[0]);
   for_each_group(strand, op, [&](const Group& group) {
     const bool undefined = any_undefined(strand, op.sources[1], group);
-    const uint32_t result = op.type == Type::kS32 ? combined<int32_t>(strand, op, group)
-                                                  : combined<uint32_t>(strand, op, group);
+    const uint32_t result =
+        op.type == Type::kS32 ? combined<int32_t>(strand, op, group) : combined<uint32_t>(strand, op, group);
     for_each_lane(group, [&](int lane) {
       results[lane] = result;
       set_shadow(strand, op.destinations[0], lane, undefined);

@@ -1,6 +1,6 @@
-// Operations for which lanes have to meet: barriers of a block, and shuffles, votes, matches and reductions of
-// a warp. Handlers of Operation. Where the manual leaves a result undefined (a value from a lane that does not
-// take part), it is poison.
+// Operations for which lanes have to meet: barriers of a block, and shuffles, votes, matches and reductions
+// of a warp. Handlers of Operation. Where the manual leaves a result undefined (a value from a lane that does
+// not take part), it is poison.
 #pragma once
 #include <cstdint>
 

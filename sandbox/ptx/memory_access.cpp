@@ -20,35 +20,102 @@ BICRL_VECTORISED void add_offset(const uint32_t* base, int64_t offset, uint64_t*
     addresses[lane] = static_cast<uint32_t>(base[lane] + static_cast<uint32_t>(offset));
 }
 
-// Offsets from `begin`, and whether one of the wanted lanes' is beyond `last`.
-BICRL_VECTORISED bool find_offsets(const uint64_t* addresses, uint64_t begin, uint64_t last,
-                                   const uint32_t* wanted, uint64_t* offsets, int lanes) {
-  uint64_t outside = 0;
-  for (int lane = 0; lane < lanes; ++lane) {
-    const uint64_t offset = addresses[lane] - begin;
-    offsets[lane] = offset;
-    outside |= static_cast<uint64_t>(offset > last) & wanted[lane];
-  }
-  return outside != 0;
-}
-
-BICRL_VECTORISED bool any_misaligned(const uint64_t* addresses, uint64_t mask, const uint32_t* wanted, int lanes) {
-  uint64_t bits = 0;
-  for (int lane = 0; lane < lanes; ++lane) bits |= addresses[lane] & mask & wanted[lane];
-  return bits != 0;
-}
-
 const char* name_of(Space space) {
   switch (space) {
-    case Space::kShared: return "shared memory";
-    case Space::kLocal: return "local memory";
-    case Space::kConst: return "constant memory";
-    case Space::kParam: return "the parameters";
-    default: return "every buffer";
+    case Space::kShared:
+      return "shared memory";
+    case Space::kLocal:
+      return "local memory";
+    case Space::kParam:
+      return "the parameters";
+    default:
+      return "every buffer";
   }
+}
+
+// The space that an address of `space` is in, and where that begins among generic addresses.
+Space resolve(Space space, uint64_t address, uint64_t& window) {
+  window = 0;
+  if (space != Space::kGeneric) return space;
+  window = address >> 32 << 32;
+  if (window == kSharedWindow) return Space::kShared;
+  if (window == kLocalWindow) return Space::kLocal;
+  if (window == kParameterWindow) return Space::kParam;
+  window = 0;
+  return Space::kGlobal;
+}
+
+// What holds the byte at `address`; false if nothing does.
+bool locate(Strand& strand, Space named_space, uint64_t address, Region& region) {
+  Grid& grid = strand.grid();
+  uint64_t window = 0;
+  const Space space = resolve(named_space, address, window);
+  const uint64_t place = address - window;
+  region = {};
+  if (space == Space::kShared) {
+    ThreadBlock& block = strand.block();
+    const SharedWindow* variable = block.shared_window(place);
+    if (!variable) return false;
+    region.begin = window + variable->begin;
+    region.end = region.begin + variable->bytes;
+    region.data = block.shared() + variable->begin;
+    if (uint8_t* shadows = block.shared_shadows()) region.undefined = shadows + variable->begin;
+    return true;
+  }
+  if (space == Space::kLocal) {
+    for (const LocalRange& range : grid.kernel().locals) {
+      if (place < range.begin || place >= range.begin + uint64_t{range.bytes}) continue;
+      region.begin = window + range.begin;
+      region.end = region.begin + range.bytes;
+      region.local = true;
+      region.local_begin = range.begin;
+      return true;
+    }
+    return false;
+  }
+  if (space == Space::kParam) {
+    region.begin = window;
+    region.end = window + grid.parameters().size();
+    region.data = grid.parameters().data();
+    region.undefined = grid.parameter_shadows();
+    region.writable = false;
+    return place < grid.parameters().size();
+  }
+  DeviceMemory::Buffer* buffer = grid.memory().window(address);
+  if (!buffer || address < buffer->address || address >= buffer->end()) return false;
+  region.begin = buffer->address;
+  region.end = buffer->end();
+  region.data = buffer->data.get();
+  region.undefined = buffer->undefined.get();
+  region.writers = buffer->writers.get();
+  region.writable = buffer->permission == DeviceMemory::Permission::kReadWrite;
+  return true;
 }
 
 }  // namespace
+
+const AddressPlan& address_plan(Strand& strand, const Operation& op) {
+  AddressPlan& plan = strand.plan(op.plan);
+  if (op.reuses_plan) return plan;
+  strand.require_defined(op.address, "an address");
+  const int first = strand.active().first();
+  if (op.address.bytes == 8)
+    make_plan(strand.values<uint64_t>(op.address), strand.active_words(), first, strand.lanes(), plan);
+  else
+    make_plan(strand.values<uint32_t>(op.address), strand.active_words(), first, strand.lanes(), plan);
+  return plan;
+}
+
+bool find_common_region(Strand& strand, const Operation& op, const Access& access, const AddressPlan& plan,
+                        Region& region) {
+  const uint64_t least = plan.least + static_cast<uint64_t>(op.offset);
+  const uint32_t low = access.bytes - 1;
+  if (!plan.near || (plan.mixed_bits & low) != 0 || (least & low) != 0) return false;
+  if (!locate(strand, op.space, least, region)) return false;
+  if (access.writes && !region.writable) return false;
+  const uint64_t end = plan.greatest + static_cast<uint64_t>(op.offset) + access.bytes;
+  return end <= region.end && end > least;
+}
 
 RegionFinder::RegionFinder(Strand& strand, const Operation& op, const Access& access)
     : strand_(strand), op_(op), access_(access), left_(strand.active()) {
@@ -62,85 +129,40 @@ RegionFinder::RegionFinder(Strand& strand, const Operation& op, const Access& ac
     else
       add_offset(strand.values<uint32_t>(op.address), op.offset, addresses_, lanes);
   }
-  if (access.bytes > 1 && any_misaligned(addresses_, access.bytes - 1, strand.active_words(), lanes))
+  if (access.bytes > 1)
     left_.for_each([&](int lane) {
       if (addresses_[lane] % access.bytes != 0)
         strand.fail(FaultClass::kIllegalAccess,
-                    concat("an address that is not a multiple of the ", access.bytes, " bytes of the access"), lane);
+                    concat("an address that is not a multiple of the ", access.bytes, " bytes of the access"),
+                    lane);
     });
-}
-
-Region RegionFinder::locate(uint64_t address, int lane) {
-  Grid& grid = strand_.grid();
-  ThreadBlock& block = strand_.block();
-  Space space = op_.space;
-  uint64_t window = 0;
-  if (space == Space::kGeneric) {
-    if (address >> 32 == kSharedWindow >> 32) space = Space::kShared, window = kSharedWindow;
-    if (address >> 32 == kLocalWindow >> 32) space = Space::kLocal, window = kLocalWindow;
-    if (address >> 32 == kParameterWindow >> 32) space = Space::kParam, window = kParameterWindow;
-  }
-  const uint64_t place = address - window;
-  if (space == Space::kShared) {
-    if (const SharedWindow* variable = block.shared_window(place); variable)
-      return {.begin = window + variable->begin,
-              .end = window + variable->begin + variable->bytes,
-              .data = block.shared() + variable->begin,
-              .undefined = block.shared_shadows() ? block.shared_shadows() + variable->begin : nullptr,
-              .writers = nullptr,
-              .writable = true,
-              .local = false};
-  } else if (space == Space::kLocal) {
-    for (const LocalRange& range : grid.kernel().locals)
-      if (place >= range.begin && place < range.begin + uint64_t{range.bytes})
-        return {.begin = window, .end = window + range.begin + range.bytes, .data = nullptr, .undefined = nullptr,
-                .writers = nullptr, .writable = true, .local = true};
-  } else if (space == Space::kParam) {
-    if (place < grid.parameters().size())
-      return {.begin = window, .end = window + grid.parameters().size(), .data = grid.parameters().data(),
-              .undefined = grid.parameter_shadows(), .writers = nullptr, .writable = false, .local = false};
-  } else if (DeviceMemory::Buffer* buffer = grid.memory().window(address);
-             buffer && address >= buffer->address && address < buffer->end()) {
-    return {.begin = buffer->address,
-            .end = buffer->end(),
-            .data = buffer->data.get(),
-            .undefined = buffer->undefined.get(),
-            .writers = buffer->writers.get(),
-            .writable = buffer->permission == DeviceMemory::Permission::kReadWrite,
-            .local = false};
-  }
-  strand_.fail(FaultClass::kIllegalAccess,
-               concat(access_.writes ? "a write" : "a read", " outside of ", name_of(space)), lane);
 }
 
 bool RegionFinder::next(RegionAccess& group) {
   if (left_.empty()) return false;
   const int first = left_.first();
-  group.region = locate(addresses_[first], first);
+  const char* verb = access_.writes ? "a write" : "a read";
+  if (!locate(strand_, op_.space, addresses_[first], group.region)) {
+    uint64_t window = 0;
+    strand_.fail(FaultClass::kIllegalAccess,
+                 concat(verb, " outside of ", name_of(resolve(op_.space, addresses_[first], window))), first);
+  }
   const Region& region = group.region;
   if (access_.writes && !region.writable)
     strand_.fail(FaultClass::kIllegalAccess, "a write to memory that can only be read", first);
   const uint64_t size = region.end - region.begin;
   if (size < access_.bytes || addresses_[first] - region.begin > size - access_.bytes)
     strand_.fail(FaultClass::kIllegalAccess,
-                 concat(access_.writes ? "a write" : "a read", " of ", access_.bytes, " bytes across the end of ",
-                        region.local || op_.space == Space::kShared ? "a variable" : "a buffer"),
-                 first);
+                 concat(verb, " of ", access_.bytes, " bytes across the end of a buffer or variable"), first);
   const uint64_t last = size - access_.bytes;
-  const int lanes = strand_.lanes();
   group.offsets = offsets_;
-  const bool whole = left_ == strand_.active();
-  if (!find_offsets(addresses_, region.begin, last, strand_.active_words(), offsets_, lanes) && whole) {
-    group.lanes = left_;
-    left_ = {};
-  } else {
-    group.lanes = {};
-    left_.for_each([&](int lane) {
-      if (offsets_[lane] <= last) group.lanes.add(lane);
-    });
-    left_ -= group.lanes;
-  }
-  group.all = group.lanes.count() == lanes;
+  group.lanes = {};
+  left_.for_each([&](int lane) {
+    offsets_[lane] = addresses_[lane] - region.begin;
+    if (offsets_[lane] <= last) group.lanes.add(lane);
+  });
+  left_ -= group.lanes;
+  group.all = group.lanes.count() == strand_.lanes();
   return true;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 
+#include "sandbox/ptx/address_plan.h"
 #include "sandbox/ptx/strand.h"
 
 namespace bicrl::ptx {
@@ -12,12 +13,13 @@ constexpr uint64_t kParameterWindow = uint64_t{4} << 32;
 
 // A buffer, a shared variable, or the parameters.
 struct Region {
-  uint64_t begin = 0, end = 0;  // addresses
-  std::byte* data = nullptr;    // of `begin`
+  uint64_t begin = 0, end = 0;   // addresses
+  std::byte* data = nullptr;     // of `begin`
   uint8_t* undefined = nullptr;  // of `begin`: bits that were never written; null without shadows
   uint8_t* writers = nullptr;    // of `begin`: Writer; null if nobody asks
   bool writable = true;
-  bool local = false;            // per-lane memory: `data` is not used, offsets are those of the lane
+  bool local = false;            // per-lane memory: `data` is not used,
+  uint32_t local_begin = 0;      // and this is where the region begins in it
 };
 
 // What an operation does there, for checks and messages.
@@ -26,11 +28,19 @@ struct Access {
   bool writes = false;
 };
 
+// The plan of the operation's address register: made anew, or that of an earlier operation of its block.
+const AddressPlan& address_plan(Strand& strand, const Operation& op);
+
+// The region that all active lanes access within, at plan.least + op.offset, with the right alignment and
+// permission. False if it is not that simple: then for_each_region() does it, or says what is wrong.
+bool find_common_region(Strand& strand, const Operation& op, const Access& access, const AddressPlan& plan,
+                        Region& region);
+
 // A group of active lanes that access one region, and where.
 struct RegionAccess {
   Region region;
   LaneSet lanes;
-  bool all = false;                 // these are all lanes of the strand
+  bool all = false;                   // these are all lanes of the strand
   const uint64_t* offsets = nullptr;  // [lanes] from the region's begin
 };
 
@@ -47,8 +57,6 @@ class RegionFinder {
   bool next(RegionAccess& group);
 
  private:
-  Region locate(uint64_t address, int lane);
-
   Strand& strand_;
   const Operation& op_;
   const Access access_;

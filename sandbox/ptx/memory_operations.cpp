@@ -1,9 +1,11 @@
 #include "sandbox/ptx/memory_operations.h"
 
+#include <bit>
 #include <cstring>
 #include <type_traits>
 
 #include "sandbox/ptx/memory_access.h"
+#include "sandbox/ptx/strand_masks.h"
 
 namespace bicrl::ptx {
 namespace {
@@ -54,11 +56,108 @@ void read_elements(const RegionAccess& group, int lanes, Register* to, const Rea
   for_lanes(group, lanes, [&](int lane) { to[lane] = static_cast<Register>(read(lane)); });
 }
 
+// ---- One region, and neighbours that are equal or in a row: almost all accesses ----
+
+template <class Memory, class Register>
+void gather(const void* begin, const AddressPlan& plan, int lanes, size_t element, size_t count,
+            Register* to) {
+  constexpr int kGroup = AddressPlan::kGroup;
+  const auto* bytes = static_cast<const std::byte*>(begin) + element * sizeof(Memory);
+  const int32_t in_a_row = static_cast<int32_t>(count * sizeof(Memory));
+  for (int group = 0; group * kGroup < lanes; ++group, to += kGroup) {
+    const uint32_t* offsets = plan.offsets + group * kGroup;
+    const int32_t step = plan.steps[group];
+    Memory values[kGroup];
+    if (step == 0) {
+      memcpy(values, bytes + offsets[0], sizeof(Memory));
+      for (int i = 0; i < kGroup; ++i) to[i] = static_cast<Register>(values[0]);
+    } else if (step == in_a_row && count == 1) {
+      memcpy(values, bytes + offsets[0], sizeof values);
+      for (int i = 0; i < kGroup; ++i) to[i] = static_cast<Register>(values[i]);
+    } else {
+      for (int i = 0; i < kGroup; ++i) {
+        memcpy(values, bytes + offsets[i], sizeof(Memory));
+        to[i] = static_cast<Register>(values[0]);
+      }
+    }
+  }
+}
+
+// Whether it could be done that way.
+template <class Memory, class Register>
+bool load_together(Strand& strand, const Operation& op, const Access& access) {
+  const AddressPlan& plan = address_plan(strand, op);
+  Region region;
+  if (!find_common_region(strand, op, access, plan, region) || region.local) return false;
+  const uint64_t from = plan.least + static_cast<uint64_t>(op.offset) - region.begin;
+  const int lanes = strand.lanes();
+  const auto fill = [&](std::byte* array, const void* begin, size_t element) {
+    if (strand.dense())
+      return gather<Memory>(begin, plan, lanes, element, op.count, reinterpret_cast<Register*>(array));
+    gather<Memory>(begin, plan, lanes, element, op.count, reinterpret_cast<Register*>(strand.scratch(0)));
+    blend(array, strand.scratch(0), strand.active_words(), sizeof(Register), lanes);
+  };
+  for (size_t i = 0; i < op.count; ++i) {
+    if (!op.destinations[i]) continue;  // _
+    fill(strand.values<std::byte>(op.destinations[i]), region.data + from, i);
+    if (strand.has_shadows()) fill(strand.shadows<std::byte>(op.destinations[i]), region.undefined + from, i);
+  }
+  return true;
+}
+
+template <class Memory, class Register>
+bool store_together(Strand& strand, const Operation& op, const Access& access) {
+  const AddressPlan& plan = address_plan(strand, op);
+  Region region;
+  if (!find_common_region(strand, op, access, plan, region) || region.local) return false;
+  const uint64_t from = plan.least + static_cast<uint64_t>(op.offset) - region.begin;
+  constexpr int kGroup = AddressPlan::kGroup;
+  const auto for_groups = [&](const auto& row, const auto& one) {
+    for (int group = 0; group * kGroup < strand.lanes(); ++group) {
+      const int first = group * kGroup;
+      const uint32_t wanted =
+          strand.active().warps[static_cast<size_t>(first / kWarpLanes)] >> first % kWarpLanes & 0xFF;
+      if (wanted == 0xFF && plan.steps[group] == static_cast<int32_t>(access.bytes) && op.count == 1)
+        row(first, plan.offsets[first]);
+      else
+        for (uint32_t left = wanted; left != 0; left &= left - 1)
+          one(first + std::countr_zero(left), plan.offsets[first + std::countr_zero(left)]);
+    }
+  };
+  const auto scatter = [&](void* begin, const Register* values, size_t element) {
+    std::byte* bytes = static_cast<std::byte*>(begin) + element * sizeof(Memory);
+    for_groups(
+        [&](int lane, uint32_t offset) {
+          Memory row[kGroup];
+          for (int i = 0; i < kGroup; ++i) row[i] = static_cast<Memory>(values[lane + i]);
+          memcpy(bytes + offset, row, sizeof row);
+        },
+        [&](int lane, uint32_t offset) {
+          const auto value = static_cast<Memory>(values[lane]);
+          memcpy(bytes + offset, &value, sizeof value);
+        });
+  };
+  for (size_t i = 0; i < op.count; ++i) {
+    scatter(region.data + from, strand.values<Register>(op.sources[i]), i);
+    if (strand.has_shadows()) scatter(region.undefined + from, strand.shadows<Register>(op.sources[i]), i);
+  }
+  if (!region.writers) return true;
+  const auto mark = [&](uint32_t offset, size_t bytes) {
+    memset(region.writers + from + offset, static_cast<int>(Writer::kKernel), bytes);
+  };
+  for_groups([&](int, uint32_t offset) { mark(offset, size_t{access.bytes} * kGroup); },
+             [&](int, uint32_t offset) { mark(offset, access.bytes); });
+  return true;
+}
+
+// ---- Any access ----
+
 template <class Memory, class Register>
 void load(Strand& strand, const Operation& op) {
   const int lanes = strand.lanes();
   if (op.detail & kReadsOthers) strand.note_wait();
   const Access access{.bytes = static_cast<uint32_t>(sizeof(Memory)) * op.count, .writes = false};
+  if (op.address && load_together<Memory, Register>(strand, op, access)) return;
   for_each_region(strand, op, access, [&](const RegionAccess& group) {
     for (size_t i = 0; i < op.count; ++i) {
       if (!op.destinations[i]) continue;  // _
@@ -68,7 +167,8 @@ void load(Strand& strand, const Operation& op) {
       if (group.region.local) {
         const auto read = [&](const uint32_t* words) {
           return [=, &group](int lane) {
-            return read_local<Memory>(words, lanes, lane, group.offsets[lane] + place);
+            return read_local<Memory>(words, lanes, lane,
+                                      group.region.local_begin + group.offsets[lane] + place);
           };
         };
         read_elements<Memory>(group, lanes, to, read(strand.local_words()));
@@ -92,6 +192,7 @@ template <class Memory, class Register>
 void store(Strand& strand, const Operation& op) {
   const int lanes = strand.lanes();
   const Access access{.bytes = static_cast<uint32_t>(sizeof(Memory)) * op.count, .writes = true};
+  if (op.address && store_together<Memory, Register>(strand, op, access)) return;
   for_each_region(strand, op, access, [&](const RegionAccess& group) {
     for (size_t i = 0; i < op.count; ++i) {
       const auto* from = strand.values<Register>(op.sources[i]);
@@ -100,7 +201,8 @@ void store(Strand& strand, const Operation& op) {
       if (group.region.local) {
         const auto write = [&](uint32_t* words, const Register* values) {
           for_lanes(group, lanes, [&](int lane) {
-            write_local(words, lanes, lane, group.offsets[lane] + place, static_cast<Memory>(values[lane]));
+            write_local(words, lanes, lane, group.region.local_begin + group.offsets[lane] + place,
+                        static_cast<Memory>(values[lane]));
           });
         };
         write(strand.local_words(), from);

@@ -109,33 +109,56 @@ void Strand::fill_special(const SpecialPlace& special, bool only_block) {
   const auto always = [&](uint32_t value) { of_launch([&](int) { return value; }); };
   const Kernel& kernel = kernel_;
   switch (special.special) {
-    case Special::kTidX: return thread(0);
-    case Special::kTidY: return thread(1);
-    case Special::kTidZ: return thread(2);
-    case Special::kNtidX: return always(size[0]);
-    case Special::kNtidY: return always(size[1]);
-    case Special::kNtidZ: return always(size[2]);
-    case Special::kCtaidX: return of_block(block_.index()[0]);
-    case Special::kCtaidY: return of_block(block_.index()[1]);
-    case Special::kCtaidZ: return of_block(block_.index()[2]);
-    case Special::kNctaidX: return always(grid[0]);
-    case Special::kNctaidY: return always(grid[1]);
-    case Special::kNctaidZ: return always(grid[2]);
-    case Special::kLaneId: return of_launch([](int lane) { return lane % kWarpLanes; });
-    case Special::kWarpId: return of_launch([&](int lane) { return (first_thread_ + lane) / kWarpLanes; });
-    case Special::kNWarpId: return always((grid_.threads_per_block() + kWarpLanes - 1) / kWarpLanes);
+    case Special::kTidX:
+      return thread(0);
+    case Special::kTidY:
+      return thread(1);
+    case Special::kTidZ:
+      return thread(2);
+    case Special::kNtidX:
+      return always(size[0]);
+    case Special::kNtidY:
+      return always(size[1]);
+    case Special::kNtidZ:
+      return always(size[2]);
+    case Special::kCtaidX:
+      return of_block(block_.index()[0]);
+    case Special::kCtaidY:
+      return of_block(block_.index()[1]);
+    case Special::kCtaidZ:
+      return of_block(block_.index()[2]);
+    case Special::kNctaidX:
+      return always(grid[0]);
+    case Special::kNctaidY:
+      return always(grid[1]);
+    case Special::kNctaidZ:
+      return always(grid[2]);
+    case Special::kLaneId:
+      return of_launch([](int lane) { return lane % kWarpLanes; });
+    case Special::kWarpId:
+      return of_launch([&](int lane) { return (first_thread_ + lane) / kWarpLanes; });
+    case Special::kNWarpId:
+      return always((grid_.threads_per_block() + kWarpLanes - 1) / kWarpLanes);
     case Special::kSmId:
       return of_block((block_.index()[0] + uint64_t{block_.index()[1]} * grid[0]) % grid_.device().sm_count);
-    case Special::kNSmId: return always(grid_.device().sm_count);
-    case Special::kLaneMaskEq: return of_launch([](int lane) { return 1U << lane % kWarpLanes; });
-    case Special::kLaneMaskLe: return of_launch([](int lane) { return (2U << lane % kWarpLanes) - 1; });
-    case Special::kLaneMaskLt: return of_launch([](int lane) { return (1U << lane % kWarpLanes) - 1; });
-    case Special::kLaneMaskGe: return of_launch([](int lane) { return ~((1U << lane % kWarpLanes) - 1); });
-    case Special::kLaneMaskGt: return of_launch([](int lane) { return ~((2U << lane % kWarpLanes) - 1); });
-    case Special::kDynamicSharedBytes: return always(grid_.config().dynamic_shared_bytes);
+    case Special::kNSmId:
+      return always(grid_.device().sm_count);
+    case Special::kLaneMaskEq:
+      return of_launch([](int lane) { return 1U << lane % kWarpLanes; });
+    case Special::kLaneMaskLe:
+      return of_launch([](int lane) { return (2U << lane % kWarpLanes) - 1; });
+    case Special::kLaneMaskLt:
+      return of_launch([](int lane) { return (1U << lane % kWarpLanes) - 1; });
+    case Special::kLaneMaskGe:
+      return of_launch([](int lane) { return ~((1U << lane % kWarpLanes) - 1); });
+    case Special::kLaneMaskGt:
+      return of_launch([](int lane) { return ~((2U << lane % kWarpLanes) - 1); });
+    case Special::kDynamicSharedBytes:
+      return always(grid_.config().dynamic_shared_bytes);
     case Special::kTotalSharedBytes:
       return always(kernel.static_shared_bytes + grid_.config().dynamic_shared_bytes);
-    default: return always(0);  // the identifiers of the grid and of the environment
+    default:
+      return always(0);  // the identifiers of the grid and of the environment
   }
 }
 
@@ -230,7 +253,9 @@ void Strand::compute(const Operation& op) {
   AluArguments arguments;
   for (size_t i = 0; i < kMaxAluSources && op.sources[i]; ++i)
     arguments.sources[i] = values<std::byte>(op.sources[i]);
-  const auto scratch = [&](std::byte* begin, size_t i) { return begin + i * 16 * static_cast<size_t>(lanes_); };
+  const auto scratch = [&](std::byte* begin, size_t i) {
+    return begin + i * 16 * static_cast<size_t>(lanes_);
+  };
   for (size_t i = 0; i < kMaxAluDestinations; ++i)
     arguments.destinations[i] =
         direct && op.destinations[i] ? values<std::byte>(op.destinations[i]) : scratch(scratch_, i);
@@ -254,8 +279,8 @@ void Strand::compute(const Operation& op) {
     op.shadow(shadow, lanes_);
     if (!direct)
       for (size_t i = 0; i < kMaxAluDestinations && op.destinations[i]; ++i)
-        blend(shadows<std::byte>(op.destinations[i]), shadow.destinations[i], wanted, op.destinations[i].bytes,
-              lanes_);
+        blend(shadows<std::byte>(op.destinations[i]), shadow.destinations[i], wanted,
+              op.destinations[i].bytes, lanes_);
   }
   op.alu(arguments, lanes_);
   if (direct) return;
@@ -484,11 +509,11 @@ bool Strand::complete_warp_meetings() {
 }
 
 void Strand::wait_at_barrier(uint32_t barrier, const LaneSet& lanes) {
-  const auto block = static_cast<uint32_t>(
-      std::upper_bound(kernel_.blocks.begin(), kernel_.blocks.end(),
-                       static_cast<uint32_t>(current_ - kernel_.operations.data()),
-                       [](uint32_t op, const BasicBlock& b) { return op < b.first; }) -
-      kernel_.blocks.begin() - 1);
+  const auto block =
+      static_cast<uint32_t>(std::upper_bound(kernel_.blocks.begin(), kernel_.blocks.end(),
+                                             static_cast<uint32_t>(current_ - kernel_.operations.data()),
+                                             [](uint32_t op, const BasicBlock& b) { return op < b.first; }) -
+                            kernel_.blocks.begin() - 1);
   waiting_.push_back({block, static_cast<int32_t>(barrier), lanes});
 }
 
@@ -528,8 +553,8 @@ void Strand::fail(FaultClass fault_class, const std::string& message, int lane) 
   if (lane >= 0) {
     const Dim3 thread = block_.thread_index(first_thread_ + lane);
     const Dim3& index = block_.index();
-    fault.message += concat(" (block ", index[0], ", ", index[1], ", ", index[2], ", thread ", thread[0], ", ",
-                            thread[1], ", ", thread[2], ")");
+    fault.message += concat(" (block ", index[0], ", ", index[1], ", ", index[2], ", thread ", thread[0],
+                            ", ", thread[1], ", ", thread[2], ")");
   }
   throw FaultError(fault);
 }
@@ -537,6 +562,7 @@ void Strand::fail(FaultClass fault_class, const std::string& message, int lane) 
 void Strand::require_defined(Place place, const char* what) {
   if (!has_shadows()) return;
   const std::byte* shadow = shadows<std::byte>(place);
+  if (!any_set(shadow, active_words_, place.bytes, lanes_)) return;
   active_.for_each([&](int lane) {
     for (size_t i = 0; i < place.bytes; ++i)
       if (shadow[static_cast<size_t>(lane) * place.bytes + i] != std::byte{0})

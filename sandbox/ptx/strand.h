@@ -1,17 +1,19 @@
 // Up to 256 threads of one block, executed together: every operation is done for all lanes that are at it
 // before the next one. And the rules by which lanes part and meet.
 //
-// Every lane has a program counter of its own. Lanes at the same basic block form a fragment; of the fragments
-// that can run the one that comes first in the text does, until it branches, and fragments that come to the
-// same block merge. So lanes that part at a branch meet again behind it without knowing where that is, and no
-// lane waits for another that it does not have to wait for: independent thread scheduling. A fragment that
-// only spins (it reads and reads again what another lane is to write) steps back for others.
+// Every lane has a program counter of its own. Lanes at the same basic block form a fragment; of the
+// fragments that can run the one that comes first in the text does, until it branches, and fragments that
+// come to the same block merge. So lanes that part at a branch meet again behind it without knowing where
+// that is, and no lane waits for another that it does not have to wait for: independent thread scheduling. A
+// fragment that only spins (it reads and reads again what another lane is to write) steps back for others.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "sandbox/ptx/address_plan.h"
 #include "sandbox/ptx/device_memory.h"
 #include "sandbox/ptx/fault.h"
 #include "sandbox/ptx/kernel.h"
@@ -57,12 +59,17 @@ class Strand {
   template <class T>
   T* shadows(Place place) {
     if (!shadow_frame_) return nullptr;
-    return reinterpret_cast<T*>(shadow_frame_ + static_cast<size_t>(place.slot) * static_cast<size_t>(lanes_));
+    return reinterpret_cast<T*>(shadow_frame_ +
+                                static_cast<size_t>(place.slot) * static_cast<size_t>(lanes_));
   }
   bool has_shadows() const { return shadow_frame_ != nullptr; }
   // Per-lane memory: word w of lane l at [w * lanes + l].
   uint32_t* local_words() { return local_.data(); }
   uint32_t* local_shadows() { return has_shadows() ? local_shadow_.data() : nullptr; }
+
+  AddressPlan& plan(uint32_t number) { return plans_[number]; }
+  // An array for results of which only some lanes count; `number` below kMaxAluDestinations.
+  std::byte* scratch(size_t number) { return scratch_ + number * 16 * static_cast<size_t>(lanes_); }
 
   // A lane has read what others may be about to write: after some such reads the fragment steps back.
   void note_wait() { --patience_; }
@@ -133,6 +140,7 @@ class Strand {
   LaneSet active_, exited_;
   bool dense_ = false;
   alignas(64) uint32_t active_words_[kMaxLanes] = {};  // of active_, 0 or all ones
+  std::array<AddressPlan, kAddressPlans> plans_;
   int patience_ = 0;
   uint64_t budget_ = 0;
   const Operation* current_ = nullptr;

@@ -24,14 +24,34 @@ BICRL_VECTORISED void collect_mask(const uint32_t* words, int lanes, LaneSet& se
   }
 }
 
-BICRL_VECTORISED void guard_words(const uint32_t* words, bool negated, const uint32_t* also_in, uint32_t* mask,
-                                  int lanes) {
+BICRL_VECTORISED void guard_words(const uint32_t* words, bool negated, const uint32_t* also_in,
+                                  uint32_t* mask, int lanes) {
   const uint32_t flip = negated ? ~uint32_t{0} : 0;
   if (also_in) {
     for (int lane = 0; lane < lanes; ++lane) mask[lane] = (words[lane] ^ flip) & also_in[lane];
   } else {
     for (int lane = 0; lane < lanes; ++lane) mask[lane] = words[lane] ^ flip;
   }
+}
+
+BICRL_VECTORISED bool any_set(const void* array, const uint32_t* mask, size_t element_bytes, int lanes) {
+  uint64_t bits = 0;
+  if (element_bytes == 4) {
+    const auto* words = static_cast<const uint32_t*>(array);
+    uint32_t narrow = 0;
+    for (int lane = 0; lane < lanes; ++lane) narrow |= words[lane] & mask[lane];
+    bits = narrow;
+  } else if (element_bytes == 8) {
+    const auto* words = static_cast<const uint64_t*>(array);
+    for (int lane = 0; lane < lanes; ++lane)
+      bits |= words[lane] & static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(mask[lane])));
+  } else {
+    const auto* bytes = static_cast<const uint8_t*>(array);
+    for (int lane = 0; lane < lanes; ++lane)
+      for (size_t i = 0; mask[lane] != 0 && i < element_bytes; ++i)
+        bits |= bytes[static_cast<size_t>(lane) * element_bytes + i];
+  }
+  return bits != 0;
 }
 
 BICRL_VECTORISED void blend(std::byte* destination, const void* source, const uint32_t* mask,
@@ -48,7 +68,8 @@ BICRL_VECTORISED void blend(std::byte* destination, const void* source, const ui
       auto* to = reinterpret_cast<uint32_t*>(destination);
       const auto* from = static_cast<const uint32_t*>(source);
 #pragma GCC ivdep
-      for (int lane = 0; lane < lanes; ++lane) to[lane] = (from[lane] & mask[lane]) | (to[lane] & ~mask[lane]);
+      for (int lane = 0; lane < lanes; ++lane)
+        to[lane] = (from[lane] & mask[lane]) | (to[lane] & ~mask[lane]);
       return;
     }
     case 8: {

@@ -1,0 +1,81 @@
+// Runs kernels of a CUDA text on the machine, for tests: buffers of values, launches, faults.
+#pragma once
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sandbox/ptx/grid.h"
+#include "tests/ptx/cuda_compiler.h"
+
+namespace bicrl::ptx::testing {
+
+struct RunnerOptions {
+  bool shadows = true;
+  uint64_t seed = 1;
+  std::vector<std::string> compiler_options;
+  RunLimits limits{.lane_operations = uint64_t{1} << 32};
+  std::string ptx;  // instead of what the compiler makes of the text
+};
+
+class KernelRunner {
+ public:
+  explicit KernelRunner(const std::string& cuda, const RunnerOptions& options = {});
+
+  template <class T>
+  uint64_t upload(const std::vector<T>& values,
+                  DeviceMemory::Permission permission = DeviceMemory::Permission::kReadWrite) {
+    const uint64_t address = reserve(values.size() * sizeof(T), permission);
+    memory_.write(by_address_.at(address), 0,
+                  {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)}, Writer::kInput);
+    return address;
+  }
+  uint64_t reserve(uint64_t bytes,
+                   DeviceMemory::Permission permission = DeviceMemory::Permission::kReadWrite);
+  template <class T>
+  std::vector<T> download(uint64_t address) const {
+    const DeviceMemory::Buffer& buffer = memory_.buffer(by_address_.at(address));
+    std::vector<T> values(buffer.bytes / sizeof(T));
+    memcpy(values.data(), buffer.data.get(), values.size() * sizeof(T));
+    return values;
+  }
+  const DeviceMemory::Buffer& buffer(uint64_t address) const {
+    return memory_.buffer(by_address_.at(address));
+  }
+
+  // Arguments are laid out as a kernel has them: each at a multiple of its size.
+  template <class... Arguments>
+  std::optional<Fault> launch(const std::string& kernel, Dim3 grid, Dim3 block, uint32_t shared_bytes,
+                              const Arguments&... arguments) {
+    LaunchConfig config{.grid = grid,
+                        .block = block,
+                        .dynamic_shared_bytes = shared_bytes,
+                        .parameters = {},
+                        .cooperative = cooperative};
+    (append(config.parameters, arguments), ...);
+    return run(kernel, config);
+  }
+  std::optional<Fault> run(const std::string& kernel, const LaunchConfig& config);
+  const RunCounters& counters() const { return counters_; }
+  bool cooperative = false;
+
+ private:
+  template <class T>
+  static void append(std::string& bytes, const T& value) {
+    bytes.resize((bytes.size() + alignof(T) - 1) / alignof(T) * alignof(T));
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+
+  RunnerOptions options_;
+  std::unique_ptr<Module> module_;
+  DeviceMemory memory_;
+  std::optional<LoadedModule> loaded_;
+  std::map<std::string, Kernel> kernels_;
+  std::map<uint64_t, DeviceMemory::BufferId> by_address_;
+  RunCounters counters_;
+};
+
+}  // namespace bicrl::ptx::testing
