@@ -139,6 +139,7 @@ Operand InstructionParser::parse_named_operand() {
 
 // What can stand in a vector or a pair.
 Operand InstructionParser::parse_simple_operand() {
+  lexer_.scan_fraction();
   return begins_constant(lexer_) ? constant_operand() : parse_named_operand();
 }
 
@@ -162,8 +163,6 @@ Operand InstructionParser::parse_address() {
     lexer_.fail("no address");
   if (lexer_.take('+')) {
     if (!begins_constant(lexer_)) lexer_.unsupported("a sum of registers as an address");
-    address.bits = parse_integer_constant(lexer_);
-  } else if (lexer_.at('-')) {
     address.bits = parse_integer_constant(lexer_);
   }
   if (lexer_.at(',')) lexer_.unsupported("coordinates in an address");
@@ -196,7 +195,7 @@ Operand InstructionParser::parse_operand() {
         lexer_.fail("'|' beside what is no register");
     return pair;
   }
-  if (operand.kind == Operand::Kind::kVariable && (lexer_.at('+') || lexer_.at('-')))
+  if (operand.kind == Operand::Kind::kVariable && lexer_.take('+'))
     operand.bits = parse_integer_constant(lexer_);
   return operand;
 }

@@ -137,7 +137,7 @@ void Lexer::scan_number() {
   const bool prefixed = peek() == '0' && is(peek(1), kLetter) && peek(1) != 'e' && peek(1) != 'E';
   while (is(peek(), kFollow)) ++at_;
   if (prefixed) return;
-  if (peek() == '.' && is(peek(1), kDigit)) {
+  if (peek() == '.') {
     ++at_;
     while (is(peek(), kFollow)) ++at_;
   }
@@ -199,6 +199,14 @@ uint32_t Lexer::take_count() {
   if (number.type != Type::kS64 || number.bits < 0 || number.bits > UINT32_MAX)
     fail("no count: " + quoted(text));
   return static_cast<uint32_t>(number.bits);
+}
+
+void Lexer::scan_fraction() {
+  if (!at('.') || !is(peek(), kDigit)) return;
+  --at_;
+  const size_t begin = at_;
+  scan_number();
+  token_.text = text_.substr(begin, at_ - begin);
 }
 
 std::string_view Lexer::take_dotted_word() {

@@ -119,8 +119,6 @@ uint32_t place(ParseState& state, std::string_view name, const Variable& variabl
 }
 
 void check_space(const Lexer& lexer, const Variable& variable, bool at_module, Linkage linkage) {
-  const bool named_by_linker = variable.space == Space::kGlobal || variable.space == Space::kConst;
-  if (named_by_linker && !at_module) lexer.fail("a global variable within a function");
   if (at_module && variable.space == Space::kParam) lexer.unsupported(".param outside a function");
   if (at_module && variable.space == Space::kLocal) lexer.unsupported(".local outside a function");
   if (variable.unsized && linkage != Linkage::kExtern) lexer.fail("the size of an array is missing");
