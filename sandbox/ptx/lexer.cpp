@@ -43,7 +43,19 @@ std::optional<Number> parse_integer(std::string_view digits, int base) {
   return Number{Type::kS64, static_cast<int64_t>(*value)};
 }
 
+// Most numbers of a text are these.
+std::optional<Number> parse_short_decimal(std::string_view text) {
+  if (text.size() > 9 || (text[0] == '0' && text.size() > 1)) return std::nullopt;
+  Number number;
+  for (const char c : text) {
+    if (!is(c, kDigit)) return std::nullopt;
+    number.bits = 10 * number.bits + (c - '0');
+  }
+  return number;
+}
+
 std::optional<Number> parse_number(std::string_view text) {
+  if (const auto number = parse_short_decimal(text)) return number;
   const char kind = text.size() > 1 && text[0] == '0' ? text[1] : '\0';
   switch (kind) {
     case 'x':
