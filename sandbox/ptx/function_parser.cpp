@@ -168,7 +168,7 @@ uint32_t declare(ParseState& state, std::string_view name, const Function& funct
     return before->symbol.index;
   }
   const uint32_t index = static_cast<uint32_t>(functions.size());
-  state.functions.declare(name, {.kind = Symbol::Kind::kFunction, .index = index});
+  state.declare(state.functions, name, {.kind = Symbol::Kind::kFunction, .index = index});
   Function& placed = functions.emplace_back();
   placed.name = name;
   placed.is_entry = function.is_entry;

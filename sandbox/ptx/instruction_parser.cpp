@@ -119,6 +119,7 @@ void InstructionParser::parse_branch_targets(std::string_view name) {
   declare_alone(state_, name, {.kind = Symbol::Kind::kBranchTargets, .index = owner});
   function_.branch_targets.emplace_back();
   do {
+    state_.spend(state_.branch_edges, 1, kMaxBranchEdges, "branch targets");
     const uint32_t place = static_cast<uint32_t>(function_.branch_targets[owner].size());
     const uint32_t line = lexer_.line();
     waiting_.back().push_back({true, owner, place, lexer_.take_word(), line});

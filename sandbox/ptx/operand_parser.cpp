@@ -36,7 +36,7 @@ void declare_alone(ParseState& state, std::string_view name, Symbol symbol) {
   ScopedNames& names = symbol.kind == Symbol::Kind::kRegisterRange ? state.ranges : state.names;
   const auto* before = names.find(name);
   if (before && before->depth == names.depth()) state.lexer.fail(quoted(name) + " is declared twice");
-  names.declare(name, symbol);
+  state.declare(names, name, symbol);
 }
 
 void OperandParser::parse_registers() {

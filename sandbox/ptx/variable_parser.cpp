@@ -114,7 +114,10 @@ uint32_t place(ParseState& state, std::string_view name, const Variable& variabl
     state.lexer.fail(quoted(name) + " is declared in two ways");
   const uint32_t index = static_cast<uint32_t>(state.module.variables.size());
   state.module.variables.emplace_back();
-  if (name != "_") state.names.declare(name, {.kind = Symbol::Kind::kVariable, .index = index});
+  if (name == "_")
+    state.spend(state.declared_names, 1, kMaxNames, "names");
+  else
+    state.declare(state.names, name, {.kind = Symbol::Kind::kVariable, .index = index});
   return index;
 }
 

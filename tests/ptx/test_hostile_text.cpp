@@ -76,6 +76,8 @@ TEST_CASE("more than the limits is refused") {
       {".reg .b32 %x<4000001>;", "registers"},
       {".reg .b32 %x<4294967295>;", "registers"},
       {"{ .reg .b32 %x<2000000>; } { .reg .b32 %x<2000000>; } { .reg .b32 %x<2000000>; }", "registers"},
+      {repeated("{ .reg .b32 a; }", 1000001), "names"},
+      {"L: t: .branchtargets L" + repeated(",L", 1000000) + ";", "branch targets"},
       {repeated("{", 100), "nested"},
       {"ret" + repeated(".a", 30) + ";", "modifiers"},
       {"op {1" + repeated(",1", 300) + "};", "elements"},
