@@ -99,6 +99,7 @@ class ExpressionParser {
       inner.bits = ~inner.bits;
       return inner;
     }
+    lexer_.scan_fraction();
     return lexer_.take_number();
   }
 

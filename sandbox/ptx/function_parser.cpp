@@ -32,15 +32,19 @@ class HeaderParser {
   void parse_attribute(std::string_view word) {
     LaunchBounds& bounds = function_.bounds;
     if (word == "maxntid")
-      parse_threads(bounds.max_threads);
+      parse_sizes(bounds.max_threads);
     else if (word == "reqntid")
-      parse_threads(bounds.required_threads);
+      parse_sizes(bounds.required_threads);
     else if (word == "minnctapersm")
       bounds.min_blocks = lexer_.take_count();
     else if (word == "maxnctapersm")
       lexer_.take_count();
     else if (word == "maxnreg")
       bounds.max_registers = lexer_.take_count();
+    else if (word == "reqnctapercluster")
+      parse_cluster();
+    else if (word == "explicitcluster")
+      return;
     else if (word == "noreturn")
       function_.prototype.no_return = true;
     else if (word == "pragma")
@@ -49,13 +53,21 @@ class HeaderParser {
       lexer_.unsupported("." + std::string(word));
   }
 
-  void parse_threads(uint32_t (&threads)[3]) {
-    std::fill(std::begin(threads), std::end(threads), 1);
-    for (uint32_t& size : threads) {
+  void parse_sizes(uint32_t (&sizes)[3]) {
+    std::fill(std::begin(sizes), std::end(sizes), 1);
+    for (uint32_t& size : sizes) {
       size = lexer_.take_count();
-      if (size == 0) lexer_.fail("no number of threads");
+      if (size == 0) lexer_.fail("a size of 0");
       if (!lexer_.take(',')) break;
     }
+  }
+
+  // A cluster of one block is none.
+  void parse_cluster() {
+    uint32_t blocks[3];
+    parse_sizes(blocks);
+    for (const uint32_t size : blocks)
+      if (size != 1) lexer_.unsupported("clusters of several blocks");
   }
 
   ParseState& state_;
@@ -89,7 +101,6 @@ class BodyParser {
   void parse_statement() {
     if (lexer_.at('.')) return parse_directive(lexer_.take_dotted_word());
     if (lexer_.at('@')) return instructions_.parse_guarded();
-    if (lexer_.take(';')) return;
     if (lexer_.at(Token::Kind::kEnd)) lexer_.fail("'}' is missing before the end");
     const uint32_t line = lexer_.line();
     const std::string_view name = lexer_.take_word();
@@ -157,7 +168,7 @@ uint32_t declare(ParseState& state, std::string_view name, const Function& funct
     return before->symbol.index;
   }
   const uint32_t index = static_cast<uint32_t>(functions.size());
-  state.functions.declare(name, {.kind = Symbol::Kind::kFunction, .index = index});
+  state.declare(state.functions, name, {.kind = Symbol::Kind::kFunction, .index = index});
   Function& placed = functions.emplace_back();
   placed.name = name;
   placed.is_entry = function.is_entry;

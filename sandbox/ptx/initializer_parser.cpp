@@ -40,33 +40,26 @@ class InitializerParser {
     Variable::Relocation relocation;
   };
 
-  // Takes {...} of dimension `level`, which begins at `offset`. Inner braces may be left out.
+  // Takes {...} of dimension `level`, which begins at `offset`. Braces and values may be fewer than elements.
   void parse_list(size_t level, uint64_t offset) {
     lexer_.expect('{');
-    const bool innermost = level + 1 == dimensions_.size();
-    const uint64_t stride = strides_[level];
     const uint64_t most = level == 0 && open_ ? UINT64_MAX : dimensions_[level];
-    uint64_t inside = 0;  // elements of the next dimensions that stood without braces
     uint64_t count = 0;
-    while (!lexer_.at('}')) {
-      if (count == most) lexer_.fail("more initial values than elements");
-      if (innermost || !lexer_.at('{')) {
-        parse_value(offset + count * stride + inside * element_);
-        if (!innermost && ++inside < stride / element_) {
-          if (!lexer_.take(',')) break;
-          continue;
-        }
-      } else {
-        if (inside != 0) lexer_.fail("braces within a row that has none");
-        parse_list(level + 1, offset + count * stride);
-      }
-      inside = 0;
-      ++count;
-      if (!lexer_.take(',')) break;
+    if (!lexer_.at('}')) {
+      do {
+        if (count == most) lexer_.fail("more initial values than elements");
+        const uint64_t place = offset + count * strides_[level];
+        if (level + 1 == dimensions_.size())
+          parse_value(place);
+        else
+          parse_list(level + 1, place);
+        ++count;
+      } while (lexer_.take(','));
     }
     lexer_.expect('}');
-    if (level == 0 && open_) dimensions_[0] = count + (inside != 0);
-    if (level == 0 && dimensions_[0] == 0) lexer_.fail("an array has no elements");
+    if (level > 0 || !open_) return;
+    if (count == 0) lexer_.fail("an array has no elements");
+    dimensions_[0] = count;
   }
 
   // A place for `bytes` bytes of initial values.
@@ -119,40 +112,37 @@ class InitializerParser {
     std::string_view name = lexer_.take_word();
     if (name == "generic" && lexer_.take('(')) {
       name = lexer_.take_word();
-      const int64_t inner = parse_addend();
       lexer_.expect(')');
-      return resolve(name, offset, inner);
     }
-    return resolve(name, offset, 0);
-  }
-
-  Variable::Relocation resolve(std::string_view name, uint64_t offset, int64_t addend) {
-    const Symbol* found = state_.find(name);
-    if (!found) lexer_.fail("unknown name " + quoted(name));
-    const Symbol symbol = *found;
-    const bool to_function = symbol.kind == Symbol::Kind::kFunction;
-    if (!to_function && symbol.kind != Symbol::Kind::kVariable) lexer_.fail(quoted(name) + " has no address");
+    const Symbol* symbol = state_.find(name);
+    if (!symbol) lexer_.fail("unknown name " + quoted(name));
+    const bool to_function = symbol->kind == Symbol::Kind::kFunction;
+    if (!to_function && !is_placed_by_linker(*symbol)) lexer_.fail(quoted(name) + " has no address");
     if (offset > UINT32_MAX) lexer_.fail("a variable is too large");
-    const int64_t outer = parse_addend();
-    addend = static_cast<int64_t>(static_cast<uint64_t>(addend) + static_cast<uint64_t>(outer));
-    return {static_cast<uint32_t>(offset), to_function, symbol.index, addend};
+    const uint32_t target = symbol->index;
+    return {static_cast<uint32_t>(offset), to_function, target,
+            lexer_.take('+') ? parse_integer_constant(lexer_) : 0};
   }
 
-  int64_t parse_addend() { return lexer_.at('+') || lexer_.at('-') ? parse_integer_constant(lexer_) : 0; }
+  bool is_placed_by_linker(const Symbol& symbol) const {
+    if (symbol.kind != Symbol::Kind::kVariable) return false;
+    const Space space = state_.module.variables[symbol.index].space;
+    return space == Space::kGlobal || space == Space::kConst;
+  }
 
   void store(uint64_t offset, Number number) {
     uint64_t bits = static_cast<uint64_t>(number.bits);
-    const bool is_float = variable_.type == Type::kF32 || variable_.type == Type::kF64;
-    if (is_float) {
-      const double value = number.type == Type::kF64   ? std::bit_cast<double>(number.bits)
-                           : number.type == Type::kF32 ? std::bit_cast<float>(static_cast<uint32_t>(bits))
-                                                       : static_cast<double>(number.bits);
-      // A number of the variable's own type keeps its bits, those of a NaN as well.
-      if (number.type != variable_.type)
-        bits = variable_.type == Type::kF64 ? std::bit_cast<uint64_t>(value)
-                                            : std::bit_cast<uint32_t>(static_cast<float>(value));
-    } else if (number.type != Type::kS64) {
+    const bool is_single = variable_.type == Type::kF32 || variable_.type == Type::kB32;
+    const bool is_double = variable_.type == Type::kF64 || variable_.type == Type::kB64;
+    if (number.type == Type::kS64) {
+      if (variable_.type == Type::kF32 || variable_.type == Type::kF64)
+        lexer_.fail("an integer in a variable of type ." + to_string(variable_.type));
+    } else if (!is_single && !is_double) {
       lexer_.unsupported("a floating-point value in a variable of type ." + to_string(variable_.type));
+    } else if (is_single && number.type == Type::kF64) {
+      bits = std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(number.bits)));
+    } else if (is_double && number.type == Type::kF32) {
+      bits = std::bit_cast<uint64_t>(double{std::bit_cast<float>(static_cast<uint32_t>(bits))});
     }
     // Little-endian; a type of 128 bits gets the sign of its number.
     char* to = reserve(offset, element_);

@@ -1,94 +1,8 @@
 #include "sandbox/ptx/instruction_parser.h"
 
-#include <algorithm>
-#include <charconv>
-
-#include "sandbox/ptx/constant_expression.h"
-#include "sandbox/ptx/special_registers.h"
 #include "sandbox/ptx/variable_parser.h"
 
 namespace bicrl::ptx {
-namespace {
-
-Operand make_operand(Operand::Kind kind, uint32_t index = 0) {
-  Operand operand;
-  operand.kind = kind;
-  operand.index = index;
-  return operand;
-}
-
-// The number at the end of "%r12", or nothing if no range of registers can mean the name.
-struct NumberedName {
-  std::string_view stem;
-  uint32_t number = 0;
-};
-bool split_number(std::string_view name, NumberedName& out) {
-  size_t begin = name.size();
-  while (begin > 1 && name[begin - 1] >= '0' && name[begin - 1] <= '9') --begin;
-  const size_t digits = name.size() - begin;
-  if (digits == 0 || digits > 9 || (digits > 1 && name[begin] == '0')) return false;
-  out.stem = name.substr(0, begin);
-  std::from_chars(name.data() + begin, name.data() + name.size(), out.number);
-  return true;
-}
-
-}  // namespace
-
-void InstructionParser::declare_alone(std::string_view name, Symbol symbol) {
-  ScopedNames& names = symbol.kind == Symbol::Kind::kRegisterRange ? state_.ranges : state_.names;
-  const auto* before = names.find(name);
-  if (before && before->depth == names.depth()) lexer_.fail(quoted(name) + " is declared twice");
-  names.declare(name, symbol);
-}
-
-void InstructionParser::parse_registers() {
-  if (!lexer_.at('.')) lexer_.fail("a type is missing");
-  const std::string_view word = lexer_.take_dotted_word();
-  const Type type = parse_type(word);
-  if (type == Type::kNone || lexer_.at('.')) lexer_.unsupported("registers of type ." + std::string(word));
-  do {
-    const std::string_view name = lexer_.take_word();
-    Symbol symbol{.kind = Symbol::Kind::kRegister, .type = type};
-    uint32_t count = 1;
-    if (lexer_.take('<')) {
-      symbol.kind = Symbol::Kind::kRegisterRange;
-      count = symbol.count = lexer_.take_count();
-      lexer_.expect('>');
-    }
-    state_.spend(state_.declared_registers, count, kMaxDeclaredRegisters, "registers");
-    symbol.index = static_cast<uint32_t>(declared_.size());
-    declared_.emplace_back();
-    declare_alone(name, symbol);
-  } while (lexer_.take(','));
-  lexer_.expect(';');
-}
-
-uint32_t InstructionParser::register_index(const Symbol& symbol, uint32_t number, std::string_view name) {
-  Declared& declared = declared_[symbol.index];
-  if (declared.size() <= number) declared.resize(number + 1);
-  if (declared[number] == 0) {
-    function_.registers.push_back({std::string(name), symbol.type});
-    declared[number] = static_cast<uint32_t>(function_.registers.size());
-  }
-  return declared[number] - 1;
-}
-
-bool InstructionParser::find_register(std::string_view name, Operand& operand) {
-  const auto* single = state_.names.find(name);
-  NumberedName numbered;
-  const ScopedNames::Entry* range = nullptr;
-  if (split_number(name, numbered)) range = state_.ranges.find(numbered.stem);
-  // A range hides the outer one for its own numbers alone.
-  while (range && numbered.number >= range->symbol.count) range = state_.ranges.hidden_by(*range);
-  const bool take_single =
-      single && single->symbol.kind == Symbol::Kind::kRegister && (!range || single->depth >= range->depth);
-  if (!take_single && (!range || (single && single->depth > range->depth))) return false;
-  const Symbol& symbol = take_single ? single->symbol : range->symbol;
-  operand =
-      make_operand(Operand::Kind::kRegister, register_index(symbol, take_single ? 0 : numbered.number, name));
-  operand.type = symbol.type;
-  return true;
-}
 
 const Symbol& InstructionParser::find_symbol(std::string_view name, Symbol::Kind kind) {
   const Symbol* symbol = state_.find(name);
@@ -96,128 +10,17 @@ const Symbol& InstructionParser::find_symbol(std::string_view name, Symbol::Kind
   return *symbol;
 }
 
-Operand InstructionParser::constant_operand() {
-  const Number number = parse_constant(lexer_);
-  Operand operand = make_operand(number.type == Type::kS64 ? Operand::Kind::kInteger : Operand::Kind::kFloat);
-  if (operand.kind == Operand::Kind::kFloat) operand.type = number.type;
-  operand.bits = number.bits;
-  return operand;
-}
-
-Operand InstructionParser::parse_special(std::string_view name) {
-  std::string whole(name);
-  if (lexer_.at('.')) whole += "." + std::string(lexer_.take_dotted_word());
-  auto operand = parse_special_register(whole);
-  if (!operand && name.starts_with('%')) lexer_.unsupported("the register " + quoted(whole));
-  if (!operand) lexer_.fail("unknown name " + quoted(whole));
-  return *operand;
-}
-
-Operand InstructionParser::parse_named_operand() {
-  const std::string_view name = lexer_.take_word();
-  if (name == "_") return make_operand(Operand::Kind::kSink);
-  Operand operand;
-  if (find_register(name, operand)) {
-    if (lexer_.at('.')) lexer_.unsupported("parts of registers, " + quoted(name));
-    return operand;
-  }
-  const Symbol* symbol = state_.find(name);
-  if (!symbol) return parse_special(name);
-  switch (symbol->kind) {
-    case Symbol::Kind::kVariable:
-      operand = make_operand(Operand::Kind::kVariable, symbol->index);
-      if (lexer_.at('[')) lexer_.unsupported("elements of arrays as operands");
-      return operand;
-    case Symbol::Kind::kFunction:
-      return make_operand(Operand::Kind::kFunction, symbol->index);
-    case Symbol::Kind::kBranchTargets:
-      return make_operand(Operand::Kind::kTargets, symbol->index);
-    default:
-      lexer_.fail(quoted(name) + " is no operand");
-  }
-}
-
-// What can stand in a vector or a pair.
-Operand InstructionParser::parse_simple_operand() {
-  return begins_constant(lexer_) ? constant_operand() : parse_named_operand();
-}
-
-Operand InstructionParser::parse_vector() {
-  Operand vector = make_operand(Operand::Kind::kVector);
-  lexer_.expect('{');
-  do {
-    if (vector.elements.size() == kMaxVectorElements) lexer_.fail("a vector has too many elements");
-    add_operand(vector.elements, parse_simple_operand());
-  } while (lexer_.take(','));
-  lexer_.expect('}');
-  return vector;
-}
-
-Operand InstructionParser::parse_address() {
-  lexer_.expect('[');
-  Operand address = make_operand(Operand::Kind::kAddress);
-  add_operand(address.elements, parse_simple_operand());
-  const Operand::Kind base = address.elements[0].kind;
-  if (base != Operand::Kind::kRegister && base != Operand::Kind::kVariable && base != Operand::Kind::kInteger)
-    lexer_.fail("no address");
-  if (lexer_.take('+')) {
-    if (!begins_constant(lexer_)) lexer_.unsupported("a sum of registers as an address");
-    address.bits = parse_integer_constant(lexer_);
-  } else if (lexer_.at('-')) {
-    address.bits = parse_integer_constant(lexer_);
-  }
-  if (lexer_.at(',')) lexer_.unsupported("coordinates in an address");
-  lexer_.expect(']');
-  if (lexer_.at('.')) lexer_.unsupported("attributes of an address");
-  return address;
-}
-
-Operand InstructionParser::parse_negated() {
-  lexer_.expect('!');
-  Operand operand = parse_named_operand();
-  if (operand.kind != Operand::Kind::kRegister || operand.type != Type::kPred)
-    lexer_.fail("'!' before what is no predicate");
-  operand.negated = true;
-  return operand;
-}
-
-Operand InstructionParser::parse_operand() {
-  if (lexer_.at('{')) return parse_vector();
-  if (lexer_.at('[')) return parse_address();
-  if (lexer_.at('!')) return parse_negated();
-  Operand operand = parse_simple_operand();
-  if (lexer_.at('|')) {
-    Operand pair = make_operand(Operand::Kind::kPair);
-    lexer_.advance();
-    add_operand(pair.elements, std::move(operand));
-    add_operand(pair.elements, parse_simple_operand());
-    for (const Operand& element : pair.elements)
-      if (element.kind != Operand::Kind::kRegister && element.kind != Operand::Kind::kSink)
-        lexer_.fail("'|' beside what is no register");
-    return pair;
-  }
-  if (operand.kind == Operand::Kind::kVariable && (lexer_.at('+') || lexer_.at('-')))
-    operand.bits = parse_integer_constant(lexer_);
-  return operand;
-}
-
-void InstructionParser::add_operand(std::vector<Operand>& operands, Operand operand) {
-  state_.spend(state_.operands, 1, kMaxOperands, "operands");
-  if (operands.size() == kMaxInstructionOperands) lexer_.fail("an instruction has too many operands");
-  operands.push_back(std::move(operand));
-}
-
 void InstructionParser::parse_operands(Instruction& instruction) {
   if (lexer_.at(';')) return;
   instruction.operands.reserve(4);
-  do add_operand(instruction.operands, parse_operand());
+  do operands_.add(instruction.operands, operands_.parse());
   while (lexer_.take(','));
 }
 
 void InstructionParser::parse_branch(Instruction& instruction) {
   const uint32_t line = lexer_.line();
   const std::string_view name = lexer_.take_word();
-  add_operand(instruction.operands, make_operand(Operand::Kind::kLabel));
+  operands_.add(instruction.operands, make_operand(Operand::Kind::kLabel));
   waiting_.back().push_back({false, static_cast<uint32_t>(function_.body.size()), 0, name, line});
 }
 
@@ -233,12 +36,12 @@ void InstructionParser::parse_indexed_branch(Instruction& instruction) {
 void InstructionParser::parse_arguments(std::vector<Operand>& operands) {
   lexer_.expect('(');
   if (lexer_.take(')')) return;
-  do add_operand(operands, parse_operand());
+  do operands_.add(operands, operands_.parse());
   while (lexer_.take(','));
   lexer_.expect(')');
 }
 
-void InstructionParser::parse_callee_list(Instruction& instruction) {
+void InstructionParser::parse_prototype_name(Instruction& instruction) {
   const std::string_view name = lexer_.take_word();
   instruction.prototype = static_cast<int32_t>(find_symbol(name, Symbol::Kind::kPrototype).index);
 }
@@ -250,16 +53,16 @@ void InstructionParser::parse_call(Instruction& instruction) {
     instruction.returns = static_cast<uint32_t>(instruction.operands.size());
     lexer_.expect(',');
   }
-  Operand callee = parse_named_operand();
+  Operand callee = operands_.parse_named();
   const bool indirect = callee.kind == Operand::Kind::kRegister;
   if (!indirect && callee.kind != Operand::Kind::kFunction) lexer_.fail("a call of what is no function");
-  add_operand(instruction.operands, std::move(callee));
+  operands_.add(instruction.operands, std::move(callee));
   if (lexer_.take(',')) {
     if (lexer_.at('(')) {
       parse_arguments(instruction.operands);
-      if (lexer_.take(',')) parse_callee_list(instruction);
+      if (lexer_.take(',')) parse_prototype_name(instruction);
     } else {
-      parse_callee_list(instruction);
+      parse_prototype_name(instruction);
     }
   }
   if (indirect && instruction.prototype < 0) lexer_.fail("a call through a register without a prototype");
@@ -295,7 +98,7 @@ void InstructionParser::parse_instruction(std::string_view opcode, uint32_t line
 void InstructionParser::parse_guarded() {
   lexer_.expect('@');
   guard_negated_ = lexer_.take('!');
-  const Operand guard = parse_named_operand();
+  const Operand guard = operands_.parse_named();
   if (guard.kind != Operand::Kind::kRegister || guard.type != Type::kPred)
     lexer_.fail("a guard that is no predicate");
   guard_ = static_cast<int32_t>(guard.index);
@@ -305,7 +108,7 @@ void InstructionParser::parse_guarded() {
 }
 
 void InstructionParser::define_label(std::string_view name) {
-  declare_alone(name,
+  declare_alone(state_, name,
                 {.kind = Symbol::Kind::kLabel, .index = static_cast<uint32_t>(function_.labels.size())});
   function_.labels.push_back(static_cast<uint32_t>(function_.body.size()));
   function_.label_names.emplace_back(name);
@@ -313,9 +116,10 @@ void InstructionParser::define_label(std::string_view name) {
 
 void InstructionParser::parse_branch_targets(std::string_view name) {
   const uint32_t owner = static_cast<uint32_t>(function_.branch_targets.size());
-  declare_alone(name, {.kind = Symbol::Kind::kBranchTargets, .index = owner});
+  declare_alone(state_, name, {.kind = Symbol::Kind::kBranchTargets, .index = owner});
   function_.branch_targets.emplace_back();
   do {
+    state_.spend(state_.branch_edges, 1, kMaxBranchEdges, "branch targets");
     const uint32_t place = static_cast<uint32_t>(function_.branch_targets[owner].size());
     const uint32_t line = lexer_.line();
     waiting_.back().push_back({true, owner, place, lexer_.take_word(), line});
@@ -326,7 +130,7 @@ void InstructionParser::parse_branch_targets(std::string_view name) {
 
 uint32_t InstructionParser::begin_prototype(std::string_view name) {
   const uint32_t index = static_cast<uint32_t>(function_.prototypes.size());
-  declare_alone(name, {.kind = Symbol::Kind::kPrototype, .index = index});
+  declare_alone(state_, name, {.kind = Symbol::Kind::kPrototype, .index = index});
   function_.prototypes.emplace_back();
   function_.prototypes.back().name = name;
   return index;

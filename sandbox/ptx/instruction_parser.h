@@ -1,20 +1,20 @@
-// Instructions of a function's body and their operands.
+// Instructions of a function's body, its labels and scopes.
 #pragma once
 #include <string_view>
 #include <vector>
 
+#include "sandbox/ptx/operand_parser.h"
 #include "sandbox/ptx/parse_state.h"
 
 namespace bicrl::ptx {
 
-// Takes the instructions of one function and adds them to its body; knows its registers and labels.
+// Takes the instructions of one function and adds them to its body; knows its labels.
 class InstructionParser {
  public:
   InstructionParser(ParseState& state, Function& function)
-      : state_(state), lexer_(state.lexer), function_(function) {}
+      : state_(state), lexer_(state.lexer), function_(function), operands_(state, function) {}
 
-  // With the token behind `.reg`.
-  void parse_registers();
+  void parse_registers() { operands_.parse_registers(); }  // with the token behind `.reg`
   // With the token behind the opcode's first word, or at the '@' of a guard.
   void parse_instruction(std::string_view opcode, uint32_t line);
   void parse_guarded();
@@ -37,37 +37,23 @@ class InstructionParser {
     std::string_view name;
     uint32_t line = 0;
   };
-  // Which of a declaration's registers the body has named so far: their indices in the function, plus one.
-  using Declared = std::vector<uint32_t>;
 
-  Operand parse_operand();
-  Operand parse_simple_operand();
-  Operand parse_named_operand();
-  Operand parse_address();
-  Operand parse_vector();
-  Operand parse_negated();
-  Operand parse_special(std::string_view name);
-  Operand constant_operand();
   void parse_operands(Instruction& instruction);
   void parse_branch(Instruction& instruction);
   void parse_indexed_branch(Instruction& instruction);
   void parse_call(Instruction& instruction);
   void parse_arguments(std::vector<Operand>& operands);
-  void parse_callee_list(Instruction& instruction);
-  void add_operand(std::vector<Operand>& operands, Operand operand);
-  bool find_register(std::string_view name, Operand& operand);
+  void parse_prototype_name(Instruction& instruction);
   const Symbol& find_symbol(std::string_view name, Symbol::Kind kind);
-  uint32_t register_index(const Symbol& symbol, uint32_t number, std::string_view name);
-  void declare_alone(std::string_view name, Symbol symbol);
   uint32_t begin_prototype(std::string_view name);
 
   ParseState& state_;
   Lexer& lexer_;
   Function& function_;
+  OperandParser operands_;
   SourceLine source_;
   int32_t guard_ = -1;
   bool guard_negated_ = false;
-  std::vector<Declared> declared_;
   std::vector<std::vector<LabelUse>> waiting_;  // per open scope: labels that it has not defined
 };
 

@@ -43,7 +43,19 @@ std::optional<Number> parse_integer(std::string_view digits, int base) {
   return Number{Type::kS64, static_cast<int64_t>(*value)};
 }
 
+// Most numbers of a text are these.
+std::optional<Number> parse_short_decimal(std::string_view text) {
+  if (text.size() > 9 || (text[0] == '0' && text.size() > 1)) return std::nullopt;
+  Number number;
+  for (const char c : text) {
+    if (!is(c, kDigit)) return std::nullopt;
+    number.bits = 10 * number.bits + (c - '0');
+  }
+  return number;
+}
+
 std::optional<Number> parse_number(std::string_view text) {
+  if (const auto number = parse_short_decimal(text)) return number;
   const char kind = text.size() > 1 && text[0] == '0' ? text[1] : '\0';
   switch (kind) {
     case 'x':
@@ -137,7 +149,7 @@ void Lexer::scan_number() {
   const bool prefixed = peek() == '0' && is(peek(1), kLetter) && peek(1) != 'e' && peek(1) != 'E';
   while (is(peek(), kFollow)) ++at_;
   if (prefixed) return;
-  if (peek() == '.' && is(peek(1), kDigit)) {
+  if (peek() == '.') {
     ++at_;
     while (is(peek(), kFollow)) ++at_;
   }
@@ -199,6 +211,14 @@ uint32_t Lexer::take_count() {
   if (number.type != Type::kS64 || number.bits < 0 || number.bits > UINT32_MAX)
     fail("no count: " + quoted(text));
   return static_cast<uint32_t>(number.bits);
+}
+
+void Lexer::scan_fraction() {
+  if (!at('.') || !is(peek(), kDigit)) return;
+  --at_;
+  const size_t begin = at_;
+  scan_number();
+  token_.text = text_.substr(begin, at_ - begin);
 }
 
 std::string_view Lexer::take_dotted_word() {

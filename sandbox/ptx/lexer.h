@@ -44,6 +44,8 @@ class Lexer {
   std::string_view take_string();
   Number take_number();
   uint32_t take_count();  // a plain number that fits
+  // Before an operand, where ".5" is a number and no modifier: makes it the token, if it is one.
+  void scan_fraction();
   // With the token at a '.': the word after it, which may begin with a digit and have parts joined by "::".
   std::string_view take_dotted_word();
   // With the token at a '{': skips to behind the '}' that closes it.

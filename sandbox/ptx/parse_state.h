@@ -13,8 +13,9 @@ namespace bicrl::ptx {
 constexpr size_t kMaxTextBytes = size_t{16} << 20;
 constexpr uint64_t kMaxInstructions = 500000;
 constexpr uint64_t kMaxOperands = 3000000;
+constexpr uint64_t kMaxNames = 1000000;              // that are declared
 constexpr uint64_t kMaxDeclaredRegisters = 4000000;  // of all functions
-constexpr uint64_t kMaxBranchEdges = 1000000;        // that brx.idx makes
+constexpr uint64_t kMaxBranchEdges = 1000000;        // in lists, and of all brx.idx
 constexpr uint64_t kMaxInitialBytes = uint64_t{64} << 20;
 constexpr uint64_t kMaxVariableBytes = uint64_t{1} << 34;  // of one, and of all, in global memory
 constexpr uint64_t kMaxOtherBytes = uint64_t{1} << 20;     // of one in another space
@@ -34,8 +35,8 @@ struct ParseState {
   ScopedNames ranges;     // of registers, by what stands before the number
   ScopedNames functions;  // these belong to the module, also if a local scope is open when they are named
   std::map<uint32_t, uint32_t> files;  // numbers that .file gives -> index in the module
-  uint64_t instructions = 0, operands = 0, declared_registers = 0, branch_edges = 0, initial_bytes = 0,
-           global_bytes = 0;
+  uint64_t instructions = 0, operands = 0, declared_names = 0, declared_registers = 0, branch_edges = 0,
+           initial_bytes = 0, global_bytes = 0;
 
   void open_scope() {
     names.open();
@@ -44,6 +45,12 @@ struct ParseState {
   void close_scope() {
     names.close();
     ranges.close();
+  }
+
+  // `scopes` is one of the three above.
+  void declare(ScopedNames& scopes, std::string_view name, Symbol symbol) {
+    spend(declared_names, 1, kMaxNames, "names");
+    scopes.declare(name, symbol);
   }
 
   // What a name means in an operand or an initial value; null if nothing.

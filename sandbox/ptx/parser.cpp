@@ -13,7 +13,6 @@ class ModuleParser {
 
   Module run() {
     while (!lexer_.at(Token::Kind::kEnd)) {
-      if (lexer_.take(';')) continue;  // NVRTC ends declarations of functions on a line of its own
       if (!lexer_.at('.')) lexer_.fail("a directive is missing before " + quoted(lexer_.token().text));
       parse_directive(lexer_.take_dotted_word());
     }

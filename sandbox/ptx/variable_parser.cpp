@@ -114,13 +114,14 @@ uint32_t place(ParseState& state, std::string_view name, const Variable& variabl
     state.lexer.fail(quoted(name) + " is declared in two ways");
   const uint32_t index = static_cast<uint32_t>(state.module.variables.size());
   state.module.variables.emplace_back();
-  if (name != "_") state.names.declare(name, {.kind = Symbol::Kind::kVariable, .index = index});
+  if (name == "_")
+    state.spend(state.declared_names, 1, kMaxNames, "names");
+  else
+    state.declare(state.names, name, {.kind = Symbol::Kind::kVariable, .index = index});
   return index;
 }
 
 void check_space(const Lexer& lexer, const Variable& variable, bool at_module, Linkage linkage) {
-  const bool named_by_linker = variable.space == Space::kGlobal || variable.space == Space::kConst;
-  if (named_by_linker && !at_module) lexer.fail("a global variable within a function");
   if (at_module && variable.space == Space::kParam) lexer.unsupported(".param outside a function");
   if (at_module && variable.space == Space::kLocal) lexer.unsupported(".local outside a function");
   if (variable.unsized && linkage != Linkage::kExtern) lexer.fail("the size of an array is missing");

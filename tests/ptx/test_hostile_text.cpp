@@ -33,7 +33,7 @@ std::string repeated(const std::string& piece, size_t times) {
 // Everything that the grammar has, on little room.
 const std::string kSample = kHead + R"(
 .extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);
-.global .u64 p[2][2] = {{generic(p)+8, vprintf}, 1};
+.global .u64 p[2][2] = {{generic(p)+8, vprintf}, {1}};
 .global .b8 m[9] = {1, 0xFF(p), 0xFF00(p), 0xFF0000(p), 0xFF000000(p), 0xFF00000000(p), 0xFF0000000000(p), 0xFF000000000000(p), 0xFF00000000000000(p)};
 .global .f32 f = 0f3F800000;
 .visible .entry k(.param .align 8 .b8 x[16]) .maxntid 128, 1, 1 {
@@ -76,6 +76,8 @@ TEST_CASE("more than the limits is refused") {
       {".reg .b32 %x<4000001>;", "registers"},
       {".reg .b32 %x<4294967295>;", "registers"},
       {"{ .reg .b32 %x<2000000>; } { .reg .b32 %x<2000000>; } { .reg .b32 %x<2000000>; }", "registers"},
+      {repeated("{ .reg .b32 a; }", 1000001), "names"},
+      {"L: t: .branchtargets L" + repeated(",L", 1000000) + ";", "branch targets"},
       {repeated("{", 100), "nested"},
       {"ret" + repeated(".a", 30) + ";", "modifiers"},
       {"op {1" + repeated(",1", 300) + "};", "elements"},
@@ -93,7 +95,7 @@ TEST_CASE("more than the limits is refused") {
 
 TEST_CASE("the place of an initial value does not overflow") {
   // Row 42799 begins 8 bytes before 2^64.
-  const std::string text = ".global .b64 x[][31833193][6769801] = {" + repeated("{},", 42799) + "{1}};";
+  const std::string text = ".global .b64 x[][31833193][6769801] = {" + repeated("{},", 42799) + "{{1}}};";
   CHECK_THAT(refusal(text), ContainsSubstring("too large initial values"));
 }
 
@@ -116,7 +118,7 @@ TEST_CASE("long texts of every kind are read") {
         repeated("ts: .branchtargets ts1; ts1: ret;", 1), repeated("{}", 1000000)})
     use(kHead + kernel_text(body));
   use(kHead + many_functions);
-  use(kHead + repeated(";", 10000000));
+  use(kHead + repeated("\n", 10000000));
   use(kHead + ".section .x {" + repeated("{", 1000000) + repeated("}", 1000001));
 }
 

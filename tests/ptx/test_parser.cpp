@@ -92,8 +92,11 @@ TEST_CASE("numbers are read in every notation") {
   CHECK(std::bit_cast<double>(decimal.bits) == 1.5e-3);
   CHECK(std::bit_cast<double>(constant("-2.0").bits) == -2.0);
   CHECK(std::bit_cast<double>(constant("1e3").bits) == 1000.0);
-  for (const char* bad :
-       {"0x", "08", "0f12345", "0d1", "18446744073709551616", "1.5.2", "12abc", "0f3FC00000U"})
+  CHECK(std::bit_cast<double>(constant("1.").bits) == 1.0);
+  CHECK(std::bit_cast<double>(constant("1.e+3").bits) == 1000.0);
+  CHECK(std::bit_cast<double>(constant("-.5").bits) == -0.5);
+  for (const char* bad : {"0x", "08", "0f12345", "0d1", "18446744073709551616", "1.5.2", "12abc", "1.x", ".x",
+                          "1..", "0f3FC00000U"})
     CHECK_THAT(body_refusal(concat("mov.b64 %rd1, ", bad, ";")), ContainsSubstring("PTX line 11"));
 }
 
@@ -293,7 +296,7 @@ TEST_CASE("where instructions come from") {
 TEST_CASE("directives that mean nothing to an execution are skipped") {
   const Module module = parsed(
       ".pragma \"unroll\";\n.section .debug_str\n{\n$L__info_string0:\n.b8 95,90\n.b64 $L__tmp1+8\n{}}\n" +
-      kernel_text(".pragma \"nounroll\", \"x\";\n;;$L__tmp0: .pragma \"a\\\"b\"; ret;"));
+      kernel_text(".pragma \"nounroll\", \"x\";\n$L__tmp0: .pragma \"a\\\"b\"; ret;"));
   CHECK(module.functions[0].body.size() == 1);
   CHECK(module.functions[0].labels.size() == 1);
 }
@@ -302,8 +305,8 @@ TEST_CASE("what is not supported is named, with its line") {
   CHECK(refusal(".global .texref t;") == "PTX line 4: unsupported: .texref");
   CHECK(refusal("\n.alias a, b;") == "PTX line 5: unsupported: .alias");
   CHECK(refusal(".global .attribute(.managed) .u32 x;") == "PTX line 4: unsupported: .attribute");
-  CHECK_THAT(refusal(".entry k() .reqnctapercluster 2 { ret; }"),
-             ContainsSubstring("unsupported: .reqnctapercluster"));
+  CHECK_THAT(refusal(".entry k() .reqnctapercluster 2 { ret; }"), ContainsSubstring("unsupported: clusters"));
+  CHECK(parsed(".entry k() .explicitcluster .reqnctapercluster 1, 1 { ret; }").functions[0].body.size() == 1);
   CHECK_THAT(body_refusal(".reg .v4 .f32 v;"), ContainsSubstring("unsupported: registers of type .v4"));
   CHECK_THAT(body_refusal("vadd.s32 %r1, %r2.b0, %r3;"), ContainsSubstring("parts of registers"));
   CHECK_THAT(body_refusal("tex.2d [%rd1, {%r1, %r2}];"), ContainsSubstring("coordinates"));
@@ -311,10 +314,10 @@ TEST_CASE("what is not supported is named, with its line") {
 }
 
 TEST_CASE("text with errors is refused, with its line") {
-  for (const char* bad :
-       {"mov.b32 %r1 %r2;", "mov.b32 %r1, ;", "mov.b32 %r1, %r2", "ld.b32 %r1, [%rd1;", "@%r1 ret;", "@ret;",
-        "mov.b32 {%r1, %r2;", "add.s32 %r1, [%rd1 + %r1];", "/* no end", "mov.b32 \"s\";", ".reg .b32;",
-        ".reg .b32 x<-1>;", "call (%r1;", ". ret;", "ret; }}", "bra;", "\"no end\n"})
+  for (const char* bad : {"mov.b32 %r1 %r2;", "mov.b32 %r1, ;", "mov.b32 %r1, %r2", "ld.b32 %r1, [%rd1;",
+                          "@%r1 ret;", "@ret;", "mov.b32 {%r1, %r2;", "add.s32 %r1, [%rd1 + %r1];",
+                          "/* no end", "mov.b32 \"s\";", ".reg .b32;", ".reg .b32 x<-1>;", "call (%r1;",
+                          ". ret;", "ret; }}", "bra;", ";", "ld.b32 %r1, [%rd1-8];", "\"no end\n"})
     CHECK_THAT(body_refusal(bad), ContainsSubstring("PTX line "));
 }
 

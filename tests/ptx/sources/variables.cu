@@ -23,6 +23,14 @@ __device__ unsigned long long wide[2] = {~0ull, 1ull << 63};
 __device__ bool flags[3] = {true, false, true};
 static __device__ int hidden = 42;
 
+// Its address is not aligned, so the compiler writes it byte by byte.
+struct __attribute__((packed)) Packed {
+  char c;
+  const float* p;
+  short s;
+};
+__device__ Packed packed[2] = {{1, numbers + 2, 3}, {2, numbers, 4}};
+
 template <int N>
 __device__ int per_template = N;
 
@@ -41,7 +49,7 @@ __global__ void use(float* out, int i) {
   const Node* node = &first;
   for (int k = 0; k < i; ++k) node = node->next;
   out[i] = tile[threadIdx.x & 15][i & 15] + raw[i + 1] + single + node->data[0] + names[i & 1][0] + doubles[1] + dynamic[i] +
-           (float)big + *where + vectors[i & 1].z + wide[i & 1] + hidden + per_template<3> + per_template<4>;
+           (float)big + *where + vectors[i & 1].z + wide[i & 1] + hidden + per_template<3> + per_template<4> + *packed[i & 1].p;
 }
 
 __global__ void local_array(int* out, const int n) {
