@@ -1,5 +1,7 @@
 #include "sandbox/ptx/address_plan.h"
 
+#include <cstring>
+
 #define BICRL_VECTORISED __attribute__((optimize("O3"), target_clones("avx2", "default")))
 
 namespace bicrl::ptx {
@@ -57,7 +59,39 @@ BICRL_VECTORISED void subtract(const uint32_t* addresses, const uint32_t* words,
   for (int lane = 0; lane < lanes; ++lane) offsets[lane] = (addresses[lane] - least) & words[lane];
 }
 
+template <class T>
+inline __attribute__((always_inline)) void gather_groups(const std::byte* bytes, const AddressPlan& plan,
+                                                         int lanes, T* to) {
+  constexpr int kGroup = AddressPlan::kGroup;
+  for (int group = 0; group * kGroup < lanes; ++group, to += kGroup) {
+    const uint32_t* offsets = plan.offsets + group * kGroup;
+    const int32_t step = plan.steps[group];
+    if (step == static_cast<int32_t>(sizeof(T))) {
+      memcpy(to, bytes + offsets[0], kGroup * sizeof(T));
+    } else if (step == 0) {
+      T value;
+      memcpy(&value, bytes + offsets[0], sizeof(T));
+      for (int i = 0; i < kGroup; ++i) to[i] = value;
+    } else {
+      for (int i = 0; i < kGroup; ++i) memcpy(to + i, bytes + offsets[i], sizeof(T));
+    }
+  }
+}
+
 }  // namespace
+
+BICRL_VECTORISED void gather_elements(const std::byte* bytes, const AddressPlan& plan, int lanes,
+                                      uint16_t* to) {
+  gather_groups(bytes, plan, lanes, to);
+}
+BICRL_VECTORISED void gather_elements(const std::byte* bytes, const AddressPlan& plan, int lanes,
+                                      uint32_t* to) {
+  gather_groups(bytes, plan, lanes, to);
+}
+BICRL_VECTORISED void gather_elements(const std::byte* bytes, const AddressPlan& plan, int lanes,
+                                      uint64_t* to) {
+  gather_groups(bytes, plan, lanes, to);
+}
 
 void make_plan(const uint64_t* addresses, const uint32_t* words, int first, int lanes, AddressPlan& plan) {
   int64_t range[2];

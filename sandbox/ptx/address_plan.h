@@ -1,6 +1,7 @@
 // The addresses that a strand's lanes hold in one register, looked at once for all accesses of a basic block
 // that add a constant to them: their range, their alignment, and which neighbours are equal or in a row.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 
 #include "sandbox/ptx/lanes.h"
@@ -24,5 +25,10 @@ struct AddressPlan {
 // `words`: of the active lanes all ones, 0 for others; `first`: one of the active lanes.
 void make_plan(const uint64_t* addresses, const uint32_t* words, int first, int lanes, AddressPlan& plan);
 void make_plan(const uint32_t* addresses, const uint32_t* words, int first, int lanes, AddressPlan& plan);
+
+// Elements of the size of `to`'s at `bytes` + offset, of all lanes.
+void gather_elements(const std::byte* bytes, const AddressPlan& plan, int lanes, uint16_t* to);
+void gather_elements(const std::byte* bytes, const AddressPlan& plan, int lanes, uint32_t* to);
+void gather_elements(const std::byte* bytes, const AddressPlan& plan, int lanes, uint64_t* to);
 
 }  // namespace bicrl::ptx

@@ -74,10 +74,10 @@ struct Operation {
   Place address;             // of memory operations; none if the address is `offset` alone
   uint8_t plan = 0;          // which of the strand's address plans it makes,
   bool reuses_plan = false;  // or takes as an earlier operation of the block made it
-  int64_t offset = 0;       // added to the address
-  uint32_t target = 0;      // block; callee; table of an indexed branch; meetings: equal ones can meet
-  uint32_t next_block = 0;  // of a call: where lanes go on when they come back
-  uint32_t more = 0;        // into Kernel::more, for operations with more operands
+  int64_t offset = 0;        // added to the address
+  uint32_t target = 0;       // block; callee; table of an indexed branch; meetings: equal ones can meet
+  uint32_t next_block = 0;   // of a call: where lanes go on when they come back
+  uint32_t more = 0;         // into Kernel::more, for operations with more operands
   SourceLine source;
   uint32_t text_line = 0;  // of the PTX
 };
@@ -122,6 +122,7 @@ struct Callee {
   uint32_t function = 0;  // of the module
   uint32_t entry_block = 0;
   std::vector<LocalRange> parameters, returns;
+  std::vector<Place> poisoned;  // registers that may be read before they are written
 };
 
 // What a call passes: copied to the callee's parameters, and its results back.
@@ -141,7 +142,6 @@ struct Kernel {
   Slot frame_bytes = 0;                  // per lane
   std::vector<Constant> constants;
   std::vector<SpecialPlace> specials;
-  std::vector<Place> poisoned;       // registers that may be read before they are written
   std::vector<LocalRange> locals;    // ascending: what an address of local memory can mean
   uint32_t local_bytes = 0;          // per lane
   std::vector<SharedWindow> shared;  // ascending; dynamic shared memory last, if the kernel has it

@@ -92,13 +92,15 @@ void Lowering::plan_function(uint32_t number) {
   plan.slots = assign_slots(*plan.function, plan.flow);
   plan.frame_begin = aligned(kernel_.frame_bytes, 16);
   kernel_.frame_bytes = plan.frame_begin + plan.slots.bytes;
+  Callee callee;
+  callee.name = plan.function->name;
+  callee.function = number;
   for (uint32_t index : plan.slots.may_be_unwritten) {
     const Type type = plan.function->registers[index].type;
-    kernel_.poisoned.push_back(
+    callee.poisoned.push_back(
         {plan.frame_begin + plan.slots.offsets[index], static_cast<uint8_t>(slot_bytes(type))});
   }
-  kernel_.callees.push_back(
-      {.name = plan.function->name, .function = number, .entry_block = 0, .parameters = {}, .returns = {}});
+  kernel_.callees.push_back(std::move(callee));
   plans_.push_back(std::move(plan));
 }
 
@@ -241,7 +243,7 @@ void Lowering::lower_function(FunctionPlan& plan) {
     const bool runs_off = block.count == 0 && &block == &blocks.back();
     if (runs_off) {
       Operation back;
-      back.flow = Flow::kReturn;
+      back.flow = plan.function == &entry_ ? Flow::kExit : Flow::kReturn;
       operations.push_back(back);
     }
     // A call's lanes come back to the block behind it.

@@ -9,6 +9,7 @@
 #include "sandbox/ptx/memory_access.h"
 #include "sandbox/ptx/memory_operations.h"
 #include "sandbox/ptx/system_operations.h"
+#include "sandbox/ptx/thread_block.h"
 
 namespace bicrl::ptx {
 namespace {
@@ -153,7 +154,7 @@ bool Lowering::lower_computation(const Instruction& instruction, Operation& op) 
   const auto carry = [this] {
     if (!plan_->carry) {
       plan_->carry = {new_slot(4), 4};
-      kernel_.poisoned.push_back(plan_->carry);
+      kernel_.callees[static_cast<size_t>(plan_ - plans_.data())].poisoned.push_back(plan_->carry);
     }
     return plan_->carry;
   };
@@ -280,6 +281,11 @@ void Lowering::lower_barrier(const Instruction& instruction, Operation& op) {
   expect_operands(instruction, reduces ? 3 : 1, reduces ? 4 : 2);
   const size_t first = reduces ? 1 : 0;
   op.sources[0] = source(operands[first], Type::kU32);
+  op.offset = -1;
+  const Operand& number = operands[first];
+  if (operands.size() == 1 && number.kind == Operand::Kind::kInteger && number.bits >= 0 &&
+      number.bits < kBarriers)
+    op.offset = number.bits;
   const size_t counted = reduces ? 4 : 2;
   if (operands.size() == counted) op.sources[1] = source(operands[first + 1], Type::kU32);
   if (arrives) {
@@ -367,7 +373,8 @@ void Lowering::lower_control(const Instruction& instruction, Operation& op) {
     for (uint32_t label : plan_->function->branch_targets.at(instruction.operands[1].index))
       table.push_back(block_of_label(label));
   } else {
-    op.flow = instruction.opcode == "ret" ? Flow::kReturn : Flow::kExit;
+    const bool returns = instruction.opcode == "ret" && plan_->function != &entry_;
+    op.flow = returns ? Flow::kReturn : Flow::kExit;
   }
 }
 

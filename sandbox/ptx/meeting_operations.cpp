@@ -118,6 +118,11 @@ uint32_t combined(Strand& strand, const Operation& op, const Group& group) {
 }  // namespace
 
 void arrive_at_barrier(Strand& strand, const Operation& op) {
+  if (op.offset >= 0) {
+    const auto number = static_cast<uint32_t>(op.offset);
+    strand.block().arrive(number, strand, strand.active(), 0);
+    return strand.wait_at_barrier(number, strand.active());
+  }
   strand.require_defined(op.sources[0], "the number of a barrier");
   const uint32_t* numbers = strand.values<uint32_t>(op.sources[0]);
   const uint32_t* counts = op.sources[1] ? strand.values<uint32_t>(op.sources[1]) : nullptr;

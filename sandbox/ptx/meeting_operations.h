@@ -10,7 +10,8 @@ namespace bicrl::ptx {
 
 // Operation::detail of arrive_at_barrier: lanes do not wait.
 constexpr uint16_t kArriveOnly = 1;
-// Sources: the barrier, the number of threads (or none), the predicate of bar.red (or none).
+// Sources: the barrier, the number of threads (or none), the predicate of bar.red (or none). If `offset` is
+// not negative, it is the barrier, for all threads, and the sources are not looked at.
 void arrive_at_barrier(Strand& strand, const Operation& op);
 // Operation::more of bar.red, as of redux.
 enum class Combine : uint8_t { kAdd, kMin, kMax, kAnd, kOr, kXor, kPopc };

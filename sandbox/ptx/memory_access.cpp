@@ -117,6 +117,12 @@ bool find_common_region(Strand& strand, const Operation& op, const Access& acces
   return end <= region.end && end > least;
 }
 
+bool find_fixed_region(Strand& strand, const Operation& op, const Access& access, Region& region) {
+  const auto address = static_cast<uint64_t>(op.offset);
+  if ((address & (access.bytes - 1)) != 0 || !locate(strand, op.space, address, region)) return false;
+  return (!access.writes || region.writable) && address + access.bytes <= region.end;
+}
+
 RegionFinder::RegionFinder(Strand& strand, const Operation& op, const Access& access)
     : strand_(strand), op_(op), access_(access), left_(strand.active()) {
   const int lanes = strand.lanes();

@@ -18,8 +18,8 @@ struct Region {
   uint8_t* undefined = nullptr;  // of `begin`: bits that were never written; null without shadows
   uint8_t* writers = nullptr;    // of `begin`: Writer; null if nobody asks
   bool writable = true;
-  bool local = false;            // per-lane memory: `data` is not used,
-  uint32_t local_begin = 0;      // and this is where the region begins in it
+  bool local = false;        // per-lane memory: `data` is not used,
+  uint32_t local_begin = 0;  // and this is where the region begins in it
 };
 
 // What an operation does there, for checks and messages.
@@ -35,6 +35,9 @@ const AddressPlan& address_plan(Strand& strand, const Operation& op);
 // permission. False if it is not that simple: then for_each_region() does it, or says what is wrong.
 bool find_common_region(Strand& strand, const Operation& op, const Access& access, const AddressPlan& plan,
                         Region& region);
+
+// The same for an operation without an address register: all lanes access `op.offset`.
+bool find_fixed_region(Strand& strand, const Operation& op, const Access& access, Region& region);
 
 // A group of active lanes that access one region, and where.
 struct RegionAccess {

@@ -59,26 +59,15 @@ void read_elements(const RegionAccess& group, int lanes, Register* to, const Rea
 // ---- One region, and neighbours that are equal or in a row: almost all accesses ----
 
 template <class Memory, class Register>
-void gather(const void* begin, const AddressPlan& plan, int lanes, size_t element, size_t count,
-            Register* to) {
-  constexpr int kGroup = AddressPlan::kGroup;
+void gather(const void* begin, const AddressPlan& plan, int lanes, size_t element, Register* to) {
   const auto* bytes = static_cast<const std::byte*>(begin) + element * sizeof(Memory);
-  const int32_t in_a_row = static_cast<int32_t>(count * sizeof(Memory));
-  for (int group = 0; group * kGroup < lanes; ++group, to += kGroup) {
-    const uint32_t* offsets = plan.offsets + group * kGroup;
-    const int32_t step = plan.steps[group];
-    Memory values[kGroup];
-    if (step == 0) {
-      memcpy(values, bytes + offsets[0], sizeof(Memory));
-      for (int i = 0; i < kGroup; ++i) to[i] = static_cast<Register>(values[0]);
-    } else if (step == in_a_row && count == 1) {
-      memcpy(values, bytes + offsets[0], sizeof values);
-      for (int i = 0; i < kGroup; ++i) to[i] = static_cast<Register>(values[i]);
-    } else {
-      for (int i = 0; i < kGroup; ++i) {
-        memcpy(values, bytes + offsets[i], sizeof(Memory));
-        to[i] = static_cast<Register>(values[0]);
-      }
+  if constexpr (sizeof(Memory) == sizeof(Register) && sizeof(Memory) <= 8) {
+    gather_elements(bytes, plan, lanes, reinterpret_cast<std::make_unsigned_t<Register>*>(to));
+  } else {
+    for (int lane = 0; lane < lanes; ++lane) {
+      Memory value;
+      memcpy(&value, bytes + plan.offsets[lane], sizeof value);
+      to[lane] = static_cast<Register>(value);
     }
   }
 }
@@ -93,8 +82,8 @@ bool load_together(Strand& strand, const Operation& op, const Access& access) {
   const int lanes = strand.lanes();
   const auto fill = [&](std::byte* array, const void* begin, size_t element) {
     if (strand.dense())
-      return gather<Memory>(begin, plan, lanes, element, op.count, reinterpret_cast<Register*>(array));
-    gather<Memory>(begin, plan, lanes, element, op.count, reinterpret_cast<Register*>(strand.scratch(0)));
+      return gather<Memory>(begin, plan, lanes, element, reinterpret_cast<Register*>(array));
+    gather<Memory>(begin, plan, lanes, element, reinterpret_cast<Register*>(strand.scratch(0)));
     blend(array, strand.scratch(0), strand.active_words(), sizeof(Register), lanes);
   };
   for (size_t i = 0; i < op.count; ++i) {
@@ -150,6 +139,64 @@ bool store_together(Strand& strand, const Operation& op, const Access& access) {
   return true;
 }
 
+// ---- One address for all lanes: parameters, and variables in local memory ----
+
+// Whether it could be done that way.
+template <class Memory, class Register>
+bool load_fixed(Strand& strand, const Operation& op, const Access& access) {
+  Region region;
+  if (!find_fixed_region(strand, op, access, region)) return false;
+  const uint64_t from = static_cast<uint64_t>(op.offset) - region.begin;
+  const int lanes = strand.lanes();
+  const uint32_t* wanted = strand.active_words();
+  const auto fill = [&](std::byte* array, const void* data, const uint32_t* words, size_t element) {
+    auto* to = reinterpret_cast<Register*>(array);
+    const uint64_t place = from + element * sizeof(Memory);
+    if (region.local) {
+      for (int lane = 0; lane < lanes; ++lane)
+        if (wanted[lane])
+          to[lane] =
+              static_cast<Register>(read_local<Memory>(words, lanes, lane, region.local_begin + place));
+      return;
+    }
+    Memory value;
+    memcpy(&value, static_cast<const std::byte*>(data) + place, sizeof value);
+    const auto wide = static_cast<Register>(value);
+    if (strand.dense()) {
+      for (int lane = 0; lane < lanes; ++lane) to[lane] = wide;
+    } else {
+      for (int lane = 0; lane < lanes; ++lane)
+        if (wanted[lane]) to[lane] = wide;
+    }
+  };
+  for (size_t i = 0; i < op.count; ++i) {
+    if (!op.destinations[i]) continue;  // _
+    fill(strand.values<std::byte>(op.destinations[i]), region.data, strand.local_words(), i);
+    if (strand.has_shadows())
+      fill(strand.shadows<std::byte>(op.destinations[i]), region.undefined, strand.local_shadows(), i);
+  }
+  return true;
+}
+
+template <class Memory, class Register>
+bool store_fixed(Strand& strand, const Operation& op, const Access& access) {
+  Region region;
+  if (!find_fixed_region(strand, op, access, region) || !region.local) return false;
+  const uint64_t place = region.local_begin + static_cast<uint64_t>(op.offset) - region.begin;
+  const int lanes = strand.lanes();
+  const uint32_t* wanted = strand.active_words();
+  const auto write = [&](uint32_t* words, const Register* values, size_t element) {
+    for (int lane = 0; lane < lanes; ++lane)
+      if (wanted[lane])
+        write_local(words, lanes, lane, place + element * sizeof(Memory), static_cast<Memory>(values[lane]));
+  };
+  for (size_t i = 0; i < op.count; ++i) {
+    write(strand.local_words(), strand.values<Register>(op.sources[i]), i);
+    if (strand.has_shadows()) write(strand.local_shadows(), strand.shadows<Register>(op.sources[i]), i);
+  }
+  return true;
+}
+
 // ---- Any access ----
 
 template <class Memory, class Register>
@@ -157,7 +204,9 @@ void load(Strand& strand, const Operation& op) {
   const int lanes = strand.lanes();
   if (op.detail & kReadsOthers) strand.note_wait();
   const Access access{.bytes = static_cast<uint32_t>(sizeof(Memory)) * op.count, .writes = false};
-  if (op.address && load_together<Memory, Register>(strand, op, access)) return;
+  if (op.address ? load_together<Memory, Register>(strand, op, access)
+                 : load_fixed<Memory, Register>(strand, op, access))
+    return;
   for_each_region(strand, op, access, [&](const RegionAccess& group) {
     for (size_t i = 0; i < op.count; ++i) {
       if (!op.destinations[i]) continue;  // _
@@ -192,7 +241,9 @@ template <class Memory, class Register>
 void store(Strand& strand, const Operation& op) {
   const int lanes = strand.lanes();
   const Access access{.bytes = static_cast<uint32_t>(sizeof(Memory)) * op.count, .writes = true};
-  if (op.address && store_together<Memory, Register>(strand, op, access)) return;
+  if (op.address ? store_together<Memory, Register>(strand, op, access)
+                 : store_fixed<Memory, Register>(strand, op, access))
+    return;
   for_each_region(strand, op, access, [&](const RegionAccess& group) {
     for (size_t i = 0; i < op.count; ++i) {
       const auto* from = strand.values<Register>(op.sources[i]);

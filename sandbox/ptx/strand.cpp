@@ -61,17 +61,23 @@ void Strand::begin() {
   exited_ = first_lanes(kMaxLanes) - all;
   patience_ = kPatience;
   current_ = nullptr;
-  for (const Place& place : kernel_.poisoned) {
-    const size_t bytes = size_t{place.bytes} * static_cast<size_t>(lanes_);
-    fill_poison({values<std::byte>(place), bytes});
-    if (has_shadows()) memset(shadows<std::byte>(place), 0xFF, bytes);
-  }
   if (!local_.empty()) {
     fill_poison(std::as_writable_bytes(std::span(local_)));
     std::fill(local_shadow_.begin(), local_shadow_.end(), ~uint32_t{0});
   }
   for (const SpecialPlace& special : kernel_.specials) fill_special(special, /*only_block=*/true);
+  set_active(all);
+  for (const Place& place : kernel_.callees[0].poisoned) poison(place);
   add_fragment(kernel_.callees[0].entry_block, all);
+}
+
+// What the active lanes' registers hold that a function may read before it writes them.
+void Strand::poison(Place place) {
+  active_.for_each([&](int lane) {
+    const size_t at = static_cast<size_t>(lane) * place.bytes;
+    fill_poison({values<std::byte>(place) + at, place.bytes});
+    if (has_shadows()) memset(shadows<std::byte>(place) + at, 0xFF, place.bytes);
+  });
 }
 
 // ---- What slots hold from the start on ----
@@ -362,12 +368,12 @@ void Strand::call(const Operation& op, uint32_t callee_number) {
   const CallSite& site = kernel_.call_sites[op.more];
   for (size_t i = 0; i < std::min(site.arguments.size(), callee.parameters.size()); ++i)
     copy_local(site.arguments[i], callee.parameters[i]);
+  for (const Place& place : callee.poisoned) poison(place);
   const auto where = static_cast<uint32_t>(&op - kernel_.operations.data());
   active_.for_each([&](int lane) {
     auto& stack = returns_[static_cast<size_t>(lane)];
-    if (stack.size() >= 2 * kMaxCallDepth) fail(FaultClass::kMemory, "calls are nested too deeply", lane);
-    stack.push_back(callee_number);
-    stack.push_back(where);
+    if (stack.size() >= kMaxCallDepth) fail(FaultClass::kMemory, "calls are nested too deeply", lane);
+    stack.push_back({callee_number, where});
   });
 }
 
@@ -386,26 +392,16 @@ void Strand::spread_by_value(const Operation& op) {
       return value;
     };
     if (op.flow == Flow::kReturn) {
-      if (returns_[static_cast<size_t>(first)].empty()) {  // of the kernel itself
-        gather([&](int lane) { return returns_[static_cast<size_t>(lane)].empty(); });
-        exited_ |= alike;
-      } else {
-        const auto top = gather([&](int lane) {
-          const auto& stack = returns_[static_cast<size_t>(lane)];
-          return stack.empty() ? std::pair(~0U, ~0U) : std::pair(stack[stack.size() - 2], stack.back());
-        });
-        const Operation& call_op = kernel_.operations[top.second];
-        const Callee& callee = kernel_.callees[top.first];
-        const CallSite& site = kernel_.call_sites[call_op.more];
-        set_active(alike);
-        for (size_t i = 0; i < std::min(site.results.size(), callee.returns.size()); ++i)
-          copy_local(callee.returns[i], site.results[i]);
-        alike.for_each([&](int lane) {
-          auto& stack = returns_[static_cast<size_t>(lane)];
-          stack.resize(stack.size() - 2);
-        });
-        add_fragment(call_op.next_block, alike);
-      }
+      // Of a call; a return of the kernel itself has become an exit.
+      const auto top = gather([&](int lane) { return returns_[static_cast<size_t>(lane)].back(); });
+      const Operation& call_op = kernel_.operations[top.operation];
+      const Callee& callee = kernel_.callees[top.callee];
+      const CallSite& site = kernel_.call_sites[call_op.more];
+      set_active(alike);
+      for (size_t i = 0; i < std::min(site.results.size(), callee.returns.size()); ++i)
+        copy_local(callee.returns[i], site.results[i]);
+      alike.for_each([&](int lane) { returns_[static_cast<size_t>(lane)].pop_back(); });
+      add_fragment(call_op.next_block, alike);
     } else if (op.flow == Flow::kIndexedBranch) {
       require_defined(op.sources[0], "an index of a branch");
       const auto& table = kernel_.branch_tables[op.target];

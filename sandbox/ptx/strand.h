@@ -101,7 +101,15 @@ class Strand {
     LaneSet lanes;
   };
 
+  // A call that a lane is in: the operation behind which it goes on.
+  struct Return {
+    uint32_t callee = 0;
+    uint32_t operation = 0;
+    bool operator==(const Return&) const = default;
+  };
+
   void fill_constants();
+  void poison(Place place);
   void fill_special(const SpecialPlace& special, bool only_block);
   void add_fragment(uint32_t block, const LaneSet& lanes);
   void set_active(const LaneSet& lanes);
@@ -134,8 +142,8 @@ class Strand {
   std::byte* scratch_ = nullptr;  // arrays for results of which only some lanes count
   std::byte* shadow_scratch_ = nullptr;
   std::vector<uint32_t> local_, local_shadow_;
-  std::vector<std::vector<uint32_t>> returns_;  // per lane: call sites (operations) to return behind
-  std::vector<Fragment> fragments_;             // ascending by block
+  std::vector<std::vector<Return>> returns_;  // by lane
+  std::vector<Fragment> fragments_;           // ascending by block
   std::vector<Waiting> waiting_;
   LaneSet active_, exited_;
   bool dense_ = false;
