@@ -32,15 +32,11 @@ std::string vector_form(const Instruction& instruction) {
   return "";
 }
 
-// p|q is a vector of two, or two operands of their own.
 std::string comparison_form(const Instruction& instruction) {
   const std::vector<Operand>& operands = instruction.operands;
   if (operands.empty()) return "";
-  bool connective = instruction.modifiers.size() > 2 &&
-                    (instruction.modifiers[1] == "and" || instruction.modifiers[1] == "or" ||
-                     instruction.modifiers[1] == "xor");
   std::string form;
-  if (operands[0].kind == Operand::Kind::kVector || operands.size() == (connective ? 5 : 4)) form += "/pq";
+  if (operands[0].kind == Operand::Kind::kPair) form += "/pq";
   if (operands.back().negated) form += "/not";
   return form;
 }
