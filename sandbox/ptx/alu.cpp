@@ -14,6 +14,7 @@ AluTable make_table(AluTwin twin) {
   add_move_entries(table, twin);
   add_compare_entries(table, twin);
   add_convert_entries(table, twin);
+  add_bytes_entries(table, twin);
   add_narrow_entries(table, twin);
   add_resize_entries(table, twin);
   add_float_entries(table, twin);
