@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#define BICRL_VECTORISED __attribute__((optimize("O3"), target_clones("avx2", "default")))
+#define BICRL_VECTORISED __attribute__((target_clones("avx2", "default")))
 
 namespace bicrl::ptx {
 namespace {

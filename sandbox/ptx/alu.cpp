@@ -14,6 +14,7 @@ AluTable make_table(AluTwin twin) {
   add_move_entries(table, twin);
   add_compare_entries(table, twin);
   add_convert_entries(table, twin);
+  add_bytes_entries(table, twin);
   add_narrow_entries(table, twin);
   add_resize_entries(table, twin);
   add_float_entries(table, twin);
@@ -32,15 +33,11 @@ std::string vector_form(const Instruction& instruction) {
   return "";
 }
 
-// p|q is a vector of two, or two operands of their own.
 std::string comparison_form(const Instruction& instruction) {
   const std::vector<Operand>& operands = instruction.operands;
   if (operands.empty()) return "";
-  bool connective = instruction.modifiers.size() > 2 &&
-                    (instruction.modifiers[1] == "and" || instruction.modifiers[1] == "or" ||
-                     instruction.modifiers[1] == "xor");
   std::string form;
-  if (operands[0].kind == Operand::Kind::kVector || operands.size() == (connective ? 5 : 4)) form += "/pq";
+  if (operands[0].kind == Operand::Kind::kPair) form += "/pq";
   if (operands.back().negated) form += "/not";
   return form;
 }

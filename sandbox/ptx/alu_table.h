@@ -43,6 +43,7 @@ void add_bit_entries(AluTable& table, AluTwin twin);
 void add_move_entries(AluTable& table, AluTwin twin);
 void add_compare_entries(AluTable& table, AluTwin twin);
 void add_convert_entries(AluTable& table, AluTwin twin);
+void add_bytes_entries(AluTable& table, AluTwin twin);
 void add_narrow_entries(AluTable& table, AluTwin twin);
 void add_resize_entries(AluTable& table, AluTwin twin);
 void add_float_entries(AluTable& table, AluTwin twin);

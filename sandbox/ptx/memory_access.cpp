@@ -5,7 +5,7 @@
 #include "sandbox/ptx/grid.h"
 #include "sandbox/ptx/thread_block.h"
 
-#define BICRL_VECTORISED __attribute__((optimize("O3"), target_clones("avx2", "default")))
+#define BICRL_VECTORISED __attribute__((target_clones("avx2", "default")))
 
 namespace bicrl::ptx {
 namespace {

@@ -3,7 +3,7 @@
 #include "common/error.h"
 
 // One body, compiled for what the machine has: these loops take part in every operation of diverged lanes.
-#define BICRL_VECTORISED __attribute__((optimize("O3"), target_clones("avx2", "default")))
+#define BICRL_VECTORISED __attribute__((target_clones("avx2", "default")))
 
 namespace bicrl::ptx {
 
