@@ -87,9 +87,10 @@ bool ThreadBlock::is_complete(const Barrier& barrier) const {
     const LaneSet& exited = strands_[i]->exited();
     for (size_t warp = 0; warp < kMaxWarps; ++warp) {
       const uint32_t left = ~exited.warps[warp];
-      const bool here = left != 0 && (left & ~barrier.arrived[i].warps[warp]) == 0;
-      arrived += here ? kWarpLanes : 0;
-      all &= here || left == 0;
+      const uint32_t came = barrier.arrived[i].warps[warp];
+      const bool nobody_missing = (left & ~came) == 0;
+      arrived += nobody_missing && came != 0 ? kWarpLanes : 0;
+      all &= nobody_missing;
     }
   }
   return barrier.everybody ? all : arrived >= barrier.expected;

@@ -1,0 +1,222 @@
+// Lanes of a warp and threads of a block that meet: shuffles, votes, matches, reductions, barriers; and
+// calls.
+#include <catch2/catch_test_macros.hpp>
+
+#include "tests/ptx/kernel_runner.h"
+
+namespace bicrl::ptx {
+namespace {
+
+using testing::KernelRunner;
+
+std::string told(const std::optional<Fault>& fault) {
+  return fault ? to_string(fault->fault_class) + ": " + fault->message : "";
+}
+
+}  // namespace
+
+TEST_CASE("shuffles of all kinds and widths") {
+  KernelRunner runner(R"(
+    extern "C" __global__ void shuffles(int* out, int width, int d) {
+      int v = 100 + threadIdx.x, t = threadIdx.x;
+      out[t] = __shfl_sync(~0u, v, d, width);
+      out[32 + t] = __shfl_up_sync(~0u, v, d, width);
+      out[64 + t] = __shfl_down_sync(~0u, v, d, width);
+      out[96 + t] = __shfl_xor_sync(~0u, v, d, width);
+    })");
+  const uint64_t out = runner.reserve(128 * 4);
+  for (const int width : {2, 8, 16, 32})
+    for (const int d : {0, 1, 3, 7, 16, 31}) {
+      REQUIRE(told(runner.launch("shuffles", {1, 1, 1}, {32, 1, 1}, 0, out, width, d)) == "");
+      const auto found = runner.download<int>(out);
+      for (int t = 0; t < 32; ++t) {
+        INFO("width " << width << ", " << d << ", lane " << t);
+        const int begin = t / width * width, within = t % width;
+        const auto at = [&](int group) { return found[static_cast<size_t>(32 * group + t)] - 100; };
+        CHECK(at(0) == begin + d % width);
+        CHECK(at(1) == (within >= d ? t - d : t));
+        CHECK(at(2) == (within + d < width ? t + d : t));
+        // The whole lane number is changed; only beyond the end of its own part a lane keeps its value.
+        const int other = t ^ d;
+        CHECK(at(3) == (other <= begin + width - 1 ? other : t));
+      }
+    }
+}
+
+TEST_CASE("votes, matches, reductions and ballots, also of some lanes") {
+  KernelRunner runner(R"(
+    extern "C" __global__ void of_all(const int* in, unsigned* out) {
+      int v = in[threadIdx.x], t = threadIdx.x;
+      out[t] = __ballot_sync(~0u, v & 1);
+      out[32 + t] = __any_sync(~0u, v > 6) | __all_sync(~0u, v >= 0) << 1 | __all_sync(~0u, v > 0) << 2;
+      out[64 + t] = __match_any_sync(~0u, v);
+      int same;
+      out[96 + t] = __match_all_sync(~0u, v / 100, &same) & (same ? ~0u : 0);
+      out[128 + t] = __reduce_add_sync(~0u, v);
+      out[160 + t] = __reduce_min_sync(~0u, v - 3);
+      out[192 + t] = __reduce_max_sync(~0u, (unsigned)v);
+      out[224 + t] = __reduce_xor_sync(~0u, (unsigned)v);
+    }
+    extern "C" __global__ void of_some(const int* in, unsigned* out) {
+      int t = threadIdx.x;
+      unsigned mask = 0xFFu << t / 8 * 8;
+      out[t] = __reduce_add_sync(mask, in[t]);
+      if (t % 3 == 0) out[32 + t] = __activemask();
+      else out[32 + t] = __ballot_sync(__activemask(), t % 2);
+    })");
+  std::vector<int> in(32);
+  for (size_t i = 0; i < 32; ++i) in[i] = static_cast<int>(i * 5 % 8);
+  const uint64_t out = runner.reserve(256 * 4);
+  REQUIRE(told(runner.launch("of_all", {1, 1, 1}, {32, 1, 1}, 0, runner.upload(in), out)) == "");
+  auto found = runner.download<uint32_t>(out);
+  uint32_t odd = 0, sum = 0, together = 0;
+  for (size_t i = 0; i < 32; ++i) {
+    odd |= static_cast<uint32_t>(in[i] & 1) << i;
+    sum += static_cast<uint32_t>(in[i]);
+    together ^= static_cast<uint32_t>(in[i]);
+  }
+  for (size_t t = 0; t < 32; ++t) {
+    CHECK(found[t] == odd);
+    CHECK(found[32 + t] == 3);
+    uint32_t alike = 0;
+    for (size_t i = 0; i < 32; ++i) alike |= static_cast<uint32_t>(in[i] == in[t]) << i;
+    CHECK(found[64 + t] == alike);
+    CHECK(found[96 + t] == ~0U);
+    CHECK(found[128 + t] == sum);
+    CHECK(static_cast<int>(found[160 + t]) == -3);
+    CHECK(found[192 + t] == 7);
+    CHECK(found[224 + t] == together);
+  }
+  REQUIRE(told(runner.launch("of_some", {1, 1, 1}, {32, 1, 1}, 0, runner.upload(in), out)) == "");
+  found = runner.download<uint32_t>(out);
+  for (size_t t = 0; t < 32; ++t) {
+    uint32_t part = 0;
+    for (size_t i = t / 8 * 8; i < t / 8 * 8 + 8; ++i) part += static_cast<uint32_t>(in[i]);
+    CHECK(found[t] == part);
+  }
+}
+
+TEST_CASE("barriers with counts: two halves of a block hand work to each other") {
+  KernelRunner runner(R"(
+    extern "C" __global__ void relay(int* out, int rounds) {
+      __shared__ int box[32];
+      int lane = threadIdx.x % 32;
+      for (int r = 0; r < rounds; ++r) {
+        if (threadIdx.x < 32) {
+          box[lane] = r * 100 + lane;
+          asm volatile("bar.arrive 1, 64;" ::: "memory");
+          asm volatile("bar.sync 2, 64;" ::: "memory");
+        } else {
+          asm volatile("bar.sync 1, 64;" ::: "memory");
+          out[r * 32 + lane] = box[31 - lane];
+          asm volatile("bar.arrive 2, 64;" ::: "memory");
+        }
+      }
+    }
+    extern "C" __global__ void votes(int* out) {
+      out[threadIdx.x] = __syncthreads_count(threadIdx.x % 3 == 0);
+      out[blockDim.x + threadIdx.x] = __syncthreads_and(threadIdx.x < 400) | __syncthreads_or(threadIdx.x == 7) << 1;
+    })");
+  const uint64_t out = runner.reserve(1000 * 4);
+  REQUIRE(told(runner.launch("relay", {1, 1, 1}, {64, 1, 1}, 0, out, 5)) == "");
+  auto found = runner.download<int>(out);
+  for (int r = 0; r < 5; ++r)
+    for (int lane = 0; lane < 32; ++lane)
+      CHECK(found[static_cast<size_t>(r * 32 + lane)] == r * 100 + 31 - lane);
+  REQUIRE(told(runner.launch("votes", {1, 1, 1}, {500, 1, 1}, 0, out)) == "");
+  found = runner.download<int>(out);
+  for (size_t t = 0; t < 500; ++t) {
+    CHECK(found[t] == 167);
+    CHECK(found[500 + t] == 2);
+  }
+}
+
+TEST_CASE("calls, by name and by address, with structures, arrays in local memory and lanes that part") {
+  KernelRunner runner(R"(
+    struct Pair { double a; int b[3]; };
+    __device__ __noinline__ Pair make(int i) { Pair p; p.a = i * 0.5; p.b[0] = i; p.b[1] = -i; p.b[2] = 7; return p; }
+    __device__ __noinline__ int sum(Pair p, int which) { return (int)(p.a * 2) + p.b[which]; }
+    __device__ __noinline__ int twice(int x) { return 2 * x; }
+    __device__ __noinline__ int thrice(int x) { return 3 * x; }
+    __device__ __noinline__ int negative(int x) { return x % 2 ? -x : twice(x); }
+    __device__ int (*const table[3])(int) = {twice, thrice, negative};
+    struct Shape { __device__ virtual int area(int x) const = 0; };
+    struct Square : Shape { __device__ int area(int x) const override { return x * x; } };
+    struct Strip : Shape { int w; __device__ Strip(int w) : w(w) {} __device__ int area(int x) const override { return x * w; } };
+    extern "C" __global__ void calls(int* out, int n) {
+      int t = threadIdx.x;
+      Pair p = make(t);
+      out[t] = sum(p, t % 3);
+      out[n + t] = table[t % 3](t);
+      int local[16];
+      for (int i = 0; i < 16; ++i) local[i] = i * t;
+      int s = 0;
+      for (int i = 0; i < t % 16; ++i) s += local[(i * 7 + t) % 16];
+      out[2 * n + t] = s;
+      Square q; Strip r(t % 4);
+      const Shape* shape = t % 2 ? (const Shape*)&q : &r;
+      out[3 * n + t] = shape->area(t);
+    })");
+  const int n = 300;
+  const uint64_t out = runner.reserve(4 * n * 4);
+  REQUIRE(told(runner.launch("calls", {1, 1, 1}, {n, 1, 1}, 0, out, n)) == "");
+  const auto found = runner.download<int>(out);
+  for (int t = 0; t < n; ++t) {
+    INFO(t);
+    const auto at = [&](int part) { return found[static_cast<size_t>(part * n + t)]; };
+    CHECK(at(0) == t + (t % 3 == 0 ? t : t % 3 == 1 ? -t : 7));
+    CHECK(at(1) == (t % 3 == 0 ? 2 * t : t % 3 == 1 ? 3 * t : t % 2 ? -t : 2 * t));
+    int s = 0;
+    for (int i = 0; i < t % 16; ++i) s += (i * 7 + t) % 16 * t;
+    CHECK(at(2) == s);
+    CHECK(at(3) == (t % 2 ? t * t : t * (t % 4)));
+  }
+}
+
+TEST_CASE("variables of the module keep their values from launch to launch") {
+  KernelRunner runner(R"(
+    __device__ int counter = 5;
+    __constant__ float weights[3] = {0.5f, 1.5f, 2.5f};
+    __device__ const int* pointer = &counter;
+    extern "C" __global__ void count(int* out, float* w) {
+      if (threadIdx.x == 0) ++counter;
+      __syncthreads();
+      out[threadIdx.x] = *pointer;
+      w[threadIdx.x] = weights[threadIdx.x % 3];
+    })");
+  const uint64_t out = runner.reserve(32 * 4), w = runner.reserve(32 * 4);
+  for (int launch = 1; launch <= 3; ++launch) {
+    REQUIRE(told(runner.launch("count", {1, 1, 1}, {32, 1, 1}, 0, out, w)) == "");
+    CHECK(runner.download<int>(out) == std::vector<int>(32, 5 + launch));
+  }
+  CHECK(runner.download<float>(w)[4] == 1.5F);
+}
+
+TEST_CASE("cooperative groups: tiles, blocks, and a small grid") {
+  KernelRunner runner(R"(
+    #include <cooperative_groups.h>
+    #include <cooperative_groups/reduce.h>
+    namespace cg = cooperative_groups;
+    extern "C" __global__ void tiles(const int* in, int* out) {
+      auto block = cg::this_thread_block();
+      auto tile = cg::tiled_partition<8>(block);
+      int v = in[block.thread_rank()];
+      out[block.thread_rank()] = cg::reduce(tile, v, cg::plus<int>());
+      block.sync();
+      auto some = cg::coalesced_threads();
+      if (v % 2) { auto odd = cg::coalesced_threads(); out[block.thread_rank()] += 1000 * odd.size(); }
+    })");
+  std::vector<int> in(64);
+  for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<int>(i * 7 % 10);
+  const uint64_t out = runner.reserve(64 * 4);
+  REQUIRE(told(runner.launch("tiles", {1, 1, 1}, {64, 1, 1}, 0, runner.upload(in), out)) == "");
+  const auto found = runner.download<int>(out);
+  for (size_t i = 0; i < in.size(); ++i) {
+    int sum = 0, odd = 0;
+    for (size_t j = i / 8 * 8; j < i / 8 * 8 + 8; ++j) sum += in[j];
+    for (size_t j = i / 32 * 32; j < i / 32 * 32 + 32; ++j) odd += in[j] % 2;
+    CHECK(found[i] == sum + (in[i] % 2 ? 1000 * odd : 0));
+  }
+}
+
+}  // namespace bicrl::ptx
