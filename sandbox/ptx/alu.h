@@ -29,8 +29,8 @@ struct AluArguments {
   std::array<const void*, kMaxAluSources> sources{};
 };
 
-// Which bits of a value were never written, in arrays of the same shape as the values (of a predicate 0 or all
-// ones): 1 is undefined.
+// Which bits of a value were never written, in arrays of the same shape as the values (of a predicate 0 or
+// all ones): 1 is undefined.
 struct ShadowArguments {
   std::array<void*, kMaxAluDestinations> destinations{};
   std::array<const void*, kMaxAluSources> sources{};  // shadows
@@ -40,13 +40,13 @@ struct ShadowArguments {
 using AluFunction = void (*)(const AluArguments&, int lanes);
 using ShadowFunction = void (*)(const ShadowArguments&, int lanes);
 
-// How an instruction computes. Sources and destinations are in the order of the text; each element of a vector
-// operand of mov is one of its own, and so are the p and q of setp p|q.
+// How an instruction computes. Sources and destinations are in the order of the text; each element of a
+// vector operand of mov is one of its own, and so are the p and q of setp p|q.
 struct AluEntry {
   AluFunction run = nullptr;
   ShadowFunction shadow = nullptr;
-  // Element types of the arrays: kPred, kB16, kB32, kB64, kB128, kF32, kF64; kNone from the last one on. 8-bit
-  // values lie in 16-bit elements unless the register is wider.
+  // Element types of the arrays: kPred, kB16, kB32, kB64, kB128, kF32, kF64; kNone from the last one on.
+  // 8-bit values lie in 16-bit elements unless the register is wider.
   std::array<Type, kMaxAluDestinations> destinations{};
   std::array<Type, kMaxAluSources> sources{};
   // Whether the instruction also reads or writes the carry flag, a hidden register of every lane (kPred): it
@@ -58,8 +58,9 @@ struct AluEntry {
 // The entry of an instruction that only computes: integer, floating-point, comparison, logic, shift,
 // conversion, data movement between registers. Nothing if the opcode is none of these (memory, control flow,
 // warp and matrix operations are the machine's), or no such combination of modifiers exists. A negated
-// predicate (`!p`) among the sources of set and setp is part of the entry. `registers` are the function's: only
-// cvt looks at them, whose operands may be wider than its types; without them they are not.
+// predicate (`!p`) among the sources of set and setp is part of the entry. `registers` are the function's:
+// only cvt looks at them, as its operands may be wider than its types. Without registers they count as not
+// wider.
 std::optional<AluEntry> find_alu(const Instruction& instruction, const std::vector<Register>& registers = {});
 
 // Names of the opcodes that find_alu() knows, for messages and tests; ascending.

@@ -1,8 +1,8 @@
 // The instructions that find_alu() knows, by their text. Filled once by the alu_*.cpp files; immutable and
 // thread-safe from then on.
 //
-// Every function exists twice, compiled from the same text for plain x86-64 and for AVX2, and both give the same
-// bits: which of them runs is a matter of speed alone.
+// Every function exists twice, compiled from the same text for plain x86-64 and for AVX2, and both give the
+// same bits: which of them runs is a matter of speed alone.
 #pragma once
 #include <string>
 #include <string_view>

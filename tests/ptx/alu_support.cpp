@@ -14,7 +14,8 @@ struct alignas(64) Array {
 
 void store(Array& array, Type type, const Column& column) {
   size_t width = bits_of(type) / 8;
-  for (size_t lane = 0; lane < column.size(); ++lane) memcpy(array.bytes + lane * width, &column[lane], width);
+  for (size_t lane = 0; lane < column.size(); ++lane)
+    memcpy(array.bytes + lane * width, &column[lane], width);
 }
 Column load(const Array& array, Type type, size_t lanes) {
   size_t width = bits_of(type) / 8;
@@ -109,7 +110,8 @@ Word Values::value(Type type) {
     case 1:  // small
       return (Word{random_() % 70} - 3) & all;
     case 2: {  // a floating-point number of moderate size
-      double moderate = std::ldexp(static_cast<double>(random_() % 4001) - 2000, static_cast<int>(random_() % 40) - 24);
+      double moderate =
+          std::ldexp(static_cast<double>(random_() % 4001) - 2000, static_cast<int>(random_() % 40) - 24);
       if (width == 64) return word(moderate);
       if (width == 32) return word(static_cast<float>(moderate));
       return bits(width);
@@ -118,8 +120,18 @@ Word Values::value(Type type) {
       int fraction = width == 64 ? 52 : width == 32 ? 23 : random_() & 1 ? 10 : 7;
       Word one = Word{1} << fraction;
       Word infinity = ((Word{1} << (width - 1)) - 1) / one * one;
-      const Word edges[] = {0, 1, one - 1, one, one + 1, infinity - 1, infinity, infinity + 1, infinity | one >> 1,
-                            infinity - one, one / 2, infinity / 2 / one * one};
+      const Word edges[] = {0,
+                            1,
+                            one - 1,
+                            one,
+                            one + 1,
+                            infinity - 1,
+                            infinity,
+                            infinity + 1,
+                            infinity | one >> 1,
+                            infinity - one,
+                            one / 2,
+                            infinity / 2 / one * one};
       Word edge = edges[random_() % std::size(edges)];
       return (edge | (random_() & 1 ? Word{1} << (width - 1) : 0)) & all;
     }
@@ -175,8 +187,8 @@ std::vector<Column> run(const AluEntry& entry, const std::vector<Column>& source
   entry.run(arguments, static_cast<int>(lanes));
   std::vector<Column> results;
   for (size_t i = 0; i < kMaxAluDestinations && entry.destinations[i] != Type::kNone; ++i)
-    results.push_back(
-        load((*arrays)[i == 0 && in_place >= 0 ? in_place : kMaxAluSources + i], entry.destinations[i], lanes));
+    results.push_back(load((*arrays)[i == 0 && in_place >= 0 ? in_place : kMaxAluSources + i],
+                           entry.destinations[i], lanes));
   return results;
 }
 
@@ -214,7 +226,8 @@ void check_on(const std::string& name, const std::vector<Column>& sources, const
         if (results[i][lane] == expected[i]) continue;
         std::string message = name + (twin == AluTwin::kAvx2 ? " (avx2)" : "");
         for (Word value : values) message += " " + text(value);
-        FAIL(message << " -> result " << i << ": " << text(results[i][lane]) << ", expected " << text(expected[i]));
+        FAIL(message << " -> result " << i << ": " << text(results[i][lane]) << ", expected "
+                     << text(expected[i]));
       }
     }
   }

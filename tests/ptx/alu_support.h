@@ -10,7 +10,7 @@
 
 namespace bicrl::ptx {
 
-using Word = unsigned __int128;  // a value of any type in its lowest bits
+using Word = unsigned __int128;    // a value of any type in its lowest bits
 using Column = std::vector<Word>;  // of all lanes
 
 constexpr AluTwin kTwins[] = {AluTwin::kBaseline, AluTwin::kAvx2};

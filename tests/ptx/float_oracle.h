@@ -28,27 +28,34 @@ constexpr Format kSingle{32, 23, 127, 0x7fffffff};
 constexpr Format kDouble{64, 52, 1023, 0xfff8000000000000};
 
 inline Real scaled(Real a, int exponent) {
-  for (; exponent > 0; exponent -= std::min(exponent, 60)) a *= static_cast<Real>(uint64_t{1} << std::min(exponent, 60));
-  for (; exponent < 0; exponent += std::min(-exponent, 60)) a /= static_cast<Real>(uint64_t{1} << std::min(-exponent, 60));
+  for (; exponent > 0; exponent -= std::min(exponent, 60))
+    a *= static_cast<Real>(uint64_t{1} << std::min(exponent, 60));
+  for (; exponent < 0; exponent += std::min(-exponent, 60))
+    a /= static_cast<Real>(uint64_t{1} << std::min(-exponent, 60));
   return a;
 }
 // Of what is no NaN; infinity as the number that would follow the largest one.
 inline Real value_of(const Format& f, Word a) {
   int exponent = static_cast<int>(f.size(a) >> f.fraction);
   Word fraction = f.size(a) & ((Word{1} << f.fraction) - 1);
-  Real size = exponent == 0 ? scaled(static_cast<Real>(static_cast<uint64_t>(fraction)), 1 - f.bias - f.fraction)
-                            : scaled(static_cast<Real>(static_cast<uint64_t>(fraction | Word{1} << f.fraction)), exponent - f.bias - f.fraction);
+  Real size = exponent == 0
+                  ? scaled(static_cast<Real>(static_cast<uint64_t>(fraction)), 1 - f.bias - f.fraction)
+                  : scaled(static_cast<Real>(static_cast<uint64_t>(fraction | Word{1} << f.fraction)),
+                           exponent - f.bias - f.fraction);
   return f.negative(a) ? -size : size;
 }
 
 enum class Direction { kNearest, kZero, kDown, kUp };
 constexpr Direction kDirections[] = {Direction::kNearest, Direction::kZero, Direction::kDown, Direction::kUp};
 inline std::string suffix(Direction d) {
-  return d == Direction::kNearest ? ".rn" : d == Direction::kZero ? ".rz" : d == Direction::kDown ? ".rm" : ".rp";
+  return d == Direction::kNearest ? ".rn"
+         : d == Direction::kZero  ? ".rz"
+         : d == Direction::kDown  ? ".rm"
+                                  : ".rp";
 }
 
-// A real number that is not zero, rounded once; `more`: the sign of what the number lacks to the exact one, which
-// is less than any difference that matters.
+// A real number that is not zero, rounded once; `more`: the sign of what the number lacks to the exact one,
+// which is less than any difference that matters.
 inline Word round_to(const Format& f, Real a, Direction d, int more = 0) {
   bool negative = a < 0;
   if (negative) {

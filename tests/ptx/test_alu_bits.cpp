@@ -43,20 +43,24 @@ TEST_CASE("shifts stop at the width") {
     check("shl.b" + bits, [&](const std::vector<Word>& x) {
       return one(x[1] >= Word(width) ? 0 : x[0] << static_cast<int>(x[1]) & ones(width));
     });
-    check("shr.u" + bits, [&](const std::vector<Word>& x) { return one(x[1] >= Word(width) ? 0 : x[0] >> static_cast<int>(x[1])); });
+    check("shr.u" + bits, [&](const std::vector<Word>& x) {
+      return one(x[1] >= Word(width) ? 0 : x[0] >> static_cast<int>(x[1]));
+    });
     check("shr.s" + bits, [&](const std::vector<Word>& x) {
       Word result = 0;
-      for (int i = 0; i < width; ++i) result |= Word{bit(x[0], static_cast<int>(std::min<Word>(Word(i) + x[1], width - 1)))} << i;
+      for (int i = 0; i < width; ++i)
+        result |= Word{bit(x[0], static_cast<int>(std::min<Word>(Word(i) + x[1], width - 1)))} << i;
       return one(result);
     });
   }
   for (bool left : {false, true})
     for (bool wrap : {false, true})
-      check(std::string("shf.") + (left ? "l." : "r.") + (wrap ? "wrap" : "clamp") + ".b32", [&](const std::vector<Word>& x) {
-        int by = static_cast<int>(wrap ? x[2] & 31 : std::min<Word>(x[2], 32));
-        Word pair = x[1] << 32 | x[0];
-        return one((left ? pair << by >> 32 : pair >> by) & ones(32));
-      });
+      check(std::string("shf.") + (left ? "l." : "r.") + (wrap ? "wrap" : "clamp") + ".b32",
+            [&](const std::vector<Word>& x) {
+              int by = static_cast<int>(wrap ? x[2] & 31 : std::min<Word>(x[2], 32));
+              Word pair = x[1] << 32 | x[0];
+              return one((left ? pair << by >> 32 : pair >> by) & ones(32));
+            });
 }
 
 TEST_CASE("counting and finding bits") {
@@ -74,11 +78,15 @@ TEST_CASE("counting and finding bits") {
       for (int i = 0; i < width; ++i) count += bit(x[0], i);
       return one(count);
     });
-    check("clz.b" + bits, [&](const std::vector<Word>& x) { return one(x[0] == 0 ? Word(width) : width - 1 - highest(x[0])); });
+    check("clz.b" + bits, [&](const std::vector<Word>& x) {
+      return one(x[0] == 0 ? Word(width) : width - 1 - highest(x[0]));
+    });
     check("bfind.u" + bits, [&](const std::vector<Word>& x) { return one(highest(x[0])); });
     check("bfind.s" + bits, [&](const std::vector<Word>& x) { return one(highest(without_sign(x[0]))); });
-    check("bfind.shiftamt.u" + bits, [&](const std::vector<Word>& x) { return one(distance(highest(x[0]))); });
-    check("bfind.shiftamt.s" + bits, [&](const std::vector<Word>& x) { return one(distance(highest(without_sign(x[0])))); });
+    check("bfind.shiftamt.u" + bits,
+          [&](const std::vector<Word>& x) { return one(distance(highest(x[0]))); });
+    check("bfind.shiftamt.s" + bits,
+          [&](const std::vector<Word>& x) { return one(distance(highest(without_sign(x[0])))); });
     check("brev.b" + bits, [&](const std::vector<Word>& x) {
       Word result = 0;
       for (int i = 0; i < width; ++i) result |= Word{bit(x[0], i)} << (width - 1 - i);
@@ -107,7 +115,7 @@ TEST_CASE("counting and finding bits") {
     if (base > 31) return one(ones(32));
     if (n == 0) return one(bit(x[0], base) ? base : ones(32));
     int64_t seen = 0;
-    for (int i = base; i >= 0 && i < 32; i += n > 0 ? 1 : -1)
+    for (int i = base; i >= 0 && i<32; i += n> 0 ? 1 : -1)
       if (bit(x[0], i) && ++seen == std::abs(n)) return one(i);
     return one(ones(32));
   });
@@ -117,8 +125,10 @@ TEST_CASE("masks and extensions of a number of bits") {
   for (bool wrap : {false, true}) {
     std::string mode = wrap ? "wrap" : "clamp";
     auto count = [&](Word n) { return static_cast<int>(wrap ? n & 31 : std::min<Word>(n, 32)); };
-    check("bmsk." + mode + ".b32", [&](const std::vector<Word>& x) { return one(ones(count(x[1])) << count(x[0]) & ones(32)); });
-    check("szext." + mode + ".u32", [&](const std::vector<Word>& x) { return one(x[0] & ones(count(x[1]))); });
+    check("bmsk." + mode + ".b32",
+          [&](const std::vector<Word>& x) { return one(ones(count(x[1])) << count(x[0]) & ones(32)); });
+    check("szext." + mode + ".u32",
+          [&](const std::vector<Word>& x) { return one(x[0] & ones(count(x[1]))); });
     check("szext." + mode + ".s32", [&](const std::vector<Word>& x) {
       int n = count(x[1]);
       Word low = x[0] & ones(n);
@@ -165,7 +175,13 @@ TEST_CASE("moves, whole and in parts") {
     const char* type;
     int count, width;
   };
-  for (Parts p : {Parts{"b16", 2, 8}, {"b32", 2, 16}, {"b32", 4, 8}, {"b64", 2, 32}, {"b64", 4, 16}, {"b128", 2, 64}, {"b128", 4, 32}}) {
+  for (Parts p : {Parts{"b16", 2, 8},
+                  {"b32", 2, 16},
+                  {"b32", 4, 8},
+                  {"b64", 2, 32},
+                  {"b64", 4, 16},
+                  {"b128", 2, 64},
+                  {"b128", 4, 32}}) {
     std::string name = std::string("mov.") + p.type;
     Word mask = p.width == 64 ? ~uint64_t{0} : ones(p.width);
     check(name + "/pack" + std::to_string(p.count), [&](const std::vector<Word>& x) {
@@ -187,8 +203,10 @@ TEST_CASE("selections") {
   for (const char* type : {"b16", "s32", "f32", "u64", "f64"}) {
     std::string name = type;
     check("selp." + name, [](const std::vector<Word>& x) { return one(x[2] ? x[0] : x[1]); });
-    check("slct." + name + ".s32", [](const std::vector<Word>& x) { return one(bit(x[2], 31) ? x[1] : x[0]); });
-    check("slct." + name + ".f32", [](const std::vector<Word>& x) { return one(as<float>(x[2]) >= 0 ? x[0] : x[1]); });
+    check("slct." + name + ".s32",
+          [](const std::vector<Word>& x) { return one(bit(x[2], 31) ? x[1] : x[0]); });
+    check("slct." + name + ".f32",
+          [](const std::vector<Word>& x) { return one(as<float>(x[2]) >= 0 ? x[0] : x[1]); });
     check("slct.ftz." + name + ".f32", [](const std::vector<Word>& x) {
       bool tiny = (x[2] >> 23 & 255) == 0;
       return one(tiny || as<float>(x[2]) >= 0 ? x[0] : x[1]);

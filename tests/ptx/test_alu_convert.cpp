@@ -17,7 +17,8 @@ struct IntegerType {
     return is_signed && value > highest() ? value - (__int128{1} << bits) : value;
   }
 };
-const IntegerType kIntegers[] = {{8, false}, {8, true}, {16, false}, {16, true}, {32, false}, {32, true}, {64, false}, {64, true}};
+const IntegerType kIntegers[] = {{8, false},  {8, true},  {16, false}, {16, true},
+                                 {32, false}, {32, true}, {64, false}, {64, true}};
 std::vector<int> registers_of(const IntegerType& t, int most = 64) {
   std::vector<int> widths;
   for (int width : {16, 32, 64})
@@ -34,14 +35,21 @@ TEST_CASE("integers become integers, in registers of any width") {
     for (const IntegerType& from : kIntegers) {
       for (int into : registers_of(to))
         for (int out_of : registers_of(from))
-          check("cvt." + to.name() + "." + from.name() + form("/to", to, into) + form("/from", from, out_of), [&](const std::vector<Word>& x) {
-            return std::vector{cut(to.of(cut(from.of(x[0]), 128)), into)};
-          }, 2);
+          check(
+              "cvt." + to.name() + "." + from.name() + form("/to", to, into) + form("/from", from, out_of),
+              [&](const std::vector<Word>& x) {
+                return std::vector{cut(to.of(cut(from.of(x[0]), 128)), into)};
+              },
+              2);
       for (int into : registers_of(to, 32))
         for (int out_of : registers_of(from, 32))
-          check("cvt.sat." + to.name() + "." + from.name() + form("/to", to, into) + form("/from", from, out_of), [&](const std::vector<Word>& x) {
-            return std::vector{cut(std::min(std::max(from.of(x[0]), to.lowest()), to.highest()), into)};
-          }, 2);
+          check(
+              "cvt.sat." + to.name() + "." + from.name() + form("/to", to, into) +
+                  form("/from", from, out_of),
+              [&](const std::vector<Word>& x) {
+                return std::vector{cut(std::min(std::max(from.of(x[0]), to.lowest()), to.highest()), into)};
+              },
+              2);
     }
 }
 
@@ -67,8 +75,11 @@ TEST_CASE("floating-point numbers become integers") {
     const Format& format;
     bool ftz;
   };
-  for (const Source& from : {Source{".f32", kSingle, false}, {".f32", kSingle, true}, {".f64", kDouble, false},
-                             {".f16", kHalf, false}, {".bf16", kBFloat, false}})
+  for (const Source& from : {Source{".f32", kSingle, false},
+                             {".f32", kSingle, true},
+                             {".f64", kDouble, false},
+                             {".f16", kHalf, false},
+                             {".bf16", kBFloat, false}})
     for (const IntegerType& to : kIntegers)
       for (int into : registers_of(to, 32))
         for (Direction d : kDirections) {
@@ -87,8 +98,11 @@ TEST_CASE("floating-point numbers become integers") {
           Column ends(kTestLanes);
           Values values(41);
           for (int lane = 0; lane < kTestLanes; ++lane) {
-            __int128 end = lane % 4 == 0 ? to.lowest() : lane % 4 == 1 ? to.highest() : static_cast<__int128>(lane - 128);
-            Real value = static_cast<Real>(end) + static_cast<Real>(static_cast<int>(values.random()() % 9) - 4) / 4;
+            __int128 end = lane % 4 == 0   ? to.lowest()
+                           : lane % 4 == 1 ? to.highest()
+                                           : static_cast<__int128>(lane - 128);
+            Real value =
+                static_cast<Real>(end) + static_cast<Real>(static_cast<int>(values.random()() % 9) - 4) / 4;
             ends[lane] = value == 0 ? 0 : round_to(f, value, kDirections[values.random()() % 4]);
           }
           check_on(name + "." + to.name() + from.type + form("/to", to, into), {ends}, oracle);
@@ -116,15 +130,19 @@ TEST_CASE("integers become floating-point numbers in all roundings") {
           // Numbers that lie halfway between two of the format, and beside these.
           Column halfway(kTestLanes);
           for (Word& lane : halfway) {
-            int length = 1 + static_cast<int>(values.random()() % from.bits), kept = std::min(length, f.fraction + 2);
+            int length = 1 + static_cast<int>(values.random()() % from.bits),
+                kept = std::min(length, f.fraction + 2);
             lane = (values.bits(kept) | 1) << (length - kept);
             lane = (lane + values.random()() % 3 - 1) & ((Word{1} << std::max(out_of, from.bits)) - 1);
           }
           check_on(name, {halfway}, oracle);
           if (f.bits == 32)
-            check("cvt" + suffix(d) + ".sat.f32." + from.name() + form("/from", from, out_of), [&](const std::vector<Word>& x) {
-              return std::vector{from.of(x[0]) > 0 ? Word{0x3f800000} : 0};
-            }, 1);
+            check(
+                "cvt" + suffix(d) + ".sat.f32." + from.name() + form("/from", from, out_of),
+                [&](const std::vector<Word>& x) {
+                  return std::vector{from.of(x[0]) > 0 ? Word{0x3f800000} : 0};
+                },
+                1);
         }
       }
 }
@@ -136,11 +154,16 @@ TEST_CASE("single and double precision become one another, and integers of their
     if (kDouble.size(a) == kDouble.infinity()) return kSingle.infinity() | sign;
     return kDouble.size(a) == 0 ? sign : round_to(kSingle, value_of(kDouble, a), d);
   };
-  auto saturated = [](Word a) { return kSingle.is_nan(a) || kSingle.negative(a) ? 0 : std::min<Word>(a, 0x3f800000); };
+  auto saturated = [](Word a) {
+    return kSingle.is_nan(a) || kSingle.negative(a) ? 0 : std::min<Word>(a, 0x3f800000);
+  };
   for (Direction d : kDirections) {
-    check("cvt" + suffix(d) + ".f32.f64", [&](const std::vector<Word>& x) { return std::vector{round_single(x[0], d)}; });
-    check("cvt" + suffix(d) + ".ftz.f32.f64", [&](const std::vector<Word>& x) { return std::vector{kSingle.flush(round_single(x[0], d))}; });
-    check("cvt" + suffix(d) + ".sat.f32.f64", [&](const std::vector<Word>& x) { return std::vector{saturated(round_single(x[0], d))}; });
+    check("cvt" + suffix(d) + ".f32.f64",
+          [&](const std::vector<Word>& x) { return std::vector{round_single(x[0], d)}; });
+    check("cvt" + suffix(d) + ".ftz.f32.f64",
+          [&](const std::vector<Word>& x) { return std::vector{kSingle.flush(round_single(x[0], d))}; });
+    check("cvt" + suffix(d) + ".sat.f32.f64",
+          [&](const std::vector<Word>& x) { return std::vector{saturated(round_single(x[0], d))}; });
     auto whole = [&](const Format& f, Word a) {
       if (f.is_nan(a)) return f.nan;
       if (f.size(a) == f.infinity() || f.size(a) == 0) return a;
@@ -150,19 +173,26 @@ TEST_CASE("single and double precision become one another, and integers of their
       Word sign = f.negative(a) ? f.sign_mask() : 0;
       return result == 0 ? sign : round_to(f, result, d);
     };
-    check("cvt" + suffix(d) + "i.f32.f32", [&](const std::vector<Word>& x) { return std::vector{whole(kSingle, x[0])}; });
-    check("cvt" + suffix(d) + "i.ftz.f32.f32", [&](const std::vector<Word>& x) { return std::vector{whole(kSingle, kSingle.flush(x[0]))}; });
-    check("cvt" + suffix(d) + "i.sat.f32.f32", [&](const std::vector<Word>& x) { return std::vector{saturated(whole(kSingle, x[0]))}; });
-    check("cvt" + suffix(d) + "i.f64.f64", [&](const std::vector<Word>& x) { return std::vector{whole(kDouble, x[0])}; });
-    check("cvt" + suffix(d) + "i.f16.f16", [&](const std::vector<Word>& x) { return std::vector{whole(kHalf, x[0])}; });
-    check("cvt" + suffix(d) + "i.bf16.bf16", [&](const std::vector<Word>& x) { return std::vector{whole(kBFloat, x[0])}; });
+    check("cvt" + suffix(d) + "i.f32.f32",
+          [&](const std::vector<Word>& x) { return std::vector{whole(kSingle, x[0])}; });
+    check("cvt" + suffix(d) + "i.ftz.f32.f32",
+          [&](const std::vector<Word>& x) { return std::vector{whole(kSingle, kSingle.flush(x[0]))}; });
+    check("cvt" + suffix(d) + "i.sat.f32.f32",
+          [&](const std::vector<Word>& x) { return std::vector{saturated(whole(kSingle, x[0]))}; });
+    check("cvt" + suffix(d) + "i.f64.f64",
+          [&](const std::vector<Word>& x) { return std::vector{whole(kDouble, x[0])}; });
+    check("cvt" + suffix(d) + "i.f16.f16",
+          [&](const std::vector<Word>& x) { return std::vector{whole(kHalf, x[0])}; });
+    check("cvt" + suffix(d) + "i.bf16.bf16",
+          [&](const std::vector<Word>& x) { return std::vector{whole(kBFloat, x[0])}; });
   }
   check("cvt.f64.f32", [](const std::vector<Word>& x) {
     return std::vector{kSingle.is_nan(x[0]) ? kDouble.nan : word(static_cast<double>(as<float>(x[0])))};
   });
   auto canonical = [](Word a) { return kSingle.is_nan(a) ? kSingle.nan : a; };
   check("cvt.f32.f32", [&](const std::vector<Word>& x) { return std::vector{canonical(x[0])}; });
-  check("cvt.ftz.f32.f32", [&](const std::vector<Word>& x) { return std::vector{canonical(kSingle.flush(x[0]))}; });
+  check("cvt.ftz.f32.f32",
+        [&](const std::vector<Word>& x) { return std::vector{canonical(kSingle.flush(x[0]))}; });
   check("cvt.sat.f32.f32", [&](const std::vector<Word>& x) { return std::vector{saturated(x[0])}; });
 }
 

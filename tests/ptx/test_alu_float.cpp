@@ -17,7 +17,8 @@ std::vector<Column> related(const Format& f, int count, uint32_t seed) {
     Word base = values.value(type);
     for (Column& source : sources) {
       Word near = base + values.bits(static_cast<int>(values.random()() % (f.fraction + 4))) - 8;
-      source[lane] = (values.random()() % 3 == 0 ? values.value(type) : near ^ (values.random()() & 1 ? f.sign_mask() : 0)) &
+      source[lane] = (values.random()() % 3 == 0 ? values.value(type)
+                                                 : near ^ (values.random()() & 1 ? f.sign_mask() : 0)) &
                      (f.sign_mask() * 2 - 1);
     }
   }
@@ -41,18 +42,25 @@ TEST_CASE("sums, products, quotients and roots of single precision in all roundi
         auto in = [&](Word a) { return ftz ? f.flush(a) : a; };
         auto out = [&](Word a) { return std::vector<Word>{sat ? saturated(in(a)) : in(a)}; };
         std::string tail = suffix(d) + (ftz ? ".ftz" : "") + (sat ? ".sat" : "") + ".f32";
-        check_float("add" + tail, f, 2, [&](const std::vector<Word>& x) { return out(oracle_fused(f, in(x[0]), kOne32, in(x[1]), d)); });
+        check_float("add" + tail, f, 2, [&](const std::vector<Word>& x) {
+          return out(oracle_fused(f, in(x[0]), kOne32, in(x[1]), d));
+        });
         check_float("sub" + tail, f, 2, [&](const std::vector<Word>& x) {
           return out(oracle_fused(f, in(x[0]), kOne32, in(x[1]) ^ f.sign_mask(), d));
         });
-        check_float("mul" + tail, f, 2, [&](const std::vector<Word>& x) { return out(oracle_product(f, in(x[0]), in(x[1]), d)); });
+        check_float("mul" + tail, f, 2, [&](const std::vector<Word>& x) {
+          return out(oracle_product(f, in(x[0]), in(x[1]), d));
+        });
         for (const char* opcode : {"fma", "mad"})
           check_float(opcode + tail, f, 3, [&](const std::vector<Word>& x) {
             return out(oracle_fused(f, in(x[0]), in(x[1]), in(x[2]), d));
           });
         if (sat) continue;
-        check_float("div" + tail, f, 2, [&](const std::vector<Word>& x) { return out(oracle_quotient(f, in(x[0]), in(x[1]), d)); });
-        check_float("rcp" + tail, f, 1, [&](const std::vector<Word>& x) { return out(oracle_quotient(f, kOne32, in(x[0]), d)); });
+        check_float("div" + tail, f, 2, [&](const std::vector<Word>& x) {
+          return out(oracle_quotient(f, in(x[0]), in(x[1]), d));
+        });
+        check_float("rcp" + tail, f, 1,
+                    [&](const std::vector<Word>& x) { return out(oracle_quotient(f, kOne32, in(x[0]), d)); });
         check_float("sqrt" + tail, f, 1, [&](const std::vector<Word>& x) {
           Word a = in(x[0]);
           if (f.is_nan(a) || (f.negative(a) && f.size(a) != 0)) return std::vector<Word>{f.nan};
@@ -70,12 +78,19 @@ TEST_CASE("sums, products, quotients and roots of double precision in all roundi
   for (Direction d : kDirections) {
     std::string tail = suffix(d) + ".f64";
     auto out = [](Word a) { return std::vector<Word>{a}; };
-    check_float("add" + tail, f, 2, [&](const std::vector<Word>& x) { return out(oracle_fused(f, x[0], kOne64, x[1], d)); });
-    check_float("sub" + tail, f, 2, [&](const std::vector<Word>& x) { return out(oracle_fused(f, x[0], kOne64, x[1] ^ f.sign_mask(), d)); });
-    check_float("mul" + tail, f, 2, [&](const std::vector<Word>& x) { return out(oracle_product(f, x[0], x[1], d)); });
-    check_float("fma" + tail, f, 3, [&](const std::vector<Word>& x) { return out(oracle_fused(f, x[0], x[1], x[2], d)); });
-    check_float("div" + tail, f, 2, [&](const std::vector<Word>& x) { return out(oracle_quotient(f, x[0], x[1], d)); });
-    check_float("rcp" + tail, f, 1, [&](const std::vector<Word>& x) { return out(oracle_quotient(f, kOne64, x[0], d)); });
+    check_float("add" + tail, f, 2,
+                [&](const std::vector<Word>& x) { return out(oracle_fused(f, x[0], kOne64, x[1], d)); });
+    check_float("sub" + tail, f, 2, [&](const std::vector<Word>& x) {
+      return out(oracle_fused(f, x[0], kOne64, x[1] ^ f.sign_mask(), d));
+    });
+    check_float("mul" + tail, f, 2,
+                [&](const std::vector<Word>& x) { return out(oracle_product(f, x[0], x[1], d)); });
+    check_float("fma" + tail, f, 3,
+                [&](const std::vector<Word>& x) { return out(oracle_fused(f, x[0], x[1], x[2], d)); });
+    check_float("div" + tail, f, 2,
+                [&](const std::vector<Word>& x) { return out(oracle_quotient(f, x[0], x[1], d)); });
+    check_float("rcp" + tail, f, 1,
+                [&](const std::vector<Word>& x) { return out(oracle_quotient(f, kOne64, x[0], d)); });
     check_float("sqrt" + tail, f, 1, [&](const std::vector<Word>& x) {
       Word a = x[0];
       if (f.is_nan(a) || (f.negative(a) && f.size(a) != 0)) return out(f.nan);
@@ -135,7 +150,8 @@ TEST_CASE("signs and kinds of numbers") {
   for (const Format& f : {kSingle, kDouble}) {
     std::string type = f.bits == 32 ? ".f32" : ".f64";
     auto test = [&](const std::string& name, auto truth) {
-      check("testp." + name + type, [&](const std::vector<Word>& x) { return std::vector{predicate(truth(x[0]))}; });
+      check("testp." + name + type,
+            [&](const std::vector<Word>& x) { return std::vector{predicate(truth(x[0]))}; });
     };
     test("finite", [&](Word a) { return f.size(a) < f.infinity(); });
     test("infinite", [&](Word a) { return f.size(a) == f.infinity(); });
@@ -143,9 +159,8 @@ TEST_CASE("signs and kinds of numbers") {
     test("notanumber", [&](Word a) { return f.is_nan(a); });
     test("normal", [&](Word a) { return f.size(a) < f.infinity() && f.size(a) >> f.fraction != 0; });
     test("subnormal", [&](Word a) { return f.is_subnormal(a); });
-    check("copysign" + type, [&](const std::vector<Word>& x) {
-      return std::vector{(x[0] & f.sign_mask()) | f.size(x[1])};
-    });
+    check("copysign" + type,
+          [&](const std::vector<Word>& x) { return std::vector{(x[0] & f.sign_mask()) | f.size(x[1])}; });
   }
 }
 

@@ -36,11 +36,13 @@ Word convert(const Format& from, const Format& to, Word a, Direction d = Directi
 
 TEST_CASE("half precision widens exactly") {
   for (const Kind& kind : kKinds) {
-    check_all("cvt.f32." + kind.type, [&](const std::vector<Word>& x) { return std::vector{convert(kind.format, kSingle, x[0])}; });
+    check_all("cvt.f32." + kind.type,
+              [&](const std::vector<Word>& x) { return std::vector{convert(kind.format, kSingle, x[0])}; });
     check_all("cvt.ftz.f32." + kind.type, [&](const std::vector<Word>& x) {
       return std::vector{kSingle.flush(convert(kind.format, kSingle, x[0]))};
     });
-    check_all("cvt.f64." + kind.type, [&](const std::vector<Word>& x) { return std::vector{convert(kind.format, kDouble, x[0])}; });
+    check_all("cvt.f64." + kind.type,
+              [&](const std::vector<Word>& x) { return std::vector{convert(kind.format, kDouble, x[0])}; });
   }
 }
 
@@ -61,7 +63,8 @@ TEST_CASE("to half precision in all roundings") {
           for (Word& lane : beside) {
             Word exact = convert(f, source, values.bits(16));
             Word half = Word{1} << (source.fraction - f.fraction - 1);
-            lane = (exact + (values.random()() & 1 ? half : 0) + values.random()() % 3 - 1) & (source.sign_mask() * 2 - 1);
+            lane = (exact + (values.random()() & 1 ? half : 0) + values.random()() % 3 - 1) &
+                   (source.sign_mask() * 2 - 1);
           }
           check_on("cvt" + suffix(d) + "." + kind.type + from, {beside},
                    [&](const std::vector<Word>& x) { return std::vector{convert(source, f, x[0], d)}; });
@@ -87,14 +90,17 @@ std::vector<Column> related(const Kind& kind, int count, Values& values) {
     Word base = values.bits(16);
     for (Column& source : sources) {
       Word near = base + values.bits(static_cast<int>(values.random()() % (kind.format.fraction + 4))) - 8;
-      source[lane] = (values.random()() % 3 == 0 ? values.bits(16) : near ^ (values.random()() & 1 ? 0x8000 : 0)) & 0xffff;
+      source[lane] =
+          (values.random()() % 3 == 0 ? values.bits(16) : near ^ (values.random()() & 1 ? 0x8000 : 0)) &
+          0xffff;
     }
   }
   return sources;
 }
 
 // Single and packed alike.
-void check_both(const std::string& head, const Kind& kind, int count, const std::function<Word(const std::vector<Word>&)>& oracle) {
+void check_both(const std::string& head, const Kind& kind, int count,
+                const std::function<Word(const std::vector<Word>&)>& oracle) {
   Values values(static_cast<uint32_t>(std::hash<std::string>{}(head + kind.type)));
   Oracle single = [&](const std::vector<Word>& x) { return std::vector{oracle(x)}; };
   Oracle packed = [&](const std::vector<Word>& x) {
@@ -107,7 +113,8 @@ void check_both(const std::string& head, const Kind& kind, int count, const std:
   };
   check(head + "." + kind.type, single, 4);
   check(head + "." + kind.type + "x2", packed, 4);
-  for (int round = 0; round < 20; ++round) check_on(head + "." + kind.type, related(kind, count, values), single);
+  for (int round = 0; round < 20; ++round)
+    check_on(head + "." + kind.type, related(kind, count, values), single);
   if (count == 1) check_all(head + "." + kind.type, single);
 }
 
@@ -126,11 +133,18 @@ TEST_CASE("half precision arithmetic rounds once") {
         };
         Direction d = Direction::kNearest;
         std::string modifiers = (ftz ? ".ftz" : "") + limit;
-        check_both("fma.rn" + modifiers, kind, 3, [&](const std::vector<Word>& x) { return out(oracle_fused(f, in(x[0]), in(x[1]), in(x[2]), d)); });
+        check_both("fma.rn" + modifiers, kind, 3, [&](const std::vector<Word>& x) {
+          return out(oracle_fused(f, in(x[0]), in(x[1]), in(x[2]), d));
+        });
         if (limit == ".relu") continue;
-        check_both("add" + modifiers, kind, 2, [&](const std::vector<Word>& x) { return out(oracle_fused(f, in(x[0]), kind.one, in(x[1]), d)); });
-        check_both("sub.rn" + modifiers, kind, 2, [&](const std::vector<Word>& x) { return out(oracle_fused(f, in(x[0]), kind.one, in(x[1]) ^ 0x8000, d)); });
-        check_both("mul" + modifiers, kind, 2, [&](const std::vector<Word>& x) { return out(oracle_product(f, in(x[0]), in(x[1]), d)); });
+        check_both("add" + modifiers, kind, 2, [&](const std::vector<Word>& x) {
+          return out(oracle_fused(f, in(x[0]), kind.one, in(x[1]), d));
+        });
+        check_both("sub.rn" + modifiers, kind, 2, [&](const std::vector<Word>& x) {
+          return out(oracle_fused(f, in(x[0]), kind.one, in(x[1]) ^ 0x8000, d));
+        });
+        check_both("mul" + modifiers, kind, 2,
+                   [&](const std::vector<Word>& x) { return out(oracle_product(f, in(x[0]), in(x[1]), d)); });
       }
 }
 
@@ -141,26 +155,31 @@ TEST_CASE("signs and extremes of half precision") {
       if (kind.type == "bf16" && ftz) continue;
       std::string flushing = ftz ? ".ftz" : "";
       auto in = [&](Word a) { return ftz ? f.flush(a) : a; };
-      check_both("neg" + flushing, kind, 1, [&](const std::vector<Word>& x) { return f.is_nan(x[0]) ? f.nan : in(x[0]) ^ 0x8000; });
-      check_both("abs" + flushing, kind, 1, [&](const std::vector<Word>& x) { return f.is_nan(x[0]) ? f.nan : in(x[0]) & 0x7fff; });
+      check_both("neg" + flushing, kind, 1,
+                 [&](const std::vector<Word>& x) { return f.is_nan(x[0]) ? f.nan : in(x[0]) ^ 0x8000; });
+      check_both("abs" + flushing, kind, 1,
+                 [&](const std::vector<Word>& x) { return f.is_nan(x[0]) ? f.nan : in(x[0]) & 0x7fff; });
       for (bool maximum : {false, true})
         for (bool nan : {false, true})
           for (bool xor_sign : {false, true})
-            check_both((maximum ? "max" : "min") + flushing + (nan ? ".NaN" : "") + (xor_sign ? ".xorsign.abs" : ""), kind, 2,
-                       [&](const std::vector<Word>& x) {
-                         Word a = in(x[0]), b = in(x[1]), sign = (a ^ b) & 0x8000;
-                         if (xor_sign) a = f.size(a), b = f.size(b);
-                         bool none = nan ? f.is_nan(a) || f.is_nan(b) : f.is_nan(a) && f.is_nan(b);
-                         if (none) return f.nan;
-                         Word chosen;
-                         if (f.is_nan(a) || f.is_nan(b)) {
-                           chosen = f.is_nan(a) ? b : a;
-                         } else {
-                           auto rank = [&](Word v) { return f.negative(v) ? -1 - static_cast<int>(f.size(v)) : static_cast<int>(f.size(v)); };
-                           chosen = (rank(a) < rank(b)) == maximum ? b : a;
-                         }
-                         return chosen | (xor_sign ? sign : 0);
-                       });
+            check_both(
+                (maximum ? "max" : "min") + flushing + (nan ? ".NaN" : "") + (xor_sign ? ".xorsign.abs" : ""),
+                kind, 2, [&](const std::vector<Word>& x) {
+                  Word a = in(x[0]), b = in(x[1]), sign = (a ^ b) & 0x8000;
+                  if (xor_sign) a = f.size(a), b = f.size(b);
+                  bool none = nan ? f.is_nan(a) || f.is_nan(b) : f.is_nan(a) && f.is_nan(b);
+                  if (none) return f.nan;
+                  Word chosen;
+                  if (f.is_nan(a) || f.is_nan(b)) {
+                    chosen = f.is_nan(a) ? b : a;
+                  } else {
+                    auto rank = [&](Word v) {
+                      return f.negative(v) ? -1 - static_cast<int>(f.size(v)) : static_cast<int>(f.size(v));
+                    };
+                    chosen = (rank(a) < rank(b)) == maximum ? b : a;
+                  }
+                  return chosen | (xor_sign ? sign : 0);
+                });
     }
 }
 

@@ -35,7 +35,8 @@ Wide high_product(const IntegerType& t, Wide a, Wide b) {
   if (t.bits < 64) return (a * b) >> t.bits;
   Word ua = static_cast<uint64_t>(a), ub = static_cast<uint64_t>(b);
   Word low = (ua & mask) * (ub & mask), m1 = (ua >> 32) * (ub & mask), m2 = (ua & mask) * (ub >> 32);
-  Word high = (ua >> 32) * (ub >> 32) + (m1 >> 32) + (m2 >> 32) + (((m1 & mask) + (m2 & mask) + (low >> 32)) >> 32);
+  Word high =
+      (ua >> 32) * (ub >> 32) + (m1 >> 32) + (m2 >> 32) + (((m1 & mask) + (m2 & mask) + (low >> 32)) >> 32);
   if (a < 0) high -= ub;
   if (b < 0) high -= ua;
   return t.of(high);
@@ -44,9 +45,8 @@ Wide high_product(const IntegerType& t, Wide a, Wide b) {
 using Binary = std::function<Wide(Wide, Wide)>;
 using Ternary = std::function<Wide(Wide, Wide, Wide)>;
 void check_binary(const std::string& opcode, const IntegerType& t, const Binary& f) {
-  check(opcode + "." + t.name, [&](const std::vector<Word>& x) {
-    return std::vector<Word>{t.cut(f(t.of(x[0]), t.of(x[1])))};
-  });
+  check(opcode + "." + t.name,
+        [&](const std::vector<Word>& x) { return std::vector<Word>{t.cut(f(t.of(x[0]), t.of(x[1])))}; });
 }
 void check_ternary(const std::string& opcode, const IntegerType& t, const Ternary& f) {
   check(opcode + "." + t.name, [&](const std::vector<Word>& x) {
@@ -58,7 +58,9 @@ TEST_CASE("integer arithmetic of all widths") {
   for (const IntegerType& t : kTypes) {
     check_binary("add", t, [](Wide a, Wide b) { return a + b; });
     check_binary("sub", t, [](Wide a, Wide b) { return a - b; });
-    check_binary("mul.lo", t, [](Wide a, Wide b) { return static_cast<Wide>(static_cast<Word>(a) * static_cast<Word>(b)); });
+    check_binary("mul.lo", t, [](Wide a, Wide b) {
+      return static_cast<Wide>(static_cast<Word>(a) * static_cast<Word>(b));
+    });
     check_binary("mul.hi", t, [&](Wide a, Wide b) { return high_product(t, a, b); });
     check_binary("min", t, [](Wide a, Wide b) { return a < b ? a : b; });
     check_binary("max", t, [](Wide a, Wide b) { return a < b ? b : a; });
@@ -71,7 +73,8 @@ TEST_CASE("integer arithmetic of all widths") {
     check_ternary("mad.hi", t, [&](Wide a, Wide b, Wide c) { return high_product(t, a, b) + c; });
     check_ternary("sad", t, [](Wide a, Wide b, Wide c) { return c + magnitude(a - b); });
     if (t.is_signed) {
-      check("abs." + t.name, [&](const std::vector<Word>& x) { return std::vector{t.cut(magnitude(t.of(x[0])))}; });
+      check("abs." + t.name,
+            [&](const std::vector<Word>& x) { return std::vector{t.cut(magnitude(t.of(x[0])))}; });
       check("neg." + t.name, [&](const std::vector<Word>& x) { return std::vector{t.cut(-t.of(x[0]))}; });
     }
     if (t.bits < 64) {
@@ -88,7 +91,8 @@ TEST_CASE("integer arithmetic of all widths") {
 TEST_CASE("division of 32-bit integers is exact about whole quotients") {
   Values values(11);
   for (const char* type : {"u32", "s32"}) {
-    const IntegerType& t = *std::find_if(std::begin(kTypes), std::end(kTypes), [&](auto& k) { return k.name == type; });
+    const IntegerType& t =
+        *std::find_if(std::begin(kTypes), std::end(kTypes), [&](auto& k) { return k.name == type; });
     for (int round = 0; round < 200; ++round) {
       Column a(kTestLanes), b(kTestLanes);
       for (int i = 0; i < kTestLanes; ++i) {
@@ -115,12 +119,16 @@ TEST_CASE("carries and borrows") {
     };
     for (bool writes : {false, true}) {
       std::string cc = writes ? ".cc." : ".";
-      check("addc" + cc + t.name, [&](const std::vector<Word>& x) { return results(x[0] + x[1] + (x[2] & 1), writes); });
-      check("subc" + cc + t.name, [&](const std::vector<Word>& x) { return results(x[0] - x[1] - (x[2] & 1), writes); });
+      check("addc" + cc + t.name,
+            [&](const std::vector<Word>& x) { return results(x[0] + x[1] + (x[2] & 1), writes); });
+      check("subc" + cc + t.name,
+            [&](const std::vector<Word>& x) { return results(x[0] - x[1] - (x[2] & 1), writes); });
       auto low = [&](const std::vector<Word>& x) { return unsigned_of(x[0] * x[1]); };
       auto high = [&](const std::vector<Word>& x) { return t.cut(high_product(t, t.of(x[0]), t.of(x[1]))); };
-      check("madc.lo" + cc + t.name, [&](const std::vector<Word>& x) { return results(low(x) + x[2] + (x[3] & 1), writes); });
-      check("madc.hi" + cc + t.name, [&](const std::vector<Word>& x) { return results(high(x) + x[2] + (x[3] & 1), writes); });
+      check("madc.lo" + cc + t.name,
+            [&](const std::vector<Word>& x) { return results(low(x) + x[2] + (x[3] & 1), writes); });
+      check("madc.hi" + cc + t.name,
+            [&](const std::vector<Word>& x) { return results(high(x) + x[2] + (x[3] & 1), writes); });
       if (!writes) continue;
       check("add.cc." + t.name, [&](const std::vector<Word>& x) { return results(x[0] + x[1], true); });
       check("sub.cc." + t.name, [&](const std::vector<Word>& x) { return results(x[0] - x[1], true); });
@@ -142,16 +150,21 @@ TEST_CASE("saturating and 24-bit integer arithmetic") {
   check_binary("sub.sat", s, [&](Wide a, Wide b) { return saturated(a - b); });
   check_ternary("mad.hi.sat", s, [&](Wide a, Wide b, Wide c) { return saturated(((a * b) >> 32) + c); });
   for (const char* order : {"min.relu", "max.relu"})
-    check_binary(order, s, [&](Wide a, Wide b) { return std::max<Wide>(0, order[1] == 'i' ? std::min(a, b) : std::max(a, b)); });
+    check_binary(order, s, [&](Wide a, Wide b) {
+      return std::max<Wide>(0, order[1] == 'i' ? std::min(a, b) : std::max(a, b));
+    });
   for (const IntegerType& t : {kTypes[2], kTypes[3]}) {
     IntegerType narrow{"", 24, t.is_signed};
-    auto product = [&](Wide a, Wide b) { return narrow.of(static_cast<Word>(a)) * narrow.of(static_cast<Word>(b)); };
+    auto product = [&](Wide a, Wide b) {
+      return narrow.of(static_cast<Word>(a)) * narrow.of(static_cast<Word>(b));
+    };
     check_binary("mul24.lo", t, [&](Wide a, Wide b) { return product(a, b); });
     check_binary("mul24.hi", t, [&](Wide a, Wide b) { return product(a, b) >> 16; });
     check_ternary("mad24.lo", t, [&](Wide a, Wide b, Wide c) { return product(a, b) + c; });
     check_ternary("mad24.hi", t, [&](Wide a, Wide b, Wide c) { return (product(a, b) >> 16) + c; });
     if (t.is_signed)
-      check_ternary("mad24.hi.sat", t, [&](Wide a, Wide b, Wide c) { return saturated((product(a, b) >> 16) + c); });
+      check_ternary("mad24.hi.sat", t,
+                    [&](Wide a, Wide b, Wide c) { return saturated((product(a, b) >> 16) + c); });
   }
 }
 

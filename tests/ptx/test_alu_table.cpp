@@ -69,7 +69,8 @@ TEST_CASE("only the lanes that were asked for are written, from one warp on") {
   Values values(3);
   for (AluTwin kind : kTwins) {
     if (!can_run(kind)) continue;
-    for (const char* name : {"add.f32", "add.f16x2", "mul.wide.u32", "setp.lt.and.s16", "cvt.u16.u64", "shl.b16"}) {
+    for (const char* name :
+         {"add.f32", "add.f16x2", "mul.wide.u32", "setp.lt.and.s16", "cvt.u16.u64", "shl.b16"}) {
       const AluEntry& entry = entry_of(name, kind);
       std::vector<Column> sources = random_sources(name, entry, values);
       Column full = run(entry, sources)[0];
@@ -80,12 +81,14 @@ TEST_CASE("only the lanes that were asked for are written, from one warp on") {
         arguments.destinations[0] = result;
         for (size_t i = 0; i < sources.size(); ++i) {
           int width = bits_of(entry.sources[i]) / 8;
-          for (int lane = 0; lane < kTestLanes; ++lane) memcpy(source_bytes[i] + lane * width, &sources[i][lane], width);
+          for (int lane = 0; lane < kTestLanes; ++lane)
+            memcpy(source_bytes[i] + lane * width, &sources[i][lane], width);
           arguments.sources[i] = source_bytes[i];
         }
         entry.run(arguments, lanes);
         int width = bits_of(entry.destinations[0]) / 8;
-        for (int lane = 0; lane < lanes; ++lane) REQUIRE(memcmp(result + lane * width, &full[lane], width) == 0);
+        for (int lane = 0; lane < lanes; ++lane)
+          REQUIRE(memcmp(result + lane * width, &full[lane], width) == 0);
         for (size_t at = lanes * width; at < sizeof result; ++at) REQUIRE(result[at] == 0x5a);
       }
     }
@@ -106,7 +109,8 @@ TEST_CASE("shadows are sound") {
         std::vector<Column> other = sources;
         for (size_t i = 0; i < sources.size(); ++i)
           for (int lane = 0; lane < kTestLanes; ++lane) {
-            Word flips = entry.sources[i] == Type::kPred ? predicate(values.random()() & 1) : values.bits(128);
+            Word flips =
+                entry.sources[i] == Type::kPred ? predicate(values.random()() & 1) : values.bits(128);
             other[i][lane] ^= flips & shadows[i][lane];
           }
         std::vector<Column> changed = run(entry, other);
