@@ -69,11 +69,6 @@ constexpr Names<Combine, 7> kCombines = {{{"add", Combine::kAdd},
                                           {"xor", Combine::kXor},
                                           {"popc", Combine::kPopc}}};
 
-Space space_of(const Instruction& instruction) {
-  const Space* space = find_modifier(instruction, kSpaces);
-  return space ? *space : Space::kGeneric;
-}
-
 // The type that stands last, as it does in all instructions that this file lowers.
 Type last_type(const Instruction& instruction) {
   const Type type = instruction.modifiers.empty() ? Type::kNone : parse_type(instruction.modifiers.back());
@@ -91,6 +86,11 @@ bool is_one_of(std::string_view opcode, std::initializer_list<std::string_view> 
 }
 
 }  // namespace
+
+Space space_of(const Instruction& instruction) {
+  const Space* space = find_modifier(instruction, kSpaces);
+  return space ? *space : Space::kGeneric;
+}
 
 Operation Lowering::lower(const Instruction& instruction) {
   Operation op;
@@ -118,6 +118,12 @@ Operation Lowering::lower(const Instruction& instruction) {
   } else if (is_one_of(opcode, {"membar", "fence", "prefetch", "prefetchu", "discard", "applypriority",
                                 "pragma", "griddepcontrol"})) {
     op.handler = nothing;  // lanes take turns, so every write is seen at once
+  } else if (opcode == "mma" || (opcode == "wmma" && instruction.has("mma"))) {
+    lower_product(instruction, op);
+  } else if (opcode == "wmma") {
+    lower_matrix_access(instruction, op);
+  } else if (is_one_of(opcode, {"ldmatrix", "stmatrix", "movmatrix"})) {
+    lower_matrix_move(instruction, op);
   } else if (opcode == "nanosleep") {
     op.handler = sleep;
   } else if (is_one_of(opcode, {"trap", "brkpt"})) {

@@ -78,6 +78,13 @@ class Lowering {
   void lower_address_conversion(const Instruction& instruction, Operation& op);
   void lower_clock(const Instruction& instruction, Operation& op);
 
+  // ---- lower_matrix.cpp ----
+  void meet_whole_warp(Operation& op);
+  void add_fragment(const Operand& operand, Type type, int registers, bool written, std::vector<Place>& places);
+  void lower_product(const Instruction& instruction, Operation& op);
+  void lower_matrix_access(const Instruction& instruction, Operation& op);
+  void lower_matrix_move(const Instruction& instruction, Operation& op);
+
   const Module& module_;
   const Function& entry_;
   Kernel kernel_;
@@ -90,6 +97,9 @@ class Lowering {
   std::map<Special, Place> specials_;
   FunctionPlan* plan_ = nullptr;  // of the function that is being lowered
 };
+
+// The state space that a memory operation names; generic if none.
+Space space_of(const Instruction& instruction);
 
 // The function that it calls by its name; null if by its address.
 const Operand* called_function(const Instruction& call);

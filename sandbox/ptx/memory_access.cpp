@@ -56,6 +56,7 @@ bool locate(Strand& strand, Space named_space, uint64_t address, Region& region)
     ThreadBlock& block = strand.block();
     const SharedWindow* variable = block.shared_window(place);
     if (!variable) return false;
+    region.space = Space::kShared;
     region.begin = window + variable->begin;
     region.end = region.begin + variable->bytes;
     region.data = block.shared() + variable->begin;
@@ -65,6 +66,7 @@ bool locate(Strand& strand, Space named_space, uint64_t address, Region& region)
   if (space == Space::kLocal) {
     for (const LocalRange& range : grid.kernel().locals) {
       if (place < range.begin || place >= range.begin + uint64_t{range.bytes}) continue;
+      region.space = Space::kLocal;
       region.begin = window + range.begin;
       region.end = region.begin + range.bytes;
       region.local = true;
@@ -74,6 +76,7 @@ bool locate(Strand& strand, Space named_space, uint64_t address, Region& region)
     return false;
   }
   if (space == Space::kParam) {
+    region.space = Space::kParam;
     region.begin = window;
     region.end = window + grid.parameters().size();
     region.data = grid.parameters().data();
@@ -123,6 +126,29 @@ bool find_fixed_region(Strand& strand, const Operation& op, const Access& access
   return (!access.writes || region.writable) && address + access.bytes <= region.end;
 }
 
+Region find_region(Strand& strand, Space space, uint64_t address, const Access& access, int lane) {
+  const char* verb = access.writes ? "a write" : "a read";
+  Region region;
+  if (!locate(strand, space, address, region)) {
+    uint64_t window = 0;
+    strand.fail(FaultClass::kIllegalAccess,
+                concat(verb, " outside of ", name_of(resolve(space, address, window))), lane);
+  }
+  if (access.writes && !region.writable)
+    strand.fail(FaultClass::kIllegalAccess, "a write to memory that can only be read", lane);
+  const uint64_t size = region.end - region.begin;
+  if (size < access.bytes || address - region.begin > size - access.bytes)
+    strand.fail(FaultClass::kIllegalAccess,
+                concat(verb, " of ", access.bytes, " bytes across the end of a buffer or variable"), lane);
+  return region;
+}
+
+void require_aligned(Strand& strand, uint64_t address, uint32_t bytes, int lane) {
+  if (address % bytes != 0)
+    strand.fail(FaultClass::kIllegalAccess,
+                concat("an address that is not a multiple of the ", bytes, " bytes of the access"), lane);
+}
+
 RegionFinder::RegionFinder(Strand& strand, const Operation& op, const Access& access)
     : strand_(strand), op_(op), access_(access), left_(strand.active()) {
   const int lanes = strand.lanes();
@@ -136,31 +162,15 @@ RegionFinder::RegionFinder(Strand& strand, const Operation& op, const Access& ac
       add_offset(strand.values<uint32_t>(op.address), op.offset, addresses_, lanes);
   }
   if (access.bytes > 1)
-    left_.for_each([&](int lane) {
-      if (addresses_[lane] % access.bytes != 0)
-        strand.fail(FaultClass::kIllegalAccess,
-                    concat("an address that is not a multiple of the ", access.bytes, " bytes of the access"),
-                    lane);
-    });
+    left_.for_each([&](int lane) { require_aligned(strand, addresses_[lane], access.bytes, lane); });
 }
 
 bool RegionFinder::next(RegionAccess& group) {
   if (left_.empty()) return false;
   const int first = left_.first();
-  const char* verb = access_.writes ? "a write" : "a read";
-  if (!locate(strand_, op_.space, addresses_[first], group.region)) {
-    uint64_t window = 0;
-    strand_.fail(FaultClass::kIllegalAccess,
-                 concat(verb, " outside of ", name_of(resolve(op_.space, addresses_[first], window))), first);
-  }
+  group.region = find_region(strand_, op_.space, addresses_[first], access_, first);
   const Region& region = group.region;
-  if (access_.writes && !region.writable)
-    strand_.fail(FaultClass::kIllegalAccess, "a write to memory that can only be read", first);
-  const uint64_t size = region.end - region.begin;
-  if (size < access_.bytes || addresses_[first] - region.begin > size - access_.bytes)
-    strand_.fail(FaultClass::kIllegalAccess,
-                 concat(verb, " of ", access_.bytes, " bytes across the end of a buffer or variable"), first);
-  const uint64_t last = size - access_.bytes;
+  const uint64_t last = region.end - region.begin - access_.bytes;
   group.offsets = offsets_;
   group.lanes = {};
   left_.for_each([&](int lane) {

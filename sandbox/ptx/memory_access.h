@@ -18,6 +18,7 @@ struct Region {
   uint8_t* undefined = nullptr;  // of `begin`: bits that were never written; null without shadows
   uint8_t* writers = nullptr;    // of `begin`: Writer; null if nobody asks
   bool writable = true;
+  Space space = Space::kGlobal;
   bool local = false;        // per-lane memory: `data` is not used,
   uint32_t local_begin = 0;  // and this is where the region begins in it
 };
@@ -38,6 +39,12 @@ bool find_common_region(Strand& strand, const Operation& op, const Access& acces
 
 // The same for an operation without an address register: all lanes access `op.offset`.
 bool find_fixed_region(Strand& strand, const Operation& op, const Access& access, Region& region);
+
+// The region that holds all bytes of a lane's access at `address`, which is one of `space`. Throws FaultError
+// if there is none, or the lane must not do that. Looks at no alignment.
+Region find_region(Strand& strand, Space space, uint64_t address, const Access& access, int lane);
+// Throws FaultError if a lane's address is not a multiple of `bytes`.
+void require_aligned(Strand& strand, uint64_t address, uint32_t bytes, int lane);
 
 // A group of active lanes that access one region, and where.
 struct RegionAccess {

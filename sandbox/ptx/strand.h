@@ -81,6 +81,7 @@ class Strand {
   void require_defined(Place place, const char* what);
   uint64_t clock() const;
   const CallSite& call_site(const Operation& op) const { return kernel_.call_sites[op.more]; }
+  const Kernel& kernel() const { return kernel_; }
 
   // ---- For the block ----
   // Lanes that wait at that barrier go on.

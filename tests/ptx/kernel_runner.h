@@ -35,6 +35,12 @@ class KernelRunner {
   }
   uint64_t reserve(uint64_t bytes,
                    DeviceMemory::Permission permission = DeviceMemory::Permission::kReadWrite);
+  // Writes the first bytes of what was reserved.
+  template <class T>
+  void fill(uint64_t address, const std::vector<T>& values) {
+    memory_.write(by_address_.at(address), 0,
+                  {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)}, Writer::kInput);
+  }
   template <class T>
   std::vector<T> download(uint64_t address) const {
     const DeviceMemory::Buffer& buffer = memory_.buffer(by_address_.at(address));

@@ -65,4 +65,39 @@ TEST_CASE("a vector sum and a row reduction", "[.throughput]") {
   }
 }
 
+TEST_CASE("a product of fp16 matrices by wmma, 256^3 and 1024^3", "[.throughput]") {
+  const std::string text = R"(
+    #include <mma.h>
+    #include <cuda_fp16.h>
+    using namespace nvcuda;
+    extern "C" __global__ void multiply(const half* a, const half* b, float* c, int n) {
+      int warp = threadIdx.x / 32, row = blockIdx.y * 64 + warp / 4 * 32, column = blockIdx.x * 64 + warp % 4 * 16;
+      wmma::fragment<wmma::accumulator, 16, 16, 16, float> sums[2];
+      for (int i = 0; i < 2; ++i) wmma::fill_fragment(sums[i], 0.0f);
+      for (int k = 0; k < n; k += 16) {
+        wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> fb;
+        wmma::load_matrix_sync(fb, b + k * n + column, n);
+        for (int i = 0; i < 2; ++i) {
+          wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> fa;
+          wmma::load_matrix_sync(fa, a + (row + i * 16) * n + k, n);
+          wmma::mma_sync(sums[i], fa, fb, sums[i]);
+        }
+      }
+      for (int i = 0; i < 2; ++i)
+        wmma::store_matrix_sync(c + (row + i * 16) * n + column, sums[i], n, wmma::mem_row_major);
+    })";
+  for (const bool shadows : {false, true})
+    for (const uint32_t n : {256U, 1024U}) {
+      KernelRunner runner(text, {.shadows = shadows, .compiler_options = {}, .limits = {}, .ptx = ""});
+      const uint64_t x = runner.upload(std::vector<_Float16>(size_t{n} * n, static_cast<_Float16>(0.5)));
+      const uint64_t c = runner.reserve(uint64_t{n} * n * 4);
+      const Stopwatch watch;
+      REQUIRE(!runner.launch("multiply", {n / 64, n / 64, 1}, {256, 1, 1}, 0, x, x, c, static_cast<int>(n)));
+      const double seconds = watch.seconds();
+      std::cout << (shadows ? "with shadows " : "plain ") << n << "^3: " << seconds * 1e3 << " ms, "
+                << 2.0 * n * n * n / seconds / 1e9 << " GFLOP/s, " << runner.counters().lane_operations
+                << " lane operations counted\n";
+    }
+}
+
 }  // namespace bicrl::ptx
