@@ -123,6 +123,10 @@ struct Callee {
   uint32_t entry_block = 0;
   std::vector<LocalRange> parameters, returns;
   std::vector<Place> poisoned;  // registers that may be read before they are written
+  // A lane can be in it twice: then these are saved and come back.
+  bool recursive = false;
+  std::vector<Place> registers;    // all of them; of a recursive function
+  std::vector<LocalRange> ranges;  // of its variables, parameters and calls' parameters
 };
 
 // What a call passes: copied to the callee's parameters, and its results back.

@@ -48,25 +48,24 @@ Kernel Lowering::run() {
 
 // ---- Functions ----
 
-void Lowering::visit(uint32_t number, std::vector<uint32_t>& path) {
-  if (std::find(path.begin(), path.end(), number) != path.end())
-    throw Unsupported("functions that call themselves");
+// Plans the function and all that it can call.
+void Lowering::visit(uint32_t number) {
   if (callee_numbers_.contains(number)) return;
   const Function& function = module_.functions[number];
   if (function.is_declared_only) return;  // the instruction that calls it says whether that can be
-  callee_numbers_[number] = static_cast<uint32_t>(plans_.size());
+  const auto callee = static_cast<uint32_t>(plans_.size());
+  callee_numbers_[number] = callee;
   plan_function(number);
-  path.push_back(number);
+  std::set<uint32_t> targets;
   bool calls_by_address = false;
   for (const Instruction& instruction : function.body) {
     if (instruction.opcode != "call") continue;
-    if (const Operand* callee = called_function(instruction))
-      visit(callee->index, path);
+    if (const Operand* named = called_function(instruction))
+      targets.insert(named->index);
     else
       calls_by_address = true;
   }
-  if (calls_by_address) {
-    std::set<uint32_t> targets;  // every function whose address somebody takes
+  if (calls_by_address) {  // every function whose address somebody takes
     for (const Function& any : module_.functions)
       for_each_operand(any, [&](const Instruction& instruction, const Operand& operand) {
         if (operand.kind == Operand::Kind::kFunction && instruction.opcode != "call")
@@ -75,14 +74,44 @@ void Lowering::visit(uint32_t number, std::vector<uint32_t>& path) {
     for (const Variable& variable : module_.variables)
       for (const Variable::Relocation& relocation : variable.relocations)
         if (relocation.to_function) targets.insert(relocation.target);
-    for (uint32_t target : targets) visit(target, path);
   }
-  path.pop_back();
+  calls_[callee] = targets;
+  for (uint32_t target : targets) visit(target);
 }
 
 void Lowering::find_functions() {
-  std::vector<uint32_t> path;
-  visit(static_cast<uint32_t>(&entry_ - module_.functions.data()), path);
+  visit(static_cast<uint32_t>(&entry_ - module_.functions.data()));
+  // Those that can come back to themselves.
+  for (uint32_t callee = 0; callee < plans_.size(); ++callee) {
+    std::set<uint32_t> reached;
+    std::vector<uint32_t> left = {callee};
+    while (!left.empty()) {
+      const uint32_t from = left.back();
+      left.pop_back();
+      for (uint32_t target : calls_[from])
+        if (const auto found = callee_numbers_.find(target); found != callee_numbers_.end())
+          if (reached.insert(found->second).second) left.push_back(found->second);
+    }
+    if (reached.contains(callee)) allow_recursion(callee);
+  }
+}
+
+// A lane that is in the function twice has its registers and the parameters of its calls twice, one after the
+// other in the same places. An array in local memory would have to have two addresses.
+void Lowering::allow_recursion(uint32_t number) {
+  Callee& callee = kernel_.callees[number];
+  const FunctionPlan& plan = plans_[number];
+  callee.recursive = true;
+  for (uint32_t variable : plan.function->variables)
+    if (module_.variables[variable].space == Space::kLocal)
+      throw Unsupported("functions that call themselves and have arrays in local memory");
+  std::set<Slot> known;
+  for (size_t i = 0; i < plan.slots.offsets.size(); ++i) {
+    if (plan.slots.offsets[i] == RegisterSlots::kNone) continue;
+    const Slot slot = plan.frame_begin + plan.slots.offsets[i];
+    if (known.insert(slot).second)
+      callee.registers.push_back({slot, static_cast<uint8_t>(slot_bytes(plan.function->registers[i].type))});
+  }
 }
 
 void Lowering::plan_function(uint32_t number) {
@@ -111,6 +140,7 @@ void Lowering::place_variables() {
   std::set<uint32_t> shared;
   for (size_t i = 0; i < plans_.size(); ++i) {
     const Function& function = *plans_[i].function;
+    const size_t first_range = kernel_.locals.size();
     for (uint32_t variable : function.variables)
       if (module_.variables[variable].space == Space::kLocal ||
           module_.variables[variable].space == Space::kParam)
@@ -121,6 +151,8 @@ void Lowering::place_variables() {
       for (uint32_t variable : function.prototype.returns)
         kernel_.callees[i].returns.push_back(place_local(variable));
     }
+    kernel_.callees[i].ranges.assign(kernel_.locals.begin() + static_cast<std::ptrdiff_t>(first_range),
+                                     kernel_.locals.end());
     for_each_operand(function, [&](const Instruction&, const Operand& operand) {
       if (operand.kind == Operand::Kind::kVariable &&
           module_.variables[operand.index].space == Space::kShared)

@@ -394,8 +394,7 @@ void Lowering::lower_call(const Instruction& instruction, Operation& op) {
   for (uint32_t i = 0; i < instruction.returns; ++i)
     site.results.push_back(range(instruction.operands.at(i)));
   for (size_t i = instruction.returns + 1; i < instruction.operands.size(); ++i)
-    if (instruction.operands[i].kind == Operand::Kind::kVariable)
-      site.arguments.push_back(range(instruction.operands[i]));
+    site.arguments.push_back(range(instruction.operands[i]));
   op.more = static_cast<uint32_t>(kernel_.call_sites.size());
   if (const Operand* callee = called_function(instruction)) {
     const Function& function = module_.functions[callee->index];

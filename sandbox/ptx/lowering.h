@@ -7,6 +7,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -41,7 +42,8 @@ class Lowering {
  private:
   // ---- lower.cpp ----
   void find_functions();
-  void visit(uint32_t function, std::vector<uint32_t>& path);
+  void visit(uint32_t function);
+  void allow_recursion(uint32_t callee);
   void place_variables();
   void place_parameters();
   void place_shared(const std::vector<uint32_t>& variables);
@@ -80,7 +82,8 @@ class Lowering {
 
   // ---- lower_matrix.cpp ----
   void meet_whole_warp(Operation& op);
-  void add_fragment(const Operand& operand, Type type, int registers, bool written, std::vector<Place>& places);
+  void add_fragment(const Operand& operand, Type type, int registers, bool written,
+                    std::vector<Place>& places);
   void lower_product(const Instruction& instruction, Operation& op);
   void lower_matrix_access(const Instruction& instruction, Operation& op);
   void lower_matrix_move(const Instruction& instruction, Operation& op);
@@ -89,6 +92,7 @@ class Lowering {
   const Function& entry_;
   Kernel kernel_;
   std::vector<FunctionPlan> plans_;                 // as kernel_.callees
+  std::map<uint32_t, std::set<uint32_t>> calls_;    // by callee: functions of the module
   std::map<uint32_t, uint32_t> callee_numbers_;     // by function of the module
   std::map<uint32_t, uint32_t> shared_offsets_;     // by variable
   std::map<uint32_t, LocalRange> local_ranges_;     // by variable

@@ -14,7 +14,6 @@ namespace {
 constexpr uint32_t kStay = ~uint32_t{0};
 // Reads of what others write that a fragment may do before it steps back.
 constexpr int kPatience = 256;
-constexpr size_t kMaxCallDepth = 64;
 
 LaneSet first_lanes(int count) {
   LaneSet set;
@@ -49,6 +48,7 @@ Strand::Strand(ThreadBlock& block, int first_thread, int threads)
   local_.resize((kernel_.local_bytes + 3) / 4 * lanes);
   if (shadows) local_shadow_.resize(local_.size());
   returns_.resize(lanes);
+  saved_.resize(lanes);
   fill_constants();
   for (const SpecialPlace& special : kernel_.specials) fill_special(special, /*only_block=*/false);
 }
@@ -57,6 +57,7 @@ void Strand::begin() {
   fragments_.clear();
   waiting_.clear();
   for (auto& stack : returns_) stack.clear();
+  for (auto& saved : saved_) saved.clear();
   const LaneSet all = first_lanes(threads_);
   exited_ = first_lanes(kMaxLanes) - all;
   patience_ = kPatience;
@@ -78,94 +79,6 @@ void Strand::poison(Place place) {
     fill_poison({values<std::byte>(place) + at, place.bytes});
     if (has_shadows()) memset(shadows<std::byte>(place) + at, 0xFF, place.bytes);
   });
-}
-
-// ---- What slots hold from the start on ----
-
-void Strand::fill_constants() {
-  for (const Constant& constant : kernel_.constants) {
-    uint64_t value = static_cast<uint64_t>(constant.bits);
-    if (constant.kind == Constant::Kind::kVariable) value += grid_.module().address_of(constant.index);
-    std::byte* array = values<std::byte>(constant.place);
-    const size_t bytes = constant.place.bytes;
-    for (int lane = 0; lane < lanes_; ++lane) {
-      std::byte* element = array + static_cast<size_t>(lane) * bytes;
-      memset(element, constant.bits < 0 ? 0xFF : 0, bytes);
-      memcpy(element, &value, std::min<size_t>(bytes, sizeof value));
-    }
-  }
-}
-
-void Strand::fill_special(const SpecialPlace& special, bool only_block) {
-  const Dim3& grid = grid_.config().grid;
-  const Dim3& size = grid_.config().block;
-  const auto fill = [&](const auto& value_of) {
-    uint32_t* array = values<uint32_t>(special.place);
-    for (int lane = 0; lane < lanes_; ++lane) array[lane] = value_of(lane);
-  };
-  const auto of_block = [&](const auto& value) {
-    if (only_block) fill([&](int) { return static_cast<uint32_t>(value); });
-  };
-  const auto of_launch = [&](const auto& value_of) {
-    if (!only_block) fill([&](int lane) { return static_cast<uint32_t>(value_of(lane)); });
-  };
-  const auto thread = [&](size_t axis) {
-    of_launch([&](int lane) { return block_.thread_index(first_thread_ + lane)[axis]; });
-  };
-  const auto always = [&](uint32_t value) { of_launch([&](int) { return value; }); };
-  const Kernel& kernel = kernel_;
-  switch (special.special) {
-    case Special::kTidX:
-      return thread(0);
-    case Special::kTidY:
-      return thread(1);
-    case Special::kTidZ:
-      return thread(2);
-    case Special::kNtidX:
-      return always(size[0]);
-    case Special::kNtidY:
-      return always(size[1]);
-    case Special::kNtidZ:
-      return always(size[2]);
-    case Special::kCtaidX:
-      return of_block(block_.index()[0]);
-    case Special::kCtaidY:
-      return of_block(block_.index()[1]);
-    case Special::kCtaidZ:
-      return of_block(block_.index()[2]);
-    case Special::kNctaidX:
-      return always(grid[0]);
-    case Special::kNctaidY:
-      return always(grid[1]);
-    case Special::kNctaidZ:
-      return always(grid[2]);
-    case Special::kLaneId:
-      return of_launch([](int lane) { return lane % kWarpLanes; });
-    case Special::kWarpId:
-      return of_launch([&](int lane) { return (first_thread_ + lane) / kWarpLanes; });
-    case Special::kNWarpId:
-      return always((grid_.threads_per_block() + kWarpLanes - 1) / kWarpLanes);
-    case Special::kSmId:
-      return of_block((block_.index()[0] + uint64_t{block_.index()[1]} * grid[0]) % grid_.device().sm_count);
-    case Special::kNSmId:
-      return always(grid_.device().sm_count);
-    case Special::kLaneMaskEq:
-      return of_launch([](int lane) { return 1U << lane % kWarpLanes; });
-    case Special::kLaneMaskLe:
-      return of_launch([](int lane) { return (2U << lane % kWarpLanes) - 1; });
-    case Special::kLaneMaskLt:
-      return of_launch([](int lane) { return (1U << lane % kWarpLanes) - 1; });
-    case Special::kLaneMaskGe:
-      return of_launch([](int lane) { return ~((1U << lane % kWarpLanes) - 1); });
-    case Special::kLaneMaskGt:
-      return of_launch([](int lane) { return ~((2U << lane % kWarpLanes) - 1); });
-    case Special::kDynamicSharedBytes:
-      return always(grid_.config().dynamic_shared_bytes);
-    case Special::kTotalSharedBytes:
-      return always(kernel.static_shared_bytes + grid_.config().dynamic_shared_bytes);
-    default:
-      return always(0);  // the identifiers of the grid and of the environment
-  }
 }
 
 // ---- Fragments ----
@@ -345,194 +258,6 @@ uint32_t Strand::follow(const Operation& op, uint32_t next_block) {
   }
   spread_by_value(op);
   return kStay;
-}
-
-// ---- Calls, and ways that lanes choose by a value ----
-
-void Strand::copy_local(LocalRange from, LocalRange to) {
-  const size_t lanes = static_cast<size_t>(lanes_);
-  const size_t words = (std::min(from.bytes, to.bytes) + 3) / 4;
-  const auto copy = [&](uint32_t* memory) {
-    for (size_t word = 0; word < words; ++word) {
-      uint32_t* target = memory + (to.begin / 4 + word) * lanes;
-      const uint32_t* source = memory + (from.begin / 4 + word) * lanes;
-      active_.for_each([&](int lane) { target[lane] = source[lane]; });
-    }
-  };
-  copy(local_.data());
-  if (has_shadows()) copy(local_shadow_.data());
-}
-
-void Strand::call(const Operation& op, uint32_t callee_number) {
-  const Callee& callee = kernel_.callees[callee_number];
-  const CallSite& site = kernel_.call_sites[op.more];
-  for (size_t i = 0; i < std::min(site.arguments.size(), callee.parameters.size()); ++i)
-    copy_local(site.arguments[i], callee.parameters[i]);
-  for (const Place& place : callee.poisoned) poison(place);
-  const auto where = static_cast<uint32_t>(&op - kernel_.operations.data());
-  active_.for_each([&](int lane) {
-    auto& stack = returns_[static_cast<size_t>(lane)];
-    if (stack.size() >= kMaxCallDepth) fail(FaultClass::kMemory, "calls are nested too deeply", lane);
-    stack.push_back({callee_number, where});
-  });
-}
-
-void Strand::spread_by_value(const Operation& op) {
-  const LaneSet all = active_;
-  LaneSet left = all;
-  // The first lane's way, taken by all that have the same; then the next one's.
-  while (!left.empty()) {
-    const int first = left.first();
-    LaneSet alike;
-    const auto gather = [&](const auto& value_of) {
-      const auto value = value_of(first);
-      left.for_each([&](int lane) {
-        if (value_of(lane) == value) alike.add(lane);
-      });
-      return value;
-    };
-    if (op.flow == Flow::kReturn) {
-      // Of a call; a return of the kernel itself has become an exit.
-      const auto top = gather([&](int lane) { return returns_[static_cast<size_t>(lane)].back(); });
-      const Operation& call_op = kernel_.operations[top.operation];
-      const Callee& callee = kernel_.callees[top.callee];
-      const CallSite& site = kernel_.call_sites[call_op.more];
-      set_active(alike);
-      for (size_t i = 0; i < std::min(site.results.size(), callee.returns.size()); ++i)
-        copy_local(callee.returns[i], site.results[i]);
-      alike.for_each([&](int lane) { returns_[static_cast<size_t>(lane)].pop_back(); });
-      add_fragment(call_op.next_block, alike);
-    } else if (op.flow == Flow::kIndexedBranch) {
-      require_defined(op.sources[0], "an index of a branch");
-      const auto& table = kernel_.branch_tables[op.target];
-      const uint32_t index = gather([&](int lane) { return values<uint32_t>(op.sources[0])[lane]; });
-      if (index >= table.size()) fail(FaultClass::kIllegalAccess, "a branch beyond its table", first);
-      add_fragment(table[index], alike);
-    } else {
-      require_defined(op.sources[0], "the address of a function");
-      const uint64_t address = gather([&](int lane) { return values<uint64_t>(op.sources[0])[lane]; });
-      uint32_t callee = 0;
-      while (callee < kernel_.callees.size() && function_address(kernel_.callees[callee].function) != address)
-        ++callee;
-      if (callee == 0 || callee == kernel_.callees.size())
-        fail(FaultClass::kIllegalAccess, "a call of what is no function", first);
-      set_active(alike);
-      call(op, callee);
-      add_fragment(kernel_.callees[callee].entry_block, alike);
-    }
-    left -= alike;
-  }
-}
-
-// ---- Meetings ----
-
-void Strand::meet(uint32_t number, const Operation& op) {
-  current_ = &op;
-  LaneSet lanes = guarded_lanes(op);
-  const LaneSet others = active_ - lanes;
-  if (op.meeting == Meeting::kBlock) {
-    if (!lanes.empty()) {
-      set_active(lanes);
-      op.handler(*this, op);  // which counts them, per barrier, and says where they wait
-      if (op.detail != 0) add_fragment(number + 1, lanes);
-    }
-    add_fragment(number + 1, others);
-    return;
-  }
-  // Those that wait here already come along.
-  for (size_t i = 0; i < waiting_.size(); ++i)
-    if (waiting_[i].barrier < 0 && waiting_[i].block == number) {
-      lanes |= waiting_[i].lanes;
-      waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i--));
-    }
-  add_fragment(number + 1, others);
-  if (lanes.empty()) return;
-  run_meeting(op, lanes, number + 1);
-}
-
-// Runs a warp operation for those of `lanes` that all have come, and lets the others wait.
-void Strand::run_meeting(const Operation& op, const LaneSet& lanes, uint32_t next_block) {
-  set_active(lanes);
-  const LaneSet ready = ready_at(op, lanes);
-  const LaneSet rest = lanes - ready;
-  if (!rest.empty()) waiting_.push_back({next_block - 1, -1, rest});
-  if (ready.empty()) return;
-  set_active(ready);
-  op.handler(*this, op);
-  add_fragment(next_block, ready);
-}
-
-LaneSet Strand::ready_at(const Operation& op, const LaneSet& lanes) {
-  if (!op.sources[0]) return lanes;  // no mask: whoever is here
-  require_defined(op.sources[0], "the mask of a warp operation");
-  const uint32_t* masks = values<uint32_t>(op.sources[0]);
-  LaneSet ready;
-  for (size_t warp = 0; warp < kMaxWarps; ++warp) {
-    const uint32_t here = lanes.warps[warp];
-    const uint32_t gone = exited_.warps[warp];
-    for (uint32_t left = here; left != 0;) {
-      const int first = std::countr_zero(left);
-      const uint32_t mask = masks[warp * kWarpLanes + static_cast<size_t>(first)];
-      if ((mask >> first & 1) == 0)
-        fail(FaultClass::kBarrier, "a lane is not in the mask of its own warp operation",
-             static_cast<int>(warp) * kWarpLanes + first);
-      uint32_t alike = 0;
-      for (uint32_t rest = left; rest != 0; rest &= rest - 1) {
-        const int lane = std::countr_zero(rest);
-        if (masks[warp * kWarpLanes + static_cast<size_t>(lane)] == mask) alike |= uint32_t{1} << lane;
-      }
-      if ((mask & ~gone & ~alike) == 0) ready.warps[warp] |= alike;
-      left &= ~alike;
-    }
-  }
-  return ready;
-}
-
-// Lanes may have exited since; true if somebody can go on.
-bool Strand::complete_warp_meetings() {
-  const std::vector<Waiting> before = std::move(waiting_);
-  waiting_.clear();
-  for (const Waiting& meeting : before) {
-    if (meeting.barrier >= 0) {
-      waiting_.push_back(meeting);
-      continue;
-    }
-    const Operation& op = kernel_.operations[kernel_.blocks[meeting.block].first];
-    current_ = &op;
-    run_meeting(op, meeting.lanes, meeting.block + 1);
-  }
-  return !fragments_.empty();
-}
-
-void Strand::wait_at_barrier(uint32_t barrier, const LaneSet& lanes) {
-  const auto block =
-      static_cast<uint32_t>(std::upper_bound(kernel_.blocks.begin(), kernel_.blocks.end(),
-                                             static_cast<uint32_t>(current_ - kernel_.operations.data()),
-                                             [](uint32_t op, const BasicBlock& b) { return op < b.first; }) -
-                            kernel_.blocks.begin() - 1);
-  waiting_.push_back({block, static_cast<int32_t>(barrier), lanes});
-}
-
-void Strand::release(uint32_t barrier) {
-  for (size_t i = 0; i < waiting_.size();) {
-    if (waiting_[i].barrier != static_cast<int32_t>(barrier)) {
-      ++i;
-      continue;
-    }
-    const Waiting waiting = waiting_[i];
-    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
-    const Operation& op = kernel_.operations[kernel_.blocks[waiting.block].first];
-    if (op.destinations[0]) {  // what the barrier found
-      set_active(waiting.lanes);
-      give_votes(op);
-    }
-    add_fragment(waiting.block + 1, waiting.lanes);
-  }
-}
-
-const Operation* Strand::waiting_at() const {
-  if (waiting_.empty()) return nullptr;
-  return &kernel_.operations[kernel_.blocks[waiting_.front().block].first];
 }
 
 // ---- Faults ----

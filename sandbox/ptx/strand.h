@@ -106,6 +106,7 @@ class Strand {
   struct Return {
     uint32_t callee = 0;
     uint32_t operation = 0;
+    bool saved = false;  // the lane was in the function already, whose state has been saved
     bool operator==(const Return&) const = default;
   };
 
@@ -129,6 +130,11 @@ class Strand {
   void run_meeting(const Operation& op, const LaneSet& lanes, uint32_t next_block);
   LaneSet ready_at(const Operation& op, const LaneSet& lanes);
   void call(const Operation& op, uint32_t callee);
+  void come_back(const Return& call, const LaneSet& lanes);
+  template <class Work>
+  void for_each_piece(const Callee& callee, int lane, const Work& work);
+  void save(const Callee& callee, int lane);
+  void restore(const Callee& callee, int lane);
   void give_votes(const Operation& op);
   void copy_local(LocalRange from, LocalRange to);
   void spread_by_value(const Operation& op);
@@ -143,8 +149,9 @@ class Strand {
   std::byte* scratch_ = nullptr;  // arrays for results of which only some lanes count
   std::byte* shadow_scratch_ = nullptr;
   std::vector<uint32_t> local_, local_shadow_;
-  std::vector<std::vector<Return>> returns_;  // by lane
-  std::vector<Fragment> fragments_;           // ascending by block
+  std::vector<std::vector<Return>> returns_;   // by lane
+  std::vector<std::vector<std::byte>> saved_;  // by lane: states of functions that it is in twice
+  std::vector<Fragment> fragments_;            // ascending by block
   std::vector<Waiting> waiting_;
   LaneSet active_, exited_;
   bool dense_ = false;

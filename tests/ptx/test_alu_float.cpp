@@ -157,7 +157,10 @@ TEST_CASE("signs and kinds of numbers") {
     test("infinite", [&](Word a) { return f.size(a) == f.infinity(); });
     test("number", [&](Word a) { return !f.is_nan(a); });
     test("notanumber", [&](Word a) { return f.is_nan(a); });
-    test("normal", [&](Word a) { return f.size(a) < f.infinity() && f.size(a) >> f.fraction != 0; });
+    // Zeros count as normal.
+    test("normal", [&](Word a) {
+      return f.size(a) == 0 || (f.size(a) < f.infinity() && f.size(a) >> f.fraction != 0);
+    });
     test("subnormal", [&](Word a) { return f.is_subnormal(a); });
     check("copysign" + type,
           [&](const std::vector<Word>& x) { return std::vector{(x[0] & f.sign_mask()) | f.size(x[1])}; });

@@ -64,9 +64,9 @@ TEST_CASE("integer arithmetic of all widths") {
     check_binary("mul.hi", t, [&](Wide a, Wide b) { return high_product(t, a, b); });
     check_binary("min", t, [](Wide a, Wide b) { return a < b ? a : b; });
     check_binary("max", t, [](Wide a, Wide b) { return a < b ? b : a; });
-    // What PTX leaves open: the quotient by zero is all ones, the remainder the dividend.
+    // What PTX leaves open: by zero the quotient and the remainder are all ones.
     check_binary("div", t, [](Wide a, Wide b) { return b == 0 ? -1 : a / b; });
-    check_binary("rem", t, [](Wide a, Wide b) { return b == 0 ? a : a % b; });
+    check_binary("rem", t, [](Wide a, Wide b) { return b == 0 ? Wide{-1} : a % b; });
     check_ternary("mad.lo", t, [](Wide a, Wide b, Wide c) {
       return static_cast<Wide>(static_cast<Word>(a) * static_cast<Word>(b) + static_cast<Word>(c));
     });

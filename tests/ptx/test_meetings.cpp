@@ -1,6 +1,7 @@
 // Lanes of a warp and threads of a block that meet: shuffles, votes, matches, reductions, barriers; and
 // calls.
 #include <catch2/catch_test_macros.hpp>
+#include <functional>
 
 #include "tests/ptx/kernel_runner.h"
 
@@ -170,6 +171,49 @@ TEST_CASE("calls, by name and by address, with structures, arrays in local memor
     for (int i = 0; i < t % 16; ++i) s += (i * 7 + t) % 16 * t;
     CHECK(at(2) == s);
     CHECK(at(3) == (t % 2 ? t * t : t * (t % 4)));
+  }
+}
+
+TEST_CASE("functions that call themselves and each other, to a depth of each lane's own") {
+  KernelRunner runner(R"(
+    __device__ __noinline__ int fibonacci(int n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
+    __device__ int odd(int n);
+    __device__ __noinline__ int even(int n) { return n == 0 ? 1 : odd(n - 1); }
+    __device__ __noinline__ int odd(int n) { return n == 0 ? 0 : 1 - even(n) + 0 * n; }
+    struct Triple { int a, b, c; };
+    __device__ __noinline__ Triple walk(Triple t, int n) {
+      if (n == 0) return t;
+      Triple u = walk({t.b, t.c, t.a + n}, n - 1);
+      return {u.a + t.a, u.b - t.b, u.c};
+    }
+    __device__ __noinline__ int array(int n) { int x[8]; for (int i = 0; i < 8; ++i) x[i] = n * i; return n < 1 ? x[threadIdx.x % 8] : array(n - 1) + x[n % 8]; }
+    extern "C" __global__ void calls(int* out, int n) {
+      int t = threadIdx.x;
+      out[t] = fibonacci(t % 12);
+      Triple w = walk({t, 2, 3}, t % 9);
+      out[n + t] = w.a * 10000 + w.b * 100 + w.c;
+    }
+    extern "C" __global__ void deep(int* out, int n) { out[0] = even(n); }
+    extern "C" __global__ void arrays(int* out, int n) { out[0] = array(n); })");
+  const int n = 70;
+  const uint64_t out = runner.reserve(2 * n * 4);
+  REQUIRE(told(runner.launch("calls", {1, 1, 1}, {n, 1, 1}, 0, out, n)) == "");
+  const auto found = runner.download<int>(out);
+  struct Triple {
+    int a, b, c;
+  };
+  const std::function<Triple(Triple, int)> walk = [&](Triple t, int left) -> Triple {
+    if (left == 0) return t;
+    const Triple u = walk({t.b, t.c, t.a + left}, left - 1);
+    return {u.a + t.a, u.b - t.b, u.c};
+  };
+  for (int t = 0; t < n; ++t) {
+    INFO(t);
+    int a = 0, b = 1;
+    for (int i = 0; i < t % 12; ++i) std::swap(a, b), b += a;
+    CHECK(found[static_cast<size_t>(t)] == a);
+    const Triple w = walk({t, 2, 3}, t % 9);
+    CHECK(found[static_cast<size_t>(n + t)] == w.a * 10000 + w.b * 100 + w.c);
   }
 }
 

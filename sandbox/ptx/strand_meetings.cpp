@@ -1,0 +1,120 @@
+// Lanes that wait for others, at operations of a warp and at barriers.
+#include "sandbox/ptx/strand.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "sandbox/ptx/grid.h"
+#include "sandbox/ptx/thread_block.h"
+
+namespace bicrl::ptx {
+void Strand::meet(uint32_t number, const Operation& op) {
+  current_ = &op;
+  LaneSet lanes = guarded_lanes(op);
+  const LaneSet others = active_ - lanes;
+  if (op.meeting == Meeting::kBlock) {
+    if (!lanes.empty()) {
+      set_active(lanes);
+      op.handler(*this, op);  // which counts them, per barrier, and says where they wait
+      if (op.detail != 0) add_fragment(number + 1, lanes);
+    }
+    add_fragment(number + 1, others);
+    return;
+  }
+  // Those that wait here already come along.
+  for (size_t i = 0; i < waiting_.size(); ++i)
+    if (waiting_[i].barrier < 0 && waiting_[i].block == number) {
+      lanes |= waiting_[i].lanes;
+      waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i--));
+    }
+  add_fragment(number + 1, others);
+  if (lanes.empty()) return;
+  run_meeting(op, lanes, number + 1);
+}
+
+// Runs a warp operation for those of `lanes` that all have come, and lets the others wait.
+void Strand::run_meeting(const Operation& op, const LaneSet& lanes, uint32_t next_block) {
+  set_active(lanes);
+  const LaneSet ready = ready_at(op, lanes);
+  const LaneSet rest = lanes - ready;
+  if (!rest.empty()) waiting_.push_back({next_block - 1, -1, rest});
+  if (ready.empty()) return;
+  set_active(ready);
+  op.handler(*this, op);
+  add_fragment(next_block, ready);
+}
+
+LaneSet Strand::ready_at(const Operation& op, const LaneSet& lanes) {
+  if (!op.sources[0]) return lanes;  // no mask: whoever is here
+  require_defined(op.sources[0], "the mask of a warp operation");
+  const uint32_t* masks = values<uint32_t>(op.sources[0]);
+  LaneSet ready;
+  for (size_t warp = 0; warp < kMaxWarps; ++warp) {
+    const uint32_t here = lanes.warps[warp];
+    const uint32_t gone = exited_.warps[warp];
+    for (uint32_t left = here; left != 0;) {
+      const int first = std::countr_zero(left);
+      const uint32_t mask = masks[warp * kWarpLanes + static_cast<size_t>(first)];
+      if ((mask >> first & 1) == 0)
+        fail(FaultClass::kBarrier, "a lane is not in the mask of its own warp operation",
+             static_cast<int>(warp) * kWarpLanes + first);
+      uint32_t alike = 0;
+      for (uint32_t rest = left; rest != 0; rest &= rest - 1) {
+        const int lane = std::countr_zero(rest);
+        if (masks[warp * kWarpLanes + static_cast<size_t>(lane)] == mask) alike |= uint32_t{1} << lane;
+      }
+      if ((mask & ~gone & ~alike) == 0) ready.warps[warp] |= alike;
+      left &= ~alike;
+    }
+  }
+  return ready;
+}
+
+// Lanes may have exited since; true if somebody can go on.
+bool Strand::complete_warp_meetings() {
+  const std::vector<Waiting> before = std::move(waiting_);
+  waiting_.clear();
+  for (const Waiting& meeting : before) {
+    if (meeting.barrier >= 0) {
+      waiting_.push_back(meeting);
+      continue;
+    }
+    const Operation& op = kernel_.operations[kernel_.blocks[meeting.block].first];
+    current_ = &op;
+    run_meeting(op, meeting.lanes, meeting.block + 1);
+  }
+  return !fragments_.empty();
+}
+
+void Strand::wait_at_barrier(uint32_t barrier, const LaneSet& lanes) {
+  const auto block =
+      static_cast<uint32_t>(std::upper_bound(kernel_.blocks.begin(), kernel_.blocks.end(),
+                                             static_cast<uint32_t>(current_ - kernel_.operations.data()),
+                                             [](uint32_t op, const BasicBlock& b) { return op < b.first; }) -
+                            kernel_.blocks.begin() - 1);
+  waiting_.push_back({block, static_cast<int32_t>(barrier), lanes});
+}
+
+void Strand::release(uint32_t barrier) {
+  for (size_t i = 0; i < waiting_.size();) {
+    if (waiting_[i].barrier != static_cast<int32_t>(barrier)) {
+      ++i;
+      continue;
+    }
+    const Waiting waiting = waiting_[i];
+    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
+    const Operation& op = kernel_.operations[kernel_.blocks[waiting.block].first];
+    if (op.destinations[0]) {  // what the barrier found
+      set_active(waiting.lanes);
+      give_votes(op);
+    }
+    add_fragment(waiting.block + 1, waiting.lanes);
+  }
+}
+
+const Operation* Strand::waiting_at() const {
+  if (waiting_.empty()) return nullptr;
+  return &kernel_.operations[kernel_.blocks[waiting_.front().block].first];
+}
+
+}  // namespace bicrl::ptx
