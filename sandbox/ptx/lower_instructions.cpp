@@ -124,6 +124,10 @@ Operation Lowering::lower(const Instruction& instruction) {
     lower_matrix_access(instruction, op);
   } else if (is_one_of(opcode, {"ldmatrix", "stmatrix", "movmatrix"})) {
     lower_matrix_move(instruction, op);
+  } else if (opcode == "cp") {
+    lower_async_copy(instruction, op);
+  } else if (opcode == "mbarrier") {
+    lower_mbarrier(instruction, op);
   } else if (opcode == "nanosleep") {
     op.handler = sleep;
   } else if (is_one_of(opcode, {"trap", "brkpt"})) {

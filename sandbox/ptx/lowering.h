@@ -88,6 +88,11 @@ class Lowering {
   void lower_matrix_access(const Instruction& instruction, Operation& op);
   void lower_matrix_move(const Instruction& instruction, Operation& op);
 
+  // ---- lower_async.cpp ----
+  void lower_async_copy(const Instruction& instruction, Operation& op);
+  void lower_copy_operands(const Instruction& instruction, Operation& op, size_t count);
+  void lower_mbarrier(const Instruction& instruction, Operation& op);
+
   const Module& module_;
   const Function& entry_;
   Kernel kernel_;

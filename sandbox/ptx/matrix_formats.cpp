@@ -8,7 +8,8 @@ namespace {
 // Four neighbouring lanes hold a row of a piece of 8 rows, `neighbours` elements each. Pieces follow each
 // other downwards within 16 rows, then to the right, then in the next 16 rows.
 FragmentLayout row_pieces(int rows, int columns, int neighbours) {
-  FragmentLayout layout{.rows = rows, .columns = columns, .elements = 0, .copies = 1, .positions = {}};
+  FragmentLayout layout{
+      .rows = rows, .columns = columns, .elements = 0, .copies = 1, .positions = {}, .turned = {}};
   layout.elements = rows * columns / kWarpLanes;
   const int high = std::min(2, rows / 8), wide = columns / (4 * neighbours);
   for (int element = 0; element < layout.elements; ++element)
@@ -18,13 +19,15 @@ FragmentLayout row_pieces(int rows, int columns, int neighbours) {
       const int column =
           lane % 4 * neighbours + element % neighbours + 4 * neighbours * (piece / high % wide);
       layout.positions.push_back(static_cast<uint16_t>(row * columns + column));
+      layout.turned.push_back(static_cast<uint16_t>(column * rows + row));
     }
   return layout;
 }
 
 // The same with columns and rows exchanged; pieces follow each other downwards, then to the right.
 FragmentLayout column_pieces(int rows, int columns, int neighbours) {
-  FragmentLayout layout{.rows = rows, .columns = columns, .elements = 0, .copies = 1, .positions = {}};
+  FragmentLayout layout{
+      .rows = rows, .columns = columns, .elements = 0, .copies = 1, .positions = {}, .turned = {}};
   layout.elements = rows * columns / kWarpLanes;
   const int high = rows / (4 * neighbours);
   for (int element = 0; element < layout.elements; ++element)
@@ -33,6 +36,7 @@ FragmentLayout column_pieces(int rows, int columns, int neighbours) {
       const int row = lane % 4 * neighbours + element % neighbours + 4 * neighbours * (piece % high);
       const int column = lane / 4 + 8 * (piece / high);
       layout.positions.push_back(static_cast<uint16_t>(row * columns + column));
+      layout.turned.push_back(static_cast<uint16_t>(column * rows + row));
     }
   return layout;
 }

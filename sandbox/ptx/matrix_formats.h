@@ -20,6 +20,7 @@ struct FragmentLayout {
   int copies = 1;    // how often a lane's registers hold all of them, one copy after the other
   // [elements, 32 lanes]: row * columns + column.
   std::vector<uint16_t> positions;
+  std::vector<uint16_t> turned;  // likewise: column * rows + row
 };
 
 struct MatrixFormat {

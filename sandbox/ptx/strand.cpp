@@ -109,6 +109,15 @@ size_t Strand::choose_fragment() {
   return fragments_.size();
 }
 
+// Whether nobody has to run before lanes at that block do, or comes along with them from there.
+bool Strand::comes_first(uint32_t block) const {
+  for (const Fragment& fragment : fragments_) {
+    if (fragment.block > block) break;
+    if (fragment.block == block || !fragment.resting) return false;
+  }
+  return true;
+}
+
 Pause Strand::run(uint64_t budget) {
   budget_ = grid_.counters().operations + budget;
   for (;;) {
@@ -143,8 +152,7 @@ void Strand::run_fragment(uint32_t number) {
         next = follow(last, number + 1);
     }
     if (next == kStay) return;
-    const bool alone = fragments_.empty() || next < fragments_.front().block;
-    if (alone && patience_ > 0 && grid_.counters().operations < budget_) {
+    if (comes_first(next) && patience_ > 0 && grid_.counters().operations < budget_) {
       number = next;
       continue;
     }

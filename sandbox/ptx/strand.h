@@ -116,6 +116,7 @@ class Strand {
   void add_fragment(uint32_t block, const LaneSet& lanes);
   void set_active(const LaneSet& lanes);
   size_t choose_fragment();
+  bool comes_first(uint32_t block) const;
   // Runs from `block` on for the active lanes, as long as they stay together and nobody else has to run.
   void run_fragment(uint32_t block);
   void run_straight(const Operation* first, const Operation* last);

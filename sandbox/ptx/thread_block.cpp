@@ -23,6 +23,7 @@ void ThreadBlock::begin(Dim3 index) {
   index_ = index;
   next_strand_ = 0;
   barriers_ = {};
+  copies_.clear();
   fill_poison(shared_);
   std::fill(shared_shadows_.begin(), shared_shadows_.end(), uint8_t{0xFF});
   for (const auto& strand : strands_) strand->begin();

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "sandbox/ptx/async_copies.h"
 #include "sandbox/ptx/grid.h"
 #include "sandbox/ptx/strand.h"
 
@@ -31,6 +32,7 @@ class ThreadBlock {
   // ---- For handlers ----
   std::byte* shared() { return shared_.data(); }
   uint8_t* shared_shadows() { return shared_shadows_.empty() ? nullptr : shared_shadows_.data(); }
+  AsyncCopies& copies() { return copies_; }
   // The variable of shared memory that holds the byte; null if none does.
   const SharedWindow* shared_window(uint64_t offset) const;
 
@@ -61,6 +63,7 @@ class ThreadBlock {
   std::vector<SharedWindow> windows_;
   std::vector<std::byte> shared_;
   std::vector<uint8_t> shared_shadows_;
+  AsyncCopies copies_;
   std::array<Barrier, kBarriers> barriers_{};
   size_t next_strand_ = 0;
 };

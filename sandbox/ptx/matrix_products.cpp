@@ -5,10 +5,8 @@
 #include <type_traits>
 
 #include "sandbox/ptx/grid.h"
-#include "sandbox/ptx/lane_values.h"
 #include "sandbox/ptx/matrix_arithmetic.h"
 #include "sandbox/ptx/matrix_formats.h"
-#include "sandbox/ptx/memory_access.h"
 
 namespace bicrl::ptx {
 namespace {
@@ -173,134 +171,6 @@ void multiply(Strand& strand, const Operation& op) {
   });
 }
 
-// ---- wmma's loads and stores ----
-
-// The rows of a matrix in memory, or its columns if it lies by columns.
-struct Lines {
-  int count = 0, elements = 0;
-  std::byte* data[kMaxSide];
-  uint8_t* undefined[kMaxSide];
-  uint8_t* writers[kMaxSide];
-};
-
-const FragmentLayout& fragment_of(const Operation& op) {
-  const MatrixFormat& format = format_of(op);
-  switch (static_cast<MatrixRole>(op.detail >> kRoleShift)) {
-    case MatrixRole::kLeft:
-      return format.left;
-    case MatrixRole::kRight:
-      return format.right;
-    default:
-      return format.accumulator;
-  }
-}
-
-// The value of all lanes of a warp.
-template <class Read>
-uint64_t common_value(Strand& strand, int first, const char* what, const Read& read) {
-  const uint64_t value = read(first);
-  for (int lane = first + 1; lane < first + kWarpLanes; ++lane)
-    if (read(lane) != value) strand.fail(FaultClass::kIllegalAccess, what, lane);
-  return value;
-}
-
-void find_lines(Strand& strand, const Operation& op, int first, uint32_t element_bytes, bool writes,
-                Lines& lines) {
-  const FragmentLayout& layout = fragment_of(op);
-  const bool by_columns = (op.detail & kColumnMajor) != 0;
-  lines.count = by_columns ? layout.columns : layout.rows;
-  lines.elements = by_columns ? layout.rows : layout.columns;
-  const uint64_t begin =
-      common_value(strand, first, "the lanes of a warp name different addresses of a matrix",
-                   [&](int lane) { return lane_address(strand, op.address, op.offset, lane); });
-  uint64_t step = static_cast<uint64_t>(lines.elements);
-  if (op.sources[1])
-    step =
-        common_value(strand, first, "the lanes of a warp name different widths of a matrix", [&](int lane) {
-          return defined_value<uint32_t>(strand, op.sources[1], lane, "the width of a matrix");
-        });
-  step *= element_bytes;
-  const bool wide =
-      element_bytes < 8 || static_cast<MatrixRole>(op.detail >> kRoleShift) == MatrixRole::kAccumulator;
-  const uint32_t alignment = wide ? 16 : 8;
-  if (begin % alignment != 0 || step % alignment != 0)
-    strand.fail(FaultClass::kIllegalAccess,
-                concat("a matrix whose rows do not begin at multiples of ", alignment, " bytes"), first);
-  const Access access{.bytes = static_cast<uint32_t>(lines.elements) * element_bytes, .writes = writes};
-  Region region;
-  for (int line = 0; line < lines.count; ++line) {
-    const uint64_t address = begin + static_cast<uint64_t>(line) * step;
-    if (line == 0 || address < region.begin || address > region.end - access.bytes)
-      region = find_region(strand, op.space, address, access, first);
-    if (region.local) strand.fail(FaultClass::kIllegalAccess, "a matrix in local memory", first);
-    const uint64_t at = address - region.begin;
-    lines.data[line] = region.data + at;
-    lines.undefined[line] = region.undefined ? region.undefined + at : nullptr;
-    lines.writers[line] = region.writers ? region.writers + at : nullptr;
-  }
-}
-
-// Calls work(register, its half, lane of the warp, line, element of the line), over all copies.
-template <class Work>
-void for_each_place(const Operation& op, const Work& work) {
-  const FragmentLayout& layout = fragment_of(op);
-  const bool by_columns = (op.detail & kColumnMajor) != 0;
-  const int packed = packed_elements(op.type);
-  const int shift = std::countr_zero(static_cast<unsigned>(layout.columns)), mask = layout.columns - 1;
-  for (int element = 0; element < layout.elements * layout.copies; ++element) {
-    const uint16_t* positions = layout.positions.data() + element % layout.elements * kWarpLanes;
-    for (int lane = 0; lane < kWarpLanes; ++lane) {
-      const int row = positions[lane] >> shift, column = positions[lane] & mask;
-      work(element / packed, element % packed, lane, by_columns ? column : row, by_columns ? row : column);
-    }
-  }
-}
-
-template <class Element>
-void load_elements(Strand& strand, const Operation& op) {
-  const std::vector<Place>& registers = strand.kernel().more[op.more];
-  const int packed = packed_elements(op.type);
-  for_each_whole_warp(strand, [&](int first) {
-    Lines lines;
-    find_lines(strand, op, first, sizeof(Element), /*writes=*/false, lines);
-    for_each_place(op, [&](int number, int half, int lane, int line, int element) {
-      const Place place = registers[static_cast<size_t>(number)];
-      if (!place) return;  // _
-      const int at = (first + lane) * packed + half;
-      memcpy(strand.values<Element>(place) + at, lines.data[line] + element * sizeof(Element),
-             sizeof(Element));
-      if (lines.undefined[line])
-        memcpy(strand.shadows<Element>(place) + at, lines.undefined[line] + element * sizeof(Element),
-               sizeof(Element));
-    });
-    strand.grid().count_work(static_cast<uint64_t>(registers.size()), kWarpLanes);
-  });
-}
-
-template <class Element>
-void store_elements(Strand& strand, const Operation& op) {
-  const std::vector<Place>& registers = strand.kernel().more[op.more];
-  const int packed = packed_elements(op.type);
-  for_each_whole_warp(strand, [&](int first) {
-    Lines lines;
-    find_lines(strand, op, first, sizeof(Element), /*writes=*/true, lines);
-    for_each_place(op, [&](int number, int half, int lane, int line, int element) {
-      const Place place = registers[static_cast<size_t>(number)];
-      const int at = (first + lane) * packed + half;
-      memcpy(lines.data[line] + element * sizeof(Element), strand.values<Element>(place) + at,
-             sizeof(Element));
-      if (lines.undefined[line])
-        memcpy(lines.undefined[line] + element * sizeof(Element), strand.shadows<Element>(place) + at,
-               sizeof(Element));
-    });
-    for (int line = 0; line < lines.count; ++line)
-      if (lines.writers[line])
-        memset(lines.writers[line], static_cast<int>(Writer::kKernel),
-               static_cast<size_t>(lines.elements) * sizeof(Element));
-    strand.grid().count_work(static_cast<uint64_t>(registers.size()), kWarpLanes);
-  });
-}
-
 }  // namespace
 
 void fail_incomplete_warp(Strand& strand, int warp) {
@@ -313,24 +183,6 @@ void multiply_matrices(Strand& strand, const Operation& op) {
     multiply<double>(strand, op);
   else
     multiply<float>(strand, op);
-}
-
-void load_matrix(Strand& strand, const Operation& op) {
-  if (packed_elements(op.type) == 2)
-    load_elements<uint16_t>(strand, op);
-  else if (op.type == Type::kF64)
-    load_elements<uint64_t>(strand, op);
-  else
-    load_elements<uint32_t>(strand, op);
-}
-
-void store_matrix(Strand& strand, const Operation& op) {
-  if (packed_elements(op.type) == 2)
-    store_elements<uint16_t>(strand, op);
-  else if (op.type == Type::kF64)
-    store_elements<uint64_t>(strand, op);
-  else
-    store_elements<uint32_t>(strand, op);
 }
 
 }  // namespace bicrl::ptx
