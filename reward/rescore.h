@@ -25,6 +25,9 @@ struct ScoredResponse {
 struct Scoring {
   const RewardFunction* reward = nullptr;  // null: the stored rewards
   AdvantageKind advantage = AdvantageKind::kZScore;
+
+  // The reward's floor. None for stored rewards: what is compared are signs, and a floor changes none.
+  double min_deviation() const { return reward ? reward->min_deviation() : 0; }
 };
 
 // A step under one scoring.

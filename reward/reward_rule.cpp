@@ -91,6 +91,7 @@ RewardFunction::RewardFunction(const ConfigDocument& document) {
   } else if (root.has("truncated_value")) {
     root.reject("truncated_value", "counts only with 'truncated: penalise'");
   }
+  min_deviation_ = root.real("min_deviation", rule_->min_deviation(), 0, kMaxMinDeviation);
   document.finish();
   resolved_yaml_ = document.resolved_yaml();
 }

@@ -43,6 +43,9 @@ class RewardRule {
   virtual std::vector<RewardTerm> score(const Verdict& verdict) const = 0;
   // Whether the verifier has to measure times.
   virtual bool uses_times() const { return false; }
+  // The floor under a group's standard deviation if the reward file names none, in units of the values: how
+  // far they differ by noise alone. 0 if they are steps far apart.
+  virtual double min_deviation() const = 0;
 };
 
 // A rule with its parameters. Verdicts of infrastructure outcomes are masked, never 0.
@@ -57,6 +60,8 @@ class RewardFunction {
   // False where the verdict of a truncated response cannot matter, so that it need not be asked for.
   bool needs_verdict(bool truncated) const { return !truncated || truncation_ == TruncationPolicy::kScore; }
   bool uses_times() const { return rule_->uses_times(); }
+  // What group_advantage() takes.
+  double min_deviation() const { return min_deviation_; }
   const std::string& rule_name() const { return rule_name_; }
   // Every parameter with its value, for run directories and --dry-run.
   const std::string& resolved_yaml() const { return resolved_yaml_; }
@@ -67,6 +72,7 @@ class RewardFunction {
   std::shared_ptr<const RewardRule> rule_;
   TruncationPolicy truncation_ = TruncationPolicy::kMask;
   double truncated_value_ = 0;
+  double min_deviation_ = 0;
   std::string resolved_yaml_;
 };
 
@@ -89,6 +95,11 @@ std::string time_term(const Verdict& verdict, const std::string& name);
 
 // Bound of every parameter that is a reward or a weight, so that no sum of terms overflows.
 inline constexpr double kMaxReward = 1e6;
+// Above the default of any composite that such parameters and the size of a reward file allow.
+inline constexpr double kMaxMinDeviation = 1e18;
+
+// Speed-ups that differ by less may differ by noise: 5 %, the margin of CUDA Agent's milestones.
+inline constexpr double kSpeedupNoise = 0.05;
 
 // A namespace-scope object of this type makes a rule known.
 struct RewardRuleRegistration {

@@ -18,6 +18,8 @@ class BinaryRule : public RewardRule {
     return {{"correct", earns_correctness(verdict, native_only_) ? correct_ : wrong_}};
   }
 
+  double min_deviation() const override { return 0; }
+
  private:
   double correct_;
   double wrong_;

@@ -27,6 +27,13 @@ class CompositeRule : public RewardRule {
     return std::ranges::any_of(parts_, [](const Part& part) { return part.rule->uses_times(); });
   }
 
+  // The parts' times come from one measurement, so that their noise adds up.
+  double min_deviation() const override {
+    double sum = 0;
+    for (const Part& part : parts_) sum += part.weight * part.rule->min_deviation();
+    return sum;
+  }
+
  private:
   struct Part {
     std::string name;

@@ -32,6 +32,7 @@ class MilestoneRule : public RewardRule {
   }
 
   bool uses_times() const override { return true; }
+  double min_deviation() const override { return 0; }
 
  private:
   static double value(const ConfigSection& parameters, const char* key, double fallback) {

@@ -34,6 +34,7 @@ class PassRateRule : public RewardRule {
   }
 
   bool uses_times() const override { return speedup_weight_ > 0; }
+  double min_deviation() const override { return speedup_weight_ * kSpeedupNoise; }
 
  private:
   double partial_credit(const Verdict& verdict) const {

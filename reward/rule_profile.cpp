@@ -27,6 +27,7 @@ class ProfileRule : public RewardRule {
   }
 
   bool uses_times() const override { return true; }
+  double min_deviation() const override { return speedup_weight_ * kSpeedupNoise; }
 
  private:
   double counted_speedup(const Verdict& verdict) const {

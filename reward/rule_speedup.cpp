@@ -26,6 +26,7 @@ class SpeedupRule : public RewardRule {
   }
 
   bool uses_times() const override { return true; }
+  double min_deviation() const override { return weight_ * kSpeedupNoise; }
 
  private:
   double counted_speedup(const Verdict& verdict) const {

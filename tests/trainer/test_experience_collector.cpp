@@ -9,6 +9,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <mutex>
+#include <numeric>
 
 #include "common/rng.h"
 #include "policy/distribution.h"
@@ -79,11 +80,11 @@ Verdict verdict_on(const std::string& program) {
 // One rank's collector over a ledger that knows the verdicts of all programs that this policy writes.
 struct Rank {
   Rank(Communicator& communicator, const TemporaryFolder& folder,
-       const std::unordered_map<std::string, Verdict>& known)
+       const std::unordered_map<std::string, Verdict>& known, const RewardFunction& reward = binary())
       : ledger(folder.path() / "ledger", "p", communicator),
         verifier(nullptr, &ledger, {.source = VerdictSource::kLedger}),
         responses(policy(), tokenizer(), settings, verifier, nullptr),
-        collector(responses, &ledger, binary(), communicator, {.samples_per_task = 4}) {
+        collector(responses, &ledger, reward, communicator, {.samples_per_task = 4}) {
     ledger.resume_at(0);
     ledger.adopt(known);
   }
@@ -216,6 +217,27 @@ TEST_CASE("a repair is counted, and not as its task's pass rate") {
   CHECK(step.metrics.correct_rate == 1);
   REQUIRE(step.task_outcomes.size() == 4);
   for (const TaskOutcome& outcome : step.task_outcomes) CHECK(outcome.task_id != "task2");
+}
+
+TEST_CASE("the reward's floor under the deviation of a group is in the advantages") {
+  // Rewards are 0 and 1: their deviation is at most 1/2, so the floor is what a z-score divides by.
+  const RewardFunction floored =
+      RewardFunction::from_text("rule: binary\ntruncated: score\nmin_deviation: 10\n", "test");
+  const std::vector<Task> tasks = five_tasks();
+  const auto known = verdicts_of_step(tasks, 7);
+  SingleProcessCommunicator alone;
+  const TemporaryFolder folder;
+  Rank rank(alone, folder, known, floored);
+  const CollectedStep step = rank.collector.collect(prompted(tasks), 7, 0);
+  std::map<int64_t, std::vector<double>> rewards;
+  for (const ResponseEntry& entry : step.entries)
+    if (!entry.masked) rewards[entry.group].push_back(entry.reward);
+  REQUIRE_FALSE(step.experiences.empty());
+  for (const Experience& experience : step.experiences) {
+    const std::vector<double>& group = rewards.at(experience.group);
+    const double mean = std::accumulate(group.begin(), group.end(), 0.0) / static_cast<double>(group.size());
+    CHECK_THAT(experience.advantage, Catch::Matchers::WithinRel((experience.reward - mean) / 10, 1e-12));
+  }
 }
 
 TEST_CASE("generation between updates builds no graph") {
