@@ -68,7 +68,7 @@ std::vector<StoredStep> read_steps(const fs::path& run) {
 
 int run_rescore_command(const LearnerCommand& command) {
   const fs::path run = command.config_path;
-  const RewardFunction after = RewardFunction::from_file(command.reward_path);
+  const RewardFunction after = RewardFunction::from_file(command.reward_path, {}, VerdictOrigin::kStored);
   std::vector<StepComparison> comparisons;
   std::vector<ScoredResponse> all;
   int64_t unknown = 0;

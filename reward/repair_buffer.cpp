@@ -51,6 +51,9 @@ std::string text_field(const json& object, const char* field) {
 }  // namespace
 
 RepairSettings RepairSettings::from_config(const ConfigSection& section) {
+  for (const char* key : {"capacity", "max_diagnostics_chars", "max_program_chars"})
+    if (section.has(key) && !section.has("probability"))
+      section.reject(key, "has no effect without 'probability', which is 0 unless it is set");
   RepairSettings s;
   s.probability = section.real("probability", s.probability, 0, 1);
   s.capacity = static_cast<int>(section.integer("capacity", s.capacity, 1, kMaxEntries));

@@ -241,6 +241,12 @@ TEST_CASE("repair settings from the configuration") {
   CHECK(given.capacity == 8);
   CHECK(given.max_diagnostics_chars == 100);
   CHECK(given.max_program_chars == 4000);
+  // Repairs are off unless a probability is set: then the other keys would do nothing.
+  CHECK_NOTHROW(configured("{probability: 0, capacity: 8}"));
+  for (const char* key : {"capacity", "max_diagnostics_chars", "max_program_chars"})
+    CHECK_THROWS_WITH(
+        configured(concat(key, ": 8")),
+        concat("run.yaml:1: ", key, ": has no effect without 'probability', which is 0 unless it is set"));
   for (const char* bad : {"probability: 1.1", "probability: -0.1", "capacity: 0", "max_diagnostics_chars: -1",
                           "max_program_chars: 0", "probabilty: 0.1"})
     CHECK_THROWS_AS(configured(bad), InputError);
