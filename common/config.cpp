@@ -303,6 +303,10 @@ std::string ConfigSection::where(const std::string& key) const {
   return concat(found ? (*found)->place : node_->place, ": ", node_->child_path(key));
 }
 
+void ConfigSection::refuse_without_effect(const std::string& key, const std::string& when) const {
+  if (has(key)) reject(key, concat("has no effect ", when));
+}
+
 void ConfigSection::reject(const std::string& key, const std::string& reason) const {
   throw InputError(concat(where(key), ": ", reason));
 }

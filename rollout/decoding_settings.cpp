@@ -15,7 +15,7 @@ AcceptanceSettings acceptance_from(const ConfigSection& section) {
   const std::string name = section.choice("strategy", "low_confidence_dynamic", acceptance_strategy_names());
   s.strategy = parse_acceptance_strategy(name);
   const auto refuse = [&](const char* key) {
-    if (section.has(key)) section.reject(key, concat("has no effect with 'strategy: ", name, "'"));
+    section.refuse_without_effect(key, concat("with 'strategy: ", name, "'"));
   };
   // Declared for the strategy that reads it, so that the resolved configuration can be read again.
   if (s.strategy == AcceptanceStrategy::kLowConfidenceDynamic)

@@ -115,14 +115,20 @@ with folder() as temporary:
     refused(2, "is no folder", "--json", f"{temporary}/none/figures.json")
     refused(2, "verifier.server.worker", "verifier.server.worker=2")
 
-    # A prompt that does not fit, found by the second rank only: both end, with its message.
-    tasks = [{"idx": i, "level": 1, "cuda_code": "", "pytorch_code": "class Model: pass # def get_inputs def get_init_inputs"
-              + " filler" * (3000 if i == 1 else 0)} for i in range(2)]
+    reference = ("import torch\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n\n"
+                 "def get_inputs():\n    return [torch.rand(8)]\n\ndef get_init_inputs():\n    return []\n")
+    # A prompt that does not fit is left out and told, once; if none is left, that ends the command.
+    tasks = [{"idx": i, "level": 1, "cuda_code": "", "pytorch_code": reference + "#" + " filler" * (3000 if i == 1 else 0)} for i in range(2)]
     Path(temporary, "long.json").write_text(json.dumps(tasks))
     long = [f"tasks={{files: [{temporary}/long.json]}}", "rollout.max_new_tokens=8"]
     for ranks in (None, 2):
-        code, out, err = bicrl("eval", config, *long, ranks=ranks, timeout=120)
-        expect(code == 2 and "positions" in err and "task 1" in err, "a prompt that is too long", code, out, err)
+        code, out, err = bicrl("eval", config, *long, "samples_per_task=2", "pass_at_k=[1]", ranks=ranks, timeout=120)
+        expect(code == 0 and err.count("1 of 2 tasks are left out") == 1 and "task 1 has" in err and "2 responses" in out,
+               "a prompt that is too long", code, out, err)
+        Path(temporary, "long.json").write_text(json.dumps(tasks[1:]))
+        code, out, err = bicrl("eval", config, *long, "samples_per_task=2", "pass_at_k=[1]", ranks=ranks, timeout=120)
+        expect(code == 2 and err.count("none is left") == 1, "no prompt that fits", code, out, err)
+        Path(temporary, "long.json").write_text(json.dumps(tasks))
 
     # configs/eval.yaml says that it asks the quickstart's held-out tasks, and that the quickstart judges alike.
     fresh = ["policy.checkpoint=", "policy.config=configs/quickstart/policy.json", "policy.tokenizer=configs/quickstart"]

@@ -22,7 +22,8 @@ StageSettings stage_from(const ConfigSection& section, const ConfigSection& shar
   const std::string name = section.choice("stage", "infilling", {"infilling", "end_to_end"});
   // A stage's own `rollout` section replaces the common one as a whole.
   const ConfigSection decoding = section.has("rollout") ? section.section("rollout") : shared_decoding;
-  StageSettings stage(section.section("curriculum"));
+  StageSettings stage;
+  stage.curriculum = CurriculumSettings::from_config(section.section("curriculum"));
   stage.stage = parse_stage(name);
   stage.steps = section.integer("steps", 0, 0, kMany);
   stage.tasks_per_step = section.integer("tasks_per_step", 32, 1, kMany);
@@ -42,7 +43,10 @@ EvaluationSettings evaluation_from(const ConfigSection& section, const DecodingS
   EvaluationSettings evaluation;
   evaluation.tasks = section.integer("tasks", 256, 0, kMany);
   evaluation.decoding = sampling;
-  evaluation.decoding.max_new_tokens = section.integer("max_new_tokens", sampling.max_new_tokens, 1, kMany);
+  if (evaluation.tasks == 0)
+    section.refuse_without_effect("max_new_tokens", "with 'tasks: 0'");
+  else
+    evaluation.decoding.max_new_tokens = section.integer("max_new_tokens", sampling.max_new_tokens, 1, kMany);
   evaluation.decoding.sampling.temperature = 0;
   return evaluation;
 }
