@@ -17,6 +17,7 @@
 #include "proto/verifier.grpc.pb.h"
 #include "sandbox/service/canary.h"
 #include "sandbox/service/verifier_messages.h"
+#include "tasks/verifier_wire.h"
 
 namespace bicrl {
 namespace v1 = verifier::v1;
@@ -32,7 +33,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
  public:
   UnaryCall(Verifier& verifier, VerifyRequest request, v1::Verdict* reply) : verifier_(verifier) {
     const auto ticket = verifier.submit(std::move(request), [this, reply](const Verdict& verdict) {
-      fill_message(verdict, reply);
+      to_wire(verdict, *reply);
       Finish(grpc::Status::OK);
     });
     if (ticket)
@@ -136,7 +137,7 @@ class StreamCall : public grpc::ServerBidiReactor<v1::VerifyRequest, v1::Verdict
 
   void push(const Verdict& verdict) {
     --open_;
-    if (!broken_) fill_message(verdict, &outgoing_.emplace_back());
+    if (!broken_) to_wire(verdict, outgoing_.emplace_back());
   }
 
   // Starts what can be started. Called with the lock held; releases it before it may end this object.

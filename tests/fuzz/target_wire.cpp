@@ -7,6 +7,7 @@
 #include "reward/client/verdict_wire.h"
 #include "reward/reward_rule.h"
 #include "sandbox/service/verifier_messages.h"
+#include "tasks/verifier_wire.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace bicrl::fuzz {
@@ -44,7 +45,7 @@ void take_request(const std::string& bytes) {
   verdict.outcome = Outcome::kCandidateFault;
   verdict.diagnostics = bytes;
   wire::Verdict reply, arrived;
-  fill_message(verdict, &reply);
+  to_wire(verdict, reply);
   BICRL_CHECK(arrived.ParseFromString(reply.SerializeAsString()));
   BICRL_CHECK(from_wire(arrived).ok());
 }

@@ -1,0 +1,130 @@
+// Between plain structs and protocol messages: nothing is left out, nothing impossible comes in, and an
+// answer always arrives.
+#include "tasks/verifier_wire.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <string>
+
+#include "proto/verifier.pb.h"
+#include "tasks/verdict_fields.h"
+#include "tests/tasks/verdict_examples.h"
+
+namespace bicrl {
+namespace {
+
+namespace wire = verifier::v1;
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// The paths of all fields of a message and of the messages within it.
+std::set<std::string> paths_of(const Descriptor& message, const std::string& prefix = "") {
+  std::set<std::string> paths;
+  for (int i = 0; i < message.field_count(); ++i) {
+    const FieldDescriptor& field = *message.field(i);
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
+      paths.merge(paths_of(*field.message_type(), prefix + field.name() + "."));
+    else
+      paths.insert(prefix + field.name());
+  }
+  return paths;
+}
+
+template <class Message>
+Message sent(const Message& message) {
+  Message arrived;
+  REQUIRE(arrived.ParseFromString(message.SerializeAsString()));
+  return arrived;
+}
+
+TEST_CASE("the list of a verdict's fields names every member and every field of the message once") {
+  Verdict verdict;
+  std::set<std::string> paths, names;
+  std::set<const void*> members;
+  for_each_field(verdict, [&](const auto& field, const auto& member) {
+    paths.emplace(field.path);
+    names.emplace(field.name());
+    members.insert(&member);
+  });
+  constexpr size_t kFields = std::tuple_size_v<decltype(kVerdictFields)>;
+  CHECK(members.size() == kFields);  // and no more members exist: see the assertion beside the list
+  CHECK(names.size() == kFields);
+  CHECK(paths == paths_of(*wire::Verdict::descriptor()));
+}
+
+TEST_CASE("a verdict survives the wire whole") {
+  for (const bool correct : {true, false})
+    for (const Outcome outcome : {Outcome::kGraded, Outcome::kCandidateFault, Outcome::kInfrastructure}) {
+      Verdict verdict = testing::full_verdict(correct && outcome == Outcome::kGraded);
+      verdict.outcome = outcome;
+      wire::Verdict message;
+      to_wire(verdict, message);
+      const auto back = from_wire(sent(message));
+      REQUIRE(back.ok());
+      CHECK(back.value() == verdict);
+    }
+}
+
+TEST_CASE("a verdict arrives whatever bytes the candidate printed") {
+  Verdict verdict;
+  verdict.outcome = Outcome::kCandidateFault;
+  verdict.fault_class = "record";
+  for (const std::string& printed :
+       {std::string("\xff\xfe"), std::string("cut \xe2\x82"), std::string("\0x", 2), std::string("fine ü")}) {
+    verdict.diagnostics = printed;
+    wire::Verdict message;
+    to_wire(verdict, message);
+    // Parsing refuses text that is no UTF-8; the client would see a failed call instead of the fault.
+    const wire::Verdict arrived = sent(message);
+    CHECK(arrived.fault_class() == "record");
+    CHECK_FALSE(arrived.diagnostics().empty());
+  }
+}
+
+TEST_CASE("a reply that says what no verdict can say is not believed") {
+  using Message = wire::Verdict;
+  struct Fault {
+    const char* expected;
+    void (*inject)(Message&);
+  };
+  const Fault faults[] = {
+      {"no known outcome (0)", [](Message& m) { m.clear_outcome(); }},
+      {"no known outcome (17)", [](Message& m) { m.set_outcome(static_cast<wire::Outcome>(17)); }},
+      {"trials_passed", [](Message& m) { m.set_trials_passed(4); }},
+      {"trials_passed", [](Message& m) { m.set_trials_passed(-1); }},
+      {"trials_passed", [](Message& m) { m.set_trials(-3); }},
+      {"fault_class", [](Message& m) { m.set_fault_class("sunspots"); }},
+      {"correct", [](Message& m) { m.set_fault_class("wrong_value"); }},
+      {"correct", [](Message& m) { m.set_outcome(wire::OUTCOME_INFRASTRUCTURE); }},
+      {"max_error_ratio", [](Message& m) { m.set_max_error_ratio(kNan); }},
+      {"max_error_ratio", [](Message& m) { m.set_max_error_ratio(-1); }},
+      {"coverage", [](Message& m) { m.set_coverage(kNan); }},
+      {"coverage", [](Message& m) { m.set_coverage(1.5); }},
+      {"candidate_ms", [](Message& m) { m.mutable_times()->set_candidate_ms(kNan); }},
+      {"eager_ms", [](Message& m) { m.mutable_times()->set_eager_ms(kInfinity); }},
+      {"total_ms", [](Message& m) { m.set_total_ms(-1); }},
+  };
+  Message good;
+  good.set_outcome(wire::OUTCOME_GRADED);
+  good.set_correct(true);
+  good.set_trials(3);
+  good.set_trials_passed(3);
+  good.set_max_error_ratio(kInfinity);  // an unbounded error is one
+  REQUIRE(from_wire(good).ok());
+  for (const Fault& fault : faults) {
+    Message bad = good;
+    fault.inject(bad);
+    const auto read = from_wire(bad);
+    INFO(fault.expected);
+    REQUIRE_FALSE(read.ok());
+    CHECK(read.reason().find(fault.expected) != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace bicrl
