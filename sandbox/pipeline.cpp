@@ -64,7 +64,7 @@ std::string bounded(std::string text) {
 
 // One attempt's state.
 struct Pipeline::Job {
-  const VerifyRequest& request;
+  const VerificationRequest& request;
   std::stop_token stop;
   Verdict verdict;
   std::string task_key;
@@ -116,7 +116,9 @@ const SandboxFeatures& Pipeline::features() const { return host_->features(); }
 const Zygote& Pipeline::record_zygote() const { return recorder_->zygote(); }
 const Zygote& Pipeline::oracle_zygote() const { return oracle_->zygote(); }
 
-Verdict Pipeline::verify(const VerifyRequest& request, std::stop_token stop) {
+Verdict Pipeline::verify(const VerificationRequest& request, std::stop_token stop) {
+  // Without a trial everything would be right.
+  BICRL_CHECK(request.protocol.trials > 0, "the protocol of ", request.request_id, " leaves trials open");
   const Stopwatch clock;
   Verdict verdict;
   for (int round = 0;; ++round) {
@@ -143,7 +145,7 @@ Verdict Pipeline::verify(const VerifyRequest& request, std::stop_token stop) {
   return verdict;
 }
 
-Verdict Pipeline::attempt(const VerifyRequest& request, std::stop_token stop, bool& worth_repeating) {
+Verdict Pipeline::attempt(const VerificationRequest& request, std::stop_token stop, bool& worth_repeating) {
   Job job{request, stop, {}, hash_hex(request.pytorch_code), nullptr, nullptr};
   job.verdict.stage = "extract";
   job.verdict.trials = request.protocol.trials;

@@ -11,8 +11,8 @@
 #include "sandbox/oracle.h"
 #include "sandbox/record_stage.h"
 #include "sandbox/replay_stage.h"
-#include "sandbox/service/verify_request.h"
 #include "tasks/verdict.h"
+#include "tasks/verification_request.h"
 
 namespace bicrl {
 
@@ -35,7 +35,8 @@ class Pipeline {
   explicit Pipeline(const PipelineOptions& options);
   ~Pipeline();
 
-  Verdict verify(const VerifyRequest& request, std::stop_token stop = {});
+  // The request's protocol leaves nothing open.
+  Verdict verify(const VerificationRequest& request, std::stop_token stop = {});
 
   const SandboxFeatures& features() const;
   // Names all that a stored verdict depends on beside program, task and protocol.
@@ -45,7 +46,7 @@ class Pipeline {
 
  private:
   struct Job;
-  Verdict attempt(const VerifyRequest& request, std::stop_token stop, bool& worth_repeating);
+  Verdict attempt(const VerificationRequest& request, std::stop_token stop, bool& worth_repeating);
   bool check_text(Job& job) const;
   void record_and_grade(Job& job);
   void grade_trace(Job& job, const RecordResult& recorded);

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/utf8.h"
 #include "proto/verifier.pb.h"
@@ -72,6 +73,14 @@ class MessageWriter {
     const auto [part, api, field] = place(path);
     api->SetDouble(part, field, value);
   }
+  void operator()(std::string_view path, int64_t value) const {
+    const auto [part, api, field] = place(path);
+    api->SetInt64(part, field, value);
+  }
+  void operator()(std::string_view path, const std::vector<std::string>& values) const {
+    const auto [part, api, field] = place(path);
+    for (const std::string& value : values) api->AddString(part, field, to_utf8(value));
+  }
   void operator()(std::string_view path, Outcome value) const {
     const auto [part, api, field] = place(path);
     const std::string name = std::string(kOutcomePrefix) + mapped(to_string(value), &toupper);
@@ -109,6 +118,16 @@ class MessageReader {
     const auto [part, api, field] = place(path);
     value = api->GetDouble(*part, field);
   }
+  void operator()(std::string_view path, int64_t& value) {
+    const auto [part, api, field] = place(path);
+    value = api->GetInt64(*part, field);
+  }
+  void operator()(std::string_view path, std::vector<std::string>& values) {
+    const auto [part, api, field] = place(path);
+    values.resize(static_cast<size_t>(api->FieldSize(*part, field)));
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = api->GetRepeatedString(*part, field, static_cast<int>(i));
+  }
   void operator()(std::string_view path, Outcome& value) {
     const auto [part, api, field] = place(path);
     const int number = api->GetEnumValue(*part, field);
@@ -133,6 +152,31 @@ class MessageReader {
   std::string problem_;
 };
 
+// The fields of a request and of a description by their paths, one list each for both directions.
+template <class RequestType, class Visit>
+void for_each_request_field(RequestType& request, Visit&& visit) {
+  visit("request_id", request.request_id);
+  visit("task.id", request.task_id);
+  visit("task.pytorch_code", request.pytorch_code);
+  visit("program", request.program);
+  visit("protocol.atol", request.protocol.atol);
+  visit("protocol.rtol", request.protocol.rtol);
+  visit("protocol.trials", request.protocol.trials);
+  visit("protocol.measure_time", request.protocol.measure_time);
+  visit("bypass_cache", request.fresh);
+}
+
+template <class DescriptionType, class Visit>
+void for_each_description_field(DescriptionType& description, Visit&& visit) {
+  visit("backend", description.backend);
+  visit("protocol_version", description.protocol_version);
+  visit("workers", description.workers);
+  visit("sandbox_features", description.sandbox_features);
+  visit("missing_features", description.missing_features);
+  visit("verified", description.verified);
+  visit("cache_hits", description.cache_hits);
+}
+
 }  // namespace
 
 void to_wire(const Verdict& verdict, wire::Verdict& message) {
@@ -149,6 +193,30 @@ Result<Verdict> from_wire(const wire::Verdict& message) {
   if (const std::string problem = verdict_problem(verdict); !problem.empty())
     return Result<Verdict>::failure("the reply contradicts itself: " + problem);
   return verdict;
+}
+
+void to_wire(const VerificationRequest& request, wire::VerifyRequest& message) {
+  message.Clear();
+  for_each_request_field(request, MessageWriter(message));
+}
+
+Result<VerificationRequest> from_wire(const wire::VerifyRequest& message) {
+  VerificationRequest request;
+  for_each_request_field(request, MessageReader(message));
+  if (const std::string problem = request_problem(request); !problem.empty())
+    return Result<VerificationRequest>::failure(problem);
+  return request;
+}
+
+void to_wire(const VerifierDescription& description, wire::DescribeReply& message) {
+  message.Clear();
+  for_each_description_field(description, MessageWriter(message));
+}
+
+VerifierDescription from_wire(const wire::DescribeReply& message) {
+  VerifierDescription description;
+  for_each_description_field(description, MessageReader(message));
+  return description;
 }
 
 }  // namespace bicrl

@@ -4,7 +4,7 @@
 
 #include "proto/verifier.grpc.pb.h"
 #include "reward/client/call_failure.h"
-#include "reward/client/verdict_wire.h"
+#include "tasks/verifier_wire.h"
 
 namespace bicrl {
 namespace {
@@ -37,9 +37,12 @@ Result<VerifierDescription> describe_verifier(const std::shared_ptr<grpc::Channe
   context.set_wait_for_ready(true);
   verifier::v1::DescribeReply reply;
   const grpc::Status status = verifier::v1::Verifier::NewStub(channel)->Describe(&context, {}, &reply);
-  if (status.ok()) return from_wire(reply, address);
-  return Result<VerifierDescription>::failure(
-      concat(address, ": ", explain_status(status.error_code(), status.error_message())));
+  if (!status.ok())
+    return Result<VerifierDescription>::failure(
+        concat(address, ": ", explain_status(status.error_code(), status.error_message())));
+  VerifierDescription description = from_wire(reply);
+  description.address = address;
+  return description;
 }
 
 }  // namespace bicrl

@@ -14,10 +14,10 @@
 #include "reward/client/call_failure.h"
 #include "reward/client/server_pool.h"
 #include "reward/client/verdict_memory.h"
-#include "reward/client/verdict_wire.h"
 #include "reward/client/verification_call.h"
 #include "reward/client/verifier_channel.h"
 #include "reward/client/verifier_options.h"
+#include "tasks/verifier_wire.h"
 
 namespace bicrl {
 namespace {
@@ -112,7 +112,10 @@ VerifierClient::Engine::~Engine() {
 }
 
 void VerifierClient::Engine::submit(const VerificationRequest& request) {
-  const std::string content = hash_hex({request.task_id, request.pytorch_code, request.program});
+  VerificationRequest asked = request;
+  asked.protocol = asked.protocol.or_else(options_.protocol);
+  const std::string content =
+      hash_hex({asked.task_id, asked.pytorch_code, asked.program, to_string(asked.protocol)});
   std::lock_guard lock(mutex_);
   const bool is_new = pending_ids_.insert(request.request_id).second;
   BICRL_CHECK(is_new, "the request id ", request.request_id, " is pending already");
@@ -135,7 +138,7 @@ void VerifierClient::Engine::submit(const VerificationRequest& request) {
   auto job = std::make_shared<Job>();
   job->key = key;
   job->waiting = {request.request_id};
-  to_wire(request, options_, job->message);
+  to_wire(asked, job->message);
   jobs_[key] = job;
   queue_.push_back(job);
   start_calls();

@@ -17,18 +17,10 @@
 #include "common/config.h"
 #include "common/error.h"
 #include "tasks/verdict.h"
+#include "tasks/verification_request.h"
+#include "tasks/verifier_description.h"
 
 namespace bicrl {
-
-struct VerificationRequest {
-  std::string request_id;  // chosen by the caller; unique among those pending
-  std::string task_id;
-  std::string pytorch_code;
-  std::string program;  // bytes that are no UTF-8 reach the verifier as U+FFFD
-  // Verify anew, here and in the server, whatever is known of this program (a second opinion with new
-  // secrets).
-  bool fresh = false;
-};
 
 struct VerifierClientOptions {
   std::vector<std::string> addresses;  // "host:port"
@@ -40,13 +32,10 @@ struct VerifierClientOptions {
   double max_backoff_s = 8;
   int memory_verdicts =
       8192;  // verdicts kept, so that an identical candidate is not sent again; 0 keeps none
-  // The protocol asked for. Zero means the server's default.
-  double atol = 0;
-  double rtol = 0;
-  int trials = 0;
-  bool measure_time = false;
+  VerificationProtocol protocol;  // asked for if a request leaves it open
 
-  // Reads addresses, max_in_flight, deadline_s, ... of a section (measure_time is the reward's business).
+  // Reads addresses, max_in_flight, deadline_s, ... of a section (whether times are measured is the reward's
+  // business).
   // An empty list of addresses is allowed here: the caller starts a verifier and fills it in.
   static VerifierClientOptions from_config(const ConfigSection& section);
 };
@@ -62,17 +51,6 @@ struct VerifierClientCounters {
   double waited_s = 0;         // time that callers spent in next() without a verdict being ready
 };
 
-struct VerifierDescription {
-  std::string address;
-  std::string backend;
-  std::string protocol_version;
-  int workers = 0;
-  std::vector<std::string> sandbox_features;
-  std::vector<std::string> missing_features;  // with the reason
-  int64_t verified = 0;
-  int64_t cache_hits = 0;
-};
-
 class VerifierClient {
  public:
   // Throws InputError where an address is unusable. Does not wait for the servers.
@@ -81,7 +59,7 @@ class VerifierClient {
   VerifierClient(const VerifierClient&) = delete;
   VerifierClient& operator=(const VerifierClient&) = delete;
 
-  // Never blocks on a server. Throws Error if the request's id is pending already.
+  // Never blocks on a server. Throws Error if a request with the same id is pending.
   void submit(const VerificationRequest& request);
 
   // The next verdict, waiting for it if need be; nullopt after `timeout`. Verdict::cached is also set where

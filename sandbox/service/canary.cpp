@@ -67,13 +67,14 @@ class ModelNew(nn.Module):
         return module.row_squares(x)
 )";
 
-VerifyRequest canary(const std::string& id, const std::string& bound) {
-  VerifyRequest request;
+VerificationRequest canary(const std::string& id, const std::string& bound) {
+  VerificationRequest request;
   request.request_id = request.task_id = id;
   request.pytorch_code = kTask;
   request.program = kProgram;
   request.program.replace(request.program.find('@'), 1, bound);
-  request.bypass_cache = true;
+  request.protocol = kDefaultProtocol;
+  request.fresh = true;
   return request;
 }
 
@@ -104,8 +105,9 @@ std::string remedy(const Verdict& verdict) {
 
 }  // namespace
 
-CanaryTimes check_canaries(const std::function<Verdict(const VerifyRequest&)>& verify, std::stop_token stop) {
-  const auto verdict_of = [&](const VerifyRequest& request) {
+CanaryTimes check_canaries(const std::function<Verdict(const VerificationRequest&)>& verify,
+                           std::stop_token stop) {
+  const auto verdict_of = [&](const VerificationRequest& request) {
     Verdict verdict = verify(request);
     if (stop.stop_requested())
       throw Error("stopped during the verifier's self-check", ExitCode::kInterrupted);
@@ -120,7 +122,8 @@ CanaryTimes check_canaries(const std::function<Verdict(const VerifyRequest&)>& v
 }
 
 CanaryTimes run_canaries(Pipeline& pipeline, std::stop_token stop) {
-  return check_canaries([&](const VerifyRequest& request) { return pipeline.verify(request, stop); }, stop);
+  return check_canaries([&](const VerificationRequest& request) { return pipeline.verify(request, stop); },
+                        stop);
 }
 
 }  // namespace bicrl

@@ -19,7 +19,7 @@ struct CanaryTimes {
 CanaryTimes run_canaries(Pipeline& pipeline, std::stop_token stop = {});
 
 // The same with any verifier.
-CanaryTimes check_canaries(const std::function<Verdict(const VerifyRequest&)>& verify,
+CanaryTimes check_canaries(const std::function<Verdict(const VerificationRequest&)>& verify,
                            std::stop_token stop = {});
 
 }  // namespace bicrl

@@ -46,15 +46,13 @@ void Verifier::stop() {
   for (const auto& work : left) finish(work, infrastructure("the verifier is stopping"));
 }
 
-std::string Verifier::key_of(const VerifyRequest& request) const {
-  const VerifyProtocol& p = request.protocol;
-  return hash_hex({key_salt_, request.program, request.pytorch_code,
-                   concat(p.atol, " ", p.rtol, " ", p.trials, " ", p.measure_time)});
+std::string Verifier::key_of(const VerificationRequest& request) const {
+  return hash_hex({key_salt_, request.program, request.pytorch_code, to_string(request.protocol)});
 }
 
-Result<Verifier::Ticket> Verifier::submit(VerifyRequest request, Done done) {
+Result<Verifier::Ticket> Verifier::submit(VerificationRequest request, Done done) {
   std::string key = key_of(request);
-  if (!request.bypass_cache) {
+  if (!request.fresh) {
     if (auto known = verdicts_.find(key)) {
       known->request_id = request.request_id;
       known->cached = true;
@@ -69,7 +67,7 @@ Result<Verifier::Ticket> Verifier::submit(VerifyRequest request, Done done) {
   const std::lock_guard lock(mutex_);
   if (stopping_) return Result<Ticket>::failure("the verifier is stopping");
   const Ticket ticket = next_ticket_++;
-  if (request.bypass_cache) key += concat("/", ticket);  // shares with nobody
+  if (request.fresh) key += concat("/", ticket);  // shares with nobody
   const auto found = in_flight_.find(key);
   if (found != in_flight_.end() && !found->second->stop.stop_requested()) {
     ++statistics_.cache_hits;
@@ -107,7 +105,7 @@ bool Verifier::cancel(Ticket ticket) {
   return true;
 }
 
-Verdict Verifier::verify(VerifyRequest request) {
+Verdict Verifier::verify(VerificationRequest request) {
   const auto promise = std::make_shared<std::promise<Verdict>>();
   auto answer = promise->get_future();
   const std::string id = request.request_id;

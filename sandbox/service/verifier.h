@@ -15,8 +15,8 @@
 
 #include "common/error.h"
 #include "sandbox/service/lru_cache.h"
-#include "sandbox/service/verify_request.h"
 #include "tasks/verdict.h"
+#include "tasks/verification_request.h"
 
 namespace bicrl {
 
@@ -34,7 +34,7 @@ struct QueueStatistics {
 
 class Verifier {
  public:
-  using VerifyOne = std::function<Verdict(const VerifyRequest&, std::stop_token)>;
+  using VerifyOne = std::function<Verdict(const VerificationRequest&, std::stop_token)>;
   using Done = std::function<void(const Verdict&)>;
   using Ticket = uint64_t;
 
@@ -48,10 +48,10 @@ class Verifier {
 
   // `done` is called exactly once, from a worker or from within this call, unless cancel() comes first. Fails
   // when the queue is full.
-  Result<Ticket> submit(VerifyRequest request, Done done);
+  Result<Ticket> submit(VerificationRequest request, Done done);
   // True: `done` will not be called. False: it was or is being called.
   bool cancel(Ticket ticket);
-  Verdict verify(VerifyRequest request);  // blocks; a full queue is an infrastructure verdict
+  Verdict verify(VerificationRequest request);  // blocks; a full queue is an infrastructure verdict
   QueueStatistics statistics() const;
 
  private:
@@ -62,12 +62,12 @@ class Verifier {
   };
   struct Work {
     std::string key;
-    VerifyRequest request;
+    VerificationRequest request;
     std::vector<Waiter> waiters;
     std::stop_source stop;
     bool running = false;
   };
-  std::string key_of(const VerifyRequest& request) const;
+  std::string key_of(const VerificationRequest& request) const;
   void worker(std::stop_token stop);
   void finish(const std::shared_ptr<Work>& work, const Verdict& verdict);
 

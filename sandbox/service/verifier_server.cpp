@@ -16,7 +16,6 @@
 #include "common/log.h"
 #include "proto/verifier.grpc.pb.h"
 #include "sandbox/service/canary.h"
-#include "sandbox/service/verifier_messages.h"
 #include "tasks/verifier_wire.h"
 
 namespace bicrl {
@@ -31,7 +30,7 @@ constexpr int kStreamWindow = 256;
 // One Verify call. Deletes itself when gRPC is done with it.
 class UnaryCall : public grpc::ServerUnaryReactor {
  public:
-  UnaryCall(Verifier& verifier, VerifyRequest request, v1::Verdict* reply) : verifier_(verifier) {
+  UnaryCall(Verifier& verifier, VerificationRequest request, v1::Verdict* reply) : verifier_(verifier) {
     const auto ticket = verifier.submit(std::move(request), [this, reply](const Verdict& verdict) {
       to_wire(verdict, *reply);
       Finish(grpc::Status::OK);
@@ -61,7 +60,8 @@ class RefusedCall : public grpc::ServerUnaryReactor {
 // gRPC is done with it and no verification is left that would call it.
 class StreamCall : public grpc::ServerBidiReactor<v1::VerifyRequest, v1::Verdict> {
  public:
-  StreamCall(Verifier& verifier, const VerifyProtocol& defaults) : verifier_(verifier), defaults_(defaults) {
+  StreamCall(Verifier& verifier, const VerificationProtocol& defaults)
+      : verifier_(verifier), defaults_(defaults) {
     StartRead(&incoming_);
   }
 
@@ -105,19 +105,20 @@ class StreamCall : public grpc::ServerBidiReactor<v1::VerifyRequest, v1::Verdict
 
  private:
   void take(const v1::VerifyRequest& message) {
-    const std::string problem = request_problem(message);
-    if (!problem.empty()) return answer_failure(message.request_id(), "invalid request: " + problem);
+    auto request = from_wire(message);
+    if (!request) return answer_failure(message.request_id(), "invalid request: " + request.reason());
+    request.value().protocol = request.value().protocol.or_else(defaults_);
     // The verdict may arrive before submit() returns; the ticket is then of no use and is not kept.
     const auto answered = std::make_shared<std::atomic<bool>>(false);
     const auto ticket_slot = std::make_shared<std::atomic<Verifier::Ticket>>(0);
-    const auto ticket = verifier_.submit(request_from(message, defaults_),
-                                         [this, answered, ticket_slot](const Verdict& verdict) {
-                                           std::unique_lock lock(mutex_);
-                                           answered->store(true);
-                                           std::erase(tickets_, ticket_slot->load());
-                                           push(verdict);
-                                           step(lock);
-                                         });
+    const auto ticket =
+        verifier_.submit(std::move(request.value()), [this, answered, ticket_slot](const Verdict& verdict) {
+          std::unique_lock lock(mutex_);
+          answered->store(true);
+          std::erase(tickets_, ticket_slot->load());
+          push(verdict);
+          step(lock);
+        });
     if (!ticket) return answer_failure(message.request_id(), ticket.reason());
     const std::lock_guard lock(mutex_);
     if (answered->load()) return;
@@ -161,7 +162,7 @@ class StreamCall : public grpc::ServerBidiReactor<v1::VerifyRequest, v1::Verdict
   }
 
   Verifier& verifier_;
-  const VerifyProtocol& defaults_;
+  const VerificationProtocol& defaults_;
   std::mutex mutex_;
   v1::VerifyRequest incoming_;
   std::deque<v1::Verdict> outgoing_;  // the front is being written while writing_
@@ -177,9 +178,10 @@ class Service : public v1::Verifier::CallbackService {
 
   grpc::ServerUnaryReactor* Verify(grpc::CallbackServerContext*, const v1::VerifyRequest* request,
                                    v1::Verdict* reply) override {
-    const std::string problem = request_problem(*request);
-    if (!problem.empty()) return new RefusedCall(grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, problem));
-    return new UnaryCall(verifier_, request_from(*request, options_.protocol), reply);
+    auto asked = from_wire(*request);
+    if (!asked) return new RefusedCall(grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, asked.reason()));
+    asked.value().protocol = asked.value().protocol.or_else(options_.protocol);
+    return new UnaryCall(verifier_, std::move(asked.value()), reply);
   }
 
   grpc::ServerBidiReactor<v1::VerifyRequest, v1::Verdict>* VerifyStream(
@@ -189,14 +191,16 @@ class Service : public v1::Verifier::CallbackService {
 
   grpc::ServerUnaryReactor* Describe(grpc::CallbackServerContext*, const v1::DescribeRequest*,
                                      v1::DescribeReply* reply) override {
-    reply->set_backend(pipeline_.backend());
-    reply->set_protocol_version(kProtocolVersion);
-    reply->set_workers(options_.queue.workers);
-    for (const auto& feature : pipeline_.features().present) reply->add_sandbox_features(feature);
-    for (const auto& feature : pipeline_.features().missing) reply->add_missing_features(feature);
     const QueueStatistics statistics = verifier_.statistics();
-    reply->set_verified(statistics.verified);
-    reply->set_cache_hits(statistics.cache_hits);
+    to_wire({.address = "",
+             .backend = pipeline_.backend(),
+             .protocol_version = kProtocolVersion,
+             .workers = options_.queue.workers,
+             .sandbox_features = pipeline_.features().present,
+             .missing_features = pipeline_.features().missing,
+             .verified = statistics.verified,
+             .cache_hits = statistics.cache_hits},
+            *reply);
     return new RefusedCall(grpc::Status::OK);
   }
 
@@ -272,7 +276,7 @@ int run_verifier_server(const VerifierOptions& options) {
   const CanaryTimes self_check = run_canaries(pipeline, stop_signals.token());
   log_info("verifier: self-check passed (", std::lround(self_check.right_ms), " ms with the start, then ",
            std::lround(self_check.wrong_ms), " ms)");
-  Verifier verifier([&pipeline](const VerifyRequest& request,
+  Verifier verifier([&pipeline](const VerificationRequest& request,
                                 std::stop_token stop) { return pipeline.verify(request, std::move(stop)); },
                     pipeline.backend(), options.queue);
   Service service(verifier, pipeline, options);

@@ -6,14 +6,14 @@
 #include "common/config.h"
 #include "sandbox/pipeline.h"
 #include "sandbox/service/verifier.h"
-#include "sandbox/service/verify_request.h"
+#include "tasks/verification_request.h"
 
 namespace bicrl {
 
 struct VerifierOptions {
-  std::string listen = "127.0.0.1:0";  // loopback only; port 0: any free port
-  bool die_with_parent = false;        // for a server that a training run starts for itself
-  VerifyProtocol protocol;             // what a request leaves open
+  std::string listen = "127.0.0.1:0";                // loopback only; port 0: any free port
+  bool die_with_parent = false;                      // for a server that a training run starts for itself
+  VerificationProtocol protocol = kDefaultProtocol;  // what a request leaves open
   PipelineOptions pipeline;
   QueueOptions queue;
 

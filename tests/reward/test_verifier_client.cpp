@@ -101,9 +101,7 @@ TEST_CASE("a verdict arrives with everything the server said") {
     return grpc::Status::OK;
   });
   auto options = options_for({server.address()});
-  options.atol = 0.01;
-  options.trials = 5;
-  options.measure_time = true;
+  options.protocol = {.atol = 0.01, .trials = 5, .measure_time = true};
   VerifierClient client(options);
   const Verdict v = verify(client, "a", "p");
   CHECK(v.request_id == "a");
@@ -553,8 +551,8 @@ TEST_CASE("client options are read from a section") {
   CHECK(options.attempt_s == 10);
   CHECK(options.max_in_flight == 4);
   CHECK(options.memory_verdicts == 0);
-  CHECK(options.trials == 5);
-  CHECK(options.atol == 0.01);
+  CHECK(options.protocol.trials == 5);
+  CHECK(options.protocol.atol == 0.01);
   CHECK(read("").addresses.empty());
   const auto refusal = [&](const std::string& yaml) -> std::string {
     try {

@@ -66,6 +66,7 @@ CorpusEntry corpus_entry(const std::string& name) {
   entry.request.task_id = field(entry.request.program, "task");
   entry.request.pytorch_code = read_file(corpus_folder() / "tasks" / (entry.request.task_id + ".py"));
   entry.request.request_id = name;
+  entry.request.protocol = kDefaultProtocol;
   return entry;
 }
 

@@ -17,7 +17,7 @@ Pipeline& pipeline();
 struct CorpusEntry {
   std::string name;
   std::string classes;  // fault classes that it may end in, separated by '|'; "correct" for an honest one
-  VerifyRequest request;
+  VerificationRequest request;
   bool expects(const std::string& fault_class) const;
 };
 CorpusEntry corpus_entry(const std::string& name);

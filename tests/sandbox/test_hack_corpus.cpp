@@ -10,6 +10,7 @@
 #include <fstream>
 #include <thread>
 
+#include "common/error.h"
 #include "common/files.h"
 #include "tests/sandbox/service_support.h"
 #include "tests/support/support.h"
@@ -59,7 +60,7 @@ TEST_CASE("every program of the hack corpus ends in its class and the next one i
   // Several at a time, as the server does it, each with a canary behind it.
   std::vector<Verdict> verdicts(entries.size()), canaries(entries.size());
   std::atomic<size_t> next = 0;
-  const VerifyRequest honest = corpus_entry("honest").request;
+  const VerificationRequest honest = corpus_entry("honest").request;
   std::vector<std::jthread> workers;
   for (int i = 0; i < 6; ++i)
     workers.emplace_back([&] {
@@ -100,8 +101,14 @@ TEST_CASE("texts that are no program are refused before any box") {
   }
 }
 
+TEST_CASE("a protocol without trials is a fault of the caller") {
+  VerificationRequest request = corpus_entry("honest").request;
+  request.protocol = {};
+  CHECK_THROWS_AS(testing::pipeline().verify(request), Error);
+}
+
 TEST_CASE("a task that is at fault is infrastructure and names the task") {
-  VerifyRequest request = corpus_entry("honest").request;
+  VerificationRequest request = corpus_entry("honest").request;
   request.task_id = "broken_task";
   request.pytorch_code = "x = 1\n";
   const Verdict verdict = testing::pipeline().verify(request);
@@ -110,7 +117,7 @@ TEST_CASE("a task that is at fault is infrastructure and names the task") {
 }
 
 TEST_CASE("times are measured where asked for") {
-  VerifyRequest request = corpus_entry("honest").request;
+  VerificationRequest request = corpus_entry("honest").request;
   request.protocol.measure_time = true;
   const Verdict verdict = testing::pipeline().verify(request);
   REQUIRE(verdict.correct);
@@ -132,7 +139,7 @@ TEST_CASE("a killed interpreter is an infrastructure fault that a retry repairs"
   kill(testing::pipeline().record_zygote().box_pid(), SIGKILL);
   check_canary();
   kill(testing::pipeline().oracle_zygote().box_pid(), SIGKILL);
-  VerifyRequest fresh = corpus_entry("honest").request;
+  VerificationRequest fresh = corpus_entry("honest").request;
   fresh.pytorch_code += "# another task\n";
   const Verdict verdict = testing::pipeline().verify(fresh);
   INFO(verdict.diagnostics);

@@ -9,8 +9,8 @@
 namespace bicrl {
 namespace {
 
-VerifyRequest request(const std::string& id, const std::string& program) {
-  VerifyRequest r;
+VerificationRequest request(const std::string& id, const std::string& program) {
+  VerificationRequest r;
   r.request_id = id;
   r.pytorch_code = "task";
   r.program = program;
@@ -30,7 +30,7 @@ struct Gate {
   std::shared_future<void> opened = open.get_future().share();
   std::atomic<int> entered = 0;
   Verifier::VerifyOne function() {
-    return [this](const VerifyRequest& r, std::stop_token stop) {
+    return [this](const VerificationRequest& r, std::stop_token stop) {
       ++entered;
       while (opened.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready)
         if (stop.stop_requested()) return Verdict{};
@@ -73,7 +73,7 @@ TEST_CASE("identical candidates in flight are verified once and each gets its ow
 TEST_CASE("stored verdicts are used unless bypassed, infrastructure verdicts are never stored") {
   std::atomic<int> runs = 0;
   Verifier verifier(
-      [&](const VerifyRequest& r, std::stop_token) {
+      [&](const VerificationRequest& r, std::stop_token) {
         ++runs;
         return r.program == "flaky" ? Verdict{} : graded("");
       },
@@ -83,11 +83,11 @@ TEST_CASE("stored verdicts are used unless bypassed, infrastructure verdicts are
   CHECK(again.cached);
   CHECK(again.request_id == "b");
   CHECK(runs == 1);
-  VerifyRequest bypass = request("c", "p");
-  bypass.bypass_cache = true;
+  VerificationRequest bypass = request("c", "p");
+  bypass.fresh = true;
   CHECK_FALSE(verifier.verify(bypass).cached);
   CHECK(runs == 2);
-  VerifyRequest other = request("d", "p");
+  VerificationRequest other = request("d", "p");
   other.protocol.atol = 1e-4;
   CHECK_FALSE(verifier.verify(other).cached);
   CHECK(verifier.verify(request("e", "flaky")).outcome == Outcome::kInfrastructure);

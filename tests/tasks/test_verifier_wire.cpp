@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "proto/verifier.pb.h"
 #include "tasks/verdict_fields.h"
@@ -32,6 +33,20 @@ std::set<std::string> paths_of(const Descriptor& message, const std::string& pre
     else
       paths.insert(prefix + field.name());
   }
+  return paths;
+}
+
+// Those that are set.
+std::set<std::string> set_paths(const google::protobuf::Message& message, const std::string& prefix = "") {
+  std::vector<const FieldDescriptor*> fields;
+  message.GetReflection()->ListFields(message, &fields);
+  std::set<std::string> paths;
+  for (const FieldDescriptor* field : fields)
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
+      paths.merge(
+          set_paths(message.GetReflection()->GetMessage(message, field), prefix + field->name() + "."));
+    else
+      paths.insert(prefix + field->name());
   return paths;
 }
 
@@ -124,6 +139,79 @@ TEST_CASE("a reply that says what no verdict can say is not believed") {
     REQUIRE_FALSE(read.ok());
     CHECK(read.reason().find(fault.expected) != std::string::npos);
   }
+}
+
+TEST_CASE("a request survives the wire whole") {
+  // A member that is new must be sent, and be set here.
+  static_assert(field_count<VerificationRequest>() == 6 && field_count<VerificationProtocol>() == 4);
+  const VerificationRequest request{
+      .request_id = "a",
+      .task_id = "b",
+      .pytorch_code = "c",
+      .program = "d",
+      .protocol = {.atol = 0.1, .rtol = 0.2, .trials = 3, .measure_time = true},
+      .fresh = true,
+  };
+  wire::VerifyRequest message;
+  to_wire(request, message);
+  CHECK(set_paths(message) == paths_of(*wire::VerifyRequest::descriptor()));
+  const auto back = from_wire(sent(message));
+  REQUIRE(back.ok());
+  CHECK(back.value() == request);
+}
+
+TEST_CASE("a request with impossible numbers is refused by field") {
+  wire::VerifyRequest request;
+  const auto problem = [](const wire::VerifyRequest& message) {
+    const auto read = from_wire(message);
+    return read ? "" : read.reason();
+  };
+  CHECK(problem(request).find("pytorch_code") != std::string::npos);
+  request.mutable_task()->set_pytorch_code("class Model");
+  CHECK(problem(request).empty());
+  for (const double bad : {-1.0, kNan, kInfinity, -kInfinity}) {
+    wire::VerifyRequest broken = request;
+    broken.mutable_protocol()->set_atol(bad);
+    CHECK(problem(broken).find("atol") != std::string::npos);
+    broken = request;
+    broken.mutable_protocol()->set_rtol(bad);
+    CHECK(problem(broken).find("rtol") != std::string::npos);
+  }
+  for (const int bad : {-1, 33, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()}) {
+    wire::VerifyRequest broken = request;
+    broken.mutable_protocol()->set_trials(bad);
+    CHECK(problem(broken).find("trials") != std::string::npos);
+  }
+}
+
+TEST_CASE("a protocol's open ends are filled in, and unequal protocols read differently") {
+  const VerificationProtocol given{.atol = 0.5, .trials = 7};
+  CHECK(given.or_else(kDefaultProtocol) ==
+        VerificationProtocol{.atol = 0.5, .rtol = 0.01, .trials = 7, .measure_time = false});
+  CHECK(VerificationProtocol{}.or_else(kDefaultProtocol) == kDefaultProtocol);
+  CHECK(given.or_else({.measure_time = true}).measure_time);
+  CHECK(to_string(kDefaultProtocol) == "atol 0.01, rtol 0.01, 3 trials");
+  VerificationProtocol close = kDefaultProtocol;
+  close.atol = std::nextafter(close.atol, 1.0);
+  CHECK(to_string(close) != to_string(kDefaultProtocol));
+}
+
+TEST_CASE("a description survives the wire whole") {
+  static_assert(field_count<VerifierDescription>() == 8);  // the address is not sent
+  VerifierDescription description{
+      .address = "",
+      .backend = "host",
+      .protocol_version = "1",
+      .workers = 2,
+      .sandbox_features = {"a", "b"},
+      .missing_features = {"c: why"},
+      .verified = int64_t{1} << 40,
+      .cache_hits = 4,
+  };
+  wire::DescribeReply message;
+  to_wire(description, message);
+  CHECK(set_paths(message) == paths_of(*wire::DescribeReply::descriptor()));
+  CHECK(from_wire(sent(message)) == description);
 }
 
 }  // namespace
