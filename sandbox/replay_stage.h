@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "common/lru_cache.h"
 #include "sandbox/box/box.h"
 #include "sandbox/box/scratch_folder.h"
 #include "sandbox/oracle.h"
-#include "sandbox/service/lru_cache.h"
 #include "sandbox/trace.h"
 
 namespace bicrl {

@@ -11,9 +11,9 @@
 #include "common/clock.h"
 #include "common/hash.h"
 #include "common/log.h"
+#include "common/lru_cache.h"
 #include "reward/client/call_failure.h"
 #include "reward/client/server_pool.h"
-#include "reward/client/verdict_memory.h"
 #include "reward/client/verification_call.h"
 #include "reward/client/verifier_channel.h"
 #include "reward/client/verifier_options.h"
@@ -69,7 +69,7 @@ class VerifierClient::Engine {
   mutable std::mutex mutex_;
   std::condition_variable verdict_ready_;
   bool stopping_ = false;
-  VerdictMemory memory_;
+  LruCache<Verdict> memory_;  // by key, each of cost 1
   ServerPool pool_;
   std::vector<std::optional<Clock::time_point>>
       warned_;                                        // by server: its last failure, while it is in trouble
@@ -122,11 +122,10 @@ void VerifierClient::Engine::submit(const VerificationRequest& request) {
   ++counters_.submitted;
   // A fresh request shares its verdict with nobody.
   const std::string key = request.fresh ? concat(content, " fresh ", counters_.submitted) : content;
-  if (const Verdict* known = memory_.find(key)) {
+  if (auto known = memory_.find(key)) {
     ++counters_.remembered;
-    Verdict verdict = *known;
-    verdict.cached = true;
-    hand_out(std::move(verdict), request.request_id);
+    known->cached = true;
+    hand_out(std::move(*known), request.request_id);
     return;
   }
   if (const auto same = jobs_.find(key); same != jobs_.end()) {
@@ -248,7 +247,7 @@ void VerifierClient::Engine::finish_call(const Call& call) {
     if (call.status.ok() && problem->answered) job->verdict = verdict;
     return retry_or_give_up(job, *problem);
   }
-  if (!job->message.bypass_cache()) memory_.store(job->key, verdict);
+  if (!job->message.bypass_cache()) memory_.insert(job->key, verdict, 1);
   deliver(job, verdict);
 }
 

@@ -5,9 +5,9 @@
 #include <stop_token>
 #include <string>
 
+#include "common/lru_cache.h"
 #include "sandbox/box/box.h"
 #include "sandbox/candidate/splitter.h"
-#include "sandbox/service/lru_cache.h"
 
 namespace bicrl {
 

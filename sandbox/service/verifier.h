@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "common/error.h"
-#include "sandbox/service/lru_cache.h"
+#include "common/lru_cache.h"
 #include "tasks/verdict.h"
 #include "tasks/verification_request.h"
 

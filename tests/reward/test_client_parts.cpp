@@ -6,7 +6,6 @@
 #include "proto/verifier.pb.h"
 #include "reward/client/call_failure.h"
 #include "reward/client/server_pool.h"
-#include "reward/client/verdict_memory.h"
 
 using namespace bicrl;
 using namespace std::chrono_literals;
@@ -28,29 +27,6 @@ TEST_CASE("text becomes well-formed UTF-8") {
   message.set_program(to_utf8(bytes));
   CHECK(parsed.ParseFromString(message.SerializeAsString()));
   CHECK(to_utf8(to_utf8(bytes)) == to_utf8(bytes));
-}
-
-TEST_CASE("the verdict memory is bounded and forgets the least recently used") {
-  VerdictMemory memory(2);
-  const auto named = [](const std::string& id) {
-    Verdict v;
-    v.request_id = id;
-    return v;
-  };
-  memory.store("a", named("1"));
-  memory.store("b", named("2"));
-  REQUIRE(memory.find("a"));
-  memory.store("c", named("3"));
-  CHECK(memory.size() == 2);
-  CHECK(memory.find("b") == nullptr);
-  REQUIRE(memory.find("a"));
-  memory.store("a", named("4"));
-  CHECK(memory.size() == 2);
-  CHECK(memory.find("a")->request_id == "4");
-  CHECK(memory.find("c")->request_id == "3");
-  VerdictMemory none(0);
-  none.store("a", named("1"));
-  CHECK(none.find("a") == nullptr);
 }
 
 TEST_CASE("the pool prefers the least loaded server that answers") {
