@@ -42,9 +42,9 @@ struct RepairMember {
   Verdict verdict;
 };
 
-// What a group leaves for repair: of its failed programs the one that came furthest (by stage, then by the
-// draws it got right; the first of equals). None where a member is correct or nothing is worth repairing:
-// masked members, answers without a program and forged ones are no material.
+// What a group leaves for repair: of its failed programs the one that came furthest (by the step it reached,
+// then by the draws it got right; the first of equals). None where a member is correct or nothing is worth
+// repairing: masked members, answers without a program and forged ones are no material.
 std::optional<RepairEntry> repair_material(const std::string& task_id, Stage stage,
                                            std::span<const RepairMember> group);
 

@@ -6,11 +6,11 @@
 
 #include "common/clock.h"
 #include "sandbox/box/box_host.h"
-#include "sandbox/candidate/compile_stage.h"
+#include "sandbox/candidate/candidate_compiler.h"
 #include "sandbox/judge.h"
 #include "sandbox/oracle.h"
-#include "sandbox/record_stage.h"
-#include "sandbox/replay_stage.h"
+#include "sandbox/recorder.h"
+#include "sandbox/replayer.h"
 #include "tasks/verdict.h"
 #include "tasks/verification_request.h"
 
@@ -25,7 +25,7 @@ struct PipelineOptions {
   RecordOptions record;
   ReplayOptions replay;
   size_t max_program_bytes = 64u << 10;
-  int timed_runs = 5;  // of each draw, where times are asked for
+  int timed_runs = 5;  // of each trial, if times are asked for
   int infrastructure_retries = 2;
 };
 
@@ -46,7 +46,7 @@ class Pipeline {
 
  private:
   struct Job;
-  Verdict attempt(const VerificationRequest& request, std::stop_token stop, bool& worth_repeating);
+  Verdict attempt(const VerificationRequest& request, std::stop_token stop, bool& retryable);
   bool check_text(Job& job) const;
   void record_and_grade(Job& job);
   void grade_trace(Job& job, const RecordResult& recorded);
@@ -61,10 +61,10 @@ class Pipeline {
   std::unique_ptr<BoxHost> host_;
   PythonInstall python_;
   std::unique_ptr<ScratchFolder> scratch_;
-  std::unique_ptr<CompileStage> compiler_;
+  std::unique_ptr<CandidateCompiler> compiler_;
   std::unique_ptr<Oracle> oracle_;
-  std::unique_ptr<RecordStage> recorder_;
-  std::unique_ptr<ReplayStage> replayer_;
+  std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<Replayer> replayer_;
   std::string backend_;
 };
 

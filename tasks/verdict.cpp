@@ -65,7 +65,13 @@ class FieldReader {
  private:
   const nlohmann::json& at(const std::string& field) const {
     const auto found = json_.find(field);
-    if (found == json_.end()) throw InputError(concat("verdict: field '", field, "' is missing"));
+    if (found == json_.end())
+      throw InputError(concat("verdict: field '", field, "' is missing",
+                              json_.contains("stage")
+                                  ? "; it was stored by an earlier version of this program, "
+                                    "which called it 'stage': read it with that version, or "
+                                    "start a new run"
+                                  : ""));
     return *found;
   }
   [[noreturn]] static void refuse(const std::string& field, const char* wanted, const nlohmann::json& value) {

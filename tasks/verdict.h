@@ -29,7 +29,7 @@ struct Verdict {
   std::string request_id;
   Outcome outcome = Outcome::kInfrastructure;
   std::string fault_class;  // empty when correct
-  std::string stage;        // last stage reached: extract, compile, record, replay, compare
+  std::string reached;      // how far it came: extract, compile, record, replay, compare
   bool compiled = false;
   bool correct = false;
   int trials = 0;

@@ -28,7 +28,7 @@ inline constexpr std::tuple kVerdictFields{
     verdict_field("request_id", &Verdict::request_id),
     verdict_field("outcome", &Verdict::outcome),
     verdict_field("fault_class", &Verdict::fault_class),
-    verdict_field("stage", &Verdict::stage),
+    verdict_field("reached", &Verdict::reached),
     verdict_field("compiled", &Verdict::compiled),
     verdict_field("correct", &Verdict::correct),
     verdict_field("trials", &Verdict::trials),

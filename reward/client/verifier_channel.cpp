@@ -9,13 +9,13 @@
 namespace bicrl {
 namespace {
 
-constexpr int kMaxMessage_bytes = 64 << 20;
+constexpr int kMaxMessageBytes = 64 << 20;
 
 }  // namespace
 
 std::shared_ptr<grpc::Channel> connect_verifier(const std::string& address) {
   grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(kMaxMessage_bytes);
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   // Retries are ours: they go to another server and are counted.
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   // A server that comes back is found soon. (The minimum is the time that one connection attempt may take: a

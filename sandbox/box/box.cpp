@@ -185,7 +185,7 @@ class Watch {
   bool output_open_ = true;
 };
 
-void judge_end(const BoxSpec& spec, const Watch& watch, const CgroupEvents& events, BoxResult& result) {
+void name_end(const BoxSpec& spec, const Watch& watch, const CgroupEvents& events, BoxResult& result) {
   if (events.memory_kills > 0) {
     result.end = BoxEnd::kMemory;
   } else if (!watch.have_report()) {
@@ -236,7 +236,7 @@ BoxResult run_box(BoxHost& host, const BoxSpec& spec, std::stop_token stop) {
     if (ended_early)
       result.end = *ended_early;
     else
-      judge_end(spec, watch, events, result);
+      name_end(spec, watch, events, result);
     watch.finish(result);
     for (const auto& fd : plumbing.exports) result.exported.push_back(read_export(fd.get()));
     result.total_ms = watch.total_ms();

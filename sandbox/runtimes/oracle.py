@@ -24,7 +24,7 @@ from frames import receive, say
 
 TIMED_RUNS = 7
 TIMED_SECONDS = 0.25
-# A draw on which the reference's own rounding uses up this share of the tolerance judges nobody.
+# A draw on which the reference's own rounding uses up this share of the tolerance tests nobody.
 UNSTABLE = 0.1
 
 
@@ -166,7 +166,7 @@ class Reference:
         family = "published"
         if shifted:
             moved = shift(inputs)
-            if moved is not None and self.fit_for_judging(model, moved):
+            if moved is not None and self.fit_for_comparing(model, moved):
                 inputs, family = moved, "shifted"
         returned = self.forward(model, inputs)
         if not leaves(returned):
@@ -180,7 +180,7 @@ class Reference:
                            "reference_error": self.rounding(model, inputs, returned)}, blobs)
         return sum(map(len, blobs))
 
-    def fit_for_judging(self, model, inputs):
+    def fit_for_comparing(self, model, inputs):
         try:
             returned = self.forward(model, inputs)
         except TaskFault:

@@ -82,14 +82,14 @@ VerificationRequest canary(const std::string& id, const std::string& bound) {
 std::string remedy(const Verdict& verdict) {
   if (verdict.fault_class == "timeout" || verdict.fault_class == "memory")
     return "The limits are too tight for this machine, or it is overloaded: raise the verifier's `limits`";
-  if (verdict.stage == "compile")
+  if (verdict.reached == "compile")
     return "Check that the system's g++ works, and build this program anew after an upgrade of the compiler";
   const bool python_lacks = verdict.diagnostics.find("interpreter") != std::string::npos ||
                             verdict.diagnostics.find("No module named") != std::string::npos;
   if (python_lacks)
     return "Check that the verifier's Python can import torch and that every user may read the folders it is "
            "installed in, or name another with the key `python` or BICRL_PYTHON";
-  if (verdict.stage == "replay")
+  if (verdict.reached == "replay")
     return "Check that the `scratch` folder has room and is readable, and build this program anew";
   return "Check the verifier's Python and torch, and build this program anew if torch was replaced";
 }
@@ -97,10 +97,11 @@ std::string remedy(const Verdict& verdict) {
 [[noreturn]] void fail(const char* what, const Verdict& verdict) {
   std::string outcome = to_string(verdict.outcome);
   if (!verdict.fault_class.empty()) outcome += ", " + verdict.fault_class;
-  throw Error(concat("the verifier's self-check failed: ", what, " (", outcome, " at stage ", verdict.stage,
-                     ")\n  ", verdict.diagnostics.empty() ? "no diagnostics" : verdict.diagnostics, "\n  ",
-                     remedy(verdict), ". `bicrl doctor` checks this machine part by part"),
-              ExitCode::kUnavailable);
+  throw Error(
+      concat("the verifier's self-check failed: ", what, " (", outcome, "; it reached '", verdict.reached,
+             "')\n  ", verdict.diagnostics.empty() ? "no diagnostics" : verdict.diagnostics, "\n  ",
+             remedy(verdict), ". `bicrl doctor` checks this machine part by part"),
+      ExitCode::kUnavailable);
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ constexpr int kStreamWindow = 256;
 // One Verify call. Deletes itself when gRPC is done with it.
 class UnaryCall : public grpc::ServerUnaryReactor {
  public:
-  UnaryCall(Verifier& verifier, VerificationRequest request, v1::Verdict* reply) : verifier_(verifier) {
-    const auto ticket = verifier.submit(std::move(request), [this, reply](const Verdict& verdict) {
+  UnaryCall(VerificationQueue& queue, VerificationRequest request, v1::Verdict* reply) : queue_(queue) {
+    const auto ticket = queue.submit(std::move(request), [this, reply](const Verdict& verdict) {
       to_wire(verdict, *reply);
       Finish(grpc::Status::OK);
     });
@@ -41,13 +41,13 @@ class UnaryCall : public grpc::ServerUnaryReactor {
       Finish(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, ticket.reason()));
   }
   void OnCancel() override {
-    if (ticket_ && verifier_.cancel(ticket_)) Finish(grpc::Status::CANCELLED);
+    if (ticket_ && queue_.cancel(ticket_)) Finish(grpc::Status::CANCELLED);
   }
   void OnDone() override { delete this; }
 
  private:
-  Verifier& verifier_;
-  Verifier::Ticket ticket_ = 0;
+  VerificationQueue& queue_;
+  VerificationQueue::Ticket ticket_ = 0;
 };
 
 class RefusedCall : public grpc::ServerUnaryReactor {
@@ -60,8 +60,8 @@ class RefusedCall : public grpc::ServerUnaryReactor {
 // gRPC is done with it and no verification is left that would call it.
 class StreamCall : public grpc::ServerBidiReactor<v1::VerifyRequest, v1::Verdict> {
  public:
-  StreamCall(Verifier& verifier, const VerificationProtocol& defaults)
-      : verifier_(verifier), defaults_(defaults) {
+  StreamCall(VerificationQueue& queue, const VerificationProtocol& defaults)
+      : queue_(queue), defaults_(defaults) {
     StartRead(&incoming_);
   }
 
@@ -88,14 +88,14 @@ class StreamCall : public grpc::ServerBidiReactor<v1::VerifyRequest, v1::Verdict
   }
 
   void OnCancel() override {
-    std::vector<Verifier::Ticket> tickets;
+    std::vector<VerificationQueue::Ticket> tickets;
     {
       const std::lock_guard lock(mutex_);
       broken_ = true;
       tickets.assign(tickets_.begin(), tickets_.end());
     }
     int cancelled = 0;
-    for (const auto ticket : tickets) cancelled += verifier_.cancel(ticket);
+    for (const auto ticket : tickets) cancelled += queue_.cancel(ticket);
     std::unique_lock lock(mutex_);
     open_ -= cancelled;
     step(lock);
@@ -110,9 +110,9 @@ class StreamCall : public grpc::ServerBidiReactor<v1::VerifyRequest, v1::Verdict
     request.value().protocol = request.value().protocol.or_else(defaults_);
     // The verdict may arrive before submit() returns; the ticket is then of no use and is not kept.
     const auto answered = std::make_shared<std::atomic<bool>>(false);
-    const auto ticket_slot = std::make_shared<std::atomic<Verifier::Ticket>>(0);
+    const auto ticket_slot = std::make_shared<std::atomic<VerificationQueue::Ticket>>(0);
     const auto ticket =
-        verifier_.submit(std::move(request.value()), [this, answered, ticket_slot](const Verdict& verdict) {
+        queue_.submit(std::move(request.value()), [this, answered, ticket_slot](const Verdict& verdict) {
           std::unique_lock lock(mutex_);
           answered->store(true);
           std::erase(tickets_, ticket_slot->load());
@@ -161,37 +161,37 @@ class StreamCall : public grpc::ServerBidiReactor<v1::VerifyRequest, v1::Verdict
     Finish(broken_ ? grpc::Status::CANCELLED : grpc::Status::OK);
   }
 
-  Verifier& verifier_;
+  VerificationQueue& queue_;
   const VerificationProtocol& defaults_;
   std::mutex mutex_;
   v1::VerifyRequest incoming_;
   std::deque<v1::Verdict> outgoing_;  // the front is being written while writing_
-  std::vector<Verifier::Ticket> tickets_;
+  std::vector<VerificationQueue::Ticket> tickets_;
   int open_ = 0;  // requests without a verdict
   bool reading_ = true, writing_ = false, reads_ended_ = false, broken_ = false, finished_ = false;
 };
 
 class Service : public v1::Verifier::CallbackService {
  public:
-  Service(Verifier& verifier, const Pipeline& pipeline, const VerifierOptions& options)
-      : verifier_(verifier), pipeline_(pipeline), options_(options) {}
+  Service(VerificationQueue& queue, const Pipeline& pipeline, const VerifierOptions& options)
+      : queue_(queue), pipeline_(pipeline), options_(options) {}
 
   grpc::ServerUnaryReactor* Verify(grpc::CallbackServerContext*, const v1::VerifyRequest* request,
                                    v1::Verdict* reply) override {
     auto asked = from_wire(*request);
     if (!asked) return new RefusedCall(grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, asked.reason()));
     asked.value().protocol = asked.value().protocol.or_else(options_.protocol);
-    return new UnaryCall(verifier_, std::move(asked.value()), reply);
+    return new UnaryCall(queue_, std::move(asked.value()), reply);
   }
 
   grpc::ServerBidiReactor<v1::VerifyRequest, v1::Verdict>* VerifyStream(
       grpc::CallbackServerContext*) override {
-    return new StreamCall(verifier_, options_.protocol);
+    return new StreamCall(queue_, options_.protocol);
   }
 
   grpc::ServerUnaryReactor* Describe(grpc::CallbackServerContext*, const v1::DescribeRequest*,
                                      v1::DescribeReply* reply) override {
-    const QueueStatistics statistics = verifier_.statistics();
+    const QueueStatistics statistics = queue_.statistics();
     to_wire({.address = "",
              .backend = pipeline_.backend(),
              .protocol_version = kProtocolVersion,
@@ -205,7 +205,7 @@ class Service : public v1::Verifier::CallbackService {
   }
 
  private:
-  Verifier& verifier_;
+  VerificationQueue& queue_;
   const Pipeline& pipeline_;
   const VerifierOptions& options_;
 };
@@ -276,10 +276,12 @@ int run_verifier_server(const VerifierOptions& options) {
   const CanaryTimes self_check = run_canaries(pipeline, stop_signals.token());
   log_info("verifier: self-check passed (", std::lround(self_check.right_ms), " ms with the start, then ",
            std::lround(self_check.wrong_ms), " ms)");
-  Verifier verifier([&pipeline](const VerificationRequest& request,
-                                std::stop_token stop) { return pipeline.verify(request, std::move(stop)); },
-                    pipeline.backend(), options.queue);
-  Service service(verifier, pipeline, options);
+  VerificationQueue queue(
+      [&pipeline](const VerificationRequest& request, std::stop_token stop) {
+        return pipeline.verify(request, std::move(stop));
+      },
+      pipeline.backend(), options.queue);
+  Service service(queue, pipeline, options);
 
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -298,7 +300,7 @@ int run_verifier_server(const VerifierOptions& options) {
   log_info("verifier: stopping (", strsignal(stop_signals.wait()), ")");
   // Calls under way get their verdicts from the dying queue, or are cut off.
   std::jthread closing([&] { server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2)); });
-  verifier.stop();
+  queue.stop();
   closing.join();
   return static_cast<int>(ExitCode::kOk);
 }

@@ -5,7 +5,7 @@
 
 #include "common/config.h"
 #include "sandbox/pipeline.h"
-#include "sandbox/service/verifier.h"
+#include "sandbox/service/verification_queue.h"
 #include "tasks/verification_request.h"
 
 namespace bicrl {

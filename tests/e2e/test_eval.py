@@ -124,7 +124,7 @@ with folder() as temporary:
         code, out, err = bicrl("eval", config, *long, ranks=ranks, timeout=120)
         expect(code == 2 and "positions" in err and "task 1" in err, "a prompt that is too long", code, out, err)
 
-    # configs/eval.yaml says that it asks the quickstart's held-out tasks, and that the quickstart judges alike.
+    # configs/eval.yaml says that it asks the quickstart's held-out tasks, and that the quickstart compares alike.
     fresh = ["policy.checkpoint=", "policy.config=configs/quickstart/policy.json", "policy.tokenizer=configs/quickstart"]
     documents = [bicrl(*words, "--dry-run") for words in (("eval", "configs/eval.yaml", *fresh),
                                                           ("train", "configs/quickstart.yaml"))]

@@ -22,7 +22,7 @@ with folder() as temporary:
         expect(summary["held_out"][phase]["unverified"] == 0, f"{phase}: every answer has a verdict", summary)
         expect(summary["seconds"][phase] > 0, f"{phase}: took time", summary)
     steps = read_lines(f"{run}/metrics.jsonl")
-    expect([s["phase"] for s in steps] == ["warm_up"] * 6 + ["infilling"] + ["end_to_end"] * 2, "a record per step", steps)
+    expect([s["phase"] for s in steps] == ["warm_up"] * 6 + ["infilling"] + ["end_to_end"] * 2, "an entry per step", steps)
     for step in steps[6:]:
         expect(step["responses"] == 8 and step["infrastructure_rate"] == 0, "all responses have verdicts", step)
         expect(math.isfinite(step["loss"]) and step["log_prob_gap"] < 1e-3, "rollout and trainer agree", step)
@@ -63,7 +63,7 @@ with folder() as temporary:
     expect(code == 0, "generate runs on the checkpoint", out, err)
     programs = read_lines(f"{temporary}/programs.jsonl")
     expect(len(programs) == 3 and all(len(p["step_map"]) == len(p["tokens"]) - p["prompt_tokens"] for p in programs),
-           "one record per response", programs)
+           "one entry per response", programs)
 
     code, out, err = bicrl("sft", f"{run}/config.yaml", f"run.directory={temporary}/sft", "warm_up.steps=2",
                            "evaluation.tasks=0", "policy.config=''", "policy.tokenizer=''",

@@ -94,7 +94,7 @@ TEST_CASE("a verdict arrives with everything the server said") {
     CHECK_FALSE(asked.bypass_cache());
     reply.set_outcome(wire::OUTCOME_CANDIDATE_FAULT);
     reply.set_fault_class("compile");
-    reply.set_stage("compile");
+    reply.set_reached("compile");
     reply.mutable_times()->set_eager_ms(4);
     reply.mutable_times()->set_candidate_ms(2);
     reply.set_diagnostics(std::string(5 << 20, 'x'));  // above gRPC's default limit
@@ -224,7 +224,7 @@ TEST_CASE("an infrastructure outcome is asked for again, ends masked, and is not
   FakeVerifier server([&](const auto& asked, int call, auto& reply) {
     if (!broken) return FakeVerifier::answer_correct(asked, call, reply);
     reply.set_outcome(wire::OUTCOME_INFRASTRUCTURE);
-    reply.set_stage("record");
+    reply.set_reached("record");
     reply.set_diagnostics("no worker");
     return grpc::Status::OK;
   });
@@ -233,7 +233,7 @@ TEST_CASE("an infrastructure outcome is asked for again, ends masked, and is not
   VerifierClient client(options);
   const Verdict v = verify(client, "a", "p");
   CHECK(v.outcome == Outcome::kInfrastructure);
-  CHECK(v.stage == "record");
+  CHECK(v.reached == "record");
   CHECK_THAT(v.diagnostics, ContainsSubstring("after 3 calls") && ContainsSubstring("no worker"));
   CHECK(server.calls() == 3);
   broken = false;

@@ -26,7 +26,7 @@ struct HostTask {
 
 struct HostRun {
   std::string fault_class, message;  // of splitter, compiler, recorder or replay; empty when it ran
-  std::string stage;                 // split, compile, record, replay, compare
+  std::string reached;               // split, compile, record, replay, compare
   std::optional<Trace> trace;
   std::optional<DirectResult> direct;
   std::string tier;

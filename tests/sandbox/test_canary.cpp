@@ -15,17 +15,17 @@ using Catch::Matchers::ContainsSubstring;
 Verdict graded(const std::string& fault_class) {
   Verdict verdict;
   verdict.outcome = Outcome::kGraded;
-  verdict.stage = "compare";
+  verdict.reached = "compare";
   verdict.correct = fault_class.empty();
   verdict.fault_class = fault_class;
   return verdict;
 }
 
-Verdict failed(Outcome outcome, const std::string& stage, const std::string& fault_class,
+Verdict failed(Outcome outcome, const std::string& reached, const std::string& fault_class,
                const std::string& diagnostics) {
   Verdict verdict;
   verdict.outcome = outcome;
-  verdict.stage = stage;
+  verdict.reached = reached;
   verdict.fault_class = fault_class;
   verdict.diagnostics = diagnostics;
   return verdict;

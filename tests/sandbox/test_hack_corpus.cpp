@@ -27,7 +27,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 }
 
 void check_verdict(const CorpusEntry& entry, const Verdict& verdict) {
-  INFO(entry.name << ": stage " << verdict.stage << ", class '" << verdict.fault_class << "', tier "
+  INFO(entry.name << ": reached " << verdict.reached << ", class '" << verdict.fault_class << "', tier "
                   << verdict.tier << ", " << verdict.diagnostics);
   CHECK(verdict.outcome != Outcome::kInfrastructure);
   CHECK(entry.expects(verdict.correct ? "correct" : verdict.fault_class));

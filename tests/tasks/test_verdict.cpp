@@ -67,6 +67,15 @@ TEST_CASE("a verdict's broken field is named") {
   CHECK_THROWS_AS(verdict_from_json(json::array()), InputError);
 }
 
+TEST_CASE("a verdict that an earlier version stored is refused, and the message says what to do") {
+  json old = to_json(full_verdict(true));
+  old["stage"] = old["reached"];
+  old.erase("reached");
+  CHECK_THROWS_WITH(verdict_from_json(old), ContainsSubstring("'reached' is missing") &&
+                                                ContainsSubstring("an earlier version of this program") &&
+                                                ContainsSubstring("start a new run"));
+}
+
 TEST_CASE("what a verdict cannot say is named") {
   Verdict good = full_verdict(false);
   REQUIRE(verdict_problem(good).empty());

@@ -7,7 +7,7 @@ Verdict full_verdict(bool correct) {
   v.request_id = "step 3 / task 7 / 11";
   v.outcome = Outcome::kGraded;
   v.fault_class = correct ? "" : "wrong_value";
-  v.stage = "compare";
+  v.reached = "compare";
   v.compiled = true;
   v.correct = correct;
   v.trials = 5;

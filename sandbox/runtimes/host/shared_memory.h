@@ -5,7 +5,7 @@
 namespace bicrl {
 
 constexpr unsigned kDefaultSharedLimit = 48 << 10;
-constexpr unsigned kLargestSharedLimit = 227 << 10;
+constexpr unsigned kMaxSharedBytes = 227 << 10;
 
 // Makes `bytes` of dynamic shared memory accessible, and nothing after their page. Returns why it cannot.
 const char* prepare_shared(unsigned bytes);

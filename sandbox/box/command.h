@@ -8,18 +8,18 @@
 
 namespace bicrl {
 
-struct BriefAnswer {
+struct CommandResult {
   bool succeeded = false;  // exit code 0 within the limit
   int exit_code = -1;      // -1 where a signal ended it, or it could not start
-  std::string said;        // stdout and stderr, bounded, without white space at the end
+  std::string output;      // stdout and stderr, bounded, without white space at the end
 };
 
 // argv[0] is an absolute path; `env` is the whole environment ("NAME=value").
-BriefAnswer run_briefly(const std::vector<std::string>& argv, const std::vector<std::string>& env = {},
-                        double limit_s = 20);
+CommandResult run_command(const std::vector<std::string>& argv, const std::vector<std::string>& env = {},
+                          double limit_s = 20);
 
 // The same for a child that runs already and writes to the pipe `output`: reads until it closes that or the
 // limit has passed, then ends and reaps it.
-BriefAnswer hear_out(pid_t pid, int output, double limit_s);
+CommandResult collect_output(pid_t pid, int output, double limit_s);
 
 }  // namespace bicrl

@@ -1,4 +1,4 @@
-#include "sandbox/candidate/compile_stage.h"
+#include "sandbox/candidate/candidate_compiler.h"
 
 #include <algorithm>
 
@@ -36,13 +36,13 @@ CompileResult fault(const std::string& fault_class, const std::string& reason) {
 
 }  // namespace
 
-CompileStage::CompileStage(BoxHost& host, const CompileOptions& options)
+CandidateCompiler::CandidateCompiler(BoxHost& host, const CompileOptions& options)
     : host_(host),
       options_(options),
       toolchain_id_(host_toolchain_id(share_folder() / "host")),
       cache_(options.cache_bytes) {}
 
-CompileResult CompileStage::compile(const CudaProgram& program, std::stop_token stop) {
+CompileResult CandidateCompiler::compile(const CudaProgram& program, std::stop_token stop) {
   const SplitProgram split = split_cuda_source(program);
   if (!split.issues.empty()) {
     const SplitIssue& issue = split.issues.front();
@@ -61,7 +61,7 @@ CompileResult CompileStage::compile(const CudaProgram& program, std::stop_token 
   return result;
 }
 
-CompileResult CompileStage::run_compiler(const SplitProgram& program, std::stop_token stop) {
+CompileResult CandidateCompiler::run_compiler(const SplitProgram& program, std::stop_token stop) {
   const HostCompileCommand command = host_compile_command(program, kWorkFolder, kHostFolder);
   BoxSpec spec;
   spec.argv = command.argv;

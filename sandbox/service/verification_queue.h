@@ -32,7 +32,7 @@ struct QueueStatistics {
       0;  // verdicts given without one: stored, or shared with an identical candidate in flight
 };
 
-class Verifier {
+class VerificationQueue {
  public:
   using VerifyOne = std::function<Verdict(const VerificationRequest&, std::stop_token)>;
   using Done = std::function<void(const Verdict&)>;
@@ -40,8 +40,8 @@ class Verifier {
 
   // `verify_one` is called by the workers, several at a time. `key_salt` is part of every cache key: backend,
   // secrets.
-  Verifier(VerifyOne verify_one, std::string key_salt, const QueueOptions& options);
-  ~Verifier();  // as stop()
+  VerificationQueue(VerifyOne verify_one, std::string key_salt, const QueueOptions& options);
+  ~VerificationQueue();  // as stop()
   // Takes nothing more, stops running verifications and gives whoever waits an infrastructure verdict. Blocks
   // until the workers have ended. Call from one thread.
   void stop();

@@ -26,9 +26,9 @@ struct CompileResult {
   double compile_ms = 0;  // 0 from the cache
 };
 
-class CompileStage {
+class CandidateCompiler {
  public:
-  CompileStage(BoxHost& host, const CompileOptions& options);
+  CandidateCompiler(BoxHost& host, const CompileOptions& options);
   CompileResult compile(const CudaProgram& program, std::stop_token stop = {});
   const std::string& toolchain_id() const { return toolchain_id_; }
 
