@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/hash.h"
 #include "common/log.h"
+#include "sandbox/judge.h"
 
 namespace bicrl {
 namespace {

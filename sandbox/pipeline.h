@@ -1,13 +1,12 @@
 // One verification from program to verdict: oracle, record, compile, replay, judge. Thread-safe; blocks.
 #pragma once
+#include <filesystem>
 #include <memory>
 #include <stop_token>
 #include <string>
 
-#include "common/clock.h"
 #include "sandbox/box/box_host.h"
 #include "sandbox/candidate/candidate_compiler.h"
-#include "sandbox/judge.h"
 #include "sandbox/oracle.h"
 #include "sandbox/recorder.h"
 #include "sandbox/replayer.h"

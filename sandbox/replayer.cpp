@@ -11,7 +11,9 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "common/hash.h"
+#include "sandbox/box/box.h"
 #include "sandbox/box/unique_fd.h"
+#include "sandbox/oracle.h"
 
 namespace bicrl {
 namespace {

@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "common/lru_cache.h"
-#include "sandbox/box/box.h"
 #include "sandbox/box/scratch_folder.h"
-#include "sandbox/oracle.h"
 #include "sandbox/trace.h"
 
 namespace bicrl {
+
+class BoxHost;
+struct OracleAnswers;
+struct OracleSpec;
 
 struct ReplayOptions {
   double wall_s = 10;  // of one run on one draw

@@ -16,7 +16,6 @@
 #include "reward/client/server_pool.h"
 #include "reward/client/verification_call.h"
 #include "reward/client/verifier_channel.h"
-#include "reward/client/verifier_options.h"
 #include "tasks/verifier_wire.h"
 
 namespace bicrl {

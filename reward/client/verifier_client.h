@@ -1,11 +1,16 @@
 // The client of the verifier service: candidates go in, verdicts come out in the order in which they are
-// ready.
+// ready. And how this folder works.
 //
 // Nothing is lost and nothing comes twice: every submitted request yields exactly one verdict from next().
 // What goes wrong between here and a verdict (no server, a server that dies or stalls, a garbled reply) is
 // retried, on another server where there is one, and ends as a verdict with an infrastructure outcome, never
-// as an exception. The client owns its connections and one thread. submit(), next() and the rest may be
-// called from any thread. Destroying it cancels what is under way.
+// as an exception.
+//
+// The client's engine (verifier_client.cpp) owns the connections (verifier_channel.h), one thread, which
+// takes in what gRPC reports, and the candidates on their way (verification_call.h). server_pool.h chooses
+// the server for a call, call_failure.h knows what a failed one means, verifier_options.h holds what a user
+// may set. All state is guarded by one mutex: submit(), next() and the rest may be called from any thread.
+// Destroying the client cancels what is under way.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -14,31 +19,13 @@
 #include <string>
 #include <vector>
 
-#include "common/config.h"
 #include "common/error.h"
+#include "reward/client/verifier_options.h"
 #include "tasks/verdict.h"
 #include "tasks/verification_request.h"
 #include "tasks/verifier_description.h"
 
 namespace bicrl {
-
-struct VerifierClientOptions {
-  std::vector<std::string> addresses;  // "host:port"
-  int max_in_flight = 32;              // calls at a time, over all servers
-  double deadline_s = 180;             // for one request from its first call on, retries included
-  double attempt_s = 90;               // for one call
-  int max_attempts = 12;
-  double backoff_s = 0.25;  // before the first retry; doubles with each further one
-  double max_backoff_s = 8;
-  int memory_verdicts =
-      8192;  // verdicts kept, so that an identical candidate is not sent again; 0 keeps none
-  VerificationProtocol protocol;  // asked for if a request leaves it open
-
-  // Reads addresses, max_in_flight, deadline_s, ... of a section (whether times are measured is the reward's
-  // business).
-  // An empty list of addresses is allowed here: the caller starts a verifier and fills it in.
-  static VerifierClientOptions from_config(const ConfigSection& section);
-};
 
 struct VerifierClientCounters {
   int64_t submitted = 0;

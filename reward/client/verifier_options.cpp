@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/error.h"
+
 namespace bicrl {
 
 std::string address_problem(const std::vector<std::string>& addresses) {

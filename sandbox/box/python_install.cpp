@@ -1,3 +1,5 @@
+#include "sandbox/box/python_install.h"
+
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -5,8 +7,8 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "common/error.h"
 #include "common/files.h"
-#include "sandbox/box/zygote.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;

@@ -18,19 +18,10 @@
 #include "sandbox/box/bounded_log.h"
 #include "sandbox/box/box_host.h"
 #include "sandbox/box/channel.h"
+#include "sandbox/box/python_install.h"
 #include "sandbox/box/unique_fd.h"
 
 namespace bicrl {
-
-// The interpreter, and what of the host its box must show: found once, by asking the interpreter itself.
-struct PythonInstall {
-  std::string interpreter;
-  std::vector<BoxMount> mounts;
-  std::string torch_version;
-  // `named`: empty means $BICRL_PYTHON, else the interpreter of the build, else python3 on PATH. Throws
-  // Error(kUnavailable) where it has no torch.
-  static PythonInstall find(const std::string& named = "");
-};
 
 struct ZygoteSpec {
   std::string name;                                   // for messages: "record", "oracle"

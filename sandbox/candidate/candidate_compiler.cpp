@@ -5,6 +5,7 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "common/hash.h"
+#include "sandbox/box/box.h"
 #include "sandbox/candidate/host_compiler.h"
 
 namespace bicrl {

@@ -1,6 +1,11 @@
-// The verifier as a gRPC server process. No generated code or gRPC header is needed to start it.
+// The verifier as a server process, and how this folder works.
+//
+// run_verifier_server() makes a Pipeline (sandbox/pipeline.h: one verification from program to verdict), has
+// it grade two programs of its own (canary.h), puts a VerificationQueue before it (a fixed number of workers,
+// a cache of verdicts, identical candidates verified once) and serves the queue by gRPC. It owns all of them
+// and ends them in the opposite order. Messages become plain structs at the border (tasks/verifier_wire.h),
+// so neither generated code nor a gRPC header is needed to include this one.
 #pragma once
-#include <functional>
 #include <string>
 
 #include "common/config.h"
