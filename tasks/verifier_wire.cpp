@@ -152,17 +152,22 @@ class MessageReader {
   std::string problem_;
 };
 
-// The fields of a request and of a description by their paths, one list each for both directions.
+// The fields of the other structs by their paths, one list each for both directions.
+template <class ProtocolType, class Visit>
+void for_each_protocol_field(ProtocolType& protocol, Visit& visit) {
+  visit("protocol.atol", protocol.atol);
+  visit("protocol.rtol", protocol.rtol);
+  visit("protocol.trials", protocol.trials);
+  visit("protocol.measure_time", protocol.measure_time);
+}
+
 template <class RequestType, class Visit>
 void for_each_request_field(RequestType& request, Visit&& visit) {
   visit("request_id", request.request_id);
   visit("task.id", request.task_id);
   visit("task.pytorch_code", request.pytorch_code);
   visit("program", request.program);
-  visit("protocol.atol", request.protocol.atol);
-  visit("protocol.rtol", request.protocol.rtol);
-  visit("protocol.trials", request.protocol.trials);
-  visit("protocol.measure_time", request.protocol.measure_time);
+  for_each_protocol_field(request.protocol, visit);
   visit("bypass_cache", request.fresh);
 }
 
@@ -175,6 +180,8 @@ void for_each_description_field(DescriptionType& description, Visit&& visit) {
   visit("missing_features", description.missing_features);
   visit("verified", description.verified);
   visit("cache_hits", description.cache_hits);
+  for_each_protocol_field(description.protocol, visit);
+  visit("shifted_draws", description.shifted_draws);
 }
 
 }  // namespace

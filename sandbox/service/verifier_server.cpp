@@ -22,7 +22,6 @@ namespace bicrl {
 namespace v1 = verifier::v1;
 namespace {
 
-constexpr const char* kProtocolVersion = "1";
 constexpr int kMaxMessageBytes = 16 << 20;
 // Requests of one stream that wait or run at a time; the rest stay in the network until verdicts leave.
 constexpr int kStreamWindow = 256;
@@ -199,7 +198,9 @@ class Service : public v1::Verifier::CallbackService {
              .sandbox_features = pipeline_.features().present,
              .missing_features = pipeline_.features().missing,
              .verified = statistics.verified,
-             .cache_hits = statistics.cache_hits},
+             .cache_hits = statistics.cache_hits,
+             .protocol = options_.protocol,
+             .shifted_draws = options_.pipeline.oracle.shifted_draws},
             *reply);
     return new RefusedCall(grpc::Status::OK);
   }

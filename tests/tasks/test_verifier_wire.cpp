@@ -196,8 +196,31 @@ TEST_CASE("a protocol's open ends are filled in, and unequal protocols read diff
   CHECK(to_string(close) != to_string(kDefaultProtocol));
 }
 
+TEST_CASE("whatever verdicts depend on is part of their basis") {
+  VerifierDescription verifier;
+  verifier.backend = "host/torch-2.11.0/0123abcd";
+  verifier.protocol_version = kProtocolVersion;
+  verifier.protocol = kDefaultProtocol;
+  const std::string basis = grading_basis(verifier, {});
+  CHECK(basis == "host/torch-2.11.0/0123abcd, protocol 2, atol 0.01, rtol 0.01, 3 trials");
+  CHECK(grading_basis(verifier, kDefaultProtocol) == basis);  // asked for what it does anyway
+  std::set<std::string> all{basis, grading_basis(verifier, {.atol = 0.1}),
+                            grading_basis(verifier, {.rtol = 0.1}), grading_basis(verifier, {.trials = 5}),
+                            grading_basis(verifier, {.measure_time = true})};
+  const auto with = [&](auto change) {
+    VerifierDescription other = verifier;
+    change(other);
+    all.insert(grading_basis(other, {}));
+  };
+  with([](auto& v) { v.backend = "gpu"; });
+  with([](auto& v) { v.protocol_version = "3"; });
+  with([](auto& v) { v.protocol.trials = 4; });
+  with([](auto& v) { v.shifted_draws = true; });
+  CHECK(all.size() == 9);
+}
+
 TEST_CASE("a description survives the wire whole") {
-  static_assert(field_count<VerifierDescription>() == 8);  // the address is not sent
+  static_assert(field_count<VerifierDescription>() == 10);  // the address is not sent
   VerifierDescription description{
       .address = "",
       .backend = "host",
@@ -207,6 +230,8 @@ TEST_CASE("a description survives the wire whole") {
       .missing_features = {"c: why"},
       .verified = int64_t{1} << 40,
       .cache_hits = 4,
+      .protocol = {.atol = 0.1, .rtol = 0.2, .trials = 3, .measure_time = true},
+      .shifted_draws = true,
   };
   wire::DescribeReply message;
   to_wire(description, message);
