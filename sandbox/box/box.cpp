@@ -199,10 +199,11 @@ void name_end(const BoxSpec& spec, const Watch& watch, const CgroupEvents& event
     const int status = watch.report().wait_status;
     result.end = WIFSIGNALED(status) ? BoxEnd::kSignalled : BoxEnd::kExited;
     result.code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
-    // The CPU limit ends a process with SIGKILL, which nobody else in the box may send to it. The kernel
-    // counts the limit in ticks, which on a busy machine can run well ahead of the time that it reports.
-    if (result.end == BoxEnd::kSignalled && result.code == SIGKILL &&
-        result.cpu_ms >= spec.limits.cpu_s * 700.0)
+    // The CPU limit ends a process with SIGXCPU, or with SIGKILL if it does not heed that. SIGKILL has other
+    // causes, too, and the kernel counts the limit in ticks, which on a busy machine can run well ahead of
+    // the time that it reports.
+    const bool used_up = result.code == SIGKILL && result.cpu_ms >= spec.limits.cpu_s * 700.0;
+    if (result.end == BoxEnd::kSignalled && (result.code == SIGXCPU || used_up))
       result.end = BoxEnd::kTimeout;
   }
 }

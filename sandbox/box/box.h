@@ -26,7 +26,7 @@ namespace bicrl {
 
 struct BoxLimits {
   double wall_s = 10;
-  int cpu_s = 10;                      // per process; SIGKILL
+  int cpu_s = 10;                      // per process
   uint64_t memory_bytes = 1ull << 30;  // control group, and private data of one process
   int processes = 64;                  // threads count
   uint64_t file_bytes = 64ull << 20;

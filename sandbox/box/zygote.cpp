@@ -261,6 +261,8 @@ Result<std::unique_ptr<ZygoteChild>> Zygote::fork(const ChildLimits& limits, std
     const ChildResult result = child->finish();
     return Reply::failure(concat("a ", spec_.name, " box could not be set up: ", why, " ", result.output));
   }
+  child->clock_.restart();
+  child->wall_s_ = limits.wall_s;
   return Reply(std::move(child));
 }
 

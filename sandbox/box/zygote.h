@@ -65,8 +65,9 @@ struct ChildResult {
 class ZygoteChild {
  public:
   ~ZygoteChild();
-  // Nothing when the child ended or had to be ended: finish() says how. The wall limit runs from the fork;
-  // time in which the server works for the child is given back with extend().
+  // Nothing when the child ended or had to be ended: finish() says how. The wall limit runs from when the
+  // child was ready, so that a busy machine's time for making a box is not the candidate's; time in which the
+  // server works for the child is given back with extend().
   std::optional<Frame> receive(std::stop_token stop = {});
   // False when the child no longer listens or had to be ended.
   bool send(const nlohmann::json& header, const std::vector<std::string_view>& blobs,

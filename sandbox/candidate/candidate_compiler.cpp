@@ -28,6 +28,11 @@ bool mentions_exhausted_memory(const std::string& output) {
   return false;
 }
 
+// The compiler's driver tells how a program of its own ended.
+bool mentions_exhausted_time(const std::string& output) {
+  return output.find("CPU time limit exceeded signal terminated program") != std::string::npos;
+}
+
 CompileResult fault(const std::string& fault_class, const std::string& reason) {
   CompileResult result;
   result.fault_class = fault_class;
@@ -103,6 +108,8 @@ CompileResult CandidateCompiler::run_compiler(const SplitProgram& program, std::
         result.module = std::make_shared<const std::string>(std::move(box.exported.front()));
       } else if (box.succeeded()) {
         result = fault("compile", "the compiled module is larger than its limit");
+      } else if (mentions_exhausted_time(box.output)) {
+        result = fault("timeout", concat("compilation took longer than ", options_.wall_s, " s"));
       } else if (mentions_exhausted_memory(box.output)) {
         result = fault("memory", "compilation needs more memory than its limit");
       } else {

@@ -6,7 +6,7 @@ import pty
 import subprocess
 from pathlib import Path
 
-from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, read_json, read_lines
+from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, patient, read_json, read_lines
 
 TASKS = "{prompt_style: compact, %s synthetic: {train_compositions: 8, held_out_compositions: 8, max_length: 2}}"
 
@@ -52,7 +52,7 @@ with folder() as temporary:
         "verifier: {server: {workers: 2}}\n")
 
     def evaluate(name, *words, ranks=None):
-        code, out, err = bicrl("eval", config, *words, f"responses={temporary}/{name}.jsonl", "--json",
+        code, out, err = bicrl("eval", config, *words, *patient(60), f"responses={temporary}/{name}.jsonl", "--json",
                                f"{temporary}/{name}.json", ranks=ranks)
         expect(code == 0, f"{name}: ends well", out, err)
         figures = read_json(f"{temporary}/{name}.json")

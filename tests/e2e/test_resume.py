@@ -7,11 +7,11 @@ import subprocess
 import time
 from pathlib import Path
 
-from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, read_lines
+from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, patient, read_lines
 
 SMALL = ["warm_up.steps=30", "stages.0.steps=2", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=2",
          "stages.1.steps=3", "stages.1.tasks_per_step=4", "stages.1.samples_per_task=2", "evaluation.tasks=4",
-         "run.checkpoint_every_s=0.01"]
+         "run.checkpoint_every_s=0.01", *patient(60)]
 
 
 def trace(run):

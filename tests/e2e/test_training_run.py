@@ -3,10 +3,11 @@ run directory; sft and generate on its checkpoint."""
 import math
 from pathlib import Path
 
-from support import bicrl, expect, folder, read_json, read_lines
+from support import bicrl, expect, folder, patient, read_json, read_lines
 
 SMALL = ["warm_up.steps=6", "stages.0.steps=1", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=2",
-         "stages.1.steps=2", "stages.1.tasks_per_step=4", "stages.1.samples_per_task=2", "evaluation.tasks=6"]
+         "stages.1.steps=2", "stages.1.tasks_per_step=4", "stages.1.samples_per_task=2", "evaluation.tasks=6",
+         *patient(60)]
 
 with folder() as temporary:
     run = f"{temporary}/run"

@@ -41,7 +41,7 @@ struct HostRun {
 struct ReplayOptions {
   bool reverse = false, skip_launches = false;
   int poison = 0xff, repeat = 1;
-  double run_limit_ms = 20000;
+  double run_limit_ms = 600e3;
 };
 
 class HostDriver {

@@ -44,6 +44,15 @@ void check_canary() {
   REQUIRE(verdict.correct);
 }
 
+// An honest program through a pipeline that may be too impatient for this machine as busy as it is.
+Verdict canary_of(Pipeline& pipeline) {
+  const VerificationRequest honest = corpus_entry("honest").request;
+  Verdict verdict = pipeline.verify(honest);
+  for (int round = 0; round < 100 && verdict.fault_class == "timeout"; ++round)
+    verdict = pipeline.verify(honest);
+  return verdict;
+}
+
 TEST_CASE("every program of the hack corpus ends in its class and the next one is served") {
   setenv("BICRL_TEST_SECRET", "planted-in-the-environment", 1);
   testing::TemporaryFolder folder;
@@ -57,16 +66,16 @@ TEST_CASE("every program of the hack corpus ends in its class and the next one i
     entries.push_back(corpus_entry(name));
     entries.back().request.program = replaced(entries.back().request.program, "SECRET_PATH", secret);
   }
-  // Several at a time, as the server does it, each with a canary behind it.
+  // Several at a time, as the server does it, each with a canary behind it in the same pipeline.
   std::vector<Verdict> verdicts(entries.size()), canaries(entries.size());
   std::atomic<size_t> next = 0;
-  const VerificationRequest honest = corpus_entry("honest").request;
   std::vector<std::jthread> workers;
   for (int i = 0; i < 6; ++i)
     workers.emplace_back([&] {
       for (size_t k; (k = next++) < entries.size();) {
-        verdicts[k] = testing::pipeline().verify(entries[k].request);
-        canaries[k] = testing::pipeline().verify(honest);
+        Pipeline& pipeline = entries[k].endless() ? testing::impatient_pipeline() : testing::pipeline();
+        verdicts[k] = pipeline.verify(entries[k].request);
+        canaries[k] = canary_of(pipeline);
       }
     });
   workers.clear();
@@ -79,6 +88,7 @@ TEST_CASE("every program of the hack corpus ends in its class and the next one i
     if (entries[k].name == "write_outside") CHECK(said.find("wrote to []") != std::string::npos);
   }
   CHECK(testing::pipeline().record_zygote().starts() == 1);
+  CHECK(testing::impatient_pipeline().record_zygote().starts() == 1);
 }
 
 TEST_CASE("verdicts repeat") {
