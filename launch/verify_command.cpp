@@ -58,7 +58,7 @@ void print_row(const std::string& task_id, const Verdict& v) {
 // What went in and what came out.
 struct Verified {
   std::vector<Candidate> candidates;
-  std::vector<Verdict> verdicts;  // one a candidate
+  std::vector<Verdict> verdicts;  // one for each candidate
   std::map<std::string, int> counts;
   std::vector<EntryError> left_out;
   double seconds = 0;

@@ -90,7 +90,7 @@ struct Pipeline::Job {
     verdict.diagnostics = reason;
   }
 
-  // Ran and was compared; correct where `fault_class` is empty.
+  // Ran and was compared; correct if `fault_class` is empty.
   void graded(const std::string& fault_class, const std::string& reason) {
     verdict.outcome = Outcome::kGraded;
     verdict.reached = "compare";
@@ -210,7 +210,7 @@ void Pipeline::oracle_failure(Job& job) {
 
 bool Pipeline::structure_matches(Job& job, const Returned& returned) const {
   const auto known = job.task->answers(job.stop);
-  if (!known) return true;  // reported where the answers are needed
+  if (!known) return true;  // reported by whoever needs the answers
   const std::string difference = structure_difference(returned.structure, known->returned);
   if (difference.empty()) return true;
   job.graded("wrong_shape", difference);
@@ -277,7 +277,7 @@ void Pipeline::grade_trace(Job& job, const RecordResult& recorded) {
 }
 
 // A right answer is checked twice more on its first draw: it must stay the same under another filling of
-// fresh memory and another order of threads, and it must not come out where no kernel runs.
+// fresh memory and another order of threads, and it must not come out if no kernel runs.
 bool Pipeline::confirm(Job& job, const OutputLayout& layout, const ReplayResult& replayed,
                        const std::vector<std::string>& expected) const {
   BICRL_CHECK(replayed.confirm.size() == 2, "confirming runs");
@@ -296,7 +296,7 @@ bool Pipeline::confirm(Job& job, const OutputLayout& layout, const ReplayResult&
   }
   if (replayed.confirm[1].fault_class.empty() &&
       compare_outputs(layout, slot(without_kernels), expected, job.tolerance()).fault_class.empty()) {
-    job.fault("compare", "dead_kernel", "the answer is the same where no kernel runs");
+    job.fault("compare", "dead_kernel", "the answer is the same if no kernel runs");
     return false;
   }
   return true;

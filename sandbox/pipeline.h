@@ -1,4 +1,9 @@
-// One verification from program to verdict: oracle, record, compile, replay, judge. Thread-safe; blocks.
+// One verification from program to verdict. Thread-safe; blocks.
+//
+// The oracle runs the task's reference on secret inputs. The recorder runs the program's Python on tensors
+// without data, has its CUDA text compiled on the way, and gets a trace of its launches. The replayer runs
+// the trace on the secret inputs, and the judge compares the outputs with the reference's. A program whose
+// host part needs data goes the direct way: Python and kernels together, on real inputs.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -30,7 +35,7 @@ struct PipelineOptions {
 
 class Pipeline {
  public:
-  // Throws Error(kUnavailable), with the remedy, where boxes or the interpreter are missing.
+  // Throws Error(kUnavailable), with the remedy, if boxes cannot be made or there is no interpreter.
   explicit Pipeline(const PipelineOptions& options);
   ~Pipeline();
 
@@ -38,7 +43,7 @@ class Pipeline {
   Verdict verify(const VerificationRequest& request, std::stop_token stop = {});
 
   const SandboxFeatures& features() const;
-  // Names all that a stored verdict depends on beside program, task and protocol.
+  // Names what runs candidates: the backend, torch, and the compiler with its flags and headers.
   const std::string& backend() const { return backend_; }
   const Zygote& record_zygote() const;
   const Zygote& oracle_zygote() const;

@@ -122,7 +122,7 @@ Result<std::shared_ptr<const ScratchFile>> Replayer::inputs(const std::string& k
                                                             int draws) {
   using Reply = Result<std::shared_ptr<const ScratchFile>>;
   const size_t pool = answers.draws.size();
-  // The epoch tells one oracle run of a task from the next.
+  // The seed tells one oracle run of a task from the next.
   const std::string name =
       hash_hex({key, std::to_string(spec.init_seed), std::to_string(first % pool), std::to_string(draws)});
   if (auto known = inputs_.find(name)) return Reply(std::move(*known));

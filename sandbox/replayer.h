@@ -17,7 +17,7 @@ struct OracleAnswers;
 struct OracleSpec;
 
 struct ReplayOptions {
-  double wall_s = 10;  // of one run on one draw
+  double wall_s = 10;  // of one run
   uint64_t memory_bytes = 4ull << 30;
   uint64_t max_buffer_bytes = 2ull << 30;  // what a trace may allocate
   size_t input_cache_bytes = 256u << 20;   // encoded inputs kept for the next candidate of the task
@@ -26,7 +26,7 @@ struct ReplayOptions {
 struct ReplayPlan {
   std::string_view module;
   const Trace* trace = nullptr;
-  std::shared_ptr<const ScratchFile> inputs;  // as encode_inputs()
+  std::shared_ptr<const ScratchFile> inputs;  // of as many draws as trials, as encode_inputs() writes them
   int trials = 1;
   int repeat = 1;         // timed runs of each trial
   uint8_t poison = 0xFE;  // of fresh memory and of the outputs
@@ -54,7 +54,7 @@ class Replayer {
  public:
   Replayer(BoxHost& host, ScratchFolder& scratch, const ReplayOptions& options);
 
-  // The encoded inputs of `draws` draws from `first` on (cyclic), from the cache where `key` names the task.
+  // The encoded inputs of `draws` draws from `first` on (cyclic); cached under `key`, which names the task.
   Result<std::shared_ptr<const ScratchFile>> inputs(const std::string& key, const OracleSpec& spec,
                                                     const OracleAnswers& answers, size_t first, int draws);
   ReplayResult run(const ReplayPlan& plan, std::stop_token stop = {});

@@ -15,7 +15,7 @@ namespace bicrl {
 enum class TaskForm { kInfilling, kEndToEnd, kKernelBench };
 
 struct FieldError {
-  std::string field;  // empty where the entry as a whole is at fault
+  std::string field;  // empty if the entry as a whole is at fault
   std::string reason;
 };
 
@@ -23,8 +23,8 @@ TaskForm detect_task_form(const nlohmann::json& entry);
 
 std::variant<Task, FieldError> parse_task_entry(const nlohmann::json& entry);
 
-// In the published form: infilling where the task has a scaffold, else end to end. Level and composition are
-// written where known, so that parse_task_entry gives the equal Task back.
+// In the published form: infilling if the task has a scaffold, else end to end. Level and composition are
+// written if known, so that parse_task_entry gives the equal Task back.
 nlohmann::ordered_json task_to_entry(const Task& task);
 
 }  // namespace bicrl

@@ -14,7 +14,7 @@ namespace bicrl {
 struct EntryError {
   std::string file;
   size_t entry = 0;
-  std::string field;  // empty where the entry as a whole is at fault
+  std::string field;  // empty if the entry as a whole is at fault
   std::string reason;
 
   std::string message() const;  // "tasks.json: entry 3: middle: is missing"
@@ -26,7 +26,7 @@ struct TaskSet {
   std::vector<EntryError> errors;
 };
 
-// Lenient: broken entries become errors. Throws InputError only where the file as a whole cannot be used (not
+// Lenient: broken entries become errors. Throws InputError only if the file as a whole cannot be used (not
 // readable, not JSON, no entry at all).
 TaskSet load_task_set(const std::filesystem::path& path);
 TaskSet parse_task_set(std::string_view text, const std::string& file);

@@ -19,7 +19,7 @@ class ServerPool {
       : servers_(servers), first_pause_(first_pause), max_pause_(max_pause) {}
 
   // Counts the call. Prefers a server that is not paused, then one other than `avoid`, then the least loaded
-  // one, in turn where several are equal.
+  // one, in turn if several are equal.
   size_t begin(Clock::time_point now, std::optional<size_t> avoid);
   void end(size_t server) { --servers_[server].in_flight; }
 

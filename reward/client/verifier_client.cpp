@@ -250,7 +250,7 @@ void VerifierClient::Engine::finish_call(const Call& call) {
   deliver(job, verdict);
 }
 
-// An outage is one line in the log, not hundreds, even where the server answers now and then.
+// An outage is one line in the log, not hundreds, even if the server answers now and then.
 void VerifierClient::Engine::note_health(size_t server, const std::optional<Problem>& problem) {
   const Clock::time_point now = Clock::now();
   std::optional<Clock::time_point>& warned = warned_[server];

@@ -3,7 +3,7 @@
 //
 // Nothing is lost and nothing comes twice: every submitted request yields exactly one verdict from next().
 // What goes wrong between here and a verdict (no server, a server that dies or stalls, a garbled reply) is
-// retried, on another server where there is one, and ends as a verdict with an infrastructure outcome, never
+// retried, on another server if there is one, and ends as a verdict with an infrastructure outcome, never
 // as an exception.
 //
 // The client's engine (verifier_client.cpp) owns the connections (verifier_channel.h), one thread, which
@@ -40,7 +40,7 @@ struct VerifierClientCounters {
 
 class VerifierClient {
  public:
-  // Throws InputError where an address is unusable. Does not wait for the servers.
+  // Throws InputError if an address is unusable. Does not wait for the servers.
   explicit VerifierClient(VerifierClientOptions options);
   ~VerifierClient();
   VerifierClient(const VerifierClient&) = delete;
@@ -49,7 +49,7 @@ class VerifierClient {
   // Never blocks on a server. Throws Error if a request with the same id is pending.
   void submit(const VerificationRequest& request);
 
-  // The next verdict, waiting for it if need be; nullopt after `timeout`. Verdict::cached is also set where
+  // The next verdict, waiting for it if need be; nullopt after `timeout`. Verdict::cached is also set if
   // the client itself knew the verdict.
   std::optional<Verdict> next(std::chrono::milliseconds timeout);
 

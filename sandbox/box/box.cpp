@@ -27,7 +27,7 @@ namespace {
 constexpr const char* kInitTarget = "/box/init";
 constexpr int kStatusFd = 3, kFilterFd = 4, kFirstPrivateFd = 5, kFirstProgramFd = 16;
 
-// Descriptors that live from before the start until after the end.
+// Descriptors that the server holds as long as the box runs.
 struct Plumbing {
   FdPair status = make_pipe();
   FdPair output = make_pipe();
@@ -38,8 +38,8 @@ struct Plumbing {
 
 std::string number(uint64_t value) { return std::to_string(value); }
 
-// Private memory of one process, the second line behind the control group: it must also hold shared
-// libraries' data.
+// Bounds the private memory of one process, behind the control group's bound on all of them. Shared
+// libraries' data count, too.
 uint64_t data_limit(const BoxLimits& limits) { return limits.memory_bytes + (64ull << 20); }
 
 void append_init_arguments(const BoxHost& host, const BoxSpec& spec, const BoxSlot& slot, int next_fd,
@@ -139,7 +139,7 @@ const char* step_name(box::SetupStep step) {
   return "an unknown step";
 }
 
-// Waits for the report while it drains the output; ends the box at its limits.
+// Waits for the report, reads the output meanwhile, and says when a limit is reached.
 class Watch {
  public:
   Watch(const BoxSpec& spec, Plumbing& plumbing, std::stop_token stop)

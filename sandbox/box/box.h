@@ -69,10 +69,9 @@ enum class BoxEnd {
 struct BoxResult {
   BoxEnd end = BoxEnd::kBoxFailed;
   int code = 0;
-  std::string reason;  // of kBoxFailed
-  std::string output;  // stdout and stderr, at most output_bytes
-  std::vector<std::string>
-      exported;  // as BoxSpec::exports; empty where missing, too large or not a plain file
+  std::string reason;                 // of kBoxFailed
+  std::string output;                 // stdout and stderr, at most output_bytes
+  std::vector<std::string> exported;  // as BoxSpec::exports; empty if missing, too large or not a plain file
   bool process_limit_hit = false;
   double wall_ms = 0;   // of the program
   double total_ms = 0;  // with making and ending the box

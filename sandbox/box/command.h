@@ -1,4 +1,4 @@
-// Runs a program of this machine that answers within seconds, and takes what it says. For trusted programs
+// Runs a program of this machine that ends within seconds, and collects its output. For trusted programs
 // only: there is no box around it. Thread-safe.
 #pragma once
 #include <sys/types.h>
@@ -10,7 +10,7 @@ namespace bicrl {
 
 struct CommandResult {
   bool succeeded = false;  // exit code 0 within the limit
-  int exit_code = -1;      // -1 where a signal ended it, or it could not start
+  int exit_code = -1;      // -1 if a signal ended it, or it could not start
   std::string output;      // stdout and stderr, bounded, without white space at the end
 };
 
@@ -18,8 +18,8 @@ struct CommandResult {
 CommandResult run_command(const std::vector<std::string>& argv, const std::vector<std::string>& env = {},
                           double limit_s = 20);
 
-// The same for a child that runs already and writes to the pipe `output`: reads until it closes that or the
+// The same for a child that runs already and writes to `pipe`: reads until it closes that or the
 // limit has passed, then ends and reaps it.
-CommandResult collect_output(pid_t pid, int output, double limit_s);
+CommandResult collect_output(pid_t pid, int pipe, double limit_s);
 
 }  // namespace bicrl

@@ -73,7 +73,6 @@ class ZygoteChild {
   bool send(const nlohmann::json& header, const std::vector<std::string_view>& blobs,
             std::stop_token stop = {});
   void extend(double seconds) { wall_s_ += seconds; }
-  double ms() const { return clock_.ms(); }
   // Ends the child if it still runs; how it ended.
   ChildResult finish();
 

@@ -25,8 +25,8 @@ def get_init_inputs():
     return []
 )";
 
-// A block per row and a reduction in shared memory, so that launches, barriers and views are all taken part
-// in. @ is where the wrong program differs: it leaves out half of each row, far beyond any tolerance.
+// A block per row and a reduction in shared memory, so that launches, barriers and views all take
+// part. The wrong program differs at the @: it leaves out half of each row, far beyond any tolerance.
 constexpr const char* kProgram = R"(import torch
 import torch.nn as nn
 import torch.nn.utils.prune
@@ -78,7 +78,7 @@ VerificationRequest canary(const std::string& id, const std::string& bound) {
   return request;
 }
 
-// What most likely helps, by where a right program failed.
+// What most likely helps, by how far a right program came.
 std::string remedy(const Verdict& verdict) {
   if (verdict.fault_class == "timeout" || verdict.fault_class == "memory")
     return "The limits are too tight for this machine, or it is overloaded: raise the verifier's `limits`";

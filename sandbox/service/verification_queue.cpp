@@ -146,7 +146,7 @@ void VerificationQueue::finish(const std::shared_ptr<Work>& work, const Verdict&
     waiters.swap(work->waiters);
     for (const auto& waiter : waiters) tickets_.erase(waiter.ticket);
   }
-  // What the verifier itself got wrong must not stick, nor what was cut short.
+  // Faults of the verifier itself are not kept, nor what was cut short.
   if (verdict.outcome != Outcome::kInfrastructure && !work->stop.stop_requested())
     verdicts_.insert(key_of(work->request), verdict, cost_bytes(verdict));
   bool first = true;

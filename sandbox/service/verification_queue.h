@@ -1,5 +1,5 @@
-// The verifier's queue: bounded, worked off by a fixed number of threads, with a cache of verdicts, and
-// identical candidates in flight verified once. Thread-safe.
+// The queue in front of the pipeline: bounded, served by a fixed number of threads, with a cache of verdicts;
+// identical candidates that wait or run at the same time are verified once. Thread-safe.
 #pragma once
 #include <condition_variable>
 #include <cstdint>

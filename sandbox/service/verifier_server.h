@@ -28,8 +28,8 @@ struct VerifierOptions {
 
 // Serves until SIGTERM or SIGINT; returns the process's exit code. Call from main, before other threads
 // exist: it blocks these signals. Prints "listening on HOST:PORT" on stdout when it takes requests, which is
-// after the canaries passed: a verifier that listens works. Throws Error(kUnavailable) where the machine
-// lacks something, InputError where it cannot listen at the address.
+// after the canaries passed: a verifier that listens works. Throws Error(kUnavailable) if the machine
+// lacks something, InputError if it cannot listen at the address.
 int run_verifier_server(const VerifierOptions& options);
 
 }  // namespace bicrl

@@ -25,8 +25,7 @@ bool set_limits(const Rlimits& limits) {
   // The signal that comes first says which limit it was; the second later comes SIGKILL.
   return setrlimit(RLIMIT_CORE, &none) == 0 && set_limit(RLIMIT_CPU, limits.cpu_s, /*grace=*/1) &&
          set_limit(RLIMIT_FSIZE, limits.file_bytes) && set_limit(RLIMIT_NOFILE, limits.open_files) &&
-         set_limit(RLIMIT_NPROC, limits.processes) && set_limit(RLIMIT_AS, limits.address_bytes) &&
-         set_limit(RLIMIT_DATA, limits.data_bytes);
+         set_limit(RLIMIT_NPROC, limits.processes) && set_limit(RLIMIT_DATA, limits.data_bytes);
 }
 
 bool drop_privileges(bool change_uid, uid_t uid) {

@@ -13,7 +13,6 @@ struct Rlimits {
   uint64_t file_bytes = 0;
   uint64_t open_files = 0;
   uint64_t processes = 0;
-  uint64_t address_bytes = 0;
   uint64_t data_bytes = 0;
 };
 

@@ -11,7 +11,7 @@ constexpr unsigned kMaxSharedBytes = 227 << 10;
 const char* prepare_shared(unsigned bytes);
 // A new block finds rubbish, as on a GPU.
 void poison_shared(unsigned char pattern);
-// True where bytes between the end and the page's end were written.
+// True if bytes between the end and the page's end were written.
 bool shared_overrun();
 bool in_shared(const void* address);
 
