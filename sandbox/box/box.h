@@ -7,7 +7,7 @@
 // forks a confined child for each candidate or reference.
 //
 // A BoxHost (box_host.h), made once per server, finds out what the machine offers and lends each box a uid
-// and a control group (cgroup.h). Every process is started by spawn.h; a box ends with the thread that
+// and a control group (cgroup.h). Every box is started by spawn.h, and ends with the thread that
 // started it. command.h runs trusted programs of the machine, without a box. What runs inside boxes is in
 // sandbox/runtimes/; docs/process_tree.md shows all processes, and what is left when one dies.
 #pragma once

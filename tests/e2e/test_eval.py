@@ -102,7 +102,7 @@ with folder() as temporary:
                "no progress bar in a pipe", done.stdout, done.stderr)
 
     def refused(expected_code, text, *words):
-        code, out, err = bicrl("eval", config, *words, timeout=120)
+        code, out, err = bicrl("eval", config, *words)
         expect(code == expected_code and text in err, f"refused: {text}", code, out, err)
 
     refused(2, "does not exist", f"policy.checkpoint={temporary}/none")
@@ -121,7 +121,7 @@ with folder() as temporary:
     Path(temporary, "long.json").write_text(json.dumps(tasks))
     long = [f"tasks={{files: [{temporary}/long.json]}}", "rollout.max_new_tokens=8"]
     for ranks in (None, 2):
-        code, out, err = bicrl("eval", config, *long, ranks=ranks, timeout=120)
+        code, out, err = bicrl("eval", config, *long, ranks=ranks)
         expect(code == 2 and "positions" in err and "task 1" in err, "a prompt that is too long", code, out, err)
 
     # configs/eval.yaml says that it asks the quickstart's held-out tasks, and that the quickstart compares alike.

@@ -30,13 +30,13 @@ def start(run, *overrides):
 
 def wait_for_steps(process, run, steps):
     """Until the run has done that many steps (and so has a checkpoint)."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while time.monotonic() < deadline and process.poll() is None:
         file = Path(run, "metrics.jsonl")
         if file.exists() and file.read_text().count("\n") >= steps:
             return
         time.sleep(0.005)
-    expect(False, f"{steps} steps within two minutes", process.poll(), process.stdout.read() if process.poll() is not None else "")
+    expect(False, f"{steps} steps within ten minutes", process.poll(), process.stdout.read() if process.poll() is not None else "")
 
 
 def rank_pids(run):
@@ -66,16 +66,16 @@ with folder() as temporary:
         ranks = rank_pids(run)
         expect(len(ranks) == 2, "two ranks", ranks)
         os.kill(ranks[steps % 2] if victim == "rank" else process.pid, signal.SIGKILL)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=300)
         expect(process.returncode != 0, f"a killed {victim} ends the run", output)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 300
         while rank_pids(run) and time.monotonic() < deadline:
             time.sleep(0.05)
-        expect(not rank_pids(run), "all ranks end within 30 s", rank_pids(run))
+        expect(not rank_pids(run), "all ranks end", rank_pids(run))
     process = start(run)
     wait_for_steps(process, run, 34)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=90)
+    process.communicate(timeout=300)
     code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={run}", *SMALL, ranks=2)
     expect(code == 0, "the run goes on to its end", out, err)
     found = trace(run)
@@ -88,11 +88,11 @@ with folder() as temporary:
     process = start(long, endless)
     wait_for_steps(process, long, 3)
     other = start(long, endless)
-    output, _ = other.communicate(timeout=90)
+    output, _ = other.communicate(timeout=300)
     expect(other.returncode == 2 and "another run is at work" in output, "two runs in one directory are refused", other.returncode, output)
     expect(process.poll() is None, "the first run is not disturbed")
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=90)
+    output, _ = process.communicate(timeout=300)
     expect("the same command goes on" in output and process.returncode != 0, "Ctrl-C saves and says how to go on", output)
     process = start(long, endless)
     output = ""
@@ -101,14 +101,14 @@ with folder() as temporary:
             break
     expect("going on after warm_up step" in output, "and it does", output)
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=90)
+    process.communicate(timeout=300)
 
     # What is refused on resume. A run that was stopped early serves all cases.
     half = f"{temporary}/half"
     process = start(half)
     wait_for_steps(process, half, 31)
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=90)
+    process.communicate(timeout=300)
     before = {str(p): p.read_bytes() for p in Path(half).rglob("*") if p.is_file() and p.name != "verifier.log"}
 
     def refused(words, *overrides):

@@ -47,7 +47,7 @@ with folder() as temporary:
 
     # Checkpoints by the clock, which ranks read at different times, every few steps.
     code, out, err = bicrl("sft", f"{run}/config.yaml", f"run.directory={run}-3", "warm_up.steps=100",
-                           "warm_up.samples_per_step=2", "evaluation.tasks=0", "run.checkpoint_every_s=0.08", ranks=2, timeout=120)
+                           "warm_up.samples_per_step=2", "evaluation.tasks=0", "run.checkpoint_every_s=0.08", ranks=2)
     expect(code == 0 and len(read_lines(f"{run}-3/metrics.jsonl")) == 100, "ranks agree when to save", out, err)
 
     checkpoint = f"{run}/checkpoints/end_to_end"
