@@ -8,7 +8,7 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "launch/doctor/doctor_machine.h"
-#include "sandbox/box/brief_command.h"
+#include "sandbox/box/command.h"
 #include "sandbox/candidate/host_compiler.h"
 #include "sandbox/service/canary.h"
 
@@ -35,11 +35,11 @@ Check check_bubblewrap(const SandboxFeatures& features) {
   if (features.bwrap.empty())
     return check_missing("bubblewrap", "not found",
                          "`apt-get install bubblewrap`, or name it with the key `bwrap`");
-  const BriefAnswer answer = run_briefly({features.bwrap, "--version"});
-  if (!answer.succeeded)
-    return check_missing("bubblewrap", concat(features.bwrap, " does not run: ", answer.said),
+  const CommandResult result = run_command({features.bwrap, "--version"});
+  if (!result.succeeded)
+    return check_missing("bubblewrap", concat(features.bwrap, " does not run: ", result.output),
                          "`apt-get install --reinstall bubblewrap`");
-  return check_ok("bubblewrap", concat(features.bwrap, ", ", answer.said));
+  return check_ok("bubblewrap", concat(features.bwrap, ", ", result.output));
 }
 
 Check check_feature(const SandboxFeatures& features, const std::string& feature, const std::string& name,

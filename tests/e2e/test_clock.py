@@ -4,7 +4,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from support import bicrl, expect, folder, read_lines
+from support import bicrl, expect, folder, patient, read_lines
 
 # Loaded before the C library. Every thread has its own jumps, and boxes have none. The clock is never ahead of the kernel's, which does
 # not jump along: a wait until such a time would last an hour.
@@ -39,11 +39,12 @@ time_t time(time_t *out) {
 }
 """
 SMALL = ["warm_up.steps=6", "run.checkpoint_every_s=0.5", "reward=configs/rewards/milestone.yaml",
-         *[f"stages.{i}.{key}" for i in (0, 1) for key in ("steps=1", "tasks_per_step=4", "samples_per_task=2")], "evaluation.tasks=4"]
+         *[f"stages.{i}.{key}" for i in (0, 1) for key in ("steps=1", "tasks_per_step=4", "samples_per_task=2")], "evaluation.tasks=4",
+         *patient(60)]
 
 
 def train(run, **more):
-    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={run}", *SMALL, timeout=300, more_environment=more)
+    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={run}", *SMALL, more_environment=more)
     expect(code == 0, f"the run in {run} ends well", out, err)
     return Path(run, "checkpoints/end_to_end/model.safetensors").read_bytes(), read_lines(f"{run}/metrics.jsonl"), err
 

@@ -2,7 +2,7 @@
 end as library calls."""
 from collections import Counter
 
-from support import bicrl, expect, folder, published, read_json
+from support import bicrl, expect, folder, patient, published, read_json
 
 LIBRARY_CALLS = 8
 DIRECT = 1  # its host part reads an input's value; another reads a small parameter's, which the recorder knows
@@ -10,7 +10,8 @@ DIRECT = 1  # its host part reads an input's value; another reads a small parame
 tasks = published("infilling_tasks.json")
 with folder() as temporary:
     report = f"{temporary}/verdicts.json"
-    code, out, err = bicrl("verify", "--tasks", tasks, "--json", report, timeout=800)
+    code, out, err = bicrl("verify", "--tasks", tasks, "--json", report, *patient(600), "verifier.attempt_s=3000",
+                           "verifier.deadline_s=3000", timeout=800)
     expect(code == 0, "bicrl verify succeeds", out, err)
     result = read_json(report)
 
@@ -22,7 +23,7 @@ tiers = Counter(v["tier"] for v in verdicts if v["correct"])
 expect(tiers == {"replay": 50 - LIBRARY_CALLS - DIRECT, "direct": DIRECT}, f"tiers {dict(tiers)}", details)
 for v in verdicts:
     if v["correct"]:
-        expect(v["trials"] >= 3 and v["trials_passed"] == v["trials"], f"{v['task_id']}: every draw passes", v)
+        expect(v["trials"] >= 3 and v["trials_passed"] == v["trials"], f"{v['task_id']}: every trial passes", v)
     else:
         expect(any(name in v["diagnostics"].lower() for name in ("cublas", "cudnn")), f"{v['task_id']}: says which", v)
 print(f"{dict(classes)}, {result['candidates_per_second']:.1f} candidates a second")

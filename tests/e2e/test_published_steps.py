@@ -25,7 +25,7 @@ with folder() as temporary:
             "evaluation": {"tasks": 0},
             "reward": "configs/rewards/binary.yaml",
         }))
-        code, out, err = bicrl("train", f"{temporary}/{stage}.yaml", timeout=500)
+        code, out, err = bicrl("train", f"{temporary}/{stage}.yaml")
         expect(code == 0, f"{stage}: the step runs through", out, err)
         (step,) = read_lines(f"{run}/metrics.jsonl")
         expect(step["responses"] == 8, f"{stage}: all responses counted", step)

@@ -10,7 +10,7 @@ namespace {
 std::vector<Verdict> verdicts() {
   Verdict fast;
   fast.outcome = Outcome::kGraded;
-  fast.stage = "compare";
+  fast.reached = "compare";
   fast.compiled = fast.correct = true;
   fast.trials = fast.trials_passed = 3;
   fast.tier = "replay";
@@ -27,7 +27,7 @@ std::vector<Verdict> verdicts() {
   Verdict broken;
   broken.outcome = Outcome::kCandidateFault;
   broken.fault_class = "compile";
-  broken.stage = "compile";
+  broken.reached = "compile";
   return {fast, wrong, broken, Verdict{}};
 }
 

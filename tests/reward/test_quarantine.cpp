@@ -21,7 +21,7 @@ Verdict success(double speedup = 1, double roofline = 0) {
   v.trials = v.trials_passed = 5;
   v.tier = "replay";
   v.legality = "native";
-  v.stage = "compare";
+  v.reached = "compare";
   v.coverage = 1;
   v.candidate_ms = 2;
   v.eager_ms = 2 * speedup;
@@ -34,7 +34,7 @@ Verdict failure(const std::string& fault_class, Outcome outcome) {
   v.request_id = "second";
   v.outcome = outcome;
   v.fault_class = fault_class;
-  v.stage = "replay";
+  v.reached = "replay";
   v.diagnostics = "why";
   return v;
 }

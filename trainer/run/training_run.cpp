@@ -35,9 +35,7 @@ Transformer first_policy(const RunSettings& settings, const Tokenizer& tokenizer
 }
 
 // Verdicts of other tolerances, trials or times do not stand for each other.
-std::string protocol_of(const VerifierClientOptions& o) {
-  return concat(o.atol, " ", o.rtol, " ", o.trials, " ", o.measure_time);
-}
+std::string protocol_of(const VerifierClientOptions& o) { return to_string(o.protocol); }
 
 std::string numbered(const std::string& phase, int64_t step) {
   const std::string digits = std::to_string(step);

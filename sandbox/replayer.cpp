@@ -1,4 +1,4 @@
-#include "sandbox/replay_stage.h"
+#include "sandbox/replayer.h"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -11,7 +11,9 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "common/hash.h"
+#include "sandbox/box/box.h"
 #include "sandbox/box/unique_fd.h"
+#include "sandbox/oracle.h"
 
 namespace bicrl {
 namespace {
@@ -47,7 +49,7 @@ UniqueFd poisoned_memfd(uint64_t bytes, uint8_t poison) {
   return fd;
 }
 
-// "ok" or the class of a draw's status.
+// Empty for "ok", else the class of a trial's status.
 std::string class_of(const std::string& status) {
   if (status == "ok") return {};
   if (status == "launch" || status == "timeout" || status == "illegal_access" || status == "memory" ||
@@ -57,7 +59,7 @@ std::string class_of(const std::string& status) {
   return "illegal_access";  // "fault": ended without having finished
 }
 
-void judge_end(const BoxResult& box, ReplayResult& result) {
+void set_end(const BoxResult& box, ReplayResult& result) {
   const auto fault = [&](const char* fault_class, const std::string& reason) {
     result.fault_class = fault_class;
     result.reason = reason;
@@ -85,42 +87,42 @@ void judge_end(const BoxResult& box, ReplayResult& result) {
   result.reason = box.end == BoxEnd::kCancelled ? "cancelled" : "replay box: " + box.reason;
 }
 
-std::vector<ReplayDraw> read_draws(const nlohmann::json& list) {
-  std::vector<ReplayDraw> draws;
+std::vector<ReplayTrial> read_trials(const nlohmann::json& list) {
+  std::vector<ReplayTrial> trials;
   for (const auto& one : list) {
-    ReplayDraw draw;
-    draw.fault_class = class_of(one.value("status", "fault"));
-    draw.message = one.value("message", "");
-    draw.run_ms = one.value("run_ms", std::vector<double>{});
-    draws.push_back(std::move(draw));
+    ReplayTrial trial;
+    trial.fault_class = class_of(one.value("status", "fault"));
+    trial.message = one.value("message", "");
+    trial.run_ms = one.value("run_ms", std::vector<double>{});
+    trials.push_back(std::move(trial));
   }
-  return draws;
+  return trials;
 }
 
-void read_control(const std::string& text, int draws, ReplayResult& result) {
+void read_control(const std::string& text, int trials, ReplayResult& result) {
   const auto said = nlohmann::json::parse(text.substr(0, text.find('\n')), nullptr, false);
-  if (said.is_object()) result.draws = read_draws(said.value("draws", nlohmann::json::array()));
-  // It stops at the first draw that fails.
-  const bool failed = !result.draws.empty() && !result.draws.back().fault_class.empty();
-  if (result.draws.size() != static_cast<size_t>(draws) && !failed) {
+  if (said.is_object()) result.trials = read_trials(said.value("draws", nlohmann::json::array()));
+  // It stops at the first trial that fails.
+  const bool failed = !result.trials.empty() && !result.trials.back().fault_class.empty();
+  if (result.trials.size() != static_cast<size_t>(trials) && !failed) {
     result.infrastructure = true;
     result.reason = "the replay program sent no report";
     return;
   }
-  result.confirm = read_draws(said.value("confirm", nlohmann::json::array()));
+  result.confirm = read_trials(said.value("confirm", nlohmann::json::array()));
 }
 
 }  // namespace
 
-ReplayStage::ReplayStage(BoxHost& host, ScratchFolder& scratch, const ReplayOptions& options)
+Replayer::Replayer(BoxHost& host, ScratchFolder& scratch, const ReplayOptions& options)
     : host_(host), scratch_(scratch), options_(options), inputs_(options.input_cache_bytes) {}
 
-Result<std::shared_ptr<const ScratchFile>> ReplayStage::inputs(const std::string& key, const OracleSpec& spec,
-                                                               const OracleAnswers& answers, size_t first,
-                                                               int draws) {
+Result<std::shared_ptr<const ScratchFile>> Replayer::inputs(const std::string& key, const OracleSpec& spec,
+                                                            const OracleAnswers& answers, size_t first,
+                                                            int draws) {
   using Reply = Result<std::shared_ptr<const ScratchFile>>;
   const size_t pool = answers.draws.size();
-  // The epoch tells one oracle run of a task from the next.
+  // The seed tells one oracle run of a task from the next.
   const std::string name =
       hash_hex({key, std::to_string(spec.init_seed), std::to_string(first % pool), std::to_string(draws)});
   if (auto known = inputs_.find(name)) return Reply(std::move(*known));
@@ -134,7 +136,7 @@ Result<std::shared_ptr<const ScratchFile>> ReplayStage::inputs(const std::string
   return Reply(std::move(file));
 }
 
-ReplayResult ReplayStage::run(const ReplayPlan& plan, std::stop_token stop) {
+ReplayResult Replayer::run(const ReplayPlan& plan, std::stop_token stop) {
   ReplayResult result;
   const uint64_t buffers = plan.trace->buffer_bytes();
   if (buffers > options_.max_buffer_bytes) {
@@ -147,7 +149,7 @@ ReplayResult ReplayStage::run(const ReplayPlan& plan, std::stop_token stop) {
     const auto module = scratch_.write(plan.module);
     const auto trace = scratch_.write(plan.trace->encode());
     const uint64_t output_bytes =
-        plan.trace->output_layout().draw_bytes * static_cast<uint64_t>(plan.draws + 2);
+        plan.trace->output_layout().draw_bytes * static_cast<uint64_t>(plan.trials + 2);
     const UniqueFd outputs = poisoned_memfd(output_bytes, plan.poison);
     const UniqueFd control = make_memfd("control");
     BoxSpec spec;
@@ -159,7 +161,7 @@ ReplayResult ReplayStage::run(const ReplayPlan& plan, std::stop_token stop) {
                  "--inputs",
                  "/job/inputs",
                  "--draws",
-                 std::to_string(plan.draws),
+                 std::to_string(plan.trials),
                  "--poison",
                  std::to_string(plan.poison),
                  "--confirm",
@@ -180,13 +182,13 @@ ReplayResult ReplayStage::run(const ReplayPlan& plan, std::stop_token stop) {
                    {trace->path(), "/job/trace"},
                    {plan.inputs->path(), "/job/inputs"}};
     spec.fds = {{outputs.get(), kOutputFd}, {control.get(), kControlFd}};
-    spec.limits.wall_s = options_.wall_s * (plan.draws * plan.repeat + 3);
+    spec.limits.wall_s = options_.wall_s * (plan.trials * plan.repeat + 3);
     spec.limits.cpu_s = static_cast<int>(spec.limits.wall_s) + 1;
     spec.limits.memory_bytes = options_.memory_bytes;
     spec.limits.file_bytes = std::max<uint64_t>(output_bytes, 16u << 20);
     const BoxResult box = run_box(host_, spec, stop);
     result.replay_ms = box.total_ms;
-    judge_end(box, result);
+    set_end(box, result);
     if (result.infrastructure || !result.fault_class.empty()) {
       if (box.process_limit_hit && !result.infrastructure) {
         result.fault_class = "process";
@@ -194,10 +196,10 @@ ReplayResult ReplayStage::run(const ReplayPlan& plan, std::stop_token stop) {
       }
       return result;
     }
-    read_control(read_all(control.get(), kMaxControlBytes), plan.draws, result);
+    read_control(read_all(control.get(), kMaxControlBytes), plan.trials, result);
     if (box.process_limit_hit)
-      for (auto& draw : result.draws)
-        if (!draw.fault_class.empty()) draw.fault_class = "process";
+      for (auto& trial : result.trials)
+        if (!trial.fault_class.empty()) trial.fault_class = "process";
     result.outputs = read_all(outputs.get(), output_bytes);
     if (result.outputs.size() != output_bytes) {
       result.fault_class = "cheating";

@@ -1,4 +1,4 @@
-#include "sandbox/record_stage.h"
+#include "sandbox/recorder.h"
 
 #include <signal.h>
 
@@ -28,7 +28,7 @@ void set_fault(RecordResult& result, const std::string& fault_class, const std::
   result.reason = reason;
 }
 
-void judge_end(const ChildResult& end, RecordResult& result) {
+void set_end(const ChildResult& end, RecordResult& result) {
   switch (end.end) {
     case ChildEnd::kTimeout:
       return set_fault(result, "timeout", "the host part did not finish in time");
@@ -66,14 +66,14 @@ std::vector<std::string> texts(const nlohmann::json& header, const char* key) {
 
 }  // namespace
 
-RecordStage::RecordStage(BoxHost& host, const PythonInstall& python, CompileStage& compiler,
-                         const RecordOptions& options)
+Recorder::Recorder(BoxHost& host, const PythonInstall& python, CandidateCompiler& compiler,
+                   const RecordOptions& options)
     : zygote_(host, python, {"record", "recorder", "run_candidate", {share_folder() / "host"}}),
       compiler_(compiler),
       options_(options) {}
 
-RecordResult RecordStage::run(const std::string& program, const std::string& task_code,
-                              const OracleSpec& spec, const OracleDraw* draw, std::stop_token stop) {
+RecordResult Recorder::run(const std::string& program, const std::string& task_code, const OracleSpec& spec,
+                           const OracleDraw* draw, std::stop_token stop) {
   RecordResult result;
   const Stopwatch clock;
   ChildLimits limits;
@@ -105,13 +105,13 @@ RecordResult RecordStage::run(const std::string& program, const std::string& tas
   if (answered)
     zygote_.dismiss(std::move(child.value()));
   else
-    judge_end(child.value()->finish(), result);
+    set_end(child.value()->finish(), result);
   result.record_ms = clock.ms() - result.compile_ms;
   return result;
 }
 
-void RecordStage::converse(ZygoteChild& child, const OracleSpec& spec, std::stop_token stop,
-                           RecordResult& result) {
+void Recorder::converse(ZygoteChild& child, const OracleSpec& spec, std::stop_token stop,
+                        RecordResult& result) {
   while (auto frame = child.receive(stop)) {
     const std::string kind = frame->header.value("kind", "");
     if (kind == "compile") {
@@ -133,7 +133,7 @@ void RecordStage::converse(ZygoteChild& child, const OracleSpec& spec, std::stop
     } else if (kind == "fault") {
       const std::string claimed = frame->header.value("class", "");
       const bool known = std::find(kClaimable.begin(), kClaimable.end(), claimed) != kClaimable.end();
-      if (claimed == "extract") result.stage = "extract";
+      if (claimed == "extract") result.reached = "extract";
       return set_fault(result, known ? claimed : "record", frame->header.value("message", ""));
     } else {
       return set_fault(result, "cheating", "wrote an unknown message to the verifier's channel");
@@ -142,8 +142,7 @@ void RecordStage::converse(ZygoteChild& child, const OracleSpec& spec, std::stop
 }
 
 // False when the verdict is known.
-bool RecordStage::compile(ZygoteChild& child, const Frame& frame, std::stop_token stop,
-                          RecordResult& result) {
+bool Recorder::compile(ZygoteChild& child, const Frame& frame, std::stop_token stop, RecordResult& result) {
   const Stopwatch clock;
   CompileResult compiled;
   if (result.module) {
@@ -162,7 +161,7 @@ bool RecordStage::compile(ZygoteChild& child, const Frame& frame, std::stop_toke
     return child.send({{"kind", "module"}, {"ok", true}}, {*compiled.module}, stop);
   }
   result.infrastructure = compiled.infrastructure;
-  result.stage = "compile";
+  result.reached = "compile";
   if (compiled.infrastructure)
     result.reason = compiled.reason;
   else

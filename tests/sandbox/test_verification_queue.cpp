@@ -1,5 +1,5 @@
 // The queue before the pipeline: sharing, caching, bounds, cancellation, stop.
-#include "sandbox/service/verifier.h"
+#include "sandbox/service/verification_queue.h"
 
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
@@ -9,8 +9,8 @@
 namespace bicrl {
 namespace {
 
-VerifyRequest request(const std::string& id, const std::string& program) {
-  VerifyRequest r;
+VerificationRequest request(const std::string& id, const std::string& program) {
+  VerificationRequest r;
   r.request_id = id;
   r.pytorch_code = "task";
   r.program = program;
@@ -29,8 +29,8 @@ struct Gate {
   std::promise<void> open;
   std::shared_future<void> opened = open.get_future().share();
   std::atomic<int> entered = 0;
-  Verifier::VerifyOne function() {
-    return [this](const VerifyRequest& r, std::stop_token stop) {
+  VerificationQueue::VerifyOne function() {
+    return [this](const VerificationRequest& r, std::stop_token stop) {
       ++entered;
       while (opened.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready)
         if (stop.stop_requested()) return Verdict{};
@@ -44,12 +44,12 @@ struct Gate {
 
 TEST_CASE("identical candidates in flight are verified once and each gets its own id") {
   Gate gate;
-  Verifier verifier(gate.function(), "", {2, 100, 1 << 20});
+  VerificationQueue queue(gate.function(), "", {2, 100, 1 << 20});
   std::latch all(9);
   std::mutex mutex;
   std::vector<Verdict> verdicts;
   for (int i = 0; i < 9; ++i)
-    REQUIRE(verifier.submit(request(std::to_string(i), i < 8 ? "same" : "other"), [&](const Verdict& v) {
+    REQUIRE(queue.submit(request(std::to_string(i), i < 8 ? "same" : "other"), [&](const Verdict& v) {
       {
         const std::lock_guard lock(mutex);
         verdicts.push_back(v);
@@ -60,8 +60,8 @@ TEST_CASE("identical candidates in flight are verified once and each gets its ow
   gate.open.set_value();
   all.wait();
   CHECK(gate.entered == 2);
-  CHECK(verifier.statistics().verified == 2);
-  CHECK(verifier.statistics().cache_hits == 7);
+  CHECK(queue.statistics().verified == 2);
+  CHECK(queue.statistics().cache_hits == 7);
   int fresh = 0;
   for (const auto& v : verdicts) {
     fresh += !v.cached;
@@ -72,75 +72,74 @@ TEST_CASE("identical candidates in flight are verified once and each gets its ow
 
 TEST_CASE("stored verdicts are used unless bypassed, infrastructure verdicts are never stored") {
   std::atomic<int> runs = 0;
-  Verifier verifier(
-      [&](const VerifyRequest& r, std::stop_token) {
+  VerificationQueue queue(
+      [&](const VerificationRequest& r, std::stop_token) {
         ++runs;
         return r.program == "flaky" ? Verdict{} : graded("");
       },
       "", {1, 100, 1 << 20});
-  CHECK_FALSE(verifier.verify(request("a", "p")).cached);
-  const Verdict again = verifier.verify(request("b", "p"));
+  CHECK_FALSE(queue.verify(request("a", "p")).cached);
+  const Verdict again = queue.verify(request("b", "p"));
   CHECK(again.cached);
   CHECK(again.request_id == "b");
   CHECK(runs == 1);
-  VerifyRequest bypass = request("c", "p");
-  bypass.bypass_cache = true;
-  CHECK_FALSE(verifier.verify(bypass).cached);
+  VerificationRequest bypass = request("c", "p");
+  bypass.fresh = true;
+  CHECK_FALSE(queue.verify(bypass).cached);
   CHECK(runs == 2);
-  VerifyRequest other = request("d", "p");
+  VerificationRequest other = request("d", "p");
   other.protocol.atol = 1e-4;
-  CHECK_FALSE(verifier.verify(other).cached);
-  CHECK(verifier.verify(request("e", "flaky")).outcome == Outcome::kInfrastructure);
-  CHECK(verifier.verify(request("f", "flaky")).outcome == Outcome::kInfrastructure);
+  CHECK_FALSE(queue.verify(other).cached);
+  CHECK(queue.verify(request("e", "flaky")).outcome == Outcome::kInfrastructure);
+  CHECK(queue.verify(request("f", "flaky")).outcome == Outcome::kInfrastructure);
   CHECK(runs == 5);
 }
 
 TEST_CASE("a full queue refuses") {
   Gate gate;
-  Verifier verifier(gate.function(), "", {1, 2, 1 << 20});
+  VerificationQueue queue(gate.function(), "", {1, 2, 1 << 20});
   const auto ignore = [](const Verdict&) {};
-  REQUIRE(verifier.submit(request("", "0"), ignore));
+  REQUIRE(queue.submit(request("", "0"), ignore));
   gate.wait_entered(1);
-  REQUIRE(verifier.submit(request("", "1"), ignore));
-  REQUIRE(verifier.submit(request("", "2"), ignore));
-  const auto refused = verifier.submit(request("", "3"), ignore);
+  REQUIRE(queue.submit(request("", "1"), ignore));
+  REQUIRE(queue.submit(request("", "2"), ignore));
+  const auto refused = queue.submit(request("", "3"), ignore);
   CHECK_FALSE(refused.ok());
   CHECK(refused.reason().find("full") != std::string::npos);
-  CHECK(verifier.submit(request("", "2"), ignore).ok());  // identical: takes no room
+  CHECK(queue.submit(request("", "2"), ignore).ok());  // identical: takes no room
   gate.open.set_value();
 }
 
 TEST_CASE("cancellation stops a verification only when nobody else waits for it") {
   Gate gate;
   std::atomic<int> answered = 0;
-  Verifier verifier(gate.function(), "", {1, 100, 1 << 20});
+  VerificationQueue queue(gate.function(), "", {1, 100, 1 << 20});
   const auto count = [&](const Verdict&) { ++answered; };
-  const auto first = verifier.submit(request("", "p"), count);
-  const auto second = verifier.submit(request("", "p"), count);
+  const auto first = queue.submit(request("", "p"), count);
+  const auto second = queue.submit(request("", "p"), count);
   gate.wait_entered(1);
-  CHECK(verifier.cancel(first.value()));
-  CHECK_FALSE(verifier.cancel(first.value()));
-  CHECK(verifier.cancel(second.value()));                        // the running one is asked to stop
-  const auto queued = verifier.submit(request("", "p"), count);  // not joined to the stopped one
+  CHECK(queue.cancel(first.value()));
+  CHECK_FALSE(queue.cancel(first.value()));
+  CHECK(queue.cancel(second.value()));                        // the running one is asked to stop
+  const auto queued = queue.submit(request("", "p"), count);  // not joined to the stopped one
   gate.wait_entered(2);
   gate.open.set_value();
   while (answered < 1) std::this_thread::yield();
   CHECK(answered == 1);
-  CHECK_FALSE(verifier.cancel(queued.value()));
+  CHECK_FALSE(queue.cancel(queued.value()));
 }
 
 TEST_CASE("stopping answers everybody") {
   Gate gate;
   std::atomic<int> infrastructure = 0;
-  Verifier verifier(gate.function(), "", {1, 100, 1 << 20});
+  VerificationQueue queue(gate.function(), "", {1, 100, 1 << 20});
   for (int i = 0; i < 5; ++i)
-    REQUIRE(verifier.submit(request("", std::to_string(i)), [&](const Verdict& v) {
-      infrastructure += v.outcome == Outcome::kInfrastructure;
-    }));
+    REQUIRE(queue.submit(request("", std::to_string(i)),
+                         [&](const Verdict& v) { infrastructure += v.outcome == Outcome::kInfrastructure; }));
   gate.wait_entered(1);
-  verifier.stop();
+  queue.stop();
   CHECK(infrastructure == 5);
-  CHECK_FALSE(verifier.submit(request("", "x"), [](const Verdict&) {}).ok());
+  CHECK_FALSE(queue.submit(request("", "x"), [](const Verdict&) {}).ok());
 }
 
 }  // namespace

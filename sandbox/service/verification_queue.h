@@ -1,5 +1,5 @@
-// The verifier's queue: bounded, worked off by a fixed number of threads, with a cache of verdicts, and
-// identical candidates in flight verified once. Thread-safe.
+// The queue in front of the pipeline: bounded, served by a fixed number of threads, with a cache of verdicts;
+// identical candidates that wait or run at the same time are verified once. Thread-safe.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "common/error.h"
-#include "sandbox/service/lru_cache.h"
-#include "sandbox/service/verify_request.h"
+#include "common/lru_cache.h"
 #include "tasks/verdict.h"
+#include "tasks/verification_request.h"
 
 namespace bicrl {
 
@@ -32,26 +32,26 @@ struct QueueStatistics {
       0;  // verdicts given without one: stored, or shared with an identical candidate in flight
 };
 
-class Verifier {
+class VerificationQueue {
  public:
-  using VerifyOne = std::function<Verdict(const VerifyRequest&, std::stop_token)>;
+  using VerifyOne = std::function<Verdict(const VerificationRequest&, std::stop_token)>;
   using Done = std::function<void(const Verdict&)>;
   using Ticket = uint64_t;
 
   // `verify_one` is called by the workers, several at a time. `key_salt` is part of every cache key: backend,
   // secrets.
-  Verifier(VerifyOne verify_one, std::string key_salt, const QueueOptions& options);
-  ~Verifier();  // as stop()
+  VerificationQueue(VerifyOne verify_one, std::string key_salt, const QueueOptions& options);
+  ~VerificationQueue();  // as stop()
   // Takes nothing more, stops running verifications and gives whoever waits an infrastructure verdict. Blocks
   // until the workers have ended. Call from one thread.
   void stop();
 
   // `done` is called exactly once, from a worker or from within this call, unless cancel() comes first. Fails
   // when the queue is full.
-  Result<Ticket> submit(VerifyRequest request, Done done);
+  Result<Ticket> submit(VerificationRequest request, Done done);
   // True: `done` will not be called. False: it was or is being called.
   bool cancel(Ticket ticket);
-  Verdict verify(VerifyRequest request);  // blocks; a full queue is an infrastructure verdict
+  Verdict verify(VerificationRequest request);  // blocks; a full queue is an infrastructure verdict
   QueueStatistics statistics() const;
 
  private:
@@ -62,12 +62,12 @@ class Verifier {
   };
   struct Work {
     std::string key;
-    VerifyRequest request;
+    VerificationRequest request;
     std::vector<Waiter> waiters;
     std::stop_source stop;
     bool running = false;
   };
-  std::string key_of(const VerifyRequest& request) const;
+  std::string key_of(const VerificationRequest& request) const;
   void worker(std::stop_token stop);
   void finish(const std::shared_ptr<Work>& work, const Verdict& verdict);
 

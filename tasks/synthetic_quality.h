@@ -1,5 +1,6 @@
-// Judges chains by arithmetic on N(0, 1) samples: a task is worth having only if its outputs are finite,
-// vary, and depend on every one of its operators by more than the verifier's tolerance. Pure functions.
+// Tells good chains of operators from others by arithmetic on N(0, 1) samples: a task is worth having only if
+// its outputs are finite, vary, and depend on every one of its operators by more than the verifier's
+// tolerance. Pure functions.
 #pragma once
 #include <span>
 #include <string>
@@ -9,7 +10,7 @@
 
 namespace bicrl {
 
-struct JudgeLimits {
+struct QualityLimits {
   double max_magnitude = 40.0;       // of any intermediate value
   double min_deviation = 0.05;       // standard deviation of the output
   double max_common_share = 0.55;    // of outputs that hold one and the same value
@@ -18,7 +19,7 @@ struct JudgeLimits {
 };
 
 // Empty where the chain is good, else why not. `column_counts`: widths of the samples to try.
-std::string judge_chain(const std::vector<ChainStep>& chain, std::span<const int> column_counts,
-                        const JudgeLimits& limits = {});
+std::string chain_problem(const std::vector<ChainStep>& chain, std::span<const int> column_counts,
+                          const QualityLimits& limits = {});
 
 }  // namespace bicrl

@@ -1,4 +1,4 @@
-#include "tasks/task_record.h"
+#include "tasks/task_entry.h"
 
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -12,13 +12,13 @@ namespace {
 
 using nlohmann::json;
 
-// Thrown and caught within this file only: parsing one record stops at its first fault.
-struct RecordFault {
+// Thrown and caught within this file only: parsing one entry stops at its first fault.
+struct EntryFault {
   FieldError error;
 };
 
 [[noreturn]] void fail(const std::string& field, const std::string& reason) {
-  throw RecordFault{FieldError{field, reason}};
+  throw EntryFault{FieldError{field, reason}};
 }
 
 std::optional<int64_t> whole_number(const std::string& text) {
@@ -28,9 +28,9 @@ std::optional<int64_t> whole_number(const std::string& text) {
   return value;
 }
 
-std::string text_field(const json& record, const char* field, bool required) {
-  const auto found = record.find(field);
-  if (found == record.end()) {
+std::string text_field(const json& entry, const char* field, bool required) {
+  const auto found = entry.find(field);
+  if (found == entry.end()) {
     if (required) fail(field, "is missing");
     return {};
   }
@@ -40,18 +40,18 @@ std::string text_field(const json& record, const char* field, bool required) {
   return text;
 }
 
-std::string code_field(const json& record, const char* field, bool required) {
-  std::string text = text_field(record, field, required);
+std::string code_field(const json& entry, const char* field, bool required) {
+  std::string text = text_field(entry, field, required);
   if (required && text.find_first_not_of(" \t\r\n") == std::string::npos) fail(field, "is empty");
   return text;
 }
 
-std::string id_field(const json& record, const char* field) {
-  const auto found = record.find(field);
-  if (found == record.end()) fail(field, "is missing");
+std::string id_field(const json& entry, const char* field) {
+  const auto found = entry.find(field);
+  if (found == entry.end()) fail(field, "is missing");
   if (found->is_number_integer()) return found->dump();
   if (!found->is_string()) fail(field, concat("must be an integer or a string, found ", found->type_name()));
-  const std::string id = text_field(record, field, true);
+  const std::string id = text_field(entry, field, true);
   if (id.empty()) fail(field, "is empty");
   for (unsigned char c : id) {
     if (c < 0x20 || c == 0x7F) fail(field, "holds a control character");
@@ -59,9 +59,9 @@ std::string id_field(const json& record, const char* field) {
   return id;
 }
 
-int64_t integer_field(const json& record, const char* field, int64_t min, int64_t max) {
-  const auto found = record.find(field);
-  if (found == record.end()) fail(field, "is missing");
+int64_t integer_field(const json& entry, const char* field, int64_t min, int64_t max) {
+  const auto found = entry.find(field);
+  if (found == entry.end()) fail(field, "is missing");
   std::optional<int64_t> value;
   if (found->is_number_integer()) value = found->get<int64_t>();
   if (found->is_string()) value = whole_number(found->get<std::string>());
@@ -72,10 +72,10 @@ int64_t integer_field(const json& record, const char* field, int64_t min, int64_
 
 constexpr int64_t kMaxLevel = 1000;
 
-void read_scaffold(const json& record, Task& task) {
-  task.prefix = text_field(record, "prefix", true);
-  task.middle = code_field(record, "middle", true);
-  task.suffix = text_field(record, "suffix", true);
+void read_scaffold(const json& entry, Task& task) {
+  task.prefix = text_field(entry, "prefix", true);
+  task.middle = code_field(entry, "middle", true);
+  task.suffix = text_field(entry, "suffix", true);
   const std::string whole = task.prefix + task.middle + task.suffix;
   if (whole == task.cuda_code) return;
   size_t same = 0;
@@ -84,9 +84,9 @@ void read_scaffold(const json& record, Task& task) {
                            task.cuda_code.size(), " against ", whole.size(), " bytes)"));
 }
 
-void read_composition(const json& record, Task& task) {
-  const auto found = record.find("composition");
-  if (found == record.end()) return;
+void read_composition(const json& entry, Task& task) {
+  const auto found = entry.find("composition");
+  if (found == entry.end()) return;
   if (!found->is_array()) fail("composition", concat("must be a list, found ", found->type_name()));
   for (const auto& name : *found) {
     if (!name.is_string()) fail("composition", concat("must hold strings, found ", json_excerpt(name)));
@@ -102,23 +102,23 @@ void check_module(const Task& task) {
   }
 }
 
-Task parse(const json& record) {
-  if (!record.is_object()) fail("", concat("must be an object, found ", record.type_name()));
+Task parse(const json& entry) {
+  if (!entry.is_object()) fail("", concat("must be an object, found ", entry.type_name()));
   Task task;
-  const TaskForm form = detect_task_form(record);
+  const TaskForm form = detect_task_form(entry);
   if (form == TaskForm::kKernelBench) {
-    task.level = static_cast<int>(integer_field(record, "level", 0, kMaxLevel));
-    task.id = concat("level_", task.level, "_problem_", integer_field(record, "problem_id", 0, INT32_MAX));
-    text_field(record, "name", true);
+    task.level = static_cast<int>(integer_field(entry, "level", 0, kMaxLevel));
+    task.id = concat("level_", task.level, "_problem_", integer_field(entry, "problem_id", 0, INT32_MAX));
+    text_field(entry, "name", true);
   } else {
-    task.id = id_field(record, record.contains("idx") && !record.contains("id") ? "idx" : "id");
-    if (record.contains("level")) task.level = static_cast<int>(integer_field(record, "level", 0, kMaxLevel));
+    task.id = id_field(entry, entry.contains("idx") && !entry.contains("id") ? "idx" : "id");
+    if (entry.contains("level")) task.level = static_cast<int>(integer_field(entry, "level", 0, kMaxLevel));
   }
-  task.pytorch_code = code_field(record, "pytorch_code", true);
+  task.pytorch_code = code_field(entry, "pytorch_code", true);
   check_module(task);
-  task.cuda_code = code_field(record, "cuda_code", form == TaskForm::kInfilling);
-  if (form == TaskForm::kInfilling) read_scaffold(record, task);
-  read_composition(record, task);
+  task.cuda_code = code_field(entry, "cuda_code", form == TaskForm::kInfilling);
+  if (form == TaskForm::kInfilling) read_scaffold(entry, task);
+  read_composition(entry, task);
   return task;
 }
 
@@ -131,39 +131,39 @@ nlohmann::ordered_json id_value(const std::string& id) {
 
 }  // namespace
 
-TaskForm detect_task_form(const json& record) {
-  if (record.contains("problem_id")) return TaskForm::kKernelBench;
-  if (record.contains("prefix") || record.contains("middle") || record.contains("suffix"))
+TaskForm detect_task_form(const json& entry) {
+  if (entry.contains("problem_id")) return TaskForm::kKernelBench;
+  if (entry.contains("prefix") || entry.contains("middle") || entry.contains("suffix"))
     return TaskForm::kInfilling;
   return TaskForm::kEndToEnd;
 }
 
-std::variant<Task, FieldError> parse_task_record(const json& record) {
+std::variant<Task, FieldError> parse_task_entry(const json& entry) {
   try {
-    return parse(record);
-  } catch (const RecordFault& fault) {
+    return parse(entry);
+  } catch (const EntryFault& fault) {
     return fault.error;
   }
 }
 
-nlohmann::ordered_json task_to_record(const Task& task) {
-  nlohmann::ordered_json record;
+nlohmann::ordered_json task_to_entry(const Task& task) {
+  nlohmann::ordered_json entry;
   const bool infilling = task.has_scaffold();
-  record[infilling ? "id" : "idx"] = id_value(task.id);
+  entry[infilling ? "id" : "idx"] = id_value(task.id);
   if (!infilling) {
-    record["level"] = std::to_string(task.level);  // a string in the published end-to-end form
+    entry["level"] = std::to_string(task.level);  // a string in the published end-to-end form
   } else if (task.level != 0) {
-    record["level"] = task.level;
+    entry["level"] = task.level;
   }
-  record["pytorch_code"] = task.pytorch_code;
-  record["cuda_code"] = task.cuda_code;
+  entry["pytorch_code"] = task.pytorch_code;
+  entry["cuda_code"] = task.cuda_code;
   if (infilling) {
-    record["prefix"] = task.prefix;
-    record["middle"] = task.middle;
-    record["suffix"] = task.suffix;
+    entry["prefix"] = task.prefix;
+    entry["middle"] = task.middle;
+    entry["suffix"] = task.suffix;
   }
-  if (!task.composition.empty()) record["composition"] = task.composition;
-  return record;
+  if (!task.composition.empty()) entry["composition"] = task.composition;
+  return entry;
 }
 
 }  // namespace bicrl

@@ -1,10 +1,11 @@
-#include "sandbox/candidate/compile_stage.h"
+#include "sandbox/candidate/candidate_compiler.h"
 
 #include <algorithm>
 
 #include "common/error.h"
 #include "common/files.h"
 #include "common/hash.h"
+#include "sandbox/box/box.h"
 #include "sandbox/candidate/host_compiler.h"
 
 namespace bicrl {
@@ -27,6 +28,11 @@ bool mentions_exhausted_memory(const std::string& output) {
   return false;
 }
 
+// The compiler's driver tells how a program of its own ended.
+bool mentions_exhausted_time(const std::string& output) {
+  return output.find("CPU time limit exceeded signal terminated program") != std::string::npos;
+}
+
 CompileResult fault(const std::string& fault_class, const std::string& reason) {
   CompileResult result;
   result.fault_class = fault_class;
@@ -36,13 +42,13 @@ CompileResult fault(const std::string& fault_class, const std::string& reason) {
 
 }  // namespace
 
-CompileStage::CompileStage(BoxHost& host, const CompileOptions& options)
+CandidateCompiler::CandidateCompiler(BoxHost& host, const CompileOptions& options)
     : host_(host),
       options_(options),
       toolchain_id_(host_toolchain_id(share_folder() / "host")),
       cache_(options.cache_bytes) {}
 
-CompileResult CompileStage::compile(const CudaProgram& program, std::stop_token stop) {
+CompileResult CandidateCompiler::compile(const CudaProgram& program, std::stop_token stop) {
   const SplitProgram split = split_cuda_source(program);
   if (!split.issues.empty()) {
     const SplitIssue& issue = split.issues.front();
@@ -61,7 +67,7 @@ CompileResult CompileStage::compile(const CudaProgram& program, std::stop_token 
   return result;
 }
 
-CompileResult CompileStage::run_compiler(const SplitProgram& program, std::stop_token stop) {
+CompileResult CandidateCompiler::run_compiler(const SplitProgram& program, std::stop_token stop) {
   const HostCompileCommand command = host_compile_command(program, kWorkFolder, kHostFolder);
   BoxSpec spec;
   spec.argv = command.argv;
@@ -102,6 +108,8 @@ CompileResult CompileStage::run_compiler(const SplitProgram& program, std::stop_
         result.module = std::make_shared<const std::string>(std::move(box.exported.front()));
       } else if (box.succeeded()) {
         result = fault("compile", "the compiled module is larger than its limit");
+      } else if (mentions_exhausted_time(box.output)) {
+        result = fault("timeout", concat("compilation took longer than ", options_.wall_s, " s"));
       } else if (mentions_exhausted_memory(box.output)) {
         result = fault("memory", "compilation needs more memory than its limit");
       } else {

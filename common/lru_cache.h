@@ -1,4 +1,6 @@
-// A cache bounded in bytes that drops what was used longest ago. Thread-safe.
+// A cache bounded by the cost of what it holds (bytes, or 1 each to bound the number), which drops what was
+// used longest ago. Thread-safe: most of its owners have no lock around it, and values are handed out as
+// copies, so that none is dropped under its reader.
 #pragma once
 #include <list>
 #include <mutex>
@@ -12,7 +14,7 @@ namespace bicrl {
 template <class Value>
 class LruCache {
  public:
-  explicit LruCache(size_t limit_bytes) : limit_bytes_(limit_bytes) {}
+  explicit LruCache(size_t max_cost) : max_cost_(max_cost) {}
 
   std::optional<Value> find(const std::string& key) {
     const std::lock_guard lock(mutex_);
@@ -22,39 +24,39 @@ class LruCache {
     return found->second->value;
   }
 
-  // Replaces a value of the same key. Values over the whole limit are not kept.
-  void insert(const std::string& key, Value value, size_t bytes) {
+  // Replaces a value of the same key. A value that costs more than the whole cache may is not kept.
+  void insert(const std::string& key, Value value, size_t cost) {
     const std::lock_guard lock(mutex_);
     if (const auto found = index_.find(key); found != index_.end()) erase(found->second);
-    if (bytes > limit_bytes_) return;
-    items_.push_front({key, std::move(value), bytes});
+    if (cost > max_cost_) return;
+    items_.push_front({key, std::move(value), cost});
     index_[key] = items_.begin();
-    bytes_ += bytes;
-    while (bytes_ > limit_bytes_) erase(std::prev(items_.end()));
+    cost_ += cost;
+    while (cost_ > max_cost_) erase(std::prev(items_.end()));
   }
 
-  size_t bytes() const {
+  size_t cost() const {
     const std::lock_guard lock(mutex_);
-    return bytes_;
+    return cost_;
   }
 
  private:
   struct Item {
     std::string key;
     Value value;
-    size_t bytes;
+    size_t cost;
   };
   using Place = typename std::list<Item>::iterator;
 
   void erase(Place place) {
-    bytes_ -= place->bytes;
+    cost_ -= place->cost;
     index_.erase(place->key);
     items_.erase(place);
   }
 
-  size_t limit_bytes_;
+  size_t max_cost_;
   mutable std::mutex mutex_;
-  size_t bytes_ = 0;
+  size_t cost_ = 0;
   std::list<Item> items_;  // most recently used first
   std::unordered_map<std::string, Place> index_;
 };

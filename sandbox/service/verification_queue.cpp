@@ -1,4 +1,4 @@
-#include "sandbox/service/verifier.h"
+#include "sandbox/service/verification_queue.h"
 
 #include <algorithm>
 #include <future>
@@ -19,7 +19,7 @@ size_t cost_bytes(const Verdict& verdict) { return sizeof(Verdict) + 256 + verdi
 
 }  // namespace
 
-Verifier::Verifier(VerifyOne verify_one, std::string key_salt, const QueueOptions& options)
+VerificationQueue::VerificationQueue(VerifyOne verify_one, std::string key_salt, const QueueOptions& options)
     : verify_one_(std::move(verify_one)),
       key_salt_(std::move(key_salt)),
       options_(options),
@@ -28,9 +28,9 @@ Verifier::Verifier(VerifyOne verify_one, std::string key_salt, const QueueOption
     workers_.emplace_back([this](std::stop_token stop) { worker(stop); });
 }
 
-Verifier::~Verifier() { stop(); }
+VerificationQueue::~VerificationQueue() { stop(); }
 
-void Verifier::stop() {
+void VerificationQueue::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -46,15 +46,13 @@ void Verifier::stop() {
   for (const auto& work : left) finish(work, infrastructure("the verifier is stopping"));
 }
 
-std::string Verifier::key_of(const VerifyRequest& request) const {
-  const VerifyProtocol& p = request.protocol;
-  return hash_hex({key_salt_, request.program, request.pytorch_code,
-                   concat(p.atol, " ", p.rtol, " ", p.trials, " ", p.measure_time)});
+std::string VerificationQueue::key_of(const VerificationRequest& request) const {
+  return hash_hex({key_salt_, request.program, request.pytorch_code, to_string(request.protocol)});
 }
 
-Result<Verifier::Ticket> Verifier::submit(VerifyRequest request, Done done) {
+Result<VerificationQueue::Ticket> VerificationQueue::submit(VerificationRequest request, Done done) {
   std::string key = key_of(request);
-  if (!request.bypass_cache) {
+  if (!request.fresh) {
     if (auto known = verdicts_.find(key)) {
       known->request_id = request.request_id;
       known->cached = true;
@@ -69,7 +67,7 @@ Result<Verifier::Ticket> Verifier::submit(VerifyRequest request, Done done) {
   const std::lock_guard lock(mutex_);
   if (stopping_) return Result<Ticket>::failure("the verifier is stopping");
   const Ticket ticket = next_ticket_++;
-  if (request.bypass_cache) key += concat("/", ticket);  // shares with nobody
+  if (request.fresh) key += concat("/", ticket);  // shares with nobody
   const auto found = in_flight_.find(key);
   if (found != in_flight_.end() && !found->second->stop.stop_requested()) {
     ++statistics_.cache_hits;
@@ -91,7 +89,7 @@ Result<Verifier::Ticket> Verifier::submit(VerifyRequest request, Done done) {
   return Result<Ticket>(ticket);
 }
 
-bool Verifier::cancel(Ticket ticket) {
+bool VerificationQueue::cancel(Ticket ticket) {
   const std::lock_guard lock(mutex_);
   const auto found = tickets_.find(ticket);
   if (found == tickets_.end()) return false;
@@ -107,7 +105,7 @@ bool Verifier::cancel(Ticket ticket) {
   return true;
 }
 
-Verdict Verifier::verify(VerifyRequest request) {
+Verdict VerificationQueue::verify(VerificationRequest request) {
   const auto promise = std::make_shared<std::promise<Verdict>>();
   auto answer = promise->get_future();
   const std::string id = request.request_id;
@@ -119,12 +117,12 @@ Verdict Verifier::verify(VerifyRequest request) {
   return verdict;
 }
 
-QueueStatistics Verifier::statistics() const {
+QueueStatistics VerificationQueue::statistics() const {
   const std::lock_guard lock(mutex_);
   return statistics_;
 }
 
-void Verifier::worker(std::stop_token stop) {
+void VerificationQueue::worker(std::stop_token stop) {
   while (true) {
     std::shared_ptr<Work> work;
     {
@@ -139,7 +137,7 @@ void Verifier::worker(std::stop_token stop) {
   }
 }
 
-void Verifier::finish(const std::shared_ptr<Work>& work, const Verdict& verdict) {
+void VerificationQueue::finish(const std::shared_ptr<Work>& work, const Verdict& verdict) {
   std::vector<Waiter> waiters;
   {
     const std::lock_guard lock(mutex_);
@@ -148,7 +146,7 @@ void Verifier::finish(const std::shared_ptr<Work>& work, const Verdict& verdict)
     waiters.swap(work->waiters);
     for (const auto& waiter : waiters) tickets_.erase(waiter.ticket);
   }
-  // What the verifier itself got wrong must not stick, nor what was cut short.
+  // Faults of the verifier itself are not kept, nor what was cut short.
   if (verdict.outcome != Outcome::kInfrastructure && !work->stop.stop_requested())
     verdicts_.insert(key_of(work->request), verdict, cost_bytes(verdict));
   bool first = true;

@@ -1,15 +1,21 @@
-// From the CUDA text of a candidate to a loadable module: split, class checks, g++ in a box.
-// Content-addressed, so that the equal texts of a group are compiled once. Thread-safe.
+// From the CUDA text of a candidate to a loadable module, and how this folder works.
+//
+// The recorder calls CandidateCompiler::compile() with what a program hands to load_inline, while the
+// program's Python waits in its box. The splitter (splitter.h; its parts are splitter_tokens, _features,
+// _rewrite and _diagnostics) turns the text into C++ for the host backend's headers, or names the class of a
+// fault that needs no compiler. host_compiler.h knows the compiler and its arguments; run_box() runs it.
+// Nothing of a candidate is executed here.
 #pragma once
 #include <memory>
 #include <stop_token>
 #include <string>
 
-#include "sandbox/box/box.h"
+#include "common/lru_cache.h"
 #include "sandbox/candidate/splitter.h"
-#include "sandbox/service/lru_cache.h"
 
 namespace bicrl {
+
+class BoxHost;
 
 struct CompileOptions {
   double wall_s = 20;
@@ -26,9 +32,10 @@ struct CompileResult {
   double compile_ms = 0;  // 0 from the cache
 };
 
-class CompileStage {
+// Content-addressed, so that equal texts are compiled once. Thread-safe; owned by the pipeline.
+class CandidateCompiler {
  public:
-  CompileStage(BoxHost& host, const CompileOptions& options);
+  CandidateCompiler(BoxHost& host, const CompileOptions& options);
   CompileResult compile(const CudaProgram& program, std::stop_token stop = {});
   const std::string& toolchain_id() const { return toolchain_id_; }
 

@@ -1,4 +1,4 @@
-#include "tasks/synthetic_judge.h"
+#include "tasks/synthetic_quality.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,6 +19,7 @@ struct Inputs {
 };
 
 Inputs draw_inputs(int cols) {
+  // The name of the stream is part of what is drawn: another one would make other sets of tasks.
   RandomStream stream(mix_key(static_cast<uint64_t>(cols), "judge inputs"));
   const auto width = static_cast<size_t>(cols);
   Inputs inputs{{kSampleRows, width, std::vector<double>(kSampleRows * width)}, std::vector<double>(width)};
@@ -81,8 +82,8 @@ double changed_share(const Sample& full, const std::optional<Sample>& reduced, d
 
 }  // namespace
 
-std::string judge_chain(const std::vector<ChainStep>& chain, std::span<const int> column_counts,
-                        const JudgeLimits& limits) {
+std::string chain_problem(const std::vector<ChainStep>& chain, std::span<const int> column_counts,
+                          const QualityLimits& limits) {
   for (int cols : column_counts) {
     const Inputs inputs = draw_inputs(cols);
     const auto output = run(chain, inputs, limits.max_magnitude);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sandbox/box/zygote.h"
-#include "sandbox/candidate/compile_stage.h"
+#include "sandbox/candidate/candidate_compiler.h"
 #include "sandbox/oracle.h"
 #include "sandbox/trace.h"
 
@@ -23,7 +23,7 @@ struct RecordOptions {
 struct RecordResult {
   bool infrastructure = false;
   std::string fault_class;  // empty: one of trace and direct is set. "needs_data" asks for the direct tier
-  std::string stage = "record";
+  std::string reached = "record";
   std::string reason;
   bool compiled = false;
   std::shared_ptr<const std::string> module;
@@ -32,10 +32,10 @@ struct RecordResult {
   double compile_ms = 0, record_ms = 0;
 };
 
-class RecordStage {
+class Recorder {
  public:
-  RecordStage(BoxHost& host, const PythonInstall& python, CompileStage& compiler,
-              const RecordOptions& options);
+  Recorder(BoxHost& host, const PythonInstall& python, CandidateCompiler& compiler,
+           const RecordOptions& options);
 
   // `draw`: null records a trace; else the direct tier on that draw's inputs.
   RecordResult run(const std::string& program, const std::string& task_code, const OracleSpec& spec,
@@ -46,7 +46,7 @@ class RecordStage {
   void converse(ZygoteChild& child, const OracleSpec& spec, std::stop_token stop, RecordResult& result);
   bool compile(ZygoteChild& child, const Frame& frame, std::stop_token stop, RecordResult& result);
   Zygote zygote_;
-  CompileStage& compiler_;
+  CandidateCompiler& compiler_;
   RecordOptions options_;
 };
 
