@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "common/rng.h"
+#include "policy/head.h"
 #include "policy/rms_norm.h"
 
 namespace bicrl {
@@ -174,7 +175,7 @@ at::Tensor Transformer::hidden(const at::Tensor& tokens, const at::Tensor& posit
 }
 
 at::Tensor Transformer::logits(const at::Tensor& hidden_rows) const {
-  return at::linear(hidden_rows, head_).to(at::kFloat);
+  return head_logits(hidden_rows, head_);
 }
 
 at::Device Transformer::device() const { return embedding_.device(); }

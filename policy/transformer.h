@@ -30,8 +30,9 @@ class Transformer {
 
   // tokens, positions: [T] int64 on device(). Returns the final-normed hidden states [T, hidden].
   at::Tensor hidden(const at::Tensor& tokens, const at::Tensor& positions, AttentionContext& attention) const;
-  // hidden rows [N, hidden] -> logits [N, vocab], fp32.
+  // hidden rows [N, hidden] -> logits [N, vocab], fp32 (policy/head.h).
   at::Tensor logits(const at::Tensor& hidden_rows) const;
+  const at::Tensor& head() const { return head_; }  // [vocab, hidden]; the embedding if they are tied
 
   const PolicyConfig& config() const { return config_; }
   at::Device device() const;
