@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "common/rng.h"
+#include "policy/embedding.h"
 #include "policy/head.h"
 #include "policy/rms_norm.h"
 
@@ -166,7 +167,7 @@ at::Tensor Transformer::hidden(const at::Tensor& tokens, const at::Tensor& posit
   BICRL_CHECK(tokens.dim() == 1 && tokens.sizes() == positions.sizes(), "tokens ", tokens.sizes(),
               ", positions ", positions.sizes());
   const Rotation rotation = this->rotation(positions);
-  at::Tensor x = at::embedding(embedding_, tokens);  // [T, hidden]
+  at::Tensor x = embed(embedding_, tokens);  // [T, hidden]
   for (int64_t i = 0; i < config_.layers; ++i) {
     x = x + attention_branch(i, x, rotation, attention);
     x = x + mlp_branch(i, x);

@@ -122,6 +122,7 @@ TEST_CASE("a tied bf16 head's gradient and the embedding's are one sum") {
   Transformer untied =
       Transformer::from_tensors(wide_config(/*tied=*/false), tensors, at::kCPU, at::kBFloat16);
   const PackedBatch batch = some_batch(config);
+  untied.parameters().front().second.set_grad_dtype(at::kFloat);  // as a tied one's is
   for (Transformer* policy : {&tied, &untied}) {
     for (const auto& [name, parameter] : policy->parameters()) parameter.requires_grad_(true);
     run_backward(*policy, batch);
