@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kTurnStart = "<|im_start|>user\n";
 constexpr std::string_view kAnswerStart = "<|im_end|>\n<|im_start|>assistant\n";
+constexpr std::string_view kTurnEnd = "<|im_end|>";
 constexpr std::string_view kFence = "```";
 constexpr std::string_view kQuotes = "\"\"\"";
 
@@ -150,6 +151,7 @@ Prompt build_prompt(const Task& task, Stage stage, PromptStyle style, Scaffold s
         stage == Stage::kInfilling ? published_infilling(task, tried) : published_end_to_end(task, tried);
     // A clamped response is the bare program; opening the code block here keeps the answer's usual shape.
     if (clamped) prompt.text += concat(kFence, "python\n");
+    prompt.answer_end = kTurnEnd;
   }
   if (clamped) set_clamp(task, prompt);
   return prompt;

@@ -18,6 +18,8 @@ struct Prompt {
   std::string task_id;
   Stage stage = Stage::kEndToEnd;
   std::string text;
+  // Text of the token that ends the answer's turn; empty if the style has no turns.
+  std::string answer_end;
   // Infilling with a clamped scaffold: the response starts with clamp_prefix, the policy generates until
   // clamp_delimiter closes the middle, and clamp_suffix is appended. Empty for a free response.
   std::string clamp_prefix;

@@ -28,7 +28,7 @@ PolicyConfig small_config() {
   config.head_dim = 8;
   config.intermediate_size = 48;
   config.mask_token_id = 63;
-  config.eos_token_id = 0;
+  config.end_token_ids = {0};
   return config;
 }
 

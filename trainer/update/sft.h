@@ -23,7 +23,7 @@ struct SftSettings {
 };
 
 // Tokens as rollout would leave them: given tokens, then the response with its end token or delimiter, then
-// end-of-text up to a whole block.
+// the policy's first end token up to a whole block.
 struct SftSample {
   std::vector<int64_t> tokens;
   int64_t prompt_tokens = 0;    // given
@@ -36,8 +36,9 @@ SftSample make_sft_sample(std::vector<int64_t> prompt, const std::vector<int64_t
 
 // The sample that teaches to answer `prompt` with `response`, split at the seams of rollout: prompt, clamped
 // prefix and the rest are encoded apart. With a clamp, `response` is the whole program and what is trained
-// ends with the delimiter; without one, with the end token. Throws InputError (naming the task) where the
-// program does not have the clamp's form.
+// ends with the delimiter; without one, with the end token that the prompt names if it is one of the
+// policy's, else with the policy's first. Throws InputError if the program does not have the clamp's form
+// (naming the task) or the policy has no end token.
 SftSample make_sft_sample(const Prompt& prompt, const std::string& response, const Tokenizer& tokenizer,
                           const PolicyConfig& config, uint64_t noise_key);
 
