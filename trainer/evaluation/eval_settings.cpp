@@ -23,8 +23,7 @@ TaskSource tasks_from(const ConfigSection& section, const fs::path& folder) {
   if (section.has("synthetic"))
     source.synthetic = SynthesisOptions::from_config(section.section("synthetic"));
   source.strict = section.boolean("strict", true);
-  source.prompt_style =
-      parse_prompt_style(section.choice("prompt_style", "compact", {"compact", "published"}));
+  source.prompt_style = parse_prompt_style(section.choice("prompt_style", "compact", prompt_style_names()));
   return source;
 }
 

@@ -14,8 +14,7 @@ TaskSource TaskSource::from_config(const ConfigSection& section, const fs::path&
   if (section.has("synthetic"))
     source.synthetic = SynthesisOptions::from_config(section.section("synthetic"));
   source.strict = section.boolean("strict", true);
-  source.prompt_style =
-      parse_prompt_style(section.choice("prompt_style", "compact", {"compact", "published"}));
+  source.prompt_style = parse_prompt_style(section.choice("prompt_style", "compact", prompt_style_names()));
   return source;
 }
 

@@ -34,12 +34,12 @@ struct SftSample {
 SftSample make_sft_sample(std::vector<int64_t> prompt, const std::vector<int64_t>& response,
                           const PolicyConfig& config, uint64_t noise_key);
 
-// The sample that teaches to answer `prompt` with `response`, split at the seams of rollout: prompt, clamped
-// prefix and the rest are encoded apart. With a clamp, `response` is the whole program and what is trained
-// ends with the delimiter; without one, with the end token that the prompt names if it is one of the
-// policy's, else with the policy's first. Throws InputError if the program does not have the clamp's form
-// (naming the task) or the policy has no end token.
-SftSample make_sft_sample(const Prompt& prompt, const std::string& response, const Tokenizer& tokenizer,
+// The sample that teaches to answer `prompt` with `program` in the form that the prompt asks for
+// (expected_answer), split at the seams of rollout: prompt, clamped prefix and answer are encoded apart. With
+// a clamp, what is trained ends with the delimiter; without one, with the end token that the prompt names if
+// it is one of the policy's, else with the policy's first. Throws InputError as expected_answer() does, and
+// if the policy has no end token.
+SftSample make_sft_sample(const Prompt& prompt, const std::string& program, const Tokenizer& tokenizer,
                           const PolicyConfig& config, uint64_t noise_key);
 
 // Trained tokens, masked or not: what the loss is divided by.
