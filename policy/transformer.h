@@ -38,7 +38,7 @@ class Transformer {
   at::Device device() const;
   at::ScalarType dtype() const;
   // Hugging Face name -> tensor, in a fixed order. The tensors are the live parameters (no copies);
-  // lm_head.weight is absent where the head is tied.
+  // lm_head.weight is absent if the head is tied.
   const std::vector<std::pair<std::string, at::Tensor>>& parameters() const { return parameters_; }
 
  private:

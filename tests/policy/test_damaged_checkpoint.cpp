@@ -1,4 +1,4 @@
-// Checkpoint folders cut off at any byte, or with a bit flipped: an InputError that names the file, or, where
+// Checkpoint folders cut off at any byte, or with a bit flipped: an InputError that names the file, or, if
 // the damage says nothing (a space at the end), exactly what the whole folder holds. Never something else.
 #include <ATen/ATen.h>
 

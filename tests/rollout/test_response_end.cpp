@@ -136,7 +136,7 @@ TEST_CASE("a clamped response is scored up to the token that completes the delim
   CHECK(rollout.denoise_steps == 5);
 }
 
-TEST_CASE("the scaffold holds even where the response does not close itself", "[response_end]") {
+TEST_CASE("the scaffold holds even if the response does not close itself", "[response_end]") {
   PolicyConfig config;
   config.block_size = 4;
   config.mask_token_id = kMask;
