@@ -47,8 +47,7 @@ at::Tensor draw_normal(const std::vector<int64_t>& shape, double deviation, uint
   at::Tensor values = at::empty(shape, at::kFloat);
   float* out = values.mutable_data_ptr<float>();
   at::parallel_for(0, values.numel(), 1 << 15, [&](int64_t begin, int64_t end) {
-    RandomStream stream(key, 2 * static_cast<uint64_t>(begin));
-    for (int64_t i = begin; i < end; ++i) out[i] = static_cast<float>(deviation * stream.normal());
+    fill_normal(key, static_cast<uint64_t>(begin), deviation, out + begin, end - begin);
   });
   return values;
 }

@@ -1,6 +1,7 @@
 #include "trainer/inputs/policy_source.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -89,6 +90,25 @@ TEST_CASE("a fresh policy takes end tokens from the files beside its config") {
   CHECK(make_policy(source, tokenizer, 1, 0).config().end_token_ids == std::vector<int64_t>{264, 7});
   source.end_tokens = {"5"};
   CHECK(make_policy(source, tokenizer, 1, 0).config().end_token_ids == std::vector<int64_t>{5});
+}
+
+TEST_CASE("a policy that several threads draw is the same, and their number is what it was afterwards") {
+  const testing::TemporaryFolder folder;
+  PolicySource source;
+  source.config_file = make_checkpoint(folder.path() / "policy") / "config.json";
+  source.tokenizer = folder.path() / "policy";
+  auto shape = nlohmann::json::parse(read_file(source.config_file));
+  shape["vocab_size"] = 20'000;  // several pieces
+  write_file_atomically(source.config_file, shape.dump());
+  const Tokenizer tokenizer = load_tokenizer(source);
+  const int threads = at::get_num_threads();
+  at::set_num_threads(1);
+  const Transformer alone = make_policy(source, tokenizer, 3, 0, /*ranks_on_host=*/1'000'000);
+  const Transformer together = make_policy(source, tokenizer, 3, 0);
+  CHECK(at::get_num_threads() == 1);
+  at::set_num_threads(threads);
+  for (size_t i = 0; i < alone.parameters().size(); ++i)
+    CHECK(at::equal(alone.parameters()[i].second, together.parameters()[i].second));
 }
 
 }  // namespace bicrl

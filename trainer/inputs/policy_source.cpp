@@ -1,6 +1,8 @@
 #include "trainer/inputs/policy_source.h"
 
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <sched.h>
 
 #include <algorithm>
 
@@ -24,6 +26,21 @@ int64_t end_token_id(const std::string& token, const Tokenizer& tokenizer) {
                           is_id ? concat("no id of the tokenizer, whose highest is ", tokenizer.size() - 1)
                                 : "no token of the tokenizer; name one by its whole text or by its id"));
 }
+
+class StartingThreads {
+ public:
+  explicit StartingThreads(int ranks_on_host) : before_(at::get_num_threads()) {
+    cpu_set_t cores;
+    const int usable = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+    at::set_num_threads(std::max(before_, usable / ranks_on_host));
+  }
+  ~StartingThreads() { at::set_num_threads(before_); }
+  StartingThreads(const StartingThreads&) = delete;
+  StartingThreads& operator=(const StartingThreads&) = delete;
+
+ private:
+  int before_;
+};
 
 void replace_end_tokens(const std::vector<std::string>& tokens, const Tokenizer& tokenizer,
                         PolicyConfig& config) {
@@ -81,8 +98,8 @@ Tokenizer load_tokenizer(const PolicySource& source) {
   return Tokenizer::from_folder(source.tokenizer.empty() ? source.checkpoint : source.tokenizer);
 }
 
-Transformer make_policy(const PolicySource& source, const Tokenizer& tokenizer, uint64_t seed,
-                        int local_rank) {
+Transformer make_policy(const PolicySource& source, const Tokenizer& tokenizer, uint64_t seed, int local_rank,
+                        int ranks_on_host) {
   const at::Device device = policy_device(source, local_rank);
   const at::ScalarType dtype = source.dtype == "bfloat16" ? at::kBFloat16 : at::kFloat;
   PolicyConfig config = PolicyConfig::from_file(
@@ -91,6 +108,7 @@ Transformer make_policy(const PolicySource& source, const Tokenizer& tokenizer, 
     throw InputError(concat("the tokenizer has ids up to ", tokenizer.size() - 1,
                             ", the policy's vocabulary only ", config.vocab_size, " rows"));
   replace_end_tokens(source.end_tokens, tokenizer, config);
+  const StartingThreads threads(ranks_on_host);
   return source.checkpoint.empty() ? Transformer::random(config, seed, device, dtype)
                                    : load_policy(source.checkpoint, config, device, dtype);
 }

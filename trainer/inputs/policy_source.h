@@ -32,7 +32,9 @@ struct PolicySource {
 at::Device policy_device(const PolicySource& source, int local_rank);
 Tokenizer load_tokenizer(const PolicySource& source);
 // Throws InputError if tokenizer and policy do not fit together, or the tokenizer has no such end token.
-Transformer make_policy(const PolicySource& source, const Tokenizer& tokenizer, uint64_t seed,
-                        int local_rank);
+// Whatever threads a rank uses later, the host's cores draw or read the policy, divided among its ranks;
+// values do not depend on their number.
+Transformer make_policy(const PolicySource& source, const Tokenizer& tokenizer, uint64_t seed, int local_rank,
+                        int ranks_on_host = 1);
 
 }  // namespace bicrl

@@ -25,13 +25,14 @@ constexpr std::string_view kWarmUpPhase = "warm_up";
 
 // The policy of a checkpoint of this run, or the one that the run starts from.
 Transformer first_policy(const RunSettings& settings, const Tokenizer& tokenizer, const fs::path& checkpoint,
-                         int local_rank) {
+                         const Communicator& communicator) {
   PolicySource source = settings.policy;
   if (!checkpoint.empty()) {
     source.checkpoint = checkpoint;
     source.config_file.clear();
   }
-  return make_policy(source, tokenizer, mix_key(settings.seed, kWeightsStream), local_rank);
+  return make_policy(source, tokenizer, mix_key(settings.seed, kWeightsStream), communicator.local_rank(),
+                     communicator.ranks_on_host());
 }
 
 // Verdicts of other tolerances, trials or times do not stand for each other.
@@ -56,7 +57,7 @@ TrainingRun::TrainingRun(const RunSettings& settings, Communicator& communicator
       directory_(directory),
       stop_requested_(std::move(stop_requested)),
       tokenizer_(load_tokenizer(settings.policy)),
-      policy_(first_policy(settings, tokenizer_, checkpoint, communicator.local_rank())),
+      policy_(first_policy(settings, tokenizer_, checkpoint, communicator)),
       tasks_(TaskPool::load(settings.tasks)),
       updater_(policy_, allowed_ids(policy_.config(), tokenizer_.size(), policy_.device()),
                settings.warm_up.updater, communicator),
