@@ -37,8 +37,8 @@ PackedBatch some_batch(const PolicyConfig& config) {
   for (uint64_t i = 0; i < 3; ++i) {
     TraceShape shape;
     shape.response_blocks = 50;
-    sequences.push_back(
-        trace_sequence(random_experience(config, shape, i, 0.5 - 0.75 * static_cast<double>(i)), config, 1));
+    sequences.push_back(rollout_sequence(
+        random_experience(config, shape, i, 0.5 - 0.75 * static_cast<double>(i)), config, 1));
     scales.push_back(1.0);
   }
   auto batches = pack(sequences, scales, config.block_size, 1 << 20, at::kCPU);

@@ -18,7 +18,7 @@ TEST_CASE("the memory of training is what its tensors take") {
       AdamW optimizer(parameters, {});
       int64_t weights = 0, gradients = static_cast<int64_t>(parameters.zeros().nbytes()), state = 0;
       const GradientScope scope(parameters);
-      const auto sequence = trace_sequence(random_experience(config, {}, 1, 1.0), config, 1);
+      const auto sequence = rollout_sequence(random_experience(config, {}, 1, 1.0), config, 1);
       const auto batch = pack({sequence}, {1.0}, 4, 1000, at::kCPU).at(0);
       ScoredPass(policy, tiny_allowed(config), 1.0).backward(batch, [](const ScoredChunk& chunk) {
         return chunk.log_probs.sum();

@@ -1,5 +1,7 @@
 #include "trainer/run/run_settings.h"
 
+#include <algorithm>
+
 #include "policy/policy_config.h"
 #include "trainer/inputs/existing_path.h"
 #include "trainer/update/training_memory.h"
@@ -121,6 +123,10 @@ std::string derived_numbers(const RunSettings& settings, int ranks) {
              megabytes(memory.weights_bytes), ", gradients (of a pack, and their fp32 sum) ",
              megabytes(memory.gradients_bytes), ", AdamW (moments", bytes_each == 2 ? ", fp32 weights" : "",
              ") ", megabytes(memory.optimizer_bytes), "; activations and logits of a pack come on top\n");
+  if (std::any_of(settings.stages.begin(), settings.stages.end(), [](const StageSettings& stage) {
+        return stage.updater.objective.kl_reference == KlReference::kInitial;
+      }))
+    text += concat("reference policy          ", megabytes(memory.weights_bytes), " more\n");
   const int64_t kv_bytes = 2 * policy.layers * policy.kv_heads * policy.head_dim * bytes_each;
   text += concat("KV cache                  ", kv_bytes, " bytes a token\n");
   return text;

@@ -150,8 +150,8 @@ const Transformer& TrainingRun::reference() {
   const fs::path warm_up = settings_.directory / "checkpoints" / kWarmUpPhase;
   if (settings_.warm_up.steps > 0 && !fs::is_directory(warm_up))
     throw InputError(concat(warm_up.string(), " is missing, and kl_reference=initial needs it"));
-  reference_ = first_policy(settings_, tokenizer_, settings_.warm_up.steps > 0 ? warm_up : fs::path(),
-                            communicator_.local_rank());
+  reference_ =
+      first_policy(settings_, tokenizer_, settings_.warm_up.steps > 0 ? warm_up : fs::path(), communicator_);
   return *reference_;
 }
 
