@@ -94,8 +94,8 @@ int evaluate_on_ranks(const LearnerCommand& command, Communicator& communicator)
   expect_equal_on_ranks(communicator, "set of tasks", hash_of(tasks));
   at::set_num_threads(static_cast<int>(settings.threads_per_rank));
   const Tokenizer tokenizer = load_tokenizer(settings.policy);
-  const Transformer policy =
-      make_policy(settings.policy, tokenizer, settings.seed, communicator.local_rank());
+  const Transformer policy = make_policy(settings.policy, tokenizer, settings.seed, communicator.local_rank(),
+                                         communicator.ranks_on_host());
   const std::string left_out =
       keep_fitting(tasks, "tasks", {settings.stage, settings.tasks.prompt_style, settings.decoding},
                    tokenizer, policy.config());

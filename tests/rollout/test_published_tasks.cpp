@@ -33,7 +33,7 @@ TEST_CASE("a clamped response with the known middle is the known program", "[pub
     CHECK(sdar_tokenizer().decode(request.prompt_tokens) == prompt.text + prompt.clamp_prefix);
     // What a policy would write that goes on behind the middle.
     const std::string rest = task.cuda_code.substr(prompt.clamp_prefix.size());
-    ResponseReader reader(sdar_tokenizer(), kEndOfText, request.delimiter);
+    ResponseReader reader(sdar_tokenizer(), {kEndOfText}, request.delimiter);
     int64_t read = 0, last = -1;
     for (int64_t token : sdar_tokenizer().encode(rest)) {
       ++read;
@@ -62,7 +62,7 @@ TEST_CASE("published prompts of both stages run through a tiny policy", "[publis
   config.intermediate_size = 16;
   config.tie_word_embeddings = true;
   config.mask_token_id = 151669;
-  config.eos_token_id = kEndOfText;
+  config.end_token_ids = {kEndOfText};
   const Transformer policy = Transformer::random(config, 3, at::kCPU, at::kFloat);
   const auto infilling = load_tasks(testing::published_file("infilling_tasks.json"));
   const auto end_to_end = load_task_set(testing::published_file("end_to_end_tasks.json")).tasks;

@@ -39,7 +39,7 @@ const Transformer& policy() {
   c.max_position = 256;
   c.block_size = 4;
   c.mask_token_id = 265;
-  c.eos_token_id = 264;
+  c.end_token_ids = {264};
   static const Transformer policy = Transformer::random(c, 11, at::kCPU, at::kFloat);
   return policy;
 }

@@ -26,8 +26,7 @@ TaskSource tasks_from(const ConfigSection& section, const fs::path& folder) {
   } else {
     source.strict = section.boolean("strict", true);
   }
-  source.prompt_style =
-      parse_prompt_style(section.choice("prompt_style", "compact", {"compact", "published"}));
+  source.prompt_style = parse_prompt_style(section.choice("prompt_style", "compact", prompt_style_names()));
   return source;
 }
 

@@ -18,8 +18,7 @@ TaskSource TaskSource::from_config(const ConfigSection& section, const fs::path&
     source.held_out_files = existing_paths(section, "held_out", config_folder);
     source.strict = section.boolean("strict", true);
   }
-  source.prompt_style =
-      parse_prompt_style(section.choice("prompt_style", "compact", {"compact", "published"}));
+  source.prompt_style = parse_prompt_style(section.choice("prompt_style", "compact", prompt_style_names()));
   return source;
 }
 

@@ -24,6 +24,7 @@ class Communicator {
   // Among the ranks of this host: which of the host's GPUs a rank takes.
   virtual int local_rank() const = 0;
   virtual int hosts() const = 0;
+  virtual int ranks_on_host() const = 0;  // this one's, itself included
   // In place. The tensor must be fp32, fp64 or int64 and contiguous, on any device, equally shaped on all
   // ranks.
   virtual void all_reduce_sum(at::Tensor& tensor) = 0;
@@ -81,6 +82,7 @@ class SingleProcessCommunicator : public Communicator {
   int rank() const override { return 0; }
   int size() const override { return 1; }
   int local_rank() const override { return 0; }
+  int ranks_on_host() const override { return 1; }
   int hosts() const override { return 1; }
   void all_reduce_sum(at::Tensor&) override {}
   void broadcast(at::Tensor&, int) override {}

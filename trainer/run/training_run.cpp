@@ -25,13 +25,14 @@ constexpr std::string_view kWarmUpPhase = "warm_up";
 
 // The policy of a checkpoint of this run, or the one that the run starts from.
 Transformer first_policy(const RunSettings& settings, const Tokenizer& tokenizer, const fs::path& checkpoint,
-                         int local_rank) {
+                         const Communicator& communicator) {
   PolicySource source = settings.policy;
   if (!checkpoint.empty()) {
     source.checkpoint = checkpoint;
     source.config_file.clear();
   }
-  return make_policy(source, tokenizer, mix_key(settings.seed, kWeightsStream), local_rank);
+  return make_policy(source, tokenizer, mix_key(settings.seed, kWeightsStream), communicator.local_rank(),
+                     communicator.ranks_on_host());
 }
 
 // Verdicts of other tolerances, trials or times do not stand for each other.
@@ -54,7 +55,7 @@ TrainingRun::TrainingRun(const RunSettings& settings, Communicator& communicator
       directory_(directory),
       stop_requested_(std::move(stop_requested)),
       tokenizer_(load_tokenizer(settings.policy)),
-      policy_(first_policy(settings, tokenizer_, checkpoint, communicator.local_rank())),
+      policy_(first_policy(settings, tokenizer_, checkpoint, communicator)),
       tasks_(TaskPool::load(settings.tasks)),
       updater_(policy_, allowed_ids(policy_.config(), tokenizer_.size(), policy_.device()),
                settings.warm_up.updater, communicator),
@@ -147,8 +148,8 @@ const Transformer& TrainingRun::reference() {
   const fs::path warm_up = settings_.directory / "checkpoints" / kWarmUpPhase;
   if (settings_.warm_up.steps > 0 && !fs::is_directory(warm_up))
     throw InputError(concat(warm_up.string(), " is missing, and kl_reference=initial needs it"));
-  reference_ = first_policy(settings_, tokenizer_, settings_.warm_up.steps > 0 ? warm_up : fs::path(),
-                            communicator_.local_rank());
+  reference_ =
+      first_policy(settings_, tokenizer_, settings_.warm_up.steps > 0 ? warm_up : fs::path(), communicator_);
   return *reference_;
 }
 
