@@ -183,14 +183,15 @@ TEST_CASE("a task without the scaffold that the stage needs is refused by name")
   CHECK_NOTHROW(make_prompt(open, Stage::kInfilling, PromptStyle::kCompact, Scaffold::kPrompt));
 }
 
-TEST_CASE("every published infilling task can be clamped and put together again") {
-  const auto tasks = load_tasks(bicrl::testing::published_file("infilling_tasks.json"));
-  for (const Task& task : tasks) {
-    INFO(task.id);
-    const Prompt prompt = make_prompt(task, Stage::kInfilling, PromptStyle::kPublished, Scaffold::kClamp);
-    const std::string body = task.cuda_code.substr(prompt.clamp_prefix.size());
-    CHECK(task.cuda_code.starts_with(prompt.clamp_prefix));
-    CHECK(respond(prompt, body) == task.cuda_code);
+TEST_CASE("every infilling task can be clamped and put together again") {
+  for (const auto& path : bicrl::testing::task_files("infilling_tasks.json")) {
+    for (const Task& task : load_tasks(path)) {
+      INFO(path << ": " << task.id);
+      const Prompt prompt = make_prompt(task, Stage::kInfilling, PromptStyle::kPublished, Scaffold::kClamp);
+      const std::string body = task.cuda_code.substr(prompt.clamp_prefix.size());
+      CHECK(task.cuda_code.starts_with(prompt.clamp_prefix));
+      CHECK(respond(prompt, body) == task.cuda_code);
+    }
   }
 }
 

@@ -204,37 +204,57 @@ TEST_CASE("tasks survive writing and reading in both file forms") {
   CHECK(json::parse(read_file(folder.path() / "set.json"))[1]["idx"] == "007");
 }
 
-TEST_CASE("the published infilling set loads whole and is written as it was") {
-  const auto path = bicrl::testing::published_file("infilling_tasks.json");
-  const TaskSet set = load_task_set(path);
-  CHECK(set.errors.empty());
-  REQUIRE(set.tasks.size() == 50);
-  for (const Task& task : set.tasks) {
-    CHECK(task.has_scaffold());
-    CHECK(task.prefix + task.middle + task.suffix == task.cuda_code);
+TEST_CASE("infilling files load whole and are written as they were") {
+  for (const auto& path : bicrl::testing::task_files("infilling_tasks.json")) {
+    INFO(path);
+    const json document = json::parse(read_file(path));
+    const TaskSet set = load_task_set(path);
+    CHECK(set.errors.empty());
+    REQUIRE(set.tasks.size() == document.size());
+    for (const Task& task : set.tasks) {
+      CHECK(task.has_scaffold());
+      CHECK(task.prefix + task.middle + task.suffix == task.cuda_code);
+    }
+    CHECK(json::parse(tasks_to_json(set.tasks)) == document);
   }
-  CHECK(json::parse(tasks_to_json(set.tasks)) == json::parse(read_file(path)));
 }
 
-TEST_CASE("the published end-to-end set loads whole") {
-  const TaskSet set = load_task_set(bicrl::testing::published_file("end_to_end_tasks.json"));
-  CHECK(set.errors.empty());
-  REQUIRE(set.tasks.size() == 4000);
-  size_t per_level[4] = {};
-  for (const Task& task : set.tasks) ++per_level[task.level];
-  CHECK(per_level[0] == 1);
-  CHECK(per_level[1] == 590);
-  CHECK(per_level[2] == 3407);
-  CHECK(per_level[3] == 2);
-  CHECK(parse_task_set(tasks_to_json_lines(set.tasks), "again").tasks == set.tasks);
+TEST_CASE("end-to-end files load whole and survive as JSON lines") {
+  for (const auto& path : bicrl::testing::task_files("end_to_end_tasks.json")) {
+    INFO(path);
+    const json document = json::parse(read_file(path));
+    const TaskSet set = load_task_set(path);
+    CHECK(set.errors.empty());
+    REQUIRE(set.tasks.size() == document.size());
+    for (size_t i = 0; i < set.tasks.size(); ++i) {
+      CHECK(std::to_string(set.tasks[i].level) == document[i]["level"].get<std::string>());
+      CHECK_FALSE(set.tasks[i].has_scaffold());
+    }
+    CHECK(parse_task_set(tasks_to_json_lines(set.tasks), "again").tasks == set.tasks);
+  }
 }
 
-TEST_CASE("the published KernelBench list loads whole") {
-  const TaskSet set = load_task_set(bicrl::testing::published_file("kernelbench_level1.json"));
-  CHECK(set.errors.empty());
-  REQUIRE(set.tasks.size() == 100);
-  CHECK(set.tasks[0].id == "level_1_problem_1");
-  std::set<std::string> ids;
-  for (const Task& task : set.tasks) ids.insert(task.id);
-  CHECK(ids.size() == 100);
+TEST_CASE("KernelBench files load whole") {
+  for (const auto& path : bicrl::testing::task_files("kernelbench_level1.json")) {
+    INFO(path);
+    const TaskSet set = load_task_set(path);
+    CHECK(set.errors.empty());
+    REQUIRE(set.tasks.size() == json::parse(read_file(path)).size());
+    CHECK(set.tasks[0].id == "level_1_problem_1");
+    std::set<std::string> ids;
+    for (const Task& task : set.tasks) ids.insert(task.id);
+    CHECK(ids.size() == set.tasks.size());
+  }
+}
+
+TEST_CASE("the published sets have the published sizes") {
+  using bicrl::testing::published_file;
+  const auto infilling = published_file("infilling_tasks.json");
+  const auto kernelbench = published_file("kernelbench_level1.json");
+  const auto end_to_end = published_file("end_to_end_tasks.json");
+  CHECK(load_tasks(infilling).size() == 50);
+  CHECK(load_tasks(kernelbench).size() == 100);
+  std::vector<size_t> per_level(4);
+  for (const Task& task : load_tasks(end_to_end)) ++per_level.at(static_cast<size_t>(task.level));
+  CHECK(per_level == std::vector<size_t>{1, 590, 3407, 2});
 }
