@@ -23,9 +23,9 @@ struct StoredStep {
 };
 
 // A response whose verdict was lost with the verifier was masked; it is again.
-Verdict stored_verdict(const ResponseEntry& entry, const std::unordered_map<std::string, Verdict>& verdicts) {
+Verdict stored_verdict(const ResponseEntry& entry, const std::unordered_map<std::string, LedgerEntry>& verdicts) {
   const auto found = verdicts.find(entry.verdict_key);
-  return found == verdicts.end() ? Verdict{} : found->second;
+  return found == verdicts.end() ? Verdict{} : found->second.verdict;
 }
 
 std::vector<StoredStep> read_steps(const fs::path& run) {

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <numeric>
 
+#include "common/hash.h"
 #include "common/rng.h"
 #include "policy/distribution.h"
 #include "tests/support/support.h"
@@ -77,11 +78,17 @@ Verdict verdict_on(const std::string& program) {
   return verdict;
 }
 
+using KnownVerdicts = std::unordered_map<std::string, LedgerEntry>;
+
+LedgerEntry entry_of(const Verdict& verdict) {
+  return {.round = 0, .rank = 0, .key = "", .verifier = hash_hex("v"), .verdict = verdict};
+}
+
 // One rank's collector over a ledger that knows the verdicts of all programs that this policy writes.
 struct Rank {
-  Rank(Communicator& communicator, const TemporaryFolder& folder,
-       const std::unordered_map<std::string, Verdict>& known, const RewardFunction& reward = binary())
-      : ledger(folder.path() / "ledger", "p", communicator),
+  Rank(Communicator& communicator, const TemporaryFolder& folder, const KnownVerdicts& known,
+       const RewardFunction& reward = binary())
+      : ledger(folder.path() / "ledger", {"p", "v"}, communicator),
         verifier(nullptr, &ledger, {.source = VerdictSource::kLedger}),
         responses(policy(), tokenizer(), settings, verifier, nullptr),
         collector(responses, &ledger, reward, communicator, {.samples_per_task = 4}) {
@@ -102,16 +109,17 @@ std::vector<PromptedTask> prompted(const std::vector<Task>& tasks) {
 }
 
 // The verdicts on everything that the step generates, by ledger key.
-std::unordered_map<std::string, Verdict> verdicts_of_step(const std::vector<Task>& tasks, uint64_t key) {
+KnownVerdicts verdicts_of_step(const std::vector<Task>& tasks, uint64_t key) {
   SingleProcessCommunicator alone;
   const TemporaryFolder folder;
   Rank rank(alone, folder, {});
-  std::unordered_map<std::string, Verdict> known;
+  KnownVerdicts known;
   for (const SavedRollout& saved : rank.collector.collect(prompted(tasks), key, 0).rollouts) {
     const std::string program = extract_program(saved.rollout.text);
     const Verdict verdict = verdict_on(program);
     const Task& task = tasks.at(static_cast<size_t>(saved.group));
-    if (verdict.outcome == Outcome::kGraded) known.emplace(rank.ledger.key_of(task, program), verdict);
+    if (verdict.outcome == Outcome::kGraded)
+      known.emplace(rank.ledger.key_of(task, program), entry_of(verdict));
   }
   return known;
 }
@@ -200,14 +208,14 @@ TEST_CASE("a repair is counted, and not as its task's pass rate") {
   const TemporaryFolder folder;
   Rank rank(alone, folder, {});
   const auto known = [&] {
-    std::unordered_map<std::string, Verdict> known;
+    KnownVerdicts known;
     for (const SavedRollout& saved : rank.collector.collect(groups, 7, 0).rollouts) {
       Verdict verdict;
       verdict.outcome = Outcome::kGraded;
       verdict.correct = true;
       known.emplace(
           rank.ledger.key_of(tasks.at(static_cast<size_t>(saved.group)), extract_program(saved.rollout.text)),
-          verdict);
+          entry_of(verdict));
     }
     return known;
   }();

@@ -11,6 +11,7 @@
 #include "common/rng.h"
 #include "policy/checkpoint_io.h"
 #include "policy/distribution.h"
+#include "trainer/experience/grading_basis.h"
 #include "trainer/inputs/prompt_filter.h"
 #include "trainer/run/update_check.h"
 
@@ -35,8 +36,12 @@ Transformer first_policy(const RunSettings& settings, const Tokenizer& tokenizer
                      communicator.ranks_on_host());
 }
 
-// Verdicts of other tolerances, trials or times do not stand for each other.
-std::string protocol_of(const VerifierClientOptions& o) { return to_string(o.protocol); }
+// Verdicts of other tolerances, trials or times, or of another verifier, do not stand for each other.
+LedgerScope ledger_scope(const RunSettings& settings, VerifierClient* verifier, Communicator& communicator) {
+  const VerificationProtocol& wishes = settings.verifier.protocol;
+  return {.protocol = to_string(wishes),
+          .verifier = verifier ? common_grading_basis(*verifier, wishes, communicator) : ""};
+}
 
 std::string numbered(const std::string& phase, int64_t step) {
   const std::string digits = std::to_string(step);
@@ -78,8 +83,8 @@ TrainingRun::TrainingRun(const RunSettings& settings, Communicator& communicator
   }
   const ReplaySettings& replay = settings.replay;
   if (verifier_ || replay.parts == RunParts::kUpdates)
-    ledger_ = std::make_unique<VerdictLedger>(settings.directory / "ledger", protocol_of(settings.verifier),
-                                              communicator);
+    ledger_ = std::make_unique<VerdictLedger>(settings.directory / "ledger",
+                                              ledger_scope(settings, verifier_, communicator), communicator);
   if (replay.parts == RunParts::kUpdates) ledger_->adopt(read_ledger(replay.verdicts / "ledger"));
   phases_ = make_phases();
   if (!checkpoint.empty())
@@ -87,6 +92,9 @@ TrainingRun::TrainingRun(const RunSettings& settings, Communicator& communicator
   else if (settings.policy.moments)
     adopt_moments(settings.policy.checkpoint, updater_);
   if (ledger_) ledger_->resume_at(state_.ledger_round);
+  if (ledger_ && ledger_->foreign() > 0 && communicator.rank() == 0)
+    log_warning(ledger_->foreign(), " verdicts of this run were given by a verifier of another kind or with ",
+                "other settings: they do not count for what is verified from now on");
   if (!directory_) return;
   run_log_ = std::make_unique<RunLog>(*directory_, state_.log_bytes, settings.samples_per_step);
   checkpoints_ = std::make_unique<CheckpointStore>(directory_->path() / "checkpoints");
