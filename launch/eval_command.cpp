@@ -106,7 +106,7 @@ int evaluate_on_ranks(const LearnerCommand& command, Communicator& communicator)
   const std::unique_ptr<EmbeddedVerifier> server = share_embedded_verifier(
       command.config_path, command.overrides, /*log_path=*/"", communicator, settings.verifier.addresses);
   VerifierClient verifier(settings.verifier);
-  common_grading_basis(verifier, settings.verifier.protocol, communicator);  // refuses servers that differ
+  common_grading_basis(verifier, settings.verifier, communicator);  // refuses servers that differ
   const TaskScores scores =
       score_tasks(policy, tokenizer, verifier, /*ledger=*/nullptr, communicator, tasks, settings.scoring());
   ExitCode code = ExitCode::kOk;

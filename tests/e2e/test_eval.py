@@ -138,9 +138,4 @@ with folder() as temporary:
     for section in ("  synthetic:", "  server:"):
         resolved = [section_of(out, section) for _, out, _ in documents]
         expect(resolved[0] == resolved[1], f"equal {section}", *resolved)
-
-    # A verifier that is not there: everything is left out, and the evaluation fails.
-    code, out, err = bicrl("eval", config, "verifier.addresses=[127.0.0.1:9]", "verifier.deadline_s=2",
-                           "verifier.max_attempts=2", "tasks.limit=2", "rollout.max_new_tokens=8")
-    expect(code == 1 and "8 of 8 responses got no verdict" in out and "100 %" in err, "no verifier", code, out, err)
 print("an evaluation alone and on ranks, greedy, its bar, and what is refused")

@@ -162,7 +162,7 @@ with folder() as temporary:
     code, out, err = bicrl("sft", "configs/quickstart.yaml", f"run.directory={half}", *SMALL)
     expect(code == 2 and "has finished" in err and "stages" in err, "sft is another run than train", code, out, err)
 
-    # Killed while its first file was written: an empty folder but for that. No verifier answers: saved, told, and the same
+    # Killed while its first file was written: an empty folder but for that. No verdicts come: saved, told, and the same
     # command goes on once there is one. Before the first checkpoint another configuration spoils nothing.
     young = f"{temporary}/young"
     Path(young).mkdir()
@@ -172,6 +172,8 @@ with folder() as temporary:
     expect(code == 2, "broken tasks", code, err)
     code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={young}", *SMALL, *lonely,
                            "verifier.addresses=[127.0.0.1:9]", ranks=2)
+    expect(code == 3 and "no verifier answers" in err and "127.0.0.1:9" in err, "a run needs its verifier from the start", code, out, err)
+    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={young}", *SMALL, *lonely, "verifier.attempt_s=0.001", ranks=2)
     expect(code == 1 and "4 of 4 responses got no verdict" in err, "an evaluation without verdicts is no result", code, out, err)
     expect(not list(Path(young).glob("*.tmp.*")), "leftovers are removed")
     code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={young}", *SMALL, *lonely, ranks=2)

@@ -1,5 +1,6 @@
 #include "trainer/experience/grading_basis.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "common/log.h"
@@ -7,17 +8,19 @@
 namespace bicrl {
 namespace {
 
-constexpr std::chrono::seconds kPatience{60};
+constexpr double kPatience_s = 60;
 
-std::string ask_verifiers(VerifierClient& verifier, const VerificationProtocol& wishes) {
+std::string ask_verifiers(VerifierClient& verifier, const VerifierClientOptions& options) {
+  const auto patience =
+      std::chrono::milliseconds(static_cast<int64_t>(1000 * std::min(kPatience_s, options.deadline_s)));
   std::string basis, asked_first;
   std::string silent;
-  for (const Result<VerifierDescription>& answer : verifier.describe(kPatience)) {
+  for (const Result<VerifierDescription>& answer : verifier.describe(patience)) {
     if (!answer.ok()) {
       silent += concat(silent.empty() ? "" : "; ", answer.reason());
       continue;
     }
-    const std::string found = grading_basis(answer.value(), wishes);
+    const std::string found = grading_basis(answer.value(), options.protocol);
     if (basis.empty()) {
       basis = found;
       asked_first = answer.value().address;
@@ -34,10 +37,10 @@ std::string ask_verifiers(VerifierClient& verifier, const VerificationProtocol& 
 
 }  // namespace
 
-std::string common_grading_basis(VerifierClient& verifier, const VerificationProtocol& wishes,
+std::string common_grading_basis(VerifierClient& verifier, const VerifierClientOptions& options,
                                  Communicator& communicator) {
   std::string basis;
-  on_rank_zero(communicator, [&] { basis = ask_verifiers(verifier, wishes); });
+  on_rank_zero(communicator, [&] { basis = ask_verifiers(verifier, options); });
   return communicator.all_gather(basis).front();
 }
 

@@ -46,10 +46,7 @@ EvaluationSettings evaluation_from(const ConfigSection& section, const DecodingS
   EvaluationSettings evaluation;
   evaluation.tasks = section.integer("tasks", 256, 0, kMany);
   evaluation.decoding = sampling;
-  if (evaluation.tasks == 0)
-    section.refuse_without_effect("max_new_tokens", "with 'tasks: 0'");
-  else
-    evaluation.decoding.max_new_tokens = section.integer("max_new_tokens", sampling.max_new_tokens, 1, kMany);
+  evaluation.decoding.max_new_tokens = section.integer("max_new_tokens", sampling.max_new_tokens, 1, kMany);
   evaluation.decoding.sampling.temperature = 0;
   return evaluation;
 }

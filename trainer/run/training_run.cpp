@@ -38,9 +38,9 @@ Transformer first_policy(const RunSettings& settings, const Tokenizer& tokenizer
 
 // Verdicts of other tolerances, trials or times, or of another verifier, do not stand for each other.
 LedgerScope ledger_scope(const RunSettings& settings, VerifierClient* verifier, Communicator& communicator) {
-  const VerificationProtocol& wishes = settings.verifier.protocol;
-  return {.protocol = to_string(wishes),
-          .verifier = verifier ? common_grading_basis(*verifier, wishes, communicator) : ""};
+  const VerifierClientOptions& options = settings.verifier;
+  return {.protocol = to_string(options.protocol),
+          .verifier = verifier ? common_grading_basis(*verifier, options, communicator) : ""};
 }
 
 std::string numbered(const std::string& phase, int64_t step) {
