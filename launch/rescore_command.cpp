@@ -23,7 +23,8 @@ struct StoredStep {
 };
 
 // A response whose verdict was lost with the verifier was masked; it is again.
-Verdict stored_verdict(const ResponseEntry& entry, const std::unordered_map<std::string, LedgerEntry>& verdicts) {
+Verdict stored_verdict(const ResponseEntry& entry,
+                       const std::unordered_map<std::string, LedgerEntry>& verdicts) {
   const auto found = verdicts.find(entry.verdict_key);
   return found == verdicts.end() ? Verdict{} : found->second.verdict;
 }
