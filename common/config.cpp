@@ -37,7 +37,7 @@ std::string described(const ConfigNode& node) {
   throw InputError(concat(place_of(node), ": expected ", what, ", got ", described(node)));
 }
 
-// The node of a present value; nullptr where the default holds.
+// The node of a present value; nullptr if the default holds.
 const ConfigNode* find_value(ConfigNode& section, const std::string& key) {
   const Pointer* found = section.find(key);
   return found && (*found)->kind != Kind::kAbsent ? found->get() : nullptr;

@@ -22,7 +22,7 @@ class Curriculum {
  public:
   virtual ~Curriculum() = default;
 
-  // The next `count` tasks. Tasks repeat within one call where there are fewer than `count`.
+  // The next `count` tasks. Tasks repeat within one call if there are fewer than `count`.
   virtual std::vector<const Task*> next(size_t count) = 0;
   // Tells how tasks fared; every task of the set may be reported, in any order.
   virtual void observe(std::span<const TaskOutcome> outcomes) = 0;

@@ -37,7 +37,7 @@ Sample apply(const ChainStep& step, Sample x, const std::vector<double>& y) {
   return x;
 }
 
-// Nothing where a value leaves the permitted magnitude (or is NaN).
+// Nothing if a value leaves the permitted magnitude (or is NaN).
 std::optional<Sample> run(const std::vector<ChainStep>& chain, const Inputs& inputs, double max_magnitude,
                           size_t left_out = kLeftOutNone) {
   Sample x = inputs.x;
@@ -70,7 +70,7 @@ double common_share(const Sample& x) {
   return static_cast<double>(longest) / static_cast<double>(keys.size());
 }
 
-// Share of outputs that change by more than `difference` when an operator is left out; 1 where the shape
+// Share of outputs that change by more than `difference` when an operator is left out; 1 if the shape
 // changes.
 double changed_share(const Sample& full, const std::optional<Sample>& reduced, double difference) {
   if (!reduced || reduced->cols != full.cols) return 1.0;

@@ -18,7 +18,7 @@ struct QualityLimits {
   double min_different_share = 0.2;  // ... to this share of the outputs
 };
 
-// Empty where the chain is good, else why not. `column_counts`: widths of the samples to try.
+// Empty if the chain is good, else why not. `column_counts`: widths of the samples to try.
 std::string chain_problem(const std::vector<ChainStep>& chain, std::span<const int> column_counts,
                           const QualityLimits& limits = {});
 

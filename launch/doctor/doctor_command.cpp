@@ -1,4 +1,4 @@
-// `bicrl doctor`: whether training can run on this machine, part by part, and what to do where it cannot.
+// `bicrl doctor`: whether training can run on this machine, part by part, and what to do if it cannot.
 #include <iostream>
 
 #include "common/config.h"

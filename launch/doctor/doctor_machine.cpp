@@ -34,7 +34,7 @@ std::string gibibytes(uint64_t bytes) {
   return text.str();
 }
 
-// The first word of a file as a number; nothing where there is none ("max", "-1", no such file).
+// The first word of a file as a number; nothing if there is none ("max", "-1", no such file).
 std::optional<double> number_in(const fs::path& file, int word = 0) {
   std::ifstream in(file);
   std::string text;
@@ -71,7 +71,7 @@ fs::path nearest_existing(fs::path folder) {
   return folder;
 }
 
-// Why no file can be written in the folder; empty where one can. Quotas and full disks show only on writing.
+// Why no file can be written in the folder; empty if one can. Quotas and full disks show only on writing.
 std::string write_problem(const fs::path& folder) {
   std::string name = (folder / ".bicrl-doctor-XXXXXX").string();
   const int fd = mkostemp(name.data(), O_CLOEXEC);

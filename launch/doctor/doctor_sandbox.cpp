@@ -20,7 +20,7 @@ constexpr uint64_t kMiB = 1u << 20;
 // a gibibyte for published ones.
 constexpr uint64_t kLeastScratch_bytes = 48 * kMiB, kEnoughScratch_bytes = 512 * kMiB;
 
-// What the probe says is missing about `feature`; empty where it says nothing.
+// What the probe says is missing about `feature`; empty if it says nothing.
 std::string missing_text(const SandboxFeatures& features, const std::string& feature) {
   for (const auto& text : features.missing)
     if (text.starts_with(feature + ": ")) return text.substr(feature.size() + 2);

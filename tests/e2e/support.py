@@ -77,7 +77,7 @@ def descendants(pid):
 
 
 def what_it_waits_for(pid):
-    """The stacks of a process that hangs, where a debugger is installed; else its threads' states."""
+    """The stacks of a process that hangs, if a debugger is installed; else its threads' states."""
     lines = [f"process {pid}: " + Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")]
     if shutil.which("gdb"):
         stacks = ["gdb", "-p", str(pid), "-batch", "-ex", "thread apply all bt 20"]

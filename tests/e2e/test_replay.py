@@ -42,7 +42,7 @@ def steps(run):
 
 
 with folder() as temporary:
-    # A policy whose programs compile now and then: where all rewards are equal, nothing is updated.
+    # A policy whose programs compile now and then: if all rewards are equal, nothing is updated.
     code, out, err = bicrl("sft", "configs/quickstart.yaml", f"run.directory={temporary}/warm", *TASKS, "warm_up.steps=120",
                            "warm_up.samples_per_step=16", "warm_up.update.learning_rate=3e-3", "evaluation.tasks=0", ranks=2)
     expect(code == 0, "a first policy", out, err)

@@ -100,7 +100,7 @@ def setup_mends(clone):
     expect(clone.run("setup", "--all")[0] == 2, "an unknown word is refused")
 
 
-# Stands in for CMake: takes notes, keeps the options as a cache does, and fails where the cache says so.
+# Stands in for CMake: takes notes, keeps the options as a cache does, and fails if the cache says so.
 CMAKE = """#!/bin/sh
 echo "$*" >>"$NOTES"
 [ "$1" = --preset ] || exit 0

@@ -7,7 +7,7 @@
 namespace bicrl::testing {
 
 // Folder of published tasks and SDAR files ($BICRL_DATA, else ../shared/data beside the source tree).
-// Skips the running test, with the reason, where the file is absent.
+// Skips the running test, with the reason, if the file is absent.
 std::filesystem::path published_file(const std::string& relative);
 
 // What is in the published forms: always the small files of our own in tests/data, and the published ones if

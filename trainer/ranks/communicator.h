@@ -49,7 +49,7 @@ std::string error_of(const std::function<void()>& work);
 // SharedError that names the rank, if there are several.
 void throw_first_error(const std::vector<std::string>& errors_by_rank);
 
-// Collective: runs `work` on rank 0; where it throws, all ranks throw a SharedError with its message and
+// Collective: runs `work` on rank 0; if it throws, all ranks throw a SharedError with its message and
 // code.
 void on_rank_zero(Communicator& communicator, const std::function<void()>& work);
 // Collective: whether `here` is true on some rank. Signals and clocks differ between ranks; what they decide
@@ -68,7 +68,7 @@ std::vector<T> all_gather_values(Communicator& communicator, const T& mine) {
 }
 
 // Collective: ranks that would work on different content (an older copy of a file on another host) meet in
-// collectives that do not belong together. Where some rank's `content` differs from the first rank's, all
+// collectives that do not belong together. If some rank's `content` differs from the first rank's, all
 // throw a SharedError of exit code kUsage that names `what` and the rank.
 void expect_equal_on_ranks(Communicator& communicator, const std::string& what, const std::string& content);
 

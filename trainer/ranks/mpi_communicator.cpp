@@ -120,7 +120,7 @@ int MpiCommunicator::ranks_on_host() const { return state_->ranks_on_host; }
 void MpiCommunicator::all_reduce_sum(at::Tensor& tensor) {
   BICRL_CHECK(tensor.is_contiguous());
   const MPI_Datatype type = mpi_type(tensor);
-  at::Tensor host = tensor.to(at::kCPU);  // the tensor itself where it is on the host already
+  at::Tensor host = tensor.to(at::kCPU);  // the tensor itself if it is on the host already
   auto* bytes = static_cast<char*>(host.mutable_data_ptr());
   for (int64_t begin = 0; begin < host.numel(); begin += kMaxCount) {
     const auto count = static_cast<int>(std::min(kMaxCount, host.numel() - begin));
