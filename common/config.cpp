@@ -37,7 +37,7 @@ std::string described(const ConfigNode& node) {
   throw InputError(concat(place_of(node), ": expected ", what, ", got ", described(node)));
 }
 
-// The node of a present value; nullptr where the default holds.
+// The node of a present value; nullptr if the default holds.
 const ConfigNode* find_value(ConfigNode& section, const std::string& key) {
   const Pointer* found = section.find(key);
   return found && (*found)->kind != Kind::kAbsent ? found->get() : nullptr;
@@ -301,6 +301,10 @@ std::string ConfigSection::where(const std::string& key) const {
   if (key.empty()) return node_->path.empty() ? node_->place : place_of(*node_);
   const Pointer* found = node_->find(key);
   return concat(found ? (*found)->place : node_->place, ": ", node_->child_path(key));
+}
+
+void ConfigSection::refuse_without_effect(const std::string& key, const std::string& when) const {
+  if (has(key)) reject(key, concat("has no effect ", when));
 }
 
 void ConfigSection::reject(const std::string& key, const std::string& reason) const {

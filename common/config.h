@@ -43,6 +43,8 @@ class ConfigSection {
   std::string where(const std::string& key = "") const;
   // Throws InputError at that place.
   [[noreturn]] void reject(const std::string& key, const std::string& reason) const;
+  // Rejects a key that is present and would do nothing; `when` says in which combination: "with 'kind: x'".
+  void refuse_without_effect(const std::string& key, const std::string& when) const;
 
   explicit ConfigSection(std::shared_ptr<ConfigNode> node) : node_(std::move(node)) {}
 

@@ -205,7 +205,7 @@ class Override {
  private:
   [[noreturn]] void fail(const std::string& reason) const { throw InputError(concat(place_, ": ", reason)); }
 
-  // The place of a child, made where there is none. An unknown key is found by finish() like any other.
+  // The place of a child, made if there is none. An unknown key is found by finish() like any other.
   Pointer& slot(ConfigNode& node, const std::string& part) const {
     if (node.kind == Kind::kScalar) fail(concat(node.path, " (", node.place, ") is a value and has no keys"));
     if (node.kind == Kind::kList) return item(node, part);

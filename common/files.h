@@ -7,7 +7,7 @@
 
 namespace bicrl {
 
-// Throws InputError with the path and the system's reason, also where the file holds more than `most_bytes`.
+// Throws InputError with the path and the system's reason, also if the file holds more than `most_bytes`.
 // Of what is no regular file (a pipe, a device that never ends) at most 1 GiB is taken in any case.
 std::string read_file(const std::filesystem::path& path, size_t most_bytes = SIZE_MAX);
 

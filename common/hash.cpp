@@ -2,11 +2,19 @@
 
 #include <xxhash.h>
 
+#include <cerrno>
 #include <cstdio>
-#include <memory>
+#include <cstring>
+#include <fstream>
+#include <new>
+#include <vector>
+
+#include "common/error.h"
 
 namespace bicrl {
 namespace {
+
+constexpr size_t kPieceBytes = size_t{1} << 20;
 
 std::string to_hex(XXH128_hash_t hash) {
   char text[33];
@@ -17,17 +25,49 @@ std::string to_hex(XXH128_hash_t hash) {
 
 }  // namespace
 
+struct Hasher::State {
+  State() : stream(XXH3_createState(), XXH3_freeState) {
+    if (!stream) throw std::bad_alloc();
+    XXH3_128bits_reset(stream.get());
+  }
+  std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> stream;
+};
+
+Hasher::Hasher() : state_(std::make_unique<State>()) {}
+Hasher::~Hasher() = default;
+void Hasher::update(std::string_view bytes) {
+  XXH3_128bits_update(state_->stream.get(), bytes.data(), bytes.size());
+}
+std::string Hasher::hex() const { return to_hex(XXH3_128bits_digest(state_->stream.get())); }
+
 std::string hash_hex(std::string_view bytes) { return to_hex(XXH3_128bits(bytes.data(), bytes.size())); }
 
 std::string hash_hex(std::initializer_list<std::string_view> parts) {
-  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), XXH3_freeState);
-  XXH3_128bits_reset(state.get());
+  Hasher hasher;
   for (std::string_view part : parts) {
     const uint64_t size_bytes = part.size();
-    XXH3_128bits_update(state.get(), &size_bytes, sizeof size_bytes);
-    XXH3_128bits_update(state.get(), part.data(), part.size());
+    hasher.update({reinterpret_cast<const char*>(&size_bytes), sizeof size_bytes});
+    hasher.update(part);
   }
-  return to_hex(XXH3_128bits_digest(state.get()));
+  return hasher.hex();
+}
+
+FileHash hash_file(const std::filesystem::path& path) {
+  const auto fail = [&] { throw InputError(concat("cannot read ", path.string(), ": ", strerror(errno))); };
+  std::ifstream in(path, std::ios::binary);
+  if (!in) fail();
+  FileHash hash;
+  Hasher hasher;
+  std::vector<char> piece(kPieceBytes);
+  while (in) {
+    in.read(piece.data(), kPieceBytes);
+    const auto count = static_cast<size_t>(in.gcount());
+    hasher.update({piece.data(), count});
+    hash.bytes += count;
+  }
+  if (in.bad()) fail();
+  hash.hex = hasher.hex();
+  return hash;
 }
 
 }  // namespace bicrl

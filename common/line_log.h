@@ -11,7 +11,7 @@ namespace bicrl {
 class LineLog {
  public:
   // Creates the file if need be and cuts it off after `keep_bytes`; a negative value keeps all complete
-  // lines. Throws InputError where the file is shorter, Error where it cannot be written.
+  // lines. Throws InputError if the file is shorter, Error if it cannot be written.
   LineLog(const std::filesystem::path& path, int64_t keep_bytes);
   ~LineLog();
   LineLog(const LineLog&) = delete;

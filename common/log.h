@@ -1,5 +1,5 @@
 // Logging behind a plain header: no room includes the logging library (torch ships another version of fmt).
-// Thread-safe. Lines go to stderr, with time, level and rank (where there are several).
+// Thread-safe. Lines go to stderr, with time, level and rank (if there are several).
 #pragma once
 #include <string>
 

@@ -31,7 +31,7 @@ void write_all(std::string_view text) {
   }
 }
 
-// Width of the terminal that standard output ends in, 0 where there is none that a bar may be drawn on.
+// Width of the terminal that standard output ends in, 0 if there is none that a bar may be drawn on.
 int terminal_width() {
   if (!isatty(STDOUT_FILENO)) return 0;
   const char* kind = getenv("TERM");

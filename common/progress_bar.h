@@ -44,7 +44,7 @@ void print_line(const std::string& line);
 // Takes the bar off the terminal until its next update, for output by other means.
 void hide_progress_bar();
 
-// What a bar looks like in `width` columns; where they are few, the bar itself, then the rate are left out,
+// What a bar looks like in `width` columns; if they are few, the bar itself, then the rate are left out,
 // then the text is cut. Never longer than `width`.
 std::string progress_text(const std::string& label, int64_t done, int64_t total, const std::string& unit,
                           int64_t done_before, double seconds, int width);

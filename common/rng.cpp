@@ -16,11 +16,18 @@ uint64_t finalise(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-uint64_t word_at(uint64_t key, uint64_t counter) {
-  return finalise(finalise(key + kGolden) ^ (counter * kGolden));
-}
+uint64_t mixed(uint64_t key) { return finalise(key + kGolden); }
+uint64_t word_of(uint64_t mixed_key, uint64_t counter) { return finalise(mixed_key ^ (counter * kGolden)); }
+uint64_t word_at(uint64_t key, uint64_t counter) { return word_of(mixed(key), counter); }
 
 double to_unit(uint64_t word) { return static_cast<double>(word >> 11) * 0x1.0p-53; }
+
+// Box-Muller, from two words.
+double to_normal(uint64_t first, uint64_t second) {
+  const double u = 1.0 - to_unit(first);
+  const double v = to_unit(second);
+  return std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * std::numbers::pi * v);
+}
 
 }  // namespace
 
@@ -49,9 +56,17 @@ uint64_t RandomStream::below(uint64_t bound) {
 }
 
 double RandomStream::normal() {
-  const double u = 1.0 - uniform();
-  const double v = uniform();
-  return std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * std::numbers::pi * v);
+  const uint64_t first = next();
+  return to_normal(first, next());
+}
+
+void fill_normal(uint64_t key, uint64_t first, double deviation, float* out, int64_t count) {
+  const uint64_t mixed_key = mixed(key);
+  for (int64_t i = 0; i < count; ++i) {
+    const uint64_t counter = 2 * (first + static_cast<uint64_t>(i));
+    const double normal = to_normal(word_of(mixed_key, counter), word_of(mixed_key, counter + 1));
+    out[i] = static_cast<float>(deviation * normal);
+  }
 }
 
 }  // namespace bicrl

@@ -17,6 +17,9 @@ uint64_t mix_key(uint64_t seed, std::string_view name);
 // Uniform in [0, 1) with 53 bits, a pure function of (key, counter).
 double uniform_at(uint64_t key, uint64_t counter);
 
+// out[i] = deviation times the normal number `first + i` of RandomStream(key), for i < count.
+void fill_normal(uint64_t key, uint64_t first, double deviation, float* out, int64_t count);
+
 class RandomStream {
  public:
   explicit RandomStream(uint64_t key, uint64_t counter = 0) : key_(key), counter_(counter) {}

@@ -10,7 +10,7 @@ namespace bicrl {
 size_t edit_distance(const std::string& a, const std::string& b);
 
 // The nearest candidate, if it is near enough to be a misspelling: within a third of the longer name, or
-// where one is a prefix of the other (at least three letters).
+// if one is a prefix of the other (at least three letters).
 std::optional<std::string> nearest_spelling(const std::string& written,
                                             const std::vector<std::string>& candidates);
 

@@ -22,7 +22,7 @@ namespace {
 // times that, and then says why it failed.
 constexpr double kStartSeconds = 200;
 constexpr double kStopSeconds = 10;
-constexpr int kReplacements = 20;
+constexpr int kMaxReplacements = 20;
 constexpr std::string_view kListening = "listening on ";
 
 // The first line of `fd`, or what came before the end of file, the deadline or the stop.
@@ -63,7 +63,7 @@ EmbeddedVerifier::EmbeddedVerifier(const std::string& config_path, const std::ve
                 ExitCode::kUnavailable);
   }
   address_ = line.substr(kListening.size());
-  words_.push_back("verifier.server.listen=" + address_);  // where its clients will look for the next one
+  words_.push_back("verifier.server.listen=" + address_);  // its clients will look for the next one there
   guard_ = std::jthread([this](std::stop_token stop) { replace_when_dead(stop); });
 }
 
@@ -110,7 +110,7 @@ void EmbeddedVerifier::replace_when_dead(const std::stop_token& stop) {
     end_server();
     const std::string how =
         WIFSIGNALED(status) ? concat("signal ", WTERMSIG(status)) : concat("exit code ", WEXITSTATUS(status));
-    if (replacements == kReplacements) {
+    if (replacements == kMaxReplacements) {
       log_error("the embedded verifier ended again (", how, "); no other one is started");
       return;
     }

@@ -13,6 +13,7 @@
 #include "sandbox/service/verifier_server.h"
 #include "trainer/evaluation/eval_report.h"
 #include "trainer/evaluation/eval_settings.h"
+#include "trainer/experience/grading_basis.h"
 #include "trainer/inputs/policy_source.h"
 #include "trainer/inputs/prompt_filter.h"
 
@@ -94,8 +95,8 @@ int evaluate_on_ranks(const LearnerCommand& command, Communicator& communicator)
   expect_equal_on_ranks(communicator, "set of tasks", hash_of(tasks));
   at::set_num_threads(static_cast<int>(settings.threads_per_rank));
   const Tokenizer tokenizer = load_tokenizer(settings.policy);
-  const Transformer policy =
-      make_policy(settings.policy, tokenizer, settings.seed, communicator.local_rank());
+  const Transformer policy = make_policy(settings.policy, tokenizer, settings.seed, communicator.local_rank(),
+                                         communicator.ranks_on_host());
   const std::string left_out =
       keep_fitting(tasks, "tasks", {settings.stage, settings.tasks.prompt_style, settings.decoding},
                    tokenizer, policy.config());
@@ -105,6 +106,7 @@ int evaluate_on_ranks(const LearnerCommand& command, Communicator& communicator)
   const std::unique_ptr<EmbeddedVerifier> server = share_embedded_verifier(
       command.config_path, command.overrides, /*log_path=*/"", communicator, settings.verifier.addresses);
   VerifierClient verifier(settings.verifier);
+  common_grading_basis(verifier, settings.verifier, communicator);  // refuses servers that differ
   const TaskScores scores =
       score_tasks(policy, tokenizer, verifier, /*ledger=*/nullptr, communicator, tasks, settings.scoring());
   ExitCode code = ExitCode::kOk;

@@ -39,7 +39,7 @@ struct GenerateSettings {
     s.tasks = existing_path(root, "tasks", root.required_text("tasks"), folder);
     s.limit = root.integer("limit", 0, 0);
     s.stage = parse_stage(root.choice("stage", "end_to_end", {"infilling", "end_to_end"}));
-    s.prompt_style = parse_prompt_style(root.choice("prompt_style", "published", {"compact", "published"}));
+    s.prompt_style = parse_prompt_style(root.choice("prompt_style", "published", prompt_style_names()));
     s.samples_per_task = root.integer("samples_per_task", 1, 1);
     s.seed = static_cast<uint64_t>(root.integer("seed", 1, 0));
     s.threads = root.integer("threads", 1, 1, 1024);

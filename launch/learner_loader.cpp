@@ -7,7 +7,7 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "launch/learner.h"
-#include "sandbox/box/brief_command.h"
+#include "sandbox/box/command.h"
 #include "sandbox/box/unique_fd.h"
 
 namespace bicrl {
@@ -56,9 +56,10 @@ Result<std::string> describe_learner() {
   if (pid < 0) return Result<std::string>::failure(concat("fork failed: ", strerror(errno)));
   if (pid == 0) describe_into(pipe.theirs.get());
   pipe.theirs.reset();
-  const BriefAnswer answer = hear_out(pid, pipe.ours.get(), kLoadSeconds);
-  if (answer.succeeded) return answer.said;
-  return Result<std::string>::failure(answer.said.empty() ? "it crashes while it is loaded" : answer.said);
+  const CommandResult result = collect_output(pid, pipe.ours.get(), kLoadSeconds);
+  if (result.succeeded) return result.output;
+  return Result<std::string>::failure(result.output.empty() ? "it crashes while it is loaded"
+                                                            : result.output);
 }
 
 }  // namespace bicrl

@@ -87,7 +87,8 @@ int run(int argc, char** argv) {
                     "a Python program to verify instead of the tasks' own");
   check->add_option("--task", verify.task_id, "id of the task the candidate answers");
   check->add_option("--json", verify.json_path, "write the verdicts to this file");
-  check->add_option("--verifier", verify.addresses, "address of a running verifier (host:port), repeatable");
+  check->add_option("--verifier", verify.addresses, "address of a running verifier (host:port), repeatable")
+      ->allow_extra_args(false);
 
   bicrl::DoctorCommand doctor;
   CLI::App* examine = app.add_subcommand("doctor", "check whether training can run here, and what to do");

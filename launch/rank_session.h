@@ -16,9 +16,9 @@ namespace bicrl {
 // once (by rank 0); anything else ends all ranks with the message.
 int with_ranks(const std::function<int(Communicator&)>& work);
 
-// Collective. Fills in `addresses` where it is empty: rank 0 starts a server with the `verifier.server`
+// Collective. Fills in `addresses` if it is empty: rank 0 starts a server with the `verifier.server`
 // section of the configuration, its log in `log_path` (empty: stderr), and owns it. Throws Error on every
-// rank where it does not start.
+// rank if it does not start.
 std::unique_ptr<EmbeddedVerifier> share_embedded_verifier(const std::string& config_path,
                                                           const std::vector<std::string>& overrides,
                                                           const std::string& log_path,

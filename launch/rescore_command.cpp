@@ -23,9 +23,10 @@ struct StoredStep {
 };
 
 // A response whose verdict was lost with the verifier was masked; it is again.
-Verdict stored_verdict(const ResponseEntry& entry, const std::unordered_map<std::string, Verdict>& verdicts) {
+Verdict stored_verdict(const ResponseEntry& entry,
+                       const std::unordered_map<std::string, LedgerEntry>& verdicts) {
   const auto found = verdicts.find(entry.verdict_key);
-  return found == verdicts.end() ? Verdict{} : found->second;
+  return found == verdicts.end() ? Verdict{} : found->second.verdict;
 }
 
 std::vector<StoredStep> read_steps(const fs::path& run) {
@@ -68,7 +69,7 @@ std::vector<StoredStep> read_steps(const fs::path& run) {
 
 int run_rescore_command(const LearnerCommand& command) {
   const fs::path run = command.config_path;
-  const RewardFunction after = RewardFunction::from_file(command.reward_path);
+  const RewardFunction after = RewardFunction::from_file(command.reward_path, {}, VerdictOrigin::kStored);
   std::vector<StepComparison> comparisons;
   std::vector<ScoredResponse> all;
   int64_t unknown = 0;

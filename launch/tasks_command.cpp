@@ -34,6 +34,14 @@ void describe(const char* name, const std::vector<Task>& tasks, const fs::path& 
   std::cout << "  written to " << file.string() << "\n";
 }
 
+// What the policy reads, and what the warm-up trains it to write.
+void show_prompt(const Task& task, Stage stage, PromptStyle style, Scaffold scaffold) {
+  const Prompt prompt = make_prompt(task, stage, style, scaffold);
+  std::cout << "\nits prompt (" << to_string(stage) << ")\n" << prompt.text << prompt.clamp_prefix << "\n";
+  if (!task.cuda_code.empty())
+    std::cout << "\nthe answer to it\n" << expected_answer(prompt, task.cuda_code) << "\n";
+}
+
 }  // namespace
 
 int run_tasks_command(const LearnerCommand& command) {
@@ -53,6 +61,10 @@ int run_tasks_command(const LearnerCommand& command) {
     const Task& first = pool.train.front();
     std::cout << "\nthe first one, " << first.id << "\n" << first.pytorch_code << "\n";
     if (!first.cuda_code.empty()) std::cout << "its known program\n" << first.cuda_code << "\n";
+    const PromptStyle style = settings.tasks.prompt_style;
+    const Scaffold scaffold = settings.evaluation.decoding.scaffold;
+    if (first.has_scaffold()) show_prompt(first, Stage::kInfilling, style, scaffold);
+    show_prompt(first, Stage::kEndToEnd, style, scaffold);
   }
   std::cout << std::flush;
   return static_cast<int>(ExitCode::kOk);

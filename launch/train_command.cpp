@@ -38,7 +38,7 @@ LoadedRun load_run(const LearnerCommand& command) {
     document.root().section("warm_up").reject("steps",
                                               "`bicrl sft` runs the warm-up, and this one has no steps");
   RewardFunction reward = RewardFunction::from_file(settings.reward_file);
-  settings.verifier.measure_time = reward.uses_times();
+  settings.verifier.protocol.measure_time = reward.uses_times();
   return {std::move(document), std::move(settings), std::move(reward)};
 }
 

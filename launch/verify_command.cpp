@@ -55,14 +55,25 @@ void print_row(const std::string& task_id, const Verdict& v) {
   std::cout << std::endl;
 }
 
-nlohmann::json report(const std::vector<Candidate>& candidates, const std::vector<Verdict>& verdicts,
-                      double seconds, const std::map<std::string, int>& counts) {
-  nlohmann::json records = nlohmann::json::array();
+// What went in and what came out.
+struct Verified {
+  std::vector<Candidate> candidates;
+  std::vector<Verdict> verdicts;  // one for each candidate
+  std::map<std::string, int> counts;
+  std::vector<EntryError> left_out;
+  double seconds = 0;
+};
+
+nlohmann::json report(const Verified& verified) {
+  const auto& [candidates, verdicts, counts, left_out, seconds] = verified;
+  nlohmann::json entries = nlohmann::json::array();
+  nlohmann::json broken = nlohmann::json::array();
+  for (const EntryError& error : left_out) broken.push_back(error.message());
   std::vector<double> times_ms;
   for (size_t i = 0; i < candidates.size(); ++i) {
-    nlohmann::json record = to_json(verdicts[i]);
-    record["task_id"] = candidates[i].task->id;
-    records.push_back(std::move(record));
+    nlohmann::json entry = to_json(verdicts[i]);
+    entry["task_id"] = candidates[i].task->id;
+    entries.push_back(std::move(entry));
     times_ms.push_back(verdicts[i].total_ms);
   }
   std::sort(times_ms.begin(), times_ms.end());
@@ -76,7 +87,52 @@ nlohmann::json report(const std::vector<Candidate>& candidates, const std::vecto
           {"p50_ms", quantile(0.5)},
           {"p95_ms", quantile(0.95)},
           {"outcomes", counts},
-          {"verdicts", std::move(records)}};
+          {"left_out", std::move(broken)},
+          {"verdicts", std::move(entries)}};
+}
+
+// The entries that can be used; the others are named. Throws InputError if there is nothing to go on with.
+TaskSet usable_tasks(const std::string& path) {
+  TaskSet set = load_task_set(path);
+  for (const EntryError& error : set.errors) log_warning("left out: ", error.message());
+  if (set.tasks.empty())
+    throw InputError(concat(path, ": none of its ", set.errors.size(), " entries can be used"));
+  return set;
+}
+
+void verify_all(VerifierClient& client, Verified& verified) {
+  const Stopwatch watch;
+  const std::vector<Candidate>& candidates = verified.candidates;
+  for (size_t i = 0; i < candidates.size(); ++i)
+    client.submit({.request_id = std::to_string(i),
+                   .task_id = candidates[i].task->id,
+                   .pytorch_code = candidates[i].task->pytorch_code,
+                   .program = candidates[i].program});
+  verified.verdicts.resize(candidates.size());
+  while (client.pending() > 0) {
+    std::optional<Verdict> verdict = client.next(std::chrono::seconds(5));
+    if (!verdict) continue;  // the client's own deadline ends a request that hangs
+    const size_t index = std::stoul(verdict->request_id);
+    print_row(candidates[index].task->id, *verdict);
+    ++verified.counts[outcome_text(*verdict)];
+    verified.verdicts[index] = std::move(*verdict);
+  }
+  verified.seconds = watch.seconds();
+}
+
+void print_summary(const Verified& verified, const std::string& tasks_path) {
+  std::cout << "\n";
+  for (const auto& [name, count] : verified.counts) std::cout << "  " << count << " " << name << "\n";
+  std::cout << verified.candidates.size() << " candidates in " << clock_text(verified.seconds);
+  if (!verified.left_out.empty())
+    std::cout << "; " << verified.left_out.size() << " broken entries of " << tasks_path << " left out";
+  std::cout << std::endl;
+}
+
+// A candidate without a verdict may get one the next time, a broken entry will not: the former is told first.
+ExitCode exit_code(const Verified& verified) {
+  if (verified.counts.contains("infrastructure")) return ExitCode::kFailure;
+  return verified.left_out.empty() ? ExitCode::kOk : ExitCode::kUsage;
 }
 
 }  // namespace
@@ -93,8 +149,11 @@ int run_verify_command(const VerifyCommand& command) {
   if (command.config_path.empty()) document.finish();
   check_writable(command.json_path);
   if (!command.addresses.empty()) options.addresses = command.addresses;
-  const std::vector<Task> tasks = load_tasks(command.tasks_path);
-  const std::vector<Candidate> candidates = candidates_of(command, tasks);
+  TaskSet set = usable_tasks(command.tasks_path);
+  Verified verified;
+  verified.candidates = candidates_of(command, set.tasks);
+  // Of the other entries of a file nothing was asked if one task is named.
+  if (command.candidate_path.empty()) verified.left_out = std::move(set.errors);
 
   std::unique_ptr<EmbeddedVerifier> server;
   if (options.addresses.empty()) {
@@ -102,29 +161,10 @@ int run_verify_command(const VerifyCommand& command) {
     options.addresses = {server->address()};
   }
   VerifierClient client(options);
-  const Stopwatch watch;
-  for (size_t i = 0; i < candidates.size(); ++i)
-    client.submit({.request_id = std::to_string(i),
-                   .task_id = candidates[i].task->id,
-                   .pytorch_code = candidates[i].task->pytorch_code,
-                   .program = candidates[i].program});
-  std::vector<Verdict> verdicts(candidates.size());
-  std::map<std::string, int> counts;
-  while (client.pending() > 0) {
-    std::optional<Verdict> verdict = client.next(std::chrono::seconds(5));
-    if (!verdict) continue;  // the client's own deadline ends a request that hangs
-    const size_t index = std::stoul(verdict->request_id);
-    print_row(candidates[index].task->id, *verdict);
-    ++counts[outcome_text(*verdict)];
-    verdicts[index] = std::move(*verdict);
-  }
-  const double seconds = watch.seconds();
-  std::cout << "\n";
-  for (const auto& [name, count] : counts) std::cout << "  " << count << " " << name << "\n";
-  std::cout << candidates.size() << " candidates in " << clock_text(seconds) << std::endl;
-  if (!command.json_path.empty())
-    write_file_atomically(command.json_path, report(candidates, verdicts, seconds, counts).dump(2) + "\n");
-  return static_cast<int>(counts["infrastructure"] > 0 ? ExitCode::kFailure : ExitCode::kOk);
+  verify_all(client, verified);
+  print_summary(verified, command.tasks_path);
+  if (!command.json_path.empty()) write_file_atomically(command.json_path, report(verified).dump(2) + "\n");
+  return static_cast<int>(exit_code(verified));
 }
 
 }  // namespace bicrl

@@ -14,7 +14,7 @@ class AttentionContext {
  public:
   virtual ~AttentionContext() = default;
   // q: [T, heads, head_dim], k, v: [T, kv_heads, head_dim], RoPE already applied. Returns [T, heads,
-  // head_dim]. Called once per layer, in order. Differentiable where the inputs are.
+  // head_dim]. Called once per layer, in order. Differentiable if the inputs are.
   virtual at::Tensor attend(int64_t layer, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) = 0;
 };
 

@@ -83,7 +83,7 @@ CachedAttention::Batch CachedAttention::make_batch(const CachedSegment* segments
     const auto& own = cache_.own_pages(s.slot);
     page_ids.insert(page_ids.end(), prefix.begin(), prefix.end());
     page_ids.insert(page_ids.end(), own.begin(), own.begin() + own_pages_needed(s));
-    page_ids.resize((n + 1) * batch.pages, own.front());  // any finite page: the mask hides it
+    page_ids.resize((n + 1) * batch.pages, own.front());  // any finite page: its keys are masked
     spans.push_back(static_cast<int64_t>(prefix.size()) * kPage);
     prefixes.push_back(cache_.prefix_tokens(s.slot));
     contexts.push_back(s.context_tokens);
@@ -91,7 +91,7 @@ CachedAttention::Batch CachedAttention::make_batch(const CachedSegment* segments
   const at::Device device = cache_.device();
   batch.page_ids = on_device(page_ids, device);
 
-  // Where the prefix does not fill its last page, key index and position differ.
+  // Key index and position differ if the prefix does not fill its last page.
   const auto longs = at::TensorOptions().dtype(at::kLong).device(device);
   const at::Tensor index = at::arange(batch.pages * kPage, longs).unsqueeze(0);  // [1, keys]
   const at::Tensor span = on_device(spans, device).unsqueeze(1);                 // [segments, 1]
@@ -114,7 +114,7 @@ CachedAttention::Batch CachedAttention::make_batch(const CachedSegment* segments
 
 at::Tensor CachedAttention::attend(int64_t layer, const at::Tensor& q, const at::Tensor& k,
                                    const at::Tensor& v) {
-  BICRL_CHECK(q.size(0) == positions_.size(0), q.size(0), " rows where begin() planned ", positions_.size(0));
+  BICRL_CHECK(q.size(0) == positions_.size(0), q.size(0), " rows, begin() planned ", positions_.size(0));
   // Rows that are not stored use the reserved place of their position as scratch: a later forward overwrites
   // it.
   at::Tensor pool = cache_.pool(layer);

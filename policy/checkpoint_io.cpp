@@ -34,19 +34,14 @@ std::string config_text(const Transformer& transformer) {
   return json.dump(2) + "\n";
 }
 
-std::string generation_text(const PolicyConfig& config) {
-  nlohmann::ordered_json json = {{"do_sample", true}};
-  if (config.eos_token_id >= 0) {
-    json["eos_token_id"] = config.eos_token_id;
-    json["pad_token_id"] = config.eos_token_id;
-  }
-  return json.dump(2) + "\n";
-}
-
 }  // namespace
 
 Transformer load_policy(const fs::path& folder, at::Device device, at::ScalarType dtype) {
-  const PolicyConfig config = PolicyConfig::from_file(folder / "config.json");
+  return load_policy(folder, PolicyConfig::from_file(folder / "config.json"), device, dtype);
+}
+
+Transformer load_policy(const fs::path& folder, const PolicyConfig& config, at::Device device,
+                        at::ScalarType dtype) {
   auto tensors = load_safetensors_folder(folder, device, dtype);
   try {
     return Transformer::from_tensors(config, std::move(tensors), device, dtype);
@@ -60,7 +55,7 @@ void save_policy(const fs::path& folder, const Transformer& transformer, const T
   fs::create_directories(folder, failure);
   if (failure) throw Error(concat("cannot create ", folder.string(), ": ", failure.message()));
   write_file_atomically(folder / "config.json", config_text(transformer));
-  write_file_atomically(folder / "generation_config.json", generation_text(transformer.config()));
+  write_file_atomically(folder / "generation_config.json", transformer.config().generation_config_text());
   tokenizer.save(folder);
   write_safetensors_folder(folder, transformer.parameters(), kShardBytes);
 }

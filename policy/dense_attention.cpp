@@ -9,7 +9,7 @@
 
 namespace bicrl {
 
-DenseMaskAttention::DenseMaskAttention(at::Tensor mask) : forbidden_(mask.logical_not()) {
+DenseMaskAttention::DenseMaskAttention(at::Tensor mask) : masked_(mask.logical_not()) {
   BICRL_CHECK(mask.dim() == 2 && mask.size(0) == mask.size(1) && mask.scalar_type() == at::kBool, "mask ",
               mask.sizes());
   BICRL_CHECK(mask.any(1).all().item<bool>(), "a query that may attend to nothing");
@@ -18,8 +18,8 @@ DenseMaskAttention::DenseMaskAttention(at::Tensor mask) : forbidden_(mask.logica
 at::Tensor DenseMaskAttention::attend(int64_t, const at::Tensor& q, const at::Tensor& k,
                                       const at::Tensor& v) {
   const int64_t tokens = q.size(0), heads = q.size(1), head_dim = q.size(2), kv_heads = k.size(1);
-  BICRL_CHECK(tokens == forbidden_.size(0) && k.size(0) == tokens && v.size(0) == tokens, "mask of ",
-              forbidden_.size(0), " positions, ", tokens, " queries, ", k.size(0), " keys");
+  BICRL_CHECK(tokens == masked_.size(0) && k.size(0) == tokens && v.size(0) == tokens, "mask of ",
+              masked_.size(0), " positions, ", tokens, " queries, ", k.size(0), " keys");
   const int64_t group = heads / kv_heads;
   const auto compute = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   // Query head h reads key head h / group.
@@ -31,7 +31,7 @@ at::Tensor DenseMaskAttention::attend(int64_t, const at::Tensor& q, const at::Te
   const at::Tensor values = v.to(compute).permute({1, 0, 2});  // [kv_heads, tokens, head_dim]
   const at::Tensor scores = at::bmm(queries, keys).mul(1.0 / std::sqrt(static_cast<double>(head_dim)));
   const at::Tensor weights = scores.view({kv_heads, group, tokens, tokens})
-                                 .masked_fill(forbidden_, -std::numeric_limits<double>::infinity())
+                                 .masked_fill(masked_, -std::numeric_limits<double>::infinity())
                                  .softmax(-1)
                                  .view({kv_heads, group * tokens, tokens});
   const at::Tensor mixed = at::bmm(weights, values).view({kv_heads, group, tokens, head_dim});

@@ -7,7 +7,7 @@
 
 namespace bicrl {
 
-// Grouped-query softmax attention, scale 1/sqrt(head_dim), scores and softmax in fp32 (fp64 where the inputs
+// Grouped-query softmax attention, scale 1/sqrt(head_dim), scores and softmax in fp32 (fp64 if the inputs
 // are). Holds the mask by reference count. Not thread-safe across different masks; attend() itself keeps no
 // state.
 class DenseMaskAttention : public AttentionContext {
@@ -17,7 +17,7 @@ class DenseMaskAttention : public AttentionContext {
   at::Tensor attend(int64_t layer, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) override;
 
  private:
-  at::Tensor forbidden_;  // [T, T] bool
+  at::Tensor masked_;  // [T, T] bool: keys that a row may not see
 };
 
 // [T, T] bool: position i attends to positions below block_size * (i / block_size + 1).

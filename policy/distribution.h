@@ -12,7 +12,7 @@ namespace bicrl {
 // `assigned_ids` is the tokenizer's number of ids (highest id + 1).
 at::Tensor allowed_ids(const PolicyConfig& config, int64_t assigned_ids, at::Device device);
 
-// logits [N, vocab] fp32 -> log-probabilities [N, vocab]; -inf where not allowed. temperature > 0.
+// logits [N, vocab] fp32 -> log-probabilities [N, vocab]; -inf for ids that are not allowed. temperature > 0.
 at::Tensor policy_log_softmax(const at::Tensor& logits, const at::Tensor& allowed, double temperature);
 
 }  // namespace bicrl

@@ -28,8 +28,7 @@ struct Bucket {
   int64_t key_slot = 0;
   at::Tensor query_index;  // [segments * query_rows] row of the pack
   at::Tensor key_index;    // [segments * key_rows] row of the pack
-  at::Tensor
-      hidden_keys;  // [segments, 1, 1, query_rows / b, 1, key_rows] bool: key at or past the block's limit
+  at::Tensor masked_keys;  // [segments, 1, 1, query_rows / b, 1, key_rows] bool: at or past the block's limit
 };
 
 // Rows of a shared prefix that a segment reads: its part of the key gradient is added back there.
@@ -55,7 +54,7 @@ struct PackedAttentionPlan {
   int64_t query_slots = 0;
   int64_t key_slots = 0;
   at::Tensor query_slot_of_row;  // [tokens]
-  at::Tensor key_slot_of_row;    // [tokens]; key_slots where the row is no key of its own segment
+  at::Tensor key_slot_of_row;    // [tokens]; key_slots if the row is no key of its own segment
 };
 
 namespace {
@@ -134,7 +133,7 @@ Bucket make_bucket(const std::vector<Shape>& shapes, PackedAttentionPlan& plan,
   }
   bucket.query_slot = plan.query_slots;
   bucket.key_slot = plan.key_slots;
-  // Padding rows repeat row 0; their limit of 0 hides every key and their results are never read.
+  // Padding rows repeat row 0; their limit of 0 masks every key, and their results are never read.
   std::vector<int64_t> query_index(bucket.segments * bucket.query_rows, 0);
   std::vector<int64_t> key_index(bucket.segments * bucket.key_rows, 0);
   std::vector<int64_t> limits(bucket.segments * (bucket.query_rows / plan.block_size), 0);
@@ -161,7 +160,7 @@ Bucket make_bucket(const std::vector<Shape>& shapes, PackedAttentionPlan& plan,
   bucket.query_index = to_device(query_index, device);
   bucket.key_index = to_device(key_index, device);
   const auto limit = to_device(limits, device).view({bucket.segments, 1, 1, -1, 1, 1});
-  bucket.hidden_keys = at::arange(bucket.key_rows, limit.options()).ge(limit);
+  bucket.masked_keys = at::arange(bucket.key_rows, limit.options()).ge(limit);
   plan.query_slots += bucket.segments * bucket.query_rows;
   plan.key_slots += bucket.segments * bucket.key_rows;
   return bucket;
@@ -201,11 +200,12 @@ at::Tensor context_scores(const Bucket& b, const at::Tensor& queries, const at::
                           int64_t block_size) {
   at::Tensor scores = at::bmm(queries, keys.transpose(1, 2));
   scores.view({b.segments, h.kv, h.group, b.query_rows / block_size, block_size, b.key_rows})
-      .masked_fill_(b.hidden_keys, -std::numeric_limits<double>::infinity());
+      .masked_fill_(b.masked_keys, -std::numeric_limits<double>::infinity());
   return scores;
 }
 
-// Unnormalised attention: weighted values, and the log of the sum of the weights (-inf for no key at all).
+// Attention to one part of the keys: the weighted mean of their values, and the log of the sum of the weights
+// (-inf for no key at all).
 struct Part {
   at::Tensor out;  // [rows..., dim]
   at::Tensor lse;  // [rows..., 1]

@@ -17,7 +17,7 @@ namespace bicrl {
 // then one block of rows for every entry of noisy_blocks.
 struct PackedSegment {
   int64_t prefix_begin = 0;  // first row of the shared clean prefix (positions 0 .. prefix_rows)
-  int64_t prefix_rows = 0;   // 0 where the segment continues nothing
+  int64_t prefix_rows = 0;   // 0 if the segment continues nothing
   int64_t begin = 0;         // first row of the segment
   int64_t clean_rows = 0;
   std::vector<int64_t>
@@ -34,7 +34,7 @@ struct PackedAttentionPlan;
 // construction: may serve several forwards and backwards of the same pack.
 class PackedAttention : public AttentionContext {
  public:
-  // The segments must tile the rows [0, tokens). Throws Error where they do not.
+  // The segments must tile the rows [0, tokens). Throws Error if they do not.
   PackedAttention(const std::vector<PackedSegment>& segments, int64_t tokens, int64_t block_size,
                   at::Device device);
   at::Tensor attend(int64_t layer, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) override;

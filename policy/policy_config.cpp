@@ -1,5 +1,6 @@
 #include "policy/policy_config.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +10,8 @@
 
 namespace bicrl {
 namespace {
+
+constexpr const char* kEndTokens = "eos_token_id";
 
 // What other members of the family have and this architecture does not: running such a checkpoint would give
 // wrong numbers without a word.
@@ -42,6 +45,29 @@ double read_rope_theta(const JsonReader& json) {
   return rope.real("rope_theta");
 }
 
+// One id, a list of them, or none.
+std::vector<int64_t> read_end_tokens(const JsonReader& json) {
+  if (!json.has(kEndTokens)) return {};
+  if (!json.at(kEndTokens).is_array()) return {json.integer(kEndTokens)};
+  std::vector<int64_t> ids;
+  for (const auto& id : json.list(kEndTokens)) {
+    if (!id.is_number_integer() || (id.is_number_unsigned() && id.get<uint64_t>() > INT64_MAX))
+      json.reject(kEndTokens, "expected an id or a list of ids");
+    ids.push_back(id.get<int64_t>());
+  }
+  return ids;
+}
+
+void add_end_tokens(const std::vector<int64_t>& ids, std::vector<int64_t>& all) {
+  for (int64_t id : ids)
+    if (std::find(all.begin(), all.end(), id) == all.end()) all.push_back(id);
+}
+
+// As most files write it: a list only if it is one.
+nlohmann::json end_tokens_as_json(const std::vector<int64_t>& ids) {
+  return ids.size() == 1 ? nlohmann::json(ids.front()) : nlohmann::json(ids);
+}
+
 PolicyConfig parse(const std::string& text, const std::string& name) {
   const nlohmann::json document = parse_json(text, name);
   const JsonReader json(document, name);
@@ -61,9 +87,7 @@ PolicyConfig parse(const std::string& text, const std::string& name) {
   config.tie_word_embeddings = json.boolean("tie_word_embeddings", false);
   config.block_size = json.integer("block_size", config.block_size);
   config.mask_token_id = json.integer("mask_token_id");
-  if (json.has("eos_token_id") && json.at("eos_token_id").is_array())
-    json.reject("eos_token_id", "a list is ambiguous here, name one id");
-  config.eos_token_id = json.integer("eos_token_id", config.eos_token_id);
+  add_end_tokens(read_end_tokens(json), config.end_token_ids);
   return config;
 }
 
@@ -87,7 +111,11 @@ Number count_parameters(const PolicyConfig& c) {
 }  // namespace
 
 PolicyConfig PolicyConfig::from_file(const std::filesystem::path& config_json) {
-  return from_json_text(read_file(config_json), config_json.string());
+  PolicyConfig config = from_json_text(read_file(config_json), config_json.string());
+  const std::filesystem::path generation = config_json.parent_path() / "generation_config.json";
+  if (std::filesystem::exists(generation))
+    config.add_generation_config(read_file(generation), generation.string());
+  return config;
 }
 
 PolicyConfig PolicyConfig::from_json_text(const std::string& json, const std::string& name) {
@@ -98,6 +126,31 @@ PolicyConfig PolicyConfig::from_json_text(const std::string& json, const std::st
     throw InputError(concat(name, ": ", error.what()));
   }
   return config;
+}
+
+void PolicyConfig::add_generation_config(const std::string& text, const std::string& name) {
+  nlohmann::json document = parse_json(text, name);
+  add_end_tokens(read_end_tokens(JsonReader(document, name)), end_token_ids);
+  try {
+    validate();
+  } catch (const InputError& error) {
+    throw InputError(concat(name, ": ", error.what()));
+  }
+  document.erase(kEndTokens);
+  generation_settings = document.dump();
+}
+
+std::string PolicyConfig::generation_config_text() const {
+  auto json = nlohmann::json::parse(generation_settings);
+  if (!end_token_ids.empty()) json[kEndTokens] = end_tokens_as_json(end_token_ids);
+  return json.dump(2) + "\n";
+}
+
+int64_t PolicyConfig::first_end_token() const {
+  if (end_token_ids.empty())
+    throw InputError(
+        "the policy has no end token: name one in policy.end_tokens, or as eos_token_id in its config.json");
+  return end_token_ids.front();
 }
 
 std::string PolicyConfig::to_json_text() const {
@@ -132,9 +185,9 @@ std::string PolicyConfig::to_json_text() const {
       {"use_sliding_window", false},
       {"vocab_size", vocab_size},
   };
-  if (eos_token_id >= 0) {
-    json["bos_token_id"] = eos_token_id;
-    json["eos_token_id"] = eos_token_id;
+  if (!end_token_ids.empty()) {
+    json["bos_token_id"] = first_end_token();
+    json[kEndTokens] = end_tokens_as_json(end_token_ids);
   }
   return json.dump(2) + "\n";
 }
@@ -143,7 +196,7 @@ int64_t PolicyConfig::parameter_count() const { return count_parameters<int64_t>
 
 void PolicyConfig::validate() const {
   // The bounds keep products of two sizes far from overflow.
-  constexpr int64_t kLargest = int64_t{1} << 24;
+  constexpr int64_t kMaxSize = int64_t{1} << 24;
   const std::pair<const char*, int64_t> sizes[] = {{"vocab_size", vocab_size},
                                                    {"hidden_size", hidden_size},
                                                    {"num_hidden_layers", layers},
@@ -154,10 +207,10 @@ void PolicyConfig::validate() const {
                                                    {"max_position_embeddings", max_position},
                                                    {"block_size", block_size}};
   for (const auto& [field, value] : sizes)
-    require(value > 0 && value <= kLargest, field, value, "be between 1 and 2^24");
-  constexpr double kMostParameters = 1e15;
+    require(value > 0 && value <= kMaxSize, field, value, "be between 1 and 2^24");
+  constexpr double kMaxParameters = 1e15;
   const auto parameters = count_parameters<double>(*this);
-  require(parameters <= kMostParameters, "the number of parameters", parameters, "be at most 10^15");
+  require(parameters <= kMaxParameters, "the number of parameters", parameters, "be at most 10^15");
   require(heads % kv_heads == 0, "num_attention_heads", heads, "be a multiple of num_key_value_heads");
   require(head_dim % 2 == 0, "head_dim", head_dim, "be even for rotary positions");
   require(std::isfinite(rms_norm_eps) && rms_norm_eps > 0, "rms_norm_eps", rms_norm_eps, "be positive");
@@ -166,9 +219,10 @@ void PolicyConfig::validate() const {
           "be positive");
   require(mask_token_id >= 0 && mask_token_id < vocab_size, "mask_token_id", mask_token_id,
           "be an id below vocab_size");
-  require(eos_token_id >= -1 && eos_token_id < vocab_size, "eos_token_id", eos_token_id,
-          "be an id below vocab_size, or absent");
-  require(eos_token_id != mask_token_id, "eos_token_id", eos_token_id, "differ from mask_token_id");
+  for (const int64_t id : end_token_ids) {
+    require(id >= 0 && id < vocab_size, kEndTokens, id, "be an id below vocab_size, or absent");
+    require(id != mask_token_id, kEndTokens, id, "differ from mask_token_id");
+  }
 }
 
 }  // namespace bicrl

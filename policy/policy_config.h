@@ -1,8 +1,10 @@
-// Shape of an SDAR policy: the fields of config.json.
+// Shape of an SDAR policy and the tokens that end its responses: the fields of config.json and
+// generation_config.json.
 #pragma once
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace bicrl {
 
@@ -21,13 +23,22 @@ struct PolicyConfig {
   bool tie_word_embeddings = false;
   int64_t block_size = 4;
   int64_t mask_token_id = -1;
-  int64_t eos_token_id = -1;
+  // A response ends at any of them; empty: at none. The first one is the policy's own: it fills what is left
+  // of a sample's last block, and ends an answer whose prompt names no other.
+  std::vector<int64_t> end_token_ids;
+  // What generation_config.json holds beside them, as the text of a JSON object: kept for other programs.
+  std::string generation_settings = R"({"do_sample":true})";
 
-  // Reads config.json; refuses what this architecture does not have (rope scaling, sliding window, biases,
-  // other activations) by name. Throws InputError.
+  // Reads config.json, and generation_config.json if it lies beside it: a response ends at the end tokens of
+  // both. Refuses what this architecture does not have (rope scaling, sliding window, biases, other
+  // activations) by name. Throws InputError.
   static PolicyConfig from_file(const std::filesystem::path& config_json);
   static PolicyConfig from_json_text(const std::string& json, const std::string& name);
-  std::string to_json_text() const;  // a config.json that transformers and from_file read
+  void add_generation_config(const std::string& json, const std::string& name);
+  std::string to_json_text() const;            // a config.json that transformers and from_file read
+  std::string generation_config_text() const;  // a generation_config.json, what was read and the end tokens
+
+  int64_t first_end_token() const;  // throws InputError if there is none
   int64_t parameter_count() const;
   void validate() const;  // throws InputError with the field and the value
   bool operator==(const PolicyConfig&) const = default;

@@ -32,11 +32,14 @@ class SafetensorsFile {
   // A fresh tensor of its own storage.
   at::Tensor load(const std::string& name, at::Device device, at::ScalarType dtype) const;
   at::Tensor load(const std::string& name) const;  // on the CPU, as stored
+  // The same without a copy: memory of the file's mapping, which it keeps alive, to be read only. A tensor
+  // that the file does not align to its element is copied all the same.
+  at::Tensor view(const std::string& name) const;
   const std::map<std::string, std::string>& metadata() const;
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<const State> state_;  // views share it
 };
 
 // Writes beside `path`, syncs, renames. Tensors may lie on any device and are copied one at a time.

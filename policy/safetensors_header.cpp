@@ -46,7 +46,7 @@ nlohmann::json parse_header(std::string_view text, const std::string& name) {
   }
 }
 
-// Bytes of a tensor; throws where the product does not fit. Empty extents count as 1 in that check, as
+// Bytes of a tensor; throws if the product does not fit. Empty extents count as 1 in that check, as
 // strides do.
 uint64_t checked_bytes(const JsonReader& json, const SafetensorsEntry& entry) {
   uint64_t bytes = element_bytes(entry.dtype);

@@ -56,12 +56,15 @@ struct SafetensorsFile::State {
     if (found == header.entries.end()) throw InputError(concat(name, ": tensor ", tensor, " is missing"));
     return found->second;
   }
+  std::string_view bytes_of(const SafetensorsEntry& entry) const {
+    return mapping.bytes().substr(header.data_begin + entry.begin, entry.end - entry.begin);
+  }
   std::string name;
   Mapping mapping;
   SafetensorsHeader header;
 };
 
-SafetensorsFile::SafetensorsFile(const fs::path& path) : state_(std::make_unique<State>(path)) {}
+SafetensorsFile::SafetensorsFile(const fs::path& path) : state_(std::make_shared<const State>(path)) {}
 SafetensorsFile::~SafetensorsFile() = default;
 SafetensorsFile::SafetensorsFile(SafetensorsFile&&) noexcept = default;
 SafetensorsFile& SafetensorsFile::operator=(SafetensorsFile&&) noexcept = default;
@@ -87,13 +90,21 @@ const std::map<std::string, std::string>& SafetensorsFile::metadata() const {
   return state_->header.metadata;
 }
 
+at::Tensor SafetensorsFile::view(const std::string& name) const {
+  const SafetensorsEntry& entry = state_->entry(name);
+  const std::string_view bytes = state_->bytes_of(entry);
+  const at::ScalarType type = dtype(name);
+  const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % c10::elementSize(type) == 0;
+  if (!aligned || bytes.empty()) return load(name);
+  return at::from_blob(
+      const_cast<char*>(bytes.data()), entry.shape, [state = state_](void*) {}, type);
+}
+
 at::Tensor SafetensorsFile::load(const std::string& name) const {
   const SafetensorsEntry& entry = state_->entry(name);
   at::Tensor tensor = at::empty(entry.shape, dtype(name));
-  const std::string_view bytes =
-      state_->mapping.bytes().substr(state_->header.data_begin + entry.begin, entry.end - entry.begin);
+  const std::string_view bytes = state_->bytes_of(entry);
   BICRL_CHECK(tensor.nbytes() == bytes.size(), name, " has ", tensor.nbytes(), " bytes");
-  // The format aligns nothing, so bytes are copied rather than viewed.
   if (!bytes.empty()) std::memcpy(tensor.mutable_data_ptr(), bytes.data(), bytes.size());
   return tensor;
 }

@@ -15,7 +15,7 @@ namespace bicrl {
 namespace fs = std::filesystem;
 namespace {
 
-// Finds added tokens: leftmost, the longest where several begin at the same byte.
+// Finds added tokens: leftmost, the longest if several begin at the same byte.
 class AddedTokenFinder {
  public:
   struct Hit {
@@ -32,7 +32,7 @@ class AddedTokenFinder {
     for (const AddedToken& token : tokens_) begins_[static_cast<unsigned char>(token.text.front())] = true;
   }
 
-  // The next hit at or behind `from`; begin == npos where there is none.
+  // The next hit at or behind `from`; begin == npos if there is none.
   Hit next(std::string_view text, size_t from) const {
     for (size_t at = from; at < text.size(); ++at)
       if (begins_[static_cast<unsigned char>(text[at])])
@@ -105,7 +105,7 @@ Tokenizer::State::State(TokenizerSpec spec)
     if (fresh && !bytes[id].empty())
       throw InputError(concat(spec.name, ": added token ", token.text, ": id ", token.id, " is taken"));
     if (token.normalized && normalize_nfc) token.text = unicode::to_nfc(token.text);
-    bytes[id] = token.text;  // as it is, also where its letters are in the byte alphabet
+    bytes[id] = token.text;  // as it is, even if its letters are in the byte alphabet
     if (special.size() <= id) special.resize(id + 1, false);
     special[id] = token.special;
     (token.normalized ? normalized_added : raw_added).add(token);

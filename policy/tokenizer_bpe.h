@@ -13,7 +13,7 @@ namespace bicrl {
 // Immutable after construction; thread-safe.
 class BytePairModel {
  public:
-  // Throws InputError where a byte has no token, a merge names an unknown token, or two tokens share an id.
+  // Throws InputError if a byte has no token, a merge names an unknown token, or two tokens share an id.
   explicit BytePairModel(const TokenizerSpec& spec);
 
   // Appends the ids of one pre-token. Always applies the best-ranked merge, the leftmost of equals; takes
@@ -48,7 +48,7 @@ class BytePairModel {
   std::unordered_map<std::string_view, int32_t> whole_;  // keys point into bytes_; only for ignore_merges_
 };
 
-// Raw bytes of a token spelled in the byte alphabet; the text itself where it has other characters.
+// Raw bytes of a token spelled in the byte alphabet; the text itself if it has other characters.
 std::string bytes_of_spelling(std::string_view spelling);
 
 }  // namespace bicrl

@@ -103,7 +103,7 @@ PreSplitter::PreSplitter(const std::vector<std::string>& patterns, const std::st
     uint32_t may_be_empty = 0;
     pcre2_pattern_info(code.get(), PCRE2_INFO_MATCHEMPTY, &may_be_empty);
     if (may_be_empty) throw InputError(concat(source, ": split pattern: matches the empty text: ", pattern));
-    // Where the machine forbids writable code pages this fails, and matching interprets the pattern.
+    // If the machine forbids writable code pages this fails, and matching interprets the pattern.
     pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);
     patterns_.push_back({pattern, std::move(code)});
   }

@@ -18,7 +18,7 @@ class PreSplitter {
   PreSplitter(PreSplitter&&) noexcept;
 
   // Calls `piece` for every piece of `text` (valid UTF-8), in order; together the pieces are the text. Throws
-  // InputError where a pattern matches nothing at all or takes more than a bounded effort at one place.
+  // InputError if a pattern matches nothing at all or takes more than a bounded effort at one place.
   void split(std::string_view text, const std::function<void(std::string_view)>& piece) const;
 
  private:

@@ -48,7 +48,7 @@ void decompose(char32_t character, std::u32string& out) {
   if (found->second) decompose(found->second, out);
 }
 
-// 0 where the pair does not compose.
+// 0 if the pair does not compose.
 char32_t compose(char32_t first, char32_t second) {
   if (first - kLeadBase < kLeads && second - kVowelBase < kVowels)
     return kHangulBase + ((first - kLeadBase) * kVowels + (second - kVowelBase)) * kTails;

@@ -5,7 +5,7 @@
 
 namespace bicrl::unicode {
 
-// Length of the well-formed character at text[at], or 0 where the bytes there are not one.
+// Length of the well-formed character at text[at], or 0 if the bytes there are none.
 size_t character_length(std::string_view text, size_t at);
 
 bool is_valid_utf8(std::string_view text);

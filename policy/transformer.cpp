@@ -5,6 +5,8 @@
 
 #include "common/error.h"
 #include "common/rng.h"
+#include "policy/embedding.h"
+#include "policy/head.h"
 #include "policy/rms_norm.h"
 
 namespace bicrl {
@@ -45,8 +47,7 @@ at::Tensor draw_normal(const std::vector<int64_t>& shape, double deviation, uint
   at::Tensor values = at::empty(shape, at::kFloat);
   float* out = values.mutable_data_ptr<float>();
   at::parallel_for(0, values.numel(), 1 << 15, [&](int64_t begin, int64_t end) {
-    RandomStream stream(key, 2 * static_cast<uint64_t>(begin));
-    for (int64_t i = begin; i < end; ++i) out[i] = static_cast<float>(deviation * stream.normal());
+    fill_normal(key, static_cast<uint64_t>(begin), deviation, out + begin, end - begin);
   });
   return values;
 }
@@ -165,7 +166,7 @@ at::Tensor Transformer::hidden(const at::Tensor& tokens, const at::Tensor& posit
   BICRL_CHECK(tokens.dim() == 1 && tokens.sizes() == positions.sizes(), "tokens ", tokens.sizes(),
               ", positions ", positions.sizes());
   const Rotation rotation = this->rotation(positions);
-  at::Tensor x = at::embedding(embedding_, tokens);  // [T, hidden]
+  at::Tensor x = embed(embedding_, tokens);  // [T, hidden]
   for (int64_t i = 0; i < config_.layers; ++i) {
     x = x + attention_branch(i, x, rotation, attention);
     x = x + mlp_branch(i, x);
@@ -174,7 +175,7 @@ at::Tensor Transformer::hidden(const at::Tensor& tokens, const at::Tensor& posit
 }
 
 at::Tensor Transformer::logits(const at::Tensor& hidden_rows) const {
-  return at::linear(hidden_rows, head_).to(at::kFloat);
+  return head_logits(hidden_rows, head_);
 }
 
 at::Device Transformer::device() const { return embedding_.device(); }

@@ -30,14 +30,15 @@ class Transformer {
 
   // tokens, positions: [T] int64 on device(). Returns the final-normed hidden states [T, hidden].
   at::Tensor hidden(const at::Tensor& tokens, const at::Tensor& positions, AttentionContext& attention) const;
-  // hidden rows [N, hidden] -> logits [N, vocab], fp32.
+  // hidden rows [N, hidden] -> logits [N, vocab], fp32 (policy/head.h).
   at::Tensor logits(const at::Tensor& hidden_rows) const;
+  const at::Tensor& head() const { return head_; }  // [vocab, hidden]; the embedding if they are tied
 
   const PolicyConfig& config() const { return config_; }
   at::Device device() const;
   at::ScalarType dtype() const;
   // Hugging Face name -> tensor, in a fixed order. The tensors are the live parameters (no copies);
-  // lm_head.weight is absent where the head is tied.
+  // lm_head.weight is absent if the head is tied.
   const std::vector<std::pair<std::string, at::Tensor>>& parameters() const { return parameters_; }
 
  private:

@@ -43,11 +43,11 @@ Statistics measure(const std::vector<Reward>& rewards) {
   return s;
 }
 
-double advantage_of(AdvantageKind kind, double value, const Statistics& s) {
+double advantage_of(AdvantageKind kind, double value, const Statistics& s, double min_deviation) {
   const double above_mean = value - s.mean;
   switch (kind) {
     case AdvantageKind::kZScore:
-      return above_mean / s.deviation;
+      return above_mean / std::max(s.deviation, min_deviation);
     case AdvantageKind::kMeanOnly:
       return above_mean;
     // r - (sum - r) / (n - 1), without the cancellation.
@@ -96,7 +96,8 @@ std::string to_string(GroupState state) {
   return "";
 }
 
-GroupAdvantage group_advantage(AdvantageKind kind, const std::vector<Reward>& rewards) {
+GroupAdvantage group_advantage(AdvantageKind kind, const std::vector<Reward>& rewards, double min_deviation) {
+  BICRL_CHECK(std::isfinite(min_deviation) && min_deviation >= 0, "min_deviation is ", min_deviation);
   const Statistics s = measure(rewards);
   GroupAdvantage group;
   group.advantages.assign(rewards.size(), 0);
@@ -110,7 +111,7 @@ GroupAdvantage group_advantage(AdvantageKind kind, const std::vector<Reward>& re
   if (group.dropped()) return group;
   for (size_t i = 0; i < rewards.size(); ++i) {
     if (rewards[i].masked) continue;
-    group.advantages[i] = advantage_of(kind, rewards[i].value, s);
+    group.advantages[i] = advantage_of(kind, rewards[i].value, s, min_deviation);
     group.weights[i] = 1;
   }
   return group;

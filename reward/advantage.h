@@ -10,7 +10,7 @@
 namespace bicrl {
 
 enum class AdvantageKind {
-  kZScore,      // (r - mean) / population standard deviation (DICE)
+  kZScore,      // (r - mean) / population standard deviation (DICE), with a floor under the divisor
   kMeanOnly,    // r - mean
   kLeaveOneOut  // r - mean of the others
 };
@@ -31,18 +31,21 @@ struct GroupAdvantage {
   // advantage 0; all others have weight 1.
   std::vector<double> advantages;
   std::vector<double> weights;
-  // Over the members that are not masked; 0 where there is none.
+  // Over the members that are not masked; 0 if there is none.
   double mean = 0;
-  double deviation = 0;  // population standard deviation
+  double deviation = 0;  // population standard deviation, as it is: without the floor
   int counted = 0;
 
   bool dropped() const { return state != GroupState::kUsed; }
 };
 
-GroupAdvantage group_advantage(AdvantageKind kind, const std::vector<Reward>& rewards);
+// A z-score divides by the standard deviation or by `min_deviation`, whichever is greater: differences that
+// are mere noise must not become advantages of +-1. In units of the rewards; 0 sets no floor. The other kinds
+// divide by nothing and do not read it.
+GroupAdvantage group_advantage(AdvantageKind kind, const std::vector<Reward>& rewards, double min_deviation);
 
-// Deals the advantages of the counted members out among them at random (`key` decides): a control that has
-// the same sizes of updates and no information about which response was better.
+// Shuffles the advantages among the members that are not masked (`key` decides the order): a control whose
+// updates are as large as ever and know nothing of which response was better.
 void shuffle_advantages(GroupAdvantage& group, uint64_t key);
 
 }  // namespace bicrl

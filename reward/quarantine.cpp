@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kRefusedRemembered = 1024;
+constexpr size_t kMaxRefused = 1024;
 constexpr const char* kUnconfirmed = "unconfirmed";
 
 const json& texts(const json& state, const char* field) {
@@ -65,6 +65,7 @@ QuarantineSettings QuarantineSettings::from_config(const ConfigSection& section)
   s.first_success = section.boolean("first_success", s.first_success);
   s.speedup_above = section.real("speedup_above", s.speedup_above, 1);
   s.roofline_above = section.real("roofline_above", s.roofline_above, 0, 1);
+  if (s.roofline_above < 1) section.reject("roofline_above", refusal_reason(Unmeasured::kRooflineFraction));
   return s;
 }
 
@@ -107,7 +108,7 @@ void Quarantine::note(const std::string& task_id, const std::string& program, co
   const std::string hash = hash_hex({task_id, program});
   std::erase(refused_, hash);
   refused_.push_back(hash);
-  if (refused_.size() > kRefusedRemembered) refused_.pop_front();
+  if (refused_.size() > kMaxRefused) refused_.pop_front();
 }
 
 json Quarantine::state() const { return {{"solved", solved_}, {"refused", refused_}}; }

@@ -1,7 +1,7 @@
 // Quarantine: which verdicts must be repeated by a second verification with new secrets before they count,
 // and what the two verdicts make together. A single false success dominates its group's advantages, and
-// results too good to be true mostly are. Pure logic: the caller asks needs_confirmation(), has the program
-// verified anew (without the cache), and calls confirm(). Deterministic; not thread-safe.
+// a result that looks too good to be true is mostly false. Pure logic: the caller asks needs_confirmation(),
+// has the program verified anew (without the cache), and calls confirm(). Deterministic; not thread-safe.
 #pragma once
 #include <deque>
 #include <nlohmann/json_fwd.hpp>
@@ -15,11 +15,12 @@ namespace bicrl {
 
 struct QuarantineSettings {
   bool enabled = true;
-  bool first_success = false;   // confirm successes on tasks that were never solved
-  double speedup_above = 3;     // confirm speed-ups over eager above this
-  double roofline_above = 0.9;  // confirm times above this share of what the device can do at most
+  bool first_success = false;  // confirm successes on tasks that were never solved
+  double speedup_above = 3;    // confirm speed-ups over eager above this
+  double roofline_above = 1;   // confirm times above this share of what the device can do at most
 
-  // Keys: enabled, first_success, speedup_above, roofline_above.
+  // Keys: enabled, first_success, speedup_above, roofline_above. The last is refused below 1 until a verifier
+  // reports the share.
   static QuarantineSettings from_config(const ConfigSection& section);
 };
 
@@ -29,8 +30,8 @@ class Quarantine {
 
   bool needs_confirmation(const std::string& task_id, const std::string& program,
                           const Verdict& verdict) const;
-  // Why, for logs: "first_success", "speedup", "roofline", or "refused_before" where an earlier success of
-  // the same program was not confirmed (a cache may still hold it); empty where no confirmation is needed.
+  // Why, for logs: "first_success", "speedup", "roofline", or "refused_before" if an earlier success of
+  // the same program was not confirmed (a cache may still hold it); empty if no confirmation is needed.
   std::string reason(const std::string& task_id, const std::string& program, const Verdict& verdict) const;
 
   // The verdict that counts, of two for the same program. Both successes: the first, with the less favourable
@@ -44,7 +45,7 @@ class Quarantine {
   bool is_solved(const std::string& task_id) const { return solved_.contains(task_id); }
 
   nlohmann::json state() const;
-  // Throws InputError on a state that is none, and changes nothing then.
+  // Throws InputError on an invalid state, and changes nothing then.
   void restore(const nlohmann::json& state);
 
  private:

@@ -14,10 +14,10 @@ using nlohmann::json;
 
 constexpr int64_t kMaxEntries = 100'000;
 constexpr int64_t kMaxChars = 1 << 20;
-constexpr const char* kStages[] = {"extract", "compile", "record", "replay", "compare"};
+constexpr const char* kSteps[] = {"extract", "compile", "record", "replay", "compare"};
 
-int progress_of(const std::string& stage) {
-  return static_cast<int>(std::find(std::begin(kStages), std::end(kStages), stage) - std::begin(kStages));
+int progress_of(const std::string& reached) {
+  return static_cast<int>(std::find(std::begin(kSteps), std::end(kSteps), reached) - std::begin(kSteps));
 }
 
 bool is_material(const RepairMember& member) {
@@ -26,10 +26,10 @@ bool is_material(const RepairMember& member) {
          verdict.fault_class != "extract" && verdict.fault_class != "cheating";
 }
 
-// A stage that this version does not know says nothing about progress.
+// A step that this version does not know says nothing about progress.
 std::tuple<int, int> rank_of(const RepairMember& member) {
-  const int progress = progress_of(member.verdict.stage);
-  return {progress == std::ssize(kStages) ? -1 : progress, member.verdict.trials_passed};
+  const int progress = progress_of(member.verdict.reached);
+  return {progress == std::ssize(kSteps) ? -1 : progress, member.verdict.trials_passed};
 }
 
 // The text's head in well-formed UTF-8, at most `limit` bytes.
@@ -51,6 +51,9 @@ std::string text_field(const json& object, const char* field) {
 }  // namespace
 
 RepairSettings RepairSettings::from_config(const ConfigSection& section) {
+  for (const char* key : {"capacity", "max_diagnostics_chars", "max_program_chars"})
+    if (section.has(key) && !section.has("probability"))
+      section.reject(key, "has no effect without 'probability', which is 0 unless it is set");
   RepairSettings s;
   s.probability = section.real("probability", s.probability, 0, 1);
   s.capacity = static_cast<int>(section.integer("capacity", s.capacity, 1, kMaxEntries));
@@ -88,8 +91,8 @@ std::optional<RepairEntry> repair_material(const std::string& task_id, Stage sta
                                            std::span<const RepairMember> group) {
   const RepairMember* best = nullptr;
   for (const RepairMember& member : group) {
-    const bool judged = !member.masked && member.verdict.outcome != Outcome::kInfrastructure;
-    if (judged && member.verdict.correct) return std::nullopt;
+    const bool counts = !member.masked && member.verdict.outcome != Outcome::kInfrastructure;
+    if (counts && member.verdict.correct) return std::nullopt;
     if (is_material(member) && (!best || rank_of(member) > rank_of(*best))) best = &member;
   }
   if (!best) return std::nullopt;

@@ -1,7 +1,7 @@
 // Repair buffer: failed programs of groups in which every response failed. Such a group teaches nothing by
 // comparison; its program comes back later as a prompt that shows what was wrong with it. Bounded and
-// deterministic: the contents are a function of the calls in their order, a draw one of the contents and the
-// key, so ranks that make the same calls hold the same buffer. Not thread-safe.
+// deterministic: the contents depend on the calls and their order alone, and what a draw returns on the
+// contents and the key alone, so ranks that make the same calls hold the same buffer. Not thread-safe.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -22,7 +22,8 @@ struct RepairSettings {
   int max_diagnostics_chars = 2000;
   int max_program_chars = 16384;  // a longer program is not kept: part of one cannot be repaired
 
-  // Keys: probability, capacity, max_diagnostics_chars, max_program_chars.
+  // Keys: probability, capacity, max_diagnostics_chars, max_program_chars. The others are refused without the
+  // first, as they would do nothing.
   static RepairSettings from_config(const ConfigSection& section);
 };
 
@@ -42,9 +43,9 @@ struct RepairMember {
   Verdict verdict;
 };
 
-// What a group leaves for repair: of its failed programs the one that came furthest (by stage, then by the
-// draws it got right; the first of equals). None where a member is correct or nothing is worth repairing:
-// masked members, answers without a program and forged ones are no material.
+// What a group leaves for repair: of its failed programs the one that came furthest (by the step it
+// reached, then by the trials that were right; the first of equals). None if a member is correct or nothing
+// is worth repairing: masked members, answers without a program and forged ones are no material.
 std::optional<RepairEntry> repair_material(const std::string& task_id, Stage stage,
                                            std::span<const RepairMember> group);
 
@@ -65,7 +66,7 @@ class RepairBuffer {
 
   nlohmann::json state() const;
   // Exact under the settings that the state was taken under; under smaller limits the newest entries that fit
-  // remain. Throws InputError on a state that is none, and changes nothing then.
+  // remain. Throws InputError on an invalid state, and changes nothing then.
   void restore(const nlohmann::json& state);
 
  private:

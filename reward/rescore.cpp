@@ -76,7 +76,7 @@ struct Side {
     const std::vector<Reward> rewards = rewards_of(members, scoring.reward);
     for (const Reward& reward : rewards)
       if (!reward.masked) moments.add(reward.value);
-    GroupAdvantage group = group_advantage(scoring.advantage, rewards);
+    GroupAdvantage group = group_advantage(scoring.advantage, rewards, scoring.min_deviation());
     count_group(score, group);
     return std::move(group.advantages);
   }
@@ -190,6 +190,11 @@ std::vector<std::string> rescoring_gaps(std::span<const ScoredResponse> response
   if (reward.uses_times() && timed < correct)
     gaps.push_back(concat(correct - timed, " of ", correct, " correct responses were not timed: the rule '",
                           reward.rule_name(), "' gives them nothing for speed"));
+  for (const UnmeasuredOption& option : reward.unmeasured_options())
+    if (std::ranges::none_of(responses, [&](const ScoredResponse& response) {
+          return is_reported(response.verdict, option.input);
+        }))
+      gaps.push_back(concat(option.place, ": has no effect: no stored verdict ", to_string(option.input)));
   if (unverified > 0)
     gaps.push_back(concat(unverified,
                           " truncated responses have no verdict: they stay left out, though the "

@@ -25,6 +25,9 @@ struct ScoredResponse {
 struct Scoring {
   const RewardFunction* reward = nullptr;  // null: the stored rewards
   AdvantageKind advantage = AdvantageKind::kZScore;
+
+  // The reward's floor. Stored rewards need none: only signs are compared, and a floor changes no sign.
+  double min_deviation() const { return reward ? reward->min_deviation() : 0; }
 };
 
 // A step under one scoring.
@@ -53,7 +56,7 @@ struct StepComparison {
 std::vector<StepComparison> rescore(std::span<const ScoredResponse> responses, const Scoring& before,
                                     const Scoring& after);
 
-// What the stored verdicts lack for this reward, in words; empty where nothing is missing.
+// What the stored verdicts lack for this reward, in words; empty if nothing is missing.
 std::vector<std::string> rescoring_gaps(std::span<const ScoredResponse> responses,
                                         const RewardFunction& reward);
 

@@ -32,6 +32,14 @@ RewardRuleRegistration::RewardRuleRegistration(const std::string& name, Factory 
   BICRL_CHECK(added, "two reward rules are named ", name);
 }
 
+void RewardRule::needs(const ConfigSection& parameters, const std::string& key, Unmeasured input) {
+  unmeasured_options_.push_back({.place = parameters.where(key), .input = input});
+}
+
+void RewardRule::needs(const std::vector<UnmeasuredOption>& options_of_part) {
+  unmeasured_options_.insert(unmeasured_options_.end(), options_of_part.begin(), options_of_part.end());
+}
+
 std::vector<std::string> reward_rule_names() {
   std::vector<std::string> names;
   for (const auto& entry : registry()) names.push_back(entry.first);
@@ -73,15 +81,16 @@ std::string time_term(const Verdict& verdict, const std::string& name) {
 }
 
 RewardFunction RewardFunction::from_file(const std::filesystem::path& path,
-                                         const std::vector<std::string>& overrides) {
-  return RewardFunction(ConfigDocument::from_file(path, overrides));
+                                         const std::vector<std::string>& overrides, VerdictOrigin origin) {
+  return RewardFunction(ConfigDocument::from_file(path, overrides), origin);
 }
 
-RewardFunction RewardFunction::from_text(const std::string& yaml, const std::string& name) {
-  return RewardFunction(ConfigDocument::from_text(yaml, name));
+RewardFunction RewardFunction::from_text(const std::string& yaml, const std::string& name,
+                                         VerdictOrigin origin) {
+  return RewardFunction(ConfigDocument::from_text(yaml, name), origin);
 }
 
-RewardFunction::RewardFunction(const ConfigDocument& document) {
+RewardFunction::RewardFunction(const ConfigDocument& document, VerdictOrigin origin) {
   const ConfigSection root = document.root();
   rule_ = make_reward_rule(root);
   rule_name_ = root.required_text("rule");
@@ -91,7 +100,12 @@ RewardFunction::RewardFunction(const ConfigDocument& document) {
   } else if (root.has("truncated_value")) {
     root.reject("truncated_value", "counts only with 'truncated: penalise'");
   }
+  min_deviation_ = root.real("min_deviation", rule_->min_deviation(), 0, kMaxMinDeviation);
   document.finish();
+  if (origin == VerdictOrigin::kVerifier && !unmeasured_options().empty()) {
+    const UnmeasuredOption& option = unmeasured_options().front();
+    throw InputError(concat(option.place, ": ", refusal_reason(option.input)));
+  }
   resolved_yaml_ = document.resolved_yaml();
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/config.h"
+#include "reward/unmeasured.h"
 #include "tasks/verdict.h"
 
 namespace bicrl {
@@ -28,7 +29,7 @@ struct RewardTerm {
 };
 
 struct Reward {
-  double value = 0;         // sum of the terms; 0 where masked
+  double value = 0;         // sum of the terms; 0 if masked
   bool masked = false;      // neither good nor bad: left out of the statistics and of the update
   std::string mask_reason;  // "infrastructure" or "truncated"
   std::vector<RewardTerm> terms;
@@ -43,6 +44,25 @@ class RewardRule {
   virtual std::vector<RewardTerm> score(const Verdict& verdict) const = 0;
   // Whether the verifier has to measure times.
   virtual bool uses_times() const { return false; }
+  // The floor under a group's standard deviation if the reward file names none, in units of the values: how
+  // far they differ by noise alone. 0 if they are steps far apart.
+  virtual double min_deviation() const = 0;
+  // Options of the file that need what no verifier reports yet.
+  const std::vector<UnmeasuredOption>& unmeasured_options() const { return unmeasured_options_; }
+
+ protected:
+  // For constructors: `key` is set to a value that does nothing without `input`.
+  void needs(const ConfigSection& parameters, const std::string& key, Unmeasured input);
+  void needs(const std::vector<UnmeasuredOption>& options_of_part);
+
+ private:
+  std::vector<UnmeasuredOption> unmeasured_options_;
+};
+
+// Where the verdicts come from that a reward is made for.
+enum class VerdictOrigin {
+  kVerifier,  // an option that needs what no verifier reports yet is refused
+  kStored     // it is taken: another version may have stored such verdicts
 };
 
 // A rule with its parameters. Verdicts of infrastructure outcomes are masked, never 0.
@@ -50,23 +70,30 @@ class RewardFunction {
  public:
   // Refuses unknown rules and parameters (InputError with file and line).
   static RewardFunction from_file(const std::filesystem::path& path,
-                                  const std::vector<std::string>& overrides = {});
-  static RewardFunction from_text(const std::string& yaml, const std::string& name);
+                                  const std::vector<std::string>& overrides = {},
+                                  VerdictOrigin origin = VerdictOrigin::kVerifier);
+  static RewardFunction from_text(const std::string& yaml, const std::string& name,
+                                  VerdictOrigin origin = VerdictOrigin::kVerifier);
 
   Reward evaluate(const Verdict& verdict, bool truncated) const;
-  // False where the verdict of a truncated response cannot matter, so that it need not be asked for.
+  // False if the verdict of a truncated response cannot matter, so that it need not be asked for.
   bool needs_verdict(bool truncated) const { return !truncated || truncation_ == TruncationPolicy::kScore; }
   bool uses_times() const { return rule_->uses_times(); }
+  // Always empty for a run, which refuses them.
+  const std::vector<UnmeasuredOption>& unmeasured_options() const { return rule_->unmeasured_options(); }
+  // What group_advantage() takes.
+  double min_deviation() const { return min_deviation_; }
   const std::string& rule_name() const { return rule_name_; }
   // Every parameter with its value, for run directories and --dry-run.
   const std::string& resolved_yaml() const { return resolved_yaml_; }
 
  private:
-  explicit RewardFunction(const ConfigDocument& document);
+  RewardFunction(const ConfigDocument& document, VerdictOrigin origin);
   std::string rule_name_;
   std::shared_ptr<const RewardRule> rule_;
   TruncationPolicy truncation_ = TruncationPolicy::kMask;
   double truncated_value_ = 0;
+  double min_deviation_ = 0;
   std::string resolved_yaml_;
 };
 
@@ -78,17 +105,26 @@ std::vector<std::string> reward_rule_names();  // sorted
 // operator had a part in the answer.
 bool earns_correctness(const Verdict& verdict, bool native_only);
 
-// Speed-up over the eager reference, or over torch.compile; 0 where it was not measured, is impossible, or is
-// not meant to be trusted: the verifier did not replay the program, or (`native_only`) not all work was done
-// by kernels of its own.
+// Speed-up over the eager reference, or over torch.compile; 0 if it was not measured, is impossible, or must
+// not be trusted: the verifier did not replay the program, or (`native_only`) not all work was done by
+// kernels of its own.
 double trusted_speedup(const Verdict& verdict, bool native_only);
 double trusted_speedup_over_torch_compile(const Verdict& verdict, bool native_only);
 
-// The term's name, marked where the verdict's times are CPU times: a log must not show them as a GPU's.
+// The term's name, marked if the verdict's times are CPU times: a log must not show them as a GPU's.
 std::string time_term(const Verdict& verdict, const std::string& name);
 
 // Bound of every parameter that is a reward or a weight, so that no sum of terms overflows.
 inline constexpr double kMaxReward = 1e6;
+// Above the default of any composite that such parameters and the size of a reward file allow.
+inline constexpr double kMaxMinDeviation = 1e18;
+
+// For a cap of 0 on a speed-up that has a weight: times would be measured for nothing.
+inline constexpr const char* kNothingOfSpeed =
+    "leaves nothing of the speed-up; 'speedup_weight: 0' leaves it out";
+
+// Speed-ups that differ by less may differ by noise: 5 %, the margin of CUDA Agent's milestones.
+inline constexpr double kSpeedupNoise = 0.05;
 
 // A namespace-scope object of this type makes a rule known.
 struct RewardRuleRegistration {

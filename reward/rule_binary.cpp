@@ -12,11 +12,14 @@ class BinaryRule : public RewardRule {
         wrong_(parameters.real("wrong", 0, -kMaxReward, kMaxReward)),
         native_only_(parameters.boolean("native_only", false)) {
     if (wrong_ >= correct_) parameters.reject("wrong", "must be less than 'correct'");
+    if (native_only_) needs(parameters, "native_only", Unmeasured::kMixedProgram);
   }
 
   std::vector<RewardTerm> score(const Verdict& verdict) const override {
     return {{"correct", earns_correctness(verdict, native_only_) ? correct_ : wrong_}};
   }
+
+  double min_deviation() const override { return 0; }
 
  private:
   double correct_;

@@ -13,6 +13,7 @@ class CompositeRule : public RewardRule {
     for (const ConfigSection& section : parameters.sections("rules")) add(section);
     std::erase_if(parts_, [](const Part& part) { return part.weight == 0; });
     if (parts_.empty()) parameters.reject("rules", "needs at least one rule with a weight above 0");
+    for (const Part& part : parts_) needs(part.rule->unmeasured_options());
   }
 
   std::vector<RewardTerm> score(const Verdict& verdict) const override {
@@ -25,6 +26,13 @@ class CompositeRule : public RewardRule {
 
   bool uses_times() const override {
     return std::ranges::any_of(parts_, [](const Part& part) { return part.rule->uses_times(); });
+  }
+
+  // The parts' times come from one measurement, so that their noise adds up.
+  double min_deviation() const override {
+    double sum = 0;
+    for (const Part& part : parts_) sum += part.weight * part.rule->min_deviation();
+    return sum;
   }
 
  private:

@@ -1,7 +1,7 @@
-// Rule `pass_rate`: a wrong program that is right on some draws of inputs is worth more than one that is
-// right on none, yet less than 0 (MusaCoder: -1 for a failure, -0.5 + 0.5 q for a pass rate 0 < q < 1, and
+// Rule `pass_rate`: a wrong program that is right in some trials is worth more than one that is right in
+// none, yet less than 0 (MusaCoder: -1 for a failure, -0.5 + 0.5 q for a pass rate 0 < q < 1, and
 // 1 + weight * min(max(s - 1, 0), cap) for a correct program). Only values that were compared earn a part:
-// a program refused for another reason, such as a forged answer, has failed whatever its draws say.
+// a program refused for another reason, such as a forged answer, has failed whatever its trials say.
 #include <algorithm>
 
 #include "reward/reward_rule.h"
@@ -23,6 +23,11 @@ class PassRateRule : public RewardRule {
     if (failed_ > partial_base_) parameters.reject("failed", "must not be greater than 'partial_base'");
     if (partial_base_ + partial_weight_ > correct_)
       parameters.reject("partial_weight", "'partial_base' + 'partial_weight' must not exceed 'correct'");
+    if (native_only_) needs(parameters, "native_only", Unmeasured::kMixedProgram);
+    for (const char* key : {"min_speedup", "max_gain"})
+      if (parameters.has(key) && !parameters.has("speedup_weight"))
+        parameters.reject(key, "has no effect without 'speedup_weight', which is 0 unless it is set");
+    if (speedup_weight_ > 0 && max_gain_ == 0) parameters.reject("max_gain", kNothingOfSpeed);
   }
 
   std::vector<RewardTerm> score(const Verdict& verdict) const override {
@@ -34,6 +39,7 @@ class PassRateRule : public RewardRule {
   }
 
   bool uses_times() const override { return speedup_weight_ > 0; }
+  double min_deviation() const override { return speedup_weight_ * kSpeedupNoise; }
 
  private:
   double partial_credit(const Verdict& verdict) const {

@@ -1,5 +1,5 @@
 // Rule `speedup`: a part for correctness and one that grows with the speed-up over the eager reference
-// (Kevin: 0.3 c + s). Speed counts only where its measurement is meant to be trusted: the program was
+// (Kevin: 0.3 c + s). Speed counts only if its measurement can be trusted: the program was
 // replayed by the verifier, all work was done by its own kernels, and the gain is above the noise. The cap
 // keeps one outlier from dominating its group.
 #include <algorithm>
@@ -17,15 +17,19 @@ class SpeedupRule : public RewardRule {
         min_speedup_(parameters.real("min_speedup", 1.05, 0, kMaxReward)),
         max_speedup_(parameters.real("max_speedup", 3, 0, kMaxReward)) {
     if (max_speedup_ < min_speedup_) parameters.reject("max_speedup", "must not be less than 'min_speedup'");
+    if (weight_ > 0 && max_speedup_ == 0) parameters.reject("max_speedup", kNothingOfSpeed);
   }
 
   std::vector<RewardTerm> score(const Verdict& verdict) const override {
     const bool correct = earns_correctness(verdict, false);
-    return {{"correct", correct ? correct_ : 0.0},
-            {time_term(verdict, "speedup"), correct ? weight_ * counted_speedup(verdict) : 0.0}};
+    std::vector<RewardTerm> terms = {{"correct", correct ? correct_ : 0.0}};
+    if (uses_times())
+      terms.push_back({time_term(verdict, "speedup"), correct ? weight_ * counted_speedup(verdict) : 0.0});
+    return terms;
   }
 
-  bool uses_times() const override { return true; }
+  bool uses_times() const override { return weight_ > 0; }
+  double min_deviation() const override { return weight_ * kSpeedupNoise; }
 
  private:
   double counted_speedup(const Verdict& verdict) const {

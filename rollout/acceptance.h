@@ -33,7 +33,7 @@ struct AcceptanceSettings {
 int64_t acceptance_quota(int64_t block_size, int64_t steps, int64_t step);
 
 // score: [blocks, block_size] fp32, by strategy the candidate's confidence, minus the entropy of its
-// position's distribution, or a lot (kSequential has no use for it; ignored where not masked). masked:
+// position's distribution, or a lot (kSequential has no use for it; ignored if not masked). masked:
 // [blocks, block_size] bool. quotas: [blocks] int64. Returns [blocks, block_size] bool, within masked. Of
 // equal scores the lowest position goes first.
 at::Tensor accept(const AcceptanceSettings& settings, const at::Tensor& score, const at::Tensor& masked,

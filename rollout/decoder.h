@@ -31,7 +31,7 @@ struct DecodingStatistics {
 // thread-safe.
 class Decoder {
  public:
-  // Throws InputError where settings and policy do not fit together.
+  // Throws InputError if settings and policy do not fit together.
   Decoder(const Transformer& policy, const Tokenizer& tokenizer, const DecodingSettings& settings);
 
   using OnFinished = std::function<void(size_t request_index, Rollout rollout)>;

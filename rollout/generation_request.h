@@ -14,7 +14,7 @@ struct GenerationRequest {
   // All that the response's draws depend on, with position and denoise step.
   uint64_t key = 0;
   std::vector<int64_t> prompt_tokens;  // the whole given context, the clamped prefix included
-  // Clamped infilling: the response ends where `delimiter` appears in the generated text, and its program is
+  // Clamped infilling: the response ends as soon as the generated text holds `delimiter`; its program is
   // clamp_prefix + generated + delimiter + clamp_suffix. All empty for a free response.
   std::string clamp_prefix;
   std::string delimiter;

@@ -1,16 +1,19 @@
 #include "rollout/response_end.h"
 
+#include <algorithm>
+
 #include "common/error.h"
 
 namespace bicrl {
 
-ResponseReader::ResponseReader(const Tokenizer& tokenizer, int64_t end_token, std::string delimiter)
-    : tokenizer_(tokenizer), end_token_(end_token), delimiter_(std::move(delimiter)) {}
+ResponseReader::ResponseReader(const Tokenizer& tokenizer, std::vector<int64_t> end_tokens,
+                               std::string delimiter)
+    : tokenizer_(tokenizer), end_tokens_(std::move(end_tokens)), delimiter_(std::move(delimiter)) {}
 
 bool ResponseReader::read(int64_t token) {
   BICRL_CHECK(reason_ == FinishReason::kTokenLimit, "the response has ended");
   tokens_.push_back(token);
-  if (token == end_token_) {
+  if (std::find(end_tokens_.begin(), end_tokens_.end(), token) != end_tokens_.end()) {
     reason_ = FinishReason::kEndToken;
     return true;
   }

@@ -1,4 +1,4 @@
-// Finds where a response ends: at the end token, or where the generated text completes a delimiter. The
+// Finds where a response ends: at an end token, or where the generated text completes a delimiter. The
 // delimiter is looked for in text, as it may straddle tokens or share one with what follows it. One reader
 // for each sequence; refers to the tokenizer; not thread-safe.
 #pragma once
@@ -15,22 +15,22 @@ namespace bicrl {
 struct ResponseEnd {
   FinishReason reason = FinishReason::kTokenLimit;
   int64_t scored_tokens = 0;  // up to and including the one that ended the response
-  std::string text;           // generated text before the end token or the delimiter
+  std::string text;           // generated text before that end token or the delimiter
 };
 
 class ResponseReader {
  public:
-  // An empty delimiter is none. `end_token` < 0 is none.
-  ResponseReader(const Tokenizer& tokenizer, int64_t end_token, std::string delimiter);
+  // Any of the end tokens ends a response, and so does the delimiter; an empty one is none.
+  ResponseReader(const Tokenizer& tokenizer, std::vector<int64_t> end_tokens, std::string delimiter);
 
   // Takes the next generated token; tells whether the response ends with it. Not to be called after the end.
   bool read(int64_t token);
-  // The end that read() found, or the token limit where it found none.
+  // The end that read() found, or the token limit if it found none.
   ResponseEnd end() const;
 
  private:
   const Tokenizer& tokenizer_;
-  int64_t end_token_;
+  std::vector<int64_t> end_tokens_;
   std::string delimiter_;
   std::string bytes_;
   std::vector<int64_t> tokens_;

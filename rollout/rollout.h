@@ -13,15 +13,15 @@ struct Rollout {
   std::string task_id;
   int64_t policy_version = 0;
   // Prompt (with a clamped prefix, if any) followed by the whole generated blocks, aligned to absolute
-  // position: tokens.size() is a multiple of the block size. Tokens after the end token stay, as context.
+  // position: tokens.size() is a multiple of the block size. Tokens after an end token stay, as context.
   std::vector<int64_t> tokens;
   int64_t prompt_tokens = 0;  // tokens the policy did not generate, at the front
   // For each token after the prompt: 1-based denoise step at which it was accepted (monotone over blocks);
-  // minus that step where it is not scored (after the end token or the delimiter), so that the trainer can
-  // rebuild what the sampler saw; 0 where the step is not known or the position was never accepted.
+  // minus that step if it is not scored (after an end token or the delimiter), so that the trainer can
+  // rebuild what the sampler saw; 0 if the step is not known or the position was never accepted.
   std::vector<int32_t> step_map;
   // For each token after the prompt: log-probability of the accepted token under the policy's distribution
-  // (softmax over allowed ids at the sampling temperature) when it was accepted; 0 where not scored.
+  // (softmax over allowed ids at the sampling temperature) when it was accepted; 0 if not scored.
   std::vector<float> log_probs;
   FinishReason finish = FinishReason::kTokenLimit;
   std::string text;  // the response's program text, scaffold included
@@ -34,7 +34,7 @@ struct Rollout {
   bool truncated() const { return finish == FinishReason::kTokenLimit; }
 };
 
-// A rollout with its reward's consequence.
+// A rollout with the reward that it got and what follows from it.
 struct Experience {
   int64_t group = 0;   // of the step; all responses to one prompt
   int64_t sample = 0;  // within the group

@@ -60,7 +60,7 @@ Candidates sample_candidates(const at::Tensor& logits, const at::Tensor& allowed
   out.log_probs = log_probs.gather(1, drawn).squeeze(1);
   out.confidence = settings.reference_confidence ? weights.gather(1, drawn).squeeze(1) / weights.sum(1)
                                                  : out.log_probs.exp();
-  // p * log(p) is 0, not NaN, where p is 0.
+  // p * log(p) is 0, not NaN, if p is 0.
   if (with_entropy) out.entropy = at::special_entr(log_probs.exp()).sum(1);
   return out;
 }

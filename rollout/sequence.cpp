@@ -15,7 +15,7 @@ Sequence::Sequence(const GenerationRequest& request, size_t index, KvCache::Slot
       mask_token_(config.mask_token_id),
       prompt_tokens_(static_cast<int64_t>(request.prompt_tokens.size())),
       max_new_tokens_(max_new_tokens),
-      reader_(tokenizer, config.eos_token_id, request.delimiter),
+      reader_(tokenizer, config.end_token_ids, request.delimiter),
       tokens_(request.prompt_tokens) {
   block_start_ = prompt_tokens_ / block_size_ * block_size_;
   open_block();

@@ -1,5 +1,5 @@
-// One response while it is generated: its tokens, the block being denoised, and the trace. Host state only;
-// owns what it holds, refers to its request and the tokenizer; not thread-safe.
+// One response while it is generated: its tokens, the block being denoised, and the step map. Host state
+// only; owns what it holds, refers to its request and the tokenizer; not thread-safe.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -25,7 +25,7 @@ class Sequence {
   bool masked(int64_t offset) const { return masked_[offset] != 0; }  // position block_start() + offset
   int64_t step_in_block() const { return step_in_block_; }            // denoise steps the block has had
   int64_t next_step() const { return steps_ + 1; }                    // 1-based, of the whole sequence
-  // Prompt, finished blocks, and the current block with MASK where nothing was accepted yet.
+  // Prompt, finished blocks, and the current block with MASK at the positions that are still open.
   const std::vector<int64_t>& tokens() const { return tokens_; }
 
   void accept(int64_t offset, int64_t token, float log_prob);

@@ -22,7 +22,7 @@ namespace bicrl {
 struct OracleOptions {
   int pool_draws = 5;                       // drawn once per task; each verification uses some, in rotation
   uint64_t max_input_bytes = 512ull << 20;  // of one draw
-  uint64_t pool_bytes = 192ull << 20;       // inputs and outputs of one task beyond the least draws
+  uint64_t pool_bytes = 192ull << 20;       // of one task; only draws that a verification needs go beyond
   uint64_t cache_bytes = 1536ull << 20;
   uint64_t memory_bytes = 6ull << 30;  // of a reference's box
   double wall_s = 120;
@@ -34,7 +34,7 @@ struct OracleDraw {
   std::string family;                 // "published" or "shifted"
   std::vector<std::string> inputs;    // leaves, storage bytes
   std::vector<std::string> expected;  // leaves, contiguous
-  // Largest error of the fp32 reference against fp64, as a share of 1e-2 + 1e-2 |y|; nothing where there is
+  // Largest error of the fp32 reference against fp64, as a share of 1e-2 + 1e-2 |y|; nothing if there is
   // no fp64.
   std::optional<double> reference_error;
   uint64_t bytes() const;
@@ -44,7 +44,7 @@ struct OracleSpec {
   nlohmann::json inputs;  // array of specs
   InputLayout layout;
   int64_t init_seed = 0;         // of the parameters, which are not secret
-  uint64_t too_large_bytes = 0;  // of one draw where over the limit: there are no draws then
+  uint64_t too_large_bytes = 0;  // of one draw if over the limit: there are no draws then
 };
 
 struct OracleAnswers {
@@ -62,7 +62,7 @@ struct OracleFailure {
 // A task's answers as they become known. Thread-safe.
 class OracleTask {
  public:
-  // Blocks until known. Nothing: see failure().
+  // Blocks until known. Null: see failure().
   std::shared_ptr<const OracleSpec> spec(std::stop_token stop = {});
   std::shared_ptr<const OracleAnswers> answers(std::stop_token stop = {});
   OracleFailure failure() const;

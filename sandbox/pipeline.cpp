@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/hash.h"
 #include "common/log.h"
+#include "sandbox/judge.h"
 
 namespace bicrl {
 namespace {
@@ -64,34 +66,34 @@ std::string bounded(std::string text) {
 
 // One attempt's state.
 struct Pipeline::Job {
-  const VerifyRequest& request;
+  const VerificationRequest& request;
   std::stop_token stop;
   Verdict verdict;
   std::string task_key;
   std::shared_ptr<OracleTask> task;
   std::shared_ptr<const OracleSpec> spec;
-  bool worth_repeating = true;  // of an infrastructure outcome
+  bool retryable = true;  // of an infrastructure outcome
 
   Tolerance tolerance() const { return {request.protocol.atol, request.protocol.rtol}; }
 
-  void fault(const std::string& stage, const std::string& fault_class, const std::string& reason) {
+  void fault(const std::string& reached, const std::string& fault_class, const std::string& reason) {
     verdict.outcome = Outcome::kCandidateFault;
-    verdict.stage = stage;
+    verdict.reached = reached;
     verdict.fault_class = fault_class;
     verdict.diagnostics = reason;
   }
 
-  void infrastructure(const std::string& stage, const std::string& reason) {
+  void infrastructure(const std::string& reached, const std::string& reason) {
     verdict.outcome = Outcome::kInfrastructure;
-    verdict.stage = stage;
+    verdict.reached = reached;
     verdict.fault_class.clear();
     verdict.diagnostics = reason;
   }
 
-  // Ran and was compared; correct where `fault_class` is empty.
+  // Ran and was compared; correct if `fault_class` is empty.
   void graded(const std::string& fault_class, const std::string& reason) {
     verdict.outcome = Outcome::kGraded;
-    verdict.stage = "compare";
+    verdict.reached = "compare";
     verdict.fault_class = fault_class;
     verdict.correct = fault_class.empty();
     verdict.diagnostics = reason;
@@ -103,10 +105,10 @@ Pipeline::Pipeline(const PipelineOptions& options)
       host_(std::make_unique<BoxHost>(options.bwrap)),
       python_(PythonInstall::find(options.python)),
       scratch_(std::make_unique<ScratchFolder>(options.scratch)),
-      compiler_(std::make_unique<CompileStage>(*host_, options_.compile)),
+      compiler_(std::make_unique<CandidateCompiler>(*host_, options_.compile)),
       oracle_(std::make_unique<Oracle>(*host_, python_, options_.oracle)),
-      recorder_(std::make_unique<RecordStage>(*host_, python_, *compiler_, options_.record)),
-      replayer_(std::make_unique<ReplayStage>(*host_, *scratch_, options_.replay)),
+      recorder_(std::make_unique<Recorder>(*host_, python_, *compiler_, options_.record)),
+      replayer_(std::make_unique<Replayer>(*host_, *scratch_, options_.replay)),
       backend_(concat(kBackend, "/torch-", python_.torch_version, "/",
                       hash_hex(compiler_->toolchain_id()).substr(0, 8))) {}
 
@@ -116,7 +118,9 @@ const SandboxFeatures& Pipeline::features() const { return host_->features(); }
 const Zygote& Pipeline::record_zygote() const { return recorder_->zygote(); }
 const Zygote& Pipeline::oracle_zygote() const { return oracle_->zygote(); }
 
-Verdict Pipeline::verify(const VerifyRequest& request, std::stop_token stop) {
+Verdict Pipeline::verify(const VerificationRequest& request, std::stop_token stop) {
+  // Without a trial everything would be right.
+  BICRL_CHECK(request.protocol.trials > 0, "the protocol of ", request.request_id, " leaves trials open");
   const Stopwatch clock;
   Verdict verdict;
   for (int round = 0;; ++round) {
@@ -143,9 +147,9 @@ Verdict Pipeline::verify(const VerifyRequest& request, std::stop_token stop) {
   return verdict;
 }
 
-Verdict Pipeline::attempt(const VerifyRequest& request, std::stop_token stop, bool& worth_repeating) {
+Verdict Pipeline::attempt(const VerificationRequest& request, std::stop_token stop, bool& retryable) {
   Job job{request, stop, {}, hash_hex(request.pytorch_code), nullptr, nullptr};
-  job.verdict.stage = "extract";
+  job.verdict.reached = "extract";
   job.verdict.trials = request.protocol.trials;
   if (!check_text(job)) return job.verdict;
   job.task = oracle_->open(request.pytorch_code, request.protocol.trials);
@@ -154,7 +158,7 @@ Verdict Pipeline::attempt(const VerifyRequest& request, std::stop_token stop, bo
     record_and_grade(job);
   else
     oracle_failure(job);
-  worth_repeating = job.worth_repeating;
+  retryable = job.retryable;
   return job.verdict;
 }
 
@@ -181,9 +185,10 @@ void Pipeline::record_and_grade(Job& job) {
   job.verdict.compile_ms = recorded.compile_ms;
   job.verdict.record_ms = recorded.record_ms;
   job.verdict.legality = "native";
-  if (recorded.infrastructure) return job.infrastructure(recorded.stage, recorded.reason);
+  if (recorded.infrastructure) return job.infrastructure(recorded.reached, recorded.reason);
   if (recorded.fault_class == "needs_data") return grade_direct(job);
-  if (!recorded.fault_class.empty()) return job.fault(recorded.stage, recorded.fault_class, recorded.reason);
+  if (!recorded.fault_class.empty())
+    return job.fault(recorded.reached, recorded.fault_class, recorded.reason);
   if (!recorded.trace || !recorded.module)
     return job.fault("record", "dead_kernel", "the program never compiled the kernels that it claims to run");
   job.verdict.tier = "replay";
@@ -198,14 +203,14 @@ std::shared_ptr<const OracleAnswers> Pipeline::answers(Job& job) {
 
 void Pipeline::oracle_failure(Job& job) {
   const OracleFailure failure = job.task->failure();
-  job.infrastructure(job.verdict.stage, concat("task ", job.request.task_id, ": ", failure.reason));
-  job.worth_repeating = !failure.task_fault;
+  job.infrastructure(job.verdict.reached, concat("task ", job.request.task_id, ": ", failure.reason));
+  job.retryable = !failure.task_fault;
   if (!failure.task_fault && !job.stop.stop_requested()) oracle_->forget(job.request.pytorch_code);
 }
 
 bool Pipeline::structure_matches(Job& job, const Returned& returned) const {
   const auto known = job.task->answers(job.stop);
-  if (!known) return true;  // reported where the answers are needed
+  if (!known) return true;  // reported by whoever needs the answers
   const std::string difference = structure_difference(returned.structure, known->returned);
   if (difference.empty()) return true;
   job.graded("wrong_shape", difference);
@@ -214,7 +219,7 @@ bool Pipeline::structure_matches(Job& job, const Returned& returned) const {
 
 void Pipeline::grade_trace(Job& job, const RecordResult& recorded) {
   const Trace& trace = *recorded.trace;
-  job.verdict.stage = "record";
+  job.verdict.reached = "record";
   const auto known = answers(job);
   if (!known) return;
   if (!structure_matches(job, trace.returned)) return;
@@ -230,7 +235,7 @@ void Pipeline::grade_trace(Job& job, const RecordResult& recorded) {
   plan.module = *recorded.module;
   plan.trace = &trace;
   plan.inputs = inputs.value();
-  plan.draws = trials;
+  plan.trials = trials;
   plan.repeat = job.request.protocol.measure_time ? options_.timed_runs : 1;
   plan.poison = random_poison(kNegativePoison);
   plan.confirm_poison = random_poison(kPositivePoison);
@@ -242,9 +247,9 @@ void Pipeline::grade_trace(Job& job, const RecordResult& recorded) {
   std::string worst_class;
   std::vector<double> times;
   for (int d = 0; d < trials; ++d) {
-    const ReplayDraw& draw = replayed.draws[static_cast<size_t>(d)];
-    if (draw.fault_class == "nondeterministic") return job.graded(draw.fault_class, draw.message);
-    if (!draw.fault_class.empty()) return job.fault("replay", draw.fault_class, draw.message);
+    const ReplayTrial& trial = replayed.trials[static_cast<size_t>(d)];
+    if (trial.fault_class == "nondeterministic") return job.graded(trial.fault_class, trial.message);
+    if (!trial.fault_class.empty()) return job.fault("replay", trial.fault_class, trial.message);
     const auto& expected = known->draws[(first + static_cast<size_t>(d)) % known->draws.size()].expected;
     const auto bytes = trace.output_layout().draw_bytes;
     const Comparison compared =
@@ -256,11 +261,11 @@ void Pipeline::grade_trace(Job& job, const RecordResult& recorded) {
       ++job.verdict.trials_passed;
     else if (worst_class != "non_finite")
       worst_class = compared.fault_class;
-    times.insert(times.end(), draw.run_ms.begin(), draw.run_ms.end());
+    times.insert(times.end(), trial.run_ms.begin(), trial.run_ms.end());
   }
   job.verdict.coverage = trace.launches() > 0 ? 1 : 0;
   if (!worst_class.empty())
-    return job.graded(worst_class, concat(job.verdict.trials_passed, " of ", trials, " draws are right"));
+    return job.graded(worst_class, concat(job.verdict.trials_passed, " of ", trials, " trials are right"));
   if (!confirm(job, trace.output_layout(), replayed, known->draws[first].expected)) return;
   job.graded("", "");
   if (!job.request.protocol.measure_time || times.empty()) return;
@@ -272,13 +277,13 @@ void Pipeline::grade_trace(Job& job, const RecordResult& recorded) {
 }
 
 // A right answer is checked twice more on its first draw: it must stay the same under another filling of
-// fresh memory and another order of threads, and it must not come out where no kernel runs.
+// fresh memory and another order of threads, and it must not come out if no kernel runs.
 bool Pipeline::confirm(Job& job, const OutputLayout& layout, const ReplayResult& replayed,
                        const std::vector<std::string>& expected) const {
   BICRL_CHECK(replayed.confirm.size() == 2, "confirming runs");
   const std::string_view all = replayed.outputs;
   const auto slot = [&](size_t index) { return all.substr(index * layout.draw_bytes, layout.draw_bytes); };
-  const size_t reversed = replayed.draws.size(), without_kernels = reversed + 1;
+  const size_t reversed = replayed.trials.size(), without_kernels = reversed + 1;
   if (!replayed.confirm[0].fault_class.empty()) {
     job.graded("nondeterministic", "fails with another order of threads: " + replayed.confirm[0].message);
     return false;
@@ -291,16 +296,16 @@ bool Pipeline::confirm(Job& job, const OutputLayout& layout, const ReplayResult&
   }
   if (replayed.confirm[1].fault_class.empty() &&
       compare_outputs(layout, slot(without_kernels), expected, job.tolerance()).fault_class.empty()) {
-    job.fault("compare", "dead_kernel", "the answer is the same where no kernel runs");
+    job.fault("compare", "dead_kernel", "the answer is the same if no kernel runs");
     return false;
   }
   return true;
 }
 
-// The host part reads device data: each draw runs in a fork of its own, on real inputs.
+// The host part reads device data: each trial runs in a fork of its own, on real inputs.
 void Pipeline::grade_direct(Job& job) {
   job.verdict.tier = "direct";
-  job.verdict.stage = "record";
+  job.verdict.reached = "record";
   const auto known = answers(job);
   if (!known) return;
   const size_t first = job.task->next_rotation();
@@ -312,9 +317,9 @@ void Pipeline::grade_direct(Job& job) {
     job.verdict.compile_ms += ran.compile_ms;
     job.verdict.replay_ms += ran.record_ms;
     job.verdict.compiled = job.verdict.compiled || ran.compiled;
-    if (ran.infrastructure) return job.infrastructure(ran.stage, ran.reason);
+    if (ran.infrastructure) return job.infrastructure(ran.reached, ran.reason);
     if (ran.fault_class == "needs_data") return job.fault("record", "unsupported", ran.reason);
-    if (!ran.fault_class.empty()) return job.fault(ran.stage, ran.fault_class, ran.reason);
+    if (!ran.fault_class.empty()) return job.fault(ran.reached, ran.fault_class, ran.reason);
     if (!ran.direct || !ran.module)
       return job.fault("record", "dead_kernel", "the program never compiled its kernels");
     if (!structure_matches(job, ran.direct->returned)) return;
@@ -331,7 +336,7 @@ void Pipeline::grade_direct(Job& job) {
   job.verdict.coverage = 1;
   job.graded(worst_class, worst_class.empty() ? ""
                                               : concat(job.verdict.trials_passed, " of ", job.verdict.trials,
-                                                       " draws are right"));
+                                                       " trials are right"));
 }
 
 }  // namespace bicrl

@@ -1,18 +1,22 @@
-// One verification from program to verdict: oracle, record, compile, replay, judge. Thread-safe; blocks.
+// One verification from program to verdict. Thread-safe; blocks.
+//
+// The oracle runs the task's reference on secret inputs. The recorder runs the program's Python on tensors
+// without data, has its CUDA text compiled on the way, and gets a trace of its launches. The replayer runs
+// the trace on the secret inputs, and the judge compares the outputs with the reference's. A program whose
+// host part needs data goes the direct way: Python and kernels together, on real inputs.
 #pragma once
+#include <filesystem>
 #include <memory>
 #include <stop_token>
 #include <string>
 
-#include "common/clock.h"
 #include "sandbox/box/box_host.h"
-#include "sandbox/candidate/compile_stage.h"
-#include "sandbox/judge.h"
+#include "sandbox/candidate/candidate_compiler.h"
 #include "sandbox/oracle.h"
-#include "sandbox/record_stage.h"
-#include "sandbox/replay_stage.h"
-#include "sandbox/service/verify_request.h"
+#include "sandbox/recorder.h"
+#include "sandbox/replayer.h"
 #include "tasks/verdict.h"
+#include "tasks/verification_request.h"
 
 namespace bicrl {
 
@@ -25,27 +29,28 @@ struct PipelineOptions {
   RecordOptions record;
   ReplayOptions replay;
   size_t max_program_bytes = 64u << 10;
-  int timed_runs = 5;  // of each draw, where times are asked for
+  int timed_runs = 5;  // of each trial, if times are asked for
   int infrastructure_retries = 2;
 };
 
 class Pipeline {
  public:
-  // Throws Error(kUnavailable), with the remedy, where boxes or the interpreter are missing.
+  // Throws Error(kUnavailable), with the remedy, if boxes cannot be made or there is no interpreter.
   explicit Pipeline(const PipelineOptions& options);
   ~Pipeline();
 
-  Verdict verify(const VerifyRequest& request, std::stop_token stop = {});
+  // The request's protocol leaves nothing open.
+  Verdict verify(const VerificationRequest& request, std::stop_token stop = {});
 
   const SandboxFeatures& features() const;
-  // Names all that a stored verdict depends on beside program, task and protocol.
+  // Names what runs candidates: the backend, torch, and the compiler with its flags and headers.
   const std::string& backend() const { return backend_; }
   const Zygote& record_zygote() const;
   const Zygote& oracle_zygote() const;
 
  private:
   struct Job;
-  Verdict attempt(const VerifyRequest& request, std::stop_token stop, bool& worth_repeating);
+  Verdict attempt(const VerificationRequest& request, std::stop_token stop, bool& retryable);
   bool check_text(Job& job) const;
   void record_and_grade(Job& job);
   void grade_trace(Job& job, const RecordResult& recorded);
@@ -60,10 +65,10 @@ class Pipeline {
   std::unique_ptr<BoxHost> host_;
   PythonInstall python_;
   std::unique_ptr<ScratchFolder> scratch_;
-  std::unique_ptr<CompileStage> compiler_;
+  std::unique_ptr<CandidateCompiler> compiler_;
   std::unique_ptr<Oracle> oracle_;
-  std::unique_ptr<RecordStage> recorder_;
-  std::unique_ptr<ReplayStage> replayer_;
+  std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<Replayer> replayer_;
   std::string backend_;
 };
 

@@ -49,7 +49,7 @@ uint64_t TensorLayout::span_bytes() const {
 
 namespace {
 
-// Calls visit(spec) for each tensor of a spec in depth-first order; false where it is not a spec.
+// Calls visit(spec) for each tensor of a spec in depth-first order; false if something is no spec.
 template <class Visit>
 bool for_each_tensor(const nlohmann::json& spec, int depth, const Visit& visit) {
   if (depth > 16 || !spec.is_object()) return false;

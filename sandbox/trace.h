@@ -52,7 +52,7 @@ struct InputLayout {
   uint64_t draw_bytes = 0;
 };
 Result<InputLayout> input_layout(const nlohmann::json& input_specs);  // the array "inputs" of the run frame
-// The file I of the replay program. draws[d][leaf] are the bytes of a leaf. Fails where a size differs.
+// The replay program's file of inputs. draws[d][leaf] are the bytes of a leaf. Fails if a size differs.
 Result<std::string> encode_inputs(const InputLayout& layout,
                                   const std::vector<std::vector<std::string>>& draws);
 
@@ -77,7 +77,7 @@ std::string to_string(Producer producer);
 struct Returned {
   nlohmann::json structure;
   OutputLayout layout;
-  std::vector<Producer> producers;  // one a leaf
+  std::vector<Producer> producers;  // one for each leaf
 };
 
 struct ProducerCheck {
@@ -134,7 +134,7 @@ struct Trace {
   // From the frame {"kind":"trace",...} and its blobs. `inputs` is what the candidate was given.
   static Result<Trace> parse(const nlohmann::json& frame, std::vector<std::string> blobs,
                              const InputLayout& inputs);
-  // The file T of the replay program (re-encoded from checked values), and back.
+  // The replay program's file of a trace (encoded anew from checked values), and back.
   std::string encode() const;
   static Result<Trace> decode(std::string_view bytes);
 

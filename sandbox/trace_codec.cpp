@@ -104,13 +104,13 @@ Result<Trace> Trace::decode(std::string_view bytes) {
     const json head = json::parse(bytes.substr(0, size));
     bytes.remove_prefix(size);
     std::vector<std::string> blobs;
-    for (const json& n : list(head, "blobs", kMostOps)) {
-      const uint64_t length = whole(n, "blobs", kMostBytes);
+    for (const json& n : list(head, "blobs", kMaxOps)) {
+      const uint64_t length = whole(n, "blobs", kMaxBytes);
       if (length > bytes.size()) return Result<Trace>::failure("the trace is cut off");
       blobs.emplace_back(bytes.substr(0, length));
       bytes.remove_prefix(length);
     }
-    const auto layout = input_layout(list(head, "inputs", kMostOps));
+    const auto layout = input_layout(list(head, "inputs", kMaxOps));
     if (!layout) return Result<Trace>::failure(layout.reason());
     return parse(head, std::move(blobs), layout.value());
   } catch (const Malformed& m) {

@@ -65,18 +65,18 @@ TensorLayout tensor_layout(const json& spec) {
   auto dtype = parse_dtype(text(spec, "dtype", 40));
   if (!dtype) refuse(dtype.reason());
   layout.dtype = dtype.value();
-  const json& shape = list(spec, "shape", kMostDims);
-  for (const json& n : shape) layout.sizes.push_back(static_cast<int64_t>(whole(n, "shape", kMostBytes)));
+  const json& shape = list(spec, "shape", kMaxDims);
+  for (const json& n : shape) layout.sizes.push_back(static_cast<int64_t>(whole(n, "shape", kMaxBytes)));
   if (spec.contains("strides")) {
-    for (const json& s : list(spec, "strides", kMostDims))
-      layout.strides.push_back(static_cast<int64_t>(whole(s, "strides", kMostBytes)));
+    for (const json& s : list(spec, "strides", kMaxDims))
+      layout.strides.push_back(static_cast<int64_t>(whole(s, "strides", kMaxBytes)));
     if (layout.strides.size() != layout.sizes.size()) refuse("shape and strides differ in length");
   } else {
     layout.strides.assign(layout.sizes.size(), 1);
     for (size_t d = layout.sizes.size(); d-- > 1;)
       if (__builtin_mul_overflow(layout.strides[d], std::max<int64_t>(layout.sizes[d], 1),
                                  &layout.strides[d - 1]) ||
-          static_cast<uint64_t>(layout.strides[d - 1]) > kMostBytes)
+          static_cast<uint64_t>(layout.strides[d - 1]) > kMaxBytes)
         refuse("a tensor is too large");
   }
   uint64_t count = 1, last = 0;
@@ -84,7 +84,7 @@ TensorLayout tensor_layout(const json& spec) {
     const auto n = static_cast<uint64_t>(layout.sizes[d]), stride = static_cast<uint64_t>(layout.strides[d]);
     uint64_t step = 0;
     if (__builtin_mul_overflow(count, n, &count) || __builtin_mul_overflow(n ? n - 1 : 0, stride, &step) ||
-        __builtin_add_overflow(last, step, &last) || count > kMostBytes || last > kMostBytes)
+        __builtin_add_overflow(last, step, &last) || count > kMaxBytes || last > kMaxBytes)
       refuse("a tensor is too large");
   }
   return layout;

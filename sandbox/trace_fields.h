@@ -11,8 +11,8 @@ namespace bicrl::trace_fields {
 
 using nlohmann::json;
 
-constexpr size_t kMostOps = 250000, kMostDims = 64, kMostOutputs = 4096;
-constexpr uint64_t kMostBytes = uint64_t{1} << 40;  // of one buffer
+constexpr size_t kMaxOps = 250000, kMaxDims = 64, kMaxOutputs = 4096;
+constexpr uint64_t kMaxBytes = uint64_t{1} << 40;  // of one buffer
 
 // Never leaves the functions of trace.h: parsing has many ways to fail and one way out.
 struct Malformed {

@@ -6,11 +6,11 @@ namespace {
 
 using namespace trace_fields;
 
-constexpr size_t kMostBuffers = 100000;
+constexpr size_t kMaxBuffers = 100000;
 // Returned views may repeat elements (stride 0), so their dense size has a bound of its own.
-constexpr uint64_t kMostOutputBytes = uint64_t{1} << 31;
-constexpr uint64_t kMostModuleBytes = uint64_t{1} << 32;
-constexpr size_t kMostArguments = 32764;
+constexpr uint64_t kMaxOutputBytes = uint64_t{1} << 31;
+constexpr uint64_t kMaxModuleBytes = uint64_t{1} << 32;
+constexpr size_t kMaxArgumentBytes = 32764;
 
 class Parser {
  public:
@@ -21,13 +21,13 @@ class Parser {
 
   Trace run() {
     if (text(frame_, "kind", 16) != "trace") refuse("the frame is no trace");
-    for (const json& b : list(frame_, "buffers", kMostBuffers)) trace_.buffers.push_back(buffer(b));
+    for (const json& b : list(frame_, "buffers", kMaxBuffers)) trace_.buffers.push_back(buffer(b));
     state_.resize(trace_.buffers.size());
     for (size_t i = 0; i < state_.size(); ++i) {
       state_[i].input = trace_.buffers[i].kind == TraceBuffer::Kind::kInput;
       state_[i].constant = trace_.buffers[i].kind == TraceBuffer::Kind::kConstant;
     }
-    for (const json& o : list(frame_, "ops", kMostOps)) {
+    for (const json& o : list(frame_, "ops", kMaxOps)) {
       trace_.ops.push_back(operation(o));
       follow(trace_.ops.back());
     }
@@ -44,7 +44,7 @@ class Parser {
   TraceBuffer buffer(const json& b) const {
     TraceBuffer out;
     const std::string kind = text(b, "kind", 16);
-    out.bytes = whole(b, "bytes", "bytes", kMostBytes);
+    out.bytes = whole(b, "bytes", "bytes", kMaxBytes);
     if (kind == "input") {
       out.kind = TraceBuffer::Kind::kInput;
       out.source = static_cast<uint32_t>(whole(b, "source", "source", UINT32_MAX));
@@ -76,7 +76,7 @@ class Parser {
   TraceView view(const json& v) const {
     TraceView out;
     out.buffer = buffer_index(v);
-    out.offset_bytes = whole(v, "offset", "offset", kMostBytes);
+    out.offset_bytes = whole(v, "offset", "offset", kMaxBytes);
     out.tensor = tensor_layout(v);
     if (out.offset_bytes + out.tensor.span_bytes() > trace_.buffers[out.buffer].bytes)
       refuse("a tensor reaches past its buffer");
@@ -93,8 +93,8 @@ class Parser {
   TraceOp launch(const json& o) const {
     TraceOp op;
     op.kernel = text(o, "kernel", 256);
-    op.entry = whole(o, "entry", "entry", kMostModuleBytes);
-    op.invoker = whole(o, "invoker", "invoker", kMostModuleBytes);
+    op.entry = whole(o, "entry", "entry", kMaxModuleBytes);
+    op.invoker = whole(o, "invoker", "invoker", kMaxModuleBytes);
     triple(field(o, "grid"), op.grid);
     triple(field(o, "block"), op.block);
     const uint64_t threads = uint64_t{op.block[0]} * op.block[1] * op.block[2];
@@ -102,15 +102,16 @@ class Parser {
         op.block[0] > 1024 || op.block[1] > 1024 || op.block[2] > 64 || threads > 1024)
       refuse("a launch configuration that no GPU accepts");
     op.shared_bytes = static_cast<uint32_t>(whole(o, "shared", "shared", 227 << 10));
-    op.arguments = unhex(text(o, "args", 2 * kMostArguments));
-    for (const json& r : list(o, "relocations", kMostArguments)) op.relocations.push_back(relocation(r, op));
+    op.arguments = unhex(text(o, "args", 2 * kMaxArgumentBytes));
+    for (const json& r : list(o, "relocations", kMaxArgumentBytes))
+      op.relocations.push_back(relocation(r, op));
     return op;
   }
 
   TraceRelocation relocation(const json& r, const TraceOp& op) const {
     if (!r.is_array() || r.size() != 4 || !r[1].is_number_integer()) refuse("a malformed relocation");
     TraceRelocation out;
-    out.offset = static_cast<uint32_t>(whole(r[0], "offset", kMostArguments));
+    out.offset = static_cast<uint32_t>(whole(r[0], "offset", kMaxArgumentBytes));
     if (op.arguments.size() < 8 || out.offset > op.arguments.size() - 8)
       refuse("a relocation outside the arguments");
     out.buffer = r[1].is_number_unsigned() ? static_cast<int64_t>(whole(r[1], "buffer", INT32_MAX))
@@ -119,7 +120,7 @@ class Parser {
       refuse("a relocation to no buffer");
     out.addend =
         whole(r[2], "addend",
-              out.buffer < 0 ? kMostModuleBytes : trace_.buffers[static_cast<size_t>(out.buffer)].bytes);
+              out.buffer < 0 ? kMaxModuleBytes : trace_.buffers[static_cast<size_t>(out.buffer)].bytes);
     out.writable = whole(r[3], "writable", 1) == 1;
     return out;
   }
@@ -142,14 +143,14 @@ class Parser {
       op.kind = TraceOp::Kind::kUpload;
       op.blob = blob_index(o);
       op.target =
-          bytes_view(buffer_index(o), whole(o, "offset", "offset", kMostBytes), trace_.blobs[op.blob].size());
+          bytes_view(buffer_index(o), whole(o, "offset", "offset", kMaxBytes), trace_.blobs[op.blob].size());
     } else if (kind == "symbol_upload") {
       op.kind = TraceOp::Kind::kSymbolUpload;
       op.blob = blob_index(o);
-      op.symbol_offset = whole(o, "symbol", "symbol", kMostModuleBytes);
+      op.symbol_offset = whole(o, "symbol", "symbol", kMaxModuleBytes);
     } else if (kind == "symbol_copy") {
       op.kind = TraceOp::Kind::kSymbolCopy;
-      op.symbol_offset = whole(o, "symbol", "symbol", kMostModuleBytes);
+      op.symbol_offset = whole(o, "symbol", "symbol", kMaxModuleBytes);
       op.source = view(field(o, "source"));
     } else {
       refuse("unknown operation");
@@ -207,14 +208,14 @@ class Parser {
 };
 
 void append_leaf(Returned& r, const TensorLayout& tensor, Producer producer) {
-  if (r.layout.leaves.size() >= kMostOutputs) refuse("too many outputs");
+  if (r.layout.leaves.size() >= kMaxOutputs) refuse("too many outputs");
   OutputLayout::Leaf leaf;
   leaf.dtype = tensor.dtype;
   leaf.sizes = tensor.sizes;
   leaf.bytes = static_cast<uint64_t>(tensor.numel()) * element_bytes(tensor.dtype);
   leaf.offset_bytes = r.layout.draw_bytes;
   r.layout.draw_bytes += (leaf.bytes + 63) / 64 * 64;
-  if (leaf.bytes > kMostOutputBytes || r.layout.draw_bytes > kMostOutputBytes)
+  if (leaf.bytes > kMaxOutputBytes || r.layout.draw_bytes > kMaxOutputBytes)
     refuse("the outputs are too large");
   r.layout.leaves.push_back(std::move(leaf));
   r.producers.push_back(producer);
@@ -237,9 +238,9 @@ json plain_value(const json& spec, const std::string& kind, const Item& item) {
   }
   if (kind != "list" && kind != "tuple" && kind != "dict") refuse("unknown kind of returned value");
   out["items"] = json::array();
-  for (const json& i : list(spec, "items", kMostOutputs)) out["items"].push_back(item(i));
+  for (const json& i : list(spec, "items", kMaxOutputs)) out["items"].push_back(item(i));
   if (kind == "dict") {
-    const json& keys = list(spec, "keys", kMostOutputs);
+    const json& keys = list(spec, "keys", kMaxOutputs);
     if (keys.size() != out["items"].size()) refuse("a returned dict is malformed");
     for (const json& k : keys)
       if (!k.is_string() || k.get_ref<const std::string&>().size() > 256)

@@ -199,13 +199,23 @@ std::unique_ptr<Curriculum> make_level_curriculum(const std::vector<Task>& tasks
   return std::make_unique<LevelCurriculum>(tasks, promote_at, window);
 }
 
-std::unique_ptr<Curriculum> curriculum_from_config(const ConfigSection& section,
-                                                   const std::vector<Task>& tasks) {
-  if (section.choice("kind", "sequential", {"sequential", "level"}) == "sequential")
-    return make_sequential_curriculum(tasks);
-  const double promote_at = section.real("promote_at", 0.6, 0.01, 1.0);
-  const int64_t window = section.integer("window", 128, 1, 1'000'000);
-  return make_level_curriculum(tasks, promote_at, static_cast<size_t>(window));
+CurriculumSettings CurriculumSettings::from_config(const ConfigSection& section) {
+  CurriculumSettings s;
+  if (section.choice("kind", "sequential", {"sequential", "level"}) == "sequential") {
+    for (const char* key : {"promote_at", "window"})
+      section.refuse_without_effect(key, "with 'kind: sequential'");
+    return s;
+  }
+  s.kind = CurriculumKind::kLevel;
+  s.promote_at = section.real("promote_at", s.promote_at, 0.01, 1.0);
+  s.window = static_cast<size_t>(section.integer("window", static_cast<int64_t>(s.window), 1, 1'000'000));
+  return s;
+}
+
+std::unique_ptr<Curriculum> make_curriculum(const CurriculumSettings& settings,
+                                            const std::vector<Task>& tasks) {
+  if (settings.kind == CurriculumKind::kSequential) return make_sequential_curriculum(tasks);
+  return make_level_curriculum(tasks, settings.promote_at, settings.window);
 }
 
 }  // namespace bicrl

@@ -22,7 +22,7 @@ class Curriculum {
  public:
   virtual ~Curriculum() = default;
 
-  // The next `count` tasks. Tasks repeat within one call where there are fewer than `count`.
+  // The next `count` tasks. Tasks repeat within one call if there are fewer than `count`.
   virtual std::vector<const Task*> next(size_t count) = 0;
   // Tells how tasks fared; every task of the set may be reported, in any order.
   virtual void observe(std::span<const TaskOutcome> outcomes) = 0;
@@ -35,13 +35,24 @@ class Curriculum {
   virtual void restore(const nlohmann::json& state) = 0;
 };
 
-// Keys: kind (sequential | level); for `level` also promote_at (pass rate) and window (outcomes looked at).
-//   sequential  the tasks in the order of the set, from where the last call stopped, round and round
-//   level       the tasks of the lowest level, round and round; when the last `window` outcomes of the
-//   current
-//               level reach a mean pass rate of `promote_at`, those of the next level
-std::unique_ptr<Curriculum> curriculum_from_config(const ConfigSection& section,
-                                                   const std::vector<Task>& tasks);
+enum class CurriculumKind {
+  kSequential,  // the tasks in the order of the set, from where the last call stopped, round and round
+  // The tasks of the lowest level, round and round; when the last `window` outcomes of the current level
+  // reach a mean pass rate of `promote_at`, those of the next level.
+  kLevel
+};
+
+struct CurriculumSettings {
+  CurriculumKind kind = CurriculumKind::kSequential;
+  double promote_at = 0.6;
+  size_t window = 128;
+
+  // Keys: kind (sequential | level); with `level` also promote_at and window.
+  static CurriculumSettings from_config(const ConfigSection& section);
+};
+
+std::unique_ptr<Curriculum> make_curriculum(const CurriculumSettings& settings,
+                                            const std::vector<Task>& tasks);
 
 std::unique_ptr<Curriculum> make_sequential_curriculum(const std::vector<Task>& tasks);
 std::unique_ptr<Curriculum> make_level_curriculum(const std::vector<Task>& tasks, double promote_at,

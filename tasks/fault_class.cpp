@@ -5,6 +5,7 @@
 namespace bicrl {
 namespace {
 
+// wrong_shape, wrong_value, non_finite and nondeterministic ran and were compared: their outcome is kGraded.
 constexpr FaultClass kClasses[] = {
     {"extract", "no program in the answer, or one without ModelNew or load_inline"},
     {"compile", "the CUDA source does not compile (tensor mathematics in C++ included)"},

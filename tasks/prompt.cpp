@@ -1,5 +1,6 @@
 #include "tasks/prompt.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "common/error.h"
@@ -10,7 +11,7 @@ namespace bicrl {
 namespace {
 
 constexpr std::string_view kTurnStart = "<|im_start|>user\n";
-constexpr std::string_view kAnswerStart = "<|im_end|>\n<|im_start|>assistant\n";
+constexpr std::string_view kTurnEnd = "<|im_end|>";
 constexpr std::string_view kFence = "```";
 constexpr std::string_view kQuotes = "\"\"\"";
 
@@ -26,21 +27,49 @@ constexpr std::string_view kRules =
     "that "
     "compiles and runs, no pseudocode, no test code, nothing besides the code.\n";
 
-std::string fenced(std::string_view text) {
-  return concat(kFence, "python\n", text, text.ends_with('\n') ? "" : "\n", kFence, "\n\n");
+// How a chat style spells its turn and its code blocks.
+struct ChatForm {
+  std::string_view language;        // behind a fence that opens
+  std::string_view turn_end;        // of the user's turn, up to where the answer begins
+  std::string_view answer_opening;  // what an answer has before the program
+
+  std::string fenced(std::string_view text) const {
+    return concat(kFence, language, "\n", text, text.ends_with('\n') ? "" : "\n", kFence, "\n\n");
+  }
+};
+
+// SDAR's chat template (chat_template.jinja without system turn), which DICE uses for supervised training and
+// for its evaluation.
+constexpr ChatForm kPublishedForm = {
+    .language = "python", .turn_end = "<|im_end|>\n<|im_start|>assistant\n", .answer_opening = "```python\n"};
+
+// From DICE's rollout script (training/RL/sample/sdar_rl_rollout_kernel.py): fences without a language, a
+// space before the end of the turn, an empty line after "assistant". From its supervised data as
+// LLaMA-Factory's template qwen3 writes them: an answer without reasoning begins with an empty think block.
+// The language word of the answer's code block is ours; the script takes a block with and without one.
+constexpr ChatForm kDiceForm = {.language = "",
+                                .turn_end = " <|im_end|>\n<|im_start|>assistant\n\n",
+                                .answer_opening = "<think>\n\n</think>\n\n```python\n"};
+
+const ChatForm& chat_form(PromptStyle style) {
+  return style == PromptStyle::kDice ? kDiceForm : kPublishedForm;
 }
 
-// `attempt` stands between the task and the request; empty where nothing was tried.
-std::string published_end_to_end(const Task& task, const std::string& attempt) {
+// Role, worked example, task and request follow one another as in KernelBench's one-shot prompt, which DICE
+// uses. `attempt` stands between the task and the request; empty if nothing was tried.
+std::string chat_end_to_end(const Task& task, const ChatForm& form, const std::string& attempt) {
+  const auto fenced = [&](std::string_view text) { return form.fenced(text); };
   const WorkedExample& example = worked_example();
   return concat(kTurnStart, kRole, "Here is an example. The given architecture is:\n\n",
                 fenced(example.pytorch_code), "The architecture with custom CUDA kernels is:\n\n",
                 fenced(example.program()), "Now you are given this architecture:\n\n",
                 fenced(task.pytorch_code), attempt, "Optimize it with custom CUDA kernels. ", kRules,
-                kAnswerStart);
+                form.turn_end);
 }
 
-std::string published_infilling(const Task& task, const std::string& attempt) {
+// The same with the scaffold, in the order of DICE's infilling prompt.
+std::string chat_infilling(const Task& task, const ChatForm& form, const std::string& attempt) {
+  const auto fenced = [&](std::string_view text) { return form.fenced(text); };
   const WorkedExample& example = worked_example();
   return concat(kTurnStart, kRole,
                 "The beginning (prefix) and the end (suffix) of the program are given. You write what stands "
@@ -50,11 +79,11 @@ std::string published_infilling(const Task& task, const std::string& attempt) {
                 fenced(example.suffix), "The combined program is:\n\n", fenced(example.program()),
                 "Now you are given this architecture:\n\n", fenced(task.pytorch_code), "The prefix is:\n\n",
                 fenced(task.prefix), "The suffix is:\n\n", fenced(task.suffix), attempt,
-                "Complete the program. Keep prefix and suffix exactly as they are. ", kRules, kAnswerStart);
+                "Complete the program. Keep prefix and suffix exactly as they are. ", kRules, form.turn_end);
 }
 
 // Both stages end in the same words, so that what is learnt in one carries over to the other. The prefix is
-// left out where the response is made to begin with it.
+// left out if the response is made to begin with it.
 std::string compact(const Task& task, Stage stage, Scaffold scaffold) {
   const std::string end_to_end = concat("<|program|>", task.pytorch_code, "<|answer|>");
   if (stage == Stage::kEndToEnd) return end_to_end;
@@ -111,7 +140,7 @@ AttemptText shown(const Task& task, Stage stage, const FailedAttempt& attempt) {
   return text;
 }
 
-std::string published_attempt(const AttemptText& text) {
+std::string chat_attempt(const AttemptText& text, const ChatForm& form) {
   std::string_view meaning;
   for (const FaultClass& known : fault_classes())
     if (known.name == text.fault_class) meaning = known.meaning;
@@ -124,7 +153,7 @@ std::string published_attempt(const AttemptText& text) {
     reason += ".\n\n";
   return concat(
       text.is_middle ? "This was tried between prefix and suffix:\n\n" : "This program was tried:\n\n",
-      fenced(text.code), reason, "Write it again without the fault. ");
+      form.fenced(text.code), reason, "Write it again without the fault. ");
 }
 
 // Before the rest, so that the prompt still ends in the words that every compact prompt ends in.
@@ -145,11 +174,15 @@ Prompt build_prompt(const Task& task, Stage stage, PromptStyle style, Scaffold s
     if (attempt) prompt.text = compact_attempt(shown(task, stage, *attempt));
     prompt.text += compact(task, stage, scaffold);
   } else {
-    const std::string tried = attempt ? published_attempt(shown(task, stage, *attempt)) : "";
+    const ChatForm& form = chat_form(style);
+    const std::string tried = attempt ? chat_attempt(shown(task, stage, *attempt), form) : "";
     prompt.text =
-        stage == Stage::kInfilling ? published_infilling(task, tried) : published_end_to_end(task, tried);
-    // A clamped response is the bare program; opening the code block here keeps the answer's usual shape.
-    if (clamped) prompt.text += concat(kFence, "python\n");
+        stage == Stage::kInfilling ? chat_infilling(task, form, tried) : chat_end_to_end(task, form, tried);
+    prompt.answer_opening = form.answer_opening;
+    prompt.answer_closing = kFence;
+    prompt.answer_end = kTurnEnd;
+    // A clamped response is the bare program; what an answer opens with is given then, like the prefix.
+    if (clamped) prompt.text += form.answer_opening;
   }
   if (clamped) set_clamp(task, prompt);
   return prompt;
@@ -167,10 +200,17 @@ size_t language_word_length(std::string_view block) {
 
 }  // namespace
 
+const std::vector<std::string>& prompt_style_names() {
+  static const std::vector<std::string> kNames = {"compact", "published", "dice"};  // as PromptStyle has them
+  return kNames;
+}
+
 PromptStyle parse_prompt_style(const std::string& text) {
-  if (text == "published") return PromptStyle::kPublished;
-  if (text == "compact") return PromptStyle::kCompact;
-  throw InputError(concat("prompt style: '", text, "' is neither 'published' nor 'compact'"));
+  const auto& names = prompt_style_names();
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (found == names.end())
+    throw InputError(concat("prompt style: '", text, "' is neither 'compact', 'published' nor 'dice'"));
+  return static_cast<PromptStyle>(found - names.begin());
 }
 
 Scaffold parse_scaffold(const std::string& text) {
@@ -186,6 +226,25 @@ Prompt make_prompt(const Task& task, Stage stage, PromptStyle style, Scaffold sc
 Prompt make_repair_prompt(const Task& task, Stage stage, PromptStyle style, Scaffold scaffold,
                           const FailedAttempt& attempt) {
   return build_prompt(task, stage, style, scaffold, &attempt);
+}
+
+std::string expected_answer(const Prompt& prompt, const std::string& program) {
+  if (program.find(kFence) != program.npos)
+    throw InputError(concat("task '", prompt.task_id, "': the program holds ", kFence,
+                            ", so that no response with it could be read"));
+  if (!prompt.clamp_delimiter.empty()) {
+    const std::string ending = prompt.clamp_delimiter + prompt.clamp_suffix;
+    const bool fits = program.size() >= prompt.clamp_prefix.size() + ending.size() &&
+                      program.starts_with(prompt.clamp_prefix) && program.ends_with(ending);
+    if (!fits)
+      throw InputError(concat("task '", prompt.task_id,
+                              "': the program does not consist of the clamped prefix, a middle, '",
+                              prompt.clamp_delimiter, "' and the clamped suffix"));
+    return program.substr(prompt.clamp_prefix.size(),
+                          program.size() - prompt.clamp_prefix.size() - prompt.clamp_suffix.size());
+  }
+  if (prompt.answer_closing.empty()) return program;
+  return concat(prompt.answer_opening, program, program.ends_with('\n') ? "" : "\n", prompt.answer_closing);
 }
 
 std::string extract_program(const std::string& response) {

@@ -10,9 +10,9 @@
 
 #include "common/error.h"
 #include "common/rng.h"
-#include "tasks/synthetic_judge.h"
 #include "tasks/synthetic_operators.h"
 #include "tasks/synthetic_program.h"
+#include "tasks/synthetic_quality.h"
 
 namespace bicrl {
 namespace {
@@ -35,7 +35,7 @@ constexpr int kSoftmaxColumns[] = {5, 10};
 struct Family {
   std::optional<OperatorKind> special;  // the kind that occurs exactly once; none: pointwise operators only
   std::span<const Shape> shapes;
-  std::span<const int> judge_columns;
+  std::span<const int> sample_columns;
 };
 
 const Family kElementwise = {std::nullopt, kWideShapes, kWideColumns};
@@ -160,7 +160,7 @@ class FamilySource {
     for (int draw = 0; draw < kConstantDraws * wanted && tasks.size() < static_cast<size_t>(wanted); ++draw) {
       const auto chain = draw_constants(composition, stream);
       const Shape shape = family_.shapes[stream.below(family_.shapes.size())];
-      if (!judge_chain(chain, family_.judge_columns).empty()) continue;
+      if (!chain_problem(chain, family_.sample_columns).empty()) continue;
       Task task = write_task(chain, shape);
       task.level = static_cast<int>(composition.size());
       if (seen.insert(task.pytorch_code).second) tasks.push_back(std::move(task));

@@ -37,7 +37,7 @@ struct SyntheticTasks {
   std::vector<Task> held_out;
 };
 
-// Throws InputError where the options leave too few compositions.
+// Throws InputError if the options leave too few compositions.
 SyntheticTasks synthesise(const SynthesisOptions& options);
 
 bool is_held_out(const std::vector<std::string>& composition);

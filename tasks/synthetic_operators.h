@@ -1,5 +1,5 @@
 // The operators that synthesised tasks are composed of: each with its line of PyTorch, its CUDA text and what
-// it computes, so that compositions can be judged without running either. Immutable table; safe from any
+// it computes, so that compositions can be rated without running either. Immutable table; safe from any
 // thread.
 #pragma once
 #include <span>
@@ -17,7 +17,7 @@ enum class OperatorKind {
   kStencil     // three neighbours in the last dimension
 };
 
-// A matrix of the judging arithmetic; a reduced one has one column.
+// A matrix of that arithmetic; a reduced one has one column.
 struct Sample {
   size_t rows = 0;
   size_t cols = 0;

@@ -14,7 +14,7 @@ struct Task {
   std::string id;            // unique within its set
   int level = 0;             // difficulty as published; 0 where unknown
   std::string pytorch_code;  // defines Model, get_inputs(), get_init_inputs()
-  std::string cuda_code;     // a known program in the published form; empty where there is none
+  std::string cuda_code;     // a known program in the published form; empty if there is none
   // Scaffold of the infilling form: prefix + middle + suffix == cuda_code. All empty without one.
   std::string prefix;
   std::string middle;

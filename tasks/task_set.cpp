@@ -7,7 +7,7 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "common/json.h"
-#include "tasks/task_record.h"
+#include "tasks/task_entry.h"
 
 namespace bicrl {
 namespace {
@@ -22,18 +22,18 @@ class SetBuilder {
  public:
   explicit SetBuilder(std::string file) : file_(std::move(file)) {}
 
-  void add(size_t record, const json& value) {
+  void add(size_t entry, const json& value) {
     ++seen_;
-    auto parsed = parse_task_record(value);
-    if (auto* error = std::get_if<FieldError>(&parsed)) return fail(record, error->field, error->reason);
+    auto parsed = parse_task_entry(value);
+    if (auto* error = std::get_if<FieldError>(&parsed)) return fail(entry, error->field, error->reason);
     Task& task = std::get<Task>(parsed);
-    const auto [first, fresh] = record_of_id_.emplace(task.id, record);
-    if (!fresh) return fail(record, "id", concat("'", task.id, "' is taken by record ", first->second));
+    const auto [first, fresh] = entry_of_id_.emplace(task.id, entry);
+    if (!fresh) return fail(entry, "id", concat("'", task.id, "' is taken by entry ", first->second));
     set_.tasks.push_back(std::move(task));
   }
-  void fail_record(size_t record, const std::string& reason) {
+  void fail_entry(size_t entry, const std::string& reason) {
     ++seen_;
-    fail(record, "", reason);
+    fail(entry, "", reason);
   }
   TaskSet finish() {
     if (seen_ == 0) throw InputError(concat(file_, ": holds no task"));
@@ -41,21 +41,21 @@ class SetBuilder {
   }
 
  private:
-  void fail(size_t record, const std::string& field, const std::string& reason) {
-    set_.errors.push_back({file_, record, field, reason});
+  void fail(size_t entry, const std::string& field, const std::string& reason) {
+    set_.errors.push_back({file_, entry, field, reason});
   }
 
   std::string file_;
   TaskSet set_;
-  std::unordered_map<std::string, size_t> record_of_id_;
+  std::unordered_map<std::string, size_t> entry_of_id_;
   size_t seen_ = 0;
 };
 
 void add_list(std::string_view text, const std::string& file, SetBuilder& builder) {
   const auto list = try_parse_json(text);
   if (!list) throw InputError(concat(file, ": is not JSON: ", list.reason()));
-  size_t record = 0;
-  for (const auto& value : list.value()) builder.add(++record, value);
+  size_t entry = 0;
+  for (const auto& value : list.value()) builder.add(++entry, value);
 }
 
 void add_lines(std::string_view text, SetBuilder& builder) {
@@ -66,17 +66,17 @@ void add_lines(std::string_view text, SetBuilder& builder) {
     text.remove_prefix(std::min(end + 1, text.size()));
     ++line_number;
     if (line.find_first_not_of(kBlank) == line.npos) continue;
-    if (const auto record = try_parse_json(line))
-      builder.add(line_number, record.value());
+    if (const auto entry = try_parse_json(line))
+      builder.add(line_number, entry.value());
     else
-      builder.fail_record(line_number, concat("is not JSON: ", record.reason()));
+      builder.fail_entry(line_number, concat("is not JSON: ", entry.reason()));
   }
 }
 
 }  // namespace
 
-std::string RecordError::message() const {
-  return concat(file, ": record ", record, ": ", field, field.empty() ? "" : ": ", reason);
+std::string EntryError::message() const {
+  return concat(file, ": entry ", entry, ": ", field, field.empty() ? "" : ": ", reason);
 }
 
 TaskSet parse_task_set(std::string_view text, const std::string& file) {
@@ -105,19 +105,19 @@ std::vector<Task> load_tasks(const std::filesystem::path& path) {
   for (size_t i = 0; i < std::min(set.errors.size(), kErrorsNamed); ++i)
     message += (i > 0 ? "\n" : "") + set.errors[i].message();
   if (set.errors.size() > kErrorsNamed)
-    message += concat("\n... and ", set.errors.size() - kErrorsNamed, " more broken records");
+    message += concat("\n... and ", set.errors.size() - kErrorsNamed, " more broken entries");
   throw InputError(message);
 }
 
 std::string tasks_to_json(const std::vector<Task>& tasks) {
   auto list = nlohmann::ordered_json::array();
-  for (const Task& task : tasks) list.push_back(task_to_record(task));
+  for (const Task& task : tasks) list.push_back(task_to_entry(task));
   return list.dump(2) + "\n";
 }
 
 std::string tasks_to_json_lines(const std::vector<Task>& tasks) {
   std::string text;
-  for (const Task& task : tasks) text += task_to_record(task).dump() + "\n";
+  for (const Task& task : tasks) text += task_to_entry(task).dump() + "\n";
   return text;
 }
 

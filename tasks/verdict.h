@@ -1,4 +1,5 @@
-// What the verifier says of a candidate. Rewards are computed from stored verdicts, so this is a full vector.
+// What the verifier says of a candidate. Rewards are computed from stored verdicts, so it holds all that a
+// reward may ask for.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -7,29 +8,11 @@ namespace bicrl {
 
 enum class Outcome { kGraded, kCandidateFault, kInfrastructure };
 
-// Fault classes of candidates (Verdict::fault_class):
-//   extract        no program, or one without ModelNew or load_inline
-//   compile        the CUDA source does not compile (this includes tensor mathematics in C++)
-//   unsupported    uses something this backend cannot express
-//   library_call   calls cuBLAS, cuDNN or another vendor library that the policy file does not allow
-//   record         the Python part raised an error
-//   framework_fallback  the answer comes from a framework operator
-//   dead_kernel    no candidate kernel produced the answer (never launched, or the output is a copied input)
-//   launch         invalid launch configuration
-//   illegal_access out-of-bounds access or a crash in a kernel
-//   timeout        wall or CPU limit
-//   memory         memory limit
-//   process        process limit (fork bomb)
-//   output_limit   wrote more than its limit
-//   wrong_shape, wrong_value, non_finite   compared and wrong (outcome is kGraded)
-//   nondeterministic  differs between runs on equal inputs
-//   cheating       tried to forge a result or reach outside the box
-//   unconfirmed    a success that a second verification with new secrets did not repeat
 struct Verdict {
   std::string request_id;
   Outcome outcome = Outcome::kInfrastructure;
-  std::string fault_class;  // empty when correct
-  std::string stage;        // last stage reached: extract, compile, record, replay, compare
+  std::string fault_class;  // empty if correct; see tasks/fault_class.h
+  std::string reached;      // how far it came: extract, compile, record, replay, compare
   bool compiled = false;
   bool correct = false;
   int trials = 0;
@@ -39,8 +22,8 @@ struct Verdict {
   std::string legality;  // "native" or "mixed"
   double coverage = 0;   // share of launched work done by candidate kernels
   double candidate_ms = 0, eager_ms = 0, candidate_spread_ms = 0, eager_spread_ms = 0;
-  double torch_compile_ms = 0;   // median of the reference under torch.compile; 0 where not measured
-  double roofline_fraction = 0;  // the device's least possible time over candidate_ms; 0 where not known
+  double torch_compile_ms = 0;   // median of the reference under torch.compile; 0 if not measured
+  double roofline_fraction = 0;  // the device's least possible time over candidate_ms; 0 if not known
   std::string clock;             // "cpu" on the host backend
   std::string diagnostics;
   double compile_ms = 0, record_ms = 0, replay_ms = 0, total_ms = 0;
@@ -48,7 +31,7 @@ struct Verdict {
   std::string backend;
 
   double pass_rate() const { return trials > 0 ? double(trials_passed) / trials : 0.0; }
-  // Eager time over candidate time; 0 where either is missing.
+  // Eager time over candidate time; 0 if either is missing.
   double speedup() const { return candidate_ms > 0 && eager_ms > 0 ? eager_ms / candidate_ms : 0.0; }
   bool operator==(const Verdict&) const = default;
 };

@@ -1,4 +1,4 @@
-// `bicrl doctor`: whether training can run on this machine, part by part, and what to do where it cannot.
+// `bicrl doctor`: whether training can run on this machine, part by part, and what to do if it cannot.
 #include <iostream>
 
 #include "common/config.h"
@@ -50,8 +50,8 @@ int run_doctor_command(const DoctorCommand& command) {
     report.add(check_missing("configuration", error.what(), "correct it; the checks below use defaults"));
   }
   const LearnerModule module = check_learner(report);
-  report.add(judge_cpus(usable_cpus()));
-  report.add(judge_memory(available_memory_bytes()));
+  report.add(check_cpus(usable_cpus()));
+  report.add(check_memory(available_memory_bytes()));
   report.add(check_folder("run directory", needs.directory,
                           {256 * kMiB, 2048 * kMiB, "make room there, or name another with run.directory"}));
   report.add(check_mpi_launcher(module.mpi_library));

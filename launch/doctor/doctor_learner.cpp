@@ -9,7 +9,7 @@
 #include "common/files.h"
 #include "launch/learner.h"
 #include "reward/client/verifier_client.h"
-#include "sandbox/box/brief_command.h"
+#include "sandbox/box/command.h"
 
 namespace bicrl {
 namespace {
@@ -92,9 +92,9 @@ Check check_run_configuration(const std::string& path, const std::vector<std::st
   std::vector<std::string> command{std::filesystem::read_symlink("/proc/self/exe"), "train", path,
                                    "--dry-run"};
   command.insert(command.end(), overrides.begin(), overrides.end());
-  const BriefAnswer answer = run_briefly(command, environment_of_own(), kReadSeconds);
-  if (answer.succeeded) return check_ok("configuration", path);
-  const std::string said = answer.said.starts_with("bicrl: ") ? answer.said.substr(7) : answer.said;
+  const CommandResult result = run_command(command, environment_of_own(), kReadSeconds);
+  if (result.succeeded) return check_ok("configuration", path);
+  const std::string said = result.output.starts_with("bicrl: ") ? result.output.substr(7) : result.output;
   return check_missing("configuration", said.empty() ? path + " cannot be read" : said,
                        "correct it; `bicrl train " + path + " --dry-run` reads it again");
 }

@@ -18,7 +18,7 @@ struct LearnerModule {
 // Call while this process has one thread.
 LearnerModule check_learner(DoctorReport& report);
 
-// Adds a line where the module was built for GPUs or the run asks for one.
+// Adds a line if the module was built for GPUs or the run asks for one.
 void check_gpus(const LearnerModule& module, const std::string& device, DoctorReport& report);
 
 // Has the run's configuration read as `bicrl train` does it.

@@ -18,7 +18,7 @@
 
 #include "common/error.h"
 #include "sandbox/box/box_host.h"
-#include "sandbox/box/brief_command.h"
+#include "sandbox/box/command.h"
 
 namespace bicrl {
 namespace {
@@ -34,7 +34,7 @@ std::string gibibytes(uint64_t bytes) {
   return text.str();
 }
 
-// The first word of a file as a number; nothing where there is none ("max", "-1", no such file).
+// The first word of a file as a number; nothing if there is none ("max", "-1", no such file).
 std::optional<double> number_in(const fs::path& file, int word = 0) {
   std::ifstream in(file);
   std::string text;
@@ -71,7 +71,7 @@ fs::path nearest_existing(fs::path folder) {
   return folder;
 }
 
-// Why no file can be written in the folder; empty where one can. Quotas and full disks show only on writing.
+// Why no file can be written in the folder; empty if one can. Quotas and full disks show only on writing.
 std::string write_problem(const fs::path& folder) {
   std::string name = (folder / ".bicrl-doctor-XXXXXX").string();
   const int fd = mkostemp(name.data(), O_CLOEXEC);
@@ -116,7 +116,7 @@ double usable_cpus() {
   return usable;
 }
 
-Check judge_cpus(double usable) {
+Check check_cpus(double usable) {
   std::ostringstream found;
   found << std::setprecision(3) << usable << " usable";
   if (usable >= 2) return check_ok("CPUs", found.str());
@@ -136,7 +136,7 @@ uint64_t available_memory_bytes() {
   return static_cast<uint64_t>(std::min(available, 1e18));
 }
 
-Check judge_memory(uint64_t available_bytes) {
+Check check_memory(uint64_t available_bytes) {
   const std::string found = gibibytes(available_bytes) + " available";
   const auto available = static_cast<double>(available_bytes) / kGiB;
   if (available < kLeastMemory_GiB)
@@ -174,10 +174,10 @@ Check check_mpi_launcher(const std::string& library) {
   if (path.empty())
     return check_limited(kName, "neither mpirun nor mpiexec is on PATH",
                          "runs have one rank; `apt-get install openmpi-bin` for more");
-  const BriefAnswer answer = run_briefly({path, "--version"}, {"PATH=/usr/local/bin:/usr/bin:/bin"});
-  const std::string said = answer.said.substr(0, answer.said.find('\n'));
+  const CommandResult result = run_command({path, "--version"}, {"PATH=/usr/local/bin:/usr/bin:/bin"});
+  const std::string said = result.output.substr(0, result.output.find('\n'));
   const std::string version = version_in(said);
-  if (!answer.succeeded || version.empty())
+  if (!result.succeeded || version.empty())
     return check_limited(kName, concat(path, " does not say its version: ", said),
                          "runs have one rank; install Open MPI's launcher for more");
   const std::string found = concat(path, ", ", said);

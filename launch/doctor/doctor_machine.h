@@ -10,11 +10,11 @@ namespace bicrl {
 
 // CPUs that this process may use: by affinity, and by the quota of its control group (a container's limit).
 double usable_cpus();
-Check judge_cpus(double usable);
+Check check_cpus(double usable);
 
 // Memory that is free for this process: the machine's, and what its control group allows.
 uint64_t available_memory_bytes();
-Check judge_memory(uint64_t available_bytes);
+Check check_memory(uint64_t available_bytes);
 
 // Whether `folder`, or the nearest folder above it that exists, can be written and has room: below
 // `least_bytes` nothing works, below `enough_bytes` not everything does.

@@ -17,7 +17,7 @@ struct Check {
   std::string name;
   CheckStatus status = CheckStatus::kOk;
   std::string found;
-  std::string remedy;  // empty where all is well
+  std::string remedy;  // empty if all is well
 };
 
 Check check_ok(const std::string& name, const std::string& found);

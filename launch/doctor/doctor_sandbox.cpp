@@ -8,7 +8,7 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "launch/doctor/doctor_machine.h"
-#include "sandbox/box/brief_command.h"
+#include "sandbox/box/command.h"
 #include "sandbox/candidate/host_compiler.h"
 #include "sandbox/service/canary.h"
 
@@ -20,7 +20,7 @@ constexpr uint64_t kMiB = 1u << 20;
 // a gibibyte for published ones.
 constexpr uint64_t kLeastScratch_bytes = 48 * kMiB, kEnoughScratch_bytes = 512 * kMiB;
 
-// What the probe says is missing about `feature`; empty where it says nothing.
+// What the probe says is missing about `feature`; empty if it says nothing.
 std::string missing_text(const SandboxFeatures& features, const std::string& feature) {
   for (const auto& text : features.missing)
     if (text.starts_with(feature + ": ")) return text.substr(feature.size() + 2);
@@ -35,11 +35,11 @@ Check check_bubblewrap(const SandboxFeatures& features) {
   if (features.bwrap.empty())
     return check_missing("bubblewrap", "not found",
                          "`apt-get install bubblewrap`, or name it with the key `bwrap`");
-  const BriefAnswer answer = run_briefly({features.bwrap, "--version"});
-  if (!answer.succeeded)
-    return check_missing("bubblewrap", concat(features.bwrap, " does not run: ", answer.said),
+  const CommandResult result = run_command({features.bwrap, "--version"});
+  if (!result.succeeded)
+    return check_missing("bubblewrap", concat(features.bwrap, " does not run: ", result.output),
                          "`apt-get install --reinstall bubblewrap`");
-  return check_ok("bubblewrap", concat(features.bwrap, ", ", answer.said));
+  return check_ok("bubblewrap", concat(features.bwrap, ", ", result.output));
 }
 
 Check check_feature(const SandboxFeatures& features, const std::string& feature, const std::string& name,

@@ -28,7 +28,7 @@ void ServerPool::succeeded(size_t server) {
 
 void ServerPool::failed(size_t server, Clock::time_point now) {
   Server& s = servers_[server];
-  const Seconds pause = std::min(first_pause_ * std::exp2(std::min(s.failures, 30)), longest_pause_);
+  const Seconds pause = std::min(first_pause_ * std::exp2(std::min(s.failures, 30)), max_pause_);
   ++s.failures;
   s.paused_until = now + std::chrono::duration_cast<Clock::duration>(pause);
 }

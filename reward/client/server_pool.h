@@ -14,12 +14,12 @@ class ServerPool {
   using Seconds = std::chrono::duration<double>;
 
   // A server that failed is left alone for `first_pause`, doubled with every further failure up to
-  // `longest_pause`.
-  ServerPool(size_t servers, Seconds first_pause, Seconds longest_pause)
-      : servers_(servers), first_pause_(first_pause), longest_pause_(longest_pause) {}
+  // `max_pause`.
+  ServerPool(size_t servers, Seconds first_pause, Seconds max_pause)
+      : servers_(servers), first_pause_(first_pause), max_pause_(max_pause) {}
 
   // Counts the call. Prefers a server that is not paused, then one other than `avoid`, then the least loaded
-  // one, in turn where several are equal.
+  // one, in turn if several are equal.
   size_t begin(Clock::time_point now, std::optional<size_t> avoid);
   void end(size_t server) { --servers_[server].in_flight; }
 
@@ -38,7 +38,7 @@ class ServerPool {
   };
   std::vector<Server> servers_;
   Seconds first_pause_;
-  Seconds longest_pause_;
+  Seconds max_pause_;
   size_t turn_ = 0;
 };
 

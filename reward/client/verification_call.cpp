@@ -2,7 +2,7 @@
 
 #include "common/error.h"
 #include "reward/client/call_failure.h"
-#include "reward/client/verdict_wire.h"
+#include "tasks/verifier_wire.h"
 
 namespace bicrl::verification {
 

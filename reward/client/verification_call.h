@@ -67,7 +67,7 @@ struct Problem {
   bool retry = true;
 };
 
-// Takes the verdict out of a finished call to the server at `address`; nothing where it counts. Where the
+// Takes the verdict out of a finished call to the server at `address`; nothing if it counts. If the
 // server reported an infrastructure fault, `verdict` is that.
 std::optional<Problem> find_problem(const Call& call, const std::string& address, Verdict& verdict);
 

@@ -4,18 +4,18 @@
 
 #include "proto/verifier.grpc.pb.h"
 #include "reward/client/call_failure.h"
-#include "reward/client/verdict_wire.h"
+#include "tasks/verifier_wire.h"
 
 namespace bicrl {
 namespace {
 
-constexpr int kMaxMessage_bytes = 64 << 20;
+constexpr int kMaxMessageBytes = 64 << 20;
 
 }  // namespace
 
 std::shared_ptr<grpc::Channel> connect_verifier(const std::string& address) {
   grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(kMaxMessage_bytes);
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   // Retries are ours: they go to another server and are counted.
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   // A server that comes back is found soon. (The minimum is the time that one connection attempt may take: a
@@ -37,9 +37,12 @@ Result<VerifierDescription> describe_verifier(const std::shared_ptr<grpc::Channe
   context.set_wait_for_ready(true);
   verifier::v1::DescribeReply reply;
   const grpc::Status status = verifier::v1::Verifier::NewStub(channel)->Describe(&context, {}, &reply);
-  if (status.ok()) return from_wire(reply, address);
-  return Result<VerifierDescription>::failure(
-      concat(address, ": ", explain_status(status.error_code(), status.error_message())));
+  if (!status.ok())
+    return Result<VerifierDescription>::failure(
+        concat(address, ": ", explain_status(status.error_code(), status.error_message())));
+  VerifierDescription description = from_wire(reply);
+  description.address = address;
+  return description;
 }
 
 }  // namespace bicrl

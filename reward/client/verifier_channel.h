@@ -5,7 +5,7 @@
 #include <string>
 
 #include "common/error.h"
-#include "reward/client/verifier_client.h"
+#include "tasks/verifier_description.h"
 
 namespace grpc {
 class Channel;

@@ -11,13 +11,12 @@
 #include "common/clock.h"
 #include "common/hash.h"
 #include "common/log.h"
+#include "common/lru_cache.h"
 #include "reward/client/call_failure.h"
 #include "reward/client/server_pool.h"
-#include "reward/client/verdict_memory.h"
-#include "reward/client/verdict_wire.h"
 #include "reward/client/verification_call.h"
 #include "reward/client/verifier_channel.h"
-#include "reward/client/verifier_options.h"
+#include "tasks/verifier_wire.h"
 
 namespace bicrl {
 namespace {
@@ -69,7 +68,7 @@ class VerifierClient::Engine {
   mutable std::mutex mutex_;
   std::condition_variable verdict_ready_;
   bool stopping_ = false;
-  VerdictMemory memory_;
+  LruCache<Verdict> memory_;  // by key, each of cost 1
   ServerPool pool_;
   std::vector<std::optional<Clock::time_point>>
       warned_;                                        // by server: its last failure, while it is in trouble
@@ -112,18 +111,20 @@ VerifierClient::Engine::~Engine() {
 }
 
 void VerifierClient::Engine::submit(const VerificationRequest& request) {
-  const std::string content = hash_hex({request.task_id, request.pytorch_code, request.program});
+  VerificationRequest asked = request;
+  asked.protocol = asked.protocol.or_else(options_.protocol);
+  const std::string content =
+      hash_hex({asked.task_id, asked.pytorch_code, asked.program, to_string(asked.protocol)});
   std::lock_guard lock(mutex_);
   const bool is_new = pending_ids_.insert(request.request_id).second;
   BICRL_CHECK(is_new, "the request id ", request.request_id, " is pending already");
   ++counters_.submitted;
   // A fresh request shares its verdict with nobody.
   const std::string key = request.fresh ? concat(content, " fresh ", counters_.submitted) : content;
-  if (const Verdict* known = memory_.find(key)) {
+  if (auto known = memory_.find(key)) {
     ++counters_.remembered;
-    Verdict verdict = *known;
-    verdict.cached = true;
-    hand_out(std::move(verdict), request.request_id);
+    known->cached = true;
+    hand_out(std::move(*known), request.request_id);
     return;
   }
   if (const auto same = jobs_.find(key); same != jobs_.end()) {
@@ -135,7 +136,7 @@ void VerifierClient::Engine::submit(const VerificationRequest& request) {
   auto job = std::make_shared<Job>();
   job->key = key;
   job->waiting = {request.request_id};
-  to_wire(request, options_, job->message);
+  to_wire(asked, job->message);
   jobs_[key] = job;
   queue_.push_back(job);
   start_calls();
@@ -245,11 +246,11 @@ void VerifierClient::Engine::finish_call(const Call& call) {
     if (call.status.ok() && problem->answered) job->verdict = verdict;
     return retry_or_give_up(job, *problem);
   }
-  if (!job->message.bypass_cache()) memory_.store(job->key, verdict);
+  if (!job->message.bypass_cache()) memory_.insert(job->key, verdict, 1);
   deliver(job, verdict);
 }
 
-// An outage is one line in the log, not hundreds, even where the server answers now and then.
+// An outage is one line in the log, not hundreds, even if the server answers now and then.
 void VerifierClient::Engine::note_health(size_t server, const std::optional<Problem>& problem) {
   const Clock::time_point now = Clock::now();
   std::optional<Clock::time_point>& warned = warned_[server];

@@ -1,11 +1,16 @@
 // The client of the verifier service: candidates go in, verdicts come out in the order in which they are
-// ready.
+// ready. And how this folder works.
 //
 // Nothing is lost and nothing comes twice: every submitted request yields exactly one verdict from next().
 // What goes wrong between here and a verdict (no server, a server that dies or stalls, a garbled reply) is
-// retried, on another server where there is one, and ends as a verdict with an infrastructure outcome, never
-// as an exception. The client owns its connections and one thread. submit(), next() and the rest may be
-// called from any thread. Destroying it cancels what is under way.
+// retried, on another server if there is one, and ends as a verdict with an infrastructure outcome, never
+// as an exception.
+//
+// The client's engine (verifier_client.cpp) owns the connections (verifier_channel.h), one thread, which
+// takes in what gRPC reports, and the candidates on their way (verification_call.h). server_pool.h chooses
+// the server for a call, call_failure.h knows what a failed one means, verifier_options.h holds what a user
+// may set. All state is guarded by one mutex: submit(), next() and the rest may be called from any thread.
+// Destroying the client cancels what is under way.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -14,42 +19,13 @@
 #include <string>
 #include <vector>
 
-#include "common/config.h"
 #include "common/error.h"
+#include "reward/client/verifier_options.h"
 #include "tasks/verdict.h"
+#include "tasks/verification_request.h"
+#include "tasks/verifier_description.h"
 
 namespace bicrl {
-
-struct VerificationRequest {
-  std::string request_id;  // chosen by the caller; unique among those pending
-  std::string task_id;
-  std::string pytorch_code;
-  std::string program;  // bytes that are no UTF-8 reach the verifier as U+FFFD
-  // Verify anew, here and in the server, whatever is known of this program (a second opinion with new
-  // secrets).
-  bool fresh = false;
-};
-
-struct VerifierClientOptions {
-  std::vector<std::string> addresses;  // "host:port"
-  int max_in_flight = 32;              // calls at a time, over all servers
-  double deadline_s = 180;             // for one request from its first call on, retries included
-  double attempt_s = 90;               // for one call
-  int max_attempts = 12;
-  double backoff_s = 0.25;  // before the first retry; doubles with each further one
-  double max_backoff_s = 8;
-  int memory_verdicts =
-      8192;  // verdicts kept, so that an identical candidate is not sent again; 0 keeps none
-  // The protocol asked for. Zero means the server's default.
-  double atol = 0;
-  double rtol = 0;
-  int trials = 0;
-  bool measure_time = false;
-
-  // Reads addresses, max_in_flight, deadline_s, ... of a section (measure_time is the reward's business).
-  // An empty list of addresses is allowed here: the caller starts a verifier and fills it in.
-  static VerifierClientOptions from_config(const ConfigSection& section);
-};
 
 struct VerifierClientCounters {
   int64_t submitted = 0;
@@ -62,29 +38,18 @@ struct VerifierClientCounters {
   double waited_s = 0;         // time that callers spent in next() without a verdict being ready
 };
 
-struct VerifierDescription {
-  std::string address;
-  std::string backend;
-  std::string protocol_version;
-  int workers = 0;
-  std::vector<std::string> sandbox_features;
-  std::vector<std::string> missing_features;  // with the reason
-  int64_t verified = 0;
-  int64_t cache_hits = 0;
-};
-
 class VerifierClient {
  public:
-  // Throws InputError where an address is unusable. Does not wait for the servers.
+  // Throws InputError if an address is unusable. Does not wait for the servers.
   explicit VerifierClient(VerifierClientOptions options);
   ~VerifierClient();
   VerifierClient(const VerifierClient&) = delete;
   VerifierClient& operator=(const VerifierClient&) = delete;
 
-  // Never blocks on a server. Throws Error if the request's id is pending already.
+  // Never blocks on a server. Throws Error if a request with the same id is pending.
   void submit(const VerificationRequest& request);
 
-  // The next verdict, waiting for it if need be; nullopt after `timeout`. Verdict::cached is also set where
+  // The next verdict, waiting for it if need be; nullopt after `timeout`. Verdict::cached is also set if
   // the client itself knew the verdict.
   std::optional<Verdict> next(std::chrono::milliseconds timeout);
 

@@ -1,13 +1,32 @@
-// Checks shared by the places that accept verifier addresses. Pure functions.
+// What a user may set about the verifier's client.
 #pragma once
 #include <string>
 #include <vector>
 
-#include "reward/client/verifier_client.h"
+#include "common/config.h"
+#include "tasks/verification_request.h"
 
 namespace bicrl {
 
-// Why the addresses cannot be used; empty where they can.
+struct VerifierClientOptions {
+  std::vector<std::string> addresses;  // "host:port"
+  int max_in_flight = 32;              // calls at a time, over all servers
+  double deadline_s = 180;             // for one request from its first call on, retries included
+  double attempt_s = 90;               // for one call
+  int max_attempts = 12;
+  double backoff_s = 0.25;  // before the first retry; doubles with each further one
+  double max_backoff_s = 8;
+  int memory_verdicts =
+      8192;  // verdicts kept, so that an identical candidate is not sent again; 0 keeps none
+  VerificationProtocol protocol;  // asked for if a request leaves it open
+
+  // Reads addresses, max_in_flight, deadline_s, ... of a section (whether times are measured is the reward's
+  // business).
+  // An empty list of addresses is allowed here: the caller starts a verifier and fills it in.
+  static VerifierClientOptions from_config(const ConfigSection& section);
+};
+
+// Why the addresses cannot be used; empty if they can.
 std::string address_problem(const std::vector<std::string>& addresses);
 
 }  // namespace bicrl

@@ -27,7 +27,7 @@ namespace {
 constexpr const char* kInitTarget = "/box/init";
 constexpr int kStatusFd = 3, kFilterFd = 4, kFirstPrivateFd = 5, kFirstProgramFd = 16;
 
-// Descriptors that live from before the start until after the end.
+// Descriptors that the server holds as long as the box runs.
 struct Plumbing {
   FdPair status = make_pipe();
   FdPair output = make_pipe();
@@ -38,8 +38,8 @@ struct Plumbing {
 
 std::string number(uint64_t value) { return std::to_string(value); }
 
-// Private memory of one process, the second line behind the control group: it must also hold shared
-// libraries' data.
+// Bounds the private memory of one process, behind the control group's bound on all of them. Shared
+// libraries' data count, too.
 uint64_t data_limit(const BoxLimits& limits) { return limits.memory_bytes + (64ull << 20); }
 
 void append_init_arguments(const BoxHost& host, const BoxSpec& spec, const BoxSlot& slot, int next_fd,
@@ -139,7 +139,7 @@ const char* step_name(box::SetupStep step) {
   return "an unknown step";
 }
 
-// Waits for the report while it drains the output; ends the box at its limits.
+// Waits for the report, reads the output meanwhile, and says when a limit is reached.
 class Watch {
  public:
   Watch(const BoxSpec& spec, Plumbing& plumbing, std::stop_token stop)
@@ -185,7 +185,7 @@ class Watch {
   bool output_open_ = true;
 };
 
-void judge_end(const BoxSpec& spec, const Watch& watch, const CgroupEvents& events, BoxResult& result) {
+void name_end(const BoxSpec& spec, const Watch& watch, const CgroupEvents& events, BoxResult& result) {
   if (events.memory_kills > 0) {
     result.end = BoxEnd::kMemory;
   } else if (!watch.have_report()) {
@@ -199,10 +199,11 @@ void judge_end(const BoxSpec& spec, const Watch& watch, const CgroupEvents& even
     const int status = watch.report().wait_status;
     result.end = WIFSIGNALED(status) ? BoxEnd::kSignalled : BoxEnd::kExited;
     result.code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
-    // The CPU limit ends a process with SIGKILL, which nobody else in the box may send to it. The kernel
-    // counts the limit in ticks, which on a busy machine can run well ahead of the time that it reports.
-    if (result.end == BoxEnd::kSignalled && result.code == SIGKILL &&
-        result.cpu_ms >= spec.limits.cpu_s * 700.0)
+    // The CPU limit ends a process with SIGXCPU, or with SIGKILL if it does not heed that. SIGKILL has other
+    // causes, too, and the kernel counts the limit in ticks, which on a busy machine can run well ahead of
+    // the time that it reports.
+    const bool used_up = result.code == SIGKILL && result.cpu_ms >= spec.limits.cpu_s * 700.0;
+    if (result.end == BoxEnd::kSignalled && (result.code == SIGXCPU || used_up))
       result.end = BoxEnd::kTimeout;
   }
 }
@@ -236,7 +237,7 @@ BoxResult run_box(BoxHost& host, const BoxSpec& spec, std::stop_token stop) {
     if (ended_early)
       result.end = *ended_early;
     else
-      judge_end(spec, watch, events, result);
+      name_end(spec, watch, events, result);
     watch.finish(result);
     for (const auto& fd : plumbing.exports) result.exported.push_back(read_export(fd.get()));
     result.total_ms = watch.total_ms();

@@ -1,8 +1,15 @@
-// One program run in a box: namespaces, an unprivileged uid, a read-only root that holds only what is named
-// here, limits on everything, and the whole tree ended on every exit path.
+// Boxes, and how this folder works.
 //
-// The reply keeps apart what the program did from what the box failed to do: only the latter is
-// infrastructure.
+// Code that is not ours runs in a box: a bubblewrap with namespaces of its own, an unprivileged uid, a
+// read-only root that holds only what is named, a system call filter, and limits on everything. There are two
+// kinds. run_box() below runs one program from start to end (the compiler, the replay program); the first
+// process of its box is bicrl-box-init. A Zygote (zygote.h) keeps a warm Python interpreter in a box, which
+// forks a confined child for each candidate or reference.
+//
+// A BoxHost (box_host.h), made once per server, finds out what the machine offers and lends each box a uid
+// and a control group (cgroup.h). Every box is started by spawn.h, and ends with the thread that
+// started it. command.h runs trusted programs of the machine, without a box. What runs inside boxes is in
+// sandbox/runtimes/; docs/process_tree.md shows all processes, and what is left when one dies.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -19,7 +26,7 @@ namespace bicrl {
 
 struct BoxLimits {
   double wall_s = 10;
-  int cpu_s = 10;                      // per process; SIGKILL
+  int cpu_s = 10;                      // per process
   uint64_t memory_bytes = 1ull << 30;  // control group, and private data of one process
   int processes = 64;                  // threads count
   uint64_t file_bytes = 64ull << 20;
@@ -58,13 +65,13 @@ enum class BoxEnd {
   kBoxFailed   // infrastructure: reason says what
 };
 
+// Keeps apart what the program did from what the box failed to do: only the latter is infrastructure.
 struct BoxResult {
   BoxEnd end = BoxEnd::kBoxFailed;
   int code = 0;
-  std::string reason;  // of kBoxFailed
-  std::string output;  // stdout and stderr, at most output_bytes
-  std::vector<std::string>
-      exported;  // as BoxSpec::exports; empty where missing, too large or not a plain file
+  std::string reason;                 // of kBoxFailed
+  std::string output;                 // stdout and stderr, at most output_bytes
+  std::vector<std::string> exported;  // as BoxSpec::exports; empty if missing, too large or not a plain file
   bool process_limit_hit = false;
   double wall_ms = 0;   // of the program
   double total_ms = 0;  // with making and ending the box

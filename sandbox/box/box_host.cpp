@@ -12,7 +12,7 @@
 
 #include "common/error.h"
 #include "common/files.h"
-#include "sandbox/box/brief_command.h"
+#include "sandbox/box/command.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;
@@ -86,10 +86,10 @@ SandboxFeatures SandboxFeatures::probe(const std::string& bwrap) {
   append_system_root(SystemRoot::kToolchain, command);
   command.push_back(find_program("true").empty() ? "/bin/true"
                                                  : fs::canonical(find_program("true")).string());
-  const BriefAnswer trial = run_briefly(command);
+  const CommandResult trial = run_command(command);
   if (!trial.succeeded) {
     f.missing.push_back(
-        concat("namespaces: ", f.bwrap, " fails (", trial.said, "): ", namespace_remedy(f.as_root)));
+        concat("namespaces: ", f.bwrap, " fails (", trial.output, "): ", namespace_remedy(f.as_root)));
     return f;
   }
   f.present.push_back("namespaces");

@@ -15,7 +15,7 @@ namespace bicrl {
 struct SandboxFeatures {
   std::vector<std::string> present;  // e.g. "namespaces", "seccomp", "uid-per-box", "cgroup-v1:memory,pids"
   std::vector<std::string> missing;  // each with the reason and what a user can do about it
-  std::string bwrap;                 // path of bubblewrap; empty where it is missing
+  std::string bwrap;                 // path of bubblewrap; empty if it is missing
   bool usable = false;               // boxes can be made; otherwise missing says why not
   bool as_root = false;              // each box runs under an unprivileged uid of its own
 
@@ -23,7 +23,7 @@ struct SandboxFeatures {
   static SandboxFeatures probe(const std::string& bwrap = "");
 };
 
-// What a box takes for its time: a uid that no other box of this server has, and a control group.
+// What a box has while it runs: a uid that no other box of this server has, and a control group.
 struct BoxSlot {
   int index = 0;
   uid_t uid = 0;  // meaningful as root only
@@ -32,7 +32,7 @@ struct BoxSlot {
 
 class BoxHost;
 
-// Returns the slot when it goes. The box must be dead by then.
+// Gives the slot back when it is destroyed; the box must have ended by then.
 class SlotLease {
  public:
   SlotLease(BoxHost& host, std::unique_ptr<BoxSlot> slot) : host_(&host), slot_(std::move(slot)) {}
@@ -49,7 +49,7 @@ class SlotLease {
 // Thread-safe. Lives longer than every box made with it.
 class BoxHost {
  public:
-  // Throws Error(kUnavailable) with reasons and remedies where no boxes can be made.
+  // Throws Error(kUnavailable) with reasons and remedies if no boxes can be made.
   explicit BoxHost(const std::string& bwrap = "");
   const SandboxFeatures& features() const { return features_; }
   SlotLease take_slot(const CgroupLimits& limits);
@@ -74,17 +74,17 @@ struct BoxMount {
   std::filesystem::path target;
 };
 
-// The parts of a distribution's root that programs need, with /lib and the like as links where the host has
-// links.
+// The parts of a distribution's root that programs need, with /lib and the like as links if the host has
+// them as links.
 enum class SystemRoot { kLibraries, kToolchain };
 void append_system_root(SystemRoot root, std::vector<std::string>& command);
-// A folder with its parents, which every uid may enter (those that bubblewrap makes on its own only its uid
-// may).
+// Makes a folder and its parents such that every uid may enter them. (Those that bubblewrap makes by itself
+// only its own uid may enter.)
 void append_folder(const std::filesystem::path& folder, std::vector<std::string>& command);
 void append_mounts(const std::vector<BoxMount>& mounts, std::vector<std::string>& command);
 void append_devices(std::vector<std::string>& command);  // null, zero, random; nothing writable
 
-// Absolute path of a program on PATH (or of an absolute name); empty where there is none.
+// Absolute path of a program on PATH (or of an absolute name); empty if there is none.
 std::string find_program(const std::string& name);
 
 }  // namespace bicrl

@@ -32,7 +32,7 @@ std::string read_text(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-// The number behind `key` in a file of "key number" lines; 0 where absent.
+// The number behind `key` in a file of "key number" lines; 0 if absent.
 int64_t read_counter(const fs::path& file, const std::string& key) {
   std::istringstream in(read_text(file));
   std::string name;

@@ -35,7 +35,7 @@ class CgroupSlot {
  private:
   friend class CgroupTree;
   CgroupSlot() = default;
-  std::filesystem::path memory_, pids_;  // empty where the controller is missing; equal in version 2
+  std::filesystem::path memory_, pids_;  // empty if the controller is missing; equal in version 2
   int version_ = 0;
   std::vector<std::string> join_files_;
 };
@@ -52,7 +52,7 @@ class CgroupTree {
   int version() const { return version_; }  // 0: none
   bool has_memory() const { return !memory_.empty(); }
   bool has_pids() const { return !pids_.empty(); }
-  const std::string& missing() const { return missing_; }  // reason and remedy; empty where all is there
+  const std::string& missing() const { return missing_; }  // reason and remedy; empty if nothing is
   std::unique_ptr<CgroupSlot> make_slot(int index) const;
 
  private:

@@ -11,7 +11,7 @@
 namespace bicrl {
 
 struct Packet {
-  nlohmann::json content;  // discarded where nothing came
+  nlohmann::json content;  // discarded if nothing came
   UniqueFd fd;
 };
 

@@ -1,3 +1,5 @@
+#include "sandbox/box/python_install.h"
+
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -5,8 +7,8 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "common/error.h"
 #include "common/files.h"
-#include "sandbox/box/zygote.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;
@@ -69,7 +71,7 @@ std::vector<BoxMount> mounts_of(const nlohmann::json& answer) {
   return mounts;
 }
 
-// The interpreter whose torch this program was linked with; empty where it is not on this machine.
+// The interpreter whose torch this program was linked with; empty if it is not on this machine.
 std::string interpreter_of_build() {
   const fs::path note = share_folder() / "python";
   if (!fs::exists(note)) return {};

@@ -1,5 +1,5 @@
-// The server's files that boxes are shown: in memory where the machine has a tmpfs, readable by nobody
-// outside, removed with the object; what a killed server left behind is removed by the next one.
+// The server's files that boxes are shown: in memory if the machine has a tmpfs, readable by nobody else,
+// removed with the object; what a killed server left behind is removed by the next one.
 #pragma once
 #include <atomic>
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace bicrl {
 
-// A file that lives as long as this object. Every uid may read it, where a box is shown it.
+// A file that lives as long as this object. Every uid may read it; only boxes that are shown it can reach it.
 class ScratchFile {
  public:
   explicit ScratchFile(std::filesystem::path path) : path_(std::move(path)) {}
@@ -29,7 +29,7 @@ class ScratchFolder {
   // `parent`: empty means default_parent(). Throws Error.
   explicit ScratchFolder(const std::filesystem::path& parent = {});
   ~ScratchFolder();
-  // /dev/shm where it can be written, else the system's temporary folder.
+  // /dev/shm if it can be written, else the system's temporary folder.
   static std::filesystem::path default_parent();
   // Throws Error with the system's reason (for instance a full disk).
   std::unique_ptr<ScratchFile> write(std::string_view bytes);

@@ -11,7 +11,7 @@ enum class SyscallProfile {
 
 // Refused calls fail with EPERM: kernel attack surface (bpf, io_uring, keys, userfaultfd, perf), other
 // processes' memory, mounts and namespaces, modules, and every socket but socketpair(). Thread-safe; the
-// reply is a copy of a constant. Throws Error where libseccomp fails.
+// reply is a copy of a constant. Throws Error if libseccomp fails.
 std::string syscall_filter(SyscallProfile profile);
 
 }  // namespace bicrl

@@ -17,7 +17,7 @@ struct SpawnSpec {
   std::vector<std::string> join;
 };
 
-// The child dies with the calling *thread*: call from threads that outlive it. Throws Error where the process
+// The child dies with the calling *thread*: call from threads that outlive it. Throws Error if the process
 // cannot be started.
 pid_t spawn(const SpawnSpec& spec);
 

@@ -22,7 +22,7 @@ constexpr double kStartPatience_s = 120;
 // After so many failed starts in a row nobody waits for the next one any more.
 constexpr int kHopelessStarts = 2;
 
-// The host's number of a process that another namespace named by a pidfd; 0 when it is gone.
+// The number on this host of a process that has a pidfd from another namespace; 0 if it is gone.
 int host_pid(int pidfd) {
   FILE* info = fopen(concat("/proc/self/fdinfo/", pidfd).c_str(), "re");
   int pid = 0;
@@ -33,12 +33,12 @@ int host_pid(int pidfd) {
   return std::max(pid, 0);
 }
 
-// The end of a traceback says why. Short enough that who reports it need not cut it.
+// The end of a traceback, which says why: short enough to fit into any report uncut.
 std::string last_lines(const std::string& text) {
   constexpr size_t kKeepBytes = 400;
   if (text.size() <= kKeepBytes) return text;
   const std::string end = text.substr(text.size() - kKeepBytes);
-  return end.substr(end.find('\n') + 1);  // whole lines, or all where there is one only
+  return end.substr(end.find('\n') + 1);  // whole lines, or all if there is one only
 }
 
 }  // namespace
@@ -261,6 +261,8 @@ Result<std::unique_ptr<ZygoteChild>> Zygote::fork(const ChildLimits& limits, std
     const ChildResult result = child->finish();
     return Reply::failure(concat("a ", spec_.name, " box could not be set up: ", why, " ", result.output));
   }
+  child->clock_.restart();
+  child->wall_s_ = limits.wall_s;
   return Reply(std::move(child));
 }
 

@@ -18,19 +18,10 @@
 #include "sandbox/box/bounded_log.h"
 #include "sandbox/box/box_host.h"
 #include "sandbox/box/channel.h"
+#include "sandbox/box/python_install.h"
 #include "sandbox/box/unique_fd.h"
 
 namespace bicrl {
-
-// The interpreter, and what of the host its box must show: found once, by asking the interpreter itself.
-struct PythonInstall {
-  std::string interpreter;
-  std::vector<BoxMount> mounts;
-  std::string torch_version;
-  // `named`: empty means $BICRL_PYTHON, else the interpreter of the build, else python3 on PATH. Throws
-  // Error(kUnavailable) where it has no torch.
-  static PythonInstall find(const std::string& named = "");
-};
 
 struct ZygoteSpec {
   std::string name;                                   // for messages: "record", "oracle"
@@ -74,14 +65,14 @@ struct ChildResult {
 class ZygoteChild {
  public:
   ~ZygoteChild();
-  // Nothing when the child ended or had to be ended: finish() says how. The wall limit runs from the fork;
-  // time in which the server works for the child is given back with extend().
+  // Nothing when the child ended or had to be ended: finish() says how. The wall limit runs from when the
+  // child was ready, so that a busy machine's time for making a box is not the candidate's; time in which the
+  // server works for the child is given back with extend().
   std::optional<Frame> receive(std::stop_token stop = {});
   // False when the child no longer listens or had to be ended.
   bool send(const nlohmann::json& header, const std::vector<std::string_view>& blobs,
             std::stop_token stop = {});
   void extend(double seconds) { wall_s_ += seconds; }
-  double ms() const { return clock_.ms(); }
   // Ends the child if it still runs; how it ended.
   ChildResult finish();
 

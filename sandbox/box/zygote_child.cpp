@@ -13,12 +13,17 @@
 #include "sandbox/box/zygote.h"
 
 namespace bicrl {
+namespace {
+
+constexpr double kSetUpPatience_s = 60;
+
+}  // namespace
 
 ZygoteChild::ZygoteChild(BoxHost& host, const ChildLimits& limits)
     : limits_(limits),
       slot_(host.take_slot({limits.memory_bytes, limits.threads})),
       before_(slot_->cgroup->events()),
-      wall_s_(limits.wall_s),
+      wall_s_(kSetUpPatience_s),
       reader_(limits.frames),
       log_(limits.output_bytes) {}
 

@@ -6,7 +6,7 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "common/hash.h"
-#include "sandbox/box/brief_command.h"
+#include "sandbox/box/command.h"
 
 namespace bicrl {
 namespace {
@@ -36,7 +36,7 @@ const HostCompiler& host_compiler() {
     if (compiler.path.empty())
       throw Error("the host backend needs g++ in /usr/bin. Run `apt-get install g++`",
                   ExitCode::kUnavailable);
-    compiler.version = run_briefly({compiler.path, "-dumpfullversion", "-dumpversion"}).said;
+    compiler.version = run_command({compiler.path, "-dumpfullversion", "-dumpversion"}).output;
     return compiler;
   }();
   return found;
@@ -47,12 +47,12 @@ std::vector<std::string> unusable_preludes(const fs::path& host_folder) {
   for (const char* name : {"prelude.h", "prelude_std.h"}) {
     const fs::path header = host_folder / "include" / "bicrl" / name;
     // -H lists the headers that are read, with a "!" before a precompiled one that is used.
-    const BriefAnswer answer =
-        run_briefly({host_compiler().path, "@" + (host_folder / "compile_flags").string(),
+    const CommandResult result =
+        run_command({host_compiler().path, "@" + (host_folder / "compile_flags").string(),
                      "-I" + (host_folder / "include").string(), "-H", "-fsyntax-only", "-x", "c++",
                      "-include", header.string(), "/dev/null"},
                     {"PATH=/usr/bin", "LC_ALL=C"}, 60);
-    if (answer.said.find("! " + header.string() + ".gch") == std::string::npos) unusable.push_back(name);
+    if (result.output.find("! " + header.string() + ".gch") == std::string::npos) unusable.push_back(name);
   }
   return unusable;
 }

@@ -19,7 +19,7 @@ struct HostCompileCommand {
 HostCompileCommand host_compile_command(const SplitProgram& program, const std::filesystem::path& work_folder,
                                         const std::filesystem::path& host_folder);
 
-// The compiler of the compile box. Found once; throws Error(kUnavailable) where there is none.
+// The compiler of the compile box. Found once; throws Error(kUnavailable) if there is none.
 struct HostCompiler {
   std::string path;
   std::string version;

@@ -26,7 +26,7 @@ bool names(const TokenText& t, std::string_view word) {
   return false;
 }
 
-// A function body in cpp_sources: `) {`. The block of PYBIND11_MODULE is none.
+// A function body in cpp_sources: `) {`. The block of PYBIND11_MODULE is not one.
 bool defines_functions(const TokenText& t) {
   for (size_t i = 0; i < t.size(); ++i) {
     if (t.is_identifier(i) && t.at(i) == "PYBIND11_MODULE") {

@@ -17,14 +17,13 @@ struct CudaProgram {
 
 // Something in the text that decides the candidate's class before any compiler runs.
 struct SplitIssue {
-  std::string fault_class;  // see tasks/verdict.h: "library_call", "unsupported", "compile", "extract"
+  std::string fault_class;  // see tasks/fault_class.h: "library_call", "unsupported", "compile", "extract"
   std::string reason;       // for a person, names the identifier
-  int line = 0;             // in the joined text of cuda_sources, 0 where it has none
+  int line = 0;             // in the joined text of cuda_sources, 0 if it has none
 };
 
 struct TranslationUnit {
-  std::string
-      file_name;  // "candidate.cpp", and "bindings.cpp" where cpp_sources define functions of their own
+  std::string file_name;  // "candidate.cpp", and "bindings.cpp" if cpp_sources define functions of their own
   std::string text;
 };
 
@@ -39,7 +38,7 @@ struct SplitProgram {
 // Size limits are the caller's: the text may be anything.
 SplitProgram split_cuda_source(const CudaProgram& program);
 
-// The class of a failed compilation, from the compiler's messages: "framework_fallback" where the program
+// The class of a failed compilation, from the compiler's messages: "framework_fallback" if the program
 // uses a tensor operator that the shim does not offer (then `reason` names it), else "compile".
 struct CompileFailure {
   std::string fault_class;

@@ -7,7 +7,7 @@
 namespace bicrl {
 namespace {
 
-constexpr size_t kMostReason = 1500;
+constexpr size_t kMaxReasonBytes = 1500;
 
 // Tensor operators that real PyTorch offers and the shim does not: using one is a fallback to the framework.
 const std::set<std::string_view>& framework_operators() {
@@ -229,9 +229,9 @@ CompileFailure classify_compile_failure(std::string_view output) {
       failure.fault_class = "framework_fallback";
       failure.reason = "the C++ part calls the framework: " + std::string(word) + "\n" + failure.reason;
     }
-    if (failure.reason.size() < kMostReason) failure.reason += without_paths(line.substr(0, 400)) + "\n";
+    if (failure.reason.size() < kMaxReasonBytes) failure.reason += without_paths(line.substr(0, 400)) + "\n";
   }
-  if (failure.reason.empty()) failure.reason = std::string(output.substr(0, kMostReason));
+  if (failure.reason.empty()) failure.reason = std::string(output.substr(0, kMaxReasonBytes));
   return failure;
 }
 

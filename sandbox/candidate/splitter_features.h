@@ -12,7 +12,7 @@ namespace bicrl {
 
 void find_issues(const TokenText& source, std::vector<SplitIssue>& issues);
 
-// Standard headers that the text needs for the names it uses with std::. `complete` is false where a name is
+// Standard headers that the text needs for the names it uses with std::. `complete` is false if a name is
 // not known, so that the program's own includes have to stay.
 struct StandardUse {
   std::set<std::string> headers;

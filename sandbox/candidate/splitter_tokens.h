@@ -25,10 +25,10 @@ class TokenText {
   }
   bool is(size_t i, std::string_view text) const { return i < tokens_.size() && at(i) == text; }
   bool is_identifier(size_t i) const { return i < size() && tokens_[i].kind == Token::Kind::kIdentifier; }
-  // Next or previous token that is code; size() where there is none.
+  // Next or previous token that is code; size() if there is none.
   size_t next(size_t i) const;
   size_t previous(size_t i) const;
-  // The closing partner of ( [ or { at i, within `budget` tokens; size() where there is none.
+  // The closing partner of ( [ or { at i, within `budget` tokens; size() if there is none.
   size_t closing(size_t i, size_t budget = 200000) const;
   int line_of(size_t i) const;
   // Code of [from, to) on one line, comments and line breaks gone.

@@ -3,7 +3,7 @@ takes. Called in a child of the oracle's warm interpreter. No candidate code eve
 
 request   {"kind": "task", "task_code", "init_seed", "draw_seeds": [...], "least_draws", "max_input_bytes",
            "pool_bytes", "shifted": bool}
-replies   {"kind": "spec", "inputs": [spec...]}, with "too_large_bytes" where the inputs exceed the limit (then the last)
+replies   {"kind": "spec", "inputs": [spec...]}, with "too_large_bytes" if the inputs exceed the limit (then the last)
           {"kind": "draw", "family", "returned": spec, "input_leaves", "reference_error"} + input and output leaves
           {"kind": "done", "eager_ms": [...]}
           {"kind": "fault", "message"}: the task itself is at fault
@@ -24,7 +24,7 @@ from frames import receive, say
 
 TIMED_RUNS = 7
 TIMED_SECONDS = 0.25
-# A draw on which the reference's own rounding uses up this share of the tolerance judges nobody.
+# A draw on which the reference's own rounding uses up this share of the tolerance tests nobody.
 UNSTABLE = 0.1
 
 
@@ -115,7 +115,7 @@ class Reference:
         for index, seed in enumerate(seeds):
             if index >= self.request["least_draws"] and sent_bytes + largest > self.request["pool_bytes"]:
                 break
-            # The second draw, and every fourth after it, is shifted where the task allows it.
+            # The second draw, and every fourth after it, is shifted if the task allows it.
             size = self.draw(model, seed, shifted=self.request["shifted"] and index % 4 == 1, first=index == 0)
             sent_bytes += size
             largest = max(largest, size)
@@ -129,7 +129,7 @@ class Reference:
         return list(inputs)
 
     def spec(self):
-        """Tells the shapes of the inputs; false where they are too large to draw."""
+        """Tells the shapes of the inputs; false if they are too large to draw."""
         seed, limit = self.request["draw_seeds"][0], self.request["max_input_bytes"]
         try:
             with torch.device("meta"):
@@ -166,7 +166,7 @@ class Reference:
         family = "published"
         if shifted:
             moved = shift(inputs)
-            if moved is not None and self.fit_for_judging(model, moved):
+            if moved is not None and self.fit_for_comparing(model, moved):
                 inputs, family = moved, "shifted"
         returned = self.forward(model, inputs)
         if not leaves(returned):
@@ -180,7 +180,7 @@ class Reference:
                            "reference_error": self.rounding(model, inputs, returned)}, blobs)
         return sum(map(len, blobs))
 
-    def fit_for_judging(self, model, inputs):
+    def fit_for_comparing(self, model, inputs):
         try:
             returned = self.forward(model, inputs)
         except TaskFault:
@@ -190,7 +190,7 @@ class Reference:
         return finite and (error is None or error <= UNSTABLE)
 
     def rounding(self, model, inputs, returned):
-        """Largest error of the reference against itself in fp64, as a share of 1e-2 + 1e-2 |y|; None where it has none."""
+        """Largest error of the reference against itself in fp64, as a share of 1e-2 + 1e-2 |y|; None if there is none."""
         floats = [x for x in leaves(inputs) if x.is_floating_point()]
         if not floats or any(x.dtype != torch.float32 for x in floats):
             return None
@@ -252,7 +252,7 @@ def widen(value):
 
 
 def shift(inputs):
-    """Inputs of another mean and spread, or None where they are not all floating-point tensors."""
+    """Inputs of another mean and spread, or None if they are not all floating-point tensors."""
     tensors = leaves(inputs)
     if not tensors or not all(x.is_floating_point() for x in tensors):
         return None

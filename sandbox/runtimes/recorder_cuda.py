@@ -1,4 +1,4 @@
-"""torch.cuda as a program expects it on a machine with one GPU, where there is none."""
+"""torch.cuda as a program expects it on a machine with one GPU, for one that has none."""
 import contextlib
 import types
 

@@ -145,8 +145,7 @@ class Zygote:
         os.close(pidfd)
         _, wait_status, usage = os.wait4(pid, 0)
         try:
-            status.send(json.dumps({"wait_status": wait_status, "peak_kib": usage.ru_maxrss,
-                                    "cpu_ms": (usage.ru_utime + usage.ru_stime) * 1e3}).encode())
+            status.send(json.dumps({"wait_status": wait_status, "cpu_ms": (usage.ru_utime + usage.ru_stime) * 1e3}).encode())
         except OSError:
             pass  # the server has given this child up
         status.close()

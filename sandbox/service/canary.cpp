@@ -25,8 +25,8 @@ def get_init_inputs():
     return []
 )";
 
-// A block per row and a reduction in shared memory, so that launches, barriers and views are all taken part
-// in. @ is where the wrong program differs: it leaves out half of each row, far beyond any tolerance.
+// A block per row and a reduction in shared memory, so that launches, barriers and views all take
+// part. The wrong program differs at the @: it leaves out half of each row, far beyond any tolerance.
 constexpr const char* kProgram = R"(import torch
 import torch.nn as nn
 import torch.nn.utils.prune
@@ -67,28 +67,29 @@ class ModelNew(nn.Module):
         return module.row_squares(x)
 )";
 
-VerifyRequest canary(const std::string& id, const std::string& bound) {
-  VerifyRequest request;
+VerificationRequest canary(const std::string& id, const std::string& bound) {
+  VerificationRequest request;
   request.request_id = request.task_id = id;
   request.pytorch_code = kTask;
   request.program = kProgram;
   request.program.replace(request.program.find('@'), 1, bound);
-  request.bypass_cache = true;
+  request.protocol = kDefaultProtocol;
+  request.fresh = true;
   return request;
 }
 
-// What most likely helps, by where a right program failed.
+// What most likely helps, by how far a right program came.
 std::string remedy(const Verdict& verdict) {
   if (verdict.fault_class == "timeout" || verdict.fault_class == "memory")
     return "The limits are too tight for this machine, or it is overloaded: raise the verifier's `limits`";
-  if (verdict.stage == "compile")
+  if (verdict.reached == "compile")
     return "Check that the system's g++ works, and build this program anew after an upgrade of the compiler";
   const bool python_lacks = verdict.diagnostics.find("interpreter") != std::string::npos ||
                             verdict.diagnostics.find("No module named") != std::string::npos;
   if (python_lacks)
     return "Check that the verifier's Python can import torch and that every user may read the folders it is "
            "installed in, or name another with the key `python` or BICRL_PYTHON";
-  if (verdict.stage == "replay")
+  if (verdict.reached == "replay")
     return "Check that the `scratch` folder has room and is readable, and build this program anew";
   return "Check the verifier's Python and torch, and build this program anew if torch was replaced";
 }
@@ -96,16 +97,18 @@ std::string remedy(const Verdict& verdict) {
 [[noreturn]] void fail(const char* what, const Verdict& verdict) {
   std::string outcome = to_string(verdict.outcome);
   if (!verdict.fault_class.empty()) outcome += ", " + verdict.fault_class;
-  throw Error(concat("the verifier's self-check failed: ", what, " (", outcome, " at stage ", verdict.stage,
-                     ")\n  ", verdict.diagnostics.empty() ? "no diagnostics" : verdict.diagnostics, "\n  ",
-                     remedy(verdict), ". `bicrl doctor` checks this machine part by part"),
-              ExitCode::kUnavailable);
+  throw Error(
+      concat("the verifier's self-check failed: ", what, " (", outcome, "; it reached '", verdict.reached,
+             "')\n  ", verdict.diagnostics.empty() ? "no diagnostics" : verdict.diagnostics, "\n  ",
+             remedy(verdict), ". `bicrl doctor` checks this machine part by part"),
+      ExitCode::kUnavailable);
 }
 
 }  // namespace
 
-CanaryTimes check_canaries(const std::function<Verdict(const VerifyRequest&)>& verify, std::stop_token stop) {
-  const auto verdict_of = [&](const VerifyRequest& request) {
+CanaryTimes check_canaries(const std::function<Verdict(const VerificationRequest&)>& verify,
+                           std::stop_token stop) {
+  const auto verdict_of = [&](const VerificationRequest& request) {
     Verdict verdict = verify(request);
     if (stop.stop_requested())
       throw Error("stopped during the verifier's self-check", ExitCode::kInterrupted);
@@ -120,7 +123,8 @@ CanaryTimes check_canaries(const std::function<Verdict(const VerifyRequest&)>& v
 }
 
 CanaryTimes run_canaries(Pipeline& pipeline, std::stop_token stop) {
-  return check_canaries([&](const VerifyRequest& request) { return pipeline.verify(request, stop); }, stop);
+  return check_canaries([&](const VerificationRequest& request) { return pipeline.verify(request, stop); },
+                        stop);
 }
 
 }  // namespace bicrl

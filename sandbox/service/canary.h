@@ -15,11 +15,11 @@ struct CanaryTimes {
 };
 
 // Throws Error(kUnavailable), with the verdict's diagnostics and the likely remedy, unless the right program
-// is graded correct and the wrong one `wrong_value`; Error(kInterrupted) where `stop` came first.
+// is graded correct and the wrong one `wrong_value`; Error(kInterrupted) if `stop` came first.
 CanaryTimes run_canaries(Pipeline& pipeline, std::stop_token stop = {});
 
 // The same with any verifier.
-CanaryTimes check_canaries(const std::function<Verdict(const VerifyRequest&)>& verify,
+CanaryTimes check_canaries(const std::function<Verdict(const VerificationRequest&)>& verify,
                            std::stop_token stop = {});
 
 }  // namespace bicrl

@@ -29,7 +29,7 @@ VerifierOptions VerifierOptions::from_config(const ConfigSection& section) {
   const ConfigSection protocol = section.section("protocol");
   o.protocol.atol = protocol.real("atol", o.protocol.atol, 0, 1e6);
   o.protocol.rtol = protocol.real("rtol", o.protocol.rtol, 0, 1e6);
-  o.protocol.trials = static_cast<int>(protocol.integer("trials", o.protocol.trials, 1, 32));
+  o.protocol.trials = static_cast<int>(protocol.integer("trials", o.protocol.trials, 1, kMaxTrials));
   o.pipeline.timed_runs = static_cast<int>(protocol.integer("timed_runs", o.pipeline.timed_runs, 1, 1000));
 
   const ConfigSection oracle = section.section("oracle");

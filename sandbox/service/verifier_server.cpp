@@ -16,13 +16,12 @@
 #include "common/log.h"
 #include "proto/verifier.grpc.pb.h"
 #include "sandbox/service/canary.h"
-#include "sandbox/service/verifier_messages.h"
+#include "tasks/verifier_wire.h"
 
 namespace bicrl {
 namespace v1 = verifier::v1;
 namespace {
 
-constexpr const char* kProtocolVersion = "1";
 constexpr int kMaxMessageBytes = 16 << 20;
 // Requests of one stream that wait or run at a time; the rest stay in the network until verdicts leave.
 constexpr int kStreamWindow = 256;
@@ -30,9 +29,9 @@ constexpr int kStreamWindow = 256;
 // One Verify call. Deletes itself when gRPC is done with it.
 class UnaryCall : public grpc::ServerUnaryReactor {
  public:
-  UnaryCall(Verifier& verifier, VerifyRequest request, v1::Verdict* reply) : verifier_(verifier) {
-    const auto ticket = verifier.submit(std::move(request), [this, reply](const Verdict& verdict) {
-      fill_message(verdict, reply);
+  UnaryCall(VerificationQueue& queue, VerificationRequest request, v1::Verdict* reply) : queue_(queue) {
+    const auto ticket = queue.submit(std::move(request), [this, reply](const Verdict& verdict) {
+      to_wire(verdict, *reply);
       Finish(grpc::Status::OK);
     });
     if (ticket)
@@ -41,13 +40,13 @@ class UnaryCall : public grpc::ServerUnaryReactor {
       Finish(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, ticket.reason()));
   }
   void OnCancel() override {
-    if (ticket_ && verifier_.cancel(ticket_)) Finish(grpc::Status::CANCELLED);
+    if (ticket_ && queue_.cancel(ticket_)) Finish(grpc::Status::CANCELLED);
   }
   void OnDone() override { delete this; }
 
  private:
-  Verifier& verifier_;
-  Verifier::Ticket ticket_ = 0;
+  VerificationQueue& queue_;
+  VerificationQueue::Ticket ticket_ = 0;
 };
 
 class RefusedCall : public grpc::ServerUnaryReactor {
@@ -60,7 +59,8 @@ class RefusedCall : public grpc::ServerUnaryReactor {
 // gRPC is done with it and no verification is left that would call it.
 class StreamCall : public grpc::ServerBidiReactor<v1::VerifyRequest, v1::Verdict> {
  public:
-  StreamCall(Verifier& verifier, const VerifyProtocol& defaults) : verifier_(verifier), defaults_(defaults) {
+  StreamCall(VerificationQueue& queue, const VerificationProtocol& defaults)
+      : queue_(queue), defaults_(defaults) {
     StartRead(&incoming_);
   }
 
@@ -87,14 +87,14 @@ class StreamCall : public grpc::ServerBidiReactor<v1::VerifyRequest, v1::Verdict
   }
 
   void OnCancel() override {
-    std::vector<Verifier::Ticket> tickets;
+    std::vector<VerificationQueue::Ticket> tickets;
     {
       const std::lock_guard lock(mutex_);
       broken_ = true;
       tickets.assign(tickets_.begin(), tickets_.end());
     }
     int cancelled = 0;
-    for (const auto ticket : tickets) cancelled += verifier_.cancel(ticket);
+    for (const auto ticket : tickets) cancelled += queue_.cancel(ticket);
     std::unique_lock lock(mutex_);
     open_ -= cancelled;
     step(lock);
@@ -104,19 +104,20 @@ class StreamCall : public grpc::ServerBidiReactor<v1::VerifyRequest, v1::Verdict
 
  private:
   void take(const v1::VerifyRequest& message) {
-    const std::string problem = request_problem(message);
-    if (!problem.empty()) return answer_failure(message.request_id(), "invalid request: " + problem);
+    auto request = from_wire(message);
+    if (!request) return answer_failure(message.request_id(), "invalid request: " + request.reason());
+    request.value().protocol = request.value().protocol.or_else(defaults_);
     // The verdict may arrive before submit() returns; the ticket is then of no use and is not kept.
     const auto answered = std::make_shared<std::atomic<bool>>(false);
-    const auto ticket_slot = std::make_shared<std::atomic<Verifier::Ticket>>(0);
-    const auto ticket = verifier_.submit(request_from(message, defaults_),
-                                         [this, answered, ticket_slot](const Verdict& verdict) {
-                                           std::unique_lock lock(mutex_);
-                                           answered->store(true);
-                                           std::erase(tickets_, ticket_slot->load());
-                                           push(verdict);
-                                           step(lock);
-                                         });
+    const auto ticket_slot = std::make_shared<std::atomic<VerificationQueue::Ticket>>(0);
+    const auto ticket =
+        queue_.submit(std::move(request.value()), [this, answered, ticket_slot](const Verdict& verdict) {
+          std::unique_lock lock(mutex_);
+          answered->store(true);
+          std::erase(tickets_, ticket_slot->load());
+          push(verdict);
+          step(lock);
+        });
     if (!ticket) return answer_failure(message.request_id(), ticket.reason());
     const std::lock_guard lock(mutex_);
     if (answered->load()) return;
@@ -136,7 +137,7 @@ class StreamCall : public grpc::ServerBidiReactor<v1::VerifyRequest, v1::Verdict
 
   void push(const Verdict& verdict) {
     --open_;
-    if (!broken_) fill_message(verdict, &outgoing_.emplace_back());
+    if (!broken_) to_wire(verdict, outgoing_.emplace_back());
   }
 
   // Starts what can be started. Called with the lock held; releases it before it may end this object.
@@ -159,48 +160,53 @@ class StreamCall : public grpc::ServerBidiReactor<v1::VerifyRequest, v1::Verdict
     Finish(broken_ ? grpc::Status::CANCELLED : grpc::Status::OK);
   }
 
-  Verifier& verifier_;
-  const VerifyProtocol& defaults_;
+  VerificationQueue& queue_;
+  const VerificationProtocol& defaults_;
   std::mutex mutex_;
   v1::VerifyRequest incoming_;
   std::deque<v1::Verdict> outgoing_;  // the front is being written while writing_
-  std::vector<Verifier::Ticket> tickets_;
+  std::vector<VerificationQueue::Ticket> tickets_;
   int open_ = 0;  // requests without a verdict
   bool reading_ = true, writing_ = false, reads_ended_ = false, broken_ = false, finished_ = false;
 };
 
 class Service : public v1::Verifier::CallbackService {
  public:
-  Service(Verifier& verifier, const Pipeline& pipeline, const VerifierOptions& options)
-      : verifier_(verifier), pipeline_(pipeline), options_(options) {}
+  Service(VerificationQueue& queue, const Pipeline& pipeline, const VerifierOptions& options)
+      : queue_(queue), pipeline_(pipeline), options_(options) {}
 
   grpc::ServerUnaryReactor* Verify(grpc::CallbackServerContext*, const v1::VerifyRequest* request,
                                    v1::Verdict* reply) override {
-    const std::string problem = request_problem(*request);
-    if (!problem.empty()) return new RefusedCall(grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, problem));
-    return new UnaryCall(verifier_, request_from(*request, options_.protocol), reply);
+    auto asked = from_wire(*request);
+    if (!asked) return new RefusedCall(grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, asked.reason()));
+    asked.value().protocol = asked.value().protocol.or_else(options_.protocol);
+    return new UnaryCall(queue_, std::move(asked.value()), reply);
   }
 
   grpc::ServerBidiReactor<v1::VerifyRequest, v1::Verdict>* VerifyStream(
       grpc::CallbackServerContext*) override {
-    return new StreamCall(verifier_, options_.protocol);
+    return new StreamCall(queue_, options_.protocol);
   }
 
   grpc::ServerUnaryReactor* Describe(grpc::CallbackServerContext*, const v1::DescribeRequest*,
                                      v1::DescribeReply* reply) override {
-    reply->set_backend(pipeline_.backend());
-    reply->set_protocol_version(kProtocolVersion);
-    reply->set_workers(options_.queue.workers);
-    for (const auto& feature : pipeline_.features().present) reply->add_sandbox_features(feature);
-    for (const auto& feature : pipeline_.features().missing) reply->add_missing_features(feature);
-    const QueueStatistics statistics = verifier_.statistics();
-    reply->set_verified(statistics.verified);
-    reply->set_cache_hits(statistics.cache_hits);
+    const QueueStatistics statistics = queue_.statistics();
+    to_wire({.address = "",
+             .backend = pipeline_.backend(),
+             .protocol_version = kProtocolVersion,
+             .workers = options_.queue.workers,
+             .sandbox_features = pipeline_.features().present,
+             .missing_features = pipeline_.features().missing,
+             .verified = statistics.verified,
+             .cache_hits = statistics.cache_hits,
+             .protocol = options_.protocol,
+             .shifted_draws = options_.pipeline.oracle.shifted_draws},
+            *reply);
     return new RefusedCall(grpc::Status::OK);
   }
 
  private:
-  Verifier& verifier_;
+  VerificationQueue& queue_;
   const Pipeline& pipeline_;
   const VerifierOptions& options_;
 };
@@ -271,10 +277,12 @@ int run_verifier_server(const VerifierOptions& options) {
   const CanaryTimes self_check = run_canaries(pipeline, stop_signals.token());
   log_info("verifier: self-check passed (", std::lround(self_check.right_ms), " ms with the start, then ",
            std::lround(self_check.wrong_ms), " ms)");
-  Verifier verifier([&pipeline](const VerifyRequest& request,
-                                std::stop_token stop) { return pipeline.verify(request, std::move(stop)); },
-                    pipeline.backend(), options.queue);
-  Service service(verifier, pipeline, options);
+  VerificationQueue queue(
+      [&pipeline](const VerificationRequest& request, std::stop_token stop) {
+        return pipeline.verify(request, std::move(stop));
+      },
+      pipeline.backend(), options.queue);
+  Service service(queue, pipeline, options);
 
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -293,7 +301,7 @@ int run_verifier_server(const VerifierOptions& options) {
   log_info("verifier: stopping (", strsignal(stop_signals.wait()), ")");
   // Calls under way get their verdicts from the dying queue, or are cut off.
   std::jthread closing([&] { server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2)); });
-  verifier.stop();
+  queue.stop();
   closing.join();
   return static_cast<int>(ExitCode::kOk);
 }

@@ -1,19 +1,24 @@
-// The verifier as a gRPC server process. No generated code or gRPC header is needed to start it.
+// The verifier as a server process, and how this folder works.
+//
+// run_verifier_server() makes a Pipeline (sandbox/pipeline.h: one verification from program to verdict), has
+// it grade two programs of its own (canary.h), puts a VerificationQueue before it (a fixed number of workers,
+// a cache of verdicts, identical candidates verified once) and serves the queue by gRPC. It owns all of them
+// and ends them in the opposite order. Messages become plain structs at the border (tasks/verifier_wire.h),
+// so neither generated code nor a gRPC header is needed to include this one.
 #pragma once
-#include <functional>
 #include <string>
 
 #include "common/config.h"
 #include "sandbox/pipeline.h"
-#include "sandbox/service/verifier.h"
-#include "sandbox/service/verify_request.h"
+#include "sandbox/service/verification_queue.h"
+#include "tasks/verification_request.h"
 
 namespace bicrl {
 
 struct VerifierOptions {
-  std::string listen = "127.0.0.1:0";  // loopback only; port 0: any free port
-  bool die_with_parent = false;        // for a server that a training run starts for itself
-  VerifyProtocol protocol;             // what a request leaves open
+  std::string listen = "127.0.0.1:0";                // loopback only; port 0: any free port
+  bool die_with_parent = false;                      // for a server that a training run starts for itself
+  VerificationProtocol protocol = kDefaultProtocol;  // what a request leaves open
   PipelineOptions pipeline;
   QueueOptions queue;
 
@@ -23,8 +28,8 @@ struct VerifierOptions {
 
 // Serves until SIGTERM or SIGINT; returns the process's exit code. Call from main, before other threads
 // exist: it blocks these signals. Prints "listening on HOST:PORT" on stdout when it takes requests, which is
-// after the canaries passed: a verifier that listens works. Throws Error(kUnavailable) where the machine
-// lacks something, InputError where it cannot listen at the address.
+// after the canaries passed: a verifier that listens works. Throws Error(kUnavailable) if the machine
+// lacks something, InputError if it cannot listen at the address.
 int run_verifier_server(const VerifierOptions& options);
 
 }  // namespace bicrl

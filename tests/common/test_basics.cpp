@@ -56,6 +56,28 @@ TEST_CASE("the boundaries between hashed parts count") {
   CHECK(hash_hex({"ab", "c"}) == hash_hex({std::string("ab"), std::string("c")}));
 }
 
+TEST_CASE("a hash of pieces is the hash of the whole, and so is a file's") {
+  const testing::TemporaryFolder folder;
+  const std::string bytes = [] {
+    std::string text;
+    for (unsigned i = 0; i < 3'000'000; ++i) text += static_cast<char>(i * i / 7);
+    return text;
+  }();
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{240}, size_t{1} << 20, bytes.size()})
+    for (const size_t piece : {size_t{1} << 10, size_t{4099}, size_t{1} << 22}) {
+      const std::string_view whole = std::string_view(bytes).substr(0, size);
+      Hasher hasher;
+      for (size_t at = 0; at < size; at += piece) hasher.update(whole.substr(at, piece));
+      CHECK(hasher.hex() == hash_hex(whole));
+      write_file_atomically(folder.path() / "file", whole);
+      const FileHash file = hash_file(folder.path() / "file");
+      CHECK(file.hex == hash_hex(whole));
+      CHECK(file.bytes == size);
+    }
+  CHECK_THROWS_AS(hash_file(folder.path() / "absent"), InputError);
+  CHECK_THROWS_AS(hash_file(folder.path()), InputError);
+}
+
 TEST_CASE("a file is read as it was written, byte for byte") {
   const testing::TemporaryFolder folder;
   const fs::path path = folder.path() / "file";

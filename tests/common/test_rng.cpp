@@ -32,6 +32,16 @@ TEST_CASE("a stream is a pure function of key and counter") {
   CHECK(stream.counter() == 10);
 }
 
+TEST_CASE("normal numbers in bulk are those of a stream, rounded once") {
+  for (const uint64_t first : {uint64_t{0}, uint64_t{1}, uint64_t{12'345'678'901}})
+    for (const double deviation : {1.0, 0.02, 3e-30}) {
+      std::vector<float> out(5000);
+      fill_normal(mix_key({8, first}), first, deviation, out.data(), std::ssize(out));
+      RandomStream stream(mix_key({8, first}), 2 * first);
+      for (const float value : out) REQUIRE(value == static_cast<float>(deviation * stream.normal()));
+    }
+}
+
 TEST_CASE("uniform numbers fill the unit interval evenly") {
   constexpr int kDraws = 200000, kBins = 100;
   std::vector<int> bins(kBins);

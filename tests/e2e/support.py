@@ -29,12 +29,20 @@ ENVIRONMENT = {
 IMPATIENT = {"OMPI_MCA_odls_base_sigkill_timeout": "1"}
 
 
-def published(name):
-    path = DATA / name
-    if not path.exists():
-        print(f"skipped: {name} is not under BICRL_DATA ({DATA})")
-        sys.exit(SKIPPED)
-    return path
+def patient(seconds, prefix="verifier.server."):
+    """Overrides: limits of time that a program with an end does not meet, however busy the machine is. Verdicts, and figures made
+    of them, must not depend on that."""
+    return [f"{prefix}{key}={seconds}" for key in ("limits.compile_s", "limits.record_s", "limits.replay_s", "oracle.wall_s")]
+
+
+def ours_and_published(ours, published):
+    """The file of our own in tests/data, and the published one if it is under BICRL_DATA."""
+    paths = [SOURCE / "tests" / "data" / ours]
+    if (DATA / published).exists():
+        paths.append(DATA / published)
+    else:
+        print(f"left out: {published} is not under BICRL_DATA ({DATA})")
+    return paths
 
 
 def bicrl(*words, ranks=None, timeout=600, cwd=SOURCE, more_environment=None):
@@ -69,7 +77,7 @@ def descendants(pid):
 
 
 def what_it_waits_for(pid):
-    """The stacks of a process that hangs, where a debugger is installed; else its threads' states."""
+    """The stacks of a process that hangs, if a debugger is installed; else its threads' states."""
     lines = [f"process {pid}: " + Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")]
     if shutil.which("gdb"):
         stacks = ["gdb", "-p", str(pid), "-batch", "-ex", "thread apply all bt 20"]

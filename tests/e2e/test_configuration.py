@@ -67,6 +67,17 @@ with folder() as temporary:
     code, out, err = bicrl("doctor", "polcy.device=cpu")
     expect(code == 3 and "polcy" in out, "doctor tells unknown keys", code, out)
 
+    # Keys that would do nothing are refused with the reason, and a curriculum can be chosen.
+    nothing = "has no effect"
+    for words in (["stages.0.curriculum.window=8"], ["warm_up.update.min_learning_rate=1e-5"], ["tasks.strict=false"],
+                  ["stages.0.update.normaliser_tokens=8"]):
+        code, out, err = bicrl("train", QUICKSTART, "--dry-run", f"run.directory={temporary}/run", *words)
+        expect(code == 2 and nothing in err and words[-1].partition("=")[0] in err, f"refused: {words}", code, err)
+    code, out, err = bicrl("train", QUICKSTART, "--dry-run", f"run.directory={temporary}/run", "stages.1.curriculum={kind: level, promote_at: 0.7}",
+                           "stages.1.update.kl_weight=0.1")
+    expect(code == 0 and "promote_at: 0.7" in out, "a curriculum by level", code, out, err)
+    expect("stages.1.update.kl_weight has no effect" in out, "a weight that cannot act is told", out)
+
     # Ranks that were started with other settings, as by an old file on one of the hosts.
     words = [BINARY, "train", QUICKSTART, f"run.directory={temporary}/run"]
     done = subprocess.run([*MPIRUN, "-np", "1", *words, ":", "-np", "1", *words, "warm_up.steps=7"], capture_output=True,

@@ -6,11 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support import SKIPPED, bicrl, expect, folder
+from support import SKIPPED, bicrl, expect, folder, patient
 
 STAGE = ["steps=2", "tasks_per_step=4", "samples_per_task=2"]
 SMALL = ["warm_up.steps=4", "evaluation.tasks=2", "run.checkpoint_every_s=0.01", "run.save_rollouts=true",
-         *[f"stages.{i}.{key}" for i in (0, 1) for key in STAGE]]
+         *[f"stages.{i}.{key}" for i in (0, 1) for key in STAGE], *patient(60)]
 
 
 def train(run):

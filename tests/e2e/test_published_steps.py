@@ -1,33 +1,37 @@
-"""One step of each stage on the published task sets, with SDAR's tokenizer and a tiny random policy: it runs
-through, and the rewards are honest (zero)."""
+"""One step of each stage on task sets in the published forms, with a tokenizer in SDAR's form and a tiny random policy
+(our own files, and the published ones): it runs through, and the rewards are honest (zero)."""
 import json
 from pathlib import Path
 
-from support import bicrl, expect, folder, published, read_json, read_lines
+from support import bicrl, expect, folder, ours_and_published, read_json, read_lines
 
-infilling = published("infilling_tasks.json")
-end_to_end = published("end_to_end_tasks.json")
-tokenizer = published("sdar-8b/vocab.json").parent
 
-with folder() as temporary:
+def take_step(stage, tasks, tokenizer, temporary):
     shape = read_json(tokenizer / "config.json")
     shape.update(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1, head_dim=16,
                  intermediate_size=64)
     Path(f"{temporary}/policy.json").write_text(json.dumps(shape))
-    for stage, tasks in (("infilling", infilling), ("end_to_end", end_to_end)):
-        run = f"{temporary}/{stage}"
-        Path(f"{temporary}/{stage}.yaml").write_text(json.dumps({
-            "run": {"directory": run},
-            "policy": {"config": f"{temporary}/policy.json", "tokenizer": str(tokenizer)},
-            "tasks": {"train": [str(tasks)], "prompt_style": "published"},
-            "rollout": {"max_new_tokens": 64, "max_active": 16},
-            "stages": [{"stage": stage, "steps": 1, "tasks_per_step": 4, "samples_per_task": 2}],
-            "evaluation": {"tasks": 0},
-            "reward": "configs/rewards/binary.yaml",
-        }))
-        code, out, err = bicrl("train", f"{temporary}/{stage}.yaml", timeout=500)
-        expect(code == 0, f"{stage}: the step runs through", out, err)
-        (step,) = read_lines(f"{run}/metrics.jsonl")
-        expect(step["responses"] == 8, f"{stage}: all responses counted", step)
-        expect(step["reward_mean"] == 0 and step["correct_rate"] == 0, f"{stage}: nothing is correct by chance", step)
-        print(f"{stage}: {step['generated_tokens']} tokens, step {step['step_seconds']:.1f} s, {step['fault_classes']}")
+    run = f"{temporary}/run"
+    Path(f"{temporary}/{stage}.yaml").write_text(json.dumps({
+        "run": {"directory": run},
+        "policy": {"config": f"{temporary}/policy.json", "tokenizer": str(tokenizer)},
+        "tasks": {"train": [str(tasks)], "prompt_style": "published"},
+        "rollout": {"max_new_tokens": 64, "max_active": 16},
+        "stages": [{"stage": stage, "steps": 1, "tasks_per_step": 4, "samples_per_task": 2}],
+        "evaluation": {"tasks": 0},
+        "reward": "configs/rewards/binary.yaml",
+    }))
+    code, out, err = bicrl("train", f"{temporary}/{stage}.yaml")
+    expect(code == 0, f"{stage}: the step runs through", out, err)
+    (step,) = read_lines(f"{run}/metrics.jsonl")
+    expect(step["responses"] == 8, f"{stage}: all responses counted", step)
+    expect(step["reward_mean"] == 0 and step["correct_rate"] == 0, f"{stage}: nothing is correct by chance", step)
+    print(f"{tasks}: {step['generated_tokens']} tokens, step {step['step_seconds']:.1f} s, {step['fault_classes']}")
+
+
+tokenizers = ours_and_published("tokenizer", "sdar-8b")
+for stage in ("infilling", "end_to_end"):
+    name = f"{stage}_tasks.json"
+    for tasks, tokenizer in zip(ours_and_published(name, name), tokenizers):
+        with folder() as temporary:
+            take_step(stage, tasks, tokenizer, temporary)

@@ -7,14 +7,14 @@ import subprocess
 import time
 from pathlib import Path
 
-from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, read_lines
+from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, patient, read_lines
 
 SMALL = ["warm_up.steps=30", "stages.0.steps=2", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=2",
          "stages.1.steps=3", "stages.1.tasks_per_step=4", "stages.1.samples_per_task=2", "evaluation.tasks=4",
          "run.checkpoint_every_s=0.01",
          # Minibatches, and a reference that a resumed run has to find again.
          "stages.1.update.responses_per_update=3", "stages.1.update.epochs=2", "stages.1.update.kl_weight=0.05",
-         "stages.1.update.kl_reference=initial", "stages.1.update.optimizer.moments=reset"]
+         "stages.1.update.kl_reference=initial", "stages.1.update.optimizer.moments=reset", *patient(60)]
 
 
 def trace(run):
@@ -33,13 +33,13 @@ def start(run, *overrides):
 
 def wait_for_steps(process, run, steps):
     """Until the run has done that many steps (and so has a checkpoint)."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while time.monotonic() < deadline and process.poll() is None:
         file = Path(run, "metrics.jsonl")
         if file.exists() and file.read_text().count("\n") >= steps:
             return
         time.sleep(0.005)
-    expect(False, f"{steps} steps within two minutes", process.poll(), process.stdout.read() if process.poll() is not None else "")
+    expect(False, f"{steps} steps within ten minutes", process.poll(), process.stdout.read() if process.poll() is not None else "")
 
 
 def rank_pids(run):
@@ -69,16 +69,16 @@ with folder() as temporary:
         ranks = rank_pids(run)
         expect(len(ranks) == 2, "two ranks", ranks)
         os.kill(ranks[steps % 2] if victim == "rank" else process.pid, signal.SIGKILL)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=300)
         expect(process.returncode != 0, f"a killed {victim} ends the run", output)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 300
         while rank_pids(run) and time.monotonic() < deadline:
             time.sleep(0.05)
-        expect(not rank_pids(run), "all ranks end within 30 s", rank_pids(run))
+        expect(not rank_pids(run), "all ranks end", rank_pids(run))
     process = start(run)
     wait_for_steps(process, run, 34)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=90)
+    process.communicate(timeout=300)
     code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={run}", *SMALL, ranks=2)
     expect(code == 0, "the run goes on to its end", out, err)
     found = trace(run)
@@ -91,11 +91,11 @@ with folder() as temporary:
     process = start(long, endless)
     wait_for_steps(process, long, 3)
     other = start(long, endless)
-    output, _ = other.communicate(timeout=90)
+    output, _ = other.communicate(timeout=300)
     expect(other.returncode == 2 and "another run is at work" in output, "two runs in one directory are refused", other.returncode, output)
     expect(process.poll() is None, "the first run is not disturbed")
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=90)
+    output, _ = process.communicate(timeout=300)
     expect("the same command goes on" in output and process.returncode != 0, "Ctrl-C saves and says how to go on", output)
     process = start(long, endless)
     output = ""
@@ -104,14 +104,14 @@ with folder() as temporary:
             break
     expect("going on after warm_up step" in output, "and it does", output)
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=90)
+    process.communicate(timeout=300)
 
     # What is refused on resume. A run that was stopped early serves all cases.
     half = f"{temporary}/half"
     process = start(half)
     wait_for_steps(process, half, 31)
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=90)
+    process.communicate(timeout=300)
     before = {str(p): p.read_bytes() for p in Path(half).rglob("*") if p.is_file() and p.name != "verifier.log"}
 
     def refused(words, *overrides):
@@ -162,7 +162,7 @@ with folder() as temporary:
     code, out, err = bicrl("sft", "configs/quickstart.yaml", f"run.directory={half}", *SMALL)
     expect(code == 2 and "has finished" in err and "stages" in err, "sft is another run than train", code, out, err)
 
-    # Killed while its first file was written: an empty folder but for that. No verifier answers: saved, told, and the same
+    # Killed while its first file was written: an empty folder but for that. No verdicts come: saved, told, and the same
     # command goes on once there is one. Before the first checkpoint another configuration spoils nothing.
     young = f"{temporary}/young"
     Path(young).mkdir()
@@ -172,6 +172,8 @@ with folder() as temporary:
     expect(code == 2, "broken tasks", code, err)
     code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={young}", *SMALL, *lonely,
                            "verifier.addresses=[127.0.0.1:9]", ranks=2)
+    expect(code == 3 and "no verifier answers" in err and "127.0.0.1:9" in err, "a run needs its verifier from the start", code, out, err)
+    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={young}", *SMALL, *lonely, "verifier.attempt_s=0.001", ranks=2)
     expect(code == 1 and "4 of 4 responses got no verdict" in err, "an evaluation without verdicts is no result", code, out, err)
     expect(not list(Path(young).glob("*.tmp.*")), "leftovers are removed")
     code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={young}", *SMALL, *lonely, ranks=2)

@@ -3,10 +3,11 @@ run directory; sft and generate on its checkpoint."""
 import math
 from pathlib import Path
 
-from support import bicrl, expect, folder, read_json, read_lines
+from support import bicrl, expect, folder, patient, read_json, read_lines
 
 SMALL = ["warm_up.steps=6", "stages.0.steps=1", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=2",
-         "stages.1.steps=2", "stages.1.tasks_per_step=4", "stages.1.samples_per_task=2", "evaluation.tasks=6"]
+         "stages.1.steps=2", "stages.1.tasks_per_step=4", "stages.1.samples_per_task=2", "evaluation.tasks=6",
+         *patient(60)]
 
 with folder() as temporary:
     run = f"{temporary}/run"
@@ -22,7 +23,7 @@ with folder() as temporary:
         expect(summary["held_out"][phase]["unverified"] == 0, f"{phase}: every answer has a verdict", summary)
         expect(summary["seconds"][phase] > 0, f"{phase}: took time", summary)
     steps = read_lines(f"{run}/metrics.jsonl")
-    expect([s["phase"] for s in steps] == ["warm_up"] * 6 + ["infilling"] + ["end_to_end"] * 2, "a record per step", steps)
+    expect([s["phase"] for s in steps] == ["warm_up"] * 6 + ["infilling"] + ["end_to_end"] * 2, "an entry per step", steps)
     for step in steps[6:]:
         expect(step["responses"] == 8 and step["infrastructure_rate"] == 0, "all responses have verdicts", step)
         expect(math.isfinite(step["loss"]) and step["log_prob_gap"] < 1e-3, "rollout and trainer agree", step)
@@ -46,7 +47,7 @@ with folder() as temporary:
 
     # Checkpoints by the clock, which ranks read at different times, every few steps.
     code, out, err = bicrl("sft", f"{run}/config.yaml", f"run.directory={run}-3", "warm_up.steps=100",
-                           "warm_up.samples_per_step=2", "evaluation.tasks=0", "run.checkpoint_every_s=0.08", ranks=2, timeout=120)
+                           "warm_up.samples_per_step=2", "evaluation.tasks=0", "run.checkpoint_every_s=0.08", ranks=2)
     expect(code == 0 and len(read_lines(f"{run}-3/metrics.jsonl")) == 100, "ranks agree when to save", out, err)
 
     checkpoint = f"{run}/checkpoints/end_to_end"
@@ -80,7 +81,7 @@ with folder() as temporary:
     expect(code == 0, "generate runs on the checkpoint", out, err)
     programs = read_lines(f"{temporary}/programs.jsonl")
     expect(len(programs) == 3 and all(len(p["step_map"]) == len(p["tokens"]) - p["prompt_tokens"] for p in programs),
-           "one record per response", programs)
+           "one entry per response", programs)
 
     code, out, err = bicrl("sft", f"{run}/config.yaml", f"run.directory={temporary}/sft", "warm_up.steps=2",
                            "evaluation.tasks=0", "policy.config=''", "policy.tokenizer=''",

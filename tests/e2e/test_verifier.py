@@ -3,10 +3,9 @@ import glob
 import subprocess
 import sys
 import threading
-import time
 
-from support import BINARY, ENVIRONMENT, descendants, expect
-from verifier_client import Server, candidate, gone, grpc, messages
+from support import BINARY, ENVIRONMENT, descendants, expect, patient
+from verifier_client import Server, candidate, gone, grpc, messages, wait_for
 
 GRADED, CANDIDATE_FAULT = messages.OUTCOME_GRADED, messages.OUTCOME_CANDIDATE_FAULT
 
@@ -19,16 +18,20 @@ def code_of(call):
     return grpc.StatusCode.OK
 
 
-server = Server("workers=2", "limits.record_s=3", "limits.replay_s=2")
+# A candidate without an end runs for an hour here unless it is cancelled: whoever waits for one fails by its deadline.
+PATIENT = patient(3600, prefix="")
+server = Server("workers=2", *PATIENT)
 
 # ---- What it says of itself
-described = server.stub.Describe(messages.DescribeRequest(), timeout=10)
+described = server.stub.Describe(messages.DescribeRequest(), timeout=60)
 expect(described.workers == 2 and described.backend.startswith("host") and described.protocol_version, "Describe", described)
+expect(described.protocol == messages.Protocol(atol=0.01, rtol=0.01, trials=3) and not described.shifted_draws,
+       "what a request gets that asks for nothing", described)
 expect({"namespaces", "seccomp", "rlimits"} <= set(described.sandbox_features), "features", described)
-health = server.channel.unary_unary("/grpc.health.v1.Health/Check")(b"", timeout=10)
+health = server.channel.unary_unary("/grpc.health.v1.Health/Check")(b"", timeout=60)
 expect(health == b"\x08\x01", "the health service says SERVING", health)
 reflected = next(iter(server.channel.stream_stream("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")(
-    iter([b"\x3a\x00"]), timeout=10)))
+    iter([b"\x3a\x00"]), timeout=60)))
 expect(b"bicrl.verifier.v1.Verifier" in reflected, "reflection lists the service", reflected)
 
 # ---- One verdict, stored, and anew
@@ -55,7 +58,7 @@ names = ["honest"] * 3 + ["wrong_nan", "fallback_method", "syntax_cuda", "dead_r
 requests = [candidate(name, " stream") for name in names]
 for index, request in enumerate(requests):
     request.request_id = str(index)
-verdicts = {verdict.request_id: verdict for verdict in server.stub.VerifyStream(iter(requests), timeout=120)}
+verdicts = {verdict.request_id: verdict for verdict in server.stub.VerifyStream(iter(requests), timeout=600)}
 expect(len(verdicts) == len(requests), "every request of a stream is answered", list(verdicts))
 expect([verdicts[str(i)].fault_class for i in range(3, 7)] == ["non_finite", "framework_fallback", "compile", "dead_kernel"],
        "classes", verdicts)
@@ -64,19 +67,15 @@ ran = server.stub.Describe(messages.DescribeRequest()).verified - before
 expect(ran == 5, f"identical candidates are verified once: {ran} ran for 7 requests")
 
 # ---- Deadlines and cancellation
-started = time.monotonic()
 expect(code_of(lambda: server.verify(candidate("loop_python"), timeout=0.5)) == grpc.StatusCode.DEADLINE_EXCEEDED,
        "a deadline is kept")
-expect(time.monotonic() - started < 2, "at once")
 stream = server.stub.VerifyStream(iter([candidate("loop_host", str(i)) for i in range(4)]))
 threading.Timer(0.3, stream.cancel).start()
 expect(code_of(lambda: list(stream)) == grpc.StatusCode.CANCELLED, "a stream can be cancelled")
-started = time.monotonic()
-server.canary("after cancellation")
-expect(time.monotonic() - started < 3, "cancelled candidates do not hold the workers")
+server.canary("after cancellation")  # cancelled candidates do not hold the two workers
 
 # ---- Hostile ones, each followed by an honest one
-for name in ("forged_stdout", "fork_bomb_python", "kill_everything_kernel", "memory_python", "stdout_flood", "loop_kernel"):
+for name in ("forged_stdout", "fork_bomb_python", "kill_everything_kernel", "memory_python", "stdout_flood"):
     verdict = server.verify(candidate(name))
     expected = candidate(name).program.split("# class: ")[1].split("\n")[0].split("|")
     expect(verdict.outcome == CANDIDATE_FAULT and verdict.fault_class in expected, f"{name} ends in its class", verdict)
@@ -99,7 +98,7 @@ own_files = lambda pid: glob.glob(f"/dev/shm/bicrl-verifier-{pid}-*") + glob.glo
 pid = server.process.pid
 expect(own_files(pid), "the server keeps its files where this test looks for them")
 waiting = server.stub.Verify.future(candidate("sleep_python", " at the end"))
-time.sleep(0.3)
+wait_for(lambda: len(descendants(pid)) > len(tree), "the candidate runs")
 code, err = server.stop()
 expect(code == 0, "SIGTERM ends the server in order", code, err)
 expect(gone(tree), "no box outlives the server", tree)
@@ -113,27 +112,33 @@ server.stop(9)
 expect(gone(tree), "no box outlives a killed server", tree)
 
 # ---- A full queue refuses
-server = Server("workers=1", "queue=1")
+server = Server("workers=1", "queue=1", *PATIENT)
 expect(not own_files(pid), "the next server removes what the killed one left", own_files(pid))
 server.canary("warm")
 calls = [server.stub.Verify.future(candidate("sleep_python", str(i))) for i in range(4)]
-time.sleep(0.5)
-codes = [call.code() for call in calls if call.done()]
-expect(grpc.StatusCode.RESOURCE_EXHAUSTED in codes, "a full queue refuses", codes)
+refused = lambda: [call for call in calls if call.done()]
+wait_for(lambda: len(refused()) >= 2, "two of four find no place")
+expect({call.code() for call in refused()} == {grpc.StatusCode.RESOURCE_EXHAUSTED}, "a full queue refuses", refused())
 for call in calls:
     call.cancel()
-deadline = time.monotonic() + 10
-while code_of(lambda: server.verify(candidate("wrong_value"))) == grpc.StatusCode.RESOURCE_EXHAUSTED:
-    expect(time.monotonic() < deadline, "cancelled calls leave the queue")
-    time.sleep(0.05)
+wait_for(lambda: code_of(lambda: server.verify(candidate("wrong_value"))) != grpc.StatusCode.RESOURCE_EXHAUSTED,
+         "cancelled calls leave the queue")
 server.canary("after a full queue")
+server.stop()
+
+# ---- What has no end is ended at the limit
+server = Server("workers=1", "limits.replay_s=0.5", "protocol.trials=2", "protocol.atol=0.5", "oracle.shifted_draws=true")
+described = server.stub.Describe(messages.DescribeRequest(), timeout=60)
+expect(described.protocol == messages.Protocol(atol=0.5, rtol=0.01, trials=2) and described.shifted_draws, "its own protocol", described)
+endless = server.verify(candidate("loop_kernel"))
+expect(endless.outcome == CANDIDATE_FAULT and endless.fault_class == "timeout", "an endless kernel", endless)
 server.stop()
 
 # ---- A server of a run dies with it
 starter = ("import subprocess, sys; p = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True); "
            "print(p.pid, p.stdout.readline(), flush=True)")
 said = subprocess.run([sys.executable, "-c", starter, BINARY, "verifier", "--of-run"], capture_output=True, text=True,
-                      timeout=60, env=ENVIRONMENT).stdout
+                      timeout=300, env=ENVIRONMENT).stdout
 expect("listening on" in said, "an embedded server starts", said)
 expect(gone([int(said.split()[0])]), "and ends with the process that started it")
 
@@ -141,7 +146,7 @@ expect(gone([int(said.split()[0])]), "and ends with the process that started it"
 for override, expected, words in (("bwrap=/nonexistent", 3, "apt-get install bubblewrap"),
                                   ("listen=0.0.0.0:0", 2, "loopback"), ("python=/usr/bin/false", 3, "has no torch"),
                                   ("workerz=2", 2, "workers")):
-    done = subprocess.run([BINARY, "verifier", override], capture_output=True, text=True, timeout=60, env=ENVIRONMENT)
+    done = subprocess.run([BINARY, "verifier", override], capture_output=True, text=True, timeout=300, env=ENVIRONMENT)
     expect(done.returncode == expected and words in done.stderr, f"{override}: exit code {expected} and '{words}'",
            done.returncode, done.stderr)
 print("passed")

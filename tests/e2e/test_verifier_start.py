@@ -16,7 +16,7 @@ PYTHON = os.environ.get("BICRL_TEST_PYTHON", sys.executable)
 
 
 def verifier(*words, environment=None):
-    return subprocess.run([BINARY, "verifier", *words], capture_output=True, text=True, timeout=100,
+    return subprocess.run([BINARY, "verifier", *words], capture_output=True, text=True, timeout=300,
                           env={**ENVIRONMENT, **(environment or {})})
 
 
@@ -50,7 +50,7 @@ with folder() as temporary:
                               text=True, env=ENVIRONMENT)
     started = listening(server)
     server.terminate()
-    _, err = server.communicate(timeout=30)
+    _, err = server.communicate(timeout=120)
     expect(started and server.returncode == 0, "a Python environment below /tmp works", err)
     expect("self-check passed" in err, "the log says that the self-check passed", err)
 
@@ -86,7 +86,7 @@ with folder() as temporary:
     time.sleep(1)
     expect(server.poll() is None, "the server waits for its interpreters")
     server.send_signal(signal.SIGTERM)
-    out, err = server.communicate(timeout=20)
+    out, err = server.communicate(timeout=120)
     expect(server.returncode == 130 and not out, "SIGTERM ends a start in order", server.returncode, out, err)
 
 print("a verifier that listens works, and one that cannot work says why")

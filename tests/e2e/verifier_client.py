@@ -45,21 +45,21 @@ class Server:
         words = [BINARY, "verifier", *(["--of-run"] if of_run else []), *overrides]
         self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
         atexit.register(self.process.kill)  # a failed check must not leave a server
-        expect(select.select([self.process.stdout], [], [], 60)[0], "the server starts within a minute")
+        expect(select.select([self.process.stdout], [], [], 300)[0], "the server starts within five minutes")
         line = self.process.stdout.readline()
         match = re.fullmatch(r"listening on (127\.0\.0\.1:\d+)\n", line)
         expect(match, "the first line says where the server listens", repr(line), line or self.process.stderr.read())
         self.channel = grpc.insecure_channel(match.group(1))
         self.stub = services.VerifierStub(self.channel)
 
-    def verify(self, request, timeout=120):
+    def verify(self, request, timeout=300):
         return self.stub.Verify(request, timeout=timeout)
 
     def canary(self, note):
         verdict = self.verify(candidate("honest", note))
         expect(verdict.correct, f"the server serves the next candidate ({note})", verdict)
 
-    def stop(self, number=15, within=10):
+    def stop(self, number=15, within=60):
         """Sends a signal and waits; returns (exit code, stderr)."""
         self.process.send_signal(number)
         _, err = self.process.communicate(timeout=within)
@@ -67,7 +67,14 @@ class Server:
         return self.process.returncode, err
 
 
-def gone(pids, within=10):
+def wait_for(condition, what, within=120):
+    deadline = time.monotonic() + within
+    while not condition():
+        expect(time.monotonic() < deadline, what)
+        time.sleep(0.02)
+
+
+def gone(pids, within=60):
     deadline = time.monotonic() + within
     left = set(pids)
     while left and time.monotonic() < deadline:

@@ -34,7 +34,7 @@ inline std::vector<std::string> split_parts(std::string_view text, size_t most) 
   return parts;
 }
 
-// Whether `read` went through; false where it refused its input as a reader should.
+// Whether `read` went through; false if it refused its input as a reader should.
 template <class Read>
 bool accepts(const Read& read) {
   try {

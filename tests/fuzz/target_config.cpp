@@ -23,7 +23,7 @@ void read_everything(const ConfigSection& root) {
   SynthesisOptions::from_config(root.section("tasks").section("synthetic"));
   for (const ConfigSection& stage : root.sections("stages")) {
     stage.required_text("name");
-    curriculum_from_config(stage.section("curriculum"), std::vector<Task>(1));
+    CurriculumSettings::from_config(stage.section("curriculum"));
   }
 }
 

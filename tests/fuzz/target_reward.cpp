@@ -10,7 +10,7 @@ namespace {
 std::vector<Verdict> verdicts() {
   Verdict fast;
   fast.outcome = Outcome::kGraded;
-  fast.stage = "compare";
+  fast.reached = "compare";
   fast.compiled = fast.correct = true;
   fast.trials = fast.trials_passed = 3;
   fast.tier = "replay";
@@ -27,7 +27,7 @@ std::vector<Verdict> verdicts() {
   Verdict broken;
   broken.outcome = Outcome::kCandidateFault;
   broken.fault_class = "compile";
-  broken.stage = "compile";
+  broken.reached = "compile";
   return {fast, wrong, broken, Verdict{}};
 }
 
@@ -38,14 +38,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace bicrl;
   const std::string yaml(fuzz::as_text(data, size));
   fuzz::accepts([&] {
-    const auto reward = RewardFunction::from_text(yaml, "fuzz.yaml");
+    // Stored verdicts take every option.
+    const auto reward = RewardFunction::from_text(yaml, "fuzz.yaml", VerdictOrigin::kStored);
     for (const Verdict& verdict : fuzz::verdicts())
       for (const bool truncated : {false, true}) {
         const Reward worth = reward.evaluate(verdict, truncated);
         BICRL_CHECK(std::isfinite(worth.value), yaml);
         BICRL_CHECK(!worth.masked || worth.value == 0, yaml);
       }
-    const auto again = RewardFunction::from_text(reward.resolved_yaml(), "resolved.yaml");
+    const auto again =
+        RewardFunction::from_text(reward.resolved_yaml(), "resolved.yaml", VerdictOrigin::kStored);
     BICRL_CHECK(again.resolved_yaml() == reward.resolved_yaml(), yaml);
   });
   return 0;

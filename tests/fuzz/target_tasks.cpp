@@ -7,8 +7,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   TaskSet set;
   if (!fuzz::accepts([&] { set = parse_task_set(fuzz::as_text(data, size), "fuzz.json"); })) return 0;
   BICRL_CHECK(!set.tasks.empty() || !set.errors.empty());
-  for (const RecordError& error : set.errors)
-    BICRL_CHECK(error.record > 0 && !error.reason.empty(), error.message());
+  for (const EntryError& error : set.errors)
+    BICRL_CHECK(error.entry > 0 && !error.reason.empty(), error.message());
   if (set.tasks.empty()) return 0;
   // What was accepted is written and read back as it was, in both forms.
   for (const std::string& text : {tasks_to_json(set.tasks), tasks_to_json_lines(set.tasks)}) {

@@ -1,12 +1,11 @@
-// Messages of the verifier's protocol. The first byte says which: 'q' a VerifyRequest as the server takes it,
-// 'v' a Verdict as the client takes it, 'd' a DescribeReply, 'j' a verdict as stored in JSON.
+// Messages of the verifier's protocol. The first byte says which: 'q' a VerificationRequest as the server
+// takes it, 'v' a Verdict as the client takes it, 'd' a DescribeReply, 'j' a verdict as stored in JSON.
 #include <cmath>
 
 #include "common/json.h"
 #include "proto/verifier.pb.h"
-#include "reward/client/verdict_wire.h"
 #include "reward/reward_rule.h"
-#include "sandbox/service/verifier_messages.h"
+#include "tasks/verifier_wire.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace bicrl::fuzz {
@@ -32,19 +31,22 @@ void use(const Verdict& verdict) {
 
 void take_request(const std::string& bytes) {
   wire::VerifyRequest message;
-  if (!message.ParseFromString(bytes) || !request_problem(message).empty()) return;
-  const VerifyRequest request = request_from(message, VerifyProtocol{});
+  if (!message.ParseFromString(bytes)) return;
+  const auto read = from_wire(message);
+  if (!read) return;
+  const VerificationRequest& request = read.value();
+  const VerificationProtocol protocol = request.protocol.or_else(kDefaultProtocol);
   BICRL_CHECK(!request.pytorch_code.empty());
-  BICRL_CHECK(request.protocol.trials >= 1 && request.protocol.trials <= 32, request.protocol.trials);
-  BICRL_CHECK(std::isfinite(request.protocol.atol) && request.protocol.atol > 0, request.protocol.atol);
-  BICRL_CHECK(std::isfinite(request.protocol.rtol) && request.protocol.rtol > 0, request.protocol.rtol);
+  BICRL_CHECK(protocol.trials >= 1 && protocol.trials <= kMaxTrials, protocol.trials);
+  BICRL_CHECK(std::isfinite(protocol.atol) && protocol.atol > 0, protocol.atol);
+  BICRL_CHECK(std::isfinite(protocol.rtol) && protocol.rtol > 0, protocol.rtol);
   // What the server would answer reaches the client, whatever a candidate printed.
   Verdict verdict;
   verdict.request_id = request.request_id;
   verdict.outcome = Outcome::kCandidateFault;
   verdict.diagnostics = bytes;
   wire::Verdict reply, arrived;
-  fill_message(verdict, &reply);
+  to_wire(verdict, reply);
   BICRL_CHECK(arrived.ParseFromString(reply.SerializeAsString()));
   BICRL_CHECK(from_wire(arrived).ok());
 }
@@ -65,7 +67,10 @@ void take_verdict(const std::string& bytes) {
 void take_description(const std::string& bytes) {
   wire::DescribeReply message;
   if (!message.ParseFromString(bytes)) return;
-  BICRL_CHECK(from_wire(message, "host:1").address == "host:1");
+  const VerifierDescription description = from_wire(message);
+  wire::DescribeReply sent;
+  to_wire(description, sent);
+  BICRL_CHECK(from_wire(sent) == description);
 }
 
 }  // namespace

@@ -17,19 +17,19 @@ using Catch::Matchers::ContainsSubstring;
 constexpr uint64_t kGiB = 1ull << 30;
 
 TEST_CASE("fewer than two CPUs are a limit, as is a quota below them") {
-  CHECK(judge_cpus(2).status == CheckStatus::kOk);
-  CHECK(judge_cpus(128).status == CheckStatus::kOk);
-  CHECK(judge_cpus(1).status == CheckStatus::kLimited);
-  CHECK(judge_cpus(0.5).status == CheckStatus::kLimited);
-  CHECK_THAT(judge_cpus(0.5).found, ContainsSubstring("0.5"));
+  CHECK(check_cpus(2).status == CheckStatus::kOk);
+  CHECK(check_cpus(128).status == CheckStatus::kOk);
+  CHECK(check_cpus(1).status == CheckStatus::kLimited);
+  CHECK(check_cpus(0.5).status == CheckStatus::kLimited);
+  CHECK_THAT(check_cpus(0.5).found, ContainsSubstring("0.5"));
   CHECK(usable_cpus() > 0);
   CHECK(usable_cpus() <= static_cast<double>(sysconf(_SC_NPROCESSORS_CONF)));
 }
 
 TEST_CASE("memory: too little, little, enough") {
-  CHECK(judge_memory(kGiB).status == CheckStatus::kMissing);
-  CHECK(judge_memory(2 * kGiB).status == CheckStatus::kLimited);
-  CHECK(judge_memory(8 * kGiB).status == CheckStatus::kOk);
+  CHECK(check_memory(kGiB).status == CheckStatus::kMissing);
+  CHECK(check_memory(2 * kGiB).status == CheckStatus::kLimited);
+  CHECK(check_memory(8 * kGiB).status == CheckStatus::kOk);
   const uint64_t physical =
       static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   CHECK(available_memory_bytes() > 0);

@@ -26,7 +26,7 @@ PolicyConfig tiny_config(int64_t block_size = 4) {
   c.initializer_range = 0.2;
   c.block_size = block_size;
   c.mask_token_id = 63;
-  c.eos_token_id = 0;
+  c.end_token_ids = {0};
   return c;
 }
 

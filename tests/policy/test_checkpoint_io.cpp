@@ -47,7 +47,7 @@ PolicyConfig config_for(const Tokenizer& tokenizer, bool tied) {
   config.initializer_range = 0.2;
   config.tie_word_embeddings = tied;
   config.mask_token_id = tokenizer.id_of("<MASK>");
-  config.eos_token_id = tokenizer.id_of("<|endoftext|>");
+  config.end_token_ids = {tokenizer.id_of("<|endoftext|>")};
   return config;
 }
 
@@ -86,6 +86,31 @@ TEST_CASE("what we save opens in safetensors and transformers, and in ours again
   }
   testing::run_python(fs::path(BICRL_SOURCE_DIR) / "tests/policy/oracle_reopen.py",
                       {folder.path().string(), "tied", "untied"});
+}
+
+TEST_CASE("every end token and every key of generation_config.json survives saving") {
+  const testing::TemporaryFolder folder;
+  const Tokenizer tokenizer = Tokenizer::from_folder(make_tokenizer(folder.path()));
+  const fs::path first = folder.path() / "first", second = folder.path() / "several";
+  save_policy(first, Transformer::random(config_for(tokenizer, false), 9, at::kCPU, at::kFloat), tokenizer);
+  const int64_t own = tokenizer.id_of("<|endoftext|>");
+  const nlohmann::json written = {{"do_sample", true},         {"eos_token_id", {17, own}},
+                                  {"pad_token_id", 3},         {"temperature", 0.6},
+                                  {"suppress_tokens", {1, 2}}, {"note", {{"a", nullptr}}}};
+  write_file_atomically(first / "generation_config.json", written.dump());
+  const Transformer policy = load_policy(first, at::kCPU, at::kFloat);
+  CHECK(policy.config().end_token_ids == std::vector<int64_t>{own, 17});
+  save_policy(second, policy, tokenizer);
+  nlohmann::json expected = written;
+  expected["eos_token_id"] = {own, 17};
+  CHECK(nlohmann::json::parse(read_file(second / "generation_config.json")) == expected);
+  CHECK(nlohmann::json::parse(read_file(second / "config.json")).at("eos_token_id") ==
+        expected["eos_token_id"]);
+  CHECK(load_policy(second, at::kCPU, at::kFloat).config() == policy.config());
+  write_expected(folder.path() / "expected_several.safetensors", policy,
+                 tokenizer.encode("for i in x<MASK>"));
+  testing::run_python(fs::path(BICRL_SOURCE_DIR) / "tests/policy/oracle_reopen.py",
+                      {folder.path().string(), "several"});
 }
 
 TEST_CASE("a folder whose parts disagree is refused by name") {

@@ -62,7 +62,12 @@ TEST_CASE("every element type survives a round trip") {
     CHECK(file.dtype(name) == tensor.scalar_type());
     CHECK(file.shape(name) == tensor.sizes().vec());
     CHECK(at::equal(file.load(name), tensor));
+    CHECK(at::equal(file.view(name), tensor));
   }
+  CHECK(file.view("matrix").data_ptr() == file.view("matrix").data_ptr());  // of the mapping
+  CHECK(file.load("matrix").data_ptr() != file.view("matrix").data_ptr());
+  const at::Tensor kept = SafetensorsFile(path).view("ids");
+  CHECK(at::equal(kept, at::arange(7, at::kLong)));
   CHECK(at::equal(file.load("ids", at::kCPU, at::kFloat), at::arange(7, at::kFloat)));
   CHECK_THROWS_AS(file.load("absent"), InputError);
   // No temporary file is left behind.

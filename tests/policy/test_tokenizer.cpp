@@ -18,8 +18,6 @@ namespace fs = std::filesystem;
 
 const fs::path kOracle = fs::path(BICRL_SOURCE_DIR) / "tests/policy/oracle_tokenizer.py";
 
-fs::path sdar_folder() { return testing::published_file("sdar-8b/vocab.json").parent_path(); }
-
 // Compares every case that the oracle wrote; stops at the first few differences, as they come in thousands.
 void compare_with_cases(const Tokenizer& tokenizer, const fs::path& cases) {
   std::ifstream in(cases);
@@ -51,7 +49,8 @@ void compare_with_cases(const Tokenizer& tokenizer, const fs::path& cases) {
 }
 
 TEST_CASE("golden token ids of the published vocabulary") {
-  const Tokenizer tokenizer = Tokenizer::from_folder(sdar_folder());
+  const Tokenizer tokenizer =
+      Tokenizer::from_folder(testing::published_file("sdar-8b/vocab.json").parent_path());
   CHECK(tokenizer.encode("Hello world") == Ids{9707, 1879});
   CHECK(tokenizer.encode(" Hello world") == Ids{21927, 1879});
   CHECK(tokenizer.encode("<|im_start|>assistant\n") == Ids{151644, 77091, 198});
@@ -64,23 +63,30 @@ TEST_CASE("golden token ids of the published vocabulary") {
 }
 
 TEST_CASE("the mask is found under both published spellings, and by one of them in text") {
-  const Tokenizer tokenizer = Tokenizer::from_folder(sdar_folder());
-  CHECK(tokenizer.id_of("<|MASK|>") == 151669);
-  CHECK(tokenizer.id_of("<MASK>") == 151669);
-  CHECK(tokenizer.id_of("no such token") == -1);
-  CHECK(tokenizer.encode("<|MASK|>") == Ids{151669});
-  CHECK(tokenizer.encode("<MASK>").size() > 1);
-  CHECK(tokenizer.bytes(151669) == "<|MASK|>");
+  for (const fs::path& folder : testing::sdar_tokenizers()) {
+    INFO(folder);
+    const Tokenizer tokenizer = Tokenizer::from_folder(folder);
+    const int64_t mask = tokenizer.size() - 1;
+    CHECK(tokenizer.id_of("<|MASK|>") == mask);
+    CHECK(tokenizer.id_of("<MASK>") == mask);
+    CHECK(tokenizer.id_of("no such token") == -1);
+    CHECK(tokenizer.encode("<|MASK|>") == Ids{mask});
+    CHECK(tokenizer.encode("<MASK>").size() > 1);
+    CHECK(tokenizer.bytes(mask) == "<|MASK|>");
+  }
 }
 
-TEST_CASE("token ids equal Hugging Face on the published tasks and on difficult text") {
-  const testing::TemporaryFolder folder;
-  const std::string cases = (folder.path() / "cases.jsonl").string();
-  std::vector<std::string> args = {"qwen2", sdar_folder().string(), cases};
-  for (const char* name : {"end_to_end_tasks.json", "infilling_tasks.json", "kernelbench_level1.json"})
-    args.push_back(testing::published_file(name).string());
-  testing::run_python(kOracle, args);
-  compare_with_cases(Tokenizer::from_folder(sdar_folder()), cases);
+TEST_CASE("token ids equal Hugging Face on all tasks and on difficult text") {
+  for (const fs::path& vocabulary : testing::sdar_tokenizers()) {
+    INFO(vocabulary);
+    const testing::TemporaryFolder folder;
+    const std::string cases = (folder.path() / "cases.jsonl").string();
+    std::vector<std::string> args = {"qwen2", vocabulary.string(), cases};
+    for (const char* name : {"end_to_end_tasks.json", "infilling_tasks.json", "kernelbench_level1.json"})
+      for (const fs::path& tasks : testing::task_files(name)) args.push_back(tasks.string());
+    testing::run_python(kOracle, args);
+    compare_with_cases(Tokenizer::from_folder(vocabulary), cases);
+  }
 }
 
 TEST_CASE("tokenizer.json of four shapes equals Hugging Face") {
@@ -101,19 +107,22 @@ TEST_CASE("tokenizer.json of four shapes equals Hugging Face") {
 }
 
 TEST_CASE("ids decode to the text they came from, also byte by byte") {
-  const Tokenizer tokenizer = Tokenizer::from_folder(sdar_folder());
-  const std::string text = "float4 v = in[i]; // größer 日本 👩‍👧\r\n\t<think>x</think>";
-  const Ids ids = tokenizer.encode(text);
-  CHECK(tokenizer.decode(ids) == text);
-  std::string streamed;
-  for (const int64_t id : ids) streamed += tokenizer.bytes(id);
-  CHECK(streamed == text);
-  // Only special tokens are left out: <think> is not special.
-  CHECK(tokenizer.decode({151667, 9707, 151645, 151643}, true) == "<think>Hello");
+  for (const fs::path& folder : testing::sdar_tokenizers()) {
+    INFO(folder);
+    const Tokenizer tokenizer = Tokenizer::from_folder(folder);
+    const std::string text = "float4 v = in[i]; // größer 日本 👩‍👧\r\n\t<think>x</think>";
+    const Ids ids = tokenizer.encode(text);
+    CHECK(tokenizer.decode(ids) == text);
+    std::string streamed;
+    for (const int64_t id : ids) streamed += tokenizer.bytes(id);
+    CHECK(streamed == text);
+    // Only special tokens are left out: <think> is not special.
+    CHECK(tokenizer.decode(tokenizer.encode("<think>Hello<|im_end|><|endoftext|>"), true) == "<think>Hello");
+  }
 }
 
 TEST_CASE("invalid UTF-8 becomes U+FFFD in both directions") {
-  const Tokenizer tokenizer = Tokenizer::from_folder(sdar_folder());
+  const Tokenizer tokenizer = Tokenizer::from_folder(testing::sdar_tokenizers().back());
   for (const std::string bad :
        {"\xff", "\xc3", "a\xe2\x82", "\xed\xa0\x80", "\xf5\x80\x80\x80", "\xc0\xaf", "\xe2\x82x"}) {
     const std::string round = tokenizer.decode(tokenizer.encode(bad));
@@ -130,7 +139,7 @@ TEST_CASE("invalid UTF-8 becomes U+FFFD in both directions") {
 TEST_CASE("a pre-token of a megabyte takes no quadratic time") {
   const testing::TemporaryFolder folder;
   // Half a megabyte would take minutes if each merge rescanned the pre-token.
-  const Tokenizer tokenizer = Tokenizer::from_folder(sdar_folder());
+  const Tokenizer tokenizer = Tokenizer::from_folder(testing::sdar_tokenizers().back());
   std::string text;
   for (unsigned i = 0; i < 500'000; ++i) text += static_cast<char>('a' + i * 7919 % 997 % 26);
   CHECK(tokenizer.decode(tokenizer.encode(text)) == text);
@@ -138,7 +147,7 @@ TEST_CASE("a pre-token of a megabyte takes no quadratic time") {
 }
 
 TEST_CASE("several threads encode at once") {
-  const Tokenizer tokenizer = Tokenizer::from_folder(sdar_folder());
+  const Tokenizer tokenizer = Tokenizer::from_folder(testing::sdar_tokenizers().back());
   const std::string text = "for (int i = 0; i < n; ++i) { sum += a[i] * b[i]; } // Σ ёж <|im_end|>";
   const Ids expected = tokenizer.encode(text);
   std::vector<std::thread> threads;

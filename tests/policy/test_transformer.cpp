@@ -28,7 +28,7 @@ PolicyConfig small_config() {
   config.head_dim = 8;
   config.intermediate_size = 48;
   config.mask_token_id = 63;
-  config.eos_token_id = 0;
+  config.end_token_ids = {0};
   return config;
 }
 
@@ -68,6 +68,27 @@ TEST_CASE("logits and gradients equal transformers' Qwen3 under a block-causal m
     }
   }
   SUCCEED("largest difference of logits " << worst_logit << ", of gradients " << worst_gradient);
+}
+
+TEST_CASE("logits of a bf16 policy are sums in fp32") {
+  PolicyConfig config = small_config();
+  config.vocab_size = 40'000;  // several slices of the head
+  config.hidden_size = 512;
+  config.tie_word_embeddings = GENERATE(false, true);
+  const Transformer transformer = Transformer::random(config, 4, at::kCPU, at::kBFloat16);
+  at::Tensor hidden = Transformer::random(config, 5, at::kCPU, at::kFloat)
+                          .parameters()[0]
+                          .second.narrow(0, 0, 9)
+                          .div(config.initializer_range)
+                          .to(at::kBFloat16);
+  const at::Tensor& head =
+      transformer.parameters()[config.tie_word_embeddings ? 0 : transformer.parameters().size() - 1].second;
+  const at::Tensor expected = at::linear(hidden.to(at::kDouble), head.to(at::kDouble));
+  const at::Tensor logits = transformer.logits(hidden);
+  CHECK(logits.scalar_type() == at::kFloat);
+  const double error = largest_difference(logits, expected);
+  INFO("largest error " << error << " of logits up to " << expected.abs().max().item<double>());
+  CHECK(error < 1e-5);
 }
 
 TEST_CASE("random parameters are a function of config and seed") {

@@ -21,7 +21,7 @@ for case in json.load(open(sys.argv[1])):
         state = "used"
         used += 1
         if case["kind"] == "zscore":
-            expected[kept] = (r - np.mean(r)) / np.std(r)
+            expected[kept] = (r - np.mean(r)) / max(np.std(r), case["min_deviation"])
         elif case["kind"] == "mean_only":
             expected[kept] = r - np.mean(r)
         else:

@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "tasks/verifier_description.h"
+
 namespace bicrl::testing {
 
 namespace wire = verifier::v1;
@@ -70,7 +72,8 @@ grpc::Status FakeVerifier::Verify(grpc::ServerContext* context, const Request* r
 grpc::Status FakeVerifier::Describe(grpc::ServerContext*, const wire::DescribeRequest*,
                                     wire::DescribeReply* reply) {
   reply->set_backend("fake");
-  reply->set_protocol_version("1");
+  reply->set_protocol_version(kProtocolVersion);
+  reply->mutable_protocol()->set_trials(3);
   reply->set_workers(3);
   reply->add_sandbox_features("none");
   reply->add_missing_features("all: this is a test");

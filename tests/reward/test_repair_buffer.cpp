@@ -28,12 +28,12 @@ RepairSettings always(int capacity = 256) {
   return settings;
 }
 
-RepairMember member(const std::string& program, const std::string& stage, const std::string& fault_class,
+RepairMember member(const std::string& program, const std::string& reached, const std::string& fault_class,
                     int passed = 0) {
   RepairMember m;
   m.program = program;
   m.verdict.outcome = Outcome::kCandidateFault;
-  m.verdict.stage = stage;
+  m.verdict.reached = reached;
   m.verdict.fault_class = fault_class;
   m.verdict.trials = 5;
   m.verdict.trials_passed = passed;
@@ -79,7 +79,7 @@ TEST_CASE("an all-fail group leaves the program that came furthest") {
   CHECK_FALSE(material({member("a", "compile", "compile"), correct_member()}));
   CHECK_FALSE(material({}));
   CHECK_FALSE(material({member("", "extract", "extract"), member("x", "extract", "extract")}));
-  // No material: what was masked, what the verifier could not judge, what was forged.
+  // No material: what was masked, what the verifier could not grade, what was forged.
   RepairMember masked = member("m", "compare", "wrong_value", 4), unjudged = member("u", "replay", "");
   masked.masked = true;
   unjudged.verdict.outcome = Outcome::kInfrastructure;
@@ -90,7 +90,7 @@ TEST_CASE("an all-fail group leaves the program that came furthest") {
   RepairMember masked_success = correct_member();
   masked_success.masked = true;
   CHECK(material({masked_success, member("b", "compile", "compile")}));
-  // A stage of another version is behind all known ones.
+  // A step of another version is behind all known ones.
   CHECK(material({member("a", "quantum", "launch"), member("b", "extract", "record")})->attempt.program ==
         "b");
 }
@@ -241,6 +241,12 @@ TEST_CASE("repair settings from the configuration") {
   CHECK(given.capacity == 8);
   CHECK(given.max_diagnostics_chars == 100);
   CHECK(given.max_program_chars == 4000);
+  // Repairs are off unless a probability is set: then the other keys would do nothing.
+  CHECK_NOTHROW(configured("{probability: 0, capacity: 8}"));
+  for (const char* key : {"capacity", "max_diagnostics_chars", "max_program_chars"})
+    CHECK_THROWS_WITH(
+        configured(concat(key, ": 8")),
+        concat("run.yaml:1: ", key, ": has no effect without 'probability', which is 0 unless it is set"));
   for (const char* bad : {"probability: 1.1", "probability: -0.1", "capacity: 0", "max_diagnostics_chars: -1",
                           "max_program_chars: 0", "probabilty: 0.1"})
     CHECK_THROWS_AS(configured(bad), InputError);

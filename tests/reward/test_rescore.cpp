@@ -126,6 +126,14 @@ TEST_CASE("one reward against itself changes nothing") {
         CHECK(step.before.mean == step.after.mean);
       }
     }
+  // Nor does another floor, which changes sizes only.
+  const RewardFunction bare = rule("rule: speedup\nmin_deviation: 0"),
+                       floored = rule("rule: speedup\nmin_deviation: 9");
+  for (const StepComparison& step : rescore(run, {&bare}, {&floored})) {
+    CHECK(step.changed_sign == 0);
+    CHECK(step.before.spread == step.after.spread);
+    CHECK(step.before.zero_variance_groups == step.after.zero_variance_groups);
+  }
   // Nor does a reward that is twice as large and shifted.
   const RewardFunction plain = rule("rule: binary"), moved = rule("rule: binary\ncorrect: 5\nwrong: 3");
   for (const StepComparison& step : rescore(run, {&plain}, {&moved})) {
@@ -185,6 +193,26 @@ TEST_CASE("what the stored verdicts do not hold is said") {
   REQUIRE(untimed.size() == 1);
   CHECK_THAT(untimed[0],
              ContainsSubstring("1 of 2 correct responses were not timed") && ContainsSubstring("'speedup'"));
+  // Options that need what no verifier reports yet are taken here, and it is said if they came to nothing.
+  const auto stored = [](const std::string& yaml) {
+    return RewardFunction::from_text(yaml, "reward.yaml", VerdictOrigin::kStored);
+  };
+  const RewardFunction unmeasured[] = {
+      stored("rule: milestone\nfaster_than_both: 3"), stored("rule: binary\nnative_only: true"),
+      stored("rule: profile\ncoverage_weight: 1"),
+      stored("rule: composite\nrules:\n  - rule: speedup\n  - {rule: pass_rate, native_only: true}")};
+  const char* const places[] = {
+      "reward.yaml:2: faster_than_both: has no effect", "reward.yaml:2: native_only: has no effect",
+      "reward.yaml:2: coverage_weight: has no effect", "reward.yaml:4: rules.1.native_only: has no effect"};
+  std::vector<ScoredResponse> measured = run;
+  measured[0].verdict = run[1].verdict;  // timed
+  measured[1].verdict.torch_compile_ms = 2;
+  measured[1].verdict.legality = "mixed";
+  measured[1].verdict.coverage = 0.25;
+  for (size_t i = 0; i < std::size(unmeasured); ++i) {
+    CHECK_THAT(rescoring_gaps(run, unmeasured[i]).back(), ContainsSubstring(places[i]));
+    CHECK(rescoring_gaps(measured, unmeasured[i]).empty());
+  }
   run[2].truncated = true;
   run[2].verdict = Verdict{};
   CHECK(rescoring_gaps(run, rule("rule: binary")).empty());

@@ -44,7 +44,10 @@ Verdict fault(const std::string& fault_class) {
   return v;
 }
 
-RewardFunction rule(const std::string& yaml) { return RewardFunction::from_text(yaml, "reward.yaml"); }
+// For stored verdicts, which may hold what no verifier reports yet: the formulas are there for them.
+RewardFunction rule(const std::string& yaml) {
+  return RewardFunction::from_text(yaml, "reward.yaml", VerdictOrigin::kStored);
+}
 double value(const RewardFunction& f, const Verdict& v) { return f.evaluate(v, false).value; }
 
 std::string refusal(const std::string& yaml) {
@@ -61,11 +64,14 @@ const char* const kRules[] = {
     "rule: binary",
     "rule: binary\ncorrect: 2\nwrong: -1\nnative_only: true",
     "rule: milestone",
-    "rule: milestone\nwrong: 0\nmargin: 0.3\nfaster_than_both: 2",
+    "rule: milestone\nwrong: 0\nmargin: 0.3\nfaster_than_both: 4",
     "rule: speedup",
     "rule: speedup\ncorrect: 0\nmin_speedup: 0\nmax_speedup: 100",
     "rule: profile",
     "rule: profile\nmin_speedup: 1.05\ncoverage_weight: 0.5",
+    "rule: speedup\nspeedup_weight: 0",
+    "rule: profile\nspeedup_weight: 0\ncoverage_weight: 1",
+    "rule: milestone\nfaster_than_eager: 1",
     "rule: pass_rate",
     "rule: pass_rate\nspeedup_weight: 0.5\nnative_only: true",
     "rule: composite\nrules:\n  - rule: milestone\n  - {rule: profile, weight: 0.5}",
@@ -105,7 +111,7 @@ Verdict any_verdict(RandomStream& random) {
 }  // namespace
 
 TEST_CASE("milestone: the steps of CUDA Agent") {
-  const RewardFunction milestone = rule("rule: milestone");
+  const RewardFunction milestone = rule("rule: milestone\nfaster_than_both: 3");
   CHECK(milestone.uses_times());
   for (const char* fault_class : {"compile", "illegal_access", "framework_fallback", "cheating"})
     CHECK(value(milestone, fault(fault_class)) == -1);
@@ -126,10 +132,16 @@ TEST_CASE("milestone: the steps of CUDA Agent") {
   CHECK(value(milestone, mixed) == 1);
   CHECK(milestone.evaluate(timed(2, 2), false).terms ==
         std::vector<RewardTerm>{{"correct", 1}, {"faster_than_eager", 1}, {"faster_than_both", 1}});
+  // Unless the file says what it is worth, the last step is none, and one that is worth nothing is no term.
+  const RewardFunction two_steps = rule("rule: milestone");
+  CHECK(value(two_steps, timed(2, 2)) == 2);
+  CHECK(two_steps.evaluate(timed(2, 2), false).terms ==
+        std::vector<RewardTerm>{{"correct", 1}, {"faster_than_eager", 1}});
+  CHECK_FALSE(rule("rule: milestone\nfaster_than_eager: 1").uses_times());
 }
 
 TEST_CASE("profile: Dr.Kernel's sum of correctness, capped speed-up and coverage") {
-  const RewardFunction profile = rule("rule: profile");
+  const RewardFunction profile = rule("rule: profile\ncoverage_weight: 1");
   const auto covered = [](double speedup, double coverage) {
     Verdict v = timed(speedup);
     v.coverage = coverage;
@@ -151,7 +163,10 @@ TEST_CASE("profile: Dr.Kernel's sum of correctness, capped speed-up and coverage
   direct.tier = "direct";
   CHECK(value(profile, direct) == 1);
   CHECK(value(profile, covered(1, 40)) == 1 + 1 + 1);
-  CHECK(value(rule("rule: profile\nmin_speedup: 1.05"), covered(1.04, 0.5)) == 1.5);
+  CHECK(value(rule("rule: profile\nmin_speedup: 1.05\ncoverage_weight: 1"), covered(1.04, 0.5)) == 1.5);
+  const RewardFunction without = rule("rule: profile");
+  CHECK(without.evaluate(covered(2, 0.25), false).terms ==
+        std::vector<RewardTerm>{{"correct", 1}, {"speedup", 2}});
 }
 
 TEST_CASE("pass_rate: MusaCoder's graded correctness below zero") {
@@ -163,7 +178,7 @@ TEST_CASE("pass_rate: MusaCoder's graded correctness below zero") {
   CHECK(value(pass_rate, graded(false, 1, 5)) == Approx(-0.4));
   CHECK(value(pass_rate, graded(false, 4, 5)) == Approx(-0.1));
   CHECK(value(pass_rate, timed(5)) == 1);
-  // All draws right and refused nevertheless: it differed between runs, or no kernel made the answer.
+  // Right in all trials and refused nevertheless: it differed between runs, or no kernel made the answer.
   Verdict unstable = graded(false, 5, 5);
   unstable.fault_class = "nondeterministic";
   CHECK(value(pass_rate, unstable) == -1);
@@ -187,7 +202,7 @@ TEST_CASE("pass_rate: MusaCoder's graded correctness below zero") {
   mixed.legality = "mixed";
   CHECK(value(native, mixed) == -1);
   CHECK(value(pass_rate, mixed) == 1);
-  // Right on some draws only, it is worth no more than where it is right on all.
+  // Right in some trials only, it is worth no more than if it is right in all.
   mixed.correct = false;
   mixed.trials_passed = 4;
   CHECK(value(native, mixed) == -1);
@@ -245,7 +260,7 @@ TEST_CASE("whatever the verdict, a reward is finite and its terms keep their nam
       const auto [known, added] = names.emplace(verdict.clock == "cpu", now);
       CHECK(known->second == now);
     }
-    // Times are marked where they are CPU times, and nothing else is.
+    // Times are marked if they are CPU times, and nothing else is.
     if (!function.uses_times()) {
       CHECK(names[true] == names[false]);
       continue;
@@ -288,7 +303,7 @@ TEST_CASE("better programs never earn less") {
       CHECK(value(function, correct) >= value(function, wrong));
       CHECK(value(function, correct) >= value(function, fault("compile")));
       CHECK(value(function, wrong) >= value(function, fault("compile")));
-      // More draws right, more speed, more coverage, its own kernels only.
+      // More trials right, more speed, more coverage, its own kernels only.
       const int trials = 2 + static_cast<int>(random.below(6));
       const int passed = static_cast<int>(random.below(static_cast<uint64_t>(trials - 1)));
       CHECK(value(function, graded(false, passed + 1, trials)) >=
@@ -313,6 +328,17 @@ TEST_CASE("parameters of the rules are checked with their place") {
   CHECK_THAT(refusal("rule: milestone\nfaster_than_both: 1.5"),
              ContainsSubstring("must not be less than 'faster_than_eager'"));
   CHECK_THAT(refusal("rule: milestone\nmargin: -0.1"), ContainsSubstring("reward.yaml:2: margin: expected"));
+  CHECK_THAT(refusal("rule: profile\nmax_speedup: 0"),
+             ContainsSubstring("reward.yaml:2: max_speedup: leaves nothing of the speed-up"));
+  CHECK_THAT(refusal("rule: speedup\nmin_speedup: 0\nmax_speedup: 0"),
+             ContainsSubstring("reward.yaml:3: max_speedup: leaves nothing of the speed-up"));
+  CHECK_THAT(refusal("rule: pass_rate\nspeedup_weight: 1\nmax_gain: 0"),
+             ContainsSubstring("reward.yaml:3: max_gain: leaves nothing of the speed-up"));
+  CHECK_THAT(refusal("rule: pass_rate\nmax_gain: 3"),
+             ContainsSubstring("reward.yaml:2: max_gain: has no effect without 'speedup_weight'"));
+  CHECK_THAT(refusal("rule: pass_rate\nmin_speedup: 1.2"),
+             ContainsSubstring("reward.yaml:2: min_speedup: has no effect without 'speedup_weight'"));
+  CHECK_NOTHROW(rule("rule: pass_rate\nspeedup_weight: 0\nmin_speedup: 1.2\nmax_gain: 3"));  // switched off
   CHECK_THAT(refusal("rule: profile\ncoverage_weigth: 1"),
              ContainsSubstring("reward.yaml:2: unknown key coverage_weigth; did you mean coverage_weight?"));
   CHECK_THAT(refusal("rule: profile\nmin_speedup: 4"),
@@ -345,4 +371,36 @@ TEST_CASE("what a composite refuses names the part's place") {
   CHECK_THAT(parts("  - weight: 2"), ContainsSubstring("rules.0.rule: is required and missing"));
   CHECK_THAT(refusal("rule: composite\nrules: binary"),
              ContainsSubstring("rules: expected a list of sections"));
+}
+
+TEST_CASE("a run refuses options that need what no verifier reports, with place and reason") {
+  const auto for_run = [](const std::string& yaml) -> std::string {
+    try {
+      RewardFunction::from_text(yaml, "reward.yaml");
+    } catch (const InputError& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  const std::string yet = "has no effect yet: no verifier reports ";
+  CHECK(for_run("rule: milestone\nfaster_than_both: 3") ==
+        "reward.yaml:2: faster_than_both: " + yet + "a time under torch.compile");
+  CHECK(for_run("rule: binary\nnative_only: true") ==
+        "reward.yaml:2: native_only: " + yet + "that a framework operator had a part in an answer");
+  CHECK_THAT(for_run("rule: pass_rate\nnative_only: true"),
+             ContainsSubstring("reward.yaml:2: native_only: " + yet));
+  CHECK(for_run("rule: profile\ncorrect: 2\ncoverage_weight: 0.5") ==
+        "reward.yaml:3: coverage_weight: " + yet + "which part of the work a program's own kernels did");
+  CHECK_THAT(for_run("rule: composite\nrules:\n  - rule: speedup\n  - rule: binary\n    native_only: true"),
+             ContainsSubstring("reward.yaml:5: rules.1.native_only: " + yet));
+  // Values that ask for nothing are taken: they are what a run prints.
+  for (const char* yaml :
+       {"rule: milestone\nfaster_than_both: 2", "rule: binary\nnative_only: false",
+        "rule: profile\ncoverage_weight: 0",
+        "rule: composite\nrules:\n  - rule: speedup\n  - {rule: binary, native_only: true, weight: 0}"})
+    CHECK(for_run(yaml) == "accepted");
+  for (const std::string& name : reward_rule_names()) {
+    if (name == "composite") continue;
+    CHECK(for_run(RewardFunction::from_text("rule: " + name, "r").resolved_yaml()) == "accepted");
+  }
 }

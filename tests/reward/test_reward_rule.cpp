@@ -66,7 +66,8 @@ TEST_CASE("binary: 1 for correct, 0 for everything else") {
   CHECK(reward.terms == std::vector<RewardTerm>{{"correct", 1}});
   CHECK_FALSE(reward.masked);
 
-  const RewardFunction other = rule("rule: binary\ncorrect: 2\nwrong: -1\nnative_only: true");
+  const RewardFunction other = RewardFunction::from_text(
+      "rule: binary\ncorrect: 2\nwrong: -1\nnative_only: true", "reward.yaml", VerdictOrigin::kStored);
   CHECK(value(other, graded(true)) == 2);
   CHECK(value(other, graded(false)) == -1);
   Verdict mixed = graded(true);
@@ -177,6 +178,41 @@ TEST_CASE("truncated responses follow their own policy") {
   CHECK_FALSE(penalising.evaluate(none, true).masked);
   CHECK_FALSE(penalising.needs_verdict(true));
   CHECK(penalising.evaluate(good, false).value == 1);
+}
+
+TEST_CASE("every rule has a floor under the deviation of a group, and a file may name another") {
+  const auto floor = [](const std::string& yaml) { return rule(yaml).min_deviation(); };
+  // Steps far apart need none.
+  CHECK(floor("rule: binary") == 0);
+  CHECK(floor("rule: milestone") == 0);
+  CHECK(floor("rule: pass_rate") == 0);
+  // A speed-up is worth its weight, and so is its noise.
+  CHECK(floor("rule: speedup") == 0.05);
+  CHECK(floor("rule: speedup\nspeedup_weight: 4") == 0.2);
+  CHECK(floor("rule: profile\nspeedup_weight: 0.5") == 0.025);
+  CHECK(floor("rule: pass_rate\nspeedup_weight: 2") == 0.1);
+  CHECK(floor("rule: composite\nrules:\n  - {rule: binary, weight: 9}") == 0);
+  CHECK(floor("rule: composite\nrules:\n  - {rule: speedup, weight: 0.25}\n  - {rule: profile, weight: 0.5}\n"
+              "  - {rule: pass_rate, weight: 0}\n") == 0.25 * 0.05 + 0.5 * 0.05);
+
+  CHECK(floor("rule: binary\nmin_deviation: 0.25") == 0.25);
+  CHECK(floor("rule: speedup\nmin_deviation: 0") == 0);
+  CHECK(floor("rule: composite\nmin_deviation: 0.5\nrules:\n  - rule: speedup") == 0.5);
+  CHECK_THAT(rule("rule: speedup").resolved_yaml(), ContainsSubstring("min_deviation: 0.05\n"));
+  // Above all a rule can ask for by itself, so that what is printed can be read.
+  const RewardFunction steep = rule(
+      "rule: composite\nrules:\n"
+      "  - {rule: speedup, weight: 1e6, speedup_weight: 1e6}\n"
+      "  - {rule: profile, weight: 1e6, speedup_weight: 1e6}\n");
+  CHECK(steep.min_deviation() == 1e11);
+  CHECK(rule(steep.resolved_yaml()).min_deviation() == 1e11);
+
+  CHECK_THAT(refusal("rule: binary\nmin_deviation: -0.1"),
+             ContainsSubstring("reward.yaml:2: min_deviation: expected a number"));
+  CHECK_THAT(refusal("rule: binary\nmin_deviation: .inf"), ContainsSubstring("reward.yaml:2: min_deviation"));
+  CHECK_THAT(refusal("rule: binary\nmin_deviaton: 0.1"), ContainsSubstring("did you mean min_deviation?"));
+  CHECK_THAT(refusal("rule: composite\nrules:\n  - rule: binary\n    min_deviation: 1"),
+             ContainsSubstring("reward.yaml:4: unknown key rules.0.min_deviation"));
 }
 
 TEST_CASE("unknown rules and parameters are refused with their place") {

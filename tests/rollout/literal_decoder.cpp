@@ -100,8 +100,9 @@ std::vector<int64_t> choose(const std::vector<Draw>& draws, std::vector<int64_t>
 
 }  // namespace
 
-LiteralResponse decode_literally(const Transformer& policy, int64_t assigned_ids, int64_t end_token,
-                                 const GenerationRequest& request, const DecodingSettings& settings) {
+LiteralResponse decode_literally(const Transformer& policy, int64_t assigned_ids,
+                                 const std::vector<int64_t>& end_tokens, const GenerationRequest& request,
+                                 const DecodingSettings& settings) {
   const at::NoGradGuard no_grad;
   const PolicyConfig& config = policy.config();
   const int64_t b = config.block_size, prompt = static_cast<int64_t>(request.prompt_tokens.size());
@@ -139,7 +140,9 @@ LiteralResponse decode_literally(const Transformer& policy, int64_t assigned_ids
       }
     }
     const auto first_new = out.tokens.begin() + std::max(prompt, start);
-    if (std::find(first_new, out.tokens.end(), end_token) != out.tokens.end()) return out;
+    if (std::find_first_of(first_new, out.tokens.end(), end_tokens.begin(), end_tokens.end()) !=
+        out.tokens.end())
+      return out;
     if (start + b - prompt >= settings.max_new_tokens) return out;
   }
 }

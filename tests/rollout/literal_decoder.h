@@ -17,9 +17,10 @@ struct LiteralResponse {
   int64_t denoise_steps = 0;
 };
 
-// Stops after the block that holds `end_token`, or at the token limit. `assigned_ids`: ids from there on do
-// not exist.
-LiteralResponse decode_literally(const Transformer& policy, int64_t assigned_ids, int64_t end_token,
-                                 const GenerationRequest& request, const DecodingSettings& settings);
+// Stops after the block that holds one of `end_tokens`, or at the token limit. `assigned_ids`: ids from there
+// on do not exist.
+LiteralResponse decode_literally(const Transformer& policy, int64_t assigned_ids,
+                                 const std::vector<int64_t>& end_tokens, const GenerationRequest& request,
+                                 const DecodingSettings& settings);
 
 }  // namespace bicrl::testing

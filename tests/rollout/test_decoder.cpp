@@ -30,7 +30,7 @@ const Tokenizer& tiny_tokenizer() {
 
 // A few rows more than the tokenizer has ids. Wide initial weights make the distributions peaked, so that
 // confidences differ and some exceed a threshold.
-PolicyConfig tiny_config(int64_t end_token = -1, int64_t block_size = 4) {
+PolicyConfig tiny_config(std::vector<int64_t> end_tokens = {}, int64_t block_size = 4) {
   PolicyConfig c;
   c.vocab_size = 272;
   c.hidden_size = 32;
@@ -43,7 +43,7 @@ PolicyConfig tiny_config(int64_t end_token = -1, int64_t block_size = 4) {
   c.max_position = 256;
   c.block_size = block_size;
   c.mask_token_id = 265;
-  c.eos_token_id = end_token;
+  c.end_token_ids = std::move(end_tokens);
   return c;
 }
 
@@ -88,13 +88,14 @@ std::vector<Rollout> generate(const Transformer& policy, const DecodingSettings&
 }
 
 // The literal response cut as Rollout says.
-void check_equal(const Rollout& rollout, const LiteralResponse& literal, int64_t end_token) {
+void check_equal(const Rollout& rollout, const LiteralResponse& literal,
+                 const std::vector<int64_t>& end_tokens) {
   INFO("task " << rollout.task_id);
   REQUIRE(rollout.tokens == literal.tokens);
   CHECK(rollout.denoise_steps == literal.denoise_steps);
   CHECK(rollout.policy_version == 9);
   const auto response = literal.tokens.begin() + rollout.prompt_tokens;
-  const auto end = std::find(response, literal.tokens.end(), end_token);
+  const auto end = std::find_first_of(response, literal.tokens.end(), end_tokens.begin(), end_tokens.end());
   const bool ended = end != literal.tokens.end();
   CHECK(rollout.finish == (ended ? FinishReason::kEndToken : FinishReason::kTokenLimit));
   const int64_t scored = ended ? end - response + 1 : rollout.response_tokens();
@@ -131,6 +132,17 @@ MiddleToken token_in_the_middle(const std::vector<Rollout>& rollouts, int64_t bl
   }
   FAIL("no such token");
   return {};
+}
+
+// A token that another response begins with, and that this one does not hold.
+int64_t first_of_another(const std::vector<Rollout>& rollouts, size_t response) {
+  const auto& own = rollouts[response].tokens;
+  for (const Rollout& other : rollouts) {
+    const int64_t first = other.tokens[static_cast<size_t>(other.prompt_tokens)];
+    if (std::find(own.begin(), own.end(), first) == own.end()) return first;
+  }
+  FAIL("no such token");
+  return -1;
 }
 
 }  // namespace
@@ -173,17 +185,26 @@ TEST_CASE("batched decoding equals literal decoding", "[decoder]") {
   SECTION("commits of their own") { settings.fused_commit = false; }
 
   const auto requests = make_requests(5, 3);
-  const Transformer endless = tiny_policy(tiny_config(-1, block_size));
-  const auto [ending, end_token] = token_in_the_middle(generate(endless, settings, requests), block_size);
-  const Transformer policy = tiny_policy(tiny_config(end_token, block_size));
+  const Transformer endless = tiny_policy(tiny_config({}, block_size));
+  const auto free = generate(endless, settings, requests);
+  const auto [ending, end_token] = token_in_the_middle(free, block_size);
+  const std::vector<int64_t> end_tokens = {end_token, first_of_another(free, ending)};
+  const Transformer policy = tiny_policy(tiny_config(end_tokens, block_size));
   const auto rollouts = generate(policy, settings, requests);
   for (size_t i = 0; i < requests.size(); ++i) {
     check_equal(rollouts[i],
-                decode_literally(policy, tiny_tokenizer().size(), end_token, requests[i], settings),
-                end_token);
+                decode_literally(policy, tiny_tokenizer().size(), end_tokens, requests[i], settings),
+                end_tokens);
   }
   CHECK(rollouts[ending].finish == FinishReason::kEndToken);
   CHECK(rollouts[ending].step_map.back() < 0);
+  const auto ends_at = [&](const Rollout& rollout, int64_t token) {
+    const int64_t scored =
+        std::count_if(rollout.step_map.begin(), rollout.step_map.end(), [](int s) { return s > 0; });
+    return rollout.tokens[rollout.prompt_tokens + scored - 1] == token;
+  };
+  for (const int64_t token : end_tokens)
+    CHECK(std::any_of(rollouts.begin(), rollouts.end(), [&](const Rollout& r) { return ends_at(r, token); }));
 }
 
 TEST_CASE("a response depends on its request alone, not on the batch", "[decoder]") {
@@ -301,7 +322,7 @@ TEST_CASE("a prompt without a whole block, or without tokens, is decoded too", "
   requests[1].prompt_tokens.clear();
   const auto rollouts = generate(policy, settings, requests);
   for (size_t i = 0; i < 2; ++i) {
-    check_equal(rollouts[i], decode_literally(policy, 266, -1, requests[i], settings), -1);
+    check_equal(rollouts[i], decode_literally(policy, 266, {}, requests[i], settings), {});
   }
   CHECK(rollouts[0].tokens.size() == 12);  // 3 + 6, up to the end of the block
   CHECK(rollouts[1].tokens.size() == 8);
@@ -358,7 +379,7 @@ TEST_CASE("a sequence is handed out while others still generate", "[decoder]") {
   const int64_t end_token = token_in_the_middle(generate(endless, settings, requests), 4).token;
   std::vector<size_t> order;
   std::vector<int64_t> steps;
-  Decoder(tiny_policy(tiny_config(end_token)), tiny_tokenizer(), settings)
+  Decoder(tiny_policy(tiny_config({end_token})), tiny_tokenizer(), settings)
       .generate(requests, 9, [&](size_t index, Rollout rollout) {
         order.push_back(index);
         steps.push_back(rollout.denoise_steps);

@@ -25,7 +25,7 @@ int64_t id(const std::string& text) {
 }
 
 ResponseEnd read_all(const std::vector<std::string>& texts, const std::string& delimiter) {
-  ResponseReader reader(tiny_tokenizer(), kEnd, delimiter);
+  ResponseReader reader(tiny_tokenizer(), {id("c"), kEnd}, delimiter);
   for (size_t i = 0; i < texts.size(); ++i) {
     if (reader.read(texts[i] == "<end>" ? kEnd : id(texts[i]))) {
       CHECK(reader.end().scored_tokens == static_cast<int64_t>(i) + 1);
@@ -80,11 +80,25 @@ TEST_CASE("whichever comes first ends the response: end token or delimiter", "[r
   CHECK(end.text == "a" + kQuotes + "b");
 }
 
+TEST_CASE("a response ends at any of the end tokens, which is no part of its text", "[response_end]") {
+  ResponseEnd end = read_all({"a", "b", "c", "<end>"}, "");
+  CHECK(end.reason == FinishReason::kEndToken);
+  CHECK(end.scored_tokens == 3);
+  CHECK(end.text == "ab");
+  end = read_all({"a", "<end>", "c"}, "");
+  CHECK(end.scored_tokens == 2);
+  CHECK(end.text == "a");
+  end = read_all({"abc", "ab"}, "");  // the token, not its text
+  CHECK(end.reason == FinishReason::kTokenLimit);
+  ResponseReader endless(tiny_tokenizer(), {}, "");
+  CHECK_FALSE(endless.read(kEnd));
+}
+
 TEST_CASE("a clamped response is scored up to the token that completes the delimiter", "[response_end]") {
   PolicyConfig config;
   config.block_size = 4;
   config.mask_token_id = kMask;
-  config.eos_token_id = kEnd;
+  config.end_token_ids = {kEnd};
   GenerationRequest request;
   request.task_id = "relu";
   request.prompt_tokens = {1, 2, 3, 4, 5};
@@ -122,11 +136,11 @@ TEST_CASE("a clamped response is scored up to the token that completes the delim
   CHECK(rollout.denoise_steps == 5);
 }
 
-TEST_CASE("the scaffold holds even where the response does not close itself", "[response_end]") {
+TEST_CASE("the scaffold holds even if the response does not close itself", "[response_end]") {
   PolicyConfig config;
   config.block_size = 4;
   config.mask_token_id = kMask;
-  config.eos_token_id = kEnd;
+  config.end_token_ids = {kEnd};
   GenerationRequest request;
   request.clamp_prefix = "<";
   request.delimiter = kQuotes;

@@ -212,7 +212,7 @@ bool HostDriver::compile(const Frame& request, HostRun& run) {
   if (!split.issues.empty()) {
     run.fault_class = split.issues[0].fault_class;
     run.message = split.issues[0].reason;
-    run.stage = "split";
+    run.reached = "split";
     return false;
   }
   const fs::path work = folder_.path() / std::to_string(modules_++);
@@ -226,7 +226,7 @@ bool HostDriver::compile(const Frame& request, HostRun& run) {
     const CompileFailure failure = classify_compile_failure(read_file(work / "log"));
     run.fault_class = failure.fault_class;
     run.message = failure.reason;
-    run.stage = "compile";
+    run.reached = "compile";
     return false;
   }
   run.module_path = (work / command.output_file).string();
@@ -248,7 +248,7 @@ bool HostDriver::record(const HostTask& task, const std::string& program, int di
        direct ? task.draws[static_cast<size_t>(direct_draw)] : std::vector<std::string>{});
   run.fault_class = "record";
   run.message = "the recorder died";
-  run.stage = "record";
+  run.reached = "record";
   for (;;) {
     Frame frame = receive();
     const std::string kind = frame.header["kind"];
@@ -313,7 +313,7 @@ HostRun HostDriver::replay(const HostTask& task, const HostRun& recorded, double
   run.passed = 0;
   run.worst = 0;
   run.outputs.clear();
-  run.stage = "replay";
+  run.reached = "replay";
   const fs::path work = fs::path(recorded.module_path).parent_path();
   write_bytes(work / "trace", recorded.trace->encode());
   write_bytes(work / "inputs", valid(encode_inputs(task.inputs, task.draws), "inputs"));

@@ -26,7 +26,7 @@ struct HostTask {
 
 struct HostRun {
   std::string fault_class, message;  // of splitter, compiler, recorder or replay; empty when it ran
-  std::string stage;                 // split, compile, record, replay, compare
+  std::string reached;               // split, compile, record, replay, compare
   std::optional<Trace> trace;
   std::optional<DirectResult> direct;
   std::string tier;
@@ -41,7 +41,7 @@ struct HostRun {
 struct ReplayOptions {
   bool reverse = false, skip_launches = false;
   int poison = 0xff, repeat = 1;
-  double run_limit_ms = 20000;
+  double run_limit_ms = 600e3;
 };
 
 class HostDriver {

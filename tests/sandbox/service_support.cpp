@@ -25,6 +25,19 @@ T& made_once(Make make) {
   return *made.first;
 }
 
+std::unique_ptr<Pipeline> make_pipeline(double compile_s, double record_s, double replay_s) {
+  PipelineOptions options;
+  options.python = BICRL_TEST_PYTHON;
+  options.compile.wall_s = compile_s;
+  options.record.wall_s = record_s;
+  options.replay.wall_s = replay_s;
+  options.oracle.wall_s = 3600;
+  options.compile.memory_bytes = 1ull << 30;
+  options.record.memory_bytes = 512ull << 20;
+  options.replay.memory_bytes = 512ull << 20;
+  return std::make_unique<Pipeline>(options);
+}
+
 fs::path corpus_folder() { return fs::path(BICRL_SOURCE_DIR) / "tests" / "sandbox" / "candidates"; }
 
 std::string field(const std::string& program, const std::string& name) {
@@ -41,17 +54,11 @@ BoxHost& box_host() {
 }
 
 Pipeline& pipeline() {
-  return made_once<Pipeline>([] {
-    PipelineOptions options;
-    options.python = BICRL_TEST_PYTHON;
-    options.compile.wall_s = 6;
-    options.record.wall_s = 3;
-    options.replay.wall_s = 0.8;
-    options.compile.memory_bytes = 1ull << 30;
-    options.record.memory_bytes = 512ull << 20;
-    options.replay.memory_bytes = 512ull << 20;
-    return std::make_unique<Pipeline>(options);
-  });
+  return made_once<Pipeline>([] { return make_pipeline(600, 600, 600); });
+}
+
+Pipeline& impatient_pipeline() {
+  return made_once<Pipeline>([] { return make_pipeline(6, 3, 0.8); });
 }
 
 bool CorpusEntry::expects(const std::string& fault_class) const {
@@ -66,6 +73,7 @@ CorpusEntry corpus_entry(const std::string& name) {
   entry.request.task_id = field(entry.request.program, "task");
   entry.request.pytorch_code = read_file(corpus_folder() / "tasks" / (entry.request.task_id + ".py"));
   entry.request.request_id = name;
+  entry.request.protocol = kDefaultProtocol;
   return entry;
 }
 

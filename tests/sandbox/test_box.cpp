@@ -24,7 +24,8 @@ BoxSpec shell(const std::string& script) {
   spec.env = {"PATH=/usr/bin"};
   spec.root = SystemRoot::kToolchain;
   spec.work_folder = "/job";
-  spec.limits.wall_s = 5;
+  spec.limits.wall_s = 600;
+  spec.limits.cpu_s = 600;
   return spec;
 }
 
@@ -90,8 +91,8 @@ except OSError as error: print(error.errno)
   CHECK(run(shell("ls -A /job")).output.empty());
 }
 
-TEST_CASE("wall limit, output limit and signals end a box with their names") {
-  BoxSpec spec = shell("sleep 60 & sleep 60");
+TEST_CASE("limits of time and output, and signals, end a box with their names") {
+  BoxSpec spec = shell("sleep 1000 & sleep 1000");
   spec.limits.wall_s = 0.3;
   CHECK(run(spec).end == BoxEnd::kTimeout);
   spec = shell("while true; do echo flood; done");
@@ -104,12 +105,29 @@ TEST_CASE("wall limit, output limit and signals end a box with their names") {
   spec = shell("while true; do :; done");
   spec.limits.cpu_s = 1;
   CHECK(run(spec).end == BoxEnd::kTimeout);
+  spec.argv[2] = "trap '' XCPU; while true; do :; done";
+  CHECK(run(spec).end == BoxEnd::kTimeout);
+}
+
+// The compiler's driver ends by itself: only its words tell why. See candidate_compiler.cpp.
+TEST_CASE("a compiler whose CPU time is used up says so") {
+  BoxSpec spec = shell("g++ -x c++ -fsyntax-only bomb.cpp");
+  spec.files = {{"/job/bomb.cpp",
+                 "template <int N, int M> struct B { static constexpr long v = B<N - 1, M>::v + "
+                 "B<N - 1, M + (1 << N)>::v; };\n"
+                 "template <int M> struct B<0, M> { static constexpr long v = M; };\n"
+                 "long bomb = B<24, 0>::v;\n"}};
+  spec.limits.cpu_s = 1;
+  const BoxResult result = run(spec);
+  INFO(result.output);
+  CHECK(result.end == BoxEnd::kExited);
+  CHECK(result.output.find("CPU time limit exceeded signal terminated program") != std::string::npos);
 }
 
 TEST_CASE("a stop request ends a box") {
   std::stop_source stop;
   std::jthread asker([&] { stop.request_stop(); });
-  CHECK(run_box(box_host(), shell("sleep 60"), stop.get_token()).end == BoxEnd::kCancelled);
+  CHECK(run_box(box_host(), shell("sleep 1000"), stop.get_token()).end == BoxEnd::kCancelled);
 }
 
 TEST_CASE("memory is bounded") {
@@ -127,7 +145,7 @@ import os, time
 made = 0
 for _ in range(500):
     try:
-        if os.fork() == 0: time.sleep(30); os._exit(0)
+        if os.fork() == 0: time.sleep(1000); os._exit(0)
         made += 1
     except OSError: break
 print(made < 60)

@@ -15,17 +15,17 @@ using Catch::Matchers::ContainsSubstring;
 Verdict graded(const std::string& fault_class) {
   Verdict verdict;
   verdict.outcome = Outcome::kGraded;
-  verdict.stage = "compare";
+  verdict.reached = "compare";
   verdict.correct = fault_class.empty();
   verdict.fault_class = fault_class;
   return verdict;
 }
 
-Verdict failed(Outcome outcome, const std::string& stage, const std::string& fault_class,
+Verdict failed(Outcome outcome, const std::string& reached, const std::string& fault_class,
                const std::string& diagnostics) {
   Verdict verdict;
   verdict.outcome = outcome;
-  verdict.stage = stage;
+  verdict.reached = reached;
   verdict.fault_class = fault_class;
   verdict.diagnostics = diagnostics;
   return verdict;
@@ -35,8 +35,8 @@ Verdict failed(Outcome outcome, const std::string& stage, const std::string& fau
 std::string complaint(const Verdict& right, const Verdict& wrong) {
   int calls = 0;
   try {
-    check_canaries([&](const VerifyRequest& request) {
-      CHECK(request.bypass_cache);
+    check_canaries([&](const VerificationRequest& request) {
+      CHECK(request.fresh);
       return calls++ == 0 ? right : wrong;
     });
   } catch (const Error& error) {
@@ -85,7 +85,7 @@ TEST_CASE("a stop ends the check as an interruption, not as a fault of the machi
   std::stop_source stop;
   try {
     check_canaries(
-        [&](const VerifyRequest&) {
+        [&](const VerificationRequest&) {
           stop.request_stop();
           return failed(Outcome::kInfrastructure, "extract", "", "cancelled");
         },

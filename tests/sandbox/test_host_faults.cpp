@@ -29,7 +29,7 @@ TEST_CASE("what goes wrong on the host backend has its class") {
   const auto expect = [&](const std::string& program, const std::string& fault_class,
                           const std::string& words = "") {
     const HostRun r = run(program);
-    INFO(program << "\n=> " << r.fault_class << " at " << r.stage << ": " << r.message << " passed "
+    INFO(program << "\n=> " << r.fault_class << " at " << r.reached << ": " << r.message << " passed "
                  << r.passed);
     CHECK(r.fault_class == fault_class);
     CHECK(r.message.find(words) != std::string::npos);

@@ -340,7 +340,7 @@ TEST_CASE("device and host features on the host backend") {
       const HostTask task = host_driver().ask_oracle(task_of(f.reference, f.inputs, f.parameters), 2);
       const std::string program = program_of(f.cuda, f.declarations, f.functions, f.forward, f.parameters);
       const HostRun run = host_driver().run(task, program, f.tolerance);
-      INFO(run.fault_class << " at " << run.stage << ": " << run.message << "\nworst " << run.worst);
+      INFO(run.fault_class << " at " << run.reached << ": " << run.message << "\nworst " << run.worst);
       CHECK(run.fault_class == "");
       CHECK(run.passed == 2);
       if (run.tier == "replay" && run.fault_class.empty()) {

@@ -11,14 +11,31 @@
 namespace bicrl::testing {
 namespace fs = std::filesystem;
 
-fs::path published_file(const std::string& relative) {
+namespace {
+
+fs::path published_folder() {
   const char* named = getenv("BICRL_DATA");
-  const fs::path root = named ? fs::path(named) : fs::path(BICRL_SOURCE_DIR) / ".." / "shared" / "data";
-  const fs::path path = root / relative;
+  return named ? fs::path(named) : fs::path(BICRL_SOURCE_DIR) / ".." / "shared" / "data";
+}
+
+std::vector<fs::path> ours_and_published(const std::string& ours, const std::string& published) {
+  std::vector<fs::path> paths = {fs::path(BICRL_SOURCE_DIR) / "tests" / "data" / ours};
+  if (fs::exists(published_folder() / published)) paths.push_back(published_folder() / published);
+  return paths;
+}
+
+}  // namespace
+
+fs::path published_file(const std::string& relative) {
+  const fs::path path = published_folder() / relative;
   if (!fs::exists(path))
-    SKIP("published file " << relative << " is not under BICRL_DATA (" << root.string() << ")");
+    SKIP("published file " << relative << " is not under BICRL_DATA (" << published_folder().string() << ")");
   return path;
 }
+
+std::vector<fs::path> task_files(const std::string& name) { return ours_and_published(name, name); }
+
+std::vector<fs::path> sdar_tokenizers() { return ours_and_published("tokenizer", "sdar-8b"); }
 
 void run_python(const fs::path& script, const std::vector<std::string>& args) {
   std::string command = std::string("'") + BICRL_TEST_PYTHON + "' '" + script.string() + "'";

@@ -7,8 +7,13 @@
 namespace bicrl::testing {
 
 // Folder of published tasks and SDAR files ($BICRL_DATA, else ../shared/data beside the source tree).
-// Skips the running test, with the reason, where the file is absent.
+// Skips the running test, with the reason, if the file is absent.
 std::filesystem::path published_file(const std::string& relative);
+
+// What is in the published forms: always the small files of our own in tests/data, and the published ones if
+// they are there. Task files by name; folders of tokenizers in SDAR's form.
+std::vector<std::filesystem::path> task_files(const std::string& name);
+std::vector<std::filesystem::path> sdar_tokenizers();
 
 // Runs `python script args...` with the interpreter the build was configured with; fails the test unless it
 // exits 0. Exit code 77 (a module is missing) skips the test with the script's message.

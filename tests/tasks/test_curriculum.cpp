@@ -148,7 +148,7 @@ TEST_CASE("curricula from a configuration") {
   const auto tasks = tasks_of_levels({2, 1});
   const auto first = [&](const std::string& yaml) {
     const auto document = ConfigDocument::from_text(yaml, "c.yaml");
-    const auto curriculum = curriculum_from_config(document.root(), tasks);
+    const auto curriculum = make_curriculum(CurriculumSettings::from_config(document.root()), tasks);
     document.finish();
     return curriculum->next(1)[0]->id;
   };

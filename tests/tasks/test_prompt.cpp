@@ -44,6 +44,8 @@ size_t position(const std::string& text, const std::string& part) {
 TEST_CASE("names of styles and scaffolds") {
   CHECK(parse_prompt_style("published") == PromptStyle::kPublished);
   CHECK(parse_prompt_style("compact") == PromptStyle::kCompact);
+  CHECK(parse_prompt_style("dice") == PromptStyle::kDice);
+  for (const std::string& name : prompt_style_names()) CHECK_NOTHROW(parse_prompt_style(name));
   CHECK_THROWS_AS(parse_prompt_style("short"), InputError);
   CHECK(parse_scaffold("clamp") == Scaffold::kClamp);
   CHECK(parse_scaffold("prompt") == Scaffold::kPrompt);
@@ -86,6 +88,54 @@ TEST_CASE("published infilling prompt shows example and task as architecture, pr
   CHECK(prompt.clamp_prefix.empty());
 }
 
+TEST_CASE("dice prompts say what published ones say, in DICE's own spelling of turn and code blocks") {
+  const Task task = scaffolded();
+  const auto as_dice = [](std::string text) {
+    const std::string usual = "<|im_end|>\n<|im_start|>assistant\n";
+    const size_t end = position(text, usual);
+    text.replace(end, usual.size(), " <|im_end|>\n<|im_start|>assistant\n\n");
+    for (size_t at = text.find("```python\n"); at < end; at = text.find("```python\n", at))
+      text.erase(at + 3, 6);
+    return text;
+  };
+  for (const Stage stage : {Stage::kInfilling, Stage::kEndToEnd}) {
+    const Prompt dice = make_prompt(task, stage, PromptStyle::kDice, Scaffold::kPrompt);
+    CHECK(dice.text == as_dice(make_prompt(task, stage, PromptStyle::kPublished, Scaffold::kPrompt).text));
+    CHECK(dice.answer_opening == "<think>\n\n</think>\n\n```python\n");
+  }
+  const Prompt clamped = make_prompt(task, Stage::kInfilling, PromptStyle::kDice, Scaffold::kClamp);
+  CHECK_THAT(clamped.text, EndsWith("<|im_start|>assistant\n\n<think>\n\n</think>\n\n```python\n"));
+}
+
+TEST_CASE("the expected answer has the form that the prompt asks for, and reads back as its program") {
+  Task task = scaffolded();
+  const auto answer = [&](Stage stage, PromptStyle style, Scaffold scaffold) {
+    return expected_answer(make_prompt(task, stage, style, scaffold), task.cuda_code);
+  };
+  CHECK(answer(Stage::kEndToEnd, PromptStyle::kCompact, Scaffold::kClamp) == task.cuda_code);
+  CHECK(answer(Stage::kEndToEnd, PromptStyle::kPublished, Scaffold::kClamp) ==
+        "```python\n" + task.cuda_code + "```");
+  CHECK(answer(Stage::kEndToEnd, PromptStyle::kDice, Scaffold::kClamp) ==
+        "<think>\n\n</think>\n\n```python\n" + task.cuda_code + "```");
+  for (const std::string& name : prompt_style_names()) {
+    INFO(name);
+    const PromptStyle style = parse_prompt_style(name);
+    for (const Stage stage : {Stage::kInfilling, Stage::kEndToEnd})
+      CHECK(extract_program(answer(stage, style, Scaffold::kPrompt)) == task.cuda_code);
+    const Prompt clamped = make_prompt(task, Stage::kInfilling, style, Scaffold::kClamp);
+    CHECK(expected_answer(clamped, task.cuda_code) == "kernel\n\"\"\"");
+    CHECK(extract_program(respond(clamped, expected_answer(clamped, task.cuda_code))) == task.cuda_code);
+    CHECK_THROWS_AS(expected_answer(clamped, "import torch\n"), InputError);
+    const std::string fence = "THE PREFIX\n# ```\n";
+    CHECK_THROWS_AS(expected_answer(make_prompt(task, Stage::kEndToEnd, style, Scaffold::kClamp), fence),
+                    InputError);
+  }
+  // A program without a newline at its end gets one in a code block.
+  CHECK(extract_program(expected_answer(
+            make_prompt(task, Stage::kEndToEnd, PromptStyle::kPublished, Scaffold::kClamp), "x = 1")) ==
+        "x = 1\n");
+}
+
 TEST_CASE("compact prompts hold the task between markers and end alike in both stages") {
   const Task task = scaffolded();
   const auto text = [&](Stage stage, Scaffold scaffold) {
@@ -100,7 +150,7 @@ TEST_CASE("compact prompts hold the task between markers and end alike in both s
 
 TEST_CASE("a clamped response is the verbatim scaffold around what was generated") {
   const Task task = scaffolded();
-  for (PromptStyle style : {PromptStyle::kPublished, PromptStyle::kCompact}) {
+  for (PromptStyle style : {PromptStyle::kPublished, PromptStyle::kDice, PromptStyle::kCompact}) {
     const Prompt prompt = make_prompt(task, Stage::kInfilling, style, Scaffold::kClamp);
     CHECK(prompt.clamp_prefix == "THE PREFIX\nsource = \"\"\"\n");
     CHECK(prompt.clamp_delimiter == "\"\"\"");
@@ -133,14 +183,15 @@ TEST_CASE("a task without the scaffold that the stage needs is refused by name")
   CHECK_NOTHROW(make_prompt(open, Stage::kInfilling, PromptStyle::kCompact, Scaffold::kPrompt));
 }
 
-TEST_CASE("every published infilling task can be clamped and put together again") {
-  const auto tasks = load_tasks(bicrl::testing::published_file("infilling_tasks.json"));
-  for (const Task& task : tasks) {
-    INFO(task.id);
-    const Prompt prompt = make_prompt(task, Stage::kInfilling, PromptStyle::kPublished, Scaffold::kClamp);
-    const std::string body = task.cuda_code.substr(prompt.clamp_prefix.size());
-    CHECK(task.cuda_code.starts_with(prompt.clamp_prefix));
-    CHECK(respond(prompt, body) == task.cuda_code);
+TEST_CASE("every infilling task can be clamped and put together again") {
+  for (const auto& path : bicrl::testing::task_files("infilling_tasks.json")) {
+    for (const Task& task : load_tasks(path)) {
+      INFO(path << ": " << task.id);
+      const Prompt prompt = make_prompt(task, Stage::kInfilling, PromptStyle::kPublished, Scaffold::kClamp);
+      const std::string body = task.cuda_code.substr(prompt.clamp_prefix.size());
+      CHECK(task.cuda_code.starts_with(prompt.clamp_prefix));
+      CHECK(respond(prompt, body) == task.cuda_code);
+    }
   }
 }
 

@@ -8,9 +8,9 @@
 #include "common/error.h"
 #include "tasks/prompt.h"
 #include "tasks/synthesiser.h"
-#include "tasks/synthetic_judge.h"
 #include "tasks/synthetic_operators.h"
 #include "tasks/synthetic_program.h"
+#include "tasks/synthetic_quality.h"
 #include "tasks/task_set.h"
 #include "tests/support/support.h"
 
@@ -36,9 +36,9 @@ ChainStep step(std::string_view name, std::vector<std::string_view> constants = 
   return {&synthetic_operator(name), std::move(constants)};
 }
 
-std::string judged(const std::vector<ChainStep>& chain) {
+std::string problem_of(const std::vector<ChainStep>& chain) {
   const int columns[] = {16};
-  return judge_chain(chain, columns);
+  return chain_problem(chain, columns);
 }
 
 }  // namespace
@@ -181,14 +181,14 @@ TEST_CASE("variants of a composition differ in constants or shapes") {
   CHECK(ids.size() == tasks.train.size());
 }
 
-TEST_CASE("the judge refuses chains that teach nothing") {
-  CHECK(judged({step("relu"), step("sub", {"1.0"})}).empty());
-  CHECK_THAT(judged({step("exp_neg"), step("square"), step("square")}), ContainsSubstring("exceeds"));
-  CHECK_THAT(judged({step("abs"), step("relu")}), ContainsSubstring("operator 2 (relu) hardly matters"));
-  CHECK_THAT(judged({step("abs"), step("square")}), ContainsSubstring("operator 1 (abs) hardly matters"));
-  CHECK_THAT(judged({step("sigmoid"), step("clamp", {"2.0"})}), ContainsSubstring("operator 2"));
-  CHECK_THAT(judged({step("add", {"2.0"}), step("clamp", {"0.5"})}), ContainsSubstring("equal"));
-  CHECK_THAT(judged({step("softmax"), step("softmax")}), ContainsSubstring("hardly"));
+TEST_CASE("chains that teach nothing are refused") {
+  CHECK(problem_of({step("relu"), step("sub", {"1.0"})}).empty());
+  CHECK_THAT(problem_of({step("exp_neg"), step("square"), step("square")}), ContainsSubstring("exceeds"));
+  CHECK_THAT(problem_of({step("abs"), step("relu")}), ContainsSubstring("operator 2 (relu) hardly matters"));
+  CHECK_THAT(problem_of({step("abs"), step("square")}), ContainsSubstring("operator 1 (abs) hardly matters"));
+  CHECK_THAT(problem_of({step("sigmoid"), step("clamp", {"2.0"})}), ContainsSubstring("operator 2"));
+  CHECK_THAT(problem_of({step("add", {"2.0"}), step("clamp", {"0.5"})}), ContainsSubstring("equal"));
+  CHECK_THAT(problem_of({step("softmax"), step("softmax")}), ContainsSubstring("hardly"));
 }
 
 TEST_CASE("synthesis from a configuration") {

@@ -5,7 +5,7 @@
 
 #include "common/error.h"
 #include "common/files.h"
-#include "tasks/task_record.h"
+#include "tasks/task_entry.h"
 #include "tasks/task_set.h"
 #include "tests/support/support.h"
 
@@ -32,34 +32,34 @@ json kernelbench_record() {
   return {{"level", 1}, {"problem_id", 4}, {"name", "4_Product"}, {"pytorch_code", kModule}};
 }
 
-// The one error of a list that holds a good record and then `broken`.
-RecordError error_of(const json& broken) {
+// The one error of a list that holds a good entry and then `broken`.
+EntryError error_of(const json& broken) {
   json good = end_to_end_record();
   good["idx"] = "good";
   const TaskSet set = parse_task_set(json::array({good, broken}).dump(), "set.json");
   REQUIRE(set.tasks.size() == 1);
   REQUIRE(set.errors.size() == 1);
   CHECK(set.errors[0].file == "set.json");
-  CHECK(set.errors[0].record == 2);
+  CHECK(set.errors[0].entry == 2);
   return set.errors[0];
 }
 
 void check_error(const json& broken, const std::string& field, const std::string& reason) {
-  const RecordError error = error_of(broken);
+  const EntryError error = error_of(broken);
   INFO(error.message());
   CHECK(error.field == field);
   CHECK_THAT(error.reason, ContainsSubstring(reason));
-  CHECK_THAT(error.message(), ContainsSubstring("set.json: record 2: "));
+  CHECK_THAT(error.message(), ContainsSubstring("set.json: entry 2: "));
 }
 
-json with(json record, const std::string& field, const json& value) {
-  record[field] = value;
-  return record;
+json with(json entry, const std::string& field, const json& value) {
+  entry[field] = value;
+  return entry;
 }
 
-json without(json record, const std::string& field) {
-  record.erase(field);
-  return record;
+json without(json entry, const std::string& field) {
+  entry.erase(field);
+  return entry;
 }
 
 }  // namespace
@@ -80,8 +80,8 @@ TEST_CASE("forms are told apart by their fields") {
   CHECK(set.tasks[2].level == 1);
 }
 
-TEST_CASE("a broken record is named with its field and costs only itself") {
-  SECTION("shape of the record") {
+TEST_CASE("a broken entry is named with its field and costs only itself") {
+  SECTION("shape of the entry") {
     check_error(json("text"), "", "must be an object");
     check_error(json(nullptr), "", "must be an object");
     check_error(json::array(), "", "must be an object");
@@ -92,7 +92,7 @@ TEST_CASE("a broken record is named with its field and costs only itself") {
     check_error(with(end_to_end_record(), "idx", ""), "idx", "is empty");
     check_error(with(infilling_record(), "id", nullptr), "id", "integer or a string");
     check_error(with(infilling_record(), "id", "a\nb"), "id", "control character");
-    check_error(with(end_to_end_record(), "idx", "good"), "id", "is taken by record 1");
+    check_error(with(end_to_end_record(), "idx", "good"), "id", "is taken by entry 1");
     check_error(with(kernelbench_record(), "problem_id", "four"), "problem_id", "\"four\"");
     check_error(without(kernelbench_record(), "level"), "level", "is missing");
     check_error(without(kernelbench_record(), "name"), "name", "is missing");
@@ -135,9 +135,9 @@ TEST_CASE("JSON lines: blank lines are skipped and a broken line is named by its
   REQUIRE(set.tasks.size() == 3);
   CHECK(set.tasks[2].id == "level_1_problem_4");
   REQUIRE(set.errors.size() == 2);
-  CHECK(set.errors[0].record == 3);
+  CHECK(set.errors[0].entry == 3);
   CHECK_THAT(set.errors[0].reason, ContainsSubstring("is not JSON"));
-  CHECK(set.errors[1].record == 5);
+  CHECK(set.errors[1].entry == 5);
   CHECK_THAT(set.errors[1].reason, ContainsSubstring("must be an object"));
 }
 
@@ -149,17 +149,17 @@ TEST_CASE("a file that is no task set is refused as a whole") {
   CHECK_THROWS_AS(load_task_set("/nonexistent/set.json"), InputError);
 }
 
-TEST_CASE("a record nested without end costs only itself, or the file") {
+TEST_CASE("a entry nested without end costs only itself, or the file") {
   const std::string deep = std::string(300'000, '[') + std::string(300'000, ']');
   const std::string good = end_to_end_record().dump();
   const TaskSet lines = parse_task_set(good + "\n{\"level\": " + deep + "}\n", "set.jsonl");
   CHECK(lines.tasks.size() == 1);
   REQUIRE(lines.errors.size() == 1);
-  CHECK_THAT(lines.errors[0].message(), ContainsSubstring("record 2: is not JSON: nested more than"));
+  CHECK_THAT(lines.errors[0].message(), ContainsSubstring("entry 2: is not JSON: nested more than"));
   CHECK_THROWS_AS(parse_task_set("[" + good + "," + deep + "]", "set.json"), InputError);
 }
 
-TEST_CASE("strict loading names every broken record") {
+TEST_CASE("strict loading names every broken entry") {
   const bicrl::testing::TemporaryFolder folder;
   json list = json::array({end_to_end_record()});
   for (int i = 0; i < 12; ++i) list.push_back(with(end_to_end_record(), "level", "bad"));
@@ -167,10 +167,10 @@ TEST_CASE("strict loading names every broken record") {
   CHECK(load_task_set(folder.path() / "set.json").tasks.size() == 1);
   try {
     load_tasks(folder.path() / "set.json");
-    FAIL("broken records were accepted");
+    FAIL("broken entries were accepted");
   } catch (const InputError& error) {
-    CHECK_THAT(error.what(), ContainsSubstring("record 2: level"));
-    CHECK_THAT(error.what(), ContainsSubstring("record 11: level"));
+    CHECK_THAT(error.what(), ContainsSubstring("entry 2: level"));
+    CHECK_THAT(error.what(), ContainsSubstring("entry 11: level"));
     CHECK_THAT(error.what(), ContainsSubstring("and 2 more"));
   }
 }
@@ -204,37 +204,57 @@ TEST_CASE("tasks survive writing and reading in both file forms") {
   CHECK(json::parse(read_file(folder.path() / "set.json"))[1]["idx"] == "007");
 }
 
-TEST_CASE("the published infilling set loads whole and is written as it was") {
-  const auto path = bicrl::testing::published_file("infilling_tasks.json");
-  const TaskSet set = load_task_set(path);
-  CHECK(set.errors.empty());
-  REQUIRE(set.tasks.size() == 50);
-  for (const Task& task : set.tasks) {
-    CHECK(task.has_scaffold());
-    CHECK(task.prefix + task.middle + task.suffix == task.cuda_code);
+TEST_CASE("infilling files load whole and are written as they were") {
+  for (const auto& path : bicrl::testing::task_files("infilling_tasks.json")) {
+    INFO(path);
+    const json document = json::parse(read_file(path));
+    const TaskSet set = load_task_set(path);
+    CHECK(set.errors.empty());
+    REQUIRE(set.tasks.size() == document.size());
+    for (const Task& task : set.tasks) {
+      CHECK(task.has_scaffold());
+      CHECK(task.prefix + task.middle + task.suffix == task.cuda_code);
+    }
+    CHECK(json::parse(tasks_to_json(set.tasks)) == document);
   }
-  CHECK(json::parse(tasks_to_json(set.tasks)) == json::parse(read_file(path)));
 }
 
-TEST_CASE("the published end-to-end set loads whole") {
-  const TaskSet set = load_task_set(bicrl::testing::published_file("end_to_end_tasks.json"));
-  CHECK(set.errors.empty());
-  REQUIRE(set.tasks.size() == 4000);
-  size_t per_level[4] = {};
-  for (const Task& task : set.tasks) ++per_level[task.level];
-  CHECK(per_level[0] == 1);
-  CHECK(per_level[1] == 590);
-  CHECK(per_level[2] == 3407);
-  CHECK(per_level[3] == 2);
-  CHECK(parse_task_set(tasks_to_json_lines(set.tasks), "again").tasks == set.tasks);
+TEST_CASE("end-to-end files load whole and survive as JSON lines") {
+  for (const auto& path : bicrl::testing::task_files("end_to_end_tasks.json")) {
+    INFO(path);
+    const json document = json::parse(read_file(path));
+    const TaskSet set = load_task_set(path);
+    CHECK(set.errors.empty());
+    REQUIRE(set.tasks.size() == document.size());
+    for (size_t i = 0; i < set.tasks.size(); ++i) {
+      CHECK(std::to_string(set.tasks[i].level) == document[i]["level"].get<std::string>());
+      CHECK_FALSE(set.tasks[i].has_scaffold());
+    }
+    CHECK(parse_task_set(tasks_to_json_lines(set.tasks), "again").tasks == set.tasks);
+  }
 }
 
-TEST_CASE("the published KernelBench list loads whole") {
-  const TaskSet set = load_task_set(bicrl::testing::published_file("kernelbench_level1.json"));
-  CHECK(set.errors.empty());
-  REQUIRE(set.tasks.size() == 100);
-  CHECK(set.tasks[0].id == "level_1_problem_1");
-  std::set<std::string> ids;
-  for (const Task& task : set.tasks) ids.insert(task.id);
-  CHECK(ids.size() == 100);
+TEST_CASE("KernelBench files load whole") {
+  for (const auto& path : bicrl::testing::task_files("kernelbench_level1.json")) {
+    INFO(path);
+    const TaskSet set = load_task_set(path);
+    CHECK(set.errors.empty());
+    REQUIRE(set.tasks.size() == json::parse(read_file(path)).size());
+    CHECK(set.tasks[0].id == "level_1_problem_1");
+    std::set<std::string> ids;
+    for (const Task& task : set.tasks) ids.insert(task.id);
+    CHECK(ids.size() == set.tasks.size());
+  }
+}
+
+TEST_CASE("the published sets have the published sizes") {
+  using bicrl::testing::published_file;
+  const auto infilling = published_file("infilling_tasks.json");
+  const auto kernelbench = published_file("kernelbench_level1.json");
+  const auto end_to_end = published_file("end_to_end_tasks.json");
+  CHECK(load_tasks(infilling).size() == 50);
+  CHECK(load_tasks(kernelbench).size() == 100);
+  std::vector<size_t> per_level(4);
+  for (const Task& task : load_tasks(end_to_end)) ++per_level.at(static_cast<size_t>(task.level));
+  CHECK(per_level == std::vector<size_t>{1, 590, 3407, 2});
 }

@@ -9,53 +9,28 @@
 #include "tasks/fault_class.h"
 #include "tasks/task.h"
 #include "tasks/verdict.h"
+#include "tasks/verdict_fields.h"
+#include "tests/tasks/verdict_examples.h"
 
 using namespace bicrl;
+using bicrl::testing::full_verdict;
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
 
-namespace {
-
-Verdict full_verdict() {
-  Verdict v;
-  v.request_id = "step 3 / task 7 / 11";
-  v.outcome = Outcome::kGraded;
-  v.fault_class = "wrong_value";
-  v.stage = "compare";
-  v.compiled = true;
-  v.trials = 5;
-  v.trials_passed = 4;
-  v.max_error_ratio = 3.25;
-  v.tier = "replay";
-  v.legality = "native";
-  v.coverage = 0.75;
-  v.candidate_ms = 0.1;
-  v.eager_ms = 1.0 / 3.0;
-  v.candidate_spread_ms = 0.01;
-  v.eager_spread_ms = 0.02;
-  v.torch_compile_ms = 0.2;
-  v.roofline_fraction = 0.5;
-  v.clock = "cpu";
-  v.diagnostics = "line 1\n\"line\" 2 \u00b5";
-  v.compile_ms = 50;
-  v.record_ms = 2;
-  v.replay_ms = 3;
-  v.total_ms = 70.5;
-  v.cached = true;
-  v.backend = "host";
-  return v;
-}
-
-}  // namespace
-
 TEST_CASE("a verdict survives JSON text, every field of it") {
-  const Verdict verdict = full_verdict();
-  CHECK(verdict_from_json(json::parse(to_json(verdict).dump())) == verdict);
+  const Verdict verdicts[] = {full_verdict(true), full_verdict(false)}, fresh;
+  for (const Verdict& verdict : verdicts)
+    CHECK(verdict_from_json(json::parse(to_json(verdict).dump())) == verdict);
+  // What survived is something: no field of both examples is as in a fresh verdict.
+  for_each_field(fresh, [&](const auto& field, const auto& value) {
+    INFO(field.name());
+    CHECK_FALSE((verdicts[0].*field.member == value && verdicts[1].*field.member == value));
+  });
   CHECK(verdict_from_json(json::parse(to_json(Verdict{}).dump())) == Verdict{});
 }
 
 TEST_CASE("an unbounded error ratio survives JSON text") {
-  Verdict verdict = full_verdict();
+  Verdict verdict = full_verdict(false);
   verdict.max_error_ratio = std::numeric_limits<double>::infinity();
   CHECK(verdict_from_json(json::parse(to_json(verdict).dump())) == verdict);
   verdict.max_error_ratio = std::nan("");
@@ -63,7 +38,7 @@ TEST_CASE("an unbounded error ratio survives JSON text") {
 }
 
 TEST_CASE("a verdict's broken field is named") {
-  const json good = to_json(full_verdict());
+  const json good = to_json(full_verdict(false));
   for (const auto& [field, value] : good.items()) {
     json missing = good;
     missing.erase(field);
@@ -92,8 +67,17 @@ TEST_CASE("a verdict's broken field is named") {
   CHECK_THROWS_AS(verdict_from_json(json::array()), InputError);
 }
 
+TEST_CASE("a verdict that an earlier version stored is refused, and the message says what to do") {
+  json old = to_json(full_verdict(true));
+  old["stage"] = old["reached"];
+  old.erase("reached");
+  CHECK_THROWS_WITH(verdict_from_json(old), ContainsSubstring("'reached' is missing") &&
+                                                ContainsSubstring("an earlier version of this program") &&
+                                                ContainsSubstring("start a new run"));
+}
+
 TEST_CASE("what a verdict cannot say is named") {
-  Verdict good = full_verdict();
+  Verdict good = full_verdict(false);
   REQUIRE(verdict_problem(good).empty());
   REQUIRE(verdict_problem(Verdict{}).empty());
   good.max_error_ratio = std::numeric_limits<double>::infinity();

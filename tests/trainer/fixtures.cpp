@@ -74,7 +74,7 @@ PolicyConfig tiny_config(int64_t block_size) {
   c.tie_word_embeddings = false;
   c.block_size = block_size;
   c.mask_token_id = 0;
-  c.eos_token_id = kEnd;
+  c.end_token_ids = {kEnd};
   return c;
 }
 

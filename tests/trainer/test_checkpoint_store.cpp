@@ -164,6 +164,42 @@ TEST_CASE("a writer killed within the folder leaves the checkpoint before, and t
   CHECK(store.latest() == folder.path() / "a-2");
 }
 
+// Private writable memory of this process.
+rlim_t data_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;)
+    if (word == "VmData:") {
+      rlim_t kibibytes = 0;
+      status >> kibibytes;
+      return kibibytes << 10;
+    }
+  return 0;
+}
+
+TEST_CASE("files far larger than the memory that is left are saved and checked") {
+  const testing::TemporaryFolder folder;
+  const pid_t child = fork();
+  if (child == 0) {
+    constexpr rlim_t kRoom = rlim_t{24} << 20;
+    const rlimit limit{data_bytes() + kRoom, data_bytes() + kRoom};
+    setrlimit(RLIMIT_DATA, &limit);
+    try {
+      CheckpointStore store(folder.path());
+      store.save("a-1", [](const fs::path& place) {
+        fill(place, "small");
+        fs::resize_file(place / "model", 10 * kRoom);  // a hole, which takes no disk
+      });
+      _exit(store.latest() ? 0 : 1);
+    } catch (const std::exception&) {
+      _exit(2);
+    }
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
 TEST_CASE("a name that a killed run had written already is written again") {
   const testing::TemporaryFolder folder;
   CheckpointStore store(folder.path());

@@ -9,7 +9,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <mutex>
+#include <numeric>
 
+#include "common/hash.h"
 #include "common/rng.h"
 #include "policy/distribution.h"
 #include "tests/support/support.h"
@@ -38,7 +40,7 @@ const Transformer& policy() {
   c.max_position = 256;
   c.block_size = 4;
   c.mask_token_id = 265;
-  c.eos_token_id = 264;
+  c.end_token_ids = {264};
   static const Transformer policy = Transformer::random(c, 11, at::kCPU, at::kFloat);
   return policy;
 }
@@ -76,14 +78,20 @@ Verdict verdict_on(const std::string& program) {
   return verdict;
 }
 
+using KnownVerdicts = std::unordered_map<std::string, LedgerEntry>;
+
+LedgerEntry entry_of(const Verdict& verdict) {
+  return {.round = 0, .rank = 0, .key = "", .verifier = hash_hex("v"), .verdict = verdict};
+}
+
 // One rank's collector over a ledger that knows the verdicts of all programs that this policy writes.
 struct Rank {
-  Rank(Communicator& communicator, const TemporaryFolder& folder,
-       const std::unordered_map<std::string, Verdict>& known)
-      : ledger(folder.path() / "ledger", "p", communicator),
+  Rank(Communicator& communicator, const TemporaryFolder& folder, const KnownVerdicts& known,
+       const RewardFunction& reward = binary())
+      : ledger(folder.path() / "ledger", {"p", "v"}, communicator),
         verifier(nullptr, &ledger, {.source = VerdictSource::kLedger}),
         responses(policy(), tokenizer(), settings, verifier, nullptr),
-        collector(responses, &ledger, binary(), communicator, {.samples_per_task = 4}) {
+        collector(responses, &ledger, reward, communicator, {.samples_per_task = 4}) {
     ledger.resume_at(0);
     ledger.adopt(known);
   }
@@ -101,16 +109,17 @@ std::vector<PromptedTask> prompted(const std::vector<Task>& tasks) {
 }
 
 // The verdicts on everything that the step generates, by ledger key.
-std::unordered_map<std::string, Verdict> verdicts_of_step(const std::vector<Task>& tasks, uint64_t key) {
+KnownVerdicts verdicts_of_step(const std::vector<Task>& tasks, uint64_t key) {
   SingleProcessCommunicator alone;
   const TemporaryFolder folder;
   Rank rank(alone, folder, {});
-  std::unordered_map<std::string, Verdict> known;
+  KnownVerdicts known;
   for (const SavedRollout& saved : rank.collector.collect(prompted(tasks), key, 0).rollouts) {
     const std::string program = extract_program(saved.rollout.text);
     const Verdict verdict = verdict_on(program);
     const Task& task = tasks.at(static_cast<size_t>(saved.group));
-    if (verdict.outcome == Outcome::kGraded) known.emplace(rank.ledger.key_of(task, program), verdict);
+    if (verdict.outcome == Outcome::kGraded)
+      known.emplace(rank.ledger.key_of(task, program), entry_of(verdict));
   }
   return known;
 }
@@ -199,14 +208,14 @@ TEST_CASE("a repair is counted, and not as its task's pass rate") {
   const TemporaryFolder folder;
   Rank rank(alone, folder, {});
   const auto known = [&] {
-    std::unordered_map<std::string, Verdict> known;
+    KnownVerdicts known;
     for (const SavedRollout& saved : rank.collector.collect(groups, 7, 0).rollouts) {
       Verdict verdict;
       verdict.outcome = Outcome::kGraded;
       verdict.correct = true;
       known.emplace(
           rank.ledger.key_of(tasks.at(static_cast<size_t>(saved.group)), extract_program(saved.rollout.text)),
-          verdict);
+          entry_of(verdict));
     }
     return known;
   }();
@@ -216,6 +225,27 @@ TEST_CASE("a repair is counted, and not as its task's pass rate") {
   CHECK(step.metrics.correct_rate == 1);
   REQUIRE(step.task_outcomes.size() == 4);
   for (const TaskOutcome& outcome : step.task_outcomes) CHECK(outcome.task_id != "task2");
+}
+
+TEST_CASE("the reward's floor under the deviation of a group is in the advantages") {
+  // Rewards are 0 and 1: their deviation is at most 1/2, so the floor is what a z-score divides by.
+  const RewardFunction floored =
+      RewardFunction::from_text("rule: binary\ntruncated: score\nmin_deviation: 10\n", "test");
+  const std::vector<Task> tasks = five_tasks();
+  const auto known = verdicts_of_step(tasks, 7);
+  SingleProcessCommunicator alone;
+  const TemporaryFolder folder;
+  Rank rank(alone, folder, known, floored);
+  const CollectedStep step = rank.collector.collect(prompted(tasks), 7, 0);
+  std::map<int64_t, std::vector<double>> rewards;
+  for (const ResponseEntry& entry : step.entries)
+    if (!entry.masked) rewards[entry.group].push_back(entry.reward);
+  REQUIRE_FALSE(step.experiences.empty());
+  for (const Experience& experience : step.experiences) {
+    const std::vector<double>& group = rewards.at(experience.group);
+    const double mean = std::accumulate(group.begin(), group.end(), 0.0) / static_cast<double>(group.size());
+    CHECK_THAT(experience.advantage, Catch::Matchers::WithinRel((experience.reward - mean) / 10, 1e-12));
+  }
 }
 
 TEST_CASE("generation between updates builds no graph") {

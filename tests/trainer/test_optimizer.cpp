@@ -106,6 +106,27 @@ TEST_CASE("optimizer state moves to another optimizer bit for bit") {
   }
 }
 
+TEST_CASE("the optimizer's state is shown, not copied") {
+  Transformer policy = tiny_policy(tiny_config(4), 5, at::kBFloat16);
+  FlatParameters parameters(policy);
+  AdamW optimizer(parameters, {});
+  const auto before = optimizer.export_state();
+  std::map<std::string, const void*> storages;
+  for (const auto& [name, tensor] : before) {
+    if (name == "step") continue;
+    const void*& storage = storages[name.substr(name.rfind('.'))];
+    if (!storage) storage = tensor.storage().data();
+    CHECK(tensor.storage().data() == storage);
+    CHECK(tensor.is_contiguous());
+  }
+  CHECK(storages.size() == 3);
+  CHECK(before.at("model.norm.weight.exp_avg").norm().item<double>() == 0);
+  optimizer.step(at::ones({parameters.size()}), 1e-3);
+  CHECK(before.at("model.norm.weight.exp_avg").norm().item<double>() > 0);
+  CHECK(optimizer.export_state().at("model.norm.weight.master").data_ptr() ==
+        before.at("model.norm.weight.master").data_ptr());
+}
+
 TEST_CASE("a low-precision policy keeps small steps in its fp32 master") {
   Transformer policy = tiny_policy(tiny_config(4), 5, at::kBFloat16);
   FlatParameters parameters(policy);
@@ -117,6 +138,30 @@ TEST_CASE("a low-precision policy keeps small steps in its fp32 master") {
   CHECK_THAT((before - optimizer.values()).mean().item<double>(), WithinAbs(40e-4, 1e-5));
   CHECK(policy.parameters().back().second.scalar_type() == at::kBFloat16);
   CHECK((before - parameters.gather()).mean().item<double>() > 30e-4);
+}
+
+TEST_CASE("slices change neither an update nor a norm") {
+  // A parameter of more than one slice, beside small ones.
+  PolicyConfig config = tiny_config(4);
+  config.vocab_size = (int64_t{1} << 20) + 77;
+  config.layers = 1;
+  Transformer policy = tiny_policy(config, 5, at::kFloat);
+  FlatParameters parameters(policy);
+  AdamW optimizer(parameters, {0.9, 0.95, 1e-8, 0.1});
+  at::Tensor values = parameters.gather(), first = parameters.zeros(), second = parameters.zeros();
+  for (int64_t i = 1; i <= 2; ++i) {
+    at::Tensor gradient = at::randn({parameters.size()});
+    const double expected = gradient.to(at::kDouble).norm().item<double>();
+    CHECK_THAT(clip_global_norm(gradient, 0), WithinAbs(expected, 1e-10 * expected));
+    optimizer.step(gradient, 1e-3);
+    for (const auto& e : parameters.entries())
+      if (e.is_matrix) values.narrow(0, e.offset, e.size()).mul_(1 - 1e-3 * 0.1);
+    first.mul_(0.9).add_(gradient, 0.1);
+    second.mul_(0.95).addcmul_(gradient, gradient, 0.05);
+    const double n = static_cast<double>(i);
+    values.sub_(1e-3 * (first / (1 - std::pow(0.9, n))) / ((second / (1 - std::pow(0.95, n))).sqrt() + 1e-8));
+    CHECK((parameters.gather() - values).abs().max().item<double>() < 3e-7);
+  }
 }
 
 TEST_CASE("a gradient that is not finite is neither scaled nor applied") {

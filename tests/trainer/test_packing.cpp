@@ -27,7 +27,7 @@ Experience worked_example(const PolicyConfig& config) {
   // at 13.
   Experience e;
   e.advantage = 0.5;
-  e.rollout.tokens = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, config.eos_token_id, 15, 16};
+  e.rollout.tokens = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, config.first_end_token(), 15, 16};
   e.rollout.prompt_tokens = 6;
   e.rollout.step_map = {1, 1, 3, 2, 4, 2, 5, 6, -5, 0};
   e.rollout.log_probs = {-1, -2, -3, -4, -5, -6, -7, -8, 0, 0};

@@ -83,6 +83,7 @@ at::Tensor doubles_of(const std::string& bytes) {
 void check_collectives(Communicator& c) {
   CHECK(c.local_rank() == c.rank());  // one host
   CHECK(c.hosts() == 1);
+  CHECK(c.ranks_on_host() == c.size());
   const double rank = c.rank(), ranks = c.size();
   for (const auto dtype : {at::kFloat, at::kDouble, at::kLong}) {
     at::Tensor x = at::full({5}, rank + 1, dtype);

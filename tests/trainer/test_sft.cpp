@@ -12,6 +12,7 @@
 #include "policy/tokenizer.h"
 #include "rollout/prompt_tokens.h"
 #include "rollout/response_end.h"
+#include "tests/support/support.h"
 #include "trainer/update/packing.h"
 
 using namespace bicrl;
@@ -232,8 +233,8 @@ TEST_CASE("samples from texts have the seams of rollout") {
   const auto tokenizer =
       Tokenizer::from_folder(std::filesystem::path(BICRL_SOURCE_DIR) / "configs/quickstart");
   PolicyConfig config = tiny_config(4);
-  config.eos_token_id = tokenizer.id_of("<|endoftext|>");
-  REQUIRE(config.eos_token_id >= 0);
+  config.end_token_ids = {tokenizer.id_of("<|endoftext|>")};
+  REQUIRE(config.first_end_token() >= 0);
   Prompt prompt;
   prompt.task_id = "t";
   prompt.text = "x = relu(x)";
@@ -242,7 +243,7 @@ TEST_CASE("samples from texts have the seams of rollout") {
   CHECK(free_sample.prompt_tokens == static_cast<int64_t>(given.size()));
   CHECK(std::equal(given.begin(), given.end(), free_sample.tokens.begin()));
   CHECK(free_sample.tokens[free_sample.prompt_tokens + free_sample.response_tokens - 1] ==
-        config.eos_token_id);
+        config.first_end_token());
   CHECK(free_sample.tokens.size() % 4 == 0);
 
   prompt.clamp_prefix = "import torch\nsource = \"\"\"\n";
@@ -254,11 +255,36 @@ TEST_CASE("samples from texts have the seams of rollout") {
   CHECK(clamped.prompt_tokens ==
         static_cast<int64_t>(make_request(prompt, tokenizer, -1, 0).prompt_tokens.size()));
   // What is trained is what rollout would read as a whole response: it ends with the delimiter, not before.
-  ResponseReader reader(tokenizer, config.eos_token_id, prompt.clamp_delimiter);
+  ResponseReader reader(tokenizer, config.end_token_ids, prompt.clamp_delimiter);
   for (int64_t i = 0; i < clamped.response_tokens; ++i) {
     CHECK(reader.read(clamped.tokens[clamped.prompt_tokens + i]) == (i + 1 == clamped.response_tokens));
   }
   CHECK(reader.end().reason == FinishReason::kDelimiter);
   CHECK(reader.end().text == body);
   CHECK_THROWS_AS(make_sft_sample(prompt, "another program", tokenizer, config, 1), InputError);
+}
+
+TEST_CASE(
+    "an answer ends with the token of its prompt's turns if that ends responses, else with the policy's "
+    "own") {
+  const auto tokenizer = Tokenizer::from_folder(published_file("sdar-8b/vocab.json").parent_path());
+  constexpr int64_t kEndOfText = 151643, kTurnEnd = 151645;
+  PolicyConfig config = tiny_config(16);
+  Prompt chat, plain;
+  chat.text = plain.text = "x";
+  chat.answer_end = "<|im_end|>";
+  const auto last_and_fill = [&](const Prompt& prompt) {
+    const SftSample sample = make_sft_sample(prompt, "y", tokenizer, config, 0);
+    CHECK(sample.response_tokens == 2);
+    return std::pair(sample.tokens[2], sample.tokens[3]);
+  };
+  config.end_token_ids = {kEndOfText, kTurnEnd};
+  CHECK(last_and_fill(chat) == std::pair(kTurnEnd, kEndOfText));
+  CHECK(last_and_fill(plain) == std::pair(kEndOfText, kEndOfText));
+  config.end_token_ids = {kEndOfText};
+  CHECK(last_and_fill(chat) == std::pair(kEndOfText, kEndOfText));
+  config.end_token_ids = {kTurnEnd};
+  CHECK(last_and_fill(plain) == std::pair(kTurnEnd, kTurnEnd));
+  config.end_token_ids = {};
+  CHECK_THROWS_AS(make_sft_sample(chat, "y", tokenizer, config, 0), InputError);
 }

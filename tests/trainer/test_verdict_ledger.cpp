@@ -37,7 +37,7 @@ TEST_CASE("a verdict is met again by the next process, and nothing else is") {
   SingleProcessCommunicator alone;
   const Task a = task_named("a");
   {
-    VerdictLedger ledger(folder.path() / "ledger", "p", alone);
+    VerdictLedger ledger(folder.path() / "ledger", {"p", "v"}, alone);
     ledger.resume_at(0);
     CHECK(!ledger.find(ledger.key_of(a, "program")));
     ledger.keep(ledger.key_of(a, "program"), verdict_of(true, "first"));
@@ -47,13 +47,45 @@ TEST_CASE("a verdict is met again by the next process, and nothing else is") {
     ledger.keep(ledger.key_of(a, "unlucky"), lost);
     CHECK(ledger.find(ledger.key_of(a, "program"))->diagnostics == "first");
   }  // killed before the round ended
-  VerdictLedger ledger(folder.path() / "ledger", "p", alone);
+  VerdictLedger ledger(folder.path() / "ledger", {"p", "v"}, alone);
   ledger.resume_at(0);
   CHECK(ledger.find(ledger.key_of(a, "program"))->diagnostics == "first");
   CHECK(!ledger.find(ledger.key_of(a, "unlucky")));
   CHECK(!ledger.find(ledger.key_of(task_named("b"), "program")));
-  VerdictLedger other(folder.path() / "other", "p2", alone);
+  VerdictLedger other(folder.path() / "other", {"p2", "v"}, alone);
   CHECK(other.key_of(a, "program") != ledger.key_of(a, "program"));
+}
+
+TEST_CASE("verdicts of another verifier do not count, unless they are adopted") {
+  const testing::TemporaryFolder folder;
+  SingleProcessCommunicator alone;
+  const Task a = task_named("a");
+  const auto grade = [&](const std::string& name, const std::string& verifier, const std::string& note) {
+    VerdictLedger ledger(folder.path() / name, {"p", verifier}, alone);
+    ledger.resume_at(0);
+    const std::string key = ledger.key_of(a, "program");
+    const auto known = ledger.find(key);
+    if (!known) ledger.keep(key, verdict_of(true, note));
+    return std::make_tuple(key, known ? known->diagnostics : "", ledger.foreign());
+  };
+  const auto [first_key, none, zero] = grade("ledger", "strict", "of the strict one");
+  CHECK((none.empty() && zero == 0));
+  const auto [second_key, unknown, foreign] = grade("ledger", "lax", "of the lax one");
+  CHECK((unknown.empty() && foreign == 1));
+  CHECK(first_key != second_key);
+  CHECK(std::get<1>(grade("ledger", "strict", "")) == "of the strict one");
+  CHECK(std::get<1>(grade("ledger", "lax", "")) == "of the lax one");
+
+  // A replay takes verdicts as they are, and so does a replay of the replay.
+  grade("strict", "strict", "of the strict one");
+  for (const auto& [from, to] : {std::pair("strict", "replay"), std::pair("replay", "again")}) {
+    VerdictLedger ledger(folder.path() / to, {"p", ""}, alone);
+    ledger.adopt(read_ledger(folder.path() / from));
+    ledger.resume_at(0);
+    CHECK(ledger.key_of(a, "program") == first_key);
+    CHECK(ledger.find(first_key)->diagnostics == "of the strict one");
+    CHECK(ledger.key_of(a, "another") != first_key);
+  }
 }
 
 TEST_CASE("a round that is repeated gives every rank the verdicts it had") {
@@ -61,7 +93,7 @@ TEST_CASE("a round that is repeated gives every rank the verdicts it had") {
   const Task a = task_named("a"), b = task_named("b");
   std::vector<std::string> seen(2);
   const auto play = [&](Communicator& communicator, bool again) {
-    VerdictLedger ledger(folder.path() / "ledger", "p", communicator);
+    VerdictLedger ledger(folder.path() / "ledger", {"p", "v"}, communicator);
     ledger.resume_at(1);
     const std::string key = ledger.key_of(a, "x");
     const std::string mine = concat("round 1 of rank ", communicator.rank());
@@ -86,7 +118,7 @@ TEST_CASE("a round that is repeated gives every rank the verdicts it had") {
   CHECK(seen == first);
   // From a later checkpoint on, and with another number of ranks, the agreed verdict is the one that is met.
   SingleProcessCommunicator alone;
-  VerdictLedger ledger(folder.path() / "ledger", "p", alone);
+  VerdictLedger ledger(folder.path() / "ledger", {"p", "v"}, alone);
   ledger.resume_at(2);
   CHECK(ledger.find(ledger.key_of(a, "x"))->diagnostics == "round 1 of rank 0");
   CHECK(ledger.find(ledger.key_of(b, "y"))->diagnostics == "of rank 1");
@@ -98,7 +130,7 @@ TEST_CASE("a torn last line is forgotten, a broken line is refused with its numb
   SingleProcessCommunicator alone;
   const auto file = folder.path() / "ledger" / "rank-0.jsonl";
   {
-    VerdictLedger ledger(folder.path() / "ledger", "p", alone);
+    VerdictLedger ledger(folder.path() / "ledger", {"p", "v"}, alone);
     ledger.resume_at(0);
     ledger.keep("k1", verdict_of(true));
     ledger.keep("k2", verdict_of(true));
@@ -107,14 +139,15 @@ TEST_CASE("a torn last line is forgotten, a broken line is refused with its numb
   const size_t second = bytes.find('\n') + 1;
   for (size_t length = second; length < bytes.size(); length += 13) {
     std::ofstream(file, std::ios::trunc) << bytes.substr(0, length);
-    VerdictLedger ledger(folder.path() / "ledger", "p", alone);
+    VerdictLedger ledger(folder.path() / "ledger", {"p", "v"}, alone);
     ledger.resume_at(0);
     CHECK(ledger.find("k1"));
     CHECK(!ledger.find("k2"));
     CHECK(read_file(file).size() == second);
   }
   std::ofstream(file, std::ios::trunc) << bytes.substr(0, second) << "{\"round\": 0}\n";
-  CHECK_THROWS_WITH(VerdictLedger(folder.path() / "ledger", "p", alone), ContainsSubstring("rank-0.jsonl:2"));
+  CHECK_THROWS_WITH(VerdictLedger(folder.path() / "ledger", {"p", "v"}, alone),
+                    ContainsSubstring("rank-0.jsonl:2"));
 }
 
 TEST_CASE("what fails on rank 0 fails on every rank with the same words and code") {

@@ -35,6 +35,10 @@ class ThreadRank : public Communicator {
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(meeting_.parts.size()); }
   int local_rank() const override { return rank_ % meeting_.ranks_per_host; }
+  int ranks_on_host() const override {
+    const int first = rank_ - local_rank();
+    return std::min(meeting_.ranks_per_host, size() - first);
+  }
   int hosts() const override { return (size() + meeting_.ranks_per_host - 1) / meeting_.ranks_per_host; }
   int64_t collectives() const { return collectives_; }  // so far, without those on tensors
 

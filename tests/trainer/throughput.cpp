@@ -24,7 +24,7 @@ PolicyConfig small_config() {
   c.intermediate_size = 384;
   c.block_size = 4;
   c.mask_token_id = 0;
-  c.eos_token_id = kEnd;
+  c.end_token_ids = {kEnd};
   return c;
 }
 

@@ -49,7 +49,7 @@ struct EvalReport {
   double confidence = 0;
 };
 
-// The kind of operator that gives a composition its shape ("softmax", "elementwise"...); "other" where an
+// The kind of operator that gives a composition its shape ("softmax", "elementwise"...); "other" if an
 // operator is not one of ours. Empty without a composition.
 std::string family_of(const std::vector<std::string>& composition);
 

@@ -20,11 +20,13 @@ TaskSource tasks_from(const ConfigSection& section, const fs::path& folder) {
     source.held_out_files.push_back(existing_path(section, "files", text, folder));
   if (section.has("synthetic") == !source.held_out_files.empty())
     section.reject("files", "tasks come either from `synthetic` options or from `files`");
-  if (section.has("synthetic"))
+  if (section.has("synthetic")) {
     source.synthetic = SynthesisOptions::from_config(section.section("synthetic"));
-  source.strict = section.boolean("strict", true);
-  source.prompt_style =
-      parse_prompt_style(section.choice("prompt_style", "compact", {"compact", "published"}));
+    section.refuse_without_effect("strict", "with `synthetic` tasks");
+  } else {
+    source.strict = section.boolean("strict", true);
+  }
+  source.prompt_style = parse_prompt_style(section.choice("prompt_style", "compact", prompt_style_names()));
   return source;
 }
 

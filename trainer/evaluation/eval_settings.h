@@ -37,7 +37,7 @@ struct EvalSettings {
   static EvalSettings from_config(const ConfigSection& root, const std::filesystem::path& config_folder);
 };
 
-// The tasks to evaluate on, equal on all ranks. Throws InputError where the settings leave none.
+// The tasks to evaluate on, equal on all ranks. Throws InputError if the settings leave none.
 std::vector<Task> load_eval_tasks(const EvalSettings& settings);
 
 }  // namespace bicrl

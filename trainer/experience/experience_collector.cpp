@@ -174,7 +174,8 @@ GroupAdvantage ExperienceCollector::advantage_of(const std::vector<VerifiedRespo
                                                  const std::vector<Reward>& rewards, size_t first,
                                                  uint64_t key) const {
   const auto begin = rewards.begin() + static_cast<std::ptrdiff_t>(first);
-  GroupAdvantage group = group_advantage(settings_.advantage, {begin, begin + settings_.samples_per_task});
+  GroupAdvantage group = group_advantage(settings_.advantage, {begin, begin + settings_.samples_per_task},
+                                         reward_.min_deviation());
   if (settings_.shuffled_advantages)
     shuffle_advantages(
         group, mix_key({mix_key(key, kShuffleStream), static_cast<uint64_t>(responses[first].group)}));

@@ -25,7 +25,7 @@ class RolloutStore {
   void write(const std::string& phase, int64_t step, int rank, int ranks,
              const std::vector<SavedRollout>& rollouts) const;
   bool has(const std::string& phase, int64_t step) const;
-  // Of all ranks, by group, within a group in order of samples. Throws InputError where the step was not
+  // Of all ranks, by group, within a group in order of samples. Throws InputError if the step was not
   // saved whole or a file is damaged.
   std::vector<SavedRollout> read(const std::string& phase, int64_t step) const;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "common/error.h"
@@ -39,7 +40,7 @@ std::vector<LedgerEntry> read_file_of(const fs::path& file, int rank) {
     try {
       const auto json = nlohmann::json::parse(line);
       entries.push_back({json.at("round").get<int64_t>(), rank, json.at("key").get<std::string>(),
-                         verdict_from_json(json.at("verdict"))});
+                         json.at("verifier").get<std::string>(), verdict_from_json(json.at("verdict"))});
     } catch (const std::exception& error) {
       throw InputError(concat(file.string(), ":", number, ": not an entry of a ledger: ", error.what()));
     }
@@ -61,15 +62,18 @@ std::vector<LedgerEntry> read_entries(const fs::path& folder) {
 
 }  // namespace
 
-std::unordered_map<std::string, Verdict> read_ledger(const fs::path& folder) {
-  std::unordered_map<std::string, Verdict> verdicts;
+std::unordered_map<std::string, LedgerEntry> read_ledger(const fs::path& folder) {
+  std::unordered_map<std::string, LedgerEntry> entries;
   if (!fs::is_directory(folder)) throw InputError(concat("no ledger of verdicts: ", folder.string()));
-  for (LedgerEntry& entry : read_entries(folder)) verdicts.emplace(entry.key, std::move(entry.verdict));
-  return verdicts;
+  for (LedgerEntry& entry : read_entries(folder)) {
+    const std::string key = entry.key;
+    entries.emplace(key, std::move(entry));
+  }
+  return entries;
 }
 
-VerdictLedger::VerdictLedger(const fs::path& folder, const std::string& protocol, Communicator& communicator)
-    : protocol_(protocol), communicator_(communicator) {
+VerdictLedger::VerdictLedger(const fs::path& folder, const LedgerScope& scope, Communicator& communicator)
+    : protocol_(scope.protocol), verifier_(hash_hex(scope.verifier)), communicator_(communicator) {
   std::error_code failure;
   if (communicator.rank() == 0) fs::create_directories(folder, failure);
   communicator.barrier();
@@ -88,6 +92,10 @@ VerdictLedger::VerdictLedger(const fs::path& folder, const std::string& protocol
 
 void VerdictLedger::resume_at(int64_t round) {
   round_ = round;
+  foreign_ =
+      static_cast<size_t>(std::count_if(written_.begin(), written_.end(), [this](const LedgerEntry& entry) {
+        return entry.verifier != verifier_ && !adopted_.contains(entry.key);
+      }));
   for (const LedgerEntry& entry : written_)
     if (entry.round < round) known_.emplace(entry.key, entry.verdict);
   // What this rank wrote itself comes before what others wrote of the same program.
@@ -98,14 +106,24 @@ void VerdictLedger::resume_at(int64_t round) {
   written_.clear();
 }
 
-void VerdictLedger::adopt(const std::unordered_map<std::string, Verdict>& verdicts) {
-  adopted_.insert(verdicts.begin(), verdicts.end());
+void VerdictLedger::adopt(const std::unordered_map<std::string, LedgerEntry>& entries) {
+  std::set<std::string> verifiers;
+  for (const auto& [key, entry] : entries) {
+    adopted_.emplace(key, entry);
+    verifiers.insert(entry.verifier);
+  }
+  adopted_verifiers_.assign(verifiers.begin(), verifiers.end());
 }
 
 void VerdictLedger::sync() { log_->sync(); }
 
 std::string VerdictLedger::key_of(const Task& task, const std::string& program) const {
-  return hash_hex({protocol_, task.id, task.pytorch_code, program});
+  const auto key = [&](const std::string& verifier) {
+    return hash_hex({verifier, protocol_, task.id, task.pytorch_code, program});
+  };
+  for (const std::string& verifier : adopted_verifiers_)
+    if (const std::string adopted = key(verifier); adopted_.contains(adopted)) return adopted;
+  return key(verifier_);
 }
 
 std::optional<Verdict> VerdictLedger::find(const std::string& key) {
@@ -118,9 +136,9 @@ std::optional<Verdict> VerdictLedger::find(const std::string& key) {
   }
   const auto adopted = adopted_.find(key);
   if (adopted == adopted_.end()) return std::nullopt;
-  keep_own(key, adopted->second);
+  keep_own(key, adopted->second.verdict);
   log_->append(unshared_.back());
-  return adopted->second;
+  return adopted->second.verdict;
 }
 
 void VerdictLedger::keep(const std::string& key, const Verdict& verdict) {
@@ -131,8 +149,11 @@ void VerdictLedger::keep(const std::string& key, const Verdict& verdict) {
 
 void VerdictLedger::keep_own(const std::string& key, const Verdict& verdict) {
   own_.emplace(key, verdict);
-  unshared_.push_back(nlohmann::json({{"round", round_}, {"key", key}, {"verdict", to_json(verdict)}})
-                          .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  const auto adopted = adopted_.find(key);
+  const std::string& verifier = adopted == adopted_.end() ? verifier_ : adopted->second.verifier;
+  const nlohmann::json entry = {
+      {"round", round_}, {"key", key}, {"verifier", verifier}, {"verdict", to_json(verdict)}};
+  unshared_.push_back(entry.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 std::string VerdictLedger::unshared() const {

@@ -24,29 +24,40 @@ struct LedgerEntry {
   int64_t round = 0;
   int rank = 0;
   std::string key;
+  std::string verifier;  // hash of the description of the verifier that graded it
   Verdict verdict;
+};
+
+// What verdicts depend on beside task and program.
+struct LedgerScope {
+  std::string protocol;  // what this run wishes: tolerances, trials, times
+  // What grades (grading_basis() of the verifiers): its backend, its version and its own settings. Verdicts
+  // of another one do not count, though the run be the same: addresses may change on resume.
+  std::string verifier;
 };
 
 // All verdicts in a ledger's folder by key; of several for one program the first that counted. Throws
 // InputError as above.
-std::unordered_map<std::string, Verdict> read_ledger(const std::filesystem::path& folder);
+std::unordered_map<std::string, LedgerEntry> read_ledger(const std::filesystem::path& folder);
 
 class VerdictLedger {
  public:
-  // Collective: rank 0 makes the folder. `protocol` names what verdicts depend on beside task and program
-  // (tolerances, trials, times). Throws InputError on a line that is no entry, naming file and line; an
-  // unfinished last line, left by a killed process, is cut off.
-  VerdictLedger(const std::filesystem::path& folder, const std::string& protocol, Communicator& communicator);
+  // Collective: rank 0 makes the folder. Throws InputError on a line that is no entry, naming file and line;
+  // an unfinished last line, left by a killed process, is cut off.
+  VerdictLedger(const std::filesystem::path& folder, const LedgerScope& scope, Communicator& communicator);
 
   // To be called once, before find(): goes on from `round`, the number that round() had at a checkpoint (0 at
   // the start). What was written later is met again step by step, as it was the first time.
   void resume_at(int64_t round);
 
-  // Verdicts of another run count as if this one had met them before; those that are used are written down.
-  void adopt(const std::unordered_map<std::string, Verdict>& verdicts);
+  // Verdicts of another run count as if this one had met them before, whichever verifier gave them; those
+  // that are used are written down.
+  void adopt(const std::unordered_map<std::string, LedgerEntry>& entries);
 
+  // By which a program's verdict is found: a hash of task, program and scope; if the program's verdict was
+  // adopted, of the scope in which it was given.
   std::string key_of(const Task& task, const std::string& program) const;
-  // Null where nothing is known of the program.
+  // Null if nothing is known of the program.
   std::optional<Verdict> find(const std::string& key);
   // Infrastructure outcomes are not kept: they say nothing of the program.
   void keep(const std::string& key, const Verdict& verdict);
@@ -58,19 +69,24 @@ class VerdictLedger {
   void end_round(const std::vector<std::string>& lines_by_rank);
   int64_t round() const { return round_; }
   size_t size() const { return known_.size(); }
+  // How many verdicts of earlier processes another verifier gave: those do not count.
+  size_t foreign() const { return foreign_; }
 
  private:
   void keep_own(const std::string& key, const Verdict& verdict);
 
   std::string protocol_;
+  std::string verifier_;                        // a hash
+  std::vector<std::string> adopted_verifiers_;  // likewise
   Communicator& communicator_;
   int64_t round_ = 0;
   std::vector<LedgerEntry> written_;  // by earlier processes, by round and rank; until resume_at()
-  std::unordered_map<std::string, Verdict> known_;      // agreed on by all ranks
-  std::unordered_map<std::string, Verdict> own_;        // of this rank in this round
-  std::unordered_map<std::string, Verdict> adopted_;    // of another run
-  std::unordered_map<std::string, Verdict> met_again_;  // written by earlier processes after the checkpoint
-  std::vector<std::string> unshared_;                   // lines of own_, in order
+  std::unordered_map<std::string, Verdict> known_;        // agreed on by all ranks
+  std::unordered_map<std::string, Verdict> own_;          // of this rank in this round
+  std::unordered_map<std::string, LedgerEntry> adopted_;  // of another run
+  std::unordered_map<std::string, Verdict> met_again_;    // written by earlier processes after the checkpoint
+  std::vector<std::string> unshared_;                     // lines of own_, in order
+  size_t foreign_ = 0;
   std::unique_ptr<LineLog> log_;
 };
 

@@ -9,7 +9,7 @@
 namespace bicrl {
 
 // `path` as given if it exists, else below `config_folder` or the nearest folder above it that has it. Throws
-// InputError (naming the key) where neither exists.
+// InputError (naming the key) if neither exists.
 std::filesystem::path existing_path(const ConfigSection& section, const std::string& key,
                                     const std::string& path, const std::filesystem::path& config_folder);
 

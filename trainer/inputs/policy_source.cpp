@@ -1,6 +1,10 @@
 #include "trainer/inputs/policy_source.h"
 
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <sched.h>
+
+#include <algorithm>
 
 #include "policy/checkpoint_io.h"
 #include "policy/policy_config.h"
@@ -8,6 +12,52 @@
 
 namespace bicrl {
 namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kEndTokensKey = "policy.end_tokens";
+
+// A token by its text, or by its id: digits alone are an id.
+int64_t end_token_id(const std::string& token, const Tokenizer& tokenizer) {
+  const bool is_id = !token.empty() && token.find_first_not_of("0123456789") == token.npos;
+  // 18 digits fit into 64 bits.
+  const int64_t id = is_id ? token.size() <= 18 ? std::stoll(token) : -1 : tokenizer.id_of(token);
+  if (id >= 0 && id < tokenizer.size()) return id;
+  throw InputError(concat(kEndTokensKey, ": '", token, "' is ",
+                          is_id ? concat("no id of the tokenizer, whose highest is ", tokenizer.size() - 1)
+                                : "no token of the tokenizer; name one by its whole text or by its id"));
+}
+
+class StartingThreads {
+ public:
+  explicit StartingThreads(int ranks_on_host) : before_(at::get_num_threads()) {
+    cpu_set_t cores;
+    const int usable = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+    at::set_num_threads(std::max(before_, usable / ranks_on_host));
+  }
+  ~StartingThreads() { at::set_num_threads(before_); }
+  StartingThreads(const StartingThreads&) = delete;
+  StartingThreads& operator=(const StartingThreads&) = delete;
+
+ private:
+  int before_;
+};
+
+void replace_end_tokens(const std::vector<std::string>& tokens, const Tokenizer& tokenizer,
+                        PolicyConfig& config) {
+  if (tokens.empty()) return;
+  config.end_token_ids.clear();
+  for (const std::string& token : tokens) {
+    const int64_t id = end_token_id(token, tokenizer);
+    if (id == config.mask_token_id)
+      throw InputError(
+          concat(kEndTokensKey, ": '", token, "' is the policy's MASK, which is never generated"));
+    if (std::find(config.end_token_ids.begin(), config.end_token_ids.end(), id) != config.end_token_ids.end())
+      throw InputError(concat(kEndTokensKey, ": '", token, "' is named twice"));
+    config.end_token_ids.push_back(id);
+  }
+}
+
+}  // namespace
 
 PolicySource PolicySource::from_config(const ConfigSection& section, const fs::path& config_folder) {
   PolicySource source;
@@ -29,6 +79,7 @@ PolicySource PolicySource::from_config(const ConfigSection& section, const fs::p
   if (source.moments && checkpoint.empty())
     section.reject("moments", "only the checkpoint of a run has moments to take");
   source.dtype = section.choice("dtype", "float32", {"float32", "bfloat16"});
+  source.end_tokens = section.texts("end_tokens");
   return source;
 }
 
@@ -47,19 +98,19 @@ Tokenizer load_tokenizer(const PolicySource& source) {
   return Tokenizer::from_folder(source.tokenizer.empty() ? source.checkpoint : source.tokenizer);
 }
 
-Transformer make_policy(const PolicySource& source, const Tokenizer& tokenizer, uint64_t seed,
-                        int local_rank) {
+Transformer make_policy(const PolicySource& source, const Tokenizer& tokenizer, uint64_t seed, int local_rank,
+                        int ranks_on_host) {
   const at::Device device = policy_device(source, local_rank);
   const at::ScalarType dtype = source.dtype == "bfloat16" ? at::kBFloat16 : at::kFloat;
-  Transformer policy =
-      source.checkpoint.empty()
-          ? Transformer::random(PolicyConfig::from_file(source.config_file), seed, device, dtype)
-          : load_policy(source.checkpoint, device, dtype);
-  const PolicyConfig& config = policy.config();
+  PolicyConfig config = PolicyConfig::from_file(
+      source.checkpoint.empty() ? source.config_file : source.checkpoint / "config.json");
   if (tokenizer.size() > config.vocab_size)
     throw InputError(concat("the tokenizer has ids up to ", tokenizer.size() - 1,
                             ", the policy's vocabulary only ", config.vocab_size, " rows"));
-  return policy;
+  replace_end_tokens(source.end_tokens, tokenizer, config);
+  const StartingThreads threads(ranks_on_host);
+  return source.checkpoint.empty() ? Transformer::random(config, seed, device, dtype)
+                                   : load_policy(source.checkpoint, config, device, dtype);
 }
 
 }  // namespace bicrl

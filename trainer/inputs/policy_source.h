@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "common/config.h"
 #include "policy/tokenizer.h"
@@ -20,16 +21,20 @@ struct PolicySource {
   std::string device = "cpu";
   std::string dtype = "float32";
   bool moments = false;  // take AdamW's moments from the checkpoint, too, which is then a run's
+  // Tokens by their text or id at which responses end; empty: those that the policy's own files name.
+  std::vector<std::string> end_tokens;
 
   static PolicySource from_config(const ConfigSection& section, const std::filesystem::path& config_folder);
 };
 
 // The device and type that a policy source names; `local_rank` chooses among GPUs. Throws Error
-// (kUnavailable) where the device is not there.
+// (kUnavailable) if the device is not there.
 at::Device policy_device(const PolicySource& source, int local_rank);
 Tokenizer load_tokenizer(const PolicySource& source);
-// Throws InputError where tokenizer and policy do not fit together.
-Transformer make_policy(const PolicySource& source, const Tokenizer& tokenizer, uint64_t seed,
-                        int local_rank);
+// Throws InputError if tokenizer and policy do not fit together, or the tokenizer has no such end token.
+// Whatever threads a rank uses later, the host's cores draw or read the policy, divided among its ranks;
+// values do not depend on their number.
+Transformer make_policy(const PolicySource& source, const Tokenizer& tokenizer, uint64_t seed, int local_rank,
+                        int ranks_on_host = 1);
 
 }  // namespace bicrl

@@ -17,7 +17,7 @@ std::vector<Task> load_files(const std::vector<std::filesystem::path>& files, bo
       loaded = load_tasks(file);
     } else {
       TaskSet set = load_task_set(file);
-      for (const RecordError& error : set.errors) log_warning("left out: ", error.message());
+      for (const EntryError& error : set.errors) log_warning("left out: ", error.message());
       loaded = std::move(set.tasks);
     }
     for (Task& task : loaded) {

@@ -12,7 +12,7 @@ struct TaskPool {
   std::vector<Task> train;
   std::vector<Task> held_out;
 
-  // Throws InputError for broken records where the source is strict; otherwise reports them as warnings.
+  // Throws InputError for broken entries if the source is strict; otherwise reports them as warnings.
   static TaskPool load(const TaskSource& source);
   // Those of `train` that the stage can prompt for. Throws InputError if there is none.
   std::vector<Task> usable(Stage stage) const;

@@ -15,7 +15,7 @@ struct TaskSource {
   std::optional<SynthesisOptions> synthetic;
   std::vector<std::filesystem::path> train_files;
   std::vector<std::filesystem::path> held_out_files;
-  bool strict = true;  // a broken record stops the run; otherwise it is reported and left out
+  bool strict = true;  // a broken entry stops the run; otherwise it is reported and left out
   PromptStyle prompt_style = PromptStyle::kCompact;
 
   static TaskSource from_config(const ConfigSection& section, const std::filesystem::path& config_folder);

@@ -24,6 +24,7 @@ class Communicator {
   // Among the ranks of this host: which of the host's GPUs a rank takes.
   virtual int local_rank() const = 0;
   virtual int hosts() const = 0;
+  virtual int ranks_on_host() const = 0;  // this one's, itself included
   // In place. The tensor must be fp32, fp64 or int64 and contiguous, on any device, equally shaped on all
   // ranks.
   virtual void all_reduce_sum(at::Tensor& tensor) = 0;
@@ -48,7 +49,7 @@ std::string error_of(const std::function<void()>& work);
 // SharedError that names the rank, if there are several.
 void throw_first_error(const std::vector<std::string>& errors_by_rank);
 
-// Collective: runs `work` on rank 0; where it throws, all ranks throw a SharedError with its message and
+// Collective: runs `work` on rank 0; if it throws, all ranks throw a SharedError with its message and
 // code.
 void on_rank_zero(Communicator& communicator, const std::function<void()>& work);
 // Collective: whether `here` is true on some rank. Signals and clocks differ between ranks; what they decide
@@ -67,7 +68,7 @@ std::vector<T> all_gather_values(Communicator& communicator, const T& mine) {
 }
 
 // Collective: ranks that would work on different content (an older copy of a file on another host) meet in
-// collectives that do not belong together. Where some rank's `content` differs from the first rank's, all
+// collectives that do not belong together. If some rank's `content` differs from the first rank's, all
 // throw a SharedError of exit code kUsage that names `what` and the rank.
 void expect_equal_on_ranks(Communicator& communicator, const std::string& what, const std::string& content);
 
@@ -81,6 +82,7 @@ class SingleProcessCommunicator : public Communicator {
   int rank() const override { return 0; }
   int size() const override { return 1; }
   int local_rank() const override { return 0; }
+  int ranks_on_host() const override { return 1; }
   int hosts() const override { return 1; }
   void all_reduce_sum(at::Tensor&) override {}
   void broadcast(at::Tensor&, int) override {}

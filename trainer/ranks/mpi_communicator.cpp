@@ -73,6 +73,7 @@ struct MpiCommunicator::State {
   int size = 1;
   int local_rank = 0;
   int hosts = 1;
+  int ranks_on_host = 1;
 };
 
 MpiCommunicator::MpiCommunicator(const MpiSession&) : state_(std::make_unique<State>()) {
@@ -86,6 +87,7 @@ MpiCommunicator::MpiCommunicator(const MpiSession&) : state_(std::make_unique<St
       MPI_Comm_split_type(state_->communicator, MPI_COMM_TYPE_SHARED, state_->rank, MPI_INFO_NULL, &host),
       "MPI_Comm_split_type");
   check_mpi(MPI_Comm_rank(host, &state_->local_rank), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(host, &state_->ranks_on_host), "MPI_Comm_size");
   check_mpi(MPI_Comm_free(&host), "MPI_Comm_free");
   const int first_of_host = state_->local_rank == 0;
   check_mpi(MPI_Allreduce(&first_of_host, &state_->hosts, 1, MPI_INT, MPI_SUM, state_->communicator),
@@ -113,11 +115,12 @@ int MpiCommunicator::rank() const { return state_->rank; }
 int MpiCommunicator::size() const { return state_->size; }
 int MpiCommunicator::local_rank() const { return state_->local_rank; }
 int MpiCommunicator::hosts() const { return state_->hosts; }
+int MpiCommunicator::ranks_on_host() const { return state_->ranks_on_host; }
 
 void MpiCommunicator::all_reduce_sum(at::Tensor& tensor) {
   BICRL_CHECK(tensor.is_contiguous());
   const MPI_Datatype type = mpi_type(tensor);
-  at::Tensor host = tensor.to(at::kCPU);  // the tensor itself where it is on the host already
+  at::Tensor host = tensor.to(at::kCPU);  // the tensor itself if it is on the host already
   auto* bytes = static_cast<char*>(host.mutable_data_ptr());
   for (int64_t begin = 0; begin < host.numel(); begin += kMaxCount) {
     const auto count = static_cast<int>(std::min(kMaxCount, host.numel() - begin));

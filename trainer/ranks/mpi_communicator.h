@@ -31,6 +31,7 @@ class MpiCommunicator : public Communicator {
   int size() const override;
   int local_rank() const override;
   int hosts() const override;
+  int ranks_on_host() const override;
   void all_reduce_sum(at::Tensor& tensor) override;
   void broadcast(at::Tensor& tensor, int root) override;
   void all_reduce(std::vector<double>& values, Reduction reduction) override;

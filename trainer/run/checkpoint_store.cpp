@@ -49,7 +49,8 @@ std::map<std::string, fs::path> files_of(const fs::path& folder) {
 void write_manifest(const fs::path& folder) {
   nlohmann::ordered_json files = nlohmann::ordered_json::object();
   for (const auto& [name, path] : files_of(folder)) {
-    files[name] = {{"bytes", fs::file_size(path)}, {"xxh128", hash_hex(read_file(path))}};
+    const FileHash hash = hash_file(path);
+    files[name] = {{"bytes", hash.bytes}, {"xxh128", hash.hex}};
     sync_path(path);
   }
   write_file_atomically(folder / kManifest, nlohmann::ordered_json({{"files", files}}).dump(2) + "\n");
@@ -167,12 +168,11 @@ void check_manifest(const fs::path& checkpoint) {
       throw InputError(concat(path.string(), ": is damaged: ", name, " has no bytes and xxh128"));
     const fs::path file = checkpoint / name;
     if (!fs::exists(file)) throw InputError(concat(file.string(), ": is missing from the checkpoint"));
-    const std::string bytes = read_file(file);
+    const FileHash found = hash_file(file);
     const auto wanted = expected.value("bytes", uint64_t{0});
-    if (bytes.size() != wanted)
-      throw InputError(
-          concat(file.string(), ": is damaged: ", bytes.size(), " bytes, written were ", wanted));
-    if (hash_hex(bytes) != expected.value("xxh128", ""))
+    if (found.bytes != wanted)
+      throw InputError(concat(file.string(), ": is damaged: ", found.bytes, " bytes, written were ", wanted));
+    if (found.hex != expected.value("xxh128", ""))
       throw InputError(concat(file.string(), ": is damaged: its bytes are not those that were written"));
   }
 }

@@ -1,6 +1,7 @@
 // The checkpoints of a run: RUN/checkpoints/NAME/, each complete or absent. A folder is written under another
 // name, gets manifest.json (size and hash of every file) last and is renamed; `latest` names the newest one
 // and is replaced after that. A process killed at any moment leaves the checkpoint before as the latest one.
+// Files are read piece by piece, however large they are.
 // Used by one rank; not thread-safe.
 #pragma once
 #include <filesystem>
@@ -17,11 +18,10 @@ class CheckpointStore {
   explicit CheckpointStore(const std::filesystem::path& folder);
 
   // `write` fills the folder it is given. Throws Error with path and reason (for instance a full disk); the
-  // checkpoints before are untouched then. A checkpoint of the same name is
-  // replaced.
+  // checkpoints before are untouched then. A checkpoint of the same name is replaced.
   void save(const std::string& name, const std::function<void(const std::filesystem::path&)>& write);
 
-  // The newest checkpoint, every file of it checked against the manifest. nullopt where there is none. Throws
+  // The newest checkpoint, every file of it checked against the manifest. nullopt if there is none. Throws
   // InputError that names the first broken file and says what can be done.
   std::optional<std::filesystem::path> latest() const;
 

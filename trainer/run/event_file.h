@@ -21,7 +21,7 @@ class EventFile {
  public:
   // 0 begins a new file, whatever was there. Otherwise goes on with the file at `path` and cuts off
   // everything behind the first `resume_at_bytes` bytes, a position() of an earlier object: throws InputError
-  // where the file is shorter or no record ends there.
+  // if the file is shorter or no record ends there.
   explicit EventFile(const std::filesystem::path& path, int64_t resume_at_bytes = 0);
   ~EventFile();
   EventFile(const EventFile&) = delete;

@@ -33,7 +33,7 @@ struct PhaseContext {
   const TaskPool& tasks;
   PolicyUpdater& updater;
   Curation& curation;
-  VerifierClient* verifier = nullptr;  // null where nothing is to be verified
+  VerifierClient* verifier = nullptr;  // null if nothing is to be verified
   const RewardFunction& reward;
   VerdictLedger* ledger = nullptr;  // null if there are no verdicts
   // The policy with which reinforcement began; made when it is first asked for.

@@ -18,7 +18,7 @@ enum class RunParts {
 
 struct ReplaySettings {
   RunParts parts = RunParts::kWhole;
-  std::filesystem::path rollouts;  // run directory whose rollouts are taken; empty where they are generated
+  std::filesystem::path rollouts;  // run directory whose rollouts are taken; empty if they are generated
   std::filesystem::path verdicts;  // run directory whose ledger is taken; empty where verdicts are asked for
 
   bool generates() const { return parts == RunParts::kWhole || parts == RunParts::kRollouts; }

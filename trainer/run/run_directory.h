@@ -16,8 +16,8 @@ namespace bicrl {
 class RunDirectory {
  public:
   // Creates the folder or takes the run that lies in it, and locks it until this object ends. Throws
-  // InputError where the folder holds something else, a run of another version, or a run in progress; Error
-  // where it cannot be written.
+  // InputError if the folder holds something else, a run of another version, or a run in progress; Error
+  // if it cannot be written.
   explicit RunDirectory(const std::filesystem::path& path);
   ~RunDirectory();
   RunDirectory(const RunDirectory&) = delete;

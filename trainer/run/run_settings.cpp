@@ -1,7 +1,10 @@
 #include "trainer/run/run_settings.h"
 
+#include <algorithm>
+
 #include "policy/policy_config.h"
 #include "trainer/inputs/existing_path.h"
+#include "trainer/update/training_memory.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;
@@ -22,7 +25,8 @@ StageSettings stage_from(const ConfigSection& section, const ConfigSection& shar
   const std::string name = section.choice("stage", "infilling", {"infilling", "end_to_end"});
   // A stage's own `rollout` section replaces the common one as a whole.
   const ConfigSection decoding = section.has("rollout") ? section.section("rollout") : shared_decoding;
-  StageSettings stage(section.section("curriculum"));
+  StageSettings stage;
+  stage.curriculum = CurriculumSettings::from_config(section.section("curriculum"));
   stage.stage = parse_stage(name);
   stage.steps = section.integer("steps", 0, 0, kMany);
   stage.tasks_per_step = section.integer("tasks_per_step", 32, 1, kMany);
@@ -112,10 +116,18 @@ std::string derived_numbers(const RunSettings& settings, int ranks) {
                                   ? PolicyConfig::from_file(settings.policy.config_file)
                                   : PolicyConfig::from_file(settings.policy.checkpoint / "config.json");
   const int64_t bytes_each = settings.policy.dtype == "bfloat16" ? 2 : 4;
-  // Weights and gradients in the policy's type; AdamW's two moments (and a master copy of bf16) in fp32.
-  const int64_t training_bytes = policy.parameter_count() * (2 * bytes_each + 8 + (bytes_each == 2 ? 4 : 0));
+  const TrainingMemory memory = training_memory(policy, bytes_each == 2 ? at::kBFloat16 : at::kFloat);
+  const auto megabytes = [](int64_t bytes) { return concat(bytes / 1'000'000, " MB"); };
   text += concat("parameters                ", policy.parameter_count(), "\n");
-  text += concat("weights, gradients, AdamW ", training_bytes / 1'000'000, " MB a rank\n");
+  text +=
+      concat("memory of a training rank ", megabytes(memory.total_bytes()), ": weights ",
+             megabytes(memory.weights_bytes), ", gradients (of a pack, and their fp32 sum) ",
+             megabytes(memory.gradients_bytes), ", AdamW (moments", bytes_each == 2 ? ", fp32 weights" : "",
+             ") ", megabytes(memory.optimizer_bytes), "; activations and logits of a pack come on top\n");
+  if (std::any_of(settings.stages.begin(), settings.stages.end(), [](const StageSettings& stage) {
+        return stage.updater.objective.kl_reference == KlReference::kInitial;
+      }))
+    text += concat("reference policy          ", megabytes(memory.weights_bytes), " more\n");
   const int64_t kv_bytes = 2 * policy.layers * policy.kv_heads * policy.head_dim * bytes_each;
   text += concat("KV cache                  ", kv_bytes, " bytes a token\n");
   return text;

@@ -10,6 +10,7 @@
 #include "reward/advantage.h"
 #include "reward/client/verifier_client.h"
 #include "rollout/decoding_settings.h"
+#include "tasks/curriculum.h"
 #include "trainer/experience/curation.h"
 #include "trainer/inputs/policy_source.h"
 #include "trainer/inputs/task_source.h"
@@ -26,14 +27,13 @@ struct WarmUpSettings {
 };
 
 struct StageSettings {
-  explicit StageSettings(ConfigSection curriculum) : curriculum(std::move(curriculum)) {}
   Stage stage = Stage::kInfilling;
   int64_t steps = 0;
   int64_t tasks_per_step = 0;    // over all ranks
   int64_t samples_per_task = 0;  // the group
   AdvantageKind advantage = AdvantageKind::kZScore;
   bool shuffled_advantages = false;  // a control: what the policy learns then, it did not learn from rewards
-  ConfigSection curriculum;
+  CurriculumSettings curriculum;
   DecodingSettings decoding;
   UpdaterSettings updater;
 

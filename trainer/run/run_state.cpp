@@ -74,7 +74,7 @@ void read_optimizer(const fs::path& checkpoint,
                     const std::function<void(std::map<std::string, at::Tensor>)>& import) {
   const SafetensorsFile file(optimizer_file(checkpoint));
   std::map<std::string, at::Tensor> state;
-  for (const std::string& name : file.names()) state[name] = file.load(name);
+  for (const std::string& name : file.names()) state[name] = file.view(name);
   try {
     import(std::move(state));
   } catch (const InputError& error) {

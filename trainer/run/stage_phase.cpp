@@ -45,7 +45,7 @@ class StagePhase : public Phase {
     const bool needs_reference =
         replay_.updates() && settings_.updater.objective.kl_reference == KlReference::kInitial;
     context_.updater.begin_phase(settings_.updater, needs_reference ? &context_.reference() : nullptr);
-    curriculum_ = curriculum_from_config(settings_.curriculum, tasks_);
+    curriculum_ = make_curriculum(settings_.curriculum, tasks_);
     const RewardFunction& reward = context_.reward;
     verifier_ = std::make_unique<ResponseVerifier>(
         context_.verifier, context_.ledger,

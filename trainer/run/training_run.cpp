@@ -11,6 +11,7 @@
 #include "common/rng.h"
 #include "policy/checkpoint_io.h"
 #include "policy/distribution.h"
+#include "trainer/experience/grading_basis.h"
 #include "trainer/inputs/prompt_filter.h"
 #include "trainer/run/update_check.h"
 
@@ -25,18 +26,21 @@ constexpr std::string_view kWarmUpPhase = "warm_up";
 
 // The policy of a checkpoint of this run, or the one that the run starts from.
 Transformer first_policy(const RunSettings& settings, const Tokenizer& tokenizer, const fs::path& checkpoint,
-                         int local_rank) {
+                         const Communicator& communicator) {
   PolicySource source = settings.policy;
   if (!checkpoint.empty()) {
     source.checkpoint = checkpoint;
     source.config_file.clear();
   }
-  return make_policy(source, tokenizer, mix_key(settings.seed, kWeightsStream), local_rank);
+  return make_policy(source, tokenizer, mix_key(settings.seed, kWeightsStream), communicator.local_rank(),
+                     communicator.ranks_on_host());
 }
 
-// Verdicts of other tolerances, trials or times do not stand for each other.
-std::string protocol_of(const VerifierClientOptions& o) {
-  return concat(o.atol, " ", o.rtol, " ", o.trials, " ", o.measure_time);
+// Verdicts of other tolerances, trials or times, or of another verifier, do not stand for each other.
+LedgerScope ledger_scope(const RunSettings& settings, VerifierClient* verifier, Communicator& communicator) {
+  const VerifierClientOptions& options = settings.verifier;
+  return {.protocol = to_string(options.protocol),
+          .verifier = verifier ? common_grading_basis(*verifier, options, communicator) : ""};
 }
 
 std::string numbered(const std::string& phase, int64_t step) {
@@ -56,7 +60,7 @@ TrainingRun::TrainingRun(const RunSettings& settings, Communicator& communicator
       directory_(directory),
       stop_requested_(std::move(stop_requested)),
       tokenizer_(load_tokenizer(settings.policy)),
-      policy_(first_policy(settings, tokenizer_, checkpoint, communicator.local_rank())),
+      policy_(first_policy(settings, tokenizer_, checkpoint, communicator)),
       tasks_(TaskPool::load(settings.tasks)),
       updater_(policy_, allowed_ids(policy_.config(), tokenizer_.size(), policy_.device()),
                settings.warm_up.updater, communicator),
@@ -79,8 +83,8 @@ TrainingRun::TrainingRun(const RunSettings& settings, Communicator& communicator
   }
   const ReplaySettings& replay = settings.replay;
   if (verifier_ || replay.parts == RunParts::kUpdates)
-    ledger_ = std::make_unique<VerdictLedger>(settings.directory / "ledger", protocol_of(settings.verifier),
-                                              communicator);
+    ledger_ = std::make_unique<VerdictLedger>(settings.directory / "ledger",
+                                              ledger_scope(settings, verifier_, communicator), communicator);
   if (replay.parts == RunParts::kUpdates) ledger_->adopt(read_ledger(replay.verdicts / "ledger"));
   phases_ = make_phases();
   if (!checkpoint.empty())
@@ -88,6 +92,9 @@ TrainingRun::TrainingRun(const RunSettings& settings, Communicator& communicator
   else if (settings.policy.moments)
     adopt_moments(settings.policy.checkpoint, updater_);
   if (ledger_) ledger_->resume_at(state_.ledger_round);
+  if (ledger_ && ledger_->foreign() > 0 && communicator.rank() == 0)
+    log_warning(ledger_->foreign(), " verdicts of this run were given by a verifier of another kind or with ",
+                "other settings: they do not count for what is verified from now on");
   if (!directory_) return;
   run_log_ = std::make_unique<RunLog>(*directory_, state_.log_bytes, settings.samples_per_step);
   checkpoints_ = std::make_unique<CheckpointStore>(directory_->path() / "checkpoints");
@@ -149,8 +156,8 @@ const Transformer& TrainingRun::reference() {
   const fs::path warm_up = settings_.directory / "checkpoints" / kWarmUpPhase;
   if (settings_.warm_up.steps > 0 && !fs::is_directory(warm_up))
     throw InputError(concat(warm_up.string(), " is missing, and kl_reference=initial needs it"));
-  reference_ = first_policy(settings_, tokenizer_, settings_.warm_up.steps > 0 ? warm_up : fs::path(),
-                            communicator_.local_rank());
+  reference_ =
+      first_policy(settings_, tokenizer_, settings_.warm_up.steps > 0 ? warm_up : fs::path(), communicator_);
   return *reference_;
 }
 

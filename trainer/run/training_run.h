@@ -32,13 +32,13 @@ enum class RunEnd { kFinished, kStopped };
 // One object per rank; run() is collective. Refers to what it is given and owns policy and optimizer.
 class TrainingRun {
  public:
-  // `directory` is null on ranks other than 0. `verifier` may be null where nothing is to be verified.
+  // `directory` is null on ranks other than 0. `verifier` may be null if nothing is to be verified.
   // `checkpoint` is where to go on; empty at the start.
   TrainingRun(const RunSettings& settings, Communicator& communicator, VerifierClient* verifier,
               const RewardFunction& reward, RunDirectory* directory, const std::filesystem::path& checkpoint,
               std::function<bool()> stop_requested);
 
-  // Throws Error where a phase cannot go on (too many masked responses, a policy that is no longer finite);
+  // Throws Error if a phase cannot go on (too many masked responses, a policy that is no longer finite);
   // what can be saved is saved before.
   RunEnd run();
 
@@ -47,7 +47,7 @@ class TrainingRun {
   std::map<std::string, std::string> hashes_of_inputs() const;  // of what is read besides the configuration
   void resume(const std::filesystem::path& checkpoint);
   const Transformer& reference();  // see PhaseContext
-  // False where the run was asked to stop; all of it that counts is saved then.
+  // False if the run was asked to stop; all of it that counts is saved then.
   bool run_phase(Phase& phase);
   bool take_step(Phase& phase);
   // Collective: what a step has come to, and whether ranks want to stop or to save.
@@ -59,7 +59,7 @@ class TrainingRun {
   bool evaluates() const;
   // Where no warm-up gives the first row: what the stages are compared with.
   bool evaluate_start();
-  bool evaluate_as(const std::string& name);  // of a phase, or kStartEvaluation; false where a stop ended it
+  bool evaluate_as(const std::string& name);  // of a phase, or kStartEvaluation; false if a stop ended it
   bool stopping();                            // collective: the same answer on all ranks
   int64_t run_step() const;                   // steps done over all phases
   // Rank 0 writes; the others go on.

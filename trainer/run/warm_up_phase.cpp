@@ -16,13 +16,21 @@ struct WarmUpSamples {
   std::vector<SftSample> end_to_end;
 };
 
+// As the first infilling stage will ask: what is trained here is what is asked there.
+Scaffold infilling_scaffold(const RunSettings& settings) {
+  for (const StageSettings& stage : settings.stages)
+    if (stage.stage == Stage::kInfilling) return stage.decoding.scaffold;
+  return settings.evaluation.decoding.scaffold;
+}
+
 WarmUpSamples warm_up_samples(const PhaseContext& context) {
+  const Scaffold scaffold = infilling_scaffold(context.settings);
   WarmUpSamples samples;
   int64_t left_out = 0;
   for (const Task& task : context.tasks.train) {
     if (task.cuda_code.empty()) continue;
     const auto sample = [&](Stage stage) {
-      const Prompt prompt = make_prompt(task, stage, context.settings.tasks.prompt_style, Scaffold::kClamp);
+      const Prompt prompt = make_prompt(task, stage, context.settings.tasks.prompt_style, scaffold);
       return make_sft_sample(prompt, task.cuda_code, context.tokenizer, context.policy.config(),
                              /*noise_key=*/0);
     };

@@ -3,11 +3,19 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "common/error.h"
 
 namespace bicrl {
+namespace {
+
+// So many values are worked on at a time, so that temporaries do not grow with the policy.
+constexpr int64_t kSliceValues = int64_t{1} << 24;
+
+}  // namespace
 
 AdamWSettings AdamWSettings::from_config(const ConfigSection& section) {
   AdamWSettings s;
@@ -29,7 +37,9 @@ AdamW::AdamW(FlatParameters& parameters, AdamWSettings settings)
 }
 
 void AdamW::parameters_replaced() {
-  if (parameters_.needs_master()) master_ = parameters_.gather();
+  if (!parameters_.needs_master()) return;
+  if (!master_.defined()) master_ = parameters_.zeros();
+  parameters_.gather_into(master_);
 }
 
 at::Tensor AdamW::values() const { return master_.defined() ? master_.clone() : parameters_.gather(); }
@@ -40,25 +50,35 @@ void AdamW::reset() {
   steps_ = 0;
 }
 
+struct AdamW::Step {
+  double learning_rate, correction1, correction2;
+};
+
 void AdamW::step(const at::Tensor& gradient, double learning_rate) {
   const at::NoGradGuard guard;
   BICRL_CHECK(gradient.numel() == parameters_.size(), "gradient of ", gradient.numel(), " values for ",
               parameters_.size());
   ++steps_;
-  at::Tensor values = master_.defined() ? master_ : parameters_.gather();
-  if (settings_.weight_decay > 0) {
-    for (const auto& e : parameters_.entries()) {
-      if (e.is_matrix) values.narrow(0, e.offset, e.size()).mul_(1 - learning_rate * settings_.weight_decay);
-    }
-  }
-  first_moment_.lerp_(gradient, 1 - settings_.beta1);
-  second_moment_.mul_(settings_.beta2).addcmul_(gradient, gradient, 1 - settings_.beta2);
-  const auto step = static_cast<double>(steps_);
-  const double correction1 = 1 - std::pow(settings_.beta1, step);
-  const double correction2 = 1 - std::pow(settings_.beta2, step);
-  const auto denominator = second_moment_.sqrt().div_(std::sqrt(correction2)).add_(settings_.eps);
-  values.addcdiv_(first_moment_, denominator, -learning_rate / correction1);
-  parameters_.scatter(values);
+  const auto count = static_cast<double>(steps_);
+  const Step step{learning_rate, 1 - std::pow(settings_.beta1, count), 1 - std::pow(settings_.beta2, count)};
+  for (const auto& e : parameters_.entries())
+    for (int64_t begin = 0; begin < e.size(); begin += kSliceValues)
+      step_slice(e, begin, std::min(kSliceValues, e.size() - begin), gradient, step);
+}
+
+void AdamW::step_slice(const FlatParameters::Entry& entry, int64_t begin, int64_t count,
+                       const at::Tensor& gradient, const Step& step) {
+  const auto part = [&](const at::Tensor& flat) { return flat.narrow(0, entry.offset + begin, count); };
+  const at::Tensor parameter = entry.parameter.view({-1}).narrow(0, begin, count);
+  const at::Tensor values = master_.defined() ? part(master_) : parameter;
+  if (settings_.weight_decay > 0 && entry.is_matrix)
+    values.mul_(1 - step.learning_rate * settings_.weight_decay);
+  const at::Tensor g = part(gradient), first = part(first_moment_), second = part(second_moment_);
+  first.lerp_(g, 1 - settings_.beta1);
+  second.mul_(settings_.beta2).addcmul_(g, g, 1 - settings_.beta2);
+  const at::Tensor denominator = second.sqrt().div_(std::sqrt(step.correction2)).add_(settings_.eps);
+  values.addcdiv_(first, denominator, -step.learning_rate / step.correction1);
+  if (master_.defined()) parameter.copy_(values);
 }
 
 std::vector<std::pair<std::string, at::Tensor>> AdamW::parts() const {
@@ -72,7 +92,7 @@ std::map<std::string, at::Tensor> AdamW::export_state() const {
   std::map<std::string, at::Tensor> state;
   for (const auto& [suffix, flat] : parts()) {
     for (const auto& e : parameters_.entries()) {
-      state[e.name + suffix] = flat.narrow(0, e.offset, e.size()).view(e.parameter.sizes()).clone();
+      state[e.name + suffix] = flat.narrow(0, e.offset, e.size()).view(e.parameter.sizes());
     }
   }
   state["step"] = at::full({1}, steps_, at::TensorOptions().dtype(at::kLong));
@@ -105,7 +125,13 @@ void AdamW::import_state(const std::map<std::string, at::Tensor>& state) {
 }
 
 double clip_global_norm(at::Tensor& gradient, double max_norm) {
-  const double norm = at::linalg_vector_norm(gradient, 2, c10::nullopt, false, at::kDouble).item<double>();
+  // In slices: on the CPU the sum in fp64 makes a copy of what it sums.
+  std::vector<at::Tensor> norms;
+  for (int64_t begin = 0; begin < gradient.numel(); begin += kSliceValues) {
+    const at::Tensor slice = gradient.narrow(0, begin, std::min(kSliceValues, gradient.numel() - begin));
+    norms.push_back(at::linalg_vector_norm(slice, 2, c10::nullopt, false, at::kDouble));
+  }
+  const double norm = at::linalg_vector_norm(at::stack(norms)).item<double>();
   if (std::isfinite(norm) && max_norm > 0 && norm > max_norm) gradient.mul_(max_norm / (norm + 1e-6));
   return norm;
 }

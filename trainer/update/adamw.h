@@ -1,5 +1,7 @@
 // AdamW (decoupled weight decay) over a policy's flat parameters. Its state stays for the whole run, across
-// phases and updates. Refers to the parameters, which must outlive it. Not thread-safe.
+// phases and updates: two fp32 moments of each parameter, and fp32 values of those that the policy keeps in
+// low precision. Nothing else of the policy's size is ever allocated. Refers to the parameters, which must
+// outlive it. Not thread-safe.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -34,21 +36,25 @@ class AdamW {
   void reset();                                               // moments and step count, as if fresh
   at::Tensor values() const;  // [size] a copy of the parameters at their full precision
 
-  // Copies by name: "<parameter>.exp_avg", ".exp_avg_sq", ".master" (low-precision policies) in the
-  // parameter's shape, and "step". import_state throws InputError on a missing, extra or misshapen tensor.
+  // Views of the state by name, no copies: "<parameter>.exp_avg", ".exp_avg_sq", ".master" (low-precision
+  // policies) in the parameter's shape, and "step". What they hold changes with the next step.
   std::map<std::string, at::Tensor> export_state() const;
+  // Copies what export_state() gave. Throws InputError on a missing, extra or misshapen tensor.
   void import_state(const std::map<std::string, at::Tensor>& state);
   // To be called when somebody else wrote the parameters (weights loaded from a file).
   void parameters_replaced();
 
  private:
+  struct Step;  // the numbers of one step
+  void step_slice(const FlatParameters::Entry& entry, int64_t begin, int64_t count,
+                  const at::Tensor& gradient, const Step& step);
   // The flat state vectors with the suffixes of their names.
   std::vector<std::pair<std::string, at::Tensor>> parts() const;
 
   FlatParameters& parameters_;
   AdamWSettings settings_;
   at::Tensor first_moment_, second_moment_;  // [size]
-  at::Tensor master_;                        // [size], undefined where the parameters are precise enough
+  at::Tensor master_;                        // [size], undefined if the parameters are precise enough
   int64_t steps_ = 0;
 };
 

@@ -27,10 +27,14 @@ at::Tensor FlatParameters::zeros() const {
 }
 
 at::Tensor FlatParameters::gather() const {
-  const at::NoGradGuard guard;
   at::Tensor flat = zeros();
-  for (const auto& e : entries_) flat.narrow(0, e.offset, e.size()).copy_(e.parameter.flatten());
+  gather_into(flat);
   return flat;
+}
+
+void FlatParameters::gather_into(at::Tensor& flat) const {
+  const at::NoGradGuard guard;
+  for (const auto& e : entries_) flat.narrow(0, e.offset, e.size()).copy_(e.parameter.flatten());
 }
 
 void FlatParameters::scatter(const at::Tensor& flat) {

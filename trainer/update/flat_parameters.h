@@ -1,5 +1,4 @@
-// All parameters of a policy as one flat vector: what the optimizer updates and ranks sum. Full-precision
-// policies are read and written in place of a master copy; low-precision ones keep their fp32 values here.
+// All parameters of a policy as one flat vector: what the optimizer updates and ranks sum.
 // Refers to the policy, which must outlive it. Not thread-safe.
 #pragma once
 #include <ATen/core/Tensor.h>
@@ -27,7 +26,8 @@ class FlatParameters {
   int64_t size() const { return size_; }
   at::Tensor zeros() const;  // [size] fp32 (fp64 for an fp64 policy) on the policy's device
 
-  at::Tensor gather() const;                // [size] a copy of the parameters' values
+  at::Tensor gather() const;  // [size] a copy of the parameters' values
+  void gather_into(at::Tensor& flat) const;
   void scatter(const at::Tensor& flat);     // writes them back
   void add_gradients_to(at::Tensor& flat);  // adds and then drops the parameters' .grad
 

@@ -11,7 +11,10 @@ LearningRateSchedule LearningRateSchedule::from_config(const ConfigSection& sect
   s.peak = section.real("learning_rate", s.peak, 0);
   const auto decay = section.choice("learning_rate_decay", "constant", {"constant", "linear", "cosine"});
   s.decay = decay == "linear" ? Decay::kLinear : decay == "cosine" ? Decay::kCosine : Decay::kConstant;
-  if (s.decay != Decay::kConstant) s.minimum = section.real("min_learning_rate", s.minimum, 0, s.peak);
+  if (s.decay == Decay::kConstant)
+    section.refuse_without_effect("min_learning_rate", "with 'learning_rate_decay: constant'");
+  else
+    s.minimum = section.real("min_learning_rate", s.minimum, 0, s.peak);
   s.warmup_updates = section.integer("warmup_updates", s.warmup_updates, 0);
   s.total_updates = total_updates;
   return s;

@@ -40,6 +40,8 @@ ObjectiveSettings ObjectiveSettings::from_config(const ConfigSection& section, d
                                              : Normaliser::kConstant;
   if (s.normaliser == Normaliser::kConstant)
     s.normaliser_tokens = section.real("normaliser_tokens", s.normaliser_tokens, 1);
+  else
+    section.refuse_without_effect("normaliser_tokens", "without 'normaliser: constant'");
   s.shrink = section.integer("shrink", s.shrink, 1);
   s.temperature = temperature;
   return s;

@@ -7,12 +7,15 @@
 
 #include "common/error.h"
 #include "policy/distribution.h"
+#include "policy/head.h"
 
 namespace bicrl {
 namespace {
 
-// fp32 logits of a chunk: 32 MiB, and a few times that while its gradient is taken.
+// fp32 logits of a chunk: 32 MiB, and a few times that while its gradient is taken. On a GPU 256 MiB: every
+// chunk reads and writes the sum of the head's gradient once.
 constexpr int64_t kLogitsPerChunk = int64_t{1} << 23;
+constexpr int64_t kLogitsPerGpuChunk = int64_t{1} << 26;
 
 }  // namespace
 
@@ -26,7 +29,13 @@ ScoredPass::ScoredPass(const Transformer& policy, at::Tensor allowed, double tem
 }
 
 int64_t ScoredPass::rows_per_chunk() const {
-  return std::max<int64_t>(kLogitsPerChunk / policy_.config().vocab_size, 1);
+  const int64_t logits = policy_.device().is_cuda() ? kLogitsPerGpuChunk : kLogitsPerChunk;
+  return std::max<int64_t>(logits / policy_.config().vocab_size, 1);
+}
+
+at::Tensor ScoredPass::chunk_logits(const at::Tensor& rows) const {
+  const at::NoGradGuard guard;
+  return policy_.logits(rows).requires_grad_(true);
 }
 
 at::Tensor ScoredPass::scored_hidden(const PackedBatch& batch) const {
@@ -34,11 +43,11 @@ at::Tensor ScoredPass::scored_hidden(const PackedBatch& batch) const {
   return policy_.hidden(batch.tokens, batch.positions, attention).index_select(0, batch.selected);
 }
 
-ScoredChunk ScoredPass::score(const at::Tensor& hidden, const PackedBatch& batch, int64_t begin) const {
-  const auto all = policy_log_softmax(policy_.logits(hidden), allowed_, temperature_);
+ScoredChunk ScoredPass::score(const at::Tensor& logits, const PackedBatch& batch, int64_t begin) const {
+  const auto all = policy_log_softmax(logits, allowed_, temperature_);
   ScoredChunk chunk;
   chunk.begin = begin;
-  chunk.log_probs = all.gather(1, batch.labels.narrow(0, begin, hidden.size(0)).unsqueeze(1)).squeeze(1);
+  chunk.log_probs = all.gather(1, batch.labels.narrow(0, begin, logits.size(0)).unsqueeze(1)).squeeze(1);
   const auto values = all.detach();
   // The clamp turns 0 * -inf of forbidden ids into 0.
   chunk.entropy = (values.exp() * values.clamp_min(-1e30)).sum(-1).neg();
@@ -52,7 +61,8 @@ at::Tensor ScoredPass::log_probs(const PackedBatch& batch) const {
   const int64_t step = rows_per_chunk();
   for (int64_t begin = 0; begin < batch.scored(); begin += step) {
     const int64_t rows = std::min(step, batch.scored() - begin);
-    result.narrow(0, begin, rows).copy_(score(hidden.narrow(0, begin, rows), batch, begin).log_probs);
+    const auto logits = policy_.logits(hidden.narrow(0, begin, rows));
+    result.narrow(0, begin, rows).copy_(score(logits, batch, begin).log_probs);
   }
   return result;
 }
@@ -60,15 +70,17 @@ at::Tensor ScoredPass::log_probs(const PackedBatch& batch) const {
 void ScoredPass::backward(const PackedBatch& batch,
                           const std::function<at::Tensor(const ScoredChunk&)>& loss) const {
   const auto hidden = scored_hidden(batch);
-  // Each chunk's graph is freed before the next chunk's logits exist; the body's graph is walked once, at the
-  // end.
-  auto gradient = at::empty_like(hidden);
+  const auto values = hidden.detach();
+  // Each chunk's graph reaches from its loss to its logits and is freed before the next chunk's exist; the
+  // body's graph is walked once, at the end.
+  auto gradient = at::empty_like(values);
   const int64_t step = rows_per_chunk();
   for (int64_t begin = 0; begin < batch.scored(); begin += step) {
-    const int64_t rows = std::min(step, batch.scored() - begin);
-    auto leaf = hidden.detach().narrow(0, begin, rows).requires_grad_(true);
-    loss(score(leaf, batch, begin)).backward();
-    gradient.narrow(0, begin, rows).copy_(leaf.grad());
+    const int64_t count = std::min(step, batch.scored() - begin);
+    const auto rows = values.narrow(0, begin, count);
+    const auto logits = chunk_logits(rows);
+    loss(score(logits, batch, begin)).backward();
+    gradient.narrow(0, begin, count).copy_(head_backward(logits.grad(), rows, policy_.head()));
   }
   hidden.backward(gradient);
 }

@@ -33,7 +33,8 @@ class ScoredPass {
 
  private:
   at::Tensor scored_hidden(const PackedBatch& batch) const;  // [scored, hidden]
-  ScoredChunk score(const at::Tensor& hidden, const PackedBatch& batch, int64_t begin) const;
+  at::Tensor chunk_logits(const at::Tensor& rows) const;  // [rows, vocab] fp32, a leaf that takes a gradient
+  ScoredChunk score(const at::Tensor& logits, const PackedBatch& batch, int64_t begin) const;
   int64_t rows_per_chunk() const;
 
   const Transformer& policy_;

@@ -37,8 +37,8 @@ SftSample make_sft_sample(std::vector<int64_t> prompt, const std::vector<int64_t
   sample.response_tokens = static_cast<int64_t>(response.size());
   sample.tokens = std::move(prompt);
   sample.tokens.insert(sample.tokens.end(), response.begin(), response.end());
-  while (static_cast<int64_t>(sample.tokens.size()) % config.block_size != 0)
-    sample.tokens.push_back(config.eos_token_id);
+  const int64_t fill = config.first_end_token();
+  while (static_cast<int64_t>(sample.tokens.size()) % config.block_size != 0) sample.tokens.push_back(fill);
   sample.noise_key = noise_key;
   return sample;
 }

@@ -23,7 +23,7 @@ struct SftSettings {
 };
 
 // Tokens as rollout would leave them: given tokens, then the response with its end token or delimiter, then
-// end-of-text up to a whole block.
+// the policy's first end token up to a whole block.
 struct SftSample {
   std::vector<int64_t> tokens;
   int64_t prompt_tokens = 0;    // given
@@ -34,11 +34,12 @@ struct SftSample {
 SftSample make_sft_sample(std::vector<int64_t> prompt, const std::vector<int64_t>& response,
                           const PolicyConfig& config, uint64_t noise_key);
 
-// The sample that teaches to answer `prompt` with `response`, split at the seams of rollout: prompt, clamped
-// prefix and the rest are encoded apart. With a clamp, `response` is the whole program and what is trained
-// ends with the delimiter; without one, with the end token. Throws InputError (naming the task) where the
-// program does not have the clamp's form.
-SftSample make_sft_sample(const Prompt& prompt, const std::string& response, const Tokenizer& tokenizer,
+// The sample that teaches to answer `prompt` with `program` in the form that the prompt asks for
+// (expected_answer), split at the seams of rollout: prompt, clamped prefix and answer are encoded apart. With
+// a clamp, what is trained ends with the delimiter; without one, with the end token that the prompt names if
+// it is one of the policy's, else with the policy's first. Throws InputError as expected_answer() does, and
+// if the policy has no end token.
+SftSample make_sft_sample(const Prompt& prompt, const std::string& program, const Tokenizer& tokenizer,
                           const PolicyConfig& config, uint64_t noise_key);
 
 // Trained tokens, masked or not: what the loss is divided by.

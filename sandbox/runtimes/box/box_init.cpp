@@ -2,7 +2,7 @@
 // it left behind, hands out the files asked for, and reports. Runs no code of the candidate's.
 //
 // bicrl-box-init [--uid N] [--chdir DIR] --status FD --filter FD [--cpu S] [--file BYTES] [--files N]
-//                [--processes N] [--address BYTES] [--data BYTES] [--export FD MAX_BYTES PATH]... -- PROGRAM
+//                [--processes N] [--data BYTES] [--export FD MAX_BYTES PATH]... -- PROGRAM
 //                ARG...
 #include <fcntl.h>
 #include <signal.h>
@@ -72,8 +72,6 @@ bool parse(int argc, char** argv, Options& o) {
       o.limits.open_files = value;
     else if (strcmp(name, "--processes") == 0)
       o.limits.processes = value;
-    else if (strcmp(name, "--address") == 0)
-      o.limits.address_bytes = value;
     else if (strcmp(name, "--data") == 0)
       o.limits.data_bytes = value;
     else if (strcmp(name, "--export") == 0 && i + 2 < argc && o.export_count < kMaxExports) {
@@ -140,7 +138,6 @@ void supervise(const Options& o, pid_t program, int64_t started_us, Report& repo
   rusage usage;
   getrusage(RUSAGE_CHILDREN, &usage);
   report.cpu_us = us(usage.ru_utime) + us(usage.ru_stime);
-  report.peak_kib = usage.ru_maxrss;
   for (int i = 0; i < o.export_count; ++i) hand_out(o.exports[i]);
 }
 

@@ -5,7 +5,7 @@
 
 namespace bicrl::box {
 
-constexpr uint32_t kReportMagic = 0x424f5831;
+constexpr uint32_t kReportMagic = 0x424f5832;
 
 enum class SetupStep : int32_t {
   kNone = 0,
@@ -24,8 +24,7 @@ struct Report {
   int32_t error = 0;                         // errno of the failed step
   int32_t wait_status = 0;                   // as of waitpid
   int64_t wall_us = 0;
-  int64_t cpu_us = 0;    // the whole tree
-  int64_t peak_kib = 0;  // largest process
+  int64_t cpu_us = 0;  // the whole tree
 };
 
 }  // namespace bicrl::box

@@ -12,9 +12,9 @@
 namespace bicrl::box {
 namespace {
 
-bool set_limit(__rlimit_resource_t what, uint64_t value) {
+bool set_limit(__rlimit_resource_t what, uint64_t value, uint64_t grace = 0) {
   if (value == 0) return true;
-  const rlimit limit{value, value};
+  const rlimit limit{value, value + grace};
   return setrlimit(what, &limit) == 0;
 }
 
@@ -22,10 +22,10 @@ bool set_limit(__rlimit_resource_t what, uint64_t value) {
 
 bool set_limits(const Rlimits& limits) {
   const rlimit none{0, 0};
-  return setrlimit(RLIMIT_CORE, &none) == 0 && set_limit(RLIMIT_CPU, limits.cpu_s) &&
+  // The signal that comes first says which limit it was; the second later comes SIGKILL.
+  return setrlimit(RLIMIT_CORE, &none) == 0 && set_limit(RLIMIT_CPU, limits.cpu_s, /*grace=*/1) &&
          set_limit(RLIMIT_FSIZE, limits.file_bytes) && set_limit(RLIMIT_NOFILE, limits.open_files) &&
-         set_limit(RLIMIT_NPROC, limits.processes) && set_limit(RLIMIT_AS, limits.address_bytes) &&
-         set_limit(RLIMIT_DATA, limits.data_bytes);
+         set_limit(RLIMIT_NPROC, limits.processes) && set_limit(RLIMIT_DATA, limits.data_bytes);
 }
 
 bool drop_privileges(bool change_uid, uid_t uid) {

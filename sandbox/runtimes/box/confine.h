@@ -9,11 +9,10 @@ namespace bicrl::box {
 
 // Zero leaves a limit as it is.
 struct Rlimits {
-  uint64_t cpu_s = 0;
+  uint64_t cpu_s = 0;  // then SIGXCPU, and SIGKILL a second later
   uint64_t file_bytes = 0;
   uint64_t open_files = 0;
   uint64_t processes = 0;
-  uint64_t address_bytes = 0;
   uint64_t data_bytes = 0;
 };
 

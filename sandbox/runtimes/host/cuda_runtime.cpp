@@ -14,7 +14,7 @@ namespace {
 constexpr cudaDeviceProp kDevice = {"NVIDIA H100 80GB HBM3",
                                     85899345920,
                                     49152,
-                                    kLargestSharedLimit,
+                                    kMaxSharedBytes,
                                     233472,
                                     65536,
                                     65536,
@@ -102,7 +102,7 @@ cudaError_t free_host(void* pointer) {
 
 cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
-  if (value < 0 || value > static_cast<int>(kLargestSharedLimit)) return set_error(cudaErrorInvalidValue);
+  if (value < 0 || value > static_cast<int>(kMaxSharedBytes)) return set_error(cudaErrorInvalidValue);
   auto& limits = runtime().shared_limits;
   for (auto& [known, limit] : limits)
     if (known == kernel) {
@@ -224,7 +224,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
       *value = 233472;
       break;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      *value = static_cast<int>(kLargestSharedLimit);
+      *value = static_cast<int>(kMaxSharedBytes);
       break;
     default:
       return set_error(cudaErrorInvalidValue);

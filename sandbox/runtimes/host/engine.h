@@ -33,7 +33,7 @@ struct KernelOutcome {
 KernelOutcome run_kernel(const KernelCall& call);
 bool kernel_running();
 
-// nullptr where the configuration is one that a GPU accepts.
+// nullptr if a GPU would accept the configuration.
 const char* launch_limit_violation(const uint64_t grid[3], const uint64_t block[3], uint64_t shared_bytes,
                                    uint64_t shared_limit);
 

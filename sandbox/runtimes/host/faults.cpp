@@ -39,8 +39,8 @@ namespace {
 void on_fault(int signal, siginfo_t* info, void*) {
   if (kernel_running()) last_frame("illegal_access", "a kernel accessed memory outside its buffers");
   if ((signal == SIGSEGV || signal == SIGBUS) && find_storage(info->si_addr)) {
-    // Recording: with data at hand the program may go on. With data at hand it is what it is on a GPU, a
-    // crash.
+    // In record mode the program may go on in the direct tier, where there are data. There it is what it is
+    // on a GPU, a crash.
     if (runtime().mode == Mode::kRecord) last_frame("needs_data", "host code reads device memory");
     last_frame("illegal_access", "host code dereferences a device pointer");
   }

@@ -19,7 +19,7 @@ class StackPool {
   StackPool(size_t count, size_t stack_bytes);
   // Makes fiber number `index` start `entry` on its own stack when it is switched to.
   void prepare(Fiber& fiber, size_t index, void (*entry)());
-  // True where the address is in the guard page below one of the stacks.
+  // True if the address is in the guard page below one of the stacks.
   bool in_guard(const void* address) const;
 
  private:

@@ -12,8 +12,8 @@ namespace bicrl {
 namespace {
 
 // Longest argument block that CUDA takes.
-constexpr unsigned kLargestArguments = 32764;
-constexpr uint64_t kMostLaunches = 200000;
+constexpr unsigned kMaxArgumentBytes = 32764;
+constexpr uint64_t kMaxLaunches = 200000;
 
 std::string hex_of(const std::string& bytes) {
   std::string hex;
@@ -137,7 +137,7 @@ void launch_bytes(const LaunchConfig& config, const char* name, void (*entry)(),
   const uint64_t block[3] = {config.block.x, config.block.y, config.block.z};
   const char* violation = launch_limit_violation(grid, block, config.shared_bytes,
                                                  shared_limit(reinterpret_cast<const void*>(entry)));
-  if (!violation && bytes > kLargestArguments) violation = "too many argument bytes";
+  if (!violation && bytes > kMaxArgumentBytes) violation = "too many argument bytes";
   if (violation) {
     r.last_error = cudaErrorInvalidConfiguration;
     set_fault("launch", std::string(name) + "<<<>>>: " + violation + " (grid " + triple(config.grid) +
@@ -145,7 +145,7 @@ void launch_bytes(const LaunchConfig& config, const char* name, void (*entry)(),
                             std::to_string(config.shared_bytes) + ")");
     return;
   }
-  if (++r.launches > kMostLaunches) raise_fault("timeout", "the program launches too many kernels");
+  if (++r.launches > kMaxLaunches) raise_fault("timeout", "the program launches too many kernels");
   if (r.mode == Mode::kDirect) {
     run_launch(config, name, entry, invoker, arguments, parameters, count);
   } else {

@@ -235,7 +235,7 @@ void operate_copy(const View& target, const View& source) {
   if (on_host(target) && !on_host(source) && r.mode == Mode::kRecord)
     raise_fault("needs_data", "the program copies device data to the host");
   if (on_host(source) && !on_host(target)) {
-    // Gathered on the host, then uploaded densely, then spread by a recorded copy where the target is
+    // Gathered on the host, then uploaded densely, then spread by a recorded copy if the target is
     // strided.
     int64_t count = 1;
     for (const int64_t n : target.sizes) count *= n;

@@ -100,7 +100,7 @@ int find_module(struct dl_phdr_info* info, size_t, void* wanted) {
   return 1;
 }
 
-// Arguments by position, then by name, then defaults. False where they do not fit.
+// Arguments by position, then by name, then defaults. False if they do not fit.
 bool arrange(const BoundFunction& f, std::vector<Value>& values,
              std::vector<std::pair<std::string, Value>>& named) {
   if (values.size() > f.parameters) return false;
@@ -216,7 +216,7 @@ BICRL_API const int64_t* bicrl_results(size_t* count) {
   return last_tokens.data();
 }
 
-// kind: 0 input, 1 constant, 2 allocation, 3 host memory. -1 where there is no room.
+// kind: 0 input, 1 constant, 2 allocation, 3 host memory. -1 if there is no room.
 BICRL_API int64_t bicrl_storage_new(int kind, uint64_t bytes, int64_t source) {
   try {
     const int64_t id = new_storage(static_cast<Storage::Kind>(kind), bytes, source);
@@ -275,7 +275,7 @@ BICRL_API size_t bicrl_tensor_describe(const at::Tensor* tensor, int64_t* out) {
   return 4 + 2 * dims;
 }
 
-// 0, or 3 where a fault was raised.
+// 0, or 3 if a fault was raised.
 BICRL_API int bicrl_copy(const at::Tensor* target, const at::Tensor* source) {
   try {
     at::Tensor to(*target);
@@ -294,7 +294,7 @@ BICRL_API int bicrl_fill(const at::Tensor* target, int kind, double real, int64_
   to.fill_(kind == 'f' ? c10::Scalar(real) : kind == 'b' ? c10::Scalar(integer != 0) : c10::Scalar(integer));
   return 0;
 }
-// Reads one element; 3 where its data are not here.
+// Reads one element; 3 if its data are not in this process.
 BICRL_API int bicrl_item(const at::Tensor* tensor, double* real, int64_t* integer) {
   try {
     const c10::Scalar value = tensor->item();

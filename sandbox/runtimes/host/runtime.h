@@ -16,7 +16,7 @@ enum class Mode {
   kReplay   // the replay program: no tensors, launches run from a trace
 };
 
-// A fault of the candidate that the host part must not catch as its own business.
+// A fault of the candidate; the host part must not be able to catch it and go on.
 struct Fault {
   std::string fault_class;  // empty: none so far. The first one stays.
   std::string message;
@@ -79,7 +79,7 @@ int64_t new_storage(Storage::Kind kind, uint64_t bytes, int64_t source = -1);
 void retain_storage(int64_t id);
 void release_storage(int64_t id);
 Storage& storage(int64_t id);
-Storage* find_storage(const void* address);  // nullptr where the address belongs to none
+Storage* find_storage(const void* address);  // nullptr if the address belongs to none
 bool in_module(const void* address);
 void protect_storages(bool accessible);  // direct mode: only running kernels may touch device memory
 int64_t add_blob(const void* bytes, size_t size);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kPage = 4096;
 constexpr unsigned char kCanary = 0xc5;
-constexpr size_t kDynamicPages = (kLargestSharedLimit + kPage - 1) / kPage + 1;  // one stays closed
+constexpr size_t kDynamicPages = (kMaxSharedBytes + kPage - 1) / kPage + 1;  // one stays closed
 
 struct Section {
   unsigned char* begin;

@@ -50,7 +50,7 @@ std::vector<int64_t> resolve_sizes(const Tensor& t, IntArrayRef wanted) {
   return sizes;
 }
 
-// Strides of a view with other sizes; false where the elements do not lie so.
+// Strides of a view with other sizes; false if the elements do not lie so.
 bool view_strides(const TensorImpl& t, const std::vector<int64_t>& sizes, std::vector<int64_t>& strides) {
   strides.assign(sizes.size(), 1);
   int64_t count = 1;

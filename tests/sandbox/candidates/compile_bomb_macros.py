@@ -1,4 +1,4 @@
-# class: timeout|memory|compile
+# class: memory|compile
 # task: affine
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# class: process|timeout
+# class: process
 # task: affine
 import torch
 import torch.nn as nn

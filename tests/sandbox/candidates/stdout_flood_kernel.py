@@ -1,4 +1,4 @@
-# class: output_limit|timeout
+# class: timeout
 # task: affine
 import torch
 import torch.nn as nn

@@ -1,6 +1,6 @@
 // The replay program in two halves: the parent, which owns the clock and the outputs and never maps candidate
-// code, and the child, one process a run, which loads the module, runs a trace on fresh buffers and is killed
-// when it has reported.
+// code, and the child, one process per run, which loads the module, runs a trace on fresh buffers and is
+// killed when it has reported.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -37,10 +37,10 @@ struct DrawReport {
   std::vector<double> run_ms;
 };
 
-// Once, before the first draw: hides this process from its children.
+// Once, before the first run: hides this process from its children.
 void guard_parent();
 // Runs one draw options.repeat times and stores its outputs at place `slot` of the output file. Throws Error
-// where the machine fails.
+// if the machine fails.
 DrawReport replay_draw(const Options& options, const Trace& trace, int draw, int slot);
 
 // Runs in the child. Sends 'r' when ready, waits for one byte, runs, stores the outputs, sends 'd' and waits

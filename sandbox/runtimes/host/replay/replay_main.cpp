@@ -1,5 +1,5 @@
-// bicrl-replay: runs a launch trace on fresh buffers, one process a run, and reports how each draw ended and
-// how long its runs took. See sandbox/trace.h for the files.
+// bicrl-replay: runs a launch trace on fresh buffers, one process per run, and reports how each draw ended
+// and how long its runs took. See sandbox/trace.h for the files.
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// The trusted half: forks a child a run, times it, ends it and takes its outputs.
+// The trusted half: forks a child for each run, times it, ends it and takes its outputs.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -58,7 +58,7 @@ double now_ms() {
 
 enum class Answer { kWanted, kNone, kLate };
 
-// One byte decides; kNone where the child is gone or says something else.
+// One byte decides; kNone if the child is gone or says something else.
 Answer await(int channel, char wanted, double limit_ms) {
   const double end = now_ms() + limit_ms;
   for (;;) {
@@ -139,7 +139,7 @@ Run run_once(const Options& options, const Trace& trace, int draw, const SharedM
   return run;
 }
 
-// True where the draw's outputs in the file are those of this run as well.
+// True if the draw's outputs in the file are those of this run as well.
 bool same_outputs(int fd, const unsigned char* outputs, uint64_t bytes, uint64_t from) {
   std::vector<unsigned char> stored(std::min<uint64_t>(bytes, 1 << 20));
   for (uint64_t done = 0; done < bytes;) {
@@ -173,7 +173,7 @@ DrawReport replay_draw(const Options& options, const Trace& trace, int draw, int
     const SharedMemory shared(bytes);
     Run run = run_once(options, trace, draw, shared);
     if (run.status == "ok" && r > 0 && !same_outputs(options.output_fd, shared.outputs(), bytes, place)) {
-      // Otherwise a fast run could do without the work of the run that is judged.
+      // Otherwise a fast run could do without the work of the run whose outputs are compared.
       run.status = "nondeterministic";
       run.message = "two runs on the same inputs give different outputs";
     }

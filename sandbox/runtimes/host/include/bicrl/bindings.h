@@ -7,7 +7,7 @@
 namespace bicrl {
 
 struct Value;                                // one Python value, owned by the library
-at::Tensor take_tensor(const Value& value);  // the take functions raise where the kind does not fit
+at::Tensor take_tensor(const Value& value);  // the take functions raise if the kind does not fit
 bool take_bool(const Value& value);
 long long take_integer(const Value& value, long long least, unsigned long long most);
 double take_float(const Value& value);

@@ -24,7 +24,7 @@
 #define BICRL_TEXT_(x) #x
 #define BICRL_TEXT(x) BICRL_TEXT_(x)
 // A section of its own for each declaration: the loader finds all static shared memory by the sections' names
-// (one name for all is refused by the compiler where inline functions and others share it).
+// (one name for all is refused by the compiler if inline functions and others share it).
 #define __shared__ static __attribute__((section("bicrl_shared_" BICRL_TEXT(__COUNTER__))))
 
 #pragma GCC visibility push(default)
@@ -89,7 +89,7 @@ template <class T>
 inline T shuffle(int kind, unsigned mask, T value, int argument, int width, int line) {
   return from_bits<T>(bicrl_warp(kind, mask, to_bits(value), argument, width, line));
 }
-// The source line tells barriers apart; it is a default argument evaluated where the candidate calls.
+// The source line tells barriers apart; it is a default argument evaluated at the candidate's call.
 }  // namespace bicrl
 
 #define BICRL_LINE int line = __builtin_LINE()

@@ -1,5 +1,5 @@
-// Mathematics as device code sees it. Two forms: where the candidate includes standard headers that bring the
-// real <cmath> (BICRL_REAL_MATH, set by the splitter) its overloads are used; otherwise the same names are
+// Mathematics as device code sees it. Two forms: if the candidate includes standard headers that bring the
+// real <cmath> (BICRL_REAL_MATH, set by the splitter), its overloads are used; otherwise the same names are
 // declared here, which saves a third of the compile time.
 #pragma once
 #include "bicrl/base.h"

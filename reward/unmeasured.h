@@ -1,0 +1,29 @@
+// What a verdict has a field for and no verifier reports yet. An option that needs it could do nothing, so a
+// run refuses the option and says why; verdicts that another version stored may hold it. Pure functions.
+#pragma once
+#include <string>
+
+#include "tasks/verdict.h"
+
+namespace bicrl {
+
+enum class Unmeasured {
+  kTorchCompileTime,  // torch_compile_ms above 0
+  kMixedProgram,      // a legality other than native
+  kPartialCoverage,   // a coverage between 0 and 1
+  kRooflineFraction   // roofline_fraction above 0
+};
+
+// What is missing, as the end of a sentence: "reports a time under torch.compile".
+std::string to_string(Unmeasured input);
+// Why a run refuses an option that needs it.
+std::string refusal_reason(Unmeasured input);
+bool is_reported(const Verdict& verdict, Unmeasured input);
+
+// An option that is set to a value which needs such an input.
+struct UnmeasuredOption {
+  std::string place;  // "file:line: key.path"
+  Unmeasured input{};
+};
+
+}  // namespace bicrl

@@ -1,0 +1,89 @@
+// The queue in front of the pipeline: bounded, served by a fixed number of threads, with a cache of verdicts;
+// identical candidates that wait or run at the same time are verified once. Thread-safe.
+#pragma once
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "common/error.h"
+#include "common/lru_cache.h"
+#include "tasks/verdict.h"
+#include "tasks/verification_request.h"
+
+namespace bicrl {
+
+struct QueueOptions {
+  int workers = 2;
+  size_t capacity = 4096;          // verifications waiting for a worker
+  size_t cache_bytes = 64u << 20;  // of verdicts
+};
+
+struct QueueStatistics {
+  int64_t verified = 0;  // verifications that ran
+  int64_t cache_hits =
+      0;  // verdicts given without one: stored, or shared with an identical candidate in flight
+};
+
+class VerificationQueue {
+ public:
+  using VerifyOne = std::function<Verdict(const VerificationRequest&, std::stop_token)>;
+  using Done = std::function<void(const Verdict&)>;
+  using Ticket = uint64_t;
+
+  // `verify_one` is called by the workers, several at a time. `key_salt` is part of every cache key: backend,
+  // secrets.
+  VerificationQueue(VerifyOne verify_one, std::string key_salt, const QueueOptions& options);
+  ~VerificationQueue();  // as stop()
+  // Takes nothing more, stops running verifications and gives whoever waits an infrastructure verdict. Blocks
+  // until the workers have ended. Call from one thread.
+  void stop();
+
+  // `done` is called exactly once, from a worker or from within this call, unless cancel() comes first. Fails
+  // when the queue is full.
+  Result<Ticket> submit(VerificationRequest request, Done done);
+  // True: `done` will not be called. False: it was or is being called.
+  bool cancel(Ticket ticket);
+  Verdict verify(VerificationRequest request);  // blocks; a full queue is an infrastructure verdict
+  QueueStatistics statistics() const;
+
+ private:
+  struct Waiter {
+    Ticket ticket = 0;
+    std::string request_id;
+    Done done;
+  };
+  struct Work {
+    std::string key;
+    VerificationRequest request;
+    std::vector<Waiter> waiters;
+    std::stop_source stop;
+    bool running = false;
+  };
+  std::string key_of(const VerificationRequest& request) const;
+  void worker(std::stop_token stop);
+  void finish(const std::shared_ptr<Work>& work, const Verdict& verdict);
+
+  VerifyOne verify_one_;
+  std::string key_salt_;
+  QueueOptions options_;
+  LruCache<Verdict> verdicts_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<std::shared_ptr<Work>> queue_;
+  std::unordered_map<std::string, std::shared_ptr<Work>> in_flight_;  // by key, waiting or running
+  std::unordered_map<Ticket, std::shared_ptr<Work>> tickets_;
+  Ticket next_ticket_ = 1;
+  QueueStatistics statistics_;
+  bool stopping_ = false;
+  std::vector<std::jthread> workers_;
+};
+
+}  // namespace bicrl

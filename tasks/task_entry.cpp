@@ -1,0 +1,169 @@
+#include "tasks/task_entry.h"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "common/error.h"
+#include "common/json.h"
+
+namespace bicrl {
+namespace {
+
+using nlohmann::json;
+
+// Thrown and caught within this file only: parsing one entry stops at its first fault.
+struct EntryFault {
+  FieldError error;
+};
+
+[[noreturn]] void fail(const std::string& field, const std::string& reason) {
+  throw EntryFault{FieldError{field, reason}};
+}
+
+std::optional<int64_t> whole_number(const std::string& text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+std::string text_field(const json& entry, const char* field, bool required) {
+  const auto found = entry.find(field);
+  if (found == entry.end()) {
+    if (required) fail(field, "is missing");
+    return {};
+  }
+  if (!found->is_string()) fail(field, concat("must be a string, found ", found->type_name()));
+  std::string text = found->get<std::string>();
+  if (text.find('\0') != std::string::npos) fail(field, "holds a NUL character");
+  return text;
+}
+
+std::string code_field(const json& entry, const char* field, bool required) {
+  std::string text = text_field(entry, field, required);
+  if (required && text.find_first_not_of(" \t\r\n") == std::string::npos) fail(field, "is empty");
+  return text;
+}
+
+std::string id_field(const json& entry, const char* field) {
+  const auto found = entry.find(field);
+  if (found == entry.end()) fail(field, "is missing");
+  if (found->is_number_integer()) return found->dump();
+  if (!found->is_string()) fail(field, concat("must be an integer or a string, found ", found->type_name()));
+  const std::string id = text_field(entry, field, true);
+  if (id.empty()) fail(field, "is empty");
+  for (unsigned char c : id) {
+    if (c < 0x20 || c == 0x7F) fail(field, "holds a control character");
+  }
+  return id;
+}
+
+int64_t integer_field(const json& entry, const char* field, int64_t min, int64_t max) {
+  const auto found = entry.find(field);
+  if (found == entry.end()) fail(field, "is missing");
+  std::optional<int64_t> value;
+  if (found->is_number_integer()) value = found->get<int64_t>();
+  if (found->is_string()) value = whole_number(found->get<std::string>());
+  if (!value || *value < min || *value > max)
+    fail(field, concat("must be an integer in [", min, ", ", max, "], found ", json_excerpt(*found)));
+  return *value;
+}
+
+constexpr int64_t kMaxLevel = 1000;
+
+void read_scaffold(const json& entry, Task& task) {
+  task.prefix = text_field(entry, "prefix", true);
+  task.middle = code_field(entry, "middle", true);
+  task.suffix = text_field(entry, "suffix", true);
+  const std::string whole = task.prefix + task.middle + task.suffix;
+  if (whole == task.cuda_code) return;
+  size_t same = 0;
+  while (same < whole.size() && same < task.cuda_code.size() && whole[same] == task.cuda_code[same]) ++same;
+  fail("cuda_code", concat("is not prefix + middle + suffix: they differ from byte ", same, " (",
+                           task.cuda_code.size(), " against ", whole.size(), " bytes)"));
+}
+
+void read_composition(const json& entry, Task& task) {
+  const auto found = entry.find("composition");
+  if (found == entry.end()) return;
+  if (!found->is_array()) fail("composition", concat("must be a list, found ", found->type_name()));
+  for (const auto& name : *found) {
+    if (!name.is_string()) fail("composition", concat("must hold strings, found ", json_excerpt(name)));
+    task.composition.push_back(name.get<std::string>());
+  }
+}
+
+// The names that the verifier and the prompts rely on; whether they work is for the oracle to find out.
+void check_module(const Task& task) {
+  for (const char* needed : {"class Model", "def get_inputs", "def get_init_inputs"}) {
+    if (task.pytorch_code.find(needed) == std::string::npos)
+      fail("pytorch_code", concat("does not contain '", needed, "'"));
+  }
+}
+
+Task parse(const json& entry) {
+  if (!entry.is_object()) fail("", concat("must be an object, found ", entry.type_name()));
+  Task task;
+  const TaskForm form = detect_task_form(entry);
+  if (form == TaskForm::kKernelBench) {
+    task.level = static_cast<int>(integer_field(entry, "level", 0, kMaxLevel));
+    task.id = concat("level_", task.level, "_problem_", integer_field(entry, "problem_id", 0, INT32_MAX));
+    text_field(entry, "name", true);
+  } else {
+    task.id = id_field(entry, entry.contains("idx") && !entry.contains("id") ? "idx" : "id");
+    if (entry.contains("level")) task.level = static_cast<int>(integer_field(entry, "level", 0, kMaxLevel));
+  }
+  task.pytorch_code = code_field(entry, "pytorch_code", true);
+  check_module(task);
+  task.cuda_code = code_field(entry, "cuda_code", form == TaskForm::kInfilling);
+  if (form == TaskForm::kInfilling) read_scaffold(entry, task);
+  read_composition(entry, task);
+  return task;
+}
+
+// Ids that were published as integers are written as integers again.
+nlohmann::ordered_json id_value(const std::string& id) {
+  const auto number = whole_number(id);
+  if (number && std::to_string(*number) == id) return *number;
+  return id;
+}
+
+}  // namespace
+
+TaskForm detect_task_form(const json& entry) {
+  if (entry.contains("problem_id")) return TaskForm::kKernelBench;
+  if (entry.contains("prefix") || entry.contains("middle") || entry.contains("suffix"))
+    return TaskForm::kInfilling;
+  return TaskForm::kEndToEnd;
+}
+
+std::variant<Task, FieldError> parse_task_entry(const json& entry) {
+  try {
+    return parse(entry);
+  } catch (const EntryFault& fault) {
+    return fault.error;
+  }
+}
+
+nlohmann::ordered_json task_to_entry(const Task& task) {
+  nlohmann::ordered_json entry;
+  const bool infilling = task.has_scaffold();
+  entry[infilling ? "id" : "idx"] = id_value(task.id);
+  if (!infilling) {
+    entry["level"] = std::to_string(task.level);  // a string in the published end-to-end form
+  } else if (task.level != 0) {
+    entry["level"] = task.level;
+  }
+  entry["pytorch_code"] = task.pytorch_code;
+  entry["cuda_code"] = task.cuda_code;
+  if (infilling) {
+    entry["prefix"] = task.prefix;
+    entry["middle"] = task.middle;
+    entry["suffix"] = task.suffix;
+  }
+  if (!task.composition.empty()) entry["composition"] = task.composition;
+  return entry;
+}
+
+}  // namespace bicrl

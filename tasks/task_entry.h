@@ -1,0 +1,30 @@
+// One entry of a task file and the Task it stands for: the published forms, told apart by their fields.
+//   infilling    id, pytorch_code, cuda_code, prefix, middle, suffix
+//   end to end   idx (or id), level (integer, also as text), pytorch_code, cuda_code (may be empty or absent)
+//   KernelBench  level, problem_id, name, pytorch_code; its Task::id is "level_<level>_problem_<problem_id>"
+// Fields that no form knows are ignored. Pure functions.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <variant>
+
+#include "tasks/task.h"
+
+namespace bicrl {
+
+enum class TaskForm { kInfilling, kEndToEnd, kKernelBench };
+
+struct FieldError {
+  std::string field;  // empty if the entry as a whole is at fault
+  std::string reason;
+};
+
+TaskForm detect_task_form(const nlohmann::json& entry);
+
+std::variant<Task, FieldError> parse_task_entry(const nlohmann::json& entry);
+
+// In the published form: infilling if the task has a scaffold, else end to end. Level and composition are
+// written if known, so that parse_task_entry gives the equal Task back.
+nlohmann::ordered_json task_to_entry(const Task& task);
+
+}  // namespace bicrl

@@ -1,0 +1,49 @@
+"""Verifiers by address: servers that grade differently are refused before the first verdict, one that is silent is told, and a
+run that is resumed with another verifier does not take over what the first one said."""
+from contextlib import contextmanager
+from pathlib import Path
+import subprocess
+
+from support import BINARY, ENVIRONMENT, bicrl, expect, folder, patient, read_lines
+
+
+@contextmanager
+def verifier_server(*overrides):
+    """A server of its own; its address."""
+    process = subprocess.Popen([BINARY, "verifier", "workers=1", *patient(60, prefix=""), *overrides], stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True, env=ENVIRONMENT)
+    try:
+        line = process.stdout.readline()
+        expect(line.startswith("listening on "), "the server starts", line)
+        yield line.split()[-1]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+EVAL = ["eval", "configs/eval.yaml", "policy.checkpoint=", "policy.config=configs/quickstart/policy.json",
+        "policy.tokenizer=configs/quickstart", "tasks.limit=2", "samples_per_task=1", "pass_at_k=[1]", "rollout.max_new_tokens=8"]
+NOWHERE = "127.0.0.1:9"
+TRAIN = ["train", "configs/quickstart.yaml", "warm_up.steps=2", "evaluation.tasks=2", "stages.0.steps=1", "stages.0.tasks_per_step=2",
+         "stages.0.samples_per_task=2", "stages.1.tasks_per_step=2", "stages.1.samples_per_task=2"]
+
+code, out, err = bicrl(*EVAL, f"verifier.addresses=[{NOWHERE}]", "verifier.deadline_s=2")
+expect(code == 3 and "no verifier answers" in err and NOWHERE in err, "no verifier", code, out, err)
+
+with verifier_server() as one, verifier_server("protocol.rtol=0.02") as lax, folder() as temporary:
+    for ranks in (None, 2):
+        code, out, err = bicrl(*EVAL, f"verifier.addresses=[{one},{lax}]", ranks=ranks)
+        expect(code == 2 and err.count("do not grade alike") == 1 and one in err and lax in err, "verifiers that differ", code, out, err)
+    code, out, err = bicrl(*EVAL, f"verifier.addresses=[{NOWHERE},{one}]", "verifier.deadline_s=5", "verifier.backoff_s=0.1")
+    expect("does not answer" in err and NOWHERE in err and "got no verdict" not in out, "a silent one beside another", code, out, err)
+
+    run = f"run.directory={temporary}/run"
+    for address, told in ((one, 0), (lax, 1)):
+        code, out, err = bicrl(*TRAIN, run, f"verifier.addresses=[{address}]", f"stages.1.steps={told}", "--allow-changed-config")
+        expect(code == 0, "a run by address", code, out, err)
+        expect(("verifier of another kind" in err) == (told == 1), "verdicts of another verifier are told", err)
+        state = Path(temporary, "run", "run.json")  # as if it had been stopped before its end
+        state.write_text(state.read_text().replace("true", "false"))
+    verifiers = {entry["verifier"] for entry in read_lines(f"{temporary}/run/ledger/rank-0.jsonl")}
+    expect(len(verifiers) == 2, "each verdict names the verifier that gave it", verifiers)
+print("verifiers that differ, are silent, or change")

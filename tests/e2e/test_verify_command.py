@@ -1,0 +1,42 @@
+"""`bicrl verify` on a task file with broken entries: they are named, the others verified, and the exit code tells."""
+import json
+from pathlib import Path
+
+from support import SOURCE, bicrl, expect, folder, patient, read_json
+
+CORPUS = SOURCE / "tests/sandbox/candidates"
+
+
+def entry(name, program):
+    return {"idx": name, "level": 1, "pytorch_code": (CORPUS / "tasks/affine.py").read_text(),
+            "cuda_code": (CORPUS / f"{program}.py").read_text()}
+
+
+with folder() as temporary:
+    tasks, report = Path(temporary, "tasks.json"), Path(temporary, "verdicts.json")
+
+    def verify(entries, *words):
+        tasks.write_text(json.dumps(entries))
+        return bicrl("verify", "--tasks", tasks, "--json", report, *patient(600), *words)
+
+    good, wrong, broken = entry("good", "honest"), entry("wrong", "wrong_value"), {**entry("broken", "honest"), "level": "high"}
+    code, out, err = verify([good, broken, wrong, 7])
+    expect(code == 2, "broken entries show in the exit code", code, out, err)
+    for words in (f"{tasks}: entry 2: level", f"{tasks}: entry 4: must be an object"):
+        expect(words in err, f"names {words}", err)
+    expect("2 broken entries" in out and "1 correct" in out and "1 wrong_value" in out, "the others are verified", out)
+    result = read_json(report)
+    expect([v["task_id"] for v in result["verdicts"]] == ["good", "wrong"] and len(result["left_out"]) == 2, "in the report", result)
+
+    # One program for one task: what is broken beside it does not matter. An entry that is, cannot be named.
+    program = ["--candidate", CORPUS / "honest.py", "--task"]
+    code, out, err = verify([broken, good], *program, "good")
+    expect(code == 0 and "1 correct" in out and "entry 1" in err, "one task of a file", code, out, err)
+    code, out, err = verify([broken, good], *program, "broken")
+    expect(code == 2 and "has no task 'broken'" in err and "entry 1" in err, "a broken task", code, out, err)
+
+    code, out, err = verify([broken])
+    expect(code == 2 and "none of its 1 entries can be used" in err, "nothing to verify", code, out, err)
+    code, out, err = verify([good, broken], "--verifier", "127.0.0.1:9", "verifier.max_attempts=1")
+    expect(code == 1, "a program without a verdict counts more", code, out, err)
+print("broken entries are named, the others verified")

@@ -1,0 +1,146 @@
+// The queue before the pipeline: sharing, caching, bounds, cancellation, stop.
+#include "sandbox/service/verification_queue.h"
+
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <future>
+#include <latch>
+
+namespace bicrl {
+namespace {
+
+VerificationRequest request(const std::string& id, const std::string& program) {
+  VerificationRequest r;
+  r.request_id = id;
+  r.pytorch_code = "task";
+  r.program = program;
+  return r;
+}
+
+Verdict graded(const std::string& note) {
+  Verdict v;
+  v.outcome = Outcome::kGraded;
+  v.diagnostics = note;
+  return v;
+}
+
+// A verification that waits until it is let go.
+struct Gate {
+  std::promise<void> open;
+  std::shared_future<void> opened = open.get_future().share();
+  std::atomic<int> entered = 0;
+  VerificationQueue::VerifyOne function() {
+    return [this](const VerificationRequest& r, std::stop_token stop) {
+      ++entered;
+      while (opened.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready)
+        if (stop.stop_requested()) return Verdict{};
+      return graded(r.program);
+    };
+  }
+  void wait_entered(int count) const {
+    while (entered < count) std::this_thread::yield();
+  }
+};
+
+TEST_CASE("identical candidates in flight are verified once and each gets its own id") {
+  Gate gate;
+  VerificationQueue queue(gate.function(), "", {2, 100, 1 << 20});
+  std::latch all(9);
+  std::mutex mutex;
+  std::vector<Verdict> verdicts;
+  for (int i = 0; i < 9; ++i)
+    REQUIRE(queue.submit(request(std::to_string(i), i < 8 ? "same" : "other"), [&](const Verdict& v) {
+      {
+        const std::lock_guard lock(mutex);
+        verdicts.push_back(v);
+      }
+      all.count_down();
+    }));
+  gate.wait_entered(2);
+  gate.open.set_value();
+  all.wait();
+  CHECK(gate.entered == 2);
+  CHECK(queue.statistics().verified == 2);
+  CHECK(queue.statistics().cache_hits == 7);
+  int fresh = 0;
+  for (const auto& v : verdicts) {
+    fresh += !v.cached;
+    CHECK(v.diagnostics == (v.request_id == "8" ? "other" : "same"));
+  }
+  CHECK(fresh == 2);
+}
+
+TEST_CASE("stored verdicts are used unless bypassed, infrastructure verdicts are never stored") {
+  std::atomic<int> runs = 0;
+  VerificationQueue queue(
+      [&](const VerificationRequest& r, std::stop_token) {
+        ++runs;
+        return r.program == "flaky" ? Verdict{} : graded("");
+      },
+      "", {1, 100, 1 << 20});
+  CHECK_FALSE(queue.verify(request("a", "p")).cached);
+  const Verdict again = queue.verify(request("b", "p"));
+  CHECK(again.cached);
+  CHECK(again.request_id == "b");
+  CHECK(runs == 1);
+  VerificationRequest bypass = request("c", "p");
+  bypass.fresh = true;
+  CHECK_FALSE(queue.verify(bypass).cached);
+  CHECK(runs == 2);
+  VerificationRequest other = request("d", "p");
+  other.protocol.atol = 1e-4;
+  CHECK_FALSE(queue.verify(other).cached);
+  CHECK(queue.verify(request("e", "flaky")).outcome == Outcome::kInfrastructure);
+  CHECK(queue.verify(request("f", "flaky")).outcome == Outcome::kInfrastructure);
+  CHECK(runs == 5);
+}
+
+TEST_CASE("a full queue refuses") {
+  Gate gate;
+  VerificationQueue queue(gate.function(), "", {1, 2, 1 << 20});
+  const auto ignore = [](const Verdict&) {};
+  REQUIRE(queue.submit(request("", "0"), ignore));
+  gate.wait_entered(1);
+  REQUIRE(queue.submit(request("", "1"), ignore));
+  REQUIRE(queue.submit(request("", "2"), ignore));
+  const auto refused = queue.submit(request("", "3"), ignore);
+  CHECK_FALSE(refused.ok());
+  CHECK(refused.reason().find("full") != std::string::npos);
+  CHECK(queue.submit(request("", "2"), ignore).ok());  // identical: takes no room
+  gate.open.set_value();
+}
+
+TEST_CASE("cancellation stops a verification only when nobody else waits for it") {
+  Gate gate;
+  std::atomic<int> answered = 0;
+  VerificationQueue queue(gate.function(), "", {1, 100, 1 << 20});
+  const auto count = [&](const Verdict&) { ++answered; };
+  const auto first = queue.submit(request("", "p"), count);
+  const auto second = queue.submit(request("", "p"), count);
+  gate.wait_entered(1);
+  CHECK(queue.cancel(first.value()));
+  CHECK_FALSE(queue.cancel(first.value()));
+  CHECK(queue.cancel(second.value()));                        // the running one is asked to stop
+  const auto queued = queue.submit(request("", "p"), count);  // not joined to the stopped one
+  gate.wait_entered(2);
+  gate.open.set_value();
+  while (answered < 1) std::this_thread::yield();
+  CHECK(answered == 1);
+  CHECK_FALSE(queue.cancel(queued.value()));
+}
+
+TEST_CASE("stopping answers everybody") {
+  Gate gate;
+  std::atomic<int> infrastructure = 0;
+  VerificationQueue queue(gate.function(), "", {1, 100, 1 << 20});
+  for (int i = 0; i < 5; ++i)
+    REQUIRE(queue.submit(request("", std::to_string(i)),
+                         [&](const Verdict& v) { infrastructure += v.outcome == Outcome::kInfrastructure; }));
+  gate.wait_entered(1);
+  queue.stop();
+  CHECK(infrastructure == 5);
+  CHECK_FALSE(queue.submit(request("", "x"), [](const Verdict&) {}).ok());
+}
+
+}  // namespace
+}  // namespace bicrl

@@ -1,0 +1,243 @@
+// Between plain structs and protocol messages: nothing is left out, nothing impossible comes in, and an
+// answer always arrives.
+#include "tasks/verifier_wire.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "proto/verifier.pb.h"
+#include "tasks/verdict_fields.h"
+#include "tests/tasks/verdict_examples.h"
+
+namespace bicrl {
+namespace {
+
+namespace wire = verifier::v1;
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// The paths of all fields of a message and of the messages within it.
+std::set<std::string> paths_of(const Descriptor& message, const std::string& prefix = "") {
+  std::set<std::string> paths;
+  for (int i = 0; i < message.field_count(); ++i) {
+    const FieldDescriptor& field = *message.field(i);
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
+      paths.merge(paths_of(*field.message_type(), prefix + field.name() + "."));
+    else
+      paths.insert(prefix + field.name());
+  }
+  return paths;
+}
+
+// Those that are set.
+std::set<std::string> set_paths(const google::protobuf::Message& message, const std::string& prefix = "") {
+  std::vector<const FieldDescriptor*> fields;
+  message.GetReflection()->ListFields(message, &fields);
+  std::set<std::string> paths;
+  for (const FieldDescriptor* field : fields)
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
+      paths.merge(
+          set_paths(message.GetReflection()->GetMessage(message, field), prefix + field->name() + "."));
+    else
+      paths.insert(prefix + field->name());
+  return paths;
+}
+
+template <class Message>
+Message sent(const Message& message) {
+  Message arrived;
+  REQUIRE(arrived.ParseFromString(message.SerializeAsString()));
+  return arrived;
+}
+
+TEST_CASE("the list of a verdict's fields names every member and every field of the message once") {
+  Verdict verdict;
+  std::set<std::string> paths, names;
+  std::set<const void*> members;
+  for_each_field(verdict, [&](const auto& field, const auto& member) {
+    paths.emplace(field.path);
+    names.emplace(field.name());
+    members.insert(&member);
+  });
+  constexpr size_t kFields = std::tuple_size_v<decltype(kVerdictFields)>;
+  CHECK(members.size() == kFields);  // and no more members exist: see the assertion beside the list
+  CHECK(names.size() == kFields);
+  CHECK(paths == paths_of(*wire::Verdict::descriptor()));
+}
+
+TEST_CASE("a verdict survives the wire whole") {
+  for (const bool correct : {true, false})
+    for (const Outcome outcome : {Outcome::kGraded, Outcome::kCandidateFault, Outcome::kInfrastructure}) {
+      Verdict verdict = testing::full_verdict(correct && outcome == Outcome::kGraded);
+      verdict.outcome = outcome;
+      wire::Verdict message;
+      to_wire(verdict, message);
+      const auto back = from_wire(sent(message));
+      REQUIRE(back.ok());
+      CHECK(back.value() == verdict);
+    }
+}
+
+TEST_CASE("a verdict arrives whatever bytes the candidate printed") {
+  Verdict verdict;
+  verdict.outcome = Outcome::kCandidateFault;
+  verdict.fault_class = "record";
+  for (const std::string& printed :
+       {std::string("\xff\xfe"), std::string("cut \xe2\x82"), std::string("\0x", 2), std::string("fine ü")}) {
+    verdict.diagnostics = printed;
+    wire::Verdict message;
+    to_wire(verdict, message);
+    // Parsing refuses text that is no UTF-8; the client would see a failed call instead of the fault.
+    const wire::Verdict arrived = sent(message);
+    CHECK(arrived.fault_class() == "record");
+    CHECK_FALSE(arrived.diagnostics().empty());
+  }
+}
+
+TEST_CASE("a reply that says what no verdict can say is not believed") {
+  using Message = wire::Verdict;
+  struct Fault {
+    const char* expected;
+    void (*inject)(Message&);
+  };
+  const Fault faults[] = {
+      {"no known outcome (0)", [](Message& m) { m.clear_outcome(); }},
+      {"no known outcome (17)", [](Message& m) { m.set_outcome(static_cast<wire::Outcome>(17)); }},
+      {"trials_passed", [](Message& m) { m.set_trials_passed(4); }},
+      {"trials_passed", [](Message& m) { m.set_trials_passed(-1); }},
+      {"trials_passed", [](Message& m) { m.set_trials(-3); }},
+      {"fault_class", [](Message& m) { m.set_fault_class("sunspots"); }},
+      {"correct", [](Message& m) { m.set_fault_class("wrong_value"); }},
+      {"correct", [](Message& m) { m.set_outcome(wire::OUTCOME_INFRASTRUCTURE); }},
+      {"max_error_ratio", [](Message& m) { m.set_max_error_ratio(kNan); }},
+      {"max_error_ratio", [](Message& m) { m.set_max_error_ratio(-1); }},
+      {"coverage", [](Message& m) { m.set_coverage(kNan); }},
+      {"coverage", [](Message& m) { m.set_coverage(1.5); }},
+      {"candidate_ms", [](Message& m) { m.mutable_times()->set_candidate_ms(kNan); }},
+      {"eager_ms", [](Message& m) { m.mutable_times()->set_eager_ms(kInfinity); }},
+      {"total_ms", [](Message& m) { m.set_total_ms(-1); }},
+  };
+  Message good;
+  good.set_outcome(wire::OUTCOME_GRADED);
+  good.set_correct(true);
+  good.set_trials(3);
+  good.set_trials_passed(3);
+  good.set_max_error_ratio(kInfinity);  // an unbounded error is one
+  REQUIRE(from_wire(good).ok());
+  for (const Fault& fault : faults) {
+    Message bad = good;
+    fault.inject(bad);
+    const auto read = from_wire(bad);
+    INFO(fault.expected);
+    REQUIRE_FALSE(read.ok());
+    CHECK(read.reason().find(fault.expected) != std::string::npos);
+  }
+}
+
+TEST_CASE("a request survives the wire whole") {
+  // A member that is new must be sent, and be set here.
+  static_assert(field_count<VerificationRequest>() == 6 && field_count<VerificationProtocol>() == 4);
+  const VerificationRequest request{
+      .request_id = "a",
+      .task_id = "b",
+      .pytorch_code = "c",
+      .program = "d",
+      .protocol = {.atol = 0.1, .rtol = 0.2, .trials = 3, .measure_time = true},
+      .fresh = true,
+  };
+  wire::VerifyRequest message;
+  to_wire(request, message);
+  CHECK(set_paths(message) == paths_of(*wire::VerifyRequest::descriptor()));
+  const auto back = from_wire(sent(message));
+  REQUIRE(back.ok());
+  CHECK(back.value() == request);
+}
+
+TEST_CASE("a request with impossible numbers is refused by field") {
+  wire::VerifyRequest request;
+  const auto problem = [](const wire::VerifyRequest& message) {
+    const auto read = from_wire(message);
+    return read ? "" : read.reason();
+  };
+  CHECK(problem(request).find("pytorch_code") != std::string::npos);
+  request.mutable_task()->set_pytorch_code("class Model");
+  CHECK(problem(request).empty());
+  for (const double bad : {-1.0, kNan, kInfinity, -kInfinity}) {
+    wire::VerifyRequest broken = request;
+    broken.mutable_protocol()->set_atol(bad);
+    CHECK(problem(broken).find("atol") != std::string::npos);
+    broken = request;
+    broken.mutable_protocol()->set_rtol(bad);
+    CHECK(problem(broken).find("rtol") != std::string::npos);
+  }
+  for (const int bad : {-1, 33, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()}) {
+    wire::VerifyRequest broken = request;
+    broken.mutable_protocol()->set_trials(bad);
+    CHECK(problem(broken).find("trials") != std::string::npos);
+  }
+}
+
+TEST_CASE("a protocol's open ends are filled in, and unequal protocols read differently") {
+  const VerificationProtocol given{.atol = 0.5, .trials = 7};
+  CHECK(given.or_else(kDefaultProtocol) ==
+        VerificationProtocol{.atol = 0.5, .rtol = 0.01, .trials = 7, .measure_time = false});
+  CHECK(VerificationProtocol{}.or_else(kDefaultProtocol) == kDefaultProtocol);
+  CHECK(given.or_else({.measure_time = true}).measure_time);
+  CHECK(to_string(kDefaultProtocol) == "atol 0.01, rtol 0.01, 3 trials");
+  VerificationProtocol close = kDefaultProtocol;
+  close.atol = std::nextafter(close.atol, 1.0);
+  CHECK(to_string(close) != to_string(kDefaultProtocol));
+}
+
+TEST_CASE("whatever verdicts depend on is part of their basis") {
+  VerifierDescription verifier;
+  verifier.backend = "host/torch-2.11.0/0123abcd";
+  verifier.protocol_version = kProtocolVersion;
+  verifier.protocol = kDefaultProtocol;
+  const std::string basis = grading_basis(verifier, {});
+  CHECK(basis == "host/torch-2.11.0/0123abcd, protocol 2, atol 0.01, rtol 0.01, 3 trials");
+  CHECK(grading_basis(verifier, kDefaultProtocol) == basis);  // asked for what it does anyway
+  std::set<std::string> all{basis, grading_basis(verifier, {.atol = 0.1}),
+                            grading_basis(verifier, {.rtol = 0.1}), grading_basis(verifier, {.trials = 5}),
+                            grading_basis(verifier, {.measure_time = true})};
+  const auto with = [&](auto change) {
+    VerifierDescription other = verifier;
+    change(other);
+    all.insert(grading_basis(other, {}));
+  };
+  with([](auto& v) { v.backend = "gpu"; });
+  with([](auto& v) { v.protocol_version = "3"; });
+  with([](auto& v) { v.protocol.trials = 4; });
+  with([](auto& v) { v.shifted_draws = true; });
+  CHECK(all.size() == 9);
+}
+
+TEST_CASE("a description survives the wire whole") {
+  static_assert(field_count<VerifierDescription>() == 10);  // the address is not sent
+  VerifierDescription description{
+      .address = "",
+      .backend = "host",
+      .protocol_version = "1",
+      .workers = 2,
+      .sandbox_features = {"a", "b"},
+      .missing_features = {"c: why"},
+      .verified = int64_t{1} << 40,
+      .cache_hits = 4,
+      .protocol = {.atol = 0.1, .rtol = 0.2, .trials = 3, .measure_time = true},
+      .shifted_draws = true,
+  };
+  wire::DescribeReply message;
+  to_wire(description, message);
+  CHECK(set_paths(message) == paths_of(*wire::DescribeReply::descriptor()));
+  CHECK(from_wire(sent(message)) == description);
+}
+
+}  // namespace
+}  // namespace bicrl

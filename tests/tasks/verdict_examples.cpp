@@ -1,0 +1,36 @@
+#include "tests/tasks/verdict_examples.h"
+
+namespace bicrl::testing {
+
+Verdict full_verdict(bool correct) {
+  Verdict v;
+  v.request_id = "step 3 / task 7 / 11";
+  v.outcome = Outcome::kGraded;
+  v.fault_class = correct ? "" : "wrong_value";
+  v.reached = "compare";
+  v.compiled = true;
+  v.correct = correct;
+  v.trials = 5;
+  v.trials_passed = correct ? 5 : 4;
+  v.max_error_ratio = 3.25;
+  v.tier = "replay";
+  v.legality = "native";
+  v.coverage = 0.75;
+  v.candidate_ms = 0.1;
+  v.eager_ms = 1.0 / 3.0;
+  v.candidate_spread_ms = 0.01;
+  v.eager_spread_ms = 0.02;
+  v.torch_compile_ms = 0.2;
+  v.roofline_fraction = 0.5;
+  v.clock = "cpu";
+  v.diagnostics = "line 1\n\"line\" 2 \u00b5";
+  v.compile_ms = 50;
+  v.record_ms = 2;
+  v.replay_ms = 3;
+  v.total_ms = 70.5;
+  v.cached = true;
+  v.backend = "host";
+  return v;
+}
+
+}  // namespace bicrl::testing

@@ -1,0 +1,18 @@
+// What grades a run: asked of its verifiers before the first verdict.
+#pragma once
+#include <string>
+
+#include "reward/client/verifier_client.h"
+#include "trainer/ranks/communicator.h"
+
+namespace bicrl {
+
+// Collective: rank 0 asks every verifier what its verdicts depend on (grading_basis()) and all ranks get the
+// answer. Servers that would grade differently are refused with both descriptions, on every rank: a reward
+// must not depend on which server a program met. A server that cannot be reached is told, as long as another
+// one answers; if none does in the time that a verdict may take, a minute at most, all ranks throw a
+// SharedError. `options` are those of the client.
+std::string common_grading_basis(VerifierClient& verifier, const VerifierClientOptions& options,
+                                 Communicator& communicator);
+
+}  // namespace bicrl
