@@ -3,8 +3,6 @@
 //   ptx_conformance [FILTER]           a report: instructions whose name holds FILTER
 //   ptx_conformance --text [FILTER]    their kernels, for ptxas
 // A line for each instruction whose results differ: how many, by how much at most, and an example.
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -18,6 +16,7 @@
 #include "sandbox/ptx/alu_table.h"
 #include "sandbox/ptx/grid.h"
 #include "sandbox/ptx/parser.h"
+#include "tests/gpu/gpu_driver.h"
 
 namespace bicrl::ptx {
 namespace {
@@ -25,70 +24,7 @@ namespace {
 constexpr uint32_t kElements = 1 << 14;
 constexpr uint32_t kThreads = 256;
 constexpr size_t kMaxArrays = kMaxAluSources + kMaxAluDestinations;
-
-// ---- The GPU: the part of the driver's interface that is used here; source: its documentation ----
-
-class Gpu {
- public:
-  Gpu() {
-    library_ = dlopen("libcuda.so.1", RTLD_NOW);
-    if (!library_) throw std::runtime_error("no GPU driver");
-    int device = 0;
-    check(call<int(unsigned)>("cuInit")(0), "cuInit");
-    check(call<int(int*, int)>("cuDeviceGet")(&device, 0), "cuDeviceGet");
-    check(call<int(void**, int)>("cuDevicePrimaryCtxRetain")(&context_, device), "context");
-    check(call<int(void*)>("cuCtxSetCurrent")(context_), "cuCtxSetCurrent");
-    for (uint64_t& buffer : buffers_)
-      check(call<int(uint64_t*, size_t)>("cuMemAlloc_v2")(&buffer, kElements * 16), "memory");
-  }
-  // False if the text is refused.
-  bool load(const std::string& text) {
-    if (module_) call<int(void*)>("cuModuleUnload")(module_);
-    module_ = nullptr;
-    return call<int(void**, const void*)>("cuModuleLoadData")(&module_, text.c_str()) == 0;
-  }
-  void upload(size_t array, const std::vector<char>& bytes) {
-    check(call<int(uint64_t, const void*, size_t)>("cuMemcpyHtoD_v2")(buffers_[array], bytes.data(),
-                                                                      bytes.size()),
-          "upload");
-  }
-  std::vector<char> download(size_t array, size_t bytes) {
-    std::vector<char> data(bytes);
-    check(call<int(void*, uint64_t, size_t)>("cuMemcpyDtoH_v2")(data.data(), buffers_[array], bytes),
-          "download");
-    return data;
-  }
-  void run(const std::string& kernel) {
-    void* function = nullptr;
-    check(call<int(void**, void*, const char*)>("cuModuleGetFunction")(&function, module_, kernel.c_str()),
-          "kernel");
-    std::array<void*, kMaxArrays> arguments;
-    for (size_t i = 0; i < kMaxArrays; ++i) arguments[i] = &buffers_[i];
-    using Launch = int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
-                       void**, void**);
-    check(call<Launch>("cuLaunchKernel")(function, kElements / kThreads, 1, 1, kThreads, 1, 1, 0, nullptr,
-                                         arguments.data(), nullptr),
-          "launch");
-    check(call<int()>("cuCtxSynchronize")(), "run");
-  }
-
- private:
-  template <class Function>
-  Function* call(const char* name) {
-    void*& known = symbols_[name];
-    if (!known) known = dlsym(library_, name);
-    if (!known) throw std::runtime_error(name);
-    return reinterpret_cast<Function*>(known);
-  }
-  static void check(int code, const char* what) {
-    if (code != 0) throw std::runtime_error(concat(what, ": error ", code));
-  }
-  void* library_ = nullptr;
-  void* context_ = nullptr;
-  void* module_ = nullptr;
-  std::map<std::string, void*> symbols_;
-  std::array<uint64_t, kMaxArrays> buffers_{};
-};
+using testing::GpuDriver;
 
 // ---- One instruction as a kernel ----
 
@@ -376,7 +312,9 @@ int print_text(const std::string& filter) {
 
 int run(const std::string& filter) {
   const std::vector<Form> forms = find_forms(filter);
-  Gpu gpu;
+  GpuDriver gpu;
+  std::array<uint64_t, kMaxArrays> arrays;
+  for (uint64_t& array : arrays) array = gpu.allocate(kElements * 16);
   std::map<std::pair<Type, size_t>, std::vector<char>> values;
   size_t equal = 0, differing = 0, refused = 0;
   const auto compare_form = [&](const Form& form, const std::string& kernel) {
@@ -385,13 +323,17 @@ int run(const std::string& filter) {
       auto& array = values[{form.entry.sources[i], i}];
       if (array.empty()) array = inputs_of(form.entry.sources[i], 100 + i);
       inputs.push_back(array);
-      gpu.upload(i, array);
+      gpu.upload(arrays[i], array.data(), array.size());
     }
-    gpu.run(kernel);
+    const std::string parameters(reinterpret_cast<const char*>(arrays.data()), sizeof arrays);
+    gpu.run(kernel, {.grid = {kElements / kThreads, 1, 1},
+                     .block = {kThreads, 1, 1},
+                     .shared_bytes = 0,
+                     .parameters = parameters});
     std::vector<std::vector<char>> theirs;
     for (size_t i = 0; i < count_of(form.entry.destinations); ++i)
       theirs.push_back(
-          gpu.download(kMaxAluSources + i, kElements * element_bytes(form.entry.destinations[i])));
+          gpu.download(arrays[kMaxAluSources + i], kElements * element_bytes(form.entry.destinations[i])));
     const auto module = parse_module(kHead + kernel_text(form, kernel));
     if (!module.ok()) throw std::runtime_error(module.reason());
     const Tally tally = compare(form, run_machine(module.value(), kernel, form, inputs), theirs, inputs);

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
 #include <filesystem>
 
 #include "tests/support/support.h"
@@ -25,8 +26,9 @@ struct Nvrtc {
   std::vector<std::string> include_options;
 };
 
-// Below the interpreter's site-packages; empty if it has none.
+// Below the interpreter's site-packages; empty if it has none. BICRL_CUDA_WHEEL (.../nvidia/cu13) goes first.
 fs::path find_wheel() {
+  if (const char* named = getenv("BICRL_CUDA_WHEEL")) return named;
   const fs::path root = fs::path(BICRL_TEST_PYTHON).parent_path().parent_path() / "lib";
   std::error_code failure;
   for (const auto& version : fs::directory_iterator(root, failure))

@@ -9,8 +9,9 @@ namespace bicrl::ptx::testing {
 KernelRunner::KernelRunner(const std::string& cuda, const RunnerOptions& options)
     : options_(options),
       memory_({.max_bytes = uint64_t{1} << 30, .seed = options.seed, .shadows = options.shadows}) {
-  auto module =
-      parse_module(options.ptx.empty() ? compile_cuda(cuda, options.compiler_options) : options.ptx);
+  const std::string ptx = options.ptx.empty() ? compile_cuda(cuda, options.compiler_options) : options.ptx;
+  mirror_ = GpuMirror::make(ptx, memory_);
+  auto module = parse_module(ptx);
   REQUIRE((module.ok() ? "" : module.reason()) == "");
   module_ = std::make_unique<Module>(std::move(module.value()));
   auto loaded = LoadedModule::load(*module_, memory_);
@@ -33,7 +34,9 @@ std::optional<Fault> KernelRunner::run(const std::string& name, const LaunchConf
     kernels_.emplace(name, std::move(kernel.value()));
   }
   Grid grid(kernels_.at(name), *loaded_, memory_, config, options_.limits, {}, options_.seed);
+  if (mirror_) mirror_->keep(by_address_);
   const auto fault = grid.run();
+  if (mirror_ && !fault) mirror_->run(name, config);
   counters_ = grid.counters();
   return fault;
 }

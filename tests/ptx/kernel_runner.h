@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sandbox/ptx/grid.h"
+#include "tests/gpu/gpu_mirror.h"
 #include "tests/ptx/cuda_compiler.h"
 
 namespace bicrl::ptx::testing {
@@ -78,6 +79,7 @@ class KernelRunner {
   RunnerOptions options_;
   std::unique_ptr<Module> module_;
   DeviceMemory memory_;
+  std::unique_ptr<GpuMirror> mirror_;
   std::optional<LoadedModule> loaded_;
   std::map<std::string, Kernel> kernels_;
   std::map<uint64_t, DeviceMemory::BufferId> by_address_;
