@@ -35,6 +35,7 @@ std::optional<Fault> KernelRunner::run(const std::string& name, const LaunchConf
   Grid grid(kernels_.at(name), *loaded_, memory_, config, options_.limits, {}, options_.seed);
   const auto fault = grid.run();
   counters_ = grid.counters();
+  printed_.emplace(grid.printed());
   return fault;
 }
 
