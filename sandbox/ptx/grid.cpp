@@ -24,6 +24,7 @@ Grid::Grid(const Kernel& kernel, LoadedModule& module, DeviceMemory& memory, con
       limits_(limits),
       device_(device),
       seed_(seed),
+      printer_(limits.printed_bytes),
       parameters_(config.parameters.size() + 64) {
   memcpy(parameters_.data(), config.parameters.data(), config.parameters.size());
   if (memory.has_shadows()) parameter_shadows_.assign(parameters_.size(), 0);

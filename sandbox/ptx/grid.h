@@ -18,6 +18,7 @@
 #include "sandbox/ptx/fault.h"
 #include "sandbox/ptx/kernel.h"
 #include "sandbox/ptx/loaded_module.h"
+#include "sandbox/ptx/print_buffer.h"
 
 namespace bicrl::ptx {
 
@@ -47,6 +48,7 @@ struct RunLimits {
   uint64_t lane_operations = uint64_t{1} << 36;
   uint32_t resident_blocks = 64;
   uint64_t frame_bytes = uint64_t{1} << 30;  // of the resident blocks together
+  uint64_t printed_bytes = 64 * 1024;        // beyond which printf's text is only counted
 };
 
 struct RunCounters {
@@ -65,6 +67,8 @@ class Grid {
   // Nothing, or what went wrong. Called once.
   std::optional<Fault> run();
   const RunCounters& counters() const { return counters_; }
+  // What the threads printed, in the order in which they ran.
+  const PrintBuffer& printed() const { return printer_; }
 
   // ---- For blocks and strands ----
   const Kernel& kernel() const { return kernel_; }
@@ -72,6 +76,7 @@ class Grid {
   DeviceMemory& memory() { return memory_; }
   const LaunchConfig& config() const { return config_; }
   const DeviceLimits& device() const { return device_; }
+  PrintBuffer& printer() { return printer_; }
   uint64_t seed() const { return seed_; }
   uint32_t threads_per_block() const;
   std::span<std::byte> parameters() { return {parameters_.data(), config_.parameters.size()}; }
@@ -94,6 +99,7 @@ class Grid {
   const DeviceLimits device_;
   const uint64_t seed_;
   RunCounters counters_;
+  PrintBuffer printer_;
   std::vector<std::byte> parameters_;  // and some bytes more, as a vector load may pass the end
   std::vector<uint8_t> parameter_shadows_;
   uint64_t block_count_ = 0;

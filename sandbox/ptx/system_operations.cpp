@@ -1,25 +1,9 @@
 #include "sandbox/ptx/system_operations.h"
 
 #include "sandbox/ptx/memory_access.h"
+#include "sandbox/ptx/print_operations.h"
 
 namespace bicrl::ptx {
-namespace {
-
-void fail_assertion(Strand& strand, const Operation&) {
-  strand.fail(FaultClass::kTrap, "an assertion of the program failed", strand.active().first());
-}
-
-// The text goes nowhere; the result says that it was printed.
-void print(Strand& strand, const Operation& op) {
-  for (const LocalRange& result : strand.call_site(op).results)
-    strand.active().for_each([&](int lane) {
-      const size_t word = result.begin / 4 * static_cast<size_t>(strand.lanes()) + static_cast<size_t>(lane);
-      strand.local_words()[word] = 0;
-      if (strand.has_shadows()) strand.local_shadows()[word] = 0;
-    });
-}
-
-}  // namespace
 
 bool is_clock(Special special) {
   return special == Special::kClock || special == Special::kClockHi || special == Special::kClock64 ||

@@ -38,6 +38,7 @@ std::optional<Fault> KernelRunner::run(const std::string& name, const LaunchConf
   const auto fault = grid.run();
   if (mirror_ && !fault) mirror_->run(name, config);
   counters_ = grid.counters();
+  printed_.emplace(grid.printed());
   return fault;
 }
 

@@ -67,6 +67,7 @@ class KernelRunner {
   }
   std::optional<Fault> run(const std::string& kernel, const LaunchConfig& config);
   const RunCounters& counters() const { return counters_; }
+  const PrintBuffer& printed() const { return *printed_; }
   bool cooperative = false;
 
  private:
@@ -84,6 +85,7 @@ class KernelRunner {
   std::map<std::string, Kernel> kernels_;
   std::map<uint64_t, DeviceMemory::BufferId> by_address_;
   RunCounters counters_;
+  std::optional<PrintBuffer> printed_;
 };
 
 }  // namespace bicrl::ptx::testing
