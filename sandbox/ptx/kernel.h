@@ -72,6 +72,7 @@ struct Operation {
   ShadowFunction shadow = nullptr;
   Handler handler = nullptr;
   Place address;             // of memory operations; none if the address is `offset` alone
+  bool plans = false;        // a load or a store: works with an address plan
   uint8_t plan = 0;          // which of the strand's address plans it makes,
   bool reuses_plan = false;  // or takes as an earlier operation of the block made it
   int64_t offset = 0;        // added to the address

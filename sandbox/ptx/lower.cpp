@@ -223,8 +223,9 @@ void Lowering::share_plans(std::vector<Operation>& operations) {
   slots.fill(kNoSlot);
   uint8_t next = 0;
   for (Operation& op : operations) {
-    if (op.address && op.guard != kNoSlot) op.plan = kShared;
-    if (op.address && op.guard == kNoSlot) {
+    const bool plans = op.plans && op.address;
+    if (plans && op.guard != kNoSlot) op.plan = kShared;
+    if (plans && op.guard == kNoSlot) {
       const auto found = std::find(slots.begin(), slots.end(), op.address.slot);
       op.reuses_plan = found != slots.end();
       op.plan = op.reuses_plan ? static_cast<uint8_t>(found - slots.begin()) : next;

@@ -209,6 +209,7 @@ void Lowering::lower_memory(const Instruction& instruction, Operation& op) {
   if (register_bytes == 0) {  // of a load, nothing is wanted but that it is allowed
     register_bytes = slot_bytes(bytes_of(op.type) == 1 ? Type::kB16 : op.type);
   }
+  op.plans = true;
   op.handler = loads ? load_handler(op.type, register_bytes) : store_handler(op.type, register_bytes);
   if (!op.handler) throw Unsupported("a register that is too narrow");
   for (const char* kind : {"volatile", "relaxed", "acquire", "mmio"})

@@ -203,4 +203,30 @@ TEST_CASE("atomics, locks and flags between lanes, warps and blocks") {
   for (size_t i = 0; i < found.size(); ++i) REQUIRE(found[i] == static_cast<int>(i / 64) + 1);
 }
 
+// Loads and stores look at the addresses of a register once; atomics and copies look at them for themselves.
+TEST_CASE("a load behind an atomic operation or a copy at the same address reads that address") {
+  KernelRunner runner(R"(
+    extern "C" __global__ void both(int* a, int* b, int* out) {
+      __shared__ int stage[32];
+      int t = threadIdx.x;
+      unsigned s = (unsigned)__cvta_generic_to_shared(stage + t);
+      int got, copied;
+      b[t] = -t;  // another address in the same place
+      __syncthreads();
+      asm volatile("{.reg .b32 x; atom.global.add.s32 x, [%1], 1; ld.global.s32 %0, [%1];}" : "=r"(got) : "l"(a + t) : "memory");
+      __syncthreads();
+      b[t] = -2 * t;
+      __syncthreads();
+      asm volatile("cp.async.ca.shared.global [%1], [%2], 4; cp.async.wait_all; ld.shared.s32 %0, [%1];" : "=r"(copied) : "r"(s), "l"(a + t) : "memory");
+      out[t] = got * 1000 + copied;
+    })");
+  std::vector<int> a(32);
+  std::iota(a.begin(), a.end(), 100);
+  const uint64_t out = runner.reserve(128);
+  REQUIRE(told(runner.launch("both", {1, 1, 1}, {32, 1, 1}, 0, runner.upload(a), runner.reserve(128), out)) ==
+          "");
+  const auto found = runner.download<int>(out);
+  for (size_t i = 0; i < 32; ++i) CHECK(found[i] == (a[i] + 1) * 1001);
+}
+
 }  // namespace bicrl::ptx
