@@ -95,6 +95,7 @@ void Lowering::lower_matrix_access(const Instruction& instruction, Operation& op
   const bool loads = instruction.has("load");
   const auto& operands = instruction.operands;
   if (operands.size() < 2 || operands.size() > 3) throw Unsupported("this number of operands");
+  if (instruction.modifiers.empty()) throw Unsupported("this part of a matrix product");
   op.type = parse_type(instruction.modifiers.back());
   const bool is_left = instruction.has("a"), is_right = instruction.has("b");
   const auto role = is_left ? MatrixRole::kLeft : is_right ? MatrixRole::kRight : MatrixRole::kAccumulator;

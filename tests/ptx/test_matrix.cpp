@@ -339,6 +339,10 @@ TEST_CASE("texts that name matrix operations wrongly are refused with a reason")
            std::string("mma %r0;"),
            std::string("wmma.mma %r0;"),
            std::string("wmma.load %r0;"),
+           std::string("wmma %r0, %r1;"),
+           std::string("wmma {%r0}, [%rd1], 4;"),
+           std::string("ldmatrix {%r0}, [%rd1];"),
+           std::string("movmatrix %r0, %r1;"),
            std::string("wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r0,%r1}, [%rd0], 16;"),
            std::string("wmma.load.a.sync.aligned.row.m16n16k16.s8 {%r0,%r1}, [%rd0], 16;"),
            std::string(
