@@ -15,7 +15,7 @@ std::string read_file(const std::filesystem::path& path, size_t most_bytes = SIZ
 // Throws Error with the path and the system's reason (for instance a full disk).
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
 
-// A file that is written after long work, checked before it: throws Error with exit code kUsage where its
+// A file that is written after long work, checked before it: throws Error with exit code kUsage if its
 // folder is missing or not writable. Empty: nothing to check.
 void check_writable(const std::string& path);
 

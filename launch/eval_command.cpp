@@ -84,10 +84,11 @@ int evaluate_on_ranks(const LearnerCommand& command, Communicator& communicator)
   document.finish();
   std::vector<Task> tasks = load_eval_tasks(settings);
   if (command.dry_run) {
+    const auto most = static_cast<int64_t>(tasks.size());
+    const int64_t count = settings.task_limit > 0 ? std::min(settings.task_limit, most) : most;
     if (first)
-      std::cout << document.resolved_yaml() << "\n# tasks: " << tasks.size()
-                << ", responses: " << static_cast<int64_t>(tasks.size()) * settings.samples_per_task
-                << std::endl;
+      std::cout << document.resolved_yaml() << "\n# tasks: " << count
+                << ", responses: " << count * settings.samples_per_task << std::endl;
     return static_cast<int>(ExitCode::kOk);
   }
   const Stopwatch watch;
@@ -100,6 +101,8 @@ int evaluate_on_ranks(const LearnerCommand& command, Communicator& communicator)
   const std::string left_out =
       keep_fitting(tasks, "tasks", {settings.stage, settings.tasks.prompt_style, settings.decoding},
                    tokenizer, policy.config());
+  if (settings.task_limit > 0 && static_cast<int64_t>(tasks.size()) > settings.task_limit)
+    tasks.resize(static_cast<size_t>(settings.task_limit));
   if (first && !left_out.empty()) log_warning(left_out);
   if (first) check_writable(command.json_path);
   if (first) check_writable(settings.responses_file.string());

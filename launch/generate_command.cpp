@@ -36,6 +36,7 @@ struct GenerateSettings {
   static GenerateSettings from_config(const ConfigSection& root, const fs::path& folder) {
     GenerateSettings s;
     s.policy = PolicySource::from_config(root.section("policy"), folder);
+    if (s.policy.moments) root.section("policy").reject("moments", "has no effect: nothing is trained here");
     s.tasks = existing_path(root, "tasks", root.required_text("tasks"), folder);
     s.limit = root.integer("limit", 0, 0);
     s.stage = parse_stage(root.choice("stage", "end_to_end", {"infilling", "end_to_end"}));
@@ -44,6 +45,9 @@ struct GenerateSettings {
     s.seed = static_cast<uint64_t>(root.integer("seed", 1, 0));
     s.threads = root.integer("threads", 1, 1, 1024);
     s.decoding = DecodingSettings::from_config(root.section("rollout"));
+    if (s.decoding.sampling.temperature == 0 && s.samples_per_task > 1)
+      root.reject("samples_per_task",
+                  "has no effect at temperature 0: every sample of a task would be the same");
     s.output = root.required_text("output");
     return s;
   }

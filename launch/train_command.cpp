@@ -11,6 +11,8 @@
 #include "launch/rank_session.h"
 #include "launch/signals.h"
 #include "sandbox/service/verifier_server.h"
+#include "trainer/inputs/policy_source.h"
+#include "trainer/inputs/task_pool.h"
 #include "trainer/run/training_run.h"
 
 namespace bicrl {
@@ -40,6 +42,22 @@ LoadedRun load_run(const LearnerCommand& command) {
   RewardFunction reward = RewardFunction::from_file(settings.reward_file);
   settings.verifier.protocol.measure_time = reward.uses_times();
   return {std::move(document), std::move(settings), std::move(reward)};
+}
+
+// What the run is going to read, before anything starts that takes time. Broken task entries that are only
+// told are told by the run itself.
+void check_inputs(const RunSettings& settings) {
+  policy_config(settings.policy, load_tokenizer(settings.policy));
+  if (settings.tasks.strict || settings.tasks.synthetic) TaskPool::load(settings.tasks);
+}
+
+// What the configuration says that will do nothing.
+std::vector<std::string> notes_on(const LoadedRun& run) {
+  std::vector<std::string> notes = settings_without_effect(run.settings);
+  if (!run.settings.verifier.addresses.empty() && run.document.root().section("verifier").has("server"))
+    notes.push_back(
+        "verifier.server has no effect: the verifiers at verifier.addresses have settings of their own");
+  return notes;
 }
 
 // The printed document stays a configuration that can be run.
@@ -84,12 +102,13 @@ OpenedRun open_run(const LearnerCommand& command, const LoadedRun& run, Communic
 int run_on_ranks(const LearnerCommand& command, Communicator& communicator) {
   const bool first = communicator.rank() == 0;
   LoadedRun run = load_run(command);
+  check_inputs(run.settings);
   if (command.dry_run) {
     if (first)
       std::cout << run.document.resolved_yaml() << "\n# reward: " << run.reward.rule_name() << "\n"
                 << as_comment(derived_numbers(run.settings, communicator.size()));
     if (first)
-      for (const std::string& note : settings_without_effect(run.settings)) std::cout << as_comment(note);
+      for (const std::string& note : notes_on(run)) std::cout << as_comment(note);
     std::cout << std::flush;
     return static_cast<int>(ExitCode::kOk);
   }
@@ -97,7 +116,7 @@ int run_on_ranks(const LearnerCommand& command, Communicator& communicator) {
   expect_equal_on_ranks(communicator, "configuration",
                         run.document.resolved_yaml() + run.reward.resolved_yaml());
   if (first)
-    for (const std::string& note : settings_without_effect(run.settings)) log_warning(note);
+    for (const std::string& note : notes_on(run)) log_warning(note);
   install_stop_handler();
   at::set_num_threads(static_cast<int>(run.settings.threads_per_rank));
   const OpenedRun opened = open_run(command, run, communicator);

@@ -87,6 +87,8 @@ PolicyConfig parse(const std::string& text, const std::string& name) {
   config.tie_word_embeddings = json.boolean("tie_word_embeddings", false);
   config.block_size = json.integer("block_size", config.block_size);
   config.mask_token_id = json.integer("mask_token_id");
+  const auto bos = document.find("bos_token_id");
+  if (bos != document.end() && bos->is_number_integer()) config.bos_token_id = bos->get<int64_t>();
   add_end_tokens(read_end_tokens(json), config.end_token_ids);
   return config;
 }
@@ -185,10 +187,8 @@ std::string PolicyConfig::to_json_text() const {
       {"use_sliding_window", false},
       {"vocab_size", vocab_size},
   };
-  if (!end_token_ids.empty()) {
-    json["bos_token_id"] = first_end_token();
-    json[kEndTokens] = end_tokens_as_json(end_token_ids);
-  }
+  if (bos_token_id >= 0) json["bos_token_id"] = bos_token_id;
+  if (!end_token_ids.empty()) json[kEndTokens] = end_tokens_as_json(end_token_ids);
   return json.dump(2) + "\n";
 }
 

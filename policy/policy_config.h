@@ -23,6 +23,7 @@ struct PolicyConfig {
   bool tie_word_embeddings = false;
   int64_t block_size = 4;
   int64_t mask_token_id = -1;
+  int64_t bos_token_id = -1;  // of other programs: kept when saving; -1: not named
   // A response ends at any of them; empty: at none. The first one is the policy's own: it fills what is left
   // of a sample's last block, and ends an answer whose prompt names no other.
   std::vector<int64_t> end_token_ids;

@@ -22,7 +22,7 @@ constexpr int kConstantDraws = 6;  // before a composition counts as degenerate
 constexpr int kMinLength = 2;
 constexpr int kMaxLength = 4;
 
-// Wide shapes where rows are independent of each other's length; short rows where a row's length decides the
+// Wide shapes if rows are independent of each other's length; short rows if a row's length decides the
 // magnitude of the result, so that softmax and sums stay well above the verifier's tolerance.
 constexpr Shape kWideShapes[] = {{16, 16},  {8, 33},   {24, 48},   {64, 64},
                                  {50, 100}, {100, 77}, {128, 128}, {200, 30}};

@@ -18,7 +18,7 @@ struct SynthesisOptions {
   uint64_t seed = 1;
   int train_compositions = 600;
   int held_out_compositions = 256;
-  int variants = 1;    // tasks per training composition, with other constants and shapes where it has any
+  int variants = 1;    // tasks per training composition, with other constants and shapes if it has any
   int max_length = 3;  // operators in a chain, from 2 on
   // Relative weights of the families; 0 leaves one out.
   double elementwise = 4;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,7 +11,6 @@
 #include <cstring>
 
 #include "common/error.h"
-#include "sandbox/box/unique_fd.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;
@@ -18,13 +18,21 @@ namespace {
 
 constexpr const char* kPrefix = "bicrl-verifier-";
 
+// Whoever uses a folder holds a lock on it: a process in another process namespace that shares the parent (a
+// container, say) looks dead from here.
+UniqueFd open_folder(const fs::path& path) {
+  return UniqueFd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
 void remove_stale(const fs::path& parent) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(parent, ignored)) {
     const std::string name = entry.path().filename();
     if (name.rfind(kPrefix, 0) != 0) continue;
     const int pid = atoi(name.c_str() + strlen(kPrefix));
-    if (pid > 0 && kill(pid, 0) != 0 && errno == ESRCH) fs::remove_all(entry.path(), ignored);
+    if (pid <= 0 || kill(pid, 0) == 0 || errno != ESRCH) continue;
+    const UniqueFd folder = open_folder(entry.path());
+    if (folder && flock(folder.get(), LOCK_EX | LOCK_NB) == 0) fs::remove_all(entry.path(), ignored);
   }
 }
 
@@ -39,10 +47,14 @@ fs::path ScratchFolder::default_parent() {
 ScratchFolder::ScratchFolder(const fs::path& parent) {
   const fs::path chosen = parent.empty() ? default_parent() : parent;
   remove_stale(chosen);
-  std::string pattern = (chosen / concat(kPrefix, getpid(), "-XXXXXX")).string();
-  if (!mkdtemp(pattern.data()))
-    throw Error(concat("cannot create a folder in ", chosen.string(), ": ", strerror(errno)));
-  path_ = pattern;
+  do {  // once more if somebody took it for a dead one's before it was locked
+    std::string pattern = (chosen / concat(kPrefix, getpid(), "-XXXXXX")).string();
+    if (!mkdtemp(pattern.data()))
+      throw Error(concat("cannot create a folder in ", chosen.string(), ": ", strerror(errno)));
+    path_ = pattern;
+    lock_ = open_folder(path_);
+    if (lock_) flock(lock_.get(), LOCK_EX);
+  } while (!fs::exists(path_));
 }
 
 ScratchFolder::~ScratchFolder() {

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sandbox/box/unique_fd.h"
+
 namespace bicrl {
 
 // A file that lives as long as this object. Every uid may read it; only boxes that are shown it can reach it.
@@ -37,6 +39,7 @@ class ScratchFolder {
 
  private:
   std::filesystem::path path_;
+  UniqueFd lock_;  // on the folder, as long as it is in use
   std::atomic<uint64_t> next_ = 0;
 };
 

@@ -73,6 +73,15 @@ with folder() as temporary:
                   ["stages.0.update.normaliser_tokens=8"]):
         code, out, err = bicrl("train", QUICKSTART, "--dry-run", f"run.directory={temporary}/run", *words)
         expect(code == 2 and nothing in err and words[-1].partition("=")[0] in err, f"refused: {words}", code, err)
+    # What a run would find out later is found by a dry run as well.
+    for words, reason in ((["policy.end_tokens=[<|nope|>]"], "no token of the tokenizer"), (["policy.end_tokens=[999999]"], "no id of the tokenizer"),
+                          (["tasks={train: [README.md]}"], "README.md")):
+        code, out, err = bicrl("train", QUICKSTART, "--dry-run", f"run.directory={temporary}/run", *words)
+        expect(code == 2 and reason in err, f"found by a dry run: {words}", code, out, err)
+    code, out, err = bicrl("train", QUICKSTART, "--dry-run", f"run.directory={temporary}/run", "verifier.addresses=[127.0.0.1:9]")
+    expect(code == 0 and "verifier.server has no effect" in out, "settings of a verifier that is not started are told", code, out, err)
+    code, out, err = bicrl("generate", "configs/generate.yaml", "--dry-run", "samples_per_task=2", "rollout.temperature=0")
+    expect(code == 2 and "samples_per_task" in err, "equal samples are refused", code, out, err)
     code, out, err = bicrl("train", QUICKSTART, "--dry-run", f"run.directory={temporary}/run", "stages.1.curriculum={kind: level, promote_at: 0.7}",
                            "stages.1.update.kl_weight=0.1")
     expect(code == 0 and "promote_at: 0.7" in out, "a curriculum by level", code, out, err)

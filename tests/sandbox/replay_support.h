@@ -10,7 +10,7 @@
 
 namespace bicrl::testing {
 
-// Compiles the text to `folder`/module.so; fails the running test where that fails. `declarations` is the
+// Compiles the text to `folder`/module.so; fails the running test if that fails. `declarations` is the
 // text for cpp_sources, `functions` are what it exports.
 std::filesystem::path compile_module(const std::filesystem::path& folder, const std::string& cuda,
                                      const std::string& declarations,

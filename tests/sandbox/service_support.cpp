@@ -11,7 +11,7 @@ namespace bicrl::testing {
 namespace fs = std::filesystem;
 namespace {
 
-// Made once; skips the test with the reason where the machine lacks what it needs.
+// Made once; skips the test with the reason if the machine lacks what it needs.
 template <class T, class Make>
 T& made_once(Make make) {
   static const auto made = [&]() -> std::pair<std::unique_ptr<T>, std::string> {

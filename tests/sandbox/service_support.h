@@ -7,7 +7,7 @@
 
 namespace bicrl::testing {
 
-// The box host of this test program. Skips the running test, with the reason, where no boxes can be made.
+// The box host of this test program. Skips the running test, with the reason, if no boxes can be made.
 BoxHost& box_host();
 
 // A pipeline made once, whose limits of time are far beyond what any program of these tests needs, however

@@ -16,7 +16,7 @@
 namespace bicrl {
 
 // How intervals are made. With one response a task these are independent trials and intervals are Wilson's;
-// with more, responses to one task belong together and tasks are bootstrapped, with a fixed seed (where all
+// with more, responses to one task belong together and tasks are bootstrapped, with a fixed seed (if all
 // tasks have one value, which resampling would call certain, the interval is Wilson's over tasks).
 struct IntervalSettings {
   double confidence = 0.95;

@@ -46,6 +46,7 @@ std::vector<int64_t> ks_from(const ConfigSection& root, int64_t samples_per_task
 EvalSettings EvalSettings::from_config(const ConfigSection& root, const fs::path& config_folder) {
   EvalSettings s;
   s.policy = PolicySource::from_config(root.section("policy"), config_folder);
+  if (s.policy.moments) root.section("policy").reject("moments", "has no effect: nothing is trained here");
   const ConfigSection tasks = root.section("tasks");
   s.tasks = tasks_from(tasks, config_folder);
   s.train_split = tasks.choice("split", "held_out", {"held_out", "train"}) == "train";
@@ -85,8 +86,6 @@ std::vector<Task> load_eval_tasks(const EvalSettings& settings) {
     if (unusable > 0)
       log_warning(unusable, " tasks without prefix, middle and suffix are left out of the infilling stage");
   }
-  if (settings.task_limit > 0 && static_cast<int64_t>(tasks.size()) > settings.task_limit)
-    tasks.resize(static_cast<size_t>(settings.task_limit));
   if (tasks.empty())
     throw InputError(concat("there is no task to evaluate on in the ", to_string(settings.stage), " stage"));
   return tasks;

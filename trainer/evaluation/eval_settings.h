@@ -37,7 +37,8 @@ struct EvalSettings {
   static EvalSettings from_config(const ConfigSection& root, const std::filesystem::path& config_folder);
 };
 
-// The tasks to evaluate on, equal on all ranks. Throws InputError if the settings leave none.
+// The tasks that can be evaluated on, of which `task_limit` may be fewer; equal on all ranks. Throws
+// InputError if the settings leave none.
 std::vector<Task> load_eval_tasks(const EvalSettings& settings);
 
 }  // namespace bicrl

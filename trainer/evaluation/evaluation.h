@@ -1,5 +1,9 @@
 // Held-out evaluation: greedy, one response per task, end-to-end prompts; the same before and after every
 // phase.
+//
+// How this folder works: task_scores.h asks a policy about tasks and has the answers verified, for the
+// evaluations of a run (this file) and for `bicrl eval` (eval_settings.h, eval_report.h); pass_at_k.h is its
+// arithmetic.
 #pragma once
 #include <cstdint>
 #include <map>

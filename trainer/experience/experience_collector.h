@@ -1,5 +1,12 @@
 // One step's data: responses to prompts with their verdicts, turned into rewards, advantages and experiences,
 // and exchanged with the other ranks.
+//
+// How this folder works: prompt_plan.h says what is asked, response_collector.h generates and has
+// response_verifier.h fetch the verdicts (through verdict_ledger.h, which knows those of before, from
+// verifiers that grading_basis.h has compared); this class makes rewards of them and ranks tell each other
+// what they have in one step_exchange.h, from which response_metrics.h counts. curation.h asks again about
+// what is too good, unverified.h says when too much is missing, rollout_store.h keeps a step,
+// response_entry.h is a line of a log.
 #pragma once
 #include <cstdint>
 #include <optional>

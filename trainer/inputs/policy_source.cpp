@@ -98,16 +98,21 @@ Tokenizer load_tokenizer(const PolicySource& source) {
   return Tokenizer::from_folder(source.tokenizer.empty() ? source.checkpoint : source.tokenizer);
 }
 
-Transformer make_policy(const PolicySource& source, const Tokenizer& tokenizer, uint64_t seed, int local_rank,
-                        int ranks_on_host) {
-  const at::Device device = policy_device(source, local_rank);
-  const at::ScalarType dtype = source.dtype == "bfloat16" ? at::kBFloat16 : at::kFloat;
+PolicyConfig policy_config(const PolicySource& source, const Tokenizer& tokenizer) {
   PolicyConfig config = PolicyConfig::from_file(
       source.checkpoint.empty() ? source.config_file : source.checkpoint / "config.json");
   if (tokenizer.size() > config.vocab_size)
     throw InputError(concat("the tokenizer has ids up to ", tokenizer.size() - 1,
                             ", the policy's vocabulary only ", config.vocab_size, " rows"));
   replace_end_tokens(source.end_tokens, tokenizer, config);
+  return config;
+}
+
+Transformer make_policy(const PolicySource& source, const Tokenizer& tokenizer, uint64_t seed, int local_rank,
+                        int ranks_on_host) {
+  const at::Device device = policy_device(source, local_rank);
+  const at::ScalarType dtype = source.dtype == "bfloat16" ? at::kBFloat16 : at::kFloat;
+  const PolicyConfig config = policy_config(source, tokenizer);
   const StartingThreads threads(ranks_on_host);
   return source.checkpoint.empty() ? Transformer::random(config, seed, device, dtype)
                                    : load_policy(source.checkpoint, config, device, dtype);

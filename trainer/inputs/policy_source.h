@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/config.h"
+#include "policy/policy_config.h"
 #include "policy/tokenizer.h"
 #include "policy/transformer.h"
 
@@ -31,9 +32,11 @@ struct PolicySource {
 // (kUnavailable) if the device is not there.
 at::Device policy_device(const PolicySource& source, int local_rank);
 Tokenizer load_tokenizer(const PolicySource& source);
-// Throws InputError if tokenizer and policy do not fit together, or the tokenizer has no such end token.
-// Whatever threads a rank uses later, the host's cores draw or read the policy, divided among its ranks;
-// values do not depend on their number.
+// The shape of the policy, with its end tokens. Throws InputError if tokenizer and policy do not fit
+// together, or the tokenizer has no such end token.
+PolicyConfig policy_config(const PolicySource& source, const Tokenizer& tokenizer);
+// Throws InputError as well. Whatever threads a rank uses later, the host's cores draw or read the policy,
+// divided among its ranks; values do not depend on their number.
 Transformer make_policy(const PolicySource& source, const Tokenizer& tokenizer, uint64_t seed, int local_rank,
                         int ranks_on_host = 1);
 

@@ -1,6 +1,9 @@
 // How ranks talk: sums, broadcasts and gathers of a data-parallel run. Every method is collective: all ranks
 // call it, in the same order. Sums come out bit-equal on all ranks. Not thread-safe: one thread per rank
 // calls it.
+//
+// How this folder works: everything in trainer/ and launch/ talks through this interface;
+// mpi_communicator.h is the one of a run under mpirun, SingleProcessCommunicator that of a run without.
 #pragma once
 #include <ATen/core/Tensor.h>
 

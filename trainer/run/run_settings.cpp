@@ -53,6 +53,18 @@ EvaluationSettings evaluation_from(const ConfigSection& section, const DecodingS
 
 }  // namespace
 
+namespace {
+
+// Of the first phase that takes a step; null if none does.
+const UpdaterSettings* first_updater(const RunSettings& settings) {
+  if (settings.warm_up.steps > 0) return &settings.warm_up.updater;
+  for (const StageSettings& stage : settings.stages)
+    if (stage.steps > 0) return &stage.updater;
+  return nullptr;
+}
+
+}  // namespace
+
 RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& config_folder) {
   RunSettings settings;
   const ConfigSection run = root.section("run");
@@ -78,6 +90,9 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   settings.reward_file = existing_path(root, "reward", root.required_text("reward"), config_folder);
   settings.replay = ReplaySettings::from_config(root.section("replay"), config_folder);
   settings.verifier = VerifierClientOptions::from_config(root.section("verifier"));
+  if (settings.policy.moments && first_updater(settings) &&
+      first_updater(settings)->optimizer.moments == MomentsAtStart::kReset)
+    root.section("policy").reject("moments", "has no effect: the first phase has 'optimizer.moments: reset'");
   return settings;
 }
 
@@ -125,7 +140,7 @@ std::string derived_numbers(const RunSettings& settings, int ranks) {
              megabytes(memory.gradients_bytes), ", AdamW (moments", bytes_each == 2 ? ", fp32 weights" : "",
              ") ", megabytes(memory.optimizer_bytes), "; activations and logits of a pack come on top\n");
   if (std::any_of(settings.stages.begin(), settings.stages.end(), [](const StageSettings& stage) {
-        return stage.updater.objective.kl_reference == KlReference::kInitial;
+        return stage.steps > 0 && stage.updater.objective.kl_reference == KlReference::kInitial;
       }))
     text += concat("reference policy          ", megabytes(memory.weights_bytes), " more\n");
   const int64_t kv_bytes = 2 * policy.layers * policy.kv_heads * policy.head_dim * bytes_each;

@@ -92,7 +92,12 @@ void adopt_moments(const fs::path& checkpoint, PolicyUpdater& updater) {
   if (!fs::exists(optimizer_file(checkpoint)))
     throw InputError(concat("policy.moments: ", checkpoint.string(),
                             " is no checkpoint of a run: it has no trainer/optimizer.safetensors"));
-  read_optimizer(checkpoint, [&](auto state) { updater.import_moments(std::move(state)); });
+  try {
+    read_optimizer(checkpoint, [&](auto state) { updater.import_moments(std::move(state)); });
+  } catch (const InputError& error) {
+    throw InputError(concat("policy.moments: ", error.what(),
+                            "; the run that left them must have had the same shape and policy.dtype"));
+  }
 }
 
 }  // namespace bicrl

@@ -72,8 +72,7 @@ TrainingRun::TrainingRun(const RunSettings& settings, Communicator& communicator
     if (directory_) directory_->adopt_inputs(inputs);
   });
   updater_.broadcast_parameters();
-  const auto wanted = static_cast<size_t>(settings.evaluation.tasks);
-  if (tasks_.held_out.size() > wanted) tasks_.held_out.resize(wanted);
+  if (settings.evaluation.tasks == 0) tasks_.held_out.clear();
   if (evaluates()) {
     const std::string left_out =
         keep_fitting(tasks_.held_out, "held-out tasks",
@@ -81,6 +80,8 @@ TrainingRun::TrainingRun(const RunSettings& settings, Communicator& communicator
                      tokenizer_, policy_.config());
     if (!left_out.empty() && communicator.rank() == 0) log_warning(left_out);
   }
+  const auto wanted = static_cast<size_t>(settings.evaluation.tasks);
+  if (tasks_.held_out.size() > wanted) tasks_.held_out.resize(wanted);
   const ReplaySettings& replay = settings.replay;
   if (verifier_ || replay.parts == RunParts::kUpdates)
     ledger_ = std::make_unique<VerdictLedger>(settings.directory / "ledger",
@@ -262,7 +263,9 @@ void TrainingRun::note_skipped(const Phase& phase, const StepMetrics& metrics) {
   save_within_phase(phase);
   throw SharedError(concat(what, "\n", state_.skipped_updates,
                            " updates of this run were skipped (run.max_skipped_updates is ",
-                           settings_.max_skipped_updates, "); the policy is saved as it was before."));
+                           settings_.max_skipped_updates,
+                           "); the policy is saved as it was before, and the same command goes on until the "
+                           "next one."));
 }
 
 StepMetrics TrainingRun::close_step(const Phase& phase, const PhaseStep& taken) {

@@ -1,5 +1,10 @@
 // A training run: warm-up, then the stages in order, with an evaluation and a checkpoint after each phase. It
 // goes on where the last checkpoint of its run directory was made.
+//
+// How this folder works: run_settings.h is the configuration of a run, phase.h a part of it that takes steps
+// (warm_up_phase.cpp, stage_phase.cpp; replay_settings.h leaves out what another run did already).
+// run_directory.h owns the folder: checkpoints (checkpoint_store.h, run_state.h) and logs (run_log.h,
+// event_file.h) of what step_metrics.h says of a step. update_check.h decides when a run must end.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -25,7 +25,7 @@ struct ScoredToken {
 // One block as the policy saw it at one denoising round.
 struct NoisyBlock {
   int64_t block = 0;            // absolute index
-  std::vector<int64_t> inputs;  // [block_size], with MASK where nothing was accepted yet
+  std::vector<int64_t> inputs;  // [block_size], with MASK if nothing was accepted yet
   std::vector<ScoredToken> scored;
 };
 

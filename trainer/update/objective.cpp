@@ -10,10 +10,10 @@ namespace {
 // Beyond this log-ratio a token says nothing but that the two policies differ; the clamp keeps exp() finite.
 constexpr double kMaxLogRatio = 10;
 
-at::Tensor estimate_kl(const at::Tensor& difference, KlEstimator estimator) {
+at::Tensor estimate_kl(const at::Tensor& difference, const at::Tensor& log_probs, KlEstimator estimator) {
   switch (estimator) {
     case KlEstimator::kK1:
-      return difference;
+      return difference.detach() * (1 + log_probs - log_probs.detach());
     case KlEstimator::kK2:
       return difference.square() * 0.5;
     case KlEstimator::kK3:
@@ -54,7 +54,8 @@ SurrogateTerms surrogate_terms(const at::Tensor& log_probs, const at::Tensor& ol
   const auto divergence = (log_probs - reference_log_probs).clamp(-kMaxLogRatio, kMaxLogRatio);
   const auto free_gain = ratio * advantages;
   const auto clipped_gain = ratio.clamp(1 - settings.clip_low, 1 + settings.clip_high) * advantages;
-  return {at::minimum(free_gain, clipped_gain).neg(), estimate_kl(divergence, settings.kl_estimator),
+  return {at::minimum(free_gain, clipped_gain).neg(),
+          estimate_kl(divergence, log_probs, settings.kl_estimator),
           clipped_gain.detach().lt(free_gain.detach())};
 }
 

@@ -10,7 +10,9 @@
 
 namespace bicrl {
 
-// Estimators of KL(new || reference) from d = logp_new - logp_reference: d, d^2 / 2, exp(-d) - 1 + d.
+// Estimators of KL(new || reference) from d = logp_new - logp_reference: d, d^2 / 2, exp(-d) - 1 + d. The
+// derivative of d itself would not know the reference; k1 has the one of the divergence that it estimates,
+// d times that of logp_new.
 enum class KlEstimator { kK1, kK2, kK3 };
 
 // What the policy is held near to: the policy that sampled, or the one with which reinforcement began. The

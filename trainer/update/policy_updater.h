@@ -2,6 +2,12 @@
 // passes its own data, gradients are summed over all of them, and all ranks end with equal parameters. Refers
 // to policy and communicator, which must outlive it, and owns the optimizer. Not thread-safe; every method
 // that is not const is collective.
+//
+// How this folder works: minibatch.h deals a step's experiences out to updates, live_layout.h and packing.h
+// lay their sequences out for one pass of the policy (sft.h does it for supervised samples), scored_pass.h
+// runs it chunk by chunk, objective.h says what a token's loss is, and adamw.h takes the step over
+// flat_parameters.h at the rate of learning_rate.h. update_statistics.h is what an update tells,
+// training_memory.h what it needs.
 #pragma once
 #include <ATen/core/Tensor.h>
 
