@@ -1,0 +1,201 @@
+#include "sandbox/device/device_text.h"
+
+#include <algorithm>
+
+#include "sandbox/device/code_structure.h"
+#include "sandbox/device/device_headers.h"
+#include "sandbox/device/launch_references.h"
+#include "sandbox/device/token_text.h"
+
+namespace bicrl {
+namespace {
+
+struct UnsupportedName {
+  std::string_view name, reason;
+};
+constexpr UnsupportedName kUnsupported[] = {{"cudaTextureObject_t", "textures"},
+                                            {"tex1Dfetch", "textures"},
+                                            {"tex1D", "textures"},
+                                            {"tex2D", "textures"},
+                                            {"tex3D", "textures"},
+                                            {"texture", "textures"},
+                                            {"cudaSurfaceObject_t", "surfaces"},
+                                            {"surf2Dread", "surfaces"},
+                                            {"surf2Dwrite", "surfaces"},
+                                            {"__managed__", "managed memory"},
+                                            {"cudaMallocManaged", "managed memory"}};
+
+using Kind = CodeItem::Kind;
+
+// The edits that both ways share.
+class Preparation {
+ public:
+  explicit Preparation(const std::string& source) : t_(source), structure_(t_) {}
+
+  std::string whole() {
+    for (const CodeItem& item : structure_.items())
+      if (is_registration(item)) blank(item.begin, item.end);
+    for (const CodeItem& item : structure_.items())
+      if (item.kind == Kind::kFunction && !item.is_global && !item.is_device) plain_locals(item);
+    return finish();
+  }
+
+  std::string cut() {
+    const LaunchReferences references(t_, structure_);
+    for (const CodeItem& item : structure_.items()) {
+      if (keeps(item)) continue;
+      const std::string again = references.of(item);
+      blank(item.begin, item.end, again);
+    }
+    return finish();
+  }
+
+ private:
+  uint32_t begin(size_t i) const { return t_.tokens()[i].begin; }
+  uint32_t end(size_t i) const { return t_.tokens()[i].end; }
+
+  // Removes tokens [from, to), but not their line breaks.
+  void blank(size_t from, size_t to, const std::string& instead = "") {
+    if (from >= to) return;
+    const uint32_t first = begin(from), last = end(to - 1);
+    const auto lines = std::count(t_.text().begin() + first, t_.text().begin() + last, '\n');
+    edits_.replace(first, last, instead + std::string(static_cast<size_t>(lines), '\n'));
+  }
+
+  bool is_registration(const CodeItem& item) const {
+    const std::string_view word = t_.at(item.begin);
+    return word == "PYBIND11_MODULE" || word.substr(0, 13) == "TORCH_LIBRARY" || word == "PYBIND11_EMBEDDED_MODULE";
+  }
+
+  // Static and thread-local variables of host functions: device code cannot initialise them at run time.
+  void plain_locals(const CodeItem& item) {
+    for (size_t i = item.body; i < item.end; i = t_.next(i)) {
+      if (structure_.in_directive(i) || !t_.is_identifier(i)) continue;
+      const bool one = t_.is(i, "static") || t_.is(i, "thread_local");
+      if (one && !t_.is(t_.next(i), "constexpr")) blank(i, i + 1);
+    }
+  }
+
+  bool defines_device_code(std::string_view macro) const {
+    for (const CodeItem& item : structure_.items()) {
+      if (item.kind != Kind::kDirective) continue;
+      const size_t word = t_.next(item.begin);
+      if (!t_.is(word, "define") || !t_.is(t_.next(word), macro)) continue;
+      for (size_t i = word; i < item.end; i = t_.next(i))
+        if (t_.is(i, "__global__") || t_.is(i, "__device__")) return true;
+    }
+    return false;
+  }
+
+  bool keeps(const CodeItem& item) const {
+    if (item.is_global || item.is_device) return true;
+    switch (item.kind) {
+      case Kind::kDirective:
+      case Kind::kScopeOpen:
+      case Kind::kScopeClose:
+      case Kind::kType: return true;
+      case Kind::kFunction: return item.is_constexpr;
+      case Kind::kMacroCall: return defines_device_code(t_.at(item.begin));
+      case Kind::kDeclaration: break;
+    }
+    // Variables of the host go; constants, aliases, concepts, assertions and forward declarations stay.
+    const std::string_view word = t_.at(item.begin);
+    for (const std::string_view kept : {"using", "typedef", "static_assert", "struct", "class", "enum", "union", ";"})
+      if (word == kept) return true;
+    bool constant = item.is_constexpr;
+    for (size_t i = item.begin; i < item.end && !t_.is(i, "=") && !t_.is(i, "{"); i = t_.next(i)) {
+      constant |= t_.is(i, "const") || t_.is(i, "concept") || t_.is(i, "struct") || t_.is(i, "class") ||
+                  t_.is(i, "using");
+      if (t_.is(i, "(")) return false;
+    }
+    return constant || (t_.is_identifier(item.begin) && defines_device_code(word));
+  }
+
+  // try { A } catch (...) { B }  ->  { A };  throw x  ->  an assignment to something that takes anything.
+  void exceptions() {
+    for (size_t i = 0; i < t_.size(); ++i) {
+      if (!t_.is_identifier(i)) continue;
+      if (t_.is(i, "try") && t_.is(t_.next(i), "{")) {
+        blank(i, i + 1);
+      } else if (t_.is(i, "catch") && t_.is(t_.next(i), "(")) {
+        handler(i);
+      } else if (t_.is(i, "throw")) {
+        const size_t after = t_.next(i);
+        if (t_.is(after, "(") && t_.is(t_.next(after), ")") && t_.is(t_.previous(i), ")")) {
+          edits_.replace(begin(i), end(t_.next(after)), "noexcept");
+        } else {
+          edits_.replace(begin(i), end(i), t_.is(after, ";") ? "::bicrl::Thrown()" : "::bicrl::Thrown() =");
+        }
+      }
+    }
+  }
+  void handler(size_t word) {
+    const size_t open = t_.next(word);
+    // Brackets in directives have no partner there: within a macro's body they are looked up nearby.
+    const auto close_of = [&](size_t i) {
+      return structure_.in_directive(i) ? t_.closing(i, 2000) : structure_.partner(i);
+    };
+    const size_t close = close_of(open);
+    if (close >= t_.size() || !t_.is(t_.next(close), "{")) return;
+    const size_t last = close_of(t_.next(close));
+    if (last >= t_.size()) return;
+    if (!structure_.in_directive(word)) {
+      blank(word, last + 1);
+      return;
+    }
+    for (size_t i = word; i <= last; i = t_.next(i)) edits_.replace(begin(i), end(i), "");
+  }
+
+  void includes() {
+    for (size_t i = 0; i < t_.size(); ++i) {
+      if (t_.tokens()[i].kind != Token::Kind::kInclude) continue;
+      const std::string path = header_path(t_.at(i));
+      const bool known = path.empty() ? false : is_covered_header(path);
+      // needed_includes() brings these, if they are needed.
+      if (known || path == "cub/cub.cuh" || path == "cuda_fp16.h" || path == "cuda_bf16.h") blank(i, i + 1);
+    }
+  }
+
+  std::string finish() {
+    exceptions();
+    includes();
+    std::string text = needed_includes(t_) + "#include \"bicrl/device_prelude.h\"\n";
+    const std::string declarations = library_declarations(t_);
+    if (!declarations.empty()) text += declarations + "\n";
+    return text + "#line 1 \"cuda_sources\"\n" + edits_.apply(t_.text()) + "\n";
+  }
+
+  TokenText t_;
+  CodeStructure structure_;
+  TextEdits edits_;
+};
+
+}  // namespace
+
+std::string join_cuda_sources(const std::vector<std::string>& sources) {
+  std::string text;
+  for (const std::string& source : sources) {
+    text += source;
+    text += '\n';
+  }
+  // A zero byte would end the text for the compiler but not for us.
+  std::replace(text.begin(), text.end(), '\0', ' ');
+  return text;
+}
+
+std::string unsupported_device_feature(const std::string& cuda_source) {
+  const TokenText t(cuda_source);
+  for (size_t i = 0; i < t.size(); ++i) {
+    if (!t.is_identifier(i)) continue;
+    for (const UnsupportedName& one : kUnsupported) {
+      if (t.at(i) != one.name || (one.name == "texture" && !t.is(t.next(i), "<"))) continue;
+      return std::string(one.reason) + " (" + std::string(one.name) + ", line " + std::to_string(t.line_of(i)) + ")";
+    }
+  }
+  return "";
+}
+
+std::string whole_device_text(const std::string& cuda_source) { return Preparation(cuda_source).whole(); }
+std::string cut_device_text(const std::string& cuda_source) { return Preparation(cuda_source).cut(); }
+
+}  // namespace bicrl

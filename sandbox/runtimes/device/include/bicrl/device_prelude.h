@@ -1,0 +1,19 @@
+// First line of every device text: what nvcc and load_inline include for a candidate without being asked, as far as
+// NVRTC does not have it built in. Host functions are checked against these declarations and then dropped, so hardly
+// anything here has a body. What does is constexpr, because NVRTC allows no run-time initialisation.
+//
+// Names, and templates' parameters, are those of libstdc++ and torch: they occur in the mangled names of kernels.
+#pragma once
+// Everything is for the device here, and a function for the host alone is a device function that nothing calls.
+#undef __host__
+#define __host__
+
+#include "bicrl/runtime.h"
+#include "bicrl/traits.h"
+#include "bicrl/mathematics.h"
+#include "bicrl/containers.h"
+#include "bicrl/algorithms.h"
+#include "bicrl/streams.h"
+#include "bicrl/half_types.h"
+#include "bicrl/tensor.h"
+#include "bicrl/checks.h"
