@@ -66,6 +66,47 @@ constexpr NamedHeader kCub[] = {{"BlockReduce", "block/block_reduce"},
                                 {"Min", "thread/thread_operators"},
                                 {"Sum", "thread/thread_operators"}};
 
+// Parts of the shim that a text gets if it has one of the names.
+struct Part {
+  std::string_view header;
+  std::initializer_list<std::string_view> names;
+};
+const Part kParts[] = {
+    {"traits", {"void_t", "remove_cvref", "remove_cvref_t", "remove_pointer", "remove_pointer_t", "add_pointer", "add_pointer_t",
+                "remove_extent_t", "is_integral", "is_integral_v", "is_floating_point", "is_floating_point_v",
+                "is_arithmetic", "is_arithmetic_v", "is_pointer", "is_pointer_v", "is_const", "is_const_v", "is_reference",
+                "is_reference_v", "is_lvalue_reference", "is_lvalue_reference_v", "is_void", "is_void_v", "is_array",
+                "is_array_v", "is_signed", "is_signed_v", "is_unsigned", "is_unsigned_v", "is_class", "is_class_v",
+                "is_enum", "is_enum_v", "is_trivially_copyable", "is_trivially_copyable_v", "is_base_of",
+                "is_base_of_v", "underlying_type", "underlying_type_t", "conjunction", "conjunction_v", "disjunction",
+                "disjunction_v", "negation", "make_unsigned", "make_unsigned_t", "make_signed", "make_signed_t",
+                "is_convertible", "is_convertible_v", "decay", "decay_t", "common_type", "common_type_t",
+                "invoke_result", "invoke_result_t"}},
+    {"limits", {"numeric_limits"}},
+    {"tuples", {"pair", "make_pair", "tuple", "make_tuple", "tie", "array", "index_sequence", "make_index_sequence",
+                "integer_sequence", "make_integer_sequence", "index_sequence_for", "tuple_size", "tuple_size_v",
+                "tuple_element_t"}},
+    {"optionals", {"optional", "make_optional"}},
+    {"vectors", {"vector", "deque", "list", "vec"}},
+    {"strings", {"string", "string_view", "to_string", "stoi", "stof", "str"}},
+    {"maps", {"map", "unordered_map", "set", "unordered_set"}},
+    {"functors", {"plus", "multiplies", "less", "greater", "equal_to"}},
+    {"pointers", {"unique_ptr", "shared_ptr", "make_unique", "make_shared"}},
+    {"functions", {"function"}},
+    {"threads", {"mutex", "recursive_mutex", "lock_guard", "unique_lock", "scoped_lock", "once_flag", "call_once",
+                 "atomic"}},
+    {"algorithms", {"gcd", "iterator_traits", "sort", "stable_sort", "reverse", "fill", "fill_n", "copy", "copy_n",
+                    "transform", "for_each", "find", "find_if", "any_of", "all_of", "equal", "max_element",
+                    "min_element", "count", "iota", "accumulate", "distance", "next", "prev", "begin", "end", "size",
+                    "back_inserter"}},
+    {"clocks", {"chrono"}},
+    {"streams", {"cout", "cerr", "clog", "stringstream", "ostringstream", "istringstream", "exception",
+                 "runtime_error", "logic_error", "invalid_argument", "domain_error", "length_error", "out_of_range",
+                 "range_error", "overflow_error", "bad_alloc", "fprintf", "snprintf", "sprintf", "fflush", "puts",
+                 "FILE", "stderr", "stdout"}},
+    {"half_types", {"Half", "BFloat16", "kHalf", "kBFloat16", "kFloat16", "AT_DISPATCH_FLOATING_TYPES_AND_HALF",
+                    "AT_DISPATCH_REDUCED_FLOATING_TYPES", "AccumulateType", "acc_type", "opmath_type"}}};
+
 std::set<std::string_view> identifiers(const TokenText& source) {
   std::set<std::string_view> names;
   for (size_t i = 0; i < source.size(); ++i)
@@ -111,6 +152,12 @@ std::string needed_includes(const TokenText& source) {
       if (names.count(one.name)) headers.insert(one.header);
     for (const std::string_view header : headers) text += "#include <cub/" + std::string(header) + ".cuh>\n";
   }
+  text += "#include \"bicrl/device_prelude.h\"\n";
+  std::set<std::string_view> parts;
+  for (const Part& part : kParts)
+    if (contains(names, part.names)) parts.insert(part.header);
+  if (parts.count("limits") && parts.count("half_types")) parts.insert("half_limits");
+  for (const std::string_view part : parts) text += "#include \"bicrl/" + std::string(part) + ".h\"\n";
   return text;
 }
 

@@ -14,7 +14,7 @@ std::string header_path(std::string_view include_line);
 // The prelude stands for it: the C++ library, torch, the CUDA runtime, libraries that run on the host.
 bool is_covered_header(const std::string& path);
 
-// Include lines that `source` needs beyond the prelude: cuda_fp16.h if it names __half, and the single headers of
+// The include lines that `source` needs: the prelude, parts of the shim whose names it has, cuda_fp16.h if it names __half, and the single headers of
 // CUB in place of <cub/cub.cuh>, which NVRTC does not take.
 std::string needed_includes(const TokenText& source);
 

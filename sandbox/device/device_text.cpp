@@ -1,6 +1,7 @@
 #include "sandbox/device/device_text.h"
 
 #include <algorithm>
+#include <set>
 
 #include "sandbox/device/code_structure.h"
 #include "sandbox/device/device_headers.h"
@@ -30,7 +31,7 @@ using Kind = CodeItem::Kind;
 // The edits that both ways share.
 class Preparation {
  public:
-  explicit Preparation(const std::string& source) : t_(source), structure_(t_) {}
+  explicit Preparation(const std::string& source) : t_(source), structure_(t_), device_macros_(find_device_macros()) {}
 
   std::string whole() {
     for (const CodeItem& item : structure_.items())
@@ -67,24 +68,27 @@ class Preparation {
     return word == "PYBIND11_MODULE" || word.substr(0, 13) == "TORCH_LIBRARY" || word == "PYBIND11_EMBEDDED_MODULE";
   }
 
-  // Static and thread-local variables of host functions: device code cannot initialise them at run time.
+  // Static variables of host functions: device code cannot initialise them at run time.
   void plain_locals(const CodeItem& item) {
     for (size_t i = item.body; i < item.end; i = t_.next(i)) {
       if (structure_.in_directive(i) || !t_.is_identifier(i)) continue;
-      const bool one = t_.is(i, "static") || t_.is(i, "thread_local");
-      if (one && !t_.is(t_.next(i), "constexpr")) blank(i, i + 1);
+      if (t_.is(i, "static") && !t_.is(t_.next(i), "constexpr")) blank(i, i + 1);
     }
   }
 
-  bool defines_device_code(std::string_view macro) const {
+  // Macros whose text has kernels or device functions.
+  std::set<std::string_view> find_device_macros() const {
+    std::set<std::string_view> macros;
     for (const CodeItem& item : structure_.items()) {
       if (item.kind != Kind::kDirective) continue;
       const size_t word = t_.next(item.begin);
-      if (!t_.is(word, "define") || !t_.is(t_.next(word), macro)) continue;
-      for (size_t i = word; i < item.end; i = t_.next(i))
-        if (t_.is(i, "__global__") || t_.is(i, "__device__")) return true;
+      if (!t_.is(word, "define")) continue;
+      const size_t name = t_.next(word);
+      for (size_t i = name; i < item.end; i = t_.next(i))
+        if (t_.is(i, "__global__") || t_.is(i, "__device__") || (i != name && macros.count(t_.at(i))))
+          macros.insert(t_.at(name));
     }
-    return false;
+    return macros;
   }
 
   bool keeps(const CodeItem& item) const {
@@ -95,12 +99,12 @@ class Preparation {
       case Kind::kScopeClose:
       case Kind::kType: return true;
       case Kind::kFunction: return item.is_constexpr;
-      case Kind::kMacroCall: return defines_device_code(t_.at(item.begin));
+      case Kind::kMacroCall: return device_macros_.count(t_.at(item.begin)) > 0;
       case Kind::kDeclaration: break;
     }
     // Variables of the host go; constants, aliases, concepts, assertions and forward declarations stay.
     const std::string_view word = t_.at(item.begin);
-    for (const std::string_view kept : {"using", "typedef", "static_assert", "struct", "class", "enum", "union", ";"})
+    for (const std::string_view kept : {"using", "typedef", "static_assert", "struct", "class", "enum", "union", "namespace", ";"})
       if (word == kept) return true;
     bool constant = item.is_constexpr;
     for (size_t i = item.begin; i < item.end && !t_.is(i, "=") && !t_.is(i, "{"); i = t_.next(i)) {
@@ -108,7 +112,7 @@ class Preparation {
                   t_.is(i, "using");
       if (t_.is(i, "(")) return false;
     }
-    return constant || (t_.is_identifier(item.begin) && defines_device_code(word));
+    return constant || (t_.is_identifier(item.begin) && device_macros_.count(word) > 0);
   }
 
   // try { A } catch (...) { B }  ->  { A };  throw x  ->  an assignment to something that takes anything.
@@ -146,6 +150,18 @@ class Preparation {
     for (size_t i = word; i <= last; i = t_.next(i)) edits_.replace(begin(i), end(i), "");
   }
 
+  // Annotations of lambdas need an option of nvcc that NVRTC lacks, and mean nothing here; and no variable can be one of
+  // each thread.
+  void annotations() {
+    for (size_t i = 0; i < t_.size(); ++i) {
+      if (!t_.is_identifier(i)) continue;
+      const bool annotation = t_.is(i, "__device__") || t_.is(i, "__host__");
+      size_t before = t_.previous(i);
+      if (before < t_.size() && t_.is(before, "__host__")) before = t_.previous(before);
+      if ((annotation && t_.is(before, "]")) || t_.is(i, "thread_local")) edits_.replace(begin(i), end(i), "");
+    }
+  }
+
   void includes() {
     for (size_t i = 0; i < t_.size(); ++i) {
       if (t_.tokens()[i].kind != Token::Kind::kInclude) continue;
@@ -158,8 +174,9 @@ class Preparation {
 
   std::string finish() {
     exceptions();
+    annotations();
     includes();
-    std::string text = needed_includes(t_) + "#include \"bicrl/device_prelude.h\"\n";
+    std::string text = needed_includes(t_);
     const std::string declarations = library_declarations(t_);
     if (!declarations.empty()) text += declarations + "\n";
     return text + "#line 1 \"cuda_sources\"\n" + edits_.apply(t_.text()) + "\n";
@@ -167,6 +184,7 @@ class Preparation {
 
   TokenText t_;
   CodeStructure structure_;
+  const std::set<std::string_view> device_macros_;
   TextEdits edits_;
 };
 

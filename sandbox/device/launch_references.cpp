@@ -120,27 +120,29 @@ LaunchReferences::Callee LaunchReferences::callee_before(size_t angles, const Co
   return callee;
 }
 
-// `const int NAME = 256;` in the item's body: the tokens behind the `=`, if they are a number.
-std::string LaunchReferences::local_value(const std::string& name, const CodeItem& item) const {
+// NAME and 256 of every `NAME = 256;` in the item's body.
+std::map<std::string_view, std::string_view> LaunchReferences::local_values(const CodeItem& item) const {
+  std::map<std::string_view, std::string_view> values;
   for (size_t i = item.body; i < item.end; i = t_.next(i)) {
-    if (!t_.is_identifier(i) || t_.at(i) != name || !t_.is(t_.next(i), "=")) continue;
+    if (!t_.is_identifier(i) || !t_.is(t_.next(i), "=")) continue;
     const size_t value = t_.next(t_.next(i));
     if (value < item.end && t_.tokens()[value].kind == Token::Kind::kNumber && t_.is(t_.next(value), ";"))
-      return std::string(t_.at(value));
+      values.emplace(t_.at(i), t_.at(value));
   }
-  return "";
+  return values;
 }
 
-bool LaunchReferences::is_known(std::string& argument, const CodeItem& item) const {
+bool LaunchReferences::is_known(std::string& argument,
+                                const std::map<std::string_view, std::string_view>& values) const {
   const TokenText words(argument);
   TextEdits edits;
   for (size_t i = 0; i < words.size(); ++i) {
     if (!words.is_identifier(i)) continue;
     const std::string_view word = words.at(i);
     if (is_builtin_type(word) || declared_.count(word) || word == "scalar_t") continue;
-    const std::string value = local_value(std::string(word), item);
-    if (value.empty()) return false;
-    edits.replace(words.tokens()[i].begin, words.tokens()[i].end, value);
+    const auto value = values.find(word);
+    if (value == values.end()) return false;
+    edits.replace(words.tokens()[i].begin, words.tokens()[i].end, std::string(value->second));
   }
   argument = edits.apply(argument);
   return true;
@@ -148,6 +150,7 @@ bool LaunchReferences::is_known(std::string& argument, const CodeItem& item) con
 
 std::string LaunchReferences::of(const CodeItem& item) const {
   if (item.kind != CodeItem::Kind::kFunction || item.is_template) return "";
+  const std::map<std::string_view, std::string_view> values = local_values(item);
   std::set<std::string> instances;
   for (size_t i = item.body; i + 2 < item.end && instances.size() < kMaxReferences; ++i) {
     if (!t_.is(i, "<") || !t_.is(i + 1, "<") || !t_.is(i + 2, "<")) continue;
@@ -157,7 +160,7 @@ std::string LaunchReferences::of(const CodeItem& item) const {
     std::string list;
     bool known = true;
     for (std::string& argument : callee.arguments) {
-      known = known && is_known(argument, item);
+      known = known && is_known(argument, values);
       list += (list.empty() ? "" : ", ") + argument;
     }
     if (!known) continue;

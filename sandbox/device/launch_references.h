@@ -26,8 +26,9 @@ class LaunchReferences {
   };
   Callee callee_before(size_t angles, const CodeItem& item) const;
   std::vector<std::string> split_arguments(size_t open, size_t close) const;
-  std::string local_value(const std::string& name, const CodeItem& item) const;
-  bool is_known(std::string& argument, const CodeItem& item) const;
+  std::map<std::string_view, std::string_view> local_values(const CodeItem& item) const;
+  // Puts local constants' values in their places.
+  bool is_known(std::string& argument, const std::map<std::string_view, std::string_view>& values) const;
   void find_kernels();
 
   const TokenText& t_;

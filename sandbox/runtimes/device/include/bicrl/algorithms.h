@@ -1,43 +1,9 @@
-// <algorithm>, <numeric>, <iterator>. min, max and clamp work in device code; the others are declared.
+// <algorithm>, <numeric>, <iterator>, as declarations; min, max and clamp are in core.h.
 #pragma once
-#include "bicrl/containers.h"
+#include "bicrl/traits.h"
 
 namespace std {
 
-template <class T>
-constexpr const T& min(const T& a, const T& b) {
-  return b < a ? b : a;
-}
-template <class T>
-constexpr const T& max(const T& a, const T& b) {
-  return a < b ? b : a;
-}
-template <class T, class L>
-constexpr const T& min(const T& a, const T& b, L less) {
-  return less(b, a) ? b : a;
-}
-template <class T, class L>
-constexpr const T& max(const T& a, const T& b, L less) {
-  return less(a, b) ? b : a;
-}
-template <class T>
-constexpr T min(initializer_list<T> list) {
-  const T* least = list.begin();
-  for (const T* p = least; p != list.end(); ++p)
-    if (*p < *least) least = p;
-  return *least;
-}
-template <class T>
-constexpr T max(initializer_list<T> list) {
-  const T* most = list.begin();
-  for (const T* p = most; p != list.end(); ++p)
-    if (*most < *p) most = p;
-  return *most;
-}
-template <class T>
-constexpr const T& clamp(const T& v, const T& low, const T& high) {
-  return v < low ? low : high < v ? high : v;
-}
 template <class T>
 constexpr T gcd(T a, T b) {
   while (b != 0) {
@@ -129,27 +95,5 @@ struct back_insert_iterator {
 };
 template <class C>
 back_insert_iterator<C> back_inserter(C&);
-
-namespace chrono {
-struct time_point {};
-template <class R, class P = void>
-struct duration {
-  template <class T>
-  duration(const T&);
-  R count() const;
-};
-using seconds = duration<long>;
-using milliseconds = duration<long>;
-using microseconds = duration<long>;
-using nanoseconds = duration<long>;
-nanoseconds operator-(time_point, time_point);
-struct high_resolution_clock {
-  static time_point now();
-};
-using steady_clock = high_resolution_clock;
-using system_clock = high_resolution_clock;
-template <class D, class S>
-D duration_cast(const S&);
-}  // namespace chrono
 
 }  // namespace std

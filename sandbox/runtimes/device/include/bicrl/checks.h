@@ -119,7 +119,9 @@ BICRL_CPP(BFloat16, c10::BFloat16)
                                  BICRL_EXTRA(E3, __VA_ARGS__))
 
 namespace c10 {
-struct Error : std::exception {};
+struct Error {
+  const char* what() const noexcept;
+};
 namespace cuda {
 struct CUDAStream {
   cudaStream_t stream() const;

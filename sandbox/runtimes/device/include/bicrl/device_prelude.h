@@ -2,6 +2,8 @@
 // NVRTC does not have it built in. Host functions are checked against these declarations and then dropped, so hardly
 // anything here has a body. What does is constexpr, because NVRTC allows no run-time initialisation.
 //
+// Further parts of the C++ library are included if the text names something of them (see device_headers.cpp).
+//
 // Names, and templates' parameters, are those of libstdc++ and torch: they occur in the mangled names of kernels.
 #pragma once
 // Everything is for the device here, and a function for the host alone is a device function that nothing calls.
@@ -9,11 +11,7 @@
 #define __host__
 
 #include "bicrl/runtime.h"
-#include "bicrl/traits.h"
+#include "bicrl/core.h"
 #include "bicrl/mathematics.h"
-#include "bicrl/containers.h"
-#include "bicrl/algorithms.h"
-#include "bicrl/streams.h"
-#include "bicrl/half_types.h"
 #include "bicrl/tensor.h"
 #include "bicrl/checks.h"

@@ -1,6 +1,6 @@
 // <cmath>, <cstdlib>, <cstring>: names that NVRTC has outside std.
 #pragma once
-#include "bicrl/traits.h"
+#include "bicrl/core.h"
 
 #define INFINITY __builtin_bit_cast(float, 0x7f800000u)
 #define NAN __builtin_bit_cast(float, 0x7fc00000u)

@@ -1,6 +1,6 @@
 // Output and exceptions of the host.
 #pragma once
-#include "bicrl/containers.h"
+#include "bicrl/strings.h"
 
 namespace std {
 

@@ -1,10 +1,12 @@
 // torch::Tensor and what belongs to it, as declarations; accessors work, because kernels take them by value.
 #pragma once
-#include "bicrl/algorithms.h"
-#include "bicrl/half_types.h"
+#include "bicrl/core.h"
+#include "bicrl/declared.h"
 #include "bicrl/runtime.h"
 
 namespace c10 {
+struct Half;
+struct BFloat16;
 
 enum class ScalarType : int8_t {
   Byte,
