@@ -106,13 +106,14 @@ class Preparation {
     const std::string_view word = t_.at(item.begin);
     for (const std::string_view kept : {"using", "typedef", "static_assert", "struct", "class", "enum", "union", "namespace", ";"})
       if (word == kept) return true;
+    if (device_macros_.count(word)) return true;
     bool constant = item.is_constexpr;
     for (size_t i = item.begin; i < item.end && !t_.is(i, "=") && !t_.is(i, "{"); i = t_.next(i)) {
       constant |= t_.is(i, "const") || t_.is(i, "concept") || t_.is(i, "struct") || t_.is(i, "class") ||
                   t_.is(i, "using");
       if (t_.is(i, "(")) return false;
     }
-    return constant || (t_.is_identifier(item.begin) && device_macros_.count(word) > 0);
+    return constant;
   }
 
   // try { A } catch (...) { B }  ->  { A };  throw x  ->  an assignment to something that takes anything.

@@ -1,6 +1,6 @@
 // Names of kernel instances. g++ (whose symbols the recorder reads) and NVRTC (whose entries the PTX has) give
-// one instance the same mangled name, but for two things: g++ marks internal linkage by an `L` before the name,
-// and NVRTC names an unnamed namespace after the file.
+// one instance the same mangled name, but for this: g++ marks internal linkage by an `L` before the name, and NVRTC
+// names an unnamed namespace after the file, and puts static functions that are templates' arguments in such a scope.
 #pragma once
 #include <string>
 #include <string_view>

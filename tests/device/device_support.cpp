@@ -4,7 +4,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
 #include <filesystem>
-#include <optional>
 #include <sstream>
 
 #include "common/files.h"
@@ -31,19 +30,22 @@ fs::path find_wheel() {
 
 }  // namespace
 
+DeviceCompiler limited_compiler(size_t max_ptx_bytes) {
+  const fs::path wheel = find_wheel();
+  if (wheel.empty()) SKIP("no NVRTC in the Python environment");
+  const fs::path shim = fs::path(BICRL_BINARY_DIR) / "share" / "bicrl" / "device" / "include";
+  DeviceCompilerOptions options;
+  options.library = (wheel / "lib" / "libnvrtc.so.13").string();
+  options.include_folders = {shim.string(), (wheel / "include").string(), (wheel / "include" / "cccl").string()};
+  options.max_ptx_bytes = max_ptx_bytes;
+  const auto compiler = DeviceCompiler::load(options);
+  REQUIRE((compiler.ok() ? "" : compiler.reason()) == "");
+  return compiler.value();
+}
+
 const DeviceCompiler& device_compiler() {
-  static const std::optional<DeviceCompiler> loaded = []() -> std::optional<DeviceCompiler> {
-    const fs::path wheel = find_wheel();
-    if (wheel.empty()) return std::nullopt;
-    const fs::path shim = fs::path(BICRL_BINARY_DIR) / "share" / "bicrl" / "device" / "include";
-    auto compiler = DeviceCompiler::load(
-        {.library = (wheel / "lib" / "libnvrtc.so.13").string(),
-         .include_folders = {shim.string(), (wheel / "include").string(), (wheel / "include" / "cccl").string()}});
-    REQUIRE((compiler.ok() ? "" : compiler.reason()) == "");
-    return compiler.value();
-  }();
-  if (!loaded) SKIP("no NVRTC in the Python environment");
-  return *loaded;
+  static const DeviceCompiler loaded = limited_compiler(DeviceCompilerOptions().max_ptx_bytes);
+  return loaded;
 }
 
 std::set<std::string> entries_of(const std::string& ptx) {

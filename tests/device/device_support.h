@@ -10,6 +10,8 @@ namespace bicrl::testing {
 
 // Skips the test if the Python environment has no NVRTC.
 const DeviceCompiler& device_compiler();
+// The same with a limit on the PTX.
+DeviceCompiler limited_compiler(size_t max_ptx_bytes);
 
 std::set<std::string> entries_of(const std::string& ptx);
 // The same as keys (see entry_names.h).

@@ -25,7 +25,8 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 std::vector<CodeItem::Kind> kinds(const std::string& source) {
   const TokenText text(source);
   std::vector<CodeItem::Kind> list;
-  for (const CodeItem& item : CodeStructure(text).items()) list.push_back(item.kind);
+  const CodeStructure structure(text);
+  for (const CodeItem& item : structure.items()) list.push_back(item.kind);
   return list;
 }
 

@@ -13,6 +13,8 @@ TEST_CASE("Names of one instance have one key") {
   CHECK(same_instance("_ZN2ns2fkINS_12_GLOBAL__N_11FEEEvT_Pf",
                       "_ZN2ns2fkINS_45_GLOBAL__N__00000000_12_cuda_sources__Z2ovPfi1FEEEvT_Pf"));
   CHECK(same_instance("_Z1kIXadL_ZL3fooiEEEvv", "_Z1kIXadL_Z3fooiEEEvv"));
+  CHECK(same_instance("_Z7throughIXadL_ZL7half_offEEEvPf",
+                      "_Z7throughIXadL_ZN43_INTERNAL_00000000_12_cuda_sources_acc5a52f7half_ofEfEEEvPf"));
   CHECK(same_instance("plain_name", "plain_name"));
 }
 
