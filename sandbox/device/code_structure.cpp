@@ -5,6 +5,9 @@
 namespace bicrl {
 namespace {
 
+// Longest list of template parameters, in tokens. Without a bound, lists that never end would be read again and again.
+constexpr size_t kReach = 600;
+
 // Whether the white space ends a logical line: a line break that no backslash takes away.
 bool ends_line(std::string_view space) {
   for (size_t i = 0; i < space.size(); ++i) {
@@ -99,7 +102,8 @@ size_t CodeStructure::next(size_t i) const {
 
 size_t CodeStructure::skip_angles(size_t open, size_t end) const {
   int depth = 0;
-  for (size_t i = open; i < end; i = next(i)) {
+  size_t steps = 0;
+  for (size_t i = open; i < end && ++steps < kReach; i = next(i)) {
     if (t_.is(i, "(") || t_.is(i, "[") || t_.is(i, "{")) {
       if (partners_[i] >= end) return end;
       i = partners_[i];
