@@ -5,7 +5,8 @@
 namespace bicrl {
 namespace {
 
-// Longest list of template parameters, in tokens. Without a bound, lists that never end would be read again and again.
+// Longest list of template parameters, in tokens. Without a bound, lists that never end would be read again
+// and again.
 constexpr size_t kReach = 600;
 
 // Whether the white space ends a logical line: a line break that no backslash takes away.
@@ -24,8 +25,9 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
 }
 
 bool takes_arguments(std::string_view word) {
-  return is_one_of(word, {"__launch_bounds__", "__attribute__", "__align__", "alignas", "decltype", "noexcept",
-                          "__maxnreg__", "__cluster_dims__", "__block_size__", "explicit", "requires"});
+  return is_one_of(word,
+                   {"__launch_bounds__", "__attribute__", "__align__", "alignas", "decltype", "noexcept",
+                    "__maxnreg__", "__cluster_dims__", "__block_size__", "explicit", "requires"});
 }
 
 }  // namespace
@@ -55,8 +57,8 @@ void CodeStructure::find_directives() {
 
 void CodeStructure::match_brackets() {
   std::vector<uint32_t> open;
-  // Of the alternatives of an #if, each begins with the brackets that were open before it; what an alternative
-  // beyond the first leaves open is forgotten.
+  // Of the alternatives of an #if, each begins with the brackets that were open before it; what an
+  // alternative beyond the first leaves open is forgotten.
   std::vector<size_t> bases = {0};
   std::vector<bool> alternative = {false};
   for (size_t i = 0; i < t_.size(); ++i) {
@@ -206,7 +208,8 @@ void CodeStructure::find_items() {
     item.begin = i;
     if (directive_[i]) {
       item.kind = CodeItem::Kind::kDirective;
-      while (i < t_.size() && (directive_[i] || (t_.tokens()[i].kind == Token::Kind::kSpace && !ends_line(t_.at(i)))))
+      while (i < t_.size() &&
+             (directive_[i] || (t_.tokens()[i].kind == Token::Kind::kSpace && !ends_line(t_.at(i)))))
         ++i;
       item.end = i;
       items_.push_back(item);

@@ -1,8 +1,8 @@
 // NVRTC in this process: CUDA text to PTX. It needs no GPU and no driver.
 //
-// Give it hostile text only inside a box that sees nothing but our headers: the compiler is large, reads any file
-// that an #include names, shows lines of it in its log, and no limit of its own bounds its time and memory. It
-// depends on nothing else of this project, so that a small boxed process can hold it.
+// Give it hostile text only inside a box that sees nothing but our headers: the compiler is large, reads any
+// file that an #include names, shows lines of it in its log, and no limit of its own bounds its time and
+// memory. It depends on nothing else of this project, so that a small boxed process can hold it.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -27,8 +27,8 @@ struct DeviceCode {
   std::string log;  // errors, with lines of "cuda_sources"; cut at the limit
 };
 
-// Loaded once and then good for any number of compilations, by one thread at a time. The library stays loaded: it
-// cannot be unloaded safely.
+// Loaded once and then good for any number of compilations, by one thread at a time. The library stays
+// loaded: it cannot be unloaded safely.
 class DeviceCompiler {
  public:
   static Result<DeviceCompiler> load(const DeviceCompilerOptions& options);

@@ -8,7 +8,9 @@ namespace {
 
 constexpr size_t kMaxFlagBytes = 1000;
 
-bool starts_with(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
+bool starts_with(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
 template <size_t n>
 bool is_one_of(std::string_view word, const std::string_view (&list)[n]) {
   return std::find(std::begin(list), std::end(list), word) != std::end(list);
@@ -45,20 +47,46 @@ constexpr std::string_view kIgnored[] = {"-w",
                                          "-allow-unsupported-compiler",
                                          "--split-compile=0",
                                          "-Xfatbin=-compress-all"};
-constexpr std::string_view kIgnoredPrefixes[] = {"-O",        "--optimize=", "-arch=",   "--gpu-architecture=",
-                                                 "-gencode=", "--generate-code=", "-code=", "--gpu-code=",
-                                                 "-Xptxas=",  "--ptxas-options=", "-Xcompiler=", "--compiler-options=",
-                                                 "--threads=", "-t=",        "-Xcudafe=", "-diag-suppress=",
-                                                 "--diag-suppress=", "-Wno-",  "--cudart=", "-cudart="};
+constexpr std::string_view kIgnoredPrefixes[] = {"-O",
+                                                 "--optimize=",
+                                                 "-arch=",
+                                                 "--gpu-architecture=",
+                                                 "-gencode=",
+                                                 "--generate-code=",
+                                                 "-code=",
+                                                 "--gpu-code=",
+                                                 "-Xptxas=",
+                                                 "--ptxas-options=",
+                                                 "-Xcompiler=",
+                                                 "--compiler-options=",
+                                                 "--threads=",
+                                                 "-t=",
+                                                 "-Xcudafe=",
+                                                 "-diag-suppress=",
+                                                 "--diag-suppress=",
+                                                 "-Wno-",
+                                                 "--cudart=",
+                                                 "-cudart="};
 // Their value may be a word of its own.
 constexpr std::string_view kIgnoredWithValue[] = {
-    "-arch",   "--gpu-architecture",   "-gencode", "--generate-code",    "-code",     "--gpu-code", "-Xptxas",
-    "--ptxas-options", "-Xcompiler", "--compiler-options", "--threads",   "-t",  "-Xcudafe",  "--cudafe-options",
-    "-diag-suppress", "--diag-suppress", "-Xlinker", "--linker-options", "-Xfatbin", "--fatbin-options", "--cudart"};
-constexpr std::string_view kKeptAlone[] = {"--use_fast_math", "-use_fast_math", "-lineinfo", "--generate-line-info",
-                                           "--extra-device-vectorization", "-extra-device-vectorization"};
-constexpr std::string_view kKeptWithNumber[] = {"-ftz",  "--ftz",  "-prec-div",    "--prec-div",   "-prec-sqrt",
-                                                "--prec-sqrt", "-fmad", "--fmad", "-maxrregcount", "--maxrregcount"};
+    "-arch",    "--gpu-architecture", "-gencode",       "--generate-code",    "-code",     "--gpu-code",
+    "-Xptxas",  "--ptxas-options",    "-Xcompiler",     "--compiler-options", "--threads", "-t",
+    "-Xcudafe", "--cudafe-options",   "-diag-suppress", "--diag-suppress",    "-Xlinker",  "--linker-options",
+    "-Xfatbin", "--fatbin-options",   "--cudart"};
+constexpr std::string_view kKeptAlone[] = {"--use_fast_math",
+                                           "-use_fast_math",
+                                           "-lineinfo",
+                                           "--generate-line-info",
+                                           "--extra-device-vectorization",
+                                           "-extra-device-vectorization"};
+constexpr std::string_view kKeptWithNumber[] = {"-ftz",          "--ftz",         "-prec-div", "--prec-div",
+                                                "-prec-sqrt",    "--prec-sqrt",   "-fmad",     "--fmad",
+                                                "-maxrregcount", "--maxrregcount"};
+
+// load_inline defines them always: __half has no operators and no implicit conversions.
+constexpr std::string_view kTorchMacros[] = {"__CUDA_NO_HALF_OPERATORS__", "__CUDA_NO_HALF_CONVERSIONS__",
+                                             "__CUDA_NO_BFLOAT16_CONVERSIONS__",
+                                             "__CUDA_NO_HALF2_OPERATORS__"};
 
 bool is_macro(std::string_view definition, bool with_value) {
   const size_t equals = definition.find('=');
@@ -75,6 +103,7 @@ class Reader {
   explicit Reader(const std::vector<std::string>& words) : words_(words) {}
 
   DeviceFlags run() {
+    for (const std::string_view macro : kTorchMacros) result_.options.push_back("-D" + std::string(macro));
     for (at_ = 0; at_ < words_.size() && result_.refused.empty(); ++at_) read(words_[at_]);
     result_.options.push_back("-std=" + standard_);
     return std::move(result_);
@@ -108,6 +137,10 @@ class Reader {
       const bool defines = name == "-D" || name == "--define-macro";
       if (!is_macro(definition, defines)) {
         refuse(word, "names no macro");
+      } else if (const auto known =
+                     std::find(result_.options.begin(), result_.options.end(), "-D" + definition);
+                 !defines && known != result_.options.end()) {
+        result_.options.erase(known);
       } else {
         result_.options.push_back((defines ? "-D" : "-U") + definition);
       }
@@ -180,6 +213,8 @@ class Reader {
 
 }  // namespace
 
-DeviceFlags read_device_flags(const std::vector<std::string>& cuda_cflags) { return Reader(cuda_cflags).run(); }
+DeviceFlags read_device_flags(const std::vector<std::string>& cuda_cflags) {
+  return Reader(cuda_cflags).run();
+}
 
 }  // namespace bicrl

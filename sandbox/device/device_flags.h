@@ -6,7 +6,7 @@
 namespace bicrl {
 
 struct DeviceFlags {
-  std::vector<std::string> options;  // for NVRTC, one word each; always with a -std
+  std::vector<std::string> options;  // for NVRTC, one word each: load_inline's own, the candidate's, a -std
   std::string refused;               // why the flags cannot be honoured, "" if they can
 };
 

@@ -31,7 +31,8 @@ using Kind = CodeItem::Kind;
 // The edits that both ways share.
 class Preparation {
  public:
-  explicit Preparation(const std::string& source) : t_(source), structure_(t_), device_macros_(find_device_macros()) {}
+  explicit Preparation(const std::string& source)
+      : t_(source), structure_(t_), device_macros_(find_device_macros()) {}
 
   std::string whole() {
     for (const CodeItem& item : structure_.items())
@@ -65,7 +66,8 @@ class Preparation {
 
   bool is_registration(const CodeItem& item) const {
     const std::string_view word = t_.at(item.begin);
-    return word == "PYBIND11_MODULE" || word.substr(0, 13) == "TORCH_LIBRARY" || word == "PYBIND11_EMBEDDED_MODULE";
+    return word == "PYBIND11_MODULE" || word.substr(0, 13) == "TORCH_LIBRARY" ||
+           word == "PYBIND11_EMBEDDED_MODULE";
   }
 
   // Static variables of host functions: device code cannot initialise them at run time.
@@ -97,14 +99,19 @@ class Preparation {
       case Kind::kDirective:
       case Kind::kScopeOpen:
       case Kind::kScopeClose:
-      case Kind::kType: return true;
-      case Kind::kFunction: return item.is_constexpr;
-      case Kind::kMacroCall: return device_macros_.count(t_.at(item.begin)) > 0;
-      case Kind::kDeclaration: break;
+      case Kind::kType:
+        return true;
+      case Kind::kFunction:
+        return item.is_constexpr;
+      case Kind::kMacroCall:
+        return device_macros_.count(t_.at(item.begin)) > 0;
+      case Kind::kDeclaration:
+        break;
     }
     // Variables of the host go; constants, aliases, concepts, assertions and forward declarations stay.
     const std::string_view word = t_.at(item.begin);
-    for (const std::string_view kept : {"using", "typedef", "static_assert", "struct", "class", "enum", "union", "namespace", ";"})
+    for (const std::string_view kept :
+         {"using", "typedef", "static_assert", "struct", "class", "enum", "union", "namespace", ";"})
       if (word == kept) return true;
     if (device_macros_.count(word)) return true;
     bool constant = item.is_constexpr;
@@ -151,25 +158,23 @@ class Preparation {
     for (size_t i = word; i <= last; i = t_.next(i)) edits_.replace(begin(i), end(i), "");
   }
 
-  // Annotations of lambdas need an option of nvcc that NVRTC lacks, and mean nothing here; and no variable can be one of
-  // each thread.
+  // Annotations of lambdas need an option of nvcc that NVRTC lacks, and mean nothing here; and no variable
+  // can be one of each thread.
   void annotations() {
     for (size_t i = 0; i < t_.size(); ++i) {
       if (!t_.is_identifier(i)) continue;
       const bool annotation = t_.is(i, "__device__") || t_.is(i, "__host__");
       size_t before = t_.previous(i);
       if (before < t_.size() && t_.is(before, "__host__")) before = t_.previous(before);
-      if ((annotation && t_.is(before, "]")) || t_.is(i, "thread_local")) edits_.replace(begin(i), end(i), "");
+      if ((annotation && t_.is(before, "]")) || t_.is(i, "thread_local"))
+        edits_.replace(begin(i), end(i), "");
     }
   }
 
   void includes() {
     for (size_t i = 0; i < t_.size(); ++i) {
       if (t_.tokens()[i].kind != Token::Kind::kInclude) continue;
-      const std::string path = header_path(t_.at(i));
-      const bool known = path.empty() ? false : is_covered_header(path);
-      // needed_includes() brings these, if they are needed.
-      if (known || path == "cub/cub.cuh" || path == "cuda_fp16.h" || path == "cuda_bf16.h") blank(i, i + 1);
+      if (is_covered_header(header_path(t_.at(i)))) blank(i, i + 1);
     }
   }
 
@@ -208,7 +213,8 @@ std::string unsupported_device_feature(const std::string& cuda_source) {
     if (!t.is_identifier(i)) continue;
     for (const UnsupportedName& one : kUnsupported) {
       if (t.at(i) != one.name || (one.name == "texture" && !t.is(t.next(i), "<"))) continue;
-      return std::string(one.reason) + " (" + std::string(one.name) + ", line " + std::to_string(t.line_of(i)) + ")";
+      return std::string(one.reason) + " (" + std::string(one.name) + ", line " +
+             std::to_string(t.line_of(i)) + ")";
     }
   }
   return "";

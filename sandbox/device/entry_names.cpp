@@ -22,14 +22,17 @@ struct SourceName {
 SourceName source_name(std::string_view name, size_t i) {
   const size_t after = digits_from(name, i);
   size_t length = 0;
-  for (size_t d = i; d < after && length < name.size(); ++d) length = length * 10 + static_cast<size_t>(name[d] - '0');
+  for (size_t d = i; d < after && length < name.size(); ++d)
+    length = length * 10 + static_cast<size_t>(name[d] - '0');
   if (length == 0 || name.size() - after < length || is_digit(name[after])) return {};
   return {name.substr(after, length), after + length};
 }
-bool starts_with(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
+bool starts_with(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
 
-// Only what the Itanium C++ ABI writes with a length in front can hold an `L` or digits of its own, so it is enough
-// to step over source names and over numbers that are none.
+// Only what the Itanium C++ ABI writes with a length in front can hold an `L` or digits of its own, so it is
+// enough to step over source names and over numbers that are none.
 class KeyWriter {
  public:
   explicit KeyWriter(std::string_view name) : name_(name) {}

@@ -33,8 +33,8 @@ class HostCalls {
   }
 
  private:
-  // Functions without any mark, by name, and names that something for the device has as well. A function that takes
-  // a class of torch or of the C++ library is an overload that device code does not mean.
+  // Functions without any mark, by name, and names that something for the device has as well. A function that
+  // takes a class of torch or of the C++ library is an overload that device code does not mean.
   void find_functions() {
     for (const CodeItem& item : structure_.items()) {
       if (item.kind == CodeItem::Kind::kDirective || item.kind == CodeItem::Kind::kType) {
@@ -69,7 +69,8 @@ class HostCalls {
     const size_t open = t_.next(name), close = structure_.partner(open);
     if (close >= t_.size()) return false;
     for (size_t i = open; i < close; i = t_.next(i))
-      if (t_.is(i, "torch") || t_.is(i, "at") || t_.is(i, "std") || t_.is(i, "c10") || t_.is(i, "Tensor")) return false;
+      if (t_.is(i, "torch") || t_.is(i, "at") || t_.is(i, "std") || t_.is(i, "c10") || t_.is(i, "Tensor"))
+        return false;
     return true;
   }
 
@@ -94,6 +95,8 @@ class HostCalls {
 
 }  // namespace
 
-std::string host_call_in_device_code(const std::string& cuda_source) { return HostCalls(cuda_source).first(); }
+std::string host_call_in_device_code(const std::string& cuda_source) {
+  return HostCalls(cuda_source).first();
+}
 
 }  // namespace bicrl

@@ -9,10 +9,11 @@ constexpr size_t kReach = 400;          // tokens that a launch's template argum
 constexpr size_t kMaxReferences = 200;  // of a function
 
 bool is_builtin_type(std::string_view word) {
-  for (const std::string_view type : {"float", "double", "int", "unsigned", "long", "short", "char", "bool", "signed",
-                                      "const", "true", "false", "int64_t", "int32_t", "uint8_t", "int8_t", "uint32_t",
-                                      "uint64_t", "at", "c10", "Half", "BFloat16", "__half", "half", "__nv_bfloat16",
-                                      "nv_bfloat16", "float2", "float4", "half2", "size_t", "torch", "sizeof"})
+  for (const std::string_view type :
+       {"float",         "double",      "int",    "unsigned", "long",    "short",    "char",    "bool",
+        "signed",        "const",       "true",   "false",    "int64_t", "int32_t",  "uint8_t", "int8_t",
+        "uint32_t",      "uint64_t",    "at",     "c10",      "Half",    "BFloat16", "__half",  "half",
+        "__nv_bfloat16", "nv_bfloat16", "float2", "float4",   "half2",   "size_t",   "torch",   "sizeof"})
     if (word == type) return true;
   return false;
 }
@@ -109,7 +110,8 @@ LaunchReferences::Callee LaunchReferences::callee_before(size_t angles, const Co
   std::vector<std::string> arguments = split_arguments(open, close);
   if (arguments.size() < known->second) return callee;
   size_t first = name;
-  for (size_t colon = t_.previous(first); colon < t_.size() && t_.is(colon, ":"); colon = t_.previous(first)) {
+  for (size_t colon = t_.previous(first); colon < t_.size() && t_.is(colon, ":");
+       colon = t_.previous(first)) {
     first = t_.previous(colon);
     const size_t scope = t_.previous(first);
     if (scope >= t_.size() || !t_.is_identifier(scope) || t_.is(scope, "return")) break;

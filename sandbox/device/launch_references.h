@@ -14,9 +14,10 @@ class LaunchReferences {
  public:
   LaunchReferences(const TokenText& text, const CodeStructure& structure);
 
-  // A function on one line that takes the addresses of the instances which the item launches, to stand in its place;
-  // "" if there is none to name. Instances whose arguments are deduced, local to the function, or parameters of a
-  // template are left out.
+  // A function on one line that takes the addresses of the instances which the item launches, to stand in its
+  // place;
+  // "" if there is none to name. Instances whose arguments are deduced, local to the function, or parameters
+  // of a template are left out.
   std::string of(const CodeItem& item) const;
 
  private:

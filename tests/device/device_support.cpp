@@ -23,7 +23,8 @@ fs::path find_wheel() {
   const fs::path root = fs::path(BICRL_TEST_PYTHON).parent_path().parent_path() / "lib";
   std::error_code failure;
   for (const auto& version : fs::directory_iterator(root, failure))
-    if (const fs::path wheel = version.path() / "site-packages" / "nvidia" / "cu13"; fs::exists(wheel / "lib"))
+    if (const fs::path wheel = version.path() / "site-packages" / "nvidia" / "cu13";
+        fs::exists(wheel / "lib"))
       return wheel;
   return {};
 }
@@ -36,7 +37,8 @@ DeviceCompiler limited_compiler(size_t max_ptx_bytes) {
   const fs::path shim = fs::path(BICRL_BINARY_DIR) / "share" / "bicrl" / "device" / "include";
   DeviceCompilerOptions options;
   options.library = (wheel / "lib" / "libnvrtc.so.13").string();
-  options.include_folders = {shim.string(), (wheel / "include").string(), (wheel / "include" / "cccl").string()};
+  options.include_folders = {shim.string(), (wheel / "include").string(),
+                             (wheel / "include" / "cccl").string()};
   options.max_ptx_bytes = max_ptx_bytes;
   const auto compiler = DeviceCompiler::load(options);
   REQUIRE((compiler.ok() ? "" : compiler.reason()) == "");
@@ -79,13 +81,14 @@ std::set<std::string> host_symbols(const std::string& text) {
   const fs::path source = folder.path() / "host.cpp", object = folder.path() / "host.o",
                  list = folder.path() / "symbols";
   write_file_atomically(source, text);
-  const std::string command = "g++ -std=c++17 -w -c '" + source.string() + "' -o '" + object.string() + "' && nm '" +
-                              object.string() + "' > '" + list.string() + "'";
+  const std::string command = "g++ -std=c++17 -w -c '" + source.string() + "' -o '" + object.string() +
+                              "' && nm '" + object.string() + "' > '" + list.string() + "'";
   REQUIRE(std::system(command.c_str()) == 0);
   std::set<std::string> names;
   std::istringstream lines(read_file(list));
   for (std::string line; std::getline(lines, line);)
-    if (const size_t space = line.rfind(' '); space != std::string::npos) names.insert(line.substr(space + 1));
+    if (const size_t space = line.rfind(' '); space != std::string::npos)
+      names.insert(line.substr(space + 1));
   return names;
 }
 
@@ -103,14 +106,16 @@ std::vector<NamedText> published_programs() {
   const auto tasks = parse_json(read_file(published_file("infilling_tasks.json")), "tasks");
   for (const auto& task : tasks) {
     const std::string code = task.at("cuda_code");
-    NamedText program{task.at("id").is_string() ? task.at("id").get<std::string>() : task.at("id").dump(), ""};
+    NamedText program{task.at("id").is_string() ? task.at("id").get<std::string>() : task.at("id").dump(),
+                      ""};
     // The longest text in triple quotes that has a kernel.
     for (const std::string quotes : {"\"\"\"", "'''"}) {
       for (size_t open = code.find(quotes); open != std::string::npos;) {
         const size_t close = code.find(quotes, open + 3);
         if (close == std::string::npos) break;
         const std::string text = code.substr(open + 3, close - open - 3);
-        if (text.find("__global__") != std::string::npos && text.size() > program.text.size()) program.text = text;
+        if (text.find("__global__") != std::string::npos && text.size() > program.text.size())
+          program.text = text;
         open = code.find(quotes, close + 3);
       }
     }

@@ -23,15 +23,39 @@ DeviceCode compile_whole(const std::string& source, const std::vector<std::strin
 
 TEST_CASE("Every own program becomes PTX that the machine can lower") {
   // By program: the number of entries.
-  const std::map<std::string, size_t> expected = {
-      {"accessors", 2},        {"anonymous_and_static", 5}, {"bfloat", 1},          {"bindings", 1},
-      {"constants_and_tables", 1}, {"cooperative_groups", 1}, {"cub_block_reduce", 1}, {"default_arguments", 3},
-      {"dispatch_macro", 4},   {"exceptions", 1},           {"explicit_instantiation", 2}, {"extern_c", 2},
-      {"framework_operators", 1}, {"function_attributes", 2}, {"global_host_state", 1}, {"half_pairs", 2},
-      {"host_containers", 1},  {"inline_ptx", 1},           {"joined_sources", 2},  {"lambda_argument", 2},
-      {"launch_functions", 4}, {"library_calls", 1},        {"macro_kernels", 4},   {"namespaces_and_overloads", 3},
-      {"pointer_tables", 5},   {"prints_and_asserts", 1},   {"random_numbers", 1},  {"streams_and_events", 1},
-      {"template_launcher", 2}, {"tensor_cores", 1},        {"vector_loads", 1}};
+  const std::map<std::string, size_t> expected = {{"accessors", 2},
+                                                  {"anonymous_and_static", 5},
+                                                  {"bfloat", 1},
+                                                  {"bindings", 1},
+                                                  {"constants_and_tables", 1},
+                                                  {"cooperative_groups", 1},
+                                                  {"cub_block_reduce", 1},
+                                                  {"default_arguments", 3},
+                                                  {"dispatch_macro", 4},
+                                                  {"exceptions", 1},
+                                                  {"explicit_instantiation", 2},
+                                                  {"extern_c", 2},
+                                                  {"framework_operators", 1},
+                                                  {"function_attributes", 2},
+                                                  {"global_host_state", 1},
+                                                  {"half_pairs", 2},
+                                                  {"host_containers", 1},
+                                                  {"inline_ptx", 1},
+                                                  {"joined_sources", 2},
+                                                  {"lambda_argument", 2},
+                                                  {"launch_functions", 4},
+                                                  {"library_calls", 1},
+                                                  {"macro_kernels", 4},
+                                                  {"namespaces_and_overloads", 3},
+                                                  {"pointer_tables", 5},
+                                                  {"prints_and_asserts", 1},
+                                                  {"random_numbers", 1},
+                                                  {"streams_and_events", 1},
+                                                  {"template_launcher", 2},
+                                                  {"tensor_cores", 1},
+                                                  {"small_float_headers", 6},
+                                                  {"usual_host_part", 4},
+                                                  {"vector_loads", 1}};
   size_t seen = 0;
   for (const auto& program : testing::own_programs()) {
     INFO(program.name);
@@ -43,8 +67,9 @@ TEST_CASE("Every own program becomes PTX that the machine can lower") {
     // Only tensor mathematics in the host part needs the cut.
     CHECK(result.cut == (program.name == "framework_operators"));
     CHECK(testing::entries_of(result.code.ptx).size() == expected.at(program.name));
-    // Fragments of tensor cores are read, and not computed yet.
-    if (program.name != "tensor_cores") testing::check_lowers(result.code.ptx);
+    // Fragments of tensor cores and asynchronous copies are read, and not computed yet.
+    if (program.name != "tensor_cores" && program.name != "small_float_headers")
+      testing::check_lowers(result.code.ptx);
     ++seen;
   }
   CHECK(seen == expected.size());
@@ -53,7 +78,8 @@ TEST_CASE("Every own program becomes PTX that the machine can lower") {
 TEST_CASE("The cut text of own programs compiles as well") {
   for (const auto& program : testing::own_programs()) {
     // Headers of a second and more have their turn above.
-    if (program.name == "cub_block_reduce" || program.name == "random_numbers" || program.name == "cooperative_groups")
+    if (program.name == "cub_block_reduce" || program.name == "random_numbers" ||
+        program.name == "cooperative_groups")
       continue;
     INFO(program.name);
     const DeviceCode code = device_compiler().compile(cut_device_text(program.text), kFlags);
@@ -101,7 +127,8 @@ TEST_CASE("An entry has the name that g++ gives the instance") {
 }
 
 TEST_CASE("The log names lines of the candidate's text") {
-  const DeviceCode code = compile_whole("#include <torch/extension.h>\n\n__global__ void k(float* x) {\n  x[0] = y;\n}\n");
+  const DeviceCode code =
+      compile_whole("#include <torch/extension.h>\n\n__global__ void k(float* x) {\n  x[0] = y;\n}\n");
   CHECK(!code.ok);
   CHECK(code.log.find("cuda_sources(4): error: identifier \"y\" is undefined") != std::string::npos);
   CHECK(code.log.find("x[0] = y;") != std::string::npos);
@@ -117,7 +144,8 @@ TEST_CASE("A launch is checked against the kernel") {
 
 TEST_CASE("Kernels that nothing launches are kept, host functions are not") {
   const DeviceCode code = compile_whole(
-      "__global__ void kept(float* x) { x[0] = 1; }\ntemplate <class T> __global__ void gone(T* x) { x[0] = 1; }\n"
+      "__global__ void kept(float* x) { x[0] = 1; }\ntemplate <class T> __global__ void gone(T* x) { x[0] = "
+      "1; }\n"
       "float host(std::vector<float> v) { return v[0]; }\n");
   REQUIRE(code.ok);
   CHECK(testing::entries_of(code.ptx) == std::set<std::string>{"_Z4keptPf"});
@@ -156,7 +184,8 @@ TEST_CASE("Small floats of torch have its arithmetic") {
   const DeviceCode code = compile_whole(
       "__global__ void k(at::Half* h, at::BFloat16* b, float* f) {\n"
       "  h[0] = h[1] * h[2] + 1; h[0] += h[3]; f[0] = h[1] + 1.5f; f[1] += h[4]; b[0] = -b[1] / b[2];\n"
-      "  b[3] = static_cast<at::BFloat16>(std::numeric_limits<at::BFloat16>::lowest()); f[2] = h[0] < h[1] ? 1.f : 2.f;\n"
+      "  b[3] = static_cast<at::BFloat16>(std::numeric_limits<at::BFloat16>::lowest()); f[2] = h[0] < h[1] ? "
+      "1.f : 2.f;\n"
       "}\n");
   INFO(code.log);
   REQUIRE(code.ok);
@@ -169,7 +198,8 @@ TEST_CASE("Overloaded kernels keep their entries apart") {
     const DeviceCode code = compile_whole(program.text);
     REQUIRE(code.ok);
     const std::set<std::string> entries = testing::entries_of(code.ptx);
-    CHECK(entries == std::set<std::string>{"_ZN3ops5applyEPfi", "_ZN3ops5applyEPdi", "_ZN3ops5applyIfEEvPPT_i"});
+    CHECK(entries ==
+          std::set<std::string>{"_ZN3ops5applyEPfi", "_ZN3ops5applyEPdi", "_ZN3ops5applyIfEEvPPT_i"});
   }
 }
 

@@ -20,7 +20,9 @@ std::string whole(const std::string& source) { return body(whole_device_text(sou
 std::string cut(const std::string& source) { return body(cut_device_text(source)); }
 
 long lines(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 std::vector<CodeItem::Kind> kinds(const std::string& source) {
   const TokenText text(source);
@@ -36,9 +38,12 @@ using Kind = CodeItem::Kind;
 
 TEST_CASE("Items at namespace scope are told apart") {
   CHECK(kinds("#define A { \\\n (\nint a = 3;\nnamespace n { void f() { if (a) { } } }\n") ==
-        std::vector<Kind>{Kind::kDirective, Kind::kDeclaration, Kind::kScopeOpen, Kind::kFunction, Kind::kScopeClose});
-  CHECK(kinds("struct S { int f() { return 1; } } s; enum E { a, b };") == std::vector<Kind>{Kind::kType, Kind::kType});
-  CHECK(kinds("template <class T, int n = (3 > 2)> __global__ void k(T* x) { }") == std::vector<Kind>{Kind::kFunction});
+        std::vector<Kind>{Kind::kDirective, Kind::kDeclaration, Kind::kScopeOpen, Kind::kFunction,
+                          Kind::kScopeClose});
+  CHECK(kinds("struct S { int f() { return 1; } } s; enum E { a, b };") ==
+        std::vector<Kind>{Kind::kType, Kind::kType});
+  CHECK(kinds("template <class T, int n = (3 > 2)> __global__ void k(T* x) { }") ==
+        std::vector<Kind>{Kind::kFunction});
   CHECK(kinds("MAKE(a, b)\nMAKE(c, d);\nint z;") ==
         std::vector<Kind>{Kind::kMacroCall, Kind::kDeclaration, Kind::kDeclaration});
   CHECK(kinds("int t[] = {1, 2}; auto f = [](int a) { return a; };") ==
@@ -53,12 +58,14 @@ TEST_CASE("Items at namespace scope are told apart") {
 TEST_CASE("Alternatives of the preprocessor may each open the same bracket") {
   CHECK(kinds("void f() {\n#if A\n if (a) {\n#else\n if (b) {\n#endif\n }\n}\nint z;\n") ==
         std::vector<Kind>{Kind::kFunction, Kind::kDeclaration});
-  CHECK(kinds("#ifdef A\nvoid f(int a) {\n#else\nvoid f() {\n#endif\n}\nint z;\n").back() == Kind::kDeclaration);
+  CHECK(kinds("#ifdef A\nvoid f(int a) {\n#else\nvoid f() {\n#endif\n}\nint z;\n").back() ==
+        Kind::kDeclaration);
 }
 
 TEST_CASE("Broken text has a structure as well") {
-  for (const std::string source : {"}}}{{{", "((((", "template <", "namespace", "extern \"C\" {", "#", "a(", "struct S {",
-                                   "try", "catch (", "throw", "k<<<", "<<<>>>(", "#define", "\\", "\"abc", "/*"}) {
+  for (const std::string source :
+       {"}}}{{{", "((((", "template <", "namespace", "extern \"C\" {", "#", "a(", "struct S {", "try",
+        "catch (", "throw", "k<<<", "<<<>>>(", "#define", "\\", "\"abc", "/*"}) {
     INFO(source);
     CHECK(lines(whole(source)) == lines(source) + 1);
     CHECK(lines(cut(source)) == lines(source) + 1);
@@ -67,14 +74,16 @@ TEST_CASE("Broken text has a structure as well") {
 
 TEST_CASE("Lines keep their numbers") {
   const std::string source =
-      "#include <torch/extension.h>\nint a() {\n try {\n f();\n } catch (...) {\n g();\n }\n}\nPYBIND11_MODULE(m, n) {\n "
+      "#include <torch/extension.h>\nint a() {\n try {\n f();\n } catch (...) {\n g();\n "
+      "}\n}\nPYBIND11_MODULE(m, n) {\n "
       "x();\n}\n";
   CHECK(lines(whole(source)) == lines(source) + 1);
   CHECK(lines(cut(source)) == lines(source) + 1);
 }
 
 TEST_CASE("Launches stay as they are") {
-  const std::string source = "void f(float* x) { k<float><<<1, dim3(2), 0, s>>>(x); }\n#define L(K) K<<<1, 1>>>(0)\n";
+  const std::string source =
+      "void f(float* x) { k<float><<<1, dim3(2), 0, s>>>(x); }\n#define L(K) K<<<1, 1>>>(0)\n";
   CHECK(whole(source) == source + "\n");
 }
 
@@ -102,17 +111,21 @@ TEST_CASE("Registrations go, and variables of host functions are not static") {
 }
 
 TEST_CASE("Lambdas lose their annotations") {
-  CHECK(whole("auto f = [=] __host__ __device__(int a) { return a; };") == "auto f = [=]  (int a) { return a; };\n");
+  CHECK(whole("auto f = [=] __host__ __device__(int a) { return a; };") ==
+        "auto f = [=]  (int a) { return a; };\n");
   CHECK(whole("__device__ int f(); __host__ int g();") == "__device__ int f(); __host__ int g();\n");
 }
 
 TEST_CASE("Headers that the shim stands for are not read") {
-  CHECK(whole("#include <torch/extension.h>\n  # include <ATen/cuda/CUDAContext.h> // x\n#include <vector>\n") ==
-        "\n  \n\n\n");
+  CHECK(
+      whole(
+          "#include <torch/extension.h>\n  # include <ATen/cuda/CUDAContext.h> // x\n#include <vector>\n") ==
+      "\n  \n\n\n");
   CHECK(whole("#include <mma.h>\n#include \"mine.h\"\n") == "#include <mma.h>\n#include \"mine.h\"\n\n");
   CHECK(contains(whole_device_text("#include <cuda_fp16.h>\n__half h;"), "#include <cuda_fp16.h>\n"));
   CHECK(!contains(whole_device_text("#include <cuda_fp16.h>\nfloat h;"), "cuda_fp16"));
-  const std::string cub = whole_device_text("#include <cub/cub.cuh>\ncub::BlockReduce<float, 32> r; cub::WarpScan<int> s;");
+  const std::string cub =
+      whole_device_text("#include <cub/cub.cuh>\ncub::BlockReduce<float, 32> r; cub::WarpScan<int> s;");
   CHECK(contains(cub, "#include <cub/block/block_reduce.cuh>\n"));
   CHECK(contains(cub, "#include <cub/warp/warp_scan.cuh>\n"));
   CHECK(!contains(cub, "cub.cuh"));
@@ -125,8 +138,8 @@ TEST_CASE("Parts of the shim come if they are named") {
 }
 
 TEST_CASE("Names of libraries are declared") {
-  const std::string text = library_declarations(
-      TokenText("cublasHandle_t h; cublasCreate(&h); CUBLAS_OP_N; struct cudnnMine_t {}; void cublas_mine();"));
+  const std::string text = library_declarations(TokenText(
+      "cublasHandle_t h; cublasCreate(&h); CUBLAS_OP_N; struct cudnnMine_t {}; void cublas_mine();"));
   CHECK(contains(text, "using cublasHandle_t = "));
   CHECK(contains(text, " cublasCreate(A&&...);"));
   CHECK(contains(text, "Opaque CUBLAS_OP_N{};"));
@@ -138,7 +151,8 @@ TEST_CASE("The cut text has no host functions") {
   CHECK(cut("int helper(int a) { return a; }\n__device__ int twice(int a) { return 2 * a; }\n") ==
         "\n__device__ int twice(int a) { return 2 * a; }\n\n");
   CHECK(cut("constexpr int up(int a) { return a + 1; }") == "constexpr int up(int a) { return a + 1; }\n");
-  CHECK(cut("torch::Tensor f(torch::Tensor x);\nstatic int state = 3;\nconst int n = 4;") == "\n\nconst int n = 4;\n");
+  CHECK(cut("torch::Tensor f(torch::Tensor x);\nstatic int state = 3;\nconst int n = 4;") ==
+        "\n\nconst int n = 4;\n");
   CHECK(cut("namespace cg = cooperative_groups; using T = float; typedef int I; struct S;") ==
         "namespace cg = cooperative_groups; using T = float; typedef int I; struct S;\n");
   CHECK(cut("template <class T> void host(T x) { k<<<1, 1>>>(x); }") == "\n");
@@ -158,9 +172,12 @@ TEST_CASE("The cut text names again what host functions launch") {
   CHECK(!contains(cut(kernel + "void f() { k<<<1, 1>>>(p); }"), "(void)&"));
   CHECK(!contains(cut(kernel + "template <class T> void f() { k<T><<<1, 1>>>(0); }"), "(void)&"));
   CHECK(!contains(cut(kernel + "void f() { using U = decltype(g()); k<U><<<1, 1>>>(0); }"), "(void)&"));
-  CHECK(contains(cut(kernel + "void f() { const int tile = 32; k<int, tile><<<1, 1>>>(0); }"), "(void)&k<int, 32>;"));
-  CHECK(contains(cut("constexpr int W = 3;\n" + kernel + "void f() { k<int, W><<<1, 1>>>(0); }"), "(void)&k<int, W>;"));
-  const std::string dispatch = cut(kernel + "void f() { AT_DISPATCH_FLOATING_TYPES(t, \"k\", [&] { k<scalar_t><<<1, 1>>>(0); }); }");
+  CHECK(contains(cut(kernel + "void f() { const int tile = 32; k<int, tile><<<1, 1>>>(0); }"),
+                 "(void)&k<int, 32>;"));
+  CHECK(contains(cut("constexpr int W = 3;\n" + kernel + "void f() { k<int, W><<<1, 1>>>(0); }"),
+                 "(void)&k<int, W>;"));
+  const std::string dispatch =
+      cut(kernel + "void f() { AT_DISPATCH_FLOATING_TYPES(t, \"k\", [&] { k<scalar_t><<<1, 1>>>(0); }); }");
   CHECK(contains(dispatch, "(void)&k<float>;"));
   CHECK(contains(dispatch, "(void)&k<double>;"));
 }
@@ -178,8 +195,9 @@ TEST_CASE("Sources are joined into one text") {
 
 TEST_CASE("Text work takes time in proportion to the text") {
   // A second each would be far more than a hundred passes over a megabyte.
-  for (const std::string unit : {"k<a><<<", "try { } catch (", "template <", "f(){", "#if A\n{\n#else\n{\n#endif\n", "throw ",
-                                 "x = 3; ", "#define A try { } catch (int) {\n", "struct a{ "}) {
+  for (const std::string unit :
+       {"k<a><<<", "try { } catch (", "template <", "f(){", "#if A\n{\n#else\n{\n#endif\n", "throw ",
+        "x = 3; ", "#define A try { } catch (int) {\n", "struct a{ "}) {
     std::string source = "template <class T> __global__ void k(T) {}\nvoid f() {";
     while (source.size() < 300000) source += unit;
     INFO(unit);

@@ -32,8 +32,8 @@ TEST_CASE("Different instances have different keys") {
 
 TEST_CASE("Anything has a key") {
   CHECK(entry_key("") == "");
-  for (const std::string name : {"_Z", "_Z9", "_Z99999999999999999999a", "L", "L1", "_ZLLLL", "T1", "S12345", "A1", "Ln1",
-                                 "_GLOBAL__N_", "11_GLOBAL__N_", "0", "\x80\xff"})
+  for (const std::string name : {"_Z", "_Z9", "_Z99999999999999999999a", "L", "L1", "_ZLLLL", "T1", "S12345",
+                                 "A1", "Ln1", "_GLOBAL__N_", "11_GLOBAL__N_", "0", "\x80\xff"})
     CHECK(same_instance(name, std::string(name)));
 }
 

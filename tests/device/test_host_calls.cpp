@@ -6,10 +6,11 @@
 namespace bicrl {
 
 TEST_CASE("A host function that a kernel calls is found") {
-  CHECK(host_call_in_device_code("float gelu(float x) { return x; }\n__global__ void k(float* x) {\n x[0] = gelu(x[1]); }") ==
-        "device code calls the host function 'gelu' (line 3)");
   CHECK(host_call_in_device_code(
-            "template <class T> static inline T twice(T x) { return x + x; }\n__device__ float f(float x) { return twice(x); }") ==
+            "float gelu(float x) { return x; }\n__global__ void k(float* x) {\n x[0] = gelu(x[1]); }") ==
+        "device code calls the host function 'gelu' (line 3)");
+  CHECK(host_call_in_device_code("template <class T> static inline T twice(T x) { return x + x; "
+                                 "}\n__device__ float f(float x) { return twice(x); }") ==
         "device code calls the host function 'twice' (line 2)");
 }
 
@@ -29,7 +30,8 @@ TEST_CASE("Calls that nvcc takes are no host calls") {
   for (const std::string device :
        {"template <class F> __global__ void k(F f, float* x) { x[0] = f(x[1]); }",
         "__global__ void k(float* x) { auto f = [](float v) { return v; }; x[0] = f(x[1]); }",
-        "__global__ void k(float* x) { S s; x[0] = s.f(x[1]) + S::f(1); }", "__global__ void k(float* x) { float f(3); }",
+        "__global__ void k(float* x) { S s; x[0] = s.f(x[1]) + S::f(1); }",
+        "__global__ void k(float* x) { float f(3); }",
         "void g(float* x) { x[0] = f(x[1]); k<<<f(1), 1>>>(x); }"}) {
     INFO(device);
     CHECK(host_call_in_device_code(host + device) == "");

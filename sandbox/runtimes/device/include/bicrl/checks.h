@@ -9,10 +9,10 @@ c10::ScalarType scalar_type(c10::ScalarType type);
 
 template <c10::ScalarType>
 struct CppType;
-#define BICRL_CPP(name, T)                     \
-  template <>                                  \
-  struct CppType<c10::ScalarType::name> {      \
-    using type = T;                            \
+#define BICRL_CPP(name, T)                \
+  template <>                             \
+  struct CppType<c10::ScalarType::name> { \
+    using type = T;                       \
   };
 BICRL_CPP(Byte, uint8_t)
 BICRL_CPP(Char, int8_t)
@@ -69,28 +69,30 @@ BICRL_CPP(BFloat16, c10::BFloat16)
 #define C10_LAUNCH_BOUNDS_2(a, b) __launch_bounds__(a, b)
 #define TORCH_API
 #define AT_PRIVATE_CASE_TYPE_USING_HINT(...)
-#define CUDA_1D_KERNEL_LOOP(i, n) \
+#define CUDA_1D_KERNEL_LOOP(i, n)                                                        \
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < (n); \
        i += static_cast<int64_t>(blockDim.x) * gridDim.x)
 #define CUDA_KERNEL_LOOP CUDA_1D_KERNEL_LOOP
 
-#define BICRL_EXTRA(TYPE, ...)                                     \
-  case TYPE: {                                                     \
+#define BICRL_EXTRA(TYPE, ...)                                      \
+  case TYPE: {                                                      \
     using scalar_t [[maybe_unused]] = ::bicrl::CppType<TYPE>::type; \
-    return __VA_ARGS__();                                          \
+    return __VA_ARGS__();                                           \
   }
 #define BICRL_CASE(name, ...) BICRL_EXTRA(c10::ScalarType::name, __VA_ARGS__)
-#define BICRL_DISPATCH(TYPE, NAME, ...)             \
-  [&] {                                             \
-    switch (::bicrl::scalar_type(TYPE)) {           \
-      __VA_ARGS__                                   \
-      default: ::bicrl::check(false, NAME);         \
-    }                                               \
+#define BICRL_DISPATCH(TYPE, NAME, ...)   \
+  [&] {                                   \
+    switch (::bicrl::scalar_type(TYPE)) { \
+      __VA_ARGS__                         \
+      default:                            \
+        ::bicrl::check(false, NAME);      \
+    }                                     \
   }()
 #define BICRL_FLOATING(...) BICRL_CASE(Double, __VA_ARGS__) BICRL_CASE(Float, __VA_ARGS__)
-#define BICRL_INTEGRAL(...)                                                                               \
-  BICRL_CASE(Byte, __VA_ARGS__) BICRL_CASE(Char, __VA_ARGS__) BICRL_CASE(Int, __VA_ARGS__)                  \
-  BICRL_CASE(Long, __VA_ARGS__) BICRL_CASE(Short, __VA_ARGS__)
+#define BICRL_INTEGRAL(...)                                                                \
+  BICRL_CASE(Byte, __VA_ARGS__)                                                            \
+  BICRL_CASE(Char, __VA_ARGS__) BICRL_CASE(Int, __VA_ARGS__) BICRL_CASE(Long, __VA_ARGS__) \
+      BICRL_CASE(Short, __VA_ARGS__)
 #define BICRL_ALL(...) BICRL_FLOATING(__VA_ARGS__) BICRL_INTEGRAL(__VA_ARGS__)
 #define AT_DISPATCH_SWITCH(TYPE, NAME, ...) BICRL_DISPATCH(TYPE, NAME, __VA_ARGS__)
 #define AT_DISPATCH_CASE(TYPE, ...) BICRL_EXTRA(TYPE, __VA_ARGS__)
@@ -105,7 +107,8 @@ BICRL_CPP(BFloat16, c10::BFloat16)
 #define AT_DISPATCH_FLOATING_TYPES_AND(E1, TYPE, NAME, ...) \
   BICRL_DISPATCH(TYPE, NAME, BICRL_FLOATING(__VA_ARGS__) BICRL_EXTRA(E1, __VA_ARGS__))
 #define AT_DISPATCH_FLOATING_TYPES_AND2(E1, E2, TYPE, NAME, ...) \
-  BICRL_DISPATCH(TYPE, NAME, BICRL_FLOATING(__VA_ARGS__) BICRL_EXTRA(E1, __VA_ARGS__) BICRL_EXTRA(E2, __VA_ARGS__))
+  BICRL_DISPATCH(TYPE, NAME,                                     \
+                 BICRL_FLOATING(__VA_ARGS__) BICRL_EXTRA(E1, __VA_ARGS__) BICRL_EXTRA(E2, __VA_ARGS__))
 #define AT_DISPATCH_REDUCED_FLOATING_TYPES(TYPE, NAME, ...) \
   BICRL_DISPATCH(TYPE, NAME, BICRL_CASE(Half, __VA_ARGS__) BICRL_CASE(BFloat16, __VA_ARGS__))
 #define AT_DISPATCH_INTEGRAL_TYPES_AND(E1, TYPE, NAME, ...) \
@@ -114,9 +117,10 @@ BICRL_CPP(BFloat16, c10::BFloat16)
   BICRL_DISPATCH(TYPE, NAME, BICRL_ALL(__VA_ARGS__) BICRL_EXTRA(E1, __VA_ARGS__))
 #define AT_DISPATCH_ALL_TYPES_AND2(E1, E2, TYPE, NAME, ...) \
   BICRL_DISPATCH(TYPE, NAME, BICRL_ALL(__VA_ARGS__) BICRL_EXTRA(E1, __VA_ARGS__) BICRL_EXTRA(E2, __VA_ARGS__))
-#define AT_DISPATCH_ALL_TYPES_AND3(E1, E2, E3, TYPE, NAME, ...)                                                  \
-  BICRL_DISPATCH(TYPE, NAME, BICRL_ALL(__VA_ARGS__) BICRL_EXTRA(E1, __VA_ARGS__) BICRL_EXTRA(E2, __VA_ARGS__) \
-                                 BICRL_EXTRA(E3, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND3(E1, E2, E3, TYPE, NAME, ...)                                   \
+  BICRL_DISPATCH(TYPE, NAME,                                                                      \
+                 BICRL_ALL(__VA_ARGS__) BICRL_EXTRA(E1, __VA_ARGS__) BICRL_EXTRA(E2, __VA_ARGS__) \
+                     BICRL_EXTRA(E3, __VA_ARGS__))
 
 namespace c10 {
 struct Error {

@@ -1,8 +1,8 @@
 // <map>, <set> and their unordered kin
 #pragma once
-#include "bicrl/tuples.h"
 #include "bicrl/declared.h"
 #include "bicrl/functors.h"
+#include "bicrl/tuples.h"
 
 namespace std {
 

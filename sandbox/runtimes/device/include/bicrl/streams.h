@@ -32,11 +32,11 @@ struct exception {
   constexpr exception() = default;
   const char* what() const noexcept;
 };
-#define BICRL_EXCEPTION(name, base)             \
-  struct name : base {                          \
-    constexpr name() = default;                 \
-    explicit name(const char*);                 \
-    explicit name(const string&);               \
+#define BICRL_EXCEPTION(name, base) \
+  struct name : base {              \
+    constexpr name() = default;     \
+    explicit name(const char*);     \
+    explicit name(const string&);   \
   };
 BICRL_EXCEPTION(runtime_error, exception)
 BICRL_EXCEPTION(logic_error, exception)

@@ -32,7 +32,8 @@ constexpr ScalarType kByte = ScalarType::Byte, kUInt8 = ScalarType::Byte, kChar 
                      kInt = ScalarType::Int, kInt32 = ScalarType::Int, kLong = ScalarType::Long,
                      kInt64 = ScalarType::Long, kHalf = ScalarType::Half, kFloat16 = ScalarType::Half,
                      kFloat = ScalarType::Float, kFloat32 = ScalarType::Float, kDouble = ScalarType::Double,
-                     kFloat64 = ScalarType::Double, kBool = ScalarType::Bool, kBFloat16 = ScalarType::BFloat16;
+                     kFloat64 = ScalarType::Double, kBool = ScalarType::Bool,
+                     kBFloat16 = ScalarType::BFloat16;
 const char* toString(ScalarType);
 size_t elementSize(ScalarType);
 bool isFloatingType(ScalarType);
@@ -102,7 +103,8 @@ class ArrayRef {
   ArrayRef(const T*, size_t);
   ArrayRef(const T&);
   ArrayRef(std::initializer_list<T>);
-  template <class C, class = decltype(static_cast<const C*>(nullptr)->data() == static_cast<const T*>(nullptr))>
+  template <class C,
+            class = decltype(static_cast<const C*>(nullptr)->data() == static_cast<const T*>(nullptr))>
   ArrayRef(const C&);
   template <size_t n>
   ArrayRef(const T (&)[n]);
@@ -255,9 +257,9 @@ class Tensor {
   Tensor as_strided(IntArrayRef, IntArrayRef) const;
   Tensor as_strided(IntArrayRef, IntArrayRef, int64_t) const;
   Tensor to(ScalarType, bool = false, bool = false) const;
-  Tensor to(Device, bool = false) const;
-  Tensor to(Device, ScalarType) const;
-  Tensor to(const TensorOptions&) const;
+  Tensor to(Device, ScalarType, bool = false, bool = false) const;
+  Tensor to(const TensorOptions&, bool = false, bool = false) const;
+  Tensor to(const Tensor&) const;
   Tensor toType(ScalarType) const;
   Tensor cuda() const;
   Tensor cpu() const;

@@ -7,8 +7,8 @@ namespace std {
 template <class... T>
 using void_t = void;
 
-#define BICRL_TRAIT(name)                        \
-  template <class T>                             \
+#define BICRL_TRAIT(name) \
+  template <class T>      \
   inline constexpr bool name##_v = name<T>::value;
 #define BICRL_TYPE(name) \
   template <class T>     \
@@ -40,10 +40,9 @@ BICRL_TYPE(remove_extent)
 template <class T, class... U>
 inline constexpr bool bicrl_one_of = (is_same_v<T, U> || ...);
 template <class T>
-struct is_integral
-    : bool_constant<bicrl_one_of<remove_cv_t<T>, bool, char, signed char, unsigned char, short, unsigned short, int,
-                                 unsigned, long, unsigned long, long long, unsigned long long, wchar_t, char16_t,
-                                 char32_t>> {};
+struct is_integral : bool_constant<bicrl_one_of<remove_cv_t<T>, bool, char, signed char, unsigned char, short,
+                                                unsigned short, int, unsigned, long, unsigned long, long long,
+                                                unsigned long long, wchar_t, char16_t, char32_t>> {};
 template <class T>
 struct is_floating_point : bool_constant<bicrl_one_of<remove_cv_t<T>, float, double, long double>> {};
 template <class T>
@@ -117,14 +116,14 @@ template <class T>
 struct make_unsigned;
 template <class T>
 struct make_signed;
-#define BICRL_SIGNS(S, U)                    \
-  template <>                                \
+#define BICRL_SIGNS(S, U)                        \
+  template <>                                    \
   struct make_unsigned<S> : type_identity<U> {}; \
-  template <>                                \
+  template <>                                    \
   struct make_unsigned<U> : type_identity<U> {}; \
-  template <>                                \
+  template <>                                    \
   struct make_signed<S> : type_identity<S> {};   \
-  template <>                                \
+  template <>                                    \
   struct make_signed<U> : type_identity<S> {};
 BICRL_SIGNS(signed char, unsigned char)
 BICRL_SIGNS(short, unsigned short)
