@@ -32,11 +32,40 @@ Result<DeviceCompiler> DeviceCompiler::load(const DeviceCompilerOptions& options
   return compiler;
 }
 
+std::string DeviceCompiler::precompile(const std::string& includes, const std::vector<std::string>& flags,
+                                       const std::string& folder) {
+  const std::string file = "headers" + std::to_string(precompiled_.size()) + ".pch";
+  const DeviceCode code = run(includes, flags, {"--pch-dir=" + folder, "--create-pch=" + file});
+  if (!code.ok) return code.log;
+  precompiled_.push_back({includes, flags, folder, file});
+  return "";
+}
+
+// The longest that fits.
+const DeviceCompiler::Precompiled* DeviceCompiler::find_precompiled(
+    const std::string& text, const std::vector<std::string>& flags) const {
+  const Precompiled* found = nullptr;
+  for (const Precompiled& one : precompiled_)
+    if (one.flags == flags && text.compare(0, one.includes.size(), one.includes) == 0 &&
+        (!found || found->includes.size() < one.includes.size()))
+      found = &one;
+  return found;
+}
+
 DeviceCode DeviceCompiler::compile(const std::string& text, const std::vector<std::string>& flags) const {
+  const Precompiled* ready = find_precompiled(text, flags);
+  if (!ready) return run(text, flags, {});
+  return run(text, flags, {"--pch-dir=" + ready->folder, "--use-pch=" + ready->file});
+}
+
+DeviceCode DeviceCompiler::run(const std::string& text, const std::vector<std::string>& flags,
+                               const std::vector<std::string>& more) const {
   // -w: a log shall hold errors alone.
-  std::vector<std::string> words = {"-arch=" + options_.architecture, "-default-device", "-w"};
+  std::vector<std::string> words = {"-arch=" + options_.architecture, "-default-device", "-w",
+                                    "--pch-messages=false"};
   for (const std::string& folder : options_.include_folders) words.push_back("-I" + folder);
   words.insert(words.end(), flags.begin(), flags.end());
+  words.insert(words.end(), more.begin(), more.end());
   std::vector<const char*> pointers;
   for (const std::string& word : words) pointers.push_back(word.c_str());
   Program program = nullptr;

@@ -33,6 +33,12 @@ class DeviceCompiler {
  public:
   static Result<DeviceCompiler> load(const DeviceCompilerOptions& options);
 
+  // Reads include lines once, for all texts that begin with them and are compiled under the same flags: in
+  // this process and its forks, which must find the folder's files unchanged. Returns why it failed, or "".
+  // The largest headers cost 140 MB each.
+  std::string precompile(const std::string& includes, const std::vector<std::string>& flags,
+                         const std::string& folder);
+
   // `text` as whole_device_text() and cut_device_text() make it; `flags` as read_device_flags() makes them.
   DeviceCode compile(const std::string& text, const std::vector<std::string>& flags) const;
 
@@ -49,11 +55,21 @@ class DeviceCompiler {
     const char* (*error_text)(int) = nullptr;
   };
 
+  struct Precompiled {
+    std::string includes;
+    std::vector<std::string> flags;
+    std::string folder, file;
+  };
+
   DeviceCompiler() = default;
+  DeviceCode run(const std::string& text, const std::vector<std::string>& flags,
+                 const std::vector<std::string>& more) const;
+  const Precompiled* find_precompiled(const std::string& text, const std::vector<std::string>& flags) const;
   DeviceCode collect(Program program, int status) const;
 
   DeviceCompilerOptions options_;
   Interface nvrtc_;
+  std::vector<Precompiled> precompiled_;
 };
 
 // The whole text, and if NVRTC refuses it, what remains of it without its host functions.

@@ -38,6 +38,13 @@ constexpr std::string_view kCovered[] = {
     "cublas_v2.h", "cublas.h", "cublasLt.h", "cublasXt.h", "cudnn.h", "cusparse.h", "cufft.h", "cusolverDn.h",
     "curand.h", "nccl.h", "nvrtc.h", "nvToolsExt.h", "nvtx3/nvToolsExt.h", "cutensor.h", "Python.h"};
 
+// Those that take long to read.
+constexpr std::string_view kDear[] = {"mma.h",
+                                      "curand_kernel.h",
+                                      "cooperative_groups.h",
+                                      "cooperative_groups/reduce.h",
+                                      "cooperative_groups/scan.h",
+                                      "cooperative_groups/memcpy_async.h"};
 constexpr std::string_view kWithIntegers[] = {"cuda_awbarrier.h", "cuda_awbarrier_primitives.h",
                                               "cuda_pipeline.h", "cuda_pipeline_primitives.h"};
 
@@ -199,6 +206,7 @@ std::string header_path(std::string_view line) {
 bool is_covered_header(const std::string& path) {
   // needed_includes() brings these, if they are needed.
   if (path == "cub/cub.cuh" || path == "cuda_fp16.h" || path == "cuda_bf16.h") return true;
+  if (std::find(std::begin(kDear), std::end(kDear), path) != std::end(kDear)) return true;
   if (std::find(std::begin(kWithIntegers), std::end(kWithIntegers), path) != std::end(kWithIntegers))
     return true;
   return std::any_of(std::begin(kCoveredFolders), std::end(kCoveredFolders),
@@ -219,9 +227,12 @@ std::string needed_includes(const TokenText& source) {
                 name.find("2bfloat16") != std::string_view::npos || starts_with(name, "__bfloat16");
   }
   half |= contains(names, {"half", "half2", "half8", "__float2half"});
-  std::string text;
+  // The order is always the same, so that what was precompiled fits many texts.
+  std::string text = "#include \"bicrl/device_prelude.h\"\n";
   if (half) text += "#include <cuda_fp16.h>\n";
   if (bfloat16) text += "#include <cuda_bf16.h>\n";
+  for (const std::string_view header : kDear)
+    if (included.count(std::string(header))) text += "#include <" + std::string(header) + ">\n";
   // These have integer types of their own, which differ from g++'s.
   for (const std::string_view header : kWithIntegers)
     if (included.count(std::string(header)))
@@ -233,7 +244,6 @@ std::string needed_includes(const TokenText& source) {
       if (names.count(one.name)) headers.insert(one.header);
     for (const std::string_view header : headers) text += "#include <cub/" + std::string(header) + ".cuh>\n";
   }
-  text += "#include \"bicrl/device_prelude.h\"\n";
   std::set<std::string_view> parts;
   for (const Part& part : kParts)
     if (contains(names, part.names)) parts.insert(part.header);

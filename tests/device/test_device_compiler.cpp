@@ -7,6 +7,7 @@
 #include "sandbox/device/device_text.h"
 #include "sandbox/device/entry_names.h"
 #include "tests/device/device_support.h"
+#include "tests/support/support.h"
 
 namespace bicrl {
 namespace {
@@ -173,6 +174,28 @@ TEST_CASE("Too much PTX is refused") {
   CHECK(!limited.ok);
   CHECK(limited.ptx.empty());
   CHECK(limited.log.find("too large") != std::string::npos);
+}
+
+TEST_CASE("Headers that were precompiled change nothing") {
+  const testing::TemporaryFolder folder;
+  DeviceCompiler compiler = testing::limited_compiler(size_t{1} << 20);
+  const std::string prelude = "#include \"bicrl/device_prelude.h\"\n";
+  for (const std::string& includes : {prelude, prelude + "#include <cuda_fp16.h>\n"})
+    CHECK(compiler.precompile(includes, kFlags, folder.path().string()) == "");
+  CHECK(compiler.precompile("#include \"nothing.h\"\n", kFlags, folder.path().string()) != "");
+  for (const auto& program : testing::own_programs()) {
+    if (program.name != "half_pairs" && program.name != "dispatch_macro" && program.name != "host_containers")
+      continue;
+    INFO(program.name);
+    const std::string text = whole_device_text(program.text);
+    const DeviceCode plain = device_compiler().compile(text, kFlags), ready = compiler.compile(text, kFlags);
+    INFO(ready.log);
+    CHECK(ready.ok);
+    CHECK(ready.log == "");
+    CHECK(testing::entries_of(ready.ptx) == testing::entries_of(plain.ptx));
+  }
+  const DeviceCode wrong = compiler.compile(whole_device_text("\n__global__ void k() { y; }"), kFlags);
+  CHECK(wrong.log.substr(0, 15) == "cuda_sources(2)");
 }
 
 TEST_CASE("Textures are named as what is missing") {

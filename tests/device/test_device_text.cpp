@@ -121,7 +121,9 @@ TEST_CASE("Headers that the shim stands for are not read") {
       whole(
           "#include <torch/extension.h>\n  # include <ATen/cuda/CUDAContext.h> // x\n#include <vector>\n") ==
       "\n  \n\n\n");
-  CHECK(whole("#include <mma.h>\n#include \"mine.h\"\n") == "#include <mma.h>\n#include \"mine.h\"\n\n");
+  CHECK(whole("#include <cuda_fp8.h>\n#include \"mine.h\"\n") ==
+        "#include <cuda_fp8.h>\n#include \"mine.h\"\n\n");
+  CHECK(contains(whole_device_text("#include <mma.h>"), "#include <mma.h>\n"));
   CHECK(contains(whole_device_text("#include <cuda_fp16.h>\n__half h;"), "#include <cuda_fp16.h>\n"));
   CHECK(!contains(whole_device_text("#include <cuda_fp16.h>\nfloat h;"), "cuda_fp16"));
   const std::string cub =
