@@ -89,10 +89,10 @@ BICRL_CPP(BFloat16, c10::BFloat16)
     }                                     \
   }()
 #define BICRL_FLOATING(...) BICRL_CASE(Double, __VA_ARGS__) BICRL_CASE(Float, __VA_ARGS__)
-#define BICRL_INTEGRAL(...)                                                                \
-  BICRL_CASE(Byte, __VA_ARGS__)                                                            \
-  BICRL_CASE(Char, __VA_ARGS__) BICRL_CASE(Int, __VA_ARGS__) BICRL_CASE(Long, __VA_ARGS__) \
-      BICRL_CASE(Short, __VA_ARGS__)
+#define BICRL_INTEGRAL(...)     \
+  BICRL_CASE(Byte, __VA_ARGS__) \
+  BICRL_CASE(Char, __VA_ARGS__) \
+  BICRL_CASE(Int, __VA_ARGS__) BICRL_CASE(Long, __VA_ARGS__) BICRL_CASE(Short, __VA_ARGS__)
 #define BICRL_ALL(...) BICRL_FLOATING(__VA_ARGS__) BICRL_INTEGRAL(__VA_ARGS__)
 #define AT_DISPATCH_SWITCH(TYPE, NAME, ...) BICRL_DISPATCH(TYPE, NAME, __VA_ARGS__)
 #define AT_DISPATCH_CASE(TYPE, ...) BICRL_EXTRA(TYPE, __VA_ARGS__)
