@@ -4,7 +4,7 @@
 
 #include "sandbox/candidate/splitter_features.h"
 #include "sandbox/candidate/splitter_rewrite.h"
-#include "sandbox/candidate/splitter_tokens.h"
+#include "sandbox/device/token_text.h"
 
 namespace bicrl {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sandbox/candidate/splitter.h"
-#include "sandbox/candidate/splitter_tokens.h"
+#include "sandbox/device/token_text.h"
 
 namespace bicrl {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/candidate/splitter_tokens.h"
+#include "sandbox/device/token_text.h"
 
 namespace bicrl {
 

@@ -1,4 +1,4 @@
-#include "sandbox/candidate/splitter_tokens.h"
+#include "sandbox/device/token_text.h"
 
 #include <algorithm>
 

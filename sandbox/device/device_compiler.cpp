@@ -1,0 +1,116 @@
+#include "sandbox/device/device_compiler.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+
+#include "sandbox/device/device_text.h"
+
+namespace bicrl {
+
+Result<DeviceCompiler> DeviceCompiler::load(const DeviceCompilerOptions& options) {
+  DeviceCompiler compiler;
+  compiler.options_ = options;
+  void* library = dlopen(options.library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) return Result<DeviceCompiler>::failure(dlerror());
+  std::string missing;
+  const auto find = [&](auto& function, const char* name) {
+    void* address = dlsym(library, name);
+    if (!address) missing = name;
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(address);
+  };
+  Interface& n = compiler.nvrtc_;
+  find(n.create, "nvrtcCreateProgram");
+  find(n.compile, "nvrtcCompileProgram");
+  find(n.log_size, "nvrtcGetProgramLogSize");
+  find(n.log, "nvrtcGetProgramLog");
+  find(n.ptx_size, "nvrtcGetPTXSize");
+  find(n.ptx, "nvrtcGetPTX");
+  find(n.destroy, "nvrtcDestroyProgram");
+  find(n.error_text, "nvrtcGetErrorString");
+  if (!missing.empty()) return Result<DeviceCompiler>::failure(options.library + " lacks " + missing);
+  return compiler;
+}
+
+std::string DeviceCompiler::precompile(const std::string& includes, const std::vector<std::string>& flags,
+                                       const std::string& folder) {
+  const std::string file = "headers" + std::to_string(precompiled_.size()) + ".pch";
+  const DeviceCode code = run(includes, flags, {"--pch-dir=" + folder, "--create-pch=" + file});
+  if (!code.ok) return code.log;
+  precompiled_.push_back({includes, flags, folder, file});
+  return "";
+}
+
+// The longest that fits.
+const DeviceCompiler::Precompiled* DeviceCompiler::find_precompiled(
+    const std::string& text, const std::vector<std::string>& flags) const {
+  const Precompiled* found = nullptr;
+  for (const Precompiled& one : precompiled_)
+    if (one.flags == flags && text.compare(0, one.includes.size(), one.includes) == 0 &&
+        (!found || found->includes.size() < one.includes.size()))
+      found = &one;
+  return found;
+}
+
+DeviceCode DeviceCompiler::compile(const std::string& text, const std::vector<std::string>& flags) const {
+  const Precompiled* ready = find_precompiled(text, flags);
+  if (!ready) return run(text, flags, {});
+  return run(text, flags, {"--pch-dir=" + ready->folder, "--use-pch=" + ready->file});
+}
+
+DeviceCode DeviceCompiler::run(const std::string& text, const std::vector<std::string>& flags,
+                               const std::vector<std::string>& more) const {
+  // -w: a log shall hold errors alone.
+  std::vector<std::string> words = {"-arch=" + options_.architecture, "-default-device", "-w",
+                                    "--pch-messages=false"};
+  for (const std::string& folder : options_.include_folders) words.push_back("-I" + folder);
+  words.insert(words.end(), flags.begin(), flags.end());
+  words.insert(words.end(), more.begin(), more.end());
+  std::vector<const char*> pointers;
+  for (const std::string& word : words) pointers.push_back(word.c_str());
+  Program program = nullptr;
+  int status = nvrtc_.create(&program, text.c_str(), "cuda_sources", 0, nullptr, nullptr);
+  if (status) return {false, "", nvrtc_.error_text(status)};
+  status = nvrtc_.compile(program, static_cast<int>(pointers.size()), pointers.data());
+  DeviceCode code = collect(program, status);
+  nvrtc_.destroy(&program);
+  return code;
+}
+
+DeviceCode DeviceCompiler::collect(Program program, int status) const {
+  DeviceCode code;
+  size_t bytes = 0;
+  // Sizes count the zero at the end.
+  if (nvrtc_.log_size(program, &bytes) == 0 && bytes > 1) {
+    code.log.resize(bytes);
+    if (nvrtc_.log(program, code.log.data())) code.log.clear();
+    code.log.resize(std::min(code.log.size() - !code.log.empty(), options_.max_log_bytes));
+  }
+  if (status) {
+    if (code.log.empty()) code.log = nvrtc_.error_text(status);
+    return code;
+  }
+  if (nvrtc_.ptx_size(program, &bytes) || bytes == 0) {
+    code.log += "there is no PTX";
+    return code;
+  }
+  if (bytes > options_.max_ptx_bytes) {
+    code.log = "the device code is too large: " + std::to_string(bytes) + " bytes of PTX";
+    return code;
+  }
+  code.ptx.resize(bytes);
+  code.ok = nvrtc_.ptx(program, code.ptx.data()) == 0;
+  code.ptx.resize(code.ok ? bytes - 1 : 0);
+  return code;
+}
+
+DeviceProgram compile_device_program(const DeviceCompiler& compiler, const std::string& cuda_source,
+                                     const std::vector<std::string>& flags) {
+  DeviceProgram program{compiler.compile(whole_device_text(cuda_source), flags), false};
+  if (program.code.ok) return program;
+  program.code = compiler.compile(cut_device_text(cuda_source), flags);
+  program.cut = true;
+  return program;
+}
+
+}  // namespace bicrl

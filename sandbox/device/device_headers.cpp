@@ -1,0 +1,286 @@
+#include "sandbox/device/device_headers.h"
+
+#include <algorithm>
+#include <array>
+
+namespace bicrl {
+namespace {
+
+bool starts_with(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+bool ends_with(std::string_view text, std::string_view suffix) {
+  return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
+}
+
+constexpr std::string_view kCoveredFolders[] = {"torch/",  "ATen/", "c10/",     "caffe2/", "pybind11/",
+                                                "thrust/", "bits/", "cutlass/", "cute/",   "sys/"};
+constexpr std::string_view kCovered[] = {
+    // C++ and C
+    "algorithm", "any", "array", "assert.h", "atomic", "bitset", "cassert", "cctype", "cfloat", "charconv",
+    "chrono", "cinttypes", "climits", "cmath", "compare", "complex", "concepts", "condition_variable",
+    "cstdarg", "cstddef", "cstdint", "cstdio", "cstdlib", "cstring", "ctime", "ctype.h", "deque", "errno.h",
+    "exception", "filesystem", "float.h", "forward_list", "fstream", "functional", "future", "inttypes.h",
+    "initializer_list", "iomanip", "ios", "iosfwd", "iostream", "istream", "iterator", "limits", "limits.h",
+    "list", "locale", "map", "math.h", "memory", "mutex", "new", "numbers", "numeric", "omp.h", "optional",
+    "ostream", "queue", "random", "ranges", "ratio", "set", "shared_mutex", "span", "sstream", "stack",
+    "stdarg.h", "stdbool.h", "stddef.h", "stdexcept", "stdint.h", "stdio.h", "stdlib.h", "string", "string.h",
+    "string_view", "system_error", "thread", "time.h", "tuple", "type_traits", "typeindex", "typeinfo",
+    "unistd.h", "unordered_map", "unordered_set", "utility", "valarray", "variant", "vector", "version",
+    // CUDA, as far as NVRTC has it built in
+    "cuda.h", "cuda_runtime.h", "cuda_runtime_api.h", "cuda_device_runtime_api.h",
+    "device_launch_parameters.h", "driver_types.h", "vector_types.h", "vector_functions.h",
+    "device_functions.h", "device_atomic_functions.h", "host_defines.h", "crt/host_defines.h",
+    "math_functions.h", "sm_20_intrinsics.h", "sm_30_intrinsics.h", "sm_32_intrinsics.h",
+    "sm_35_intrinsics.h", "sm_60_atomic_functions.h", "builtin_types.h", "cuda_profiler_api.h",
+    "texture_types.h", "surface_types.h", "texture_fetch_functions.h", "helper_cuda.h", "helper_functions.h",
+    // Libraries
+    "cublas_v2.h", "cublas.h", "cublasLt.h", "cublasXt.h", "cudnn.h", "cusparse.h", "cufft.h", "cusolverDn.h",
+    "curand.h", "nccl.h", "nvrtc.h", "nvToolsExt.h", "nvtx3/nvToolsExt.h", "cutensor.h", "Python.h"};
+
+// Those that take long to read.
+constexpr std::string_view kDear[] = {"mma.h",
+                                      "curand_kernel.h",
+                                      "cooperative_groups.h",
+                                      "cooperative_groups/reduce.h",
+                                      "cooperative_groups/scan.h",
+                                      "cooperative_groups/memcpy_async.h"};
+constexpr std::string_view kWithIntegers[] = {"cuda_awbarrier.h", "cuda_awbarrier_primitives.h",
+                                              "cuda_pipeline.h", "cuda_pipeline_primitives.h"};
+
+constexpr std::string_view kLibraryPrefixes[] = {"cublas",    "CUBLAS",    "cudnn",  "CUDNN_",   "cusparse",
+                                                 "CUSPARSE_", "cufft",     "CUFFT_", "cusolver", "CUSOLVER_",
+                                                 "cutensor",  "CUTENSOR_", "nccl"};
+
+struct NamedHeader {
+  std::string_view name, header;
+};
+constexpr NamedHeader kCub[] = {{"BlockReduce", "block/block_reduce"},
+                                {"BlockScan", "block/block_scan"},
+                                {"BlockLoad", "block/block_load"},
+                                {"BlockStore", "block/block_store"},
+                                {"BlockExchange", "block/block_exchange"},
+                                {"BlockHistogram", "block/block_histogram"},
+                                {"BlockRadixSort", "block/block_radix_sort"},
+                                {"BlockMergeSort", "block/block_merge_sort"},
+                                {"BlockDiscontinuity", "block/block_discontinuity"},
+                                {"BlockAdjacentDifference", "block/block_adjacent_difference"},
+                                {"BlockShuffle", "block/block_shuffle"},
+                                {"WarpReduce", "warp/warp_reduce"},
+                                {"WarpScan", "warp/warp_scan"},
+                                {"WarpMergeSort", "warp/warp_merge_sort"},
+                                {"WarpLoad", "warp/warp_load"},
+                                {"WarpStore", "warp/warp_store"},
+                                {"WarpExchange", "warp/warp_exchange"},
+                                {"KeyValuePair", "util_type"},
+                                {"ArgMax", "thread/thread_operators"},
+                                {"ArgMin", "thread/thread_operators"},
+                                {"Max", "thread/thread_operators"},
+                                {"Min", "thread/thread_operators"},
+                                {"Sum", "thread/thread_operators"}};
+
+// Parts of the shim that a text gets if it has one of the names.
+struct Part {
+  std::string_view header;
+  std::initializer_list<std::string_view> names;
+};
+const Part kParts[] = {
+    {"traits",
+     {"void_t",
+      "remove_cvref",
+      "remove_cvref_t",
+      "remove_pointer",
+      "remove_pointer_t",
+      "add_pointer",
+      "add_pointer_t",
+      "remove_extent_t",
+      "is_integral",
+      "is_integral_v",
+      "is_floating_point",
+      "is_floating_point_v",
+      "is_arithmetic",
+      "is_arithmetic_v",
+      "is_pointer",
+      "is_pointer_v",
+      "is_const",
+      "is_const_v",
+      "is_reference",
+      "is_reference_v",
+      "is_lvalue_reference",
+      "is_lvalue_reference_v",
+      "is_void",
+      "is_void_v",
+      "is_array",
+      "is_array_v",
+      "is_signed",
+      "is_signed_v",
+      "is_unsigned",
+      "is_unsigned_v",
+      "is_class",
+      "is_class_v",
+      "is_enum",
+      "is_enum_v",
+      "is_trivially_copyable",
+      "is_trivially_copyable_v",
+      "is_base_of",
+      "is_base_of_v",
+      "underlying_type",
+      "underlying_type_t",
+      "conjunction",
+      "conjunction_v",
+      "disjunction",
+      "disjunction_v",
+      "negation",
+      "make_unsigned",
+      "make_unsigned_t",
+      "make_signed",
+      "make_signed_t",
+      "is_convertible",
+      "is_convertible_v",
+      "decay",
+      "decay_t",
+      "common_type",
+      "common_type_t",
+      "invoke_result",
+      "invoke_result_t"}},
+    {"limits", {"numeric_limits"}},
+    {"tuples",
+     {"pair", "make_pair", "tuple", "make_tuple", "tie", "array", "index_sequence", "make_index_sequence",
+      "integer_sequence", "make_integer_sequence", "index_sequence_for", "tuple_size", "tuple_size_v",
+      "tuple_element_t"}},
+    {"optionals", {"optional", "make_optional"}},
+    {"vectors", {"vector", "deque", "list", "vec"}},
+    {"strings", {"string", "string_view", "to_string", "stoi", "stof", "str"}},
+    {"maps", {"map", "unordered_map", "set", "unordered_set"}},
+    {"functors", {"plus", "multiplies", "less", "greater", "equal_to"}},
+    {"pointers", {"unique_ptr", "shared_ptr", "make_unique", "make_shared"}},
+    {"functions", {"function"}},
+    {"threads",
+     {"mutex", "recursive_mutex", "lock_guard", "unique_lock", "scoped_lock", "once_flag", "call_once",
+      "atomic"}},
+    {"algorithms", {"gcd",         "iterator_traits",
+                    "sort",        "stable_sort",
+                    "reverse",     "fill",
+                    "fill_n",      "copy",
+                    "copy_n",      "transform",
+                    "for_each",    "find",
+                    "find_if",     "any_of",
+                    "all_of",      "equal",
+                    "max_element", "min_element",
+                    "count",       "iota",
+                    "accumulate",  "distance",
+                    "next",        "prev",
+                    "begin",       "end",
+                    "size",        "back_inserter"}},
+    {"clocks", {"chrono"}},
+    {"streams", {"cout",          "cerr",         "clog",          "stringstream", "ostringstream",
+                 "istringstream", "exception",    "runtime_error", "logic_error",  "invalid_argument",
+                 "domain_error",  "length_error", "out_of_range",  "range_error",  "overflow_error",
+                 "bad_alloc",     "fprintf",      "snprintf",      "sprintf",      "fflush",
+                 "puts",          "FILE",         "stderr",        "stdout"}},
+    {"half_types",
+     {"Half", "BFloat16", "kHalf", "kBFloat16", "kFloat16", "AT_DISPATCH_FLOATING_TYPES_AND_HALF",
+      "AT_DISPATCH_REDUCED_FLOATING_TYPES", "AccumulateType", "acc_type", "opmath_type"}}};
+
+std::set<std::string_view> identifiers(const TokenText& source) {
+  std::set<std::string_view> names;
+  for (size_t i = 0; i < source.size(); ++i)
+    if (source.is_identifier(i)) names.insert(source.at(i));
+  return names;
+}
+
+bool contains(const std::set<std::string_view>& names, std::initializer_list<std::string_view> wanted) {
+  return std::any_of(wanted.begin(), wanted.end(),
+                     [&](std::string_view name) { return names.count(name) > 0; });
+}
+
+}  // namespace
+
+std::string header_path(std::string_view line) {
+  const size_t open = line.find_first_of("<\"");
+  if (open == std::string_view::npos) return "";
+  const size_t close = line.find(line[open] == '<' ? '>' : '"', open + 1);
+  return close == std::string_view::npos ? "" : std::string(line.substr(open + 1, close - open - 1));
+}
+
+bool is_covered_header(const std::string& path) {
+  // needed_includes() brings these, if they are needed.
+  if (path == "cub/cub.cuh" || path == "cuda_fp16.h" || path == "cuda_bf16.h") return true;
+  if (std::find(std::begin(kDear), std::end(kDear), path) != std::end(kDear)) return true;
+  if (std::find(std::begin(kWithIntegers), std::end(kWithIntegers), path) != std::end(kWithIntegers))
+    return true;
+  return std::any_of(std::begin(kCoveredFolders), std::end(kCoveredFolders),
+                     [&](std::string_view folder) { return starts_with(path, folder); }) ||
+         std::find(std::begin(kCovered), std::end(kCovered), path) != std::end(kCovered);
+}
+
+std::string needed_includes(const TokenText& source) {
+  const std::set<std::string_view> names = identifiers(source);
+  std::set<std::string> included;
+  for (size_t i = 0; i < source.size(); ++i)
+    if (source.tokens()[i].kind == Token::Kind::kInclude) included.insert(header_path(source.at(i)));
+  bool half = false, bfloat16 = false;
+  for (const std::string_view name : names) {
+    half |= starts_with(name, "__half") || ends_with(name, "2half") || ends_with(name, "2half_rn") ||
+            ends_with(name, "2half2_rn");
+    bfloat16 |= starts_with(name, "__nv_bfloat16") || starts_with(name, "nv_bfloat16") ||
+                name.find("2bfloat16") != std::string_view::npos || starts_with(name, "__bfloat16");
+  }
+  half |= contains(names, {"half", "half2", "half8", "__float2half"});
+  // The order is always the same, so that what was precompiled fits many texts.
+  std::string text = "#include \"bicrl/device_prelude.h\"\n";
+  if (half) text += "#include <cuda_fp16.h>\n";
+  if (bfloat16) text += "#include <cuda_bf16.h>\n";
+  for (const std::string_view header : kDear)
+    if (included.count(std::string(header))) text += "#include <" + std::string(header) + ">\n";
+  // These have integer types of their own, which differ from g++'s.
+  for (const std::string_view header : kWithIntegers)
+    if (included.count(std::string(header)))
+      text += "#define uint64_t bicrl_uint64_t\n#define uintptr_t bicrl_uintptr_t\n#include <" +
+              std::string(header) + ">\n#undef uint64_t\n#undef uintptr_t\n";
+  if (contains(names, {"cub"})) {
+    std::set<std::string_view> headers;
+    for (const NamedHeader& one : kCub)
+      if (names.count(one.name)) headers.insert(one.header);
+    for (const std::string_view header : headers) text += "#include <cub/" + std::string(header) + ".cuh>\n";
+  }
+  std::set<std::string_view> parts;
+  for (const Part& part : kParts)
+    if (contains(names, part.names)) parts.insert(part.header);
+  if (parts.count("limits") && parts.count("half_types")) parts.insert("half_limits");
+  for (const std::string_view part : parts) text += "#include \"bicrl/" + std::string(part) + ".h\"\n";
+  return text;
+}
+
+std::string library_declarations(const TokenText& source) {
+  std::set<std::string_view> names = identifiers(source);
+  // What the text defines itself.
+  for (size_t i = 0; i < source.size(); ++i) {
+    const bool defines = source.is(i, "struct") || source.is(i, "class") || source.is(i, "enum") ||
+                         source.is(i, "define") || source.is(i, "namespace");
+    const size_t name = source.next(i);
+    if (!defines || !source.is_identifier(name)) continue;
+    const size_t after = source.next(name);
+    if (!source.is(i, "struct") || source.is(after, "{") || source.is(after, ":") || source.is(after, ";"))
+      names.erase(source.at(name));
+  }
+  std::string text;
+  for (const std::string_view name : names) {
+    if (std::none_of(std::begin(kLibraryPrefixes), std::end(kLibraryPrefixes), [&](std::string_view prefix) {
+          return starts_with(name, prefix) && name.size() > prefix.size();
+        }))
+      continue;
+    const std::string word(name);
+    if (ends_with(name, "_t") || ends_with(name, "Struct")) {
+      text += "using " + word + " = ::bicrl::Opaque; ";
+    } else if (name[0] < 'a') {
+      text += "constexpr ::bicrl::Opaque " + word + "{}; ";
+    } else if (name.size() > 6 &&
+               std::any_of(name.begin(), name.end(), [](char c) { return c >= 'A' && c <= 'Z'; })) {
+      text += "template <class... A> ::bicrl::Opaque " + word + "(A&&...); ";
+    }
+  }
+  return text;
+}
+
+}  // namespace bicrl

@@ -1,0 +1,26 @@
+// What becomes of the headers that a candidate includes, and which ones its text needs.
+#pragma once
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "sandbox/device/token_text.h"
+
+namespace bicrl {
+
+// The header's path in an #include line, "" if it is no plain one.
+std::string header_path(std::string_view include_line);
+
+// The prelude stands for it, or needed_includes() brings it: the C++ library, torch, the CUDA runtime,
+// libraries that run on the host.
+bool is_covered_header(const std::string& path);
+
+// The include lines that `source` needs: the prelude, parts of the shim whose names it has, cuda_fp16.h if it
+// names __half, and the single headers of CUB in place of <cub/cub.cuh>, which NVRTC does not take.
+std::string needed_includes(const TokenText& source);
+
+// Declarations of the names of libraries (cublasHandle_t, CUDNN_DATA_FLOAT, cudnnCreate) as things of no
+// known type, so that host functions which use them are read.
+std::string library_declarations(const TokenText& source);
+
+}  // namespace bicrl

@@ -1,0 +1,27 @@
+// A candidate's CUDA text made ready for NVRTC, which compiles device code alone. Two ways:
+//
+// whole_device_text() keeps the candidate's text, host functions included. With -default-device they are
+// device functions that nothing calls: NVRTC checks them, instantiates what they launch, and drops them. The
+// shim (include/bicrl/device_prelude.h) declares what they name; it declares the two functions of device-side
+// launches as well, so that `kernel<<<...>>>(...)` needs no rewriting.
+//
+// cut_device_text() is for text that NVRTC refuses for the sake of its host functions: these are blanked.
+// Templates that only they launch are named again beside them, where that can be told from the text.
+//
+// Pure text work in linear time on any input. Lines keep their numbers, under the name "cuda_sources".
+#pragma once
+#include <string>
+#include <vector>
+
+namespace bicrl {
+
+// What a text names that no device code can be made of, "" if nothing: textures, managed memory.
+std::string unsupported_device_feature(const std::string& cuda_source);
+
+std::string whole_device_text(const std::string& cuda_source);
+std::string cut_device_text(const std::string& cuda_source);
+
+// Several cuda_sources of one load_inline call are one text.
+std::string join_cuda_sources(const std::vector<std::string>& sources);
+
+}  // namespace bicrl

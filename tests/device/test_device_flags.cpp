@@ -1,0 +1,59 @@
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+
+#include "sandbox/device/device_flags.h"
+
+namespace bicrl {
+
+using Options = std::vector<std::string>;
+
+namespace {
+// Without those that load_inline gives always.
+Options own(const DeviceFlags& flags) {
+  REQUIRE(flags.options.size() > 4);
+  return Options(flags.options.begin() + 4, flags.options.end());
+}
+}  // namespace
+
+TEST_CASE("Flags that change device code are kept") {
+  CHECK(own(read_device_flags({})) == Options{"-std=c++17"});
+  CHECK(own(read_device_flags({"--use_fast_math", "-DTILE=32", "-D", "A", "-UB", "-std=c++20"})) ==
+        Options{"--use_fast_math", "-DTILE=32", "-DA", "-UB", "-std=c++20"});
+  CHECK(own(read_device_flags({"-ftz=true", "--fmad", "false", "-maxrregcount=64", "-prec-div=false",
+                               "-lineinfo"})) == Options{"-ftz=true", "--fmad=false", "-maxrregcount=64",
+                                                         "-prec-div=false", "-lineinfo", "-std=c++17"});
+  // The shim is C++17.
+  CHECK(own(read_device_flags({"--std", "c++14"})) == Options{"-std=c++17"});
+}
+
+TEST_CASE("What load_inline defines can be undefined") {
+  const std::string macro = "-D__CUDA_NO_HALF_OPERATORS__";
+  const auto count = [&](const Options& options) {
+    return std::count(options.begin(), options.end(), macro);
+  };
+  CHECK(count(read_device_flags({}).options) == 1);
+  CHECK(count(read_device_flags({"-U__CUDA_NO_HALF_OPERATORS__"}).options) == 0);
+}
+
+TEST_CASE("Flags of the host, of nvcc and of the assembler are ignored") {
+  const DeviceFlags flags = read_device_flags(
+      {"-O3", "-arch=sm_80", "-gencode", "arch=compute_80,code=sm_80", "-gencode=arch=compute_90,code=sm_90",
+       "--expt-relaxed-constexpr", "--extended-lambda", "-Xptxas", "-v,-O3", "-Xptxas=-O3", "-Xcompiler",
+       "-fPIC", "-w", "--threads", "4", "--threads=4", "", "-lineinfo"});
+  CHECK(flags.refused == "");
+  CHECK(own(flags) == Options{"-lineinfo", "-std=c++17"});
+}
+
+TEST_CASE("Flags that read files, or that nobody knows, are refused") {
+  for (const std::string flag :
+       {"-I/usr/include", "-I.", "-include", "-include=/etc/passwd", "--pre-include=a", "@flags",
+        "--options-file=x", "-L/lib", "--frobnicate", "a.cu", "-std=c++11", "-D1x", "-D(a)=b",
+        "-maxrregcount=lots", "-default-device", "--device-as-default-execution-space", "-rdc=true", "-pch",
+        "--create-pch=/tmp/x"}) {
+    INFO(flag);
+    CHECK(read_device_flags({flag}).refused.find("'" + flag + "'") != std::string::npos);
+  }
+  CHECK(read_device_flags({std::string(2000, 'a')}).refused.size() < 200);
+}
+
+}  // namespace bicrl
