@@ -32,9 +32,15 @@ struct LaneSet {
     while (warps[warp] == 0) ++warp;
     return warp * kWarpLanes + std::countr_zero(warps[warp]);
   }
-  LaneSet operator&(const LaneSet& o) const { return combine(o, [](uint32_t a, uint32_t b) { return a & b; }); }
-  LaneSet operator|(const LaneSet& o) const { return combine(o, [](uint32_t a, uint32_t b) { return a | b; }); }
-  LaneSet operator-(const LaneSet& o) const { return combine(o, [](uint32_t a, uint32_t b) { return a & ~b; }); }
+  LaneSet operator&(const LaneSet& o) const {
+    return combine(o, [](uint32_t a, uint32_t b) { return a & b; });
+  }
+  LaneSet operator|(const LaneSet& o) const {
+    return combine(o, [](uint32_t a, uint32_t b) { return a | b; });
+  }
+  LaneSet operator-(const LaneSet& o) const {
+    return combine(o, [](uint32_t a, uint32_t b) { return a & ~b; });
+  }
   LaneSet& operator|=(const LaneSet& o) { return *this = *this | o; }
   LaneSet& operator-=(const LaneSet& o) { return *this = *this - o; }
   bool operator==(const LaneSet&) const = default;

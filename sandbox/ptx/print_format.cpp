@@ -46,8 +46,7 @@ class Formatter {
   void convert() {
     const size_t begin = at_++;
     std::string spec = "%";
-    while (std::string_view("-+ #0").find(peek()) != std::string_view::npos)
-      spec += format_[at_++];
+    while (std::string_view("-+ #0").find(peek()) != std::string_view::npos) spec += format_[at_++];
     const int width = number();
     if (width < 0) spec += '-';
     if (width != 0) spec += std::to_string(std::abs(width));

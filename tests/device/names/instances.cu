@@ -22,21 +22,37 @@ __global__ void plain(float* x) { x[0] = 1; }
 extern "C" __global__ void unmangled(float* x) { x[0] = 1; }
 static __global__ void internal(const float* x, float* y, int64_t n, size_t m) { y[n] = x[m]; }
 template <class T>
-static __global__ void internal_template(T* x) { x[0] = T(1); }
+static __global__ void internal_template(T* x) {
+  x[0] = T(1);
+}
 template <class T, int n>
-__global__ void typed(T* x) { x[n] = x[0]; }
+__global__ void typed(T* x) {
+  x[n] = x[0];
+}
 template <Color c, Mode m, bool b, char t, unsigned u, long long l>
-__global__ void valued(int* x) { x[0] = c + int(m) + b + t + int(u) + int(l); }
+__global__ void valued(int* x) {
+  x[0] = c + int(m) + b + t + int(u) + int(l);
+}
 template <class F>
-__global__ void apply(F f, float* x) { x[0] = f(x[1]); }
+__global__ void apply(F f, float* x) {
+  x[0] = f(x[1]);
+}
 template <class... A>
-__global__ void variadic(int* x, A... a) { x[0] = (int(a) + ... + 0); }
+__global__ void variadic(int* x, A... a) {
+  x[0] = (int(a) + ... + 0);
+}
 template <class T>
-__global__ void structured(T value, float* x) { x[0] = reinterpret_cast<const char&>(value); }
+__global__ void structured(T value, float* x) {
+  x[0] = reinterpret_cast<const char&>(value);
+}
 template <template <class, int> class C>
-__global__ void templated(C<float, 3>* x) { x[0].v[0] = 1; }
+__global__ void templated(C<float, 3>* x) {
+  x[0].v[0] = 1;
+}
 template <float (*f)(float)>
-__global__ void through(float* x) { x[0] = f(x[1]); }
+__global__ void through(float* x) {
+  x[0] = f(x[1]);
+}
 __global__ void accessor(torch::PackedTensorAccessor32<float, 2, torch::RestrictPtrTraits> a, float* x) {
   x[0] = reinterpret_cast<const char&>(a);
 }
@@ -49,7 +65,9 @@ struct Local {
   __device__ float operator()(float v) const { return v + 1; }
 };
 template <class T>
-__global__ void unnamed_template(T* x, const T* y, T** z) { x[0] = y[0] + z[0][0]; }
+__global__ void unnamed_template(T* x, const T* y, T** z) {
+  x[0] = y[0] + z[0][0];
+}
 namespace deeper {
 static __global__ void kernel(float* x) { x[0] = 3; }
 }  // namespace deeper
@@ -60,15 +78,21 @@ __global__ void kernel(float* x) { x[0] = 4; }
 static __global__ void internal(float* x) { x[0] = 5; }
 namespace {
 template <class T, class F>
-__global__ void unnamed(F f, T* x, const Plain& (*)(T)) { x[0] = f(x[1]); }
+__global__ void unnamed(F f, T* x, const Plain& (*)(T)) {
+  x[0] = f(x[1]);
+}
 }  // namespace
 inline namespace v2 {
 template <int64_t n>
-__global__ void versioned(float* x) { x[n] = 1; }
+__global__ void versioned(float* x) {
+  x[n] = 1;
+}
 }  // namespace v2
 static __device__ float quarter_of(float v) { return v / 4; }
 template <class F, float (*f)(float)>
-__global__ void through(F g, float* x) { x[0] = f(g(x[1])); }
+__global__ void through(F g, float* x) {
+  x[0] = f(g(x[1]));
+}
 struct Owner {
   template <class T>
   void launch(T* x) {
@@ -78,9 +102,10 @@ struct Owner {
 };
 }  // namespace ops
 
-void forward(at::Tensor tensor, std::vector<at::Tensor> list, const std::string& mode, std::optional<at::Tensor> more,
-             std::tuple<int, at::Tensor> pair, std::function<int(float)> function,
-             std::unordered_map<std::string, std::vector<int64_t>>& map, c10::ArrayRef<int64_t> sizes, float* x) {
+void forward(at::Tensor tensor, std::vector<at::Tensor> list, const std::string& mode,
+             std::optional<at::Tensor> more, std::tuple<int, at::Tensor> pair,
+             std::function<int(float)> function, std::unordered_map<std::string, std::vector<int64_t>>& map,
+             c10::ArrayRef<int64_t> sizes, float* x) {
   int* i = nullptr;
   LAUNCH(plain, x);
   LAUNCH(unmangled, x);
@@ -94,8 +119,10 @@ void forward(at::Tensor tensor, std::vector<at::Tensor> list, const std::string&
   LAUNCH((valued<kGreen, Mode::kB, true, 'c', 7u, -12345678901LL>), i);
   LAUNCH((apply<Local>), Local(), x);
   float factor = 2;
-  LAUNCH(apply, [=](float v) { return v * factor; }, x);
-  LAUNCH(apply, [](float v) { return v * v; }, x);
+  LAUNCH(
+      apply, [=](float v) { return v * factor; }, x);
+  LAUNCH(
+      apply, [](float v) { return v * v; }, x);
   LAUNCH(variadic, i, 1, 2.f, 'c', 3L);
   LAUNCH((structured<Nested<double, 2>>), (Nested<double, 2>{}), x);
   LAUNCH((structured<Nested<Local, 2>::Inner>), (Nested<Local, 2>::Inner{}), x);

@@ -8,8 +8,9 @@ __global__ void transpose(torch::PackedTensorAccessor32<scalar_t, 2, torch::Rest
 torch::Tensor forward(torch::Tensor x) {
   auto y = torch::empty({x.size(1), x.size(0)}, x.options());
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "transpose", [&] {
-    transpose<scalar_t><<<x.size(0), x.size(1)>>>(x.packed_accessor32<scalar_t, 2, torch::RestrictPtrTraits>(),
-                                                  y.packed_accessor32<scalar_t, 2, torch::RestrictPtrTraits>());
+    transpose<scalar_t>
+        <<<x.size(0), x.size(1)>>>(x.packed_accessor32<scalar_t, 2, torch::RestrictPtrTraits>(),
+                                   y.packed_accessor32<scalar_t, 2, torch::RestrictPtrTraits>());
   });
   return y;
 }

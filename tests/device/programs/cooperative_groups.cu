@@ -1,6 +1,6 @@
-#include <torch/extension.h>
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
+#include <torch/extension.h>
 namespace cg = cooperative_groups;
 __global__ void sum(const float* x, float* y, int n) {
   auto block = cg::this_thread_block();

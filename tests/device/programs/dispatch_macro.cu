@@ -1,5 +1,5 @@
-#include <torch/extension.h>
 #include <ATen/cuda/CUDAContext.h>
+#include <torch/extension.h>
 
 template <typename scalar_t>
 __global__ void scale(const scalar_t* __restrict__ x, scalar_t* __restrict__ y, float factor, int64_t n) {
@@ -11,10 +11,12 @@ torch::Tensor forward(torch::Tensor x, double factor) {
   TORCH_CHECK(x.is_cuda(), "x must be on the GPU, not on ", x.device());
   auto y = torch::empty_like(x);
   const int threads = 256;
-  AT_DISPATCH_FLOATING_TYPES_AND2(at::ScalarType::Half, at::ScalarType::BFloat16, x.scalar_type(), "scale", ([&] {
-    scale<scalar_t><<<(x.numel() + threads - 1) / threads, threads, 0, at::cuda::getCurrentCUDAStream()>>>(
-        x.data_ptr<scalar_t>(), y.data_ptr<scalar_t>(), factor, x.numel());
-  }));
+  AT_DISPATCH_FLOATING_TYPES_AND2(
+      at::ScalarType::Half, at::ScalarType::BFloat16, x.scalar_type(), "scale", ([&] {
+        scale<scalar_t>
+            <<<(x.numel() + threads - 1) / threads, threads, 0, at::cuda::getCurrentCUDAStream()>>>(
+                x.data_ptr<scalar_t>(), y.data_ptr<scalar_t>(), factor, x.numel());
+      }));
   C10_CUDA_KERNEL_LAUNCH_CHECK();
   return y;
 }

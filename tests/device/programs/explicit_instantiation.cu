@@ -1,6 +1,6 @@
 #include <torch/extension.h>
-#include <type_traits>
 #include <limits>
+#include <type_traits>
 template <typename T, bool LAST>
 __global__ void reduce(const T* x, T* y) {
   using Sum = typename std::conditional<std::is_same<T, float>::value, double, T>::type;

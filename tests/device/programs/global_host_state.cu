@@ -6,7 +6,9 @@ static std::unordered_map<int64_t, torch::Tensor> workspaces;
 static int calls = 0;
 thread_local float scale = 1.f;
 __device__ int device_calls = 0;
-__global__ void count(float* x) { if (threadIdx.x == 0) x[atomicAdd(&device_calls, 1)] += 1.f; }
+__global__ void count(float* x) {
+  if (threadIdx.x == 0) x[atomicAdd(&device_calls, 1)] += 1.f;
+}
 torch::Tensor forward(torch::Tensor x) {
   std::lock_guard<std::mutex> guard(lock);
   ++calls;

@@ -1,7 +1,9 @@
-#include <torch/extension.h>
 #include <cuda_runtime.h>
+#include <torch/extension.h>
 template <typename T>
-__global__ void typed(T* x, int n) { x[n] = T(1); }
+__global__ void typed(T* x, int n) {
+  x[n] = T(1);
+}
 __global__ void plain(float* x, int n) { x[n] = 2.f; }
 void forward(torch::Tensor x) {
   float* p = x.data_ptr<float>();

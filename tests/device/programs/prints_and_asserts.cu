@@ -1,7 +1,7 @@
 #include <torch/extension.h>
 #include <cassert>
-#include <cstdio>
 #include <cmath>
+#include <cstdio>
 __global__ void guarded(const float* x, int n) {
   assert(n > 0);
   if (std::isnan(x[threadIdx.x])) printf("lane %d: %f\n", threadIdx.x, x[threadIdx.x]);

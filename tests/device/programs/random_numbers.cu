@@ -1,5 +1,5 @@
-#include <torch/extension.h>
 #include <curand_kernel.h>
+#include <torch/extension.h>
 __global__ void dropout(const float* x, float* y, int n, float p, unsigned long long seed) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;

@@ -1,7 +1,7 @@
-#include <torch/extension.h>
 #include <ATen/cuda/CUDAContext.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
+#include <torch/extension.h>
 __global__ void step(float* x) { x[threadIdx.x] += 1.f; }
 torch::Tensor forward(torch::Tensor x) {
   const at::cuda::OptionalCUDAGuard guard(device_of(x));
@@ -19,6 +19,7 @@ torch::Tensor forward(torch::Tensor x) {
   static const auto* properties = at::cuda::getCurrentDeviceProperties();
   if (calls > properties->multiProcessorCount) throw std::runtime_error("too many");
   cudaError_t error = cudaGetLastError();
-  if (error != cudaSuccess) throw std::runtime_error(std::string("launch failed: ") + cudaGetErrorString(error));
+  if (error != cudaSuccess)
+    throw std::runtime_error(std::string("launch failed: ") + cudaGetErrorString(error));
   return x;
 }

@@ -1,6 +1,6 @@
-#include <torch/extension.h>
 #include <cuda_fp16.h>
 #include <mma.h>
+#include <torch/extension.h>
 using namespace nvcuda;
 __global__ void multiply(const half* a, const half* b, float* c) {
   wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> fa;

@@ -10,6 +10,7 @@ torch::Tensor forward(torch::Tensor a, torch::Tensor b) {
   int64_t n = a.numel() / 4;
   dim3 grid(std::min<int64_t>((n + 255) / 256, 65535));
   add4<<<grid, 256>>>(reinterpret_cast<const float4*>(a.data_ptr<float>()),
-                      reinterpret_cast<const float4*>(b.data_ptr<float>()), reinterpret_cast<float4*>(c.data_ptr<float>()), n);
+                      reinterpret_cast<const float4*>(b.data_ptr<float>()),
+                      reinterpret_cast<float4*>(c.data_ptr<float>()), n);
   return c;
 }

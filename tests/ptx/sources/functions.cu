@@ -1,4 +1,5 @@
-// Calls: recursion, function pointers, virtual functions, switch tables, printf, assert, malloc, structures by value.
+// Calls: recursion, function pointers, virtual functions, switch tables, printf, assert, malloc, structures
+// by value.
 #ifndef __CUDACC_RTC__
 #include <cassert>
 #include <cstdio>
@@ -54,16 +55,38 @@ __global__ void virtuals(float* y, int n) {
 __global__ void tables(int* x, int n) {
   int i = threadIdx.x, v = x[i];
   switch (x[i + n]) {
-    case 0: v += 3; break;
-    case 1: v *= v + x[3]; break;
-    case 2: v ^= x[v & 3]; break;
-    case 3: v = x[v & 7] / (v + 1); break;
-    case 4: v <<= 3; x[i + 4] = 9; break;
-    case 5: v = -v; x[i + 5] = v; break;
-    case 6: v = ~v; x[i + 6] = v * 3; break;
-    case 7: v %= 5; x[i + 7] = 2; break;
-    case 9: return;
-    default: v = 0;
+    case 0:
+      v += 3;
+      break;
+    case 1:
+      v *= v + x[3];
+      break;
+    case 2:
+      v ^= x[v & 3];
+      break;
+    case 3:
+      v = x[v & 7] / (v + 1);
+      break;
+    case 4:
+      v <<= 3;
+      x[i + 4] = 9;
+      break;
+    case 5:
+      v = -v;
+      x[i + 5] = v;
+      break;
+    case 6:
+      v = ~v;
+      x[i + 6] = v * 3;
+      break;
+    case 7:
+      v %= 5;
+      x[i + 7] = 2;
+      break;
+    case 9:
+      return;
+    default:
+      v = 0;
   }
   x[i] = v;
 }

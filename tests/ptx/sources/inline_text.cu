@@ -3,10 +3,16 @@ __global__ void scopes(int* x, long long* y, float* f) {
   int r, lane;
   long long wide;
   asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
-  asm("{\n\t.reg .pred p, q;\n\t.reg .b32 t<4>;\n\tsetp.lt.s32 p|q, %1, 0x1F;\n\tselp.b32 t0, 0b101, 017, p;\n\t"
-      "{ .reg .b32 t0; mov.b32 t0, -3; add.s32 t1, t0, %1; }\n\tadd.s32 %0, t0, t1;\n\t@!q add.s32 %0, %0, WARP_SZ;\n\t}"
-      : "=r"(r) : "r"(x[lane]));
-  asm volatile("{\n\t.reg .pred done;\nAGAIN%=:\n\tsub.s32 %0, %0, 1;\n\tsetp.le.s32 done, %0, 0;\n\t@!done bra AGAIN%=;\n\t}" : "+r"(r));
+  asm("{\n\t.reg .pred p, q;\n\t.reg .b32 t<4>;\n\tsetp.lt.s32 p|q, %1, 0x1F;\n\tselp.b32 t0, 0b101, 017, "
+      "p;\n\t"
+      "{ .reg .b32 t0; mov.b32 t0, -3; add.s32 t1, t0, %1; }\n\tadd.s32 %0, t0, t1;\n\t@!q add.s32 %0, %0, "
+      "WARP_SZ;\n\t}"
+      : "=r"(r)
+      : "r"(x[lane]));
+  asm volatile(
+      "{\n\t.reg .pred done;\nAGAIN%=:\n\tsub.s32 %0, %0, 1;\n\tsetp.le.s32 done, %0, 0;\n\t@!done bra "
+      "AGAIN%=;\n\t}"
+      : "+r"(r));
   asm("mov.b64 %0, {%1, %2};" : "=l"(wide) : "r"(r), "r"(lane));
   asm("{ .reg .b16 lo, hi; mov.b32 {lo, hi}, %1; mov.b32 %0, {hi, lo}; }" : "=r"(r) : "r"(r));
   asm volatile("ld.global.nc.L1::no_allocate.v2.s32 {%0, %1}, [%2 + 8];" : "=r"(r), "=r"(lane) : "l"(x));

@@ -1,9 +1,9 @@
 // CUB and cuRAND.
+#include <curand_kernel.h>
 #include <cub/block/block_radix_sort.cuh>
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
 #include <cub/warp/warp_reduce.cuh>
-#include <curand_kernel.h>
 
 __global__ void reduce(const float* x, float* out) {
   using Reduce = cub::BlockReduce<float, 128>;
@@ -29,7 +29,10 @@ __global__ void sort(unsigned* keys, int* values) {
 }
 __global__ void warp(const double* x, double* out) {
   __shared__ typename cub::WarpReduce<double>::TempStorage storage[4];
-  out[threadIdx.x] = cub::WarpReduce<double>(storage[threadIdx.x / 32]).Reduce(x[threadIdx.x], [](double a, double b) { return a > b ? a : b; });
+  out[threadIdx.x] =
+      cub::WarpReduce<double>(storage[threadIdx.x / 32]).Reduce(x[threadIdx.x], [](double a, double b) {
+        return a > b ? a : b;
+      });
 }
 __global__ void random(float* out, unsigned long long seed) {
   curandStatePhilox4_32_10_t philox;
@@ -37,5 +40,6 @@ __global__ void random(float* out, unsigned long long seed) {
   curandState xorwow;
   curand_init(seed, threadIdx.x, 3, &xorwow);
   float4 u = curand_uniform4(&philox);
-  out[threadIdx.x] = u.x + u.w + curand_normal(&philox) + curand_uniform(&xorwow) + curand_poisson(&xorwow, 3.0);
+  out[threadIdx.x] =
+      u.x + u.w + curand_normal(&philox) + curand_uniform(&xorwow) + curand_poisson(&xorwow, 3.0);
 }

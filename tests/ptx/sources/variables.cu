@@ -48,8 +48,9 @@ __global__ void use(float* out, int i) {
   __syncthreads();
   const Node* node = &first;
   for (int k = 0; k < i; ++k) node = node->next;
-  out[i] = tile[threadIdx.x & 15][i & 15] + raw[i + 1] + single + node->data[0] + names[i & 1][0] + doubles[1] + dynamic[i] +
-           (float)big + *where + vectors[i & 1].z + wide[i & 1] + hidden + per_template<3> + per_template<4> + *packed[i & 1].p;
+  out[i] = tile[threadIdx.x & 15][i & 15] + raw[i + 1] + single + node->data[0] + names[i & 1][0] +
+           doubles[1] + dynamic[i] + (float)big + *where + vectors[i & 1].z + wide[i & 1] + hidden +
+           per_template<3> + per_template<4> + *packed[i & 1].p;
 }
 
 __global__ void local_array(int* out, const int n) {

@@ -39,7 +39,8 @@ __global__ void votes(int* x, unsigned long long* y) {
   if (__syncthreads_or(v) && __syncthreads_and(v)) any += __syncthreads_count(v);
   atomicCAS(x, any, ballot);
   atomicExch(x + 1, 3);
-  atomicMin(x + 2, v), atomicMax(x + 3, v), atomicAnd(x + 4, v), atomicOr(x + 5, v), atomicXor(x + 6, v), atomicSub(x + 7, v);
+  atomicMin(x + 2, v), atomicMax(x + 3, v), atomicAnd(x + 4, v), atomicOr(x + 5, v), atomicXor(x + 6, v),
+      atomicSub(x + 7, v);
   atomicInc((unsigned*)x + 8, 5), atomicDec((unsigned*)x + 9, 5);
   y[1] = atomicAdd(y, 7ull) + atomicCAS_block(y + 2, 3ull, 4ull) + atomicAdd_system(y + 5, 2ull);
   __threadfence_block(), __threadfence(), __threadfence_system();
