@@ -80,7 +80,8 @@ with folder() as temporary:
         expect(code == 2 and reason in err, f"found by a dry run: {words}", code, out, err)
     code, out, err = bicrl("train", QUICKSTART, "--dry-run", f"run.directory={temporary}/run", "verifier.addresses=[127.0.0.1:9]")
     expect(code == 0 and "verifier.server has no effect" in out, "settings of a verifier that is not started are told", code, out, err)
-    code, out, err = bicrl("generate", "configs/generate.yaml", "--dry-run", "samples_per_task=2", "rollout.temperature=0")
+    code, out, err = bicrl("generate", "configs/generate.yaml", "--dry-run", "policy={config: configs/quickstart/policy.json, tokenizer: configs/quickstart}",
+                           "tasks=tests/data/infilling_tasks.json", "samples_per_task=2", "rollout.temperature=0")
     expect(code == 2 and "samples_per_task" in err, "equal samples are refused", code, out, err)
     code, out, err = bicrl("train", QUICKSTART, "--dry-run", f"run.directory={temporary}/run", "stages.1.curriculum={kind: level, promote_at: 0.7}",
                            "stages.1.update.kl_weight=0.1")
