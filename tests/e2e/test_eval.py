@@ -125,6 +125,9 @@ with folder() as temporary:
         code, out, err = bicrl("eval", config, *long, "samples_per_task=2", "pass_at_k=[1]", ranks=ranks)
         expect(code == 0 and err.count("1 of 2 tasks are left out") == 1 and "task 1 has" in err and "2 responses" in out,
                "a prompt that is too long", code, out, err)
+        Path(temporary, "long.json").write_text(json.dumps(tasks[::-1]))  # a limit counts the tasks that fit
+        code, out, err = bicrl("eval", config, *long, "tasks.limit=1", "samples_per_task=2", "pass_at_k=[1]", ranks=ranks)
+        expect(code == 0 and "2 responses" in out, "a limit behind a prompt that is too long", code, out, err)
         Path(temporary, "long.json").write_text(json.dumps(tasks[1:]))
         code, out, err = bicrl("eval", config, *long, "samples_per_task=2", "pass_at_k=[1]", ranks=ranks)
         expect(code == 2 and err.count("none is left") == 1, "no prompt that fits", code, out, err)
