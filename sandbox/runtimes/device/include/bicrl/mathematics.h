@@ -37,20 +37,16 @@ void* calloc(size_t count, size_t bytes);
 
 namespace std {
 // clang-format off
-#define BICRL_NAMES(M)                                                                                       \
-  M(abs)                                                                                                     \
-  M(acos)                                                                                                    \
-  M(acosh) M(asin) M(asinh) M(atan) M(atan2) M(atanh) M(cbrt) M(ceil) M(copysign) M(cos) M(cosh) M(erf)      \
-      M(erfc) M(exp) M(exp2) M(expm1) M(fabs) M(fdim) M(floor) M(fma) M(fmax) M(fmin) M(fmod) M(frexp)       \
-          M(hypot) M(ilogb) M(ldexp) M(lgamma) M(llrint) M(llround) M(log) M(log10) M(log1p) M(log2) M(logb) \
-              M(lrint) M(lround) M(modf) M(nearbyint) M(nextafter) M(pow) M(remainder) M(rint) M(round)      \
-                  M(scalbn) M(sin) M(sinh) M(sqrt) M(tan) M(tanh) M(tgamma) M(trunc) M(isnan) M(isinf)       \
-                      M(isfinite) M(signbit) M(memcpy) M(memset) M(malloc) M(free) M(printf) M(sqrtf)        \
-                          M(expf) M(logf) M(powf) M(tanhf) M(fabsf) M(fmaxf) M(fminf) M(floorf) M(ceilf)     \
-                              M(roundf) M(erff) M(sinf) M(cosf) M(fmaf) M(log2f) M(log1pf) M(expm1f)         \
-                                  M(fmodf) M(llabs) M(labs) M(rand) M(srand) M(atoi) M(atof) M(getenv)       \
-                                      M(exit) M(abort) M(strlen) M(strcmp) M(memcmp) M(memmove) M(calloc)    \
-                                          M(clock)
+#define BICRL_NAMES(M) \
+  M(abs) M(acos) M(acosh) M(asin) M(asinh) M(atan) M(atan2) M(atanh) M(cbrt) M(ceil) M(copysign) \
+  M(cos) M(cosh) M(erf) M(erfc) M(exp) M(exp2) M(expm1) M(fabs) M(fdim) M(floor) M(fma) M(fmax) \
+  M(fmin) M(fmod) M(frexp) M(hypot) M(ilogb) M(ldexp) M(lgamma) M(llrint) M(llround) M(log) M(log10) \
+  M(log1p) M(log2) M(logb) M(lrint) M(lround) M(modf) M(nearbyint) M(nextafter) M(pow) M(remainder) \
+  M(rint) M(round) M(scalbn) M(sin) M(sinh) M(sqrt) M(tan) M(tanh) M(tgamma) M(trunc) M(isnan) \
+  M(isinf) M(isfinite) M(signbit) M(memcpy) M(memset) M(malloc) M(free) M(printf) M(sqrtf) M(expf) \
+  M(logf) M(powf) M(tanhf) M(fabsf) M(fmaxf) M(fminf) M(floorf) M(ceilf) M(roundf) M(erff) M(sinf) \
+  M(cosf) M(fmaf) M(log2f) M(log1pf) M(expm1f) M(fmodf) M(llabs) M(labs) M(rand) M(srand) M(atoi) \
+  M(atof) M(getenv) M(exit) M(abort) M(strlen) M(strcmp) M(memcmp) M(memmove) M(calloc) M(clock)
 // clang-format on
 #define BICRL_USE(name) using ::name;
 BICRL_NAMES(BICRL_USE)
