@@ -5,93 +5,102 @@
 #include <cstring>
 #include <limits>
 
+#include "sandbox/trace/element_types.h"
+
 namespace bicrl {
 namespace {
 
+// Of the published tasks: absolute and relative.
+constexpr double kPublishedTolerance = 1e-2;
 constexpr double kWorstRatio = 1e30;  // finite, so that it survives JSON
 
-float half_to_float(uint16_t bits) {
-  const int exponent = (bits >> 10) & 31, mantissa = bits & 1023;
-  double value = 0;
-  if (exponent == 31)
-    value = mantissa ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
-  else if (exponent == 0)
-    value = std::ldexp(mantissa, -24);
-  else
-    value = std::ldexp(mantissa + 1024, exponent - 25);
-  return static_cast<float>(bits & 0x8000 ? -value : value);
+bool is_floating(DType dtype) {
+  return dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kFloat16 ||
+         dtype == DType::kBFloat16;
 }
 
-float bfloat_to_float(uint16_t bits) {
-  const uint32_t wide = uint32_t{bits} << 16;
-  float value = 0;
-  memcpy(&value, &wide, 4);
-  return value;
-}
-
-template <class T>
-T load(const char* bytes, size_t index) {
-  T value;
-  memcpy(&value, bytes + index * sizeof(T), sizeof(T));
-  return value;
-}
-
-// Calls visit(element(a, i), element(b, i)) for every element, with the conversion to double chosen once.
-template <class Visit>
-void visit_pairs(DType dtype, const char* a, const char* b, size_t count, Visit visit) {
-  const auto each = [&](auto element) {
-    for (size_t i = 0; i < count; ++i) visit(element(a, i), element(b, i));
-  };
-  using std::size_t;
-  switch (dtype) {
-    case DType::kFloat32:
-      return each([](const char* p, size_t i) { return double{load<float>(p, i)}; });
-    case DType::kFloat64:
-      return each([](const char* p, size_t i) { return load<double>(p, i); });
-    case DType::kFloat16:
-      return each([](const char* p, size_t i) { return double{half_to_float(load<uint16_t>(p, i))}; });
-    case DType::kBFloat16:
-      return each([](const char* p, size_t i) { return double{bfloat_to_float(load<uint16_t>(p, i))}; });
-    case DType::kInt8:
-      return each([](const char* p, size_t i) { return double(load<int8_t>(p, i)); });
-    case DType::kUInt8:
-      return each([](const char* p, size_t i) { return double(load<uint8_t>(p, i)); });
-    case DType::kInt16:
-      return each([](const char* p, size_t i) { return double(load<int16_t>(p, i)); });
-    case DType::kInt32:
-      return each([](const char* p, size_t i) { return double(load<int32_t>(p, i)); });
-    case DType::kInt64:
-      return each([](const char* p, size_t i) { return double(load<int64_t>(p, i)); });
-    // Any byte but 0 is true on a GPU; only 0 and 1 are well-formed, so the byte itself is compared.
-    case DType::kBool:
-      return each([](const char* p, size_t i) { return double(load<uint8_t>(p, i)); });
-  }
-}
-
-Comparison compare_leaf(DType dtype, const char* outputs, const char* expected, size_t count,
-                        const Tolerance& tolerance) {
-  Comparison result;
-  double worst = 0;
-  bool non_finite = false;
-  visit_pairs(dtype, outputs, expected, count, [&](double got, double want) {
-    double ratio = 0;
-    if (std::isfinite(want)) {
-      ratio = std::abs(got - want) / (tolerance.atol + tolerance.rtol * std::abs(want));
-      if (!std::isfinite(got)) {
-        non_finite = true;
-        ratio = kWorstRatio;
-      }
-    } else if (std::isnan(want) ? !std::isnan(got) : got != want) {
-      ratio = kWorstRatio;
-    }
-    worst = std::max(worst, std::isnan(ratio) ? kWorstRatio : std::min(ratio, kWorstRatio));
+// Calls body(read) with a function that reads element i as a double, chosen once for the type. A bool is the
+// byte that it is: any but 0 is true on a GPU, and only 0 and 1 are well-formed.
+template <class Body>
+void with_reader(DType dtype, const Body& body) {
+  with_element_type(dtype, [&](auto type) {
+    using T = decltype(type);
+    body([](const char* elements, size_t i) {
+      const auto value = load_element<T>(elements + i * sizeof(T));
+      if constexpr (std::is_same_v<T, BFloat16>)
+        return double{bfloat_value(value)};
+      else
+        return static_cast<double>(value);
+    });
   });
-  result.max_error_ratio = worst;
-  if (non_finite)
-    result.fault_class = "non_finite";
-  else if (worst > 1)
-    result.fault_class = "wrong_value";
-  return result;
+}
+
+DType center_type(DType output) {
+  return is_floating(output) && output != DType::kFloat64 ? DType::kFloat32 : output;
+}
+
+// The nearest value of a type with so many bits of mantissa (the hidden one included), to even.
+double rounded(double value, int mantissa_bits, int least_exponent, double largest) {
+  if (!std::isfinite(value) || value == 0) return value;
+  const int exponent = std::max(std::ilogb(value), least_exponent);
+  const double quantum = std::ldexp(1, exponent - mantissa_bits + 1);
+  const double nearest = std::nearbyint(value / quantum) * quantum;
+  if (std::abs(nearest) <= largest) return nearest;
+  return std::copysign(std::numeric_limits<double>::infinity(), nearest);
+}
+
+double rounded_to(DType dtype, double value) {
+  if (dtype == DType::kFloat16) return rounded(value, 11, -14, 65504);
+  if (dtype == DType::kBFloat16) return rounded(value, 8, -126, std::ldexp(255, 120));
+  return value;
+}
+
+// What is not finite must be so in the reference.
+struct Worst {
+  double ratio = 0;
+  bool non_finite = false;
+
+  void see(double got, double want, double allowed) {
+    if (got == want || (std::isnan(got) && std::isnan(want))) return;
+    double one = kWorstRatio;
+    if (std::isfinite(want) && std::isfinite(got))
+      one = std::min(std::abs(got - want) / allowed, kWorstRatio);
+    else if (std::isfinite(want))
+      non_finite = true;
+    ratio = std::max(ratio, std::isnan(one) ? kWorstRatio : one);
+  }
+
+  Comparison result() const { return {non_finite ? "non_finite" : ratio > 1 ? "wrong_value" : "", ratio}; }
+};
+
+Comparison compare_floats(DType dtype, const char* outputs, const ExpectedLeaf& expected, size_t count,
+                          TolerancePolicy policy) {
+  Worst worst;
+  const bool published = policy == TolerancePolicy::kPublished;
+  const std::string& allowed =
+      policy == TolerancePolicy::kTf32 ? expected.allowance_tf32 : expected.allowance;
+  with_reader(dtype, [&](auto got) {
+    with_reader(center_type(dtype), [&](auto want) {
+      for (size_t i = 0; i < count; ++i) {
+        const double center = want(expected.center.data(), i);
+        if (published)
+          worst.see(got(outputs, i), center, kPublishedTolerance * (1 + std::abs(center)));
+        else if (const double allowance = load_element<float>(allowed.data() + i * sizeof(float));
+                 !std::isinf(allowance))
+          worst.see(got(outputs, i), center, allowance);
+      }
+    });
+  });
+  return worst.result();
+}
+
+// Each element is right or not: there is no error of one and a half.
+Comparison compare_integers(DType dtype, const char* outputs, const ExpectedLeaf& expected, size_t count) {
+  const size_t size = element_bytes(dtype);
+  for (size_t i = 0; i < count; ++i)
+    if (!expected.allowance[i] && memcmp(outputs + i * size, expected.center.data() + i * size, size) != 0)
+      return {"wrong_value", kWorstRatio};
+  return {};
 }
 
 std::string shape_text(const nlohmann::json& spec) {
@@ -127,16 +136,32 @@ std::string structure_difference(const nlohmann::json& returned, const nlohmann:
   return {};
 }
 
+bool fits(const ExpectedLeaf& leaf, DType dtype, uint64_t elements) {
+  const uint64_t allowance_bytes = elements * (is_floating(dtype) ? sizeof(float) : 1);
+  return leaf.center.size() == elements * element_bytes(center_type(dtype)) &&
+         leaf.allowance.size() == allowance_bytes &&
+         (leaf.allowance_tf32.empty() || leaf.allowance_tf32.size() == allowance_bytes);
+}
+
+Comparison compare_leaf(const OutputLayout::Leaf& leaf, std::string_view outputs,
+                        const ExpectedLeaf& expected, TolerancePolicy policy) {
+  const size_t count = leaf.numel();
+  BICRL_CHECK(fits(expected, leaf.dtype, count) && outputs.size() == leaf.bytes, "a leaf of another size");
+  BICRL_CHECK(policy != TolerancePolicy::kTf32 || !count || !expected.allowance_tf32.empty(),
+              "the oracle was not asked for a TF32 allowance");
+  return is_floating(leaf.dtype) ? compare_floats(leaf.dtype, outputs.data(), expected, count, policy)
+                                 : compare_integers(leaf.dtype, outputs.data(), expected, count);
+}
+
 Comparison compare_outputs(const OutputLayout& layout, std::string_view outputs,
-                           const std::vector<std::string>& expected, const Tolerance& tolerance) {
+                           const std::vector<ExpectedLeaf>& expected, TolerancePolicy policy) {
   BICRL_CHECK(expected.size() == layout.leaves.size(), expected.size(), " expected leaves");
   Comparison total;
   for (size_t i = 0; i < layout.leaves.size(); ++i) {
     const auto& leaf = layout.leaves[i];
-    BICRL_CHECK(leaf.bytes == expected[i].size() && leaf.offset_bytes + leaf.bytes <= outputs.size(), "leaf ",
-                i);
-    const Comparison one = compare_leaf(leaf.dtype, outputs.data() + leaf.offset_bytes, expected[i].data(),
-                                        leaf.bytes / element_bytes(leaf.dtype), tolerance);
+    BICRL_CHECK(leaf.offset_bytes + leaf.bytes <= outputs.size(), "leaf ", i);
+    const Comparison one =
+        compare_leaf(leaf, outputs.substr(leaf.offset_bytes, leaf.bytes), expected[i], policy);
     total.max_error_ratio = std::max(total.max_error_ratio, one.max_error_ratio);
     if (total.fault_class.empty() || one.fault_class == "non_finite")
       if (!one.fault_class.empty()) total.fault_class = one.fault_class;
@@ -144,19 +169,37 @@ Comparison compare_outputs(const OutputLayout& layout, std::string_view outputs,
   return total;
 }
 
-bool outputs_agree(const OutputLayout& layout, std::string_view a, std::string_view b,
-                   const Tolerance& tolerance) {
-  bool agree = true;
-  for (const auto& leaf : layout.leaves)
-    visit_pairs(leaf.dtype, a.data() + leaf.offset_bytes, b.data() + leaf.offset_bytes,
-                leaf.bytes / element_bytes(leaf.dtype), [&](double x, double y) {
-                  const bool same =
-                      std::isnan(x)
-                          ? std::isnan(y)
-                          : x == y || std::abs(x - y) <= tolerance.atol + tolerance.rtol * std::abs(y);
-                  agree = agree && same;
-                });
-  return agree;
+uint64_t unwritten_differences(const OutputLayout& layout, std::string_view outputs,
+                               const std::vector<ExpectedLeaf>& expected, std::span<const uint8_t> written) {
+  BICRL_CHECK(expected.size() == layout.leaves.size(), expected.size(), " expected leaves");
+  uint64_t differences = 0;
+  size_t first = 0;
+  for (size_t leaf_index = 0; leaf_index < layout.leaves.size(); ++leaf_index) {
+    const auto& leaf = layout.leaves[leaf_index];
+    const size_t count = leaf.numel();
+    BICRL_CHECK(fits(expected[leaf_index], leaf.dtype, count) && first + count <= written.size(), "leaf ",
+                leaf_index);
+    const char* data = outputs.data() + leaf.offset_bytes;
+    const char* center = expected[leaf_index].center.data();
+    const auto count_differing = [&](auto differs) {
+      for (size_t i = 0; i < count; ++i) differences += !written[first + i] && differs(i);
+    };
+    if (!is_floating(leaf.dtype)) {
+      const size_t size = element_bytes(leaf.dtype);
+      count_differing([&](size_t i) { return memcmp(data + i * size, center + i * size, size) != 0; });
+    } else {
+      with_reader(leaf.dtype, [&](auto got) {
+        with_reader(center_type(leaf.dtype), [&](auto want) {
+          count_differing([&](size_t i) {
+            const double is = got(data, i), should = rounded_to(leaf.dtype, want(center, i));
+            return !(is == should || (std::isnan(is) && std::isnan(should)));
+          });
+        });
+      });
+    }
+    first += count;
+  }
+  return differences;
 }
 
 }  // namespace bicrl

@@ -1,48 +1,123 @@
 #include "sandbox/oracle.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 
 #include "common/error.h"
 #include "common/hash.h"
+#include "sandbox/secret.h"
 
 namespace bicrl {
 namespace {
 
 constexpr size_t kMaxReasonBytes = 600;
-
-// Seeds that nobody can derive: not from each other, not from the parameters' seed.
-int64_t secret_seed() {
-  uint32_t word = 0;
-  BICRL_CHECK(getrandom(&word, sizeof word, 0) == sizeof word, "getrandom");
-  return word & 0x7fffffff;
-}
+constexpr double kWallForCpu = 6;  // a busy machine's waiting is no fault of the task; sleeping is
 
 double quantile(std::vector<double> sorted, double share) {
   return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
 }
 
-std::string describe_end(const ChildResult& result) {
+OracleFailure failure_of(const ChildResult& result) {
   switch (result.end) {
     case ChildEnd::kTimeout:
-      return "the reference takes longer than the oracle's limit";
+      return {true, "the reference takes longer than the oracle's limit", "timeout"};
     case ChildEnd::kMemory:
-      return "the reference needs more memory than the oracle's limit";
+      return {true, "the reference needs more memory than the oracle's limit", "too_large"};
     case ChildEnd::kSignalled:
-      return concat("the reference crashed (signal ", result.code, ")");
+      return {true, concat("the reference crashed (signal ", result.code, ")"), "crash"};
     case ChildEnd::kExited:
-      return concat("the reference ended its process (status ", result.code, ")");
+      return {true, concat("the reference ended its process (status ", result.code, ")"), "crash"};
     case ChildEnd::kOutputLimit:
-      return "the reference prints too much";
+      return {true, "the reference prints too much", "crash"};
     case ChildEnd::kBadFrame:
-      return "the reference's box sent a malformed answer: " + result.reason;
+      return {true, "the reference's box sent a malformed answer: " + result.reason, "crash"};
     case ChildEnd::kCancelled:
-      return "cancelled";
+      return {false, "cancelled", ""};
     case ChildEnd::kBoxFailed:
       break;
   }
-  return "the oracle's box failed: " + result.reason;
+  return {false, "the oracle's box failed: " + result.reason, ""};
+}
+
+// The tensors of a returned value in depth-first order.
+void collect_tensors(const nlohmann::json& spec, std::vector<TensorLayout>& tensors) {
+  if (spec.at("t") == "tensor") {
+    auto layout = parse_tensor_layout(spec);
+    if (!layout) throw InputError(layout.reason());
+    tensors.push_back(std::move(layout.value()));
+  } else if (spec.contains("items")) {
+    for (const auto& item : spec["items"]) collect_tensors(item, tensors);
+  }
+}
+
+// The frame of a draw. Throws InputError if its parts do not belong together.
+OracleDraw read_draw(Frame& frame, const InputLayout& layout, bool tf32) {
+  OracleDraw draw;
+  draw.kind = frame.header.at("family").get<std::string>();
+  std::vector<TensorLayout> outputs;
+  collect_tensors(frame.header.at("returned"), outputs);
+  const size_t inputs = layout.leaves.size(), parts = tf32 ? 3 : 2;
+  if (frame.header.at("input_leaves") != inputs || frame.blobs.size() != inputs + parts * outputs.size())
+    throw InputError("a draw has another number of tensors than it says");
+  for (size_t i = 0; i < inputs; ++i) {
+    if (frame.blobs[i].size() != layout.leaves[i].bytes)
+      throw InputError("its inputs do not match their description");
+    draw.inputs.push_back(std::move(frame.blobs[i]));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    ExpectedLeaf leaf;
+    leaf.center = std::move(frame.blobs[inputs + parts * i]);
+    leaf.allowance = std::move(frame.blobs[inputs + parts * i + 1]);
+    if (tf32) leaf.allowance_tf32 = std::move(frame.blobs[inputs + parts * i + 2]);
+    if (!fits(leaf, outputs[i].dtype, static_cast<uint64_t>(outputs[i].numel())))
+      throw InputError("its answers do not match their description");
+    draw.expected.push_back(std::move(leaf));
+  }
+  return draw;
+}
+
+// From kind after kind to draws that alternate between kinds. Each kind has as many.
+void interleave(std::vector<OracleDraw>& draws) {
+  const size_t rounds = draws.size() / kDrawKinds;
+  std::vector<OracleDraw> mixed;
+  for (size_t round = 0; round < rounds; ++round)
+    for (size_t kind = 0; kind < kDrawKinds; ++kind) mixed.push_back(std::move(draws[kind * rounds + round]));
+  draws = std::move(mixed);
+}
+
+void read_spec(Frame& frame, const nlohmann::json& request, OracleSpec& spec) {
+  const nlohmann::json& header = frame.header;
+  spec.inputs = header.at("inputs");
+  spec.arguments = header.at("arguments");
+  spec.argument_bytes = std::move(frame.blobs);
+  spec.parameters = header.at("parameters");
+  spec.init_seed = request.at("init_seed").get<int64_t>();
+  spec.too_large_bytes = header.value("too_large_bytes", uint64_t{0});
+  auto layout = input_layout(spec.inputs);
+  if (!layout) throw InputError(layout.reason());
+  spec.layout = std::move(layout.value());
+}
+
+void read_end(const nlohmann::json& header, OracleAnswers& answers) {
+  auto times = header.at("eager_ms").get<std::vector<double>>();
+  if (answers.draws.empty() || answers.draws.size() % kDrawKinds != 0 || times.empty())
+    throw InputError("its reference gave no answer");
+  const OracleDraw& first = answers.draws.front();
+  for (const OracleDraw& draw : answers.draws)
+    if (!std::equal(draw.expected.begin(), draw.expected.end(), first.expected.begin(), first.expected.end(),
+                    [](const auto& a, const auto& b) { return a.center.size() == b.center.size(); }))
+      throw InputError("its answers have other shapes from draw to draw");
+  answers.trivial_outputs = header.at("trivial").get<std::vector<bool>>();
+  answers.written_inputs = header.at("written_inputs").get<std::vector<bool>>();
+  if (answers.trivial_outputs.size() != first.expected.size() ||
+      answers.written_inputs.size() != first.inputs.size())
+    throw InputError("what it says of its inputs and outputs is not of all of them");
+  interleave(answers.draws);
+  for (const auto& fault : header.at("faults"))
+    answers.faults.push_back({fault.at("kind").get<std::string>(),
+                              fault.at("message").get<std::string>().substr(0, kMaxReasonBytes)});
+  std::sort(times.begin(), times.end());
+  answers.eager_ms = quantile(times, 0.5);
+  answers.eager_spread_ms = quantile(times, 0.75) - quantile(times, 0.25);
 }
 
 }  // namespace
@@ -50,7 +125,7 @@ std::string describe_end(const ChildResult& result) {
 uint64_t OracleDraw::bytes() const {
   uint64_t total = 0;
   for (const auto& leaf : inputs) total += leaf.size();
-  for (const auto& leaf : expected) total += leaf.size();
+  for (const auto& leaf : expected) total += leaf.bytes();
   return total;
 }
 
@@ -68,18 +143,22 @@ std::shared_ptr<const OracleAnswers> OracleTask::answers(std::stop_token stop) {
 
 OracleFailure OracleTask::failure() const {
   const std::lock_guard lock(mutex_);
-  return failure_.value_or(OracleFailure{false, "cancelled"});
+  return failure_.value_or(OracleFailure{false, "cancelled", ""});
 }
 
-size_t OracleTask::next_rotation() {
+std::vector<size_t> OracleTask::choose(int trials) {
   const std::lock_guard lock(mutex_);
-  return rotation_++;
+  BICRL_CHECK(answers_ != nullptr, "choosing draws that are not known yet");
+  std::vector<size_t> chosen(static_cast<size_t>(trials));
+  for (size_t& index : chosen) index = rotation_++ % answers_->draws.size();
+  return chosen;
 }
 
-void OracleTask::fail(bool task_fault, const std::string& reason) {
+void OracleTask::fail(OracleFailure failure) {
+  failure.reason = failure.reason.substr(0, kMaxReasonBytes);
   {
     const std::lock_guard lock(mutex_);
-    failure_ = OracleFailure{task_fault, reason.substr(0, kMaxReasonBytes)};
+    failure_ = std::move(failure);
   }
   changed_.notify_all();
 }
@@ -93,7 +172,7 @@ Oracle::Oracle(BoxHost& host, const PythonInstall& python, const OracleOptions& 
 Oracle::~Oracle() {
   for (auto& thread : workers_) thread.request_stop();
   workers_.clear();
-  for (const auto& job : jobs_) job.task->fail(false, "the verifier is stopping");
+  for (const auto& job : jobs_) job.task->fail({false, "the verifier is stopping", ""});
 }
 
 std::shared_ptr<OracleTask> Oracle::open(const std::string& pytorch_code, int least_draws) {
@@ -114,9 +193,10 @@ std::shared_ptr<OracleTask> Oracle::open(const std::string& pytorch_code, int le
   return task;
 }
 
-void Oracle::forget(const std::string& pytorch_code) {
+void Oracle::forget(const std::string& pytorch_code, const OracleTask& failed) {
   const std::lock_guard lock(mutex_);
-  if (const auto found = entries_.find(hash_hex(pytorch_code)); found != entries_.end()) drop(found);
+  const auto found = entries_.find(hash_hex(pytorch_code));
+  if (found != entries_.end() && found->second.task.get() == &failed) drop(found);
 }
 
 void Oracle::drop(std::unordered_map<std::string, Entry>::iterator entry) {
@@ -143,7 +223,7 @@ void Oracle::worker(std::stop_token stop) {
     try {
       load(job.task, job.code, job.least_draws, stop);
     } catch (const std::exception& error) {  // out of descriptors or memory: the next attempt may find some
-      job.task->fail(false, error.what());
+      job.task->fail({false, error.what(), ""});
     }
   }
 }
@@ -151,88 +231,73 @@ void Oracle::worker(std::stop_token stop) {
 void Oracle::load(const std::shared_ptr<OracleTask>& task, const std::string& code, int least_draws,
                   std::stop_token stop) {
   ChildLimits limits;
-  limits.wall_s = options_.wall_s;
-  limits.cpu_s = static_cast<int>(options_.wall_s) + 1;
+  limits.cpu_s = options_.cpu_s;
+  limits.wall_s = kWallForCpu * options_.cpu_s;
   limits.memory_bytes = options_.memory_bytes;
-  limits.frames.blob_bytes = 2 * options_.max_input_bytes + options_.pool_bytes;
+  limits.frames.blob_bytes = options_.max_input_bytes + 4 * options_.max_output_bytes;
   auto child = zygote_.fork(limits, stop);
-  if (!child) return task->fail(false, child.reason());
-  converse(*task, *child.value(), code, least_draws, stop);
+  if (!child) return task->fail({false, child.reason(), ""});
+  const nlohmann::json request{{"kind", "task"},
+                               {"task_code", code},
+                               {"init_seed", secret_number() >> 33},
+                               {"secret", secret_text()},
+                               {"least_draws", least_draws},
+                               {"most_draws", options_.pool_draws},
+                               {"max_input_bytes", options_.max_input_bytes},
+                               {"max_output_bytes", options_.max_output_bytes},
+                               {"pool_bytes", options_.pool_bytes},
+                               {"tf32", options_.tf32}};
+  converse(*task, *child.value(), request, stop);
   uint64_t bytes = 0;
   if (const auto answers = task->answers_)
     for (const auto& draw : answers->draws) bytes += draw.bytes();
   account(task, bytes);
 }
 
-void Oracle::converse(OracleTask& task, ZygoteChild& child, const std::string& code, int least_draws,
+// The box runs code of a task file, so its frames are checked like any other's.
+void Oracle::converse(OracleTask& task, ZygoteChild& child, const nlohmann::json& request,
                       std::stop_token stop) {
   auto spec = std::make_shared<OracleSpec>();
   auto answers = std::make_shared<OracleAnswers>();
-  spec->init_seed = secret_seed();
-  std::vector<int64_t> seeds(static_cast<size_t>(std::max(least_draws, options_.pool_draws)));
-  for (auto& seed : seeds) seed = secret_seed();
-  const nlohmann::json request{{"kind", "task"},
-                               {"task_code", code},
-                               {"init_seed", spec->init_seed},
-                               {"draw_seeds", seeds},
-                               {"least_draws", least_draws},
-                               {"max_input_bytes", options_.max_input_bytes},
-                               {"pool_bytes", options_.pool_bytes},
-                               {"shifted", options_.shifted_draws}};
+  const auto publish = [&task](auto& slot, auto value) {
+    {
+      const std::lock_guard lock(task.mutex_);
+      slot = std::move(value);
+    }
+    task.changed_.notify_all();
+  };
   bool alive = child.send(request, {}, stop);
-  // The box runs code of a task file, so its frames are checked like any other's.
   try {
     while (alive) {
       auto frame = child.receive(stop);
       if (!frame) break;
       const std::string kind = frame->header.value("kind", "");
-      if (kind == "fault") return task.fail(true, frame->header.value("message", "no reason given"));
+      if (kind == "fault")
+        return task.fail({true, frame->header.value("message", "no reason given"),
+                          frame->header.value("fault", "raises")});
       if (kind == "spec") {
-        spec->inputs = frame->header.at("inputs");
-        spec->too_large_bytes = frame->header.value("too_large_bytes", uint64_t{0});
-        auto layout = input_layout(spec->inputs);
-        if (!layout) return task.fail(true, layout.reason());
-        spec->layout = std::move(layout.value());
-        {
-          const std::lock_guard lock(task.mutex_);
-          task.spec_ = spec;
-        }
-        task.changed_.notify_all();
+        read_spec(*frame, request, *spec);
+        publish(task.spec_, spec);
         if (spec->too_large_bytes)
           return task.fail(
-              true, concat("its inputs take ", spec->too_large_bytes >> 20, " MiB a draw, over the limit of ",
-                           options_.max_input_bytes >> 20, " MiB (oracle.max_input_mib)"));
+              {true,
+               concat("its inputs take ", spec->too_large_bytes >> 20, " MiB a draw, over the limit of ",
+                      options_.max_input_bytes >> 20, " MiB (oracle.max_input_mib)"),
+               "too_large"});
       } else if (kind == "draw") {
-        OracleDraw draw;
-        draw.family = frame->header.value("family", "");
-        if (frame->header.at("reference_error").is_number())
-          draw.reference_error = frame->header["reference_error"].get<double>();
-        const size_t inputs = frame->header.at("input_leaves").get<size_t>();
-        if (inputs != spec->layout.leaves.size() || inputs > frame->blobs.size())
-          return task.fail(true, "its inputs do not match their description");
-        for (size_t i = 0; i < frame->blobs.size(); ++i)
-          (i < inputs ? draw.inputs : draw.expected).push_back(std::move(frame->blobs[i]));
         if (answers->draws.empty()) answers->returned = frame->header.at("returned");
-        answers->draws.push_back(std::move(draw));
+        answers->draws.push_back(read_draw(*frame, spec->layout, options_.tf32));
       } else if (kind == "done") {
-        auto times = frame->header.at("eager_ms").get<std::vector<double>>();
-        if (answers->draws.empty() || times.empty()) return task.fail(true, "its reference gave no answer");
-        std::sort(times.begin(), times.end());
-        answers->eager_ms = quantile(times, 0.5);
-        answers->eager_spread_ms = quantile(times, 0.75) - quantile(times, 0.25);
-        {
-          const std::lock_guard lock(task.mutex_);
-          task.answers_ = answers;
-        }
-        task.changed_.notify_all();
-        return;
+        read_end(frame->header, *answers);
+        return publish(task.answers_, answers);
       }
     }
   } catch (const nlohmann::json::exception&) {
-    return task.fail(true, "the reference's box sent a malformed answer");
+    return task.fail({true, "the reference's box sent a malformed answer", "crash"});
+  } catch (const InputError& error) {
+    return task.fail({true, error.what(), "crash"});
   }
-  const ChildResult end = child.finish();
-  task.fail(end.end != ChildEnd::kBoxFailed && end.end != ChildEnd::kCancelled, describe_end(end));
+  task.fail(failure_of(child.finish()));
 }
 
 void Oracle::account(const std::shared_ptr<OracleTask>& task, uint64_t bytes) {

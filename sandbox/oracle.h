@@ -1,6 +1,6 @@
 // What a task's reference answers on secret inputs: computed once per task in boxes of their own, kept in a
-// bounded cache. Inputs and expected outputs stay in this process; a box that runs candidate code sees at
-// most the inputs of the draws it is replayed on.
+// bounded cache. Inputs and expected outputs stay in this process and the executor's box; a box that runs
+// candidate code sees neither.
 #pragma once
 #include <condition_variable>
 #include <list>
@@ -15,48 +15,65 @@
 #include <vector>
 
 #include "sandbox/box/zygote.h"
-#include "sandbox/trace.h"
+#include "sandbox/judge.h"
+#include "sandbox/trace/trace.h"
 
 namespace bicrl {
 
 struct OracleOptions {
-  int pool_draws = 5;                       // drawn once per task; each verification uses some, in rotation
-  uint64_t max_input_bytes = 512ull << 20;  // of one draw
-  uint64_t pool_bytes = 192ull << 20;       // of one task; only draws that a verification needs go beyond
+  int pool_draws = 8;                        // made once per task; each verification uses some, in rotation
+  uint64_t max_input_bytes = 512ull << 20;   // of one draw
+  uint64_t max_output_bytes = 128ull << 20;  // of one draw
+  uint64_t pool_bytes = 192ull << 20;        // of one task; only draws that a verification needs go beyond
   uint64_t cache_bytes = 1536ull << 20;
   uint64_t memory_bytes = 6ull << 30;  // of a reference's box
-  double wall_s = 120;
-  bool shifted_draws = false;
-  int concurrent = 2;  // references that run at a time
+  int cpu_s = 120;                     // of a reference with all its draws
+  bool tf32 = false;                   // allowances for products in TF32 as well
+  int concurrent = 2;                  // references that run at a time
 };
 
+inline constexpr int kDrawKinds = 4;
+
 struct OracleDraw {
-  std::string family;                 // "published" or "shifted"
-  std::vector<std::string> inputs;    // leaves, storage bytes
-  std::vector<std::string> expected;  // leaves, contiguous
-  // Largest error of the fp32 reference against fp64, as a share of 1e-2 + 1e-2 |y|; nothing if there is
-  // no fp64.
-  std::optional<double> reference_error;
+  std::string kind;                    // "plain", "shifted", "sparse" or "structured"
+  std::vector<std::string> inputs;     // leaves, storage bytes
+  std::vector<ExpectedLeaf> expected;  // leaves
   uint64_t bytes() const;
 };
 
 struct OracleSpec {
   nlohmann::json inputs;  // array of specs
   InputLayout layout;
-  int64_t init_seed = 0;         // of the parameters, which are not secret
+  int64_t init_seed = 0;                    // of the parameters, which are not secret
+  nlohmann::json arguments;                 // of the constructor, as sandbox/runtimes/arguments.py packs them
+  std::vector<std::string> argument_bytes;  // of their tensors
+  nlohmann::json parameters;     // those drawn beside what the constructor makes; for the record box
   uint64_t too_large_bytes = 0;  // of one draw if over the limit: there are no draws then
 };
 
+// What is wrong with a task. Those with answers can be graded, and a program's success says little.
+struct TaskFault {
+  // "saturated", "fragile", "trivial", "blind" (with answers), "raises", "missing", "unsupported_type",
+  // "not_finite", "random", "data_dependent", "too_large", "timeout", "crash" (without)
+  std::string kind;
+  std::string message;
+};
+
 struct OracleAnswers {
-  nlohmann::json returned;  // spec of the reference's answer
-  std::vector<OracleDraw> draws;
+  nlohmann::json returned;        // spec of the reference's answer
+  std::vector<OracleDraw> draws;  // any four in a row, cyclically, hold each kind
+  // Of each output leaf: the reference computes nothing there (the same on all draws, or an input).
+  std::vector<bool> trivial_outputs;
+  std::vector<bool> written_inputs;  // of each input leaf: the reference itself writes to it
+  std::vector<TaskFault> faults;
   double eager_ms = 0, eager_spread_ms = 0;  // median and interquartile range
 };
 
-// Why there is no answer. `task_fault`: the task itself is at fault and asking again will not help.
+// Why there is no answer. If the task is at fault, asking again will not help.
 struct OracleFailure {
   bool task_fault = false;
   std::string reason;
+  std::string kind;  // of a task's fault, as in TaskFault
 };
 
 // A task's answers as they become known. Thread-safe.
@@ -66,12 +83,13 @@ class OracleTask {
   std::shared_ptr<const OracleSpec> spec(std::stop_token stop = {});
   std::shared_ptr<const OracleAnswers> answers(std::stop_token stop = {});
   OracleFailure failure() const;
-  // Where in the pool a verification starts.
-  size_t next_rotation();
+  // Indices of the draws of the next verification, in rotation and in a row (cyclically); of four trials each
+  // has another kind. Answers are known.
+  std::vector<size_t> choose(int trials);
 
  private:
   friend class Oracle;
-  void fail(bool task_fault, const std::string& reason);
+  void fail(OracleFailure failure);
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::shared_ptr<const OracleSpec> spec_;
@@ -88,8 +106,9 @@ class Oracle {
   ~Oracle();
   // Starts the reference unless the task is known.
   std::shared_ptr<OracleTask> open(const std::string& pytorch_code, int least_draws);
-  // The next open() runs the reference again: for tasks that failed by infrastructure.
-  void forget(const std::string& pytorch_code);
+  // The next open() runs the reference again: for tasks that failed by infrastructure. What was opened since
+  // in place of `failed` stays.
+  void forget(const std::string& pytorch_code, const OracleTask& failed);
   uint64_t cached_bytes() const;
   const Zygote& zygote() const { return zygote_; }
 
@@ -102,8 +121,7 @@ class Oracle {
   void drop(std::unordered_map<std::string, Entry>::iterator entry);
   void load(const std::shared_ptr<OracleTask>& task, const std::string& code, int least_draws,
             std::stop_token stop);
-  void converse(OracleTask& task, ZygoteChild& child, const std::string& code, int least_draws,
-                std::stop_token stop);
+  void converse(OracleTask& task, ZygoteChild& child, const nlohmann::json& request, std::stop_token stop);
   void account(const std::shared_ptr<OracleTask>& task, uint64_t bytes);
   void worker(std::stop_token stop);
 

@@ -1,35 +1,22 @@
 #include "sandbox/pipeline.h"
 
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/hash.h"
 #include "common/log.h"
-#include "sandbox/judge.h"
+#include "common/utf8.h"
+#include "sandbox/grading.h"
 
 namespace bicrl {
 namespace {
 
 constexpr size_t kMaxDiagnosticsBytes = 2000;
-constexpr const char* kBackend = "host";
-
-// What fresh memory is filled with: bytes that read as NaN or as huge numbers in every floating-point format,
-// and as neither 0 nor 1 elsewhere, so that what was never written is not mistaken for an answer.
-uint8_t random_poison(uint8_t highest) {
-  uint8_t byte = 0;
-  BICRL_CHECK(getrandom(&byte, 1, 0) == 1, "getrandom");
-  return static_cast<uint8_t>(highest - byte % 5);
-}
-constexpr uint8_t kNegativePoison = 0xFE, kPositivePoison = 0x7F;
-
-double quantile(const std::vector<double>& sorted, double share) {
-  return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
-}
 
 // No box may take so much that the machine itself runs out: one that does must die of its own limit.
 uint64_t within_machine(uint64_t limit_bytes) {
@@ -40,7 +27,7 @@ uint64_t within_machine(uint64_t limit_bytes) {
 
 PipelineOptions within_machine(PipelineOptions options) {
   for (uint64_t* limit : {&options.oracle.memory_bytes, &options.compile.memory_bytes,
-                          &options.record.memory_bytes, &options.replay.memory_bytes})
+                          &options.record.memory_bytes, &options.execute.memory_bytes})
     *limit = within_machine(*limit);
   return options;
 }
@@ -52,15 +39,26 @@ double rounded(double value) {
   return std::ceil(value / scale) * scale;
 }
 
-std::string bounded(std::string text) {
-  if (text.size() > kMaxDiagnosticsBytes) {
-    size_t end = kMaxDiagnosticsBytes;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
-      --end;  // not within a UTF-8 character
-    text = text.substr(0, end) + " ...";
-  }
+std::string bounded(const std::string& text) {
+  if (text.size() <= kMaxDiagnosticsBytes) return text;
+  return concat(utf8_head(text, kMaxDiagnosticsBytes), " ...");
+}
+
+// What a reader of the verdict should know, though it is allowed: nobody looks at inputs afterwards.
+std::string remarks(const Trace& trace, const std::vector<RunOutcome>& runs, const OracleAnswers& answers) {
+  std::string text;
+  std::set<uint32_t> changed;
+  for (const RunOutcome& run : runs)
+    for (const uint32_t leaf : run.changed_inputs)
+      if (!answers.written_inputs[leaf]) changed.insert(leaf);
+  for (const uint32_t leaf : changed) text += concat(text.empty() ? "" : "; ", "writes to input ", leaf);
+  if (const uint64_t bytes = trace.uploaded_bytes(); bytes > 0)
+    text += concat(text.empty() ? "" : "; ", "the host part uploads ", bytes, " bytes");
   return text;
 }
+
+// A repeat of the only trial needs another draw.
+int draws_of(const VerificationProtocol& protocol) { return std::max(protocol.trials, 2); }
 
 }  // namespace
 
@@ -72,9 +70,6 @@ struct Pipeline::Job {
   std::string task_key;
   std::shared_ptr<OracleTask> task;
   std::shared_ptr<const OracleSpec> spec;
-  bool retryable = true;  // of an infrastructure outcome
-
-  Tolerance tolerance() const { return {request.protocol.atol, request.protocol.rtol}; }
 
   void fault(const std::string& reached, const std::string& fault_class, const std::string& reason) {
     verdict.outcome = Outcome::kCandidateFault;
@@ -90,13 +85,14 @@ struct Pipeline::Job {
     verdict.diagnostics = reason;
   }
 
-  // Ran and was compared; correct if `fault_class` is empty.
-  void graded(const std::string& fault_class, const std::string& reason) {
-    verdict.outcome = Outcome::kGraded;
-    verdict.reached = "compare";
-    verdict.fault_class = fault_class;
-    verdict.correct = fault_class.empty();
-    verdict.diagnostics = reason;
+  void take(const Grade& grade) {
+    verdict.reached = grade.graded ? "compare" : "run";
+    verdict.outcome = grade.graded ? Outcome::kGraded : Outcome::kCandidateFault;
+    verdict.fault_class = grade.fault_class;
+    verdict.correct = grade.graded && grade.fault_class.empty();
+    verdict.trials_passed = grade.trials_passed;
+    verdict.max_error_ratio = grade.max_error_ratio;
+    verdict.diagnostics = grade.reason;
   }
 };
 
@@ -105,12 +101,12 @@ Pipeline::Pipeline(const PipelineOptions& options)
       host_(std::make_unique<BoxHost>(options.bwrap)),
       python_(PythonInstall::find(options.python)),
       scratch_(std::make_unique<ScratchFolder>(options.scratch)),
-      compiler_(std::make_unique<CandidateCompiler>(*host_, options_.compile)),
+      compiler_(std::make_unique<CandidateCompiler>(*host_, python_, options_.compile)),
       oracle_(std::make_unique<Oracle>(*host_, python_, options_.oracle)),
       recorder_(std::make_unique<Recorder>(*host_, python_, *compiler_, options_.record)),
-      replayer_(std::make_unique<Replayer>(*host_, *scratch_, options_.replay)),
-      backend_(concat(kBackend, "/torch-", python_.torch_version, "/",
-                      hash_hex(compiler_->toolchain_id()).substr(0, 8))) {}
+      backend_(std::make_unique<PtxBackend>(*host_, *scratch_, options_.execute)),
+      name_(concat(backend_->features().name, "/torch-", python_.torch_version, "/",
+                   hash_hex(compiler_->toolchain_id()).substr(0, 8))) {}
 
 Pipeline::~Pipeline() = default;
 
@@ -124,41 +120,40 @@ Verdict Pipeline::verify(const VerificationRequest& request, std::stop_token sto
   const Stopwatch clock;
   Verdict verdict;
   for (int round = 0;; ++round) {
-    bool again = true;
     try {
-      verdict = attempt(request, stop, again);
+      verdict = attempt(request, stop);
     } catch (const std::exception& error) {
       verdict = {};
       verdict.diagnostics = concat("internal error: ", error.what());
     }
-    if (verdict.outcome != Outcome::kInfrastructure || !again || round >= options_.infrastructure_retries ||
+    if (verdict.outcome != Outcome::kInfrastructure || round >= options_.infrastructure_retries ||
         stop.stop_requested())
       break;
     log_warning("verification of a candidate for task ", request.task_id,
                 " failed by infrastructure, trying again: ", verdict.diagnostics);
   }
-  // Coarse on purpose: the exact error, verdict after verdict, would let a policy fit the secret answers.
+  // Coarse on purpose: exact figures, verdict after verdict, would let a policy fit the secret answers.
   verdict.max_error_ratio = rounded(verdict.max_error_ratio);
+  verdict.lane_operations = static_cast<int64_t>(rounded(static_cast<double>(verdict.lane_operations)));
   verdict.request_id = request.request_id;
-  verdict.backend = backend_;
-  verdict.clock = "cpu";
+  verdict.backend = name_;
+  verdict.tolerance = to_string(request.protocol.tolerance);
   verdict.diagnostics = bounded(verdict.diagnostics);
   verdict.total_ms = clock.ms();
   return verdict;
 }
 
-Verdict Pipeline::attempt(const VerificationRequest& request, std::stop_token stop, bool& retryable) {
+Verdict Pipeline::attempt(const VerificationRequest& request, std::stop_token stop) {
   Job job{request, stop, {}, hash_hex(request.pytorch_code), nullptr, nullptr};
   job.verdict.reached = "extract";
   job.verdict.trials = request.protocol.trials;
   if (!check_text(job)) return job.verdict;
-  job.task = oracle_->open(request.pytorch_code, request.protocol.trials);
+  job.task = oracle_->open(request.pytorch_code, draws_of(request.protocol));
   job.spec = job.task->spec(stop);
   if (job.spec)
     record_and_grade(job);
   else
     oracle_failure(job);
-  retryable = job.retryable;
   return job.verdict;
 }
 
@@ -179,164 +174,70 @@ bool Pipeline::check_text(Job& job) const {
 }
 
 void Pipeline::record_and_grade(Job& job) {
-  const RecordResult recorded =
-      recorder_->run(job.request.program, job.request.pytorch_code, *job.spec, nullptr, job.stop);
-  job.verdict.compiled = recorded.compiled;
+  const RecordResult recorded = recorder_->run(job.request.program, *job.spec, job.stop);
+  job.verdict.compiled = !recorded.modules.empty();
   job.verdict.compile_ms = recorded.compile_ms;
   job.verdict.record_ms = recorded.record_ms;
   job.verdict.legality = "native";
   if (recorded.infrastructure) return job.infrastructure(recorded.reached, recorded.reason);
-  if (recorded.fault_class == "needs_data") return grade_direct(job);
   if (!recorded.fault_class.empty())
     return job.fault(recorded.reached, recorded.fault_class, recorded.reason);
-  if (!recorded.trace || !recorded.module)
-    return job.fault("record", "dead_kernel", "the program never compiled the kernels that it claims to run");
-  job.verdict.tier = "replay";
-  grade_trace(job, recorded);
-}
-
-std::shared_ptr<const OracleAnswers> Pipeline::answers(Job& job) {
-  auto answers = job.task->answers(job.stop);
-  if (!answers) oracle_failure(job);
-  return answers;
+  job.verdict.reached = "record";
+  if (recorded.trace->launches() == 0) return job.fault("record", "dead_kernel", "no kernel was launched");
+  run_and_grade(job, recorded);
 }
 
 void Pipeline::oracle_failure(Job& job) {
   const OracleFailure failure = job.task->failure();
   job.infrastructure(job.verdict.reached, concat("task ", job.request.task_id, ": ", failure.reason));
-  job.retryable = !failure.task_fault;
-  if (!failure.task_fault && !job.stop.stop_requested()) oracle_->forget(job.request.pytorch_code);
+  if (failure.task_fault) job.verdict.outcome = Outcome::kTaskFault;
+  if (!failure.task_fault && !job.stop.stop_requested()) oracle_->forget(job.request.pytorch_code, *job.task);
 }
 
-bool Pipeline::structure_matches(Job& job, const Returned& returned) const {
-  const auto known = job.task->answers(job.stop);
-  if (!known) return true;  // reported by whoever needs the answers
-  const std::string difference = structure_difference(returned.structure, known->returned);
+bool Pipeline::structure_matches(Job& job, const Returned& returned, const nlohmann::json& expected,
+                                 size_t call) {
+  const std::string difference = structure_difference(returned.structure, expected);
   if (difference.empty()) return true;
-  job.graded("wrong_shape", difference);
+  Grade grade;
+  grade.graded = true;
+  grade.fault_class = "wrong_shape";
+  grade.reason = call > 1 ? concat("at call ", call, " of forward: ", difference) : difference;
+  job.take(grade);
   return false;
 }
 
-void Pipeline::grade_trace(Job& job, const RecordResult& recorded) {
+void Pipeline::run_and_grade(Job& job, const RecordResult& recorded) {
   const Trace& trace = *recorded.trace;
-  job.verdict.reached = "record";
-  const auto known = answers(job);
-  if (!known) return;
-  if (!structure_matches(job, trace.returned)) return;
-  const ProducerCheck producers = trace.check_producers();
-  if (!producers.fault_class.empty()) return job.fault("record", producers.fault_class, producers.reason);
-
-  const int trials = job.request.protocol.trials;
-  const size_t first = job.task->next_rotation() % known->draws.size();
-  const auto inputs = replayer_->inputs(job.task_key, *job.spec, *known, first, trials);
-  if (!inputs)
-    return job.infrastructure("replay", concat("task ", job.request.task_id, ": ", inputs.reason()));
-  ReplayPlan plan;
-  plan.module = *recorded.module;
+  const auto known = job.task->answers(job.stop);
+  if (!known) return oracle_failure(job);
+  if (!structure_matches(job, trace.returned, known->returned, 1)) return;
+  for (size_t k = 0; k < trace.repeats.size(); ++k)
+    if (!structure_matches(job, trace.repeats[k].returned, known->returned, k + 2)) return;
+  RunPlan plan;
   plan.trace = &trace;
-  plan.inputs = inputs.value();
-  plan.trials = trials;
-  plan.repeat = job.request.protocol.measure_time ? options_.timed_runs : 1;
-  plan.poison = random_poison(kNegativePoison);
-  plan.confirm_poison = random_poison(kPositivePoison);
-  const ReplayResult replayed = replayer_->run(plan, job.stop);
-  job.verdict.replay_ms = replayed.replay_ms;
-  if (replayed.infrastructure) return job.infrastructure("replay", replayed.reason);
-  if (!replayed.fault_class.empty()) return job.fault("replay", replayed.fault_class, replayed.reason);
-
-  std::string worst_class;
-  std::vector<double> times;
-  for (int d = 0; d < trials; ++d) {
-    const ReplayTrial& trial = replayed.trials[static_cast<size_t>(d)];
-    if (trial.fault_class == "nondeterministic") return job.graded(trial.fault_class, trial.message);
-    if (!trial.fault_class.empty()) return job.fault("replay", trial.fault_class, trial.message);
-    const auto& expected = known->draws[(first + static_cast<size_t>(d)) % known->draws.size()].expected;
-    const auto bytes = trace.output_layout().draw_bytes;
-    const Comparison compared =
-        compare_outputs(trace.output_layout(),
-                        std::string_view(replayed.outputs).substr(static_cast<size_t>(d) * bytes, bytes),
-                        expected, job.tolerance());
-    job.verdict.max_error_ratio = std::max(job.verdict.max_error_ratio, compared.max_error_ratio);
-    if (compared.fault_class.empty())
-      ++job.verdict.trials_passed;
-    else if (worst_class != "non_finite")
-      worst_class = compared.fault_class;
-    times.insert(times.end(), trial.run_ms.begin(), trial.run_ms.end());
+  plan.modules = recorded.modules;
+  std::vector<const OracleDraw*> draws;
+  for (const size_t index : job.task->choose(draws_of(job.request.protocol))) {
+    draws.push_back(&known->draws[index]);
+    // The seed tells one oracle run of a task from the next.
+    plan.draws.push_back(
+        {hash_hex({job.task_key, std::to_string(job.spec->init_seed), std::to_string(index)}),
+         &draws.back()->inputs});
   }
-  job.verdict.coverage = trace.launches() > 0 ? 1 : 0;
-  if (!worst_class.empty())
-    return job.graded(worst_class, concat(job.verdict.trials_passed, " of ", trials, " trials are right"));
-  if (!confirm(job, trace.output_layout(), replayed, known->draws[first].expected)) return;
-  job.graded("", "");
-  if (!job.request.protocol.measure_time || times.empty()) return;
-  std::sort(times.begin(), times.end());
-  job.verdict.candidate_ms = quantile(times, 0.5);
-  job.verdict.candidate_spread_ms = quantile(times, 0.75) - quantile(times, 0.25);
-  job.verdict.eager_ms = known->eager_ms;
-  job.verdict.eager_spread_ms = known->eager_spread_ms;
-}
-
-// A right answer is checked twice more on its first draw: it must stay the same under another filling of
-// fresh memory and another order of threads, and it must not come out if no kernel runs.
-bool Pipeline::confirm(Job& job, const OutputLayout& layout, const ReplayResult& replayed,
-                       const std::vector<std::string>& expected) const {
-  BICRL_CHECK(replayed.confirm.size() == 2, "confirming runs");
-  const std::string_view all = replayed.outputs;
-  const auto slot = [&](size_t index) { return all.substr(index * layout.draw_bytes, layout.draw_bytes); };
-  const size_t reversed = replayed.trials.size(), without_kernels = reversed + 1;
-  if (!replayed.confirm[0].fault_class.empty()) {
-    job.graded("nondeterministic", "fails with another order of threads: " + replayed.confirm[0].message);
-    return false;
-  }
-  if (!compare_outputs(layout, slot(reversed), expected, job.tolerance()).fault_class.empty() ||
-      !outputs_agree(layout, slot(reversed), slot(0), job.tolerance())) {
-    job.graded("nondeterministic",
-               "another order of threads or other contents of fresh memory give another answer");
-    return false;
-  }
-  if (replayed.confirm[1].fault_class.empty() &&
-      compare_outputs(layout, slot(without_kernels), expected, job.tolerance()).fault_class.empty()) {
-    job.fault("compare", "dead_kernel", "the answer is the same if no kernel runs");
-    return false;
-  }
-  return true;
-}
-
-// The host part reads device data: each trial runs in a fork of its own, on real inputs.
-void Pipeline::grade_direct(Job& job) {
-  job.verdict.tier = "direct";
-  job.verdict.reached = "record";
-  const auto known = answers(job);
-  if (!known) return;
-  const size_t first = job.task->next_rotation();
-  std::string worst_class;
-  for (int d = 0; d < job.request.protocol.trials; ++d) {
-    const OracleDraw& draw = known->draws[(first + static_cast<size_t>(d)) % known->draws.size()];
-    const RecordResult ran =
-        recorder_->run(job.request.program, job.request.pytorch_code, *job.spec, &draw, job.stop);
-    job.verdict.compile_ms += ran.compile_ms;
-    job.verdict.replay_ms += ran.record_ms;
-    job.verdict.compiled = job.verdict.compiled || ran.compiled;
-    if (ran.infrastructure) return job.infrastructure(ran.reached, ran.reason);
-    if (ran.fault_class == "needs_data") return job.fault("record", "unsupported", ran.reason);
-    if (!ran.fault_class.empty()) return job.fault(ran.reached, ran.fault_class, ran.reason);
-    if (!ran.direct || !ran.module)
-      return job.fault("record", "dead_kernel", "the program never compiled its kernels");
-    if (!structure_matches(job, ran.direct->returned)) return;
-    const ProducerCheck producers = ran.direct->check_producers();
-    if (!producers.fault_class.empty()) return job.fault("record", producers.fault_class, producers.reason);
-    const Comparison compared =
-        compare_outputs(ran.direct->returned.layout, ran.direct->bytes, draw.expected, job.tolerance());
-    job.verdict.max_error_ratio = std::max(job.verdict.max_error_ratio, compared.max_error_ratio);
-    if (compared.fault_class.empty())
-      ++job.verdict.trials_passed;
-    else if (worst_class != "non_finite")
-      worst_class = compared.fault_class;
-  }
+  plan.runs = plan_runs(static_cast<size_t>(job.request.protocol.trials), draws.size(), trace.repeats.size());
+  const RunResult result = backend_->run(plan, job.stop);
+  job.verdict.run_ms = result.run_ms;
+  if (result.infrastructure) return job.infrastructure("run", result.reason);
+  if (!result.fault_class.empty()) return job.fault("run", result.fault_class, result.reason);
+  for (const RunOutcome& run : result.runs) job.verdict.lane_operations += run.lane_operations;
+  job.take(grade_runs(trace.output_layout(), plan.runs, result.runs, draws, *known,
+                      job.request.protocol.tolerance));
+  if (job.verdict.outcome != Outcome::kGraded) return;
   job.verdict.coverage = 1;
-  job.graded(worst_class, worst_class.empty() ? ""
-                                              : concat(job.verdict.trials_passed, " of ", job.verdict.trials,
-                                                       " trials are right"));
+  const std::string remarked = remarks(trace, result.runs, *known);
+  if (remarked.empty()) return;
+  std::string& told = job.verdict.diagnostics;
+  told += concat(told.empty() ? "" : "; ", remarked);
 }
 
 }  // namespace bicrl

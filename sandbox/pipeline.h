@@ -1,9 +1,8 @@
 // One verification from program to verdict. Thread-safe; blocks.
 //
 // The oracle runs the task's reference on secret inputs. The recorder runs the program's Python on tensors
-// without data, has its CUDA text compiled on the way, and gets a trace of its launches. The replayer runs
-// the trace on the secret inputs, and the judge compares the outputs with the reference's. A program whose
-// host part needs data goes the direct way: Python and kernels together, on real inputs.
+// without data, has its CUDA text compiled on the way, and gets a trace of its launches. A backend runs the
+// trace with the device code on the secret inputs, and grading.h compares what comes out with the reference.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -13,8 +12,8 @@
 #include "sandbox/box/box_host.h"
 #include "sandbox/candidate/candidate_compiler.h"
 #include "sandbox/oracle.h"
+#include "sandbox/ptx_backend.h"
 #include "sandbox/recorder.h"
-#include "sandbox/replayer.h"
 #include "tasks/verdict.h"
 #include "tasks/verification_request.h"
 
@@ -27,10 +26,10 @@ struct PipelineOptions {
   OracleOptions oracle;
   CompileOptions compile;
   RecordOptions record;
-  ReplayOptions replay;
+  ExecuteOptions execute;
   size_t max_program_bytes = 64u << 10;
-  int timed_runs = 5;  // of each trial, if times are asked for
   int infrastructure_retries = 2;
+  bool measures_time() const { return PtxBackend::kFeatures.measures_time; }
 };
 
 class Pipeline {
@@ -43,22 +42,20 @@ class Pipeline {
   Verdict verify(const VerificationRequest& request, std::stop_token stop = {});
 
   const SandboxFeatures& features() const;
-  // Names what runs candidates: the backend, torch, and the compiler with its flags and headers.
-  const std::string& backend() const { return backend_; }
+  // Names what verdicts depend on: the backend, torch, and the compilers with their flags and headers.
+  const std::string& name() const { return name_; }
+  const BackendFeatures& backend() const { return backend_->features(); }
   const Zygote& record_zygote() const;
   const Zygote& oracle_zygote() const;
 
  private:
   struct Job;
-  Verdict attempt(const VerificationRequest& request, std::stop_token stop, bool& retryable);
+  Verdict attempt(const VerificationRequest& request, std::stop_token stop);
   bool check_text(Job& job) const;
   void record_and_grade(Job& job);
-  void grade_trace(Job& job, const RecordResult& recorded);
-  bool confirm(Job& job, const OutputLayout& layout, const ReplayResult& replayed,
-               const std::vector<std::string>& expected) const;
-  void grade_direct(Job& job);
-  bool structure_matches(Job& job, const Returned& returned) const;
-  std::shared_ptr<const OracleAnswers> answers(Job& job);
+  void run_and_grade(Job& job, const RecordResult& recorded);
+  static bool structure_matches(Job& job, const Returned& returned, const nlohmann::json& expected,
+                                size_t call);
   void oracle_failure(Job& job);
 
   PipelineOptions options_;
@@ -68,8 +65,8 @@ class Pipeline {
   std::unique_ptr<CandidateCompiler> compiler_;
   std::unique_ptr<Oracle> oracle_;
   std::unique_ptr<Recorder> recorder_;
-  std::unique_ptr<Replayer> replayer_;
-  std::string backend_;
+  std::unique_ptr<Backend> backend_;
+  std::string name_;
 };
 
 }  // namespace bicrl

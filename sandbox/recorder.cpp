@@ -16,7 +16,7 @@ namespace {
 constexpr std::array kClaimable = {
     "extract",      "compile",  "unsupported",    "library_call", "record", "framework_fallback",
     "dead_kernel",  "launch",   "illegal_access", "timeout",      "memory", "process",
-    "output_limit", "cheating", "needs_data"};
+    "output_limit", "host_read"};
 
 std::string last_lines(const std::string& output) {
   constexpr size_t kKeep = 400;
@@ -37,17 +37,17 @@ void set_end(const ChildResult& end, RecordResult& result) {
     case ChildEnd::kOutputLimit:
       return set_fault(result, "output_limit", "the host part prints too much");
     case ChildEnd::kBadFrame:
-      return set_fault(result, "cheating", "wrote to the verifier's channel: " + end.reason);
+      return set_fault(result, "protocol", "wrote to the verifier's channel: " + end.reason);
     case ChildEnd::kSignalled:
       if (end.code == SIGSYS) return set_fault(result, "process", "the host part starts processes");
       if (end.code == SIGXFSZ) return set_fault(result, "output_limit", "wrote a file larger than its limit");
-      if (end.code == SIGKILL) return set_fault(result, "cheating", "closed the verifier's channel");
+      if (end.code == SIGKILL) return set_fault(result, "protocol", "closed the verifier's channel");
       return set_fault(result, "illegal_access",
                        concat("the host part crashed (", strsignal(end.code), ") ", last_lines(end.output)));
     case ChildEnd::kExited:
       // The recorder never ends its process by itself before its last frame.
       if (end.code == 0)
-        return set_fault(result, "cheating", "ended its process before the end of the recording");
+        return set_fault(result, "protocol", "ended its process before the end of the recording");
       return set_fault(result, "record",
                        concat("ended its process with status ", end.code, " ", last_lines(end.output)));
     case ChildEnd::kCancelled:
@@ -58,12 +58,6 @@ void set_end(const ChildResult& end, RecordResult& result) {
   result.reason = end.end == ChildEnd::kCancelled ? "cancelled" : "record box: " + end.reason;
 }
 
-std::vector<std::string> texts(const nlohmann::json& header, const char* key) {
-  const auto found = header.find(key);
-  if (found == header.end() || found->is_null()) return {};
-  return found->get<std::vector<std::string>>();
-}
-
 }  // namespace
 
 Recorder::Recorder(BoxHost& host, const PythonInstall& python, CandidateCompiler& compiler,
@@ -72,9 +66,15 @@ Recorder::Recorder(BoxHost& host, const PythonInstall& python, CandidateCompiler
       compiler_(compiler),
       options_(options) {}
 
-RecordResult Recorder::run(const std::string& program, const std::string& task_code, const OracleSpec& spec,
-                           const OracleDraw* draw, std::stop_token stop) {
+// What has come of a program so far.
+struct Recorder::Progress {
   RecordResult result;
+  size_t source_bytes = 0;
+};
+
+RecordResult Recorder::run(const std::string& program, const OracleSpec& spec, std::stop_token stop) {
+  Progress progress;
+  RecordResult& result = progress.result;
   const Stopwatch clock;
   ChildLimits limits;
   limits.wall_s = options_.wall_s;
@@ -88,20 +88,19 @@ RecordResult Recorder::run(const std::string& program, const std::string& task_c
     return result;
   }
   const nlohmann::json request{{"kind", "run"},
-                               {"mode", draw ? "direct" : "record"},
                                {"program", program},
-                               {"task_code", task_code},
+                               {"arguments", spec.arguments},
                                {"init_seed", spec.init_seed},
                                {"inputs", spec.inputs},
+                               {"parameters", spec.parameters},
                                {"small_parameter_elements", 1000}};
-  std::vector<std::string_view> blobs;
-  if (draw) blobs.assign(draw->inputs.begin(), draw->inputs.end());
+  const std::vector<std::string_view> argument_bytes(spec.argument_bytes.begin(), spec.argument_bytes.end());
   try {
-    if (child.value()->send(request, blobs, stop)) converse(*child.value(), spec, stop, result);
+    if (child.value()->send(request, argument_bytes, stop)) converse(*child.value(), spec, stop, progress);
   } catch (const nlohmann::json::exception& error) {
-    set_fault(result, "cheating", "wrote a malformed message to the verifier's channel");
+    set_fault(result, "protocol", "wrote a malformed message to the verifier's channel");
   }
-  const bool answered = result.trace || result.direct || result.infrastructure || !result.fault_class.empty();
+  const bool answered = result.trace || result.infrastructure || !result.fault_class.empty();
   if (answered)
     zygote_.dismiss(std::move(child.value()));
   else
@@ -111,24 +110,23 @@ RecordResult Recorder::run(const std::string& program, const std::string& task_c
 }
 
 void Recorder::converse(ZygoteChild& child, const OracleSpec& spec, std::stop_token stop,
-                        RecordResult& result) {
+                        Progress& progress) {
+  RecordResult& result = progress.result;
   while (auto frame = child.receive(stop)) {
     const std::string kind = frame->header.value("kind", "");
     if (kind == "compile") {
-      if (!compile(child, *frame, stop, result)) return;
+      if (!compile(child, *frame, stop, progress)) return;
     } else if (kind == "trace") {
       auto trace = Trace::parse(frame->header, std::move(frame->blobs), spec.layout);
-      if (trace)
-        result.trace = std::move(trace.value());
-      else
-        set_fault(result, "cheating", "the launch trace is not valid: " + trace.reason());
-      return;
-    } else if (kind == "result") {
-      auto direct = parse_direct_result(frame->header, std::move(frame->blobs));
-      if (direct)
-        result.direct = std::move(direct.value());
-      else
-        set_fault(result, "cheating", "the result is not valid: " + direct.reason());
+      if (!trace) return set_fault(result, "protocol", "the launch trace is not valid: " + trace.reason());
+      if (trace.value().modules() > result.modules.size())
+        return set_fault(result, "protocol", "the launch trace names a module that was never compiled");
+      if (trace.value().uploaded_bytes() > options_.upload_bytes)
+        return set_fault(
+            result, "memory",
+            concat("the host part uploads ", trace.value().uploaded_bytes() >> 20,
+                   " MiB of data of its own, over the limit of ", options_.upload_bytes >> 20, " MiB"));
+      result.trace = std::move(trace.value());
       return;
     } else if (kind == "fault") {
       const std::string claimed = frame->header.value("class", "");
@@ -136,32 +134,31 @@ void Recorder::converse(ZygoteChild& child, const OracleSpec& spec, std::stop_to
       if (claimed == "extract") result.reached = "extract";
       return set_fault(result, known ? claimed : "record", frame->header.value("message", ""));
     } else {
-      return set_fault(result, "cheating", "wrote an unknown message to the verifier's channel");
+      return set_fault(result, "protocol", "wrote an unknown message to the verifier's channel");
     }
   }
 }
 
 // False when the verdict is known.
-bool Recorder::compile(ZygoteChild& child, const Frame& frame, std::stop_token stop, RecordResult& result) {
+bool Recorder::compile(ZygoteChild& child, const Frame& frame, std::stop_token stop, Progress& progress) {
+  RecordResult& result = progress.result;
   const Stopwatch clock;
-  CompileResult compiled;
-  if (result.module) {
-    compiled.fault_class = "unsupported";
-    compiled.reason = "more than one load_inline in a program";
-  } else {
-    const CudaProgram program{texts(frame.header, "cuda_sources"), texts(frame.header, "cpp_sources"),
-                              texts(frame.header, "functions")};
-    compiled = compiler_.compile(program, stop);
-    result.compile_ms += clock.ms();
-    child.extend(clock.seconds());
+  const CudaProgram program = read_cuda_program(frame.header);
+  result.reached = "compile";
+  if (result.modules.size() >= options_.modules) {
+    set_fault(result, "unsupported", concat("more than ", options_.modules, " calls of load_inline"));
+    return false;
   }
+  const CompileResult compiled = compiler_.compile(program, stop, progress.source_bytes);
+  progress.source_bytes += source_bytes(program);
+  result.compile_ms += clock.ms();
+  child.extend(clock.seconds());
   if (compiled.module) {
-    result.compiled = true;
-    result.module = compiled.module;
+    result.reached = "record";
+    result.modules.push_back({compiled.ptx});
     return child.send({{"kind", "module"}, {"ok", true}}, {*compiled.module}, stop);
   }
   result.infrastructure = compiled.infrastructure;
-  result.reached = "compile";
   if (compiled.infrastructure)
     result.reason = compiled.reason;
   else

@@ -1,9 +1,7 @@
 #include "sandbox/box/box.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -105,18 +103,6 @@ SpawnSpec plan(const BoxHost& host, const BoxSpec& spec, const BoxSlot& slot, Pl
   return process;
 }
 
-std::string read_export(int fd) {
-  struct stat info;
-  if (fstat(fd, &info) != 0) return {};
-  std::string bytes(static_cast<size_t>(info.st_size), '\0');
-  for (size_t done = 0; done < bytes.size();) {
-    const ssize_t n = pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
-    if (n <= 0) return {};
-    done += static_cast<size_t>(n);
-  }
-  return bytes;
-}
-
 const char* step_name(box::SetupStep step) {
   switch (step) {
     case box::SetupStep::kNone:
@@ -185,9 +171,12 @@ class Watch {
   bool output_open_ = true;
 };
 
-void name_end(const BoxSpec& spec, const Watch& watch, const CgroupEvents& events, BoxResult& result) {
-  if (events.memory_kills > 0) {
+void name_end(const BoxSpec& spec, const Watch& watch, MemoryEnd memory, BoxResult& result) {
+  if (memory == MemoryEnd::kLimit) {
     result.end = BoxEnd::kMemory;
+  } else if (memory == MemoryEnd::kMachine) {
+    result.end = BoxEnd::kBoxFailed;
+    result.reason = kMachineOutOfMemory;
   } else if (!watch.have_report()) {
     result.end = BoxEnd::kBoxFailed;
     result.reason = "the box ended without a report" + (result.output.empty() ? "" : ": " + result.output);
@@ -227,8 +216,7 @@ BoxResult run_box(BoxHost& host, const BoxSpec& spec, std::stop_token stop) {
       slot->cgroup->kill_all();
     }
     reap(pid);
-    CgroupEvents events = slot->cgroup->events();
-    events.memory_kills -= before.memory_kills;
+    const CgroupEvents events = slot->cgroup->events();
     result.process_limit_hit = events.refused_processes > before.refused_processes;
     if (watch.have_report()) {
       result.wall_ms = static_cast<double>(watch.report().wall_us) * 1e-3;
@@ -237,9 +225,9 @@ BoxResult run_box(BoxHost& host, const BoxSpec& spec, std::stop_token stop) {
     if (ended_early)
       result.end = *ended_early;
     else
-      name_end(spec, watch, events, result);
+      name_end(spec, watch, memory_end(before, events), result);
     watch.finish(result);
-    for (const auto& fd : plumbing.exports) result.exported.push_back(read_export(fd.get()));
+    for (const auto& fd : plumbing.exports) result.exported.push_back(read_whole(fd.get()));
     result.total_ms = watch.total_ms();
   } catch (const Error& error) {
     result.end = BoxEnd::kBoxFailed;

@@ -2,7 +2,7 @@
 //
 // Code that is not ours runs in a box: a bubblewrap with namespaces of its own, an unprivileged uid, a
 // read-only root that holds only what is named, a system call filter, and limits on everything. There are two
-// kinds. run_box() below runs one program from start to end (the compiler, the replay program); the first
+// kinds. run_box() below runs one program from start to end (the compiler, the executor); the first
 // process of its box is bicrl-box-init. A Zygote (zygote.h) keeps a warm Python interpreter in a box, which
 // forks a confined child for each candidate or reference.
 //

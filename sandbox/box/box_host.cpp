@@ -18,12 +18,6 @@ namespace bicrl {
 namespace fs = std::filesystem;
 namespace {
 
-// Box uids: below 65536, which containers with mapped uids still have, in the gap that distributions leave
-// free.
-constexpr uid_t kFirstUid = 60100;
-constexpr int kUidsPerServer = 100;
-constexpr int kUidRanges = 48;
-
 std::vector<std::string> namespace_arguments(const std::string& bwrap, bool as_root) {
   std::vector<std::string> command{
       bwrap,        "--unshare-pid",     "--unshare-net",        "--unshare-ipc", "--unshare-uts",
@@ -120,6 +114,7 @@ BoxHost::BoxHost(const std::string& bwrap) : features_(SandboxFeatures::probe(bw
         concat("cgroup-v", cgroups_.version(), ":", cgroups_.has_memory() ? "memory" : "",
                cgroups_.has_memory() && cgroups_.has_pids() ? "," : "", cgroups_.has_pids() ? "pids" : ""));
   if (!cgroups_.missing().empty()) features_.missing.push_back(cgroups_.missing());
+  if (features_.as_root) uids_.push_back(UidRange::claim());
 }
 
 std::vector<std::string> BoxHost::bwrap_command(const std::vector<std::string>& capabilities) const {
@@ -132,15 +127,21 @@ SlotLease BoxHost::take_slot(const CgroupLimits& limits) {
   std::unique_ptr<BoxSlot> slot;
   {
     const std::lock_guard lock(mutex_);
-    if (!free_.empty()) {
-      slot = std::move(free_.back());
-      free_.pop_back();
+    const auto empty = std::find_if(free_.rbegin(), free_.rend(),
+                                    [](const auto& known) { return known->cgroup->is_empty(); });
+    if (empty != free_.rend()) {
+      slot = std::move(*empty);
+      free_.erase(std::prev(empty.base()));
     } else {
       slot = std::make_unique<BoxSlot>();
-      slot->index = made_++;
-      BICRL_CHECK(slot->index < kUidsPerServer, "more than ", kUidsPerServer, " boxes at a time");
-      slot->uid = kFirstUid + static_cast<uid_t>((getpid() % kUidRanges) * kUidsPerServer + slot->index);
+      slot->index = made_;
+      if (features_.as_root) {
+        if (static_cast<size_t>(slot->index / UidRange::kUids) == uids_.size())
+          uids_.push_back(UidRange::claim());
+        slot->uid = uids_.back().first() + static_cast<uid_t>(slot->index % UidRange::kUids);
+      }
       slot->cgroup = cgroups_.make_slot(slot->index);
+      ++made_;
     }
   }
   slot->cgroup->set_limits(limits);

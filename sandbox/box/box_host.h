@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sandbox/box/cgroup.h"
+#include "sandbox/box/uid_range.h"
 
 namespace bicrl {
 
@@ -23,7 +24,7 @@ struct SandboxFeatures {
   static SandboxFeatures probe(const std::string& bwrap = "");
 };
 
-// What a box has while it runs: a uid that no other box of this server has, and a control group.
+// What a box has while it runs: a uid that no other box on this host has, and a control group.
 struct BoxSlot {
   int index = 0;
   uid_t uid = 0;  // meaningful as root only
@@ -66,6 +67,7 @@ class BoxHost {
   std::mutex mutex_;
   std::vector<std::unique_ptr<BoxSlot>> free_;
   int made_ = 0;
+  std::vector<UidRange> uids_;
 };
 
 // A read-only view of the host's file or folder in a box.

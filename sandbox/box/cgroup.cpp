@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <thread>
 
 #include "common/error.h"
 
@@ -31,6 +34,9 @@ std::string read_text(const fs::path& file) {
   std::ifstream in(file);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
+
+// The number that a file holds; 0 if it is absent.
+int64_t read_number(const fs::path& file) { return std::strtoll(read_text(file).c_str(), nullptr, 10); }
 
 // The number behind `key` in a file of "key number" lines; 0 if absent.
 int64_t read_counter(const fs::path& file, const std::string& key) {
@@ -107,6 +113,11 @@ bool mentions(const std::string& options, const std::string& controller) {
 }
 
 }  // namespace
+
+MemoryEnd memory_end(const CgroupEvents& before, const CgroupEvents& after) {
+  if (after.memory_kills <= before.memory_kills) return MemoryEnd::kNone;
+  return after.limit_hits > before.limit_hits ? MemoryEnd::kLimit : MemoryEnd::kMachine;
+}
 
 CgroupTree::CgroupTree() {
   const auto mounts = cgroup_mounts();
@@ -203,14 +214,33 @@ void CgroupSlot::set_limits(const CgroupLimits& limits) {
     const fs::path with_swap = memory_ / (old ? "memory.memsw.limit_in_bytes" : "memory.swap.max");
     // Version 1 wants memory <= memory+swap at all times: open the outer limit first, close it last.
     if (old) write_text(with_swap, "-1");
-    if (!write_text(file, value)) {
+    // A slot is lent empty, but for pages that the kernel can take back.
+    constexpr int kMoments = 500;
+    for (int moment = 0; !write_text(file, value); ++moment) {
+      BICRL_CHECK(moment < kMoments, file.string(), " = ", value, ": ", strerror(errno));
       write_text(memory_ / "memory.force_empty", "0");
-      BICRL_CHECK(write_text(file, value), file.string(), " = ", value, ": ", strerror(errno));
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     write_text(with_swap, old ? value : "0");
+    if (old) write_text(memory_ / "memory.max_usage_in_bytes", "0");
   }
   if (!pids_.empty())
     write_text(pids_ / "pids.max", limits.processes ? std::to_string(limits.processes) : std::string("max"));
+}
+
+bool CgroupSlot::is_empty() const {
+  if (memory_.empty()) return true;
+  constexpr int64_t kLeftoverBytes = 16 << 20;
+  const fs::path file = memory_ / "memory.stat";
+  return read_counter(file, version_ == 1 ? "rss" : "anon") + read_counter(file, "shmem") <= kLeftoverBytes;
+}
+
+// Version 1 counts failed charges on some kernels only; the peak is right on all. The last charge before a
+// kill may have been a large page, which did not fit.
+bool CgroupSlot::peak_is_at_limit() const {
+  constexpr int64_t kLargestCharge = 2 << 20;
+  return read_number(memory_ / "memory.max_usage_in_bytes") >=
+         read_number(memory_ / "memory.limit_in_bytes") - kLargestCharge;
 }
 
 void CgroupSlot::add(int pid) const {
@@ -221,9 +251,11 @@ void CgroupSlot::add(int pid) const {
 
 CgroupEvents CgroupSlot::events() const {
   CgroupEvents events;
-  if (!memory_.empty())
-    events.memory_kills =
-        read_counter(memory_ / (version_ == 1 ? "memory.oom_control" : "memory.events"), "oom_kill");
+  if (!memory_.empty()) {
+    const bool old = version_ == 1;
+    events.memory_kills = read_counter(memory_ / (old ? "memory.oom_control" : "memory.events"), "oom_kill");
+    events.limit_hits = old ? peak_is_at_limit() : read_counter(memory_ / "memory.events", "max");
+  }
   if (!pids_.empty()) events.refused_processes = read_counter(pids_ / "pids.events", "max");
   return events;
 }

@@ -15,14 +15,28 @@ struct CgroupLimits {
   int processes = 0;          // 0: no limit; threads count
 };
 
+// Counts since the group was made.
 struct CgroupEvents {
-  int64_t memory_kills = 0;       // processes killed because the limit was reached
+  int64_t memory_kills = 0;  // processes killed for want of memory: the group's own or the machine's
+  int64_t limit_hits = 0;  // times that the group reached its memory limit (version 1: 1 since set_limits())
   int64_t refused_processes = 0;  // forks refused because the limit was reached
 };
+
+// What ended a group's processes between two looks at its events.
+enum class MemoryEnd {
+  kNone,
+  kLimit,   // its own limit
+  kMachine  // the machine ran out of memory, whoever took it
+};
+inline constexpr const char* kMachineOutOfMemory = "the machine ran out of memory";
+MemoryEnd memory_end(const CgroupEvents& before, const CgroupEvents& after);
 
 // Not thread-safe; one box uses a slot at a time.
 class CgroupSlot {
  public:
+  // False while memory of an earlier tenant counts: the files that a box has made are taken back some time
+  // after its last process, or live on in the verifier. A small box would be killed for it.
+  bool is_empty() const;
   void set_limits(const CgroupLimits& limits);
   const std::vector<std::string>& join_files() const {
     return join_files_;
@@ -35,6 +49,7 @@ class CgroupSlot {
  private:
   friend class CgroupTree;
   CgroupSlot() = default;
+  bool peak_is_at_limit() const;
   std::filesystem::path memory_, pids_;  // empty if the controller is missing; equal in version 2
   int version_ = 0;
   std::vector<std::string> join_files_;

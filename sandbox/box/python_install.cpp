@@ -100,6 +100,7 @@ PythonInstall PythonInstall::find(const std::string& named) {
                 ExitCode::kUnavailable);
   found.torch_version = answer["torch"].get<std::string>();
   found.mounts = mounts_of(answer);
+  for (const auto& path : answer["paths"]) found.packages.emplace_back(path.get<std::string>());
   return found;
 }
 

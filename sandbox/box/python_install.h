@@ -1,5 +1,6 @@
 // The Python of the boxes, and what of this machine a box must show for it to work.
 #pragma once
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@ namespace bicrl {
 struct PythonInstall {
   std::string interpreter;
   std::vector<BoxMount> mounts;
+  std::vector<std::filesystem::path> packages;  // folders of its modules and wheels
   std::string torch_version;
 
   // `named` empty: $BICRL_PYTHON, else the interpreter of the build, else python3 on PATH. Throws

@@ -5,7 +5,7 @@
 namespace bicrl {
 
 enum class SyscallProfile {
-  kProgram,       // may start processes: the compiler, the replay program
+  kProgram,       // may start processes: the compiler, the executor
   kSingleProcess  // threads only: a fork ends the process with SIGSYS
 };
 

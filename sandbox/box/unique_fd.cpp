@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
@@ -46,6 +47,19 @@ UniqueFd make_memfd(const char* name, std::string_view bytes) {
   }
   if (lseek(fd.get(), 0, SEEK_SET) != 0) fail("a memory file");
   return fd;
+}
+
+std::string read_whole(int fd) {
+  struct stat info {};
+  if (fstat(fd, &info) != 0) return {};
+  std::string bytes(static_cast<size_t>(info.st_size), '\0');
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t n = pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return {};
+    done += static_cast<size_t>(n);
+  }
+  return bytes;
 }
 
 }  // namespace bicrl

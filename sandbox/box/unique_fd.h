@@ -2,6 +2,7 @@
 #pragma once
 #include <unistd.h>
 
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -37,5 +38,8 @@ FdPair make_pipe();         // ours reads without blocking, theirs writes
 FdPair make_stream_pair();  // connected Unix stream sockets
 FdPair make_packet_pair();  // connected Unix sequenced-packet sockets
 UniqueFd make_memfd(const char* name, std::string_view bytes = {});
+
+// All of the file behind a descriptor, wherever its position is; empty if it cannot be read.
+std::string read_whole(int fd);
 
 }  // namespace bicrl

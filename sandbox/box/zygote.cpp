@@ -10,6 +10,7 @@
 #include "common/files.h"
 #include "common/log.h"
 #include "sandbox/box/descriptor_passing.h"
+#include "sandbox/box/processor_wait.h"
 #include "sandbox/box/seccomp_filter.h"
 #include "sandbox/box/spawn.h"
 
@@ -18,6 +19,7 @@ namespace {
 
 constexpr int kControlFd = 3, kFilterFd = 4;
 constexpr const char* kRuntimeTarget = "/box";
+constexpr const char* kRoot = "/root-of-children";
 constexpr double kStartPatience_s = 120;
 // After so many failed starts in a row nobody waits for the next one any more.
 constexpr int kHopelessStarts = 2;
@@ -39,6 +41,17 @@ std::string last_lines(const std::string& text) {
   if (text.size() <= kKeepBytes) return text;
   const std::string end = text.substr(text.size() - kKeepBytes);
   return end.substr(end.find('\n') + 1);  // whole lines, or all if there is one only
+}
+
+void append_root(const std::vector<BoxMount>& mounts, std::vector<std::string>& command) {
+  const std::string root = kRoot;
+  command.insert(command.end(), {"--perms", "0755", "--tmpfs", root});
+  for (const BoxMount& mount : mounts)
+    command.insert(command.end(), {"--ro-bind", mount.source, root + mount.target.string()});
+  append_folder(root + "/dev", command);
+  command.insert(command.end(),
+                 {"--dev-bind", "/dev/null", root + "/dev/null", "--perms", "0755", "--tmpfs", root + "/keep",
+                  "--perms", "1777", "--tmpfs", root + "/scratch", "--remount-ro", root});
 }
 
 }  // namespace
@@ -116,6 +129,8 @@ std::vector<std::string> Zygote::command() const {
     folders.push_back(concat("/modules/", folders.size()));
     append_mounts({{folder, folders.back()}}, command);
   }
+  append_mounts(spec_.mounts, command);
+  if (!spec_.root.empty()) append_root(spec_.root, command);
   command.insert(command.end(),
                  {"--proc", "/proc", "--perms", "1777", "--tmpfs", "/scratch", "--remount-ro", "/"});
   for (const auto& [name, value] :
@@ -128,10 +143,10 @@ std::vector<std::string> Zygote::command() const {
                                                         {"MKL_NUM_THREADS", "1"},
                                                         {"PYTHONDONTWRITEBYTECODE", "1"}})
     command.insert(command.end(), {"--setenv", name, value});
-  command.insert(command.end(),
-                 {python_.interpreter, "-I", "-B", concat(kRuntimeTarget, "/zygote.py"),
-                  std::to_string(kControlFd), std::to_string(kFilterFd),
-                  concat(kRuntimeTarget, "/libbicrl_confine.so"), spec_.module, spec_.function});
+  command.insert(command.end(), {python_.interpreter, "-I", "-B", concat(kRuntimeTarget, "/zygote.py"),
+                                 std::to_string(kControlFd), std::to_string(kFilterFd),
+                                 concat(kRuntimeTarget, "/libbicrl_confine.so"),
+                                 spec_.root.empty() ? "" : kRoot, spec_.module, spec_.function});
   command.insert(command.end(), folders.begin(), folders.end());
   return command;
 }
@@ -210,7 +225,7 @@ void Zygote::run_once(std::stop_token stop) {
 }
 
 Result<std::unique_ptr<ZygoteChild>> Zygote::fork(const ChildLimits& limits, std::stop_token stop,
-                                                  double patience_s) {
+                                                  double patience_s, const std::vector<std::string>& wishes) {
   using Reply = Result<std::unique_ptr<ZygoteChild>>;
   std::shared_ptr<UniqueFd> control;
   {
@@ -230,6 +245,7 @@ Result<std::unique_ptr<ZygoteChild>> Zygote::fork(const ChildLimits& limits, std
                                {"open_files", limits.open_files},
                                {"processes", limits.threads},
                                {"data_bytes", limits.memory_bytes},
+                               {"wishes", wishes},
                                {"change_uid", host_.features().as_root ? 1 : 0},
                                {"uid", child->slot_->uid}};
   if (!send_packet(control->get(), request.dump(),
@@ -252,8 +268,8 @@ Result<std::unique_ptr<ZygoteChild>> Zygote::fork(const ChildLimits& limits, std
   }
   child->pidfd_ = std::move(started.fd);
   // The child waits for its first frame, so it is in its control group before any candidate code runs.
-  const int pid = host_pid(child->pidfd_.get());
-  if (pid > 0) child->slot_->cgroup->add(pid);
+  child->pid_ = host_pid(child->pidfd_.get());
+  if (child->pid_ > 0) child->slot_->cgroup->add(child->pid_);
   const auto ready = child->receive(stop);
   if (!ready || ready->header.value("kind", "") != "ready") {
     const std::string why = ready ? ready->header.value("error", "no reason given") : "it ended early";
@@ -262,6 +278,7 @@ Result<std::unique_ptr<ZygoteChild>> Zygote::fork(const ChildLimits& limits, std
     return Reply::failure(concat("a ", spec_.name, " box could not be set up: ", why, " ", result.output));
   }
   child->clock_.restart();
+  child->waited_before_s_ = processor_wait_s(child->pid_);
   child->wall_s_ = limits.wall_s;
   return Reply(std::move(child));
 }

@@ -1,5 +1,6 @@
-// A warm Python interpreter in a box, which has imported torch and forks a confined child per request. The
-// child starts within milliseconds, in namespaces and under limits of its own, and talks over one channel.
+// A warm Python interpreter in a box, which has imported its module and forks a confined child per request.
+// The child starts within milliseconds, in namespaces and under limits of its own, and talks over one
+// channel.
 #pragma once
 #include <sys/types.h>
 
@@ -24,10 +25,14 @@
 namespace bicrl {
 
 struct ZygoteSpec {
-  std::string name;                                   // for messages: "record", "oracle"
+  std::string name;                                   // for messages: "record", "oracle", "forge"
   std::string module;                                 // imported before the first fork
   std::string function;                               // called in the child with the channel's descriptor
   std::vector<std::filesystem::path> module_folders;  // bound read-only and put on sys.path
+  std::vector<BoxMount> mounts = {};                  // more that the interpreter sees while it warms up
+  // All that children, and the interpreter once it is warm, see besides an empty /scratch and what the
+  // interpreter keeps for them in /keep. Nothing: they see the whole box.
+  std::vector<BoxMount> root = {};
 };
 
 struct ChildLimits {
@@ -67,7 +72,8 @@ class ZygoteChild {
   ~ZygoteChild();
   // Nothing when the child ended or had to be ended: finish() says how. The wall limit runs from when the
   // child was ready, so that a busy machine's time for making a box is not the candidate's; time in which the
-  // server works for the child is given back with extend().
+  // server works for the child is given back with extend(), and what the child waits for a processor counts
+  // for nobody: a child that got too little of them ends as kBoxFailed.
   std::optional<Frame> receive(std::stop_token stop = {});
   // False when the child no longer listens or had to be ended.
   bool send(const nlohmann::json& header, const std::vector<std::string_view>& blobs,
@@ -83,15 +89,19 @@ class ZygoteChild {
   bool keep_waiting(short channel_events,
                     std::stop_token& stop);  // false: ended_ is set or the channel is closed
   bool read_status();
+  double patience_s() const;
   ChildLimits limits_;
   SlotLease slot_;
   CgroupEvents before_;
   Stopwatch clock_;
   double wall_s_;
+  int pid_ = 0;                 // on this host; 0 until known
+  double waited_before_s_ = 0;  // for a processor, when the clock began
   UniqueFd channel_, status_, output_, pidfd_;
   FrameReader reader_;
   BoundedLog log_;
   bool output_open_ = true, channel_ready_ = false, reaped_ = false;
+  bool deaf_ = false;              // it has closed its end, or died: what it had to say is said
   std::optional<ChildEnd> ended_;  // by us
   std::string reason_;
   int wait_status_ = 0;
@@ -106,9 +116,11 @@ class Zygote {
   Zygote(const Zygote&) = delete;
   Zygote& operator=(const Zygote&) = delete;
 
-  // Waits for the interpreter at most `patience_s`. Failure is infrastructure: try again.
+  // Waits for the interpreter at most `patience_s`. Failure is infrastructure: try again. `wishes` name what
+  // the module's prepare_more() shall make for later children.
   Result<std::unique_ptr<ZygoteChild>> fork(const ChildLimits& limits, std::stop_token stop = {},
-                                            double patience_s = 60);
+                                            double patience_s = 60,
+                                            const std::vector<std::string>& wishes = {});
   // Ends a child whose answer is known, without waiting for its memory to be torn down (20 ms with torch).
   void dismiss(std::unique_ptr<ZygoteChild> child);
   int starts() const;     // interpreters started so far

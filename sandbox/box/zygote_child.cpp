@@ -5,17 +5,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <optional>
 
 #include "sandbox/box/descriptor_passing.h"
+#include "sandbox/box/processor_wait.h"
 #include "sandbox/box/zygote.h"
 
 namespace bicrl {
 namespace {
 
 constexpr double kSetUpPatience_s = 60;
+
+// Short limits are for tests and quick answers: a machine may well be busy for some seconds.
+double most_patience_s(double wall_s) { return kBusyMachineFactor * std::max(wall_s, 10.0); }
 
 }  // namespace
 
@@ -41,12 +46,23 @@ bool ZygoteChild::read_status() {
   return true;
 }
 
+// Until when the child may run: its limit, and what it waited for a processor.
+double ZygoteChild::patience_s() const {
+  const double waited_s = pid_ > 0 ? processor_wait_s(pid_) - waited_before_s_ : 0;
+  return std::min(wall_s_ + std::max(0.0, waited_s), most_patience_s(wall_s_));
+}
+
 bool ZygoteChild::keep_waiting(short channel_events, std::stop_token& stop) {
   channel_ready_ = false;
   while (!ended_) {
-    const double left_s = wall_s_ - clock_.seconds();
+    double left_s = wall_s_ - clock_.seconds();
+    if (left_s <= 0) left_s = patience_s() - clock_.seconds();
     if (left_s <= 0) {
       ended_ = ChildEnd::kTimeout;
+      if (clock_.seconds() >= most_patience_s(wall_s_)) {
+        ended_ = ChildEnd::kBoxFailed;
+        reason_ = "the machine is too busy: it got hardly any time on a processor";
+      }
       break;
     }
     if (stop.stop_requested()) {
@@ -94,6 +110,7 @@ bool ZygoteChild::send(const nlohmann::json& header, const std::vector<std::stri
       } else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
         if (!keep_waiting(POLLOUT, stop)) return false;
       } else if (n < 0 && errno != EINTR) {
+        deaf_ = true;
         return false;
       }
     }
@@ -106,7 +123,7 @@ ChildResult ZygoteChild::finish() {
   reaped_ = true;
   // Closing the channel is the end of the conversation; a child that lingers is ended. One that died on its
   // own gets a moment, so that its own signal is what is reported.
-  if (!ended_ && status_ && !reader_.closed()) ended_ = ChildEnd::kCancelled;
+  if (!ended_ && status_ && !reader_.closed() && !deaf_) ended_ = ChildEnd::kCancelled;
   if (ended_) kill_child();
   std::stop_token never;
   bool known = status_ && wait_readable(status_.get(), ended_ ? 10.0 : 0.5, never) && read_status();
@@ -115,15 +132,18 @@ ChildResult ZygoteChild::finish() {
     known = wait_readable(status_.get(), 10, never) && read_status();
   }
   if (output_) log_.read_from(output_.get());
-  const bool out_of_memory = slot_->cgroup->events().memory_kills > before_.memory_kills;
+  const MemoryEnd memory = memory_end(before_, slot_->cgroup->events());
   result.output = log_.text();
   result.reason = reason_;
   result.total_ms = clock_.ms();
   result.cpu_ms = cpu_ms_;
-  if (ended_ && *ended_ != ChildEnd::kBoxFailed) {
+  if (ended_ && (*ended_ != ChildEnd::kBoxFailed || !reason_.empty())) {
     result.end = *ended_;
-  } else if (out_of_memory) {
+  } else if (memory == MemoryEnd::kLimit) {
     result.end = ChildEnd::kMemory;
+  } else if (memory == MemoryEnd::kMachine) {
+    result.end = ChildEnd::kBoxFailed;
+    result.reason = kMachineOutOfMemory;
   } else if (!known) {
     result.end = ChildEnd::kBoxFailed;
     result.reason = reason_.empty() ? "the warm interpreter died" : reason_;

@@ -1,124 +1,139 @@
 #include "sandbox/candidate/candidate_compiler.h"
 
-#include <algorithm>
+#include <future>
 
+#include "common/clock.h"
 #include "common/error.h"
-#include "common/files.h"
 #include "common/hash.h"
-#include "sandbox/box/box.h"
-#include "sandbox/candidate/host_compiler.h"
+#include "sandbox/device/device_flags.h"
 
 namespace bicrl {
 namespace {
 
-constexpr const char* kWorkFolder = "/job";
-constexpr const char* kHostFolder = "/host";
-
-std::string cache_key(const SplitProgram& program, const std::string& toolchain) {
-  std::string joined;
-  for (const auto& unit : program.units)
-    joined += concat(unit.file_name, "\n", unit.text.size(), "\n", unit.text);
-  return hash_hex({toolchain, joined});
-}
-
-bool mentions_exhausted_memory(const std::string& output) {
-  for (const char* words :
-       {"virtual memory exhausted", "out of memory", "Killed signal terminated program", "bad_alloc"})
-    if (output.find(words) != std::string::npos) return true;
-  return false;
-}
-
-// The compiler's driver tells how a program of its own ended.
-bool mentions_exhausted_time(const std::string& output) {
-  return output.find("CPU time limit exceeded signal terminated program") != std::string::npos;
-}
-
-CompileResult fault(const std::string& fault_class, const std::string& reason) {
+CompileResult failure(const std::string& fault_class, const std::string& reason) {
   CompileResult result;
   result.fault_class = fault_class;
   result.reason = reason;
   return result;
 }
 
-}  // namespace
-
-CandidateCompiler::CandidateCompiler(BoxHost& host, const CompileOptions& options)
-    : host_(host),
-      options_(options),
-      toolchain_id_(host_toolchain_id(share_folder() / "host")),
-      cache_(options.cache_bytes) {}
-
-CompileResult CandidateCompiler::compile(const CudaProgram& program, std::stop_token stop) {
-  const SplitProgram split = split_cuda_source(program);
-  if (!split.issues.empty()) {
-    const SplitIssue& issue = split.issues.front();
-    return fault(issue.fault_class,
-                 issue.line > 0 ? concat("line ", issue.line, ": ", issue.reason) : issue.reason);
-  }
-  const std::string key = cache_key(split, toolchain_id_);
-  if (auto known = cache_.find(key)) {
-    known->compile_ms = 0;
-    return *known;
-  }
-  CompileResult result = run_compiler(split, stop);
-  if (!result.infrastructure)
-    cache_.insert(key, result,
-                  key.size() + result.reason.size() + (result.module ? result.module->size() : 0));
+CompileResult failure(const ForgeFault& fault) {
+  CompileResult result = failure(fault.fault_class, fault.reason);
+  result.infrastructure = fault.infrastructure;
   return result;
 }
 
-CompileResult CandidateCompiler::run_compiler(const SplitProgram& program, std::stop_token stop) {
-  const HostCompileCommand command = host_compile_command(program, kWorkFolder, kHostFolder);
-  BoxSpec spec;
-  spec.argv = command.argv;
-  spec.env = {"PATH=/usr/bin", concat("TMPDIR=", kWorkFolder), "LC_ALL=C"};
-  spec.root = SystemRoot::kToolchain;
-  spec.mounts = {{share_folder() / "host", kHostFolder}};
-  spec.work_folder = kWorkFolder;
-  spec.work_bytes = 256ull << 20;
-  for (const auto& unit : program.units)
-    spec.files.emplace_back(concat(kWorkFolder, "/", unit.file_name), unit.text);
-  const bool absolute = command.output_file.starts_with("/");
-  spec.exports = {{absolute ? command.output_file : concat(kWorkFolder, "/", command.output_file),
-                   options_.module_bytes}};
-  spec.limits.wall_s = options_.wall_s;
-  spec.limits.cpu_s = static_cast<int>(options_.wall_s);
-  spec.limits.memory_bytes = options_.memory_bytes;
-  const BoxResult box = run_box(host_, spec, stop);
+// The boundaries between texts, and between lists, count.
+void append(const std::vector<std::string>& texts, std::string& key) {
+  key += concat(texts.size(), ";");
+  for (const std::string& text : texts) key += concat(text.size(), ":", text);
+}
 
-  CompileResult result;
-  switch (box.end) {
-    case BoxEnd::kBoxFailed:
-    case BoxEnd::kCancelled:
-      result.infrastructure = true;
-      result.reason = box.end == BoxEnd::kCancelled ? "cancelled" : "compile box: " + box.reason;
-      break;
-    case BoxEnd::kTimeout:
-      result = fault("timeout", concat("compilation took longer than ", options_.wall_s, " s"));
-      break;
-    case BoxEnd::kMemory:
-      result = fault("memory", "compilation needs more memory than its limit");
-      break;
-    case BoxEnd::kSignalled:
-      result = fault("compile", concat("the compiler crashed (signal ", box.code, ")"));
-      break;
-    case BoxEnd::kOutputLimit:
-    case BoxEnd::kExited:
-      if (box.succeeded() && !box.exported.front().empty()) {
-        result.module = std::make_shared<const std::string>(std::move(box.exported.front()));
-      } else if (box.succeeded()) {
-        result = fault("compile", "the compiled module is larger than its limit");
-      } else if (mentions_exhausted_time(box.output)) {
-        result = fault("timeout", concat("compilation took longer than ", options_.wall_s, " s"));
-      } else if (mentions_exhausted_memory(box.output)) {
-        result = fault("memory", "compilation needs more memory than its limit");
-      } else {
-        const CompileFailure failure = classify_compile_failure(box.output);
-        result = fault(failure.fault_class, failure.reason);
-      }
+std::string device_key(const CudaProgram& program) {
+  std::string all;
+  append(program.cuda_sources, all);
+  append(program.cuda_cflags, all);
+  return hash_hex(all);
+}
+
+std::string program_key(const CudaProgram& program) {
+  std::string all;
+  for (const ProgramTexts& part : kProgramTexts) append(program.*part.texts, all);
+  return hash_hex(all);
+}
+
+size_t cost_of(const CompileResult& result) {
+  return sizeof result + result.reason.size() + (result.module ? result.module->size() : 0) +
+         (result.ptx ? result.ptx->size() : 0);
+}
+
+// Macros stand behind the headers: as options of the compiler they would make its precompiled prelude
+// useless.
+void define_macros(const CudaProgram& program, SplitProgram& split) {
+  const std::string lines = macro_lines(program.cuda_cflags) + macro_lines(program.cflags);
+  if (lines.empty()) return;
+  for (TranslationUnit& unit : split.units) {
+    const size_t at = unit.text.find("#line 1 \"");
+    unit.text.insert(at == std::string::npos ? 0 : at, lines);
   }
-  result.compile_ms = box.total_ms;
+}
+
+// Of several failures the most telling one: text that no backend can have, then what the host part lacks.
+CompileResult join(const HostModule& module, const std::shared_ptr<const ForgeDevice>& device) {
+  const ForgeFault& refused = device->fault;
+  if (refused.infrastructure || refused.fault_class == "unsupported") return failure(refused);
+  if (!module.bytes) {
+    CompileResult result = failure(module.fault_class, module.reason);
+    result.infrastructure = module.infrastructure;
+    return result;
+  }
+  if (refused.failed()) return failure(refused);
+  CompileResult result;
+  result.module = module.bytes;
+  result.ptx = {device, &device->ptx};
+  result.cut = device->cut;
   return result;
+}
+
+}  // namespace
+
+size_t source_bytes(const CudaProgram& program) {
+  size_t bytes = 0;
+  for (const ProgramTexts& part : kProgramTexts)
+    for (const std::string& text : program.*part.texts) bytes += text.size();
+  return bytes;
+}
+
+CandidateCompiler::CandidateCompiler(BoxHost& host, const PythonInstall& python,
+                                     const CompileOptions& options)
+    : options_(options),
+      modules_(host, {options.cpu_s, options.memory_bytes, options.module_bytes, options.cache_bytes}),
+      toolchain_(DeviceToolchain::find(python)),
+      toolchain_id_(hash_hex({modules_.toolchain_id(), toolchain_.id})),
+      forge_(host, python, toolchain_, options.forge),
+      programs_(options.cache_bytes),
+      devices_(options.cache_bytes) {}
+
+CompileResult CandidateCompiler::compile(const CudaProgram& program, std::stop_token stop,
+                                         size_t earlier_bytes) {
+  const size_t bytes = source_bytes(program) + earlier_bytes;
+  if (bytes > options_.max_source_bytes)
+    return failure("extract", concat("the program compiles ", bytes, " bytes of text, over the limit of ",
+                                     options_.max_source_bytes));
+  const std::string key = program_key(program);
+  if (auto known = programs_.find(key)) return *known;
+  const Stopwatch clock;
+  CompileResult result = make(program, device_key(program), stop);
+  if (!result.infrastructure) programs_.insert(key, result, cost_of(result));
+  result.compile_ms = clock.ms();
+  return result;
+}
+
+CompileResult CandidateCompiler::make(const CudaProgram& program, const std::string& device_key,
+                                      std::stop_token stop) {
+  std::shared_ptr<const ForgeDevice> device;
+  if (auto known = devices_.find(device_key)) device = *known;
+  auto job = forge_.begin(program, !device, stop);
+  if (!job) return failure({true, "", job.reason()});
+  ForgeSplit split = job.value().split(stop);
+  if (split.fault.failed()) return failure(split.fault);
+  if (!split.program.issues.empty()) {
+    forge_.dismiss(std::move(job.value()));
+    const SplitIssue& issue = split.program.issues.front();
+    return failure(issue.fault_class,
+                   issue.line > 0 ? concat("line ", issue.line, ": ", issue.reason) : issue.reason);
+  }
+  define_macros(program, split.program);
+  // The thread outlives its box: the future is waited for.
+  auto host_part =
+      std::async(std::launch::async, [this, &split, stop] { return modules_.compile(split.program, stop); });
+  if (!device) {
+    device = std::make_shared<const ForgeDevice>(job.value().device(stop));
+    if (!device->fault.infrastructure)
+      devices_.insert(device_key, device, sizeof *device + device->ptx.size() + device->fault.reason.size());
+  }
+  forge_.dismiss(std::move(job.value()));
+  return join(host_part.get(), device);
 }
 
 }  // namespace bicrl

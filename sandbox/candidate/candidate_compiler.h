@@ -1,50 +1,66 @@
-// From the CUDA text of a candidate to a loadable module, and how this folder works.
+// From the CUDA text of a candidate to a loadable host module and PTX, and how this folder works.
 //
 // The recorder calls CandidateCompiler::compile() with what a program hands to load_inline, while the
-// program's Python waits in its box. The splitter (splitter.h; its parts are splitter_tokens, _features,
-// _rewrite and _diagnostics) turns the text into C++ for the host backend's headers, or names the class of a
-// fault that needs no compiler. host_compiler.h knows the compiler and its arguments; run_box() runs it.
-// Nothing of a candidate is executed here.
+// program's Python waits in its box. The forge (forge.h) runs the splitter (splitter.h; its parts are
+// splitter_features, _rewrite and _diagnostics), which turns the text into C++ for the host part's headers or
+// names the class of a fault that needs no compiler, and then NVRTC (sandbox/device), whose files
+// device_toolchain.h finds. Meanwhile host_module.h compiles the host units in a box of their own, with the
+// compiler and the arguments of host_compiler.h. Nothing of a candidate is executed here.
 #pragma once
 #include <memory>
 #include <stop_token>
 #include <string>
 
 #include "common/lru_cache.h"
+#include "sandbox/candidate/device_toolchain.h"
+#include "sandbox/candidate/forge.h"
+#include "sandbox/candidate/host_module.h"
 #include "sandbox/candidate/splitter.h"
 
 namespace bicrl {
 
-class BoxHost;
-
 struct CompileOptions {
-  double wall_s = 20;
-  uint64_t memory_bytes = 2ull << 30;
+  double cpu_s = 20;                   // of the host compiler
+  uint64_t memory_bytes = 2ull << 30;  // of the host compiler
   uint64_t module_bytes = 32ull << 20;
-  size_t cache_bytes = 256u << 20;
+  size_t cache_bytes = 256u << 20;              // of each cache
+  size_t max_source_bytes = size_t{256} << 10;  // of all load_inline calls of a program together
+  ForgeOptions forge;
 };
 
 struct CompileResult {
   std::shared_ptr<const std::string> module;  // bytes of the shared object; null on failure
-  bool infrastructure = false;                // of a failure: the box failed, the text may be good
+  std::shared_ptr<const std::string> ptx;     // null on failure
+  bool cut = false;                           // the PTX is of the text without its host functions
+  bool infrastructure = false;                // of a failure: a box failed, the text may be good
   std::string fault_class;                    // of a failure that is the candidate's
   std::string reason;
-  double compile_ms = 0;  // 0 from the cache
+  double compile_ms = 0;  // 0 if all of it was known
 };
 
-// Content-addressed, so that equal texts are compiled once. Thread-safe; owned by the pipeline.
+// What counts toward max_source_bytes.
+size_t source_bytes(const CudaProgram& program);
+
+// Content-addressed, so that equal texts, and equal halves of different ones, are compiled once. Thread-safe;
+// owned by the pipeline.
 class CandidateCompiler {
  public:
-  CandidateCompiler(BoxHost& host, const CompileOptions& options);
-  CompileResult compile(const CudaProgram& program, std::stop_token stop = {});
+  // Throws Error(kUnavailable), with the remedy, if a compiler or its headers are missing.
+  CandidateCompiler(BoxHost& host, const PythonInstall& python, const CompileOptions& options);
+  // `earlier_bytes`: source_bytes() of the program's load_inline calls before this one.
+  CompileResult compile(const CudaProgram& program, std::stop_token stop = {}, size_t earlier_bytes = 0);
   const std::string& toolchain_id() const { return toolchain_id_; }
+  const Zygote& forge_zygote() const { return forge_.zygote(); }
 
  private:
-  CompileResult run_compiler(const SplitProgram& program, std::stop_token stop);
-  BoxHost& host_;
+  CompileResult make(const CudaProgram& program, const std::string& device_key, std::stop_token stop);
   CompileOptions options_;
+  HostModules modules_;
+  DeviceToolchain toolchain_;
   std::string toolchain_id_;
-  LruCache<CompileResult> cache_;
+  Forge forge_;
+  LruCache<CompileResult> programs_;
+  LruCache<std::shared_ptr<const ForgeDevice>> devices_;
 };
 
 }  // namespace bicrl

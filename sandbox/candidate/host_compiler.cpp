@@ -1,9 +1,9 @@
 #include "sandbox/candidate/host_compiler.h"
 
-#include <algorithm>
 #include <string_view>
 
 #include "common/error.h"
+#include "common/file_fingerprint.h"
 #include "common/files.h"
 #include "common/hash.h"
 #include "sandbox/box/command.h"
@@ -34,8 +34,7 @@ const HostCompiler& host_compiler() {
     HostCompiler compiler;
     compiler.path = find_program({"g++", "g++-12", "g++-13", "g++-14"});
     if (compiler.path.empty())
-      throw Error("the host backend needs g++ in /usr/bin. Run `apt-get install g++`",
-                  ExitCode::kUnavailable);
+      throw Error("the verifier needs g++ in /usr/bin. Run `apt-get install g++`", ExitCode::kUnavailable);
     compiler.version = run_command({compiler.path, "-dumpfullversion", "-dumpversion"}).output;
     return compiler;
   }();
@@ -75,19 +74,9 @@ HostCompileCommand host_compile_command(const SplitProgram& program, const fs::p
 }
 
 std::string host_toolchain_id(const fs::path& host_folder) {
-  std::string all = host_compiler().version + read_file(host_folder / "compile_flags");
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(host_folder / "include"))
-    if (entry.is_regular_file()) files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  for (const auto& file : files)
-    all += fs::relative(file, host_folder).string() + std::to_string(fs::file_size(file)) +
-           std::to_string(fs::last_write_time(file).time_since_epoch().count());
-  const fs::path library = host_folder / "libbicrl_host.so";
-  if (fs::exists(library))
-    all += std::to_string(fs::file_size(library)) +
-           std::to_string(fs::last_write_time(library).time_since_epoch().count());
-  return hash_hex(all);
+  return hash_hex({host_compiler().version, read_file(host_folder / "compile_flags"),
+                   file_fingerprint(host_folder / "include"),
+                   file_fingerprint(host_folder / "libbicrl_host.so")});
 }
 
 }  // namespace bicrl

@@ -1,4 +1,4 @@
-// How a split program becomes a module of the host backend, and the compiler that does it. For candidates it
+// How the units of a host part become a module, and the compiler that does it. For candidates it
 // only names files and arguments; the caller runs them in a box.
 #pragma once
 #include <filesystem>

@@ -4,6 +4,7 @@
 
 #include "sandbox/candidate/splitter_features.h"
 #include "sandbox/candidate/splitter_rewrite.h"
+#include "sandbox/device/code_structure.h"
 #include "sandbox/device/token_text.h"
 
 namespace bicrl {
@@ -26,17 +27,35 @@ bool names(const TokenText& t, std::string_view word) {
   return false;
 }
 
-// A function body in cpp_sources: `) {`. The block of PYBIND11_MODULE is not one.
-bool defines_functions(const TokenText& t) {
-  for (size_t i = 0; i < t.size(); ++i) {
-    if (t.is_identifier(i) && t.at(i) == "PYBIND11_MODULE") {
-      const size_t brace = t.next(t.closing(t.next(i)));
-      i = t.is(brace, "{") ? t.closing(brace) : i;
-      continue;
-    }
-    if (t.is(i, ")") && t.is(t.next(i), "{")) return true;
+// A function with a body, or a type, in cpp_sources: cuda_sources may have one of the same name, because the
+// two are compiled apart. The block of PYBIND11_MODULE is none.
+bool defines_something(const CodeStructure& structure, const TokenText& t) {
+  for (const CodeItem& item : structure.items()) {
+    const bool function = item.kind == CodeItem::Kind::kFunction && !t.is(item.begin, "PYBIND11_MODULE");
+    if (function || (item.kind == CodeItem::Kind::kType && item.body)) return true;
   }
   return false;
+}
+
+// Declarations in cpp_sources without their default arguments: the definition in cuda_sources may have them
+// too.
+std::string without_defaults(const CodeStructure& structure, const TokenText& t) {
+  TextEdits edits;
+  for (const CodeItem& item : structure.items()) {
+    if (item.kind != CodeItem::Kind::kDeclaration || !item.has_parameters) continue;
+    int depth = 0;
+    size_t from = t.size();
+    for (size_t i = item.begin; i < item.end; i = t.next(i)) {
+      if (t.is(i, "=") && depth == 1 && from == t.size()) from = i;
+      const bool closes = t.is(i, ")") || t.is(i, "}");
+      if (from < t.size() && depth == 1 && (t.is(i, ",") || closes)) {
+        edits.replace(t.tokens()[from].begin, t.tokens()[i].begin, "");
+        from = t.size();
+      }
+      depth += (t.is(i, "(") || t.is(i, "{")) - closes;
+    }
+  }
+  return edits.apply(t.text());
 }
 
 bool is_function_name(const std::string& name) {
@@ -62,14 +81,16 @@ class Assembler {
     std::stable_sort(out_.issues.begin(), out_.issues.end(),
                      [&rank](const SplitIssue& a, const SplitIssue& b) { return rank(a) < rank(b); });
 
-    const bool apart = defines_functions(cpp_);
-    const std::string device = rewritten(cuda_, "cuda_sources");
-    const std::string host = rewritten(cpp_, "cpp_sources");
+    const CodeStructure structure(cpp_);
+    const bool apart = defines_something(structure, cpp_);
+    const Part device = part_of(cuda_, "cuda_sources");
+    const Part host = part_of(apart ? cpp_ : TokenText(without_defaults(structure, cpp_)), "cpp_sources");
     if (apart) {
-      out_.units.push_back({"candidate.cpp", prelude({&cuda_}) + device});
-      out_.units.push_back({"bindings.cpp", prelude({&cpp_}) + host + exports()});
+      out_.units.push_back({"candidate.cpp", prelude({&device}) + device.text});
+      out_.units.push_back({"bindings.cpp", prelude({&host}) + host.text + exports()});
     } else {
-      out_.units.push_back({"candidate.cpp", prelude({&cuda_, &cpp_}) + host + device + exports()});
+      out_.units.push_back(
+          {"candidate.cpp", prelude({&device, &host}) + host.text + device.text + exports()});
     }
     return std::move(out_);
   }
@@ -88,42 +109,48 @@ class Assembler {
     }
   }
 
-  // Includes that nothing needs are dropped: each standard header costs more than the whole shim.
-  std::string rewritten(const TokenText& source, const char* title) {
-    RewrittenText r = rewrite_device_text(source);
-    out_.launch_sites += r.launch_sites;
-    out_.kernels.insert(out_.kernels.end(), r.kernels.begin(), r.kernels.end());
-    const TokenText again(std::move(r.text));
-    const bool complete = find_standard_use(again).complete;
-    TextEdits edits;
-    for (const Token& token : again.tokens()) {
-      if (token.kind != Token::Kind::kInclude) continue;
-      const std::string header =
-          included_header(std::string_view(again.text()).substr(token.begin, token.end - token.begin));
-      if ((complete && is_standard_header(header)) || is_library_header(header))
-        edits.replace(token.begin, token.end, "");
-    }
-    return std::string("#line 1 \"") + title + "\"\n" + edits.apply(again.text()) + "\n";
-  }
-
-  std::string prelude(const std::vector<const TokenText*>& sources) const {
+  // The text of one side, and what it needs before it.
+  struct Part {
+    std::string text;
     StandardUse use;
     bool real_math = false;
-    for (const TokenText* source : sources) {
-      StandardUse one = find_standard_use(*source);
-      use.headers.merge(one.headers);
-      use.macros.merge(one.macros);
-      if (one.complete) continue;
-      for (const Token& token : source->tokens())
-        if (token.kind == Token::Kind::kInclude)
-          real_math |= needs_real_math(
-              included_header(std::string_view(source->text()).substr(token.begin, token.end - token.begin)));
+  };
+
+  // Includes that nothing needs are dropped: each standard header costs more than the whole shim.
+  Part part_of(const TokenText& source, const char* title) {
+    const TokenText text(rewrite_host_text(source));
+    Part part;
+    part.use = find_standard_use(text);
+    TextEdits edits;
+    for (const Token& token : text.tokens()) {
+      if (token.kind != Token::Kind::kInclude) continue;
+      const std::string header =
+          included_header(std::string_view(text.text()).substr(token.begin, token.end - token.begin));
+      if ((part.use.complete && is_standard_header(header)) || is_device_header(header)) {
+        edits.replace(token.begin, token.end, "");
+      } else {
+        part.real_math |= needs_real_math(header);
+      }
+    }
+    part.text = std::string("#line 1 \"") + title + "\"\n" + edits.apply(text.text()) + "\n";
+    return part;
+  }
+
+  static std::string prelude(const std::vector<const Part*>& parts) {
+    StandardUse use;
+    bool real_math = false;
+    for (const Part* part : parts) {
+      use.standard_prelude |= part->use.standard_prelude;
+      use.headers.insert(part->use.headers.begin(), part->use.headers.end());
+      use.shim_headers.insert(part->use.shim_headers.begin(), part->use.shim_headers.end());
+      real_math |= part->real_math;
     }
     std::string text;
     // With the real <cmath> no precompiled prelude fits.
     if (real_math) text += "#define BICRL_REAL_MATH 1\n";
-    text += use.macros.empty() && use.headers.empty() ? "#include \"bicrl/prelude.h\"\n"
-                                                      : "#include \"bicrl/prelude_std.h\"\n";
+    text += use.standard_prelude || !use.headers.empty() ? "#include \"bicrl/prelude_std.h\"\n"
+                                                         : "#include \"bicrl/prelude.h\"\n";
+    for (const auto& header : use.shim_headers) text += "#include \"bicrl/" + header + "\"\n";
     for (const auto& header : use.headers) text += "#include <" + header + ">\n";
     return text;
   }

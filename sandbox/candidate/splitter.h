@@ -1,19 +1,14 @@
 // Turns the CUDA text of a candidate (what it hands to load_inline) into C++ that g++ compiles against the
-// host backend's shim headers. Pure text work in the trusted process: linear time, survives any input, runs
-// nothing.
+// shim headers of the host part. Pure text work, done in the forge's box: linear time, survives any input,
+// runs nothing.
 #pragma once
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace bicrl {
+#include "sandbox/candidate/cuda_program.h"
 
-// The arguments of load_inline that matter.
-struct CudaProgram {
-  std::vector<std::string> cuda_sources;
-  std::vector<std::string> cpp_sources;
-  std::vector<std::string> functions;  // empty: the program has a PYBIND11_MODULE of its own
-};
+namespace bicrl {
 
 // Something in the text that decides the candidate's class before any compiler runs.
 struct SplitIssue {
@@ -29,8 +24,6 @@ struct TranslationUnit {
 
 struct SplitProgram {
   std::vector<TranslationUnit> units;
-  std::vector<std::string> kernels;  // names of the __global__ functions, in order
-  int launch_sites = 0;
   // Most decisive first. Each is final by the default policy: there is no need to compile.
   std::vector<SplitIssue> issues;
 };

@@ -15,46 +15,42 @@ struct Library {
   std::string_view prefix, name;
 };
 constexpr Library kLibraryPrefixes[] = {
-    {"cublas", "cuBLAS"},     {"CUBLAS_", "cuBLAS"},    {"cudnn", "cuDNN"},   {"CUDNN_", "cuDNN"},
-    {"cusparse", "cuSPARSE"}, {"cufft", "cuFFT"},       {"curand", "cuRAND"}, {"CURAND_", "cuRAND"},
-    {"cusolver", "cuSOLVER"}, {"cutensor", "cuTENSOR"}, {"nccl", "NCCL"},     {"nvrtc", "NVRTC"},
-    {"nppi", "NPP"}};
+    {"cublas", "cuBLAS"},
+    {"CUBLAS_", "cuBLAS"},
+    {"cudnn", "cuDNN"},
+    {"CUDNN_", "cuDNN"},
+    {"cusparse", "cuSPARSE"},
+    {"cufft", "cuFFT"},
+    {"cusolver", "cuSOLVER"},
+    {"cutensor", "cuTENSOR"},
+    {"nccl", "NCCL"},
+    {"nvrtc", "NVRTC"},
+    {"nppi", "NPP"},
+    // The generators of the host; those of device code are the candidate's own to call.
+    {"curandCreate", "cuRAND"},
+    {"curandDestroy", "cuRAND"},
+    {"curandGenerate", "cuRAND"},
+    {"curandSet", "cuRAND"},
+    {"curandGet", "cuRAND"},
+    {"CURAND_RNG_", "cuRAND"}};
 constexpr Library kLibraryNames[] = {{"getCurrentCUDABlasHandle", "cuBLAS"},
                                      {"getCurrentCUDABlasLtHandle", "cuBLAS"},
                                      {"getCudnnHandle", "cuDNN"},
                                      {"AT_CUDNN_CHECK", "cuDNN"},
                                      {"TORCH_CUDABLAS_CHECK", "cuBLAS"}};
-constexpr Library kLibraryScopes[] = {
-    {"thrust", "Thrust"}, {"cub", "CUB"}, {"cutlass", "CUTLASS"}, {"cute", "CuTe"}};
+constexpr Library kLibraryScopes[] = {{"thrust", "Thrust"}, {"cutlass", "CUTLASS"}, {"cute", "CuTe"}};
 
 struct Feature {
   std::string_view name, reason;
 };
-constexpr Feature kUnsupported[] = {{"asm", "inline PTX (asm)"},
-                                    {"__asm__", "inline PTX (asm)"},
-                                    {"__asm", "inline PTX (asm)"},
-                                    {"wmma", "tensor-core fragments (wmma)"},
-                                    {"nvcuda", "tensor-core fragments (wmma)"},
-                                    {"cudaTextureObject_t", "textures"},
-                                    {"tex1Dfetch", "textures"},
-                                    {"tex2D", "textures"},
+// What device code can use is for the device's compiler and the machine to say.
+constexpr Feature kUnsupported[] = {{"cudaTextureObject_t", "textures"},
                                     {"cudaSurfaceObject_t", "surfaces"},
-                                    {"this_grid", "grid-wide synchronisation"},
-                                    {"grid_group", "grid-wide synchronisation"},
-                                    {"this_cluster", "thread-block clusters"},
-                                    {"cudaLaunchCooperativeKernel", "grid-wide synchronisation"},
-                                    {"cudaLaunchKernel", "cudaLaunchKernel with untyped arguments"},
-                                    {"cudaLaunchKernelEx", "cudaLaunchKernelEx"},
                                     {"cuLaunchKernel", "the driver API"},
+                                    {"cuModuleLoad", "the driver API"},
                                     {"cudaMallocManaged", "managed memory"},
                                     {"__managed__", "managed memory"},
                                     {"cudaHostGetDevicePointer", "mapped host memory"},
-                                    {"cudaStreamBeginCapture", "CUDA graphs"},
-                                    {"cudaGraphLaunch", "CUDA graphs"},
-                                    {"memcpy_async", "asynchronous copies to shared memory"},
-                                    {"__pipeline_memcpy_async", "asynchronous copies to shared memory"},
-                                    {"__nv_fp8_e4m3", "8-bit floats"},
-                                    {"__nv_fp8_e5m2", "8-bit floats"},
                                     {"TORCH_LIBRARY", "operator registration (TORCH_LIBRARY)"}};
 
 const std::map<std::string_view, std::string_view>& header_of() {
@@ -218,6 +214,21 @@ constexpr std::string_view kStandardHeaders[] = {"algorithm",     "any",
                                                  "valarray",      "variant",
                                                  "vector",        "bits/stdc++.h"};
 
+// Types of device libraries in what is left for the host.
+struct NamedHeader {
+  std::string_view name, header;
+  bool is_prefix = false;
+};
+constexpr NamedHeader kShimHeaders[] = {{"__nv_fp8", "small_floats.h", true},
+                                        {"cooperative_groups", "groups.h"},
+                                        {"cub", "cub.h"},
+                                        {"nvcuda", "matrices.h"},
+                                        {"curand", "random.h", true},
+                                        {"cuda", "barriers.h"},
+                                        {"cuComplex", "complex.h"},
+                                        {"cuFloatComplex", "complex.h"},
+                                        {"cuDoubleComplex", "complex.h"}};
+
 // The std:: name at token i (of `std`), or empty.
 std::string_view standard_name(const TokenText& t, size_t i) {
   const size_t first = t.next(i);
@@ -226,17 +237,10 @@ std::string_view standard_name(const TokenText& t, size_t i) {
   return t.is(first, ":") && t.is(second, ":") && t.is_identifier(name) ? t.at(name) : std::string_view();
 }
 
-void add_macro(StandardUse& use, std::string_view header) {
-  constexpr std::array<std::pair<std::string_view, const char*>, 6> kMacros = {
-      {{"vector", "BICRL_STD_VECTOR"},
-       {"string", "BICRL_STD_STRING"},
-       {"tuple", "BICRL_STD_TUPLE"},
-       {"optional", "BICRL_STD_OPTIONAL"},
-       {"array", "BICRL_STD_ARRAY"},
-       {"algobase", "BICRL_STD_ALGOBASE"}}};
-  for (const auto& [name, macro] : kMacros)
-    if (name == header) {
-      use.macros.insert(macro);
+void add_header(StandardUse& use, std::string_view header) {
+  for (const std::string_view known : {"vector", "string", "tuple", "optional", "array", "algobase"})
+    if (header == known) {
+      use.standard_prelude = true;
       return;
     }
   if (!header.empty()) use.headers.insert(std::string(header));
@@ -245,7 +249,7 @@ void add_macro(StandardUse& use, std::string_view header) {
 void note_standard_name(StandardUse& use, std::string_view name) {
   const auto known = header_of().find(name);
   if (known != header_of().end()) {
-    add_macro(use, known->second);
+    add_header(use, known->second);
   } else if (std::find(std::begin(kShimMath), std::end(kShimMath), name) == std::end(kShimMath)) {
     use.complete = false;
   }
@@ -261,15 +265,18 @@ void note_library(const TokenText& t, size_t i, std::vector<SplitIssue>& issues)
     if (starts_with(word, l.prefix)) return report(l.name);
   for (const auto& l : kLibraryNames)
     if (word == l.prefix) return report(l.name);
+  const size_t scope = t.next(i);
+  if (!t.is(scope, ":") || !t.is(scope + 1, ":")) return;
   for (const auto& l : kLibraryScopes)
-    if (word == l.prefix && t.is(t.next(i), ":") && t.is(t.next(i) + 1, ":")) return report(l.name);
+    if (word == l.prefix) return report(l.name);
+  // Its block and warp primitives are device code like any other; the algorithms for whole arrays are not.
+  const size_t name = t.next(scope + 1);
+  if (word == "cub" && t.is_identifier(name) && starts_with(t.at(name), "Device")) return report("CUB");
 }
 
 }  // namespace
 
 void find_issues(const TokenText& t, std::vector<SplitIssue>& issues) {
-  bool warp_barrier = false;
-  size_t volatile_at = t.size();
   for (size_t i = 0; i < t.size(); ++i) {
     if (!t.is_identifier(i)) continue;
     const auto word = t.at(i);
@@ -278,15 +285,7 @@ void find_issues(const TokenText& t, std::vector<SplitIssue>& issues) {
     for (const auto& f : kUnsupported)
       if (word == f.name && issues.size() < 8)
         issues.push_back({"unsupported", "uses " + std::string(f.reason), t.line_of(i)});
-    if (word == "__syncwarp") warp_barrier = true;
-    if (word == "volatile" && volatile_at == t.size()) {
-      const size_t before = t.previous(i);
-      if (!t.is(before, "asm") && !t.is(before, "__asm__")) volatile_at = i;
-    }
   }
-  if (volatile_at < t.size() && !warp_barrier)
-    issues.push_back({"unsupported", "relies on warps running in lockstep (volatile without __syncwarp)",
-                      t.line_of(volatile_at)});
 }
 
 StandardUse find_standard_use(const TokenText& t) {
@@ -303,24 +302,20 @@ StandardUse find_standard_use(const TokenText& t) {
         using_std = true;
       }
     } else if (word == "optional" || word == "nullopt") {
-      add_macro(use, "optional");  // c10::optional, torch::nullopt
+      add_header(use, "optional");  // c10::optional, torch::nullopt
     } else if (word == "fprintf" || word == "stderr" || word == "snprintf" || word == "sprintf" ||
                word == "FILE") {
-      add_macro(use, "cstdio");  // comes with torch/extension.h, so programs do not include it
+      add_header(use, "cstdio");  // comes with torch/extension.h, so programs do not include it
     } else if (word == "vec") {
-      add_macro(use, "vector");
-    } else if (word == "__half" || word == "half" || word == "__half2" || word == "half2" || word == "Half" ||
-               word == "BFloat16" || word == "__nv_bfloat16" || word == "__nv_bfloat162" ||
-               word == "nv_bfloat16" || word == "kHalf" || word == "kBFloat16" ||
-               word == "AT_DISPATCH_FLOATING_TYPES_AND_HALF" ||
-               starts_with(word, "AT_DISPATCH_FLOATING_TYPES_AND") ||
-               starts_with(word, "AT_DISPATCH_ALL_TYPES_AND") || word == "acc_type" ||
-               word == "opmath_type") {
-      use.macros.insert("BICRL_HALF");
+      add_header(use, "vector");
+    } else {
+      for (const NamedHeader& one : kShimHeaders)
+        if (word == one.name || (one.is_prefix && starts_with(word, one.name)))
+          use.shim_headers.insert(std::string(one.header));
     }
   }
   if (using_std) {
-    for (const char* header : {"vector", "string", "tuple", "optional", "algobase"}) add_macro(use, header);
+    for (const char* header : {"vector", "string", "tuple", "optional", "algobase"}) add_header(use, header);
     use.complete = false;
   }
   return use;
@@ -343,10 +338,31 @@ bool needs_real_math(const std::string& header) {
          header == "regex" || header == "future" || header == "condition_variable";
 }
 
-bool is_library_header(const std::string& header) {
-  for (const char* prefix :
-       {"cublas", "cudnn", "cusparse", "cufft", "curand", "cusolver", "nccl", "nvrtc", "thrust/", "cub/",
-        "cutlass", "cute/", "mma.h", "ATen/cudnn/", "ATen/cuda/CUDABlas"})
+bool is_device_header(const std::string& header) {
+  for (const char* prefix : {"cu",
+                             "nv",
+                             "nccl",
+                             "thrust/",
+                             "mma.h",
+                             "crt/",
+                             "cooperative_groups",
+                             "torch/",
+                             "ATen/",
+                             "c10/",
+                             "caffe2/",
+                             "pybind11/",
+                             "device_",
+                             "driver_types.h",
+                             "vector_types.h",
+                             "vector_functions.h",
+                             "builtin_types.h",
+                             "host_defines.h",
+                             "math_functions.h",
+                             "math_constants.h",
+                             "sm_",
+                             "texture_",
+                             "surface_",
+                             "helper_"})
     if (starts_with(header, prefix)) return true;
   return false;
 }

@@ -1,4 +1,4 @@
-// What a program's text uses: vendor libraries, device features that the host backend cannot express, and
+// What a program's text uses: vendor libraries, device features that the host part cannot have, and
 // parts of the C++ library.
 #pragma once
 #include <set>
@@ -12,11 +12,12 @@ namespace bicrl {
 
 void find_issues(const TokenText& source, std::vector<SplitIssue>& issues);
 
-// Standard headers that the text needs for the names it uses with std::. `complete` is false if a name is
-// not known, so that the program's own includes have to stay.
+// Headers that the text needs for the names it uses. `complete` is false if a std:: name is not known, so
+// that the program's own includes have to stay.
 struct StandardUse {
-  std::set<std::string> headers;
-  std::set<std::string> macros;  // BICRL_STD_VECTOR, ...: what prelude_std.h offers
+  std::set<std::string> headers;       // of the C++ library, beyond those in the prelude
+  std::set<std::string> shim_headers;  // "groups.h": device libraries, as far as host code names them
+  bool standard_prelude = false;       // needs what prelude_std.h has
   bool complete = true;
 };
 StandardUse find_standard_use(const TokenText& source);
@@ -26,7 +27,8 @@ std::string included_header(std::string_view line);
 bool is_standard_header(const std::string& header);
 // Real <cmath> comes with it.
 bool needs_real_math(const std::string& header);
-// Belongs to a vendor library; useless when nothing of the library is named.
-bool is_library_header(const std::string& header);
+// Of torch, CUDA or a library of theirs: the prelude or find_standard_use() brings what host code needs of
+// it.
+bool is_device_header(const std::string& header);
 
 }  // namespace bicrl

@@ -1,185 +1,74 @@
 #include "sandbox/candidate/splitter_rewrite.h"
 
 #include <algorithm>
-#include <map>
+
+#include "sandbox/candidate/device_functions.h"
+#include "sandbox/candidate/splitter_bodies.h"
+#include "sandbox/candidate/splitter_kernels.h"
+#include "sandbox/candidate/splitter_tokens.h"
+#include "sandbox/device/code_structure.h"
 
 namespace bicrl {
 namespace {
 
-// Longest distance, in tokens, that a launch's parts or a kernel's head are followed. Keeps the pass linear.
-constexpr size_t kReach = 4000;
-
-struct TemplateKernel {
-  std::vector<std::string> parameters;  // "T", "N", "Ts..."
-  bool variadic = false;
-};
-
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text.substr(0, 120))
-    if (c >= ' ' && c < 127 && c != '"' && c != '\\') out += c;
-  return out + "\"";
-}
+constexpr size_t kReach = TokenWalk::kReach;
+constexpr size_t npos = DeviceFunction::npos;
 
 class Rewriter {
  public:
-  explicit Rewriter(const TokenText& source) : t_(source) {}
+  explicit Rewriter(const TokenText& source)
+      : t_(source),
+        structure_(source),
+        walk_(source),
+        kernels_(source),
+        bodies_(source, structure_, edits_) {}
 
-  RewrittenText run() {
-    for (size_t i = 0; i < t_.size(); ++i)
-      if (t_.is_identifier(i) && t_.at(i) == "__global__") kernel(i);
+  std::string run() {
+    const std::vector<DeviceFunction> functions = find_device_functions(t_, structure_);
+    for (const DeviceFunction& f : functions)
+      if (f.is_kernel && f.name != npos) kernels_.note(f);
+    for (const DeviceFunction& f : functions) {
+      if (f.is_opaque && f.body != npos && !bodies_.is_cut(f.body)) bodies_.cut(f);
+      if (f.is_kernel) kernels_.add_resolver(f, edits_);
+    }
     for (size_t i = 0; i < t_.size(); ++i) {
+      if (bodies_.is_cut(i)) continue;
       if (t_.is_identifier(i)) {
-        if (t_.at(i) == "__shared__") shared(i);
-        if (t_.at(i) == "__noinline__") replace(i, i, "__attribute__((noinline))");
-      } else if (opens_launch(i)) {
+        const std::string_view word = t_.at(i);
+        if (word == "__shared__") shared(i);
+        if (word == "__noinline__") replace(i, i, "__attribute__((noinline))");
+        if (word == "asm" || word == "__asm__" || word == "__asm") assembly(i);
+      } else if (walk_.three(i, '<')) {
         launch(i);
         i += 2;
       }
     }
-    out_.text = edits_.apply(t_.text());
-    return std::move(out_);
+    return edits_.apply(t_.text());
   }
 
  private:
-  uint32_t begin(size_t i) const { return t_.tokens()[i].begin; }
-  uint32_t end(size_t i) const { return t_.tokens()[i].end; }
+  uint32_t begin(size_t i) const { return walk_.begin(i); }
+  uint32_t end(size_t i) const { return walk_.end(i); }
   void replace(size_t first, size_t last, std::string text) {
     edits_.replace(begin(first), end(last), std::move(text));
   }
-  bool punctuation(size_t i, char c) const {
-    return i < t_.size() && t_.tokens()[i].kind == Token::Kind::kPunctuation && t_.text()[begin(i)] == c;
-  }
-  bool three(size_t i, char c) const {
-    return punctuation(i, c) && punctuation(i + 1, c) && punctuation(i + 2, c);
-  }
-  bool opens_launch(size_t i) const { return three(i, '<'); }
-
-  // The `<` that `>` at i closes, or size().
-  size_t opening_angle(size_t i) const {
-    int depth = 0, round = 0;
-    for (size_t n = 0; n < kReach; ++n) {
-      if (punctuation(i, ')') || punctuation(i, ']')) ++round;
-      if ((punctuation(i, '(') || punctuation(i, '[')) && --round < 0) return t_.size();
-      if (round == 0 && punctuation(i, '>')) ++depth;
-      if (round == 0 && punctuation(i, '<') && --depth == 0) return i;
-      if (punctuation(i, ';') || punctuation(i, '{') || punctuation(i, '}') || i == 0) return t_.size();
-      --i;
-    }
-    return t_.size();
-  }
-  size_t closing_angle(size_t i) const {
-    int depth = 0, round = 0;
-    for (size_t n = 0; n < kReach && i < t_.size(); ++n, ++i) {
-      if (punctuation(i, '(') || punctuation(i, '[') || punctuation(i, '{')) ++round;
-      if ((punctuation(i, ')') || punctuation(i, ']') || punctuation(i, '}')) && --round < 0)
-        return t_.size();
-      if (round == 0 && punctuation(i, '<')) ++depth;
-      if (round == 0 && punctuation(i, '>') && --depth == 0) return i;
-      if (punctuation(i, ';')) return t_.size();
-    }
-    return t_.size();
-  }
-  // Start of each part of (open, close), split at commas outside brackets.
-  std::vector<std::pair<size_t, size_t>> parts(size_t open, size_t close) const {
-    std::vector<std::pair<size_t, size_t>> list;
-    int depth = 0;
-    size_t from = open + 1;
-    for (size_t i = open + 1; i < close; ++i) {
-      if (punctuation(i, '(') || punctuation(i, '[') || punctuation(i, '{') || punctuation(i, '<')) ++depth;
-      if (punctuation(i, ')') || punctuation(i, ']') || punctuation(i, '}') || punctuation(i, '>')) --depth;
-      if (depth == 0 && punctuation(i, ',')) {
-        list.emplace_back(from, i);
-        from = i + 1;
-      }
-    }
-    if (t_.next(from - 1) < close) list.emplace_back(from, close);
-    return list;
-  }
-
-  // ---- Kernels: names, and for templates a function that resolves a launch to a specialisation.
-  void kernel(size_t global) {
-    size_t name = t_.next(global);
-    for (size_t n = 0; n < 64 && name < t_.size(); ++n) {
-      const size_t after = t_.next(name);
-      if (t_.is_identifier(name) && punctuation(after, '(')) {
-        const auto word = t_.at(name);
-        if (word != "__launch_bounds__" && word != "__attribute__" && word != "alignas" &&
-            word != "__maxnreg__" && word != "__cluster_dims__" && word != "__align__")
-          break;
-        name = t_.next(t_.closing(after, kReach));
-        continue;
-      }
-      if (t_.is_identifier(name) && punctuation(after, '<')) break;  // an explicit specialisation
-      if (punctuation(name, ';') || punctuation(name, '{') || punctuation(name, '#')) return;
-      name = after;
-    }
-    if (!t_.is_identifier(name)) return;
-    const std::string text(t_.at(name));
-    if (std::find(out_.kernels.begin(), out_.kernels.end(), text) == out_.kernels.end())
-      out_.kernels.push_back(text);
-    const size_t open = t_.next(name);
-    if (punctuation(open, '(')) template_kernel(global, name, open);
-  }
-
-  void template_kernel(size_t global, size_t name, size_t open) {
-    size_t head = t_.size();
-    size_t back = global;
-    for (size_t n = 0; n < kReach; ++n) {
-      back = t_.previous(back);
-      if (back >= t_.size() || punctuation(back, ';') || punctuation(back, '}') || punctuation(back, '{'))
-        break;
-      if (t_.tokens()[back].kind == Token::Kind::kInclude) break;
-      if (t_.is(back, "template")) head = back;
-    }
-    const size_t close = t_.closing(open, kReach);
-    if (head == t_.size() || close == t_.size()) return;
-    const size_t angle = t_.next(head), angle_close = closing_angle(angle);
-    if (!punctuation(angle, '<') || angle_close == t_.size()) return;
-    TemplateKernel info;
-    std::string arguments;
-    for (const auto& [from, to] : parts(angle, angle_close)) {
-      const std::string parameter = parameter_name(from, to, info.variadic);
-      if (parameter.empty()) return;
-      arguments += (arguments.empty() ? "" : ", ") + parameter;
-      info.parameters.push_back(parameter);
-    }
-    if (info.parameters.empty()) return;
-    const std::string text(t_.at(name));
-    const bool first = templates_.emplace(text, info).second;
-    size_t after = t_.next(close);
-    if (punctuation(after, '{')) after = t_.closing(after);
-    if (after >= t_.size()) return;
-    if (!first) return;  // a definition after its declaration
-    edits_.insert(end(after), " " + t_.flat(head, angle_close + 1) + " inline auto bicrl_resolve_" + text +
-                                  "(" + t_.flat(open + 1, close) + ") { return &" + text + "<" + arguments +
-                                  ">; } ");
-  }
-
-  std::string parameter_name(size_t from, size_t to, bool& variadic) const {
-    size_t last = t_.size();
-    bool pack = false;
-    int depth = 0;
-    for (size_t i = from; i < to; ++i) {
-      if (punctuation(i, '<') || punctuation(i, '(')) ++depth;
-      if (punctuation(i, '>') || punctuation(i, ')')) --depth;
-      if (depth == 0 && punctuation(i, '=')) break;
-      if (punctuation(i, '.')) pack = true;
-      if (t_.is_identifier(i)) last = i;
-    }
-    if (last == t_.size() || t_.is(last, "typename") || t_.is(last, "class")) return "";
-    variadic |= pack;
-    return std::string(t_.at(last)) + (pack ? "..." : "");
-  }
+  bool punctuation(size_t i, char c) const { return walk_.punctuation(i, c); }
 
   // ---- Launches: kernel<<<config>>>(arguments).
+  struct Callee {
+    size_t first;
+    size_t name;       // the kernel's own identifier
+    size_t arguments;  // its `<`, or size()
+    bool resolved = false;
+  };
+
   void launch(size_t angles) {
     size_t close = t_.size();
     int depth = 0;
     for (size_t i = angles + 3, n = 0; i < t_.size() && n < kReach; ++i, ++n) {
       if (punctuation(i, '(') || punctuation(i, '[') || punctuation(i, '{')) ++depth;
       if (punctuation(i, ')') || punctuation(i, ']') || punctuation(i, '}')) --depth;
-      if (depth == 0 && three(i, '>')) {
+      if (depth == 0 && walk_.three(i, '>')) {
         close = i;
         // `f<g<int>>>>(` closes two template lists first.
         while (punctuation(close + 3, '>')) ++close;
@@ -195,29 +84,28 @@ class Rewriter {
     const Callee callee = find_callee(angles);
     if (callee.first == t_.size()) return;
 
-    ++out_.launch_sites;
-    const std::string name = t_.flat(callee.first, t_.previous(angles) + 1);
     const bool empty = t_.next(open) == end_of_call;
-    const std::string expression = callee_text(callee, angles, name);
+    const std::string expression = callee_text(callee, angles);
     edits_.replace(begin(callee.first), begin(angles),
                    std::string("::bicrl::") + (callee.resolved ? "launch_resolved" : "launch") +
                        "(::bicrl::LaunchConfig(");
     edits_.replace(begin(angles), end(angles + 2), "");
-    edits_.replace(begin(close), end(open), "), " + quoted(name) + ", " + expression + (empty ? "" : ", "));
+    edits_.replace(begin(close), end(open), "), " + expression + (empty ? "" : ", "));
+    add_defaults(callee, open, end_of_call);
   }
 
-  struct Callee {
-    size_t first;
-    size_t name;       // the kernel's own identifier
-    size_t arguments;  // its `<`, or size()
-    bool resolved = false;
-  };
+  // A function pointer knows nothing of default arguments.
+  void add_defaults(const Callee& callee, size_t open, size_t close) {
+    if (callee.name == t_.size()) return;
+    const std::string text = kernels_.defaults_behind(t_.at(callee.name), walk_.parts(open, close).size());
+    if (!text.empty()) edits_.insert(begin(close), text);
+  }
 
   Callee find_callee(size_t angles) const {
     Callee c{t_.size(), t_.size(), t_.size()};
     size_t i = t_.previous(angles);
     if (punctuation(i, '>')) {
-      c.arguments = opening_angle(i);
+      c.arguments = walk_.opening_angle(i);
       if (c.arguments == t_.size()) return c;
       i = t_.previous(c.arguments);
     }
@@ -233,8 +121,16 @@ class Rewriter {
       }
       return c;
     }
+    if (punctuation(i, ']')) i = walk_.subscripted(i);
     if (!t_.is_identifier(i)) return c;
     c.name = c.first = i;
+    bool pasted = false;
+    for (size_t n = 0; n < 8 && punctuation(t_.previous(c.first), '#'); ++n) {
+      const size_t before = t_.previous(t_.previous(t_.previous(c.first)));
+      if (!t_.is_identifier(before)) break;
+      c.first = before;
+      pasted = true;
+    }
     // Qualifiers: a::b::kernel, ::kernel, Functor<T>::kernel.
     for (size_t n = 0; n < 32; ++n) {
       const size_t second = t_.previous(c.first);
@@ -243,26 +139,38 @@ class Rewriter {
       c.first = first;
       size_t scope = t_.previous(first);
       if (punctuation(scope, '>')) {
-        scope = opening_angle(scope);
+        scope = walk_.opening_angle(scope);
         if (scope < t_.size()) scope = t_.previous(scope);
       }
       if (!t_.is_identifier(scope) || t_.is(scope, "return")) break;
       c.first = scope;
     }
-    const auto found = templates_.find(std::string(t_.at(c.name)));
-    if (found != templates_.end()) {
-      const size_t given = c.arguments == t_.size() ? 0 : parts(c.arguments, t_.previous(angles)).size();
-      c.resolved = found->second.variadic || given < found->second.parameters.size();
-    }
+    c.first = walk_.object_before(c.first);
+    const size_t given = c.arguments == t_.size() ? 0 : walk_.parts(c.arguments, t_.previous(angles)).size();
+    c.resolved = !pasted && kernels_.needs_resolver(t_.at(c.name), given);
     return c;
   }
 
-  std::string callee_text(const Callee& c, size_t angles, const std::string& name) const {
-    if (!c.resolved) return name;
+  std::string callee_text(const Callee& c, size_t angles) const {
+    if (!c.resolved) return t_.flat(c.first, t_.previous(angles) + 1);
     const std::string scope = t_.flat(c.first, c.name);
     const std::string arguments = c.arguments == t_.size() ? "" : t_.flat(c.arguments, angles);
     return "[&](auto&&... bicrl_a) { return " + scope + "bicrl_resolve_" + std::string(t_.at(c.name)) +
            arguments + "(bicrl_a...); }";
+  }
+
+  // ---- Inline PTX in what is left, as an expression or a declaration.
+  void assembly(size_t i) {
+    size_t open = t_.next(i);
+    while (t_.is(open, "volatile") || t_.is(open, "__volatile__") || t_.is(open, "goto"))
+      open = t_.next(open);
+    const size_t close = punctuation(open, '(') ? t_.closing(open, kReach) : t_.size();
+    if (close >= t_.size()) return;
+    const auto& items = structure_.items();
+    const bool declaration =
+        std::any_of(items.begin(), items.end(), [i](const CodeItem& item) { return item.begin == i; });
+    bodies_.blank(i, close + 1, structure_.in_directive(i),
+                  declaration ? "static_assert(true)" : "((void)0)");
   }
 
   // ---- Shared memory.
@@ -312,20 +220,20 @@ class Rewriter {
     const std::string rest = t_.flat(close + 1, semicolon);  // further extents
     const std::string text(t_.at(name));
     replace(first, semicolon,
-            rest.find('[') == std::string::npos
-                ? type + "* const " + text + " = (" + type + "*)bicrl_dynamic_shared();"
-                : type + "(* const " + text + ")" + rest + " = (" + type + "(*)" + rest +
-                      ")bicrl_dynamic_shared();");
+            rest.find('[') == std::string::npos ? type + "* const " + text + " = nullptr;"
+                                                : type + "(* const " + text + ")" + rest + " = nullptr;");
   }
 
   const TokenText& t_;
+  const CodeStructure structure_;
+  const TokenWalk walk_;
+  KernelNames kernels_;
   TextEdits edits_;
-  RewrittenText out_;
-  std::map<std::string, TemplateKernel> templates_;
+  BodyCutter bodies_;
 };
 
 }  // namespace
 
-RewrittenText rewrite_device_text(const TokenText& source) { return Rewriter(source).run(); }
+std::string rewrite_host_text(const TokenText& source) { return Rewriter(source).run(); }
 
 }  // namespace bicrl

@@ -1,17 +1,11 @@
-// The rewriting of device text: launches, shared memory, kernels.
+// From CUDA text to the text of its host part: what only a device runs loses its body, launches become calls.
 #pragma once
 #include <string>
-#include <vector>
 
 #include "sandbox/device/token_text.h"
 
 namespace bicrl {
 
-struct RewrittenText {
-  std::string text;
-  std::vector<std::string> kernels;
-  int launch_sites = 0;
-};
-RewrittenText rewrite_device_text(const TokenText& source);
+std::string rewrite_host_text(const TokenText& source);
 
 }  // namespace bicrl

@@ -61,8 +61,8 @@ DeviceCode DeviceCompiler::compile(const std::string& text, const std::vector<st
 DeviceCode DeviceCompiler::run(const std::string& text, const std::vector<std::string>& flags,
                                const std::vector<std::string>& more) const {
   // -w: a log shall hold errors alone.
-  std::vector<std::string> words = {"-arch=" + options_.architecture, "-default-device", "-w",
-                                    "--pch-messages=false"};
+  std::vector<std::string> words = {"-arch=" + options_.architecture, "-default-device", "--device-int128",
+                                    "-w", "--pch-messages=false"};
   for (const std::string& folder : options_.include_folders) words.push_back("-I" + folder);
   words.insert(words.end(), flags.begin(), flags.end());
   words.insert(words.end(), more.begin(), more.end());
@@ -105,10 +105,10 @@ DeviceCode DeviceCompiler::collect(Program program, int status) const {
 }
 
 DeviceProgram compile_device_program(const DeviceCompiler& compiler, const std::string& cuda_source,
-                                     const std::vector<std::string>& flags) {
-  DeviceProgram program{compiler.compile(whole_device_text(cuda_source), flags), false};
+                                     const DeviceFlags& flags) {
+  DeviceProgram program{compiler.compile(whole_device_text(cuda_source, flags.macros), flags.options), false};
   if (program.code.ok) return program;
-  program.code = compiler.compile(cut_device_text(cuda_source), flags);
+  program.code = compiler.compile(cut_device_text(cuda_source, flags.macros), flags.options);
   program.cut = true;
   return program;
 }

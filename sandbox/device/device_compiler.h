@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/error.h"
+#include "sandbox/device/device_flags.h"
 
 namespace bicrl {
 
@@ -32,6 +33,7 @@ struct DeviceCode {
 class DeviceCompiler {
  public:
   static Result<DeviceCompiler> load(const DeviceCompilerOptions& options);
+  const std::vector<std::string>& include_folders() const { return options_.include_folders; }
 
   // Reads include lines once, for all texts that begin with them and are compiled under the same flags: in
   // this process and its forks, which must find the folder's files unchanged. Returns why it failed, or "".
@@ -78,6 +80,6 @@ struct DeviceProgram {
   bool cut = false;  // the code is of the text without host functions
 };
 DeviceProgram compile_device_program(const DeviceCompiler& compiler, const std::string& cuda_source,
-                                     const std::vector<std::string>& flags);
+                                     const DeviceFlags& flags);
 
 }  // namespace bicrl

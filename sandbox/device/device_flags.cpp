@@ -88,14 +88,36 @@ constexpr std::string_view kTorchMacros[] = {"__CUDA_NO_HALF_OPERATORS__", "__CU
                                              "__CUDA_NO_BFLOAT16_CONVERSIONS__",
                                              "__CUDA_NO_HALF2_OPERATORS__"};
 
+// NAME, or NAME=VALUE if it may have a value, on one line.
 bool is_macro(std::string_view definition, bool with_value) {
   const size_t equals = definition.find('=');
   const std::string_view name = definition.substr(0, equals);
   if (name.empty() || (name[0] >= '0' && name[0] <= '9') || (!with_value && equals != std::string_view::npos))
     return false;
+  if (definition.find_first_of(std::string_view("\n\r\0", 3)) != std::string_view::npos ||
+      definition.back() == '\\')
+    return false;
   return std::all_of(name.begin(), name.end(), [](char c) {
     return c == '_' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
   });
+}
+
+std::string macro_line(std::string_view definition, bool defines) {
+  const size_t equals = definition.find('=');
+  const std::string name(definition.substr(0, equals));
+  std::string text = "#undef " + name + "\n";
+  if (defines)
+    text += "#define " + name + " " +
+            (equals == std::string_view::npos ? "1" : std::string(definition.substr(equals + 1))) + "\n";
+  return text;
+}
+
+// The toolkit's headers, or the shim's, may ask for it.
+bool steers_headers(std::string_view definition) {
+  return definition.substr(0, definition.find('=')) == "NDEBUG" || starts_with(definition, "_") ||
+         starts_with(definition, "CUB") || starts_with(definition, "CCCL") ||
+         starts_with(definition, "CUDA") || starts_with(definition, "CURAND") ||
+         starts_with(definition, "LIBCUDACXX") || starts_with(definition, "BICRL");
 }
 
 class Reader {
@@ -141,8 +163,10 @@ class Reader {
                      std::find(result_.options.begin(), result_.options.end(), "-D" + definition);
                  !defines && known != result_.options.end()) {
         result_.options.erase(known);
-      } else {
+      } else if (steers_headers(definition)) {
         result_.options.push_back((defines ? "-D" : "-U") + definition);
+      } else {
+        result_.macros += macro_line(definition, defines);
       }
       return true;
     }
@@ -215,6 +239,19 @@ class Reader {
 
 DeviceFlags read_device_flags(const std::vector<std::string>& cuda_cflags) {
   return Reader(cuda_cflags).run();
+}
+
+std::string macro_lines(const std::vector<std::string>& flags) {
+  std::string text;
+  for (size_t i = 0; i < flags.size(); ++i) {
+    const std::string& word = flags[i];
+    const bool defines = starts_with(word, "-D");
+    if (!defines && !starts_with(word, "-U")) continue;
+    const std::string definition = word.size() > 2 ? word.substr(2) : i + 1 < flags.size() ? flags[++i] : "";
+    if (definition.size() <= kMaxFlagBytes && is_macro(definition, defines))
+      text += macro_line(definition, defines);
+  }
+  return text;
 }
 
 }  // namespace bicrl

@@ -13,8 +13,9 @@ bool ends_with(std::string_view text, std::string_view suffix) {
   return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
 }
 
-constexpr std::string_view kCoveredFolders[] = {"torch/",  "ATen/", "c10/",     "caffe2/", "pybind11/",
-                                                "thrust/", "bits/", "cutlass/", "cute/",   "sys/"};
+constexpr std::string_view kCoveredFolders[] = {"torch/",  "ATen/",  "c10/",     "caffe2/",      "pybind11/",
+                                                "thrust/", "bits/",  "cutlass/", "cute/",        "sys/",
+                                                "arpa/",   "linux/", "netinet/", "experimental/"};
 constexpr std::string_view kCovered[] = {
     // C++ and C
     "algorithm", "any", "array", "assert.h", "atomic", "bitset", "cassert", "cctype", "cfloat", "charconv",
@@ -27,6 +28,13 @@ constexpr std::string_view kCovered[] = {
     "stdarg.h", "stdbool.h", "stddef.h", "stdexcept", "stdint.h", "stdio.h", "stdlib.h", "string", "string.h",
     "string_view", "system_error", "thread", "time.h", "tuple", "type_traits", "typeindex", "typeinfo",
     "unistd.h", "unordered_map", "unordered_set", "utility", "valarray", "variant", "vector", "version",
+    "barrier", "bit", "cfenv", "clocale", "coroutine", "csetjmp", "csignal", "cuchar", "cwchar", "cwctype",
+    "execution", "expected", "fenv.h", "format", "iso646.h", "latch", "locale.h", "memory_resource", "regex",
+    "scoped_allocator", "semaphore", "setjmp.h", "signal.h", "source_location", "stop_token", "streambuf",
+    "syncstream", "wchar.h", "wctype.h",
+    // The system and the processor
+    "alloca.h", "dirent.h", "dlfcn.h", "endian.h", "execinfo.h", "fcntl.h", "immintrin.h", "malloc.h",
+    "poll.h", "pthread.h", "sched.h", "semaphore.h", "spawn.h", "strings.h", "x86intrin.h",
     // CUDA, as far as NVRTC has it built in
     "cuda.h", "cuda_runtime.h", "cuda_runtime_api.h", "cuda_device_runtime_api.h",
     "device_launch_parameters.h", "driver_types.h", "vector_types.h", "vector_functions.h",
@@ -38,46 +46,37 @@ constexpr std::string_view kCovered[] = {
     "cublas_v2.h", "cublas.h", "cublasLt.h", "cublasXt.h", "cudnn.h", "cusparse.h", "cufft.h", "cusolverDn.h",
     "curand.h", "nccl.h", "nvrtc.h", "nvToolsExt.h", "nvtx3/nvToolsExt.h", "cutensor.h", "Python.h"};
 
-// Those that take long to read.
-constexpr std::string_view kDear[] = {"mma.h",
-                                      "curand_kernel.h",
-                                      "cooperative_groups.h",
-                                      "cooperative_groups/reduce.h",
-                                      "cooperative_groups/scan.h",
-                                      "cooperative_groups/memcpy_async.h"};
+// Those that take long to read, besides CUB's.
+constexpr std::string_view kDear[] = {"cooperative_groups.h", "cooperative_groups/reduce.h",
+                                      "cooperative_groups/scan.h", "mma.h", "curand_kernel.h"};
 constexpr std::string_view kWithIntegers[] = {"cuda_awbarrier.h", "cuda_awbarrier_primitives.h",
-                                              "cuda_pipeline.h", "cuda_pipeline_primitives.h"};
+                                              "cuda_pipeline.h", "cuda_pipeline_primitives.h",
+                                              "cooperative_groups/memcpy_async.h"};
 
 constexpr std::string_view kLibraryPrefixes[] = {"cublas",    "CUBLAS",    "cudnn",  "CUDNN_",   "cusparse",
                                                  "CUSPARSE_", "cufft",     "CUFFT_", "cusolver", "CUSOLVER_",
                                                  "cutensor",  "CUTENSOR_", "nccl"};
 
-struct NamedHeader {
-  std::string_view name, header;
-};
-constexpr NamedHeader kCub[] = {{"BlockReduce", "block/block_reduce"},
-                                {"BlockScan", "block/block_scan"},
-                                {"BlockLoad", "block/block_load"},
-                                {"BlockStore", "block/block_store"},
-                                {"BlockExchange", "block/block_exchange"},
-                                {"BlockHistogram", "block/block_histogram"},
-                                {"BlockRadixSort", "block/block_radix_sort"},
-                                {"BlockMergeSort", "block/block_merge_sort"},
-                                {"BlockDiscontinuity", "block/block_discontinuity"},
-                                {"BlockAdjacentDifference", "block/block_adjacent_difference"},
-                                {"BlockShuffle", "block/block_shuffle"},
-                                {"WarpReduce", "warp/warp_reduce"},
-                                {"WarpScan", "warp/warp_scan"},
-                                {"WarpMergeSort", "warp/warp_merge_sort"},
-                                {"WarpLoad", "warp/warp_load"},
-                                {"WarpStore", "warp/warp_store"},
-                                {"WarpExchange", "warp/warp_exchange"},
-                                {"KeyValuePair", "util_type"},
-                                {"ArgMax", "thread/thread_operators"},
-                                {"ArgMin", "thread/thread_operators"},
-                                {"Max", "thread/thread_operators"},
-                                {"Min", "thread/thread_operators"},
-                                {"Sum", "thread/thread_operators"}};
+// All of CUB that blocks and warps use. Read together: each alone takes nearly as long as all.
+constexpr std::string_view kCub[] = {"block/block_adjacent_difference",
+                                     "block/block_discontinuity",
+                                     "block/block_exchange",
+                                     "block/block_histogram",
+                                     "block/block_load",
+                                     "block/block_merge_sort",
+                                     "block/block_radix_sort",
+                                     "block/block_reduce",
+                                     "block/block_scan",
+                                     "block/block_shuffle",
+                                     "block/block_store",
+                                     "thread/thread_operators",
+                                     "util_type",
+                                     "warp/warp_exchange",
+                                     "warp/warp_load",
+                                     "warp/warp_merge_sort",
+                                     "warp/warp_reduce",
+                                     "warp/warp_scan",
+                                     "warp/warp_store"};
 
 // Parts of the shim that a text gets if it has one of the names.
 struct Part {
@@ -194,6 +193,36 @@ bool contains(const std::set<std::string_view>& names, std::initializer_list<std
                      [&](std::string_view name) { return names.count(name) > 0; });
 }
 
+// Headers of the toolkit that a text needs.
+struct Needs {
+  bool half_types = false;
+  std::set<std::string> included;
+  bool cub = false;
+};
+
+// The order is always the same, and what costs little stands before what is dear whether it is needed or not,
+// so that few precompiled beginnings fit many texts.
+std::string include_lines(const Needs& needs) {
+  const auto includes = [&](std::string_view header) {
+    return needs.included.count(std::string(header)) > 0;
+  };
+  const auto line = [](std::string_view header) { return "#include <" + std::string(header) + ">\n"; };
+  const bool dear = needs.cub || std::any_of(std::begin(kDear), std::end(kDear), includes);
+  const bool groups = includes(kDear[0]) || includes(kDear[1]);
+  std::string text = "#include \"bicrl/device_prelude.h\"\n";
+  if (needs.half_types || dear) text += line("cuda_fp16.h") + line("cuda_bf16.h");
+  for (const std::string_view header : kDear)
+    if (includes(header) || (groups && (header == kDear[0] || header == kDear[1]))) text += line(header);
+  // These have integer types of their own, which differ from g++'s.
+  for (const std::string_view header : kWithIntegers)
+    if (includes(header))
+      text += "#define uint64_t bicrl_uint64_t\n#define uintptr_t bicrl_uintptr_t\n" + line(header) +
+              "#undef uint64_t\n#undef uintptr_t\n";
+  if (needs.cub)
+    for (const std::string_view header : kCub) text += line("cub/" + std::string(header) + ".cuh");
+  return text;
+}
+
 }  // namespace
 
 std::string header_path(std::string_view line) {
@@ -227,29 +256,22 @@ std::string needed_includes(const TokenText& source) {
                 name.find("2bfloat16") != std::string_view::npos || starts_with(name, "__bfloat16");
   }
   half |= contains(names, {"half", "half2", "half8", "__float2half"});
-  // The order is always the same, so that what was precompiled fits many texts.
-  std::string text = "#include \"bicrl/device_prelude.h\"\n";
-  if (half) text += "#include <cuda_fp16.h>\n";
-  if (bfloat16) text += "#include <cuda_bf16.h>\n";
-  for (const std::string_view header : kDear)
-    if (included.count(std::string(header))) text += "#include <" + std::string(header) + ">\n";
-  // These have integer types of their own, which differ from g++'s.
-  for (const std::string_view header : kWithIntegers)
-    if (included.count(std::string(header)))
-      text += "#define uint64_t bicrl_uint64_t\n#define uintptr_t bicrl_uintptr_t\n#include <" +
-              std::string(header) + ">\n#undef uint64_t\n#undef uintptr_t\n";
-  if (contains(names, {"cub"})) {
-    std::set<std::string_view> headers;
-    for (const NamedHeader& one : kCub)
-      if (names.count(one.name)) headers.insert(one.header);
-    for (const std::string_view header : headers) text += "#include <cub/" + std::string(header) + ".cuh>\n";
-  }
+  std::string text = include_lines({half || bfloat16, included, names.count("cub") > 0});
   std::set<std::string_view> parts;
   for (const Part& part : kParts)
     if (contains(names, part.names)) parts.insert(part.header);
   if (parts.count("limits") && parts.count("half_types")) parts.insert("half_limits");
   for (const std::string_view part : parts) text += "#include \"bicrl/" + std::string(part) + ".h\"\n";
   return text;
+}
+
+std::vector<CommonIncludes> common_includes() {
+  return {{"", include_lines({})},
+          {"", include_lines({true, {}, false})},
+          {"", include_lines({false, {"mma.h"}, false})},
+          {"cooperative_groups", include_lines({false, {"cooperative_groups.h"}, false})},
+          {"cub", include_lines({false, {}, true})},
+          {"curand_kernel.h", include_lines({false, {"curand_kernel.h"}, false})}};
 }
 
 std::string library_declarations(const TokenText& source) {

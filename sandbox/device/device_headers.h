@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sandbox/device/token_text.h"
 
@@ -18,6 +19,13 @@ bool is_covered_header(const std::string& path);
 // The include lines that `source` needs: the prelude, parts of the shim whose names it has, cuda_fp16.h if it
 // names __half, and the single headers of CUB in place of <cub/cub.cuh>, which NVRTC does not take.
 std::string needed_includes(const TokenText& source);
+
+// A beginning of what needed_includes() gives, for DeviceCompiler::precompile().
+struct CommonIncludes {
+  std::string word;  // texts that need it contain this word; "" for what is cheap and serves most texts
+  std::string lines;
+};
+std::vector<CommonIncludes> common_includes();
 
 // Declarations of the names of libraries (cublasHandle_t, CUDNN_DATA_FLOAT, cudnnCreate) as things of no
 // known type, so that host functions which use them are read.

@@ -28,11 +28,34 @@ constexpr UnsupportedName kUnsupported[] = {{"cudaTextureObject_t", "textures"},
 
 using Kind = CodeItem::Kind;
 
+// Macros that nvcc and NVRTC do not define alike: their names in a candidate's text, and what they are there
+// ("": not defined).
+struct ToldApart {
+  std::string_view name, other, value;
+};
+constexpr ToldApart kToldApart[] = {{"__CUDACC_RTC__", "__cudacc_rtc__", ""},
+                                    {"__NVCC__", "__nvcc__", "1"},
+                                    {"__GNUC__", "__gnuc__", "12"},
+                                    {"__linux__", "__LINUX__", "1"},
+                                    {"__x86_64__", "__X86_64__", "1"},
+                                    {"__CUDACC_RELAXED_CONSTEXPR__", "__cudacc_relaxed_constexpr__", "1"},
+                                    {"__CUDACC_EXTENDED_LAMBDA__", "__cudacc_extended_lambda__", "1"}};
+
+// Text that is to mean one thing to NVRTC and another to nvcc would be graded for what nobody runs: in a
+// candidate's own text the macros that tell them apart have other names, of which only nvcc's is defined.
+// Headers need the real ones.
+std::string disguised(std::string text) {
+  for (const auto& [name, other, value] : kToldApart)
+    for (size_t at = 0; (at = text.find(name, at)) != std::string::npos; at += name.size())
+      text.replace(at, name.size(), other);
+  return text;
+}
+
 // The edits that both ways share.
 class Preparation {
  public:
-  explicit Preparation(const std::string& source)
-      : t_(source), structure_(t_), device_macros_(find_device_macros()) {}
+  Preparation(const std::string& source, const std::string& macros)
+      : t_(source), structure_(t_), device_macros_(find_device_macros()), macros_(macros) {}
 
   std::string whole() {
     for (const CodeItem& item : structure_.items())
@@ -182,15 +205,18 @@ class Preparation {
     exceptions();
     annotations();
     includes();
-    std::string text = needed_includes(t_);
+    std::string text = needed_includes(t_) + macros_;
     const std::string declarations = library_declarations(t_);
     if (!declarations.empty()) text += declarations + "\n";
-    return text + "#line 1 \"cuda_sources\"\n" + edits_.apply(t_.text()) + "\n";
+    for (const auto& [name, other, value] : kToldApart)
+      if (!value.empty()) text += "#define " + std::string(other) + " " + std::string(value) + "\n";
+    return text + "#line 1 \"cuda_sources\"\n" + disguised(edits_.apply(t_.text())) + "\n";
   }
 
   TokenText t_;
   CodeStructure structure_;
   const std::set<std::string_view> device_macros_;
+  const std::string& macros_;
   TextEdits edits_;
 };
 
@@ -220,7 +246,11 @@ std::string unsupported_device_feature(const std::string& cuda_source) {
   return "";
 }
 
-std::string whole_device_text(const std::string& cuda_source) { return Preparation(cuda_source).whole(); }
-std::string cut_device_text(const std::string& cuda_source) { return Preparation(cuda_source).cut(); }
+std::string whole_device_text(const std::string& cuda_source, const std::string& macros) {
+  return Preparation(cuda_source, macros).whole();
+}
+std::string cut_device_text(const std::string& cuda_source, const std::string& macros) {
+  return Preparation(cuda_source, macros).cut();
+}
 
 }  // namespace bicrl

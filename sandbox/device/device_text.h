@@ -18,8 +18,9 @@ namespace bicrl {
 // What a text names that no device code can be made of, "" if nothing: textures, managed memory.
 std::string unsupported_device_feature(const std::string& cuda_source);
 
-std::string whole_device_text(const std::string& cuda_source);
-std::string cut_device_text(const std::string& cuda_source);
+// `macros` are lines that stand between the headers and the text.
+std::string whole_device_text(const std::string& cuda_source, const std::string& macros = "");
+std::string cut_device_text(const std::string& cuda_source, const std::string& macros = "");
 
 // Several cuda_sources of one load_inline call are one text.
 std::string join_cuda_sources(const std::vector<std::string>& sources);

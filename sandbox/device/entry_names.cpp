@@ -1,5 +1,10 @@
 #include "sandbox/device/entry_names.h"
 
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <memory>
+
 namespace bicrl {
 namespace {
 
@@ -111,6 +116,22 @@ class KeyWriter {
 
 }  // namespace
 
-std::string entry_key(std::string_view mangled) { return KeyWriter(mangled).run(); }
+std::string readable_name(const std::string& mangled) {
+  constexpr size_t kMaxBytes = 200;
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), free);
+  return (status == 0 && text ? std::string(text.get()) : mangled).substr(0, kMaxBytes);
+}
+
+std::string entry_key(std::string_view mangled) {
+  std::string key = KeyWriter(mangled).run();
+  // _ZL1c: a static variable, which NVRTC does not mangle. Functions have parameters behind the name.
+  if (starts_with(key, "_Z")) {
+    const SourceName name = source_name(key, 2);
+    if (!name.word.empty() && name.end == key.size()) return std::string(name.word);
+  }
+  return key;
+}
 
 }  // namespace bicrl

@@ -11,6 +11,10 @@ namespace bicrl {
 // The same for all names of one instance. Linear time; any text has a key.
 std::string entry_key(std::string_view mangled);
 
+// "void relu<float>(float*)", cut where it is longer than a message should hold; what is no mangled name
+// stays as it is.
+std::string readable_name(const std::string& mangled);
+
 inline bool same_instance(std::string_view a, std::string_view b) {
   return a == b || entry_key(a) == entry_key(b);
 }

@@ -20,7 +20,9 @@ class TokenText {
   const std::string& text() const { return text_; }
   const std::vector<Token>& tokens() const { return tokens_; }
   size_t size() const { return tokens_.size(); }
+  // Empty behind the last token.
   std::string_view at(size_t i) const {
+    if (i >= tokens_.size()) return {};
     return std::string_view(text_).substr(tokens_[i].begin, tokens_[i].end - tokens_[i].begin);
   }
   bool is(size_t i, std::string_view text) const { return i < tokens_.size() && at(i) == text; }

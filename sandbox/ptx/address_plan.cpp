@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#define BICRL_VECTORISED __attribute__((target_clones("avx2", "default")))
+#include "sandbox/ptx/vectorised.h"
 
 namespace bicrl::ptx {
 namespace {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "sandbox/ptx/grid.h"
 #include "sandbox/ptx/memory_access.h"
 
 namespace bicrl::ptx {
@@ -93,6 +94,9 @@ bool any_bit(const uint8_t* bytes, size_t count) {
   return std::any_of(bytes, bytes + count, [](uint8_t b) { return b != 0; });
 }
 
+// What a lane's element takes here, in operations on registers.
+constexpr uint64_t kWork = 16;
+
 // One element of one lane, and its undefined bits.
 template <class T>
 struct Element {
@@ -105,6 +109,7 @@ void run_atomic(Strand& strand, const Operation& op) {
   const uint32_t count = op.count;
   const Access access{.bytes = static_cast<uint32_t>(sizeof(T)) * count, .writes = true};
   const bool shadows = strand.has_shadows();
+  strand.grid().count_work(kWork * count, static_cast<uint64_t>(strand.active().count()));
   bool changed = false;
   const auto source = [&](Place place, int lane) {
     Element<T> element{};

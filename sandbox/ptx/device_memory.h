@@ -67,6 +67,9 @@ class DeviceMemory {
     return index < windows_.size() && windows_[index] != kNone ? &buffers_[windows_[index]] : nullptr;
   }
 
+  // From now on an access to it is outside of every buffer; its bytes stay for whoever holds the number.
+  void release(BufferId id) { windows_[buffers_[id].address >> kWindowBits] = kNone; }
+
   // Copies bytes in, as if `writer` had written them. Throws Error outside of the buffer.
   void write(BufferId id, uint64_t offset, std::string_view bytes, Writer writer);
 

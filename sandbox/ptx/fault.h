@@ -25,6 +25,9 @@ struct Fault {
   std::string kernel;        // entry name
   uint32_t source_line = 0;  // of the device text; 0: not known
   uint32_t text_line = 0;    // of the PTX
+  // "block 0, 0, 0, thread 1, 0, 0"; empty if no lane is at fault. Not for the program's author: which thread
+  // it was can be made to say what an input holds.
+  std::string place = {};
 };
 
 // A fault on its way to whoever runs the launch.

@@ -10,8 +10,13 @@
 namespace bicrl::ptx {
 namespace {
 
+constexpr uint64_t kLeastLanes = 4 * kWarpLanes;
+
 // Operations of a strand between two blocks' turns: so many that most blocks end within their first.
 constexpr uint64_t kTurn = uint64_t{1} << 18;
+// What a block costs before its first operation, in operations of lanes: about as long as it takes. Memory
+// that it finds poisoned counts by bytes.
+constexpr uint64_t kBlockWork = 1024, kThreadWork = 4, kBytesOfWork = 2;
 
 }  // namespace
 
@@ -36,7 +41,7 @@ uint32_t Grid::threads_per_block() const { return config_.block[0] * config_.blo
 
 std::optional<Fault> Grid::check_launch() const {
   const auto fault = [this](FaultClass fault_class, const std::string& message) {
-    return Fault{fault_class, message, kernel_.name, 0};
+    return Fault{fault_class, message, kernel_.name};
   };
   uint64_t threads = 1;
   for (size_t i = 0; i < 3; ++i) {
@@ -60,7 +65,10 @@ std::optional<Fault> Grid::check_launch() const {
       if (config_.block[i] != std::max(bounds.required_threads[i], 1U))
         return fault(FaultClass::kLaunch, "the kernel requires other block dimensions");
   const uint64_t shared = uint64_t{kernel_.static_shared_bytes} + config_.dynamic_shared_bytes;
-  if (kernel_.static_shared_bytes > device_.max_static_shared_bytes || shared > device_.max_shared_bytes)
+  const bool extended = config_.dynamic_shared_limit > device_.max_static_shared_bytes;
+  if (kernel_.static_shared_bytes > device_.max_static_shared_bytes ||
+      config_.dynamic_shared_bytes > config_.dynamic_shared_limit ||
+      shared > (extended ? device_.max_shared_bytes : device_.max_static_shared_bytes))
     return fault(FaultClass::kLaunch, concat(shared, " bytes of shared memory in a block"));
   if (config_.parameters.size() != kernel_.parameter_bytes)
     return fault(
@@ -75,7 +83,7 @@ std::optional<Fault> Grid::check_launch() const {
 std::optional<Fault> Grid::run() {
   block_count_ = uint64_t{config_.grid[0]} * config_.grid[1];
   if (block_count_ > (uint64_t{1} << 40) / config_.grid[2])
-    return Fault{FaultClass::kTimeout, "more blocks than the limit of work allows", kernel_.name, 0};
+    return Fault{FaultClass::kTimeout, "more blocks than the limit of work allows", kernel_.name};
   block_count_ *= config_.grid[2];
   if (auto fault = check_launch()) return fault;
   try {
@@ -110,6 +118,7 @@ void Grid::run_blocks() {
   const uint64_t most = std::clamp<uint64_t>(limits_.frame_bytes / block_bytes, 1, limits_.resident_blocks);
   const auto admit = [&] {
     const Dim3 index = coordinates(nth_block(begun++));
+    count_block(/*fresh=*/idle_.empty());
     if (idle_.empty()) {
       resident_.push_back(std::make_unique<ThreadBlock>(*this, index));
     } else {
@@ -137,9 +146,24 @@ void Grid::run_blocks() {
   }
 }
 
+// Empty blocks are as many as a candidate likes.
+void Grid::count_block(bool fresh) {
+  const uint64_t shared = uint64_t{kernel_.static_shared_bytes} + config_.dynamic_shared_bytes;
+  const uint64_t of_lane = uint64_t{kernel_.local_bytes} + (fresh ? kernel_.frame_bytes : 0);
+  counters_.lane_operations += kBlockWork + kThreadWork * threads_per_block() +
+                               (shared + of_lane * threads_per_block()) / kBytesOfWork;
+  check_work();
+}
+
 void Grid::count_work(uint64_t operations, uint64_t lanes) {
+  // An operation of a lane alone takes this machine about as long as one of some warps.
+  lanes = std::max<uint64_t>(lanes, kLeastLanes);
   counters_.operations += operations;
   counters_.lane_operations += operations * lanes;
+  check_work();
+}
+
+void Grid::check_work() const {
   if (counters_.lane_operations <= limits_.lane_operations) return;
   throw FaultError({FaultClass::kTimeout,
                     concat("more than ", limits_.lane_operations, " operations of lanes"), kernel_.name, 0});

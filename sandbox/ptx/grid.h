@@ -26,12 +26,20 @@ class ThreadBlock;
 
 using Dim3 = std::array<uint32_t, 3>;
 
+// Where the threads of a cooperative launch meet: cooperative groups find its address in two special
+// registers.
+constexpr uint64_t kGridWorkspaceBytes = 64;
+
 struct LaunchConfig {
   Dim3 grid{1, 1, 1};
   Dim3 block{1, 1, 1};
   uint32_t dynamic_shared_bytes = 0;
-  std::string parameters;    // the bytes of the kernel's parameters
-  bool cooperative = false;  // all blocks are resident from the start, or the launch fails
+  // What the host part allows the kernel (an attribute of the function). Beyond the default, static memory
+  // counts toward the device's limit; else all of a block's shared memory must stay within the default.
+  uint32_t dynamic_shared_limit = 48 * 1024;
+  std::string parameters;       // the bytes of the kernel's parameters
+  bool cooperative = false;     // all blocks are resident from the start, or the launch fails
+  uint64_t grid_workspace = 0;  // of cooperative launches: address of kGridWorkspaceBytes, zeros at the start
 };
 
 // What the modelled device allows. The figures of compute capability 9.0.
@@ -88,6 +96,8 @@ class Grid {
  private:
   std::optional<Fault> check_launch() const;
   void run_blocks();
+  void count_block(bool fresh);
+  void check_work() const;
   Dim3 coordinates(uint64_t number) const;
   uint64_t nth_block(uint64_t index) const;
 

@@ -76,7 +76,7 @@ struct Operation {
   uint8_t plan = 0;          // which of the strand's address plans it makes,
   bool reuses_plan = false;  // or takes as an earlier operation of the block made it
   int64_t offset = 0;        // added to the address
-  uint32_t target = 0;       // block; callee; table of an indexed branch; meetings: equal ones can meet
+  uint32_t target = 0;       // block; callee; table of an indexed branch
   uint32_t next_block = 0;   // of a call: where lanes go on when they come back
   uint32_t more = 0;         // into Kernel::more, for operations with more operands
   SourceLine source;

@@ -22,16 +22,16 @@ inline void set_undefined(Strand& strand, Place place, int lane, bool undefined)
   std::fill_n(shadow, place.bytes, std::byte{undefined ? uint8_t{0xFF} : uint8_t{0}});
 }
 
-// A defined result; nothing if nobody wants it.
+// A result, all of whose bits are defined or not; nothing if nobody wants it.
 template <class T>
-void set_value(Strand& strand, Place place, int lane, T value) {
+void set_value(Strand& strand, Place place, int lane, T value, bool undefined = false) {
   if (!place) return;
   strand.values<T>(place)[lane] = value;
-  set_undefined(strand, place, lane, false);
+  set_undefined(strand, place, lane, undefined);
 }
 
-inline void set_predicate(Strand& strand, Place place, int lane, bool value) {
-  set_value(strand, place, lane, value ? ~uint32_t{0} : uint32_t{0});
+inline void set_predicate(Strand& strand, Place place, int lane, bool value, bool undefined = false) {
+  set_value(strand, place, lane, value ? ~uint32_t{0} : uint32_t{0}, undefined);
 }
 
 // A value that decides what happens. Throws FaultError if a bit of it was never written.

@@ -5,8 +5,6 @@
 namespace bicrl::ptx {
 namespace {
 
-constexpr DeviceMemory::BufferId kNoBuffer = ~DeviceMemory::BufferId{0};
-
 std::string initial_bytes(const Variable& variable, const std::vector<uint64_t>& addresses) {
   std::string bytes = variable.initial;
   bytes.resize(variable.bytes);

@@ -21,6 +21,9 @@ class LoadedModule {
   uint64_t address_of(uint32_t variable) const {
     return addresses_[variable];
   }  // 0 if it is in neither space
+  // By variable; kNoBuffer for those that are in neither space.
+  const std::vector<DeviceMemory::BufferId>& buffers() const { return buffers_; }
+  static constexpr DeviceMemory::BufferId kNoBuffer = ~DeviceMemory::BufferId{0};
   // The buffer of a variable that the host names; nothing if there is no such one.
   std::optional<DeviceMemory::BufferId> find(std::string_view variable) const;
 

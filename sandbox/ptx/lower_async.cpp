@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "sandbox/ptx/async_operations.h"
-#include "sandbox/ptx/lowering.h"
+#include "sandbox/ptx/instruction_form.h"
 
 namespace bicrl::ptx {
 namespace {
@@ -22,11 +22,6 @@ std::string form_of(const Instruction& instruction) {
         !word.starts_with("L2::"))
       form += (form.empty() ? "" : ".") + word;
   return form;
-}
-
-void expect_operands(const Instruction& instruction, size_t least, size_t most) {
-  if (instruction.operands.size() < least || instruction.operands.size() > most)
-    throw Unsupported("this number of operands");
 }
 
 }  // namespace

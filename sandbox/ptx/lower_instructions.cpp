@@ -1,37 +1,17 @@
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "sandbox/ptx/atomic_operations.h"
+#include "sandbox/ptx/instruction_form.h"
 #include "sandbox/ptx/loaded_module.h"
 #include "sandbox/ptx/lowering.h"
 #include "sandbox/ptx/meeting_operations.h"
 #include "sandbox/ptx/memory_access.h"
 #include "sandbox/ptx/memory_operations.h"
 #include "sandbox/ptx/system_operations.h"
-#include "sandbox/ptx/thread_block.h"
 
 namespace bicrl::ptx {
 namespace {
-
-template <class Value, size_t kCount>
-using Names = std::array<std::pair<std::string_view, Value>, kCount>;
-
-// The value whose name is among the modifiers.
-template <class Value, size_t kCount>
-const Value* find_modifier(const Instruction& instruction, const Names<Value, kCount>& names) {
-  for (const std::string& modifier : instruction.modifiers)
-    for (const auto& [name, value] : names)
-      if (modifier == name) return &value;
-  return nullptr;
-}
-
-template <class Value, size_t kCount>
-Value modifier(const Instruction& instruction, const Names<Value, kCount>& names) {
-  const Value* found = find_modifier(instruction, names);
-  if (!found) throw Unsupported("a modifier that this machine does not have");
-  return *found;
-}
 
 constexpr Names<Space, 10> kSpaces = {{{"global", Space::kGlobal},
                                        {"shared", Space::kShared},
@@ -53,33 +33,6 @@ constexpr Names<AtomicKind, 10> kAtomics = {{{"add", AtomicKind::kAdd},
                                              {"xor", AtomicKind::kXor},
                                              {"exch", AtomicKind::kExchange},
                                              {"cas", AtomicKind::kCompareAndSwap}}};
-constexpr Names<ShuffleMode, 4> kShuffles = {{{"up", ShuffleMode::kUp},
-                                              {"down", ShuffleMode::kDown},
-                                              {"bfly", ShuffleMode::kButterfly},
-                                              {"idx", ShuffleMode::kIndex}}};
-constexpr Names<VoteMode, 4> kVotes = {{{"all", VoteMode::kAll},
-                                        {"any", VoteMode::kAny},
-                                        {"uni", VoteMode::kUniform},
-                                        {"ballot", VoteMode::kBallot}}};
-constexpr Names<Combine, 7> kCombines = {{{"add", Combine::kAdd},
-                                          {"min", Combine::kMin},
-                                          {"max", Combine::kMax},
-                                          {"and", Combine::kAnd},
-                                          {"or", Combine::kOr},
-                                          {"xor", Combine::kXor},
-                                          {"popc", Combine::kPopc}}};
-
-// The type that stands last, as it does in all instructions that this file lowers.
-Type last_type(const Instruction& instruction) {
-  const Type type = instruction.modifiers.empty() ? Type::kNone : parse_type(instruction.modifiers.back());
-  if (type == Type::kNone) throw Unsupported("no type that this machine knows");
-  return type;
-}
-
-void expect_operands(const Instruction& instruction, size_t least, size_t most) {
-  if (instruction.operands.size() < least || instruction.operands.size() > most)
-    throw Unsupported("this number of operands");
-}
 
 bool is_one_of(std::string_view opcode, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), opcode) != names.end();
@@ -256,6 +209,7 @@ void Lowering::lower_address_conversion(const Instruction& instruction, Operatio
   if (instruction.opcode == "isspacep") {
     op.offset = static_cast<int64_t>(window);
     op.handler = is_in_space;
+    expect_word_results(op);
     return;
   }
   if (!op.destinations[0] || op.destinations[0].bytes != 8)
@@ -278,89 +232,6 @@ void Lowering::lower_clock(const Instruction& instruction, Operation& op) {
   op.handler = read_clock;
   if (op.destinations[0] && op.destinations[0].bytes != 4 && op.destinations[0].bytes != 8)
     throw Unsupported("a clock in a register of this size");
-}
-
-// ---- Meetings ----
-
-void Lowering::lower_barrier(const Instruction& instruction, Operation& op) {
-  op.flow = Flow::kMeeting;
-  op.meeting = Meeting::kBlock;
-  op.handler = arrive_at_barrier;
-  if (instruction.has("cluster")) throw Unsupported("barriers of a cluster");
-  const bool reduces = instruction.has("red"), arrives = instruction.has("arrive");
-  const auto& operands = instruction.operands;
-  expect_operands(instruction, reduces ? 3 : 1, reduces ? 4 : 2);
-  const size_t first = reduces ? 1 : 0;
-  op.sources[0] = source(operands[first], Type::kU32);
-  op.offset = -1;
-  const Operand& number = operands[first];
-  if (operands.size() == 1 && number.kind == Operand::Kind::kInteger && number.bits >= 0 &&
-      number.bits < kBarriers)
-    op.offset = number.bits;
-  const size_t counted = reduces ? 4 : 2;
-  if (operands.size() == counted) op.sources[1] = source(operands[first + 1], Type::kU32);
-  if (arrives) {
-    if (operands.size() != 2) throw Unsupported("an arrival without a number of threads");
-    op.detail = kArriveOnly;
-  }
-  if (!reduces) return;
-  Operand predicate = operands.back();
-  op.negated_source = predicate.negated;
-  predicate.negated = false;
-  op.sources[2] = source(predicate, Type::kPred);
-  op.destinations[0] = destination(operands[0]);
-  op.more = static_cast<uint32_t>(modifier(instruction, kCombines));
-}
-
-void Lowering::lower_warp(const Instruction& instruction, Operation& op) {
-  op.flow = Flow::kMeeting;
-  op.meeting = Meeting::kWarp;
-  const std::string_view opcode = instruction.opcode;
-  const auto& operands = instruction.operands;
-  if (!instruction.has("sync") && opcode != "activemask") throw Unsupported("warp operations without .sync");
-  if (opcode != "activemask") op.sources[0] = source(operands.back(), Type::kB32);
-  if (opcode == "bar") {
-    expect_operands(instruction, 1, 1);
-    op.handler = nothing;
-    return;
-  }
-  const auto results = flat(operands.at(0));
-  if (results.size() > 2) throw Unsupported("more than two results");
-  for (size_t i = 0; i < results.size(); ++i) op.destinations[i] = destination(*results[i]);
-  const Type type = opcode == "elect" ? Type::kB32 : last_type(instruction);
-  op.type = type;
-  if (opcode == "activemask") {
-    expect_operands(instruction, 1, 1);
-    op.handler = active_mask;
-  } else if (opcode == "elect") {
-    expect_operands(instruction, 2, 2);
-    op.handler = elect;
-  } else if (opcode == "shfl") {
-    expect_operands(instruction, 5, 5);
-    op.detail = static_cast<uint16_t>(modifier(instruction, kShuffles));
-    for (size_t i = 1; i < 4; ++i) op.sources[i] = source(operands[i], Type::kB32);
-    op.handler = shuffle;
-  } else if (opcode == "vote") {
-    expect_operands(instruction, 3, 3);
-    op.detail = static_cast<uint16_t>(modifier(instruction, kVotes));
-    Operand predicate = operands[1];
-    op.negated_source = predicate.negated;
-    predicate.negated = false;
-    op.sources[1] = source(predicate, Type::kPred);
-    op.handler = vote;
-  } else if (opcode == "match") {
-    expect_operands(instruction, 3, 3);
-    op.detail = instruction.has("all") ? 1 : 0;
-    op.sources[1] = source(operands[1], type);
-    op.handler = match;
-  } else {
-    expect_operands(instruction, 3, 3);
-    if (bytes_of(type) != 4 || type == Type::kF32) throw Unsupported("a reduction of this type");
-    op.detail = static_cast<uint16_t>(modifier(instruction, kCombines));
-    op.sources[1] = source(operands[1], type);
-    op.handler = reduce_warp;
-  }
-  if (op.destinations[0] && op.destinations[0].bytes != 4) throw Unsupported("a result of this size");
 }
 
 // ---- Control ----

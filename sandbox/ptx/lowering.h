@@ -1,9 +1,9 @@
 // From a module to a kernel. Internal to lower_*.cpp: the state of one lowering.
 //
 // lower.cpp finds the functions that an entry can call, gives variables and registers their places and goes
-// through the instructions; lower_operands.cpp finds the place of an operand; lower_instructions.cpp makes an
-// operation of an instruction. What the machine does not have is thrown as Unsupported and becomes the reason
-// that lower_kernel() returns.
+// through the instructions; lower_operands.cpp finds the place of an operand; lower_instructions.cpp, and for
+// some families a file of their own, make an operation of an instruction. What the machine does not have is
+// thrown as Unsupported and becomes the reason that lower_kernel() returns.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -73,12 +73,14 @@ class Lowering {
   bool lower_computation(const Instruction& instruction, Operation& op);
   void lower_memory(const Instruction& instruction, Operation& op);
   void lower_atomic(const Instruction& instruction, Operation& op);
-  void lower_barrier(const Instruction& instruction, Operation& op);
-  void lower_warp(const Instruction& instruction, Operation& op);
   void lower_control(const Instruction& instruction, Operation& op);
   void lower_call(const Instruction& instruction, Operation& op);
   void lower_address_conversion(const Instruction& instruction, Operation& op);
   void lower_clock(const Instruction& instruction, Operation& op);
+
+  // ---- lower_meetings.cpp ----
+  void lower_barrier(const Instruction& instruction, Operation& op);
+  void lower_warp(const Instruction& instruction, Operation& op);
 
   // ---- lower_matrix.cpp ----
   void meet_whole_warp(Operation& op);

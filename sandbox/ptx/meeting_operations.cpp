@@ -1,8 +1,10 @@
 #include "sandbox/ptx/meeting_operations.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
+#include "sandbox/ptx/lane_values.h"
 #include "sandbox/ptx/thread_block.h"
 
 namespace bicrl::ptx {
@@ -39,23 +41,6 @@ void for_each_lane(const Group& group, const Work& work) {
     work(group.first_lane + std::countr_zero(left));
 }
 
-void set_predicate(Strand& strand, Place place, int lane, bool value) {
-  if (place) strand.values<uint32_t>(place)[lane] = value ? ~uint32_t{0} : 0;
-}
-
-// Marks all bits of a result as defined or not; arrays without shadows are left alone.
-void set_shadow(Strand& strand, Place place, int lane, bool undefined) {
-  if (!place || !strand.has_shadows()) return;
-  std::byte* shadow = strand.shadows<std::byte>(place) + static_cast<size_t>(lane) * place.bytes;
-  std::fill_n(shadow, place.bytes, std::byte{undefined ? uint8_t{0xFF} : uint8_t{0}});
-}
-
-bool is_undefined(Strand& strand, Place place, int lane) {
-  if (!place || !strand.has_shadows()) return false;
-  const std::byte* shadow = strand.shadows<std::byte>(place) + static_cast<size_t>(lane) * place.bytes;
-  return std::any_of(shadow, shadow + place.bytes, [](std::byte b) { return b != std::byte{0}; });
-}
-
 bool any_undefined(Strand& strand, Place place, const Group& group) {
   bool any = false;
   if (strand.has_shadows()) for_each_lane(group, [&](int lane) { any |= is_undefined(strand, place, lane); });
@@ -65,18 +50,20 @@ bool any_undefined(Strand& strand, Place place, const Group& group) {
 template <class T>
 void match_values(Strand& strand, const Operation& op, const Group& group) {
   const T* values = strand.values<T>(op.sources[1]);
-  uint32_t* results = strand.values<uint32_t>(op.destinations[0]);
   const bool undefined = any_undefined(strand, op.sources[1], group);
+  // Found for all lanes before the first is written: a result may take the place of the values.
+  std::array<uint32_t, kWarpLanes> alike{};
   for_each_lane(group, [&](int lane) {
-    uint32_t alike = 0;
     for_each_lane(group, [&](int other) {
-      if (values[other] == values[lane]) alike |= uint32_t{1} << (other - group.first_lane);
+      if (values[other] == values[lane])
+        alike[static_cast<size_t>(lane - group.first_lane)] |= uint32_t{1} << (other - group.first_lane);
     });
-    const bool all = alike == group.lanes;
-    if (op.destinations[0]) results[lane] = op.detail == 0 || all ? alike : 0;
-    set_shadow(strand, op.destinations[0], lane, undefined);
-    set_predicate(strand, op.destinations[1], lane, all);
-    set_shadow(strand, op.destinations[1], lane, undefined);
+  });
+  for_each_lane(group, [&](int lane) {
+    const uint32_t found = alike[static_cast<size_t>(lane - group.first_lane)];
+    const bool all = found == group.lanes;
+    set_value(strand, op.destinations[0], lane, op.detail == 0 || all ? found : 0, undefined);
+    set_predicate(strand, op.destinations[1], lane, all, undefined);
   });
 }
 
@@ -193,7 +180,6 @@ void shuffle(Strand& strand, const Operation& op) {
       results[at] = takes_part ? values[group.first_lane + from] : kPoison;
       if (shadows) result_shadows[at] = takes_part ? shadows[group.first_lane + from] : ~uint32_t{0};
       set_predicate(strand, op.destinations[1], at, in_range);
-      set_shadow(strand, op.destinations[1], at, false);
     });
   });
   if (!op.destinations[0]) return;
@@ -220,10 +206,9 @@ void vote(Strand& strand, const Operation& op) {
                                                  : all || ballot == 0;
     for_each_lane(group, [&](int lane) {
       if (mode == VoteMode::kBallot)
-        strand.values<uint32_t>(op.destinations[0])[lane] = ballot;
+        set_value(strand, op.destinations[0], lane, ballot, undefined);
       else
-        set_predicate(strand, op.destinations[0], lane, answer);
-      set_shadow(strand, op.destinations[0], lane, undefined);
+        set_predicate(strand, op.destinations[0], lane, answer, undefined);
     });
   });
 }
@@ -238,25 +223,17 @@ void match(Strand& strand, const Operation& op) {
 }
 
 void reduce_warp(Strand& strand, const Operation& op) {
-  uint32_t* results = strand.values<uint32_t>(op.destinations[0]);
   for_each_group(strand, op, [&](const Group& group) {
     const bool undefined = any_undefined(strand, op.sources[1], group);
     const uint32_t result =
         op.type == Type::kS32 ? combined<int32_t>(strand, op, group) : combined<uint32_t>(strand, op, group);
-    for_each_lane(group, [&](int lane) {
-      results[lane] = result;
-      set_shadow(strand, op.destinations[0], lane, undefined);
-    });
+    for_each_lane(group, [&](int lane) { set_value(strand, op.destinations[0], lane, result, undefined); });
   });
 }
 
 void active_mask(Strand& strand, const Operation& op) {
-  uint32_t* results = strand.values<uint32_t>(op.destinations[0]);
   for_each_group(strand, op, [&](const Group& group) {
-    for_each_lane(group, [&](int lane) {
-      results[lane] = group.lanes;
-      set_shadow(strand, op.destinations[0], lane, false);
-    });
+    for_each_lane(group, [&](int lane) { set_value(strand, op.destinations[0], lane, group.lanes); });
   });
 }
 
@@ -264,11 +241,8 @@ void elect(Strand& strand, const Operation& op) {
   for_each_group(strand, op, [&](const Group& group) {
     const int chosen = std::countr_zero(group.lanes);
     for_each_lane(group, [&](int lane) {
-      if (op.destinations[0])
-        strand.values<uint32_t>(op.destinations[0])[lane] = static_cast<uint32_t>(chosen);
-      set_shadow(strand, op.destinations[0], lane, false);
+      set_value(strand, op.destinations[0], lane, static_cast<uint32_t>(chosen));
       set_predicate(strand, op.destinations[1], lane, lane - group.first_lane == chosen);
-      set_shadow(strand, op.destinations[1], lane, false);
     });
   });
 }
@@ -280,10 +254,9 @@ void Strand::give_votes(const Operation& op) {
   const auto combine = static_cast<Combine>(op.more);
   active_.for_each([&](int lane) {
     if (combine == Combine::kPopc)
-      values<uint32_t>(op.destinations[0])[lane] = votes.count;
+      set_value(*this, op.destinations[0], lane, votes.count);
     else
       set_predicate(*this, op.destinations[0], lane, combine == Combine::kAnd ? votes.all : votes.any);
-    set_shadow(*this, op.destinations[0], lane, false);
   });
 }
 

@@ -4,8 +4,7 @@
 
 #include "sandbox/ptx/grid.h"
 #include "sandbox/ptx/thread_block.h"
-
-#define BICRL_VECTORISED __attribute__((target_clones("avx2", "default")))
+#include "sandbox/ptx/vectorised.h"
 
 namespace bicrl::ptx {
 namespace {

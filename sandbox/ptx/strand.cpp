@@ -205,15 +205,17 @@ void Strand::compute(const Operation& op) {
     // shadows lie in arrays of their own.
     op.shadow(shadow, lanes_);
     if (!direct)
-      for (size_t i = 0; i < kMaxAluDestinations && op.destinations[i]; ++i)
-        blend(shadows<std::byte>(op.destinations[i]), shadow.destinations[i], wanted,
-              op.destinations[i].bytes, lanes_);
+      for (size_t i = 0; i < kMaxAluDestinations; ++i)
+        if (op.destinations[i])
+          blend(shadows<std::byte>(op.destinations[i]), shadow.destinations[i], wanted,
+                op.destinations[i].bytes, lanes_);
   }
   op.alu(arguments, lanes_);
   if (direct) return;
-  for (size_t i = 0; i < kMaxAluDestinations && op.destinations[i]; ++i)
-    blend(values<std::byte>(op.destinations[i]), arguments.destinations[i], wanted, op.destinations[i].bytes,
-          lanes_);
+  for (size_t i = 0; i < kMaxAluDestinations; ++i)
+    if (op.destinations[i])
+      blend(values<std::byte>(op.destinations[i]), arguments.destinations[i], wanted,
+            op.destinations[i].bytes, lanes_);
 }
 
 LaneSet Strand::lanes_where(Place predicate, bool negated) {
@@ -273,7 +275,7 @@ uint32_t Strand::follow(const Operation& op, uint32_t next_block) {
 uint64_t Strand::clock() const { return grid_.clock(); }
 
 void Strand::fail(FaultClass fault_class, const std::string& message, int lane) {
-  Fault fault{fault_class, message, kernel_.name, 0};
+  Fault fault{fault_class, message, kernel_.name};
   const Operation* op = current_ ? current_ : waiting_at();
   if (op) {
     fault.source_line = op->source.line;
@@ -282,8 +284,8 @@ void Strand::fail(FaultClass fault_class, const std::string& message, int lane) 
   if (lane >= 0) {
     const Dim3 thread = block_.thread_index(first_thread_ + lane);
     const Dim3& index = block_.index();
-    fault.message += concat(" (block ", index[0], ", ", index[1], ", ", index[2], ", thread ", thread[0],
-                            ", ", thread[1], ", ", thread[2], ")");
+    fault.place = concat("block ", index[0], ", ", index[1], ", ", index[2], ", thread ", thread[0], ", ",
+                         thread[1], ", ", thread[2]);
   }
   throw FaultError(fault);
 }

@@ -161,6 +161,7 @@ class Strand {
   int patience_ = 0;
   uint64_t budget_ = 0;
   const Operation* current_ = nullptr;
+  uint32_t meeting_block_ = 0;  // of the barrier operation that runs
 };
 
 }  // namespace bicrl::ptx

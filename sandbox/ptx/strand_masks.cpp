@@ -1,9 +1,7 @@
 #include "sandbox/ptx/strand_masks.h"
 
 #include "common/error.h"
-
-// One body, compiled for what the machine has: these loops take part in every operation of diverged lanes.
-#define BICRL_VECTORISED __attribute__((target_clones("avx2", "default")))
+#include "sandbox/ptx/vectorised.h"
 
 namespace bicrl::ptx {
 

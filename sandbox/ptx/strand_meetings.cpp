@@ -1,13 +1,19 @@
 // Lanes that wait for others, at operations of a warp and at barriers.
 #include "sandbox/ptx/strand.h"
 
-#include <algorithm>
 #include <bit>
 
 #include "sandbox/ptx/grid.h"
 #include "sandbox/ptx/thread_block.h"
 
 namespace bicrl::ptx {
+namespace {
+
+// Operations that one of a warp costs, besides itself: it looks at each lane's mask and partner.
+constexpr uint64_t kWarpWork = 8;
+
+}  // namespace
+
 void Strand::meet(uint32_t number, const Operation& op) {
   current_ = &op;
   LaneSet lanes = guarded_lanes(op);
@@ -15,7 +21,8 @@ void Strand::meet(uint32_t number, const Operation& op) {
   if (op.meeting == Meeting::kBlock) {
     if (!lanes.empty()) {
       set_active(lanes);
-      op.handler(*this, op);  // which counts them, per barrier, and says where they wait
+      meeting_block_ = number;
+      op.handler(*this, op);  // which counts them, per barrier, and says at which of them they wait
       if (op.detail != 0) add_fragment(number + 1, lanes);
     }
     add_fragment(number + 1, others);
@@ -40,6 +47,7 @@ void Strand::run_meeting(const Operation& op, const LaneSet& lanes, uint32_t nex
   if (!rest.empty()) waiting_.push_back({next_block - 1, -1, rest});
   if (ready.empty()) return;
   set_active(ready);
+  grid_.count_work(kWarpWork, static_cast<uint64_t>(ready.count()));
   op.handler(*this, op);
   add_fragment(next_block, ready);
 }
@@ -87,12 +95,7 @@ bool Strand::complete_warp_meetings() {
 }
 
 void Strand::wait_at_barrier(uint32_t barrier, const LaneSet& lanes) {
-  const auto block =
-      static_cast<uint32_t>(std::upper_bound(kernel_.blocks.begin(), kernel_.blocks.end(),
-                                             static_cast<uint32_t>(current_ - kernel_.operations.data()),
-                                             [](uint32_t op, const BasicBlock& b) { return op < b.first; }) -
-                            kernel_.blocks.begin() - 1);
-  waiting_.push_back({block, static_cast<int32_t>(barrier), lanes});
+  waiting_.push_back({meeting_block_, static_cast<int32_t>(barrier), lanes});
 }
 
 void Strand::release(uint32_t barrier) {

@@ -89,8 +89,12 @@ void Strand::fill_special(const SpecialPlace& special, bool only_block) {
       return always(grid_.config().dynamic_shared_bytes);
     case Special::kTotalSharedBytes:
       return always(kernel.static_shared_bytes + grid_.config().dynamic_shared_bytes);
+    case Special::kEnvReg1:
+      return always(static_cast<uint32_t>(grid_.config().grid_workspace >> 32));
+    case Special::kEnvReg2:
+      return always(static_cast<uint32_t>(grid_.config().grid_workspace));
     default:
-      return always(0);  // the identifiers of the grid and of the environment
+      return always(0);  // the identifier of the grid
   }
 }
 

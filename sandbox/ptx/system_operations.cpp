@@ -1,5 +1,6 @@
 #include "sandbox/ptx/system_operations.h"
 
+#include "sandbox/ptx/lane_values.h"
 #include "sandbox/ptx/memory_access.h"
 #include "sandbox/ptx/print_operations.h"
 
@@ -12,19 +13,13 @@ bool is_clock(Special special) {
 
 void read_clock(Strand& strand, const Operation& op) {
   strand.note_wait();
-  if (!op.destinations[0]) return;
   uint64_t now = strand.clock();
   if (static_cast<Special>(op.detail) == Special::kClockHi) now >>= 32;
   strand.active().for_each([&](int lane) {
     if (op.destinations[0].bytes == 8)
-      strand.values<uint64_t>(op.destinations[0])[lane] = now;
+      set_value(strand, op.destinations[0], lane, now);
     else
-      strand.values<uint32_t>(op.destinations[0])[lane] = static_cast<uint32_t>(now);
-    if (!strand.has_shadows()) return;
-    if (op.destinations[0].bytes == 8)
-      strand.shadows<uint64_t>(op.destinations[0])[lane] = 0;
-    else
-      strand.shadows<uint32_t>(op.destinations[0])[lane] = 0;
+      set_value(strand, op.destinations[0], lane, static_cast<uint32_t>(now));
   });
 }
 
@@ -40,8 +35,7 @@ void is_in_space(Strand& strand, const Operation& op) {
   strand.active().for_each([&](int lane) {
     const uint64_t high = strand.values<uint64_t>(op.sources[0])[lane] >> 32;
     const bool inside = window != 0 ? high == window : high > kParameterWindow >> 32;
-    strand.values<uint32_t>(op.destinations[0])[lane] = inside ? ~uint32_t{0} : 0;
-    if (strand.has_shadows()) strand.shadows<uint32_t>(op.destinations[0])[lane] = 0;
+    set_predicate(strand, op.destinations[0], lane, inside);
   });
 }
 

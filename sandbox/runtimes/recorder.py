@@ -10,15 +10,18 @@ import os
 import struct
 import sys
 import tempfile
+import types
 
 import torch
 import torch.utils.cpp_extension
 
+import arguments
+import parameters
 import recorder_cuda
-from recorder_library import (CONSTANT, DONE, FAULT, HOST, INPUT, MISMATCH, Fault, Handle, bits_float, checked,
-                              float_bits, integers, last_text, lib, new_storage, pack_text, raise_library_fault)
-from recorder_tensors import (DeviceMode, DeviceTensor, device_constant, device_input, from_handle, handle_of,
-                              record_of, state)
+from recorder_library import (CONSTANT, DONE, FAULT, INPUT, MISMATCH, SYMBOL, Fault, Handle, bits_float, float_bits,
+                              integers, last_text, lib, pack_text, raise_library_fault)
+from recorder_tensors import (DeviceMode, DeviceTensor, device_constant, device_input, from_handle, handle_of, record_of,
+                              state)
 
 MAX_MESSAGE = 1000
 WRITABLE_FOLDER = tempfile.gettempdir()  # found before any candidate could say otherwise
@@ -142,9 +145,11 @@ class ExtensionFunction:
 
 
 class Extension:
-    def __init__(self, name):
+    """Functions [first, last) of the library's list: each module's stand behind those of the ones before."""
+
+    def __init__(self, name, first):
         self.__name__ = name
-        for index in range(lib.bicrl_function_count()):
+        for index in range(first, lib.bicrl_function_count()):
             function = lib.bicrl_function_name(index).decode()
             setattr(self, function, ExtensionFunction(index, function))
 
@@ -155,8 +160,12 @@ def as_list(sources):
     return [sources] if isinstance(sources, str) else [str(s) for s in sources]
 
 
+# The positional parameters of torch.utils.cpp_extension.load_inline behind `functions`.
+FURTHER_PARAMETERS = ("extra_cflags", "extra_cuda_cflags")
+
+
 class Loader:
-    """Stands in for torch.utils.cpp_extension.load_inline."""
+    """Stands in for torch.utils.cpp_extension.load_inline. Modules are numbered in the order of the calls."""
 
     def __init__(self, channel):
         self.channel = channel
@@ -164,10 +173,12 @@ class Loader:
 
     def load_inline(self, name, cpp_sources=None, cuda_sources=None, functions=None, *args, **kwargs):
         self.compiled = True
+        kwargs.update(zip(FURTHER_PARAMETERS, args))
         self.channel.send({
-            "kind": "compile", "name": str(name)[:200], "cuda_sources": as_list(cuda_sources),
+            "kind": "compile", "cuda_sources": as_list(cuda_sources),
             "cpp_sources": as_list(cpp_sources),
             "functions": list(functions.keys()) if isinstance(functions, dict) else as_list(functions),
+            "cuda_cflags": as_list(kwargs.get("extra_cuda_cflags")), "cflags": as_list(kwargs.get("extra_cflags")),
         })
         header, blobs = self.channel.receive()
         if not header.get("ok"):
@@ -176,9 +187,11 @@ class Loader:
         path = os.path.join(folder, "module.so")
         with open(path, "wb") as file:
             file.write(blobs[0])
+        first = lib.bicrl_function_count()
         if lib.bicrl_load(path.encode()) < 0:
+            raise_library_fault()
             raise Fault("compile", last_text()[:MAX_MESSAGE])
-        extension = Extension(str(name))
+        extension = Extension(str(name), first)
         sys.modules.setdefault(str(name), extension)
         return extension
 
@@ -194,19 +207,13 @@ class Loader:
 
 # ---- Inputs and outputs.
 
-def build_inputs(specs, blobs):
-    leaves = iter(range(len(blobs) if blobs else sys.maxsize))
+def build_inputs(specs, tensors):
+    """What forward is given, its tensors one after the other from `tensors`."""
 
     def build(spec):
         kind = spec["t"]
         if kind == "tensor":
-            sizes = spec["shape"]
-            strides = spec.get("strides")
-            if strides is None:
-                strides = torch.empty(sizes, device="meta").stride()
-            leaf = next(leaves)
-            dtype = getattr(torch, spec["dtype"].removeprefix("torch."))
-            return device_input(leaf, dtype, list(sizes), list(strides), blobs[leaf] if blobs else None)
+            return next(tensors)
         if kind == "none":
             return None
         if kind in ("list", "tuple", "dict"):
@@ -217,6 +224,26 @@ def build_inputs(specs, blobs):
         return spec["v"]
 
     return [build(spec) for spec in specs]
+
+
+def tensor_specs(spec):
+    if spec["t"] == "tensor":
+        yield spec
+    for item in spec.get("items", ()):
+        yield from tensor_specs(item)
+
+
+def input_tensors(specs, number):
+    """A set of tensors for forward."""
+    made = []
+    for leaf, spec in enumerate(leaf for spec in specs for leaf in tensor_specs(spec)):
+        sizes = spec["shape"]
+        strides = spec.get("strides")
+        if strides is None:
+            strides = torch.empty(sizes, device="meta").stride()
+        dtype = getattr(torch, spec["dtype"].removeprefix("torch."))
+        made.append(device_input(leaf, number, dtype, list(sizes), list(strides)))
+    return made
 
 
 def describe_outputs(value, describe_tensor, depth=0):
@@ -245,14 +272,39 @@ def on_device(tensor):
     return tensor if isinstance(tensor, DeviceTensor) else device_constant(tensor.detach())
 
 
-def send_trace(channel, returned):
-    def describe(tensor):
-        # Text of the library, already JSON.
-        view = lib.bicrl_trace_view(handle_of(on_device(tensor))).decode()
-        return {"t": "tensor", **json.loads(view)}
+def describe_tensor(tensor):
+    # Text of the library, already JSON.
+    view = lib.bicrl_trace_view(handle_of(on_device(tensor))).decode()
+    return {"t": "tensor", **json.loads(view)}
 
-    outputs = describe_outputs(returned, describe)
-    ops = lib.bicrl_trace_ops().decode()
+
+class Call:
+    """One call of forward: the set of input tensors that it gets, its operations, what it returned."""
+
+    def __init__(self, model, specs, tensors, number):
+        self.tensors = number
+        self.begin = lib.bicrl_end_call(False)
+        for tensor in tensors:
+            record_of(tensor).taint = None  # its contents are new
+        returned = model(*build_inputs(specs, iter(tensors)))
+        raise_library_fault()
+        self.outputs = describe_outputs(returned, describe_tensor)
+        self.end = lib.bicrl_end_call(False)
+
+
+def record_calls(model, specs):
+    """Forward once, then on the same tensors with other contents, which shows who remembers inputs by what they are
+    called, then on other tensors, which shows who still reads the first ones."""
+    lib.bicrl_end_call(True)
+    sets = [input_tensors(specs, number) for number in (0, 1)]
+    calls = []
+    for number in (0, 0, 1):
+        state.call = len(calls) + 1
+        calls.append(Call(model, specs, sets[number], number))
+    return calls
+
+
+def send_trace(channel, calls):
     blobs = []
     for index in range(lib.bicrl_blob_count()):
         size = ctypes.c_size_t()
@@ -264,7 +316,11 @@ def send_trace(channel, returned):
         lib.bicrl_trace_buffer(index, out)
         kind, size, source, number = out
         if kind == INPUT:
-            buffers.append({"kind": "input", "bytes": size, "source": source})
+            buffers.append({"kind": "input", "bytes": size, "source": source,
+                            "tensors": state.by_number[number].tensors})
+        elif kind == SYMBOL:
+            buffers.append({"kind": "symbol", "bytes": size, "module": source,
+                            "name": lib.bicrl_trace_symbol(index).decode("utf-8", "replace")})
         elif kind == CONSTANT:
             buffers.append({"kind": "constant", "bytes": size, "blob": len(blobs)})
             value = state.by_number[number].value
@@ -272,42 +328,17 @@ def send_trace(channel, returned):
         else:
             buffers.append({"kind": "allocation", "bytes": size})
     raise_library_fault()
-    head = json.dumps({"kind": "trace", "buffers": buffers, "outputs": outputs, "blobs": [len(b) for b in blobs]})
-    channel.send_text(head[:-1] + ', "ops": ' + ops + "}", blobs)
+    first, *repeats = calls
+    head = json.dumps({"kind": "trace", "buffers": buffers, "construction_ops": first.begin,
+                       "blobs": [len(b) for b in blobs]})
+    channel.send_text(f'{head[:-1]}, {call_text(first, 0)}, "repeats": ['
+                      + ", ".join(f'{{"tensors": {call.tensors}, {call_text(call, call.begin)}}}' for call in repeats)
+                      + "]}", blobs)
 
 
-def producer_name(origin):
-    kind = origin // 16
-    if origin & 1:
-        return "kernel"
-    if kind == INPUT or origin & 8:
-        return "input"
-    if kind == CONSTANT or origin & 4:
-        return "constant"
-    return "fill" if origin & 2 else "nothing"
-
-
-def send_result(channel, returned):
-    parts = []
-
-    def describe(tensor):
-        tensor = on_device(tensor)
-        origin = lib.bicrl_storage_origin(record_of(tensor).storage())
-        sizes = list(tensor.shape)
-        dense = torch.empty(sizes, dtype=tensor.dtype, device="meta")
-        size = dense.numel() * dense.element_size()
-        number = new_storage(HOST, size)
-        target = Handle.of(number, tensor.dtype, 0, sizes, dense.stride())
-        checked(lib.bicrl_copy(target, handle_of(tensor)))
-        raw = ctypes.create_string_buffer(size + 1)
-        lib.bicrl_storage_read(number, raw, size)
-        parts.append(raw.raw[:size] + b"\0" * (-size % 64))
-        return {"t": "tensor", "shape": sizes, "strides": list(tensor.stride()),
-                "dtype": str(tensor.dtype).removeprefix("torch."), "producer": producer_name(origin)}
-
-    outputs = describe_outputs(returned, describe)
-    raise_library_fault()
-    channel.send({"kind": "result", "outputs": outputs}, [b"".join(parts)])
+def call_text(call, begin):
+    ops = lib.bicrl_trace_ops(begin, call.end).decode()
+    return f'"outputs": {json.dumps(call.outputs)}, "ops": {ops}'
 
 
 # ---- The run.
@@ -317,43 +348,49 @@ def to_device(value):
         return value.cuda()
     if isinstance(value, (list, tuple)):
         return type(value)(to_device(v) for v in value)
+    if isinstance(value, dict):
+        return {key: to_device(v) for key, v in value.items()}
     return value
 
 
-def init_arguments(task_code, seed):
-    names = {"__name__": "task"}
-    exec(compile(task_code, "task.py", "exec"), names)
-    torch.manual_seed(seed)
-    return list(names["get_init_inputs"]()) if "get_init_inputs" in names else []
+def program_namespace(text):
+    """The program as a file of its own, as it would be on a disk: inspect and __file__ find it."""
+    folder = tempfile.mkdtemp(dir=WRITABLE_FOLDER)
+    path = os.path.join(folder, "program.py")
+    with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
+        file.write(text)
+    names = {"__name__": "program", "__file__": path}
+    module = types.ModuleType("program")
+    module.__dict__.update(names)
+    sys.modules["program"] = module
+    return module.__dict__, path
 
 
 def run_program(channel, loader, request, blobs):
-    state.direct = request["mode"] == "direct"
     state.small_parameter_elements = int(request.get("small_parameter_elements", 1000))
-    lib.bicrl_start(int(state.direct), channel.descriptor)
+    lib.bicrl_start(channel.descriptor)
     loader.install()
     recorder_cuda.install()
     seed = int(request["init_seed"])
-    init = init_arguments(request["task_code"], seed)
+    init = arguments.unpack(request["arguments"], blobs)
     with DeviceMode():
-        names = {"__name__": "program"}
-        exec(compile(request["program"], "program.py", "exec"), names)
+        names, path = program_namespace(request["program"])
+        exec(compile(request["program"], path, "exec"), names)
         model_class = names.get("ModelNew")
         if model_class is None:
             raise Fault("extract", "the program defines no ModelNew")
         init = to_device(init)
         torch.manual_seed(seed)
-        model = model_class(*init)
+        model = model_class(**init) if isinstance(init, dict) else model_class(*init)
+        parameters.apply(model, request.get("parameters"))
         if isinstance(model, torch.nn.Module):
             model = model.cuda()
-        inputs = build_inputs(request["inputs"], blobs)
         state.constructing = False
         with torch.no_grad():
-            returned = model(*inputs)
-        raise_library_fault()
+            calls = record_calls(model, request["inputs"])
         if not loader.compiled:
             raise Fault("extract", "the program never calls load_inline")
-        (send_result if state.direct else send_trace)(channel, returned)
+        send_trace(channel, calls)
 
 
 def warm_up():
@@ -394,4 +431,6 @@ def run_candidate(channel_descriptor):
             fault_class, message = noted, lib.bicrl_fault_message().decode("utf-8", "replace")
     if not loader.compiled and fault_class == "framework_fallback":
         fault_class, message = "extract", f"the program never calls load_inline ({message})"
+    if state.call > 1:
+        message = f"at call {state.call} of forward: {message}"
     channel.send({"kind": "fault", "class": fault_class, "message": message[:MAX_MESSAGE]})

@@ -4,6 +4,8 @@ import types
 
 import torch
 
+from recorder_library import lib, raise_library_fault
+
 
 class _Stream:
     cuda_stream = 0
@@ -59,10 +61,63 @@ def _no_context(*args, **kwargs):
     yield
 
 
-_PROPERTIES = types.SimpleNamespace(
-    name="NVIDIA H100 80GB HBM3", major=9, minor=0, total_memory=85899345920, multi_processor_count=132,
-    max_threads_per_multi_processor=2048, warp_size=32, shared_memory_per_block=49152,
-    shared_memory_per_block_optin=232448, regs_per_multiprocessor=65536, L2_cache_size=52428800)
+class _Graph:
+    """torch.cuda.CUDAGraph: what is launched during the capture is launched at each replay."""
+
+    def __init__(self, *args, **kwargs):
+        self.number = None
+
+    def capture_begin(self, *args, **kwargs):
+        if lib.bicrl_graph_begin():
+            raise RuntimeError("CUDA graph capture: another one is under way")
+
+    def capture_end(self):
+        self.number = lib.bicrl_graph_end()
+
+    def replay(self):
+        if self.number is None or lib.bicrl_graph_launch(self.number):
+            raise_library_fault()
+            raise RuntimeError("the CUDA graph has not been captured")
+
+    def reset(self):
+        self.number = None
+
+    def pool(self):
+        return (0, 0)
+
+
+@contextlib.contextmanager
+def _capture(graph, *args, **kwargs):
+    graph.capture_begin()
+    try:
+        yield
+    finally:
+        graph.capture_end()
+
+
+def _properties():
+    """The library's table: host code in C++ sees the same device."""
+    names = ("major", "minor", "total_memory", "multi_processor_count", "max_threads_per_multi_processor",
+             "max_threads_per_block", "warp_size", "shared_memory_per_block", "shared_memory_per_block_optin",
+             "shared_memory_per_multiprocessor", "regs_per_multiprocessor", "L2_cache_size")
+    return types.SimpleNamespace(name=lib.bicrl_device_name().decode(),
+                                 **{name: lib.bicrl_device_value(name.encode()) for name in names})
+
+
+_PROPERTIES = _properties()
+
+
+_TENSOR, _AS_TENSOR = torch.tensor, torch.as_tensor
+
+
+def _constructor(original):
+    """torch.tensor(data, device="cuda"): made on the host and moved."""
+
+    def construct(data, *args, device=None, pin_memory=False, **kwargs):
+        made = original(data, *args, **kwargs)
+        return made if device is None else made.to(device)
+
+    return construct
 
 
 def install():
@@ -87,6 +142,9 @@ def install():
         "device_of": _no_context,
         "Stream": _Stream,
         "Event": _Event,
+        "CUDAGraph": _Graph,
+        "graph": _capture,
+        "is_current_stream_capturing": lambda: False,
         "empty_cache": lambda: None,
         "ipc_collect": lambda: None,
         "manual_seed": lambda seed: None,
@@ -95,10 +153,15 @@ def install():
         "memory_allocated": lambda device=None: 0,
         "max_memory_allocated": lambda device=None: 0,
         "get_device_name": lambda device=None: _PROPERTIES.name,
-        "get_device_capability": lambda device=None: (9, 0),
+        "get_device_capability": lambda device=None: (_PROPERTIES.major, _PROPERTIES.minor),
         "get_device_properties": lambda device=None: _PROPERTIES,
         "get_arch_list": lambda: ["sm_90"],
         "is_bf16_supported": lambda including_emulation=True: True,
     }
     for name, value in replaced.items():
         setattr(cuda, name, value)
+    # It packs parameters for a vendor's library.
+    torch.nn.RNNBase.flatten_parameters = lambda module: None
+    torch.Tensor.pin_memory = lambda tensor, device=None: tensor
+    torch.tensor = _constructor(_TENSOR)
+    torch.as_tensor = _constructor(_AS_TENSOR)

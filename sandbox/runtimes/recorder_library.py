@@ -12,7 +12,7 @@ SCALAR_TYPES = {
     torch.float32: 6, torch.float64: 7, torch.bool: 11, torch.bfloat16: 15,
 }
 DTYPES = {number: dtype for dtype, number in SCALAR_TYPES.items()}
-INPUT, CONSTANT, ALLOCATION, HOST = range(4)
+INPUT, CONSTANT, ALLOCATION, HOST, SYMBOL = range(5)
 DONE, THREW, MISMATCH, FAULT = range(4)
 
 
@@ -30,7 +30,7 @@ def _load():
     i64, u64, text, pointer, size = (ctypes.c_int64, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_void_p,
                                      ctypes.c_size_t)
     signatures = {
-        "bicrl_start": (None, [ctypes.c_int, ctypes.c_int]),
+        "bicrl_start": (None, [ctypes.c_int]),
         "bicrl_last_text": (text, []),
         "bicrl_fault_class": (text, []),
         "bicrl_fault_message": (text, []),
@@ -43,19 +43,26 @@ def _load():
         "bicrl_storage_values": (None, [i64, pointer]),
         "bicrl_storage_write": (None, [i64, pointer, size]),
         "bicrl_storage_read": (None, [i64, pointer, size]),
-        "bicrl_storage_origin": (ctypes.c_int, [i64]),
+        "bicrl_storage_readable": (ctypes.c_int, [i64]),
+        "bicrl_storage_kind": (ctypes.c_int, [i64]),
+        "bicrl_storage_address": (u64, [i64]),
         "bicrl_storage_bytes": (u64, [i64]),
         "bicrl_tensor_new": (pointer, [i64, ctypes.c_int, i64, size, pointer, pointer]),
         "bicrl_tensor_free": (None, [pointer]),
         "bicrl_tensor_describe": (size, [pointer, pointer]),
         "bicrl_copy": (ctypes.c_int, [pointer, pointer]),
         "bicrl_fill": (ctypes.c_int, [pointer, ctypes.c_int, ctypes.c_double, i64]),
-        "bicrl_item": (ctypes.c_int, [pointer, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(i64)]),
         "bicrl_trace_view": (text, [pointer]),
-        "bicrl_trace_ops": (text, []),
-        "bicrl_launches": (i64, []),
+        "bicrl_end_call": (i64, [ctypes.c_int]),
+        "bicrl_trace_ops": (text, [i64, i64]),
         "bicrl_trace_buffers": (i64, []),
         "bicrl_trace_buffer": (None, [i64, pointer]),
+        "bicrl_trace_symbol": (text, [i64]),
+        "bicrl_device_value": (i64, [text]),
+        "bicrl_device_name": (text, []),
+        "bicrl_graph_begin": (ctypes.c_int, []),
+        "bicrl_graph_end": (i64, []),
+        "bicrl_graph_launch": (ctypes.c_int, [i64]),
         "bicrl_blob_count": (i64, []),
         "bicrl_blob": (pointer, [i64, ctypes.POINTER(size)]),
     }

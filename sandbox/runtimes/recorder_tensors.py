@@ -4,8 +4,6 @@ A DeviceTensor looks like a CUDA tensor (is_cuda, device, shape, strides) and ha
 a meta tensor; views share the meta tensor's storage, and each meta storage has one Record, which knows the library's
 storage, whether a framework operator produced it (taint), and the real bytes where they are no secret (parameters).
 """
-import ctypes
-
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_unflatten
@@ -28,6 +26,7 @@ class Record:
         self.number = None
         self.taint = None
         self.value = None  # CPU storage with the real bytes
+        self.elements = 0  # of it
         self.keep = []
 
     def storage(self):
@@ -36,15 +35,17 @@ class Record:
         if self.number is None:
             self.number = new_storage(self.kind, self.size, self.source)
             state.by_number[self.number] = self
-            if self.value is not None and self.size:
-                if state.direct:
-                    lib.bicrl_storage_write(self.number, self.value.data_ptr(), self.size)
-                elif self.readable():
-                    lib.bicrl_storage_values(self.number, self.value.data_ptr())
+            if self.size and self.small():
+                lib.bicrl_storage_values(self.number, self.value.data_ptr())
         return self.number
 
+    def small(self):
+        return self.value is not None and self.elements <= state.small_parameter_elements
+
     def readable(self):
-        return self.value is not None and self.size <= 8 * state.small_parameter_elements
+        """Whether the host part may read it, and what it would read is what the device has."""
+        return (self.taint is None and self.small()
+                and (self.number is None or not self.size or bool(lib.bicrl_storage_readable(self.number))))
 
 
 class State:
@@ -54,7 +55,7 @@ class State:
         self.reset()
 
     def reset(self):
-        self.direct = False
+        self.call = 0  # of forward, from 1
         self.constructing = True  # until the forward pass: operators on known values run for real
         self.small_parameter_elements = 1000
         self.by_meta = {}
@@ -74,6 +75,15 @@ class DeviceTensor(torch.Tensor):
 
     def __init__(self, meta):
         self.meta = meta
+
+    def data_ptr(self):
+        """An address that kernels may be given as a number; nothing can be read there."""
+        if self.numel() == 0:
+            return 0
+        return lib.bicrl_storage_address(record_of(self).storage()) + self.storage_offset() * self.element_size()
+
+    def tolist(self):
+        return known_value(self).tolist()
 
     def __repr__(self, *, tensor_contents=None):
         return f"tensor(..., size={tuple(self.shape)}, dtype={self.dtype}, device='cuda:0')"
@@ -114,14 +124,13 @@ def new_meta_storage(size):
     return torch.empty(size, dtype=torch.uint8, device="meta").untyped_storage()
 
 
-def device_input(leaf, dtype, sizes, strides, data):
-    """A tensor of the forward pass; `data` are its bytes in the direct tier, else None."""
+def device_input(leaf, tensors, dtype, sizes, strides):
+    """A tensor of the forward pass, of the set `tensors`."""
     last = sum((n - 1) * s for n, s in zip(sizes, strides)) if 0 not in sizes else -1
     meta = meta_view(new_meta_storage((last + 1) * dtype.itemsize), dtype, 0, sizes, strides)
     record = add_record(meta, INPUT, leaf)
-    number = record.storage()
-    if data is not None:
-        lib.bicrl_storage_write(number, data, len(data))
+    record.tensors = tensors
+    record.storage()
     return DeviceTensor(meta)
 
 
@@ -133,6 +142,7 @@ def device_constant(cpu):
         meta = meta_view(new_meta_storage(storage.nbytes()), cpu.dtype, cpu.storage_offset(), cpu.size(), cpu.stride())
         record = add_record(meta, CONSTANT)
         record.value = storage
+        record.elements = storage.nbytes() // cpu.element_size()
         state.by_value[storage._cdata] = record
     else:
         meta = meta_view(record.meta_storage, cpu.dtype, cpu.storage_offset(), cpu.size(), cpu.stride())
@@ -145,7 +155,7 @@ def from_handle(handle):
     record = state.by_number.get(number)
     if record is None:
         size = lib.bicrl_storage_bytes(number)
-        if lib.bicrl_storage_origin(number) // 16 == HOST:
+        if lib.bicrl_storage_kind(number) == HOST:
             cpu = torch.empty(size, dtype=torch.uint8)
             lib.bicrl_storage_read(number, cpu.data_ptr(), size)
             return torch.empty(0, dtype=dtype).set_(cpu.untyped_storage(), offset, sizes, strides)
@@ -198,12 +208,13 @@ def dispatch(func, args, kwargs):
     flat, spec = tree_flatten((args, kwargs))
     ours = [a for a in flat if isinstance(a, DeviceTensor)]
     if not ours and not is_device(kwargs.get("device")):
+        kwargs.pop("pin_memory", None)  # host memory is as good as any here
         return func(*args, **kwargs)
     packet = func.overloadpacket
     if packet is aten._local_scalar_dense:
         return read_scalar(ours[0])
     if packet is aten._to_copy and ours and "device" in kwargs and not is_device(kwargs["device"]):
-        raise Fault("unsupported", "the program copies device data to the host")
+        return download(args[0], kwargs)
     if packet is aten._to_copy and not ours:
         return upload(args[0], kwargs)
     values = [value_of(a) for a in ours] if state.constructing or not ours else None
@@ -215,7 +226,9 @@ def dispatch(func, args, kwargs):
         out = wrap_new(func, flat, spec)
         checked(lib.bicrl_copy(handle_of(out), handle_of(args[0])))
         return out
-    if packet is aten.copy_ and isinstance(args[0], DeviceTensor):
+    if packet is aten.copy_ and not isinstance(args[0], DeviceTensor):
+        return args[0].copy_(known_value(args[1]))
+    if packet is aten.copy_:
         checked(lib.bicrl_copy(handle_of(args[0]), handle_of(args[1])))
         return args[0]
     if packet in (aten.zero_, aten.fill_):
@@ -225,14 +238,18 @@ def dispatch(func, args, kwargs):
 
 
 def read_scalar(tensor):
-    record = record_of(tensor)
-    if not state.direct and record.taint is None and record.readable():
-        return value_of(tensor).item()
-    real, whole = ctypes.c_double(), ctypes.c_int64()
-    checked(lib.bicrl_item(handle_of(tensor), ctypes.byref(real), ctypes.byref(whole)))
-    if tensor.dtype == torch.bool:
-        return bool(whole.value)
-    return real.value if tensor.dtype.is_floating_point else whole.value
+    return known_value(tensor).item()
+
+
+def known_value(tensor):
+    if not record_of(tensor).readable():
+        raise Fault("host_read", "the host part reads device data")
+    return value_of(tensor)
+
+
+def download(tensor, kwargs):
+    options = {k: v for k, v in kwargs.items() if k in ("dtype", "memory_format")}
+    return aten._to_copy(known_value(tensor), **options)
 
 
 def upload(cpu, kwargs):

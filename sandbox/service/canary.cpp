@@ -89,7 +89,7 @@ std::string remedy(const Verdict& verdict) {
   if (python_lacks)
     return "Check that the verifier's Python can import torch and that every user may read the folders it is "
            "installed in, or name another with the key `python` or BICRL_PYTHON";
-  if (verdict.reached == "replay")
+  if (verdict.reached == "run")
     return "Check that the `scratch` folder has room and is readable, and build this program anew";
   return "Check the verifier's Python and torch, and build this program anew if torch was replaced";
 }

@@ -1,5 +1,7 @@
+#include <cmath>
 #include <thread>
 
+#include "sandbox/box/processor_wait.h"
 #include "sandbox/service/verifier_server.h"
 
 namespace bicrl {
@@ -10,6 +12,12 @@ uint64_t mebibytes(const ConfigSection& section, const std::string& key, uint64_
   return static_cast<uint64_t>(
              section.integer(key, static_cast<int64_t>(fallback_bytes >> 20), least, 1 << 24))
          << 20;
+}
+
+TolerancePolicy read_tolerance(const ConfigSection& section, TolerancePolicy fallback) {
+  const std::string name =
+      section.choice("tolerance", std::string(to_string(fallback)), {"profile", "tf32", "published"});
+  return *parse_tolerance(name);
 }
 
 }  // namespace
@@ -27,28 +35,32 @@ VerifierOptions VerifierOptions::from_config(const ConfigSection& section) {
   o.pipeline.scratch = section.text("scratch", "");
 
   const ConfigSection protocol = section.section("protocol");
-  o.protocol.atol = protocol.real("atol", o.protocol.atol, 0, 1e6);
-  o.protocol.rtol = protocol.real("rtol", o.protocol.rtol, 0, 1e6);
+  o.protocol.tolerance = read_tolerance(protocol, o.protocol.tolerance);
   o.protocol.trials = static_cast<int>(protocol.integer("trials", o.protocol.trials, 1, kMaxTrials));
-  o.pipeline.timed_runs = static_cast<int>(protocol.integer("timed_runs", o.pipeline.timed_runs, 1, 1000));
 
+  // Allowances for TF32 take memory, so only a server that is to use them has them made.
+  o.pipeline.oracle.tf32 = o.protocol.tolerance == TolerancePolicy::kTf32;
   const ConfigSection oracle = section.section("oracle");
   o.pipeline.oracle.pool_draws =
       static_cast<int>(oracle.integer("pool_draws", o.pipeline.oracle.pool_draws, 1, 32));
-  o.pipeline.oracle.shifted_draws = oracle.boolean("shifted_draws", o.pipeline.oracle.shifted_draws);
   o.pipeline.oracle.max_input_bytes =
       mebibytes(oracle, "max_input_mib", o.pipeline.oracle.max_input_bytes, 1);
   o.pipeline.oracle.cache_bytes = mebibytes(oracle, "cache_mib", o.pipeline.oracle.cache_bytes, 1);
   o.pipeline.oracle.memory_bytes = mebibytes(oracle, "memory_mib", o.pipeline.oracle.memory_bytes, 64);
-  o.pipeline.oracle.wall_s = oracle.real("wall_s", o.pipeline.oracle.wall_s, 0.1, 3600);
+  o.pipeline.oracle.cpu_s = static_cast<int>(oracle.integer("cpu_s", o.pipeline.oracle.cpu_s, 1, 3600));
 
   const ConfigSection limits = section.section("limits");
-  o.pipeline.compile.wall_s = limits.real("compile_s", o.pipeline.compile.wall_s, 1, 3600);
+  o.pipeline.compile.cpu_s = limits.real("compile_s", o.pipeline.compile.cpu_s, 1, 3600);
+  o.pipeline.compile.forge.cpu_s = static_cast<int>(std::ceil(o.pipeline.compile.cpu_s));
+  o.pipeline.compile.forge.wall_s = kBusyMachineFactor * o.pipeline.compile.cpu_s;
   o.pipeline.record.wall_s = limits.real("record_s", o.pipeline.record.wall_s, 0.1, 3600);
-  o.pipeline.replay.wall_s = limits.real("replay_s", o.pipeline.replay.wall_s, 0.1, 3600);
+  // A limit of work, not of time: what a kernel may do must not depend on the machine.
+  o.pipeline.execute.lane_operations = static_cast<uint64_t>(
+      limits.integer("run_lane_operations", static_cast<int64_t>(o.pipeline.execute.lane_operations), 1 << 16,
+                     int64_t{1} << 50));
   o.pipeline.compile.memory_bytes = mebibytes(limits, "compile_mib", o.pipeline.compile.memory_bytes, 64);
   o.pipeline.record.memory_bytes = mebibytes(limits, "record_mib", o.pipeline.record.memory_bytes, 64);
-  o.pipeline.replay.memory_bytes = mebibytes(limits, "replay_mib", o.pipeline.replay.memory_bytes, 64);
+  o.pipeline.execute.memory_bytes = mebibytes(limits, "run_mib", o.pipeline.execute.memory_bytes, 64);
   return o;
 }
 

@@ -26,6 +26,21 @@ constexpr int kMaxMessageBytes = 16 << 20;
 // Requests of one stream that wait or run at a time; the rest stay in the network until verdicts leave.
 constexpr int kStreamWindow = 256;
 
+// What is asked, with nothing left open; fails, with the reason, if this verifier cannot do it.
+Result<VerificationRequest> accepted(const v1::VerifyRequest& message, const VerifierOptions& options) {
+  auto request = from_wire(message);
+  if (!request) return request;
+  VerificationProtocol& protocol = request.value().protocol;
+  protocol = protocol.or_else(options.protocol);
+  if (const std::string problem = times_problem(protocol, options.pipeline.measures_time()); !problem.empty())
+    return Result<VerificationRequest>::failure(problem);
+  if (protocol.tolerance == TolerancePolicy::kTf32 && !options.pipeline.oracle.tf32)
+    return Result<VerificationRequest>::failure(
+        "protocol.tolerance is tf32, and this verifier makes no allowances for it: start one with "
+        "protocol.tolerance=tf32");
+  return request;
+}
+
 // One Verify call. Deletes itself when gRPC is done with it.
 class UnaryCall : public grpc::ServerUnaryReactor {
  public:
@@ -59,8 +74,7 @@ class RefusedCall : public grpc::ServerUnaryReactor {
 // gRPC is done with it and no verification is left that would call it.
 class StreamCall : public grpc::ServerBidiReactor<v1::VerifyRequest, v1::Verdict> {
  public:
-  StreamCall(VerificationQueue& queue, const VerificationProtocol& defaults)
-      : queue_(queue), defaults_(defaults) {
+  StreamCall(VerificationQueue& queue, const VerifierOptions& options) : queue_(queue), options_(options) {
     StartRead(&incoming_);
   }
 
@@ -104,9 +118,8 @@ class StreamCall : public grpc::ServerBidiReactor<v1::VerifyRequest, v1::Verdict
 
  private:
   void take(const v1::VerifyRequest& message) {
-    auto request = from_wire(message);
+    auto request = accepted(message, options_);
     if (!request) return answer_failure(message.request_id(), "invalid request: " + request.reason());
-    request.value().protocol = request.value().protocol.or_else(defaults_);
     // The verdict may arrive before submit() returns; the ticket is then of no use and is not kept.
     const auto answered = std::make_shared<std::atomic<bool>>(false);
     const auto ticket_slot = std::make_shared<std::atomic<VerificationQueue::Ticket>>(0);
@@ -161,7 +174,7 @@ class StreamCall : public grpc::ServerBidiReactor<v1::VerifyRequest, v1::Verdict
   }
 
   VerificationQueue& queue_;
-  const VerificationProtocol& defaults_;
+  const VerifierOptions& options_;
   std::mutex mutex_;
   v1::VerifyRequest incoming_;
   std::deque<v1::Verdict> outgoing_;  // the front is being written while writing_
@@ -177,22 +190,21 @@ class Service : public v1::Verifier::CallbackService {
 
   grpc::ServerUnaryReactor* Verify(grpc::CallbackServerContext*, const v1::VerifyRequest* request,
                                    v1::Verdict* reply) override {
-    auto asked = from_wire(*request);
+    auto asked = accepted(*request, options_);
     if (!asked) return new RefusedCall(grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, asked.reason()));
-    asked.value().protocol = asked.value().protocol.or_else(options_.protocol);
     return new UnaryCall(queue_, std::move(asked.value()), reply);
   }
 
   grpc::ServerBidiReactor<v1::VerifyRequest, v1::Verdict>* VerifyStream(
       grpc::CallbackServerContext*) override {
-    return new StreamCall(queue_, options_.protocol);
+    return new StreamCall(queue_, options_);
   }
 
   grpc::ServerUnaryReactor* Describe(grpc::CallbackServerContext*, const v1::DescribeRequest*,
                                      v1::DescribeReply* reply) override {
     const QueueStatistics statistics = queue_.statistics();
     to_wire({.address = "",
-             .backend = pipeline_.backend(),
+             .backend = pipeline_.name(),
              .protocol_version = kProtocolVersion,
              .workers = options_.queue.workers,
              .sandbox_features = pipeline_.features().present,
@@ -200,7 +212,7 @@ class Service : public v1::Verifier::CallbackService {
              .verified = statistics.verified,
              .cache_hits = statistics.cache_hits,
              .protocol = options_.protocol,
-             .shifted_draws = options_.pipeline.oracle.shifted_draws},
+             .measures_time = options_.pipeline.measures_time()},
             *reply);
     return new RefusedCall(grpc::Status::OK);
   }
@@ -281,7 +293,7 @@ int run_verifier_server(const VerifierOptions& options) {
       [&pipeline](const VerificationRequest& request, std::stop_token stop) {
         return pipeline.verify(request, std::move(stop));
       },
-      pipeline.backend(), options.queue);
+      pipeline.name(), options.queue);
   Service service(queue, pipeline, options);
 
   grpc::EnableDefaultHealthCheckService(true);

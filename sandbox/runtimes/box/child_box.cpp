@@ -18,7 +18,8 @@ namespace {
 // Where a child may write. Not /tmp: Python itself may be installed below that, and a mount would hide it.
 constexpr const char* kChildFolder = "/scratch";
 
-bool mount_private_folders(uint64_t tmp_bytes) {
+// In a root of its own the parent keeps files for its children, who could change them if they share its user.
+bool mount_private_folders(uint64_t tmp_bytes, const char* kept_folder) {
   char options[64];
   snprintf(options, sizeof options, "size=%llu,mode=1777", static_cast<unsigned long long>(tmp_bytes));
   // The parent's /proc shows the parent and the siblings, and a later program could not tell ours from
@@ -26,6 +27,8 @@ bool mount_private_folders(uint64_t tmp_bytes) {
   return unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) == 0 &&
          mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
          mount("tmpfs", kChildFolder, "tmpfs", MS_NOSUID | MS_NODEV, options) == 0 &&
+         (!kept_folder || mount("none", kept_folder, nullptr,
+                                MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, nullptr) == 0) &&
          chdir(kChildFolder) == 0;
 }
 
@@ -49,6 +52,7 @@ struct ChildBox {
   int32_t channel_fd, output_fd;
   const void* filter;
   uint32_t filter_bytes;
+  const char* kept_folder;  // null: none
 };
 
 // 0, or the number of the step that failed (errno says why).
@@ -56,7 +60,7 @@ int bicrl_enter_child_box(const ChildBox* spec) {
   setsid();
   umask(022);
   if (!arrange_descriptors(spec->channel_fd, spec->output_fd)) return 1;
-  if (!mount_private_folders(spec->tmp_bytes)) return 2;
+  if (!mount_private_folders(spec->tmp_bytes, spec->kept_folder)) return 2;
   bicrl::box::Rlimits limits;
   limits.cpu_s = spec->cpu_s;
   limits.file_bytes = spec->file_bytes;
@@ -67,6 +71,14 @@ int bicrl_enter_child_box(const ChildBox* spec) {
   if (!bicrl::box::drop_privileges(spec->change_uid != 0, spec->uid)) return 4;
   if (!bicrl::box::install_filter(spec->filter, spec->filter_bytes)) return 5;
   return 0;
+}
+
+// Makes a mounted folder the whole world of this process and its forks. 0, or -1 with errno set.
+int bicrl_enter_root(const char* folder) {
+  // The old root is stacked upon the new one and then taken off.
+  return chdir(folder) == 0 && syscall(SYS_pivot_root, ".", ".") == 0 && umount2(".", MNT_DETACH) == 0
+             ? chdir("/")
+             : -1;
 }
 
 // The next fork starts a process namespace of its own; `own` is a descriptor of the caller's, to return to.

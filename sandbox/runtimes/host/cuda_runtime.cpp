@@ -1,44 +1,16 @@
-// The CUDA runtime API on recorded or direct storages.
+// The CUDA runtime API on storages: memory, symbols, streams and events, errors.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
-#include "bicrl/check.h"
-#include "engine.h"
+#include "device_table.h"
+#include "modules.h"
 #include "runtime.h"
-#include "shared_memory.h"
 
 namespace bicrl {
 namespace {
 
-constexpr cudaDeviceProp kDevice = {"NVIDIA H100 80GB HBM3",
-                                    85899345920,
-                                    49152,
-                                    kMaxSharedBytes,
-                                    233472,
-                                    65536,
-                                    65536,
-                                    32,
-                                    1024,
-                                    {1024, 1024, 64},
-                                    {2147483647, 65535, 65535},
-                                    9,
-                                    0,
-                                    132,
-                                    2048,
-                                    52428800,
-                                    32};
-
-cudaError_t set_error(cudaError_t error) {
-  if (error != cudaSuccess) runtime().last_error = error;
-  return error;
-}
-
-cudaError_t take_error() {
-  const cudaError_t error = runtime().last_error;
-  runtime().last_error = cudaSuccess;
-  return error;
-}
+cudaError_t fail_with(cudaError_t error) { return runtime().last_error = error; }
 
 View bytes_of(const Storage& s, const void* address, size_t bytes) {
   View v;
@@ -51,39 +23,50 @@ View bytes_of(const Storage& s, const void* address, size_t bytes) {
 }
 
 bool fits(const Storage& s, const void* address, size_t bytes) {
-  return reinterpret_cast<uintptr_t>(address) - s.address + bytes <= s.bytes;
-}
-
-void no_kernel(const char* what) {
-  if (kernel_running()) raise_fault("unsupported", std::string(what) + " in device code");
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(address) - s.address;
+  return offset <= s.bytes && bytes <= s.bytes - offset;
 }
 
 cudaError_t copy_bytes(void* target, const void* source, size_t bytes, cudaMemcpyKind kind) {
   if (bytes == 0) return cudaSuccess;
   Storage* to = find_storage(target);
   Storage* from = find_storage(source);
-  if ((to && !fits(*to, target, bytes)) || (from && !fits(*from, source, bytes)))
-    return set_error(cudaErrorInvalidValue);
-  if (!to && kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyHostToHost && in_module(target))
-    return copy_to_symbol(target, source, bytes, 0, cudaMemcpyDefault);
+  const bool to_host = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost;
+  if ((to && (to_host || !fits(*to, target, bytes))) || (from && !fits(*from, source, bytes)))
+    return fail_with(cudaErrorInvalidValue);
+  if (!to && (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice))
+    return fail_with(cudaErrorInvalidValue);
   if (to && from) {
     operate_copy(bytes_of(*to, target, bytes), bytes_of(*from, source, bytes));
   } else if (to) {
     operate_upload(to->id, reinterpret_cast<uintptr_t>(target) - to->address, source, bytes);
   } else if (from) {
-    if (runtime().mode == Mode::kRecord) raise_fault("needs_data", "cudaMemcpy reads device data");
-    DeviceAccess access;
-    memcpy(target, source, bytes);
+    const unsigned char* values = readable_values(*from);
+    if (!values) raise_fault("host_read", "the host part reads device data (cudaMemcpy)");
+    memcpy(target, values + (reinterpret_cast<uintptr_t>(source) - from->address), bytes);
   } else {
-    memcpy(target, source, bytes);
+    memmove(target, source, bytes);
   }
   return cudaSuccess;
+}
+
+// The device's copy of a variable; nullptr if the address is of none.
+Storage* symbol_storage(const void* address) {
+  const SymbolPlace place = find_variable(address);
+  if (!place.symbol) return nullptr;
+  Runtime& r = runtime();
+  for (Storage& s : r.storages)
+    if (s.kind == Storage::Kind::kSymbol && s.source == place.module && s.symbol == place.symbol->name)
+      return &s;
+  const int64_t id = new_storage(Storage::Kind::kSymbol, place.symbol->bytes, place.module);
+  retain_storage(id);
+  storage(id).symbol = place.symbol->name;
+  return &storage(id);
 }
 
 }  // namespace
 
 cudaError_t allocate(void** pointer, size_t bytes) {
-  no_kernel("an allocation");
   const int64_t id = new_storage(Storage::Kind::kAllocation, bytes);
   retain_storage(id);
   *pointer = reinterpret_cast<void*>(storage(id).address);
@@ -92,7 +75,7 @@ cudaError_t allocate(void** pointer, size_t bytes) {
 
 cudaError_t allocate_host(void** pointer, size_t bytes) {
   *pointer = malloc(bytes);
-  return *pointer ? cudaSuccess : set_error(cudaErrorMemoryAllocation);
+  return *pointer ? cudaSuccess : fail_with(cudaErrorMemoryAllocation);
 }
 
 cudaError_t free_host(void* pointer) {
@@ -102,56 +85,53 @@ cudaError_t free_host(void* pointer) {
 
 cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
-  if (value < 0 || value > static_cast<int>(kMaxSharedBytes)) return set_error(cudaErrorInvalidValue);
+  if (value < 0 || value > static_cast<int>(kMaxSharedBytes)) return fail_with(cudaErrorInvalidValue);
   auto& limits = runtime().shared_limits;
-  for (auto& [known, limit] : limits)
+  const int limit = std::max(value, static_cast<int>(kDefaultSharedBytes));
+  for (auto& [known, old] : limits)
     if (known == kernel) {
-      limit = std::max(value, static_cast<int>(kDefaultSharedLimit));
+      old = limit;
       return cudaSuccess;
     }
-  limits.emplace_back(kernel, std::max(value, static_cast<int>(kDefaultSharedLimit)));
+  limits.emplace_back(kernel, limit);
   return cudaSuccess;
 }
 
-cudaError_t copy_to_symbol(const void* symbol, const void* source, size_t bytes, size_t offset,
-                           cudaMemcpyKind) {
-  Runtime& r = runtime();
-  if (!in_module(symbol)) return set_error(cudaErrorInvalidValue);
-  auto* target = static_cast<unsigned char*>(const_cast<void*>(symbol)) + offset;
-  Storage* from = find_storage(source);
-  if (from && !fits(*from, source, bytes)) return set_error(cudaErrorInvalidValue);
-  if (r.mode == Mode::kDirect) {
-    DeviceAccess access;
-    memcpy(target, source, bytes);
-    return cudaSuccess;
-  }
-  const std::string place =
-      ",\"symbol\":" + std::to_string(reinterpret_cast<uintptr_t>(target) - r.module_base) +
-      ",\"bytes\":" + std::to_string(bytes);
-  if (from) {
-    r.ops.push_back("{\"op\":\"symbol_copy\"" + place +
-                    ",\"source\":" + view_json(bytes_of(*from, source, bytes)) + "}");
-  } else {
-    if (contains_device_pointer(source, bytes))
-      raise_fault("unsupported", "the program copies device pointers into a global variable");
-    r.ops.push_back("{\"op\":\"symbol_upload\"" + place +
-                    ",\"blob\":" + std::to_string(add_blob(source, bytes)) + "}");
-  }
+cudaError_t get_attributes(cudaFuncAttributes* attributes, const void* kernel) {
+  if (!find_function(kernel).symbol) return fail_with(cudaErrorInvalidDeviceFunction);
+  *attributes = {};
+  attributes->maxThreadsPerBlock = static_cast<int>(kMaxThreads);
+  attributes->numRegs = 32;
+  attributes->ptxVersion = attributes->binaryVersion = 90;
+  attributes->maxDynamicSharedSizeBytes = static_cast<int>(kDefaultSharedBytes);
+  for (const auto& [known, limit] : runtime().shared_limits)
+    if (known == kernel) attributes->maxDynamicSharedSizeBytes = limit;
   return cudaSuccess;
 }
 
-cudaError_t copy_from_symbol(void* target, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind) {
-  if (runtime().mode == Mode::kRecord) raise_fault("needs_data", "cudaMemcpyFromSymbol reads device data");
-  DeviceAccess access;
-  memcpy(target, static_cast<const unsigned char*>(symbol) + offset, bytes);
+cudaError_t copy_to_symbol(const void* symbol, const void* source, size_t bytes, size_t offset) {
+  const Storage* s = symbol_storage(symbol);
+  if (!s) return fail_with(cudaErrorInvalidSymbol);
+  return copy_bytes(reinterpret_cast<char*>(s->address) + offset, source, bytes, cudaMemcpyDefault);
+}
+
+cudaError_t copy_from_symbol(void* target, const void* symbol, size_t bytes, size_t offset) {
+  const Storage* s = symbol_storage(symbol);
+  if (!s) return fail_with(cudaErrorInvalidSymbol);
+  return copy_bytes(target, reinterpret_cast<const char*>(s->address) + offset, bytes, cudaMemcpyDefault);
+}
+
+cudaError_t symbol_address(void** pointer, const void* symbol) {
+  const Storage* s = symbol_storage(symbol);
+  if (!s) return fail_with(cudaErrorInvalidSymbol);
+  *pointer = reinterpret_cast<void*>(s->address);
   return cudaSuccess;
 }
 
-cudaError_t blocks_per_multiprocessor(int* blocks, int threads, size_t shared_bytes) {
-  if (threads < 1 || threads > 1024) return set_error(cudaErrorInvalidValue);
-  int n = 2048 / threads;
-  if (shared_bytes > 0) n = std::min(n, static_cast<int>(233472 / shared_bytes));
-  *blocks = std::min(n, 32);
+cudaError_t symbol_size(size_t* bytes, const void* symbol) {
+  const Storage* s = symbol_storage(symbol);
+  if (!s) return fail_with(cudaErrorInvalidSymbol);
+  *bytes = s->bytes;
   return cudaSuccess;
 }
 
@@ -160,7 +140,11 @@ cudaError_t blocks_per_multiprocessor(int* blocks, int threads, size_t shared_by
 using namespace bicrl;
 
 extern "C" {
-cudaError_t cudaGetLastError() { return take_error(); }
+cudaError_t cudaGetLastError() {
+  const cudaError_t error = runtime().last_error;
+  runtime().last_error = cudaSuccess;
+  return error;
+}
 cudaError_t cudaPeekAtLastError() { return runtime().last_error; }
 const char* cudaGetErrorString(cudaError_t error) {
   switch (error) {
@@ -172,6 +156,10 @@ const char* cudaGetErrorString(cudaError_t error) {
       return "out of memory";
     case cudaErrorInvalidConfiguration:
       return "invalid configuration argument";
+    case cudaErrorInvalidSymbol:
+      return "invalid device symbol";
+    case cudaErrorInvalidDeviceFunction:
+      return "invalid device function";
     case cudaErrorInvalidDevice:
       return "invalid device ordinal";
     default:
@@ -181,64 +169,19 @@ const char* cudaGetErrorString(cudaError_t error) {
 const char* cudaGetErrorName(cudaError_t error) {
   return error == cudaSuccess ? "cudaSuccess" : cudaGetErrorString(error);
 }
-cudaError_t cudaDeviceSynchronize() {
-  no_kernel("cudaDeviceSynchronize");
-  return cudaSuccess;
-}
+cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
 cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaGetDevice(int* device) {
-  *device = 0;
-  return cudaSuccess;
-}
-cudaError_t cudaSetDevice(int device) {
-  return device == 0 ? cudaSuccess : set_error(cudaErrorInvalidDevice);
-}
-cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
-  return cudaSuccess;
-}
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
-  switch (attribute) {
-    case cudaDevAttrMaxThreadsPerBlock:
-      *value = 1024;
-      break;
-    case cudaDevAttrMaxSharedMemoryPerBlock:
-      *value = 49152;
-      break;
-    case cudaDevAttrWarpSize:
-      *value = 32;
-      break;
-    case cudaDevAttrMultiProcessorCount:
-      *value = 132;
-      break;
-    case cudaDevAttrMaxThreadsPerMultiProcessor:
-      *value = 2048;
-      break;
-    case cudaDevAttrComputeCapabilityMajor:
-      *value = 9;
-      break;
-    case cudaDevAttrComputeCapabilityMinor:
-      *value = 0;
-      break;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-      *value = 233472;
-      break;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      *value = static_cast<int>(kMaxSharedBytes);
-      break;
-    default:
-      return set_error(cudaErrorInvalidValue);
-  }
-  return cudaSuccess;
-}
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
-  *properties = kDevice;
-  return cudaSuccess;
-}
 cudaError_t cudaMemset(void* target, int value, size_t bytes) {
   Storage* s = find_storage(target);
-  if (!s || !fits(*s, target, bytes)) return set_error(cudaErrorInvalidValue);
+  if (!s || !fits(*s, target, bytes)) return fail_with(cudaErrorInvalidValue);
   if (bytes > 0) operate_fill(bytes_of(*s, target, bytes), c10::Scalar(value & 0xff));
+  return cudaSuccess;
+}
+cudaError_t cudaMemset2D(void* target, size_t pitch, int value, size_t width, size_t height) {
+  for (size_t row = 0; row < height; ++row) {
+    const cudaError_t error = cudaMemset(static_cast<char*>(target) + row * pitch, value, width);
+    if (error != cudaSuccess) return error;
+  }
   return cudaSuccess;
 }
 cudaError_t cudaMemcpy(void* target, const void* source, size_t bytes, cudaMemcpyKind kind) {
@@ -256,13 +199,14 @@ cudaError_t cudaMemcpy2D(void* target, size_t target_pitch, const void* source, 
 cudaError_t cudaFree(void* pointer) {
   if (!pointer) return cudaSuccess;
   Storage* s = find_storage(pointer);
-  if (!s || s->address != reinterpret_cast<uintptr_t>(pointer)) return set_error(cudaErrorInvalidValue);
+  if (!s || s->address != reinterpret_cast<uintptr_t>(pointer)) return fail_with(cudaErrorInvalidValue);
+  // What allocate() made is gone: its address is nobody's. Pointers to it may also lie in memory that nobody
+  // sees here, so the executor takes it away as well.
+  if (s->references == 1) {
+    if (s->buffer >= 0) record_operation("{\"op\":\"free\",\"buffer\":" + std::to_string(s->buffer) + "}");
+    runtime().by_address.erase(s->address);
+  }
   release_storage(s->id);
-  return cudaSuccess;
-}
-cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
-  *free_bytes = size_t{64} << 30;
-  *total_bytes = kDevice.totalGlobalMem;
   return cudaSuccess;
 }
 }
@@ -270,12 +214,25 @@ cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
 cudaError_t cudaMemsetAsync(void* target, int value, size_t bytes, cudaStream_t) {
   return cudaMemset(target, value, bytes);
 }
+cudaError_t cudaMemset2DAsync(void* target, size_t pitch, int value, size_t width, size_t height,
+                              cudaStream_t) {
+  return cudaMemset2D(target, pitch, value, width, height);
+}
 cudaError_t cudaMemcpyAsync(void* target, const void* source, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t) {
   return cudaMemcpy(target, source, bytes, kind);
 }
+cudaError_t cudaMemcpy2DAsync(void* target, size_t target_pitch, const void* source, size_t source_pitch,
+                              size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t) {
+  return cudaMemcpy2D(target, target_pitch, source, source_pitch, width, height, kind);
+}
+
+namespace {
+// Streams and events are numbers that are not null.
+uintptr_t next_handle = 0x100;
+}  // namespace
 cudaError_t cudaStreamCreate(cudaStream_t* stream) {
-  *stream = nullptr;
+  *stream = reinterpret_cast<cudaStream_t>(next_handle += 8);
   return cudaSuccess;
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) { return cudaStreamCreate(stream); }
@@ -286,9 +243,10 @@ cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
 cudaError_t cudaEventCreate(cudaEvent_t* event) {
-  *event = nullptr;
+  *event = reinterpret_cast<cudaEvent_t>(next_handle += 8);
   return cudaSuccess;
 }
+cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned) { return cudaEventCreate(event); }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) { return cudaEventCreate(event); }
 cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
@@ -298,7 +256,3 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t, cudaEvent_t) {
   return cudaSuccess;
 }
 cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
-
-namespace at::cuda {
-const cudaDeviceProp* getCurrentDeviceProperties() { return &kDevice; }
-}  // namespace at::cuda

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "engine.h"
 #include "runtime.h"
 
 namespace bicrl {
@@ -37,20 +36,15 @@ namespace {
 }
 
 void on_fault(int signal, siginfo_t* info, void*) {
-  if (kernel_running()) last_frame("illegal_access", "a kernel accessed memory outside its buffers");
-  if ((signal == SIGSEGV || signal == SIGBUS) && find_storage(info->si_addr)) {
-    // In record mode the program may go on in the direct tier, where there are data. There it is what it is
-    // on a GPU, a crash.
-    if (runtime().mode == Mode::kRecord) last_frame("needs_data", "host code reads device memory");
-    last_frame("illegal_access", "host code dereferences a device pointer");
-  }
+  if ((signal == SIGSEGV || signal == SIGBUS) && find_storage(info->si_addr))
+    last_frame("host_read", "the host part reads device data (through a pointer)");
   last_frame("record", signal == SIGABRT ? "the program aborted" : "the program crashed on the host");
 }
 
 }  // namespace
 
 void install_fault_handlers() {
-  // Fiber stacks may be what overflowed, so handlers need a stack of their own.
+  // The stack may be what overflowed, so handlers have one of their own.
   constexpr size_t kStackBytes = 64 << 10;
   void* stack = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (stack == MAP_FAILED) return;

@@ -1,5 +1,5 @@
 // What changes device memory besides kernels: fills, strided copies with conversion, uploads. Recorded as
-// JSON in record mode, done at once in direct mode.
+// JSON; between host memory and host memory done at once.
 #include <cmath>
 #include <cstring>
 
@@ -176,13 +176,7 @@ void copy_elements(unsigned char* target, const int64_t* target_strides, ScalarT
   });
 }
 
-void fill_elements(unsigned char* target, const int64_t* strides, const int64_t* sizes, size_t dims,
-                   const void* element, size_t element_bytes) {
-  for_each(sizes, dims, strides, nullptr, [&](int64_t t, int64_t) {
-    memcpy(target + t * static_cast<int64_t>(element_bytes), element, element_bytes);
-  });
-}
-
+namespace {
 void encode_scalar(const c10::Scalar& value, ScalarType type, unsigned char* bytes) {
   Number n{};
   n.integral = !value.isFloatingPoint();
@@ -190,6 +184,7 @@ void encode_scalar(const c10::Scalar& value, ScalarType type, unsigned char* byt
   n.real = value.toDouble();
   store(bytes, type, n);
 }
+}  // namespace
 
 std::string view_json(const View& view) {
   Storage& s = storage(view.storage);
@@ -213,82 +208,73 @@ void operate_fill(const View& target, const c10::Scalar& value) {
   unsigned char element[8];
   encode_scalar(value, target.type, element);
   const size_t bytes = c10::elementSize(target.type);
-  Runtime& r = runtime();
-  Storage& s = storage(target.storage);
-  s.filled = true;
-  if (on_host(target) || r.mode == Mode::kDirect) {
-    DeviceAccess access;
-    fill_elements(data_of(target), target.strides.data(), target.sizes.data(), target.sizes.size(), element,
-                  bytes);
+  if (on_host(target)) {
+    for_each(target.sizes.data(), target.sizes.size(), target.strides.data(), nullptr,
+             [&](int64_t at, int64_t) {
+               memcpy(data_of(target) + at * static_cast<int64_t>(bytes), element, bytes);
+             });
     return;
   }
-  std::string hex;
-  for (size_t i = 0; i < bytes; ++i) {
-    hex += "0123456789abcdef"[element[i] >> 4];
-    hex += "0123456789abcdef"[element[i] & 15];
-  }
-  r.ops.push_back("{\"op\":\"fill\",\"target\":" + view_json(target) + ",\"value\":\"" + hex + "\"}");
+  storage(target.storage).changed = true;
+  const std::string hex = hex_of({reinterpret_cast<const char*>(element), bytes});
+  record_operation("{\"op\":\"fill\",\"target\":" + view_json(target) + ",\"value\":\"" + hex + "\"}");
 }
 
-void operate_copy(const View& target, const View& source) {
-  Runtime& r = runtime();
-  if (on_host(target) && !on_host(source) && r.mode == Mode::kRecord)
-    raise_fault("needs_data", "the program copies device data to the host");
-  if (on_host(source) && !on_host(target)) {
-    // Gathered on the host, then uploaded densely, then spread by a recorded copy if the target is
-    // strided.
-    int64_t count = 1;
-    for (const int64_t n : target.sizes) count *= n;
-    View dense_source;
-    dense_source.type = target.type;
-    dense_source.sizes = target.sizes;
-    dense_source.strides = contiguous_strides(target.sizes);
-    std::string bytes(static_cast<size_t>(count) * c10::elementSize(target.type), '\0');
-    copy_elements(reinterpret_cast<unsigned char*>(bytes.data()), dense_source.strides.data(), target.type,
-                  data_of(source), source.strides.data(), source.type, target.sizes.data(),
-                  target.sizes.size());
-    if (target.strides == dense_source.strides) {
-      operate_upload(target.storage, static_cast<uint64_t>(target.offset) * c10::elementSize(target.type),
-                     bytes.data(), bytes.size());
-      return;
-    }
-    dense_source.storage = new_storage(Storage::Kind::kAllocation, bytes.size());
-    retain_storage(dense_source.storage);
-    operate_upload(dense_source.storage, 0, bytes.data(), bytes.size());
-    operate_copy(target, dense_source);
-    release_storage(dense_source.storage);
+namespace {
+// From host memory: gathered here, uploaded densely, and spread by a recorded copy if the target is strided.
+void upload_view(const View& target, const View& source) {
+  int64_t count = 1;
+  for (const int64_t n : target.sizes) count *= n;
+  View dense_source;
+  dense_source.type = target.type;
+  dense_source.sizes = target.sizes;
+  dense_source.strides = contiguous_strides(target.sizes);
+  const size_t width = c10::elementSize(target.type);
+  std::string bytes(static_cast<size_t>(count) * width, '\0');
+  copy_elements(reinterpret_cast<unsigned char*>(bytes.data()), dense_source.strides.data(), target.type,
+                data_of(source), source.strides.data(), source.type, target.sizes.data(),
+                target.sizes.size());
+  if (target.strides == dense_source.strides) {
+    operate_upload(target.storage, static_cast<uint64_t>(target.offset) * width, bytes.data(), bytes.size());
     return;
   }
-  Storage& to = storage(target.storage);
-  Storage& from = storage(source.storage);
-  to.kernel_wrote |= from.kernel_wrote;
-  to.filled |= from.filled;
-  to.uploaded |= from.uploaded || from.kind == Storage::Kind::kConstant;
-  to.copied_input |= from.copied_input || from.kind == Storage::Kind::kInput;
-  if (r.mode == Mode::kDirect || on_host(target)) {
-    DeviceAccess access;
-    copy_elements(data_of(target), target.strides.data(), target.type, data_of(source), source.strides.data(),
+  dense_source.storage = new_storage(Storage::Kind::kAllocation, bytes.size());
+  retain_storage(dense_source.storage);
+  operate_upload(dense_source.storage, 0, bytes.data(), bytes.size());
+  operate_copy(target, dense_source);
+  release_storage(dense_source.storage);
+}
+}  // namespace
+
+void operate_copy(const View& target, const View& source) {
+  if (on_host(target)) {
+    const unsigned char* from = data_of(source);
+    if (!on_host(source)) {
+      from = readable_values(storage(source.storage));
+      if (!from) raise_fault("host_read", "the host part reads device data (a copy to the host)");
+      from += source.offset * static_cast<int64_t>(c10::elementSize(source.type));
+    }
+    copy_elements(data_of(target), target.strides.data(), target.type, from, source.strides.data(),
                   source.type, target.sizes.data(), target.sizes.size());
     return;
   }
-  r.ops.push_back("{\"op\":\"copy\",\"target\":" + view_json(target) + ",\"source\":" + view_json(source) +
-                  "}");
+  if (on_host(source)) return upload_view(target, source);
+  storage(target.storage).changed = true;
+  record_operation("{\"op\":\"copy\",\"target\":" + view_json(target) + ",\"source\":" + view_json(source) +
+                   "}");
 }
 
 void operate_upload(int64_t id, uint64_t offset_bytes, const void* bytes, size_t size) {
-  Runtime& r = runtime();
   Storage& s = storage(id);
-  s.uploaded = true;
-  if (r.mode == Mode::kDirect) {
-    DeviceAccess access;
-    memcpy(reinterpret_cast<void*>(s.address + offset_bytes), bytes, size);
-    return;
-  }
-  if (contains_device_pointer(bytes, size))
-    raise_fault("unsupported", "the program uploads a table of device pointers");
-  r.ops.push_back("{\"op\":\"upload\",\"buffer\":" + std::to_string(buffer_index(s)) +
-                  ",\"offset\":" + std::to_string(offset_bytes) + ",\"bytes\":" + std::to_string(size) +
-                  ",\"blob\":" + std::to_string(add_blob(bytes, size)) + "}");
+  s.changed = true;
+  PointerScan scan(bytes, size);
+  // Where words can be pointers: device memory is aligned, whatever the bytes' own address is.
+  scan.all_words((8 - offset_bytes % 8) % 8, size);
+  const std::string relocations = scan.relocations();
+  record_operation("{\"op\":\"upload\",\"buffer\":" + std::to_string(buffer_index(s)) +
+                   ",\"offset\":" + std::to_string(offset_bytes) +
+                   ",\"blob\":" + std::to_string(add_blob(scan.bytes().data(), size)) +
+                   (relocations == "[]" ? "" : ",\"relocations\":" + relocations) + "}");
 }
 
 }  // namespace bicrl

@@ -1,14 +1,12 @@
 // The C interface that recorder.py uses through ctypes. Values cross as flat lists of 64-bit tokens:
 //   None 0 | int 1 v | float 2 bits | bool 3 v | str 4 size, bytes padded to 8 | Tensor 5 handle | list 6 n |
 //   tuple 7 n
-#include <dlfcn.h>
-#include <link.h>
-
 #include <cstring>
 #include <stdexcept>
 
 #include "bicrl/check.h"
-#include "engine.h"
+#include "device_table.h"
+#include "modules.h"
 #include "runtime.h"
 #include "value.h"
 
@@ -84,22 +82,6 @@ void write_tokens(const Value& v, std::vector<int64_t>& out) {
 
 std::string last_text;
 std::vector<int64_t> last_tokens;
-// Where the functions of each loaded module begin in bound_functions().
-std::vector<size_t> module_begin;
-
-int find_module(struct dl_phdr_info* info, size_t, void* wanted) {
-  auto* target = static_cast<struct link_map*>(wanted);
-  if (info->dlpi_addr != target->l_addr || strcmp(info->dlpi_name, target->l_name) != 0) return 0;
-  Runtime& r = runtime();
-  r.module_base = info->dlpi_addr;
-  r.module_end = r.module_base;
-  for (int i = 0; i < info->dlpi_phnum; ++i)
-    if (info->dlpi_phdr[i].p_type == PT_LOAD)
-      r.module_end =
-          std::max(r.module_end, r.module_base + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz);
-  return 1;
-}
-
 // Arguments by position, then by name, then defaults. False if they do not fit.
 bool arrange(const BoundFunction& f, std::vector<Value>& values,
              std::vector<std::pair<std::string, Value>>& named) {
@@ -129,8 +111,7 @@ using namespace bicrl;
 
 #define BICRL_API extern "C" __attribute__((visibility("default")))
 
-BICRL_API void bicrl_start(int direct, int channel) {
-  runtime().mode = direct ? Mode::kDirect : Mode::kRecord;
+BICRL_API void bicrl_start(int channel) {
   runtime().channel = channel;
   install_fault_handlers();
 }
@@ -139,30 +120,19 @@ BICRL_API const char* bicrl_last_text() { return last_text.c_str(); }
 BICRL_API const char* bicrl_fault_class() { return runtime().fault.fault_class.c_str(); }
 BICRL_API const char* bicrl_fault_message() { return runtime().fault.message.c_str(); }
 
-// Loads a module; -1 with the reason in bicrl_last_text().
+// Loads a module and binds its functions behind those of earlier ones; -1 with the reason in
+// bicrl_last_text(), or a fault.
 BICRL_API int64_t bicrl_load(const char* path) {
-  if (!module_begin.empty()) {
-    last_text = "the program builds more than one extension";
-    return -1;
+  try {
+    return load_module(path, last_text);
+  } catch (const FaultRaised&) {
+    last_text = runtime().fault.message;
+  } catch (const std::exception& e) {
+    last_text = e.what();
+  } catch (...) {
+    last_text = "the module's start threw something that is no exception";
   }
-  void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
-  if (!handle) {
-    const char* reason = dlerror();
-    last_text = reason ? reason : "dlopen failed";
-    return -1;
-  }
-  struct link_map* map = nullptr;
-  auto* enter = reinterpret_cast<void (*)(Registry&)>(dlsym(handle, "bicrl_register"));
-  if (!enter || dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0) {
-    last_text = "the module has no bicrl_register";
-    return -1;
-  }
-  dl_iterate_phdr(find_module, map);
-  find_static_shared(path, runtime().module_base);
-  module_begin.push_back(bound_functions().size());
-  Registry registry;
-  enter(registry);
-  return static_cast<int64_t>(module_begin.back());
+  return -1;
 }
 
 BICRL_API int64_t bicrl_function_count() { return static_cast<int64_t>(bound_functions().size()); }
@@ -226,26 +196,22 @@ BICRL_API int64_t bicrl_storage_new(int kind, uint64_t bytes, int64_t source) {
     return -1;
   }
 }
-BICRL_API void bicrl_storage_release(int64_t id) { release_storage(id); }
-// Bytes that the host part may read in record mode; they must outlive the storage.
+// Bytes that the host part may read; they must outlive the storage.
 BICRL_API void bicrl_storage_values(int64_t id, const void* values) {
   storage(id).values = static_cast<const unsigned char*>(values);
 }
-// Direct mode or host memory: writes the storage's content.
+// Whether they are what the device has still.
+BICRL_API int bicrl_storage_readable(int64_t id) { return readable_values(storage(id)) != nullptr; }
+// Of host memory.
 BICRL_API void bicrl_storage_write(int64_t id, const void* bytes, size_t size) {
-  DeviceAccess access;
   if (size > 0) memcpy(reinterpret_cast<void*>(storage(id).address), bytes, size);
 }
 BICRL_API void bicrl_storage_read(int64_t id, void* bytes, size_t size) {
-  DeviceAccess access;
   if (size > 0) memcpy(bytes, reinterpret_cast<const void*>(storage(id).address), size);
 }
-// Bits: 1 a kernel, 2 filled, 4 uploaded, 8 copied input; plus the storage's kind times 16.
-BICRL_API int bicrl_storage_origin(int64_t id) {
-  const Storage& s = storage(id);
-  return s.kernel_wrote + 2 * s.filled + 4 * s.uploaded + 8 * s.copied_input + 16 * static_cast<int>(s.kind);
-}
+BICRL_API int bicrl_storage_kind(int64_t id) { return static_cast<int>(storage(id).kind); }
 BICRL_API uint64_t bicrl_storage_bytes(int64_t id) { return storage(id).bytes; }
+BICRL_API uint64_t bicrl_storage_address(int64_t id) { return storage(id).address; }
 
 BICRL_API at::Tensor* bicrl_tensor_new(int64_t storage_id, int type, int64_t offset, size_t dims,
                                        const int64_t* sizes, const int64_t* strides) {
@@ -294,37 +260,32 @@ BICRL_API int bicrl_fill(const at::Tensor* target, int kind, double real, int64_
   to.fill_(kind == 'f' ? c10::Scalar(real) : kind == 'b' ? c10::Scalar(integer != 0) : c10::Scalar(integer));
   return 0;
 }
-// Reads one element; 3 if its data are not in this process.
-BICRL_API int bicrl_item(const at::Tensor* tensor, double* real, int64_t* integer) {
-  try {
-    const c10::Scalar value = tensor->item();
-    *real = value.toDouble();
-    *integer = value.toLong();
-    return 0;
-  } catch (const FaultRaised&) {
-    return 3;
-  } catch (const std::exception& e) {
-    last_text = e.what();
-    return 1;
-  }
-}
-
 BICRL_API const char* bicrl_trace_view(const at::Tensor* tensor) {
   last_text = view_json(view_of(*tensor));
   return last_text.c_str();
 }
-BICRL_API const char* bicrl_trace_ops() {
+// Number of operations so far: between two calls of forward, or the constructor and a call. A kernel that was
+// given a parameter as something to write to has hardly written there; if it did, a later call's answer is
+// judged all the same. What a constructor had computed is another matter.
+BICRL_API int64_t bicrl_end_call(int constructor) {
+  for (Storage& s : runtime().storages) {
+    s.changed |= constructor && s.lent;
+    s.lent = false;
+  }
+  return static_cast<int64_t>(runtime().ops.size());
+}
+// Operations [from, to), `to` at most their number.
+BICRL_API const char* bicrl_trace_ops(int64_t from, int64_t to) {
   last_text = "[";
-  for (const auto& op : runtime().ops) {
+  for (auto i = static_cast<size_t>(from); i < static_cast<size_t>(to); ++i) {
     if (last_text.size() > 1) last_text += ",";
-    last_text += op;
+    last_text += runtime().ops.at(i);
   }
   last_text += "]";
   return last_text.c_str();
 }
-BICRL_API int64_t bicrl_launches() { return static_cast<int64_t>(runtime().launches); }
 BICRL_API int64_t bicrl_trace_buffers() { return static_cast<int64_t>(runtime().buffers.size()); }
-// kind, bytes, source, storage of buffer number `index`.
+// kind, bytes, source (of a symbol: its module), storage of buffer number `index`.
 BICRL_API void bicrl_trace_buffer(int64_t index, int64_t* out) {
   const Storage& s = storage(runtime().buffers.at(static_cast<size_t>(index)));
   out[0] = static_cast<int64_t>(s.kind);
@@ -332,9 +293,51 @@ BICRL_API void bicrl_trace_buffer(int64_t index, int64_t* out) {
   out[2] = s.source;
   out[3] = s.id;
 }
+BICRL_API const char* bicrl_trace_symbol(int64_t index) {
+  return storage(runtime().buffers.at(static_cast<size_t>(index))).symbol.c_str();
+}
 BICRL_API int64_t bicrl_blob_count() { return static_cast<int64_t>(runtime().blobs.size()); }
 BICRL_API const char* bicrl_blob(int64_t index, size_t* size) {
   const std::string& blob = runtime().blobs.at(static_cast<size_t>(index));
   *size = blob.size();
   return blob.data();
+}
+
+// A property of the device by torch's name for it; -1 if there is none of that name.
+BICRL_API int64_t bicrl_device_value(const char* name) {
+  const cudaDeviceProp& p = device_table();
+  const std::pair<const char*, int64_t> values[] = {
+      {"major", p.major},
+      {"minor", p.minor},
+      {"total_memory", static_cast<int64_t>(p.totalGlobalMem)},
+      {"multi_processor_count", p.multiProcessorCount},
+      {"max_threads_per_multi_processor", p.maxThreadsPerMultiProcessor},
+      {"max_threads_per_block", p.maxThreadsPerBlock},
+      {"warp_size", p.warpSize},
+      {"shared_memory_per_block", static_cast<int64_t>(p.sharedMemPerBlock)},
+      {"shared_memory_per_block_optin", static_cast<int64_t>(p.sharedMemPerBlockOptin)},
+      {"shared_memory_per_multiprocessor", static_cast<int64_t>(p.sharedMemPerMultiprocessor)},
+      {"regs_per_multiprocessor", p.regsPerMultiprocessor},
+      {"L2_cache_size", p.l2CacheSize}};
+  for (const auto& [known, value] : values)
+    if (strcmp(known, name) == 0) return value;
+  return -1;
+}
+BICRL_API const char* bicrl_device_name() { return device_table().name; }
+
+// Captures for Python's graphs. 0, or 1 if there is an error or a fault.
+BICRL_API int bicrl_graph_begin() {
+  return cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal) != cudaSuccess;
+}
+BICRL_API int64_t bicrl_graph_end() {
+  cudaGraph_t graph = nullptr;
+  cudaStreamEndCapture(nullptr, &graph);
+  return reinterpret_cast<int64_t>(graph);
+}
+BICRL_API int bicrl_graph_launch(int64_t graph) {
+  try {
+    return cudaGraphLaunch(reinterpret_cast<cudaGraphExec_t>(graph), nullptr) != cudaSuccess;
+  } catch (const FaultRaised&) {
+    return 1;
+  }
 }

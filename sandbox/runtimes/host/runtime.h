@@ -1,20 +1,18 @@
 // Inside of libbicrl_host.so: one process-wide state, because a box runs one candidate. Single-threaded.
+//
+// Device memory has addresses and no bytes. What would change it is written down as an operation of the
+// trace.
 #pragma once
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bicrl/cuda_api.h"
 #include "bicrl/tensor.h"
 
 namespace bicrl {
-
-enum class Mode {
-  kRecord,  // storages are addresses without memory; launches are written down
-  kDirect,  // storages hold data; launches run at once
-  kReplay   // the replay program: no tensors, launches run from a trace
-};
 
 // A fault of the candidate; the host part must not be able to catch it and go on.
 struct Fault {
@@ -24,22 +22,21 @@ struct Fault {
 // Thrown to leave a host function after set_fault. Not a std::exception: candidates catch those.
 struct FaultRaised {};
 
-// Memory of one tensor storage. Addresses of virtual storages are far from everything that is mapped, so that
-// a touch is a SIGSEGV that tells which storage was meant.
+// Memory of one tensor storage. Device addresses are far from everything that is mapped, so that a touch is
+// a SIGSEGV that tells that device memory was meant.
 struct Storage {
-  enum class Kind : uint8_t { kInput, kConstant, kAllocation, kHost };
+  enum class Kind : uint8_t { kInput, kConstant, kAllocation, kHost, kSymbol };
   int64_t id = 0;
   Kind kind = Kind::kAllocation;
   uint64_t bytes = 0;
   uintptr_t address = 0;
-  int64_t source = -1;                    // leaf of the inputs
+  int64_t source = -1;                    // kInput: leaf of the inputs; kSymbol: the module
+  std::string symbol;                     // kSymbol: the variable's mangled name
   int64_t buffer = -1;                    // number in the trace, given at the first use
   const unsigned char* values = nullptr;  // small parameters: bytes that the host part may read
-  void* mapping = nullptr;                // direct mode: pages with guards
-  size_t mapping_bytes = 0;
+  bool changed = false;                   // `values` may no longer be what the device has
+  bool lent = false;                      // nor may they be: a kernel of this call may write there
   int references = 0;
-  // What has written it, for direct results: see Producer in sandbox/trace.h.
-  bool kernel_wrote = false, filled = false, uploaded = false, copied_input = false;
   std::string host_bytes;  // kHost: data of a CPU tensor that the candidate made
 };
 
@@ -51,9 +48,8 @@ struct TensorImpl {
   c10::ScalarType type = c10::ScalarType::Float;
 };
 
-// Everything the process remembers. Storages live for ever in record mode (they cost nothing).
+// Everything the process remembers. Storages live for ever (they cost nothing).
 struct Runtime {
-  Mode mode = Mode::kRecord;
   Fault fault;
   cudaError_t last_error = cudaSuccess;
   int channel = -1;  // where the signal handler writes its last frame; -1: nowhere
@@ -61,9 +57,7 @@ struct Runtime {
   std::map<uintptr_t, int64_t> by_address;
   std::vector<std::string> blobs;
   std::vector<std::string> ops;  // JSON texts
-  uint64_t launches = 0;
   uintptr_t next_address = 0;
-  uintptr_t module_base = 0, module_end = 0;
   std::vector<std::pair<const void*, int>> shared_limits;  // cudaFuncSetAttribute
   std::vector<int64_t> buffers;                            // storage of each buffer of the trace
 };
@@ -80,33 +74,42 @@ void retain_storage(int64_t id);
 void release_storage(int64_t id);
 Storage& storage(int64_t id);
 Storage* find_storage(const void* address);  // nullptr if the address belongs to none
-bool in_module(const void* address);
-void protect_storages(bool accessible);  // direct mode: only running kernels may touch device memory
 int64_t add_blob(const void* bytes, size_t size);
 int64_t buffer_index(Storage& storage);
-bool contains_device_pointer(const void* bytes, size_t size);
+// The bytes of a small parameter that nothing has changed yet, else nullptr.
+const unsigned char* readable_values(const Storage& storage);
 
-// Opens device memory for the time of an operation in direct mode.
-class DeviceAccess {
+// Pointers to device memory among bytes, as relocations of the trace.
+class PointerScan {
  public:
-  DeviceAccess() { protect_storages(true); }
-  ~DeviceAccess() { protect_storages(false); }
-};
+  PointerScan(const void* bytes, size_t size) : bytes_(static_cast<const char*>(bytes), size) {}
+  // The word at `at`, if it is such a pointer. Null pointers and other numbers stay. A `certain` pointer to
+  // host memory becomes an address at which a kernel faults, as it does on a GPU.
+  void pointer(size_t at, bool writable, bool certain);
+  void all_words(size_t from, size_t to);
+  const std::string& bytes() const { return bytes_; }
+  std::string relocations() const;
 
-// Memory between guard pages, end-aligned (the byte after it faults) or start-aligned.
-struct GuardedMemory {
-  void* mapping = nullptr;
-  size_t mapping_bytes = 0;
-  unsigned char* data = nullptr;
+ private:
+  struct Relocation {
+    size_t at;
+    int64_t buffer;
+    uint64_t addend;
+  };
+  std::string bytes_;
+  std::vector<Relocation> found_;
 };
-// `guard_bytes`, whole pages, lie closed on either side.
-constexpr size_t kGuardBytes = 1 << 20;
-GuardedMemory map_guarded(size_t bytes, bool end_aligned, size_t guard_bytes = kGuardBytes);
 
 // ---- faults.cpp
 void install_fault_handlers();
 
-// ---- operations.cpp: what changes device memory, recorded or done.
+// ---- graphs.cpp: operations go into the graph that is being captured, else into the trace.
+// Raises a fault if there are too many.
+void record_operation(std::string json);
+// Bytes as an operation's JSON holds them.
+std::string hex_of(std::string_view bytes);
+
+// ---- operations.cpp: what changes device memory besides kernels.
 struct View {
   int64_t storage = 0;
   int64_t offset = 0;  // elements
@@ -118,13 +121,10 @@ void operate_copy(const View& target, const View& source);
 void operate_upload(int64_t storage, uint64_t offset_bytes, const void* bytes, size_t size);
 std::string view_json(const View& view);
 const char* type_name(c10::ScalarType type);
-// Strided copy with conversion between memory, used by direct mode and by the replay program.
+// Strided copy with conversion between host memory.
 void copy_elements(unsigned char* target, const int64_t* target_strides, c10::ScalarType target_type,
                    const unsigned char* source, const int64_t* source_strides, c10::ScalarType source_type,
                    const int64_t* sizes, size_t dims);
-void fill_elements(unsigned char* target, const int64_t* strides, const int64_t* sizes, size_t dims,
-                   const void* element, size_t element_bytes);
-void encode_scalar(const c10::Scalar& value, c10::ScalarType type, unsigned char* bytes);
 
 View view_of(const at::Tensor& tensor);
 std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& sizes);

@@ -151,15 +151,9 @@ Scalar Tensor::item() const {
   const auto& t = get(impl_);
   const Storage& s = storage(t.storage);
   const auto at = static_cast<size_t>(t.offset) * elementSize(t.type);
-  const unsigned char* from = nullptr;
-  DeviceAccess access;
-  if (runtime().mode == Mode::kDirect || s.kind == Storage::Kind::kHost) {
-    from = reinterpret_cast<const unsigned char*>(s.address);
-  } else if (s.values && !s.kernel_wrote && !s.filled && !s.uploaded) {
-    from = s.values;
-  } else {
-    raise_fault("needs_data", "item() reads a tensor whose data are on the device");
-  }
+  const unsigned char* from =
+      s.kind == Storage::Kind::kHost ? reinterpret_cast<const unsigned char*>(s.address) : readable_values(s);
+  if (!from) raise_fault("host_read", "the host part reads device data (item)");
   const int64_t none = 0;
   if (isFloatingType(t.type)) {
     double value;
@@ -212,7 +206,7 @@ Tensor Tensor::to(Device target, bool) const {
   out.copy_(*this);
   return out;
 }
-Tensor Tensor::to(Device target, ScalarType type) const { return to(type).to(target); }
+Tensor Tensor::to(Device target, ScalarType type, bool, bool) const { return to(type).to(target); }
 Tensor Tensor::to(const TensorOptions& o) const {
   Tensor out = o.has_dtype_ ? to(o.dtype_) : *this;
   return o.has_device_ ? out.to(o.device_) : out;
@@ -270,6 +264,24 @@ Tensor zeros_like(const Tensor& like) { return full_like(like, Scalar(0), {}); }
 Tensor zeros_like(const Tensor& like, const TensorOptions& o) { return full_like(like, Scalar(0), o); }
 Tensor ones_like(const Tensor& like) { return full_like(like, Scalar(1), {}); }
 Tensor ones_like(const Tensor& like, const TensorOptions& o) { return full_like(like, Scalar(1), o); }
+
+Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& o) {
+  const Storage* s = find_storage(data);
+  if (!s) {
+    Tensor host = empty(sizes, TensorOptions(o.dtype_));
+    if (host.nbytes() > 0) memcpy(host.data_ptr(), data, host.nbytes());
+    return host;
+  }
+  auto* impl = new TensorImpl;
+  impl->storage = s->id;
+  impl->type = o.dtype_;
+  impl->offset =
+      static_cast<int64_t>((reinterpret_cast<uintptr_t>(data) - s->address) / elementSize(o.dtype_));
+  impl->sizes = vec(sizes);
+  impl->strides = contiguous_strides(impl->sizes);
+  retain_storage(impl->storage);
+  return Tensor(impl);
+}
 
 Tensor tensor_of(const void* values, ScalarType type, size_t count, bool scalar, const TensorOptions& o) {
   std::vector<int64_t> sizes;

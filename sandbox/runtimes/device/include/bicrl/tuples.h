@@ -80,7 +80,8 @@ class tuple : public bicrl_leaves<index_sequence_for<T...>, T...> {
 };
 template <class... T>
 tuple(T...) -> tuple<T...>;
-template <class T>
+// As libcu++ declares them, which may come behind.
+template <class... T>
 struct tuple_size;
 template <class... T>
 struct tuple_size<tuple<T...>> : integral_constant<size_t, sizeof...(T)> {};
@@ -90,7 +91,7 @@ template <class T>
 struct tuple_size<const T> : tuple_size<T> {};
 template <class T>
 inline constexpr size_t tuple_size_v = tuple_size<T>::value;
-template <size_t i, class T>
+template <size_t i, class... T>
 struct tuple_element;
 template <size_t i, class H, class... T>
 struct tuple_element<i, tuple<H, T...>> : tuple_element<i - 1, tuple<T...>> {};

@@ -81,7 +81,7 @@ struct Convert<const char*> {
   }
   static void give(Value& v, const char* text) { give_text(v, text, __builtin_strlen(text)); }
 };
-#ifdef BICRL_STD_STRING
+#ifdef BICRL_STD
 template <>
 struct Convert<std::string> {
   static std::string take(const Value& v) {
@@ -92,7 +92,7 @@ struct Convert<std::string> {
   static void give(Value& v, const std::string& text) { give_text(v, text.data(), text.size()); }
 };
 #endif
-#ifdef BICRL_STD_OPTIONAL
+#ifdef BICRL_STD
 template <class T>
 struct Convert<std::optional<T>> {
   static std::optional<T> take(const Value& v) {
@@ -102,7 +102,7 @@ struct Convert<std::optional<T>> {
   static void give(Value& v, const std::optional<T>& o) { o ? Convert<T>::give(v, *o) : give_none(v); }
 };
 #endif
-#ifdef BICRL_STD_VECTOR
+#ifdef BICRL_STD
 template <class T>
 struct Convert<std::vector<T>> {
   static std::vector<T> take(const Value& v) {
@@ -118,7 +118,7 @@ struct Convert<std::vector<T>> {
   }
 };
 #endif
-#ifdef BICRL_STD_ARRAY
+#ifdef BICRL_STD
 template <class T, size_t N>
 struct Convert<std::array<T, N>> {
   static void give(Value& v, const std::array<T, N>& list) {
@@ -127,7 +127,7 @@ struct Convert<std::array<T, N>> {
   }
 };
 #endif
-#ifdef BICRL_STD_TUPLE
+#ifdef BICRL_STD
 template <class... T>
 struct Convert<std::tuple<T...>> {
   template <unsigned... I>

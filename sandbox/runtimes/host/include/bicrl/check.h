@@ -30,12 +30,12 @@ inline c10::ScalarType scalar_type(c10::ScalarType type) { return type; }
 #define AT_ASSERTM TORCH_CHECK
 #define AT_CHECK TORCH_CHECK
 #define AT_ERROR(...) ::bicrl::fail(__FILE__, __LINE__, __VA_ARGS__)
-#define TORCH_CHECK_EQ(a, b) TORCH_CHECK((a) == (b))
-#define TORCH_CHECK_NE(a, b) TORCH_CHECK((a) != (b))
-#define TORCH_CHECK_LE(a, b) TORCH_CHECK((a) <= (b))
-#define TORCH_CHECK_LT(a, b) TORCH_CHECK((a) < (b))
-#define TORCH_CHECK_GE(a, b) TORCH_CHECK((a) >= (b))
-#define TORCH_CHECK_GT(a, b) TORCH_CHECK((a) > (b))
+#define TORCH_CHECK_EQ(a, b, ...) TORCH_CHECK((a) == (b))
+#define TORCH_CHECK_NE(a, b, ...) TORCH_CHECK((a) != (b))
+#define TORCH_CHECK_LE(a, b, ...) TORCH_CHECK((a) <= (b))
+#define TORCH_CHECK_LT(a, b, ...) TORCH_CHECK((a) < (b))
+#define TORCH_CHECK_GE(a, b, ...) TORCH_CHECK((a) >= (b))
+#define TORCH_CHECK_GT(a, b, ...) TORCH_CHECK((a) > (b))
 #define TORCH_WARN(...) ((void)0)
 #define TORCH_WARN_ONCE(...) ((void)0)
 #define CHECK_EQ TORCH_CHECK_EQ
@@ -96,12 +96,17 @@ inline c10::ScalarType scalar_type(c10::ScalarType type) { return type; }
 #define AT_DISPATCH_ALL_TYPES(TYPE, NAME, ...) \
   BICRL_DISPATCH(TYPE, NAME, BICRL_FLOATING(__VA_ARGS__) BICRL_INTEGRAL(__VA_ARGS__))
 #define AT_DISPATCH_FLOATING_TYPES_AND_HALF(TYPE, NAME, ...) \
-  BICRL_DISPATCH(TYPE, NAME, BICRL_FLOATING(__VA_ARGS__) BICRL_CASE(Half, ::__half, __VA_ARGS__))
+  BICRL_DISPATCH(TYPE, NAME, BICRL_FLOATING(__VA_ARGS__) BICRL_CASE(Half, c10::Half, __VA_ARGS__))
 #define BICRL_EXTRA(TYPE, ...)                                      \
   case TYPE: {                                                      \
     using scalar_t [[maybe_unused]] = ::bicrl::CppType<TYPE>::type; \
     return __VA_ARGS__();                                           \
   }
+#define AT_DISPATCH_REDUCED_FLOATING_TYPES(TYPE, NAME, ...) \
+  BICRL_DISPATCH(TYPE, NAME,                                \
+                 BICRL_CASE(Half, c10::Half, __VA_ARGS__) BICRL_CASE(BFloat16, c10::BFloat16, __VA_ARGS__))
+#define AT_DISPATCH_INTEGRAL_TYPES_AND(E1, TYPE, NAME, ...) \
+  BICRL_DISPATCH(TYPE, NAME, BICRL_INTEGRAL(__VA_ARGS__) BICRL_EXTRA(E1, __VA_ARGS__))
 #define AT_DISPATCH_FLOATING_TYPES_AND(EXTRA, TYPE, NAME, ...) \
   BICRL_DISPATCH(TYPE, NAME, BICRL_FLOATING(__VA_ARGS__) BICRL_EXTRA(EXTRA, __VA_ARGS__))
 #define AT_DISPATCH_FLOATING_TYPES_AND2(E1, E2, TYPE, NAME, ...) \
@@ -132,11 +137,11 @@ BICRL_CPP(Char, int8_t)
 BICRL_CPP(Short, int16_t)
 BICRL_CPP(Int, int)
 BICRL_CPP(Long, int64_t)
-BICRL_CPP(Half, ::__half)
+BICRL_CPP(Half, c10::Half)
 BICRL_CPP(Float, float)
 BICRL_CPP(Double, double)
 BICRL_CPP(Bool, bool)
-BICRL_CPP(BFloat16, ::__nv_bfloat16)
+BICRL_CPP(BFloat16, c10::BFloat16)
 #undef BICRL_CPP
 }  // namespace bicrl
 
@@ -208,6 +213,51 @@ inline bool is_available() { return true; }
 const cudaDeviceProp* getCurrentDeviceProperties();
 inline const cudaDeviceProp* getDeviceProperties(int) { return getCurrentDeviceProperties(); }
 inline int warp_size() { return 32; }
+namespace detail {
+constexpr int CUDA_NUM_THREADS = 1024;
+inline int GET_BLOCKS(int64_t n, int64_t threads = CUDA_NUM_THREADS) {
+  TORCH_CHECK(n > 0, "CUDA kernel launch blocks must be positive");
+  return static_cast<int>((n + threads - 1) / threads);
+}
+}  // namespace detail
+class CUDAEvent {
+ public:
+  CUDAEvent() = default;
+  explicit CUDAEvent(unsigned flags) : flags_(flags) {}
+  CUDAEvent(CUDAEvent&& other) noexcept : flags_(other.flags_), event_(other.event_) {
+    other.event_ = nullptr;
+  }
+  CUDAEvent& operator=(CUDAEvent&&) = delete;
+  ~CUDAEvent() {
+    if (event_) cudaEventDestroy(event_);
+  }
+  operator cudaEvent_t() const { return event_; }
+  cudaEvent_t event() const { return event_; }
+  bool isCreated() const { return event_ != nullptr; }
+  void record(cudaStream_t stream = nullptr) {
+    if (!event_) C10_CUDA_CHECK(cudaEventCreateWithFlags(&event_, flags_));
+    C10_CUDA_CHECK(cudaEventRecord(event_, stream));
+  }
+  void recordOnce(cudaStream_t stream) {
+    if (!event_) record(stream);
+  }
+  void block(cudaStream_t stream) {
+    if (event_) C10_CUDA_CHECK(cudaStreamWaitEvent(stream, event_, 0));
+  }
+  void synchronize() const {
+    if (event_) C10_CUDA_CHECK(cudaEventSynchronize(event_));
+  }
+  bool query() const { return !event_ || cudaEventQuery(event_) == cudaSuccess; }
+  float elapsed_time(const CUDAEvent& other) const {
+    float ms = 0;
+    C10_CUDA_CHECK(cudaEventElapsedTime(&ms, event_, other.event_));
+    return ms;
+  }
+
+ private:
+  unsigned flags_ = cudaEventDisableTiming;
+  cudaEvent_t event_ = nullptr;
+};
 template <class T>
 inline T ATenCeilDiv(T a, T b) {
   return (a + b - 1) / b;
@@ -222,11 +272,11 @@ struct AccumulateType {
   using type = T;
 };
 template <>
-struct AccumulateType<::__half, true> {
+struct AccumulateType<c10::Half, true> {
   using type = float;
 };
 template <>
-struct AccumulateType<::__nv_bfloat16, true> {
+struct AccumulateType<c10::BFloat16, true> {
   using type = float;
 };
 template <class T, bool gpu>

@@ -1,6 +1,8 @@
-// __half, __nv_bfloat16, their pairs and intrinsics. Arithmetic is done in float and rounded once.
+// __half, __nv_bfloat16, their pairs, torch's twins of them, and the usual functions. Arithmetic is done in
+// float and rounded once.
 #pragma once
 #include "bicrl/device.h"
+#include "bicrl/types.h"
 
 #pragma GCC visibility push(default)
 extern "C" float bicrl_half_to_float(unsigned short bits) noexcept;
@@ -15,16 +17,13 @@ inline unsigned short float_to_bfloat(float value) {
   if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fff;
   return static_cast<unsigned short>((bits + 0x7fffu + ((bits >> 16) & 1)) >> 16);
 }
-template <class T>
-struct SmallFloatTag {
-  static constexpr bool value = false;
-};
 }  // namespace bicrl
 
-#define BICRL_SMALL_FLOAT(T, from, to)                                \
+#define BICRL_SMALL_FLOAT(T, twin, from, to)                          \
   struct T {                                                          \
     unsigned short x;                                                 \
     T() = default;                                                    \
+    T(const twin& v);                                                 \
     T(float v) : x(to(v)) {}                                          \
     T(double v) : x(to(static_cast<float>(v))) {}                     \
     T(int v) : x(to(static_cast<float>(v))) {}                        \
@@ -50,10 +49,6 @@ struct SmallFloatTag {
   inline bool operator>(T a, T b) { return float(a) > float(b); }     \
   inline bool operator<=(T a, T b) { return float(a) <= float(b); }   \
   inline bool operator>=(T a, T b) { return float(a) >= float(b); }   \
-  template <>                                                         \
-  struct bicrl::SmallFloatTag<T> {                                    \
-    static constexpr bool value = true;                               \
-  };                                                                  \
   BICRL_MIXED(T, float, float)                                        \
   BICRL_MIXED(T, double, double)                                      \
   BICRL_MIXED(T, int, T)
@@ -72,8 +67,17 @@ struct SmallFloatTag {
   inline bool operator>=(T a, O b) { return double(float(a)) >= double(b); } \
   inline bool operator==(T a, O b) { return double(float(a)) == double(b); } \
   inline bool operator!=(T a, O b) { return double(float(a)) != double(b); }
-BICRL_SMALL_FLOAT(__half, bicrl_half_to_float, bicrl_float_to_half)
-BICRL_SMALL_FLOAT(__nv_bfloat16, bicrl::bfloat_to_float, bicrl::float_to_bfloat)
+// torch's types are types of their own, as the mangled names of kernels say.
+BICRL_SMALL_FLOAT(__half, c10::Half, bicrl_half_to_float, bicrl_float_to_half)
+BICRL_SMALL_FLOAT(__nv_bfloat16, c10::BFloat16, bicrl::bfloat_to_float, bicrl::float_to_bfloat)
+namespace c10 {
+BICRL_SMALL_FLOAT(Half, ::__half, bicrl_half_to_float, bicrl_float_to_half)
+BICRL_SMALL_FLOAT(BFloat16, ::__nv_bfloat16, bicrl::bfloat_to_float, bicrl::float_to_bfloat)
+inline Half::Half(const ::__half& v) : x(v.x) {}
+inline BFloat16::BFloat16(const ::__nv_bfloat16& v) : x(v.x) {}
+}  // namespace c10
+inline __half::__half(const c10::Half& v) : x(v.x) {}
+inline __nv_bfloat16::__nv_bfloat16(const c10::BFloat16& v) : x(v.x) {}
 #undef BICRL_SMALL_FLOAT
 #undef BICRL_MIXED
 typedef __half half;
@@ -105,12 +109,7 @@ typedef __nv_bfloat16 nv_bfloat16;
   inline P h2log(P a) { return P(hlog(a.x), hlog(a.y)); }                                     \
   inline P h2sqrt(P a) { return P(hsqrt(a.x), hsqrt(a.y)); }                                  \
   inline P h2rsqrt(P a) { return P(hrsqrt(a.x), hrsqrt(a.y)); }                               \
-  inline P h2rcp(P a) { return P(hrcp(a.x), hrcp(a.y)); }                                     \
-  inline P atomicAdd(P* address, P v) {                                                       \
-    const P old = *address;                                                                   \
-    *address = old + v;                                                                       \
-    return old;                                                                               \
-  }
+  inline P h2rcp(P a) { return P(hrcp(a.x), hrcp(a.y)); }
 #define BICRL_INTRINSICS(T)                                                                  \
   inline T __hadd(T a, T b) { return a + b; }                                                \
   inline T __hsub(T a, T b) { return a - b; }                                                \
@@ -141,11 +140,6 @@ typedef __nv_bfloat16 nv_bfloat16;
   inline T htanh(T a) { return T(__builtin_tanhf(float(a))); }                               \
   inline T hfloor(T a) { return T(__builtin_floorf(float(a))); }                             \
   inline T hceil(T a) { return T(__builtin_ceilf(float(a))); }                               \
-  inline T atomicAdd(T* address, T v) {                                                      \
-    const T old = *address;                                                                  \
-    *address = old + v;                                                                      \
-    return old;                                                                              \
-  }                                                                                          \
   inline bool isnan(T a) { return __builtin_isnan(float(a)); }                               \
   inline bool isinf(T a) { return __builtin_isinf(float(a)); }                               \
   inline T max(T a, T b) { return __hmax(a, b); }                                            \

@@ -5,11 +5,13 @@
 #pragma GCC visibility push(default)
 struct CUstream_st;
 typedef CUstream_st* cudaStream_t;
+enum cudaError_t : int;
 namespace bicrl {
 
 struct LaunchConfig {
   dim3 grid, block;
   size_t shared_bytes = 0;
+  bool cooperative = false;
   LaunchConfig(dim3 grid, dim3 block, size_t shared_bytes = 0, cudaStream_t = nullptr)
       : grid(grid), block(block), shared_bytes(shared_bytes) {}
 };
@@ -19,11 +21,19 @@ struct Parameter {
   unsigned offset, bytes;
   char kind;  // 'p' pointer, 'c' pointer to const, 's' structure (scanned for pointers), 'v' plain value
 };
-using Invoker = void (*)(void (*entry)(), const unsigned char* arguments);
+struct ParameterList {
+  const Parameter* of;
+  unsigned count, bytes;
+};
 
-void launch_bytes(const LaunchConfig& config, const char* name, void (*entry)(), Invoker invoker,
-                  const unsigned char* arguments, unsigned bytes, const Parameter* parameters,
-                  unsigned count);
+// A launch that a device would refuse sets the error and the run's fault; nothing is recorded then.
+cudaError_t launch_bytes(const LaunchConfig& config, const void* kernel, const unsigned char* arguments,
+                         const ParameterList& parameters);
+cudaError_t launch_pointers(const LaunchConfig& config, const void* kernel, void** arguments,
+                            const ParameterList& parameters);
+// For a kernel whose type was lost: its body, which the splitter wrote, says what its parameters are.
+cudaError_t launch_untyped(const LaunchConfig& config, const void* kernel, void** arguments);
+void describe_kernel(const ParameterList& parameters);
 
 template <class T>
 struct KindOf {
@@ -53,32 +63,33 @@ struct Signature {
     }
   };
   static constexpr Table table{};
-
-  template <unsigned... I>
-  static void call(void (*entry)(), const unsigned char* arguments, Indices<I...>) {
-    reinterpret_cast<void (*)(P...)>(entry)(*reinterpret_cast<typename Decay<P>::type*>(
-        const_cast<unsigned char*>(arguments) + table.of[I].offset)...);
-  }
-  static void invoke(void (*entry)(), const unsigned char* arguments) {
-    call(entry, arguments, IndicesUpTo<kCount>());
-  }
+  static ParameterList list() { return {table.of, kCount, table.bytes}; }
 };
+template <class F>
+struct SignatureOf;
+template <class... P>
+struct SignatureOf<void(P...)> : Signature<P...> {};
+
+template <class F>
+inline void describe() {
+  describe_kernel(SignatureOf<F>::list());
+}
 
 template <class... P>
-inline void launch(const LaunchConfig& config, const char* name, void (*kernel)(P...),
-                   typename Identity<P>::type... arguments) {
+inline cudaError_t launch(const LaunchConfig& config, void (*kernel)(P...),
+                          typename Identity<P>::type... arguments) {
   using S = Signature<P...>;
   alignas(16) unsigned char bytes[S::table.bytes + 16] = {};
   unsigned i = 0;
   ((__builtin_memcpy(bytes + S::table.of[i].offset, &arguments, sizeof(P)), ++i), ...);
   (void)i;
-  launch_bytes(config, name, reinterpret_cast<void (*)()>(kernel), &S::invoke, bytes, S::table.bytes,
-               S::table.of, S::kCount);
+  return launch_bytes(config, reinterpret_cast<const void*>(kernel), bytes, S::list());
 }
-// For template kernels: `resolve` is a generic lambda that names the specialisation for the given arguments.
+// For kernels whose name alone does not say which is meant: `resolve` is a generic lambda that chooses by the
+// arguments.
 template <class Resolve, class... A>
-inline void launch_resolved(const LaunchConfig& config, const char* name, Resolve resolve, A&&... arguments) {
-  launch(config, name, resolve(arguments...), static_cast<A&&>(arguments)...);
+inline cudaError_t launch_resolved(const LaunchConfig& config, Resolve resolve, A&&... arguments) {
+  return launch(config, resolve(arguments...), static_cast<A&&>(arguments)...);
 }
 
 }  // namespace bicrl

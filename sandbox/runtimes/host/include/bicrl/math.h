@@ -235,13 +235,14 @@ inline float normcdff(float x) { return 0.5f * __builtin_erfcf(-x * 0.7071067811
 inline double normcdf(double x) { return 0.5 * __builtin_erfc(-x * 0.70710678118654752440); }
 inline float erfcxf(float x) { return static_cast<float>(__builtin_exp(double(x) * x) * __builtin_erfc(x)); }
 inline double erfcx(double x) { return __builtin_exp(x * x) * __builtin_erfc(x); }
-extern "C" float erfinvf(float) noexcept;
-extern "C" double erfinv(double) noexcept;
+extern "C" [[noreturn]] void bicrl_device_only();
+[[noreturn]] inline float erfinvf(float) { bicrl_device_only(); }
+[[noreturn]] inline double erfinv(double) { bicrl_device_only(); }
 inline float erfcinvf(float x) { return erfinvf(1.0f - x); }
 inline float normcdfinvf(float x) { return 1.41421356237309504880f * erfinvf(2.0f * x - 1.0f); }
 inline double normcdfinv(double x) { return 1.41421356237309504880 * erfinv(2.0 * x - 1.0); }
-extern "C" double cyl_bessel_i0(double) noexcept;
-extern "C" double cyl_bessel_i1(double) noexcept;
+[[noreturn]] inline double cyl_bessel_i0(double) { bicrl_device_only(); }
+[[noreturn]] inline double cyl_bessel_i1(double) { bicrl_device_only(); }
 inline float cyl_bessel_i0f(float x) { return static_cast<float>(cyl_bessel_i0(x)); }
 inline float cyl_bessel_i1f(float x) { return static_cast<float>(cyl_bessel_i1(x)); }
 extern "C" void sincosf(float, float*, float*) noexcept;
@@ -312,9 +313,9 @@ inline int __clz(int x) { return x ? __builtin_clz(static_cast<unsigned>(x)) : 3
 inline int __clzll(long long x) { return x ? __builtin_clzll(static_cast<unsigned long long>(x)) : 64; }
 inline int __ffs(int x) { return __builtin_ffs(x); }
 inline int __ffsll(long long x) { return __builtin_ffsll(x); }
-unsigned __brev(unsigned x);
-unsigned long long __brevll(unsigned long long x);
-unsigned __byte_perm(unsigned a, unsigned b, unsigned selector);
+[[noreturn]] inline unsigned __brev(unsigned) { bicrl_device_only(); }
+[[noreturn]] inline unsigned long long __brevll(unsigned long long) { bicrl_device_only(); }
+[[noreturn]] inline unsigned __byte_perm(unsigned, unsigned, unsigned) { bicrl_device_only(); }
 inline int __mul24(int a, int b) { return ((a << 8) >> 8) * ((b << 8) >> 8); }
 inline unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffffu) * (b & 0xffffffu); }
 inline int __mulhi(int a, int b) { return static_cast<int>((static_cast<long long>(a) * b) >> 32); }
@@ -335,7 +336,8 @@ inline unsigned __funnelshift_l(unsigned lo, unsigned hi, unsigned n) {
 inline unsigned __funnelshift_r(unsigned lo, unsigned hi, unsigned n) {
   return static_cast<unsigned>(((static_cast<unsigned long long>(hi) << 32) | lo) >> (n & 31));
 }
-int __dp4a(int a, int b, int c);
+[[noreturn]] inline int __dp4a(int, int, int) { bicrl_device_only(); }
+[[noreturn]] inline unsigned __dp4a(unsigned, unsigned, unsigned) { bicrl_device_only(); }
 
 // ---- Conversions by bits and with a rounding mode.
 inline int __float_as_int(float x) { return __builtin_bit_cast(int, x); }

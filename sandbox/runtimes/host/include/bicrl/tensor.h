@@ -1,42 +1,42 @@
 // torch::Tensor as a view: geometry, data pointers, allocation, fills and copies. No tensor mathematics: what
 // is not here does not compile. Bodies are in libbicrl_host.so.
 #pragma once
+#include "bicrl/framework_members.h"
 #include "bicrl/launch.h"
 #include "bicrl/types.h"
 
 #pragma GCC visibility push(default)
 namespace bicrl {
 struct TensorImpl;
-}
+// An operator that the framework computes was called: ends the run.
+[[noreturn]] void framework_call(const char* name);
+}  // namespace bicrl
 namespace at {
 using namespace c10;
 
 // Sizes, strides and pointer, to be passed to kernels by value.
 template <class T>
-struct DefaultPtrTraits {};
-template <class T>
-struct RestrictPtrTraits {};
-template <class T, size_t N, class Index>
-struct SubAccessor {
-  T* data_;
-  const Index* sizes_;
-  const Index* strides_;
-  Index size(int i) const { return sizes_[i]; }
-  Index stride(int i) const { return strides_[i]; }
-  T* data() const { return data_; }
-  SubAccessor<T, N - 1, Index> operator[](Index i) const {
-    return {data_ + i * strides_[0], sizes_ + 1, strides_ + 1};
-  }
+struct DefaultPtrTraits {
+  using PtrType = T*;
 };
-template <class T, class Index>
-struct SubAccessor<T, 1, Index> {
+template <class T>
+struct RestrictPtrTraits {
+  using PtrType = T* __restrict__;
+};
+template <class T, size_t N, template <class> class Traits = DefaultPtrTraits, class Index = int64_t>
+struct TensorAccessor {
   T* data_;
   const Index* sizes_;
   const Index* strides_;
   Index size(int i) const { return sizes_[i]; }
   Index stride(int i) const { return strides_[i]; }
   T* data() const { return data_; }
-  T& operator[](Index i) const { return data_[i * strides_[0]]; }
+  decltype(auto) operator[](Index i) const {
+    if constexpr (N == 1)
+      return (data_[strides_[0] * i]);
+    else
+      return TensorAccessor<T, N - 1, Traits, Index>{data_ + strides_[0] * i, sizes_ + 1, strides_ + 1};
+  }
 };
 template <class T, size_t N, template <class> class Traits = DefaultPtrTraits, class Index = int64_t>
 struct GenericPackedTensorAccessor {
@@ -46,12 +46,28 @@ struct GenericPackedTensorAccessor {
   Index size(int i) const { return sizes_[i]; }
   Index stride(int i) const { return strides_[i]; }
   T* data() const { return data_; }
-  decltype(auto) operator[](Index i) const { return SubAccessor<T, N, Index>{data_, sizes_, strides_}[i]; }
+  decltype(auto) operator[](Index i) const {
+    return TensorAccessor<T, N, Traits, Index>{data_, sizes_, strides_}[i];
+  }
 };
 template <class T, size_t N, template <class> class Traits = DefaultPtrTraits>
 using PackedTensorAccessor32 = GenericPackedTensorAccessor<T, N, Traits, int>;
 template <class T, size_t N, template <class> class Traits = DefaultPtrTraits>
 using PackedTensorAccessor64 = GenericPackedTensorAccessor<T, N, Traits, int64_t>;
+
+// What Tensor::type() gives: an element type that knows where its tensors lie.
+class DeprecatedTypeProperties {
+ public:
+  DeprecatedTypeProperties(ScalarType type, bool cuda) : type_(type), cuda_(cuda) {}
+  ScalarType scalarType() const { return type_; }
+  bool is_cuda() const { return cuda_; }
+  operator ScalarType() const { return type_; }
+  operator TensorOptions() const { return TensorOptions(type_).device(cuda_ ? kCUDA : kCPU); }
+
+ private:
+  ScalarType type_;
+  bool cuda_;
+};
 
 class Tensor {
  public:
@@ -77,7 +93,7 @@ class Tensor {
   size_t nbytes() const { return static_cast<size_t>(numel() * element_size()); }
   ScalarType scalar_type() const;
   ScalarType dtype() const { return scalar_type(); }
-  ScalarType type() const { return scalar_type(); }
+  DeprecatedTypeProperties type() const { return DeprecatedTypeProperties(scalar_type(), is_cuda()); }
   Device device() const;
   DeviceIndex get_device() const { return 0; }
   Layout layout() const { return kStrided; }
@@ -85,6 +101,10 @@ class Tensor {
   bool is_cuda() const;
   bool is_cpu() const { return !is_cuda(); }
   bool is_contiguous(MemoryFormat format = MemoryFormat::Contiguous) const;
+  MemoryFormat suggest_memory_format() const {
+    return is_contiguous(MemoryFormat::ChannelsLast) && !is_contiguous() ? MemoryFormat::ChannelsLast
+                                                                         : MemoryFormat::Contiguous;
+  }
   bool is_floating_point() const { return isFloatingType(scalar_type()); }
   bool is_same(const Tensor& other) const { return impl_ == other.impl_; }
   bool requires_grad() const { return false; }
@@ -143,7 +163,9 @@ class Tensor {
 
   Tensor to(ScalarType type, bool non_blocking = false, bool copy = false) const;
   Tensor to(Device device, bool non_blocking = false) const;
-  Tensor to(Device device, ScalarType type) const;
+  Tensor to(DeviceType device, bool = false) const { return to(Device(device)); }
+  Tensor to(Device device, ScalarType type, bool = false, bool = false) const;
+  Tensor to(const Tensor& like) const { return to(like.device(), like.scalar_type()); }
   Tensor to(const TensorOptions& options) const;
   Tensor toType(ScalarType type) const { return to(type); }
   Tensor cuda() const { return to(Device(kCUDA, 0)); }
@@ -163,6 +185,38 @@ class Tensor {
   GenericPackedTensorAccessor<T, N, Traits, int64_t> packed_accessor64() const {
     return packed<T, N, Traits, int64_t>();
   }
+  // For CPU tensors; through one of the device's the host part reads device data.
+  template <class T, size_t N>
+  TensorAccessor<T, N> accessor() const {
+    check_dim(N);
+    return {data_ptr<T>(), sizes().data(), strides().data()};
+  }
+  Tensor pin_memory() const { return *this; }
+  bool is_pinned() const { return false; }
+  bool is_sparse() const { return false; }
+  bool is_complex() const { return false; }
+  bool is_non_overlapping_and_dense() const { return is_contiguous(); }
+
+  BICRL_FRAMEWORK_MEMBERS(BICRL_MEMBER)
+#ifdef BICRL_STD
+#define BICRL_PAIR_MEMBER(name)                                                             \
+  Tensor name() const { ::bicrl::framework_call(#name); }                                   \
+  Tensor name(const Tensor&) const { ::bicrl::framework_call(#name); }                      \
+  std::tuple<Tensor, Tensor> name(int64_t, int64_t = 0, bool = false, bool = false) const { \
+    ::bicrl::framework_call(#name);                                                         \
+  }
+#else
+#define BICRL_PAIR_MEMBER(name) BICRL_MEMBER(name)
+#endif
+  BICRL_PAIR_MEMBER(max)
+  BICRL_PAIR_MEMBER(min)
+  BICRL_PAIR_MEMBER(sort)
+  BICRL_PAIR_MEMBER(topk)
+#undef BICRL_PAIR_MEMBER
+#ifdef BICRL_STD
+  std::vector<Tensor> split(int64_t, int64_t = 0) const { ::bicrl::framework_call("split"); }
+  std::vector<Tensor> chunk(int64_t, int64_t = 0) const { ::bicrl::framework_call("chunk"); }
+#endif
   bicrl::TensorImpl* impl() const { return impl_; }
 
  private:
@@ -206,7 +260,7 @@ template <class T>
 inline Tensor tensor(std::initializer_list<T> values, const TensorOptions& options = {}) {
   return tensor_of(values.begin(), CppTypeToScalarType<T>::value, values.size(), false, options);
 }
-#ifdef BICRL_STD_VECTOR
+#ifdef BICRL_STD
 template <class T>
 inline Tensor tensor(const std::vector<T>& values, const TensorOptions& options = {}) {
   return tensor_of(values.data(), CppTypeToScalarType<T>::value, values.size(), false, options);
@@ -220,9 +274,12 @@ inline Tensor tensor(double v, const TensorOptions& o = {}) {
 inline Tensor tensor(int v, const TensorOptions& o = {}) { return tensor_of(&v, kInt, 1, true, o); }
 inline Tensor tensor(int64_t v, const TensorOptions& o = {}) { return tensor_of(&v, kLong, 1, true, o); }
 
+Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options = {});
 inline bool is_same_size(const Tensor& a, const Tensor& b) { return a.sizes() == b.sizes(); }
 inline int64_t numel(const Tensor& a) { return a.numel(); }
 inline Device device_of(const Tensor& a) { return a.device(); }
 
 }  // namespace at
+#undef BICRL_FRAMEWORK_MEMBERS
+#undef BICRL_MEMBER
 #pragma GCC visibility pop

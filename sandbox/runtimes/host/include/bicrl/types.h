@@ -1,17 +1,15 @@
 // Scalar types, devices, options, scalars and array references of the tensor interface.
 #pragma once
 #include <initializer_list>
+#include <iosfwd>
 
 #include "bicrl/base.h"
-
-struct __half;
-struct __nv_bfloat16;
 
 #pragma GCC visibility push(default)
 namespace c10 {
 
-using Half = ::__half;
-using BFloat16 = ::__nv_bfloat16;
+struct Half;
+struct BFloat16;
 
 enum class ScalarType : int8_t {
   Byte = 0,
@@ -55,8 +53,8 @@ BICRL_SCALAR(long, Long)
 BICRL_SCALAR(float, Float)
 BICRL_SCALAR(double, Double)
 BICRL_SCALAR(bool, Bool)
-BICRL_SCALAR(::__half, Half)
-BICRL_SCALAR(::__nv_bfloat16, BFloat16)
+BICRL_SCALAR(Half, Half)
+BICRL_SCALAR(BFloat16, BFloat16)
 #undef BICRL_SCALAR
 
 enum class DeviceType : int8_t { CPU = 0, CUDA = 1 };
@@ -170,7 +168,7 @@ class ArrayRef {
   const T& back() const { return (*this)[size_ - 1]; }
   ArrayRef slice(size_t from, size_t count) const { return {data_ + from, count}; }
   ArrayRef slice(size_t from) const { return {data_ + from, size_ - from}; }
-#ifdef BICRL_STD_VECTOR
+#ifdef BICRL_STD
   std::vector<T> vec() const { return std::vector<T>(begin(), end()); }
   operator std::vector<T>() const { return vec(); }
 #endif
@@ -188,7 +186,23 @@ class ArrayRef {
   size_t size_ = 0;
 };
 using IntArrayRef = ArrayRef<int64_t>;
-#ifdef BICRL_STD_OPTIONAL
+
+// For programs that include <iostream>.
+template <class C, class Traits>
+std::basic_ostream<C, Traits>& operator<<(std::basic_ostream<C, Traits>& out, ScalarType type) {
+  return out << toString(type);
+}
+template <class C, class Traits>
+std::basic_ostream<C, Traits>& operator<<(std::basic_ostream<C, Traits>& out, const Device& device) {
+  return out << device.str();
+}
+template <class C, class Traits, class T>
+std::basic_ostream<C, Traits>& operator<<(std::basic_ostream<C, Traits>& out, const ArrayRef<T>& list) {
+  out << "[";
+  for (size_t i = 0; i < list.size(); ++i) out << (i ? ", " : "") << list[i];
+  return out << "]";
+}
+#ifdef BICRL_STD
 template <class T>
 using optional = std::optional<T>;
 using std::nullopt;

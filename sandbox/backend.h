@@ -1,0 +1,91 @@
+// Where a candidate's kernels run. The pipeline knows no backend's name: it hands over a trace, the device
+// code, and secret inputs, and gets outputs, who wrote them, and faults.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/error.h"
+#include "sandbox/trace/trace.h"
+
+namespace bicrl {
+
+// What the compiler made of the text of one load_inline call.
+struct DeviceModule {
+  std::shared_ptr<const std::string> ptx;
+};
+
+struct BackendFeatures {
+  std::string_view name;  // "ptx": part of what names a verifier
+  bool measures_time = false;
+};
+
+// One run of the trace from fresh memory.
+struct RunRequest {
+  uint32_t draw = 0;  // of RunPlan::draws
+  // The draws of the trace's repeats, which are executed where they may answer otherwise than the first call.
+  // Empty: they are not.
+  std::vector<uint32_t> repeat_draws;
+  uint64_t seed = 0;  // of the order of blocks, and of addresses
+  bool shadows = false;
+  bool skip_launches = false;
+};
+
+// The inputs of one draw. `key` names them among all draws of all tasks, so that a backend may keep its own
+// form of them.
+struct DrawInputs {
+  std::string key;
+  const std::vector<std::string>* leaves = nullptr;
+};
+
+// Who wrote an element of an output last.
+enum class ElementWriter : uint8_t {
+  kNobody,
+  kInput,  // it is a copy of an input
+  kHost,   // a fill or an upload by the host part
+  kKernel
+};
+
+// What a call of forward left.
+struct CallOutcome {
+  std::string_view outputs;  // as the call's output layout says
+  std::string_view writers;  // with shadows: one ElementWriter for each element, leaf after leaf
+};
+
+struct RunPlan {
+  const Trace* trace = nullptr;
+  std::vector<DeviceModule> modules;  // by number of the load_inline call
+  std::vector<DrawInputs> draws;
+  std::vector<RunRequest> runs;
+};
+
+struct RunOutcome {
+  std::string fault_class;  // empty: ran to its end
+  std::string message;
+  uint64_t lane_operations = 0;
+  std::vector<uint32_t> changed_inputs;  // leaves
+  CallOutcome first;
+  std::vector<CallOutcome> repeats;  // empty: they would answer like the first call
+};
+
+struct RunResult {
+  bool infrastructure = false;
+  std::string fault_class;  // of all runs; empty: look at each
+  std::string reason;
+  std::vector<RunOutcome> runs;  // up to the first that failed
+  std::string memory;            // what the views of `runs` point into
+  double run_ms = 0;
+};
+
+// Thread-safe.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual const BackendFeatures& features() const = 0;
+  virtual RunResult run(const RunPlan& plan, std::stop_token stop) = 0;
+};
+
+}  // namespace bicrl

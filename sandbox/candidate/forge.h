@@ -1,0 +1,70 @@
+// The forge: a warm boxed process that holds NVRTC with its headers precompiled, and forks a child for each
+// program's CUDA text. Text can make a compiler read files, crash, or run without end: the child sees nothing
+// but headers, is bounded in everything, and its end is the fault of its text.
+#pragma once
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "sandbox/box/zygote.h"
+#include "sandbox/candidate/device_toolchain.h"
+#include "sandbox/candidate/splitter.h"
+
+namespace bicrl {
+
+struct ForgeOptions {
+  int cpu_s = 20;
+  double wall_s = 120;  // far beyond cpu_s, so that a busy machine's waiting is nobody's fault
+  uint64_t memory_bytes = 1ull << 30;
+};
+
+// Why there is no answer. An empty class and no infrastructure: there is one.
+struct ForgeFault {
+  bool infrastructure = false;
+  std::string fault_class;  // "compile", "timeout", "memory", "unsupported"
+  std::string reason;
+  bool failed() const { return infrastructure || !fault_class.empty(); }
+};
+
+struct ForgeSplit {
+  ForgeFault fault;
+  SplitProgram program;
+};
+
+struct ForgeDevice {
+  ForgeFault fault;
+  std::string ptx;
+  bool cut = false;  // host functions had to be left out
+};
+
+// One program's child. Used by one thread, split() before device().
+class ForgeJob {
+ public:
+  ForgeSplit split(std::stop_token stop = {});
+  // Meaningful if the split has no issues and device code was asked for.
+  ForgeDevice device(std::stop_token stop = {});
+
+ private:
+  friend class Forge;
+  explicit ForgeJob(std::unique_ptr<ZygoteChild> child) : child_(std::move(child)) {}
+  ForgeFault end();
+  std::unique_ptr<ZygoteChild> child_;
+};
+
+// Thread-safe.
+class Forge {
+ public:
+  Forge(BoxHost& host, const PythonInstall& python, const DeviceToolchain& toolchain,
+        const ForgeOptions& options);
+  // Starts work on a program. Failure is infrastructure.
+  Result<ForgeJob> begin(const CudaProgram& program, bool device_code, std::stop_token stop = {});
+  // Ends a job whose answers are known without waiting for its memory to be torn down.
+  void dismiss(ForgeJob job);
+  const Zygote& zygote() const { return zygote_; }
+
+ private:
+  ForgeOptions options_;
+  Zygote zygote_;
+};
+
+}  // namespace bicrl

@@ -1,0 +1,133 @@
+#include "sandbox/executor/element_copy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "sandbox/trace/element_types.h"
+
+namespace bicrl {
+namespace {
+
+// fp32 to bf16, to the nearest, ties to even.
+uint16_t bfloat_bits(float value) {
+  const auto bits = load_element<uint32_t>(&value);
+  if (std::isnan(value)) return static_cast<uint16_t>((bits >> 16) | 0x40);
+  return static_cast<uint16_t>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
+}
+
+// Whole numbers outside of the target's range wrap as on x86; what no integer can hold is its least value.
+template <class To>
+To whole_number(double value) {
+  if (std::isnan(value) || value < -9223372036854775808.0 || value >= 9223372036854775808.0)
+    return static_cast<To>(std::numeric_limits<int64_t>::min());
+  return static_cast<To>(static_cast<int64_t>(value));
+}
+
+template <class To, class From>
+To converted(From value) {
+  if constexpr (std::is_same_v<From, BFloat16>) {
+    return converted<To>(bfloat_value(value));
+  } else if constexpr (std::is_same_v<To, BFloat16>) {
+    return BFloat16{bfloat_bits(static_cast<float>(value))};
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return value != From{0};
+  } else if constexpr (std::is_integral_v<To> && !std::is_integral_v<From>) {
+    return whole_number<To>(static_cast<double>(value));
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+using Convert = void (*)(std::byte* to, const std::byte* from);
+
+Convert conversion(DType to_type, DType from_type) {
+  Convert found = nullptr;
+  with_element_type(to_type, [&](auto to) {
+    with_element_type(from_type, [&](auto from) {
+      using To = decltype(to);
+      using From = decltype(from);
+      found = [](std::byte* target, const std::byte* source) {
+        To value;
+        if constexpr (std::is_same_v<From, bool>)
+          value = converted<To>(load_element<bool>(source) != 0);
+        else
+          value = converted<To>(load_element<From>(source));
+        memcpy(target, &value, sizeof value);
+      };
+    });
+  });
+  return found;
+}
+
+// Calls visit(offset in a, offset in b), in elements, for each element in order.
+template <class Visit>
+void for_each_element(const std::vector<int64_t>& sizes, const std::vector<int64_t>& a,
+                      const std::vector<int64_t>& b, const Visit& visit) {
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return;
+  std::vector<int64_t> index(sizes.size(), 0);
+  int64_t at_a = 0, at_b = 0;
+  while (true) {
+    visit(at_a, at_b);
+    size_t d = sizes.size();
+    for (; d > 0; --d) {
+      at_a += a[d - 1];
+      at_b += b[d - 1];
+      if (++index[d - 1] < sizes[d - 1]) break;
+      at_a -= a[d - 1] * sizes[d - 1];
+      at_b -= b[d - 1] * sizes[d - 1];
+      index[d - 1] = 0;
+    }
+    if (d == 0) return;
+  }
+}
+
+}  // namespace
+
+ElementPlace place_in(ptx::DeviceMemory::Buffer& buffer, uint64_t offset_bytes) {
+  ElementPlace place;
+  place.data = buffer.data.get() + offset_bytes;
+  if (buffer.undefined) place.undefined = buffer.undefined.get() + offset_bytes;
+  if (buffer.writers) place.writers = buffer.writers.get() + offset_bytes;
+  return place;
+}
+
+void fill_elements(const TensorLayout& tensor, const ElementPlace& target, std::string_view value,
+                   ptx::Writer writer) {
+  for_each_element(tensor.sizes, tensor.strides, tensor.strides, [&](int64_t at, int64_t) {
+    const size_t offset = static_cast<size_t>(at) * value.size();
+    memcpy(target.data + offset, value.data(), value.size());
+    if (target.undefined) memset(target.undefined + offset, 0, value.size());
+    if (target.writers) memset(target.writers + offset, static_cast<int>(writer), value.size());
+  });
+}
+
+void copy_elements(const TensorLayout& target_tensor, const ElementPlace& target,
+                   const TensorLayout& source_tensor, const ElementPlace& source) {
+  const size_t to = element_bytes(target_tensor.dtype), from = element_bytes(source_tensor.dtype);
+  const bool same = target_tensor.dtype == source_tensor.dtype;
+  const Convert convert = conversion(target_tensor.dtype, source_tensor.dtype);
+  for_each_element(
+      target_tensor.sizes, target_tensor.strides, source_tensor.strides, [&](int64_t t, int64_t s) {
+        const size_t at = static_cast<size_t>(t) * to, origin = static_cast<size_t>(s) * from;
+        if (same)
+          memmove(target.data + at, source.data + origin, to);
+        else
+          convert(target.data + at, source.data + origin);
+        if (target.undefined && source.undefined) {
+          if (same) {
+            memmove(target.undefined + at, source.undefined + origin, to);
+          } else {
+            const uint8_t* bits = source.undefined + origin;
+            const bool undefined = std::any_of(bits, bits + from, [](uint8_t b) { return b != 0; });
+            memset(target.undefined + at, undefined ? 0xFF : 0, to);
+          }
+        }
+        if (target.writers && source.writers)
+          memset(target.writers + at,
+                 *std::min_element(source.writers + origin, source.writers + origin + from), to);
+      });
+}
+
+}  // namespace bicrl

@@ -1,0 +1,258 @@
+#include "sandbox/executor/execution.h"
+
+#define XXH_INLINE_ALL  // the program that runs in the box links no library for it
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/rng.h"
+#include "sandbox/executor/element_copy.h"
+
+namespace bicrl {
+namespace {
+
+using ptx::DeviceMemory;
+using ptx::Fault;
+using ptx::FaultClass;
+using ptx::FaultError;
+
+// What an element costs that the host part fills, copies or uploads, in operations of lanes: about as long as
+// it takes.
+constexpr uint64_t kElementWork = 8;
+
+[[noreturn]] void out_of_memory(const std::string& reason) {
+  throw FaultError({FaultClass::kMemory, reason, ""});
+}
+
+ptx::Dim3 extents(const uint32_t (&three)[3]) { return {three[0], three[1], three[2]}; }
+
+}  // namespace
+
+Execution::Execution(DeviceProgram& program, const Trace& trace, const CallSummary& calls,
+                     std::string_view inputs, const ExecutionOptions& options)
+    : program_(program),
+      trace_(trace),
+      calls_(calls),
+      options_(options),
+      inputs_(inputs),
+      outputs_(&trace.outputs),
+      layout_(&trace.output_layout()),
+      memory_({.max_bytes = options.max_bytes, .seed = options.seed, .shadows = options.shadows}) {}
+
+ExecutionReport Execution::run() {
+  ExecutionReport report;
+  try {
+    load_modules();
+    buffers_.resize(trace_.buffers.size());
+    allocate(0);
+    write_inputs(0, 0);
+    const auto first_call = trace_.ops.begin() + static_cast<ptrdiff_t>(trace_.construction_ops);
+    std::for_each(trace_.ops.begin(), first_call, [&](const TraceOp& op) { execute(op, report); });
+    constructed_ = kept_state();
+    std::for_each(first_call, trace_.ops.end(), [&](const TraceOp& op) { execute(op, report); });
+    find_changed_inputs(report);
+  } catch (const FaultError& error) {
+    report.fault = error.fault();
+  }
+  return report;
+}
+
+ExecutionReport Execution::repeat(size_t index, std::string_view inputs) {
+  const TraceRepeat& call = trace_.repeats[index];
+  inputs_ = inputs;
+  outputs_ = &call.outputs;
+  layout_ = &call.returned.layout;
+  ExecutionReport report;
+  try {
+    const auto number = static_cast<uint32_t>(index) + 1;
+    allocate(number);
+    write_inputs(number, call.tensors);
+    for (const TraceOp& op : call.ops) execute(op, report);
+  } catch (const FaultError& error) {
+    report.fault = error.fault();
+  }
+  return report;
+}
+
+bool Execution::repeats_count() {
+  return !trace_.repeats.empty() && (!calls_.alike || kept_state() != constructed_);
+}
+
+// By a secret seed, so that no kernel can leave other bytes that look the same.
+Execution::KeptState Execution::kept_state() const {
+  if (trace_.repeats.empty() || !calls_.alike || options_.skip_launches) return {};
+  KeptState state;
+  const auto add = [&](ptx::DeviceMemory::BufferId id) {
+    const DeviceMemory::Buffer& buffer = memory_.buffer(id);
+    const XXH128_hash_t hash = XXH3_128bits_withSeed(buffer.data.get(), buffer.bytes, options_.seed);
+    state.emplace_back(hash.low64, hash.high64);
+  };
+  for (const ptx::LoadedModule& module : modules_)
+    for (const auto id : module.buffers())
+      if (id != ptx::LoadedModule::kNoBuffer) add(id);
+  for (const uint32_t buffer : calls_.kept) add(buffers_[buffer]);
+  return state;
+}
+
+void Execution::execute(const TraceOp& op, ExecutionReport& report) {
+  const auto place = [this](const TraceView& view) {
+    return place_in(memory_.buffer(buffers_[view.buffer]), view.offset_bytes);
+  };
+  switch (op.kind) {
+    case TraceOp::Kind::kLaunch:
+      if (!options_.skip_launches) launch(op, report);
+      return;
+    case TraceOp::Kind::kFill:
+      count_elements(op.target.tensor.numel(), report);
+      return fill_elements(op.target.tensor, place(op.target), op.value, ptx::Writer::kHost);
+    case TraceOp::Kind::kCopy:
+      count_elements(op.target.tensor.numel(), report);
+      return copy_elements(op.target.tensor, place(op.target), op.source.tensor, place(op.source));
+    case TraceOp::Kind::kUpload:
+      count_elements(op.target.tensor.numel() / 8, report);
+      return upload(op);
+    case TraceOp::Kind::kFree:
+      return memory_.release(buffers_[op.target.buffer]);
+  }
+}
+
+// A trace may ask for the same large fill again and again, and a tensor may have more elements than bytes.
+void Execution::count_elements(int64_t elements, ExecutionReport& report) const {
+  const uint64_t work = static_cast<uint64_t>(elements) * kElementWork;
+  if (work > options_.lane_operations - report.lane_operations)
+    throw FaultError({FaultClass::kTimeout,
+                      concat("more than ", options_.lane_operations,
+                             " operations of lanes, with those of fills and copies"),
+                      ""});
+  report.lane_operations += work;
+}
+
+void Execution::load_modules() {
+  for (const ptx::Module& module : program_.modules()) {
+    auto loaded = ptx::LoadedModule::load(module, memory_);
+    if (!loaded) out_of_memory(loaded.reason());
+    modules_.push_back(std::move(loaded.value()));
+  }
+}
+
+// What the call is the first to touch.
+void Execution::allocate(uint32_t call) {
+  for (size_t i = 0; i < trace_.buffers.size(); ++i) {
+    const TraceBuffer& buffer = trace_.buffers[i];
+    if (calls_.first_uses[i] != call) continue;
+    if (buffer.kind == TraceBuffer::Kind::kSymbol) {
+      buffers_[i] = symbol_buffer(buffer);
+      continue;
+    }
+    const auto id = memory_.allocate(buffer.bytes, DeviceMemory::Permission::kReadWrite);
+    if (!id) out_of_memory(id.reason());
+    buffers_[i] = id.value();
+    if (buffer.kind == TraceBuffer::Kind::kConstant)
+      memory_.write(id.value(), 0, trace_.blobs[buffer.source], ptx::Writer::kHost);
+  }
+}
+
+// New contents of the tensors that a call gets, as far as any call so far has touched them.
+void Execution::write_inputs(uint32_t call, uint32_t tensors) {
+  for (size_t i = 0; i < trace_.buffers.size(); ++i) {
+    const TraceBuffer& buffer = trace_.buffers[i];
+    if (buffer.kind == TraceBuffer::Kind::kInput && buffer.tensors == tensors && calls_.first_uses[i] <= call)
+      memory_.write(buffers_[i], 0,
+                    inputs_.substr(trace_.inputs.leaves[buffer.source].offset_bytes, buffer.bytes),
+                    ptx::Writer::kInput);
+  }
+}
+
+// A variable that no device code uses is not in the PTX: the host part writes to bytes that nobody reads.
+uint32_t Execution::symbol_buffer(const TraceBuffer& symbol) {
+  if (const auto name = program_.variable(symbol.source, symbol.symbol)) {
+    const auto id = modules_[symbol.source].find(*name);
+    if (id && memory_.buffer(*id).bytes >= symbol.bytes) return *id;
+    throw FaultError({FaultClass::kUnsupported, "a variable has another size in the host part", ""});
+  }
+  const auto id = memory_.allocate(symbol.bytes, DeviceMemory::Permission::kReadWrite);
+  if (!id) out_of_memory(id.reason());
+  return id.value();
+}
+
+void Execution::relocate(std::string& bytes, const std::vector<TraceRelocation>& relocations) const {
+  for (const TraceRelocation& r : relocations) {
+    const uint64_t address = memory_.buffer(buffers_[r.buffer]).address + r.addend;
+    memcpy(bytes.data() + r.offset, &address, sizeof address);
+  }
+}
+
+void Execution::upload(const TraceOp& op) {
+  std::string bytes = trace_.blobs[op.blob];
+  relocate(bytes, op.relocations);
+  memory_.write(buffers_[op.target.buffer], op.target.offset_bytes, bytes, ptx::Writer::kHost);
+}
+
+uint64_t Execution::grid_workspace() {
+  if (!workspace_) {
+    const auto id = memory_.allocate(ptx::kGridWorkspaceBytes, DeviceMemory::Permission::kReadWrite);
+    if (!id) out_of_memory(id.reason());
+    workspace_ = id.value();
+  }
+  memory_.write(*workspace_, 0, std::string(ptx::kGridWorkspaceBytes, '\0'), ptx::Writer::kHost);
+  return memory_.buffer(*workspace_).address;
+}
+
+void Execution::launch(const TraceOp& op, ExecutionReport& report) {
+  const ptx::Kernel& kernel = program_.kernel(op.module, op.entry);
+  ptx::LaunchConfig config{.grid = extents(op.grid),
+                           .block = extents(op.block),
+                           .dynamic_shared_bytes = op.shared_bytes,
+                           .dynamic_shared_limit = op.shared_limit,
+                           .parameters = op.arguments,
+                           .cooperative = op.cooperative};
+  relocate(config.parameters, op.relocations);
+  if (op.cooperative) config.grid_workspace = grid_workspace();
+  ptx::RunLimits limits;
+  limits.lane_operations = options_.lane_operations - report.lane_operations;
+  ++report.launches;
+  const uint64_t seed = mix_key({options_.seed, ++launches_});
+  ptx::Grid grid(kernel, modules_[op.module], memory_, config, limits, {}, seed);
+  const auto fault = grid.run();
+  report.lane_operations += std::min(grid.counters().lane_operations, limits.lane_operations);
+  if (fault) throw FaultError(*fault);
+}
+
+void Execution::find_changed_inputs(ExecutionReport& report) {
+  for (size_t i = 0; i < trace_.buffers.size(); ++i) {
+    const TraceBuffer& buffer = trace_.buffers[i];
+    if (buffer.kind != TraceBuffer::Kind::kInput || buffer.tensors != 0 || calls_.first_uses[i] != 0)
+      continue;
+    const uint64_t offset = trace_.inputs.leaves[buffer.source].offset_bytes;
+    if (memcmp(memory_.buffer(buffers_[i]).data.get(), inputs_.data() + offset, buffer.bytes) != 0)
+      report.changed_inputs.push_back(buffer.source);
+  }
+}
+
+std::optional<Fault> Execution::store_outputs(std::byte* outputs, uint8_t* writers) {
+  for (size_t i = 0; i < outputs_->size(); ++i) {
+    const TraceView& view = (*outputs_)[i];
+    const OutputLayout::Leaf& leaf = layout_->leaves[i];
+    TensorLayout dense{leaf.dtype, leaf.sizes, std::vector<int64_t>(leaf.sizes.size(), 1)};
+    for (size_t d = dense.sizes.size(); d-- > 1;)
+      dense.strides[d - 1] = dense.strides[d] * std::max<int64_t>(dense.sizes[d], 1);
+    const size_t size = element_bytes(leaf.dtype), count = leaf.bytes / size;
+    std::vector<uint8_t> undefined(options_.shadows ? leaf.bytes : 0);
+    std::vector<uint8_t> wrote(options_.shadows ? leaf.bytes : 0);
+    ElementPlace target{outputs + leaf.offset_bytes, nullptr, nullptr};
+    if (options_.shadows) target = {target.data, undefined.data(), wrote.data()};
+    copy_elements(dense, target, view.tensor,
+                  place_in(memory_.buffer(buffers_[view.buffer]), view.offset_bytes));
+    if (!options_.shadows) continue;
+    const auto never = static_cast<size_t>(
+        std::count_if(undefined.begin(), undefined.end(), [](uint8_t b) { return b != 0; }));
+    if (never > 0 && !options_.skip_launches)
+      return Fault{FaultClass::kUninitialised,
+                   concat("output ", i, " holds bytes that come from memory that was never written"), ""};
+    for (size_t e = 0; e < count; ++e) *writers++ = wrote[e * size];
+  }
+  return std::nullopt;
+}
+
+}  // namespace bicrl

@@ -1,0 +1,84 @@
+// One run of a trace in a memory of its own: nothing outlives it. A run is one call of forward on one draw of
+// inputs, and further ones on others where the first has left something that may make them answer otherwise.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sandbox/executor/device_program.h"
+#include "sandbox/ptx/device_memory.h"
+#include "sandbox/ptx/grid.h"
+#include "sandbox/ptx/loaded_module.h"
+#include "sandbox/trace/calls.h"
+#include "sandbox/trace/trace.h"
+
+namespace bicrl {
+
+struct ExecutionOptions {
+  uint64_t seed = 0;                             // of addresses, and of the order of blocks
+  bool shadows = false;                          // find what was never written, and keep who wrote what
+  bool skip_launches = false;                    // what is left if no kernel runs
+  uint64_t lane_operations = uint64_t{1} << 36;  // of a call: launches, fills, copies and uploads together
+  uint64_t max_bytes = uint64_t{2} << 30;        // of all buffers
+};
+
+struct ExecutionReport {
+  std::optional<ptx::Fault> fault;
+  uint64_t lane_operations = 0;
+  int launches = 0;
+  std::vector<uint32_t> changed_inputs;  // leaves that no longer hold what they held
+};
+
+class Execution {
+ public:
+  // `calls`: what summarise_calls() says of the trace. `inputs`: one draw, as InputLayout says. All must
+  // outlive this.
+  Execution(DeviceProgram& program, const Trace& trace, const CallSummary& calls, std::string_view inputs,
+            const ExecutionOptions& options);
+
+  // The constructor and the first call.
+  ExecutionReport run();
+  // After it: whether a repeat may answer otherwise than the first call would, because the host part does
+  // something else or because variables, parameters or buffers that it meets have changed.
+  bool repeats_count();
+  // Number `index` of the trace's repeats, after those before it.
+  ExecutionReport repeat(size_t index, std::string_view inputs);
+  // After a call without a fault: its outputs as the trace's output layout says. `writers`: one byte for each
+  // element, leaf after leaf (ptx::Writer: the weakest of its bytes'), if the run kept shadows. Returns a
+  // fault if an element was never written.
+  std::optional<ptx::Fault> store_outputs(std::byte* outputs, uint8_t* writers);
+
+ private:
+  using KeptState = std::vector<std::pair<uint64_t, uint64_t>>;  // hashes of what a call may leave to another
+  KeptState kept_state() const;
+  void allocate(uint32_t call);
+  void write_inputs(uint32_t call, uint32_t tensors);
+  uint32_t symbol_buffer(const TraceBuffer& symbol);
+  void load_modules();
+  void execute(const TraceOp& op, ExecutionReport& report);
+  void count_elements(int64_t elements, ExecutionReport& report) const;
+  void launch(const TraceOp& op, ExecutionReport& report);
+  uint64_t grid_workspace();
+  void upload(const TraceOp& op);
+  void relocate(std::string& bytes, const std::vector<TraceRelocation>& relocations) const;
+  void find_changed_inputs(ExecutionReport& report);
+
+  DeviceProgram& program_;
+  const Trace& trace_;
+  const CallSummary& calls_;
+  const ExecutionOptions options_;
+  std::string_view inputs_;                // of the call that runs, or was the last to run
+  const std::vector<TraceView>* outputs_;  // of that call
+  const OutputLayout* layout_;
+  ptx::DeviceMemory memory_;
+  std::vector<ptx::LoadedModule> modules_;
+  std::vector<ptx::DeviceMemory::BufferId> buffers_;      // by buffer of the trace
+  std::optional<ptx::DeviceMemory::BufferId> workspace_;  // of cooperative launches
+  KeptState constructed_;                                 // what the first call met
+  uint64_t launches_ = 0;                                 // of all calls
+};
+
+}  // namespace bicrl

@@ -1,0 +1,124 @@
+#include "sandbox/grading.h"
+
+#include <algorithm>
+
+#include "common/error.h"
+#include "sandbox/secret.h"
+
+namespace bicrl {
+namespace {
+
+// An element that no kernel wrote is a fill, an upload or a copy of an input: no answer, unless it is exactly
+// what the reference says.
+std::string unearned_elements(const OutputLayout& layout, const CallOutcome& call, const OracleDraw& draw) {
+  if (call.writers.empty()) return {};
+  std::vector<uint8_t> by_kernel(call.writers.size());
+  for (size_t e = 0; e < by_kernel.size(); ++e)
+    by_kernel[e] = call.writers[e] == static_cast<char>(ElementWriter::kKernel);
+  const uint64_t unearned = unwritten_differences(layout, call.outputs, draw.expected, by_kernel);
+  if (unearned == 0) return {};
+  return concat(unearned, " of ", by_kernel.size(), " elements were written by no kernel");
+}
+
+// What comes out right if no kernel runs was not computed by one.
+std::string right_without_kernels(const OutputLayout& layout, const CallOutcome& run, const OracleDraw& draw,
+                                  const OracleAnswers& answers, TolerancePolicy policy) {
+  for (size_t i = 0; i < layout.leaves.size(); ++i) {
+    const OutputLayout::Leaf& leaf = layout.leaves[i];
+    if (leaf.bytes == 0 || answers.trivial_outputs[i]) continue;
+    const std::string_view bytes = run.outputs.substr(leaf.offset_bytes, leaf.bytes);
+    const Comparison alone = compare_leaf(leaf, bytes, draw.expected[i], policy);
+    if (alone.fault_class.empty()) return concat("output ", i, " is right without any kernel");
+  }
+  return {};
+}
+
+// A run's calls against the reference: the first that is wrong decides.
+struct RunComparison {
+  Comparison compared;
+  size_t wrong_call = 0;  // from 1; 0: none
+};
+
+RunComparison compare_calls(const OutputLayout& layout, const RunRequest& request, const RunOutcome& run,
+                            const std::vector<const OracleDraw*>& draws, TolerancePolicy policy) {
+  RunComparison result;
+  const auto compare = [&](const CallOutcome& call, uint32_t draw, size_t number) {
+    const Comparison compared = compare_outputs(layout, call.outputs, draws[draw]->expected, policy);
+    result.compared.max_error_ratio = std::max(result.compared.max_error_ratio, compared.max_error_ratio);
+    result.compared.fault_class = compared.fault_class;
+    if (!compared.fault_class.empty()) result.wrong_call = number;
+  };
+  compare(run.first, request.draw, 1);
+  for (size_t k = 0; k < run.repeats.size() && result.wrong_call == 0; ++k)
+    compare(run.repeats[k], request.repeat_draws[k], k + 2);
+  return result;
+}
+
+// Of the call that has writers, on the draw that it had.
+std::string unearned_elements(const OutputLayout& layout, const RunRequest& request, const RunOutcome& run,
+                              const std::vector<const OracleDraw*>& draws) {
+  std::string reason = unearned_elements(layout, run.first, *draws[request.draw]);
+  for (size_t k = 0; k < run.repeats.size() && reason.empty(); ++k)
+    reason = unearned_elements(layout, run.repeats[k], *draws[request.repeat_draws[k]]);
+  return reason;
+}
+
+}  // namespace
+
+std::vector<RunRequest> plan_runs(size_t trials, size_t draws, size_t repeats) {
+  std::vector<RunRequest> runs;
+  const size_t shadowed = secret_number() % trials;
+  for (size_t i = 0; i < trials; ++i) {
+    RunRequest& run = runs.emplace_back();
+    run.draw = static_cast<uint32_t>(i);
+    for (size_t k = 0; k < repeats; ++k)
+      run.repeat_draws.push_back(static_cast<uint32_t>((i + 1 + k) % draws));
+    run.seed = secret_number();
+    run.shadows = i == shadowed;
+  }
+  RunRequest& without = runs.emplace_back();
+  without.seed = secret_number();
+  without.skip_launches = true;
+  return runs;
+}
+
+Grade grade_runs(const OutputLayout& layout, const std::vector<RunRequest>& plan,
+                 const std::vector<RunOutcome>& runs, const std::vector<const OracleDraw*>& draws,
+                 const OracleAnswers& answers, TolerancePolicy policy) {
+  const size_t trials = plan.size() - 1;
+  Grade grade;
+  for (const RunOutcome& run : runs)
+    if (!run.fault_class.empty()) {
+      grade.fault_class = run.fault_class;
+      grade.reason = run.message;
+      return grade;
+    }
+  grade.graded = true;
+  std::string failed_on;
+  bool keeps_state = true;
+  for (size_t i = 0; i < trials; ++i) {
+    const auto [compared, wrong_call] = compare_calls(layout, plan[i], runs[i], draws, policy);
+    grade.max_error_ratio = std::max(grade.max_error_ratio, compared.max_error_ratio);
+    if (wrong_call == 0) {
+      ++grade.trials_passed;
+      continue;
+    }
+    keeps_state = keeps_state && wrong_call > 1;
+    failed_on += concat(failed_on.empty() ? "" : ", ", draws[i]->kind);
+    if (wrong_call > 1) failed_on += concat(" at call ", wrong_call, " of forward");
+    if (grade.fault_class != "non_finite") grade.fault_class = compared.fault_class;
+  }
+  if (!grade.fault_class.empty()) {
+    grade.reason = concat(grade.trials_passed, " of ", trials, " trials are right; wrong on: ", failed_on);
+    if (keeps_state) grade.reason += "; the first call is right, so something is kept from it";
+    return grade;
+  }
+  for (size_t i = 0; i < trials && grade.reason.empty(); ++i)
+    grade.reason = unearned_elements(layout, plan[i], runs[i], draws);
+  if (grade.reason.empty())
+    grade.reason = right_without_kernels(layout, runs[trials].first, *draws.front(), answers, policy);
+  if (!grade.reason.empty()) grade.fault_class = "dead_kernel";
+  return grade;
+}
+
+}  // namespace bicrl

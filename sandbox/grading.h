@@ -1,0 +1,30 @@
+// From what a candidate's runs left to how it is graded: faults, comparison with the oracle, and whether
+// kernels of its own made the answer. Pure functions.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "sandbox/backend.h"
+#include "sandbox/judge.h"
+#include "sandbox/oracle.h"
+
+namespace bicrl {
+
+struct Grade {
+  bool graded = false;      // ran to its end and was compared; else a fault of the candidate
+  std::string fault_class;  // empty: correct
+  std::string reason;
+  int trials_passed = 0;
+  double max_error_ratio = 0;
+};
+
+// What a verification runs: trials on the first of `draws` draws, one of them, which nobody can foresee, with
+// shadows; and at last once without launches. The repeats of a trial have the draws behind its own.
+std::vector<RunRequest> plan_runs(size_t trials, size_t draws, size_t repeats);
+
+// `runs` are the outcomes of a plan_runs(), on `draws`, which are of OracleAnswers::draws.
+Grade grade_runs(const OutputLayout& layout, const std::vector<RunRequest>& plan,
+                 const std::vector<RunOutcome>& runs, const std::vector<const OracleDraw*>& draws,
+                 const OracleAnswers& answers, TolerancePolicy policy);
+
+}  // namespace bicrl

@@ -1,0 +1,143 @@
+// bicrl-execute: runs a launch trace on secret inputs with the PTX machine, in a box that holds this program
+// alone, and reports how each run ended. What it reads may be forged; it runs no code of it.
+//   bicrl-execute PLAN
+// PLAN is JSON: {"trace": path, "ptx": [paths], "draws": [paths], "output_fd", "control_fd",
+//   "lane_operations", "max_bytes", "runs": [{"draw", "repeat_draws", "seed", "shadows", "skip_launches"}]}
+// To output_fd, for each call of each run: the outputs as the trace's layout says, then for a run with
+// shadows one byte for each element, who wrote it. To control_fd: {"runs": [{"calls", "fault", ...}]} or
+// {"error": "..."}.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "sandbox/executor/execution.h"
+
+namespace bicrl {
+namespace {
+
+using nlohmann::json;
+
+std::string file_bytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw InputError("cannot open " + path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_all(int fd, const void* bytes, size_t size) {
+  for (size_t done = 0; done < size;) {
+    const ssize_t n = write(fd, static_cast<const char*>(bytes) + done, size - done);
+    if (n <= 0) throw InputError(concat("descriptor ", fd, ": ", strerror(errno)));
+    done += static_cast<size_t>(n);
+  }
+}
+
+// A run's calls, one after the other, as far as there is no fault; the outputs of a call that failed are
+// zeros that nobody reads.
+class Run {
+ public:
+  Run(DeviceProgram& program, const Trace& trace, const CallSummary& calls, const json& plan,
+      const json& asked)
+      : trace_(trace),
+        plan_(plan),
+        asked_(asked),
+        options_(options(plan, asked)),
+        inputs_(draw(asked.at("draw"))),
+        execution_(program, trace, calls, inputs_, options_) {}
+
+  json execute() {
+    const ExecutionReport first = execution_.run();
+    report_ = {{"lane_operations", first.lane_operations}, {"changed_inputs", first.changed_inputs}};
+    store(first, trace_.output_layout());
+    const json& draws = asked_.at("repeat_draws");
+    if (draws.empty() || failed() || !execution_.repeats_count()) return report_;
+    for (size_t i = 0; i < trace_.repeats.size() && !failed(); ++i) {
+      inputs_ = draw(draws.at(i));
+      store(execution_.repeat(i, inputs_), trace_.repeats[i].returned.layout);
+    }
+    return report_;
+  }
+
+ private:
+  static ExecutionOptions options(const json& plan, const json& asked) {
+    ExecutionOptions options;
+    options.seed = asked.at("seed").get<uint64_t>();
+    options.shadows = asked.at("shadows").get<bool>();
+    options.skip_launches = asked.at("skip_launches").get<bool>();
+    options.lane_operations = plan.at("lane_operations").get<uint64_t>();
+    options.max_bytes = plan.at("max_bytes").get<uint64_t>();
+    return options;
+  }
+
+  std::string draw(const json& number) const {
+    std::string inputs = file_bytes(plan_.at("draws").at(number.get<size_t>()));
+    if (inputs.size() != trace_.inputs.draw_bytes) throw InputError("the inputs have another size");
+    return inputs;
+  }
+
+  bool failed() const { return report_.contains("fault"); }
+
+  void store(const ExecutionReport& call, const OutputLayout& layout) {
+    std::vector<std::byte> outputs(layout.draw_bytes);
+    std::vector<uint8_t> writers(options_.shadows ? layout.numel() : 0);
+    auto fault = call.fault;
+    if (!fault) fault = execution_.store_outputs(outputs.data(), writers.data());
+    const int fd = plan_.at("output_fd").get<int>();
+    write_all(fd, outputs.data(), outputs.size());
+    write_all(fd, writers.data(), writers.size());
+    report_["calls"] = report_.value("calls", 0) + 1;
+    if (fault)
+      report_["fault"] = {{"class", to_string(fault->fault_class)},
+                          {"message", fault->message},
+                          {"kernel", fault->kernel},
+                          {"line", fault->source_line}};
+  }
+
+  const Trace& trace_;
+  const json &plan_, &asked_;
+  const ExecutionOptions options_;
+  std::string inputs_;
+  Execution execution_;
+  json report_;
+};
+
+json run_plan(const json& plan) {
+  const auto trace = Trace::decode(file_bytes(plan.at("trace")));
+  if (!trace) return {{"error", "bad trace: " + trace.reason()}};
+  std::vector<std::string> texts;
+  for (const json& path : plan.at("ptx")) texts.push_back(file_bytes(path));
+  auto program = DeviceProgram::parse(texts);
+  if (!program) return {{"unsupported", program.reason()}};
+  const CallSummary calls = summarise_calls(trace.value());
+  json report{{"runs", json::array()}};
+  for (const json& asked : plan.at("runs")) {
+    report["runs"].push_back(Run(program.value(), trace.value(), calls, plan, asked).execute());
+    // What failed once is not correct.
+    if (report["runs"].back().contains("fault")) break;
+  }
+  return report;
+}
+
+}  // namespace
+}  // namespace bicrl
+
+int main(int argc, char** argv) {
+  try {
+    if (argc != 2) throw bicrl::InputError("usage: bicrl-execute PLAN");
+    const auto plan = nlohmann::json::parse(bicrl::file_bytes(argv[1]));
+    const std::string report =
+        bicrl::run_plan(plan).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+    bicrl::write_all(plan.at("control_fd").get<int>(), report.data(), report.size());
+    return 0;
+  } catch (const std::bad_alloc&) {
+    return 4;
+  } catch (const std::exception& error) {
+    fprintf(stderr, "bicrl-execute: %s\n", error.what());
+    return 2;
+  }
+}

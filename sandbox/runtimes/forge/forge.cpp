@@ -1,0 +1,153 @@
+#include "sandbox/runtimes/forge/forge.h"
+
+#include <new>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "sandbox/candidate/splitter.h"
+#include "sandbox/device/device_compiler.h"
+#include "sandbox/device/device_flags.h"
+#include "sandbox/device/device_headers.h"
+#include "sandbox/device/device_log.h"
+#include "sandbox/device/device_text.h"
+#include "sandbox/device/host_calls.h"
+
+namespace bicrl {
+namespace {
+
+using nlohmann::json;
+
+// Headers under flags.
+struct Set {
+  CommonIncludes includes;
+  std::vector<std::string> flags;
+  bool done = false;
+};
+
+// What is cheap has a set under the other usual flags, too.
+std::vector<Set> all_sets() {
+  const auto usual = read_device_flags({}).options;
+  const auto fast = read_device_flags({"--use_fast_math"}).options;
+  const auto operators =
+      read_device_flags({"-U__CUDA_NO_HALF_OPERATORS__", "-U__CUDA_NO_HALF_CONVERSIONS__",
+                         "-U__CUDA_NO_HALF2_OPERATORS__", "-U__CUDA_NO_BFLOAT16_CONVERSIONS__"})
+          .options;
+  std::vector<Set> sets;
+  for (const CommonIncludes& includes : common_includes()) {
+    sets.push_back({includes, usual});
+    if (!includes.word.empty()) continue;
+    sets.push_back({includes, fast});
+    sets.push_back({includes, operators});
+  }
+  return sets;
+}
+
+struct Forge {
+  std::optional<DeviceCompiler> compiler;
+  std::string pch_folder;
+  std::vector<Set> sets = all_sets();
+  std::string said, header, blob;
+};
+
+Forge& forge() {
+  static Forge one;
+  return one;
+}
+
+void answer_with(const json& header, std::string blob, ForgeAnswer* answer) {
+  Forge& f = forge();
+  f.header = header.dump(-1, ' ', false, json::error_handler_t::replace);
+  f.blob = std::move(blob);
+  *answer = {f.header.data(), f.header.size(), f.blob.data(), f.blob.size()};
+}
+
+CudaProgram read_program(const char* program, size_t bytes) {
+  return read_cuda_program(json::parse(program, program + bytes));
+}
+
+json split(const CudaProgram& program) {
+  const SplitProgram split = split_cuda_source(program);
+  json header{{"kind", "split"}, {"issues", json::array()}, {"units", json::array()}};
+  for (const SplitIssue& issue : split.issues)
+    header["issues"].push_back(
+        {{"class", issue.fault_class}, {"reason", issue.reason}, {"line", issue.line}});
+  for (const TranslationUnit& unit : split.units)
+    header["units"].push_back({{"file_name", unit.file_name}, {"text", unit.text}});
+  return header;
+}
+
+json refusal(const std::string& fault_class, const std::string& reason) {
+  return {{"kind", "device"}, {"ok", false}, {"class", fault_class}, {"reason", reason}};
+}
+
+json refused_by_compiler(const std::string& log) {
+  for (const char* words : {"out of memory", "OUT_OF_MEMORY", "memory allocation fail", "bad_alloc"})
+    if (log.find(words) != std::string::npos)
+      return refusal("memory", "the device code needs more memory to compile than its limit");
+  return refusal("compile", readable_device_log(log, forge().compiler->include_folders()));
+}
+
+json device(const CudaProgram& program, std::string& ptx) {
+  const std::string source = join_cuda_sources(program.cuda_sources);
+  if (const std::string feature = unsupported_device_feature(source); !feature.empty())
+    return refusal("unsupported", feature);
+  const DeviceFlags flags = read_device_flags(program.cuda_cflags);
+  if (!flags.refused.empty()) return refusal("unsupported", "extra_cuda_cflags: " + flags.refused);
+  if (const std::string call = host_call_in_device_code(source); !call.empty())
+    return refusal("compile", call);
+  DeviceProgram compiled = compile_device_program(*forge().compiler, source, flags);
+  if (!compiled.code.ok) return refused_by_compiler(compiled.code.log);
+  ptx = std::move(compiled.code.ptx);
+  return {{"kind", "device"}, {"ok", true}, {"cut", compiled.cut}};
+}
+
+}  // namespace
+}  // namespace bicrl
+
+extern "C" {
+
+const char* bicrl_forge_load(const char* options) {
+  using namespace bicrl;
+  Forge& f = forge();
+  const json read = json::parse(options);
+  DeviceCompilerOptions compiler;
+  compiler.library = read.at("library");
+  compiler.include_folders = read.at("include_folders").get<std::vector<std::string>>();
+  compiler.max_ptx_bytes = read.at("max_ptx_bytes");
+  f.pch_folder = read.at("pch_folder");
+  auto loaded = DeviceCompiler::load(compiler);
+  f.said = loaded ? "" : loaded.reason();
+  if (loaded) f.compiler = std::move(loaded.value());
+  return f.said.c_str();
+}
+
+const char* bicrl_forge_precompile(const char* word) {
+  using namespace bicrl;
+  Forge& f = forge();
+  f.said.clear();
+  for (Set& set : f.sets) {
+    if (set.done || set.includes.word != word || !f.said.empty()) continue;
+    f.said = f.compiler->precompile(set.includes.lines, set.flags, f.pch_folder);
+    set.done = true;
+  }
+  return f.said.c_str();
+}
+
+void bicrl_forge_split(const char* program, size_t bytes, ForgeAnswer* answer) {
+  using namespace bicrl;
+  answer_with(split(read_program(program, bytes)), "", answer);
+}
+
+void bicrl_forge_device(const char* program, size_t bytes, ForgeAnswer* answer) {
+  using namespace bicrl;
+  std::string ptx;
+  json header;
+  try {
+    header = device(read_program(program, bytes), ptx);
+  } catch (const std::bad_alloc&) {
+    header = refused_by_compiler("out of memory");
+  }
+  answer_with(header, std::move(ptx), answer);
+}
+}

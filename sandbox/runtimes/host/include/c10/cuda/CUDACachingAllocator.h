@@ -1,3 +1,0 @@
-// Stand-in; see bicrl/prelude.h.
-#pragma once
-#include "bicrl/prelude.h"

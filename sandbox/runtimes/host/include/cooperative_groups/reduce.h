@@ -1,3 +1,0 @@
-// Stand-in; see bicrl/groups.h.
-#pragma once
-#include "bicrl/groups.h"

@@ -1,3 +1,0 @@
-// Stand-in; see bicrl/half.h.
-#pragma once
-#include "bicrl/half.h"

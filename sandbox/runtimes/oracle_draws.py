@@ -1,0 +1,189 @@
+"""The four kinds of secret draws. Each is made from what the task's get_inputs() gives under a secret seed, and keeps what
+the task's inputs have in common: zeros of a triangle, the order of boundaries, rows that sum to one, the range of
+probabilities. Integers, masks and constants stay as they are.
+
+plain       as the task draws; floating-point inputs and masks that it gives alike under every seed are shuffled, as a
+            constant is neither secret nor a draw
+shifted     another scale, and a shift of at most three standard deviations; the same for all draws of a task
+sparse      most elements zero (or small), some large
+structured  each slice of a pattern of its own (oracle_patterns.py); where that cannot be, small elements with the mass at
+            the ends of tiles and in the last row
+"""
+import math
+import random
+
+import torch
+
+from oracle_patterns import NARROW, PATTERNS, Assignment, Slices
+from oracle_values import leaves, like_strides, with_leaves
+
+KINDS = ("plain", "shifted", "sparse", "structured")
+# What is tried for a kind, strictest first, until the reference stays as finite as on plain draws.
+VARIANTS = {"plain": ("plain", "as_given"), "shifted": ("shift", "scale", "plain", "as_given"),
+            "sparse": ("sparse", "small", "spiked", "plain", "as_given"),
+            "structured": ("patterns", "tiles", "plain", "as_given")}
+# Exact zeros tie with each other, and what an index of a tie is, is nobody's fault.
+VARIANTS_OF_INDICES = {**VARIANTS, "sparse": ("small", "spiked", "plain", "as_given")}
+
+TILE = 16
+KEPT_SHARE = 0.15
+SPIKED_SHARE = 0.02
+SPIKE = 6.0
+AWAY_FROM_ZERO = 0.01  # deviations
+MOST_TURNS = 2
+
+
+class Nature:
+    """What one leaf of the inputs is like, told from a plain draw."""
+
+    def __init__(self, tensor, other, secret):
+        """`other`: the same leaf under another seed."""
+        self.changes = False
+        self.shuffled = (tensor.is_floating_point() or tensor.dtype == torch.bool) and tensor.shape == other.shape \
+            and torch.equal(tensor, other) and not self._ordered(tensor)
+        if not tensor.is_floating_point() or tensor.numel() < 2:
+            return
+        x = tensor.detach().double()
+        finite = x[torch.isfinite(x)]
+        if finite.numel() < x.numel():
+            return
+        sample = finite.reshape(-1)[:4096].unique()
+        if sample.numel() == 1 or bool((sample == sample.round()).all()):
+            return  # a constant, or a mask, labels or counts in floating point
+        self.changes = True
+        low, high = float(x.min()), float(x.max())
+        zeros = x == 0
+        self.zeros = float(zeros.double().mean()) > 0.01
+        self.probability = low >= 0 and high <= 1
+        self.sorted = self._ordered(x)
+        self.one_sided = low >= 0 or high <= 0
+        self.sums_to_one = x.dim() > 0 and x.shape[-1] > 1 and self.probability and bool(
+            ((x.sum(-1) - 1).abs() < 1e-4).all())
+        self.symmetric = x.dim() == 2 and x.shape[0] == x.shape[1] and bool((x == x.t()).all())
+        self.narrow = tensor.dtype in NARROW
+        self.low, self.high, self.deviation = low, high, float(x.std())
+        deviation = self.deviation
+        if self.probability:
+            self.scale, self.offset = secret.uniform(0.3, 0.5), secret.uniform(0.05, 0.45)
+        else:
+            self.scale = math.exp(secret.uniform(math.log(0.5), math.log(3)))
+            sign = 1 if low >= 0 else -1 if high <= 0 else secret.choice((1, -1))
+            self.offset = sign * secret.uniform(0.75, 2.5) * deviation * self.scale
+
+    @staticmethod
+    def _ordered(x):
+        return x.is_floating_point() and x.dim() > 0 and x.shape[-1] > 2 and bool((x.diff(dim=-1) >= 0).all())
+
+    def patterns(self):
+        """Those that such inputs can have."""
+        found = PATTERNS["probability" if self.probability else "one_sided" if self.one_sided else "signed"]
+        excluded = set()
+        if self.one_sided and min(abs(self.low), abs(self.high)) > AWAY_FROM_ZERO * self.deviation:
+            excluded.add("zero")
+        return [pattern for pattern in found if pattern not in excluded]
+
+    def apply(self, variant, tensor, generator, assignment=None):
+        if variant == "as_given":
+            return tensor
+        if self.shuffled:
+            order = torch.randperm(tensor.numel(), generator=generator)
+            tensor = like_strides(tensor.detach().reshape(-1)[order].view(tensor.shape), tensor)
+        if variant == "plain" or not self.changes or (self.sorted and variant not in ("shift", "scale")):
+            return tensor
+        x = tensor.detach() if tensor.dtype in (torch.float32, torch.float64) else tensor.detach().float()
+        if variant == "patterns":
+            y = assignment.apply(x, self, generator) + 0.0
+        else:
+            y = getattr(self, "_" + variant)(x, generator) + 0.0  # no negative zeros: no task means them
+        if self.zeros:
+            y = torch.where(x == 0, 0.0, y)
+        if self.symmetric:
+            y = torch.triu(y) + torch.triu(y, 1).t()
+        if self.sums_to_one:
+            total = y.sum(-1, keepdim=True)
+            y = torch.where(total > 0, y / total, x)
+        return like_strides(y, tensor)
+
+    def _shift(self, x, generator):
+        return x * self.scale + self.offset
+
+    def _scale(self, x, generator):
+        return x * self.scale
+
+    def _sparse(self, x, generator, rest=0.0):
+        chance = torch.rand(x.shape, generator=generator)
+        spike = 1.0 if self.probability else SPIKE
+        return torch.where(chance < SPIKED_SHARE, x * spike, torch.where(chance < KEPT_SHARE, x, x * rest))
+
+    def _small(self, x, generator):
+        return self._sparse(x, generator, rest=2.0**-7)
+
+    def _spiked(self, x, generator):
+        return self._sparse(x, generator, rest=1.0)
+
+    def _tiles(self, x, generator):
+        heavy = torch.zeros(x.shape, dtype=torch.bool)
+        if x.dim() > 0:
+            index = torch.arange(x.shape[-1])
+            heavy |= (index % TILE == TILE - 1) | (index == x.shape[-1] - 1)
+        if x.dim() > 1:
+            heavy[..., -1, :] = True
+        if x.dim() > 2:
+            heavy[-1, ...] = True
+        return x * torch.where(heavy, 1.0, 0.05) if self.probability else x * torch.where(heavy, 3.0, 0.1)
+
+
+class Draws:
+    """Makes draws. Thread of seeds: one secret for a task, from which nothing else is derived."""
+
+    def __init__(self, get_inputs, secret):
+        self.get_inputs = get_inputs  # takes a seed
+        self.secret = random.Random(secret)
+        self.natures = None
+        self.assignments = None
+        self.generator = torch.Generator().manual_seed(self.seed())
+
+    def seed(self):
+        return self.secret.getrandbits(31)
+
+    def plain(self):
+        inputs = self.get_inputs(self.seed())
+        if self.natures is None:
+            others = leaves(self.get_inputs(self.seed()))
+            self.natures = [Nature(leaf, other, self.secret) for leaf, other in zip(leaves(inputs), others)]
+        self.last = inputs
+        return inputs
+
+    def cut(self, axes_of_leaves):
+        """How structured draws cut each leaf: by its separable axes, or else along the first."""
+        self.slices = []
+        for nature, leaf, axes in zip(self.natures, leaves(self.last), axes_of_leaves):
+            first = [axis for axis, size in enumerate(leaf.shape) if size > 1][:1]
+            self.slices.append(Slices(leaf.shape, axes or first) if nature.changes else None)
+
+    def deal(self, excluded, only=None):
+        """Gives each slice a pattern, `only` one or all but the excluded. Where a leaf has fewer slices than patterns, draws
+        take turns; says how many."""
+        self.assignments, turns = [], 1
+        for nature, slices in zip(self.natures, self.slices):
+            if slices is None:
+                self.assignments.append([None] * MOST_TURNS)
+                continue
+            patterns = [p for p in nature.patterns() if p not in excluded and only in (None, p)] or ["tiles"]
+            seed = self.secret.getrandbits(64)
+            self.assignments.append([Assignment(slices, patterns, turn, random.Random(seed)) for turn in range(MOST_TURNS)])
+            if slices.count < len(patterns):
+                turns = MOST_TURNS
+        return turns
+
+    def jitters(self, turn, hold_ties):
+        """How each leaf is jittered, see Assignment.jitter(), or None."""
+        return [dealt[turn] and dealt[turn].jitter(nature.deviation, hold_ties)
+                for nature, dealt in zip(self.natures, self.assignments)]
+
+    def make(self, variant, turn=0):
+        inputs = self.plain()
+        generator = torch.Generator().manual_seed(self.seed())
+        dealt = [None] * len(self.natures) if self.assignments is None else [turns[turn] for turns in self.assignments]
+        return with_leaves(inputs, [nature.apply(variant, leaf, generator, assignment)
+                                    for nature, leaf, assignment in zip(self.natures, leaves(inputs), dealt)])

@@ -1,0 +1,294 @@
+"""The pool of a task: draws of four kinds, each with the reference's answer in fp64 and its allowance."""
+import random
+import time
+
+import torch
+
+import oracle_checks as checks
+from oracle_draws import VARIANTS, VARIANTS_OF_INDICES, Draws
+from oracle_effort import Effort
+from oracle_patterns import EXTREME, PATTERNS, TIES, change_one_place, stays_apart
+from oracle_profile import Jitter, LeafStatistics, Spread, all_finite, allowance, center_of, own_error
+from oracle_values import TaskFault, leaves, raw, same, span_bytes, with_leaves
+
+DRAWS_OF_A_TURN = 3  # for S_i and V_i
+ENOUGH_SLICES = 256
+SLOW_SECONDS = 0.1  # a reference that takes longer is not run to see how its inputs may be cut and dealt
+TRIES = 3  # for a draw on which the reference is finite, or its integers stay
+# Farther from the reference (relative, over all elements), the fp64 run computes something else.
+WIDE_DISTANCE = 0.1
+
+
+class Sample:
+    """A set of inputs and what the reference answers to it, in its own types."""
+
+    def __init__(self, inputs, returned, jitters=None):
+        self.inputs, self.returned = inputs, returned
+        self.jitters = jitters  # the form of each input leaf's, or None
+        self.own = leaves(returned)
+        self.finite = checks.finite_share(self.own)
+
+
+class Draw:
+    """A sample that verifications get. statistics: of draws like this one, for each output leaf or None for integers; exact:
+    output leaves in float64 (integers as they are); spread: under jitters; allowed: float32 or, for integers, a mask of
+    those that may differ."""
+
+    def __init__(self, sample, exact, spread, statistics):
+        self.statistics = statistics
+        self.sample, self.returned, self.own = sample, sample.returned, sample.own
+        self.leaves = leaves(sample.inputs)
+        self.exact, self.spread = exact, spread
+        self.allowed, self.allowed_tf32 = [], []
+
+    def blobs(self):
+        found = [raw(x) for x in self.leaves]
+        for index, (own, exact) in enumerate(zip(self.own, self.exact)):
+            found.append(raw(center_of(exact, own)))
+            found += [raw(policy[index].contiguous()) for policy in (self.allowed, self.allowed_tf32) if policy]
+        return found
+
+
+class Last:
+    """The draw of a kind that was made last, kept or not."""
+
+    def __init__(self, sample, exact):
+        self.sample, self.exact = sample, exact
+
+
+class Kind:
+    """Draws of one kind. turns: statistics of the draws that are dealt alike, for each output leaf, None for integers."""
+
+    def __init__(self, name, turns):
+        self.name = name
+        self.kept, self.last = [], None
+        self.turns = [[] for _ in range(turns)]
+
+    @property
+    def statistics(self):
+        return self.turns[0]
+
+
+class Pool:
+    def __init__(self, reference, request):
+        self.reference = reference
+        self.shapes = None  # of the output leaves
+        self.plain = None  # statistics of the plain draws, which come first
+        self.tf32 = request["tf32"]
+        self.request = request
+        secret = random.Random(request["secret"])
+        self.draws = Draws(reference.inputs, secret.getrandbits(128))
+        self.jitter = Jitter(secret.getrandbits(31))
+
+    def first_look(self):
+        """Runs the reference once more than needed: is it the same twice, does it write to its inputs, how long does it
+        take, does it run in fp64?"""
+        self.finite, self.variants, self.turns = 1.0, VARIANTS, 1
+        _, sample = self.variant_of("plain")
+        if not sample.own:
+            raise TaskFault("raises", "forward() returns no tensor")
+        self.reference.check_output_bytes(sample.own, self.request["max_output_bytes"])
+        self.decisions, again, left = self.reference.decisions(sample.inputs)
+        if not same(sample.returned, again):
+            raise TaskFault("random", "the reference is not deterministic: two runs on equal inputs differ")
+        self.written = [not torch.equal(torch.nan_to_num(a), torch.nan_to_num(b))
+                        for a, b in zip(leaves(sample.inputs), leaves(left))]
+        begin = time.thread_time()
+        self.has_exact = self._agrees(sample.own, self.reference.exact(sample.inputs))
+        exact_s = time.thread_time() - begin
+        self.finite = sample.finite
+        self.first = sample
+        self.variants = VARIANTS if all(x.is_floating_point() for x in sample.own) else VARIANTS_OF_INDICES
+        size = sum(span_bytes(x) for x in leaves(sample.inputs)) + sum(
+            x.numel() * (8 if x.is_floating_point() else 1 + x.element_size()) for x in sample.own)
+        elements = sum(x.numel() for x in (*sample.own, *leaves(sample.inputs)))
+        self.effort = Effort(self.reference.cpu_s, exact_s, elements, size, self.request["least_draws"],
+                             self.request["most_draws"], self.request["pool_bytes"])
+
+    @staticmethod
+    def _agrees(own, exact):
+        if exact is None or len(own) != len(exact):
+            return False
+        for a, b in zip(own, exact):
+            if a.shape != b.shape or a.is_floating_point() != b.is_floating_point():
+                return False
+            if a.is_floating_point():
+                if not (all_finite(a) and all_finite(b)):
+                    both = torch.isfinite(a) & torch.isfinite(b)
+                    a, b = a[both], b[both]
+                if float(torch.sub(b, a).norm()) > WIDE_DISTANCE * float(b.norm()):
+                    return False
+        return True
+
+    def sample(self, variant, finite, turn=0, tries=TRIES):
+        """A draw on which at least `finite` of the answer is finite, or of a few the one with most."""
+        best = None
+        jitters = self.draws.jitters(turn, self.holds_ties()) if variant == "patterns" else None
+        for _ in range(tries):
+            inputs = self.draws.make(variant, turn)
+            sample = Sample(inputs, self.reference.forward(inputs)[0], jitters)
+            self.check_shapes(sample)
+            if best is None or sample.finite > best.finite:
+                best = sample
+            if best.finite >= finite:
+                break
+        return best
+
+    def check_shapes(self, sample):
+        shapes = [(x.shape, x.dtype) for x in sample.own]
+        self.shapes = self.shapes or shapes
+        if shapes != self.shapes:
+            raise TaskFault("data_dependent", "the shape of its answer depends on the values of its inputs")
+
+    def kind(self, name):
+        variant, sample = self.variant_of(name)
+        turns = min(self.turns, self.effort.kept) if variant == "patterns" else 1
+        kind = Kind(name, turns)
+        draws = self.effort.statistic_draws if turns == 1 else max(self.effort.statistic_draws, turns * DRAWS_OF_A_TURN)
+        for number in range(draws):
+            turn = number % turns
+            sample = sample or self.sample(variant, self.finite, turn)
+            keep = number < self.effort.kept
+            if keep:
+                draw = self.draw(sample, variant, turn, kind.turns[turn])
+                sample, exact = draw.sample, draw.exact
+                kind.kept.append(draw)
+            else:
+                exact = self.exact(sample) if self.effort.exact_statistics else sample.own
+            self.add(kind, turn, sample, exact, keep or self.effort.exact_statistics)
+            sample = None
+        if not self.plain:
+            self.plain = kind.statistics
+        for of_turn in kind.turns:
+            for statistics, plain in zip(of_turn, self.plain):
+                if statistics:
+                    statistics.finish(plain if plain is not statistics else None)
+        for draw in kind.kept:
+            for own, exact, spread, leaf in zip(draw.own, draw.exact, draw.spread, draw.statistics):
+                draw.allowed.append(allowance(leaf, exact, own, spread) if leaf else spread)
+                if self.tf32:
+                    draw.allowed_tf32.append(allowance(leaf, exact, own, spread, tf32=True) if leaf else spread)
+        return kind
+
+    def variant_of(self, name):
+        """The strictest variant on which the reference runs and stays as finite as on plain draws."""
+        for variant in self.variants[name]:
+            if variant == "patterns" and not self.deal_patterns():
+                continue
+            try:
+                sample = self.sample(variant, self.finite)
+            except TaskFault:
+                if variant == "as_given":
+                    raise
+                continue
+            if sample.finite >= self.finite or variant in ("plain", "as_given"):
+                return variant, sample
+
+    def deal_patterns(self):
+        """Deals each slice of the inputs a pattern on which the reference stays as finite as on plain draws. False if there
+        is nothing to deal."""
+        self.draws.cut([self.separable_axes(position) for position in range(len(self.draws.natures))])
+        floating = all(x.is_floating_point() for x in self.first.own)
+        excluded = set() if floating or self.decisions.direct else set(TIES)
+        if not any(self.draws.slices):
+            return False
+        self.turns = self.draws.deal(excluded)
+        if self.stays_finite():
+            return True
+        if self.reference.cpu_s > SLOW_SECONDS:
+            excluded |= EXTREME
+        else:
+            for pattern in sorted(set().union(*PATTERNS.values()) - excluded - {"tiles"}):
+                self.draws.deal(excluded, pattern)
+                if not self.stays_finite():
+                    excluded.add(pattern)
+        self.turns = self.draws.deal(excluded)
+        return True
+
+    def holds_ties(self):
+        """Are equal elements, and those that equal a buffer, equal for every right program?"""
+        return self.decisions.some and self.decisions.direct
+
+    def stays_finite(self):
+        try:
+            return all(self.sample("patterns", self.finite, turn, tries=1).finite >= self.finite
+                       for turn in range(self.turns))
+        except TaskFault:
+            return False
+
+    def separable_axes(self, position):
+        """Of an input leaf: see oracle_patterns.py. Found by changing one place along an axis, which takes a run."""
+        nature, leaf = self.draws.natures[position], leaves(self.first.inputs)[position]
+        if not nature.changes:
+            return []
+        found, rows, tensors = [], 1, leaves(self.first.inputs)
+        for axis, places in enumerate(leaf.shape):
+            if places == 1 or rows >= ENOUGH_SLICES:
+                continue
+            if self.reference.cpu_s > SLOW_SECONDS:
+                return [axis]
+            changed = change_one_place(leaf, axis, nature.deviation, nature.probability, self.draws.generator)
+            try:
+                answer = leaves(self.reference.forward(
+                    with_leaves(self.first.inputs, [*tensors[:position], changed, *tensors[position + 1:]]))[0])
+            except TaskFault:
+                continue
+            if len(answer) == len(self.first.own) and stays_apart(self.first.own, answer, places):
+                found.append(axis)
+                rows *= places
+        return found
+
+    def run(self, sample, jitter=None, wide=True):
+        """Output leaves of another run on a sample's inputs, or None if there is none with the same shapes."""
+        if wide and not self.has_exact:
+            return None
+        compute = self.reference.exact if wide else self.reference.own_with
+        found = compute(sample.inputs, jitter, sample.jitters, sample.jitters is None or not self.holds_ties())
+        same_shapes = found is not None and [x.shape for x in found] == [x.shape for x in sample.own]
+        return found if same_shapes else None
+
+    def exact(self, sample):
+        """Output leaves, floats as float64. What does not run in fp64 is its own measure."""
+        found = self.run(sample)
+        if found is None:
+            found = sample.own
+        return [y.double() if own.is_floating_point() else own for y, own in zip(found, sample.own)]
+
+    def draw(self, sample, variant, turn, statistics):
+        for tries in range(TRIES):
+            exact = self.run(sample)
+            wide = exact is not None
+            exact = exact if wide else sample.own
+            spread = Spread(exact, sample.own)
+            for _ in range(self.effort.jitters):
+                moved = self.run(sample, self.jitter, wide)
+                if moved is not None:
+                    spread.add(moved)
+            if checks.changing_share(spread.moved) <= checks.CHANGING_SHARE or tries == TRIES - 1:
+                break
+            sample = self.sample(variant, self.finite, turn)
+        exact = [y.double() if own.is_floating_point() else own for y, own in zip(exact, sample.own)]
+        return Draw(sample, exact, spread.leaves(), statistics)
+
+    @staticmethod
+    def add(kind, turn, sample, exact, exact_known):
+        of_turn = kind.turns[turn]
+        if not of_turn:
+            of_turn += [LeafStatistics() if x.is_floating_point() else None for x in sample.own]
+        kind.last = Last(sample, exact)
+        for statistics, own, y in zip(of_turn, sample.own, exact):
+            if statistics:
+                statistics.add(y, own_error(own, y) if exact_known else None)
+
+    def depends(self, kind, position):
+        """Does the first answer change if this input leaf is exchanged for another draw's? None if that is the same."""
+        sample = kind.kept[0].sample
+        ours, theirs = leaves(sample.inputs), leaves(kind.last.sample.inputs)
+        if torch.equal(ours[position], theirs[position]):
+            return None
+        mixed = with_leaves(sample.inputs, [*ours[:position], theirs[position], *ours[position + 1:]])
+        try:
+            returned = leaves(self.reference.forward(mixed)[0])
+        except TaskFault:
+            return True
+        return any(not torch.equal(torch.nan_to_num(a), torch.nan_to_num(b)) for a, b in zip(returned, sample.own))

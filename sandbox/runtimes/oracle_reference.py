@@ -1,0 +1,154 @@
+"""A task's reference: its inputs, and its answers in its own types and in fp64. Runs the task's code."""
+import copy
+import random
+import sys
+import time
+import traceback
+
+import torch
+
+import arguments
+import parameters
+from oracle_decisions import Decisions
+from oracle_profile import Exact, widened, widened_model
+from oracle_values import OnHost, TaskFault, clone, describe, leaves, rebuild
+
+LARGEST_ARGUMENTS = 64 << 20  # bytes of tensors
+KIND_OF_ERROR = {ImportError: "missing", ModuleNotFoundError: "missing", NameError: "missing", AttributeError: "missing"}
+
+
+def seed_all(seed):
+    torch.default_generator.manual_seed(seed)  # torch.manual_seed() formats a stack for devices that are not here
+    random.seed(seed)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(seed % 2**32)
+
+
+def attempt(what, function, *args):
+    """Calls task code; what it raises is the task's fault, in one line."""
+    try:
+        with OnHost():
+            return function(*args)
+    except (MemoryError, TaskFault):
+        raise
+    except BaseException as error:
+        if isinstance(error, RuntimeError) and "allocate memory" in str(error):
+            raise MemoryError from None
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        raise TaskFault(KIND_OF_ERROR.get(type(error), "raises"), f"{what} raises {type(error).__name__} "
+                        f"(line {last.lineno}): {str(error)[:300]}") from None
+
+
+class Reference:
+    def __init__(self, task_code, init_seed):
+        self.names = {"__name__": "task"}
+        attempt("the task's code", lambda: exec(compile(task_code, "task", "exec"), self.names))
+        for name in ("Model", "get_inputs", "get_init_inputs"):
+            if not callable(self.names.get(name)):
+                raise TaskFault("missing", f"the task's code does not define {name}")
+        self.init_seed = init_seed
+        self.described = None  # of the inputs
+        self.times_ms = []
+
+    def inputs(self, seed):
+        seed_all(seed)
+        inputs = attempt("get_inputs()", self.names["get_inputs"])
+        if not isinstance(inputs, (list, tuple)):
+            raise TaskFault("raises", f"get_inputs() returns {type(inputs).__name__}, not a list")
+        if self.described is not None and [describe(x) for x in inputs] != self.described:
+            raise TaskFault("random", "get_inputs() gives other shapes or numbers under another seed, which cannot be graded")
+        return list(inputs)
+
+    def imagined_inputs(self):
+        """Inputs without data, or None: not every generator works without."""
+        try:
+            with torch.device("meta"):
+                return self.inputs(0)
+        except TaskFault:
+            return None
+
+    def imagined_outputs(self, inputs):
+        """Output leaves without data, or nothing: not every reference works without."""
+        try:
+            with torch.device("meta"):
+                return leaves(attempt("forward()", copy.deepcopy(self.model).to("meta"), *inputs))
+        except (TaskFault, AttributeError, NotImplementedError):
+            return []
+
+    @staticmethod
+    def check_output_bytes(outputs, limit):
+        size = sum(x.numel() * x.element_size() for x in outputs)
+        if size > limit:
+            raise TaskFault("too_large", f"its outputs take {size >> 20} MiB a draw, over the limit of {limit >> 20} MiB")
+
+    def find_arguments(self):
+        """Those of the constructor. Kept as the specs and bytes that a candidate's process gets, too."""
+        seed_all(self.init_seed)
+        found = attempt("get_init_inputs()", self.names["get_init_inputs"])
+        if not isinstance(found, (list, tuple, dict)):
+            raise TaskFault("raises", f"get_init_inputs() returns {type(found).__name__}, not a list")
+        self.argument_bytes = []
+        try:
+            self.arguments = arguments.pack(found, self.argument_bytes)
+        except arguments.Unsendable as error:
+            raise TaskFault("unsupported_type",
+                            f"get_init_inputs() returns what cannot be sent to a candidate: {error}") from None
+        size = sum(map(len, self.argument_bytes))
+        if size > LARGEST_ARGUMENTS:
+            raise TaskFault("too_large", f"the tensors of get_init_inputs() take {size >> 20} MiB, over the limit of "
+                            f"{LARGEST_ARGUMENTS >> 20} MiB")
+
+    def build(self):
+        """Makes the model, and gives it drawn values for what it leaves at constants; returns what was drawn."""
+        init = arguments.unpack(self.arguments, self.argument_bytes)
+        seed_all(self.init_seed)
+        make = self.names["Model"]
+        self.model = attempt("Model()", lambda: make(**init) if isinstance(init, dict) else make(*init))
+        drawn = parameters.plan(self.model, self.init_seed) if isinstance(self.model, torch.nn.Module) else []
+        parameters.apply(self.model, drawn)
+        self.wide = widened_model(self.model)
+        return drawn
+
+    def forward(self, inputs):
+        """In the task's own types. Works on copies: forward may change its inputs or its own statistics. Returns the
+        answer and the inputs as forward left them."""
+        model, copies = copy.deepcopy(self.model), [clone(x) for x in inputs]
+        begin, cpu = time.perf_counter(), time.thread_time()
+        returned = attempt("forward()", model, *copies)
+        self.cpu_s = time.thread_time() - cpu
+        self.times_ms.append((time.perf_counter() - begin) * 1e3)
+        return returned, copies
+
+    def decisions(self, inputs):
+        """Runs forward once more to see where it decides."""
+        copies = [clone(x) for x in inputs]
+        known = leaves(copies)
+        if isinstance(self.model, torch.nn.Module):
+            model = copy.deepcopy(self.model)
+            known = [*known, *model.parameters(), *model.buffers()]
+        else:
+            model = self.model
+        with Decisions(known) as seen:
+            returned = attempt("forward()", model, *copies)
+        return seen, returned, copies
+
+    def exact(self, inputs, jitter=None, forms=None, buffers=True):
+        """Output leaves in fp64, or None if the reference does not run in it. `jitter` changes inputs, in the `forms` of their
+        leaves, and parameters; buffers too if `buffers`."""
+        if jitter is None:
+            return self._leaves(copy.deepcopy(self.wide), [rebuild(x, lambda t: widened(t.clone())) for x in inputs], True)
+        return self._leaves(jitter.model(self.wide, buffers), jitter.inputs(inputs, True, forms), True)
+
+    def own_with(self, inputs, jitter, forms=None, buffers=True):
+        """The same in the task's own types."""
+        return self._leaves(jitter.model(self.model, buffers), jitter.inputs(inputs, False, forms), False)
+
+    @staticmethod
+    def _leaves(model, inputs, wide):
+        try:
+            if wide:
+                with Exact():
+                    return leaves(attempt("forward()", model, *inputs))
+            return leaves(attempt("forward()", model, *inputs))
+        except TaskFault:
+            return None
