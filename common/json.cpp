@@ -1,6 +1,5 @@
 #include "common/json.h"
-
-#include <algorithm>
+#include "common/utf8.h"
 
 namespace bicrl {
 namespace {
@@ -11,11 +10,8 @@ constexpr size_t kExcerptBytes = 80;
 constexpr size_t kReasonBytes = 300;
 constexpr int kExcerptDepth = 8;
 
-// Cuts at a character's beginning.
-std::string shortened(std::string text, size_t most_bytes) {
-  if (text.size() <= most_bytes) return text;
-  while (most_bytes > 0 && (static_cast<unsigned char>(text[most_bytes]) & 0xC0) == 0x80) --most_bytes;
-  return text.substr(0, most_bytes) + "...";
+std::string shortened(const std::string& text, size_t most_bytes) {
+  return text.size() <= most_bytes ? text : concat(utf8_head(text, most_bytes), "...");
 }
 
 std::string printed(const json& value) { return value.dump(-1, ' ', true, json::error_handler_t::replace); }
@@ -98,7 +94,7 @@ json parse_json(std::string_view text, const std::string& name) {
 std::string json_excerpt(const json& value) {
   std::string text;
   print_beginning(value, 0, text);
-  return shortened(std::move(text), kExcerptBytes);
+  return shortened(text, kExcerptBytes);
 }
 
 }  // namespace bicrl

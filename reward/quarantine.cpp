@@ -49,10 +49,10 @@ void take_slower_times(Verdict& verdict, const Verdict& second) {
 }
 
 void take_weaker_standing(Verdict& verdict, const Verdict& second) {
-  if (second.tier != "replay") verdict.tier = second.tier;
   if (second.legality != "native") verdict.legality = second.legality;
   verdict.trials += second.trials;
   verdict.trials_passed += second.trials_passed;
+  verdict.lane_operations += second.lane_operations;
   verdict.max_error_ratio = std::max(verdict.max_error_ratio, second.max_error_ratio);
   verdict.cached = false;
 }
@@ -73,7 +73,7 @@ std::string Quarantine::reason(const std::string& task_id, const std::string& pr
                                const Verdict& verdict) const {
   if (!settings_.enabled || !earns_correctness(verdict, false)) return "";
   if (settings_.first_success && !is_solved(task_id)) return "first_success";
-  // Of any tier and legality: what is not rewarded now may be under another rule, from the stored verdict.
+  // Of any legality: what is not rewarded now may be under another rule, from the stored verdict.
   if (verdict.speedup() > settings_.speedup_above) return "speedup";
   if (verdict.roofline_fraction > settings_.roofline_above) return "roofline";
   if (!refused_.empty() && std::ranges::find(refused_, hash_hex({task_id, program})) != refused_.end())
@@ -88,7 +88,7 @@ bool Quarantine::needs_confirmation(const std::string& task_id, const std::strin
 
 Verdict Quarantine::confirm(const Verdict& first, const Verdict& second) const {
   BICRL_CHECK(earns_correctness(first, false), "only a success is confirmed");
-  if (second.outcome == Outcome::kInfrastructure) {
+  if (!judges_program(second.outcome)) {
     Verdict verdict = second;
     verdict.request_id = first.request_id;
     verdict.correct = false;

@@ -14,7 +14,7 @@ using nlohmann::json;
 
 constexpr int64_t kMaxEntries = 100'000;
 constexpr int64_t kMaxChars = 1 << 20;
-constexpr const char* kSteps[] = {"extract", "compile", "record", "replay", "compare"};
+constexpr const char* kSteps[] = {"extract", "compile", "record", "run", "compare"};
 
 int progress_of(const std::string& reached) {
   return static_cast<int>(std::find(std::begin(kSteps), std::end(kSteps), reached) - std::begin(kSteps));
@@ -22,8 +22,8 @@ int progress_of(const std::string& reached) {
 
 bool is_material(const RepairMember& member) {
   const Verdict& verdict = member.verdict;
-  return !member.masked && verdict.outcome != Outcome::kInfrastructure && !member.program.empty() &&
-         verdict.fault_class != "extract" && verdict.fault_class != "cheating";
+  return !member.masked && judges_program(verdict.outcome) && !member.program.empty() &&
+         verdict.fault_class != "extract" && verdict.fault_class != "protocol";
 }
 
 // A step that this version does not know says nothing about progress.
@@ -34,10 +34,7 @@ std::tuple<int, int> rank_of(const RepairMember& member) {
 
 // The text's head in well-formed UTF-8, at most `limit` bytes.
 std::string head(const std::string& bytes, size_t limit) {
-  std::string text = to_utf8(bytes);
-  if (text.size() <= limit) return text;
-  while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0) == 0x80) --limit;
-  return text.substr(0, limit);
+  return std::string(utf8_head(to_utf8(bytes), limit));
 }
 
 std::string text_field(const json& object, const char* field) {
@@ -91,7 +88,7 @@ std::optional<RepairEntry> repair_material(const std::string& task_id, Stage sta
                                            std::span<const RepairMember> group) {
   const RepairMember* best = nullptr;
   for (const RepairMember& member : group) {
-    const bool counts = !member.masked && member.verdict.outcome != Outcome::kInfrastructure;
+    const bool counts = !member.masked && judges_program(member.verdict.outcome);
     if (counts && member.verdict.correct) return std::nullopt;
     if (is_material(member) && (!best || rank_of(member) > rank_of(*best))) best = &member;
   }

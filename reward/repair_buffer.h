@@ -45,7 +45,8 @@ struct RepairMember {
 
 // What a group leaves for repair: of its failed programs the one that came furthest (by the step it
 // reached, then by the trials that were right; the first of equals). None if a member is correct or nothing
-// is worth repairing: masked members, answers without a program and forged ones are no material.
+// is worth repairing: masked members, answers without a program and those that broke the protocol are no
+// material.
 std::optional<RepairEntry> repair_material(const std::string& task_id, Stage stage,
                                            std::span<const RepairMember> group);
 

@@ -183,8 +183,8 @@ std::vector<std::string> rescoring_gaps(std::span<const ScoredResponse> response
     const bool counts = earns_correctness(response.verdict, false);
     correct += counts;
     timed += counts && response.verdict.speedup() > 0;
-    unverified += response.truncated && reward.needs_verdict(true) &&
-                  response.verdict.outcome == Outcome::kInfrastructure;
+    unverified +=
+        response.truncated && reward.needs_verdict(true) && !judges_program(response.verdict.outcome);
   }
   std::vector<std::string> gaps;
   if (reward.uses_times() && timed < correct)

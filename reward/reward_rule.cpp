@@ -60,7 +60,7 @@ bool earns_correctness(const Verdict& verdict, bool native_only) {
 namespace {
 
 double trusted_ratio(const Verdict& verdict, double reference_ms, bool native_only) {
-  if (verdict.tier != "replay" || (native_only && verdict.legality != "native")) return 0;
+  if (native_only && verdict.legality != "native") return 0;
   if (!(reference_ms > 0) || !(verdict.candidate_ms > 0)) return 0;
   const double ratio = reference_ms / verdict.candidate_ms;
   return std::isfinite(ratio) ? ratio : 0;
@@ -114,8 +114,8 @@ Reward RewardFunction::evaluate(const Verdict& verdict, bool truncated) const {
   Reward reward;
   if (truncated && truncation_ == TruncationPolicy::kPenalise) {
     reward.terms = {{"truncated", truncated_value_}};
-  } else if (verdict.outcome == Outcome::kInfrastructure) {
-    return masked("infrastructure");
+  } else if (!judges_program(verdict.outcome)) {
+    return masked(to_string(verdict.outcome));
   } else {
     reward.terms = rule_->score(verdict);
   }

@@ -31,7 +31,7 @@ struct RewardTerm {
 struct Reward {
   double value = 0;         // sum of the terms; 0 if masked
   bool masked = false;      // neither good nor bad: left out of the statistics and of the update
-  std::string mask_reason;  // "infrastructure" or "truncated"
+  std::string mask_reason;  // "infrastructure", "task_fault" or "truncated"
   std::vector<RewardTerm> terms;
   bool operator==(const Reward&) const = default;
 };
@@ -105,9 +105,8 @@ std::vector<std::string> reward_rule_names();  // sorted
 // operator had a part in the answer.
 bool earns_correctness(const Verdict& verdict, bool native_only);
 
-// Speed-up over the eager reference, or over torch.compile; 0 if it was not measured, is impossible, or must
-// not be trusted: the verifier did not replay the program, or (`native_only`) not all work was done by
-// kernels of its own.
+// Speed-up over the eager reference, or over torch.compile; 0 if it was not measured, is impossible, or
+// (`native_only`) not all work was done by kernels of its own.
 double trusted_speedup(const Verdict& verdict, bool native_only);
 double trusted_speedup_over_torch_compile(const Verdict& verdict, bool native_only);
 

@@ -41,10 +41,8 @@ class ProfileRule : public RewardRule {
     return speedup < min_speedup_ ? 0 : std::min(speedup, max_speedup_);
   }
 
-  // Only a replay knows what each launch did.
   static double counted_coverage(const Verdict& verdict) {
-    if (verdict.tier != "replay" || !(verdict.coverage > 0)) return 0;
-    return std::min(verdict.coverage, 1.0);
+    return verdict.coverage > 0 ? std::min(verdict.coverage, 1.0) : 0;
   }
 
   double correct_;

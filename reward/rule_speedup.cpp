@@ -1,7 +1,6 @@
 // Rule `speedup`: a part for correctness and one that grows with the speed-up over the eager reference
-// (Kevin: 0.3 c + s). Speed counts only if its measurement can be trusted: the program was
-// replayed by the verifier, all work was done by its own kernels, and the gain is above the noise. The cap
-// keeps one outlier from dominating its group.
+// (Kevin: 0.3 c + s). Speed counts only if all work was done by the program's own kernels and the gain is
+// above the noise. The cap keeps one outlier from dominating its group.
 #include <algorithm>
 
 #include "reward/reward_rule.h"

@@ -93,8 +93,8 @@ std::vector<SyntheticOperator> make_operators() {
             [](double v, C c) { return v > 0 ? v : v * c[0]; });
   pointwise("elu", "F.elu(x, $0)", "v > 0.0f ? v : $0 * (expf(v) - 1.0f)", {{"0.5"}, {"1.0"}},
             [](double v, C c) { return v > 0 ? v : c[0] * std::expm1(v); });
-  pointwise("softplus", "F.softplus(x)", "log1pf(expf(v))", {{}},
-            [](double v, C) { return std::log1p(std::exp(v)); });
+  pointwise("softplus", "F.softplus(x)", "v > 20.0f ? v : log1pf(expf(v))", {{}},
+            [](double v, C) { return v > 20 ? v : std::log1p(std::exp(v)); });
   pointwise("softsign", "F.softsign(x)", "v / (1.0f + fabsf(v))", {{}},
             [](double v, C) { return v / (1.0 + std::fabs(v)); });
   pointwise("silu", "F.silu(x)", "v / (1.0f + expf(-v))", {{}}, [](double v, C) { return v * sigmoid(v); });

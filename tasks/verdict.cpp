@@ -9,16 +9,22 @@
 #include "common/json.h"
 #include "tasks/fault_class.h"
 #include "tasks/verdict_fields.h"
+#include "tasks/verifier_description.h"
 
 namespace bicrl {
 namespace {
 
-constexpr Outcome kOutcomes[] = {Outcome::kGraded, Outcome::kCandidateFault, Outcome::kInfrastructure};
+constexpr Outcome kOutcomes[] = {Outcome::kGraded, Outcome::kCandidateFault, Outcome::kInfrastructure,
+                                 Outcome::kTaskFault};
 
 nlohmann::json json_of(const std::string& value) { return value; }
 nlohmann::json json_of(bool value) { return value; }
 nlohmann::json json_of(int value) { return value; }
+nlohmann::json json_of(int64_t value) { return value; }
 nlohmann::json json_of(Outcome value) { return to_string(value); }
+// Of verdicts under earlier protocols, which meant other things.
+constexpr const char* kFormerFields[] = {"stage", "tier", "replay_ms"};
+
 // JSON has no infinity: an unbounded number is written as null and read back as infinity.
 nlohmann::json json_of(double value) {
   return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
@@ -28,6 +34,13 @@ class FieldReader {
  public:
   explicit FieldReader(const nlohmann::json& json) : json_(json) {
     if (!json.is_object()) throw InputError(concat("verdict: expected an object, found ", json.type_name()));
+    for (const char* field : kFormerFields)
+      if (json.contains(field))
+        throw InputError(
+            concat("verdict: it has the field '", field,
+                   "', so it was given under another protocol of the verifier than ", kProtocolVersion,
+                   ", which this program speaks: read it with the version that stored it, or start "
+                   "a new run"));
   }
   void read(const std::string& field, Outcome& out) const {
     std::string name;
@@ -52,6 +65,14 @@ class FieldReader {
       refuse(field, "a non-negative integer", value);
     out = value.get<int>();
   }
+  void read(const std::string& field, int64_t& out) const {
+    const auto& value = at(field);
+    const bool fits = value.is_number_unsigned()
+                          ? value.get<uint64_t>() <= uint64_t{std::numeric_limits<int64_t>::max()}
+                          : value.is_number_integer() && value.get<int64_t>() >= 0;
+    if (!fits) refuse(field, "a non-negative integer", value);
+    out = value.get<int64_t>();
+  }
   void read(const std::string& field, double& out) const {
     const auto& value = at(field);
     if (value.is_null()) {
@@ -65,13 +86,7 @@ class FieldReader {
  private:
   const nlohmann::json& at(const std::string& field) const {
     const auto found = json_.find(field);
-    if (found == json_.end())
-      throw InputError(concat("verdict: field '", field, "' is missing",
-                              json_.contains("stage")
-                                  ? "; it was stored by an earlier version of this program, "
-                                    "which called it 'stage': read it with that version, or "
-                                    "start a new run"
-                                  : ""));
+    if (found == json_.end()) throw InputError(concat("verdict: field '", field, "' is missing"));
     return *found;
   }
   [[noreturn]] static void refuse(const std::string& field, const char* wanted, const nlohmann::json& value) {
@@ -91,6 +106,8 @@ std::string to_string(Outcome outcome) {
       return "candidate_fault";
     case Outcome::kInfrastructure:
       return "infrastructure";
+    case Outcome::kTaskFault:
+      return "task_fault";
   }
   BICRL_CHECK(false, "outcome ", static_cast<int>(outcome));
   return {};
@@ -109,6 +126,10 @@ std::string verdict_problem(const Verdict& verdict) {
     return concat("field 'trials_passed' is ", verdict.trials_passed, " of ", verdict.trials);
   if (verdict.correct && (verdict.outcome != Outcome::kGraded || !verdict.fault_class.empty()))
     return "field 'correct' is true beside a fault";
+  const auto tolerance = parse_tolerance(verdict.tolerance);
+  if (!verdict.tolerance.empty() && (!tolerance || *tolerance == TolerancePolicy::kOpen))
+    return concat("field 'tolerance' has the unknown value '", verdict.tolerance.substr(0, 80), "'");
+  if (verdict.lane_operations < 0) return concat("field 'lane_operations' is ", verdict.lane_operations);
   if (verdict.coverage > 1) return concat("field 'coverage' is ", verdict.coverage);
   std::string problem;
   for_each_field(verdict, [&](const auto& field, const auto& value) {

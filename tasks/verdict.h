@@ -1,32 +1,43 @@
 // What the verifier says of a candidate. Rewards are computed from stored verdicts, so it holds all that a
 // reward may ask for.
 #pragma once
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace bicrl {
 
-enum class Outcome { kGraded, kCandidateFault, kInfrastructure };
+enum class Outcome {
+  kGraded,
+  kCandidateFault,
+  kInfrastructure,  // the verifier's own fault: asking again may help
+  kTaskFault        // the task can never be graded by this verifier: asking again will not help
+};
+// Whether the outcome says anything about the program.
+constexpr bool judges_program(Outcome outcome) {
+  return outcome == Outcome::kGraded || outcome == Outcome::kCandidateFault;
+}
 
 struct Verdict {
   std::string request_id;
   Outcome outcome = Outcome::kInfrastructure;
   std::string fault_class;  // empty if correct; see tasks/fault_class.h
-  std::string reached;      // how far it came: extract, compile, record, replay, compare
+  std::string reached;      // how far it came: extract, compile, record, run, compare
   bool compiled = false;
   bool correct = false;
   int trials = 0;
   int trials_passed = 0;
-  double max_error_ratio = 0;
-  std::string tier;      // "replay" or "direct"
-  std::string legality;  // "native" or "mixed"
-  double coverage = 0;   // share of launched work done by candidate kernels
+  double max_error_ratio = 0;  // largest |error| over what is allowed there; 1 is the limit
+  std::string tolerance;       // the policy under which it was graded (verification_request.h); else empty
+  std::string legality;        // "native" or "mixed"
+  double coverage = 0;         // share of launched work done by candidate kernels
   double candidate_ms = 0, eager_ms = 0, candidate_spread_ms = 0, eager_spread_ms = 0;
   double torch_compile_ms = 0;   // median of the reference under torch.compile; 0 if not measured
   double roofline_fraction = 0;  // the device's least possible time over candidate_ms; 0 if not known
-  std::string clock;             // "cpu" on the host backend
+  std::string clock;             // what measured the times: "cpu" is not a GPU's time
   std::string diagnostics;
-  double compile_ms = 0, record_ms = 0, replay_ms = 0, total_ms = 0;
+  double compile_ms = 0, record_ms = 0, run_ms = 0, total_ms = 0;
+  int64_t lane_operations = 0;  // work of all its runs; 0 if none ran
   bool cached = false;
   std::string backend;
 
@@ -36,7 +47,7 @@ struct Verdict {
   bool operator==(const Verdict&) const = default;
 };
 
-std::string to_string(Outcome outcome);  // "graded", "candidate_fault", "infrastructure"
+std::string to_string(Outcome outcome);  // "graded", "candidate_fault", "infrastructure", "task_fault"
 // Empty, or which field contradicts another or has a value that nothing can have (a negative time, more
 // trials passed than made). Verdicts come from other processes: whoever reads one asks this first.
 std::string verdict_problem(const Verdict& verdict);

@@ -1,27 +1,39 @@
 // What a verifier is asked: a candidate, its task, and how to compare it. Plain values.
 #pragma once
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace bicrl {
 
-// How a candidate is compared with its task's reference. Zero leaves a choice to whoever is asked.
+// How far an output may lie from the reference's in fp64, element by element.
+enum class TolerancePolicy {
+  kOpen,      // whoever is asked chooses
+  kProfile,   // what the task's oracle allows: the reference's own error, rounding, and 1e-4 of the scale
+  kTf32,      // the same with 1e-3 of the scale, for products in TF32
+  kPublished  // |y - y64| <= 1e-2 + 1e-2 |y64|
+};
+
+std::string_view to_string(TolerancePolicy policy);  // "open", "profile", "tf32", "published"
+// The policy of which to_string() makes this name.
+std::optional<TolerancePolicy> parse_tolerance(std::string_view name);
+
+// How a candidate is compared with its task's reference. Zero, or kOpen, leaves a choice to whoever is asked.
 struct VerificationProtocol {
-  // Right is what has |candidate - expected| <= atol + rtol * |expected| in every element.
-  double atol = 0;
-  double rtol = 0;
+  TolerancePolicy tolerance = TolerancePolicy::kOpen;
   int trials = 0;             // comparisons, each on secret inputs of its own
   bool measure_time = false;  // else correctness only
 
-  // This one, with its zeros filled in from `defaults`. Times are measured if either asks for them.
+  // This one, with what it leaves open filled in from `defaults`. Times are measured if either asks for them.
   VerificationProtocol or_else(const VerificationProtocol& defaults) const;
   bool operator==(const VerificationProtocol&) const = default;
 };
 
 // What a verifier does if neither its configuration nor a request says otherwise.
-inline constexpr VerificationProtocol kDefaultProtocol{.atol = 1e-2, .rtol = 1e-2, .trials = 3};
+inline constexpr VerificationProtocol kDefaultProtocol{.tolerance = TolerancePolicy::kProfile, .trials = 4};
 inline constexpr int kMaxTrials = 32;
 
-// "atol 0.01, rtol 0.01, 3 trials, times": exact, so that protocols that differ read differently.
+// "tolerance profile, 4 trials, times": protocols that differ read differently.
 std::string to_string(const VerificationProtocol& protocol);
 
 struct VerificationRequest {

@@ -81,6 +81,9 @@ class MessageWriter {
     const auto [part, api, field] = place(path);
     for (const std::string& value : values) api->AddString(part, field, to_utf8(value));
   }
+  void operator()(std::string_view path, TolerancePolicy value) const {
+    (*this)(path, std::string(to_string(value)));
+  }
   void operator()(std::string_view path, Outcome value) const {
     const auto [part, api, field] = place(path);
     const std::string name = std::string(kOutcomePrefix) + mapped(to_string(value), &toupper);
@@ -128,6 +131,17 @@ class MessageReader {
     for (size_t i = 0; i < values.size(); ++i)
       values[i] = api->GetRepeatedString(*part, field, static_cast<int>(i));
   }
+  void operator()(std::string_view path, TolerancePolicy& value) {
+    std::string name;
+    (*this)(path, name);
+    if (name.empty())
+      value = TolerancePolicy::kOpen;
+    else if (const auto known = parse_tolerance(name))
+      value = *known;
+    else
+      problem_ =
+          concat(path, " is '", to_utf8(name).substr(0, 80), "', not one of open, profile, tf32, published");
+  }
   void operator()(std::string_view path, Outcome& value) {
     const auto [part, api, field] = place(path);
     const int number = api->GetEnumValue(*part, field);
@@ -155,8 +169,7 @@ class MessageReader {
 // The fields of the other structs by their paths, one list each for both directions.
 template <class ProtocolType, class Visit>
 void for_each_protocol_field(ProtocolType& protocol, Visit& visit) {
-  visit("protocol.atol", protocol.atol);
-  visit("protocol.rtol", protocol.rtol);
+  visit("protocol.tolerance", protocol.tolerance);
   visit("protocol.trials", protocol.trials);
   visit("protocol.measure_time", protocol.measure_time);
 }
@@ -181,7 +194,7 @@ void for_each_description_field(DescriptionType& description, Visit&& visit) {
   visit("verified", description.verified);
   visit("cache_hits", description.cache_hits);
   for_each_protocol_field(description.protocol, visit);
-  visit("shifted_draws", description.shifted_draws);
+  visit("measures_time", description.measures_time);
 }
 
 }  // namespace
@@ -209,7 +222,16 @@ void to_wire(const VerificationRequest& request, wire::VerifyRequest& message) {
 
 Result<VerificationRequest> from_wire(const wire::VerifyRequest& message) {
   VerificationRequest request;
-  for_each_request_field(request, MessageReader(message));
+  MessageReader read(message);
+  for_each_request_field(request, read);
+  if (!read.problem().empty()) return Result<VerificationRequest>::failure(read.problem());
+  // Wishes of another version, which would not be granted.
+  const auto& protocol = message.protocol();
+  if (protocol.GetReflection()->GetUnknownFields(protocol).field_count() > 0)
+    return Result<VerificationRequest>::failure(
+        concat("protocol has a field that protocol ", kProtocolVersion,
+               " does not know (an earlier one had "
+               "atol and rtol in place of tolerance): use the same version of client and verifier"));
   if (const std::string problem = request_problem(request); !problem.empty())
     return Result<VerificationRequest>::failure(problem);
   return request;
@@ -220,9 +242,11 @@ void to_wire(const VerifierDescription& description, wire::DescribeReply& messag
   for_each_description_field(description, MessageWriter(message));
 }
 
-VerifierDescription from_wire(const wire::DescribeReply& message) {
+Result<VerifierDescription> from_wire(const wire::DescribeReply& message) {
   VerifierDescription description;
-  for_each_description_field(description, MessageReader(message));
+  MessageReader read(message);
+  for_each_description_field(description, read);
+  if (!read.problem().empty()) return Result<VerifierDescription>::failure(read.problem());
   return description;
 }
 

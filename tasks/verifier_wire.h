@@ -26,6 +26,7 @@ void to_wire(const VerificationRequest& request, verifier::v1::VerifyRequest& me
 Result<VerificationRequest> from_wire(const verifier::v1::VerifyRequest& message);
 
 void to_wire(const VerifierDescription& description, verifier::v1::DescribeReply& message);
-VerifierDescription from_wire(const verifier::v1::DescribeReply& message);  // `address` is left empty
+// `address` is left empty. Fails, with the reason, if its own protocol is none that this version knows.
+Result<VerifierDescription> from_wire(const verifier::v1::DescribeReply& message);
 
 }  // namespace bicrl

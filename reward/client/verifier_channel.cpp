@@ -40,8 +40,9 @@ Result<VerifierDescription> describe_verifier(const std::shared_ptr<grpc::Channe
   if (!status.ok())
     return Result<VerifierDescription>::failure(
         concat(address, ": ", explain_status(status.error_code(), status.error_message())));
-  VerifierDescription description = from_wire(reply);
-  description.address = address;
+  auto description = from_wire(reply);
+  if (!description) return Result<VerifierDescription>::failure(concat(address, ": ", description.reason()));
+  description.value().address = address;
   return description;
 }
 

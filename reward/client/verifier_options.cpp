@@ -36,8 +36,8 @@ VerifierClientOptions VerifierClientOptions::from_config(const ConfigSection& se
   o.max_backoff_s = section.real("max_backoff_s", std::max(o.max_backoff_s, o.backoff_s), 0.001, kDay_s);
   if (o.max_backoff_s < o.backoff_s) section.reject("max_backoff_s", "must not be less than 'backoff_s'");
   o.memory_verdicts = static_cast<int>(section.integer("memory_verdicts", o.memory_verdicts, 0, 10'000'000));
-  o.protocol.atol = section.real("atol", o.protocol.atol, 0);
-  o.protocol.rtol = section.real("rtol", o.protocol.rtol, 0);
+  o.protocol.tolerance =
+      *parse_tolerance(section.choice("tolerance", "open", {"open", "profile", "tf32", "published"}));
   o.protocol.trials = static_cast<int>(section.integer("trials", o.protocol.trials, 0, kMaxTrials));
   return o;
 }

@@ -9,7 +9,9 @@ namespace bicrl {
 
 EvaluationResult evaluation_result(const std::string& phase, const TaskScores& scores, double seconds) {
   TaskScore sum;
+  int64_t at_fault = 0;
   for (const TaskScore& task : scores.tasks) {
+    at_fault += !task.task_fault.empty();
     sum.verified += task.verified;
     sum.compiled += task.compiled;
     sum.correct += task.correct;
@@ -21,7 +23,7 @@ EvaluationResult evaluation_result(const std::string& phase, const TaskScores& s
     return sum.verified > 0 ? static_cast<double>(part) / static_cast<double>(sum.verified) : 0.0;
   };
   return {.phase = phase,
-          .tasks = static_cast<int64_t>(scores.tasks.size()),
+          .tasks = static_cast<int64_t>(scores.tasks.size()) - at_fault,
           .compile_rate = rate(sum.compiled),
           .correct_rate = rate(sum.correct),
           .truncated_rate = rate(sum.truncated),

@@ -8,6 +8,10 @@ namespace bicrl {
 namespace {
 
 void count(const VerifiedResponse& response, TaskScore& score) {
+  if (response.verdict && response.verdict->outcome == Outcome::kTaskFault) {
+    score.task_fault = response.verdict->diagnostics;
+    return;
+  }
   if (!response.verified()) {
     ++score.unverified;
     return;
@@ -40,12 +44,13 @@ nlohmann::json share_of(const CollectedResponses& collected, bool keep_responses
   for (const VerifiedResponse& response : collected.responses) {
     count(response, scores[response.group]);
     if (keep_responses) lines[response.group] += dump(entry_of(response)) + "\n";
-    if (!response.verified() && reason.empty()) reason = response.verdict->diagnostics;
+    if (response.verdict->outcome == Outcome::kInfrastructure && reason.empty())
+      reason = response.verdict->diagnostics;
   }
   nlohmann::json rows = nlohmann::json::array();
   for (const auto& [index, s] : scores)
-    rows.push_back(
-        {index, s.verified, s.compiled, s.correct, s.truncated, s.unverified, s.fault_classes, lines[index]});
+    rows.push_back({index, s.verified, s.compiled, s.correct, s.truncated, s.unverified, s.fault_classes,
+                    s.task_fault, lines[index]});
   return {{"rows", rows}, {"reason", reason}, {"tokens", collected.decoding.generated_tokens}};
 }
 
@@ -58,8 +63,8 @@ TaskScores merge(const std::vector<nlohmann::json>& ranks, size_t task_count) {
     for (const auto& row : rank.at("rows")) {
       const auto index = row.at(0).get<size_t>();
       const TaskScore& task =
-          all.tasks.at(index) = {row.at(1), row.at(2), row.at(3), row.at(4), row.at(5), row.at(6)};
-      lines[index] = row.at(7);
+          all.tasks.at(index) = {row.at(1), row.at(2), row.at(3), row.at(4), row.at(5), row.at(6), row.at(7)};
+      lines[index] = row.at(8);
       count.responses += task.verified + task.unverified;
       count.unverified += task.unverified;
     }

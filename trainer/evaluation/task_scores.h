@@ -19,7 +19,7 @@
 namespace bicrl {
 
 // Responses to one task. Those without a verdict, through the verifier's fault, count nowhere but in
-// `unverified`.
+// `unverified`; those to a task that can never be graded nowhere.
 struct TaskScore {
   int64_t verified = 0;
   int64_t compiled = 0;
@@ -27,6 +27,7 @@ struct TaskScore {
   int64_t truncated = 0;
   int64_t unverified = 0;
   std::map<std::string, int64_t> fault_classes;  // of those that are not correct
+  std::string task_fault{};                      // why it can never be graded; empty if it can
 
   bool operator==(const TaskScore&) const = default;
 };

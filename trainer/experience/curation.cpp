@@ -18,7 +18,8 @@ nlohmann::json to_json(const GroupOutcome& outcome) {
     noted.push_back({{"program", success.program}, {"verdict", to_json(success.verdict)}});
   return {{"task", outcome.task_id},
           {"noted", noted},
-          {"failure", outcome.failure ? to_json(*outcome.failure) : nlohmann::json()}};
+          {"failure", outcome.failure ? to_json(*outcome.failure) : nlohmann::json()},
+          {"task_fault", outcome.task_fault}};
 }
 
 GroupOutcome group_outcome_from_json(const nlohmann::json& json) {
@@ -26,6 +27,7 @@ GroupOutcome group_outcome_from_json(const nlohmann::json& json) {
   for (const auto& success : json.at("noted"))
     outcome.noted.push_back({success.at("program"), verdict_from_json(success.at("verdict"))});
   if (!json.at("failure").is_null()) outcome.failure = repair_entry_from_json(json.at("failure"));
+  outcome.task_fault = json.at("task_fault");
   return outcome;
 }
 
@@ -41,25 +43,37 @@ std::vector<std::optional<RepairEntry>> Curation::repairs(size_t groups, Stage s
   return repairs;
 }
 
-void Curation::note(const std::vector<GroupOutcome>& groups) {
+std::vector<std::string> Curation::note(const std::vector<GroupOutcome>& groups) {
+  std::vector<std::string> found;
   for (const GroupOutcome& group : groups) {
     for (const GroupOutcome::Success& success : group.noted) {
       quarantine_.note(group.task_id, success.program, success.verdict);
       if (success.verdict.correct) repair_.solved(group.task_id);
     }
     if (repairs_failures_ && group.failure) repair_.add(*group.failure);
+    if (group.task_fault.empty()) continue;
+    if (std::string text = note_fault(group.task_id, group.task_fault); !text.empty())
+      found.push_back(std::move(text));
   }
+  return found;
+}
+
+std::string Curation::note_fault(const std::string& task_id, const std::string& reason) {
+  if (!at_fault_.emplace(task_id, reason).second) return "";
+  return concat("task ", task_id, " cannot be graded and is left out from now on: ", reason);
 }
 
 nlohmann::json Curation::state() const {
-  return {{"quarantine", quarantine_.state()}, {"repair", repair_.state()}};
+  return {{"quarantine", quarantine_.state()}, {"repair", repair_.state()}, {"at_fault", at_fault_}};
 }
 
 void Curation::restore(const nlohmann::json& state) {
-  if (!state.is_object() || !state.contains("quarantine") || !state.contains("repair"))
-    throw InputError("state of curation: quarantine or repair is missing");
+  for (const char* part : {"quarantine", "repair", "at_fault"})
+    if (!state.is_object() || !state.contains(part))
+      throw InputError(concat("state of curation: ", part, " is missing"));
   quarantine_.restore(state["quarantine"]);
   repair_.restore(state["repair"]);
+  at_fault_ = state["at_fault"].get<std::map<std::string, std::string>>();
 }
 
 }  // namespace bicrl

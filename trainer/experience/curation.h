@@ -1,8 +1,9 @@
-// What a run learns about its tasks beside rewards: which successes must be confirmed, and which failures
-// come back as prompts. All ranks hold equal contents, because all of them note every rank's outcomes in the
-// same order. Not thread-safe.
+// What a run learns about its tasks beside rewards: which successes must be confirmed, which failures come
+// back as prompts, and which tasks can never be graded and are left out from then on. All ranks hold equal
+// contents, because all of them note every rank's outcomes in the same order. Not thread-safe.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -30,8 +31,9 @@ struct GroupOutcome {
   };
   std::vector<Success> noted;  // successes, and successes that were not confirmed
   std::optional<RepairEntry> failure;
+  std::string task_fault{};  // why the verifier can never grade the task; empty if it can
 
-  bool empty() const { return noted.empty() && !failure; }
+  bool empty() const { return noted.empty() && !failure && task_fault.empty(); }
 };
 nlohmann::json to_json(const GroupOutcome& outcome);
 GroupOutcome group_outcome_from_json(const nlohmann::json& json);
@@ -47,8 +49,13 @@ class Curation {
   std::vector<std::optional<RepairEntry>> repairs(size_t groups, Stage stage, uint64_t key) const;
   const Quarantine& quarantine() const { return quarantine_; }
 
-  // After a step: the groups of all ranks, in the same order on each.
-  void note(const std::vector<GroupOutcome>& groups);
+  // After a step: the groups of all ranks, in the same order on each. Returns sentences that name the tasks
+  // found at fault for the first time, for a person.
+  std::vector<std::string> note(const std::vector<GroupOutcome>& groups);
+  // The same of one task; empty if it was known.
+  std::string note_fault(const std::string& task_id, const std::string& reason);
+  bool at_fault(const std::string& task_id) const { return at_fault_.contains(task_id); }
+  int64_t tasks_at_fault() const { return static_cast<int64_t>(at_fault_.size()); }
 
   nlohmann::json state() const;
   void restore(const nlohmann::json& state);  // throws InputError
@@ -57,6 +64,7 @@ class Curation {
   Quarantine quarantine_;
   RepairBuffer repair_;
   bool repairs_failures_;
+  std::map<std::string, std::string> at_fault_;  // tasks, and why
 };
 
 }  // namespace bicrl

@@ -30,6 +30,8 @@ GroupOutcome group_outcome_of(ResponseSpan group, Stage stage) {
   for (const VerifiedResponse& response : group) {
     if (response.verified() && (response.verdict->correct || response.verdict->fault_class == "unconfirmed"))
       outcome.noted.push_back({response.program, *response.verdict});
+    if (response.verdict && response.verdict->outcome == Outcome::kTaskFault)
+      outcome.task_fault = response.verdict->diagnostics;
     members.push_back({.program = response.program,
                        .masked = !response.verified() || response.rollout.truncated(),
                        .verdict = response.verdict.value_or(Verdict{})});
@@ -40,12 +42,14 @@ GroupOutcome group_outcome_of(ResponseSpan group, Stage stage) {
 
 void add_response(const VerifiedResponse& response, const Reward& reward, StepShare& share) {
   ResponseSums& sums = share.sums;
-  const bool lost = response.verdict && !response.verified();
+  const bool task_fault = response.verdict && response.verdict->outcome == Outcome::kTaskFault;
+  const bool lost = response.verdict && !response.verified() && !task_fault;
   sums.responses += 1;
   sums.truncated += response.rollout.truncated();
   sums.compiled += response.verdict && response.verdict->compiled;
   sums.correct += response.verdict && response.verdict->correct;
   sums.masked += reward.masked;
+  sums.task_faults += task_fault;
   sums.infrastructure += lost;
   if (lost && share.infrastructure_reason.empty())
     share.infrastructure_reason = response.verdict->diagnostics;

@@ -20,6 +20,8 @@ std::string ask_verifiers(VerifierClient& verifier, const VerifierClientOptions&
       silent += concat(silent.empty() ? "" : "; ", answer.reason());
       continue;
     }
+    if (const std::string problem = verifier_problem(answer.value(), options.protocol); !problem.empty())
+      throw InputError(concat("the verifier ", answer.value().address, " cannot be used: ", problem));
     const std::string found = grading_basis(answer.value(), options.protocol);
     if (basis.empty()) {
       basis = found;

@@ -9,7 +9,8 @@ namespace bicrl {
 
 // Collective: rank 0 asks every verifier what its verdicts depend on (grading_basis()) and all ranks get the
 // answer. Servers that would grade differently are refused with both descriptions, on every rank: a reward
-// must not depend on which server a program met. A server that cannot be reached is told, as long as another
+// must not depend on which server a program met. So is one of another protocol, and one without times if
+// `options` ask for them. A server that cannot be reached is told, as long as another
 // one answers; if none does in the time that a verdict may take, a minute at most, all ranks throw a
 // SharedError. `options` are those of the client.
 std::string common_grading_basis(VerifierClient& verifier, const VerifierClientOptions& options,

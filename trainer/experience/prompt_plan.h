@@ -12,11 +12,13 @@
 namespace bicrl {
 
 using CanShow = std::function<bool(const Task&, const FailedAttempt&)>;
+using LeftOut = std::function<bool(const Task&)>;
 
 // One group for each entry of `repairs`. A group with none takes the curriculum's next task, and so does one
-// whose repair cannot be shown, or answers none of `tasks`; a repair takes no task's turn.
+// whose repair cannot be shown, or answers none of `tasks`; a repair takes no task's turn. Tasks that are
+// left out lose theirs. Throws InputError if the curriculum has no other.
 std::vector<PromptedTask> plan_prompts(const std::vector<std::optional<RepairEntry>>& repairs,
                                        const std::vector<Task>& tasks, const CanShow& can_show,
-                                       Curriculum& curriculum);
+                                       const LeftOut& left_out, Curriculum& curriculum);
 
 }  // namespace bicrl

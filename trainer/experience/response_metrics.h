@@ -17,6 +17,8 @@ struct ResponseMetrics {
   double correct_rate = 0;  // likewise
   double truncated_rate = 0;
   double masked_rate = 0;             // left out of the update, for whatever reason
+  double task_fault_rate = 0;         // of these: their task can never be graded
+  int64_t tasks_at_fault = 0;         // that the run has found so far and leaves out from now on
   double infrastructure_rate = 0;     // of these: without a verdict through the verifier's fault
   std::string infrastructure_reason;  // of one of them
   int64_t quarantined = 0;            // responses whose success was verified a second time

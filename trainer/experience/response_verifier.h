@@ -26,7 +26,7 @@ struct VerifiedResponse {
   std::optional<Verdict> verdict;  // none if none was asked for
 
   // Whether the verdict says anything about the program.
-  bool verified() const { return verdict && verdict->outcome != Outcome::kInfrastructure; }
+  bool verified() const { return verdict && judges_program(verdict->outcome); }
 };
 
 enum class VerdictSource {

@@ -13,9 +13,10 @@ using nlohmann::json;
 // One list of the sums for adding, writing and reading.
 template <class Sums, class Visitor>
 void visit_sums(Sums& s, const Visitor& visit) {
-  for (auto* value : {&s.responses, &s.compiled, &s.correct, &s.truncated, &s.masked, &s.infrastructure,
-                      &s.quarantined, &s.repairs, &s.rewarded, &s.reward, &s.reward_squares, &s.groups,
-                      &s.zero_variance_groups, &s.too_few_groups, &s.generated_tokens, &s.forwards})
+  for (auto* value :
+       {&s.responses, &s.compiled, &s.correct, &s.truncated, &s.masked, &s.infrastructure, &s.task_faults,
+        &s.quarantined, &s.repairs, &s.rewarded, &s.reward, &s.reward_squares, &s.groups,
+        &s.zero_variance_groups, &s.too_few_groups, &s.generated_tokens, &s.forwards})
     visit(*value);
 }
 
@@ -106,12 +107,14 @@ ResponseMetrics metrics_of(const std::vector<StepShare>& ranks) {
   const auto share = [](double part, double whole) { return whole > 0 ? part / whole : 0.0; };
   m.responses = std::llround(s.responses);
   m.unique_programs = static_cast<int64_t>(unique.size());
-  // A response cut off by the token limit counts as wrong; of one that the verifier lost nothing is known.
-  const double known = s.responses - s.infrastructure;
+  // A response cut off by the token limit counts as wrong; of one that the verifier lost or cannot grade
+  // nothing is known.
+  const double known = s.responses - s.infrastructure - s.task_faults;
   m.compile_rate = share(s.compiled, known);
   m.correct_rate = share(s.correct, known);
   m.truncated_rate = share(s.truncated, s.responses);
   m.masked_rate = share(s.masked, s.responses);
+  m.task_fault_rate = share(s.task_faults, s.responses);
   m.infrastructure_rate = share(s.infrastructure, s.responses);
   m.quarantined = std::llround(s.quarantined);
   m.repairs = std::llround(s.repairs);

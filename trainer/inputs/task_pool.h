@@ -1,8 +1,8 @@
 // The tasks of a run: loaded from files or synthesised, with those each stage can use.
 //
-// How this folder works: task_source.h and policy_source.h are the sections `tasks` and `policy` of a
-// configuration and load what they name (existing_path.h finds files); prompt_filter.h leaves out what does
-// not fit the policy.
+// How this folder works: run_inputs.h is what a run reads; task_source.h and policy_source.h are the sections
+// `tasks` and `policy` of a configuration and load what they name (existing_path.h finds files);
+// prompt_filter.h leaves out what does not fit the policy.
 #pragma once
 #include <vector>
 

@@ -13,6 +13,7 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "common/log.h"
+#include "tasks/verifier_description.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;
@@ -78,20 +79,20 @@ RunDirectory::RunDirectory(const fs::path& path) : path_(path) {
   if (!has_run_) write_run_file();
 }
 
-RunDirectory::~RunDirectory() {
-  if (lock_fd_ >= 0) close(lock_fd_);
+RunDirectory::Lock::~Lock() {
+  if (fd >= 0) close(fd);
 }
 
 void RunDirectory::take_lock() {
   // The folder itself is locked: there is no file that a killed run could leave behind.
-  lock_fd_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (lock_fd_ < 0) throw Error(concat("cannot open ", path_.string(), ": ", strerror(errno)));
+  lock_.fd = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_.fd < 0) throw Error(concat("cannot open ", path_.string(), ": ", strerror(errno)));
   // Ranks of a run whose launcher was killed take some seconds to end.
   const Stopwatch patience;
-  while (flock(lock_fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK &&
+  while (flock(lock_.fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK &&
          patience.seconds() < kLockPatience_s)
     usleep(100'000);
-  if (flock(lock_fd_, LOCK_EX | LOCK_NB) == 0) return;
+  if (flock(lock_.fd, LOCK_EX | LOCK_NB) == 0) return;
   if (errno != EWOULDBLOCK) throw Error(concat("cannot lock ", path_.string(), ": ", strerror(errno)));
   throw InputError(concat("run.directory: another run is at work in ", path_.string(),
                           "; wait for its end, or name another folder"));
@@ -105,12 +106,20 @@ void RunDirectory::read_run_file() {
   if (json["format"] != kFormat)
     throw InputError(concat(file.string(), ": the run was made by another version of this program (format ",
                             json["format"].dump(), ", this one reads ", kFormat, "); name another folder"));
+  // Runs did not say so before protocol 3. Verdicts under two protocols do not mean the same.
+  const auto protocol = json.value("protocol", nlohmann::json("2 or earlier"));
+  if (protocol != kProtocolVersion)
+    throw InputError(
+        concat(file.string(), ": the run's verdicts were given under another protocol of the verifier (",
+               protocol.is_string() ? protocol.get<std::string>() : protocol.dump(), ", this program speaks ",
+               kProtocolVersion, "); name another folder, or go on with the version that started it"));
   has_run_ = fs::exists(path_ / "config.yaml");
   finished_ = json.value("finished", false);
 }
 
 void RunDirectory::write_run_file() const {
-  write("run.json", nlohmann::json({{"format", kFormat}, {"finished", finished_}}).dump() + "\n");
+  const nlohmann::json json = {{"format", kFormat}, {"protocol", kProtocolVersion}, {"finished", finished_}};
+  write("run.json", json.dump() + "\n");
 }
 
 void RunDirectory::check_config(const std::string& config_yaml, bool allow_changes) const {

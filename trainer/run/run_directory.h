@@ -1,6 +1,6 @@
 // The folder of one run, held by one run at a time. Starting a run in a folder that holds one goes on with
 // it.
-//   RUN/run.json        format and whether the run has finished
+//   RUN/run.json        format, the verifier's protocol, and whether the run has finished
 //   RUN/config.yaml     resolved configuration       RUN/reward.yaml   resolved reward
 //   RUN/metrics.jsonl   an entry per step            RUN/responses.jsonl, samples.jsonl   see run_log.h
 //   RUN/ledger/         verdicts                     RUN/checkpoints/  see checkpoint_store.h
@@ -16,12 +16,9 @@ namespace bicrl {
 class RunDirectory {
  public:
   // Creates the folder or takes the run that lies in it, and locks it until this object ends. Throws
-  // InputError if the folder holds something else, a run of another version, or a run in progress; Error
-  // if it cannot be written.
+  // InputError if the folder holds something else, a run of another version or protocol, or a run in
+  // progress; Error if it cannot be written.
   explicit RunDirectory(const std::filesystem::path& path);
-  ~RunDirectory();
-  RunDirectory(const RunDirectory&) = delete;
-  RunDirectory& operator=(const RunDirectory&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
   bool has_run() const { return has_run_; }    // started before this object
@@ -39,12 +36,20 @@ class RunDirectory {
   void mark_finished();
 
  private:
+  // Of the folder. A member of its own, so that a constructor that throws lets go of it as well.
+  struct Lock {
+    Lock() = default;
+    ~Lock();
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+    int fd = -1;
+  };
   void take_lock();
   void read_run_file();
   void write_run_file() const;
 
   std::filesystem::path path_;
-  int lock_fd_ = -1;
+  Lock lock_;
   bool has_run_ = false;
   bool changes_allowed_ = false;
   bool finished_ = false;

@@ -46,7 +46,8 @@ EvaluationSettings evaluation_from(const ConfigSection& section, const DecodingS
   EvaluationSettings evaluation;
   evaluation.tasks = section.integer("tasks", 256, 0, kMany);
   evaluation.decoding = sampling;
-  evaluation.decoding.max_new_tokens = section.integer("max_new_tokens", sampling.max_new_tokens, 1, kMany);
+  if (evaluation.tasks > 0 || section.has("max_new_tokens"))
+    evaluation.decoding.max_new_tokens = section.integer("max_new_tokens", sampling.max_new_tokens, 1, kMany);
   evaluation.decoding.sampling.temperature = 0;
   return evaluation;
 }
@@ -108,6 +109,10 @@ std::vector<std::string> settings_without_effect(const RunSettings& settings) {
                  "behaviour policy, where the gradient of the divergence is zero; kl_reference=initial, or "
                  "several updates a step (responses_per_update, epochs), make it act"));
   }
+  const QuarantineSettings &quarantine = settings.curation.quarantine, usual;
+  if (!quarantine.enabled && (quarantine.first_success || quarantine.speedup_above != usual.speedup_above))
+    notes.push_back(
+        "curation.quarantine: first_success and speedup_above have no effect with 'enabled: false'");
   return notes;
 }
 

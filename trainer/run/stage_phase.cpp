@@ -78,7 +78,9 @@ class StagePhase : public Phase {
       save(step, collected.rollouts);
     curriculum_->observe(collected.task_outcomes);
     require_verdicts(step, collected);
-    context_.curation.note(collected.group_outcomes);
+    for (const std::string& left_out : context_.curation.note(collected.group_outcomes))
+      if (context_.communicator.rank() == 0) log_warning(left_out);
+    collected.metrics.tasks_at_fault = context_.curation.tasks_at_fault();
     PhaseStep taken;
     taken.meaning = {.verified = replay_.verifies() || replay_.updates(),
                      .reward_rule = context_.reward.rule_name(),
@@ -135,7 +137,8 @@ class StagePhase : public Phase {
                                      settings_.decoding.scaffold, attempt),
                   context_.tokenizer, context_.policy.config(), settings_.decoding);
     };
-    return plan_prompts(repairs, tasks_, can_show, *curriculum_);
+    const auto left_out = [&](const Task& task) { return context_.curation.at_fault(task.id); };
+    return plan_prompts(repairs, tasks_, can_show, left_out, *curriculum_);
   }
 
   void require_verdicts(int64_t step, const CollectedStep& collected) const {

@@ -25,6 +25,7 @@ std::string response_part(const ResponseMetrics& r, const StepMetrics& m) {
                    percent(r.compile_rate), " | correct ", percent(r.correct_rate));
   line += concat(" | unique ", r.unique_programs, "/", r.responses);
   if (r.truncated_rate > 0) line += concat(" | truncated ", percent(r.truncated_rate));
+  if (r.task_fault_rate > 0) line += concat(" | task at fault ", percent(r.task_fault_rate));
   if (r.infrastructure_rate > 0) line += concat(" | no verdict ", percent(r.infrastructure_rate));
   if (r.quarantined > 0) line += concat(" | confirmed ", r.quarantined);
   if (r.repairs > 0) line += concat(" | repairs ", r.repairs, "/", r.groups);
@@ -80,6 +81,8 @@ nlohmann::json to_json(const StepMetrics& m) {
                {"correct_rate", r.correct_rate},
                {"truncated_rate", r.truncated_rate},
                {"masked_rate", r.masked_rate},
+               {"task_fault_rate", r.task_fault_rate},
+               {"tasks_at_fault", r.tasks_at_fault},
                {"infrastructure_rate", r.infrastructure_rate},
                {"quarantined", r.quarantined},
                {"repairs", r.repairs},

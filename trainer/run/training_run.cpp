@@ -9,7 +9,6 @@
 #include "common/hash.h"
 #include "common/log.h"
 #include "common/rng.h"
-#include "policy/checkpoint_io.h"
 #include "policy/distribution.h"
 #include "trainer/experience/grading_basis.h"
 #include "trainer/inputs/prompt_filter.h"
@@ -43,33 +42,28 @@ LedgerScope ledger_scope(const RunSettings& settings, VerifierClient* verifier, 
           .verifier = verifier ? common_grading_basis(*verifier, options, communicator) : ""};
 }
 
-std::string numbered(const std::string& phase, int64_t step) {
-  const std::string digits = std::to_string(step);
-  return phase + "-" + std::string(digits.size() < 6 ? 6 - digits.size() : 0, '0') + digits;
-}
-
 }  // namespace
 
-TrainingRun::TrainingRun(const RunSettings& settings, Communicator& communicator, VerifierClient* verifier,
-                         const RewardFunction& reward, RunDirectory* directory, const fs::path& checkpoint,
-                         std::function<bool()> stop_requested)
+TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, Communicator& communicator,
+                         VerifierClient* verifier, const RewardFunction& reward, RunDirectory* directory,
+                         const fs::path& checkpoint, std::function<bool()> stop_requested)
     : settings_(settings),
       communicator_(communicator),
       verifier_(verifier),
       reward_(reward),
       directory_(directory),
       stop_requested_(std::move(stop_requested)),
-      tokenizer_(load_tokenizer(settings.policy)),
+      tokenizer_(std::move(inputs.tokenizer)),
       policy_(first_policy(settings, tokenizer_, checkpoint, communicator)),
-      tasks_(TaskPool::load(settings.tasks)),
+      tasks_(std::move(inputs.tasks)),
       updater_(policy_, allowed_ids(policy_.config(), tokenizer_.size(), policy_.device()),
                settings.warm_up.updater, communicator),
       curation_(settings.curation) {
   expect_equal_on_ranks(communicator, "shape of the policy", policy_.config().to_json_text());
-  const auto inputs = hashes_of_inputs();
-  for (const auto& [name, hash] : inputs) expect_equal_on_ranks(communicator, name, hash);
+  const auto hashes = hashes_of_inputs();
+  for (const auto& [name, hash] : hashes) expect_equal_on_ranks(communicator, name, hash);
   on_rank_zero(communicator, [&] {
-    if (directory_) directory_->adopt_inputs(inputs);
+    if (directory_) directory_->adopt_inputs(hashes);
   });
   updater_.broadcast_parameters();
   if (settings.evaluation.tasks == 0) tasks_.held_out.clear();
@@ -160,28 +154,6 @@ const Transformer& TrainingRun::reference() {
   reference_ =
       first_policy(settings_, tokenizer_, settings_.warm_up.steps > 0 ? warm_up : fs::path(), communicator_);
   return *reference_;
-}
-
-void TrainingRun::resume(const fs::path& checkpoint) {
-  state_ = read_run_state(checkpoint);
-  state_saved_ = true;
-  if (state_.phase < 0 || state_.phase >= static_cast<int64_t>(phases_.size()))
-    throw InputError(concat(checkpoint.string(), ": the run has no phase number ", state_.phase));
-  Phase& phase = *phases_[static_cast<size_t>(state_.phase)];
-  // After a phase's last step only its evaluation is left, which asks for no state.
-  if (state_.step < phase.steps()) {
-    phase.begin();
-    phase.restore(state_.phase_state);
-  }
-  curation_.restore(state_.curation);
-  restore_updater(checkpoint, updater_);
-  seconds_before_ = state_.seconds_in_phase;
-  if (communicator_.rank() != 0) return;
-  log_info("going on after ", phase.name(), " step ", state_.step, " of ", phase.steps(), " (",
-           checkpoint.string(), ")");
-  if (state_.ranks != communicator_.size())
-    log_warning("the run had ", state_.ranks, " ranks and goes on with ", communicator_.size(),
-                ": sums come in another order, so results may differ in the last digits");
 }
 
 RunEnd TrainingRun::run() {
@@ -332,6 +304,7 @@ bool TrainingRun::evaluate_as(const std::string& name) {
                    .decoding = settings_.evaluation.decoding,
                    .stop_requested = stop_requested_});
   if (scores.interrupted) return false;
+  leave_out_faults(scores);
   const EvaluationResult result = evaluation_result(name, scores, watch.seconds());
   const std::string problem = unverified_problem(scores.unverified, settings_.max_unverified_share);
   if (!problem.empty())
@@ -348,65 +321,26 @@ bool TrainingRun::evaluate_as(const std::string& name) {
   return true;
 }
 
+void TrainingRun::leave_out_faults(const TaskScores& scores) {
+  for (size_t i = 0; i < scores.tasks.size(); ++i) {
+    const std::string& reason = scores.tasks[i].task_fault;
+    if (reason.empty()) continue;
+    const std::string left_out = curation_.note_fault(tasks_.held_out[i].id, reason);
+    if (directory_ && !left_out.empty()) log_warning("held-out ", left_out);
+  }
+  leave_out_held_out();
+}
+
+void TrainingRun::leave_out_held_out() {
+  std::erase_if(tasks_.held_out, [&](const Task& task) { return curation_.at_fault(task.id); });
+}
+
 bool TrainingRun::stopping() { return on_any_rank(communicator_, stop_requested_()); }
 
 int64_t TrainingRun::run_step() const {
   int64_t steps = state_.step;
   for (int64_t i = 0; i < state_.phase; ++i) steps += phases_[static_cast<size_t>(i)]->steps();
   return steps;
-}
-
-void TrainingRun::save_checkpoint(const std::string& name) {
-  state_.ledger_round = ledger_ ? ledger_->round() : 0;
-  state_.curation = curation_.state();
-  state_.ranks = communicator_.size();
-  // On every rank: a checkpoint must not outlive the verdicts that it counts on.
-  if (ledger_) ledger_->sync();
-  communicator_.barrier();
-  if (checkpoints_) {
-    run_log_->sync();
-    state_.log_bytes = run_log_->log_bytes();
-    checkpoints_->save(name, [&](const fs::path& folder) {
-      save_policy(folder, policy_, tokenizer_);
-      write_run_state(folder, state_, updater_);
-    });
-  }
-  state_saved_ = true;
-  since_checkpoint_.restart();
-}
-
-void TrainingRun::save_within_phase(const Phase& phase) {
-  state_.seconds_in_phase = seconds_before_ + in_phase_.seconds();
-  save_checkpoint(state_.step < phase.steps() ? numbered(phase.name(), state_.step) : phase.name());
-  remove_checkpoints_within(phase, settings_.keep_checkpoints);
-}
-
-void TrainingRun::remove_checkpoints_within(const Phase& phase, int64_t keep) {
-  if (!checkpoints_) return;
-  std::vector<std::string> names;  // ascending, as steps have a fixed number of digits
-  for (const std::string& name : checkpoints_->names())
-    if (name.starts_with(phase.name() + "-")) names.push_back(name);
-  for (int64_t i = 0; i + keep < static_cast<int64_t>(names.size()); ++i)
-    checkpoints_->remove(names[static_cast<size_t>(i)]);
-}
-
-void TrainingRun::write_summary() const {
-  nlohmann::json summary = {{"ranks", communicator_.size()},
-                            {"seed", settings_.seed},
-                            {"parameters", policy_.config().parameter_count()},
-                            {"policy_version", state_.policy_version},
-                            {"reward", reward_.rule_name()},
-                            {"held_out", nlohmann::json::object()},
-                            {"seconds", nlohmann::json::object()}};
-  for (const EvaluationResult& result : state_.evaluations)
-    summary["held_out"][result.phase] = to_json(result);
-  double total = 0;
-  for (const auto& [phase, seconds] : state_.phase_seconds) {
-    summary["seconds"][phase] = seconds;
-    total += seconds;
-  }
-  summary["seconds"]["total"] = total;
-  directory_->write("summary.json", summary.dump(2) + "\n");
 }
 
 }  // namespace bicrl

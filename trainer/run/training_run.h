@@ -20,7 +20,7 @@
 #include "reward/reward_rule.h"
 #include "trainer/evaluation/evaluation.h"
 #include "trainer/experience/verdict_ledger.h"
-#include "trainer/inputs/task_pool.h"
+#include "trainer/inputs/run_inputs.h"
 #include "trainer/ranks/communicator.h"
 #include "trainer/run/checkpoint_store.h"
 #include "trainer/run/phase.h"
@@ -34,24 +34,24 @@ namespace bicrl {
 
 enum class RunEnd { kFinished, kStopped };
 
-// One object per rank; run() is collective. Refers to what it is given and owns policy and optimizer.
+// One object per rank; run() is collective. Refers to what it is given and owns inputs, policy and optimizer.
 class TrainingRun {
  public:
   // `directory` is null on ranks other than 0. `verifier` may be null if nothing is to be verified.
   // `checkpoint` is where to go on; empty at the start.
-  TrainingRun(const RunSettings& settings, Communicator& communicator, VerifierClient* verifier,
-              const RewardFunction& reward, RunDirectory* directory, const std::filesystem::path& checkpoint,
-              std::function<bool()> stop_requested);
+  TrainingRun(const RunSettings& settings, RunInputs inputs, Communicator& communicator,
+              VerifierClient* verifier, const RewardFunction& reward, RunDirectory* directory,
+              const std::filesystem::path& checkpoint, std::function<bool()> stop_requested);
 
   // Throws Error if a phase cannot go on (too many masked responses, a policy that is no longer finite);
   // what can be saved is saved before.
   RunEnd run();
 
  private:
+  PhaseContext context();
   std::vector<std::unique_ptr<Phase>> make_phases();
   std::map<std::string, std::string> hashes_of_inputs() const;  // of what is read besides the configuration
-  void resume(const std::filesystem::path& checkpoint);
-  const Transformer& reference();  // see PhaseContext
+  const Transformer& reference();                               // see PhaseContext
   // False if the run was asked to stop; all of it that counts is saved then.
   bool run_phase(Phase& phase);
   bool take_step(Phase& phase);
@@ -65,14 +65,18 @@ class TrainingRun {
   // Where no warm-up gives the first row: what the stages are compared with.
   bool evaluate_start();
   bool evaluate_as(const std::string& name);  // of a phase, or kStartEvaluation; false if a stop ended it
-  bool stopping();                            // collective: the same answer on all ranks
-  int64_t run_step() const;                   // steps done over all phases
+  void leave_out_faults(const TaskScores& scores);
+  void leave_out_held_out();  // those that are known to be at fault
+  bool stopping();            // collective: the same answer on all ranks
+  int64_t run_step() const;   // steps done over all phases
+
+  // ---- training_run_saving.cpp ----
+  void resume(const std::filesystem::path& checkpoint);
   // Rank 0 writes; the others go on.
   void save_checkpoint(const std::string& name);
   void save_within_phase(const Phase& phase);
   void remove_checkpoints_within(const Phase& phase, int64_t keep);
   void write_summary() const;
-  PhaseContext context();
 
   const RunSettings& settings_;
   Communicator& communicator_;

@@ -1,0 +1,18 @@
+// What a training run reads besides its configuration and its policy's weights. Loaded before anything starts
+// that takes time, so that a file that is wrong is told at once.
+#pragma once
+#include "policy/tokenizer.h"
+#include "trainer/inputs/policy_source.h"
+#include "trainer/inputs/task_pool.h"
+
+namespace bicrl {
+
+struct RunInputs {
+  Tokenizer tokenizer;
+  TaskPool tasks;
+
+  // Throws InputError if a file is wrong, or tokenizer and policy do not fit together.
+  static RunInputs load(const PolicySource& policy, const TaskSource& tasks);
+};
+
+}  // namespace bicrl

@@ -1,0 +1,95 @@
+// What a run leaves in its directory and goes on from.
+#include <nlohmann/json.hpp>
+
+#include "common/log.h"
+#include "policy/checkpoint_io.h"
+#include "trainer/run/training_run.h"
+
+namespace bicrl {
+namespace fs = std::filesystem;
+namespace {
+
+std::string numbered(const std::string& phase, int64_t step) {
+  const std::string digits = std::to_string(step);
+  return phase + "-" + std::string(digits.size() < 6 ? 6 - digits.size() : 0, '0') + digits;
+}
+
+}  // namespace
+
+void TrainingRun::resume(const fs::path& checkpoint) {
+  state_ = read_run_state(checkpoint);
+  state_saved_ = true;
+  if (state_.phase < 0 || state_.phase >= static_cast<int64_t>(phases_.size()))
+    throw InputError(concat(checkpoint.string(), ": the run has no phase number ", state_.phase));
+  Phase& phase = *phases_[static_cast<size_t>(state_.phase)];
+  // After a phase's last step only its evaluation is left, which asks for no state.
+  if (state_.step < phase.steps()) {
+    phase.begin();
+    phase.restore(state_.phase_state);
+  }
+  curation_.restore(state_.curation);
+  leave_out_held_out();
+  restore_updater(checkpoint, updater_);
+  seconds_before_ = state_.seconds_in_phase;
+  if (communicator_.rank() != 0) return;
+  log_info("going on after ", phase.name(), " step ", state_.step, " of ", phase.steps(), " (",
+           checkpoint.string(), ")");
+  if (state_.ranks != communicator_.size())
+    log_warning("the run had ", state_.ranks, " ranks and goes on with ", communicator_.size(),
+                ": sums come in another order, so results may differ in the last digits");
+}
+
+void TrainingRun::save_checkpoint(const std::string& name) {
+  state_.ledger_round = ledger_ ? ledger_->round() : 0;
+  state_.curation = curation_.state();
+  state_.ranks = communicator_.size();
+  // On every rank: a checkpoint must not outlive the verdicts that it counts on.
+  if (ledger_) ledger_->sync();
+  communicator_.barrier();
+  if (checkpoints_) {
+    run_log_->sync();
+    state_.log_bytes = run_log_->log_bytes();
+    checkpoints_->save(name, [&](const fs::path& folder) {
+      save_policy(folder, policy_, tokenizer_);
+      write_run_state(folder, state_, updater_);
+    });
+  }
+  state_saved_ = true;
+  since_checkpoint_.restart();
+}
+
+void TrainingRun::save_within_phase(const Phase& phase) {
+  state_.seconds_in_phase = seconds_before_ + in_phase_.seconds();
+  save_checkpoint(state_.step < phase.steps() ? numbered(phase.name(), state_.step) : phase.name());
+  remove_checkpoints_within(phase, settings_.keep_checkpoints);
+}
+
+void TrainingRun::remove_checkpoints_within(const Phase& phase, int64_t keep) {
+  if (!checkpoints_) return;
+  std::vector<std::string> names;  // ascending, as steps have a fixed number of digits
+  for (const std::string& name : checkpoints_->names())
+    if (name.starts_with(phase.name() + "-")) names.push_back(name);
+  for (int64_t i = 0; i + keep < static_cast<int64_t>(names.size()); ++i)
+    checkpoints_->remove(names[static_cast<size_t>(i)]);
+}
+
+void TrainingRun::write_summary() const {
+  nlohmann::json summary = {{"ranks", communicator_.size()},
+                            {"seed", settings_.seed},
+                            {"parameters", policy_.config().parameter_count()},
+                            {"policy_version", state_.policy_version},
+                            {"reward", reward_.rule_name()},
+                            {"held_out", nlohmann::json::object()},
+                            {"seconds", nlohmann::json::object()}};
+  for (const EvaluationResult& result : state_.evaluations)
+    summary["held_out"][result.phase] = to_json(result);
+  double total = 0;
+  for (const auto& [phase, seconds] : state_.phase_seconds) {
+    summary["seconds"][phase] = seconds;
+    total += seconds;
+  }
+  summary["seconds"]["total"] = total;
+  directory_->write("summary.json", summary.dump(2) + "\n");
+}
+
+}  // namespace bicrl
