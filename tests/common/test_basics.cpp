@@ -14,6 +14,7 @@
 #include "common/files.h"
 #include "common/hash.h"
 #include "common/spelling.h"
+#include "common/utf8.h"
 #include "tests/support/support.h"
 
 using namespace bicrl;
@@ -198,6 +199,15 @@ TEST_CASE("a stopwatch only goes forward") {
   const double first_ms = watch.ms();
   CHECK(first_ms >= 5);
   CHECK(watch.seconds() * 1e3 >= first_ms);
+}
+
+TEST_CASE("a text's head ends where a character does") {
+  CHECK(utf8_head("abc", 3) == "abc");
+  CHECK(utf8_head("abc", 2) == "ab");
+  CHECK(utf8_head("a\u00e9", 3) == "a\u00e9");
+  CHECK(utf8_head("a\u00e9", 2) == "a");
+  CHECK(utf8_head("\U0001F600", 3).empty());
+  CHECK(utf8_head("\x80\x80\x80", 2).empty());
 }
 
 TEST_CASE("edit distance counts insertions, deletions, substitutions and swaps") {

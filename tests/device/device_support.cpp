@@ -11,34 +11,19 @@
 #include "sandbox/device/entry_names.h"
 #include "sandbox/ptx/kernel.h"
 #include "sandbox/ptx/parser.h"
+#include "tests/support/cuda_wheel.h"
 #include "tests/support/support.h"
 
 namespace bicrl::testing {
-namespace {
 
 namespace fs = std::filesystem;
 
-// Below the interpreter's site-packages; empty if it has none.
-fs::path find_wheel() {
-  const fs::path root = fs::path(BICRL_TEST_PYTHON).parent_path().parent_path() / "lib";
-  std::error_code failure;
-  for (const auto& version : fs::directory_iterator(root, failure))
-    if (const fs::path wheel = version.path() / "site-packages" / "nvidia" / "cu13";
-        fs::exists(wheel / "lib"))
-      return wheel;
-  return {};
-}
-
-}  // namespace
-
 DeviceCompiler limited_compiler(size_t max_ptx_bytes) {
-  const fs::path wheel = find_wheel();
-  if (wheel.empty()) SKIP("no NVRTC in the Python environment");
+  const CudaWheel wheel = cuda_wheel();
   const fs::path shim = fs::path(BICRL_BINARY_DIR) / "share" / "bicrl" / "device" / "include";
   DeviceCompilerOptions options;
-  options.library = (wheel / "lib" / "libnvrtc.so.13").string();
-  options.include_folders = {shim.string(), (wheel / "include").string(),
-                             (wheel / "include" / "cccl").string()};
+  options.library = wheel.compiler.string();
+  options.include_folders = {shim.string(), wheel.headers.string(), wheel.template_headers.string()};
   options.max_ptx_bytes = max_ptx_bytes;
   const auto compiler = DeviceCompiler::load(options);
   REQUIRE((compiler.ok() ? "" : compiler.reason()) == "");

@@ -4,6 +4,7 @@
 
 #include "common/files.h"
 #include "sandbox/device/device_flags.h"
+#include "sandbox/device/device_headers.h"
 #include "sandbox/device/device_text.h"
 #include "sandbox/device/entry_names.h"
 #include "tests/device/device_support.h"
@@ -62,7 +63,8 @@ TEST_CASE("Every own program becomes PTX that the machine can lower") {
     INFO(program.name);
     REQUIRE(expected.count(program.name) == 1);
     CHECK(unsupported_device_feature(program.text) == "");
-    const DeviceProgram result = compile_device_program(device_compiler(), program.text, kFlags);
+    const DeviceProgram result =
+        compile_device_program(device_compiler(), program.text, read_device_flags({}));
     INFO(result.code.log);
     REQUIRE(result.code.ok);
     // Only tensor mathematics in the host part needs the cut.
@@ -94,7 +96,8 @@ TEST_CASE("Published programs become PTX that the machine can lower") {
     if (program.text.empty()) continue;
     ++with_kernels;
     INFO(program.name);
-    const DeviceProgram result = compile_device_program(device_compiler(), program.text, kFlags);
+    const DeviceProgram result =
+        compile_device_program(device_compiler(), program.text, read_device_flags({}));
     INFO(result.code.log);
     REQUIRE(result.code.ok);
     whole += !result.cut;
@@ -157,7 +160,7 @@ TEST_CASE("Flags have their effect") {
   CHECK(!compile_whole(source).ok);
   const DeviceFlags flags = read_device_flags({"-DSHIFT=3", "--use_fast_math", "-O2"});
   REQUIRE(flags.refused == "");
-  const DeviceCode code = compile_whole(source, flags.options);
+  const DeviceCode code = compile_device_program(device_compiler(), source, flags).code;
   REQUIRE(code.ok);
   CHECK(code.ptx.find("sin.approx.ftz.f32") != std::string::npos);
   CHECK(!compile_whole("template <class T> concept C = true;").ok);
@@ -223,6 +226,63 @@ TEST_CASE("Overloaded kernels keep their entries apart") {
     CHECK(entries ==
           std::set<std::string>{"_ZN3ops5applyEPfi", "_ZN3ops5applyEPdi", "_ZN3ops5applyIfEEvPPT_i"});
   }
+}
+
+TEST_CASE("Every common beginning of include lines can be precompiled, and is one") {
+  DeviceCompiler compiler = testing::limited_compiler(DeviceCompilerOptions().max_ptx_bytes);
+  const testing::TemporaryFolder folder;
+  const std::vector<CommonIncludes> common = common_includes();
+  const std::vector<std::string> headers = {"",
+                                            "#include <cuda_fp16.h>\n__half h;",
+                                            "#include <mma.h>",
+                                            "#include <cooperative_groups/reduce.h>",
+                                            "#include <cub/cub.cuh>\nnamespace c = cub;",
+                                            "#include <curand_kernel.h>"};
+  REQUIRE(common.size() == headers.size());
+  for (size_t i = 0; i < common.size(); ++i) {
+    INFO(common[i].lines);
+    CHECK(compiler.precompile(common[i].lines, kFlags, folder.path().string()) == "");
+    CHECK(headers[i].find(common[i].word) != std::string::npos);
+    CHECK(needed_includes(TokenText(headers[i] + "\n__global__ void k() {}\n")) == common[i].lines);
+  }
+}
+
+TEST_CASE("Headers of the host alone hinder nobody") {
+  const DeviceProgram program = compile_device_program(
+      device_compiler(),
+      "#include <dlfcn.h>\n#include <signal.h>\n#include <sys/mman.h>\n#include <regex>\n"
+      "__global__ void k(float* x) { x[0] = 1; }\n"
+      "void* f() { return dlopen(\"x\", RTLD_NOW); }\n",
+      read_device_flags({}));
+  INFO(program.code.log);
+  CHECK(program.code.ok);
+  CHECK(program.cut);
+}
+
+TEST_CASE("Asynchronous copies of groups can be included") {
+  const DeviceCode code = compile_whole(
+      "#include <cooperative_groups.h>\n#include <cooperative_groups/memcpy_async.h>\n#include <cstdint>\n"
+      "__global__ void k(uint64_t* x) {\n"
+      "  __shared__ uint64_t y[32];\n"
+      "  auto block = cooperative_groups::this_thread_block();\n"
+      "  cooperative_groups::memcpy_async(block, y, x, sizeof y);\n"
+      "  cooperative_groups::wait(block);\n"
+      "  x[threadIdx.x] = y[31 - threadIdx.x];\n"
+      "}\n");
+  INFO(code.log);
+  CHECK(code.ok);
+}
+
+TEST_CASE("Macros of the flags stand behind the headers") {
+  const DeviceFlags flags = read_device_flags({"-DN=3", "-D", "WIDE", "-DGONE=1", "-UGONE"});
+  const DeviceProgram program = compile_device_program(
+      device_compiler(),
+      "#if N != 3 || WIDE != 1 || defined(GONE) || __LINE__ != 1\n#error macros\n#endif\n"
+      "__global__ void k(float* x) { x[0] = N; }\n",
+      flags);
+  INFO(program.code.log);
+  CHECK(program.code.ok);
+  CHECK_FALSE(program.cut);
 }
 
 }  // namespace bicrl

@@ -17,13 +17,27 @@ Options own(const DeviceFlags& flags) {
 
 TEST_CASE("Flags that change device code are kept") {
   CHECK(own(read_device_flags({})) == Options{"-std=c++17"});
-  CHECK(own(read_device_flags({"--use_fast_math", "-DTILE=32", "-D", "A", "-UB", "-std=c++20"})) ==
-        Options{"--use_fast_math", "-DTILE=32", "-DA", "-UB", "-std=c++20"});
+  CHECK(own(read_device_flags({"--use_fast_math", "-DNDEBUG", "-D", "__A=2", "-UCUB_B", "-std=c++20"})) ==
+        Options{"--use_fast_math", "-DNDEBUG", "-D__A=2", "-UCUB_B", "-std=c++20"});
   CHECK(own(read_device_flags({"-ftz=true", "--fmad", "false", "-maxrregcount=64", "-prec-div=false",
                                "-lineinfo"})) == Options{"-ftz=true", "--fmad=false", "-maxrregcount=64",
                                                          "-prec-div=false", "-lineinfo", "-std=c++17"});
   // The shim is C++17.
   CHECK(own(read_device_flags({"--std", "c++14"})) == Options{"-std=c++17"});
+}
+
+TEST_CASE("Macros that no header asks for are lines of text") {
+  const DeviceFlags flags = read_device_flags({"-DTILE=32", "-D", "A", "-UB", "-DTEXT=\"x y\""});
+  CHECK(own(flags) == Options{"-std=c++17"});
+  CHECK(flags.macros ==
+        "#undef TILE\n#define TILE 32\n#undef A\n#define A 1\n#undef B\n#undef TEXT\n#define TEXT \"x y\"\n");
+  for (const std::string flag : {"-DA=1\n#include \"x\"", "-DA=1\\", "-DA=\r1"})
+    CHECK(read_device_flags({flag}).refused != "");
+}
+
+TEST_CASE("The host part gets the macros alone") {
+  CHECK(macro_lines({"-O3", "-DTILE=32", "-D", "__A", "-U", "B", "-Dwrong(x)=1", "-I/x", "-DA=1\n2", "-D"}) ==
+        "#undef TILE\n#define TILE 32\n#undef __A\n#define __A 1\n#undef B\n");
 }
 
 TEST_CASE("What load_inline defines can be undefined") {

@@ -16,6 +16,7 @@ TEST_CASE("Names of one instance have one key") {
   CHECK(same_instance("_Z7throughIXadL_ZL7half_offEEEvPf",
                       "_Z7throughIXadL_ZN43_INTERNAL_00000000_12_cuda_sources_acc5a52f7half_ofEfEEEvPf"));
   CHECK(same_instance("plain_name", "plain_name"));
+  CHECK(same_instance("_ZL5table", "table"));
 }
 
 TEST_CASE("Different instances have different keys") {

@@ -1,6 +1,9 @@
 """What the end-to-end tests share: running the real binary, and skipping where data are absent."""
+import atexit
 import json
 import os
+import re
+import select
 import shutil
 import subprocess
 import sys
@@ -32,7 +35,7 @@ IMPATIENT = {"OMPI_MCA_odls_base_sigkill_timeout": "1"}
 def patient(seconds, prefix="verifier.server."):
     """Overrides: limits of time that a program with an end does not meet, however busy the machine is. Verdicts, and figures made
     of them, must not depend on that."""
-    return [f"{prefix}{key}={seconds}" for key in ("limits.compile_s", "limits.record_s", "limits.replay_s", "oracle.wall_s")]
+    return [f"{prefix}{key}={seconds}" for key in ("limits.compile_s", "limits.record_s", "oracle.cpu_s")]
 
 
 def ours_and_published(ours, published):
@@ -59,6 +62,23 @@ def bicrl(*words, ranks=None, timeout=600, cwd=SOURCE, more_environment=None):
             subprocess.run(["kill", "-9", str(pid)], check=False)
         expect(False, f"ends within {timeout} s: {' '.join(command)}", waits, *process.communicate())
     return process.returncode, out, err
+
+
+def verifier_process(*words):
+    """`bicrl verifier` as a child process, which a failed check does not leave behind."""
+    process = subprocess.Popen([BINARY, "verifier", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    atexit.register(process.kill)
+    return process
+
+
+def started_verifier(*words):
+    """The same once it listens; returns (process, address)."""
+    process = verifier_process(*words)
+    expect(select.select([process.stdout], [], [], 300)[0], "the server starts within five minutes")
+    line = process.stdout.readline()
+    match = re.fullmatch(r"listening on (127\.0\.0\.1:\d+)\n", line)
+    expect(match, "the first line says where the server listens", repr(line), line or process.stderr.read())
+    return process, match.group(1)
 
 
 def descendants(pid):

@@ -46,7 +46,7 @@ time_t time(time_t *out) {
   return t.tv_sec;
 }
 """
-SMALL = ["warm_up.steps=6", "run.checkpoint_every_s=0.5", "reward=configs/rewards/milestone.yaml",
+SMALL = ["warm_up.steps=6", "run.checkpoint_every_s=0.5", "reward=configs/rewards/pass_rate.yaml",
          *[f"stages.{i}.{key}" for i in (0, 1) for key in ("steps=1", "tasks_per_step=4", "samples_per_task=2")], "evaluation.tasks=4",
          *patient(60)]
 

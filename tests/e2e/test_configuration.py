@@ -78,8 +78,44 @@ with folder() as temporary:
                           (["tasks={train: [README.md]}"], "README.md")):
         code, out, err = bicrl("train", QUICKSTART, "--dry-run", f"run.directory={temporary}/run", *words)
         expect(code == 2 and reason in err, f"found by a dry run: {words}", code, out, err)
-    code, out, err = bicrl("train", QUICKSTART, "--dry-run", f"run.directory={temporary}/run", "verifier.addresses=[127.0.0.1:9]")
-    expect(code == 0 and "verifier.server has no effect" in out, "settings of a verifier that is not started are told", code, out, err)
+    # An embedded verifier on this machine measures no times; of another one nothing is known until it is asked.
+    timed = f"{temporary}/timed.yaml"
+    with open(timed, "w") as file:
+        file.write("rule: pass_rate\nspeedup_weight: 0.5\n")
+    for words in (["--dry-run"], []):
+        for file in ("configs/rewards/speedup.yaml", "configs/rewards/composite.yaml", timed):
+            code, out, err = bicrl("train", QUICKSTART, f"run.directory={temporary}/run", "--reward", file, *words)
+            expect(code == 2 and file in err and "needs times" in err and "verifier.addresses" in err, f"{file} needs times", code, out, err)
+    expect(not os.path.exists(f"{temporary}/run"), "refused before anything is written")
+    code, out, err = bicrl("train", QUICKSTART, "--dry-run", "--reward", timed, "verifier.addresses=[127.0.0.1:9]")
+    expect(code == 0, "a verifier elsewhere may measure them", code, out, err)
+    code, out, err = bicrl("sft", QUICKSTART, "--dry-run", f"reward={timed}")
+    expect(code == 0, "a warm-up has no rewards", code, out, err)
+    refused([QUICKSTART, "verifier.tolerance=generous"], "verifier.tolerance", "published")
+    refused([QUICKSTART, "verifier.server.protocol.tolerance=open"], "verifier.server.protocol.tolerance", "profile")
+    for gone in ("protocol.atol=0.1", "protocol.timed_runs=3", "limits.replay_s=5", "limits.replay_mib=512", "oracle.shifted_draws=true"):
+        refused([QUICKSTART, f"verifier.server.{gone}"], gone.partition("=")[0].partition(".")[2])
+    for command in (["train", QUICKSTART, f"run.directory={temporary}/run"],
+                    ["eval", "configs/eval.yaml", "policy={config: configs/quickstart/policy.json, tokenizer: configs/quickstart}",
+                     "verifier.server.workers=2"]):
+        code, out, err = bicrl(*command, "--dry-run", "verifier.addresses=[127.0.0.1:9]")
+        expect(code == 0 and out.count("# verifier.server has no effect") == 1, "settings of a verifier that is not started are told",
+               command, code, out, err)
+    # Somebody may switch a part of a configuration off that says more about it, as that of an earlier run does.
+    off = ["evaluation.tasks=0", "curation.quarantine.enabled=false"]
+    for words, told in (([], 0), (["evaluation.max_new_tokens=8", "curation.quarantine.speedup_above=5"], 2)):
+        code, out, err = bicrl("train", QUICKSTART, "--dry-run", f"run.directory={temporary}/run", *off, *words)
+        expect(code == 0 and out.count("no effect with '") == told, "settings of what is off are told", words, code, out, err)
+    # Entries that are left out are told before a run, and once.
+    entries = json.loads((SOURCE / "tests/data/infilling_tasks.json").read_text())
+    with open(tasks, "w") as file:
+        json.dump([*entries, {"id": 1000}], file)
+    lenient = f"tasks={{train: [{tasks}], held_out: [tests/data/end_to_end_tasks.json], strict: false}}"
+    code, out, err = bicrl("train", QUICKSTART, "--dry-run", f"run.directory={temporary}/run", lenient)
+    expect(code == 0 and err.count("left out: ") == 1 and f"entry {len(entries) + 1}" in err, "a broken entry is told", code, out, err)
+    code, out, err = bicrl("sft", QUICKSTART, f"run.directory={temporary}/lenient", lenient, "warm_up.steps=1", "warm_up.samples_per_step=1",
+                           "evaluation.tasks=0")
+    expect(code == 0 and err.count("left out: ") == 1, "a run tells it once", code, out, err)
     code, out, err = bicrl("generate", "configs/generate.yaml", "--dry-run", "policy={config: configs/quickstart/policy.json, tokenizer: configs/quickstart}",
                            "tasks=tests/data/infilling_tasks.json", "samples_per_task=2", "rollout.temperature=0")
     expect(code == 2 and "samples_per_task" in err, "equal samples are refused", code, out, err)

@@ -9,35 +9,39 @@ def calls_library(text):
     return any(name in text.lower() for name in ("cublas", "cudnn"))
 
 
-def verify(path, direct):
-    """Verifies all programs of a file; `direct`: how many of them need their inputs' values to be recorded."""
+def verify(path, host_reads, wrong={}):
+    """Verifies all programs of a file. host_reads: how many of them have a host part that reads device data; wrong: those that
+    are right on plain draws alone, by name, with what their diagnostics say."""
     tasks = read_json(path)
     library_calls = sum(calls_library(task["cuda_code"]) for task in tasks)
     with folder() as temporary:
         report = f"{temporary}/verdicts.json"
         code, out, err = bicrl("verify", "--tasks", path, "--json", report, *patient(600), "verifier.attempt_s=3000",
-                               "verifier.deadline_s=3000", timeout=1500)
+                               "verifier.deadline_s=3000", "verifier.tolerance=published", timeout=1500)
         expect(code == 0, "bicrl verify succeeds", out, err)
         result = read_json(report)
     verdicts = result["verdicts"]
     classes = Counter("correct" if v["correct"] else v["fault_class"] for v in verdicts)
     details = "\n".join(f"{v['task_id']}: {v['fault_class']} {v['diagnostics'][:200]}" for v in verdicts if not v["correct"])
-    correct = len(tasks) - library_calls
-    expect(classes == {"correct": correct, "library_call": library_calls}, f"classes {dict(classes)}", details)
-    tiers = Counter(v["tier"] for v in verdicts if v["correct"])
-    expect(tiers == Counter(replay=correct - direct, direct=direct), f"tiers {dict(tiers)}", details)
+    correct = len(tasks) - library_calls - host_reads - len(wrong)
+    expected = Counter(correct=correct, library_call=library_calls, host_read=host_reads, wrong_value=len(wrong))
+    expect(classes == expected, f"classes {dict(classes)}", details)
     for v in verdicts:
-        if v["correct"]:
-            expect(v["trials"] >= 3 and v["trials_passed"] == v["trials"], f"{v['task_id']}: every trial passes", v)
-        else:
+        if v["task_id"] in wrong:
+            expect(v["diagnostics"].startswith(wrong[v["task_id"]]), f"{v['task_id']}: says where it is wrong", v)
+        elif v["correct"]:
+            expect(v["trials"] >= 4 and v["trials_passed"] == v["trials"], f"{v['task_id']}: every trial passes", v)
+            expect(v["tolerance"] == "published" and v["lane_operations"] > 0, f"{v['task_id']}: how it was graded", v)
+        elif v["fault_class"] == "library_call":
             expect(calls_library(v["diagnostics"]), f"{v['task_id']}: says which", v)
     print(f"{path.name}: {dict(classes)}, {result['candidates_per_second']:.1f} candidates a second")
     return classes
 
 
 ours, *published = ours_and_published("infilling_tasks.json", "infilling_tasks.json")
-verify(ours, direct=0)
+verify(ours, host_reads=0)
 for path in published:
     # One's host part reads an input's value; another's reads a small parameter's, which the recorder knows.
-    classes = verify(path, direct=1)
-    expect(classes == {"correct": 42, "library_call": 8}, f"classes {dict(classes)}")
+    # 7278 pools 256 elements into 3 by bins of equal size, which this tolerance takes where the mean decides.
+    classes = verify(path, host_reads=1, wrong={"7278": "3 of 4 trials are right; wrong on: structured"})
+    expect(classes == {"correct": 40, "library_call": 8, "host_read": 1, "wrong_value": 1}, f"classes {dict(classes)}")

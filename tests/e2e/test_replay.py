@@ -6,7 +6,7 @@ from pathlib import Path
 from support import bicrl, expect, folder, patient, read_lines
 
 TASKS = ["tasks.synthetic.train_compositions=8", "tasks.synthetic.held_out_compositions=8", "tasks.synthetic.max_length=2"]
-SMALL = [*TASKS, "policy.config=''", "warm_up.steps=3", "warm_up.update.learning_rate=1e-4", "reward=configs/rewards/milestone.yaml", "stages.0.steps=2", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=4",
+SMALL = [*TASKS, "policy.config=''", "warm_up.steps=3", "warm_up.update.learning_rate=1e-4", "reward=configs/rewards/pass_rate.yaml", "stages.0.steps=2", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=4",
          "stages.1.steps=2", "stages.1.tasks_per_step=4", "stages.1.samples_per_task=4",
          "evaluation.tasks=0", *patient(60)]
 GENERATION = ("generated_tokens", "tokens_per_forward")

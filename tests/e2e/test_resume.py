@@ -1,6 +1,7 @@
 """A run that is stopped, killed, changed or damaged: the same command goes on to the same numbers, or says what is wrong
 and loses nothing."""
 import hashlib
+import json
 import os
 import signal
 import subprocess
@@ -138,7 +139,15 @@ with folder() as temporary:
     Path(half, "config.yaml").write_bytes(before[f"{half}/config.yaml"])
     Path(half, "run.json").write_text('{"format": 1}\n')
     refused(["another version"])
+    Path(half, "run.json").write_text('{"finished":false,"format":3}\n')  # as it was up to protocol 2
+    refused(["another protocol of the verifier", "name another folder"])
     Path(half, "run.json").write_bytes(before[f"{half}/run.json"])
+    ledger = Path(half, "ledger/rank-0.jsonl")
+    entry = json.loads(ledger.read_text().splitlines()[0])
+    entry["verdict"]["tier"] = "replay"
+    ledger.write_text(json.dumps(entry) + "\n")
+    refused([f"{ledger}:1", "another protocol of the verifier"])
+    ledger.write_bytes(before[str(ledger)])
     changed = [p for p, content in before.items() if Path(p).read_bytes() != content]
     expect(not changed, "nothing was lost by refused runs", changed)
 
@@ -156,7 +165,7 @@ with folder() as temporary:
     # A finished run keeps what it was rewarded with, whatever it is called with.
     rewarded = Path(half, "reward.yaml").read_text()
     code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={half}", *SMALL, "--reward",
-                           "configs/rewards/milestone.yaml")
+                           "configs/rewards/binary.yaml")
     expect(code == 0 and "has finished" in out, "a finished run starts nothing", code, out, err)
     expect(Path(half, "reward.yaml").read_text() == rewarded, "a finished run is not changed")
     code, out, err = bicrl("sft", "configs/quickstart.yaml", f"run.directory={half}", *SMALL)

@@ -1,24 +1,13 @@
 """Verifiers by address: servers that grade differently are refused before the first verdict, one that is silent is told, and a
 run that is resumed with another verifier does not take over what the first one said."""
-from contextlib import contextmanager
 from pathlib import Path
-import subprocess
 
-from support import BINARY, ENVIRONMENT, bicrl, expect, folder, patient, read_lines
+from support import bicrl, expect, folder, patient, read_lines, started_verifier
 
 
-@contextmanager
-def verifier_server(*overrides):
-    """A server of its own; its address."""
-    process = subprocess.Popen([BINARY, "verifier", "workers=1", *patient(60, prefix=""), *overrides], stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL, text=True, env=ENVIRONMENT)
-    try:
-        line = process.stdout.readline()
-        expect(line.startswith("listening on "), "the server starts", line)
-        yield line.split()[-1]
-    finally:
-        process.kill()
-        process.communicate()
+def server(*overrides):
+    """The address of a server of its own, which ends with this test."""
+    return started_verifier("workers=1", *patient(60, prefix=""), *overrides)[1]
 
 
 EVAL = ["eval", "configs/eval.yaml", "policy.checkpoint=", "policy.config=configs/quickstart/policy.json",
@@ -30,12 +19,17 @@ TRAIN = ["train", "configs/quickstart.yaml", "warm_up.steps=2", "evaluation.task
 code, out, err = bicrl(*EVAL, f"verifier.addresses=[{NOWHERE}]", "verifier.deadline_s=2")
 expect(code == 3 and "no verifier answers" in err and NOWHERE in err, "no verifier", code, out, err)
 
-with verifier_server() as one, verifier_server("protocol.rtol=0.02") as lax, folder() as temporary:
+one, lax = server(), server("protocol.tolerance=published")
+with folder() as temporary:
     for ranks in (None, 2):
         code, out, err = bicrl(*EVAL, f"verifier.addresses=[{one},{lax}]", ranks=ranks)
         expect(code == 2 and err.count("do not grade alike") == 1 and one in err and lax in err, "verifiers that differ", code, out, err)
     code, out, err = bicrl(*EVAL, f"verifier.addresses=[{NOWHERE},{one}]", "verifier.deadline_s=5", "verifier.backoff_s=0.1")
     expect("does not answer" in err and NOWHERE in err and "got no verdict" not in out, "a silent one beside another", code, out, err)
+
+    # Times where none are measured: told by whoever is asked, before the first step.
+    code, out, err = bicrl(*TRAIN, f"run.directory={temporary}/timed", f"verifier.addresses=[{one}]", "reward=configs/rewards/speedup.yaml")
+    expect(code == 2 and one in err and "measures no times" in err and "warm_up" not in out, "a reward that needs times", code, out, err)
 
     run = f"run.directory={temporary}/run"
     for address, told in ((one, 0), (lax, 1)):

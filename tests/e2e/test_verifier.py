@@ -24,8 +24,8 @@ server = Server("workers=2", *PATIENT)
 
 # ---- What it says of itself
 described = server.stub.Describe(messages.DescribeRequest(), timeout=60)
-expect(described.workers == 2 and described.backend.startswith("host") and described.protocol_version, "Describe", described)
-expect(described.protocol == messages.Protocol(atol=0.01, rtol=0.01, trials=3) and not described.shifted_draws,
+expect(described.workers == 2 and described.backend and described.protocol_version == "3", "Describe", described)
+expect(described.protocol == messages.Protocol(tolerance="profile", trials=4) and not described.measures_time,
        "what a request gets that asks for nothing", described)
 expect({"namespaces", "seccomp", "rlimits"} <= set(described.sandbox_features), "features", described)
 health = server.channel.unary_unary("/grpc.health.v1.Health/Check")(b"", timeout=60)
@@ -36,19 +36,19 @@ expect(b"bicrl.verifier.v1.Verifier" in reflected, "reflection lists the service
 
 # ---- One verdict, stored, and anew
 first = server.verify(candidate("honest"))
-expect(first.outcome == GRADED and first.correct and first.compiled and first.trials_passed == first.trials == 3
-       and first.tier == "replay" and first.request_id == "honest" and not first.cached, "an honest program", first)
+expect(first.outcome == GRADED and first.correct and first.compiled and first.trials_passed == first.trials == 4
+       and first.tolerance == "profile" and first.lane_operations > 0 and first.reached == "compare" and first.request_id == "honest" and not first.cached, "an honest program", first)
 expect(server.verify(candidate("honest")).cached, "the second time from the store")
 expect(not server.verify(candidate("honest", bypass_cache=True)).cached, "anew where asked")
-timed = server.verify(candidate("honest", protocol=messages.Protocol(measure_time=True, trials=2)))
-expect(timed.trials == 2 and timed.times.candidate_ms > 0 and timed.times.eager_ms > 0 and timed.times.clock == "cpu",
-       "times where asked for", timed)
+lax = server.verify(candidate("honest", protocol=messages.Protocol(tolerance="published", trials=2)))
+expect(lax.correct and lax.trials == 2 and lax.tolerance == "published" and not lax.cached, "graded as asked for", lax)
 wrong = server.verify(candidate("wrong_value"))
 expect(wrong.outcome == GRADED and not wrong.correct and wrong.fault_class == "wrong_value" and wrong.max_error_ratio > 1,
        "a wrong program", wrong)
 
 # ---- Requests that cannot be
-for bad in (messages.VerifyRequest(program="x"), candidate("honest", protocol=messages.Protocol(atol=-1)),
+for bad in (messages.VerifyRequest(program="x"), candidate("honest", protocol=messages.Protocol(tolerance="generous")),
+            candidate("honest", protocol=messages.Protocol(measure_time=True)),  # this machine measures none
             candidate("honest", protocol=messages.Protocol(trials=1000))):
     expect(code_of(lambda: server.verify(bad)) == grpc.StatusCode.INVALID_ARGUMENT, "an invalid request is refused", bad)
 
@@ -65,6 +65,9 @@ expect([verdicts[str(i)].fault_class for i in range(3, 7)] == ["non_finite", "fr
 expect(all(verdicts[str(i)].correct for i in range(3)), "honest ones in a stream", verdicts)
 ran = server.stub.Describe(messages.DescribeRequest()).verified - before
 expect(ran == 5, f"identical candidates are verified once: {ran} ran for 7 requests")
+refused = list(server.stub.VerifyStream(iter([candidate("honest", protocol=messages.Protocol(measure_time=True))]), timeout=60))
+expect([v.outcome for v in refused] == [messages.OUTCOME_INFRASTRUCTURE] and "measures no times" in refused[0].diagnostics,
+       "a stream answers in place of a verdict", refused)
 
 # ---- Deadlines and cancellation
 expect(code_of(lambda: server.verify(candidate("loop_python"), timeout=0.5)) == grpc.StatusCode.DEADLINE_EXCEEDED,
@@ -127,9 +130,9 @@ server.canary("after a full queue")
 server.stop()
 
 # ---- What has no end is ended at the limit
-server = Server("workers=1", "limits.replay_s=0.5", "protocol.trials=2", "protocol.atol=0.5", "oracle.shifted_draws=true")
+server = Server("workers=1", "limits.run_lane_operations=10000000", "protocol.trials=2", "protocol.tolerance=tf32")
 described = server.stub.Describe(messages.DescribeRequest(), timeout=60)
-expect(described.protocol == messages.Protocol(atol=0.5, rtol=0.01, trials=2) and described.shifted_draws, "its own protocol", described)
+expect(described.protocol == messages.Protocol(tolerance="tf32", trials=2), "its own protocol", described)
 endless = server.verify(candidate("loop_kernel"))
 expect(endless.outcome == CANDIDATE_FAULT and endless.fault_class == "timeout", "an endless kernel", endless)
 server.stop()

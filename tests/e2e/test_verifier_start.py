@@ -1,7 +1,6 @@
 """What a verifier finds out about itself before it listens: broken interpreters and compilers, a Python below /tmp, a
 stop while it starts; and a run whose verifier cannot work ends before it trains."""
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -10,7 +9,7 @@ import sysconfig
 import time
 from pathlib import Path
 
-from support import BINARY, ENVIRONMENT, bicrl, expect, folder
+from support import BINARY, ENVIRONMENT, bicrl, expect, folder, started_verifier, verifier_process
 
 PYTHON = os.environ.get("BICRL_TEST_PYTHON", sys.executable)
 
@@ -24,11 +23,6 @@ def environment_below(parent):
     """A virtual environment without packages of its own; returns (interpreter, its site-packages)."""
     subprocess.run([PYTHON, "-m", "venv", "--without-pip", f"{parent}/venv"], check=True)
     return f"{parent}/venv/bin/python3", next(Path(parent, "venv/lib").glob("python3*/site-packages"))
-
-
-def listening(process):
-    line = process.stdout.readline()
-    return re.fullmatch(r"listening on 127\.0\.0\.1:\d+\n", line)
 
 
 with folder() as temporary:
@@ -46,13 +40,17 @@ with folder() as temporary:
     Path(packages, "torch-2.11.0.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.11.0\n")
 
     # ---- An interpreter that lies below /tmp works.
-    server = subprocess.Popen([BINARY, "verifier", f"python={good}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True, env=ENVIRONMENT)
-    started = listening(server)
+    server, _ = started_verifier(f"python={good}")
     server.terminate()
     _, err = server.communicate(timeout=120)
-    expect(started and server.returncode == 0, "a Python environment below /tmp works", err)
+    expect(server.returncode == 0, "a Python environment below /tmp works", err)
     expect("self-check passed" in err, "the log says that the self-check passed", err)
+
+    # ---- Without what compiles device code: exit code 3, and what to install.
+    done = verifier(f"python={broken}")
+    expect(done.returncode == 3 and "listening" not in done.stdout and "lacks what compiles device code" in done.stderr
+           and "pip install" in done.stderr, "missing packages are named", done)
+    Path(packages, "nvidia").symlink_to(Path(installed, "nvidia"))
 
     # ---- A torch that cannot be imported: exit code 3, with its own words and what helps.
     done = verifier(f"python={broken}")
@@ -79,10 +77,9 @@ with folder() as temporary:
 
     # ---- A stop while it starts.
     slow, packages = environment_below(f"{temporary}/slow")
-    shutil.copytree(Path(temporary, "broken/venv/lib"), Path(temporary, "slow/venv/lib"), dirs_exist_ok=True)
+    shutil.copytree(Path(temporary, "broken/venv/lib"), Path(temporary, "slow/venv/lib"), dirs_exist_ok=True, symlinks=True)
     Path(packages, "torch/__init__.py").write_text("import time\ntime.sleep(1000)\n")
-    server = subprocess.Popen([BINARY, "verifier", f"python={slow}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True, env=ENVIRONMENT)
+    server = verifier_process(f"python={slow}")
     time.sleep(1)
     expect(server.poll() is None, "the server waits for its interpreters")
     server.send_signal(signal.SIGTERM)

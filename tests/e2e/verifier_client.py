@@ -1,15 +1,12 @@
 """A plain grpcio client of the verifier for the tests, made from proto/verifier.proto alone."""
-import atexit
 import importlib
 import os
 import re
-import select
-import subprocess
 import sys
 import tempfile
 import time
 
-from support import BINARY, ENVIRONMENT, SKIPPED, SOURCE, expect
+from support import ENVIRONMENT, SKIPPED, SOURCE, expect, started_verifier
 
 try:
     import grpc
@@ -42,14 +39,8 @@ class Server:
     """`bicrl verifier` as a child process."""
 
     def __init__(self, *overrides, of_run=False):
-        words = [BINARY, "verifier", *(["--of-run"] if of_run else []), *overrides]
-        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
-        atexit.register(self.process.kill)  # a failed check must not leave a server
-        expect(select.select([self.process.stdout], [], [], 300)[0], "the server starts within five minutes")
-        line = self.process.stdout.readline()
-        match = re.fullmatch(r"listening on (127\.0\.0\.1:\d+)\n", line)
-        expect(match, "the first line says where the server listens", repr(line), line or self.process.stderr.read())
-        self.channel = grpc.insecure_channel(match.group(1))
+        self.process, address = started_verifier(*(["--of-run"] if of_run else []), *overrides)
+        self.channel = grpc.insecure_channel(address)
         self.stub = services.VerifierStub(self.channel)
 
     def verify(self, request, timeout=300):

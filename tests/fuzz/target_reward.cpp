@@ -13,12 +13,11 @@ std::vector<Verdict> verdicts() {
   fast.reached = "compare";
   fast.compiled = fast.correct = true;
   fast.trials = fast.trials_passed = 3;
-  fast.tier = "replay";
   fast.legality = "native";
   fast.coverage = 1;
   fast.candidate_ms = 1e-3;
   fast.eager_ms = 10;
-  fast.clock = "cpu";
+  fast.clock = "cuda_event";
   Verdict wrong = fast;
   wrong.correct = false;
   wrong.fault_class = "wrong_value";

@@ -1,4 +1,4 @@
-// CUDA texts to PTX, for tests that run kernels: the NVRTC of the torch wheel in this process.
+// CUDA texts to PTX, for tests that run kernels: with the toolkit's own headers alone, not the shim's.
 #pragma once
 #include <string>
 #include <vector>

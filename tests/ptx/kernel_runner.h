@@ -22,6 +22,9 @@ struct RunnerOptions {
   std::string ptx;  // instead of what the compiler makes of the text
 };
 
+// "illegal_access: what is wrong (block 0, 0, 0, thread 1, 0, 0)"; empty without a fault.
+std::string told(const std::optional<Fault>& fault);
+
 class KernelRunner {
  public:
   explicit KernelRunner(const std::string& cuda, const RunnerOptions& options = {});
@@ -60,6 +63,7 @@ class KernelRunner {
     LaunchConfig config{.grid = grid,
                         .block = block,
                         .dynamic_shared_bytes = shared_bytes,
+                        .dynamic_shared_limit = DeviceLimits{}.max_shared_bytes,
                         .parameters = {},
                         .cooperative = cooperative};
     (append(config.parameters, arguments), ...);

@@ -13,10 +13,7 @@ namespace {
 
 using Catch::Matchers::StartsWith;
 using testing::KernelRunner;
-
-std::string told(const std::optional<Fault>& fault) {
-  return fault ? to_string(fault->fault_class) + ": " + fault->message : "";
-}
+using testing::told;
 
 std::vector<int> numbers(int count) {
   std::vector<int> values(static_cast<size_t>(count));

@@ -11,12 +11,13 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using testing::KernelRunner;
 using testing::RunnerOptions;
+using testing::told;
 
 void check_fault(const std::optional<Fault>& fault, FaultClass fault_class, const std::string& words) {
   REQUIRE(fault);
-  INFO(fault->message);
+  INFO(told(fault));
   CHECK(to_string(fault->fault_class) == to_string(fault_class));
-  CHECK_THAT(fault->message, ContainsSubstring(words));
+  CHECK_THAT(told(fault), ContainsSubstring(words));
 }
 
 }  // namespace
@@ -225,6 +226,33 @@ TEST_CASE("barriers that never complete, and traps, assertions and endless loops
   check_fault(run("asserts"), FaultClass::kTrap, "thread 9, 0, 0");
   check_fault(run("endless"), FaultClass::kTimeout, "operations");
   check_fault(run("busy"), FaultClass::kTimeout, "operations");
+}
+
+TEST_CASE("empty blocks and dear operations count as what they take") {
+  testing::KernelRunner runner(R"(
+    extern "C" __global__ void empty(int* out) {}
+    extern "C" __global__ void board(int* out) { __shared__ volatile int s[12000]; s[threadIdx.x] = 1; }
+    extern "C" __global__ void adds(int* out, int n) { for (int i = 0; i < n; ++i) atomicAdd(out, 1); }
+    extern "C" __global__ void swaps(int* out, int n) {
+      int x = threadIdx.x;
+      for (int i = 0; i < n; ++i) x += __shfl_xor_sync(~0u, x, i & 31);
+      out[threadIdx.x] = x;
+    })",
+                               {.shadows = false,
+                                .compiler_options = {},
+                                .limits = {.lane_operations = uint64_t{1} << 24},
+                                .ptx = ""});
+  const uint64_t out = runner.upload(std::vector<int>(64));
+  CHECK(!runner.launch("empty", {4096, 1, 1}, {1, 1, 1}, 0, out));
+  check_fault(runner.launch("empty", {1U << 30, 1, 1}, {1, 1, 1}, 0, out), FaultClass::kTimeout,
+              "operations");
+  CHECK(!runner.launch("board", {64, 1, 1}, {32, 1, 1}, 0, out));
+  check_fault(runner.launch("board", {4096, 1, 1}, {32, 1, 1}, 0, out), FaultClass::kTimeout, "operations");
+  for (const char* kernel : {"adds", "swaps"}) {
+    CHECK(!runner.launch(kernel, {1, 1, 1}, {32, 1, 1}, 0, out, 2'000));
+    check_fault(runner.launch(kernel, {1, 1, 1}, {32, 1, 1}, 0, out, 100'000), FaultClass::kTimeout,
+                "operations");
+  }
 }
 
 }  // namespace bicrl::ptx

@@ -10,6 +10,7 @@ namespace bicrl::ptx {
 namespace {
 
 using testing::KernelRunner;
+using testing::told;
 
 std::vector<float> random_floats(size_t count, uint64_t seed) {
   std::vector<float> values(count);
@@ -19,10 +20,6 @@ std::vector<float> random_floats(size_t count, uint64_t seed) {
     value = static_cast<float>(word >> 40) / (1 << 23) - 1.0F;
   }
   return values;
-}
-
-std::string told(const std::optional<Fault>& fault) {
-  return fault ? to_string(fault->fault_class) + ": " + fault->message : "";
 }
 
 }  // namespace

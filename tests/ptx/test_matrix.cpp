@@ -12,6 +12,7 @@ namespace bicrl::ptx {
 namespace {
 
 using testing::KernelRunner;
+using testing::told;
 
 constexpr const char* kProducts = R"(
   #include <mma.h>
@@ -77,10 +78,6 @@ std::vector<typename T::Bits> encode(const std::vector<double>& values) {
   std::vector<typename T::Bits> bits;
   for (double value : values) bits.push_back(T::of(value));
   return bits;
-}
-
-std::string told(const std::optional<Fault>& fault) {
-  return fault ? to_string(fault->fault_class) + ": " + fault->message : "";
 }
 
 template <class T, class S>

@@ -9,10 +9,7 @@ namespace bicrl::ptx {
 namespace {
 
 using testing::KernelRunner;
-
-std::string told(const std::optional<Fault>& fault) {
-  return fault ? to_string(fault->fault_class) + ": " + fault->message : "";
-}
+using testing::told;
 
 }  // namespace
 

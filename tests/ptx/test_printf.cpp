@@ -13,10 +13,7 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
 using testing::KernelRunner;
-
-std::string told(const std::optional<Fault>& fault) {
-  return fault ? to_string(fault->fault_class) + ": " + fault->message : "";
-}
+using testing::told;
 
 // Formats values that are given as 64 bits each.
 Printed formatted(const std::string& format, const std::vector<uint64_t>& given) {
@@ -159,7 +156,8 @@ TEST_CASE("a failed assertion is told with its place, and with no data of the pr
     extern "C" __global__ void tell(const char* secret) { __assertfail(secret, "file", 7, 0, 1); })");
   CHECK(told(runner.launch("check", {1, 1, 1}, {4, 1, 1}, 0, 5)) == "");
   const auto fault = runner.launch("check", {1, 1, 1}, {4, 1, 1}, 0, 3);
-  CHECK_THAT(told(fault), StartsWith("trap: assertion `threadIdx.x + 1 < limit` failed at test.cu:3 in "));
+  CHECK_THAT(told(fault),
+             StartsWith("trap: assertion `threadIdx.x + 1 < limit` failed at cuda_sources:3 in "));
   CHECK_THAT(told(fault), ContainsSubstring("check"));
   CHECK_THAT(told(fault), ContainsSubstring("thread 2, 0, 0"));
   const uint64_t secret = runner.upload(std::vector<char>{'k', 'e', 'y', 0});

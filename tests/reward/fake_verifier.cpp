@@ -74,6 +74,7 @@ grpc::Status FakeVerifier::Describe(grpc::ServerContext*, const wire::DescribeRe
   reply->set_backend("fake");
   reply->set_protocol_version(kProtocolVersion);
   reply->mutable_protocol()->set_trials(3);
+  reply->mutable_protocol()->set_tolerance("published");
   reply->set_workers(3);
   reply->add_sandbox_features("none");
   reply->add_missing_features("all: this is a test");

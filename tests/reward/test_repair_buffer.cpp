@@ -79,11 +79,11 @@ TEST_CASE("an all-fail group leaves the program that came furthest") {
   CHECK_FALSE(material({member("a", "compile", "compile"), correct_member()}));
   CHECK_FALSE(material({}));
   CHECK_FALSE(material({member("", "extract", "extract"), member("x", "extract", "extract")}));
-  // No material: what was masked, what the verifier could not grade, what was forged.
-  RepairMember masked = member("m", "compare", "wrong_value", 4), unjudged = member("u", "replay", "");
+  // No material: what was masked, what the verifier could not grade, what broke the protocol.
+  RepairMember masked = member("m", "compare", "wrong_value", 4), unjudged = member("u", "run", "");
   masked.masked = true;
   unjudged.verdict.outcome = Outcome::kInfrastructure;
-  const RepairMember forged = member("c", "compare", "cheating", 5);
+  const RepairMember forged = member("c", "compare", "protocol", 5);
   CHECK_FALSE(material({masked, unjudged, forged}));
   CHECK(material({masked, unjudged, forged, member("b", "compile", "compile")})->attempt.program == "b");
   // A success that does not count does not make the group solved.

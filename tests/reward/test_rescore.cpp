@@ -24,7 +24,6 @@ ScoredResponse response(int64_t step, const std::string& phase, int64_t group, b
   r.group = group;
   r.verdict.outcome = Outcome::kGraded;
   r.verdict.correct = correct;
-  r.verdict.tier = "replay";
   r.verdict.legality = "native";
   r.verdict.trials = 4;
   r.verdict.trials_passed = correct ? 4 : 0;

@@ -23,7 +23,6 @@ Verdict graded(bool correct, int passed, int trials) {
   v.fault_class = correct ? "" : "wrong_value";
   v.trials = trials;
   v.trials_passed = passed;
-  v.tier = "replay";
   v.legality = "native";
   v.coverage = 1;
   return v;
@@ -96,10 +95,9 @@ Verdict any_verdict(RandomStream& random) {
   v.outcome = random.below(2) ? Outcome::kGraded : Outcome::kCandidateFault;
   v.compiled = random.below(2);
   v.correct = random.below(2);
-  v.fault_class = any_of(random, {"", "wrong_value", "non_finite", "dead_kernel", "cheating", "?"});
+  v.fault_class = any_of(random, {"", "wrong_value", "non_finite", "dead_kernel", "protocol", "?"});
   v.trials = static_cast<int>(random.below(7));
   v.trials_passed = static_cast<int>(random.below(9)) - 1;
-  v.tier = any_of(random, {"replay", "direct", ""});
   v.legality = any_of(random, {"native", "mixed", ""});
   v.clock = any_of(random, {"cpu", "cuda_event", ""});
   for (double* number : {&v.max_error_ratio, &v.coverage, &v.candidate_ms, &v.eager_ms, &v.torch_compile_ms,
@@ -113,7 +111,7 @@ Verdict any_verdict(RandomStream& random) {
 TEST_CASE("milestone: the steps of CUDA Agent") {
   const RewardFunction milestone = rule("rule: milestone\nfaster_than_both: 3");
   CHECK(milestone.uses_times());
-  for (const char* fault_class : {"compile", "illegal_access", "framework_fallback", "cheating"})
+  for (const char* fault_class : {"compile", "illegal_access", "framework_fallback", "protocol"})
     CHECK(value(milestone, fault(fault_class)) == -1);
   CHECK(value(milestone, graded(false, 4, 5)) == -1);
   CHECK(value(milestone, graded(true, 5, 5)) == 1);
@@ -124,9 +122,6 @@ TEST_CASE("milestone: the steps of CUDA Agent") {
   CHECK(value(milestone, timed(1.06, 1.06)) == 3);
   CHECK(value(milestone, timed(100, 100)) == 3);
   CHECK(value(milestone, timed(0.9, 2)) == 1);  // the last step includes the one before
-  Verdict direct = timed(2, 2);
-  direct.tier = "direct";
-  CHECK(value(milestone, direct) == 1);
   Verdict mixed = timed(2, 2);
   mixed.legality = "mixed";
   CHECK(value(milestone, mixed) == 1);
@@ -159,9 +154,6 @@ TEST_CASE("profile: Dr.Kernel's sum of correctness, capped speed-up and coverage
   Verdict mixed = covered(2, 0.25);
   mixed.legality = "mixed";
   CHECK(value(profile, mixed) == 1 + 2 + 0.25);
-  Verdict direct = covered(2, 1);
-  direct.tier = "direct";
-  CHECK(value(profile, direct) == 1);
   CHECK(value(profile, covered(1, 40)) == 1 + 1 + 1);
   CHECK(value(rule("rule: profile\nmin_speedup: 1.05\ncoverage_weight: 1"), covered(1.04, 0.5)) == 1.5);
   const RewardFunction without = rule("rule: profile");

@@ -88,7 +88,7 @@ TEST_CASE("a verdict arrives with everything the server said") {
   FakeVerifier server([](const auto& asked, int, auto& reply) {
     CHECK(asked.task().id() == "task");
     CHECK(asked.task().pytorch_code() == "class Model: ...");
-    CHECK(asked.protocol().atol() == 0.01);
+    CHECK(asked.protocol().tolerance() == "tf32");
     CHECK(asked.protocol().trials() == 5);
     CHECK(asked.protocol().measure_time());
     CHECK_FALSE(asked.bypass_cache());
@@ -101,7 +101,7 @@ TEST_CASE("a verdict arrives with everything the server said") {
     return grpc::Status::OK;
   });
   auto options = options_for({server.address()});
-  options.protocol = {.atol = 0.01, .trials = 5, .measure_time = true};
+  options.protocol = {.tolerance = TolerancePolicy::kTf32, .trials = 5, .measure_time = true};
   VerifierClient client(options);
   const Verdict v = verify(client, "a", "p");
   CHECK(v.request_id == "a");
@@ -441,7 +441,9 @@ TEST_CASE("servers describe themselves, and one that is away is named") {
   CHECK(descriptions[0].value().address == server.address());
   CHECK(descriptions[0].value().backend == "fake");
   CHECK(descriptions[0].value().workers == 3);
-  CHECK(descriptions[0].value().protocol.trials == 3);
+  CHECK(descriptions[0].value().protocol ==
+        VerificationProtocol{.tolerance = TolerancePolicy::kPublished, .trials = 3});
+  CHECK_FALSE(descriptions[0].value().measures_time);
   CHECK(descriptions[0].value().missing_features == std::vector<std::string>{"all: this is a test"});
   REQUIRE_FALSE(descriptions[1].ok());
   CHECK_THAT(descriptions[1].reason(), ContainsSubstring(port.address()));
@@ -559,16 +561,17 @@ TEST_CASE("client options are read from a section") {
     return options;
   };
   const auto options = read(
-      "addresses: ['a:1', 'b:2']\ndeadline_s: 10\nmax_in_flight: 4\nmemory_verdicts: 0\ntrials: 5\natol: "
-      "1e-2\n");
+      "addresses: ['a:1', 'b:2']\ndeadline_s: 10\nmax_in_flight: 4\nmemory_verdicts: 0\ntrials: 5\n"
+      "tolerance: published\n");
   CHECK(options.addresses == std::vector<std::string>{"a:1", "b:2"});
   CHECK(options.deadline_s == 10);
   CHECK(options.attempt_s == 10);
   CHECK(options.max_in_flight == 4);
   CHECK(options.memory_verdicts == 0);
   CHECK(options.protocol.trials == 5);
-  CHECK(options.protocol.atol == 0.01);
+  CHECK(options.protocol.tolerance == TolerancePolicy::kPublished);
   CHECK(read("").addresses.empty());
+  CHECK(read("").protocol == VerificationProtocol{});  // all of it is left to the verifier
   const auto refusal = [&](const std::string& yaml) -> std::string {
     try {
       read(yaml);
@@ -581,6 +584,8 @@ TEST_CASE("client options are read from a section") {
         "run.yaml:2: addresses: 'nowhere' is no verifier address of the form host:port");
   CHECK(refusal("deadline_s: 5\nattempt_s: 6") ==
         "run.yaml:2: attempt_s: must not be more than 'deadline_s'");
+  CHECK_THAT(refusal("tolerance: publishd"),
+             ContainsSubstring("run.yaml:1: tolerance") && ContainsSubstring("did you mean published?"));
   CHECK_THAT(refusal("max_in_flight: 0"), ContainsSubstring("from 1 to 4096"));
   CHECK_THAT(refusal("max_backoff_s: 0.1"), ContainsSubstring("must not be less than 'backoff_s'"));
 }

@@ -7,6 +7,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>
+#include <set>
 #include <thread>
 
 #include "common/files.h"
@@ -139,6 +140,28 @@ TEST_CASE("memory is bounded") {
   CHECK(ended);
 }
 
+TEST_CASE("what a large box leaves in memory does not end the small one behind it") {
+  BoxSpec large = shell("head -c 400000000 /dev/zero > large");
+  large.limits.memory_bytes = 1ull << 30;
+  large.limits.file_bytes = 1ull << 30;
+  large.work_bytes = 512ull << 20;
+  BoxSpec small = python("print(len(bytearray(b'1' * (24 << 20))))");
+  small.limits.memory_bytes = 64ull << 20;
+  for (int i = 0; i < 10; ++i) {
+    CHECK(run(large).succeeded());
+    const BoxResult result = run(small);
+    INFO(result.reason << static_cast<int>(result.end));
+    CHECK(result.output == std::to_string(24 << 20) + "\n");
+  }
+}
+
+TEST_CASE("a kill is the group's own only where it reached its limit") {
+  const CgroupEvents before{3, 7, 0};
+  CHECK(memory_end(before, {3, 9, 0}) == MemoryEnd::kNone);
+  CHECK(memory_end(before, {4, 9, 0}) == MemoryEnd::kLimit);
+  CHECK(memory_end(before, {4, 7, 0}) == MemoryEnd::kMachine);
+}
+
 TEST_CASE("processes are bounded and counted") {
   BoxSpec spec = python(R"(
 import os, time
@@ -203,4 +226,31 @@ TEST_CASE("missing bubblewrap is named with a remedy") {
 }
 
 }  // namespace
+TEST_CASE("no two servers on this host give boxes one uid") {
+  if (geteuid() != 0) SKIP("boxes have uids of their own under root only");
+  std::vector<SlotLease> slots;
+  std::set<uid_t> uids;
+  for (int i = 0; i < 120; ++i) {  // more than a range has
+    slots.push_back(testing::box_host().take_slot({1 << 20, 4}));
+    uids.insert(slots.back()->uid);
+  }
+  CHECK(uids.size() == slots.size());
+  std::vector<UidRange> others;
+  for (int i = 0; i < 3; ++i) {
+    others.push_back(UidRange::claim());
+    for (int k = 0; k < UidRange::kUids; ++k) CHECK(uids.insert(others.back().first() + k).second);
+  }
+  CHECK(*uids.begin() >= 60100);
+  CHECK(*uids.rbegin() < 65000);
+  // What nobody holds any more can be had again.
+  const uid_t freed = others.front().first();
+  others.clear();
+  bool again = false;
+  for (int i = 0; i < 3; ++i) {
+    others.push_back(UidRange::claim());
+    again |= others.back().first() == freed;
+  }
+  CHECK(again);
+}
+
 }  // namespace bicrl

@@ -61,7 +61,7 @@ TEST_CASE("a verifier that finds everything right, wrong or dead fails its canar
   CHECK_THAT(complaint(graded(""), graded("non_finite")), ContainsSubstring("non_finite"));
   CHECK_THAT(complaint(graded("wrong_value"), graded("wrong_value")),
              ContainsSubstring("a right program is not correct"));
-  CHECK_THAT(complaint(graded(""), failed(Outcome::kInfrastructure, "replay", "", "no space left")),
+  CHECK_THAT(complaint(graded(""), failed(Outcome::kInfrastructure, "run", "", "no space left")),
              ContainsSubstring("no space left"));
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("a failed canary names the likely remedy") {
              ContainsSubstring("cc1plus") && ContainsSubstring("g++"));
   CHECK_THAT(complaint(failed(Outcome::kCandidateFault, "compile", "timeout", ""), graded("")),
              ContainsSubstring("limits"));
-  CHECK_THAT(complaint(failed(Outcome::kInfrastructure, "replay", "", "cannot write"), graded("")),
+  CHECK_THAT(complaint(failed(Outcome::kInfrastructure, "run", "", "cannot write"), graded("")),
              ContainsSubstring("scratch"));
 }
 

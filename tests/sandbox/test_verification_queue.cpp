@@ -88,7 +88,7 @@ TEST_CASE("stored verdicts are used unless bypassed, infrastructure verdicts are
   CHECK_FALSE(queue.verify(bypass).cached);
   CHECK(runs == 2);
   VerificationRequest other = request("d", "p");
-  other.protocol.atol = 1e-4;
+  other.protocol.tolerance = TolerancePolicy::kTf32;
   CHECK_FALSE(queue.verify(other).cached);
   CHECK(queue.verify(request("e", "flaky")).outcome == Outcome::kInfrastructure);
   CHECK(queue.verify(request("f", "flaky")).outcome == Outcome::kInfrastructure);

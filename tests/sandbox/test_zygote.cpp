@@ -4,9 +4,11 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 #include <thread>
+#include <vector>
 
 #include "tests/sandbox/service_support.h"
 
@@ -76,10 +78,55 @@ TEST_CASE("a child sees nothing of its parent, its siblings or the host") {
     CHECK(seen["files_in_scratch"] == nlohmann::json({"x"}));
     CHECK(seen["fds"] == nlohmann::json({0, 1, 2, 3}));
     CHECK(seen["signals"].empty());
+    CHECK(seen["shared_memory"] == -1);
     CHECK(seen["mount"] == nlohmann::json({-1, 1}));
     CHECK(seen["environment"].dump().find("planted") == std::string::npos);
     if (geteuid() == 0) CHECK(seen["uid"] != 0);
   }
+}
+
+TEST_CASE("children may have a root that shows nothing but what is named") {
+  static const PythonInstall python = PythonInstall::find(BICRL_TEST_PYTHON);
+  const auto modules = std::filesystem::path(BICRL_SOURCE_DIR) / "tests/sandbox/modules";
+  Zygote narrow(testing::box_host(), python,
+                {"narrow", "zygote_probe", "run", {modules}, {}, {{modules, "/shown"}}});
+  for (int round = 0; round < 2; ++round) {
+    auto child = narrow.fork(patient());
+    INFO((child ? "" : child.reason()));
+    REQUIRE(child.ok());
+    REQUIRE(child.value()->send({{"do", "look"}}, {}));
+    const auto frame = child.value()->receive();
+    REQUIRE(frame.has_value());
+    const auto& seen = frame->header;
+    INFO(seen.dump());
+    CHECK(seen["root"] == nlohmann::json({"dev", "keep", "scratch", "shown"}));
+    CHECK(seen["written"] == nlohmann::json({"/scratch"}));
+    CHECK(seen["proc"] == false);
+    CHECK(seen["shared_memory"] == -1);
+  }
+}
+
+TEST_CASE("a child's clock stands still while others have the processors") {
+  std::vector<std::jthread> others;
+  for (unsigned i = 0; i < 4 * std::max(2u, std::thread::hardware_concurrency()); ++i)
+    others.emplace_back([](std::stop_token stop) {
+      while (!stop.stop_requested()) {
+      }
+    });
+  ChildLimits limits = patient();
+  limits.wall_s = 1.5;
+  const Stopwatch clock;
+  auto child = fork_child(limits);
+  REQUIRE(child->send({{"do", "work"}, {"cpu_s", 0.7}}, {}));
+  const auto frame = child->receive();
+  INFO("after " << clock.seconds() << " s");
+  REQUIRE(frame.has_value());
+  CHECK(frame->header["ok"] == true);
+  // A sleeper has the same clock as on an idle machine.
+  limits.wall_s = 0.5;
+  const Stopwatch sleep;
+  CHECK(run("sleep", limits).end == ChildEnd::kTimeout);
+  CHECK(sleep.seconds() < 20);
 }
 
 TEST_CASE("each end of a child has its name, and the interpreter forks on") {

@@ -67,13 +67,36 @@ TEST_CASE("a verdict's broken field is named") {
   CHECK_THROWS_AS(verdict_from_json(json::array()), InputError);
 }
 
-TEST_CASE("a verdict that an earlier version stored is refused, and the message says what to do") {
+TEST_CASE("a verdict under an earlier protocol is refused, and the message says what to do") {
+  const auto refused = [](const json& old, const std::string& field) {
+    CHECK_THROWS_WITH(verdict_from_json(old), ContainsSubstring("the field '" + field + "'") &&
+                                                  ContainsSubstring("another protocol") &&
+                                                  ContainsSubstring("start a new run"));
+  };
+  // As protocol 2 wrote them, and what was before.
   json old = to_json(full_verdict(true));
+  for (const char* field : {"tolerance", "run_ms", "lane_operations"}) old.erase(field);
+  old["tier"] = "replay";
+  old["replay_ms"] = 3.0;
+  refused(old, "tier");
   old["stage"] = old["reached"];
   old.erase("reached");
-  CHECK_THROWS_WITH(verdict_from_json(old), ContainsSubstring("'reached' is missing") &&
-                                                ContainsSubstring("an earlier version of this program") &&
-                                                ContainsSubstring("start a new run"));
+  refused(old, "stage");
+  // Beside all fields of today, too: they would be left over.
+  json mixed = to_json(full_verdict(true));
+  mixed["replay_ms"] = 3.0;
+  refused(mixed, "replay_ms");
+}
+
+TEST_CASE("work is counted in full") {
+  Verdict verdict = full_verdict(true);
+  verdict.lane_operations = std::numeric_limits<int64_t>::max();
+  CHECK(verdict_from_json(json::parse(to_json(verdict).dump())) == verdict);
+  json stored = to_json(verdict);
+  for (const json& broken : {json(-1), json(uint64_t{1} << 63), json(1e12), json("1")}) {
+    stored["lane_operations"] = broken;
+    CHECK_THROWS_WITH(verdict_from_json(stored), ContainsSubstring("'lane_operations'"));
+  }
 }
 
 TEST_CASE("what a verdict cannot say is named") {
@@ -94,7 +117,12 @@ TEST_CASE("what a verdict cannot say is named") {
   CHECK_THAT(problem([](Verdict& v) { v.coverage = kNan; }), ContainsSubstring("'coverage' is nan"));
   CHECK_THAT(problem([](Verdict& v) { v.coverage = 1.01; }), ContainsSubstring("'coverage'"));
   CHECK_THAT(problem([](Verdict& v) { v.candidate_ms = -1; }), ContainsSubstring("'candidate_ms' is -1"));
-  CHECK_THAT(problem([](Verdict& v) { v.replay_ms = kNan; }), ContainsSubstring("'replay_ms'"));
+  CHECK_THAT(problem([](Verdict& v) { v.run_ms = kNan; }), ContainsSubstring("'run_ms'"));
+  CHECK_THAT(problem([](Verdict& v) { v.lane_operations = -1; }),
+             ContainsSubstring("'lane_operations' is -1"));
+  for (const char* unknown : {"open", "generous"})
+    CHECK_THAT(problem([&](Verdict& v) { v.tolerance = unknown; }), ContainsSubstring("'tolerance'"));
+  CHECK(problem([](Verdict& v) { v.tolerance.clear(); }).empty());  // it was not compared
 }
 
 TEST_CASE("outcomes, stages and fault classes have names") {

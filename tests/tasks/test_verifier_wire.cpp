@@ -3,7 +3,6 @@
 #include "tasks/verifier_wire.h"
 
 #include <catch2/catch_test_macros.hpp>
-#include <cmath>
 #include <limits>
 #include <set>
 #include <string>
@@ -118,6 +117,9 @@ TEST_CASE("a reply that says what no verdict can say is not believed") {
       {"correct", [](Message& m) { m.set_outcome(wire::OUTCOME_INFRASTRUCTURE); }},
       {"max_error_ratio", [](Message& m) { m.set_max_error_ratio(kNan); }},
       {"max_error_ratio", [](Message& m) { m.set_max_error_ratio(-1); }},
+      {"tolerance", [](Message& m) { m.set_tolerance("generous"); }},
+      {"tolerance", [](Message& m) { m.set_tolerance("open"); }},
+      {"lane_operations", [](Message& m) { m.set_lane_operations(-1); }},
       {"coverage", [](Message& m) { m.set_coverage(kNan); }},
       {"coverage", [](Message& m) { m.set_coverage(1.5); }},
       {"candidate_ms", [](Message& m) { m.mutable_times()->set_candidate_ms(kNan); }},
@@ -143,13 +145,13 @@ TEST_CASE("a reply that says what no verdict can say is not believed") {
 
 TEST_CASE("a request survives the wire whole") {
   // A member that is new must be sent, and be set here.
-  static_assert(field_count<VerificationRequest>() == 6 && field_count<VerificationProtocol>() == 4);
+  static_assert(field_count<VerificationRequest>() == 6 && field_count<VerificationProtocol>() == 3);
   const VerificationRequest request{
       .request_id = "a",
       .task_id = "b",
       .pytorch_code = "c",
       .program = "d",
-      .protocol = {.atol = 0.1, .rtol = 0.2, .trials = 3, .measure_time = true},
+      .protocol = {.tolerance = TolerancePolicy::kTf32, .trials = 3, .measure_time = true},
       .fresh = true,
   };
   wire::VerifyRequest message;
@@ -160,22 +162,20 @@ TEST_CASE("a request survives the wire whole") {
   CHECK(back.value() == request);
 }
 
-TEST_CASE("a request with impossible numbers is refused by field") {
+std::string problem(const wire::VerifyRequest& message) {
+  const auto read = from_wire(message);
+  return read ? "" : read.reason();
+}
+
+TEST_CASE("a request with impossible values is refused by field") {
   wire::VerifyRequest request;
-  const auto problem = [](const wire::VerifyRequest& message) {
-    const auto read = from_wire(message);
-    return read ? "" : read.reason();
-  };
   CHECK(problem(request).find("pytorch_code") != std::string::npos);
   request.mutable_task()->set_pytorch_code("class Model");
   CHECK(problem(request).empty());
-  for (const double bad : {-1.0, kNan, kInfinity, -kInfinity}) {
+  for (const std::string bad : {"generous", "Profile", " ", "profile,tf32"}) {
     wire::VerifyRequest broken = request;
-    broken.mutable_protocol()->set_atol(bad);
-    CHECK(problem(broken).find("atol") != std::string::npos);
-    broken = request;
-    broken.mutable_protocol()->set_rtol(bad);
-    CHECK(problem(broken).find("rtol") != std::string::npos);
+    broken.mutable_protocol()->set_tolerance(bad);
+    CHECK(problem(broken).find("protocol.tolerance is '" + bad + "'") != std::string::npos);
   }
   for (const int bad : {-1, 33, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()}) {
     wire::VerifyRequest broken = request;
@@ -184,28 +184,59 @@ TEST_CASE("a request with impossible numbers is refused by field") {
   }
 }
 
+TEST_CASE("a request in the words of an earlier protocol is refused, not graded otherwise than it asks") {
+  // atol (field 1, a double) and rtol (field 2) as protocol 2 had them.
+  for (const char* field : {"\x09", "\x11"}) {
+    wire::VerifyRequest request;
+    request.mutable_task()->set_pytorch_code("class Model");
+    REQUIRE(request.mutable_protocol()->ParseFromString(field + std::string("\0\0\0\0\0\0\xe0\x3f", 8)));
+    CHECK(problem(sent(request)).find("atol and rtol") != std::string::npos);
+  }
+}
+
+TEST_CASE("every tolerance has a name of its own, on the wire as well") {
+  std::set<std::string_view> names;
+  for (const TolerancePolicy policy : {TolerancePolicy::kOpen, TolerancePolicy::kProfile,
+                                       TolerancePolicy::kTf32, TolerancePolicy::kPublished}) {
+    names.insert(to_string(policy));
+    CHECK(parse_tolerance(to_string(policy)) == policy);
+    VerificationRequest request;
+    request.pytorch_code = "class Model";
+    request.protocol.tolerance = policy;
+    wire::VerifyRequest message;
+    to_wire(request, message);
+    CHECK(from_wire(sent(message)).value().protocol.tolerance == policy);
+  }
+  CHECK(names.size() == 4);
+  CHECK_FALSE(parse_tolerance(""));
+  // A client that says nothing leaves it open.
+  wire::VerifyRequest silent;
+  silent.mutable_task()->set_pytorch_code("class Model");
+  CHECK(from_wire(silent).value().protocol == VerificationProtocol{});
+}
+
 TEST_CASE("a protocol's open ends are filled in, and unequal protocols read differently") {
-  const VerificationProtocol given{.atol = 0.5, .trials = 7};
-  CHECK(given.or_else(kDefaultProtocol) ==
-        VerificationProtocol{.atol = 0.5, .rtol = 0.01, .trials = 7, .measure_time = false});
+  const VerificationProtocol given{.tolerance = TolerancePolicy::kPublished, .trials = 7};
+  CHECK(given.or_else(kDefaultProtocol) == given);
+  CHECK(VerificationProtocol{.trials = 7}.or_else(kDefaultProtocol) ==
+        VerificationProtocol{.tolerance = TolerancePolicy::kProfile, .trials = 7, .measure_time = false});
   CHECK(VerificationProtocol{}.or_else(kDefaultProtocol) == kDefaultProtocol);
   CHECK(given.or_else({.measure_time = true}).measure_time);
-  CHECK(to_string(kDefaultProtocol) == "atol 0.01, rtol 0.01, 3 trials");
-  VerificationProtocol close = kDefaultProtocol;
-  close.atol = std::nextafter(close.atol, 1.0);
-  CHECK(to_string(close) != to_string(kDefaultProtocol));
+  CHECK(to_string(kDefaultProtocol) == "tolerance profile, 4 trials");
+  CHECK(to_string(VerificationProtocol{.measure_time = true}) == "tolerance open, 0 trials, times");
 }
 
 TEST_CASE("whatever verdicts depend on is part of their basis") {
   VerifierDescription verifier;
-  verifier.backend = "host/torch-2.11.0/0123abcd";
+  verifier.backend = "ptx/torch-2.11.0/0123abcd";
   verifier.protocol_version = kProtocolVersion;
   verifier.protocol = kDefaultProtocol;
   const std::string basis = grading_basis(verifier, {});
-  CHECK(basis == "host/torch-2.11.0/0123abcd, protocol 2, atol 0.01, rtol 0.01, 3 trials");
+  CHECK(basis == "ptx/torch-2.11.0/0123abcd, protocol 3, tolerance profile, 4 trials");
   CHECK(grading_basis(verifier, kDefaultProtocol) == basis);  // asked for what it does anyway
-  std::set<std::string> all{basis, grading_basis(verifier, {.atol = 0.1}),
-                            grading_basis(verifier, {.rtol = 0.1}), grading_basis(verifier, {.trials = 5}),
+  std::set<std::string> all{basis, grading_basis(verifier, {.tolerance = TolerancePolicy::kTf32}),
+                            grading_basis(verifier, {.tolerance = TolerancePolicy::kPublished}),
+                            grading_basis(verifier, {.trials = 5}),
                             grading_basis(verifier, {.measure_time = true})};
   const auto with = [&](auto change) {
     VerifierDescription other = verifier;
@@ -213,30 +244,45 @@ TEST_CASE("whatever verdicts depend on is part of their basis") {
     all.insert(grading_basis(other, {}));
   };
   with([](auto& v) { v.backend = "gpu"; });
-  with([](auto& v) { v.protocol_version = "3"; });
-  with([](auto& v) { v.protocol.trials = 4; });
-  with([](auto& v) { v.shifted_draws = true; });
-  CHECK(all.size() == 9);
+  with([](auto& v) { v.protocol_version = "2"; });
+  with([](auto& v) { v.protocol.trials = 3; });
+  CHECK(all.size() == 8);
+}
+
+TEST_CASE("a verifier of another protocol, or without times where they are asked for, is of no use") {
+  VerifierDescription verifier;
+  verifier.protocol_version = kProtocolVersion;
+  const VerificationProtocol timed{.measure_time = true};
+  CHECK(verifier_problem(verifier, {}).empty());
+  CHECK(verifier_problem(verifier, timed).find("measures no times") != std::string::npos);
+  CHECK(times_problem(timed, false) == verifier_problem(verifier, timed));
+  CHECK(times_problem({}, false).empty());
+  verifier.measures_time = true;
+  CHECK(verifier_problem(verifier, timed).empty());
+  verifier.protocol_version = "2";
+  CHECK(verifier_problem(verifier, {}).find("speaks protocol 2, this program 3") != std::string::npos);
 }
 
 TEST_CASE("a description survives the wire whole") {
   static_assert(field_count<VerifierDescription>() == 10);  // the address is not sent
   VerifierDescription description{
       .address = "",
-      .backend = "host",
+      .backend = "ptx",
       .protocol_version = "1",
       .workers = 2,
       .sandbox_features = {"a", "b"},
       .missing_features = {"c: why"},
       .verified = int64_t{1} << 40,
       .cache_hits = 4,
-      .protocol = {.atol = 0.1, .rtol = 0.2, .trials = 3, .measure_time = true},
-      .shifted_draws = true,
+      .protocol = {.tolerance = TolerancePolicy::kPublished, .trials = 3, .measure_time = true},
+      .measures_time = true,
   };
   wire::DescribeReply message;
   to_wire(description, message);
   CHECK(set_paths(message) == paths_of(*wire::DescribeReply::descriptor()));
-  CHECK(from_wire(sent(message)) == description);
+  CHECK(from_wire(sent(message)).value() == description);
+  message.mutable_protocol()->set_tolerance("later");
+  CHECK(from_wire(message).reason().find("protocol.tolerance is 'later'") != std::string::npos);
 }
 
 }  // namespace

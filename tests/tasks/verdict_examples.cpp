@@ -13,7 +13,7 @@ Verdict full_verdict(bool correct) {
   v.trials = 5;
   v.trials_passed = correct ? 5 : 4;
   v.max_error_ratio = 3.25;
-  v.tier = "replay";
+  v.tolerance = "tf32";
   v.legality = "native";
   v.coverage = 0.75;
   v.candidate_ms = 0.1;
@@ -22,14 +22,15 @@ Verdict full_verdict(bool correct) {
   v.eager_spread_ms = 0.02;
   v.torch_compile_ms = 0.2;
   v.roofline_fraction = 0.5;
-  v.clock = "cpu";
+  v.clock = "cuda_event";
   v.diagnostics = "line 1\n\"line\" 2 \u00b5";
   v.compile_ms = 50;
   v.record_ms = 2;
-  v.replay_ms = 3;
+  v.run_ms = 3;
   v.total_ms = 70.5;
+  v.lane_operations = int64_t{1} << 40;
   v.cached = true;
-  v.backend = "host";
+  v.backend = "ptx";
   return v;
 }
 

@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 #include <ATen/SequenceNumber.h>
 
+#include "common/error.h"
 #include "tests/trainer/thread_ranks.h"
 #include "trainer/experience/experience_collector.h"
 #include "trainer/update/policy_updater.h"
@@ -9,6 +10,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "common/hash.h"
@@ -139,8 +141,8 @@ TEST_CASE("a step comes out the same on any number of ranks, by one exchange") {
     const int64_t collectives = on_ranks(ranks, [&](Communicator& communicator) {
       Rank rank(communicator, another, known);
       steps[static_cast<size_t>(communicator.rank())] = rank.collector.collect(prompted(tasks), 7, 0);
-      CHECK(rank.ledger.round() == 1);
-      CHECK(rank.ledger.size() == known.size());
+      // Ranks are threads, and Catch2's assertions are for one.
+      BICRL_CHECK(rank.ledger.round() == 1 && rank.ledger.size() == known.size());
     });
     CHECK(collectives - set_up == 1);
     int64_t experiences = 0, rollouts = 0;
@@ -273,4 +275,50 @@ TEST_CASE("generation between updates builds no graph") {
   const auto update = [&] { updater.reinforce(experiences, {shares_of(experiences)}); };
   CHECK(nodes_made(update) > 50);
   CHECK(nodes_made(generate) == 0);
+}
+
+TEST_CASE("a task that can never be graded is told to every rank, and no loss of the verifier's") {
+  const std::vector<Task> tasks = five_tasks();
+  auto known = verdicts_of_step(tasks, 7);
+  {
+    SingleProcessCommunicator alone;
+    const TemporaryFolder folder;
+    Rank rank(alone, folder, {});
+    for (const SavedRollout& saved : rank.collector.collect(prompted(tasks), 7, 0).rollouts) {
+      if (saved.group != 3) continue;
+      Verdict fault;
+      fault.outcome = Outcome::kTaskFault;
+      fault.diagnostics = "its reference raises";
+      known[rank.ledger.key_of(tasks[3], extract_program(saved.rollout.text))] = entry_of(fault);
+    }
+  }
+  for (int ranks : {1, 2}) {
+    const TemporaryFolder folder;
+    std::vector<CollectedStep> steps(static_cast<size_t>(ranks));
+    std::vector<nlohmann::json> states(static_cast<size_t>(ranks));
+    on_ranks(ranks, [&](Communicator& communicator) {
+      Rank rank(communicator, folder, known);
+      const auto at = static_cast<size_t>(communicator.rank());
+      steps[at] = rank.collector.collect(prompted(tasks), 7, 0);
+      Curation curation({});
+      BICRL_CHECK(curation.note(steps[at].group_outcomes).size() == 1, "listed once");
+      BICRL_CHECK(curation.note(steps[at].group_outcomes).empty(), "and not again");
+      states[at] = curation.state();
+    });
+    for (const CollectedStep& step : steps) {
+      CHECK(step.metrics.task_fault_rate == 0.2);
+      CHECK(step.metrics.masked_rate >= 0.2);
+      int64_t lost = 0;
+      for (const UnverifiedCount& rank : step.unverified) lost += rank.unverified;
+      CHECK(lost < 5);
+      for (const TaskOutcome& outcome : step.task_outcomes) CHECK(outcome.task_id != "task3");
+    }
+    for (const auto& state : states) {
+      Curation resumed({});
+      resumed.restore(state);
+      CHECK(resumed.tasks_at_fault() == 1);
+      CHECK(resumed.at_fault("task3"));
+      CHECK_FALSE(resumed.at_fault("task2"));
+    }
+  }
 }

@@ -6,6 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "common/error.h"
 #include "common/files.h"
@@ -45,12 +46,17 @@ TEST_CASE("a verdict is met again by the next process, and nothing else is") {
     Verdict lost;
     lost.outcome = Outcome::kInfrastructure;
     ledger.keep(ledger.key_of(a, "unlucky"), lost);
+    Verdict never;  // a repeated step has to leave the same tasks out
+    never.outcome = Outcome::kTaskFault;
+    ledger.keep(ledger.key_of(a, "ungradable"), never);
     CHECK(ledger.find(ledger.key_of(a, "program"))->diagnostics == "first");
   }  // killed before the round ended
   VerdictLedger ledger(folder.path() / "ledger", {"p", "v"}, alone);
   ledger.resume_at(0);
   CHECK(ledger.find(ledger.key_of(a, "program"))->diagnostics == "first");
   CHECK(!ledger.find(ledger.key_of(a, "unlucky")));
+  REQUIRE(ledger.find(ledger.key_of(a, "ungradable")));
+  CHECK(ledger.find(ledger.key_of(a, "ungradable"))->outcome == Outcome::kTaskFault);
   CHECK(!ledger.find(ledger.key_of(task_named("b"), "program")));
   VerdictLedger other(folder.path() / "other", {"p2", "v"}, alone);
   CHECK(other.key_of(a, "program") != ledger.key_of(a, "program"));
@@ -98,8 +104,7 @@ TEST_CASE("a round that is repeated gives every rank the verdicts it had") {
     const std::string key = ledger.key_of(a, "x");
     const std::string mine = concat("round 1 of rank ", communicator.rank());
     if (again) {
-      REQUIRE(ledger.find(key));
-      CHECK(ledger.find(key)->diagnostics == mine);
+      BICRL_CHECK(ledger.find(key) && ledger.find(key)->diagnostics == mine);
     } else {
       // Two servers with secrets of their own may judge differently.
       ledger.keep(key, verdict_of(true, mine));
@@ -150,6 +155,31 @@ TEST_CASE("a torn last line is forgotten, a broken line is refused with its numb
                     ContainsSubstring("rank-0.jsonl:2"));
 }
 
+TEST_CASE("a ledger of another protocol is refused, whether it is gone on with or replayed") {
+  const testing::TemporaryFolder folder;
+  SingleProcessCommunicator alone;
+  {
+    VerdictLedger ledger(folder.path() / "ledger", {"p", "v"}, alone);
+    ledger.resume_at(0);
+    ledger.keep("k1", verdict_of(true));
+    ledger.keep("k2", verdict_of(true));
+  }
+  const auto file = folder.path() / "ledger" / "rank-0.jsonl";
+  const std::string bytes = read_file(file);
+  auto old = nlohmann::json::parse(bytes.substr(bytes.find('\n') + 1));
+  auto& verdict = old["verdict"];
+  for (const char* field : {"tolerance", "run_ms", "lane_operations"}) verdict.erase(field);
+  verdict["tier"] = "replay";  // as protocol 2 had it
+  verdict["replay_ms"] = 1.0;
+  std::ofstream(file, std::ios::trunc) << bytes.substr(0, bytes.find('\n') + 1) << old.dump() << "\n";
+  const auto folder_of_old = folder.path() / "ledger";
+  CHECK_THROWS_WITH(
+      VerdictLedger(folder_of_old, {"p", "v"}, alone),
+      ContainsSubstring("rank-0.jsonl:2") && ContainsSubstring("another protocol of the verifier"));
+  CHECK_THROWS_WITH(read_ledger(folder_of_old), ContainsSubstring("rank-0.jsonl:2") &&
+                                                    ContainsSubstring("another protocol of the verifier"));
+}
+
 TEST_CASE("what fails on rank 0 fails on every rank with the same words and code") {
   std::vector<std::string> messages(3);
   std::vector<int> codes(3);
@@ -162,7 +192,7 @@ TEST_CASE("what fails on rank 0 fails on every rank with the same words and code
     }
     int calls = 0;
     on_rank_zero(communicator, [&] { ++calls; });
-    CHECK(calls == (communicator.rank() == 0 ? 1 : 0));
+    BICRL_CHECK(calls == (communicator.rank() == 0 ? 1 : 0));  // Catch2's assertions are for one thread
   });
   CHECK(messages == std::vector<std::string>(3, "no such thing"));
   CHECK(codes == std::vector<int>(3, static_cast<int>(ExitCode::kUsage)));

@@ -1,4 +1,4 @@
-# class: dead_kernel|framework_fallback
+# class: dead_kernel|framework_fallback|wrong_value
 # task: affine
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# class: dead_kernel
+# class: dead_kernel|wrong_value
 # task: affine
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# class: illegal_access|unsupported|record|dead_kernel|framework_fallback
+# class: illegal_access|unsupported|record|dead_kernel|framework_fallback|host_read
 # task: affine
 # the host part reads device memory and computes the answer itself; the kernel is decoration
 import torch

@@ -1,6 +1,6 @@
-# class: framework_fallback|illegal_access|unsupported|record|dead_kernel
+# class: framework_fallback|illegal_access|unsupported|record|dead_kernel|host_read
 # task: affine
-# forces the direct tier, where real inputs are in the box, and answers with the framework
+# asks for a value on the device, and answers with the framework
 import torch
 import torch.nn as nn
 from torch.utils.cpp_extension import load_inline

@@ -1,6 +1,6 @@
 # class: correct|illegal_access|unsupported|library_call
 # task: affine
-# a library that is only opened computes nothing: the replay runs the kernels alone
+# a library that is only opened computes nothing: the executor runs the kernels alone
 import torch
 import torch.nn as nn
 from torch.utils.cpp_extension import load_inline

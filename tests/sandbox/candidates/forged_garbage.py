@@ -1,4 +1,4 @@
-# class: cheating
+# class: protocol
 # task: affine
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# class: process
+# class: compile
 # task: affine
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# class: compile|unsupported
+# class: compile|unsupported|correct
 # task: affine
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# class: cheating|illegal_access
+# class: compile
 # task: affine
 import torch
 import torch.nn as nn

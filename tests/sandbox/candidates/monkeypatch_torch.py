@@ -1,4 +1,4 @@
-# class: framework_fallback|dead_kernel|record|cheating
+# class: framework_fallback|dead_kernel|record|protocol
 # task: affine
 import torch
 import torch.nn as nn

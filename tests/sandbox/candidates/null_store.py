@@ -1,4 +1,4 @@
-# class: illegal_access
+# class: illegal_access|wrong_value
 # task: affine
 import torch
 import torch.nn as nn

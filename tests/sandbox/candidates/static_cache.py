@@ -1,6 +1,6 @@
-# class: correct
+# class: wrong_value
 # task: affine
-# one forward, one process per run: a cache has nothing to replay
+# a second call gives the same tensor with other contents, and the cache answers with the first one's
 import torch
 import torch.nn as nn
 from torch.utils.cpp_extension import load_inline

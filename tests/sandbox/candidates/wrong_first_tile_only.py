@@ -1,4 +1,4 @@
-# class: wrong_value|non_finite
+# class: wrong_value|non_finite|uninitialised
 # task: affine
 import torch
 import torch.nn as nn

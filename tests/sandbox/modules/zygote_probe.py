@@ -34,7 +34,7 @@ def look_around():
             "threads": torch.get_num_threads(), "cwd": os.getcwd()}
     seen["fds"] = [fd for fd in range(64) if os.path.exists("/dev/null") and fd_open(fd)]
     written = []
-    for folder in ("/", "/usr", "/box", "/dev", "/modules/0", "/scratch", "/etc"):
+    for folder in ("/", "/usr", "/box", "/dev", "/modules/0", "/scratch", "/etc", "/keep", "/shown"):
         try:
             open(os.path.join(folder, "x"), "w").write("x")
             written.append(folder)
@@ -44,6 +44,10 @@ def look_around():
     seen["files_in_scratch"] = sorted(os.listdir("/scratch"))
     libc = ctypes.CDLL(None, use_errno=True)
     seen["mount"] = libc.mount(b"tmpfs", b"/scratch", b"tmpfs", 0, None), ctypes.get_errno()
+    # A segment that another child made under the same key would be found.
+    seen["shared_memory"] = libc.shmget(0x62696372, 0, 0)
+    libc.shmget(0x62696372, 4096, 0o1666)
+    seen["root"] = sorted(os.listdir("/"))
     seen["signals"] = []
     for pid in range(2, 200):
         try:
@@ -103,6 +107,10 @@ def run(fd):
         channel.shutdown(socket.SHUT_RDWR)
         channel.close()
         time.sleep(60)
+    elif what == "work":
+        while time.process_time() < header["cpu_s"]:
+            pass
+        say(channel, {"ok": True})
     elif what == "spin":
         while True:
             pass

@@ -1,0 +1,432 @@
+// One run of a trace: what kernels and the host part leave in memory, who wrote it, and what is a fault.
+#include "sandbox/executor/execution.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstring>
+
+namespace bicrl {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using nlohmann::json;
+using ptx::FaultClass;
+using ptx::Writer;
+
+// twice(const float* x, float* y, int n): y[i] = 2 x[i] for i < n. count(): ++counter, a variable of the
+// module. scaled(y): y[0] = factor, a constant variable. follow(float** table): *table[0] = 1. board(y) has
+// 40 KB of shared memory.
+constexpr const char* kText = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.global .align 4 .u32 counter = 7;
+.const .align 4 .f32 _ZL6factor;
+.visible .entry _Z5twicePKfPfi(.param .u64 x, .param .u64 y, .param .u32 n) {
+  .reg .pred %p<2>; .reg .f32 %f<3>; .reg .b32 %r<4>; .reg .b64 %rd<8>;
+  ld.param.u64 %rd1, [x];
+  ld.param.u64 %rd2, [y];
+  ld.param.u32 %r1, [n];
+  mov.u32 %r2, %tid.x;
+  setp.ge.s32 %p1, %r2, %r1;
+  @%p1 bra $done;
+  mul.wide.s32 %rd5, %r2, 4;
+  add.s64 %rd6, %rd1, %rd5;
+  ld.global.f32 %f1, [%rd6];
+  add.f32 %f2, %f1, %f1;
+  add.s64 %rd7, %rd2, %rd5;
+  st.global.f32 [%rd7], %f2;
+$done:
+  ret;
+}
+.visible .entry _Z5countPi(.param .u64 y) {
+  .reg .b32 %r<3>; .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [y];
+  ld.global.u32 %r1, [counter];
+  add.s32 %r2, %r1, 1;
+  st.global.u32 [counter], %r2;
+  st.global.u32 [%rd1], %r2;
+  ret;
+}
+.visible .entry _Z6scaledPf(.param .u64 y) {
+  .reg .f32 %f<2>; .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [y];
+  ld.const.f32 %f1, [_ZL6factor];
+  st.global.f32 [%rd1], %f1;
+  ret;
+}
+.visible .entry _Z5boardPf(.param .u64 y) {
+  .reg .b32 %r<3>; .reg .b64 %rd<4>; .reg .f32 %f<2>;
+  .shared .align 4 .b8 board[40960];
+  ld.param.u64 %rd1, [y];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.s64 %rd3, %rd1, %rd2;
+  mov.f32 %f1, 0f3F800000;
+  st.shared.f32 [board], %f1;
+  st.global.f32 [%rd3], %f1;
+  ret;
+}
+.visible .entry _Z6followPPf(.param .u64 table) {
+  .reg .f32 %f<2>; .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [table];
+  ld.global.u64 %rd2, [%rd1];
+  mov.f32 %f1, 0f3F800000;
+  st.global.f32 [%rd2], %f1;
+  ret;
+}
+)";
+
+json view(int buffer, int64_t count, const char* dtype = "float32", int64_t offset = 0) {
+  return {{"t", "tensor"},    {"buffer", buffer}, {"offset", offset},
+          {"shape", {count}}, {"strides", {1}},   {"dtype", dtype}};
+}
+
+json launch(const std::string& entry, const std::string& hex, const json& relocations, int threads = 4) {
+  return {{"op", "launch"},
+          {"module", 0},
+          {"entry", entry},
+          {"grid", {1, 1, 1}},
+          {"block", {threads, 1, 1}},
+          {"shared", 0},
+          {"shared_limit", 49152},
+          {"cooperative", false},
+          {"args", hex},
+          {"relocations", relocations}};
+}
+json twice(int n, int source, int target) {
+  const std::string count = {"0123456789abcdef"[n / 16], "0123456789abcdef"[n % 16]};
+  return launch("_Z5twicePKfPfi", std::string(32, '0') + count + "000000", {{0, source, 0}, {8, target, 0}});
+}
+
+// Input 0 and allocation 1 of 4 floats, constant 2 of 4 floats with the bytes of blob 0.
+struct Setup {
+  json frame{{"kind", "trace"},
+             {"buffers",
+              {{{"kind", "input"}, {"bytes", 16}, {"source", 0}},
+               {{"kind", "allocation"}, {"bytes", 16}},
+               {{"kind", "constant"}, {"bytes", 16}, {"blob", 0}}}},
+             {"ops", json::array()},
+             {"outputs", view(1, 4)},
+             {"blobs", {16}}};
+  std::vector<std::string> blobs{std::string(16, '\0')};
+  std::vector<float> inputs{1, 2, 3, 4};
+};
+
+struct Ran {
+  ExecutionReport report;
+  std::vector<float> outputs;
+  std::vector<uint8_t> writers;
+};
+
+Ran run(const Setup& setup, const ExecutionOptions& options = {.seed = 1, .shadows = true}) {
+  const auto layout =
+      input_layout(json::parse(R"([{"t":"tensor","shape":[4],"strides":[1],"dtype":"float32"}])")).value();
+  const auto trace = Trace::parse(setup.frame, setup.blobs, layout);
+  REQUIRE((trace.ok() ? "" : trace.reason()) == "");
+  auto program = DeviceProgram::parse({kText});
+  REQUIRE((program.ok() ? "" : program.reason()) == "");
+  std::string inputs(layout.draw_bytes, '\0');
+  memcpy(inputs.data(), setup.inputs.data(), 16);
+  const CallSummary calls = summarise_calls(trace.value());
+  Execution execution(program.value(), trace.value(), calls, inputs, options);
+  Ran ran{execution.run(), std::vector<float>(4), std::vector<uint8_t>(4)};
+  std::vector<std::byte> bytes(trace.value().output_layout().draw_bytes);
+  if (!ran.report.fault) ran.report.fault = execution.store_outputs(bytes.data(), ran.writers.data());
+  memcpy(ran.outputs.data(), bytes.data(), 16);
+  return ran;
+}
+
+std::string hex_of(float value) {
+  unsigned char bytes[4];
+  memcpy(bytes, &value, 4);
+  std::string hex;
+  for (const unsigned char b : bytes) hex += {"0123456789abcdef"[b / 16], "0123456789abcdef"[b % 16]};
+  return hex;
+}
+
+std::vector<uint8_t> all(Writer writer) { return std::vector<uint8_t>(4, static_cast<uint8_t>(writer)); }
+
+}  // namespace
+
+TEST_CASE("a kernel writes the output") {
+  Setup setup;
+  setup.frame["ops"] = {twice(4, 0, 1)};
+  const Ran ran = run(setup);
+  CHECK_FALSE(ran.report.fault);
+  CHECK(ran.outputs == std::vector<float>{2, 4, 6, 8});
+  CHECK(ran.writers == all(Writer::kKernel));
+  CHECK(ran.report.launches == 1);
+  CHECK(ran.report.lane_operations > 0);
+  CHECK(ran.report.changed_inputs.empty());
+}
+
+TEST_CASE("without launches the kernel's elements stay unwritten") {
+  Setup setup;
+  setup.frame["ops"] = {twice(4, 0, 1)};
+  const Ran ran = run(setup, {.seed = 1, .shadows = false, .skip_launches = true});
+  CHECK_FALSE(ran.report.fault);
+  for (const float value : ran.outputs) CHECK(value != value);
+}
+
+TEST_CASE("each element knows who wrote it last") {
+  Setup setup;
+  // Filled, its second half copied from the input, its third element by a kernel.
+  setup.frame["ops"] = {
+      {{"op", "fill"}, {"target", view(1, 4)}, {"value", hex_of(5)}},
+      {{"op", "copy"}, {"target", view(1, 2, "float32", 8)}, {"source", view(0, 2, "float32", 8)}},
+      launch("_Z5twicePKfPfi", std::string(32, '0') + "01000000", {{0, 0, 0}, {8, 1, 8}})};
+  const Ran ran = run(setup);
+  CHECK_FALSE(ran.report.fault);
+  CHECK(ran.outputs == std::vector<float>{5, 5, 2, 4});
+  CHECK(ran.writers == std::vector<uint8_t>{uint8_t(Writer::kHost), uint8_t(Writer::kHost),
+                                            uint8_t(Writer::kKernel), uint8_t(Writer::kInput)});
+}
+
+TEST_CASE("a copy or cast of what a kernel wrote is still the kernel's") {
+  Setup setup;
+  setup.frame["buffers"].push_back({{"kind", "allocation"}, {"bytes", 8}});
+  setup.frame["ops"] = {twice(4, 0, 1),
+                        {{"op", "copy"}, {"target", view(3, 4, "float16")}, {"source", view(1, 4)}},
+                        {{"op", "copy"}, {"target", view(1, 4)}, {"source", view(3, 4, "float16")}}};
+  const Ran ran = run(setup);
+  CHECK_FALSE(ran.report.fault);
+  CHECK(ran.outputs == std::vector<float>{2, 4, 6, 8});
+  CHECK(ran.writers == all(Writer::kKernel));
+}
+
+TEST_CASE("an output that was never written is a fault of its own") {
+  Setup setup;
+  setup.frame["ops"] = {twice(3, 0, 1)};
+  const Ran ran = run(setup);
+  REQUIRE(ran.report.fault);
+  CHECK(ran.report.fault->fault_class == FaultClass::kUninitialised);
+  CHECK_THAT(ran.report.fault->message, ContainsSubstring("output 0"));
+}
+
+TEST_CASE("a changed input is told") {
+  Setup setup;
+  setup.frame["ops"] = {twice(4, 0, 1), twice(4, 1, 0)};
+  const Ran ran = run(setup);
+  CHECK_FALSE(ran.report.fault);
+  CHECK(ran.report.changed_inputs == std::vector<uint32_t>{0});
+}
+
+TEST_CASE("an access behind a buffer is a fault with the kernel's name") {
+  Setup setup;
+  setup.frame["ops"] = {
+      launch("_Z5twicePKfPfi", std::string(32, '0') + "05000000", {{0, 0, 0}, {8, 1, 0}}, 5)};
+  const Ran ran = run(setup);
+  REQUIRE(ran.report.fault);
+  CHECK(ran.report.fault->fault_class == FaultClass::kIllegalAccess);
+  CHECK(ran.report.fault->kernel == "_Z5twicePKfPfi");
+}
+
+TEST_CASE("variables of the module begin anew with every run, and the host part can write them") {
+  Setup setup;
+  setup.frame["outputs"] = view(1, 1, "int32");
+  setup.frame["ops"] = {launch("_Z5countPi", std::string(16, '0'), {{0, 1, 0}}, 1)};
+  for (int round = 0; round < 2; ++round) {
+    int count = 0;
+    const Ran ran = run(setup);
+    memcpy(&count, ran.outputs.data(), 4);
+    CHECK(count == 8);
+  }
+  setup.frame["buffers"].push_back({{"kind", "symbol"}, {"bytes", 4}, {"module", 0}, {"name", "factor"}});
+  // The host's compiler marks a static variable otherwise than NVRTC.
+  setup.frame["buffers"].back()["name"] = "_ZL6factor";
+  setup.blobs.push_back(std::string(4, '\0'));
+  const float factor = 2.5F;
+  memcpy(setup.blobs[1].data(), &factor, 4);
+  setup.frame["blobs"] = {16, 4};
+  setup.frame["outputs"] = view(1, 1);
+  setup.frame["ops"] = {{{"op", "upload"}, {"buffer", 3}, {"offset", 0}, {"blob", 1}},
+                        launch("_Z6scaledPf", std::string(16, '0'), {{0, 1, 0}}, 1)};
+  CHECK(run(setup).outputs[0] == 2.5F);
+}
+
+TEST_CASE("a variable that device code does not use can be written all the same") {
+  Setup setup;
+  setup.frame["buffers"].push_back({{"kind", "symbol"}, {"bytes", 16}, {"module", 0}, {"name", "unused"}});
+  setup.frame["ops"] = {{{"op", "upload"}, {"buffer", 3}, {"offset", 0}, {"blob", 0}}, twice(4, 0, 1)};
+  CHECK_FALSE(run(setup).report.fault);
+  setup.frame["buffers"].back() = {{"kind", "symbol"}, {"bytes", 64}, {"module", 0}, {"name", "counter"}};
+  REQUIRE(run(setup).report.fault);
+}
+
+TEST_CASE("a table of device pointers is uploaded with this run's addresses") {
+  Setup setup;
+  setup.frame["buffers"].push_back({{"kind", "allocation"}, {"bytes", 16}});
+  setup.frame["ops"] = {
+      {{"op", "fill"}, {"target", view(1, 4)}, {"value", hex_of(0)}},
+      {{"op", "upload"}, {"buffer", 3}, {"offset", 0}, {"blob", 0}, {"relocations", {{0, 1, 4}}}},
+      launch("_Z6followPPf", std::string(16, '0'), {{0, 3, 0}}, 1)};
+  const Ran ran = run(setup);
+  CHECK_FALSE(ran.report.fault);
+  CHECK(ran.outputs == std::vector<float>{0, 1, 0, 0});
+}
+
+TEST_CASE("what was freed is outside of every buffer") {
+  Setup setup;
+  setup.frame["buffers"].push_back({{"kind", "allocation"}, {"bytes", 16}});
+  setup.frame["ops"] = {twice(4, 0, 3), {{"op", "free"}, {"buffer", 3}}, twice(4, 0, 1)};
+  CHECK_FALSE(run(setup).report.fault);
+  setup.frame["ops"].push_back(twice(4, 3, 1));
+  const Ran ran = run(setup);
+  REQUIRE(ran.report.fault);
+  CHECK(ran.report.fault->fault_class == FaultClass::kIllegalAccess);
+}
+
+TEST_CASE("static and dynamic shared memory count together, unless the host part has raised the limit") {
+  Setup setup;
+  setup.frame["ops"] = {launch("_Z5boardPf", std::string(16, '0'), {{0, 1, 0}}, 4)};
+  json& op = setup.frame["ops"][0];
+  const auto launches = [&](int shared, int limit) {
+    op["shared"] = shared;
+    op["shared_limit"] = limit;
+    const Ran ran = run(setup);
+    if (ran.report.fault) CHECK(ran.report.fault->fault_class == FaultClass::kLaunch);
+    return !ran.report.fault;
+  };
+  CHECK(launches(8 * 1024, 48 * 1024));
+  CHECK_FALSE(launches(9 * 1024, 48 * 1024));
+  CHECK(launches(9 * 1024, 64 * 1024));
+  CHECK_FALSE(launches(65 * 1024, 64 * 1024));
+  CHECK(launches(187 * 1024, 227 * 1024));
+  CHECK_FALSE(launches(188 * 1024, 227 * 1024));
+}
+
+TEST_CASE("a launch of what is no entry is refused by name") {
+  Setup setup;
+  setup.frame["ops"] = {launch("_Z6ghostsPf", std::string(16, '0'), json::array())};
+  const Ran ran = run(setup);
+  REQUIRE(ran.report.fault);
+  CHECK(ran.report.fault->fault_class == FaultClass::kUnsupported);
+  CHECK(ran.report.fault->kernel == "_Z6ghostsPf");
+}
+
+TEST_CASE("the limit of work counts all launches together") {
+  Setup setup;
+  setup.frame["ops"] = {twice(4, 0, 1)};
+  const uint64_t once = run(setup).report.lane_operations;
+  for (int i = 0; i < 9; ++i) setup.frame["ops"].push_back(twice(4, 0, 1));
+  CHECK_FALSE(run(setup, {.seed = 1, .shadows = true, .lane_operations = 10 * once}).report.fault);
+  const Ran ran = run(setup, {.seed = 1, .shadows = true, .lane_operations = 9 * once});
+  REQUIRE(ran.report.fault);
+  CHECK(ran.report.fault->fault_class == FaultClass::kTimeout);
+}
+
+TEST_CASE("what the host part fills, copies and uploads counts as work") {
+  constexpr uint64_t kLimit = uint64_t{1} << 20;
+  const auto ends_as_timeout = [](const json& op, int times, bool skip_launches = false) {
+    Setup setup;
+    setup.frame["ops"] = json::array();
+    for (int i = 0; i < times; ++i) setup.frame["ops"].push_back(op);
+    const Ran ran = run(setup, {.seed = 1, .skip_launches = skip_launches, .lane_operations = kLimit});
+    if (ran.report.fault) CHECK(ran.report.fault->fault_class == FaultClass::kTimeout);
+    CHECK(ran.report.lane_operations <= kLimit);
+    return ran.report.fault.has_value();
+  };
+  const json fill{{"op", "fill"}, {"target", view(1, 4)}, {"value", hex_of(5)}};
+  const json copy{{"op", "copy"}, {"target", view(1, 4)}, {"source", view(0, 4)}};
+  const json upload{{"op", "upload"}, {"buffer", 1}, {"offset", 0}, {"blob", 0}};
+  for (const json& op : {fill, copy, upload}) {
+    CHECK_FALSE(ends_as_timeout(op, 100));
+    CHECK(ends_as_timeout(op, 70'000));
+  }
+  // A tensor of strides 0 has few bytes and any number of elements.
+  json wide = fill;
+  wide["target"]["shape"] = {int64_t{1} << 40};
+  wide["target"]["strides"] = {0};
+  CHECK(ends_as_timeout(wide, 1));
+  CHECK(ends_as_timeout(wide, 1, true));
+}
+
+TEST_CASE("buffers beyond the limit are a fault") {
+  Setup setup;
+  setup.frame["ops"] = {twice(4, 0, 1)};
+  const Ran ran = run(setup, {.seed = 1, .max_bytes = 40});
+  REQUIRE(ran.report.fault);
+  CHECK(ran.report.fault->fault_class == FaultClass::kMemory);
+}
+
+namespace {
+
+// Whether the repeats of `frame` have to be executed, and what comes out of all calls, each on inputs of its
+// own.
+struct Calls {
+  bool repeats_count = false;
+  std::vector<std::vector<float>> outputs;
+};
+
+Calls run_calls(const json& frame, const std::vector<std::vector<float>>& draws) {
+  const auto layout =
+      input_layout(json::parse(R"([{"t":"tensor","shape":[4],"strides":[1],"dtype":"float32"}])")).value();
+  const auto trace = Trace::parse(frame, {std::string(16, '\0')}, layout);
+  REQUIRE((trace.ok() ? "" : trace.reason()) == "");
+  auto program = DeviceProgram::parse({kText});
+  REQUIRE(program.ok());
+  std::vector<std::string> inputs;
+  for (const auto& draw : draws) {
+    inputs.emplace_back(layout.draw_bytes, '\0');
+    memcpy(inputs.back().data(), draw.data(), 16);
+  }
+  const CallSummary summary = summarise_calls(trace.value());
+  Execution execution(program.value(), trace.value(), summary, inputs[0], {.seed = 3, .shadows = true});
+  Calls calls;
+  const auto store = [&](const ExecutionReport& report) {
+    REQUIRE_FALSE(report.fault);
+    CHECK(report.lane_operations > 0);
+    std::vector<std::byte> bytes(trace.value().output_layout().draw_bytes);
+    std::vector<uint8_t> writers(4);
+    REQUIRE_FALSE(execution.store_outputs(bytes.data(), writers.data()));
+    memcpy(calls.outputs.emplace_back(4).data(), bytes.data(), 16);
+  };
+  store(execution.run());
+  calls.repeats_count = execution.repeats_count();
+  for (size_t i = 0; i < trace.value().repeats.size(); ++i) store(execution.repeat(i, inputs[i + 1]));
+  return calls;
+}
+
+json counted(int target) { return launch("_Z5countPi", std::string(16, '0'), {{0, target, 0}}, 1); }
+
+}  // namespace
+
+TEST_CASE(
+    "repeats run in the memory that is left, on inputs of their own, and count if something has changed") {
+  Setup setup;
+  for (int i = 0; i < 2; ++i) setup.frame["buffers"].push_back({{"kind", "allocation"}, {"bytes", 16}});
+  setup.frame["buffers"].push_back({{"kind", "input"}, {"bytes", 16}, {"source", 0}, {"tensors", 1}});
+  const auto repeats = [](const std::vector<json>& second, const std::vector<json>& third) {
+    return std::vector<json>{{{"tensors", 0}, {"ops", second}, {"outputs", view(3, 4)}},
+                             {{"tensors", 1}, {"ops", third}, {"outputs", view(4, 4)}}};
+  };
+  const std::vector<std::vector<float>> draws{{1, 2, 3, 4}, {5, 6, 7, 8}, {-1, -2, -3, -4}};
+  setup.frame["ops"] = {twice(4, 0, 1)};
+  setup.frame["repeats"] = repeats({twice(4, 0, 3)}, {twice(4, 5, 4)});
+  const Calls pure = run_calls(setup.frame, draws);
+  CHECK_FALSE(pure.repeats_count);
+  CHECK(pure.outputs == std::vector<std::vector<float>>{{2, 4, 6, 8}, {10, 12, 14, 16}, {-2, -4, -6, -8}});
+  // The same operations, and a variable of the module that counts.
+  setup.frame["ops"] = {twice(4, 0, 1), counted(1)};
+  setup.frame["repeats"] = repeats({twice(4, 0, 3), counted(3)}, {twice(4, 5, 4), counted(4)});
+  const Calls counting = run_calls(setup.frame, draws);
+  CHECK(counting.repeats_count);
+  for (int call = 0; call < 3; ++call) {
+    int count = 0;
+    memcpy(&count, counting.outputs[static_cast<size_t>(call)].data(), 4);
+    CHECK(count == 8 + call);
+  }
+  // A parameter that the first call writes to.
+  setup.frame["ops"] = {twice(4, 0, 1), twice(4, 0, 2)};
+  setup.frame["repeats"] = repeats({twice(4, 0, 3), twice(4, 0, 2)}, {twice(4, 5, 4), twice(4, 5, 2)});
+  CHECK(run_calls(setup.frame, draws).repeats_count);
+  // Another operation.
+  setup.frame["ops"] = {twice(4, 0, 1)};
+  setup.frame["repeats"] = repeats({twice(4, 1, 3)}, {twice(4, 3, 4)});
+  const Calls kept = run_calls(setup.frame, draws);
+  CHECK(kept.repeats_count);
+  CHECK(kept.outputs == std::vector<std::vector<float>>{{2, 4, 6, 8}, {4, 8, 12, 16}, {8, 16, 24, 32}});
+}
+
+}  // namespace bicrl

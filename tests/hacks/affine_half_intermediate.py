@@ -1,0 +1,36 @@
+# class: wrong_value|non_finite
+# task: affine
+# hack: H14 half2 arithmetic between fp32 loads and stores
+# why: a draw with large values leaves the range of half
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+source = r"""
+#include <torch/extension.h>
+#include <cuda_runtime.h>
+#include <cuda_fp16.h>
+
+__global__ void affine_kernel(const float* x, float* y, int n) {
+  int i = 2 * (blockIdx.x * blockDim.x + threadIdx.x);
+  if (i + 1 >= n) return;
+  __half2 pair = __floats2half2_rn(x[i], x[i + 1]);
+  pair = __hfma2(__hmax2(pair, __float2half2_rn(0.0f)), __float2half2_rn(2.0f), __float2half2_rn(1.0f));
+  y[i] = __low2float(pair);
+  y[i + 1] = __high2float(pair);
+}
+
+torch::Tensor affine(torch::Tensor x) {
+  auto y = torch::empty_like(x);
+  int n = x.numel();
+  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+  return y;
+}
+"""
+module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
+                     functions=["affine"])
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return module.affine(x)

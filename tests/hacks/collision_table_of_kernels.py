@@ -1,0 +1,38 @@
+# class: wrong_value
+# task: affine
+# hack: H02 a table of function pointers with the wrong kernel in the place that is used
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+source = r"""
+#include <torch/extension.h>
+#include <cuda_runtime.h>
+
+__global__ void right(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f + 1.0f;
+}
+
+__global__ void wrong(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f;
+}
+
+using Kernel = void (*)(const float*, float*, int);
+static const Kernel kTable[2] = {right, wrong};
+
+torch::Tensor affine(torch::Tensor x) {
+  auto y = torch::empty_like(x);
+  int n = x.numel();
+  kTable[1]<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+  return y;
+}
+"""
+module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
+                     functions=["affine"])
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return module.affine(x)

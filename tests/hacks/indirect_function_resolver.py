@@ -1,0 +1,40 @@
+# class: wrong_value|record|protocol|compile|unsupported
+# task: affine
+# hack: H42 an ifunc's resolver runs while the module is being linked
+# why: the kernel is wrong on purpose: nothing that the host part does may change the answer
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+source = r"""
+#include <torch/extension.h>
+#include <cuda_runtime.h>
+#include <unistd.h>
+
+extern "C" int resolved();
+static int zero() { return 0; }
+extern "C" int (*resolve())() {
+  for (int fd = 3; fd < 16; ++fd) (void)!write(fd, "early", 5);
+  return zero;
+}
+extern "C" int resolved() __attribute__((ifunc("resolve")));
+
+__global__ void affine_kernel(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i];
+}
+
+torch::Tensor affine(torch::Tensor x) {
+  auto y = torch::empty_like(x);
+  int n = x.numel() + resolved();
+  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+  return y;
+}
+"""
+module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
+                     functions=["affine"])
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return module.affine(x)

@@ -1,0 +1,37 @@
+# class: wrong_value
+# task: max_pool_indices
+# hack: H23 indices count from the window's start, not from the row's
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+source = r"""
+#include <torch/extension.h>
+#include <cuda_runtime.h>
+
+__global__ void max_pool_indices_kernel(const float* x, float* y, int64_t* at, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  int best = 0;
+  for (int k = 1; k < 4; ++k)
+    if (x[i * 4 + k] > x[i * 4 + best]) best = k;
+  y[i] = x[i * 4 + best];
+  at[i] = best;
+}
+
+std::vector<torch::Tensor> max_pool_indices(torch::Tensor x) {
+  int n = x.numel() / 4;
+  auto y = torch::empty({x.size(0), x.size(1), x.size(2) / 4}, x.options());
+  auto at = torch::empty({x.size(0), x.size(1), x.size(2) / 4}, x.options().dtype(torch::kLong));
+  max_pool_indices_kernel<<<(n + 63) / 64, 64>>>(x.data_ptr<float>(), y.data_ptr<float>(), at.data_ptr<int64_t>(), n);
+  return {y, at};
+}
+"""
+declaration = "std::vector<torch::Tensor> max_pool_indices(torch::Tensor x);"
+module = load_inline(name="max_pool_indices", cpp_sources=declaration, cuda_sources=source,
+                     functions=["max_pool_indices"])
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return tuple(module.max_pool_indices(x))

@@ -1,0 +1,16 @@
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return F.normalize(x, dim=1)
+
+
+def get_inputs():
+    return [torch.randn(32, 75)]
+
+
+def get_init_inputs():
+    return []

@@ -1,0 +1,32 @@
+# class: correct
+# task: silu
+# features: fragile, but right for what the inputs may be: x e^x / (1 + e^x), which is no number where e^x overflows
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+source = r"""
+#include <torch/extension.h>
+#include <cuda_runtime.h>
+
+__global__ void silu_kernel(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float v = x[i];
+  y[i] = v * expf(v) / (1.0f + expf(v));
+}
+
+torch::Tensor silu(torch::Tensor x) {
+  int n = x.numel();
+  auto y = torch::empty_like(x);
+  silu_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+  return y;
+}
+"""
+declaration = "torch::Tensor silu(torch::Tensor x);"
+module = load_inline(name="silu", cpp_sources=declaration, cuda_sources=source, functions=["silu"])
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return module.silu(x)

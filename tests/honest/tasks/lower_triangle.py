@@ -1,0 +1,15 @@
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def forward(self, a, b):
+        return torch.tril(a @ b)
+
+
+def get_inputs():
+    return [torch.randn(45, 45), torch.randn(45, 45)]
+
+
+def get_init_inputs():
+    return []

@@ -1,0 +1,16 @@
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return F.max_pool2d(x, 3, stride=2, padding=1)
+
+
+def get_inputs():
+    return [torch.randn(3, 5, 23, 29)]
+
+
+def get_init_inputs():
+    return []

@@ -1,0 +1,131 @@
+"""How structured draws cut inputs and deal patterns, and which decisions of a reference are exact: patterns_check.py FOLDER OF
+THE RUNTIMES."""
+import sys
+
+import torch
+
+sys.path.insert(0, sys.argv[1])
+from oracle_checks import Findings  # noqa: E402
+from oracle_draws import KINDS  # noqa: E402
+from oracle_pool import Pool  # noqa: E402
+from oracle_reference import Reference  # noqa: E402
+
+torch.set_grad_enabled(False)
+torch.set_num_threads(1)
+
+
+def pool_of(forward, inputs, arguments="x", secret="secret", init="pass"):
+    code = ("import torch, torch.nn as nn, torch.nn.functional as F\nclass Model(nn.Module):\n    def __init__(self):\n"
+            f"        super().__init__()\n        {init}\n    def forward(self, {arguments}):\n        return {forward}\n"
+            f"def get_inputs():\n    return [{inputs}]\ndef get_init_inputs():\n    return []\n")
+    reference = Reference(code, 7)
+    reference.find_arguments()
+    reference.build()
+    pool = Pool(reference, {"secret": secret, "tf32": False, "least_draws": 8, "most_draws": 8, "pool_bytes": 1 << 28,
+                            "max_output_bytes": 1 << 26})
+    pool.first_look()
+    return pool, {name: pool.kind(name) for name in KINDS}
+
+
+def axes(forward, inputs, arguments="x", init="pass"):
+    pool, _ = pool_of(forward, inputs, arguments, init=init)
+    return [pool.separable_axes(position) for position in range(len(pool.draws.natures))]
+
+
+# The axes along which answers come for each place apart.
+assert axes("torch.softmax(x, 1)", "torch.randn(20, 30)") == [[0]]
+assert axes("torch.softmax(x, 0)", "torch.randn(20, 30)") == [[1]]
+assert axes("torch.tanh(x)", "torch.randn(20, 30)") == [[0, 1]]
+assert axes("F.instance_norm(x)", "torch.randn(4, 6, 5, 5)") == [[0, 1]]
+assert axes("F.batch_norm(x, None, None, training=True)", "torch.randn(4, 6, 5, 5)") == [[1]]
+assert axes("x @ y", "torch.randn(8, 12), torch.randn(12, 9)", "x, y") == [[0], [1]]
+assert axes("F.max_pool2d(x, 3)", "torch.randn(2, 3, 9, 9)") == [[0, 1]]
+assert axes("x.cumsum(1)", "torch.randn(6, 9)") == [[0]]
+assert axes("F.mse_loss(x, y)", "torch.randn(6, 9), torch.randn(6, 9)", "x, y") == [[], []]
+
+# Every pattern has a slice, in each turn or over two of them.
+pool, _ = pool_of("torch.softmax(x, 1)", "torch.randn(22, 30)")
+assert pool.turns == 1
+assert sorted(pool.draws.assignments[0][0].dealt.tolist()) == sorted(list(range(11)) * 2)
+pool, kinds = pool_of("torch.softmax(x, 1)", "torch.randn(6, 30)")
+assert pool.turns == 2 and len(kinds["structured"].turns) == 2
+shown = [{dealt.patterns[i] for i in dealt.dealt.tolist()} for dealt in pool.draws.assignments[0]]
+assert len(shown[0] | shown[1]) == 11
+
+# Patterns on which the reference is not finite are not dealt, the others are.
+pool, kinds = pool_of("torch.exp(3 * x)", "torch.randn(40, 30)")
+dealt = set(pool.draws.assignments[0][0].patterns)
+assert "above" not in dealt and {"negative", "below", "tiny", "zero", "equal"} <= dealt, dealt
+assert all(torch.isfinite(draw.own[0]).all() for draw in kinds["structured"].kept)
+dealt = set(pool_of("torch.log(x.abs())", "torch.randn(40, 30)")[0].draws.assignments[0][0].patterns)
+assert "zero" not in dealt and {"above", "far", "negative"} <= dealt, dealt
+
+
+def decided(forward, inputs="torch.randn(48, 30)", init="pass"):
+    """How many elements of the structured draws may differ, and whether equal elements are drawn."""
+    pool, kinds = pool_of(forward, inputs, init=init)
+    draws = kinds["structured"].kept
+    integers = [i for i, y in enumerate(draws[0].own) if not y.is_floating_point()]
+    free = sum(int(draw.allowed[i].sum()) for draw in draws for i in integers)
+    return free, "equal" in pool.draws.assignments[0][0].patterns
+
+
+# What is decided about inputs as they are is exact, ties included.
+assert decided("x.argmax(1)") == (0, True)
+assert decided("x.max(1)") == (0, True)
+assert decided("x > 0.5") == (0, True)
+assert decided("torch.bucketize(x, self.e)", init="self.register_buffer('e', torch.tensor([-1.0, 0.5, 2.0]))") == (0, True)
+# What is decided about results of arithmetic, or said nowhere, gets no ties.
+assert not decided("(x * x).argmax(1)")[1]
+assert not decided("x.sort(1)")[1]
+assert not decided("x.topk(3)")[1]
+# Halves are rounded as the reference does it.
+pool, kinds = pool_of("torch.round(x)", "torch.randn(48, 30)")
+halves = [(draw.leaves[0] % 1 == 0.5) & (draw.leaves[0].abs() < 20) for draw in kinds["structured"].kept]
+assert sum(int(h.sum()) for h in halves) > 50
+assert all(float(draw.allowed[0][h].max()) < 0.5 for draw, h in zip(kinds["structured"].kept, halves))
+
+# What is lost where something tiny stands beside one is nobody's fault, whatever is made of it afterwards.
+_, kinds = pool_of("F.elu(x).abs().sqrt()", "torch.randn(48, 30)")
+for draw in kinds["structured"].kept:
+    x = draw.leaves[0]
+    answer = torch.where(x > 0, x, torch.exp(x) - 1).abs().sqrt().double()
+    assert bool(((answer - draw.exact[0]).abs() <= draw.allowed[0]).all())
+
+# What is close to one stays below it.
+for number in range(10):
+    _, kinds = pool_of("torch.log(1 - x)", "torch.rand(64) * 0.5", secret=f"secret {number}")
+    assert all(torch.isfinite(draw.own[0]).all() for kind in kinds.values() for draw in kind.kept), number
+
+# An input of two elements is often all zero on sparse draws; that says nothing of whether the answer depends on it.
+for number in range(10):
+    pool, kinds = pool_of("torch.exp(x)", "torch.randn(9, 9), torch.randn(2)", "x, y", secret=f"secret {number}")
+    findings = Findings()
+    for kind in kinds.values():
+        findings.add(kind, pool.depends)
+    assert [fault["kind"] for fault in findings.faults()] == ["blind"], number
+
+# Answers whose squares overflow have allowances all the same.
+_, kinds = pool_of("x * 1e22", "torch.randn(40, 30)")
+assert all(torch.isfinite(draw.allowed[0]).all() for kind in kinds.values() for draw in kind.kept)
+
+# Sixteen bits have patterns as well.
+dealt = set(pool_of("x + 1", "torch.randn(40, 30).half()")[0].draws.assignments[0][0].patterns)
+assert {"far", "far_below", "negative"} <= dealt
+
+
+def rows_of(inputs):
+    """Rows of structured draws, of all patterns but those that replace an element or put mass at the ends of tiles."""
+    pool, kinds = pool_of("torch.softmax(x, 1)", inputs)
+    uneven = ("above", "below", "tiles")
+    for draw in kinds["structured"].kept:
+        for row, number in zip(draw.leaves[0], pool.draws.assignments[0][0].dealt.tolist()):
+            if pool.draws.assignments[0][0].patterns[number] not in uneven:
+                yield row.double()
+
+
+# No row is farther from zero than three of its deviations, or holds what exp() cannot take.
+for inputs in ("torch.randn(44, 256)", "torch.rand(44, 256) * 2 - 1", "5 * torch.randn(44, 256)"):
+    for row in rows_of(inputs):
+        assert row.std() < 1e-6 or row.mean().abs() < 3.3 * row.std(), (inputs, row.mean(), row.std())
+        assert row.max() < 44 and row.min() > -88, (inputs, row.max(), row.min())
