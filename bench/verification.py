@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Cost of verification on the host backend, and of building the same programs with stock load_inline.
+"""Cost of verification on a machine without a GPU, and of building the same programs with stock load_inline.
 
     bench/verification.py [--binary build/cpu/bin/bicrl] [--tasks infilling_tasks.json] [--programs 8]
                           [--synthetic synthetic.json] [--stock]

@@ -82,15 +82,19 @@ int evaluate_on_ranks(const LearnerCommand& command, Communicator& communicator)
   // The embedded server reads this section itself; here its keys are checked before anything starts.
   VerifierOptions::from_config(document.root().section("verifier").section("server"));
   document.finish();
+  const std::string note =
+      note_on_unused_server(document.root().section("verifier"), settings.verifier.addresses);
   std::vector<Task> tasks = load_eval_tasks(settings);
   if (command.dry_run) {
     const auto most = static_cast<int64_t>(tasks.size());
     const int64_t count = settings.task_limit > 0 ? std::min(settings.task_limit, most) : most;
     if (first)
       std::cout << document.resolved_yaml() << "\n# tasks: " << count
-                << ", responses: " << count * settings.samples_per_task << std::endl;
+                << ", responses: " << count * settings.samples_per_task << "\n"
+                << (note.empty() ? "" : "# " + note + "\n") << std::flush;
     return static_cast<int>(ExitCode::kOk);
   }
+  if (first && !note.empty()) log_warning(note);
   const Stopwatch watch;
   expect_equal_on_ranks(communicator, "configuration", document.resolved_yaml());
   expect_equal_on_ranks(communicator, "set of tasks", hash_of(tasks));

@@ -17,6 +17,7 @@ struct LearnerCommand {
   std::string reward_path;            // of `rescore`, whose config_path is a run directory
   bool allow_changed_config = false;  // of a run that goes on
   std::string output_folder;          // tasks: where they are written; empty: nowhere
+  bool check_tasks = false;           // tasks: run every reference and list faults
   std::string json_path;              // eval: where its figures go as well; empty: nowhere
 };
 

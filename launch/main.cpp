@@ -1,6 +1,7 @@
 // bicrl: the program. Parses flags, hands over to a subcommand, and turns errors into messages and exit
 // codes.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 
 #include "common/error.h"
@@ -40,61 +41,136 @@ struct ConfigArguments {
   }
 };
 
+// What the flags of all subcommands set; a command line is of one of them.
+struct Arguments {
+  ConfigArguments config;
+  std::string reward;  // of `train`
+  bicrl::LearnerCommand learner;
+  bicrl::VerifierCommand verifier;
+  bicrl::VerifyCommand verify;
+  bicrl::DoctorCommand doctor;
+};
+
+// ---- Flags ----
+
+void add_learner_flags(CLI::App& app, Arguments& arguments) {
+  arguments.config.add_to(&app);
+  app.add_flag("--dry-run", arguments.learner.dry_run,
+               "print the resolved configuration and derived numbers, and stop");
+}
+
+void add_sft_flags(CLI::App& app, Arguments& arguments) {
+  add_learner_flags(app, arguments);
+  app.add_flag("--allow-changed-config", arguments.learner.allow_changed_config,
+               "go on with a run although its configuration has changed");
+}
+
+void add_train_flags(CLI::App& app, Arguments& arguments) {
+  add_sft_flags(app, arguments);
+  app.add_option("--reward", arguments.reward, "reward rule file, instead of the configuration's");
+}
+
+void add_eval_flags(CLI::App& app, Arguments& arguments) {
+  add_learner_flags(app, arguments);
+  app.add_option("--json", arguments.learner.json_path, "write the figures to this file as well");
+}
+
+void add_tasks_flags(CLI::App& app, Arguments& arguments) {
+  arguments.config.add_to(&app);
+  app.add_flag("--check", arguments.learner.check_tasks,
+               "run every task's reference in a box and list the tasks whose verdicts would say little");
+  app.add_option("--write", arguments.learner.output_folder, "folder for train.json and held_out.json");
+}
+
+void add_rescore_flags(CLI::App& app, Arguments& arguments) {
+  app.add_option("RUN", arguments.learner.config_path, "run directory")->required();
+  app.add_option("--reward", arguments.learner.reward_path, "reward rule file")->required();
+}
+
+void add_verifier_flags(CLI::App& app, Arguments& arguments) {
+  arguments.config.add_to(&app);
+  app.add_flag("--of-run", arguments.verifier.of_run,
+               "CONFIG is a training run's: read only its verifier section");
+}
+
+void add_verify_flags(CLI::App& app, Arguments& arguments) {
+  bicrl::VerifyCommand& verify = arguments.verify;
+  arguments.config.add_to(&app);
+  app.add_option("--tasks", verify.tasks_path, "task file (JSON list or JSON lines)")->required();
+  app.add_option("--candidate", verify.candidate_path,
+                 "a Python program to verify instead of the tasks' own");
+  app.add_option("--task", verify.task_id, "id of the task the candidate answers");
+  app.add_option("--json", verify.json_path, "write the verdicts to this file");
+  app.add_option("--verifier", verify.addresses, "address of a running verifier (host:port), repeatable")
+      ->allow_extra_args(false);
+}
+
+void add_doctor_flags(CLI::App& app, Arguments& arguments) {
+  arguments.config.add_to(&app);
+  app.add_flag("--json", arguments.doctor.json, "print the findings as JSON");
+}
+
+// ---- Work ----
+
+template <class Command>
+void take_config(const Arguments& arguments, Command& command) {
+  command.config_path = arguments.config.path();
+  command.overrides = arguments.config.overrides();
+}
+
+int run_configured(Arguments& arguments) {
+  bicrl::LearnerCommand& learner = arguments.learner;
+  take_config(arguments, learner);
+  if (learner.config_path.empty())
+    throw bicrl::InputError("bicrl " + learner.name + " needs a configuration file");
+  if (!arguments.reward.empty()) learner.overrides.push_back("reward=" + arguments.reward);
+  return bicrl::run_learner(learner);
+}
+
+int run_rescore(Arguments& arguments) { return bicrl::run_learner(arguments.learner); }
+
+int run_verifier(Arguments& arguments) {
+  take_config(arguments, arguments.verifier);
+  return bicrl::run_verifier_command(arguments.verifier);
+}
+
+int run_verify(Arguments& arguments) {
+  take_config(arguments, arguments.verify);
+  return bicrl::run_verify_command(arguments.verify);
+}
+
+int run_doctor(Arguments& arguments) {
+  take_config(arguments, arguments.doctor);
+  return bicrl::run_doctor_command(arguments.doctor);
+}
+
+struct Subcommand {
+  const char* name;
+  const char* help;
+  void (*add_flags)(CLI::App& app, Arguments& arguments);
+  int (*run)(Arguments& arguments);
+};
+
+constexpr Subcommand kSubcommands[] = {
+    {"train", "train a policy: warm-up, infilling stage, end-to-end stage", add_train_flags, run_configured},
+    {"sft", "supervised fine-tuning of a policy on task programs", add_sft_flags, run_configured},
+    {"generate", "generate programs for tasks with a policy", add_learner_flags, run_configured},
+    {"eval", "evaluate a policy: pass@k, compile and correct rates per class of task", add_eval_flags,
+     run_configured},
+    {"tasks", "show a run's tasks, or write them in the published form", add_tasks_flags, run_configured},
+    {"rescore", "recompute a run's rewards from its stored verdicts", add_rescore_flags, run_rescore},
+    {"verifier", "run a verifier server (no LibTorch in the process)", add_verifier_flags, run_verifier},
+    {"verify", "verify the programs of a task file, or one candidate", add_verify_flags, run_verify},
+    {"doctor", "check whether training can run here, and what to do", add_doctor_flags, run_doctor},
+};
+
 int run(int argc, char** argv) {
   CLI::App app{"BiC-RL: reinforcement learning of a diffusion language model that writes CUDA kernels."};
   app.footer(kExitCodes);
   app.require_subcommand(1);
-
-  bicrl::LearnerCommand learner;
-  std::string reward;
-  ConfigArguments config;
-  const auto add_learner = [&](const char* name, const char* help) {
-    CLI::App* command = app.add_subcommand(name, help);
-    config.add_to(command);
-    command->add_flag("--dry-run", learner.dry_run,
-                      "print the resolved configuration and derived numbers, and stop");
-    return command;
-  };
-  CLI::App* train = add_learner("train", "train a policy: warm-up, infilling stage, end-to-end stage");
-  train->add_option("--reward", reward, "reward rule file, instead of the configuration's");
-  CLI::App* sft = add_learner("sft", "supervised fine-tuning of a policy on task programs");
-  for (CLI::App* run : {train, sft})
-    run->add_flag("--allow-changed-config", learner.allow_changed_config,
-                  "go on with a run although its configuration has changed");
-  CLI::App* generate = add_learner("generate", "generate programs for tasks with a policy");
-  CLI::App* eval =
-      add_learner("eval", "evaluate a policy: pass@k, compile and correct rates per class of task");
-  eval->add_option("--json", learner.json_path, "write the figures to this file as well");
-
-  CLI::App* tasks = app.add_subcommand("tasks", "show a run's tasks, or write them in the published form");
-  config.add_to(tasks);
-  tasks->add_option("--write", learner.output_folder, "folder for train.json and held_out.json");
-
-  CLI::App* rescore = app.add_subcommand("rescore", "recompute a run's rewards from its stored verdicts");
-  rescore->add_option("RUN", learner.config_path, "run directory")->required();
-  rescore->add_option("--reward", learner.reward_path, "reward rule file")->required();
-
-  bicrl::VerifierCommand verifier;
-  CLI::App* serve = app.add_subcommand("verifier", "run a verifier server (no LibTorch in the process)");
-  config.add_to(serve);
-  serve->add_flag("--of-run", verifier.of_run, "CONFIG is a training run's: read only its verifier section");
-
-  bicrl::VerifyCommand verify;
-  CLI::App* check = app.add_subcommand("verify", "verify the programs of a task file, or one candidate");
-  config.add_to(check);
-  check->add_option("--tasks", verify.tasks_path, "task file (JSON list or JSON lines)")->required();
-  check->add_option("--candidate", verify.candidate_path,
-                    "a Python program to verify instead of the tasks' own");
-  check->add_option("--task", verify.task_id, "id of the task the candidate answers");
-  check->add_option("--json", verify.json_path, "write the verdicts to this file");
-  check->add_option("--verifier", verify.addresses, "address of a running verifier (host:port), repeatable")
-      ->allow_extra_args(false);
-
-  bicrl::DoctorCommand doctor;
-  CLI::App* examine = app.add_subcommand("doctor", "check whether training can run here, and what to do");
-  config.add_to(examine);
-  examine->add_flag("--json", doctor.json, "print the findings as JSON");
-
+  Arguments arguments;
+  for (const Subcommand& subcommand : kSubcommands)
+    subcommand.add_flags(*app.add_subcommand(subcommand.name, subcommand.help), arguments);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -102,33 +178,9 @@ int run(int argc, char** argv) {
     return static_cast<int>(app.exit(error) == 0 ? bicrl::ExitCode::kOk : bicrl::ExitCode::kUsage);
   }
   bicrl::init_logging(bicrl::LogLevel::kInfo);
-
-  if (*serve) {
-    verifier.config_path = config.path();
-    verifier.overrides = config.overrides();
-    return bicrl::run_verifier_command(verifier);
-  }
-  if (*check) {
-    verify.config_path = config.path();
-    verify.overrides = config.overrides();
-    return bicrl::run_verify_command(verify);
-  }
-  if (*rescore) {
-    learner.name = "rescore";
-    return bicrl::run_learner(learner);
-  }
-  if (*examine) {
-    doctor.config_path = config.path();
-    doctor.overrides = config.overrides();
-    return bicrl::run_doctor_command(doctor);
-  }
-  learner.name = (*train ? train : *sft ? sft : *generate ? generate : *tasks ? tasks : eval)->get_name();
-  learner.config_path = config.path();
-  if (learner.config_path.empty())
-    throw bicrl::InputError("bicrl " + learner.name + " needs a configuration file");
-  learner.overrides = config.overrides();
-  if (!reward.empty()) learner.overrides.push_back("reward=" + reward);
-  return bicrl::run_learner(learner);
+  const std::string chosen = app.get_subcommands().front()->get_name();
+  arguments.learner.name = chosen;
+  return std::ranges::find(kSubcommands, chosen, &Subcommand::name)->run(arguments);
 }
 
 }  // namespace

@@ -60,4 +60,9 @@ std::unique_ptr<EmbeddedVerifier> share_embedded_verifier(const std::string& con
   return server;
 }
 
+std::string note_on_unused_server(const ConfigSection& verifier, const std::vector<std::string>& addresses) {
+  if (addresses.empty() || !verifier.has("server")) return "";
+  return "verifier.server has no effect: the verifiers at verifier.addresses have settings of their own";
+}
+
 }  // namespace bicrl

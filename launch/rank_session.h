@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/config.h"
 #include "launch/embedded_verifier.h"
 #include "trainer/ranks/communicator.h"
 
@@ -24,5 +25,9 @@ std::unique_ptr<EmbeddedVerifier> share_embedded_verifier(const std::string& con
                                                           const std::string& log_path,
                                                           Communicator& communicator,
                                                           std::vector<std::string>& addresses);
+
+// What a person should know of the section `verifier` if no server is started, as there are addresses: that
+// settings of one do nothing. Empty if there is nothing to tell.
+std::string note_on_unused_server(const ConfigSection& verifier, const std::vector<std::string>& addresses);
 
 }  // namespace bicrl

@@ -1,10 +1,11 @@
 // `bicrl tasks`: what a run would be asked. Shows a configuration's tasks and writes them in the published
-// form, in which any run, `bicrl verify` and `bicrl eval` read them again.
+// form, in which any run, `bicrl verify` and `bicrl eval` read them again, or checks what they are worth.
 #include <filesystem>
 #include <iostream>
 #include <map>
 
 #include "launch/learner_commands.h"
+#include "launch/task_check.h"
 #include "sandbox/service/verifier_server.h"
 #include "tasks/task_set.h"
 #include "trainer/inputs/task_pool.h"
@@ -48,7 +49,8 @@ int run_tasks_command(const LearnerCommand& command) {
   const ConfigDocument document = ConfigDocument::from_file(command.config_path, command.overrides);
   const RunSettings settings =
       RunSettings::from_config(document.root(), fs::path(command.config_path).parent_path());
-  VerifierOptions::from_config(document.root().section("verifier").section("server"));
+  const VerifierOptions verifier =
+      VerifierOptions::from_config(document.root().section("verifier").section("server"));
   document.finish();
   const TaskPool pool = TaskPool::load(settings.tasks);
   const fs::path folder = command.output_folder;
@@ -57,7 +59,10 @@ int run_tasks_command(const LearnerCommand& command) {
   if (failure) throw Error(concat("cannot make ", folder.string(), ": ", failure.message()));
   describe("train", pool.train, folder);
   describe("held_out", pool.held_out, folder);
-  if (folder.empty() && !pool.train.empty()) {
+  if (command.check_tasks) {
+    check_tasks("train", pool.train, verifier.pipeline, std::cout);
+    check_tasks("held_out", pool.held_out, verifier.pipeline, std::cout);
+  } else if (folder.empty() && !pool.train.empty()) {
     const Task& first = pool.train.front();
     std::cout << "\nthe first one, " << first.id << "\n" << first.pytorch_code << "\n";
     if (!first.cuda_code.empty()) std::cout << "its known program\n" << first.cuda_code << "\n";

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 #include <sstream>
+#include <utility>
 
 #include "common/clock.h"
 #include "common/log.h"
@@ -11,8 +12,8 @@
 #include "launch/rank_session.h"
 #include "launch/signals.h"
 #include "sandbox/service/verifier_server.h"
-#include "trainer/inputs/policy_source.h"
-#include "trainer/inputs/task_pool.h"
+#include "tasks/verifier_description.h"
+#include "trainer/inputs/run_inputs.h"
 #include "trainer/run/training_run.h"
 
 namespace bicrl {
@@ -27,6 +28,16 @@ struct LoadedRun {
   RewardFunction reward;
 };
 
+// An embedded verifier is known before it starts; others are asked (trainer/experience/grading_basis.h).
+void check_times(const RunSettings& settings, bool measures_time) {
+  if (times_problem(settings.verifier.protocol, measures_time).empty()) return;
+  throw InputError(
+      concat("reward: ", settings.reward_file.string(),
+             " needs times, and the verifier of this machine measures none: choose a "
+             "reward without times (configs/rewards/binary.yaml, pass_rate.yaml), or name verifiers "
+             "that measure them in verifier.addresses"));
+}
+
 LoadedRun load_run(const LearnerCommand& command) {
   std::vector<std::string> overrides = command.overrides;
   if (command.name == "sft") overrides.push_back("stages=[]");  // so that it is another run than `train`'s
@@ -34,29 +45,28 @@ LoadedRun load_run(const LearnerCommand& command) {
   RunSettings settings =
       RunSettings::from_config(document.root(), fs::path(command.config_path).parent_path());
   // The embedded server reads this section itself; here its keys are checked before anything starts.
-  VerifierOptions::from_config(document.root().section("verifier").section("server"));
+  const VerifierOptions server =
+      VerifierOptions::from_config(document.root().section("verifier").section("server"));
   document.finish();
   if (command.name == "sft" && settings.warm_up.steps == 0)
     document.root().section("warm_up").reject("steps",
                                               "`bicrl sft` runs the warm-up, and this one has no steps");
   RewardFunction reward = RewardFunction::from_file(settings.reward_file);
-  settings.verifier.protocol.measure_time = reward.uses_times();
+  // The warm-up and evaluations alone need no reward.
+  settings.verifier.protocol.measure_time = reward.uses_times() && !settings.stages.empty();
+  if (settings.needs_verifier() && settings.verifier.addresses.empty())
+    check_times(settings, server.pipeline.measures_time());
   return {std::move(document), std::move(settings), std::move(reward)};
-}
-
-// What the run is going to read, before anything starts that takes time. Broken task entries that are only
-// told are told by the run itself.
-void check_inputs(const RunSettings& settings) {
-  policy_config(settings.policy, load_tokenizer(settings.policy));
-  if (settings.tasks.strict || settings.tasks.synthetic) TaskPool::load(settings.tasks);
 }
 
 // What the configuration says that will do nothing.
 std::vector<std::string> notes_on(const LoadedRun& run) {
   std::vector<std::string> notes = settings_without_effect(run.settings);
-  if (!run.settings.verifier.addresses.empty() && run.document.root().section("verifier").has("server"))
-    notes.push_back(
-        "verifier.server has no effect: the verifiers at verifier.addresses have settings of their own");
+  const std::string server =
+      note_on_unused_server(run.document.root().section("verifier"), run.settings.verifier.addresses);
+  if (!server.empty()) notes.push_back(server);
+  if (run.settings.evaluation.tasks == 0 && run.document.root().section("evaluation").has("max_new_tokens"))
+    notes.push_back("evaluation.max_new_tokens has no effect with 'tasks: 0'");
   return notes;
 }
 
@@ -102,7 +112,7 @@ OpenedRun open_run(const LearnerCommand& command, const LoadedRun& run, Communic
 int run_on_ranks(const LearnerCommand& command, Communicator& communicator) {
   const bool first = communicator.rank() == 0;
   LoadedRun run = load_run(command);
-  check_inputs(run.settings);
+  RunInputs inputs = RunInputs::load(run.settings.policy, run.settings.tasks);
   if (command.dry_run) {
     if (first)
       std::cout << run.document.resolved_yaml() << "\n# reward: " << run.reward.rule_name() << "\n"
@@ -135,8 +145,8 @@ int run_on_ranks(const LearnerCommand& command, Communicator& communicator) {
     verifier = std::make_unique<VerifierClient>(run.settings.verifier);
     if (first) log_info("verifier: ", run.settings.verifier.addresses.front(), server ? " (embedded)" : "");
   }
-  TrainingRun training(run.settings, communicator, verifier.get(), run.reward, opened.directory.get(),
-                       opened.checkpoint, stop_requested);
+  TrainingRun training(run.settings, std::move(inputs), communicator, verifier.get(), run.reward,
+                       opened.directory.get(), opened.checkpoint, stop_requested);
   const RunEnd end = training.run();
   if (first) {
     const std::string place = run.settings.directory.string();

@@ -17,9 +17,12 @@
 #include "tasks/prompt.h"
 #include "tasks/task_set.h"
 #include "tasks/verdict.h"
+#include "tasks/verifier_description.h"
 
 namespace bicrl {
 namespace {
+
+constexpr auto kPatience = std::chrono::seconds(5);
 
 struct Candidate {
   const Task* task;
@@ -47,8 +50,8 @@ std::string outcome_text(const Verdict& verdict) {
 
 void print_row(const std::string& task_id, const Verdict& v) {
   char line[160];
-  snprintf(line, sizeof line, "%-24s %-20s %-7s %4d/%-4d %8.0f ms", task_id.c_str(), outcome_text(v).c_str(),
-           v.tier.c_str(), v.trials_passed, v.trials, v.total_ms);
+  snprintf(line, sizeof line, "%-24s %-20s %4d/%-4d %8.0f ms", task_id.c_str(), outcome_text(v).c_str(),
+           v.trials_passed, v.trials, v.total_ms);
   std::cout << line;
   if (!v.correct && !v.diagnostics.empty())
     std::cout << "  " << v.diagnostics.substr(0, v.diagnostics.find('\n'));
@@ -100,6 +103,16 @@ TaskSet usable_tasks(const std::string& path) {
   return set;
 }
 
+// Verdicts of another protocol mean other things. A server that does not answer now may do so later: the
+// client tries again.
+void check_verifiers(VerifierClient& client, const VerificationProtocol& wishes) {
+  for (const Result<VerifierDescription>& answer : client.describe(kPatience)) {
+    const std::string problem = answer ? verifier_problem(answer.value(), wishes) : "";
+    if (!problem.empty())
+      throw InputError(concat("the verifier ", answer.value().address, " cannot be used: ", problem));
+  }
+}
+
 void verify_all(VerifierClient& client, Verified& verified) {
   const Stopwatch watch;
   const std::vector<Candidate>& candidates = verified.candidates;
@@ -129,10 +142,12 @@ void print_summary(const Verified& verified, const std::string& tasks_path) {
   std::cout << std::endl;
 }
 
-// A candidate without a verdict may get one the next time, a broken entry will not: the former is told first.
+// A candidate without a verdict may get one the next time, a broken entry or task will not: the former is
+// told first.
 ExitCode exit_code(const Verified& verified) {
   if (verified.counts.contains("infrastructure")) return ExitCode::kFailure;
-  return verified.left_out.empty() ? ExitCode::kOk : ExitCode::kUsage;
+  const bool all_usable = verified.left_out.empty() && !verified.counts.contains("task_fault");
+  return all_usable ? ExitCode::kOk : ExitCode::kUsage;
 }
 
 }  // namespace
@@ -161,6 +176,7 @@ int run_verify_command(const VerifyCommand& command) {
     options.addresses = {server->address()};
   }
   VerifierClient client(options);
+  if (!server) check_verifiers(client, options.protocol);
   verify_all(client, verified);
   print_summary(verified, command.tasks_path);
   if (!command.json_path.empty()) write_file_atomically(command.json_path, report(verified).dump(2) + "\n");

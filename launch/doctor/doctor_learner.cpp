@@ -42,6 +42,8 @@ Check check_verifier(const std::string& address) {
   if (!second) return check_missing(name, second.reason(), "it answered once, then no more: see its log");
   const VerifierDescription& said = second.value();
   const std::string found = concat(round_trip_ms, " ms, ", said.backend, ", ", said.workers, " workers");
+  if (const std::string problem = verifier_problem(said, {}); !problem.empty())
+    return check_missing(name, found, problem);
   if (said.missing_features.empty()) return check_ok(name, found);
   std::string missing;
   for (const auto& feature : said.missing_features) missing += (missing.empty() ? "" : "; ") + feature;

@@ -1,0 +1,18 @@
+// `bicrl tasks --check`: runs the reference of every task once, as a verifier would, and lists the tasks
+// whose verdicts would say little or which have no answers at all.
+#pragma once
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "sandbox/pipeline.h"
+#include "tasks/task.h"
+
+namespace bicrl {
+
+// Writes a line for each fault, then how many tasks were looked at. Returns the number of tasks with a fault.
+// Throws Error(kUnavailable) if boxes cannot be made here.
+size_t check_tasks(const std::string& name, const std::vector<Task>& tasks, const PipelineOptions& options,
+                   std::ostream& out);
+
+}  // namespace bicrl
