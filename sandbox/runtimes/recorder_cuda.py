@@ -1,5 +1,6 @@
 """torch.cuda as a program expects it on a machine with one GPU, for one that has none."""
 import contextlib
+import ctypes
 import types
 
 import torch
@@ -7,49 +8,89 @@ import torch
 from recorder_library import lib, raise_library_fault
 
 
-class _Stream:
-    cuda_stream = 0
-    device = torch.device("cuda", 0)
+def _checked(error):
+    if error:
+        raise_library_fault()
+        raise RuntimeError("CUDA error: " + lib.bicrl_error_text(error).decode())
 
-    def __init__(self, *args, **kwargs):
-        pass
+
+class _Stream:
+    """torch.cuda.Stream: without a handle, a new one of torch's pool."""
+    device = torch.device("cuda", 0)
+    device_index, priority = 0, 0
+
+    def __init__(self, *args, handle=None, **kwargs):
+        self.cuda_stream = lib.bicrl_stream_new() if handle is None else handle
+        self._entered = []
+
+    def __eq__(self, other):
+        return isinstance(other, _Stream) and other.cuda_stream == self.cuda_stream
+
+    def __hash__(self):
+        return hash(self.cuda_stream)
 
     def synchronize(self):
-        pass
+        _checked(lib.bicrl_stream_synchronize(self.cuda_stream))
 
     def wait_stream(self, stream):
-        pass
+        self.wait_event(stream.record_event())
 
     def wait_event(self, event):
-        pass
+        event.wait(self)
 
     def record_event(self, event=None):
-        return event or _Event()
+        event = event or _Event()
+        event.record(self)
+        return event
 
     def query(self):
+        self.synchronize()
         return True
 
     def __enter__(self):
+        self._entered.append(_stream_context(self))
+        self._entered[-1].__enter__()
         return self
 
     def __exit__(self, *exc):
+        self._entered.pop().__exit__(None, None, None)
         return False
+
+
+def _current_stream(device=None):
+    return _Stream(handle=lib.bicrl_stream_current())
+
+
+def _set_stream(stream):
+    if stream is not None:
+        lib.bicrl_stream_set(stream.cuda_stream)
+
+
+@contextlib.contextmanager
+def _stream_context(stream):
+    before = lib.bicrl_stream_current()
+    _set_stream(stream)
+    try:
+        yield
+    finally:
+        lib.bicrl_stream_set(before)
 
 
 class _Event:
     def __init__(self, *args, **kwargs):
-        pass
+        self.cuda_event = lib.bicrl_event_new()
 
     def record(self, stream=None):
-        pass
-
-    def synchronize(self):
-        pass
+        _checked(lib.bicrl_event_record(self.cuda_event, (stream or _current_stream()).cuda_stream))
 
     def wait(self, stream=None):
-        pass
+        _checked(lib.bicrl_stream_wait((stream or _current_stream()).cuda_stream, self.cuda_event))
+
+    def synchronize(self):
+        _checked(lib.bicrl_event_ask(self.cuda_event))
 
     def query(self):
+        self.synchronize()
         return True
 
     def elapsed_time(self, other):
@@ -62,22 +103,26 @@ def _no_context(*args, **kwargs):
 
 
 class _Graph:
-    """torch.cuda.CUDAGraph: what is launched during the capture is launched at each replay."""
+    """torch.cuda.CUDAGraph: what goes to the captured stream is launched at each replay."""
+    MODES = {"global": 0, "thread_local": 1, "relaxed": 2}
 
     def __init__(self, *args, **kwargs):
         self.number = None
 
-    def capture_begin(self, *args, **kwargs):
-        if lib.bicrl_graph_begin():
-            raise RuntimeError("CUDA graph capture: another one is under way")
+    def capture_begin(self, pool=None, capture_error_mode="global"):
+        if not lib.bicrl_stream_current():
+            raise RuntimeError("CUDA graphs must be captured on a non-default stream.")
+        _checked(lib.bicrl_graph_begin(self.MODES[capture_error_mode]))
 
     def capture_end(self):
-        self.number = lib.bicrl_graph_end()
+        number = ctypes.c_uint64()
+        _checked(lib.bicrl_graph_end(ctypes.byref(number)))
+        self.number = number.value
 
     def replay(self):
-        if self.number is None or lib.bicrl_graph_launch(self.number):
-            raise_library_fault()
+        if self.number is None:
             raise RuntimeError("the CUDA graph has not been captured")
+        _checked(lib.bicrl_graph_launch(self.number))
 
     def reset(self):
         self.number = None
@@ -87,12 +132,14 @@ class _Graph:
 
 
 @contextlib.contextmanager
-def _capture(graph, *args, **kwargs):
-    graph.capture_begin()
-    try:
-        yield
-    finally:
-        graph.capture_end()
+def _capture(cuda_graph, pool=None, stream=None, capture_error_mode="global"):
+    """torch.cuda.graph: a capture in a stream of its own, which is the current one meanwhile."""
+    with _stream_context(stream or _Stream()):
+        cuda_graph.capture_begin(capture_error_mode=capture_error_mode)
+        try:
+            yield
+        finally:
+            cuda_graph.capture_end()
 
 
 def _properties():
@@ -133,18 +180,18 @@ def install():
         "device_count": lambda: 1,
         "current_device": lambda: 0,
         "set_device": lambda device: None,
-        "synchronize": lambda device=None: None,
-        "current_stream": lambda device=None: _Stream(),
-        "default_stream": lambda device=None: _Stream(),
-        "set_stream": lambda stream: None,
-        "stream": _no_context,
+        "synchronize": lambda device=None: _checked(lib.bicrl_device_synchronize()),
+        "current_stream": _current_stream,
+        "default_stream": lambda device=None: _Stream(handle=0),
+        "set_stream": _set_stream,
+        "stream": _stream_context,
         "device": _no_context,
         "device_of": _no_context,
         "Stream": _Stream,
         "Event": _Event,
         "CUDAGraph": _Graph,
         "graph": _capture,
-        "is_current_stream_capturing": lambda: False,
+        "is_current_stream_capturing": lambda: bool(lib.bicrl_stream_is_captured(lib.bicrl_stream_current())),
         "empty_cache": lambda: None,
         "ipc_collect": lambda: None,
         "manual_seed": lambda seed: None,

@@ -8,7 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, patient, read_lines
+from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, patient, read_lines, started_verifier
 
 SMALL = ["warm_up.steps=30", "stages.0.steps=2", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=2",
          "stages.1.steps=3", "stages.1.tasks_per_step=4", "stages.1.samples_per_task=2", "evaluation.tasks=4",
@@ -41,6 +41,18 @@ def wait_for_steps(process, run, steps):
             return
         time.sleep(0.005)
     expect(False, f"{steps} steps within ten minutes", process.poll(), process.stdout.read() if process.poll() is not None else "")
+
+
+def without_verdicts(run, *overrides):
+    """A run whose verifier is killed in the warm-up, before the first question: (exit code, output)."""
+    verifier, address = started_verifier("workers=1", *patient(60, prefix=""))
+    process = start(run, *overrides, f"verifier.addresses=[{address}]")
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if line.startswith("warm_up 1/"):
+            verifier.kill()
+    return process.wait(timeout=60), "".join(lines)
 
 
 def rank_pids(run):
@@ -182,8 +194,8 @@ with folder() as temporary:
     code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={young}", *SMALL, *lonely,
                            "verifier.addresses=[127.0.0.1:9]", ranks=2)
     expect(code == 3 and "no verifier answers" in err and "127.0.0.1:9" in err, "a run needs its verifier from the start", code, out, err)
-    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={young}", *SMALL, *lonely, "verifier.attempt_s=0.001", ranks=2)
-    expect(code == 1 and "4 of 4 responses got no verdict" in err, "an evaluation without verdicts is no result", code, out, err)
+    code, out = without_verdicts(young, *lonely)
+    expect(code == 1 and "4 of 4 responses got no verdict" in out, "an evaluation without verdicts is no result", code, out)
     expect(not list(Path(young).glob("*.tmp.*")), "leftovers are removed")
     code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={young}", *SMALL, *lonely, ranks=2)
     expect(code == 0 and "4 " in out, "evaluated once there is a verifier", code, out, err)

@@ -1,4 +1,5 @@
-// The CUDA runtime API on storages: memory, symbols, streams and events, errors.
+// The CUDA runtime API on storages: memory, symbols, errors. What comes without a stream goes to the legacy
+// one.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -6,6 +7,7 @@
 #include "device_table.h"
 #include "modules.h"
 #include "runtime.h"
+#include "streams.h"
 
 namespace bicrl {
 namespace {
@@ -27,8 +29,31 @@ bool fits(const Storage& s, const void* address, size_t bytes) {
   return offset <= s.bytes && bytes <= s.bytes - offset;
 }
 
-cudaError_t copy_bytes(void* target, const void* source, size_t bytes, cudaMemcpyKind kind) {
+// A piece of memory; rows of a rectangle follow each other.
+struct Piece {
+  cudaStream_t stream;
+  size_t pitch, width, height;
+};
+
+cudaError_t fill_bytes(void* target, int value, const Piece& piece) {
+  const cudaError_t refusal = admit(piece.stream);
+  if (refusal != cudaSuccess) return fail_with(refusal);
+  const OnStream on(piece.stream);
+  for (size_t row = 0; row < piece.height; ++row) {
+    const char* start = static_cast<char*>(target) + row * piece.pitch;
+    const Storage* s = find_storage(start);
+    if (!s || !fits(*s, start, piece.width)) return fail_with(cudaErrorInvalidValue);
+    if (piece.width > 0) operate_fill(bytes_of(*s, start, piece.width), c10::Scalar(value & 0xff));
+  }
+  return cudaSuccess;
+}
+
+cudaError_t copy_bytes(cudaStream_t stream, void* target, const void* source, size_t bytes,
+                       cudaMemcpyKind kind) {
   if (bytes == 0) return cudaSuccess;
+  const cudaError_t refusal = admit(stream);
+  if (refusal != cudaSuccess) return fail_with(refusal);
+  const OnStream on(stream);
   Storage* to = find_storage(target);
   Storage* from = find_storage(source);
   const bool to_host = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost;
@@ -46,6 +71,23 @@ cudaError_t copy_bytes(void* target, const void* source, size_t bytes, cudaMemcp
     memcpy(target, values + (reinterpret_cast<uintptr_t>(source) - from->address), bytes);
   } else {
     memmove(target, source, bytes);
+  }
+  return cudaSuccess;
+}
+
+// A copy that the host waits for.
+cudaError_t copy_and_wait(void* target, const void* source, size_t bytes, cudaMemcpyKind kind) {
+  const cudaError_t refusal = refuse_in_captures(false);
+  return refusal == cudaSuccess ? copy_bytes(nullptr, target, source, bytes, kind) : fail_with(refusal);
+}
+
+cudaError_t copy_rows(void* target, const void* source, const Piece& to, size_t source_pitch,
+                      cudaMemcpyKind kind) {
+  for (size_t row = 0; row < to.height; ++row) {
+    const cudaError_t error =
+        copy_bytes(to.stream, static_cast<char*>(target) + row * to.pitch,
+                   static_cast<const char*>(source) + row * source_pitch, to.width, kind);
+    if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
 }
@@ -70,6 +112,26 @@ cudaError_t allocate(void** pointer, size_t bytes) {
   const int64_t id = new_storage(Storage::Kind::kAllocation, bytes);
   retain_storage(id);
   *pointer = reinterpret_cast<void*>(storage(id).address);
+  return cudaSuccess;
+}
+
+cudaError_t allocate_on_device(void** pointer, size_t bytes) {
+  const cudaError_t refusal = refuse_in_captures(false);
+  return refusal == cudaSuccess ? allocate(pointer, bytes) : fail_with(refusal);
+}
+
+cudaError_t release(void* pointer) {
+  if (!pointer) return cudaSuccess;
+  Storage* s = find_storage(pointer);
+  if (!s || s->address != reinterpret_cast<uintptr_t>(pointer)) return fail_with(cudaErrorInvalidValue);
+  if (is_captured(stream_in_effect())) return cudaSuccess;  // the graph keeps its memory
+  // What allocate() made is gone: its address is nobody's. Pointers to it may also lie in memory that nobody
+  // sees here, so the executor takes it away as well.
+  if (s->references == 1) {
+    if (s->buffer >= 0) record_operation("{\"op\":\"free\",\"buffer\":" + std::to_string(s->buffer) + "}");
+    runtime().by_address.erase(s->address);
+  }
+  release_storage(s->id);
   return cudaSuccess;
 }
 
@@ -112,13 +174,20 @@ cudaError_t get_attributes(cudaFuncAttributes* attributes, const void* kernel) {
 cudaError_t copy_to_symbol(const void* symbol, const void* source, size_t bytes, size_t offset) {
   const Storage* s = symbol_storage(symbol);
   if (!s) return fail_with(cudaErrorInvalidSymbol);
-  return copy_bytes(reinterpret_cast<char*>(s->address) + offset, source, bytes, cudaMemcpyDefault);
+  return copy_and_wait(reinterpret_cast<char*>(s->address) + offset, source, bytes, cudaMemcpyDefault);
+}
+
+cudaError_t copy_to_symbol_on(cudaStream_t stream, const void* symbol, const void* source, size_t bytes,
+                              size_t offset) {
+  const Storage* s = symbol_storage(symbol);
+  if (!s) return fail_with(cudaErrorInvalidSymbol);
+  return copy_bytes(stream, reinterpret_cast<char*>(s->address) + offset, source, bytes, cudaMemcpyDefault);
 }
 
 cudaError_t copy_from_symbol(void* target, const void* symbol, size_t bytes, size_t offset) {
   const Storage* s = symbol_storage(symbol);
   if (!s) return fail_with(cudaErrorInvalidSymbol);
-  return copy_bytes(target, reinterpret_cast<const char*>(s->address) + offset, bytes, cudaMemcpyDefault);
+  return copy_and_wait(target, reinterpret_cast<const char*>(s->address) + offset, bytes, cudaMemcpyDefault);
 }
 
 cudaError_t symbol_address(void** pointer, const void* symbol) {
@@ -162,6 +231,26 @@ const char* cudaGetErrorString(cudaError_t error) {
       return "invalid device function";
     case cudaErrorInvalidDevice:
       return "invalid device ordinal";
+    case cudaErrorInvalidResourceHandle:
+      return "invalid resource handle";
+    case cudaErrorIllegalState:
+      return "the operation cannot be performed in the present state";
+    case cudaErrorStreamCaptureUnsupported:
+      return "operation not permitted when stream is capturing";
+    case cudaErrorStreamCaptureInvalidated:
+      return "operation failed due to a previous error during capture";
+    case cudaErrorStreamCaptureMerge:
+      return "operation would result in a merge of separate capture sequences";
+    case cudaErrorStreamCaptureUnmatched:
+      return "capture was not ended in the same stream as it began";
+    case cudaErrorStreamCaptureUnjoined:
+      return "capturing stream has unjoined work";
+    case cudaErrorStreamCaptureIsolation:
+      return "dependency created on uncaptured work in another stream";
+    case cudaErrorStreamCaptureImplicit:
+      return "operation would make the legacy stream depend on a capturing blocking stream";
+    case cudaErrorCapturedEvent:
+      return "operation not permitted on an event last recorded in a capturing stream";
     default:
       return "unknown error";
   }
@@ -169,90 +258,40 @@ const char* cudaGetErrorString(cudaError_t error) {
 const char* cudaGetErrorName(cudaError_t error) {
   return error == cudaSuccess ? "cudaSuccess" : cudaGetErrorString(error);
 }
-cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaMemset(void* target, int value, size_t bytes) {
-  Storage* s = find_storage(target);
-  if (!s || !fits(*s, target, bytes)) return fail_with(cudaErrorInvalidValue);
-  if (bytes > 0) operate_fill(bytes_of(*s, target, bytes), c10::Scalar(value & 0xff));
-  return cudaSuccess;
+  return fill_bytes(target, value, {nullptr, bytes, bytes, 1});
 }
 cudaError_t cudaMemset2D(void* target, size_t pitch, int value, size_t width, size_t height) {
-  for (size_t row = 0; row < height; ++row) {
-    const cudaError_t error = cudaMemset(static_cast<char*>(target) + row * pitch, value, width);
-    if (error != cudaSuccess) return error;
-  }
-  return cudaSuccess;
+  return fill_bytes(target, value, {nullptr, pitch, width, height});
 }
 cudaError_t cudaMemcpy(void* target, const void* source, size_t bytes, cudaMemcpyKind kind) {
-  return copy_bytes(target, source, bytes, kind);
+  return copy_and_wait(target, source, bytes, kind);
 }
 cudaError_t cudaMemcpy2D(void* target, size_t target_pitch, const void* source, size_t source_pitch,
                          size_t width, size_t height, cudaMemcpyKind kind) {
-  for (size_t row = 0; row < height; ++row) {
-    const cudaError_t error = copy_bytes(static_cast<char*>(target) + row * target_pitch,
-                                         static_cast<const char*>(source) + row * source_pitch, width, kind);
-    if (error != cudaSuccess) return error;
-  }
-  return cudaSuccess;
+  const cudaError_t refusal = refuse_in_captures(false);
+  if (refusal != cudaSuccess) return fail_with(refusal);
+  return copy_rows(target, source, {nullptr, target_pitch, width, height}, source_pitch, kind);
 }
 cudaError_t cudaFree(void* pointer) {
   if (!pointer) return cudaSuccess;
-  Storage* s = find_storage(pointer);
-  if (!s || s->address != reinterpret_cast<uintptr_t>(pointer)) return fail_with(cudaErrorInvalidValue);
-  // What allocate() made is gone: its address is nobody's. Pointers to it may also lie in memory that nobody
-  // sees here, so the executor takes it away as well.
-  if (s->references == 1) {
-    if (s->buffer >= 0) record_operation("{\"op\":\"free\",\"buffer\":" + std::to_string(s->buffer) + "}");
-    runtime().by_address.erase(s->address);
-  }
-  release_storage(s->id);
-  return cudaSuccess;
+  const cudaError_t refusal = refuse_in_captures(false);
+  return refusal == cudaSuccess ? release(pointer) : fail_with(refusal);
 }
 }
 
-cudaError_t cudaMemsetAsync(void* target, int value, size_t bytes, cudaStream_t) {
-  return cudaMemset(target, value, bytes);
+cudaError_t cudaMemsetAsync(void* target, int value, size_t bytes, cudaStream_t stream) {
+  return fill_bytes(target, value, {stream, bytes, bytes, 1});
 }
 cudaError_t cudaMemset2DAsync(void* target, size_t pitch, int value, size_t width, size_t height,
-                              cudaStream_t) {
-  return cudaMemset2D(target, pitch, value, width, height);
+                              cudaStream_t stream) {
+  return fill_bytes(target, value, {stream, pitch, width, height});
 }
 cudaError_t cudaMemcpyAsync(void* target, const void* source, size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t) {
-  return cudaMemcpy(target, source, bytes, kind);
+                            cudaStream_t stream) {
+  return copy_bytes(stream, target, source, bytes, kind);
 }
 cudaError_t cudaMemcpy2DAsync(void* target, size_t target_pitch, const void* source, size_t source_pitch,
-                              size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t) {
-  return cudaMemcpy2D(target, target_pitch, source, source_pitch, width, height, kind);
+                              size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  return copy_rows(target, source, {stream, target_pitch, width, height}, source_pitch, kind);
 }
-
-namespace {
-// Streams and events are numbers that are not null.
-uintptr_t next_handle = 0x100;
-}  // namespace
-cudaError_t cudaStreamCreate(cudaStream_t* stream) {
-  *stream = reinterpret_cast<cudaStream_t>(next_handle += 8);
-  return cudaSuccess;
-}
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) { return cudaStreamCreate(stream); }
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
-  return cudaStreamCreate(stream);
-}
-cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
-cudaError_t cudaEventCreate(cudaEvent_t* event) {
-  *event = reinterpret_cast<cudaEvent_t>(next_handle += 8);
-  return cudaSuccess;
-}
-cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned) { return cudaEventCreate(event); }
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) { return cudaEventCreate(event); }
-cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
-cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
-cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t, cudaEvent_t) {
-  *ms = 0.001f;
-  return cudaSuccess;
-}
-cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }

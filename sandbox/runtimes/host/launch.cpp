@@ -8,6 +8,7 @@
 #include "modules.h"
 #include "runtime.h"
 #include "sandbox/device/entry_names.h"
+#include "streams.h"
 
 namespace bicrl {
 namespace {
@@ -61,6 +62,8 @@ cudaError_t launch_bytes(const LaunchConfig& config, const void* kernel, const u
                             std::to_string(config.shared_bytes) + ")");
     return r.last_error = cudaErrorInvalidConfiguration;
   }
+  const cudaError_t refusal = admit(config.stream);
+  if (refusal != cudaSuccess) return r.last_error = refusal;
   PointerScan scan(arguments, parameters.bytes);
   for (unsigned i = 0; i < parameters.count; ++i) {
     const Parameter& p = parameters.of[i];
@@ -71,6 +74,7 @@ cudaError_t launch_bytes(const LaunchConfig& config, const void* kernel, const u
       scan.all_words((p.offset + 7) & ~7u, p.offset + p.bytes);
     }
   }
+  const OnStream on(config.stream);
   record_operation(
       "{\"op\":\"launch\",\"module\":" + std::to_string(place.module) + ",\"entry\":\"" + place.symbol->name +
       "\",\"grid\":" + triple(config.grid) + ",\"block\":" + triple(config.block) +
@@ -103,7 +107,7 @@ void describe_kernel(const ParameterList& parameters) {
 }
 
 LaunchConfig launch_config(const cudaLaunchConfig_t& config) {
-  LaunchConfig out(config.gridDim, config.blockDim, config.dynamicSmemBytes);
+  LaunchConfig out(config.gridDim, config.blockDim, config.dynamicSmemBytes, config.stream);
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     const cudaLaunchAttribute& a = config.attrs[i];
     if (a.id == cudaLaunchAttributeCooperative) out.cooperative = a.val.cooperative != 0;

@@ -8,6 +8,7 @@
 #include "device_table.h"
 #include "modules.h"
 #include "runtime.h"
+#include "streams.h"
 #include "value.h"
 
 namespace bicrl {
@@ -325,19 +326,48 @@ BICRL_API int64_t bicrl_device_value(const char* name) {
 }
 BICRL_API const char* bicrl_device_name() { return device_table().name; }
 
-// Captures for Python's graphs. 0, or 1 if there is an error or a fault.
-BICRL_API int bicrl_graph_begin() {
-  return cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal) != cudaSuccess;
+// Streams and events for Python. Errors are those of the runtime, raised as a fault if there is one.
+BICRL_API uint64_t bicrl_stream_new() { return reinterpret_cast<uint64_t>(pool_stream()); }
+BICRL_API uint64_t bicrl_stream_current() { return reinterpret_cast<uint64_t>(current_stream()); }
+BICRL_API void bicrl_stream_set(uint64_t stream) {
+  set_current_stream(reinterpret_cast<cudaStream_t>(stream));
 }
-BICRL_API int64_t bicrl_graph_end() {
-  cudaGraph_t graph = nullptr;
-  cudaStreamEndCapture(nullptr, &graph);
-  return reinterpret_cast<int64_t>(graph);
+BICRL_API int bicrl_stream_synchronize(uint64_t stream) {
+  return cudaStreamSynchronize(reinterpret_cast<cudaStream_t>(stream));
 }
-BICRL_API int bicrl_graph_launch(int64_t graph) {
+BICRL_API int bicrl_stream_wait(uint64_t stream, uint64_t event) {
+  return cudaStreamWaitEvent(reinterpret_cast<cudaStream_t>(stream), reinterpret_cast<cudaEvent_t>(event), 0);
+}
+BICRL_API int bicrl_stream_is_captured(uint64_t stream) {
+  return is_captured(reinterpret_cast<cudaStream_t>(stream));
+}
+BICRL_API int bicrl_device_synchronize() { return cudaDeviceSynchronize(); }
+BICRL_API uint64_t bicrl_event_new() {
+  cudaEvent_t event = nullptr;
+  cudaEventCreate(&event);
+  return reinterpret_cast<uint64_t>(event);
+}
+BICRL_API int bicrl_event_record(uint64_t event, uint64_t stream) {
+  return cudaEventRecord(reinterpret_cast<cudaEvent_t>(event), reinterpret_cast<cudaStream_t>(stream));
+}
+BICRL_API int bicrl_event_ask(uint64_t event) {
+  return cudaEventSynchronize(reinterpret_cast<cudaEvent_t>(event));
+}
+BICRL_API const char* bicrl_error_text(int error) {
+  return cudaGetErrorString(static_cast<cudaError_t>(error));
+}
+
+// Captures for Python's graphs, in the current stream.
+BICRL_API int bicrl_graph_begin(int mode) {
+  return cudaStreamBeginCapture(current_stream(), static_cast<cudaStreamCaptureMode>(mode));
+}
+BICRL_API int bicrl_graph_end(uint64_t* graph) {
+  return cudaStreamEndCapture(current_stream(), reinterpret_cast<cudaGraph_t*>(graph));
+}
+BICRL_API int bicrl_graph_launch(uint64_t graph) {
   try {
-    return cudaGraphLaunch(reinterpret_cast<cudaGraphExec_t>(graph), nullptr) != cudaSuccess;
+    return cudaGraphLaunch(reinterpret_cast<cudaGraphExec_t>(graph), current_stream());
   } catch (const FaultRaised&) {
-    return 1;
+    return cudaErrorUnknown;
   }
 }

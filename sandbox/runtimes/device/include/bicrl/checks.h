@@ -128,8 +128,12 @@ struct Error {
 };
 namespace cuda {
 struct CUDAStream {
+  explicit CUDAStream(cudaStream_t = nullptr);
   cudaStream_t stream() const;
   operator cudaStream_t() const;
+  bool operator==(const CUDAStream&) const;
+  bool operator!=(const CUDAStream&) const;
+  bool query() const;
   DeviceIndex device_index() const;
   int64_t id() const;
   void synchronize() const;
@@ -137,6 +141,8 @@ struct CUDAStream {
 CUDAStream getCurrentCUDAStream(DeviceIndex = -1);
 CUDAStream getDefaultCUDAStream(DeviceIndex = -1);
 CUDAStream getStreamFromPool(bool = false, DeviceIndex = -1);
+CUDAStream getStreamFromPool(int, DeviceIndex = -1);
+CUDAStream getStreamFromExternal(cudaStream_t, DeviceIndex);
 void setCurrentCUDAStream(CUDAStream);
 DeviceIndex current_device();
 DeviceIndex device_count();
@@ -153,6 +159,9 @@ struct OptionalCUDAGuard {
 };
 struct CUDAStreamGuard {
   explicit CUDAStreamGuard(CUDAStream);
+  void reset_stream(CUDAStream);
+  CUDAStream original_stream() const;
+  CUDAStream current_stream() const;
 };
 namespace CUDACachingAllocator {
 struct DataPtr {

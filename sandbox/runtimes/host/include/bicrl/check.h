@@ -147,17 +147,29 @@ BICRL_CPP(BFloat16, c10::BFloat16)
 
 #pragma GCC visibility push(default)
 namespace c10::cuda {
-struct CUDAStream {
-  cudaStream_t stream() const { return nullptr; }
-  operator cudaStream_t() const { return nullptr; }
+class CUDAStream {
+ public:
+  explicit CUDAStream(cudaStream_t handle = nullptr) : handle_(handle) {}
+  cudaStream_t stream() const { return handle_; }
+  operator cudaStream_t() const { return handle_; }
+  bool operator==(const CUDAStream& other) const { return handle_ == other.handle_; }
+  bool operator!=(const CUDAStream& other) const { return handle_ != other.handle_; }
   DeviceIndex device_index() const { return 0; }
-  int64_t id() const { return 0; }
-  void synchronize() const {}
+  int64_t id() const { return reinterpret_cast<int64_t>(handle_); }
+  bool query() const { return cudaStreamQuery(handle_) == cudaSuccess; }
+  void synchronize() const { C10_CUDA_CHECK(cudaStreamSynchronize(handle_)); }
+
+ private:
+  cudaStream_t handle_;
 };
-inline CUDAStream getCurrentCUDAStream(DeviceIndex = -1) { return {}; }
-inline CUDAStream getDefaultCUDAStream(DeviceIndex = -1) { return {}; }
-inline CUDAStream getStreamFromPool(bool = false, DeviceIndex = -1) { return {}; }
-inline void setCurrentCUDAStream(CUDAStream) {}
+inline CUDAStream getCurrentCUDAStream(DeviceIndex = -1) { return CUDAStream(::bicrl::current_stream()); }
+inline CUDAStream getDefaultCUDAStream(DeviceIndex = -1) { return CUDAStream(); }
+inline CUDAStream getStreamFromPool(bool = false, DeviceIndex = -1) {
+  return CUDAStream(::bicrl::pool_stream());
+}
+inline CUDAStream getStreamFromPool(int, DeviceIndex = -1) { return CUDAStream(::bicrl::pool_stream()); }
+inline CUDAStream getStreamFromExternal(cudaStream_t handle, DeviceIndex) { return CUDAStream(handle); }
+inline void setCurrentCUDAStream(CUDAStream stream) { ::bicrl::set_current_stream(stream); }
 inline DeviceIndex current_device() { return 0; }
 inline DeviceIndex device_count() { return 1; }
 inline void device_synchronize() { cudaDeviceSynchronize(); }
@@ -171,8 +183,17 @@ struct OptionalCUDAGuard {
   template <class T>
   explicit OptionalCUDAGuard(const T&) {}
 };
-struct CUDAStreamGuard {
-  explicit CUDAStreamGuard(CUDAStream) {}
+class CUDAStreamGuard {
+ public:
+  explicit CUDAStreamGuard(CUDAStream stream) : before_(getCurrentCUDAStream()) { reset_stream(stream); }
+  CUDAStreamGuard(const CUDAStreamGuard&) = delete;
+  ~CUDAStreamGuard() { setCurrentCUDAStream(before_); }
+  void reset_stream(CUDAStream stream) { setCurrentCUDAStream(stream); }
+  CUDAStream original_stream() const { return before_; }
+  CUDAStream current_stream() const { return getCurrentCUDAStream(); }
+
+ private:
+  CUDAStream before_;
 };
 namespace CUDACachingAllocator {
 // A device allocation that is freed with the object.
@@ -180,7 +201,7 @@ class DataPtr {
  public:
   explicit DataPtr(size_t bytes) { ::bicrl::allocate(&pointer_, bytes); }
   DataPtr(DataPtr&& other) noexcept : pointer_(other.pointer_) { other.pointer_ = nullptr; }
-  ~DataPtr() { cudaFree(pointer_); }
+  ~DataPtr() { ::bicrl::release(pointer_); }
   void* get() const { return pointer_; }
   void* mutable_get() const { return pointer_; }
 
@@ -194,7 +215,7 @@ struct Allocator {
     ::bicrl::allocate(&p, bytes);
     return p;
   }
-  void raw_delete(void* p) { cudaFree(p); }
+  void raw_delete(void* p) { ::bicrl::release(p); }
   void* raw_allocate(size_t bytes) { return raw_alloc(bytes); }
 };
 inline Allocator* get() {
@@ -202,7 +223,7 @@ inline Allocator* get() {
   return &one;
 }
 inline void* raw_alloc(size_t bytes) { return get()->raw_alloc(bytes); }
-inline void raw_delete(void* p) { cudaFree(p); }
+inline void raw_delete(void* p) { ::bicrl::release(p); }
 inline void emptyCache() {}
 }  // namespace CUDACachingAllocator
 }  // namespace c10::cuda
@@ -234,7 +255,8 @@ class CUDAEvent {
   operator cudaEvent_t() const { return event_; }
   cudaEvent_t event() const { return event_; }
   bool isCreated() const { return event_ != nullptr; }
-  void record(cudaStream_t stream = nullptr) {
+  void record() { record(getCurrentCUDAStream()); }
+  void record(cudaStream_t stream) {
     if (!event_) C10_CUDA_CHECK(cudaEventCreateWithFlags(&event_, flags_));
     C10_CUDA_CHECK(cudaEventRecord(event_, stream));
   }

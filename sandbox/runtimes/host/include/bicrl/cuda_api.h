@@ -14,6 +14,8 @@ enum cudaError_t : int {
   cudaErrorInvalidDeviceFunction = 98,
   cudaErrorNoDevice = 100,
   cudaErrorInvalidDevice = 101,
+  cudaErrorInvalidResourceHandle = 400,
+  cudaErrorIllegalState = 401,
   cudaErrorNotReady = 600,
   cudaErrorIllegalAddress = 700,
   cudaErrorLaunchOutOfResources = 701,
@@ -21,6 +23,14 @@ enum cudaError_t : int {
   cudaErrorLaunchFailure = 719,
   cudaErrorCooperativeLaunchTooLarge = 720,
   cudaErrorNotSupported = 801,
+  cudaErrorStreamCaptureUnsupported = 900,
+  cudaErrorStreamCaptureInvalidated = 901,
+  cudaErrorStreamCaptureMerge = 902,
+  cudaErrorStreamCaptureUnmatched = 903,
+  cudaErrorStreamCaptureUnjoined = 904,
+  cudaErrorStreamCaptureIsolation = 905,
+  cudaErrorStreamCaptureImplicit = 906,
+  cudaErrorCapturedEvent = 907,
   cudaErrorUnknown = 999
 };
 typedef cudaError_t cudaError;
@@ -215,13 +225,23 @@ cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t stop);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 namespace bicrl {
+// As torch's allocator gives and takes memory, which a capture does not mind; and as the device does.
 cudaError_t allocate(void** pointer, size_t bytes);
+cudaError_t release(void* pointer);
+cudaError_t allocate_on_device(void** pointer, size_t bytes);
 cudaError_t allocate_host(void** pointer, size_t bytes);
 cudaError_t free_host(void* pointer);
 cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int value);
 cudaError_t get_attributes(cudaFuncAttributes* attributes, const void* kernel);
 cudaError_t copy_to_symbol(const void* symbol, const void* source, size_t bytes, size_t offset);
+cudaError_t copy_to_symbol_on(cudaStream_t stream, const void* symbol, const void* source, size_t bytes,
+                              size_t offset);
 cudaError_t copy_from_symbol(void* target, const void* symbol, size_t bytes, size_t offset);
+// torch's current stream, and one of its pool.
+cudaStream_t current_stream();
+void set_current_stream(cudaStream_t stream);
+cudaStream_t pool_stream();
+cudaError_t launch_host_function(cudaStream_t stream, void (*function)(void*), void* data);
 cudaError_t symbol_address(void** pointer, const void* symbol);
 cudaError_t symbol_size(size_t* bytes, const void* symbol);
 cudaError_t blocks_per_multiprocessor(int* blocks, int threads, size_t shared_bytes);
@@ -233,7 +253,7 @@ LaunchConfig launch_config(const cudaLaunchConfig_t& config);
 
 template <class T>
 inline cudaError_t cudaMalloc(T** pointer, size_t bytes) {
-  return bicrl::allocate(reinterpret_cast<void**>(pointer), bytes);
+  return bicrl::allocate_on_device(reinterpret_cast<void**>(pointer), bytes);
 }
 template <class T>
 inline cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t) {
@@ -242,9 +262,9 @@ inline cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t) {
 template <class T>
 inline cudaError_t cudaMallocPitch(T** pointer, size_t* pitch, size_t width, size_t height) {
   *pitch = (width + 511) / 512 * 512;
-  return bicrl::allocate(reinterpret_cast<void**>(pointer), *pitch * height);
+  return bicrl::allocate_on_device(reinterpret_cast<void**>(pointer), *pitch * height);
 }
-inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return cudaFree(pointer); }
+inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return bicrl::release(pointer); }
 template <class T>
 inline cudaError_t cudaMallocHost(T** pointer, size_t bytes, unsigned = 0) {
   return bicrl::allocate_host(reinterpret_cast<void**>(pointer), bytes);
@@ -286,8 +306,9 @@ inline cudaError_t cudaMemcpyToSymbol(T& symbol, const void* source, size_t byte
 }
 template <class T>
 inline cudaError_t cudaMemcpyToSymbolAsync(T& symbol, const void* source, size_t bytes, size_t offset = 0,
-                                           cudaMemcpyKind = cudaMemcpyHostToDevice, cudaStream_t = nullptr) {
-  return bicrl::copy_to_symbol(&symbol, source, bytes, offset);
+                                           cudaMemcpyKind = cudaMemcpyHostToDevice,
+                                           cudaStream_t stream = nullptr) {
+  return bicrl::copy_to_symbol_on(stream, &symbol, source, bytes, offset);
 }
 template <class T>
 inline cudaError_t cudaMemcpyFromSymbol(void* target, T& symbol, size_t bytes, size_t offset = 0,
@@ -338,25 +359,25 @@ inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* grid, int
 // ---- Launches by function. A kernel is known by its type, or by its address alone.
 template <class... P>
 inline cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void** arguments,
-                                    size_t shared_bytes = 0, cudaStream_t = nullptr) {
-  return bicrl::launch_pointers({grid, block, shared_bytes}, reinterpret_cast<const void*>(kernel), arguments,
-                                bicrl::Signature<P...>::list());
+                                    size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
+  return bicrl::launch_pointers({grid, block, shared_bytes, stream}, reinterpret_cast<const void*>(kernel),
+                                arguments, bicrl::Signature<P...>::list());
 }
 inline cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
-                                    size_t shared_bytes = 0, cudaStream_t = nullptr) {
-  return bicrl::launch_untyped({grid, block, shared_bytes}, kernel, arguments);
+                                    size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
+  return bicrl::launch_untyped({grid, block, shared_bytes, stream}, kernel, arguments);
 }
 template <class... P>
 inline cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(P...), dim3 grid, dim3 block, void** arguments,
-                                               size_t shared_bytes = 0, cudaStream_t = nullptr) {
-  bicrl::LaunchConfig config(grid, block, shared_bytes);
+                                               size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
+  bicrl::LaunchConfig config(grid, block, shared_bytes, stream);
   config.cooperative = true;
   return bicrl::launch_pointers(config, reinterpret_cast<const void*>(kernel), arguments,
                                 bicrl::Signature<P...>::list());
 }
 inline cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
-                                               size_t shared_bytes = 0, cudaStream_t = nullptr) {
-  bicrl::LaunchConfig config(grid, block, shared_bytes);
+                                               size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
+  bicrl::LaunchConfig config(grid, block, shared_bytes, stream);
   config.cooperative = true;
   return bicrl::launch_untyped(config, kernel, arguments);
 }
@@ -369,10 +390,8 @@ inline cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const v
                                        void** arguments) {
   return bicrl::launch_untyped(bicrl::launch_config(*config), kernel, arguments);
 }
-template <class Function>
-inline cudaError_t cudaLaunchHostFunc(cudaStream_t, Function function, void* data) {
-  function(data);
-  return cudaSuccess;
+inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*function)(void*), void* data) {
+  return bicrl::launch_host_function(stream, function, data);
 }
 
 // ---- Graphs: both forms of the interface.

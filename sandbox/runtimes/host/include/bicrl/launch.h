@@ -11,9 +11,10 @@ namespace bicrl {
 struct LaunchConfig {
   dim3 grid, block;
   size_t shared_bytes = 0;
+  cudaStream_t stream = nullptr;
   bool cooperative = false;
-  LaunchConfig(dim3 grid, dim3 block, size_t shared_bytes = 0, cudaStream_t = nullptr)
-      : grid(grid), block(block), shared_bytes(shared_bytes) {}
+  LaunchConfig(dim3 grid, dim3 block, size_t shared_bytes = 0, cudaStream_t stream = nullptr)
+      : grid(grid), block(block), shared_bytes(shared_bytes), stream(stream) {}
 };
 
 // One kernel parameter: where it lies in the argument bytes, and whether it can hold device addresses.
