@@ -6,7 +6,7 @@ import pty
 import subprocess
 from pathlib import Path
 
-from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, patient, read_json, read_lines
+from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, patient, read_json, read_lines, started_verifier
 
 TASKS = "{prompt_style: compact, %s synthetic: {train_compositions: 8, held_out_compositions: 8, max_length: 2}}"
 
@@ -52,7 +52,7 @@ with folder() as temporary:
         "verifier: {server: {workers: 2}}\n")
 
     def evaluate(name, *words, ranks=None):
-        code, out, err = bicrl("eval", config, *words, *patient(60), f"responses={temporary}/{name}.jsonl", "--json",
+        code, out, err = bicrl("eval", config, *words, f"responses={temporary}/{name}.jsonl", "--json",
                                f"{temporary}/{name}.json", ranks=ranks)
         expect(code == 0, f"{name}: ends well", out, err)
         figures = read_json(f"{temporary}/{name}.json")
@@ -63,7 +63,7 @@ with folder() as temporary:
         table = [line for line in out.splitlines() if "responses in" not in line]
         return figures, responses, table
 
-    figures, responses, table = evaluate("alone")
+    figures, responses, table = evaluate("alone", *patient(60))
     expect(figures["responses"] == 32 and len(responses) == 32, "four responses to each of eight tasks", figures)
     expect(0 < figures["all"]["correct"]["value"] < 1, "some responses are correct, some are not", table)
     rates = [figures["pass_at_k"][k]["value"] for k in ("1", "2", "4")]
@@ -78,6 +78,10 @@ with folder() as temporary:
     order = [(r["task_id"], r["sample"]) for r in responses]
     expect(order == [(task["task_id"], s) for task in figures["per_task"] for s in range(4)], "responses in order", order)
 
+    # From here on by address: a verifier of one's own takes seconds to start.
+    _, address = started_verifier("workers=2", *patient(60, prefix=""))
+    by_address = f"verifier: {{addresses: ['{address}']}}\n"
+    Path(config).write_text(Path(config).read_text().replace("verifier: {server: {workers: 2}}\n", by_address))
     for ranks in (1, 2):
         again = evaluate(f"ranks_{ranks}", ranks=ranks)
         expect(again == (figures, responses, table), f"equal figures on {ranks} ranks", figures, again[0], table, again[2])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, patient, read_lines, started_verifier
 
-SMALL = ["warm_up.steps=30", "stages.0.steps=2", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=2",
+SMALL = ["warm_up.steps=30", "warm_up.samples_per_step=8", "stages.0.steps=2", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=2",
          "stages.1.steps=3", "stages.1.tasks_per_step=4", "stages.1.samples_per_task=2", "evaluation.tasks=4",
          "run.checkpoint_every_s=0.01",
          # Minibatches, and a reference that a resumed run has to find again.

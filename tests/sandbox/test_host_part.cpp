@@ -182,10 +182,16 @@ std::vector<Fixture> fixtures() {
                        "  cudaGraphLaunch(e, s);\n  cudaGraphLaunch(e, s);")),
        4},
       {"a graph captured in Python",
-       program_of(kTwice + host(kLaunchTwice),
+       program_of("#include <ATen/cuda/CUDAContext.h>\n" + kTwice +
+                      host("twice<<<1, 64, 0, at::cuda::getCurrentCUDAStream()>>>(px, py, n);"),
                   "g = torch.cuda.CUDAGraph()\n        with torch.cuda.graph(g):\n            y = ext.f(x)\n"
                   "        g.replay()\n        g.replay()\n        return y"),
        2},
+      {"a launch beside a graph, which does not take it",
+       program_of(kTwice + host(kLaunchTwice),
+                  "g = torch.cuda.CUDAGraph()\n        with torch.cuda.graph(g):\n            y = ext.f(x)\n"
+                  "        g.replay()\n        g.replay()\n        return y"),
+       1},
       {"several modules",
        program_of(kTwice + host(kLaunchTwice), "return ext.f(second.f(ext.f(x)))",
                   "torch::Tensor f(torch::Tensor x);",
