@@ -4,12 +4,15 @@ run_candidate(channel) speaks the verifier's frames (u32 length | JSON | blobs) 
 a claim, because the program runs in this very process: the server checks it.
 """
 import ctypes
+import inspect
 import json
 import operator
 import os
+import re
 import struct
 import sys
 import tempfile
+import threading
 import types
 
 import torch
@@ -160,8 +163,9 @@ def as_list(sources):
     return [sources] if isinstance(sources, str) else [str(s) for s in sources]
 
 
-# The positional parameters of torch.utils.cpp_extension.load_inline behind `functions`.
-FURTHER_PARAMETERS = ("extra_cflags", "extra_cuda_cflags")
+# Far beyond what is compiled: the server counts.
+MAX_SOURCE_CHARACTERS = 4 << 20
+LOAD_INLINE = inspect.signature(torch.utils.cpp_extension.load_inline)
 
 
 class Loader:
@@ -171,14 +175,18 @@ class Loader:
         self.channel = channel
         self.compiled = False
 
-    def load_inline(self, name, cpp_sources=None, cuda_sources=None, functions=None, *args, **kwargs):
+    def load_inline(self, *args, **kwargs):
+        call = LOAD_INLINE.bind(*args, **kwargs)
+        call.apply_defaults()
+        given = call.arguments
+        name, functions = given["name"], given["functions"]
         self.compiled = True
-        kwargs.update(zip(FURTHER_PARAMETERS, args))
+        self.check(given)
         self.channel.send({
-            "kind": "compile", "cuda_sources": as_list(cuda_sources),
-            "cpp_sources": as_list(cpp_sources),
+            "kind": "compile", "cuda_sources": as_list(given["cuda_sources"]),
+            "cpp_sources": as_list(given["cpp_sources"]),
             "functions": list(functions.keys()) if isinstance(functions, dict) else as_list(functions),
-            "cuda_cflags": as_list(kwargs.get("extra_cuda_cflags")), "cflags": as_list(kwargs.get("extra_cflags")),
+            "cuda_cflags": list(given["extra_cuda_cflags"] or []), "cflags": list(given["extra_cflags"] or []),
         })
         header, blobs = self.channel.receive()
         if not header.get("ok"):
@@ -194,6 +202,24 @@ class Loader:
         extension = Extension(str(name), first)
         sys.modules.setdefault(str(name), extension)
         return extension
+
+    @staticmethod
+    def check(given):
+        """What ends the real function before or behind the compiler."""
+        if not re.fullmatch(r"[A-Za-z_]\w{0,199}", str(given["name"]), re.ASCII):
+            raise Fault("compile", "the extension's name is no identifier")
+        for flags in ("extra_cflags", "extra_cuda_cflags", "extra_ldflags", "extra_include_paths"):
+            words = given[flags]
+            if words is not None and not (isinstance(words, (list, tuple)) and all(isinstance(w, str) for w in words)):
+                raise TypeError(f"{flags} must be a list of strings")
+        if given["build_directory"] is not None and not os.path.isdir(given["build_directory"]):
+            raise FileNotFoundError(f"no such directory: {given['build_directory']}")
+        if given["with_cuda"] is not None and not given["with_cuda"] and given["cuda_sources"]:
+            raise Fault("compile", "with_cuda=False compiles no cuda_sources")
+        if not given["is_python_module"]:
+            raise Fault("unsupported", "load_inline with is_python_module=False")
+        if sum(len(text) for part in ("cuda_sources", "cpp_sources") for text in as_list(given[part])) > MAX_SOURCE_CHARACTERS:
+            raise Fault("extract", f"the program compiles more than {MAX_SOURCE_CHARACTERS} characters of text")
 
     def load(self, *args, **kwargs):
         self.compiled = True
@@ -288,7 +314,12 @@ class Call:
             record_of(tensor).taint = None  # its contents are new
         returned = model(*build_inputs(specs, iter(tensors)))
         raise_library_fault()
+        pending = lib.bicrl_pending_error()
+        if pending:
+            raise Fault("launch", "forward leaves a CUDA error behind, which PyTorch's next operation would raise: "
+                        + pending.decode())
         self.outputs = describe_outputs(returned, describe_tensor)
+        raise_library_fault()
         self.end = lib.bicrl_end_call(False)
 
 
@@ -301,6 +332,9 @@ def record_calls(model, specs):
     for number in (0, 0, 1):
         state.call = len(calls) + 1
         calls.append(Call(model, specs, sets[number], number))
+    state.call = 0
+    if threading.active_count() > 1:
+        raise Fault("process", "threads of the program are at work behind forward")
     return calls
 
 
@@ -408,6 +442,13 @@ def warm_up():
     state.reset()
 
 
+def text_of(error):
+    try:
+        return str(error)[:MAX_MESSAGE]
+    except BaseException:  # noqa: BLE001 - the program's own exceptions may do anything
+        return ""
+
+
 def run_candidate(channel_descriptor):
     channel = Channel(channel_descriptor)
     request, blobs = channel.receive()
@@ -424,7 +465,7 @@ def run_candidate(channel_descriptor):
     except SystemExit:
         fault_class, message = "record", "the program called exit()"
     except BaseException as error:  # noqa: BLE001 - whatever a program raises is its verdict
-        fault_class, message = "record", f"{type(error).__name__}: {error}"
+        fault_class, message = "record", f"{type(error).__name__}: {text_of(error)}"
         # What the library noted first is the cause of what Python raised later.
         noted = lib.bicrl_fault_class().decode()
         if noted:

@@ -5,7 +5,7 @@ import types
 
 import torch
 
-from recorder_library import lib, raise_library_fault
+from recorder_library import Fault, lib, raise_library_fault
 
 
 def _checked(error):
@@ -77,10 +77,12 @@ def _stream_context(stream):
 
 
 class _Event:
-    def __init__(self, *args, **kwargs):
+    def __init__(self, enable_timing=False, *args, **kwargs):
         self.cuda_event = lib.bicrl_event_new()
+        self.enable_timing, self.recorded = enable_timing, False
 
     def record(self, stream=None):
+        self.recorded = True
         _checked(lib.bicrl_event_record(self.cuda_event, (stream or _current_stream()).cuda_stream))
 
     def wait(self, stream=None):
@@ -94,6 +96,8 @@ class _Event:
         return True
 
     def elapsed_time(self, other):
+        if not (self.enable_timing and other.enable_timing and self.recorded and other.recorded):
+            raise ValueError("Both events must be recorded and created with argument 'enable_timing=True'")
         return 0.001
 
 
@@ -140,6 +144,14 @@ def _capture(cuda_graph, pool=None, stream=None, capture_error_mode="global"):
             yield
         finally:
             cuda_graph.capture_end()
+
+
+def _allocator(*args, **kwargs):
+    raise Fault("unsupported", "torch.cuda's allocator called by hand")
+
+
+def _without_dispatch(*args):
+    raise Fault("unsupported", "operators behind the back of PyTorch's dispatcher")
 
 
 def _properties():
@@ -192,7 +204,9 @@ def install():
         "CUDAGraph": _Graph,
         "graph": _capture,
         "is_current_stream_capturing": lambda: bool(lib.bicrl_stream_is_captured(lib.bicrl_stream_current())),
-        "empty_cache": lambda: None,
+        "empty_cache": lib.bicrl_empty_cache,
+        "caching_allocator_alloc": _allocator,
+        "caching_allocator_delete": _allocator,
         "ipc_collect": lambda: None,
         "manual_seed": lambda seed: None,
         "manual_seed_all": lambda seed: None,
@@ -207,6 +221,7 @@ def install():
     }
     for name, value in replaced.items():
         setattr(cuda, name, value)
+    torch._C._DisableTorchDispatch = _without_dispatch
     # It packs parameters for a vendor's library.
     torch.nn.RNNBase.flatten_parameters = lambda module: None
     torch.Tensor.pin_memory = lambda tensor, device=None: tensor

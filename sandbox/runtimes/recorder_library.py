@@ -17,12 +17,14 @@ DONE, THREW, MISMATCH, FAULT = range(4)
 
 
 class Fault(BaseException):
-    """Ends the run with a verdict class. No Exception, so that programs do not swallow it."""
+    """Ends the run with a verdict class. A program that catches it gains nothing: the library has noted it, and what it
+    has noted first is the verdict."""
 
     def __init__(self, fault_class, message):
         super().__init__(message)
         self.fault_class = fault_class
         self.message = message
+        lib.bicrl_set_fault(fault_class.encode(), message.encode("utf-8", "replace"))
 
 
 def _load():
@@ -53,6 +55,9 @@ def _load():
         "bicrl_copy": (ctypes.c_int, [pointer, pointer]),
         "bicrl_fill": (ctypes.c_int, [pointer, ctypes.c_int, ctypes.c_double, i64]),
         "bicrl_trace_view": (text, [pointer]),
+        "bicrl_pending_error": (text, []),
+        "bicrl_empty_cache": (None, []),
+        "bicrl_set_fault": (None, [text, text]),
         "bicrl_end_call": (i64, [ctypes.c_int]),
         "bicrl_trace_ops": (text, [i64, i64]),
         "bicrl_trace_buffers": (i64, []),

@@ -13,12 +13,15 @@ from recorder_library import (ALLOCATION, CONSTANT, HOST, INPUT, Fault, Handle, 
 
 aten = torch.ops.aten
 DEVICE = torch.device("cuda", 0)
+DEVICE_BYTES = lib.bicrl_device_value(b"total_memory")
 
 
 class Record:
     """One storage. `number` is the library's, made when it is first needed."""
 
     def __init__(self, meta_storage, kind, size, source=-1):
+        if kind == ALLOCATION and size > DEVICE_BYTES:
+            raise Fault("memory", "the program allocates more memory than a GPU has")
         self.meta_storage = meta_storage  # kept alive: its address is our key
         self.kind = kind
         self.size = size
@@ -84,6 +87,15 @@ class DeviceTensor(torch.Tensor):
 
     def tolist(self):
         return known_value(self).tolist()
+
+    def untyped_storage(self):
+        raise Fault("unsupported", "the storage of a device tensor as an object")
+
+    def __reduce_ex__(self, protocol):
+        raise Fault("host_read", "the host part reads device data (a copy of a tensor as an object)")
+
+    def __deepcopy__(self, memo):
+        return self.clone()
 
     def __repr__(self, *, tensor_contents=None):
         return f"tensor(..., size={tuple(self.shape)}, dtype={self.dtype}, device='cuda:0')"
@@ -168,10 +180,17 @@ def from_handle(handle):
 
 
 def handle_of(tensor):
+    require_plain(tensor)
     if isinstance(tensor, DeviceTensor):
         meta = tensor.meta
         return Handle.of(record_of(tensor).storage(), meta.dtype, meta.storage_offset(), meta.size(), meta.stride())
     return host_handle(tensor)
+
+
+def require_plain(tensor):
+    """A tensor whose elements are what its memory holds: not the negative or the conjugate of that."""
+    if tensor.is_neg() or tensor.is_conj():
+        raise Fault("framework_fallback", "a framework operator produced data for the answer: a lazy negative or conjugate")
 
 
 def host_handle(tensor):
@@ -198,10 +217,16 @@ EMPTY = {aten.empty, aten.empty_like, aten.new_empty, aten.empty_strided, aten.n
 FILLED = {aten.zeros: 0, aten.zeros_like: 0, aten.new_zeros: 0, aten.ones: 1, aten.ones_like: 1, aten.new_ones: 1}
 FULL = {aten.full: 1, aten.full_like: 1, aten.new_full: 2, aten.scalar_tensor: 0}
 COPIES = {aten.clone, aten._to_copy, aten.contiguous}
+# Views that only remember that they are not what they show.
+LAZY = {aten._neg_view, aten._conj, aten._conj_physical, aten._neg_view_copy, aten._conj_copy}
 
 
 def is_device(device):
-    return device is not None and torch.device(device).type == "cuda"
+    if device is None or torch.device(device).type != "cuda":
+        return False
+    if torch.device(device).index not in (None, 0):
+        raise RuntimeError("CUDA error: invalid device ordinal")
+    return True
 
 
 def dispatch(func, args, kwargs):
@@ -211,6 +236,10 @@ def dispatch(func, args, kwargs):
         kwargs.pop("pin_memory", None)  # host memory is as good as any here
         return func(*args, **kwargs)
     packet = func.overloadpacket
+    for tensor in ours:
+        require_plain(tensor)
+    if packet in LAZY and ours:
+        raise Fault("framework_fallback", f"a framework operator produced data for the answer: {packet}")
     if packet is aten._local_scalar_dense:
         return read_scalar(ours[0])
     if packet is aten._to_copy and ours and "device" in kwargs and not is_device(kwargs["device"]):
@@ -350,6 +379,19 @@ def other_operator(func, flat, spec):
         elif isinstance(leaf, torch.Tensor):
             if leaf.untyped_storage()._cdata not in state.by_meta:
                 add_record(leaf, ALLOCATION).taint = name
+            require_within_storage(leaf)
             leaf = DeviceTensor(leaf)
         wrapped.append(leaf)
     return tree_unflatten(wrapped, out_spec)
+
+
+def require_within_storage(meta):
+    """What torch asks of a view of real memory, and not of a meta tensor."""
+    if meta.numel() == 0:
+        return
+    strides = meta.stride()
+    last = meta.storage_offset() + sum((n - 1) * step for n, step in zip(meta.shape, strides))
+    size = state.by_meta[meta.untyped_storage()._cdata].size
+    if meta.storage_offset() < 0 or min(strides, default=0) < 0 or (last + 1) * meta.element_size() > size:
+        raise RuntimeError(f"setStorage: sizes {list(meta.shape)}, strides {list(strides)}, storage offset "
+                           f"{meta.storage_offset()} are out of bounds for storage of size {size}")
