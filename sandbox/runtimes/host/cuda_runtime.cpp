@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 
 #include "device_table.h"
 #include "modules.h"
@@ -14,6 +15,8 @@ namespace {
 
 cudaError_t fail_with(cudaError_t error) { return runtime().last_error = error; }
 
+std::set<void*> pinned;  // host memory that the runtime gave
+
 View bytes_of(const Storage& s, const void* address, size_t bytes) {
   View v;
   v.storage = s.id;
@@ -24,9 +27,12 @@ View bytes_of(const Storage& s, const void* address, size_t bytes) {
   return v;
 }
 
-bool fits(const Storage& s, const void* address, size_t bytes) {
+// A driver looks at the allocator's segments only, so what misses a buffer's end hits its neighbour.
+void require_fit(const Storage& s, const void* address, size_t bytes, const char* function) {
   const uintptr_t offset = reinterpret_cast<uintptr_t>(address) - s.address;
-  return offset <= s.bytes && bytes <= s.bytes - offset;
+  if (offset > s.bytes || bytes > s.bytes - offset)
+    raise_fault("illegal_access", std::string(function) + " of " + std::to_string(bytes) +
+                                      " bytes reaches beyond the end of a buffer");
 }
 
 // A piece of memory; rows of a rectangle follow each other.
@@ -38,11 +44,13 @@ struct Piece {
 cudaError_t fill_bytes(void* target, int value, const Piece& piece) {
   const cudaError_t refusal = admit(piece.stream);
   if (refusal != cudaSuccess) return fail_with(refusal);
+  if (piece.height > 1 && piece.width > piece.pitch) return fail_with(cudaErrorInvalidValue);
   const OnStream on(piece.stream);
   for (size_t row = 0; row < piece.height; ++row) {
     const char* start = static_cast<char*>(target) + row * piece.pitch;
     const Storage* s = find_storage(start);
-    if (!s || !fits(*s, start, piece.width)) return fail_with(cudaErrorInvalidValue);
+    if (!s) return fail_with(cudaErrorInvalidValue);
+    require_fit(*s, start, piece.width, "cudaMemset");
     if (piece.width > 0) operate_fill(bytes_of(*s, start, piece.width), c10::Scalar(value & 0xff));
   }
   return cudaSuccess;
@@ -57,10 +65,14 @@ cudaError_t copy_bytes(cudaStream_t stream, void* target, const void* source, si
   Storage* to = find_storage(target);
   Storage* from = find_storage(source);
   const bool to_host = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost;
-  if ((to && (to_host || !fits(*to, target, bytes))) || (from && !fits(*from, source, bytes)))
-    return fail_with(cudaErrorInvalidValue);
-  if (!to && (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice))
-    return fail_with(cudaErrorInvalidValue);
+  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
+    return fail_with(cudaErrorInvalidMemcpyDirection);
+  if (to) require_fit(*to, target, bytes, "cudaMemcpy");
+  if (from) require_fit(*from, source, bytes, "cudaMemcpy");
+  const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+  const bool from_host = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost;
+  const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+  if ((to ? to_host : to_device) || (from ? from_host : from_device)) return fail_with(cudaErrorInvalidValue);
   if (to && from) {
     operate_copy(bytes_of(*to, target, bytes), bytes_of(*from, source, bytes));
   } else if (to) {
@@ -83,6 +95,7 @@ cudaError_t copy_and_wait(void* target, const void* source, size_t bytes, cudaMe
 
 cudaError_t copy_rows(void* target, const void* source, const Piece& to, size_t source_pitch,
                       cudaMemcpyKind kind) {
+  if (to.width > to.pitch || to.width > source_pitch) return fail_with(cudaErrorInvalidPitchValue);
   for (size_t row = 0; row < to.height; ++row) {
     const cudaError_t error =
         copy_bytes(to.stream, static_cast<char*>(target) + row * to.pitch,
@@ -125,28 +138,34 @@ cudaError_t release(void* pointer) {
   Storage* s = find_storage(pointer);
   if (!s || s->address != reinterpret_cast<uintptr_t>(pointer)) return fail_with(cudaErrorInvalidValue);
   if (is_captured(stream_in_effect())) return cudaSuccess;  // the graph keeps its memory
-  // What allocate() made is gone: its address is nobody's. Pointers to it may also lie in memory that nobody
-  // sees here, so the executor takes it away as well.
-  if (s->references == 1) {
-    if (s->buffer >= 0) record_operation("{\"op\":\"free\",\"buffer\":" + std::to_string(s->buffer) + "}");
-    runtime().by_address.erase(s->address);
-  }
+  // It is gone, whatever tensors were made over it: its address is nobody's. Pointers to it may also lie in
+  // memory that nobody sees here, so the executor takes it away as well.
+  if (s->buffer >= 0) record_operation("{\"op\":\"free\",\"buffer\":" + std::to_string(s->buffer) + "}");
+  runtime().by_address.erase(s->address);
   release_storage(s->id);
   return cudaSuccess;
 }
 
 cudaError_t allocate_host(void** pointer, size_t bytes) {
   *pointer = malloc(bytes);
-  return *pointer ? cudaSuccess : fail_with(cudaErrorMemoryAllocation);
+  if (!*pointer) return fail_with(cudaErrorMemoryAllocation);
+  pinned.insert(*pointer);
+  return cudaSuccess;
 }
 
 cudaError_t free_host(void* pointer) {
+  if (!pointer) return cudaSuccess;
+  if (!pinned.erase(pointer)) return fail_with(cudaErrorInvalidValue);
   free(pointer);
   return cudaSuccess;
 }
 
 cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int value) {
-  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
+  if (!find_function(kernel).symbol) return fail_with(cudaErrorInvalidDeviceFunction);
+  if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
+    return value >= -1 && value <= 100 ? cudaSuccess : fail_with(cudaErrorInvalidValue);
+  if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed) return cudaSuccess;
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return fail_with(cudaErrorInvalidValue);
   if (value < 0 || value > static_cast<int>(kMaxSharedBytes)) return fail_with(cudaErrorInvalidValue);
   auto& limits = runtime().shared_limits;
   const int limit = std::max(value, static_cast<int>(kDefaultSharedBytes));
@@ -157,6 +176,13 @@ cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int v
     }
   limits.emplace_back(kernel, limit);
   return cudaSuccess;
+}
+
+cudaError_t set_cache_config(const void* kernel, cudaFuncCache config) {
+  if (!find_function(kernel).symbol) return fail_with(cudaErrorInvalidDeviceFunction);
+  return config >= cudaFuncCachePreferNone && config <= cudaFuncCachePreferEqual
+             ? cudaSuccess
+             : fail_with(cudaErrorInvalidValue);
 }
 
 cudaError_t get_attributes(cudaFuncAttributes* attributes, const void* kernel) {
@@ -171,23 +197,25 @@ cudaError_t get_attributes(cudaFuncAttributes* attributes, const void* kernel) {
   return cudaSuccess;
 }
 
-cudaError_t copy_to_symbol(const void* symbol, const void* source, size_t bytes, size_t offset) {
+cudaError_t copy_to_symbol(const void* symbol, const void* source, size_t bytes, size_t offset,
+                           cudaMemcpyKind kind) {
   const Storage* s = symbol_storage(symbol);
   if (!s) return fail_with(cudaErrorInvalidSymbol);
-  return copy_and_wait(reinterpret_cast<char*>(s->address) + offset, source, bytes, cudaMemcpyDefault);
+  return copy_and_wait(reinterpret_cast<char*>(s->address) + offset, source, bytes, kind);
 }
 
 cudaError_t copy_to_symbol_on(cudaStream_t stream, const void* symbol, const void* source, size_t bytes,
-                              size_t offset) {
+                              size_t offset, cudaMemcpyKind kind) {
   const Storage* s = symbol_storage(symbol);
   if (!s) return fail_with(cudaErrorInvalidSymbol);
-  return copy_bytes(stream, reinterpret_cast<char*>(s->address) + offset, source, bytes, cudaMemcpyDefault);
+  return copy_bytes(stream, reinterpret_cast<char*>(s->address) + offset, source, bytes, kind);
 }
 
-cudaError_t copy_from_symbol(void* target, const void* symbol, size_t bytes, size_t offset) {
+cudaError_t copy_from_symbol(void* target, const void* symbol, size_t bytes, size_t offset,
+                             cudaMemcpyKind kind) {
   const Storage* s = symbol_storage(symbol);
   if (!s) return fail_with(cudaErrorInvalidSymbol);
-  return copy_and_wait(target, reinterpret_cast<const char*>(s->address) + offset, bytes, cudaMemcpyDefault);
+  return copy_and_wait(target, reinterpret_cast<const char*>(s->address) + offset, bytes, kind);
 }
 
 cudaError_t symbol_address(void** pointer, const void* symbol) {
@@ -231,6 +259,14 @@ const char* cudaGetErrorString(cudaError_t error) {
       return "invalid device function";
     case cudaErrorInvalidDevice:
       return "invalid device ordinal";
+    case cudaErrorInvalidPitchValue:
+      return "invalid pitch argument";
+    case cudaErrorInvalidMemcpyDirection:
+      return "invalid copy direction for memcpy";
+    case cudaErrorUnsupportedLimit:
+      return "limit is not supported on this architecture";
+    case cudaErrorNotPermitted:
+      return "operation not permitted";
     case cudaErrorInvalidResourceHandle:
       return "invalid resource handle";
     case cudaErrorIllegalState:

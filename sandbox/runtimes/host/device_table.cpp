@@ -68,7 +68,8 @@ cudaError_t potential_block_size(int* grid, int* block, int limit) {
 
 using namespace bicrl;
 
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  if (device != 0) return fail_with(cudaErrorInvalidDevice);
   const cudaDeviceProp& p = device_table();
   switch (attribute) {
     case cudaDevAttrMaxThreadsPerBlock:
@@ -124,7 +125,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   }
   return fail_with(cudaErrorInvalidValue);
 }
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  if (device != 0) return fail_with(cudaErrorInvalidDevice);
   *properties = device_table();
   return cudaSuccess;
 }
@@ -139,6 +141,21 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   *least = 0;
   *greatest = -5;
   return cudaSuccess;
+}
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
+  constexpr size_t kMaxStack = 512 << 10;  // of a thread
+  switch (limit) {
+    case cudaLimitStackSize:
+      return value <= kMaxStack ? cudaSuccess : fail_with(cudaErrorInvalidValue);
+    case cudaLimitPrintfFifoSize:
+    case cudaLimitMallocHeapSize:
+    case cudaLimitPersistingL2CacheSize:
+      return value <= device_table().totalGlobalMem ? cudaSuccess : fail_with(cudaErrorMemoryAllocation);
+  }
+  return fail_with(cudaErrorUnsupportedLimit);
+}
+cudaError_t cudaDeviceReset() {
+  raise_fault("illegal_access", "cudaDeviceReset destroys PyTorch's context and all tensors with it");
 }
 cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
   *free_bytes = size_t{64} << 30;

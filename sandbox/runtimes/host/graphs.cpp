@@ -36,12 +36,14 @@ struct Event {
 std::vector<std::unique_ptr<Capture>> captures;  // under way
 uint64_t captures_begun = 0;
 std::map<cudaEvent_t, Event> events;  // recorded ones
-std::vector<std::unique_ptr<Graph>> graphs;
+// Graphs and their executables, which hold what their graph held. Handles are numbers from 1: a candidate may
+// pass anything. What was destroyed is null.
+using Graphs = std::vector<std::shared_ptr<const Graph>>;
+Graphs graphs, executables;
 
-// Handles are numbers: a candidate may pass anything.
-Graph* graph_of(const void* handle) {
+std::shared_ptr<const Graph>* entry_of(Graphs& all, const void* handle) {
   const auto number = reinterpret_cast<uintptr_t>(handle);
-  return number >= 1 && number <= graphs.size() ? graphs[number - 1].get() : nullptr;
+  return number >= 1 && number <= all.size() && all[number - 1] ? &all[number - 1] : nullptr;
 }
 
 Capture* capture_of(cudaStream_t stream) {
@@ -77,6 +79,7 @@ void record_operation(std::string json) {
 bool is_captured(cudaStream_t stream) { return capture_of(stream) != nullptr; }
 
 cudaError_t admit(cudaStream_t stream) {
+  if (!may_call()) return cudaErrorNotPermitted;
   if (!is_stream(stream)) return cudaErrorInvalidResourceHandle;
   if (const Capture* capture = capture_of(stream))
     return capture->valid ? cudaSuccess : cudaErrorStreamCaptureInvalidated;
@@ -135,6 +138,8 @@ cudaError_t wait_for_event(cudaStream_t stream, cudaEvent_t event) {
   return cudaSuccess;
 }
 
+bool was_recorded(cudaEvent_t event) { return events.count(event) > 0; }
+
 cudaError_t ask_event(cudaEvent_t event) {
   const auto found = events.find(event);
   if (found == events.end() || !found->second.capture) return cudaSuccess;
@@ -183,7 +188,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   if (error == cudaSuccess && stream != capture->origin) error = cudaErrorStreamCaptureUnmatched;
   if (error == cudaSuccess && !is_joined(*capture)) error = cudaErrorStreamCaptureUnjoined;
   if (error == cudaSuccess) {
-    graphs.push_back(std::make_unique<Graph>(std::move(capture->operations)));
+    graphs.push_back(std::make_shared<const Graph>(std::move(capture->operations)));
     *graph = reinterpret_cast<cudaGraph_t>(graphs.size());
   }
   std::erase_if(captures, [&](const auto& one) { return one.get() == capture; });
@@ -198,19 +203,33 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
 }
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph,
                                           unsigned long long) {
-  if (!graph_of(graph)) return fail_with(cudaErrorInvalidValue);
-  *executable = reinterpret_cast<cudaGraphExec_t>(graph);
+  const auto* entry = entry_of(graphs, graph);
+  if (!entry) return fail_with(cudaErrorInvalidValue);
+  executables.push_back(*entry);
+  *executable = reinterpret_cast<cudaGraphExec_t>(executables.size());
   return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
-  const Graph* graph = graph_of(executable);
-  if (!graph) return fail_with(cudaErrorInvalidValue);
+  const auto* entry = entry_of(executables, executable);
+  if (!entry) return fail_with(cudaErrorInvalidValue);
   const cudaError_t error = admit(stream);
   if (error != cudaSuccess) return fail_with(error);
   const OnStream on(stream);
-  for (const std::string& op : *graph) record_operation(op);
+  for (const std::string& op : **entry) record_operation(op);
   return cudaSuccess;
 }
-cudaError_t cudaGraphDestroy(cudaGraph_t) { return cudaSuccess; }
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t) { return cudaSuccess; }
-cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  auto* entry = entry_of(graphs, graph);
+  if (!entry) return fail_with(cudaErrorInvalidValue);
+  entry->reset();
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  auto* entry = entry_of(executables, executable);
+  if (!entry) return fail_with(cudaErrorInvalidValue);
+  entry->reset();
+  return cudaSuccess;
+}
+cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t) {
+  return entry_of(executables, executable) ? cudaSuccess : fail_with(cudaErrorInvalidValue);
+}

@@ -186,8 +186,22 @@ void encode_scalar(const c10::Scalar& value, ScalarType type, unsigned char* byt
 }
 }  // namespace
 
+namespace {
+bool within(const View& view, const Storage& s) {
+  int64_t first = view.offset, last = view.offset;
+  for (size_t d = 0; d < view.sizes.size(); ++d) {
+    if (view.sizes[d] == 0) return true;
+    (view.strides[d] < 0 ? first : last) += (view.sizes[d] - 1) * view.strides[d];
+  }
+  const uint64_t elements = s.bytes / c10::elementSize(view.type);
+  return first >= 0 && static_cast<uint64_t>(last) < elements;
+}
+}  // namespace
+
 std::string view_json(const View& view) {
   Storage& s = storage(view.storage);
+  if (is_gone(s)) set_fault("illegal_access", "uses a tensor over memory that was freed");
+  if (!within(view, s)) set_fault("illegal_access", "uses a tensor that reaches beyond its memory");
   return "{\"buffer\":" + std::to_string(buffer_index(s)) +
          ",\"offset\":" + std::to_string(view.offset * static_cast<int64_t>(c10::elementSize(view.type))) +
          ",\"shape\":" + list_json(view.sizes) + ",\"strides\":" + list_json(view.strides) + ",\"dtype\":\"" +

@@ -265,6 +265,14 @@ BICRL_API const char* bicrl_trace_view(const at::Tensor* tensor) {
   last_text = view_json(view_of(*tensor));
   return last_text.c_str();
 }
+BICRL_API void bicrl_empty_cache() { empty_cache(); }
+BICRL_API void bicrl_set_fault(const char* fault_class, const char* message) {
+  set_fault(fault_class, message);
+}
+// The error that a call of the runtime has left behind and nobody has fetched; nullptr if there is none.
+BICRL_API const char* bicrl_pending_error() {
+  return runtime().last_error == cudaSuccess ? nullptr : cudaGetErrorString(runtime().last_error);
+}
 // Number of operations so far: between two calls of forward, or the constructor and a call. A kernel that was
 // given a parameter as something to write to has hardly written there; if it did, a later call's answer is
 // judged all the same. What a constructor had computed is another matter.
@@ -273,6 +281,7 @@ BICRL_API int64_t bicrl_end_call(int constructor) {
     s.changed |= constructor && s.lent;
     s.lent = false;
   }
+  forget_free_memory();
   return static_cast<int64_t>(runtime().ops.size());
 }
 // Operations [from, to), `to` at most their number.
@@ -361,12 +370,16 @@ BICRL_API const char* bicrl_error_text(int error) {
 BICRL_API int bicrl_graph_begin(int mode) {
   return cudaStreamBeginCapture(current_stream(), static_cast<cudaStreamCaptureMode>(mode));
 }
-BICRL_API int bicrl_graph_end(uint64_t* graph) {
-  return cudaStreamEndCapture(current_stream(), reinterpret_cast<cudaGraph_t*>(graph));
+// The executable of what was captured.
+BICRL_API int bicrl_graph_end(uint64_t* executable) {
+  cudaGraph_t graph = nullptr;
+  const cudaError_t error = cudaStreamEndCapture(current_stream(), &graph);
+  if (error != cudaSuccess) return error;
+  return cudaGraphInstantiateWithFlags(reinterpret_cast<cudaGraphExec_t*>(executable), graph, 0);
 }
-BICRL_API int bicrl_graph_launch(uint64_t graph) {
+BICRL_API int bicrl_graph_launch(uint64_t executable) {
   try {
-    return cudaGraphLaunch(reinterpret_cast<cudaGraphExec_t>(graph), current_stream());
+    return cudaGraphLaunch(reinterpret_cast<cudaGraphExec_t>(executable), current_stream());
   } catch (const FaultRaised&) {
     return cudaErrorUnknown;
   }

@@ -5,6 +5,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,7 @@ struct Storage {
   const unsigned char* values = nullptr;  // small parameters: bytes that the host part may read
   bool changed = false;                   // `values` may no longer be what the device has
   bool lent = false;                      // nor may they be: a kernel of this call may write there
+  bool pooled = false;                    // torch's allocator gives it to another tensor when it is free
   int references = 0;
   std::string host_bytes;  // kHost: data of a CPU tensor that the candidate made
 };
@@ -58,8 +60,10 @@ struct Runtime {
   std::vector<std::string> blobs;
   std::vector<std::string> ops;  // JSON texts
   uintptr_t next_address = 0;
+  uint64_t device_bytes = 0;                               // allocated and not freed
   std::vector<std::pair<const void*, int>> shared_limits;  // cudaFuncSetAttribute
   std::vector<int64_t> buffers;                            // storage of each buffer of the trace
+  std::set<std::pair<uint64_t, int64_t>> free_memory;      // of torch's allocator: rounded bytes, storage
 };
 Runtime& runtime();
 
@@ -70,10 +74,16 @@ void set_fault(const char* fault_class, const std::string& message);
 
 // ---- storage.cpp
 int64_t new_storage(Storage::Kind kind, uint64_t bytes, int64_t source = -1);
+// Memory for a tensor. If torch's allocator would take that of a tensor that is gone, nobody may use the old
+// one's addresses from now on.
+int64_t new_tensor_storage(uint64_t bytes);
 void retain_storage(int64_t id);
 void release_storage(int64_t id);
+// Memory that became free in earlier calls of forward has other owners by now.
+void forget_free_memory();
 Storage& storage(int64_t id);
 Storage* find_storage(const void* address);  // nullptr if the address belongs to none
+bool is_gone(const Storage& storage);        // freed, or given to another tensor
 int64_t add_blob(const void* bytes, size_t size);
 int64_t buffer_index(Storage& storage);
 // The bytes of a small parameter that nothing has changed yet, else nullptr.

@@ -1,6 +1,8 @@
 #include <cstring>
 
+#include "device_table.h"
 #include "runtime.h"
+#include "streams.h"
 
 namespace bicrl {
 namespace {
@@ -12,6 +14,18 @@ constexpr uintptr_t kVirtualEnd = 0x2c6d00000000;
 constexpr uintptr_t kBadAddress = 0x10;
 
 size_t pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+// What torch's caching allocator hands out for so many bytes: a free block of equal size is the best fit.
+uint64_t block_bytes(uint64_t bytes) {
+  constexpr uint64_t kBlock = 512;
+  return (bytes + kBlock - 1) / kBlock * kBlock;
+}
+
+// Its addresses are nobody's from here on, wherever they are kept.
+void give_to_another(Storage& s) {
+  if (s.buffer >= 0) record_operation("{\"op\":\"free\",\"buffer\":" + std::to_string(s.buffer) + "}");
+  runtime().by_address.erase(s.address);
+}
 }  // namespace
 
 Runtime& runtime() {
@@ -46,12 +60,39 @@ int64_t new_storage(Storage::Kind kind, uint64_t bytes, int64_t source) {
   }
   if (r.next_address == 0) r.next_address = kVirtualBase;
   s.address = r.next_address;
-  if (bytes > kVirtualEnd - r.next_address - 2 * kPage)
+  const uint64_t free_bytes = device_table().totalGlobalMem - r.device_bytes;
+  if (bytes > free_bytes || pages(bytes) + 2 * kPage > kVirtualEnd - r.next_address)
     raise_fault("memory", "the program allocates more memory than a GPU has");
+  r.device_bytes += bytes;
   r.next_address += pages(bytes) + kPage;
   r.by_address[s.address] = s.id;
   r.storages.push_back(std::move(s));
   return r.storages.back().id;
+}
+
+int64_t new_tensor_storage(uint64_t bytes) {
+  // What is allocated while a graph is captured stays the graph's.
+  if (bytes == 0 || is_captured(current_stream())) return new_storage(Storage::Kind::kAllocation, bytes);
+  auto& free_memory = runtime().free_memory;
+  const auto fits = free_memory.lower_bound({block_bytes(bytes), 0});
+  if (fits != free_memory.end() && fits->first == block_bytes(bytes)) {
+    give_to_another(storage(fits->second));
+    free_memory.erase(fits);
+  }
+  const int64_t id = new_storage(Storage::Kind::kAllocation, bytes);
+  storage(id).pooled = true;
+  return id;
+}
+
+void empty_cache() {
+  for (const auto& [bytes, id] : runtime().free_memory) give_to_another(storage(id));
+  runtime().free_memory.clear();
+}
+
+void forget_free_memory() {
+  Runtime& r = runtime();
+  for (const auto& [bytes, id] : r.free_memory) r.by_address.erase(storage(id).address);
+  r.free_memory.clear();
 }
 
 Storage& storage(int64_t id) { return runtime().storages.at(static_cast<size_t>(id)); }
@@ -61,7 +102,12 @@ void retain_storage(int64_t id) { ++storage(id).references; }
 void release_storage(int64_t id) {
   Storage& s = storage(id);
   if (--s.references > 0) return;
-  if (s.kind == Storage::Kind::kHost) s.host_bytes = {};
+  if (s.kind == Storage::Kind::kHost) {
+    s.host_bytes = {};
+  } else {
+    runtime().device_bytes -= s.bytes;
+  }
+  if (s.pooled) runtime().free_memory.insert({block_bytes(s.bytes), id});
 }
 
 Storage* find_storage(const void* address) {
@@ -71,6 +117,10 @@ Storage* find_storage(const void* address) {
   if (next == r.by_address.begin()) return nullptr;
   Storage& s = storage(std::prev(next)->second);
   return a - s.address <= s.bytes ? &s : nullptr;
+}
+
+bool is_gone(const Storage& s) {
+  return s.kind != Storage::Kind::kHost && !runtime().by_address.count(s.address);
 }
 
 const unsigned char* readable_values(const Storage& s) { return s.changed || s.lent ? nullptr : s.values; }

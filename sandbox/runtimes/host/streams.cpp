@@ -16,16 +16,24 @@ std::map<cudaStream_t, Stream>& streams() {
   static std::map<cudaStream_t, Stream> all = {{cudaStreamPerThread, {}}};
   return all;
 }
+// By handle: whether it keeps times.
+std::map<cudaEvent_t, bool>& events() {
+  static std::map<cudaEvent_t, bool> all;
+  return all;
+}
 uintptr_t next_handle = 0x100;
 cudaStream_t torch_stream = nullptr;
 cudaStream_t effective = nullptr;
 bool effective_set = false;
+bool in_host_function = false;  // which must not call the runtime
 
 cudaStream_t new_stream(bool blocking) {
   const auto handle = reinterpret_cast<cudaStream_t>(next_handle += 8);
   streams()[handle] = {blocking};
   return handle;
 }
+
+bool is_event(cudaEvent_t event) { return events().count(event) > 0; }
 
 cudaError_t noted(cudaError_t error) {
   if (error != cudaSuccess) runtime().last_error = error;
@@ -35,6 +43,7 @@ cudaError_t noted(cudaError_t error) {
 }  // namespace
 
 bool is_legacy(cudaStream_t stream) { return !stream || stream == cudaStreamLegacy; }
+bool may_call() { return !in_host_function; }
 bool is_stream(cudaStream_t stream) { return is_legacy(stream) || streams().count(stream); }
 bool is_blocking(cudaStream_t stream) {
   const auto found = streams().find(stream);
@@ -59,7 +68,9 @@ cudaError_t launch_host_function(cudaStream_t stream, void (*function)(void*), v
   const cudaError_t error = admit(stream);
   if (error != cudaSuccess) return noted(error);
   if (is_captured(stream)) raise_fault("unsupported", "cudaLaunchHostFunc in a captured stream");
+  in_host_function = true;
   function(data);
+  in_host_function = false;
   return cudaSuccess;
 }
 
@@ -88,22 +99,32 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return streams().erase(stream) ? cudaSuccess : noted(cudaErrorInvalidResourceHandle);
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-  return noted(wait_for_event(stream, event));
+  return noted(is_event(event) ? wait_for_event(stream, event) : cudaErrorInvalidResourceHandle);
 }
 
-cudaError_t cudaEventCreate(cudaEvent_t* event) {
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   *event = reinterpret_cast<cudaEvent_t>(next_handle += 8);
+  events()[*event] = !(flags & cudaEventDisableTiming);
   return cudaSuccess;
 }
-cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned) { return cudaEventCreate(event); }
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) { return cudaEventCreate(event); }
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  return noted(record_event(event, stream));
+cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, cudaEventDefault); }
+cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags) {
+  return cudaEventCreateWithFlags(event, flags);
 }
-cudaError_t cudaEventSynchronize(cudaEvent_t event) { return noted(ask_event(event)); }
-cudaError_t cudaEventQuery(cudaEvent_t event) { return noted(ask_event(event)); }
-cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t, cudaEvent_t) {
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  return noted(is_event(event) ? record_event(event, stream) : cudaErrorInvalidResourceHandle);
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  return noted(is_event(event) ? ask_event(event) : cudaErrorInvalidResourceHandle);
+}
+cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t stop) {
+  for (const cudaEvent_t event : {start, stop})
+    if (!is_event(event) || !events()[event] || !was_recorded(event))
+      return noted(cudaErrorInvalidResourceHandle);
   *ms = 0.001f;
   return cudaSuccess;
 }
-cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  return events().erase(event) ? cudaSuccess : noted(cudaErrorInvalidResourceHandle);
+}

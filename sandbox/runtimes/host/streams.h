@@ -8,6 +8,8 @@
 
 namespace bicrl {
 
+// Not from within a host function that a stream runs.
+bool may_call();
 bool is_legacy(cudaStream_t stream);
 // A stream that this process made, and what its flags say.
 bool is_stream(cudaStream_t stream);
@@ -38,6 +40,7 @@ bool is_captured(cudaStream_t stream);
 // An event has taken the stream's place in order; a stream waits for it.
 cudaError_t record_event(cudaEvent_t event, cudaStream_t stream);
 cudaError_t wait_for_event(cudaStream_t stream, cudaEvent_t event);
+bool was_recorded(cudaEvent_t event);
 // The host waits for an event or asks for it: not for one of a capture.
 cudaError_t ask_event(cudaEvent_t event);
 // The same for a stream.

@@ -39,7 +39,7 @@ at::Tensor allocate_tensor(std::vector<int64_t> sizes, std::vector<int64_t> stri
   impl->sizes = std::move(sizes);
   impl->strides = std::move(strides);
   impl->type = o.dtype_;
-  impl->storage = new_storage(o.device_.is_cuda() ? Storage::Kind::kAllocation : Storage::Kind::kHost, bytes);
+  impl->storage = o.device_.is_cuda() ? new_tensor_storage(bytes) : new_storage(Storage::Kind::kHost, bytes);
   retain_storage(impl->storage);
   return at::Tensor(impl);
 }

@@ -42,8 +42,10 @@ inline c10::ScalarType scalar_type(c10::ScalarType type) { return type; }
 #define C10_CUDA_CHECK(expression)                                                        \
   do {                                                                                    \
     const cudaError_t bicrl_error = (expression);                                         \
-    if (bicrl_error != cudaSuccess)                                                       \
+    if (bicrl_error != cudaSuccess) {                                                     \
+      (void)cudaGetLastError();                                                           \
       ::bicrl::fail(__FILE__, __LINE__, "CUDA error: ", cudaGetErrorString(bicrl_error)); \
+    }                                                                                     \
   } while (0)
 #define AT_CUDA_CHECK C10_CUDA_CHECK
 #define C10_CUDA_KERNEL_LAUNCH_CHECK() C10_CUDA_CHECK(cudaGetLastError())
@@ -224,7 +226,7 @@ inline Allocator* get() {
 }
 inline void* raw_alloc(size_t bytes) { return get()->raw_alloc(bytes); }
 inline void raw_delete(void* p) { ::bicrl::release(p); }
-inline void emptyCache() {}
+inline void emptyCache() { ::bicrl::empty_cache(); }
 }  // namespace CUDACachingAllocator
 }  // namespace c10::cuda
 namespace at {

@@ -9,11 +9,13 @@ enum cudaError_t : int {
   cudaErrorMemoryAllocation = 2,
   cudaErrorInitializationError = 3,
   cudaErrorInvalidConfiguration = 9,
+  cudaErrorInvalidPitchValue = 12,
   cudaErrorInvalidSymbol = 13,
   cudaErrorInvalidMemcpyDirection = 21,
   cudaErrorInvalidDeviceFunction = 98,
   cudaErrorNoDevice = 100,
   cudaErrorInvalidDevice = 101,
+  cudaErrorUnsupportedLimit = 215,
   cudaErrorInvalidResourceHandle = 400,
   cudaErrorIllegalState = 401,
   cudaErrorNotReady = 600,
@@ -22,6 +24,7 @@ enum cudaError_t : int {
   cudaErrorLaunchTimeout = 702,
   cudaErrorLaunchFailure = 719,
   cudaErrorCooperativeLaunchTooLarge = 720,
+  cudaErrorNotPermitted = 800,
   cudaErrorNotSupported = 801,
   cudaErrorStreamCaptureUnsupported = 900,
   cudaErrorStreamCaptureInvalidated = 901,
@@ -176,6 +179,8 @@ cudaError_t cudaPeekAtLastError();
 const char* cudaGetErrorString(cudaError_t error);
 const char* cudaGetErrorName(cudaError_t error);
 cudaError_t cudaDeviceSynchronize();
+cudaError_t cudaDeviceReset();
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
@@ -228,15 +233,19 @@ namespace bicrl {
 // As torch's allocator gives and takes memory, which a capture does not mind; and as the device does.
 cudaError_t allocate(void** pointer, size_t bytes);
 cudaError_t release(void* pointer);
+void empty_cache();
 cudaError_t allocate_on_device(void** pointer, size_t bytes);
 cudaError_t allocate_host(void** pointer, size_t bytes);
 cudaError_t free_host(void* pointer);
 cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int value);
+cudaError_t set_cache_config(const void* kernel, cudaFuncCache config);
 cudaError_t get_attributes(cudaFuncAttributes* attributes, const void* kernel);
-cudaError_t copy_to_symbol(const void* symbol, const void* source, size_t bytes, size_t offset);
+cudaError_t copy_to_symbol(const void* symbol, const void* source, size_t bytes, size_t offset,
+                           cudaMemcpyKind kind);
 cudaError_t copy_to_symbol_on(cudaStream_t stream, const void* symbol, const void* source, size_t bytes,
-                              size_t offset);
-cudaError_t copy_from_symbol(void* target, const void* symbol, size_t bytes, size_t offset);
+                              size_t offset, cudaMemcpyKind kind);
+cudaError_t copy_from_symbol(void* target, const void* symbol, size_t bytes, size_t offset,
+                             cudaMemcpyKind kind);
 // torch's current stream, and one of its pool.
 cudaStream_t current_stream();
 void set_current_stream(cudaStream_t stream);
@@ -276,8 +285,6 @@ inline cudaError_t cudaHostAlloc(T** pointer, size_t bytes, unsigned) {
 inline cudaError_t cudaFreeHost(void* pointer) { return bicrl::free_host(pointer); }
 inline cudaError_t cudaHostRegister(void*, size_t, unsigned) { return cudaSuccess; }
 inline cudaError_t cudaHostUnregister(void*) { return cudaSuccess; }
-inline cudaError_t cudaDeviceReset() { return cudaSuccess; }
-inline cudaError_t cudaDeviceSetLimit(cudaLimit, size_t) { return cudaSuccess; }
 inline cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit) { return *value = 8 << 20, cudaSuccess; }
 inline cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
 inline cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return cudaSuccess; }
@@ -291,8 +298,8 @@ inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, F* kern
   return bicrl::get_attributes(attributes, reinterpret_cast<const void*>(kernel));
 }
 template <class F>
-inline cudaError_t cudaFuncSetCacheConfig(F*, cudaFuncCache) {
-  return cudaSuccess;
+inline cudaError_t cudaFuncSetCacheConfig(F* kernel, cudaFuncCache config) {
+  return bicrl::set_cache_config(reinterpret_cast<const void*>(kernel), config);
 }
 template <class F>
 inline cudaError_t cudaFuncSetSharedMemConfig(F*, cudaSharedMemConfig) {
@@ -301,29 +308,29 @@ inline cudaError_t cudaFuncSetSharedMemConfig(F*, cudaSharedMemConfig) {
 // A symbol is named by the variable; the address of the variable stands for it as well.
 template <class T>
 inline cudaError_t cudaMemcpyToSymbol(T& symbol, const void* source, size_t bytes, size_t offset = 0,
-                                      cudaMemcpyKind = cudaMemcpyHostToDevice) {
-  return bicrl::copy_to_symbol(&symbol, source, bytes, offset);
+                                      cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
+  return bicrl::copy_to_symbol(&symbol, source, bytes, offset, kind);
 }
 template <class T>
 inline cudaError_t cudaMemcpyToSymbolAsync(T& symbol, const void* source, size_t bytes, size_t offset = 0,
-                                           cudaMemcpyKind = cudaMemcpyHostToDevice,
+                                           cudaMemcpyKind kind = cudaMemcpyHostToDevice,
                                            cudaStream_t stream = nullptr) {
-  return bicrl::copy_to_symbol_on(stream, &symbol, source, bytes, offset);
+  return bicrl::copy_to_symbol_on(stream, &symbol, source, bytes, offset, kind);
 }
 template <class T>
 inline cudaError_t cudaMemcpyFromSymbol(void* target, T& symbol, size_t bytes, size_t offset = 0,
-                                        cudaMemcpyKind = cudaMemcpyDeviceToHost) {
-  return bicrl::copy_from_symbol(target, &symbol, bytes, offset);
+                                        cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
+  return bicrl::copy_from_symbol(target, &symbol, bytes, offset, kind);
 }
 template <class T>
 inline cudaError_t cudaMemcpyFromSymbolAsync(void* target, T& symbol, size_t bytes, size_t offset = 0,
-                                             cudaMemcpyKind = cudaMemcpyDeviceToHost,
+                                             cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
                                              cudaStream_t = nullptr) {
-  return bicrl::copy_from_symbol(target, &symbol, bytes, offset);
+  return bicrl::copy_from_symbol(target, &symbol, bytes, offset, kind);
 }
 inline cudaError_t cudaMemcpyToSymbol(const void* const&& symbol, const void* source, size_t bytes,
-                                      size_t offset = 0, cudaMemcpyKind = cudaMemcpyHostToDevice) {
-  return bicrl::copy_to_symbol(symbol, source, bytes, offset);
+                                      size_t offset = 0, cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
+  return bicrl::copy_to_symbol(symbol, source, bytes, offset, kind);
 }
 template <class P, class T>
 inline cudaError_t cudaGetSymbolAddress(P** pointer, T& symbol) {
