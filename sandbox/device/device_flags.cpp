@@ -1,6 +1,7 @@
 #include "sandbox/device/device_flags.h"
 
 #include <algorithm>
+#include <sstream>
 #include <string_view>
 
 namespace bicrl {
@@ -120,9 +121,68 @@ bool steers_headers(std::string_view definition) {
          starts_with(definition, "LIBCUDACXX") || starts_with(definition, "BICRL");
 }
 
+// What a shell would read as more than a part of a word.
+bool speaks_to_shell(std::string_view flag) {
+  return flag.find_first_of(std::string_view("\n\r\0`$;&|<>(){}*?#!~", 19)) != std::string_view::npos ||
+         (!flag.empty() && flag.back() == '\\');
+}
+
+// load_inline joins the flags to a shell's command line, so one string may hold several words, and quotes go.
+std::vector<std::string> split_words(const std::vector<std::string>& flags) {
+  std::vector<std::string> words;
+  for (const std::string& flag : flags) {
+    if (speaks_to_shell(flag)) continue;
+    std::string word;
+    bool begun = false;
+    char quote = 0;
+    for (size_t i = 0; i < flag.size(); ++i) {
+      const char c = flag[i];
+      if (quote ? c == quote : c == '"' || c == '\'') {
+        quote = quote ? 0 : c;
+        begun = true;
+      } else if (c == '\\' && quote != '\'') {
+        word += flag[++i];
+        begun = true;
+      } else if (!quote && (c == ' ' || c == '\t')) {
+        if (begun) words.push_back(std::move(word));
+        word.clear();
+        begun = false;
+      } else {
+        word += c;
+        begun = true;
+      }
+    }
+    if (begun) words.push_back(std::move(word));
+  }
+  return words;
+}
+
+// The host compiler's flags of -Xcompiler=A,B, for the one at `i`; nothing if it is another flag. `i` goes to
+// the last word that was read.
+std::vector<std::string> host_flags(const std::vector<std::string>& words, size_t& i) {
+  std::string value;
+  for (const std::string_view name : {"-Xcompiler", "--compiler-options"}) {
+    if (words[i] == name && i + 1 < words.size()) {
+      value = words[++i];
+    } else if (starts_with(words[i], std::string(name) + "=")) {
+      value = words[i].substr(name.size() + 1);
+    } else {
+      continue;
+    }
+    std::vector<std::string> found;
+    std::istringstream list(value);
+    for (std::string word; std::getline(list, word, ',');) found.push_back(word);
+    return found;
+  }
+  return {};
+}
+
 class Reader {
  public:
-  explicit Reader(const std::vector<std::string>& words) : words_(words) {}
+  explicit Reader(const std::vector<std::string>& flags) : words_(split_words(flags)) {
+    for (const std::string& flag : flags)
+      if (speaks_to_shell(flag)) refuse(flag, "holds what a shell would read");
+  }
 
   DeviceFlags run() {
     for (const std::string_view macro : kTorchMacros) result_.options.push_back("-D" + std::string(macro));
@@ -209,6 +269,9 @@ class Reader {
     if (word.empty()) return;
     if (word.size() > kMaxFlagBytes) return refuse(word, "is too long");
     if (macro(word) || standard(word) || number(word)) return;
+    const size_t before = at_;
+    for (const std::string& host : host_flags(words_, at_)) macro(host);
+    if (at_ != before) return;  // the next word was its value
     if (is_one_of(word, kKeptAlone)) {
       result_.options.push_back(word);
       return;
@@ -229,7 +292,7 @@ class Reader {
     refuse(word, "is not known");
   }
 
-  const std::vector<std::string>& words_;
+  const std::vector<std::string> words_;
   size_t at_ = 0;
   std::string standard_ = "c++17";
   DeviceFlags result_;
@@ -242,14 +305,20 @@ DeviceFlags read_device_flags(const std::vector<std::string>& cuda_cflags) {
 }
 
 std::string macro_lines(const std::vector<std::string>& flags) {
+  const std::vector<std::string> words = split_words(flags);
   std::string text;
-  for (size_t i = 0; i < flags.size(); ++i) {
-    const std::string& word = flags[i];
+  const auto read = [&text](std::string_view word, std::string_view next) {
     const bool defines = starts_with(word, "-D");
-    if (!defines && !starts_with(word, "-U")) continue;
-    const std::string definition = word.size() > 2 ? word.substr(2) : i + 1 < flags.size() ? flags[++i] : "";
+    if (!defines && !starts_with(word, "-U")) return false;
+    const std::string_view definition = word.size() > 2 ? word.substr(2) : next;
     if (definition.size() <= kMaxFlagBytes && is_macro(definition, defines))
       text += macro_line(definition, defines);
+    return word.size() == 2;
+  };
+  for (size_t i = 0; i < words.size(); ++i) {
+    const size_t before = i;
+    for (const std::string& host : host_flags(words, i)) read(host, "");
+    if (i == before && read(words[i], i + 1 < words.size() ? words[i + 1] : "")) ++i;
   }
   return text;
 }

@@ -27,12 +27,28 @@ TEST_CASE("Flags that change device code are kept") {
 }
 
 TEST_CASE("Macros that no header asks for are lines of text") {
-  const DeviceFlags flags = read_device_flags({"-DTILE=32", "-D", "A", "-UB", "-DTEXT=\"x y\""});
+  const DeviceFlags flags = read_device_flags({"-DTILE=32", "-D", "A", "-UB", R"(-DTEXT=\"x\ y\")"});
   CHECK(own(flags) == Options{"-std=c++17"});
   CHECK(flags.macros ==
         "#undef TILE\n#define TILE 32\n#undef A\n#define A 1\n#undef B\n#undef TEXT\n#define TEXT \"x y\"\n");
   for (const std::string flag : {"-DA=1\n#include \"x\"", "-DA=1\\", "-DA=\r1"})
     CHECK(read_device_flags({flag}).refused != "");
+}
+
+TEST_CASE("Flags are words of a shell's command line") {
+  const DeviceFlags flags =
+      read_device_flags({"-O3 -DA=1 --use_fast_math", "-DB='2 + 3'", "-Xcompiler -DC,-DD=4", "-Xcompiler=-DE",
+                         "-Xcompiler", "-UA"});
+  CHECK(flags.refused == "");
+  CHECK(own(flags) == Options{"--use_fast_math", "-std=c++17"});
+  const std::string macros =
+      "#undef A\n#define A 1\n#undef B\n#define B 2 + 3\n#undef C\n#define C 1\n#undef D\n#define D 4\n"
+      "#undef E\n#define E 1\n#undef A\n";
+  CHECK(flags.macros == macros);
+  CHECK(macro_lines({"-O3 -DA=1", "-DB='2 + 3'", "-Xcompiler -DC,-DD=4", "-Xcompiler=-DE", "-Xcompiler",
+                     "-UA"}) == macros);
+  for (const std::string flag : {"-DA=$(id)", "-DA;ls", "-DA=`id`", "-DA>x"})
+    CHECK(read_device_flags({flag}).refused.find("shell") != std::string::npos);
 }
 
 TEST_CASE("The host part gets the macros alone") {
