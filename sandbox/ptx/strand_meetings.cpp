@@ -63,14 +63,14 @@ LaneSet Strand::ready_at(const Operation& op, const LaneSet& lanes) {
     for (uint32_t left = here; left != 0;) {
       const int first = std::countr_zero(left);
       const uint32_t mask = masks[warp * kWarpLanes + static_cast<size_t>(first)];
-      if ((mask >> first & 1) == 0)
-        fail(FaultClass::kBarrier, "a lane is not in the mask of its own warp operation",
-             static_cast<int>(warp) * kWarpLanes + first);
       uint32_t alike = 0;
       for (uint32_t rest = left; rest != 0; rest &= rest - 1) {
         const int lane = std::countr_zero(rest);
         if (masks[warp * kWarpLanes + static_cast<size_t>(lane)] == mask) alike |= uint32_t{1} << lane;
       }
+      if (const uint32_t outside = alike & ~mask; outside != 0)
+        fail(FaultClass::kBarrier, "a lane is not in the mask of its own warp operation",
+             static_cast<int>(warp) * kWarpLanes + std::countr_zero(outside));
       if ((mask & ~gone & ~alike) == 0) ready.warps[warp] |= alike;
       left &= ~alike;
     }
