@@ -7,8 +7,9 @@ plain       as the task draws; floating-point inputs and masks that it gives ali
 shifted     another scale, and a shift of at most three standard deviations; the same for all draws of a task
 sparse      most elements zero (or small), some large
 structured  each slice of a pattern of its own (oracle_patterns.py); where that cannot be, small elements with the mass at
-            the ends of tiles and in the last row
+            the ends of tiles and in the last row; what torch.randint() draws holds the ends of its range
 """
+import contextlib
 import math
 import random
 
@@ -31,6 +32,31 @@ SPIKED_SHARE = 0.02
 SPIKE = 6.0
 AWAY_FROM_ZERO = 0.01  # deviations
 MOST_TURNS = 2
+LEAST_FOR_ENDS = 4
+STRUCTURED = {"patterns", "tiles"}
+
+
+@contextlib.contextmanager
+def ends_of_ranges(generator):
+    """Meanwhile what torch.randint() draws holds the least and the greatest integer that it could, at random places: the
+    first and the last row of a table, which a draw of some elements hardly ever names."""
+    original = torch.randint
+
+    def randint(*args, **kwargs):
+        drawn = original(*args, **kwargs)
+        numbers = [a for a in args[:2] if isinstance(a, int)]
+        low = kwargs.get("low", numbers[0] if len(numbers) == 2 else 0)
+        high = kwargs.get("high", numbers[-1] if numbers else None)
+        if high is not None and drawn.numel() >= LEAST_FOR_ENDS and drawn.is_contiguous():
+            first, last = torch.randperm(drawn.numel(), generator=generator)[:2]
+            drawn.view(-1)[first], drawn.view(-1)[last] = low, high - 1
+        return drawn
+
+    torch.randint = randint
+    try:
+        yield
+    finally:
+        torch.randint = original
 
 
 class Nature:
@@ -182,8 +208,9 @@ class Draws:
                 for nature, dealt in zip(self.natures, self.assignments)]
 
     def make(self, variant, turn=0):
-        inputs = self.plain()
         generator = torch.Generator().manual_seed(self.seed())
+        with ends_of_ranges(generator) if variant in STRUCTURED else contextlib.nullcontext():
+            inputs = self.plain()
         dealt = [None] * len(self.natures) if self.assignments is None else [turns[turn] for turns in self.assignments]
         return with_leaves(inputs, [nature.apply(variant, leaf, generator, assignment)
                                     for nature, leaf, assignment in zip(self.natures, leaves(inputs), dealt)])
