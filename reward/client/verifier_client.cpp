@@ -21,6 +21,20 @@
 namespace bicrl {
 namespace {
 
+// A server takes messages of 16 MiB, and programs of much less: a longer text would look like an outage.
+constexpr size_t kMaxSentBytes = size_t{4} << 20;
+
+Verdict refusal_of(const VerificationRequest& request) {
+  Verdict verdict;
+  verdict.outcome = Outcome::kCandidateFault;
+  verdict.reached = verdict.fault_class = "extract";
+  verdict.diagnostics =
+      concat("the program has ", request.program.size(), " bytes, more than any verifier takes");
+  verdict.tolerance = to_string(request.protocol.tolerance);
+  verdict.trials = request.protocol.trials;
+  return verdict;
+}
+
 using namespace verification;
 
 // A server counts as well again in the log when it has not failed for so long.
@@ -125,6 +139,10 @@ void VerifierClient::Engine::submit(const VerificationRequest& request) {
     ++counters_.remembered;
     known->cached = true;
     hand_out(std::move(*known), request.request_id);
+    return;
+  }
+  if (request.program.size() > kMaxSentBytes) {
+    hand_out(refusal_of(asked), request.request_id);
     return;
   }
   if (const auto same = jobs_.find(key); same != jobs_.end()) {

@@ -84,6 +84,19 @@ class DeafPort {
 
 }  // namespace
 
+TEST_CASE("a program that no message holds is refused without a call") {
+  FakeVerifier server([](const auto&, int, auto& reply) {
+    reply.set_outcome(wire::OUTCOME_CANDIDATE_FAULT);
+    return grpc::Status::OK;
+  });
+  VerifierClient client(options_for({server.address()}));
+  const Verdict verdict = verify(client, "long", std::string(20 << 20, 'x'));
+  CHECK(verdict.outcome == Outcome::kCandidateFault);
+  CHECK(verdict.fault_class == "extract");
+  CHECK_THAT(verdict.diagnostics, ContainsSubstring("20971520 bytes"));
+  CHECK(client.counters().unique == 0);
+}
+
 TEST_CASE("a verdict arrives with everything the server said") {
   FakeVerifier server([](const auto& asked, int, auto& reply) {
     CHECK(asked.task().id() == "task");
