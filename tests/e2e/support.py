@@ -84,12 +84,12 @@ def started_verifier(*words):
 def descendants(pid):
     """All processes below `pid`, parents first."""
     children = {}
-    for entry in Path("/proc").glob("[0-9]*/stat"):
+    for number in filter(str.isdigit, os.listdir("/proc")):  # a glob fails at a process that ends meanwhile
         try:
-            parent = int(entry.read_text().rpartition(")")[2].split()[1])
+            parent = int(Path("/proc", number, "stat").read_text().rpartition(")")[2].split()[1])
         except OSError:
             continue
-        children.setdefault(parent, []).append(int(entry.parent.name))
+        children.setdefault(parent, []).append(int(number))
     found = list(children.get(pid, []))
     for child in found:
         found += children.get(child, [])

@@ -1,4 +1,4 @@
-# class: illegal_access|record|unsupported
+# class: illegal_access|record|unsupported|launch
 # task: affine
 # hack: H22 memory is freed with cudaFree before the kernel that writes it runs
 # why: the recorder may notice it while it records, and call it by its own class

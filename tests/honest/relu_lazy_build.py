@@ -37,7 +37,7 @@ def get_module():
     global _module
     if _module is None:
         _module = cpp_extension.load_inline(
-            "relu_lazy", ["at::Tensor add_relu(const at::Tensor& a, const at::Tensor& b);"], [_source], ["add_relu"]
+            "relu_lazy", ["at::Tensor add_relu(const at::Tensor& a, const at::Tensor& b);"], [_source], functions=["add_relu"]
         )
     return _module
 
