@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sandbox/candidate/splitter_features.h"
+#include "sandbox/candidate/splitter_host_use.h"
 #include "sandbox/candidate/splitter_rewrite.h"
 #include "sandbox/device/code_structure.h"
 #include "sandbox/device/token_text.h"
@@ -73,6 +74,7 @@ class Assembler {
   SplitProgram run() {
     find_issues(cuda_, out_.issues);
     find_issues(cpp_, out_.issues);
+    find_host_uses(cuda_, CodeStructure(cuda_), out_.issues);
     check_functions();
     const char* const order[] = {"library_call", "unsupported", "compile"};
     const auto rank = [&order](const SplitIssue& issue) {

@@ -1,0 +1,195 @@
+#include "sandbox/candidate/splitter_host_use.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "sandbox/candidate/splitter_tokens.h"
+
+namespace bicrl {
+namespace {
+
+using Names = std::set<std::string, std::less<>>;
+
+// CUDA Programming Guide: a variable that is const may be read in device code if its value is a constant, and
+// load_inline passes --expt-relaxed-constexpr, so constexpr functions are the device's, too.
+class HostUses {
+ public:
+  HostUses(const TokenText& text, const CodeStructure& structure, std::vector<SplitIssue>& issues)
+      : t_(text), structure_(structure), issues_(issues) {}
+
+  void find() {
+    note_macros();
+    for (const CodeItem& item : structure_.items()) note(item);
+    // Of several functions of a name the call may mean the one that is allowed.
+    const Names host = functions_;
+    for (const Names* others : std::initializer_list<const Names*>{&device_, &kernels_})
+      for (const std::string& name : *others) {
+        functions_.erase(name);
+        variables_.erase(name);
+      }
+    for (const Names* others : std::initializer_list<const Names*>{&device_, &host})
+      for (const std::string& name : *others) kernels_.erase(name);
+    for (const char* name :
+         {"max", "min", "abs", "exp", "log", "sqrt", "pow", "tanh", "floor", "ceil", "round"})
+      functions_.erase(name);
+    for (const std::string& name : host) variables_.erase(name);
+    if (functions_.empty() && variables_.empty() && kernels_.empty()) return;
+    for (const CodeItem& item : structure_.items())
+      if (item.kind == CodeItem::Kind::kFunction) look_into(item);
+  }
+
+ private:
+  void note_macros() {
+    for (size_t i = 0; i < t_.size(); ++i)
+      if (structure_.in_directive(i) && t_.is(i, "define")) macros_.insert(std::string(t_.at(t_.next(i))));
+  }
+
+  // A word that may stand for an annotation: a macro of the text, or of a library.
+  bool may_annotate(size_t i) const {
+    const std::string_view word = t_.at(i);
+    if (macros_.count(word)) return true;
+    const bool upper = std::none_of(word.begin(), word.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+    return upper && word.size() > 2 && word.substr(0, 2) != "__";
+  }
+
+  bool has(const CodeItem& item, size_t end, std::initializer_list<std::string_view> words) const {
+    for (size_t i = item.begin; i < end; i = t_.next(i))
+      if (t_.is_identifier(i) && is_one_of(t_.at(i), words)) return true;
+    return false;
+  }
+
+  // The `(` of a function's parameters: the first outside of template brackets and attributes.
+  size_t parameters_of(const CodeItem& item) const {
+    int angles = 0;
+    for (size_t i = item.begin; i < item.end; i = t_.next(i)) {
+      angles += t_.is(i, "<") ? 1 : t_.is(i, ">") ? -1 : 0;
+      if (!t_.is(i, "(")) continue;
+      const size_t name = t_.previous(i);
+      const bool attribute =
+          is_one_of(t_.at(name), {"__launch_bounds__", "__attribute__", "alignas", "decltype", "__align__"});
+      if (angles <= 0 && !attribute && t_.is_identifier(name)) return i;
+      i = structure_.partner(i);
+    }
+    return t_.size();
+  }
+
+  void note(const CodeItem& item) {
+    if (item.kind == CodeItem::Kind::kFunction ||
+        (item.kind == CodeItem::Kind::kDeclaration && item.has_parameters))
+      return note_function(item);
+    if (item.kind == CodeItem::Kind::kDeclaration) note_variable(item);
+  }
+
+  void note_function(const CodeItem& item) {
+    const size_t open = parameters_of(item);
+    if (open >= item.end) return;
+    const size_t name = t_.previous(open);
+    const std::string word(t_.at(name));
+    if (is_one_of(word, {"if", "for", "while", "switch", "return"})) return;
+    if (item.is_global) {
+      kernels_.insert(word);
+    } else if (item.is_device || item.is_constexpr) {
+      device_.insert(word);
+    } else if (item.kind == CodeItem::Kind::kFunction) {
+      // A member defined outside of its class, or an operator, has no name of its own.
+      bool plain = !t_.is(t_.previous(name), ":") && word != "operator";
+      for (size_t i = item.begin; i < name; i = t_.next(i)) plain &= !t_.is_identifier(i) || !may_annotate(i);
+      (plain ? functions_ : device_).insert(word);
+    }
+  }
+
+  void note_variable(const CodeItem& item) {
+    if (item.is_constexpr || item.is_template || item.body != 0 ||
+        has(item, item.end,
+            {"using", "typedef", "namespace", "static_assert", "const", "friend", "struct", "class", "union",
+             "enum", "extern", "operator", "constinit", "asm"}))
+      return;
+    size_t name = t_.size();
+    int angles = 0, words = 0;
+    for (size_t i = item.begin; i < item.end; i = t_.next(i)) {
+      angles += t_.is(i, "<") ? 1 : t_.is(i, ">") ? -1 : 0;
+      if (angles > 0) continue;
+      if (t_.is(i, "=") || t_.is(i, ";") || t_.is(i, "[") || t_.is(i, "{") || t_.is(i, ",") || t_.is(i, "("))
+        break;
+      if (!t_.is_identifier(i)) continue;
+      if (may_annotate(i) && words == 0) return;
+      name = i;
+      ++words;
+    }
+    if (name >= t_.size() || words < 2) return;
+    (item.is_device ? device_ : variables_).insert(std::string(t_.at(name)));
+  }
+
+  void look_into(const CodeItem& item) {
+    const size_t open = parameters_of(item);
+    if (open >= item.end || structure_.in_directive(item.begin)) return;
+    const bool device = item.is_global || item.is_device;
+    // A function for both sides may be meant for the host alone: nvcc warns.
+    const bool both = has(item, open, {"__host__"});
+    const size_t end = structure_.partner(item.body);
+    for (size_t i = t_.next(item.body); i < end; i = t_.next(i)) {
+      if (!t_.is_identifier(i) || structure_.in_directive(i)) continue;
+      const std::string_view word = t_.at(i);
+      const bool called = t_.is(t_.next(i), "(");
+      if (called && kernels_.count(word) && is_use(i) && !is_declared(word, open, end))
+        tell(i, "is a kernel, which is called without <<<...>>>");
+      if (!device || both) continue;
+      if (called && functions_.count(word) && is_use(i) && !is_declared(word, open, end))
+        tell(i, "is a function of the host, which device code cannot call (__device__ is missing)");
+      if (!called && variables_.count(word) && is_use(i) && !is_declared(word, open, end))
+        tell(i, "is a variable of the host, which device code cannot use (__device__ is missing)");
+    }
+  }
+
+  // Not a member, a name of some namespace, or the operand of sizeof.
+  bool is_use(size_t i) const {
+    const size_t before = t_.previous(i);
+    const bool scoped = t_.is(before, ":") && before > 0 && t_.is(before - 1, ":");
+    const bool pointed = t_.is(before, ">") && before > 0 && t_.is(before - 1, "-");
+    if (t_.is(before, ".") || scoped || pointed) return false;
+    const size_t operand = t_.is(before, "(") ? t_.previous(before) : before;
+    return !is_one_of(t_.at(operand), {"sizeof", "decltype", "alignof", "noexcept"});
+  }
+
+  // Whether the function has a parameter or a variable of that name: a name behind a type, or behind another.
+  bool is_declared(std::string_view word, size_t from, size_t to) const {
+    int depth = 0;
+    for (size_t i = from; i < to; i = t_.next(i)) {
+      depth += t_.is(i, "(") ? 1 : t_.is(i, ")") ? -1 : 0;
+      if (!t_.is_identifier(i) || t_.at(i) != word) continue;
+      const size_t before = t_.previous(i);
+      const bool behind_name =
+          t_.is_identifier(before) &&
+          !is_one_of(t_.at(before), {"return", "else", "do", "case", "throw", "and", "or", "not"});
+      const bool behind_declarator = t_.is(before, "*") || t_.is(before, "&") || t_.is(before, ">") ||
+                                     (depth == 0 && t_.is(before, ","));
+      const size_t after = t_.next(i);
+      const bool declares = t_.is(after, "=") || t_.is(after, ";") || t_.is(after, "[") ||
+                            t_.is(after, ",") || t_.is(after, ")") || t_.is(after, "(") ||
+                            t_.is(after, "{") || t_.is(after, ":");
+      if (declares && (behind_name || (behind_declarator && !t_.is(after, "(")))) return true;
+    }
+    return false;
+  }
+
+  void tell(size_t i, const char* reason) {
+    issues_.push_back({"compile", "'" + std::string(t_.at(i)) + "' " + reason, t_.line_of(i)});
+  }
+
+  const TokenText& t_;
+  const CodeStructure& structure_;
+  std::vector<SplitIssue>& issues_;
+  Names macros_, functions_, variables_, device_, kernels_;
+};
+
+}  // namespace
+
+void find_host_uses(const TokenText& source, const CodeStructure& structure,
+                    std::vector<SplitIssue>& issues) {
+  HostUses(source, structure, issues).find();
+}
+
+}  // namespace bicrl

@@ -1,0 +1,16 @@
+// Device code that uses what only the host has: nvcc refuses it, while NVRTC, for which everything is device
+// code here, does not.
+#pragma once
+#include <vector>
+
+#include "sandbox/candidate/splitter.h"
+#include "sandbox/device/code_structure.h"
+#include "sandbox/device/token_text.h"
+
+namespace bicrl {
+
+// Calls of host functions and uses of host variables in kernels and device functions, and calls of kernels
+// without a configuration, as far as text alone tells: what a macro may have made otherwise is left alone.
+void find_host_uses(const TokenText& source, const CodeStructure& structure, std::vector<SplitIssue>& issues);
+
+}  // namespace bicrl
