@@ -13,8 +13,9 @@ namespace {
 
 using Names = std::set<std::string, std::less<>>;
 
-// CUDA Programming Guide: a variable that is const may be read in device code if its value is a constant, and
-// load_inline passes --expt-relaxed-constexpr, so constexpr functions are the device's, too.
+// CUDA Programming Guide: device code has no exceptions; a variable that is const may be read in device code
+// if its value is a constant, and load_inline passes --expt-relaxed-constexpr, so constexpr functions are the
+// device's, too.
 class HostUses {
  public:
   HostUses(const TokenText& text, const CodeStructure& structure, std::vector<SplitIssue>& issues)
@@ -36,7 +37,6 @@ class HostUses {
          {"max", "min", "abs", "exp", "log", "sqrt", "pow", "tanh", "floor", "ceil", "round"})
       functions_.erase(name);
     for (const std::string& name : host) variables_.erase(name);
-    if (functions_.empty() && variables_.empty() && kernels_.empty()) return;
     for (const CodeItem& item : structure_.items())
       if (item.kind == CodeItem::Kind::kFunction) look_into(item);
   }
@@ -137,6 +137,7 @@ class HostUses {
       if (called && kernels_.count(word) && is_use(i) && !is_declared(word, open, end))
         tell(i, "is a kernel, which is called without <<<...>>>");
       if (!device || both) continue;
+      if (is_one_of(word, {"throw", "try"})) tell(i, "is no device code: it has no exceptions");
       if (called && functions_.count(word) && is_use(i) && !is_declared(word, open, end))
         tell(i, "is a function of the host, which device code cannot call (__device__ is missing)");
       if (!called && variables_.count(word) && is_use(i) && !is_declared(word, open, end))

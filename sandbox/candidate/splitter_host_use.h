@@ -9,8 +9,9 @@
 
 namespace bicrl {
 
-// Calls of host functions and uses of host variables in kernels and device functions, and calls of kernels
-// without a configuration, as far as text alone tells: what a macro may have made otherwise is left alone.
+// Calls of host functions, uses of host variables and exceptions in kernels and device functions, and calls
+// of kernels without a configuration, as far as text alone tells: what a macro may have made otherwise is
+// left alone.
 void find_host_uses(const TokenText& source, const CodeStructure& structure, std::vector<SplitIssue>& issues);
 
 }  // namespace bicrl

@@ -19,7 +19,8 @@ class _Stream:
     device = torch.device("cuda", 0)
     device_index, priority = 0, 0
 
-    def __init__(self, *args, handle=None, **kwargs):
+    def __init__(self, device=None, priority=0, *, handle=None):
+        _require_device(device)
         self.cuda_stream = lib.bicrl_stream_new() if handle is None else handle
         self._entered = []
 
@@ -146,6 +147,18 @@ def _capture(cuda_graph, pool=None, stream=None, capture_error_mode="global"):
             cuda_graph.capture_end()
 
 
+def _require_device(device=None):
+    """There is one."""
+    index = device if isinstance(device, int) or device is None else torch.device(device).index
+    if index not in (None, -1, 0):
+        raise RuntimeError("CUDA error: invalid device ordinal")
+
+
+def _properties_of(device=None):
+    _require_device(device)
+    return _PROPERTIES
+
+
 def _allocator(*args, **kwargs):
     raise Fault("unsupported", "torch.cuda's allocator called by hand")
 
@@ -191,7 +204,7 @@ def install():
         "is_available": lambda: True,
         "device_count": lambda: 1,
         "current_device": lambda: 0,
-        "set_device": lambda device: None,
+        "set_device": _require_device,
         "synchronize": lambda device=None: _checked(lib.bicrl_device_synchronize()),
         "current_stream": _current_stream,
         "default_stream": lambda device=None: _Stream(handle=0),
@@ -213,9 +226,9 @@ def install():
         "reset_peak_memory_stats": lambda device=None: None,
         "memory_allocated": lambda device=None: 0,
         "max_memory_allocated": lambda device=None: 0,
-        "get_device_name": lambda device=None: _PROPERTIES.name,
-        "get_device_capability": lambda device=None: (_PROPERTIES.major, _PROPERTIES.minor),
-        "get_device_properties": lambda device=None: _PROPERTIES,
+        "get_device_name": lambda device=None: _properties_of(device).name,
+        "get_device_capability": lambda device=None: (_properties_of(device).major, _properties_of(device).minor),
+        "get_device_properties": _properties_of,
         "get_arch_list": lambda: ["sm_90"],
         "is_bf16_supported": lambda including_emulation=True: True,
     }

@@ -30,6 +30,11 @@ TEST_CASE("functions and variables of the host are none of device code") {
               "__device__ int clip(int v) { return v < limit ? v : limit; }\n") == "2 limit, 2 limit");
 }
 
+TEST_CASE("device code has no exceptions") {
+  CHECK(found("__global__ void k(float* y) {\n  if (y[0] > 1) throw 1;\n}\nvoid f() { throw 1; }\n") ==
+        "2 throw");
+}
+
 TEST_CASE("a kernel is launched, not called") {
   CHECK(found("__global__ void k(float* y) { y[0] = 1; }\nvoid run(float* y) {\n  k<<<1, 1>>>(y);\n  "
               "k(y);\n}\n") == "4 k");
