@@ -6,6 +6,7 @@
 #include <set>
 
 #include "device_table.h"
+#include "graphs.h"
 #include "modules.h"
 #include "runtime.h"
 #include "streams.h"

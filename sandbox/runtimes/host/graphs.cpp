@@ -2,6 +2,8 @@
 // at each launch of the graph; what goes to other streams meanwhile is recorded at once. Which streams a
 // capture takes and what ends it: CUDA Programming Guide, "CUDA Graphs", and the runtime API's stream
 // management.
+#include "graphs.h"
+
 #include <algorithm>
 #include <map>
 #include <memory>

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "device_table.h"
+#include "graphs.h"
 #include "modules.h"
 #include "runtime.h"
 #include "sandbox/device/entry_names.h"

@@ -6,6 +6,7 @@
 
 #include "bicrl/check.h"
 #include "device_table.h"
+#include "graphs.h"
 #include "modules.h"
 #include "runtime.h"
 #include "streams.h"

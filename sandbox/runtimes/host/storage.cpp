@@ -1,8 +1,8 @@
 #include <cstring>
 
 #include "device_table.h"
+#include "graphs.h"
 #include "runtime.h"
-#include "streams.h"
 
 namespace bicrl {
 namespace {
