@@ -14,8 +14,7 @@ namespace {
 using Names = std::set<std::string, std::less<>>;
 
 // CUDA Programming Guide: device code has no exceptions; a variable that is const may be read in device code
-// if its value is a constant, and load_inline passes --expt-relaxed-constexpr, so constexpr functions are the
-// device's, too.
+// if its value is a constant.
 class HostUses {
  public:
   HostUses(const TokenText& text, const CodeStructure& structure, std::vector<SplitIssue>& issues)
@@ -24,19 +23,10 @@ class HostUses {
   void find() {
     note_macros();
     for (const CodeItem& item : structure_.items()) note(item);
+    for (const std::string& name : device_) variables_.erase(name);
     // Of several functions of a name the call may mean the one that is allowed.
-    const Names host = functions_;
-    for (const Names* others : std::initializer_list<const Names*>{&device_, &kernels_})
-      for (const std::string& name : *others) {
-        functions_.erase(name);
-        variables_.erase(name);
-      }
-    for (const Names* others : std::initializer_list<const Names*>{&device_, &host})
+    for (const Names* others : std::initializer_list<const Names*>{&device_, &host_})
       for (const std::string& name : *others) kernels_.erase(name);
-    for (const char* name :
-         {"max", "min", "abs", "exp", "log", "sqrt", "pow", "tanh", "floor", "ceil", "round"})
-      functions_.erase(name);
-    for (const std::string& name : host) variables_.erase(name);
     for (const CodeItem& item : structure_.items())
       if (item.kind == CodeItem::Kind::kFunction) look_into(item);
   }
@@ -91,13 +81,8 @@ class HostUses {
     if (is_one_of(word, {"if", "for", "while", "switch", "return"})) return;
     if (item.is_global) {
       kernels_.insert(word);
-    } else if (item.is_device || item.is_constexpr) {
-      device_.insert(word);
-    } else if (item.kind == CodeItem::Kind::kFunction) {
-      // A member defined outside of its class, or an operator, has no name of its own.
-      bool plain = !t_.is(t_.previous(name), ":") && word != "operator";
-      for (size_t i = item.begin; i < name; i = t_.next(i)) plain &= !t_.is_identifier(i) || !may_annotate(i);
-      (plain ? functions_ : device_).insert(word);
+    } else {
+      (item.is_device || item.is_constexpr ? device_ : host_).insert(word);
     }
   }
 
@@ -138,8 +123,6 @@ class HostUses {
         tell(i, "is a kernel, which is called without <<<...>>>");
       if (!device || both) continue;
       if (is_one_of(word, {"throw", "try"})) tell(i, "is no device code: it has no exceptions");
-      if (called && functions_.count(word) && is_use(i) && !is_declared(word, open, end))
-        tell(i, "is a function of the host, which device code cannot call (__device__ is missing)");
       if (!called && variables_.count(word) && is_use(i) && !is_declared(word, open, end))
         tell(i, "is a variable of the host, which device code cannot use (__device__ is missing)");
     }
@@ -183,7 +166,7 @@ class HostUses {
   const TokenText& t_;
   const CodeStructure& structure_;
   std::vector<SplitIssue>& issues_;
-  Names macros_, functions_, variables_, device_, kernels_;
+  Names macros_, variables_, device_, host_, kernels_;
 };
 
 }  // namespace

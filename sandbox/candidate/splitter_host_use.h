@@ -1,5 +1,5 @@
-// Device code that uses what only the host has: nvcc refuses it, while NVRTC, for which everything is device
-// code here, does not.
+// What nvcc refuses about the two sides of a text, while NVRTC, for which everything is device code here,
+// does not. (Calls of host functions: sandbox/device/host_calls.h.)
 #pragma once
 #include <vector>
 
@@ -9,9 +9,8 @@
 
 namespace bicrl {
 
-// Calls of host functions, uses of host variables and exceptions in kernels and device functions, and calls
-// of kernels without a configuration, as far as text alone tells: what a macro may have made otherwise is
-// left alone.
+// Uses of host variables and exceptions in kernels and device functions, and calls of kernels without a
+// configuration, as far as text alone tells: what a macro may have made otherwise is left alone.
 void find_host_uses(const TokenText& source, const CodeStructure& structure, std::vector<SplitIssue>& issues);
 
 }  // namespace bicrl
