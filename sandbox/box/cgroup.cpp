@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -80,13 +81,18 @@ std::vector<Mount> cgroup_mounts() {
   return found;
 }
 
-std::string folder_name() { return "bicrl-" + std::to_string(getpid()); }
-
 void remove_groups(const fs::path& folder) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored))
     if (entry.is_directory(ignored)) rmdir(entry.path().c_str());
   rmdir(folder.c_str());
+}
+
+// Held as long as the folder's server lives: in another pid namespace its number says nothing.
+UniqueFd lock_folder(const fs::path& folder) {
+  UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd && flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
+  return {};
 }
 
 // Folders of servers that were killed are removed by the next one.
@@ -96,16 +102,25 @@ void remove_stale(const fs::path& parent) {
     const std::string name = entry.path().filename();
     if (name.rfind("bicrl-", 0) != 0) continue;
     const int pid = atoi(name.c_str() + 6);
-    if (pid > 0 && kill(pid, 0) != 0 && errno == ESRCH) remove_groups(entry.path());
+    const bool dead = pid > 0 && kill(pid, 0) != 0 && errno == ESRCH;
+    if (dead && lock_folder(entry.path())) remove_groups(entry.path());
   }
 }
 
 // A new group under `parent`, or an empty path with errno set.
-fs::path make_folder(const fs::path& parent) {
+fs::path make_folder(const fs::path& parent, std::vector<UniqueFd>& locks) {
   remove_stale(parent);
-  const fs::path folder = parent / folder_name();
-  if (mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST) return {};
-  return folder;
+  constexpr int kNames = 16;  // a server of another pid namespace may have the same number
+  for (int i = 0; i < kNames; ++i) {
+    const fs::path folder = parent / concat("bicrl-", getpid(), i == 0 ? "" : concat("-", i));
+    if (mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST) return {};
+    UniqueFd lock = lock_folder(folder);
+    if (!lock || !fs::is_directory(folder)) continue;
+    locks.push_back(std::move(lock));
+    return folder;
+  }
+  errno = EBUSY;
+  return {};
 }
 
 bool mentions(const std::string& options, const std::string& controller) {
@@ -131,7 +146,7 @@ CgroupTree::CgroupTree() {
            {own == groups.end() ? std::string("/") : own->second, std::string("/")}) {
         const fs::path parent = mount.where + below;
         if (!fs::is_directory(parent)) continue;
-        fs::path made = make_folder(parent);
+        fs::path made = make_folder(parent, locks_);
         if (!made.empty()) return made;
         reason = concat("cannot create a group in ", mount.where, ": ", strerror(errno));
       }
@@ -170,7 +185,7 @@ void CgroupTree::open_version2(const fs::path& mount) {
                         "(systemd-run --scope -p Delegate=yes)");
       continue;
     }
-    const fs::path made = make_folder(parent);
+    const fs::path made = make_folder(parent, locks_);
     if (made.empty() || !write_text(made / "cgroup.subtree_control", "+memory +pids")) continue;
     memory_ = pids_ = made;
     version_ = 2;

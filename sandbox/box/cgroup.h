@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "sandbox/box/unique_fd.h"
+
 namespace bicrl {
 
 struct CgroupLimits {
@@ -73,6 +75,7 @@ class CgroupTree {
  private:
   void open_version2(const std::filesystem::path& mount);
   int version_ = 0;
+  std::vector<UniqueFd> locks_;  // of the folders
   std::filesystem::path memory_, pids_;
   std::string missing_;
 };
