@@ -11,7 +11,10 @@
 namespace bicrl {
 namespace {
 
-using Names = std::set<std::string, std::less<>>;
+using Names = std::set<std::string_view>;
+
+// The first is what a program is told; each costs a count of lines.
+constexpr size_t kMostIssues = 16;
 
 // CUDA Programming Guide: device code has no exceptions; a variable that is const may be read in device code
 // if its value is a constant.
@@ -23,10 +26,10 @@ class HostUses {
   void find() {
     note_macros();
     for (const CodeItem& item : structure_.items()) note(item);
-    for (const std::string& name : device_) variables_.erase(name);
+    for (const std::string_view name : device_) variables_.erase(name);
     // Of several functions of a name the call may mean the one that is allowed.
     for (const Names* others : std::initializer_list<const Names*>{&device_, &host_})
-      for (const std::string& name : *others) kernels_.erase(name);
+      for (const std::string_view name : *others) kernels_.erase(name);
     for (const CodeItem& item : structure_.items())
       if (item.kind == CodeItem::Kind::kFunction) look_into(item);
   }
@@ -34,7 +37,7 @@ class HostUses {
  private:
   void note_macros() {
     for (size_t i = 0; i < t_.size(); ++i)
-      if (structure_.in_directive(i) && t_.is(i, "define")) macros_.insert(std::string(t_.at(t_.next(i))));
+      if (structure_.in_directive(i) && t_.is(i, "define")) macros_.insert(t_.at(t_.next(i)));
   }
 
   // A word that may stand for an annotation: a macro of the text, or of a library.
@@ -77,7 +80,7 @@ class HostUses {
     const size_t open = parameters_of(item);
     if (open >= item.end) return;
     const size_t name = t_.previous(open);
-    const std::string word(t_.at(name));
+    const std::string_view word = t_.at(name);
     if (is_one_of(word, {"if", "for", "while", "switch", "return"})) return;
     if (item.is_global) {
       kernels_.insert(word);
@@ -105,7 +108,7 @@ class HostUses {
       ++words;
     }
     if (name >= t_.size() || words < 2) return;
-    (item.is_device ? device_ : variables_).insert(std::string(t_.at(name)));
+    (item.is_device ? device_ : variables_).insert(t_.at(name));
   }
 
   void look_into(const CodeItem& item) {
@@ -115,15 +118,17 @@ class HostUses {
     // A function for both sides may be meant for the host alone: nvcc warns.
     const bool both = has(item, open, {"__host__"});
     const size_t end = structure_.partner(item.body);
-    for (size_t i = t_.next(item.body); i < end; i = t_.next(i)) {
+    const Names own = declared_in(open, end);
+    for (size_t i = t_.next(item.body); i < end && told_ < kMostIssues; i = t_.next(i)) {
       if (!t_.is_identifier(i) || structure_.in_directive(i)) continue;
       const std::string_view word = t_.at(i);
+      const bool means_outer = is_use(i) && !own.count(word);
       const bool called = t_.is(t_.next(i), "(");
-      if (called && kernels_.count(word) && is_use(i) && !is_declared(word, open, end))
+      if (called && kernels_.count(word) && means_outer)
         tell(i, "is a kernel, which is called without <<<...>>>");
       if (!device || both) continue;
       if (is_one_of(word, {"throw", "try"})) tell(i, "is no device code: it has no exceptions");
-      if (!called && variables_.count(word) && is_use(i) && !is_declared(word, open, end))
+      if (!called && variables_.count(word) && means_outer)
         tell(i, "is a variable of the host, which device code cannot use (__device__ is missing)");
     }
   }
@@ -138,12 +143,13 @@ class HostUses {
     return !is_one_of(t_.at(operand), {"sizeof", "decltype", "alignof", "noexcept"});
   }
 
-  // Whether the function has a parameter or a variable of that name: a name behind a type, or behind another.
-  bool is_declared(std::string_view word, size_t from, size_t to) const {
+  // Parameters and variables of a function: names behind a type, or behind another.
+  Names declared_in(size_t from, size_t to) const {
+    Names found;
     int depth = 0;
     for (size_t i = from; i < to; i = t_.next(i)) {
       depth += t_.is(i, "(") ? 1 : t_.is(i, ")") ? -1 : 0;
-      if (!t_.is_identifier(i) || t_.at(i) != word) continue;
+      if (!t_.is_identifier(i)) continue;
       const size_t before = t_.previous(i);
       const bool behind_name =
           t_.is_identifier(before) &&
@@ -154,12 +160,13 @@ class HostUses {
       const bool declares = t_.is(after, "=") || t_.is(after, ";") || t_.is(after, "[") ||
                             t_.is(after, ",") || t_.is(after, ")") || t_.is(after, "(") ||
                             t_.is(after, "{") || t_.is(after, ":");
-      if (declares && (behind_name || (behind_declarator && !t_.is(after, "(")))) return true;
+      if (declares && (behind_name || (behind_declarator && !t_.is(after, "(")))) found.insert(t_.at(i));
     }
-    return false;
+    return found;
   }
 
   void tell(size_t i, const char* reason) {
+    ++told_;
     issues_.push_back({"compile", "'" + std::string(t_.at(i)) + "' " + reason, t_.line_of(i)});
   }
 
@@ -167,6 +174,7 @@ class HostUses {
   const CodeStructure& structure_;
   std::vector<SplitIssue>& issues_;
   Names macros_, variables_, device_, host_, kernels_;
+  size_t told_ = 0;
 };
 
 }  // namespace

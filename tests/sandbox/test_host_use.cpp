@@ -1,5 +1,6 @@
 #include "sandbox/candidate/splitter_host_use.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 
 namespace bicrl {
@@ -25,6 +26,13 @@ TEST_CASE("variables of the host are none of device code") {
               "__global__ void k(float* y) { y[0] = fmaxf(y[1], scale); count++; }\n") == "3 scale, 3 count");
   CHECK(found("int limit = 4;\n"
               "__device__ int clip(int v) { return v < limit ? v : limit; }\n") == "2 limit, 2 limit");
+}
+
+TEST_CASE("a text of faults costs no more than a few") {
+  std::string text = "int count;\n__global__ void k(float* y) {\n";
+  for (int i = 0; i < 40000; ++i) text += "y[count];";
+  const std::string all = found(text + "}\n");
+  CHECK(std::count(all.begin(), all.end(), ',') < 16);
 }
 
 TEST_CASE("device code has no exceptions") {
