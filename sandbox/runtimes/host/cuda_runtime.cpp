@@ -14,8 +14,6 @@
 namespace bicrl {
 namespace {
 
-cudaError_t fail_with(cudaError_t error) { return runtime().last_error = error; }
-
 std::set<void*> pinned;  // host memory that the runtime gave
 
 View bytes_of(const Storage& s, const void* address, size_t bytes) {
@@ -44,13 +42,13 @@ struct Piece {
 
 cudaError_t fill_bytes(void* target, int value, const Piece& piece) {
   const cudaError_t refusal = admit(piece.stream);
-  if (refusal != cudaSuccess) return fail_with(refusal);
-  if (piece.height > 1 && piece.width > piece.pitch) return fail_with(cudaErrorInvalidValue);
+  if (refusal != cudaSuccess) return noted(refusal);
+  if (piece.height > 1 && piece.width > piece.pitch) return noted(cudaErrorInvalidValue);
   const OnStream on(piece.stream);
   for (size_t row = 0; row < piece.height; ++row) {
     const char* start = static_cast<char*>(target) + row * piece.pitch;
     const Storage* s = find_storage(start);
-    if (!s) return fail_with(cudaErrorInvalidValue);
+    if (!s) return noted(cudaErrorInvalidValue);
     require_fit(*s, start, piece.width, "cudaMemset");
     if (piece.width > 0) operate_fill(bytes_of(*s, start, piece.width), c10::Scalar(value & 0xff));
   }
@@ -61,19 +59,18 @@ cudaError_t copy_bytes(cudaStream_t stream, void* target, const void* source, si
                        cudaMemcpyKind kind) {
   if (bytes == 0) return cudaSuccess;
   const cudaError_t refusal = admit(stream);
-  if (refusal != cudaSuccess) return fail_with(refusal);
+  if (refusal != cudaSuccess) return noted(refusal);
   const OnStream on(stream);
   Storage* to = find_storage(target);
   Storage* from = find_storage(source);
   const bool to_host = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost;
-  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
-    return fail_with(cudaErrorInvalidMemcpyDirection);
+  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) return noted(cudaErrorInvalidMemcpyDirection);
   if (to) require_fit(*to, target, bytes, "cudaMemcpy");
   if (from) require_fit(*from, source, bytes, "cudaMemcpy");
   const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
   const bool from_host = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost;
   const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-  if ((to ? to_host : to_device) || (from ? from_host : from_device)) return fail_with(cudaErrorInvalidValue);
+  if ((to ? to_host : to_device) || (from ? from_host : from_device)) return noted(cudaErrorInvalidValue);
   if (to && from) {
     operate_copy(bytes_of(*to, target, bytes), bytes_of(*from, source, bytes));
   } else if (to) {
@@ -91,12 +88,12 @@ cudaError_t copy_bytes(cudaStream_t stream, void* target, const void* source, si
 // A copy that the host waits for.
 cudaError_t copy_and_wait(void* target, const void* source, size_t bytes, cudaMemcpyKind kind) {
   const cudaError_t refusal = refuse_in_captures(false);
-  return refusal == cudaSuccess ? copy_bytes(nullptr, target, source, bytes, kind) : fail_with(refusal);
+  return refusal == cudaSuccess ? copy_bytes(nullptr, target, source, bytes, kind) : noted(refusal);
 }
 
 cudaError_t copy_rows(void* target, const void* source, const Piece& to, size_t source_pitch,
                       cudaMemcpyKind kind) {
-  if (to.width > to.pitch || to.width > source_pitch) return fail_with(cudaErrorInvalidPitchValue);
+  if (to.width > to.pitch || to.width > source_pitch) return noted(cudaErrorInvalidPitchValue);
   for (size_t row = 0; row < to.height; ++row) {
     const cudaError_t error =
         copy_bytes(to.stream, static_cast<char*>(target) + row * to.pitch,
@@ -131,13 +128,13 @@ cudaError_t allocate(void** pointer, size_t bytes) {
 
 cudaError_t allocate_on_device(void** pointer, size_t bytes) {
   const cudaError_t refusal = refuse_in_captures(false);
-  return refusal == cudaSuccess ? allocate(pointer, bytes) : fail_with(refusal);
+  return refusal == cudaSuccess ? allocate(pointer, bytes) : noted(refusal);
 }
 
 cudaError_t release(void* pointer) {
   if (!pointer) return cudaSuccess;
   Storage* s = find_storage(pointer);
-  if (!s || s->address != reinterpret_cast<uintptr_t>(pointer)) return fail_with(cudaErrorInvalidValue);
+  if (!s || s->address != reinterpret_cast<uintptr_t>(pointer)) return noted(cudaErrorInvalidValue);
   if (is_captured(stream_in_effect())) return cudaSuccess;  // the graph keeps its memory
   // It is gone, whatever tensors were made over it: its address is nobody's. Pointers to it may also lie in
   // memory that nobody sees here, so the executor takes it away as well.
@@ -149,25 +146,25 @@ cudaError_t release(void* pointer) {
 
 cudaError_t allocate_host(void** pointer, size_t bytes) {
   *pointer = malloc(bytes);
-  if (!*pointer) return fail_with(cudaErrorMemoryAllocation);
+  if (!*pointer) return noted(cudaErrorMemoryAllocation);
   pinned.insert(*pointer);
   return cudaSuccess;
 }
 
 cudaError_t free_host(void* pointer) {
   if (!pointer) return cudaSuccess;
-  if (!pinned.erase(pointer)) return fail_with(cudaErrorInvalidValue);
+  if (!pinned.erase(pointer)) return noted(cudaErrorInvalidValue);
   free(pointer);
   return cudaSuccess;
 }
 
 cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int value) {
-  if (!find_function(kernel).symbol) return fail_with(cudaErrorInvalidDeviceFunction);
+  if (!find_function(kernel).symbol) return noted(cudaErrorInvalidDeviceFunction);
   if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
-    return value >= -1 && value <= 100 ? cudaSuccess : fail_with(cudaErrorInvalidValue);
+    return value >= -1 && value <= 100 ? cudaSuccess : noted(cudaErrorInvalidValue);
   if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed) return cudaSuccess;
-  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return fail_with(cudaErrorInvalidValue);
-  if (value < 0 || value > static_cast<int>(kMaxSharedBytes)) return fail_with(cudaErrorInvalidValue);
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return noted(cudaErrorInvalidValue);
+  if (value < 0 || value > static_cast<int>(kMaxSharedBytes)) return noted(cudaErrorInvalidValue);
   auto& limits = runtime().shared_limits;
   const int limit = std::max(value, static_cast<int>(kDefaultSharedBytes));
   for (auto& [known, old] : limits)
@@ -180,14 +177,14 @@ cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int v
 }
 
 cudaError_t set_cache_config(const void* kernel, cudaFuncCache config) {
-  if (!find_function(kernel).symbol) return fail_with(cudaErrorInvalidDeviceFunction);
+  if (!find_function(kernel).symbol) return noted(cudaErrorInvalidDeviceFunction);
   return config >= cudaFuncCachePreferNone && config <= cudaFuncCachePreferEqual
              ? cudaSuccess
-             : fail_with(cudaErrorInvalidValue);
+             : noted(cudaErrorInvalidValue);
 }
 
 cudaError_t get_attributes(cudaFuncAttributes* attributes, const void* kernel) {
-  if (!find_function(kernel).symbol) return fail_with(cudaErrorInvalidDeviceFunction);
+  if (!find_function(kernel).symbol) return noted(cudaErrorInvalidDeviceFunction);
   *attributes = {};
   attributes->maxThreadsPerBlock = static_cast<int>(kMaxThreads);
   attributes->numRegs = 32;
@@ -201,34 +198,34 @@ cudaError_t get_attributes(cudaFuncAttributes* attributes, const void* kernel) {
 cudaError_t copy_to_symbol(const void* symbol, const void* source, size_t bytes, size_t offset,
                            cudaMemcpyKind kind) {
   const Storage* s = symbol_storage(symbol);
-  if (!s) return fail_with(cudaErrorInvalidSymbol);
+  if (!s) return noted(cudaErrorInvalidSymbol);
   return copy_and_wait(reinterpret_cast<char*>(s->address) + offset, source, bytes, kind);
 }
 
 cudaError_t copy_to_symbol_on(cudaStream_t stream, const void* symbol, const void* source, size_t bytes,
                               size_t offset, cudaMemcpyKind kind) {
   const Storage* s = symbol_storage(symbol);
-  if (!s) return fail_with(cudaErrorInvalidSymbol);
+  if (!s) return noted(cudaErrorInvalidSymbol);
   return copy_bytes(stream, reinterpret_cast<char*>(s->address) + offset, source, bytes, kind);
 }
 
 cudaError_t copy_from_symbol(void* target, const void* symbol, size_t bytes, size_t offset,
                              cudaMemcpyKind kind) {
   const Storage* s = symbol_storage(symbol);
-  if (!s) return fail_with(cudaErrorInvalidSymbol);
+  if (!s) return noted(cudaErrorInvalidSymbol);
   return copy_and_wait(target, reinterpret_cast<const char*>(s->address) + offset, bytes, kind);
 }
 
 cudaError_t symbol_address(void** pointer, const void* symbol) {
   const Storage* s = symbol_storage(symbol);
-  if (!s) return fail_with(cudaErrorInvalidSymbol);
+  if (!s) return noted(cudaErrorInvalidSymbol);
   *pointer = reinterpret_cast<void*>(s->address);
   return cudaSuccess;
 }
 
 cudaError_t symbol_size(size_t* bytes, const void* symbol) {
   const Storage* s = symbol_storage(symbol);
-  if (!s) return fail_with(cudaErrorInvalidSymbol);
+  if (!s) return noted(cudaErrorInvalidSymbol);
   *bytes = s->bytes;
   return cudaSuccess;
 }
@@ -307,13 +304,13 @@ cudaError_t cudaMemcpy(void* target, const void* source, size_t bytes, cudaMemcp
 cudaError_t cudaMemcpy2D(void* target, size_t target_pitch, const void* source, size_t source_pitch,
                          size_t width, size_t height, cudaMemcpyKind kind) {
   const cudaError_t refusal = refuse_in_captures(false);
-  if (refusal != cudaSuccess) return fail_with(refusal);
+  if (refusal != cudaSuccess) return noted(refusal);
   return copy_rows(target, source, {nullptr, target_pitch, width, height}, source_pitch, kind);
 }
 cudaError_t cudaFree(void* pointer) {
   if (!pointer) return cudaSuccess;
   const cudaError_t refusal = refuse_in_captures(false);
-  return refusal == cudaSuccess ? release(pointer) : fail_with(refusal);
+  return refusal == cudaSuccess ? release(pointer) : noted(refusal);
 }
 }
 

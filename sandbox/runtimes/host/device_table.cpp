@@ -38,8 +38,6 @@ cudaDeviceProp make_table() {
   return p;
 }
 
-cudaError_t fail_with(cudaError_t error) { return runtime().last_error = error; }
-
 }  // namespace
 
 const cudaDeviceProp& device_table() {
@@ -49,7 +47,7 @@ const cudaDeviceProp& device_table() {
 
 cudaError_t blocks_per_multiprocessor(int* blocks, int threads, size_t shared_bytes) {
   const cudaDeviceProp& p = device_table();
-  if (threads < 1 || threads > p.maxThreadsPerBlock) return fail_with(cudaErrorInvalidValue);
+  if (threads < 1 || threads > p.maxThreadsPerBlock) return noted(cudaErrorInvalidValue);
   int n = p.maxThreadsPerMultiProcessor / threads;
   if (shared_bytes > 0) n = std::min(n, static_cast<int>(p.sharedMemPerMultiprocessor / shared_bytes));
   *blocks = std::min(n, p.maxBlocksPerMultiProcessor);
@@ -69,7 +67,7 @@ cudaError_t potential_block_size(int* grid, int* block, int limit) {
 using namespace bicrl;
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
-  if (device != 0) return fail_with(cudaErrorInvalidDevice);
+  if (device != 0) return noted(cudaErrorInvalidDevice);
   const cudaDeviceProp& p = device_table();
   switch (attribute) {
     case cudaDevAttrMaxThreadsPerBlock:
@@ -123,17 +121,15 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     case cudaDevAttrReservedSharedMemoryPerBlock:
       return *value = static_cast<int>(p.reservedSharedMemPerBlock), cudaSuccess;
   }
-  return fail_with(cudaErrorInvalidValue);
+  return noted(cudaErrorInvalidValue);
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
-  if (device != 0) return fail_with(cudaErrorInvalidDevice);
+  if (device != 0) return noted(cudaErrorInvalidDevice);
   *properties = device_table();
   return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
-cudaError_t cudaSetDevice(int device) {
-  return device == 0 ? cudaSuccess : fail_with(cudaErrorInvalidDevice);
-}
+cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : noted(cudaErrorInvalidDevice); }
 cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
 cudaError_t cudaRuntimeGetVersion(int* version) { return *version = CUDART_VERSION, cudaSuccess; }
 cudaError_t cudaDriverGetVersion(int* version) { return *version = CUDA_VERSION, cudaSuccess; }
@@ -146,13 +142,13 @@ cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
   constexpr size_t kMaxStack = 512 << 10;  // of a thread
   switch (limit) {
     case cudaLimitStackSize:
-      return value <= kMaxStack ? cudaSuccess : fail_with(cudaErrorInvalidValue);
+      return value <= kMaxStack ? cudaSuccess : noted(cudaErrorInvalidValue);
     case cudaLimitPrintfFifoSize:
     case cudaLimitMallocHeapSize:
     case cudaLimitPersistingL2CacheSize:
-      return value <= device_table().totalGlobalMem ? cudaSuccess : fail_with(cudaErrorMemoryAllocation);
+      return value <= device_table().totalGlobalMem ? cudaSuccess : noted(cudaErrorMemoryAllocation);
   }
-  return fail_with(cudaErrorUnsupportedLimit);
+  return noted(cudaErrorUnsupportedLimit);
 }
 cudaError_t cudaDeviceReset() {
   raise_fault("illegal_access", "cudaDeviceReset destroys PyTorch's context and all tensors with it");

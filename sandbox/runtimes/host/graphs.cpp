@@ -54,8 +54,6 @@ Capture* capture_of(cudaStream_t stream) {
   return nullptr;
 }
 
-cudaError_t fail_with(cudaError_t error) { return runtime().last_error = error; }
-
 // Every stream's work must come before the end of the stream that the capture began with.
 bool is_joined(const Capture& capture) {
   const Before& end = capture.streams.at(capture.origin);
@@ -174,9 +172,9 @@ std::string hex_of(std::string_view bytes) {
 using namespace bicrl;
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
-  if (is_legacy(stream)) return fail_with(cudaErrorStreamCaptureUnsupported);
-  if (!is_stream(stream)) return fail_with(cudaErrorInvalidResourceHandle);
-  if (capture_of(stream)) return fail_with(cudaErrorIllegalState);
+  if (is_legacy(stream)) return noted(cudaErrorStreamCaptureUnsupported);
+  if (!is_stream(stream)) return noted(cudaErrorInvalidResourceHandle);
+  if (capture_of(stream)) return noted(cudaErrorIllegalState);
   captures.push_back(std::make_unique<Capture>(
       Capture{++captures_begun, stream, mode != cudaStreamCaptureModeRelaxed, true, {{stream, {}}}, {}}));
   return cudaSuccess;
@@ -184,7 +182,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   *graph = nullptr;
   Capture* capture = capture_of(stream);
-  if (!capture) return fail_with(cudaErrorIllegalState);
+  if (!capture) return noted(cudaErrorIllegalState);
   cudaError_t error = cudaSuccess;
   if (!capture->valid) error = cudaErrorStreamCaptureInvalidated;
   if (error == cudaSuccess && stream != capture->origin) error = cudaErrorStreamCaptureUnmatched;
@@ -194,7 +192,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
     *graph = reinterpret_cast<cudaGraph_t>(graphs.size());
   }
   std::erase_if(captures, [&](const auto& one) { return one.get() == capture; });
-  return error == cudaSuccess ? error : fail_with(error);
+  return noted(error);
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
   const Capture* capture = capture_of(stream);
@@ -206,32 +204,32 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph,
                                           unsigned long long) {
   const auto* entry = entry_of(graphs, graph);
-  if (!entry) return fail_with(cudaErrorInvalidValue);
+  if (!entry) return noted(cudaErrorInvalidValue);
   executables.push_back(*entry);
   *executable = reinterpret_cast<cudaGraphExec_t>(executables.size());
   return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   const auto* entry = entry_of(executables, executable);
-  if (!entry) return fail_with(cudaErrorInvalidValue);
+  if (!entry) return noted(cudaErrorInvalidValue);
   const cudaError_t error = admit(stream);
-  if (error != cudaSuccess) return fail_with(error);
+  if (error != cudaSuccess) return noted(error);
   const OnStream on(stream);
   for (const std::string& op : **entry) record_operation(op);
   return cudaSuccess;
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   auto* entry = entry_of(graphs, graph);
-  if (!entry) return fail_with(cudaErrorInvalidValue);
+  if (!entry) return noted(cudaErrorInvalidValue);
   entry->reset();
   return cudaSuccess;
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
   auto* entry = entry_of(executables, executable);
-  if (!entry) return fail_with(cudaErrorInvalidValue);
+  if (!entry) return noted(cudaErrorInvalidValue);
   entry->reset();
   return cudaSuccess;
 }
 cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t) {
-  return entry_of(executables, executable) ? cudaSuccess : fail_with(cudaErrorInvalidValue);
+  return entry_of(executables, executable) ? cudaSuccess : noted(cudaErrorInvalidValue);
 }

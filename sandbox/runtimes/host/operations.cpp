@@ -184,9 +184,7 @@ void encode_scalar(const c10::Scalar& value, ScalarType type, unsigned char* byt
   n.real = value.toDouble();
   store(bytes, type, n);
 }
-}  // namespace
 
-namespace {
 bool within(const View& view, const Storage& s) {
   int64_t first = view.offset, last = view.offset;
   for (size_t d = 0; d < view.sizes.size(); ++d) {

@@ -72,6 +72,9 @@ void set_fault(const char* fault_class, const std::string& message);
 // Ends a host function at once with a fault: throws an exception that candidates have no reason to catch.
 [[noreturn]] void raise_fault(const char* fault_class, const std::string& message);
 
+// An error of the runtime's API is what cudaGetLastError() returns; returns it. Success changes nothing.
+cudaError_t noted(cudaError_t error);
+
 // ---- storage.cpp
 int64_t new_storage(Storage::Kind kind, uint64_t bytes, int64_t source = -1);
 // Memory for a tensor. If torch's allocator would take that of a tensor that is gone, nobody may use the old

@@ -45,6 +45,11 @@ void raise_fault(const char* fault_class, const std::string& message) {
   throw FaultRaised();
 }
 
+cudaError_t noted(cudaError_t error) {
+  if (error != cudaSuccess) runtime().last_error = error;
+  return error;
+}
+
 int64_t new_storage(Storage::Kind kind, uint64_t bytes, int64_t source) {
   Runtime& r = runtime();
   Storage s;

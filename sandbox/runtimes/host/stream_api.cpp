@@ -4,15 +4,6 @@
 #include "streams.h"
 
 namespace bicrl {
-namespace {
-
-cudaError_t noted(cudaError_t error) {
-  if (error != cudaSuccess) runtime().last_error = error;
-  return error;
-}
-
-}  // namespace
-
 cudaError_t launch_host_function(cudaStream_t stream, void (*function)(void*), void* data) {
   const cudaError_t error = admit(stream);
   if (error != cudaSuccess) return noted(error);
