@@ -26,6 +26,8 @@ from frames import say  # noqa: E402: the isolated interpreter does not look bes
 
 MNT_DETACH = 2
 PR_SET_DUMPABLE = 4
+MADV_COLLAPSE = 25
+LARGE_PAGE = 2 << 20
 KEPT_FOLDER = b"/keep"  # of a ROOT: this process writes there, children read
 
 
@@ -50,6 +52,7 @@ class Zygote:
         self.root = root.encode()
         self.statm = os.open("/proc/self/statm", os.O_RDONLY)
         loaded = self.warm_up(module)
+        self.gather_memory()
         self.entry = getattr(loaded, function)
         self.prepare_more = hook(loaded, "prepare_more")
         self.wishes = []
@@ -71,6 +74,17 @@ class Zygote:
             torch.set_num_interop_threads(1)
         hook(loaded, "warm_up")()
         return loaded
+
+    def gather_memory(self):
+        """Large pages for what was made until now: a fork copies an entry for each page, and torch alone fills a hundred
+        thousand small ones. Older kernels refuse, and forks take longer there."""
+        with open("/proc/self/maps") as maps:
+            for line in maps:
+                place, rights, _, _, _, *name = line.split()
+                first, last = (int(end, 16) for end in place.split("-"))
+                first, last = -(-first // LARGE_PAGE) * LARGE_PAGE, last // LARGE_PAGE * LARGE_PAGE
+                if rights == "rw-p" and name in ([], ["[heap]"]) and first < last:
+                    self.libc.madvise(ctypes.c_void_p(first), ctypes.c_size_t(last - first), MADV_COLLAPSE)
 
     def narrow_view(self):
         if self.root:
