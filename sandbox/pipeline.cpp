@@ -143,6 +143,10 @@ Verdict Pipeline::verify(const VerificationRequest& request, std::stop_token sto
   return verdict;
 }
 
+void Pipeline::prepare(const VerificationRequest& request) {
+  oracle_->open(request.pytorch_code, draws_of(request.protocol));
+}
+
 Verdict Pipeline::attempt(const VerificationRequest& request, std::stop_token stop) {
   Job job{request, stop, {}, hash_hex(request.pytorch_code), nullptr, nullptr};
   job.verdict.reached = "extract";

@@ -40,6 +40,8 @@ class Pipeline {
 
   // The request's protocol leaves nothing open.
   Verdict verify(const VerificationRequest& request, std::stop_token stop = {});
+  // Starts the reference of a request that will be verified soon, unless it is known. Returns at once.
+  void prepare(const VerificationRequest& request);
 
   const SandboxFeatures& features() const;
   // Names what verdicts depend on: the backend, torch, and the compilers with their flags and headers.

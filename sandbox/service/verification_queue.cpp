@@ -19,8 +19,10 @@ size_t cost_bytes(const Verdict& verdict) { return sizeof(Verdict) + 256 + verdi
 
 }  // namespace
 
-VerificationQueue::VerificationQueue(VerifyOne verify_one, std::string key_salt, const QueueOptions& options)
+VerificationQueue::VerificationQueue(VerifyOne verify_one, std::string key_salt, const QueueOptions& options,
+                                     Announce announce)
     : verify_one_(std::move(verify_one)),
+      announce_(std::move(announce)),
       key_salt_(std::move(key_salt)),
       options_(options),
       verdicts_(options.cache_bytes) {
@@ -124,7 +126,7 @@ QueueStatistics VerificationQueue::statistics() const {
 
 void VerificationQueue::worker(std::stop_token stop) {
   while (true) {
-    std::shared_ptr<Work> work;
+    std::shared_ptr<Work> work, coming;
     {
       std::unique_lock lock(mutex_);
       if (!changed_.wait(lock, stop, [&] { return !queue_.empty(); }) || stop.stop_requested()) return;
@@ -132,7 +134,11 @@ void VerificationQueue::worker(std::stop_token stop) {
       queue_.pop_front();
       work->running = true;
       ++statistics_.verified;
+      // As far ahead as there are workers, so that each request is announced, and about once.
+      const auto ahead = static_cast<size_t>(std::max(1, options_.workers));
+      if (!queue_.empty()) coming = queue_[std::min(ahead, queue_.size()) - 1];
     }
+    if (coming) announce_(coming->request);
     finish(work, verify_one_(work->request, work->stop.get_token()));
   }
 }

@@ -35,12 +35,16 @@ struct QueueStatistics {
 class VerificationQueue {
  public:
   using VerifyOne = std::function<Verdict(const VerificationRequest&, std::stop_token)>;
+  // Told of a request some time before its turn; returns at once.
+  using Announce = std::function<void(const VerificationRequest&)>;
   using Done = std::function<void(const Verdict&)>;
   using Ticket = uint64_t;
 
   // `verify_one` is called by the workers, several at a time. `key_salt` is part of every cache key: backend,
   // secrets.
-  VerificationQueue(VerifyOne verify_one, std::string key_salt, const QueueOptions& options);
+  VerificationQueue(
+      VerifyOne verify_one, std::string key_salt, const QueueOptions& options,
+      Announce announce = [](const VerificationRequest&) {});
   ~VerificationQueue();  // as stop()
   // Takes nothing more, stops running verifications and gives whoever waits an infrastructure verdict. Blocks
   // until the workers have ended. Call from one thread.
@@ -72,6 +76,7 @@ class VerificationQueue {
   void finish(const std::shared_ptr<Work>& work, const Verdict& verdict);
 
   VerifyOne verify_one_;
+  Announce announce_;
   std::string key_salt_;
   QueueOptions options_;
   LruCache<Verdict> verdicts_;

@@ -28,6 +28,7 @@ VerifierOptions VerifierOptions::from_config(const ConfigSection& section) {
   o.queue.workers = static_cast<int>(section.integer("workers", 0, 0, 64));
   if (o.queue.workers == 0)
     o.queue.workers = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  o.pipeline.oracle.concurrent = std::max(o.pipeline.oracle.concurrent, o.queue.workers);
   o.queue.capacity =
       static_cast<size_t>(section.integer("queue", static_cast<int64_t>(o.queue.capacity), 1, 1 << 20));
   o.pipeline.python = section.text("python", "");

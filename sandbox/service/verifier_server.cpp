@@ -293,7 +293,8 @@ int run_verifier_server(const VerifierOptions& options) {
       [&pipeline](const VerificationRequest& request, std::stop_token stop) {
         return pipeline.verify(request, std::move(stop));
       },
-      pipeline.name(), options.queue);
+      pipeline.name(), options.queue,
+      [&pipeline](const VerificationRequest& request) { pipeline.prepare(request); });
   Service service(queue, pipeline, options);
 
   grpc::EnableDefaultHealthCheckService(true);

@@ -1,6 +1,7 @@
 // The queue before the pipeline: sharing, caching, bounds, cancellation, stop.
 #include "sandbox/service/verification_queue.h"
 
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <future>
@@ -127,6 +128,32 @@ TEST_CASE("cancellation stops a verification only when nobody else waits for it"
   while (answered < 1) std::this_thread::yield();
   CHECK(answered == 1);
   CHECK_FALSE(queue.cancel(queued.value()));
+}
+
+TEST_CASE("each request is announced before its turn, as far ahead as there are workers") {
+  Gate gate;
+  std::mutex mutex;
+  std::vector<std::string> announced;
+  std::latch all(6);
+  VerificationQueue queue(gate.function(), "", {2, 100, 1 << 20}, [&](const VerificationRequest& r) {
+    const std::lock_guard lock(mutex);
+    announced.push_back(r.program);
+  });
+  // Two run; of the others none is announced before they end.
+  for (int i = 0; i < 2; ++i)
+    REQUIRE(queue.submit(request("", std::to_string(i)), [&](const Verdict&) { all.count_down(); }));
+  gate.wait_entered(2);
+  for (int i = 2; i < 6; ++i)
+    REQUIRE(queue.submit(request("", std::to_string(i)), [&](const Verdict&) { all.count_down(); }));
+  {
+    const std::lock_guard lock(mutex);
+    CHECK(std::find(announced.begin(), announced.end(), "5") == announced.end());
+  }
+  gate.open.set_value();
+  all.wait();
+  const std::lock_guard lock(mutex);
+  for (const char* name : {"4", "5"})
+    CHECK(std::find(announced.begin(), announced.end(), name) != announced.end());
 }
 
 TEST_CASE("stopping answers everybody") {
