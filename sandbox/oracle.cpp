@@ -248,6 +248,7 @@ void Oracle::load(const std::shared_ptr<OracleTask>& task, const std::string& co
                                {"pool_bytes", options_.pool_bytes},
                                {"tf32", options_.tf32}};
   converse(*task, *child.value(), request, stop);
+  zygote_.dismiss(std::move(child.value()));
   uint64_t bytes = 0;
   if (const auto answers = task->answers_)
     for (const auto& draw : answers->draws) bytes += draw.bytes();

@@ -21,6 +21,7 @@ struct FrameLimits {
   size_t header_bytes = 8u << 20;
   size_t blob_bytes = 256u << 20;  // all blobs of a frame
   size_t blobs = 4096;
+  bool operator==(const FrameLimits&) const = default;
 };
 
 // Grows a frame from pieces as they arrive. Not thread-safe.

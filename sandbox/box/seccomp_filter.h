@@ -5,7 +5,7 @@
 namespace bicrl {
 
 enum class SyscallProfile {
-  kProgram,       // may start processes: the compiler, the executor
+  kProgram,       // may start processes: programs of boxes, the compiler
   kSingleProcess  // threads only: a fork ends the process with SIGSYS
 };
 

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <utility>
 
 #include "common/files.h"
 #include "common/log.h"
 #include "sandbox/box/descriptor_passing.h"
-#include "sandbox/box/processor_wait.h"
 #include "sandbox/box/seccomp_filter.h"
 #include "sandbox/box/spawn.h"
 
@@ -20,6 +20,7 @@ namespace {
 constexpr int kControlFd = 3, kFilterFd = 4;
 constexpr const char* kRuntimeTarget = "/box";
 constexpr const char* kRoot = "/root-of-children";
+constexpr const char* kScratch = "/scratch";
 constexpr double kStartPatience_s = 120;
 // After so many failed starts in a row nobody waits for the next one any more.
 constexpr int kHopelessStarts = 2;
@@ -54,6 +55,12 @@ void append_root(const std::vector<BoxMount>& mounts, std::vector<std::string>& 
                   "--perms", "1777", "--tmpfs", root + "/scratch", "--remount-ro", root});
 }
 
+// The last of the mounts.
+void append_scratch(std::vector<std::string>& command) {
+  command.insert(command.end(),
+                 {"--proc", "/proc", "--perms", "1777", "--tmpfs", kScratch, "--remount-ro", "/"});
+}
+
 }  // namespace
 
 Zygote::Zygote(BoxHost& host, const PythonInstall& python, ZygoteSpec spec)
@@ -72,6 +79,7 @@ Zygote::~Zygote() {
   changed_.notify_all();
   reaper_.request_stop();
   reaper_.join();
+  spare_.reset();  // while there is an interpreter to reap it
   keeper_.request_stop();
   keeper_.join();
 }
@@ -101,8 +109,40 @@ void Zygote::reap_dismissed(std::stop_token stop) {
     if (!dismissed_changed_.wait(lock, stop, [&] { return !dismissed_.empty(); })) return;
     children.swap(dismissed_);
     lock.unlock();
+    const ChildLimits limits = children.back()->limits_;
     children.clear();
+    // Only now: while the request is served, the processors have better work.
+    keep_spare(limits, stop);
   }
+}
+
+void Zygote::keep_spare(const ChildLimits& limits, std::stop_token stop) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (spare_ && spare_->limits_ == limits) return;
+  }
+  auto child = fork_anew(limits, stop, 0, {});
+  if (!child) return;                // whoever asks for a child hears the reason
+  std::unique_ptr<ZygoteChild> old;  // of other limits; it ends outside of the lock
+  const std::lock_guard lock(mutex_);
+  old = std::exchange(spare_, std::move(child.value()));
+}
+
+std::unique_ptr<ZygoteChild> Zygote::take_spare(const ChildLimits& limits) {
+  std::unique_ptr<ZygoteChild> child;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!control_ || !spare_ || spare_->limits_ != limits) return nullptr;
+    child = std::move(spare_);
+  }
+  if (!child->waits()) return nullptr;  // it died with its interpreter
+  child->begin();
+  return child;
+}
+
+bool Zygote::has_spare() const {
+  const std::lock_guard lock(mutex_);
+  return spare_ != nullptr;
 }
 
 int Zygote::starts() const {
@@ -115,12 +155,8 @@ pid_t Zygote::box_pid() const {
   return pid_;
 }
 
-std::vector<std::string> Zygote::command() const {
-  auto command = host_.bwrap_command({"CAP_SYS_ADMIN", "CAP_SETUID", "CAP_SETGID"});
-  append_system_root(SystemRoot::kLibraries, command);
-  append_devices(command);
+void Zygote::append_interpreter(std::vector<std::string>& command) const {
   append_mounts(python_.mounts, command);
-  append_mounts({{share_folder() / "box", kRuntimeTarget}}, command);
   // Torch picks its vector code by what it finds here; the interpreter unmounts it, and /proc, before any
   // fork.
   append_mounts({{"/sys/devices/system/cpu", "/sys/devices/system/cpu"}}, command);
@@ -129,25 +165,43 @@ std::vector<std::string> Zygote::command() const {
     folders.push_back(concat("/modules/", folders.size()));
     append_mounts({{folder, folders.back()}}, command);
   }
-  append_mounts(spec_.mounts, command);
   if (!spec_.root.empty()) append_root(spec_.root, command);
-  command.insert(command.end(),
-                 {"--proc", "/proc", "--perms", "1777", "--tmpfs", "/scratch", "--remount-ro", "/"});
   for (const auto& [name, value] :
        std::vector<std::pair<std::string, std::string>>{{"PATH", "/usr/bin"},
-                                                        {"HOME", "/scratch"},
-                                                        {"TMPDIR", "/scratch"},
+                                                        {"HOME", kScratch},
+                                                        {"TMPDIR", kScratch},
                                                         {"USER", "box"},
                                                         {"LANG", "C.UTF-8"},
                                                         {"OMP_NUM_THREADS", "1"},
                                                         {"MKL_NUM_THREADS", "1"},
                                                         {"PYTHONDONTWRITEBYTECODE", "1"}})
     command.insert(command.end(), {"--setenv", name, value});
+  append_scratch(command);
   command.insert(command.end(), {python_.interpreter, "-I", "-B", concat(kRuntimeTarget, "/zygote.py"),
                                  std::to_string(kControlFd), std::to_string(kFilterFd),
                                  concat(kRuntimeTarget, "/libbicrl_confine.so"),
                                  spec_.root.empty() ? "" : kRoot, spec_.module, spec_.function});
   command.insert(command.end(), folders.begin(), folders.end());
+}
+
+std::vector<std::string> Zygote::command() const {
+  auto command = host_.bwrap_command({"CAP_SYS_ADMIN", "CAP_SETUID", "CAP_SETGID"});
+  append_system_root(spec_.program ? SystemRoot::kToolchain : SystemRoot::kLibraries, command);
+  append_devices(command);
+  append_mounts({{share_folder() / "box", kRuntimeTarget}}, command);
+  append_mounts(spec_.mounts, command);
+  if (!spec_.program) {
+    append_interpreter(command);
+    return command;
+  }
+  command.insert(command.end(), {"--setenv", "BICRL_CONTROL_FD", std::to_string(kControlFd), "--setenv",
+                                 "BICRL_FILTER_FD", std::to_string(kFilterFd)});
+  for (const std::string& variable : spec_.program->env) {
+    const size_t equals = variable.find('=');
+    command.insert(command.end(), {"--setenv", variable.substr(0, equals), variable.substr(equals + 1)});
+  }
+  append_scratch(command);
+  command.insert(command.end(), spec_.program->argv.begin(), spec_.program->argv.end());
   return command;
 }
 
@@ -177,7 +231,8 @@ void Zygote::keep_running(std::stop_token stop) {
 
 void Zygote::run_once(std::stop_token stop) {
   FdPair control = make_packet_pair(), output = make_pipe();
-  const UniqueFd filter = make_memfd("filter", syscall_filter(SyscallProfile::kSingleProcess));
+  const UniqueFd filter = make_memfd(
+      "filter", syscall_filter(spec_.program ? SyscallProfile::kProgram : SyscallProfile::kSingleProcess));
   const pid_t pid = spawn({command(),
                            {},
                            {{output.theirs.get(), 1},
@@ -224,9 +279,17 @@ void Zygote::run_once(std::stop_token stop) {
   if (failure_.empty() && !ready) failure_ = "it did not get ready";
 }
 
-Result<std::unique_ptr<ZygoteChild>> Zygote::fork(const ChildLimits& limits, std::stop_token stop,
-                                                  double patience_s, const std::vector<std::string>& wishes) {
-  using Reply = Result<std::unique_ptr<ZygoteChild>>;
+Zygote::ForkResult Zygote::fork(const ChildLimits& limits, std::stop_token stop, double patience_s,
+                                const std::vector<std::string>& wishes) {
+  // A spare child knows nothing of what was wished for after its fork.
+  if (wishes.empty())
+    if (auto spare = take_spare(limits)) return ForkResult(std::move(spare));
+  return fork_anew(limits, stop, patience_s, wishes);
+}
+
+Zygote::ForkResult Zygote::fork_anew(const ChildLimits& limits, std::stop_token stop, double patience_s,
+                                     const std::vector<std::string>& wishes) {
+  using Reply = ForkResult;
   std::shared_ptr<UniqueFd> control;
   {
     std::unique_lock lock(mutex_);
@@ -277,9 +340,7 @@ Result<std::unique_ptr<ZygoteChild>> Zygote::fork(const ChildLimits& limits, std
     const ChildResult result = child->finish();
     return Reply::failure(concat("a ", spec_.name, " box could not be set up: ", why, " ", result.output));
   }
-  child->clock_.restart();
-  child->waited_before_s_ = processor_wait_s(child->pid_);
-  child->wall_s_ = limits.wall_s;
+  child->begin();
   return Reply(std::move(child));
 }
 

@@ -1,6 +1,7 @@
-// A warm Python interpreter in a box, which has imported its module and forks a confined child per request.
-// The child starts within milliseconds, in namespaces and under limits of its own, and talks over one
-// channel.
+// A warm process in a box that forks a confined child per request: a Python interpreter that has imported its
+// module, or a program that calls serve_forks() (sandbox/runtimes/box/fork_server.h). The child starts within
+// milliseconds, in namespaces and under limits of its own, and talks over one channel. One child is kept
+// ready for the next request: to fork an interpreter that holds torch takes longer than many a request.
 #pragma once
 #include <sys/types.h>
 
@@ -8,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -24,8 +26,13 @@
 
 namespace bicrl {
 
+// In place of the interpreter.
+struct WarmProgram {
+  std::vector<std::string> argv, env;  // argv[0]: absolute path inside the box
+};
+
 struct ZygoteSpec {
-  std::string name;                                   // for messages: "record", "oracle", "forge"
+  std::string name;                                   // for messages: "record", "oracle", "forge", "compiler"
   std::string module;                                 // imported before the first fork
   std::string function;                               // called in the child with the channel's descriptor
   std::vector<std::filesystem::path> module_folders;  // bound read-only and put on sys.path
@@ -33,6 +40,9 @@ struct ZygoteSpec {
   // All that children, and the interpreter once it is warm, see besides an empty /scratch and what the
   // interpreter keeps for them in /keep. Nothing: they see the whole box.
   std::vector<BoxMount> root = {};
+  // With it, `module`, `function` and `module_folders` are empty, and children may start processes. It sees
+  // the toolchain.
+  std::optional<WarmProgram> program = {};
 };
 
 struct ChildLimits {
@@ -45,6 +55,7 @@ struct ChildLimits {
   int threads = 64;
   size_t output_bytes = 64u << 10;
   FrameLimits frames;
+  bool operator==(const ChildLimits&) const = default;
 };
 
 enum class ChildEnd {
@@ -85,6 +96,8 @@ class ZygoteChild {
  private:
   friend class Zygote;
   ZygoteChild(BoxHost& host, const ChildLimits& limits);
+  void begin();        // what counts against its limits counts from now on
+  bool waits() const;  // it lives and has said nothing
   void kill_child();
   bool keep_waiting(short channel_events,
                     std::stop_token& stop);  // false: ended_ is set or the channel is closed
@@ -121,17 +134,25 @@ class Zygote {
   Result<std::unique_ptr<ZygoteChild>> fork(const ChildLimits& limits, std::stop_token stop = {},
                                             double patience_s = 60,
                                             const std::vector<std::string>& wishes = {});
-  // Ends a child whose answer is known, without waiting for its memory to be torn down (20 ms with torch).
+  // Ends a child whose answer is known, without waiting for its memory to be torn down (20 ms with torch),
+  // and then has another one ready with the same limits.
   void dismiss(std::unique_ptr<ZygoteChild> child);
+  bool has_spare() const;
   int starts() const;     // interpreters started so far
   pid_t box_pid() const;  // of the box that runs now; 0 between two
 
  private:
+  using ForkResult = Result<std::unique_ptr<ZygoteChild>>;
+  ForkResult fork_anew(const ChildLimits& limits, std::stop_token stop, double patience_s,
+                       const std::vector<std::string>& wishes);
+  std::unique_ptr<ZygoteChild> take_spare(const ChildLimits& limits);
+  void keep_spare(const ChildLimits& limits, std::stop_token stop);
   void keep_running(std::stop_token stop);
   void reap_dismissed(std::stop_token stop);
   void give_up_on(const std::shared_ptr<UniqueFd>& control);
   void run_once(std::stop_token stop);
   std::vector<std::string> command() const;
+  void append_interpreter(std::vector<std::string>& command) const;
   BoxHost& host_;
   const PythonInstall& python_;
   ZygoteSpec spec_;
@@ -143,6 +164,7 @@ class Zygote {
   int failed_starts_ = 0;  // in a row
   pid_t pid_ = 0;
   bool stopping_ = false;
+  std::unique_ptr<ZygoteChild> spare_;
   std::vector<std::unique_ptr<ZygoteChild>> dismissed_;
   std::condition_variable_any dismissed_changed_;
   // Last: these start in the constructor and end first.

@@ -34,6 +34,17 @@ ZygoteChild::ZygoteChild(BoxHost& host, const ChildLimits& limits)
 
 ZygoteChild::~ZygoteChild() { finish(); }
 
+void ZygoteChild::begin() {
+  clock_.restart();
+  waited_before_s_ = processor_wait_s(pid_);
+  wall_s_ = limits_.wall_s;
+}
+
+bool ZygoteChild::waits() const {
+  pollfd fds[2] = {{channel_.get(), POLLIN, 0}, {status_.get(), POLLIN, 0}};
+  return poll(fds, 2, 0) == 0;
+}
+
 void ZygoteChild::kill_child() {
   if (pidfd_) syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
 }

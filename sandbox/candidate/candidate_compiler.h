@@ -4,8 +4,8 @@
 // program's Python waits in its box. The forge (forge.h) runs the splitter (splitter.h; its parts are
 // splitter_features, _rewrite and _diagnostics), which turns the text into C++ for the host part's headers or
 // names the class of a fault that needs no compiler, and then NVRTC (sandbox/device), whose files
-// device_toolchain.h finds. Meanwhile host_module.h compiles the host units in a box of their own, with the
-// compiler and the arguments of host_compiler.h. Nothing of a candidate is executed here.
+// device_toolchain.h finds. Meanwhile host_module.h has the host units compiled in a fork of a warm compiler,
+// with the arguments of host_compiler.h. Nothing of a candidate is executed here.
 #pragma once
 #include <memory>
 #include <stop_token>

@@ -1,23 +1,11 @@
-// How the units of a host part become a module, and the compiler that does it. For candidates it
-// only names files and arguments; the caller runs them in a box.
+// How the units of a host part become a module: the compiler that does it, and the commands that it and its
+// linker are started with. Nothing of a candidate is executed or compiled here.
 #pragma once
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include "sandbox/candidate/splitter.h"
-
 namespace bicrl {
-
-struct HostCompileCommand {
-  std::vector<std::string> argv;  // argv[0] is absolute; working directory: work_folder
-  std::string output_file;        // the module, within work_folder ("module.so")
-};
-
-// `work_folder` is where the units were written under their file names, `host_folder` is
-// share_folder()/"host" (both as seen inside the box).
-HostCompileCommand host_compile_command(const SplitProgram& program, const std::filesystem::path& work_folder,
-                                        const std::filesystem::path& host_folder);
 
 // The compiler of the compile box. Found once; throws Error(kUnavailable) if there is none.
 struct HostCompiler {
@@ -26,8 +14,31 @@ struct HostCompiler {
 };
 const HostCompiler& host_compiler();
 
+// The two headers that a unit can begin with, precompiled. A program takes the second if a unit of it does.
+inline constexpr const char* kPreludes[] = {"prelude.h", "prelude_std.h"};
+
+// `host_folder` is share_folder()/"host" on this machine; commands name it as `target_folder`, where the box
+// has it. All arguments are those that the compiler's driver would give. Throw Error(kUnavailable) if the
+// driver does not say them.
+
+// The compiler proper, which reads the prelude and then kUnitPath (unit_path.h), and writes to its output.
+std::vector<std::string> warm_compiler_command(const std::string& prelude,
+                                               const std::filesystem::path& host_folder,
+                                               const std::filesystem::path& target_folder);
+// From the assembly of units_0.s and so on, in the working folder, to `output`: one command for each unit,
+// and the linker's, with `units` objects.
+class ModuleLinker {
+ public:
+  ModuleLinker(const std::filesystem::path& host_folder, const std::filesystem::path& target_folder);
+  std::vector<std::vector<std::string>> commands(size_t units, const std::string& output) const;
+
+ private:
+  std::string assembler_;
+  std::vector<std::string> linker_;  // with kObjects and kOutput for what differs
+};
+
 // Names of the preludes whose precompiled form this compiler does not use: another version made it, or it is
-// not there. Candidates then take several times as long to compile.
+// not there. The verifier then takes longer to start, and candidates several times as long to compile.
 std::vector<std::string> unusable_preludes(const std::filesystem::path& host_folder);
 
 // Names the compiler, its version and the flags: part of the key of a compile cache.

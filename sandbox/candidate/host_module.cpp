@@ -1,21 +1,25 @@
 #include "sandbox/candidate/host_module.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <sstream>
 
 #include "common/error.h"
 #include "common/files.h"
 #include "common/hash.h"
-#include "sandbox/box/box.h"
 #include "sandbox/box/processor_wait.h"
-#include "sandbox/candidate/host_compiler.h"
+#include "sandbox/runtimes/compiler/unit_path.h"
 
 namespace bicrl {
 namespace {
 
-constexpr const char* kWorkFolder = "/job";
 constexpr const char* kHostFolder = "/host";
+constexpr const char* kModuleFile = "module.so";
+constexpr const char* kLinkerAborted = "the linker aborted";
+constexpr uint64_t kWorkBytes = 256u << 20;
 
 std::string cache_key(const SplitProgram& program, const std::string& toolchain) {
   std::string joined;
@@ -35,35 +39,40 @@ bool mentions_exhausted_memory(const std::string& output) {
   return false;
 }
 
-// No limit of a box's own ends the compiler with this signal. The whole line, because a text can put a file's
-// name at the start of one.
-bool mentions_killer(const std::string& output) {
-  std::istringstream lines(output);
-  for (std::string line; std::getline(lines, line);)
-    if (line == "g++: fatal error: Killed signal terminated program cc1plus") return true;
-  return false;
+std::string include_line(const char* prelude) { return concat("#include \"bicrl/", prelude, "\"\n"); }
+
+bool begins_with(const TranslationUnit& unit, const char* prelude) {
+  return unit.text.starts_with(include_line(prelude));
 }
 
-// Processes of an earlier tenant may still count for a moment; a linker that gets no thread aborts. Whatever
-// a text says, it buys another try and no more.
-bool mentions_missing_process(const std::string& output) {
-  return output.find("fork: Resource temporarily unavailable") != std::string::npos ||
-         output.find("fatal error: ld terminated with signal 6 [Aborted]") != std::string::npos;
+// What the warm compiler has read is left out.
+std::string_view without_prelude(const TranslationUnit& unit) {
+  std::string_view text = unit.text;
+  for (const char* prelude : kPreludes)
+    if (begins_with(unit, prelude)) text.remove_prefix(include_line(prelude).size());
+  return text;
 }
 
-// The compiler's driver tells how a program of its own ended.
-bool mentions_exhausted_time(const std::string& output) {
-  return output.find("CPU time limit exceeded signal terminated program") != std::string::npos;
+ZygoteSpec compiler_spec(const char* prelude) {
+  const auto folder = share_folder() / "host";
+  ZygoteSpec spec;
+  spec.name = "compiler";
+  spec.mounts = {{folder, kHostFolder}};
+  spec.program = {
+      warm_compiler_command(prelude, folder, kHostFolder),
+      {"PATH=/usr/bin", "LC_ALL=C", "TMPDIR=/scratch", "LD_PRELOAD=/box/libbicrl_compile_server.so"}};
+  return spec;
 }
 
-// A compiler never sleeps: where it did not use up its CPU time, others did.
-bool ran_out_of_clock(const BoxResult& box, const BoxLimits& limits) {
-  return box.end == BoxEnd::kTimeout && box.total_ms >= limits.wall_s * 1e3;
-}
+HostModule infrastructure(const std::string& reason) { return {nullptr, true, "", "compile box: " + reason}; }
 
 HostModule fault(const std::string& fault_class, const std::string& reason) {
   return {nullptr, false, fault_class, reason};
 }
+
+const HostModule kNonsense = fault("compile", "the compilation of this text gave no sound answer");
+
+HostModule out_of_memory() { return fault("memory", "compilation needs more memory than its limit"); }
 
 HostModule too_long(const HostModuleOptions& options) {
   return fault("timeout", concat("compilation took longer than ", options.cpu_s, " s"));
@@ -71,79 +80,96 @@ HostModule too_long(const HostModuleOptions& options) {
 
 }  // namespace
 
-HostModules::HostModules(BoxHost& host, const HostModuleOptions& options)
-    : host_(host),
-      options_(options),
+HostModules::HostModules(BoxHost& host, const PythonInstall& python, const HostModuleOptions& options)
+    : options_(options),
       toolchain_id_(host_toolchain_id(share_folder() / "host")),
+      linker_(share_folder() / "host", kHostFolder),
+      plain_(host, python, compiler_spec(kPreludes[0])),
+      standard_(host, python, compiler_spec(kPreludes[1])),
       cache_(options.cache_bytes) {}
 
 HostModule HostModules::compile(const SplitProgram& program, std::stop_token stop) {
   const std::string key = cache_key(program, toolchain_id_);
   if (auto known = cache_.find(key)) return *known;
   HostModule module = run_compiler(program, stop);
+  // A linker that gets no thread aborts: processes of an earlier tenant may still count for a moment.
+  // Whatever a text does, it buys another try and no more.
+  if (module.reason == kLinkerAborted) module = run_compiler(program, stop);
   if (!module.infrastructure)
     cache_.insert(key, module, key.size() + module.reason.size() + (module.bytes ? module.bytes->size() : 0));
   return module;
 }
 
 HostModule HostModules::run_compiler(const SplitProgram& program, std::stop_token stop) {
-  const HostCompileCommand command = host_compile_command(program, kWorkFolder, kHostFolder);
-  BoxSpec spec;
-  spec.argv = command.argv;
-  spec.env = {"PATH=/usr/bin", concat("TMPDIR=", kWorkFolder), "LC_ALL=C"};
-  spec.root = SystemRoot::kToolchain;
-  spec.mounts = {{share_folder() / "host", kHostFolder}};
-  spec.work_folder = kWorkFolder;
-  spec.work_bytes = 256ull << 20;
-  for (const auto& unit : program.units)
-    spec.files.emplace_back(concat(kWorkFolder, "/", unit.file_name), unit.text);
-  spec.exports = {{concat(kWorkFolder, "/", command.output_file), options_.module_bytes}};
-  spec.limits.cpu_s = static_cast<int>(std::ceil(options_.cpu_s));
-  spec.limits.wall_s = kBusyMachineFactor * spec.limits.cpu_s;
-  spec.limits.memory_bytes = options_.memory_bytes;
-  BoxResult box = run_box(host_, spec, stop);
-  if (mentions_missing_process(box.output)) box = run_box(host_, spec, stop);
-
-  HostModule result;
-  switch (box.end) {
-    case BoxEnd::kBoxFailed:
-    case BoxEnd::kCancelled:
-      result.infrastructure = true;
-      result.reason = box.end == BoxEnd::kCancelled ? "cancelled" : "compile box: " + box.reason;
-      break;
-    case BoxEnd::kTimeout:
-      if (ran_out_of_clock(box, spec.limits)) {
-        result.infrastructure = true;
-        result.reason = "compile box: the machine is too busy";
-      } else {
-        result = too_long(options_);
-      }
-      break;
-    case BoxEnd::kMemory:
-      result = fault("memory", "compilation needs more memory than its limit");
-      break;
-    case BoxEnd::kSignalled:
-      result = fault("compile", concat("the compiler crashed (signal ", box.code, ")"));
-      break;
-    case BoxEnd::kOutputLimit:
-    case BoxEnd::kExited:
-      if (box.succeeded() && !box.exported.front().empty()) {
-        result.bytes = std::make_shared<const std::string>(std::move(box.exported.front()));
-      } else if (box.succeeded()) {
-        result = fault("compile", "the compiled module is larger than its limit");
-      } else if (mentions_exhausted_time(box.output)) {
-        result = too_long(options_);
-      } else if (mentions_killer(box.output)) {
-        result.infrastructure = true;
-        result.reason = "compile box: something outside killed the compiler";
-      } else if (mentions_exhausted_memory(box.output)) {
-        result = fault("memory", "compilation needs more memory than its limit");
-      } else {
-        const CompileFailure failure = classify_compile_failure(box.output);
-        result = fault(failure.fault_class, failure.reason);
-      }
+  const bool standard =
+      std::any_of(program.units.begin(), program.units.end(),
+                  [](const TranslationUnit& unit) { return begins_with(unit, kPreludes[1]); });
+  Zygote& compiler = standard ? standard_ : plain_;
+  ChildLimits limits;
+  limits.cpu_s = static_cast<int>(std::ceil(options_.cpu_s));
+  limits.wall_s = kBusyMachineFactor * limits.cpu_s;
+  limits.memory_bytes = options_.memory_bytes;
+  limits.tmp_bytes = limits.file_bytes = kWorkBytes;
+  limits.frames.blob_bytes = options_.module_bytes;
+  auto child = compiler.fork(limits, stop);
+  if (!child) return infrastructure(child.reason());
+  const nlohmann::json request{{"kind", "compile"},
+                               {"steps", linker_.commands(program.units.size(), kModuleFile)},
+                               {"output", kModuleFile},
+                               {"most_bytes", options_.module_bytes}};
+  std::vector<std::string_view> texts;
+  for (const TranslationUnit& unit : program.units) texts.push_back(without_prelude(unit));
+  std::optional<Frame> answer;
+  if (child.value()->send(request, texts, stop)) answer = child.value()->receive(stop);
+  if (!answer) return read_end(child.value()->finish());
+  compiler.dismiss(std::move(child.value()));
+  try {
+    return read_answer(*answer);
+  } catch (const nlohmann::json::exception&) {
+    return kNonsense;
   }
-  return result;
+}
+
+// It reads hostile text and may have been taken over by it: nothing it says is infrastructure.
+HostModule HostModules::read_answer(Frame& answer) const {
+  const nlohmann::json& said = answer.header;
+  if (answer.blobs.size() != 1) return kNonsense;
+  std::string& blob = answer.blobs.front();
+  if (said.at("ok").get<bool>()) {
+    if (blob.empty()) return fault("compile", "the compiled module is larger than its limit");
+    return {std::make_shared<const std::string>(std::move(blob)), false, "", ""};
+  }
+  const int signal = said.at("signal").get<int>();
+  if (signal == SIGXCPU) return too_long(options_);
+  if (signal == SIGXFSZ) return fault("compile", "the compiled module is larger than its limit");
+  if (mentions_exhausted_memory(blob)) return out_of_memory();
+  if (signal == SIGABRT && said.at("program") != "cc1plus") return fault("compile", kLinkerAborted);
+  if (signal != 0) return fault("compile", concat("the compiler crashed (signal ", signal, ")"));
+  const CompileFailure failure = classify_compile_failure(blob);
+  return fault(failure.fault_class, failure.reason);
+}
+
+HostModule HostModules::read_end(const ChildResult& end) const {
+  switch (end.end) {
+    case ChildEnd::kMemory:
+      return out_of_memory();
+    case ChildEnd::kTimeout:
+      // A compiler never sleeps: where it did not use up its CPU time, others did.
+      return infrastructure("the machine is too busy");
+    case ChildEnd::kExited:
+      if (end.code == box::kKilledStatus) return infrastructure("something outside killed the compiler");
+      if (end.code == box::kNoProcessStatus) return infrastructure("no process could be started");
+      return kNonsense;
+    case ChildEnd::kSignalled:
+    case ChildEnd::kBadFrame:
+    case ChildEnd::kOutputLimit:
+      return kNonsense;
+    case ChildEnd::kCancelled:
+      return {nullptr, true, "", "cancelled"};
+    case ChildEnd::kBoxFailed:
+      break;
+  }
+  return infrastructure(end.reason);
 }
 
 }  // namespace bicrl

@@ -1,11 +1,13 @@
-// Compiles a program's host units to a module, in a box, and keeps what it made.
+// Compiles a program's host units to a module, and keeps what it made. A warm compiler for each prelude,
+// which has read it, is forked into a box for each program (sandbox/runtimes/compiler/).
 #pragma once
 #include <memory>
 #include <stop_token>
 #include <string>
 
 #include "common/lru_cache.h"
-#include "sandbox/box/box_host.h"
+#include "sandbox/box/zygote.h"
+#include "sandbox/candidate/host_compiler.h"
 #include "sandbox/candidate/splitter.h"
 
 namespace bicrl {
@@ -26,15 +28,19 @@ struct HostModule {
 // Thread-safe.
 class HostModules {
  public:
-  HostModules(BoxHost& host, const HostModuleOptions& options);
+  // Throws Error(kUnavailable) if there is no compiler.
+  HostModules(BoxHost& host, const PythonInstall& python, const HostModuleOptions& options);
   HostModule compile(const SplitProgram& program, std::stop_token stop = {});
   const std::string& toolchain_id() const { return toolchain_id_; }
 
  private:
   HostModule run_compiler(const SplitProgram& program, std::stop_token stop);
-  BoxHost& host_;
+  HostModule read_answer(Frame& answer) const;
+  HostModule read_end(const ChildResult& end) const;
   HostModuleOptions options_;
   std::string toolchain_id_;
+  ModuleLinker linker_;
+  Zygote plain_, standard_;  // by kPreludes
   LruCache<HostModule> cache_;
 };
 

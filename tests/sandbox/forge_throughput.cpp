@@ -39,7 +39,7 @@ TEST_CASE("Milliseconds of the compile step", "[.throughput]") {
   REQUIRE(forge.begin({{""}, {""}, {}}, false).ok());
   std::cout << "start until the first child: " << start.ms() << " ms\n";
   CandidateCompiler compiler(host, python, {});
-  HostModules modules(host, {});
+  HostModules modules(host, python, {});
   const std::vector<Task> tasks = synthesise({}).train;
   std::vector<double> box, split, device, forge_total, host_part, both;
   for (size_t i = 0; i < kPrograms; ++i) {

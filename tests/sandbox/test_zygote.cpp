@@ -200,6 +200,49 @@ TEST_CASE("a dead interpreter is replaced") {
   CHECK(zygote().starts() == before + 1);
 }
 
+void wait_for_spare() {
+  for (int attempt = 0; attempt < 1200 && !zygote().has_spare(); ++attempt)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  REQUIRE(zygote().has_spare());
+}
+
+TEST_CASE("the next child waits where one was dismissed") {
+  auto first = fork_child();
+  REQUIRE(first->send({{"do", "look"}}, {}));
+  REQUIRE(first->receive().has_value());
+  zygote().dismiss(std::move(first));
+  wait_for_spare();
+  const auto seen = ask("look");
+  CHECK_FALSE(zygote().has_spare());  // that one was it
+  INFO(seen.dump());
+  CHECK(seen["pid"] == 1);
+  CHECK(seen["files_in_scratch"] == nlohmann::json({"x"}));
+}
+
+TEST_CASE("a child in waiting is for its own limits only, and its time begins when it is asked for") {
+  ChildLimits short_limits = patient();
+  short_limits.wall_s = 2;
+  zygote().dismiss(fork_child(short_limits));
+  wait_for_spare();
+  std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+  check_alive();  // of other limits
+  CHECK(zygote().has_spare());
+  auto child = fork_child(short_limits);
+  CHECK_FALSE(zygote().has_spare());
+  REQUIRE(child->send({{"do", "echo"}}, {"abc"}));
+  CHECK(child->receive().has_value());
+}
+
+TEST_CASE("a child in waiting that died with its interpreter is not handed out") {
+  zygote().dismiss(fork_child());
+  wait_for_spare();
+  const int before = zygote().starts();
+  kill(zygote().box_pid(), SIGKILL);
+  for (int attempt = 0; attempt < 1200 && zygote().starts() == before; ++attempt)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  check_alive();
+}
+
 TEST_CASE("an interpreter that cannot start says why, soon") {
   const PythonInstall python = PythonInstall::find(BICRL_TEST_PYTHON);
   Zygote broken(testing::box_host(), python, {"broken", "no_such_module", "run", {}});

@@ -1,5 +1,5 @@
-// Turns a fresh fork of the warm interpreter into a box: called by zygote.py through ctypes, in the child,
-// before any candidate code. The new process namespace was entered by the fork itself.
+#include "sandbox/runtimes/box/child_box.h"
+
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sched.h>
@@ -45,17 +45,6 @@ bool arrange_descriptors(int channel_fd, int output_fd) {
 
 extern "C" {
 
-struct ChildBox {
-  uint64_t tmp_bytes, cpu_s, file_bytes, open_files, processes, data_bytes;
-  int32_t change_uid;
-  uint32_t uid;
-  int32_t channel_fd, output_fd;
-  const void* filter;
-  uint32_t filter_bytes;
-  const char* kept_folder;  // null: none
-};
-
-// 0, or the number of the step that failed (errno says why).
 int bicrl_enter_child_box(const ChildBox* spec) {
   setsid();
   umask(022);
@@ -73,7 +62,6 @@ int bicrl_enter_child_box(const ChildBox* spec) {
   return 0;
 }
 
-// Makes a mounted folder the whole world of this process and its forks. 0, or -1 with errno set.
 int bicrl_enter_root(const char* folder) {
   // The old root is stacked upon the new one and then taken off.
   return chdir(folder) == 0 && syscall(SYS_pivot_root, ".", ".") == 0 && umount2(".", MNT_DETACH) == 0
@@ -81,7 +69,6 @@ int bicrl_enter_root(const char* folder) {
              : -1;
 }
 
-// The next fork starts a process namespace of its own; `own` is a descriptor of the caller's, to return to.
 int bicrl_next_fork_in_new_pid_namespace(void) { return unshare(CLONE_NEWPID) == 0 ? 0 : errno; }
 int bicrl_back_to_own_pid_namespace(int own) { return setns(own, CLONE_NEWPID) == 0 ? 0 : errno; }
 }
