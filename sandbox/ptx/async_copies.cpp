@@ -10,6 +10,7 @@ namespace bicrl::ptx {
 void AsyncCopies::clear() {
   threads_.clear();
   arrivals_.clear();
+  landed_.clear();
   in_flight_ = 0;
 }
 
@@ -37,7 +38,8 @@ void AsyncCopies::arrive_later(int thread, uint64_t barrier) {
   arrivals_.push_back({barrier, thread, of(thread).begun()});
 }
 
-void AsyncCopies::land(Thread& thread, uint64_t until) {
+void AsyncCopies::land(int number, uint64_t until) {
+  Thread& thread = of(number);
   while (thread.landed < until) {
     const Copy& copy = thread.copies.front();
     const size_t rest = size_t{copy.bytes} - copy.read_bytes;
@@ -47,6 +49,7 @@ void AsyncCopies::land(Thread& thread, uint64_t until) {
       if (copy.read_bytes > 0) memcpy(copy.to_undefined, copy.from_undefined, copy.read_bytes);
       memset(copy.to_undefined + copy.read_bytes, 0, rest);
     }
+    if (keeps_landed_) landed_.push_back({number, copy.place, copy.bytes});
     thread.copies.pop_front();
     ++thread.landed;
     --in_flight_;
@@ -59,20 +62,17 @@ void AsyncCopies::land(Thread& thread, uint64_t until) {
 
 void AsyncCopies::wait_for_groups(int thread, uint64_t groups) {
   Thread& waiting = of(thread);
-  if (waiting.groups.size() > groups) land(waiting, waiting.groups[waiting.groups.size() - groups - 1]);
+  if (waiting.groups.size() > groups) land(thread, waiting.groups[waiting.groups.size() - groups - 1]);
 }
 
-void AsyncCopies::wait_for_all(int thread) {
-  Thread& waiting = of(thread);
-  land(waiting, waiting.begun());
-}
+void AsyncCopies::wait_for_all(int thread) { land(thread, of(thread).begun()); }
 
 uint64_t AsyncCopies::take_arrivals(uint64_t barrier) {
   const auto first = std::stable_partition(arrivals_.begin(), arrivals_.end(),
                                            [barrier](const Arrival& a) { return a.barrier != barrier; });
   for (auto arrival = first; arrival != arrivals_.end(); ++arrival) {
-    Thread& thread = of(arrival->thread);
-    land(thread, arrival->copies);
+    land(arrival->thread, arrival->copies);
+    if (keeps_landed_) landed_.push_back({arrival->thread, barrier, 0});
   }
   const auto count = static_cast<uint64_t>(arrivals_.end() - first);
   arrivals_.erase(first, arrivals_.end());

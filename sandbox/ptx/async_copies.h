@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <utility>
 #include <vector>
 
 namespace bicrl::ptx {
@@ -21,12 +22,19 @@ class AsyncCopies {
     const uint8_t* from_undefined = nullptr;
     uint8_t bytes = 0;       // of the destination;
     uint8_t read_bytes = 0;  // those beyond become zeros
+    uint64_t place = 0;      // of the destination in shared memory
   };
   // To be made at a barrier (an offset in shared memory) when the first `copies` of a thread have landed.
   struct Arrival {
     uint64_t barrier = 0;
     int thread = 0;
     uint64_t copies = 0;
+  };
+  // A copy, or behind those that it waited for an arrival (bytes 0, at the barrier `place`).
+  struct Landed {
+    int thread = 0;
+    uint64_t place = 0;
+    uint32_t bytes = 0;
   };
   // Copies, groups and arrivals of a block in flight.
   static constexpr size_t kMax = size_t{1} << 17;
@@ -43,6 +51,9 @@ class AsyncCopies {
   void wait_for_all(int thread);
   // Lands what the arrivals at a barrier are for, forgets them, and says how many there were.
   uint64_t take_arrivals(uint64_t barrier);
+  // What has landed since the last call, in that order. Empty unless keep_landed().
+  std::vector<Landed> take_landed() { return std::exchange(landed_, {}); }
+  void keep_landed() { keeps_landed_ = true; }
 
  private:
   struct Thread {
@@ -52,10 +63,12 @@ class AsyncCopies {
     uint64_t begun() const { return landed + copies.size(); }
   };
   Thread& of(int thread);
-  void land(Thread& thread, uint64_t until);
+  void land(int number, uint64_t until);
 
   std::vector<Thread> threads_;
   std::vector<Arrival> arrivals_;
+  std::vector<Landed> landed_;
+  bool keeps_landed_ = false;
   size_t in_flight_ = 0;  // copies and groups
 };
 

@@ -2,6 +2,7 @@
 
 #include "sandbox/ptx/lane_values.h"
 #include "sandbox/ptx/memory_access.h"
+#include "sandbox/ptx/observed_access.h"
 #include "sandbox/ptx/thread_block.h"
 
 namespace bicrl::ptx {
@@ -30,6 +31,7 @@ constexpr uint64_t kWork = 32;
 void copy_async(Strand& strand, const Operation& op) {
   strand.grid().count_work(kWork, static_cast<uint64_t>(strand.active().count()));
   Region shared, global;
+  CollectedAccesses sources(strand, op, LaneAccess::Kind::kRead, op.count);
   strand.active().for_each([&](int lane) {
     AsyncCopies::Copy copy;
     copy.bytes = copy.read_bytes = op.count;
@@ -57,10 +59,14 @@ void copy_async(Strand& strand, const Operation& op) {
       near_region(strand, Space::kGlobal, from, {.bytes = copy.read_bytes, .writes = false}, lane, global);
       copy.from = global.data + (from - global.begin);
       if (global.undefined) copy.from_undefined = global.undefined + (from - global.begin);
+      if (sources && copy.read_bytes == op.count) sources.add(global, lane, from - global.begin);
     }
     require_room(strand, lane);
+    copy.place = static_cast<uint64_t>(copy.to - strand.block().shared());
+    if (sources) strand.grid().observer()->copy_begun(strand, op, lane, copy.place, copy.bytes);
     strand.block().copies().begin(strand.first_thread() + lane, copy);
   });
+  if (sources) sources.flush();
 }
 
 void commit_copies(Strand& strand, const Operation&) {
@@ -78,6 +84,7 @@ void wait_for_copies(Strand& strand, const Operation& op) {
     else
       strand.block().copies().wait_for_groups(thread, static_cast<uint64_t>(op.offset));
   });
+  strand.block().show_landed();
 }
 
 }  // namespace bicrl::ptx

@@ -8,6 +8,7 @@
 
 #include "sandbox/ptx/grid.h"
 #include "sandbox/ptx/memory_access.h"
+#include "sandbox/ptx/observed_access.h"
 
 namespace bicrl::ptx {
 namespace {
@@ -119,6 +120,11 @@ void run_atomic(Strand& strand, const Operation& op) {
   };
   for_each_region(strand, op, access, [&](const RegionAccess& group) {
     if (group.region.local) strand.fail(FaultClass::kIllegalAccess, "an atomic operation on local memory");
+    ObservedAccess observed(strand, op, group.region);
+    if (observed) {
+      observed.set_offsets(group.lanes, group.offsets);
+      observed.begin(LaneAccess::Kind::kAtomic, access.bytes);
+    }
     group.lanes.for_each([&](int lane) {
       for (uint32_t i = 0; i < count; ++i) {
         const uint64_t at = group.offsets[lane] + i * sizeof(T);
@@ -151,6 +157,7 @@ void run_atomic(Strand& strand, const Operation& op) {
         if (shadows) memcpy(strand.shadows<T>(op.destinations[i]) + lane, old.undefined, sizeof(T));
       }
     });
+    observed.finish();
   });
   // Whoever changes nothing may be waiting for a change.
   if (!changed && op.destinations[0]) strand.note_wait();

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "common/rng.h"
+#include "sandbox/ptx/observer.h"
 #include "sandbox/ptx/thread_block.h"
 
 namespace bicrl::ptx {
@@ -21,7 +22,7 @@ constexpr uint64_t kBlockWork = 1024, kThreadWork = 4, kBytesOfWork = 2;
 }  // namespace
 
 Grid::Grid(const Kernel& kernel, LoadedModule& module, DeviceMemory& memory, const LaunchConfig& config,
-           const RunLimits& limits, const DeviceLimits& device, uint64_t seed)
+           const RunLimits& limits, const DeviceLimits& device, uint64_t seed, Observer* observer)
     : kernel_(kernel),
       module_(module),
       memory_(memory),
@@ -29,6 +30,7 @@ Grid::Grid(const Kernel& kernel, LoadedModule& module, DeviceMemory& memory, con
       limits_(limits),
       device_(device),
       seed_(seed),
+      observer_(observer),
       printer_(limits.printed_bytes),
       parameters_(config.parameters.size() + 64) {
   memcpy(parameters_.data(), config.parameters.data(), config.parameters.size());
@@ -87,7 +89,9 @@ std::optional<Fault> Grid::run() {
   block_count_ *= config_.grid[2];
   if (auto fault = check_launch()) return fault;
   try {
+    if (observer_) observer_->launch_begins(*this);
     run_blocks();
+    if (observer_) observer_->launch_ends(*this);
   } catch (const FaultError& error) {
     return error.fault();
   }
@@ -137,13 +141,18 @@ void Grid::run_blocks() {
     Pause pause = Pause::kWaiting;
     while (pause == Pause::kWaiting && counters_.operations < turn_ends) pause = block->run(kTurn);
     if (pause == Pause::kExited) {
-      ++counters_.blocks;
-      idle_.push_back(std::move(block));
+      end_block(std::move(block));
       continue;
     }
     resident_.push_back(std::move(block));
     if (begun < block_count_ && resident_.size() < most) admit();
   }
+}
+
+void Grid::end_block(std::unique_ptr<ThreadBlock> block) {
+  ++counters_.blocks;
+  if (observer_) observer_->block_ends(*block);
+  idle_.push_back(std::move(block));
 }
 
 // Empty blocks are as many as a candidate likes.

@@ -22,6 +22,7 @@
 
 namespace bicrl::ptx {
 
+class Observer;
 class ThreadBlock;
 
 using Dim3 = std::array<uint32_t, 3>;
@@ -65,11 +66,12 @@ struct RunCounters {
   uint64_t blocks = 0;
 };
 
-// Runs a launch to its end. Not thread-safe; two grids must not work on one memory at a time.
+// Runs a launch to its end, under the eyes of an observer or none. Not thread-safe; two grids must not work
+// on one memory at a time.
 class Grid {
  public:
   Grid(const Kernel& kernel, LoadedModule& module, DeviceMemory& memory, const LaunchConfig& config,
-       const RunLimits& limits, const DeviceLimits& device, uint64_t seed);
+       const RunLimits& limits, const DeviceLimits& device, uint64_t seed, Observer* observer = nullptr);
   ~Grid();
 
   // Nothing, or what went wrong. Called once.
@@ -86,6 +88,7 @@ class Grid {
   const DeviceLimits& device() const { return device_; }
   PrintBuffer& printer() { return printer_; }
   uint64_t seed() const { return seed_; }
+  Observer* observer() const { return observer_; }  // null: nobody looks
   uint32_t threads_per_block() const;
   std::span<std::byte> parameters() { return {parameters_.data(), config_.parameters.size()}; }
   uint8_t* parameter_shadows() { return parameter_shadows_.empty() ? nullptr : parameter_shadows_.data(); }
@@ -98,6 +101,7 @@ class Grid {
   void run_blocks();
   void count_block(bool fresh);
   void check_work() const;
+  void end_block(std::unique_ptr<ThreadBlock> block);
   Dim3 coordinates(uint64_t number) const;
   uint64_t nth_block(uint64_t index) const;
 
@@ -108,6 +112,7 @@ class Grid {
   const RunLimits limits_;
   const DeviceLimits device_;
   const uint64_t seed_;
+  Observer* const observer_;
   RunCounters counters_;
   PrintBuffer printer_;
   std::vector<std::byte> parameters_;  // and some bytes more, as a vector load may pass the end

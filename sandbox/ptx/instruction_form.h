@@ -41,6 +41,9 @@ inline void expect_operands(const Instruction& instruction, size_t least, size_t
     throw Unsupported("this number of operands");
 }
 
+// What the words of a load, a store, an atomic operation or a fence promise.
+MemoryOrder order_of(const Instruction& instruction);
+
 // Results of 32 bits and predicates, which are as large.
 inline void expect_word_results(const Operation& op) {
   for (const Place& result : op.destinations)

@@ -46,6 +46,15 @@ enum class Meeting : uint8_t {
   kWarp    // the lanes of a warp that the mask, source 0, names; then `handler` runs for all of them
 };
 
+// What an operation on memory, or a fence, promises to other threads (section "Memory Consistency Model").
+struct MemoryOrder {
+  enum class Scope : uint8_t { kBlock, kDevice };  // a block is its own cluster; the system counts as device
+  Scope scope = Scope::kDevice;
+  bool strong = false;       // volatile, relaxed, acquire, release, atomic
+  bool is_volatile = false;  // and says no more than that
+  bool acquires = false, releases = false;
+};
+
 constexpr int kMaxOperands = 4;
 constexpr int kAddressPlans = 8;
 
@@ -64,6 +73,7 @@ struct Operation {
   Space space = Space::kGeneric;
   Type type = Type::kNone;  // of an element in memory, or of a warp operation's values
   uint8_t count = 1;        // elements of a vector access
+  MemoryOrder order;        // of memory operations and fences
   uint16_t detail = 0;      // which operation of its family the handler shall do
   Slot guard = kNoSlot;     // of a predicate
   std::array<Place, kMaxOperands> destinations{};

@@ -45,6 +45,24 @@ Space space_of(const Instruction& instruction) {
   return space ? *space : Space::kGeneric;
 }
 
+MemoryOrder order_of(const Instruction& instruction) {
+  const std::string_view opcode = instruction.opcode;
+  const auto any = [&](std::initializer_list<const char*> words) {
+    return std::any_of(words.begin(), words.end(), [&](const char* w) { return instruction.has(w); });
+  };
+  MemoryOrder order;
+  if (any({"cta", "cluster"})) order.scope = MemoryOrder::Scope::kBlock;
+  const bool is_fence = opcode == "membar" || opcode == "fence";
+  const bool both =
+      any({"acq_rel", "sc"}) || opcode == "membar" || (opcode == "fence" && !any({"acquire", "release"}));
+  order.acquires = both || instruction.has("acquire");
+  order.releases = both || instruction.has("release");
+  order.is_volatile = any({"volatile", "mmio"});
+  order.strong = is_fence || opcode == "atom" || opcode == "red" || order.is_volatile || order.acquires ||
+                 order.releases || instruction.has("relaxed");
+  return order;
+}
+
 Operation Lowering::lower(const Instruction& instruction) {
   Operation op;
   op.source = instruction.source;
@@ -68,9 +86,12 @@ Operation Lowering::lower(const Instruction& instruction) {
     lower_call(instruction, op);
   } else if (is_one_of(opcode, {"cvta", "isspacep"})) {
     lower_address_conversion(instruction, op);
-  } else if (is_one_of(opcode, {"membar", "fence", "prefetch", "prefetchu", "discard", "applypriority",
-                                "pragma", "griddepcontrol"})) {
-    op.handler = nothing;  // lanes take turns, so every write is seen at once
+  } else if (is_one_of(opcode, {"membar", "fence"}) && !instruction.has("mbarrier_init")) {
+    op.handler = instruction.has("proxy") ? nothing : fence;
+    op.order = order_of(instruction);
+  } else if (is_one_of(opcode, {"fence", "prefetch", "prefetchu", "discard", "applypriority", "pragma",
+                                "griddepcontrol"})) {
+    op.handler = nothing;
   } else if (opcode == "mma" || (opcode == "wmma" && instruction.has("mma"))) {
     lower_product(instruction, op);
   } else if (opcode == "wmma") {
@@ -163,10 +184,10 @@ void Lowering::lower_memory(const Instruction& instruction, Operation& op) {
     register_bytes = slot_bytes(bytes_of(op.type) == 1 ? Type::kB16 : op.type);
   }
   op.plans = true;
+  op.order = order_of(instruction);
   op.handler = loads ? load_handler(op.type, register_bytes) : store_handler(op.type, register_bytes);
   if (!op.handler) throw Unsupported("a register that is too narrow");
-  for (const char* kind : {"volatile", "relaxed", "acquire", "mmio"})
-    if (loads && instruction.has(kind)) op.detail = kReadsOthers;
+  if (loads && op.order.strong) op.detail = kReadsOthers;
 }
 
 void Lowering::lower_atomic(const Instruction& instruction, Operation& op) {
@@ -176,6 +197,7 @@ void Lowering::lower_atomic(const Instruction& instruction, Operation& op) {
   const size_t values = kind == AtomicKind::kCompareAndSwap ? 2 : 1;
   expect_operands(instruction, first + 1 + values, first + 2 + values);  // the last may be a cache policy
   op.type = last_type(instruction);
+  op.order = order_of(instruction);
   set_address(op, instruction.operands[first], space_of(instruction));
   op.handler = atomic_handler(kind, op.type);
   if (!op.handler) throw Unsupported("an atomic operation that this machine does not have");

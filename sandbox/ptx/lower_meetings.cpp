@@ -63,7 +63,7 @@ void Lowering::lower_warp(const Instruction& instruction, Operation& op) {
   if (opcode != "activemask") op.sources[0] = source(operands.back(), Type::kB32);
   if (opcode == "bar") {
     expect_operands(instruction, 1, 1);
-    op.handler = nothing;
+    op.handler = meet_warp;
     return;
   }
   const auto results = flat(operands.at(0));

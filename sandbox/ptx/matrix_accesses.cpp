@@ -6,6 +6,7 @@
 #include "sandbox/ptx/matrix_formats.h"
 #include "sandbox/ptx/matrix_operations.h"
 #include "sandbox/ptx/memory_access.h"
+#include "sandbox/ptx/observed_access.h"
 
 namespace bicrl::ptx {
 namespace {
@@ -15,6 +16,7 @@ constexpr int kMaxLines = 32;
 // The rows of a matrix in memory, or its columns if it lies by columns.
 struct Lines {
   int count = 0, elements = 0;
+  Region region;  // of the last one
   std::byte* data[kMaxLines];
   uint8_t* undefined[kMaxLines];
   uint8_t* writers[kMaxLines];
@@ -75,6 +77,7 @@ void find_lines(Strand& strand, const Operation& op, int first, uint32_t element
     lines.undefined[line] = region.undefined ? region.undefined + at : nullptr;
     lines.writers[line] = region.writers ? region.writers + at : nullptr;
   }
+  lines.region = region;
 }
 
 // Calls work(register, half, places of the 32 lanes' elements in a tile of lines) for the distinct elements.
@@ -125,6 +128,23 @@ void gather(const Operation& op, const std::vector<Place>& registers, const Line
     memcpy(data[line], tile + line * lines.elements, static_cast<size_t>(lines.elements) * sizeof(Element));
 }
 
+// Each lane accesses the elements that its fragment holds.
+void show_elements(Strand& strand, const Operation& op, const Lines& lines, int first, bool stores,
+                   uint32_t element_bytes) {
+  CollectedAccesses seen(strand, op, stores ? LaneAccess::Kind::kWrite : LaneAccess::Kind::kRead,
+                         element_bytes);
+  if (!seen) return;
+  for_each_element(op, [&](size_t, int, const uint16_t* places) {
+    for (int lane = 0; lane < kWarpLanes; ++lane) {
+      const int line = places[lane] / lines.elements, element = places[lane] % lines.elements;
+      seen.add(lines.region, first + lane,
+               static_cast<uint64_t>(lines.data[line] - lines.region.data) +
+                   static_cast<uint64_t>(element) * element_bytes);
+    }
+    seen.flush();
+  });
+}
+
 template <class Element>
 void move_elements(Strand& strand, const Operation& op, bool stores) {
   const std::vector<Place>& registers = strand.kernel().more[op.more];
@@ -132,6 +152,7 @@ void move_elements(Strand& strand, const Operation& op, bool stores) {
   for_each_whole_warp(strand, [&](int first) {
     Lines lines;
     find_lines(strand, op, first, sizeof(Element), stores, lines);
+    show_elements(strand, op, lines, first, stores, sizeof(Element));
     const auto values = [&](Place place) { return strand.values<Element>(place) + first * packed; };
     const auto shadows = [&](Place place) { return strand.shadows<Element>(place) + first * packed; };
     if (stores) {

@@ -5,6 +5,7 @@
 #include "sandbox/ptx/lane_values.h"
 #include "sandbox/ptx/matrix_operations.h"
 #include "sandbox/ptx/memory_access.h"
+#include "sandbox/ptx/observed_access.h"
 
 namespace bicrl::ptx {
 namespace {
@@ -14,11 +15,22 @@ constexpr uint32_t kRowBytes = kSide * 2;
 
 using SmallMatrix = uint16_t[kSide][kSide];
 
+constexpr int kLanesOfRow = kWarpLanes / kSide;
+
 // Where a row lies.
 struct Row {
   std::byte* data = nullptr;
   uint8_t* undefined = nullptr;
 };
+
+// Of a matrix of the warp whose first lane that is, lanes hold each a part of a row.
+void show_row(CollectedAccesses& seen, const Region& region, const Row& row, int first, int number) {
+  if (!seen) return;
+  for (int i = 0; i < kLanesOfRow; ++i)
+    seen.add(
+        region, first + number * kLanesOfRow + i,
+        static_cast<uint64_t>(row.data - region.data) + static_cast<uint64_t>(i) * kRowBytes / kLanesOfRow);
+}
 
 Row find_row(Strand& strand, const Operation& op, int lane, bool writes, Region& region) {
   const Access access{.bytes = kRowBytes, .writes = writes};
@@ -56,12 +68,15 @@ void load_small_matrices(Strand& strand, const Operation& op) {
     // All rows before the first register, which may be that of the addresses.
     SmallMatrix matrices[kMaxOperands], shadows[kMaxOperands];
     Region region;
+    CollectedAccesses seen(strand, op, LaneAccess::Kind::kRead, kRowBytes / kLanesOfRow);
     for (int i = 0; i < op.count; ++i)
       for (int r = 0; r < kSide; ++r) {
         const Row row = find_row(strand, op, first + i * kSide + r, /*writes=*/false, region);
+        show_row(seen, region, row, first, r);
         memcpy(matrices[i][r], row.data, kRowBytes);
         if (row.undefined) memcpy(shadows[i][r], row.undefined, kRowBytes);
       }
+    if (seen) seen.flush();
     for (size_t i = 0; i < op.count; ++i) {
       const Place place = op.destinations[i];
       if (!place) continue;  // _
@@ -82,12 +97,15 @@ void store_small_matrices(Strand& strand, const Operation& op) {
       from_registers(strand.values<uint16_t>(registers[i]) + first * 2, transposed, matrix);
       if (strand.has_shadows())
         from_registers(strand.shadows<uint16_t>(registers[i]) + first * 2, transposed, shadow);
+      CollectedAccesses seen(strand, op, LaneAccess::Kind::kWrite, kRowBytes / kLanesOfRow);
       for (int r = 0; r < kSide; ++r) {
         const Row row =
             find_row(strand, op, first + static_cast<int>(i) * kSide + r, /*writes=*/true, region);
+        show_row(seen, region, row, first, r);
         memcpy(row.data, matrix[r], kRowBytes);
         if (row.undefined) memcpy(row.undefined, shadow[r], kRowBytes);
       }
+      if (seen) seen.flush();
     }
   });
 }

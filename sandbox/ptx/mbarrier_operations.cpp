@@ -3,6 +3,7 @@
 #include "sandbox/ptx/async_operations.h"
 #include "sandbox/ptx/lane_values.h"
 #include "sandbox/ptx/memory_access.h"
+#include "sandbox/ptx/observer.h"
 #include "sandbox/ptx/thread_block.h"
 
 namespace bicrl::ptx {
@@ -112,6 +113,9 @@ void change(Strand& strand, const Operation& op, int lane) {
     return barrier.write(State{.expected = operand, .pending = operand, .bytes = 0, .parity = false});
   }
   State state = barrier.read();
+  Observer* observer = strand.grid().observer();
+  if (observer && action != BarrierAction::kInvalidate)
+    observer->phase_arrival(strand.block(), strand.first_thread() + lane, barrier.place());
   if (action == BarrierAction::kInvalidate) return barrier.invalidate();
   const State before = state;
   switch (action) {
@@ -176,6 +180,7 @@ void test_barrier(Strand& strand, const Operation& op) {
         Barrier::complete(state);
       }
       barrier.write(state);
+      strand.block().show_landed();
     }
     bool parity = false;
     if (op.detail == 0) {
@@ -187,6 +192,8 @@ void test_barrier(Strand& strand, const Operation& op) {
     }
     const bool ended = state.parity != parity;
     waits |= !ended;
+    if (Observer* observer = strand.grid().observer(); observer && ended)
+      observer->phase_ended(strand.block(), strand.first_thread() + lane, barrier.place());
     set_predicate(strand, op.destinations[0], lane, ended);
   });
   if (waits) strand.note_wait();

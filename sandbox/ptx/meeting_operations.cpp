@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "sandbox/ptx/lane_values.h"
+#include "sandbox/ptx/observer.h"
 #include "sandbox/ptx/thread_block.h"
 
 namespace bicrl::ptx {
@@ -107,7 +108,7 @@ uint32_t combined(Strand& strand, const Operation& op, const Group& group) {
 void arrive_at_barrier(Strand& strand, const Operation& op) {
   if (op.offset >= 0) {
     const auto number = static_cast<uint32_t>(op.offset);
-    strand.block().arrive(number, strand, strand.active(), 0);
+    strand.block().arrive(number, strand, strand.active(), 0, true);
     return strand.wait_at_barrier(number, strand.active());
   }
   strand.require_defined(op.sources[0], "the number of a barrier");
@@ -125,7 +126,7 @@ void arrive_at_barrier(Strand& strand, const Operation& op) {
       strand.fail(FaultClass::kBarrier, "a barrier beyond the 16 that a block has", first);
     if (counts && (count == 0 || count % kWarpLanes != 0))
       strand.fail(FaultClass::kBarrier, "a barrier's number of threads must be a multiple of 32", first);
-    strand.block().arrive(number, strand, lanes, count);
+    strand.block().arrive(number, strand, lanes, count, op.detail != kArriveOnly);
     if (op.sources[2]) {
       const uint32_t* predicates = strand.values<uint32_t>(op.sources[2]);
       uint32_t yes = 0, of = 0;
@@ -247,7 +248,13 @@ void elect(Strand& strand, const Operation& op) {
   });
 }
 
-void nothing(Strand&, const Operation&) {}
+void meet_warp(Strand& strand, const Operation& op) {
+  Observer* observer = strand.grid().observer();
+  if (!observer) return;
+  for_each_group(strand, op, [&](const Group& group) {
+    observer->warp_barrier(strand, group.first_lane / kWarpLanes, group.lanes);
+  });
+}
 
 void Strand::give_votes(const Operation& op) {
   const ThreadBlock::Votes votes = block_.votes(values<uint32_t>(op.sources[0])[active_.first()]);

@@ -34,6 +34,6 @@ void active_mask(Strand& strand, const Operation& op);
 // Sources: mask. Destinations: the lane that is chosen, whether this is it.
 void elect(Strand& strand, const Operation& op);
 // bar.warp.sync: that lanes have met is all.
-void nothing(Strand& strand, const Operation& op);
+void meet_warp(Strand& strand, const Operation& op);
 
 }  // namespace bicrl::ptx

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "sandbox/ptx/memory_access.h"
+#include "sandbox/ptx/observed_access.h"
 #include "sandbox/ptx/strand_masks.h"
 
 namespace bicrl::ptx {
@@ -80,6 +81,11 @@ bool load_together(Strand& strand, const Operation& op, const Access& access) {
   if (!find_common_region(strand, op, access, plan, region) || region.local) return false;
   const uint64_t from = plan.least + static_cast<uint64_t>(op.offset) - region.begin;
   const int lanes = strand.lanes();
+  ObservedAccess observed(strand, op, region);
+  if (observed) {
+    observed.set_plan(plan);
+    observed.begin(LaneAccess::Kind::kRead, access.bytes);
+  }
   const auto fill = [&](std::byte* array, const void* begin, size_t element) {
     if (strand.dense())
       return gather<Memory>(begin, plan, lanes, element, reinterpret_cast<Register*>(array));
@@ -91,6 +97,7 @@ bool load_together(Strand& strand, const Operation& op, const Access& access) {
     fill(strand.values<std::byte>(op.destinations[i]), region.data + from, i);
     if (strand.has_shadows()) fill(strand.shadows<std::byte>(op.destinations[i]), region.undefined + from, i);
   }
+  observed.finish();
   return true;
 }
 
@@ -100,6 +107,12 @@ bool store_together(Strand& strand, const Operation& op, const Access& access) {
   Region region;
   if (!find_common_region(strand, op, access, plan, region) || region.local) return false;
   const uint64_t from = plan.least + static_cast<uint64_t>(op.offset) - region.begin;
+  ObservedAccess observed(strand, op, region);
+  if (observed) {
+    observed.set_plan(plan);
+    observed.set_values<Register>(sizeof(Memory));
+    observed.begin(LaneAccess::Kind::kWrite, access.bytes);
+  }
   constexpr int kGroup = AddressPlan::kGroup;
   const auto for_groups = [&](const auto& row, const auto& one) {
     for (int group = 0; group * kGroup < strand.lanes(); ++group) {
@@ -130,12 +143,14 @@ bool store_together(Strand& strand, const Operation& op, const Access& access) {
     scatter(region.data + from, strand.values<Register>(op.sources[i]), i);
     if (strand.has_shadows()) scatter(region.undefined + from, strand.shadows<Register>(op.sources[i]), i);
   }
-  if (!region.writers) return true;
-  const auto mark = [&](uint32_t offset, size_t bytes) {
-    memset(region.writers + from + offset, static_cast<int>(Writer::kKernel), bytes);
-  };
-  for_groups([&](int, uint32_t offset) { mark(offset, size_t{access.bytes} * kGroup); },
-             [&](int, uint32_t offset) { mark(offset, access.bytes); });
+  if (region.writers) {
+    const auto mark = [&](uint32_t offset, size_t bytes) {
+      memset(region.writers + from + offset, static_cast<int>(Writer::kKernel), bytes);
+    };
+    for_groups([&](int, uint32_t offset) { mark(offset, size_t{access.bytes} * kGroup); },
+               [&](int, uint32_t offset) { mark(offset, access.bytes); });
+  }
+  observed.finish();
   return true;
 }
 
@@ -149,6 +164,11 @@ bool load_fixed(Strand& strand, const Operation& op, const Access& access) {
   const uint64_t from = static_cast<uint64_t>(op.offset) - region.begin;
   const int lanes = strand.lanes();
   const uint32_t* wanted = strand.active_words();
+  ObservedAccess observed(strand, op, region);
+  if (observed) {
+    observed.set_fixed(from);
+    observed.begin(LaneAccess::Kind::kRead, access.bytes);
+  }
   const auto fill = [&](std::byte* array, const void* data, const uint32_t* words, size_t element) {
     auto* to = reinterpret_cast<Register*>(array);
     const uint64_t place = from + element * sizeof(Memory);
@@ -175,6 +195,7 @@ bool load_fixed(Strand& strand, const Operation& op, const Access& access) {
     if (strand.has_shadows())
       fill(strand.shadows<std::byte>(op.destinations[i]), region.undefined, strand.local_shadows(), i);
   }
+  observed.finish();
   return true;
 }
 
@@ -185,6 +206,12 @@ bool store_fixed(Strand& strand, const Operation& op, const Access& access) {
   const uint64_t place = region.local_begin + static_cast<uint64_t>(op.offset) - region.begin;
   const int lanes = strand.lanes();
   const uint32_t* wanted = strand.active_words();
+  ObservedAccess observed(strand, op, region);
+  if (observed) {
+    observed.set_fixed(place - region.local_begin);
+    observed.set_values<Register>(sizeof(Memory));
+    observed.begin(LaneAccess::Kind::kWrite, access.bytes);
+  }
   const auto write = [&](uint32_t* words, const Register* values, size_t element) {
     for (int lane = 0; lane < lanes; ++lane)
       if (wanted[lane])
@@ -194,6 +221,7 @@ bool store_fixed(Strand& strand, const Operation& op, const Access& access) {
     write(strand.local_words(), strand.values<Register>(op.sources[i]), i);
     if (strand.has_shadows()) write(strand.local_shadows(), strand.shadows<Register>(op.sources[i]), i);
   }
+  observed.finish();
   return true;
 }
 
@@ -208,6 +236,11 @@ void load(Strand& strand, const Operation& op) {
                  : load_fixed<Memory, Register>(strand, op, access))
     return;
   for_each_region(strand, op, access, [&](const RegionAccess& group) {
+    ObservedAccess observed(strand, op, group.region);
+    if (observed) {
+      observed.set_offsets(group.lanes, group.offsets);
+      observed.begin(LaneAccess::Kind::kRead, access.bytes);
+    }
     for (size_t i = 0; i < op.count; ++i) {
       if (!op.destinations[i]) continue;  // _
       auto* to = strand.values<Register>(op.destinations[i]);
@@ -234,6 +267,7 @@ void load(Strand& strand, const Operation& op) {
         if (shadow) read_elements<Memory>(group, lanes, shadow, read(group.region.undefined));
       }
     }
+    observed.finish();
   });
 }
 
@@ -245,6 +279,12 @@ void store(Strand& strand, const Operation& op) {
                  : store_fixed<Memory, Register>(strand, op, access))
     return;
   for_each_region(strand, op, access, [&](const RegionAccess& group) {
+    ObservedAccess observed(strand, op, group.region);
+    if (observed) {
+      observed.set_offsets(group.lanes, group.offsets);
+      observed.set_values<Register>(sizeof(Memory));
+      observed.begin(LaneAccess::Kind::kWrite, access.bytes);
+    }
     for (size_t i = 0; i < op.count; ++i) {
       const auto* from = strand.values<Register>(op.sources[i]);
       const auto* shadow = strand.shadows<Register>(op.sources[i]);
@@ -275,6 +315,7 @@ void store(Strand& strand, const Operation& op) {
           });
       }
     }
+    observed.finish();
   });
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "sandbox/ptx/grid.h"
+#include "sandbox/ptx/observer.h"
 #include "sandbox/ptx/strand_masks.h"
 #include "sandbox/ptx/thread_block.h"
 
@@ -138,6 +139,7 @@ void Strand::run_fragment(uint32_t number) {
     const BasicBlock& block = kernel_.blocks[number];
     const Operation* first = kernel_.operations.data() + block.first;
     grid_.count_work(block.count, static_cast<uint64_t>(active_.count()));
+    if (grid_.observer()) grid_.observer()->basic_block(*this, number);
     uint32_t next = number + 1;
     if (block.count > 0) {
       const Operation& last = first[block.count - 1];

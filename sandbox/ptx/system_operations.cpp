@@ -1,7 +1,9 @@
 #include "sandbox/ptx/system_operations.h"
 
+#include "sandbox/ptx/grid.h"
 #include "sandbox/ptx/lane_values.h"
 #include "sandbox/ptx/memory_access.h"
+#include "sandbox/ptx/observer.h"
 #include "sandbox/ptx/print_operations.h"
 
 namespace bicrl::ptx {
@@ -24,6 +26,12 @@ void read_clock(Strand& strand, const Operation& op) {
 }
 
 void sleep(Strand& strand, const Operation&) { strand.note_wait(); }
+
+void fence(Strand& strand, const Operation& op) {
+  if (Observer* observer = strand.grid().observer()) observer->fence(strand, op);
+}
+
+void nothing(Strand&, const Operation&) {}
 
 void trap(Strand& strand, const Operation&) {
   strand.fail(FaultClass::kTrap, "the kernel trapped", strand.active().first());

@@ -13,6 +13,9 @@ bool is_clock(Special special);
 // detail: the Special.
 void read_clock(Strand& strand, const Operation& op);
 void sleep(Strand& strand, const Operation& op);
+// Nothing that this machine would notice: lanes take turns, so every write is seen at once.
+void fence(Strand& strand, const Operation& op);
+void nothing(Strand& strand, const Operation& op);
 void trap(Strand& strand, const Operation& op);
 // Whether source 0 is a generic address of the window at `offset`; of global memory, if that is 0.
 void is_in_space(Strand& strand, const Operation& op);

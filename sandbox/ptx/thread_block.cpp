@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sandbox/ptx/observer.h"
+
 namespace bicrl::ptx {
 
 ThreadBlock::ThreadBlock(Grid& grid, Dim3 index) : grid_(grid), windows_(grid.kernel().shared) {
@@ -13,6 +15,7 @@ ThreadBlock::ThreadBlock(Grid& grid, Dim3 index) : grid_(grid), windows_(grid.ke
   }
   shared_.resize(bytes + 64);  // a vector load may pass the end
   if (grid.memory().has_shadows()) shared_shadows_.resize(shared_.size());
+  if (grid.observer()) copies_.keep_landed();
   const auto threads = static_cast<int>(grid.threads_per_block());
   for (int first = 0; first < threads; first += kMaxLanes)
     strands_.push_back(std::make_unique<Strand>(*this, first, std::min(kMaxLanes, threads - first)));
@@ -27,12 +30,24 @@ void ThreadBlock::begin(Dim3 index) {
   fill_poison(shared_);
   std::fill(shared_shadows_.begin(), shared_shadows_.end(), uint8_t{0xFF});
   for (const auto& strand : strands_) strand->begin();
+  if (grid_.observer()) grid_.observer()->block_begins(*this);
 }
 
 Dim3 ThreadBlock::thread_index(int thread) const {
   const Dim3& size = grid_.config().block;
   const auto t = static_cast<uint32_t>(thread);
   return {t % size[0], t / size[0] % size[1], t / (size[0] * size[1])};
+}
+
+void ThreadBlock::show_landed() {
+  Observer* observer = grid_.observer();
+  if (!observer) return;
+  for (const AsyncCopies::Landed& landed : copies_.take_landed()) {
+    if (landed.bytes > 0)
+      observer->copy_landed(*this, landed.thread, landed.place, landed.bytes);
+    else
+      observer->phase_arrival(*this, landed.thread, landed.place);
+  }
 }
 
 const SharedWindow* ThreadBlock::shared_window(uint64_t offset) const {
@@ -62,7 +77,8 @@ Pause ThreadBlock::run(uint64_t budget) {
   throw Error("a block in which nobody waits and nobody runs");
 }
 
-void ThreadBlock::arrive(uint32_t number, Strand& strand, const LaneSet& lanes, uint32_t expected) {
+void ThreadBlock::arrive(uint32_t number, Strand& strand, const LaneSet& lanes, uint32_t expected,
+                         bool waits) {
   Barrier& barrier = barriers_[number];
   LaneSet& arrived = barrier.arrived[static_cast<size_t>(strand.first_thread() / kMaxLanes)];
   if (!(arrived & lanes).empty())
@@ -71,6 +87,7 @@ void ThreadBlock::arrive(uint32_t number, Strand& strand, const LaneSet& lanes, 
   barrier.used = true;
   barrier.everybody |= expected == 0;
   barrier.expected = std::max(barrier.expected, expected);
+  if (grid_.observer()) grid_.observer()->barrier_arrival(strand, number, lanes, waits);
 }
 
 void ThreadBlock::vote(uint32_t number, uint32_t yes, uint32_t of) {
@@ -107,6 +124,7 @@ bool ThreadBlock::complete_barriers() {
     barrier.used = barrier.everybody = false;
     barrier.expected = 0;
     barrier.arrived = {};
+    if (grid_.observer()) grid_.observer()->barrier_completed(*this, number);
     for (const auto& strand : strands_) strand->release(number);
     completed = true;
   }

@@ -27,17 +27,21 @@ class ThreadBlock {
 
   Grid& grid() { return grid_; }
   const Dim3& index() const { return index_; }
+  const std::vector<std::unique_ptr<Strand>>& strands() const { return strands_; }
   Dim3 thread_index(int thread) const;
 
   // ---- For handlers ----
   std::byte* shared() { return shared_.data(); }
   uint8_t* shared_shadows() { return shared_shadows_.empty() ? nullptr : shared_shadows_.data(); }
   AsyncCopies& copies() { return copies_; }
+  // To the observer, if there is one: copies that have landed, and arrivals that they made.
+  void show_landed();
   // The variable of shared memory that holds the byte; null if none does.
   const SharedWindow* shared_window(uint64_t offset) const;
 
-  // Lanes of a strand come to a barrier. `expected`: threads that it waits for; 0: all that have not exited.
-  void arrive(uint32_t barrier, Strand& strand, const LaneSet& lanes, uint32_t expected);
+  // Lanes of a strand come to a barrier, to wait there or not. `expected`: threads that it waits for; 0: all
+  // that have not exited.
+  void arrive(uint32_t barrier, Strand& strand, const LaneSet& lanes, uint32_t expected, bool waits);
   // Of the barrier that was completed last: what bar.red found.
   struct Votes {
     uint32_t count = 0;
