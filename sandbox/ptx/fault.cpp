@@ -10,6 +10,8 @@ std::string to_string(FaultClass fault_class) {
       return "illegal_access";
     case FaultClass::kUninitialised:
       return "uninitialised";
+    case FaultClass::kRace:
+      return "race";
     case FaultClass::kBarrier:
       return "barrier";
     case FaultClass::kTrap:

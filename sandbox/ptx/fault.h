@@ -11,6 +11,7 @@ enum class FaultClass : uint8_t {
   kLaunch,         // a configuration that no device of the modelled kind accepts
   kIllegalAccess,  // outside a buffer or variable, misaligned, or not permitted
   kUninitialised,  // what was never written reached an address or a branch
+  kRace,           // accesses of two threads that nothing orders, and what they leave matters
   kBarrier,        // a barrier or warp operation that can never complete
   kTrap,           // trap, or an assertion of the program
   kTimeout,        // more work than the limit

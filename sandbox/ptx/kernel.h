@@ -62,6 +62,7 @@ constexpr int kAddressPlans = 8;
 struct Place {
   Slot slot = kNoSlot;
   uint8_t bytes = 0;  // of an element of its array: 2, 4, 8, 16; 4 of a predicate
+  bool operator==(const Place&) const = default;
   explicit operator bool() const { return slot != kNoSlot; }
 };
 
@@ -83,6 +84,7 @@ struct Operation {
   Handler handler = nullptr;
   Place address;             // of memory operations; none if the address is `offset` alone
   bool plans = false;        // a load or a store: works with an address plan
+  bool writes = false;       // a store, if it is one of them
   uint8_t plan = 0;          // which of the strand's address plans it makes,
   bool reuses_plan = false;  // or takes as an earlier operation of the block made it
   int64_t offset = 0;        // added to the address
@@ -118,7 +120,8 @@ struct SpecialPlace {
 // A shared variable in a block's shared memory. Between two of them lie bytes of nobody.
 struct SharedWindow {
   uint32_t begin = 0;
-  uint32_t bytes = 0;  // 0 of dynamic shared memory: the launch says it
+  uint32_t bytes = 0;     // 0 of dynamic shared memory: the launch says it
+  std::string name = {};  // mangled; of dynamic shared memory empty
 };
 
 // Bytes of per-lane memory: of a variable in local memory, or of a parameter or result of a call.

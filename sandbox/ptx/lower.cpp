@@ -201,7 +201,7 @@ void Lowering::place_shared(const std::vector<uint32_t>& variables) {
     shared_offsets_[number] = begin;
     end = begin + variable.bytes;
     if (end > kMaxSharedBytes) throw Unsupported("more than 4 MiB of shared memory");
-    kernel_.shared.push_back({begin, static_cast<uint32_t>(variable.bytes)});
+    kernel_.shared.push_back({begin, static_cast<uint32_t>(variable.bytes), variable.name});
     compact = aligned(compact, variable.alignment) + variable.bytes;
   }
   kernel_.static_shared_bytes = static_cast<uint32_t>(compact);

@@ -184,6 +184,7 @@ void Lowering::lower_memory(const Instruction& instruction, Operation& op) {
     register_bytes = slot_bytes(bytes_of(op.type) == 1 ? Type::kB16 : op.type);
   }
   op.plans = true;
+  op.writes = !loads;
   op.order = order_of(instruction);
   op.handler = loads ? load_handler(op.type, register_bytes) : store_handler(op.type, register_bytes);
   if (!op.handler) throw Unsupported("a register that is too narrow");

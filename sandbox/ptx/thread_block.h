@@ -32,6 +32,7 @@ class ThreadBlock {
 
   // ---- For handlers ----
   std::byte* shared() { return shared_.data(); }
+  size_t shared_bytes() const { return shared_.size(); }
   uint8_t* shared_shadows() { return shared_shadows_.empty() ? nullptr : shared_shadows_.data(); }
   AsyncCopies& copies() { return copies_; }
   // To the observer, if there is one: copies that have landed, and arrivals that they made.

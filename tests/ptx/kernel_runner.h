@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sandbox/ptx/grid.h"
+#include "sandbox/ptx/observer.h"
 #include "tests/gpu/gpu_mirror.h"
 #include "tests/ptx/cuda_compiler.h"
 
@@ -65,7 +66,8 @@ class KernelRunner {
                         .dynamic_shared_bytes = shared_bytes,
                         .dynamic_shared_limit = DeviceLimits{}.max_shared_bytes,
                         .parameters = {},
-                        .cooperative = cooperative};
+                        .cooperative = cooperative,
+                        .grid_workspace = grid_workspace};
     (append(config.parameters, arguments), ...);
     return run(kernel, config);
   }
@@ -73,6 +75,8 @@ class KernelRunner {
   const RunCounters& counters() const { return counters_; }
   const PrintBuffer& printed() const { return *printed_; }
   bool cooperative = false;
+  uint64_t grid_workspace = 0;   // of cooperative launches: see LaunchConfig
+  Observer* observer = nullptr;  // of the launches
 
  private:
   template <class T>

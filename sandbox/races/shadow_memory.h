@@ -1,0 +1,129 @@
+// Who accessed each word of a buffer, or of a block's shared memory: the last weak write, the weak reads
+// since then, and for the few words that have them the strong accesses. A word is 4 bytes, or 2 or 1 once a
+// smaller access has been seen. What blocks of earlier launches did counts as nothing: serial numbers of
+// blocks only grow, and cells with smaller ones than the launch's first are stale. Not thread-safe.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "sandbox/races/sync_log.h"
+
+namespace bicrl::races {
+
+// The thread and the operation of an access in one word.
+constexpr int kOperationShift = 11;
+constexpr uint32_t kUnchanged = 1 << 10;  // the write left the bytes as they were
+constexpr uint32_t kThreadMask = (1 << 10) - 1;
+constexpr uint32_t writer_word(uint32_t operation, int thread) {
+  return operation << kOperationShift | static_cast<uint32_t>(thread);
+}
+
+// Which readers a cell names.
+enum class Readers : uint32_t {
+  kLanes,   // of one warp: `lanes` says which
+  kWarps,   // of one block, all at one stamp: `lanes` says which
+  kBlocks,  // of several blocks; the cell holds the first of them
+  kList     // `lanes` is the number of a list
+};
+constexpr uint32_t kReaderKind = 0xFF;  // of the word: warp, and how
+constexpr uint32_t reader_word(uint32_t operation, Readers how, int warp) {
+  return operation << kOperationShift | static_cast<uint32_t>(how) << 5 | static_cast<uint32_t>(warp);
+}
+constexpr Readers readers_of(uint32_t word) { return static_cast<Readers>(word >> 5 & 3); }
+constexpr int warp_of_word(uint32_t word) { return static_cast<int>(word & 31); }
+constexpr uint32_t operation_of(uint32_t word) { return word >> kOperationShift; }
+
+struct ShadowPage {
+  static constexpr uint64_t kWords = 1024;
+  uint32_t write_serials[kWords] = {}, write_stamps[kWords] = {}, writers[kWords] = {};
+  uint32_t read_serials[kWords] = {}, read_stamps[kWords] = {}, readers[kWords] = {}, lanes[kWords] = {};
+};
+
+struct Reader {
+  uint32_t serial = 0, stamp = 0, word = 0, lanes = 0;  // as in a cell
+};
+
+struct StrongAccess {
+  uint32_t serial = 0, stamp = 0, operation = 0;
+  int thread = 0;
+  uint32_t version = 0;  // of the cell's log behind a write; the greatest number if there was none
+};
+
+struct StrongCell {
+  std::vector<StrongAccess> writes, reads;  // not ordered before the last one, as far as they are kept
+  LogId log = kNoLog;                       // what has been released through it
+  bool turned = false;                      // of the barrier of a grid: the highest bit,
+  uint32_t turned_version = 0;              // and what had been released when it turned last
+};
+
+class ShadowMemory {
+ public:
+  explicit ShadowMemory(uint64_t bytes)
+      : bytes_(bytes), pages_(bytes / 4 / ShadowPage::kWords + 1), strong_parts_(bytes / kStrongPart + 1) {}
+
+  uint32_t shift() const { return shift_; }  // a word is 1 << shift bytes
+  // Words of at most so many bytes from now on.
+  void refine(uint32_t bytes);
+  // Of a word; made if there is none. Null if `allowed` has run out.
+  ShadowPage* page(uint64_t word, uint64_t& allowed) {
+    auto& page = pages_[word / ShadowPage::kWords];
+    if (!page) {
+      if (allowed == 0) return nullptr;
+      --allowed;
+      page = std::make_unique<ShadowPage>();
+    }
+    return page.get();
+  }
+  // By 4 bytes.
+  std::unordered_map<uint64_t, StrongCell>& strong() { return strong_; }
+  StrongCell& strong_cell(uint64_t byte) {
+    strong_parts_[byte / kStrongPart] = true;
+    return strong_[byte / 4];
+  }
+  // Whether a strong access to that word, or near it, has been seen.
+  bool has_strong(uint64_t word) const { return strong_parts_[(word << shift_) / kStrongPart]; }
+  void forget_strong();
+  std::vector<std::vector<Reader>>& lists() { return lists_; }
+  // Threads that wrote again what another wrote that they are not ordered with: by word.
+  struct Repeat {
+    uint32_t serial = 0, stamp = 0, writer = 0;     // of the first write
+    std::vector<std::pair<uint32_t, int>> threads;  // block and thread of the others
+  };
+  std::unordered_map<uint64_t, Repeat>& repeats() { return repeats_; }
+  // A launch, or of shared memory a block, begins.
+  void forget_lists();
+
+ private:
+  uint64_t bytes_;
+  uint32_t shift_ = 2;
+  std::vector<std::unique_ptr<ShadowPage>> pages_;
+  static constexpr uint64_t kStrongPart = 256;  // bytes
+  std::unordered_map<uint64_t, StrongCell> strong_;
+  std::vector<bool> strong_parts_;
+  std::vector<std::vector<Reader>> lists_;
+  std::unordered_map<uint64_t, Repeat> repeats_;
+};
+
+// ---- Rows of words that lanes of one warp access, one after the other; all within one page ----
+
+struct RowAccess {
+  uint32_t serial = 0, stamp = 0;  // of the access
+  uint32_t base = 0;               // serials below it are stale
+  uint32_t floor = 0;              // stamps of the own block up to it are ordered before
+  uint32_t word = 0;               // of the first lane: writer_word() or reader_word(kLanes)
+  int lane = 0;                    // the first, within its warp
+  int words_per_lane_shift = 0;
+  int words = 0;
+};
+// Whether all went the simple way: no write that is not ordered before, and readers of one kind. If not,
+// nothing was changed.
+bool read_row(ShadowPage& page, uint64_t at, const RowAccess& access);
+// Also that there is no reader that is not ordered before, but for the lane itself. `unchanged`: kUnchanged
+// or 0 for each word.
+bool write_row(ShadowPage& page, uint64_t at, const RowAccess& access, const uint32_t* unchanged);
+
+}  // namespace bicrl::races
