@@ -131,6 +131,10 @@ void RaceDetector::visit_weak(Visit& visit) {
   visit.words_per_lane_shift = std::countr_zero(visit.words_per_lane);
   constexpr int kGroup = ptx::AddressPlan::kGroup;
   for (int first = 0; first < visit.strand->lanes(); first += kGroup) {
+    if (first % kWarpLanes == 0 && visit_warp(visit, first)) {
+      first += kWarpLanes - kGroup;
+      continue;
+    }
     const uint32_t wanted =
         access.lanes.warps[static_cast<size_t>(first / kWarpLanes)] >> first % kWarpLanes & 0xFF;
     if (wanted == 0) continue;
@@ -144,9 +148,59 @@ void RaceDetector::visit_weak(Visit& visit) {
   }
 }
 
+// A whole warp in rows of words. False if it has to be done in smaller parts.
+bool RaceDetector::visit_warp(Visit& visit, int first) {
+  const LaneAccess& access = *visit.access;
+  constexpr int kGroups = kWarpLanes / ptx::AddressPlan::kGroup;
+  if (!access.steps || access.lanes.warps[static_cast<size_t>(first / kWarpLanes)] != ~uint32_t{0})
+    return false;
+  const uint32_t bytes = access.bytes, begin = access.offsets[first];
+  for (int group = 0; group < kGroups; ++group)
+    if (access.steps[first / ptx::AddressPlan::kGroup + group] != static_cast<int32_t>(bytes) ||
+        access.offsets[first + group * ptx::AddressPlan::kGroup] !=
+            begin + static_cast<uint32_t>(group * ptx::AddressPlan::kGroup) * bytes)
+      return false;
+  const uint64_t word = (visit.begin + begin) >> visit.shift;
+  if (word % kRowWords != 0) return false;
+  const BlockClock& clock = visit.state->clock;
+  const int thread = visit.first_thread + first;
+  RowCell cell{clock.serial(), clock.now(), 0, 0};
+  cell.word = visit.writes ? writer_word(visit.operation, thread)
+                           : reader_word(visit.operation, Readers::kLanes, thread / kWarpLanes);
+  if (visit.writes && visit.leaves_row(first)) cell.word |= kUnchanged;
+  for (uint32_t part = 0; part < visit.words_per_lane; ++part) {
+    const uint64_t at = word + part * kRowWords;
+    RowPage& page = visit.memory->rows(at);
+    const uint64_t row = at % ShadowPage::kWords / kRowWords;
+    cell.shape = row_shape(part, visit.words_per_lane_shift);
+    if ((page.expanded >> row & 1) != 0 || visit.memory->has_strong(at) ||
+        visit.memory->has_strong(at + kRowWords - 1) ||
+        !access_row(page, row, cell, visit.writes, visit.base, clock.floor()))
+      return false;
+  }
+  visit.done.warps[static_cast<size_t>(first / kWarpLanes)] = ~uint32_t{0};
+  return true;
+}
+
+// Eight lanes at one word each that they all read.
+bool RaceDetector::visit_broadcast(Visit& visit, int first) {
+  const uint64_t begin = (visit.begin + visit.access->offsets[first]) >> visit.shift;
+  const int thread = visit.first_thread + first;
+  for (uint64_t word = begin; word < begin + visit.words_per_lane; ++word) {
+    if (visit.memory->has_strong(word)) return false;
+    ShadowPage* page = visit.memory->page(word, pages_left_);
+    if (!page) return true;
+    const uint64_t at = word % ShadowPage::kWords;
+    if (!is_stale(visit, page->write_serials[at], page->write_stamps[at])) return false;
+    add_reader(visit, *page, at, thread, uint32_t{0xFF} << thread % kWarpLanes);
+  }
+  return true;
+}
+
 // Eight lanes in a row of words. False if it has to be done lane by lane.
 bool RaceDetector::visit_group(Visit& visit, int first, int32_t step) {
   const LaneAccess& access = *visit.access;
+  if (step == 0 && !visit.writes) return visit_broadcast(visit, first);
   if (step != static_cast<int32_t>(access.bytes)) return false;
   const uint64_t word = (visit.begin + access.offsets[first]) >> visit.shift;
   RowAccess row;
@@ -155,7 +209,7 @@ bool RaceDetector::visit_group(Visit& visit, int first, int32_t step) {
   if (at + static_cast<uint64_t>(row.words) > ShadowPage::kWords) return false;
   if (visit.memory->has_strong(word) || visit.memory->has_strong(word + static_cast<uint64_t>(row.words) - 1))
     return false;
-  ShadowPage* page = visit.memory->page(word, pages_left_);
+  ShadowPage* page = visit.memory->page(word, pages_left_, row.words);
   if (!page) return true;
   const BlockClock& clock = visit.state->clock;
   const int thread = visit.first_thread + first;
@@ -220,14 +274,14 @@ void RaceDetector::read_word(Visit& visit, ShadowPage& page, int thread, uint64_
     }
     if (!repeated) record(visit, {page.write_serials[at], operation_of(writer), other, true}, thread, word);
   }
-  add_reader(visit, page, at, thread);
+  add_reader(visit, page, at, thread, uint32_t{1} << thread % kWarpLanes);
 }
 
-void RaceDetector::add_reader(Visit& visit, ShadowPage& page, uint64_t at, int thread) {
+// `bits`: the lanes of the thread's warp that read.
+void RaceDetector::add_reader(Visit& visit, ShadowPage& page, uint64_t at, int thread, uint32_t bits) {
   const BlockClock& clock = visit.state->clock;
   const uint32_t serial = clock.serial(), now = clock.now();
   const int warp = thread / kWarpLanes;
-  const uint32_t bit = uint32_t{1} << thread % kWarpLanes;
   const uint32_t word = reader_word(visit.operation, Readers::kLanes, warp);
   uint32_t &of_serial = page.read_serials[at], &of_stamp = page.read_stamps[at];
   uint32_t &of_readers = page.readers[at], &of_lanes = page.lanes[at];
@@ -239,12 +293,12 @@ void RaceDetector::add_reader(Visit& visit, ShadowPage& page, uint64_t at, int t
   };
   if (is_stale(visit, of_serial, of_stamp) &&
       (of_serial < visit.base || readers_of(of_readers) != Readers::kList))
-    return set(word, bit);
+    return set(word, bits);
   Readers how = readers_of(of_readers);
   const bool same_epoch = of_serial == serial && of_stamp == now;
   if (how == Readers::kLanes && same_epoch) {
     if (warp_of_word(of_readers) == warp) {
-      of_lanes |= bit;
+      of_lanes |= bits;
     } else {
       of_lanes = uint32_t{1} << warp | uint32_t{1} << warp_of_word(of_readers);
       of_readers = reader_word(operation_of(of_readers), Readers::kWarps, 0);
@@ -280,9 +334,9 @@ void RaceDetector::add_reader(Visit& visit, ShadowPage& page, uint64_t at, int t
   of_stamp = now;
   for (Reader& reader : list) {
     if (reader.serial != serial || (reader.word & kReaderKind) != (word & kReaderKind)) continue;
-    if (reader.stamp == now || reader.lanes == bit) {
+    if (reader.stamp == now || reader.lanes == bits) {
       reader.stamp = now;
-      reader.lanes |= bit;
+      reader.lanes |= bits;
       return;
     }
   }
@@ -295,7 +349,7 @@ void RaceDetector::add_reader(Visit& visit, ShadowPage& page, uint64_t at, int t
   });
   constexpr size_t kMaxReaders = 64, kMaxReadersOfBlocks = 8;
   if (list.size() >= (visit.in_shared ? kMaxReaders : kMaxReadersOfBlocks)) list.erase(list.begin());
-  list.push_back({serial, now, word, bit});
+  list.push_back({serial, now, word, bits});
 }
 
 std::vector<RaceDetector::Earlier> RaceDetector::unknown_readers(const Visit& visit, const ShadowPage& page,

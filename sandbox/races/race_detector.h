@@ -68,12 +68,14 @@ class RaceDetector : public ptx::Observer {
   ShadowMemory& global_memory(uint64_t address, uint64_t bytes);
   bool find_memory(Visit& visit, const ptx::Region& region);
   void visit_weak(Visit& visit);
+  bool visit_warp(Visit& visit, int first_lane);
+  bool visit_broadcast(Visit& visit, int first_lane);
   bool visit_group(Visit& visit, int first_lane, int32_t step);
   void visit_lane(Visit& visit, int lane);
   void visit_word(Visit& visit, int thread, int lane, uint64_t word);
   void read_word(Visit& visit, ShadowPage& page, int thread, uint64_t word);
   void write_word(Visit& visit, ShadowPage& page, int thread, int lane, uint64_t word);
-  void add_reader(Visit& visit, ShadowPage& page, uint64_t at, int thread);
+  void add_reader(Visit& visit, ShadowPage& page, uint64_t at, int thread, uint32_t bits);
   // Readers in the cell that the thread does not know of.
   std::vector<Earlier> unknown_readers(const Visit& visit, const ShadowPage& page, uint64_t at,
                                        int thread) const;

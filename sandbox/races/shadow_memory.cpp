@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sandbox/ptx/lanes.h"
 #include "sandbox/ptx/vectorised.h"
 
 namespace bicrl::races {
@@ -14,36 +15,88 @@ void spread(const uint32_t (&from)[ShadowPage::kWords], uint64_t first, uint32_t
 
 }  // namespace
 
-void ShadowMemory::refine(uint32_t bytes) {
-  while (bytes < uint32_t{1} << shift_) {
-    --shift_;
-    std::vector<std::unique_ptr<ShadowPage>> finer((bytes_ >> shift_) / ShadowPage::kWords + 1);
-    for (size_t i = 0; i < pages_.size(); ++i) {
-      if (!pages_[i]) continue;
-      for (size_t half = 0; half < 2 && 2 * i + half < finer.size(); ++half) {
-        finer[2 * i + half] = std::make_unique<ShadowPage>();
-        const uint64_t first = half * ShadowPage::kWords / 2;
-        ShadowPage &from = *pages_[i], &to = *finer[2 * i + half];
-        spread(from.write_serials, first, to.write_serials);
-        spread(from.write_stamps, first, to.write_stamps);
-        spread(from.writers, first, to.writers);
-        spread(from.read_serials, first, to.read_serials);
-        spread(from.read_stamps, first, to.read_stamps);
-        spread(from.readers, first, to.readers);
-        spread(from.lanes, first, to.lanes);
+void ShadowMemory::halve_words() {
+  --shift_;
+  std::vector<std::unique_ptr<RowPage>> finer((bytes_ >> shift_) / ShadowPage::kWords + 1);
+  uint64_t unlimited = ~uint64_t{0};  // what is there may stay there
+  for (size_t i = 0; i < pages_.size(); ++i) {
+    if (!pages_[i]) continue;
+    for (uint64_t row = 0; row < RowPage::kRows; ++row)
+      if ((pages_[i]->expanded >> row & 1) == 0) expand(*pages_[i], row, unlimited);
+    for (size_t half = 0; half < 2 && 2 * i + half < finer.size(); ++half) {
+      finer[2 * i + half] = std::make_unique<RowPage>();
+      RowPage& page = *finer[2 * i + half];
+      page.cells = std::make_unique<ShadowPage>();
+      page.expanded = ~uint32_t{0};
+      const uint64_t first = half * ShadowPage::kWords / 2;
+      ShadowPage &from = *pages_[i]->cells, &to = *page.cells;
+      spread(from.write_serials, first, to.write_serials);
+      spread(from.write_stamps, first, to.write_stamps);
+      spread(from.writers, first, to.writers);
+      spread(from.read_serials, first, to.read_serials);
+      spread(from.read_stamps, first, to.read_stamps);
+      spread(from.readers, first, to.readers);
+      spread(from.lanes, first, to.lanes);
+      // Two words must not share a list that only one of them adds to.
+      for (uint64_t at = 1; at < ShadowPage::kWords; at += 2) {
+        if (to.read_serials[at] == 0 || readers_of(to.readers[at]) != Readers::kList ||
+            to.lanes[at] >= lists_.size())
+          continue;
+        lists_.push_back(std::vector<Reader>(lists_[to.lanes[at]]));
+        to.lanes[at] = static_cast<uint32_t>(lists_.size() - 1);
       }
-      pages_[i].reset();
     }
-    pages_ = std::move(finer);
-    // Two words must not share a list that only one of them adds to.
-    for (auto& page : pages_)
-      for (uint64_t at = 0; page && at < ShadowPage::kWords; ++at)
-        if (page->read_serials[at] != 0 && readers_of(page->readers[at]) == Readers::kList && at % 2 == 1) {
-          lists_.push_back(std::vector<Reader>(lists_[page->lanes[at]]));
-          page->lanes[at] = static_cast<uint32_t>(lists_.size() - 1);
-        }
-    repeats_.clear();
+    pages_[i].reset();
   }
+  pages_ = std::move(finer);
+  repeats_.clear();
+}
+
+bool ShadowMemory::expand(RowPage& page, uint64_t row, uint64_t& allowed) {
+  if (!page.cells) {
+    if (allowed == 0) return false;
+    --allowed;
+    page.cells = std::make_unique<ShadowPage>();
+  }
+  page.expanded |= uint32_t{1} << row;
+  ShadowPage& cells = *page.cells;
+  const auto lane_of = [](const RowCell& cell, uint32_t i) {
+    return (kRowWords * (cell.shape >> 8) + i) >> (cell.shape & 0xFF);
+  };
+  const RowCell &write = page.writes[row], &read = page.reads[row];
+  for (uint32_t i = 0; i < kRowWords; ++i) {
+    const uint64_t at = row * kRowWords + i;
+    cells.write_serials[at] = write.serial;
+    cells.write_stamps[at] = write.stamp;
+    cells.writers[at] = write.word + lane_of(write, i);
+    cells.read_serials[at] = read.serial;
+    cells.read_stamps[at] = read.stamp;
+    cells.readers[at] = read.word;
+    cells.lanes[at] = uint32_t{1} << lane_of(read, i);
+  }
+  return true;
+}
+
+bool access_row(RowPage& page, uint64_t row, const RowCell& cell, bool writes, uint32_t base,
+                uint32_t floor) {
+  RowCell &write = page.writes[row], &read = page.reads[row];
+  const auto warp_of_write = [](const RowCell& c) { return (c.word & kThreadMask) / ptx::kWarpLanes; };
+  const auto is_old = [&](const RowCell& earlier) {
+    return earlier.serial < base || (earlier.serial == cell.serial && earlier.stamp <= floor);
+  };
+  const uint32_t warp = writes ? warp_of_write(cell) : cell.word & 31;
+  const auto same_lanes = [&](const RowCell& earlier, uint32_t warp_of_earlier) {
+    return earlier.serial == cell.serial && earlier.shape == cell.shape && warp_of_earlier == warp;
+  };
+  if (!is_old(write) && !same_lanes(write, warp_of_write(write))) return false;
+  if (!is_old(read) && !same_lanes(read, read.word & 31)) return false;
+  if (writes) {
+    write = cell;
+    read.serial = 0;
+  } else {
+    read = cell;
+  }
+  return true;
 }
 
 void ShadowMemory::forget_strong() {

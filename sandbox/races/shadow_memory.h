@@ -37,10 +37,29 @@ constexpr Readers readers_of(uint32_t word) { return static_cast<Readers>(word >
 constexpr int warp_of_word(uint32_t word) { return static_cast<int>(word & 31); }
 constexpr uint32_t operation_of(uint32_t word) { return word >> kOperationShift; }
 
+// Cells word by word.
 struct ShadowPage {
   static constexpr uint64_t kWords = 1024;
   uint32_t write_serials[kWords] = {}, write_stamps[kWords] = {}, writers[kWords] = {};
   uint32_t read_serials[kWords] = {}, read_stamps[kWords] = {}, readers[kWords] = {}, lanes[kWords] = {};
+};
+
+// What a whole warp did to a row of 32 words at a multiple of 32, lane after lane; almost all of what is done
+// to global memory. Its words have cells of their own only once something else is done to one of them.
+struct RowCell {
+  uint32_t serial = 0, stamp = 0;
+  uint32_t word = 0;   // writer_word() of lane 0, or reader_word()
+  uint32_t shape = 0;  // see row_shape()
+};
+constexpr int kRowWords = 32;
+// Word i of the row is that of lane (32 * part + i) >> shift, where a lane has 1 << shift words.
+constexpr uint32_t row_shape(uint32_t part, int shift) { return part << 8 | static_cast<uint32_t>(shift); }
+
+struct RowPage {
+  static constexpr uint64_t kRows = ShadowPage::kWords / kRowWords;
+  RowCell writes[kRows], reads[kRows];
+  uint32_t expanded = 0;  // rows that are in `cells`
+  std::unique_ptr<ShadowPage> cells;
 };
 
 struct Reader {
@@ -67,16 +86,22 @@ class ShadowMemory {
 
   uint32_t shift() const { return shift_; }  // a word is 1 << shift bytes
   // Words of at most so many bytes from now on.
-  void refine(uint32_t bytes);
-  // Of a word; made if there is none. Null if `allowed` has run out.
-  ShadowPage* page(uint64_t word, uint64_t& allowed) {
+  void refine(uint32_t bytes) {
+    while (bytes < uint32_t{1} << shift_) halve_words();
+  }
+  // Cells of words in one page; made of rows if they are some. Null if `allowed` (pages) has run out.
+  ShadowPage* page(uint64_t word, uint64_t& allowed, int words = 1) {
+    RowPage& page = rows(word);
+    const uint64_t first = word % ShadowPage::kWords / kRowWords;
+    const uint64_t last = (word % ShadowPage::kWords + static_cast<uint64_t>(words) - 1) / kRowWords;
+    for (uint64_t row = first; row <= last; ++row)
+      if ((page.expanded >> row & 1) == 0 && !expand(page, row, allowed)) return nullptr;
+    return page.cells.get();
+  }
+  RowPage& rows(uint64_t word) {
     auto& page = pages_[word / ShadowPage::kWords];
-    if (!page) {
-      if (allowed == 0) return nullptr;
-      --allowed;
-      page = std::make_unique<ShadowPage>();
-    }
-    return page.get();
+    if (!page) page = std::make_unique<RowPage>();
+    return *page;
   }
   // By 4 bytes.
   std::unordered_map<uint64_t, StrongCell>& strong() { return strong_; }
@@ -98,15 +123,22 @@ class ShadowMemory {
   void forget_lists();
 
  private:
+  void halve_words();
+  static bool expand(RowPage& page, uint64_t row, uint64_t& allowed);
+
   uint64_t bytes_;
   uint32_t shift_ = 2;
-  std::vector<std::unique_ptr<ShadowPage>> pages_;
+  std::vector<std::unique_ptr<RowPage>> pages_;
   static constexpr uint64_t kStrongPart = 256;  // bytes
   std::unordered_map<uint64_t, StrongCell> strong_;
   std::vector<bool> strong_parts_;
   std::vector<std::vector<Reader>> lists_;
   std::unordered_map<uint64_t, Repeat> repeats_;
 };
+
+// Whether a whole warp's access of a row was that simple: nothing is there that is not ordered before, but
+// for the same lanes' own accesses. If not, nothing was changed.
+bool access_row(RowPage& page, uint64_t row, const RowCell& cell, bool writes, uint32_t base, uint32_t floor);
 
 // ---- Rows of words that lanes of one warp access, one after the other; all within one page ----
 

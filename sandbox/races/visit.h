@@ -55,6 +55,12 @@ struct RaceDetector::Visit {
     }
     return true;
   }
+  // Whether a warp whose lanes store words in a row leaves all of them as they are; false if they are no
+  // words.
+  bool leaves_row(int first) const {
+    return access->element_bytes == 4 && access->bytes == 4 && access->value_stride == 4 &&
+           memcmp(data + access->offsets[first], stored(first, 0), 4 * ptx::kWarpLanes) == 0;
+  }
   bool equal_values(int lane, uint32_t part, int other, uint32_t part_of_other) const {
     if (access->element_bytes == 0) return false;
     const uint32_t word = 1U << shift, unit = std::min(word, access->element_bytes);
