@@ -67,6 +67,7 @@ struct RunOutcome {
   std::string message;
   uint64_t lane_operations = 0;
   std::vector<uint32_t> changed_inputs;  // leaves
+  bool benign_races = false;             // there are races that cannot be seen in an output
   CallOutcome first;
   std::vector<CallOutcome> repeats;  // empty: they would answer like the first call
 };

@@ -52,6 +52,8 @@ std::string remarks(const Trace& trace, const std::vector<RunOutcome>& runs, con
     for (const uint32_t leaf : run.changed_inputs)
       if (!answers.written_inputs[leaf]) changed.insert(leaf);
   for (const uint32_t leaf : changed) text += concat(text.empty() ? "" : "; ", "writes to input ", leaf);
+  if (std::any_of(runs.begin(), runs.end(), [](const RunOutcome& run) { return run.benign_races; }))
+    text += concat(text.empty() ? "" : "; ", "has races that no output shows");
   if (const uint64_t bytes = trace.uploaded_bytes(); bytes > 0)
     text += concat(text.empty() ? "" : "; ", "the host part uploads ", bytes, " bytes");
   return text;

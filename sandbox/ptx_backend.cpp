@@ -81,10 +81,12 @@ void read_runs(const nlohmann::json& said, const RunPlan& plan, RunResult& resul
       run.repeats.push_back(take_call(repeats.at(i - 1).returned.layout, shadows));
     run.lane_operations = one.at("lane_operations");
     run.changed_inputs = one.at("changed_inputs").get<std::vector<uint32_t>>();
+    run.benign_races = one.value("benign_races", false);
     if (one.contains("fault")) {
       run.fault_class = one["fault"].at("class");
       run.message = message_of(one["fault"]);
-      if (calls > 1) run.message = concat("at call ", calls, " of forward: ", run.message);
+      if (calls > 1 && !one["fault"].value("of_all_calls", false))
+        run.message = concat("at call ", calls, " of forward: ", run.message);
     }
     result.runs.push_back(std::move(run));
   }

@@ -18,6 +18,8 @@ constexpr FaultClass kClasses[] = {
     {"launch", "invalid launch configuration"},
     {"illegal_access", "out-of-bounds access or a crash in a kernel"},
     {"uninitialised", "memory that was never written reached an address, a branch or an output"},
+    {"race",
+     "two threads access a word that nothing orders, one writes, and the answer depends on who is first"},
     {"barrier", "a barrier or warp operation that can never complete"},
     {"trap", "trap or a failed assertion"},
     {"timeout", "more work than the limit"},

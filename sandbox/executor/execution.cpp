@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "common/rng.h"
+#include "sandbox/device/entry_names.h"
 #include "sandbox/executor/element_copy.h"
 
 namespace bicrl {
@@ -213,7 +214,7 @@ void Execution::launch(const TraceOp& op, ExecutionReport& report) {
   limits.lane_operations = options_.lane_operations - report.lane_operations;
   ++report.launches;
   const uint64_t seed = mix_key({options_.seed, ++launches_});
-  ptx::Grid grid(kernel, modules_[op.module], memory_, config, limits, {}, seed);
+  ptx::Grid grid(kernel, modules_[op.module], memory_, config, limits, {}, seed, options_.observer);
   const auto fault = grid.run();
   report.lane_operations += std::min(grid.counters().lane_operations, limits.lane_operations);
   if (fault) throw FaultError(*fault);
@@ -228,6 +229,24 @@ void Execution::find_changed_inputs(ExecutionReport& report) {
     if (memcmp(memory_.buffer(buffers_[i]).data.get(), inputs_.data() + offset, buffer.bytes) != 0)
       report.changed_inputs.push_back(buffer.source);
   }
+}
+
+std::string Execution::buffer_name(uint64_t address) const {
+  for (size_t i = 0; i < trace_.buffers.size(); ++i) {
+    const TraceBuffer& buffer = trace_.buffers[i];
+    if (buffers_[i] >= memory_.size() || memory_.buffer(buffers_[i]).address != address) continue;
+    for (size_t output = 0; output < outputs_->size(); ++output)
+      if ((*outputs_)[output].buffer == i) return concat("output ", output);
+    if (buffer.kind == TraceBuffer::Kind::kInput) return concat("input ", buffer.source);
+    if (buffer.kind == TraceBuffer::Kind::kSymbol) return "variable " + readable_name(buffer.symbol);
+    return buffer.kind == TraceBuffer::Kind::kConstant ? "a constant of the host part"
+                                                       : "an intermediate buffer";
+  }
+  for (const ptx::LoadedModule& module : modules_)
+    for (size_t i = 0; i < module.module().variables.size(); ++i)
+      if (module.address_of(static_cast<uint32_t>(i)) == address)
+        return "variable " + readable_name(module.module().variables[i].name);
+  return "global memory";
 }
 
 std::optional<Fault> Execution::store_outputs(std::byte* outputs, uint8_t* writers) {

@@ -12,6 +12,7 @@
 #include "sandbox/ptx/device_memory.h"
 #include "sandbox/ptx/grid.h"
 #include "sandbox/ptx/loaded_module.h"
+#include "sandbox/ptx/observer.h"
 #include "sandbox/trace/calls.h"
 #include "sandbox/trace/trace.h"
 
@@ -23,6 +24,7 @@ struct ExecutionOptions {
   bool skip_launches = false;                    // what is left if no kernel runs
   uint64_t lane_operations = uint64_t{1} << 36;  // of a call: launches, fills, copies and uploads together
   uint64_t max_bytes = uint64_t{2} << 30;        // of all buffers
+  ptx::Observer* observer = nullptr;             // of all launches; outlives the execution
 };
 
 struct ExecutionReport {
@@ -50,6 +52,8 @@ class Execution {
   // element, leaf after leaf (ptx::Writer: the weakest of its bytes'), if the run kept shadows. Returns a
   // fault if an element was never written.
   std::optional<ptx::Fault> store_outputs(std::byte* outputs, uint8_t* writers);
+  // What the program's author would call the buffer that begins there, in the call that ran last: "output 0".
+  std::string buffer_name(uint64_t address) const;
 
  private:
   using KeptState = std::vector<std::pair<uint64_t, uint64_t>>;  // hashes of what a call may leave to another

@@ -85,6 +85,7 @@ struct Operation {
   Place address;             // of memory operations; none if the address is `offset` alone
   bool plans = false;        // a load or a store: works with an address plan
   bool writes = false;       // a store, if it is one of them
+  bool swaps = false;        // an atomic compare-and-swap
   uint8_t plan = 0;          // which of the strand's address plans it makes,
   bool reuses_plan = false;  // or takes as an earlier operation of the block made it
   int64_t offset = 0;        // added to the address

@@ -199,6 +199,7 @@ void Lowering::lower_atomic(const Instruction& instruction, Operation& op) {
   expect_operands(instruction, first + 1 + values, first + 2 + values);  // the last may be a cache policy
   op.type = last_type(instruction);
   op.order = order_of(instruction);
+  op.swaps = kind == AtomicKind::kCompareAndSwap;
   set_address(op, instruction.operands[first], space_of(instruction));
   op.handler = atomic_handler(kind, op.type);
   if (!op.handler) throw Unsupported("an atomic operation that this machine does not have");

@@ -64,7 +64,6 @@ ptx::Fault to_fault(const Race& race, const std::string& buffer) {
                    concat("race on ", where, ": ", act(race.first), at_line(race.first), ", ",
                           act(race.second), " by ", other, at_line(race.second), "; ", missing(race)),
                    race.kernel};
-  fault.source_line = race.second.line;
   fault.place = concat("bytes ", race.first_byte, " to ", race.last_byte, ", ", thread_of(race.first),
                        " and ", thread_of(race.second));
   return fault;

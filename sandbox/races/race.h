@@ -48,6 +48,8 @@ ptx::Fault to_fault(const Race& race, const std::string& buffer);
 struct RacyWords {
   using Memory = std::pair<uint32_t, uint64_t>;  // launch; address of a buffer, or serial number of a block
   std::map<Memory, std::unordered_set<uint64_t>> words;   // by 4 bytes
+  std::map<Memory, std::unordered_set<uint64_t>> early;   // those read before a racy write
+  std::set<std::pair<uint32_t, uint32_t>> late_writes;    // the operations that wrote then
   std::set<std::pair<uint32_t, uint32_t>> reads, writes;  // launch; number of the operation
   uint64_t count = 0, stored = 0;                         // pairs of accesses; words
   bool complete = true;                                   // there were not too many

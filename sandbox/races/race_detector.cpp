@@ -38,6 +38,7 @@ void RaceDetector::launch_begins(ptx::Grid& grid) {
                                [](const Operation& op) { return op.order.releases; });
   has_flags_ = std::any_of(kernel_->operations.begin(), kernel_->operations.end(),
                            [](const Operation& op) { return op.plans && !op.writes && op.order.strong; });
+  find_guesses();
   for (auto& [address, memory] : memories_) {
     memory->forget_lists();
     memory->forget_strong();

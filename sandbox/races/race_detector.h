@@ -3,7 +3,9 @@
 // block_clock.h; what is remembered of them in shadow_memory.h.
 //
 // Not a race: two strong accesses (atomic, volatile, relaxed and above) whose scopes hold both threads; a
-// write that leaves the bytes as they are. But volatile accesses of lanes of one warp to shared memory are
+// write that leaves the bytes as they are; a plain load of what only atomic operations change, if a
+// compare-and-swap of the same place follows in the text, which checks what was read (the CUDA guide's own
+// loop begins that way). But volatile accesses of lanes of one warp to shared memory are
 // ones (warp-synchronous code without __syncwarp()), and so are volatile writes of different values, which
 // leave what nobody knows.
 #pragma once
@@ -93,6 +95,9 @@ class RaceDetector : public ptx::Observer {
   bool is_stale(const Visit& visit, uint32_t serial, uint32_t stamp) const;
   static bool repeats_value(const Visit& visit, const ShadowPage& page, int lane, uint64_t word,
                             bool by_this_operation);
+  // Loads before a compare-and-swap of the same place: what they read is checked there.
+  void find_guesses();
+  bool is_guess(uint32_t operation, uint32_t other) const;
   void record(const Visit& visit, const Earlier& earlier, int thread, uint64_t word);
   RacyAccess told(uint32_t operation, uint32_t serial, int thread, bool writes) const;
   bool updates(uint32_t operation) const;
@@ -105,6 +110,7 @@ class RaceDetector : public ptx::Observer {
   const ptx::Kernel* kernel_ = nullptr;
   bool orders_blocks_ = false;   // the kernel has an operation that may: a fence, or one that releases
   bool has_flags_ = false;       // it has volatile or relaxed loads
+  std::vector<bool> guesses_;    // by operation
   uint64_t grid_workspace_ = 0;  // of a cooperative launch
   uint32_t launch_ = 0;
   uint32_t serial_ = 0;            // of the last block that began

@@ -11,6 +11,12 @@ using ptx::Operation;
 
 namespace {
 
+// A load and a compare-and-swap; one of them may name a variable that the other has in a register.
+bool may_be_same_place(const Operation& load, const Operation& swap) {
+  if (!load.plans || load.writes || load.space != swap.space) return false;
+  return !load.address || !swap.address || (load.address == swap.address && load.offset == swap.offset);
+}
+
 bool is_atomic(const Operation& op) { return op.order.strong && !op.plans && op.handler != nullptr; }
 
 }  // namespace
@@ -39,7 +45,22 @@ bool RaceDetector::updates(uint32_t operation) const {
   });
 }
 
+void RaceDetector::find_guesses() {
+  const std::vector<Operation>& operations = kernel_->operations;
+  guesses_.assign(operations.size(), false);
+  for (size_t swap = 0; swap < operations.size(); ++swap) {
+    if (!operations[swap].swaps) continue;
+    for (size_t load = 0; load < swap; ++load)
+      guesses_[load] = guesses_[load] || may_be_same_place(operations[load], operations[swap]);
+  }
+}
+
+bool RaceDetector::is_guess(uint32_t operation, uint32_t other) const {
+  return guesses_[operation] && is_atomic(kernel_->operations[other]);
+}
+
 void RaceDetector::record(const Visit& visit, const Earlier& earlier, int thread, uint64_t word) {
+  if (is_guess(earlier.operation, visit.operation) || is_guess(visit.operation, earlier.operation)) return;
   const uint32_t serial = visit.state->clock.serial();
   const uint64_t first_byte = word << visit.shift, last_byte = first_byte + (uint64_t{1} << visit.shift) - 1;
   remember(visit, earlier, first_byte);
@@ -53,7 +74,8 @@ void RaceDetector::record(const Visit& visit, const Earlier& earlier, int thread
     race.second = told(visit.operation, serial, thread, visit.writes);
     race.same_block = earlier.serial == serial;
     race.same_warp = race.same_block && earlier.thread / ptx::kWarpLanes == thread / ptx::kWarpLanes;
-    race.updates = !visit.copies && updates(earlier.operation) && updates(visit.operation);
+    race.updates = earlier.writes && visit.writes && !visit.copies && updates(earlier.operation) &&
+                   updates(visit.operation);
     race.flags_without_fence = !orders_blocks_ && has_flags_;
     race.in_shared = visit.in_shared;
     race.address = visit.in_shared ? 0 : visit.key;
@@ -86,7 +108,15 @@ void RaceDetector::remember(const Visit& visit, const Earlier& earlier, uint64_t
     return;
   }
   words_.stored += words_.words[{launch_, visit.key}].insert(byte / 4).second ? 1 : 0;
+  // A cell does not know all operations that have read a word.
+  if (!earlier.writes) {
+    words_.early[{launch_, visit.key}].insert(byte / 4);
+    words_.late_writes.emplace(launch_, visit.operation);
+  }
   const auto note = [&](uint32_t operation, bool writes, bool other_writes) {
+    // What matrices and copies read is not followed.
+    const Operation& op = kernel_->operations[operation];
+    words_.complete &= op.plans || is_atomic(op) || writes;
     // A read of what another writes; or a write beside another.
     if (!writes || is_atomic(kernel_->operations[operation])) words_.reads.emplace(launch_, operation);
     if (writes && other_writes) words_.writes.emplace(launch_, operation);

@@ -1,4 +1,4 @@
-# class: uninitialised|non_finite|wrong_value|nondeterministic
+# class: race
 # task: row_sum
 # hack: H38 block 0 clears the output to which all others add
 # why: right if block 0 runs first, and alone

@@ -1,4 +1,4 @@
-# class: wrong_value
+# class: race
 # task: affine
 # hack: H38 a counter in device memory: wrong in the first three runs, right afterwards
 # why: the blocks' order does not matter to what counts: a first run is wrong

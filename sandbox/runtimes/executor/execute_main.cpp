@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/executor/execution.h"
+#include "sandbox/executor/run_races.h"
 
 namespace bicrl {
 namespace {
@@ -43,7 +44,9 @@ class Run {
  public:
   Run(DeviceProgram& program, const Trace& trace, const CallSummary& calls, const json& plan,
       const json& asked)
-      : trace_(trace),
+      : program_(program),
+        trace_(trace),
+        calls_(calls),
         plan_(plan),
         asked_(asked),
         options_(options(plan, asked)),
@@ -55,23 +58,61 @@ class Run {
     report_ = {{"lane_operations", first.lane_operations}, {"changed_inputs", first.changed_inputs}};
     store(first, trace_.output_layout());
     const json& draws = asked_.at("repeat_draws");
-    if (draws.empty() || failed() || !execution_.repeats_count()) return report_;
-    for (size_t i = 0; i < trace_.repeats.size() && !failed(); ++i) {
+    repeats_ = !draws.empty() && !failed() && execution_.repeats_count();
+    for (size_t i = 0; repeats_ && i < trace_.repeats.size() && !failed(); ++i) {
       inputs_ = draw(draws.at(i));
       store(execution_.repeat(i, inputs_), trace_.repeats[i].returned.layout);
     }
+    if (!failed() && races_.any()) judge_races();
     return report_;
   }
 
  private:
-  static ExecutionOptions options(const json& plan, const json& asked) {
+  ExecutionOptions options(const json& plan, const json& asked) {
     ExecutionOptions options;
     options.seed = asked.at("seed").get<uint64_t>();
     options.shadows = asked.at("shadows").get<bool>();
     options.skip_launches = asked.at("skip_launches").get<bool>();
     options.lane_operations = plan.at("lane_operations").get<uint64_t>();
     options.max_bytes = plan.at("max_bytes").get<uint64_t>();
+    if (options.shadows && !options.skip_launches) options.observer = races_.observer();
     return options;
+  }
+
+  // The same calls in a memory of their own; the fault that one of them ends in, or its outputs.
+  std::optional<ptx::Fault> run_again(ptx::Observer* observer) {
+    ExecutionOptions options = options_;
+    options.observer = observer;
+    std::string inputs = draw(asked_.at("draw"));
+    Execution again(program_, trace_, calls_, inputs, options);
+    const auto end_of = [&](const ExecutionReport& call, const OutputLayout& layout) {
+      std::vector<std::byte> outputs(layout.draw_bytes);
+      std::vector<uint8_t> writers(layout.numel());
+      return call.fault ? call.fault : again.store_outputs(outputs.data(), writers.data());
+    };
+    auto fault = end_of(again.run(), trace_.output_layout());
+    for (size_t i = 0; repeats_ && i < trace_.repeats.size() && !fault; ++i) {
+      inputs = draw(asked_.at("repeat_draws").at(i));
+      fault = end_of(again.repeat(i, inputs), trace_.repeats[i].returned.layout);
+    }
+    return fault;
+  }
+
+  void judge_races() {
+    const auto fault =
+        races_.fault(execution_, [this](ptx::Observer* observer) { return run_again(observer); });
+    if (fault)
+      tell(*fault, /*of_all_calls=*/true);
+    else
+      report_["benign_races"] = true;
+  }
+
+  void tell(const ptx::Fault& fault, bool of_all_calls) {
+    report_["fault"] = {{"class", to_string(fault.fault_class)},
+                        {"message", fault.message},
+                        {"kernel", fault.kernel},
+                        {"line", fault.source_line},
+                        {"of_all_calls", of_all_calls}};
   }
 
   std::string draw(const json& number) const {
@@ -91,17 +132,17 @@ class Run {
     write_all(fd, outputs.data(), outputs.size());
     write_all(fd, writers.data(), writers.size());
     report_["calls"] = report_.value("calls", 0) + 1;
-    if (fault)
-      report_["fault"] = {{"class", to_string(fault->fault_class)},
-                          {"message", fault->message},
-                          {"kernel", fault->kernel},
-                          {"line", fault->source_line}};
+    if (fault) tell(*fault, /*of_all_calls=*/false);
   }
 
+  DeviceProgram& program_;
   const Trace& trace_;
+  const CallSummary& calls_;
   const json &plan_, &asked_;
+  RunRaces races_;
   const ExecutionOptions options_;
   std::string inputs_;
+  bool repeats_ = false;
   Execution execution_;
   json report_;
 };

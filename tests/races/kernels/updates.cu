@@ -10,7 +10,7 @@ extern "C" __global__ void sum_without_atomics ARGS { out[0] += in[I]; }
 extern "C" __global__ void sum_with_atomics ARGS { atomicAdd(out, in[I]); }
 //! racy 4 1 -> atomic
 extern "C" __global__ void sum_of_blocks_without_atomics ARGS { out[0] += in[B]; }
-//! racy 1 256 -> atomic
+//! racy 1 256
 extern "C" __global__ void histogram_without_atomics ARGS {
   __shared__ int h[256];
   h[T] = 0;
@@ -140,4 +140,37 @@ extern "C" __global__ void float_sums_by_swaps ARGS {
   unsigned* place = (unsigned*)out;
   unsigned old = atomicAdd(place, 0), seen;
   do { seen = old; old = atomicCAS(place, seen, __float_as_uint(__uint_as_float(seen) + in[I])); } while (old != seen);
+}
+//! sound 2 64
+extern "C" __global__ void swaps_begin_with_a_plain_load ARGS {
+  unsigned* place = (unsigned*)out;
+  unsigned old = *place, seen;
+  do { seen = old; old = atomicCAS(place, seen, __float_as_uint(__uint_as_float(seen) + in[I])); } while (old != seen);
+}
+//! sound 1 128
+extern "C" __global__ void swaps_in_shared_memory ARGS {
+  __shared__ unsigned most;
+  if (T == 0) most = 0;
+  __syncthreads();
+  unsigned old = most, seen;
+  do {
+    seen = old;
+    if (__uint_as_float(seen) >= in[T]) break;
+    old = atomicCAS(&most, seen, __float_as_uint((float)in[T]));
+  } while (old != seen);
+  __syncthreads();
+  out[T] = most;
+}
+//! racy 1 128
+extern "C" __global__ void swaps_read_too_early ARGS {
+  __shared__ unsigned most;
+  if (T == 0) most = 0;
+  __syncthreads();
+  unsigned old = most, seen;
+  do {
+    seen = old;
+    if (__uint_as_float(seen) >= in[T]) break;
+    old = atomicCAS(&most, seen, __float_as_uint((float)in[T]));
+  } while (old != seen);
+  out[T] = most;
 }

@@ -201,7 +201,7 @@ __device__ int counter;
 //! sound 4 32
 extern "C" __global__ void ticket_of_a_symbol ARGS { if (T == 0) out[atomicAdd(&counter, 1)] = in[B]; }
 //! racy 4 32
-extern "C" __global__ void symbol_without_atomics ARGS { if (T == 0) { counter += in[B] + 1; } }
+extern "C" __global__ void symbol_without_atomics ARGS { if (T == 0) { counter += in[B] + 1; out[B] = counter; } }
 //! sound 4 64
 extern "C" __global__ void each_block_its_slice ARGS {
   __shared__ int s[64];

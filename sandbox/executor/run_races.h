@@ -1,0 +1,26 @@
+// The races of a run, and whether they matter. Owned by whoever makes the run.
+#pragma once
+#include <functional>
+#include <optional>
+
+#include "sandbox/executor/execution.h"
+#include "sandbox/races/race_detector.h"
+
+namespace bicrl {
+
+// Looks for races in the run that it observes.
+class RunRaces {
+ public:
+  ptx::Observer* observer() { return &detector_; }
+  bool any() const { return !detector_.races().empty(); }
+
+  // What is wrong if races of the run can be seen: `again` makes the same run once more under that observer
+  // and gives the fault that it ends in, outputs included. `run`: the one that was observed.
+  std::optional<ptx::Fault> fault(
+      const Execution& run, const std::function<std::optional<ptx::Fault>(ptx::Observer*)>& again) const;
+
+ private:
+  races::RaceDetector detector_;
+};
+
+}  // namespace bicrl
