@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/rng.h"
 #include "sandbox/ptx/observer.h"
 
 namespace bicrl::ptx {
@@ -24,7 +25,9 @@ ThreadBlock::ThreadBlock(Grid& grid, Dim3 index) : grid_(grid), windows_(grid.ke
 
 void ThreadBlock::begin(Dim3 index) {
   index_ = index;
-  next_strand_ = 0;
+  // Which threads go first is secret, as the order of blocks is.
+  const uint64_t key = mix_key({grid_.seed(), index[0], index[1], index[2]});
+  next_strand_ = grid_.seed() == 0 ? 0 : key % strands_.size();
   barriers_ = {};
   copies_.clear();
   fill_poison(shared_);

@@ -2,6 +2,7 @@
 // calls.
 #include <catch2/catch_test_macros.hpp>
 #include <functional>
+#include <set>
 
 #include "tests/ptx/kernel_runner.h"
 
@@ -12,6 +13,19 @@ using testing::KernelRunner;
 using testing::told;
 
 }  // namespace
+
+TEST_CASE("which threads of a large block go first is secret") {
+  KernelRunner runner(R"(
+    extern "C" __global__ void first(unsigned* tickets, unsigned* out) {
+      if (threadIdx.x % 256 == 0 && atomicAdd(tickets + blockIdx.x, 1) == 0) out[blockIdx.x] = threadIdx.x;
+    })",
+                      {.shadows = true, .seed = 5, .compiler_options = {}, .limits = {}, .ptx = ""});
+  const uint64_t tickets = runner.upload(std::vector<uint32_t>(64)), out = runner.reserve(64 * 4);
+  REQUIRE(told(runner.launch("first", {64, 1, 1}, {1024, 1, 1}, 0, tickets, out)) == "");
+  std::set<uint32_t> seen;
+  for (const uint32_t thread : runner.download<uint32_t>(out)) seen.insert(thread);
+  CHECK(seen == std::set<uint32_t>{0, 256, 512, 768});
+}
 
 TEST_CASE("shuffles of all kinds and widths") {
   KernelRunner runner(R"(
