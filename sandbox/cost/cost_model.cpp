@@ -7,6 +7,7 @@ namespace {
 
 // What L2 gives one multiprocessor in a cycle.
 constexpr double kFillBytesPerCycle = 64;
+constexpr double kLineSectors = 4;  // of 128 bytes
 // How much of what does not bound a launch adds to its time: nothing overlaps perfectly. With an eighth a
 // large copy has nine tenths of the memory's bandwidth, as measured (4.3 of 4.8 TB/s on an H200).
 constexpr double kUnhidden = 0.125;
@@ -36,8 +37,8 @@ class LaunchModel {
     const auto set = [&cost](Bound bound, double ms) { cost.parts_ms[static_cast<size_t>(bound)] = ms; };
     set(Bound::kDram, dram_ms());
     set(Bound::kL2, l2_ms());
-    set(Bound::kL1,
-        busiest_ms(number(c_.load_sectors + c_.store_sectors + c_.local_sectors) / d_.l1_sectors_per_cycle));
+    set(Bound::kL1, busiest_ms((number(c_.l1_wavefronts) + number(c_.local_sectors) / kLineSectors) /
+                               d_.l1_wavefronts_per_cycle));
     set(Bound::kShared,
         busiest_ms((number(c_.shared_wavefronts) + kPassWavefronts * number(c_.shared_atomic_passes)) /
                    d_.shared_wavefronts_per_cycle));

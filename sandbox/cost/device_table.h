@@ -31,7 +31,7 @@ struct DeviceTable {
   // ---- What it does in a cycle ----
   std::array<double, kInstructionKinds> lanes_per_cycle{};  // by InstructionKind; 0: no limit of its own
   std::array<double, kTensorTypes> tensor_flops_per_cycle{};
-  double l1_sectors_per_cycle = 0;
+  double l1_wavefronts_per_cycle = 0;
   double shared_wavefronts_per_cycle = 0;
 
   // ---- The whole device ----

@@ -35,6 +35,7 @@ void for_each_number(Counters& c, const Work& work) {
   work("served_by_memory", c.served_by_memory);
   work("cold_sectors", c.cold_sectors);
   work("written_sectors", c.written_sectors);
+  work("l1_wavefronts", c.l1_wavefronts);
   work("local_sectors", c.local_sectors);
   work("shared_requests", c.shared_requests);
   work("shared_wavefronts", c.shared_wavefronts);
@@ -97,6 +98,7 @@ LaunchCounters streaming_launch(LaunchCounters::Kind kind, uint64_t read_bytes, 
   counters.store_requests = units(written_bytes, kRequestBytes);
   counters.load_sectors = counters.l2_load_sectors = counters.cold_sectors = units(read_bytes, kSectorBytes);
   counters.store_sectors = counters.written_sectors = units(written_bytes, kSectorBytes);
+  counters.l1_wavefronts = units(read_bytes, kRequestBytes / 4) + units(written_bytes, kRequestBytes / 4);
   const uint64_t requests = std::max({counters.load_requests, counters.store_requests, uint64_t{1}});
   counters.threads_per_block = kThreads;
   counters.blocks = units(requests, kThreads / 32);

@@ -80,6 +80,8 @@ struct LaunchCounters {
   uint64_t cold_sectors = 0;  // distinct ones read that no launch has touched before
   std::array<uint64_t, kReuseClasses> reused_sectors{};  // distinct ones read that a launch has, by distance
   uint64_t written_sectors = 0;                          // distinct
+  uint64_t l1_wavefronts =
+      0;  // lines of 128 bytes that requests touch, request by request; L1 looks up one a cycle
   uint64_t local_sectors = 0;
   uint64_t shared_requests = 0,
            shared_wavefronts = 0;     // without conflicts a request is one, of 16 bytes four

@@ -25,6 +25,7 @@ LaunchCounters random_launch(std::mt19937_64& random) {
   for (uint64_t& flops : c.tensor_flops) flops = warps * draw(12);
   c.load_requests = warps * draw(6);
   c.load_sectors = c.load_requests * (1 + random() % 32);
+  c.l1_wavefronts = c.load_requests * (1 + random() % 32);
   c.l2_load_sectors = c.load_sectors / (1 + random() % 4);
   c.served_by_l2 = c.load_requests / 2;
   c.served_by_memory = c.load_requests - c.served_by_l2;
@@ -43,11 +44,13 @@ LaunchCounters random_launch(std::mt19937_64& random) {
 // Twice as many of the same blocks.
 LaunchCounters doubled(LaunchCounters c) {
   c.blocks *= 2;
-  for (auto* numbers : {&c.load_requests,        &c.store_requests,    &c.load_sectors,    &c.store_sectors,
-                        &c.l2_load_sectors,      &c.atomic_sectors,    &c.served_by_l1,    &c.served_by_l2,
-                        &c.served_by_memory,     &c.cold_sectors,      &c.written_sectors, &c.local_sectors,
-                        &c.shared_requests,      &c.shared_wavefronts, &c.global_atomics,  &c.hottest_atomics,
-                        &c.shared_atomic_passes, &c.uploaded_bytes,    &c.chains.accesses, &c.chains.cycles})
+  for (auto* numbers :
+       {&c.load_requests,    &c.store_requests,       &c.load_sectors,      &c.store_sectors,
+        &c.l2_load_sectors,  &c.atomic_sectors,       &c.served_by_l1,      &c.served_by_l2,
+        &c.served_by_memory, &c.cold_sectors,         &c.written_sectors,   &c.local_sectors,
+        &c.l1_wavefronts,    &c.shared_requests,      &c.shared_wavefronts, &c.global_atomics,
+        &c.hottest_atomics,  &c.shared_atomic_passes, &c.uploaded_bytes,    &c.chains.accesses,
+        &c.chains.cycles})
     *numbers *= 2;
   for (uint64_t& of_kind : c.instructions) of_kind *= 2;
   for (uint64_t& flops : c.tensor_flops) flops *= 2;
@@ -66,7 +69,7 @@ TEST_CASE("more of anything never costs less, on every device") {
       const double before = total(c, device);
       CHECK(total(doubled(c), device) >= before);
       uint64_t LaunchCounters::*const more[] = {
-          &LaunchCounters::store_sectors,   &LaunchCounters::load_sectors,
+          &LaunchCounters::store_sectors,   &LaunchCounters::l1_wavefronts,
           &LaunchCounters::l2_load_sectors, &LaunchCounters::cold_sectors,
           &LaunchCounters::written_sectors, &LaunchCounters::shared_wavefronts,
           &LaunchCounters::hottest_atomics, &LaunchCounters::shared_atomic_passes,
