@@ -29,13 +29,14 @@ struct LoadedRun {
 };
 
 // An embedded verifier is known before it starts; others are asked (trainer/experience/grading_basis.h).
-void check_times(const RunSettings& settings, bool measures_time) {
-  if (times_problem(settings.verifier.protocol, measures_time).empty()) return;
+void check_times(const RunSettings& settings, const RewardFunction& reward, const std::string& clock) {
+  if (!settings.verifier.protocol.measure_time || clock == reward.clock()) return;
   throw InputError(
-      concat("reward: ", settings.reward_file.string(),
-             " needs times, and the verifier of this machine measures none: choose a "
-             "reward without times (configs/rewards/binary.yaml, pass_rate.yaml), or name verifiers "
-             "that measure them in verifier.addresses"));
+      concat("reward: ", settings.reward_file.string(), " wants times by the clock '", reward.clock(),
+             "', and the verifier of this machine has the clock '", clock,
+             "': name that in the reward file (clock: ", clock,
+             "), choose a reward without times (configs/rewards/binary.yaml, pass_rate.yaml), or name "
+             "verifiers with the other clock in verifier.addresses"));
 }
 
 LoadedRun load_run(const LearnerCommand& command) {
@@ -55,7 +56,7 @@ LoadedRun load_run(const LearnerCommand& command) {
   // The warm-up and evaluations alone need no reward.
   settings.verifier.protocol.measure_time = reward.uses_times() && !settings.stages.empty();
   if (settings.needs_verifier() && settings.verifier.addresses.empty())
-    check_times(settings, server.pipeline.measures_time());
+    check_times(settings, reward, server.pipeline.clock());
   return {std::move(document), std::move(settings), std::move(reward)};
 }
 

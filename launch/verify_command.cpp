@@ -13,6 +13,7 @@
 #include "launch/commands.h"
 #include "launch/embedded_verifier.h"
 #include "reward/client/verifier_client.h"
+#include "sandbox/cost_summary.h"
 #include "sandbox/service/verifier_server.h"
 #include "tasks/prompt.h"
 #include "tasks/task_set.h"
@@ -56,6 +57,17 @@ void print_row(const std::string& task_id, const Verdict& v) {
   if (!v.correct && !v.diagnostics.empty())
     std::cout << "  " << v.diagnostics.substr(0, v.diagnostics.find('\n'));
   std::cout << std::endl;
+}
+
+void print_profile(const Verdict& v) {
+  if (!v.correct || v.counters.empty()) return;
+  char line[200];
+  snprintf(line, sizeof line,
+           "  %.2f us; the reference: %.2f us as eager PyTorch, %.2f us fused; %.0f %% of what memory allows "
+           "(clock: %s)\n",
+           1000 * v.candidate_ms, 1000 * v.eager_ms, 1000 * v.torch_compile_ms, 100 * v.roofline_fraction,
+           v.clock.c_str());
+  std::cout << line << profile_text(v.counters, v.device) << std::flush;
 }
 
 // What went in and what came out.
@@ -113,7 +125,7 @@ void check_verifiers(VerifierClient& client, const VerificationProtocol& wishes)
   }
 }
 
-void verify_all(VerifierClient& client, Verified& verified) {
+void verify_all(VerifierClient& client, bool profile, Verified& verified) {
   const Stopwatch watch;
   const std::vector<Candidate>& candidates = verified.candidates;
   for (size_t i = 0; i < candidates.size(); ++i)
@@ -127,6 +139,7 @@ void verify_all(VerifierClient& client, Verified& verified) {
     if (!verdict) continue;  // the client's own deadline ends a request that hangs
     const size_t index = std::stoul(verdict->request_id);
     print_row(candidates[index].task->id, *verdict);
+    if (profile) print_profile(*verdict);
     ++verified.counts[outcome_text(*verdict)];
     verified.verdicts[index] = std::move(*verdict);
   }
@@ -164,6 +177,7 @@ int run_verify_command(const VerifyCommand& command) {
   if (command.config_path.empty()) document.finish();
   check_writable(command.json_path);
   if (!command.addresses.empty()) options.addresses = command.addresses;
+  options.protocol.measure_time |= command.profile;
   TaskSet set = usable_tasks(command.tasks_path);
   Verified verified;
   verified.candidates = candidates_of(command, set.tasks);
@@ -177,7 +191,7 @@ int run_verify_command(const VerifyCommand& command) {
   }
   VerifierClient client(options);
   if (!server) check_verifiers(client, options.protocol);
-  verify_all(client, verified);
+  verify_all(client, command.profile, verified);
   print_summary(verified, command.tasks_path);
   if (!command.json_path.empty()) write_file_atomically(command.json_path, report(verified).dump(2) + "\n");
   return static_cast<int>(exit_code(verified));

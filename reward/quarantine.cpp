@@ -65,7 +65,6 @@ QuarantineSettings QuarantineSettings::from_config(const ConfigSection& section)
   s.first_success = section.boolean("first_success", s.first_success);
   s.speedup_above = section.real("speedup_above", s.speedup_above, 1);
   s.roofline_above = section.real("roofline_above", s.roofline_above, 0, 1);
-  if (s.roofline_above < 1) section.reject("roofline_above", refusal_reason(Unmeasured::kRooflineFraction));
   return s;
 }
 

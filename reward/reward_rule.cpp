@@ -12,6 +12,14 @@ std::map<std::string, RewardRuleRegistration::Factory>& registry() {
   return rules;
 }
 
+constexpr const char* kMeasuredClock = "cuda_event";
+
+// The verdict as a rule may see it that wants times by another clock.
+Verdict without_times(Verdict verdict) {
+  verdict.candidate_ms = verdict.eager_ms = verdict.torch_compile_ms = verdict.roofline_fraction = 0;
+  return verdict;
+}
+
 Reward masked(const std::string& reason) {
   Reward reward;
   reward.masked = true;
@@ -77,7 +85,7 @@ double trusted_speedup_over_torch_compile(const Verdict& verdict, bool native_on
 }
 
 std::string time_term(const Verdict& verdict, const std::string& name) {
-  return verdict.clock == "cpu" ? "cpu_" + name : name;
+  return verdict.clock == kModelClock ? "modelled_" + name : name;
 }
 
 RewardFunction RewardFunction::from_file(const std::filesystem::path& path,
@@ -100,12 +108,17 @@ RewardFunction::RewardFunction(const ConfigDocument& document, VerdictOrigin ori
   } else if (root.has("truncated_value")) {
     root.reject("truncated_value", "counts only with 'truncated: penalise'");
   }
+  clock_ = kMeasuredClock;
+  if (rule_->uses_times())
+    clock_ = root.choice("clock", kMeasuredClock, {kMeasuredClock, kModelClock});
+  else if (root.has("clock"))
+    root.reject("clock", "counts only with a rule that uses times");
   min_deviation_ = root.real("min_deviation", rule_->min_deviation(), 0, kMaxMinDeviation);
   document.finish();
-  if (origin == VerdictOrigin::kVerifier && !unmeasured_options().empty()) {
-    const UnmeasuredOption& option = unmeasured_options().front();
-    throw InputError(concat(option.place, ": ", refusal_reason(option.input)));
-  }
+  if (origin == VerdictOrigin::kVerifier)
+    for (const UnmeasuredOption& option : unmeasured_options())
+      if (!is_told_by(clock_, option.input))
+        throw InputError(concat(option.place, ": ", refusal_reason(option.input)));
   resolved_yaml_ = document.resolved_yaml();
 }
 
@@ -117,7 +130,7 @@ Reward RewardFunction::evaluate(const Verdict& verdict, bool truncated) const {
   } else if (!judges_program(verdict.outcome)) {
     return masked(to_string(verdict.outcome));
   } else {
-    reward.terms = rule_->score(verdict);
+    reward.terms = rule_->score(verdict.clock == clock_ ? verdict : without_times(verdict));
   }
   for (const RewardTerm& term : reward.terms) {
     BICRL_CHECK(std::isfinite(term.value), "reward term ", term.name, " of rule ", rule_name_, " is ",

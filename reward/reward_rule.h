@@ -79,7 +79,10 @@ class RewardFunction {
   // False if the verdict of a truncated response cannot matter, so that it need not be asked for.
   bool needs_verdict(bool truncated) const { return !truncated || truncation_ == TruncationPolicy::kScore; }
   bool uses_times() const { return rule_->uses_times(); }
-  // Always empty for a run, which refuses them.
+  // Whose times count; those of a verdict with another clock do not. "cuda_event" (measured) unless the file
+  // says "model" (modelled).
+  const std::string& clock() const { return clock_; }
+  // Empty for a run, which refuses them, but for those that the clock tells.
   const std::vector<UnmeasuredOption>& unmeasured_options() const { return rule_->unmeasured_options(); }
   // What group_advantage() takes.
   double min_deviation() const { return min_deviation_; }
@@ -94,6 +97,7 @@ class RewardFunction {
   TruncationPolicy truncation_ = TruncationPolicy::kMask;
   double truncated_value_ = 0;
   double min_deviation_ = 0;
+  std::string clock_;
   std::string resolved_yaml_;
 };
 
@@ -110,7 +114,7 @@ bool earns_correctness(const Verdict& verdict, bool native_only);
 double trusted_speedup(const Verdict& verdict, bool native_only);
 double trusted_speedup_over_torch_compile(const Verdict& verdict, bool native_only);
 
-// The term's name, marked if the verdict's times are CPU times: a log must not show them as a GPU's.
+// The term's name, marked if the verdict's times are modelled: a log must not show them as measured.
 std::string time_term(const Verdict& verdict, const std::string& name);
 
 // Bound of every parameter that is a reward or a weight, so that no sum of terms overflows.

@@ -12,8 +12,6 @@ std::string to_string(Unmeasured input) {
       return "reports that a framework operator had a part in an answer";
     case Unmeasured::kPartialCoverage:
       return "reports which part of the work a program's own kernels did";
-    case Unmeasured::kRooflineFraction:
-      return "reports how close a program comes to what the device can do at most";
   }
   return "";
 }
@@ -30,10 +28,12 @@ bool is_reported(const Verdict& verdict, Unmeasured input) {
       return !verdict.legality.empty() && verdict.legality != "native";
     case Unmeasured::kPartialCoverage:
       return verdict.coverage > 0 && verdict.coverage < 1;
-    case Unmeasured::kRooflineFraction:
-      return verdict.roofline_fraction > 0;
   }
   return false;
+}
+
+bool is_told_by(const std::string& clock, Unmeasured input) {
+  return clock == kModelClock && input == Unmeasured::kTorchCompileTime;
 }
 
 }  // namespace bicrl

@@ -8,10 +8,9 @@
 namespace bicrl {
 
 enum class Unmeasured {
-  kTorchCompileTime,  // torch_compile_ms above 0
+  kTorchCompileTime,  // torch_compile_ms above 0: no verifier measures it; the cost model models it
   kMixedProgram,      // a legality other than native
-  kPartialCoverage,   // a coverage between 0 and 1
-  kRooflineFraction   // roofline_fraction above 0
+  kPartialCoverage    // a coverage between 0 and 1
 };
 
 // What is missing, as the end of a sentence: "reports a time under torch.compile".
@@ -19,6 +18,8 @@ std::string to_string(Unmeasured input);
 // Why a run refuses an option that needs it.
 std::string refusal_reason(Unmeasured input);
 bool is_reported(const Verdict& verdict, Unmeasured input);
+// Whether verdicts with that clock have it.
+bool is_told_by(const std::string& clock, Unmeasured input);
 
 // An option that is set to a value which needs such an input.
 struct UnmeasuredOption {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/error.h"
+#include "sandbox/cost/launch_counters.h"
 #include "sandbox/trace/trace.h"
 
 namespace bicrl {
@@ -20,7 +21,6 @@ struct DeviceModule {
 
 struct BackendFeatures {
   std::string_view name;  // "ptx": part of what names a verifier
-  bool measures_time = false;
 };
 
 // One run of the trace from fresh memory.
@@ -32,6 +32,7 @@ struct RunRequest {
   uint64_t seed = 0;  // of the order of blocks, and of addresses
   bool shadows = false;
   bool skip_launches = false;
+  bool count = false;  // what launches do
 };
 
 // The inputs of one draw. `key` names them among all draws of all tasks, so that a backend may keep its own
@@ -69,7 +70,8 @@ struct RunOutcome {
   std::vector<uint32_t> changed_inputs;  // leaves
   bool benign_races = false;             // there are races that cannot be seen in an output
   CallOutcome first;
-  std::vector<CallOutcome> repeats;  // empty: they would answer like the first call
+  std::vector<LaunchCounters> counters;  // of a request that asked for them
+  std::vector<CallOutcome> repeats;      // empty: they would answer like the first call
 };
 
 struct RunResult {

@@ -115,6 +115,7 @@ void read_end(const nlohmann::json& header, OracleAnswers& answers) {
   for (const auto& fault : header.at("faults"))
     answers.faults.push_back({fault.at("kind").get<std::string>(),
                               fault.at("message").get<std::string>().substr(0, kMaxReasonBytes)});
+  answers.reference = read_reference_launches(header.at("operators"));
   std::sort(times.begin(), times.end());
   answers.eager_ms = quantile(times, 0.5);
   answers.eager_spread_ms = quantile(times, 0.75) - quantile(times, 0.25);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "sandbox/box/zygote.h"
+#include "sandbox/cost/operator_cost.h"
 #include "sandbox/judge.h"
 #include "sandbox/trace/trace.h"
 
@@ -66,6 +67,7 @@ struct OracleAnswers {
   std::vector<bool> trivial_outputs;
   std::vector<bool> written_inputs;  // of each input leaf: the reference itself writes to it
   std::vector<TaskFault> faults;
+  ReferenceLaunches reference;               // what a device would do for it
   double eager_ms = 0, eager_spread_ms = 0;  // median and interquartile range
 };
 

@@ -11,12 +11,15 @@
 #include "common/hash.h"
 #include "common/log.h"
 #include "common/utf8.h"
+#include "sandbox/cost/cost_model.h"
+#include "sandbox/cost_summary.h"
 #include "sandbox/grading.h"
 
 namespace bicrl {
 namespace {
 
 constexpr size_t kMaxDiagnosticsBytes = 2000;
+constexpr uint64_t kCountedSeed = 1;  // of addresses, on which counters do not depend
 
 // No box may take so much that the machine itself runs out: one that does must die of its own limit.
 uint64_t within_machine(uint64_t limit_bytes) {
@@ -153,6 +156,10 @@ Verdict Pipeline::attempt(const VerificationRequest& request, std::stop_token st
   Job job{request, stop, {}, hash_hex(request.pytorch_code), nullptr, nullptr};
   job.verdict.reached = "extract";
   job.verdict.trials = request.protocol.trials;
+  if (request.protocol.measure_time) {
+    job.verdict.clock = options_.clock();
+    job.verdict.device = options_.device();
+  }
   if (!check_text(job)) return job.verdict;
   job.task = oracle_->open(request.pytorch_code, draws_of(request.protocol));
   job.spec = job.task->spec(stop);
@@ -240,10 +247,41 @@ void Pipeline::run_and_grade(Job& job, const RecordResult& recorded) {
                       job.request.protocol.tolerance));
   if (job.verdict.outcome != Outcome::kGraded) return;
   job.verdict.coverage = 1;
+  if (job.verdict.correct && job.request.protocol.measure_time) {
+    model_cost(job, recorded, plan, *known);
+    if (!job.verdict.correct) return;
+  }
   const std::string remarked = remarks(trace, result.runs, *known);
   if (remarked.empty()) return;
   std::string& told = job.verdict.diagnostics;
   told += concat(told.empty() ? "" : "; ", remarked);
+}
+
+// One run more, in which the machine counts; then formulas.
+void Pipeline::model_cost(Job& job, const RecordResult& recorded, RunPlan plan, const OracleAnswers& known) {
+  plan.runs = {{.draw = 0, .repeat_draws = {}, .seed = kCountedSeed, .count = true}};
+  RunResult result = backend_->run(plan, job.stop);
+  job.verdict.run_ms += result.run_ms;
+  const auto no_longer_correct = [&] { job.verdict.correct = false; };
+  if (result.infrastructure) {
+    no_longer_correct();
+    return job.infrastructure("run", result.reason);
+  }
+  if (const RunOutcome& run = result.runs.front(); !run.fault_class.empty()) {
+    no_longer_correct();
+    return job.fault("run", run.fault_class, run.message);
+  }
+  std::vector<LaunchCounters>& launches = result.runs.front().counters;
+  const DeviceTable& device = *find_device_table(options_.cost_device);
+  for (const CudaProgram& program : recorded.programs)
+    add_resources(compiler_->resources(program, std::string(device.architecture), job.stop), launches);
+  const double least = least_ms(known.reference.least_bytes, device);
+  const auto at_least = [least](double ms) { return std::max(ms, least); };
+  job.verdict.candidate_ms = at_least(model_program(launches, device).modelled_ms);
+  job.verdict.eager_ms = at_least(model_program(known.reference.eager, device).modelled_ms);
+  job.verdict.torch_compile_ms = at_least(model_program(known.reference.fused, device).modelled_ms);
+  job.verdict.roofline_fraction = least / job.verdict.candidate_ms;
+  job.verdict.counters = counters_text(launches, device);
 }
 
 }  // namespace bicrl

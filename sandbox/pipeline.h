@@ -11,6 +11,7 @@
 
 #include "sandbox/box/box_host.h"
 #include "sandbox/candidate/candidate_compiler.h"
+#include "sandbox/cost/device_table.h"
 #include "sandbox/oracle.h"
 #include "sandbox/ptx_backend.h"
 #include "sandbox/recorder.h"
@@ -29,7 +30,10 @@ struct PipelineOptions {
   ExecuteOptions execute;
   size_t max_program_bytes = 64u << 10;
   int infrastructure_retries = 2;
-  bool measures_time() const { return PtxBackend::kFeatures.measures_time; }
+  std::string cost_device = "h100";  // of sandbox/cost/device_table.h: where programs are modelled
+  // What tells times, and of it the device, as verdicts have them.
+  std::string clock() const { return kModelClock; }
+  std::string device() const { return concat(cost_device, ", tables ", kDeviceTablesVersion); }
 };
 
 class Pipeline {
@@ -56,6 +60,8 @@ class Pipeline {
   bool check_text(Job& job) const;
   void record_and_grade(Job& job);
   void run_and_grade(Job& job, const RecordResult& recorded);
+  // Of a correct program: its modelled time, and the reference's.
+  void model_cost(Job& job, const RecordResult& recorded, RunPlan plan, const OracleAnswers& known);
   static bool structure_matches(Job& job, const Returned& returned, const nlohmann::json& expected,
                                 size_t call);
   void oracle_failure(Job& job);

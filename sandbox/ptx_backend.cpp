@@ -82,6 +82,8 @@ void read_runs(const nlohmann::json& said, const RunPlan& plan, RunResult& resul
     run.lane_operations = one.at("lane_operations");
     run.changed_inputs = one.at("changed_inputs").get<std::vector<uint32_t>>();
     run.benign_races = one.value("benign_races", false);
+    if (one.contains("counters"))
+      for (const auto& launch : one["counters"]) run.counters.push_back(launch_counters_from_json(launch));
     if (one.contains("fault")) {
       run.fault_class = one["fault"].at("class");
       run.message = message_of(one["fault"]);
@@ -159,7 +161,8 @@ void PtxBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
                              {"repeat_draws", run.repeat_draws},
                              {"seed", run.seed},
                              {"shadows", run.shadows},
-                             {"skip_launches", run.skip_launches}});
+                             {"skip_launches", run.skip_launches},
+                             {"count", run.count}});
   show(scratch_.write(asked.dump()), "/job/plan");
   const UniqueFd outputs = make_memfd("outputs"), control = make_memfd("control");
   spec.fds = {{outputs.get(), kOutputFd}, {control.get(), kControlFd}};

@@ -19,7 +19,7 @@ struct ExecuteOptions {
 class PtxBackend : public Backend {
  public:
   PtxBackend(BoxHost& host, ScratchFolder& scratch, const ExecuteOptions& options);
-  static constexpr BackendFeatures kFeatures{.name = "ptx", .measures_time = false};
+  static constexpr BackendFeatures kFeatures{.name = "ptx"};
   const BackendFeatures& features() const override { return kFeatures; }
   RunResult run(const RunPlan& plan, std::stop_token stop) override;
 

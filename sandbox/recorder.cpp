@@ -156,6 +156,7 @@ bool Recorder::compile(ZygoteChild& child, const Frame& frame, std::stop_token s
   if (compiled.module) {
     result.reached = "record";
     result.modules.push_back({compiled.ptx});
+    result.programs.push_back(program);
     return child.send({{"kind", "module"}, {"ok", true}}, {*compiled.module}, stop);
   }
   result.infrastructure = compiled.infrastructure;

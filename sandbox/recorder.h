@@ -29,7 +29,8 @@ struct RecordResult {
   std::string fault_class;  // empty: there is a trace
   std::string reached = "record";
   std::string reason;
-  std::vector<DeviceModule> modules;  // by number of the load_inline call
+  std::vector<DeviceModule> modules;  // by number of the load_inline call,
+  std::vector<CudaProgram> programs;  // and what they were made of
   std::optional<Trace> trace;
   double compile_ms = 0, record_ms = 0;
 };

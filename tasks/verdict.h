@@ -18,6 +18,9 @@ constexpr bool judges_program(Outcome outcome) {
   return outcome == Outcome::kGraded || outcome == Outcome::kCandidateFault;
 }
 
+// Of a verdict whose times the cost model made.
+inline constexpr const char* kModelClock = "model";
+
 struct Verdict {
   std::string request_id;
   Outcome outcome = Outcome::kInfrastructure;
@@ -32,9 +35,11 @@ struct Verdict {
   std::string legality;        // "native" or "mixed"
   double coverage = 0;         // share of launched work done by candidate kernels
   double candidate_ms = 0, eager_ms = 0, candidate_spread_ms = 0, eager_spread_ms = 0;
-  double torch_compile_ms = 0;   // median of the reference under torch.compile; 0 if not measured
+  double torch_compile_ms = 0;   // median of the reference under torch.compile; 0 if not known
   double roofline_fraction = 0;  // the device's least possible time over candidate_ms; 0 if not known
-  std::string clock;             // what measured the times: "cpu" is not a GPU's time
+  std::string clock;             // where the times come from (kModelClock is no measurement); empty: nowhere
+  std::string device;            // of kModelClock: its name and the version of the tables
+  std::string counters;          // of kModelClock: JSON, a list of the program's launches and what each did
   std::string diagnostics;
   double compile_ms = 0, record_ms = 0, run_ms = 0, total_ms = 0;
   int64_t lane_operations = 0;  // work of all its runs; 0 if none ran

@@ -44,6 +44,8 @@ inline constexpr std::tuple kVerdictFields{
     verdict_field("times.torch_compile_ms", &Verdict::torch_compile_ms),
     verdict_field("roofline_fraction", &Verdict::roofline_fraction),
     verdict_field("times.clock", &Verdict::clock),
+    verdict_field("times.device", &Verdict::device),
+    verdict_field("counters", &Verdict::counters),
     verdict_field("diagnostics", &Verdict::diagnostics),
     verdict_field("compile_ms", &Verdict::compile_ms),
     verdict_field("record_ms", &Verdict::record_ms),

@@ -9,7 +9,7 @@
 namespace bicrl {
 
 // Of the messages and of what verdicts mean: raised if either changes.
-inline constexpr const char* kProtocolVersion = "3";
+inline constexpr const char* kProtocolVersion = "4";
 
 struct VerifierDescription {
   std::string address;  // where it was asked; not part of the answer
@@ -21,13 +21,14 @@ struct VerifierDescription {
   int64_t verified = 0;
   int64_t cache_hits = 0;
   VerificationProtocol protocol{};  // what a request gets that leaves its own open
-  bool measures_time = false;       // else a request that asks for times is refused
+  // What tells times, kModelClock or one that measures, and of the former the device; empty: a request that
+  // asks for times is refused.
+  std::string clock, device;
   bool operator==(const VerifierDescription&) const = default;
 };
 
-// Why requests with these wishes are refused by a verifier that measures times or does not; empty if they
-// are not.
-std::string times_problem(const VerificationProtocol& wishes, bool measures_time);
+// Why requests with these wishes are refused by a verifier with that clock; empty if they are not.
+std::string times_problem(const VerificationProtocol& wishes, const std::string& clock);
 
 // Why this program cannot use the verifier for requests with these wishes; empty if it can.
 std::string verifier_problem(const VerifierDescription& verifier, const VerificationProtocol& wishes);

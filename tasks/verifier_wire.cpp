@@ -194,7 +194,8 @@ void for_each_description_field(DescriptionType& description, Visit&& visit) {
   visit("verified", description.verified);
   visit("cache_hits", description.cache_hits);
   for_each_protocol_field(description.protocol, visit);
-  visit("measures_time", description.measures_time);
+  visit("clock", description.clock);
+  visit("device", description.device);
 }
 
 }  // namespace

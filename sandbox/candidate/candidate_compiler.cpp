@@ -92,7 +92,8 @@ CandidateCompiler::CandidateCompiler(BoxHost& host, const PythonInstall& python,
       toolchain_id_(hash_hex({modules_.toolchain_id(), toolchain_.id})),
       forge_(host, python, toolchain_, options.forge),
       programs_(options.cache_bytes),
-      devices_(options.cache_bytes) {}
+      devices_(options.cache_bytes),
+      resources_(options.cache_bytes / 16) {}
 
 CompileResult CandidateCompiler::compile(const CudaProgram& program, std::stop_token stop,
                                          size_t earlier_bytes) {
@@ -107,6 +108,22 @@ CompileResult CandidateCompiler::compile(const CudaProgram& program, std::stop_t
   if (!result.infrastructure) programs_.insert(key, result, cost_of(result));
   result.compile_ms = clock.ms();
   return result;
+}
+
+std::map<std::string, KernelResources> CandidateCompiler::resources(const CudaProgram& program,
+                                                                    const std::string& architecture,
+                                                                    std::stop_token stop) {
+  const std::string key = concat(architecture, ":", device_key(program));
+  if (auto known = resources_.find(key)) return *known;
+  auto job = forge_.begin(program, /*device_code=*/true, stop, architecture);
+  if (!job || job.value().split(stop).fault.failed()) return {};
+  ForgeDevice device = job.value().device(stop);
+  forge_.dismiss(std::move(job.value()));
+  if (device.fault.failed()) return {};
+  size_t bytes = sizeof device.resources;
+  for (const auto& [entry, needs] : device.resources) bytes += entry.size() + sizeof needs;
+  resources_.insert(key, device.resources, bytes);
+  return device.resources;
 }
 
 CompileResult CandidateCompiler::make(const CudaProgram& program, const std::string& device_key,

@@ -7,6 +7,7 @@
 // device_toolchain.h finds. Meanwhile host_module.h has the host units compiled in a fork of a warm compiler,
 // with the arguments of host_compiler.h. Nothing of a candidate is executed here.
 #pragma once
+#include <map>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -49,6 +50,11 @@ class CandidateCompiler {
   CandidateCompiler(BoxHost& host, const PythonInstall& python, const CompileOptions& options);
   // `earlier_bytes`: source_bytes() of the program's load_inline calls before this one.
   CompileResult compile(const CudaProgram& program, std::stop_token stop = {}, size_t earlier_bytes = 0);
+  // What the kernels of a program that compiles need on an architecture such as "sm_90", by entry; empty if
+  // that cannot be known.
+  std::map<std::string, KernelResources> resources(const CudaProgram& program,
+                                                   const std::string& architecture,
+                                                   std::stop_token stop = {});
   const std::string& toolchain_id() const { return toolchain_id_; }
   const Zygote& forge_zygote() const { return forge_.zygote(); }
 
@@ -61,6 +67,7 @@ class CandidateCompiler {
   Forge forge_;
   LruCache<CompileResult> programs_;
   LruCache<std::shared_ptr<const ForgeDevice>> devices_;
+  LruCache<std::map<std::string, KernelResources>> resources_;
 };
 
 }  // namespace bicrl

@@ -74,7 +74,8 @@ Forge::Forge(BoxHost& host, const PythonInstall& python, const DeviceToolchain& 
                {{toolchain.libraries, "/nvrtc"}},
                {{toolchain.shim, "/shim"}, {toolchain.headers, "/cuda"}}}) {}
 
-Result<ForgeJob> Forge::begin(const CudaProgram& program, bool device_code, std::stop_token stop) {
+Result<ForgeJob> Forge::begin(const CudaProgram& program, bool device_code, std::stop_token stop,
+                              const std::string& architecture) {
   ChildLimits limits;
   limits.wall_s = options_.wall_s;
   limits.cpu_s = options_.cpu_s;
@@ -85,7 +86,7 @@ Result<ForgeJob> Forge::begin(const CudaProgram& program, bool device_code, std:
   limits.file_bytes = 512u << 20;
   limits.threads = 4;
   limits.frames.blob_bytes = kMaxPtxBytes;
-  nlohmann::json request{{"kind", "forge"}, {"device", device_code}};
+  nlohmann::json request{{"kind", "forge"}, {"device", device_code}, {"architecture", architecture}};
   write_cuda_program(program, request);
   auto child = zygote_.fork(limits, stop, kStartPatience_s, header_words(program));
   if (!child) return Result<ForgeJob>::failure(child.reason());
@@ -129,6 +130,9 @@ ForgeDevice ForgeJob::device(std::stop_token stop) {
     } else {
       device.cut = frame->header.at("cut").get<bool>();
       device.ptx = std::move(frame->blobs.front());
+      if (frame->header.contains("resources"))
+        for (const auto& [entry, needs] : frame->header["resources"].items())
+          device.resources[entry] = {needs.at(0).get<uint32_t>(), needs.at(1).get<uint32_t>()};
     }
   } catch (const nlohmann::json::exception&) {
     device.fault = kNonsense;

@@ -2,6 +2,7 @@
 // program's CUDA text. Text can make a compiler read files, crash, or run without end: the child sees nothing
 // but headers, is bounded in everything, and its end is the fault of its text.
 #pragma once
+#include <map>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -9,6 +10,7 @@
 #include "sandbox/box/zygote.h"
 #include "sandbox/candidate/device_toolchain.h"
 #include "sandbox/candidate/splitter.h"
+#include "sandbox/device/cubin_resources.h"
 
 namespace bicrl {
 
@@ -34,7 +36,8 @@ struct ForgeSplit {
 struct ForgeDevice {
   ForgeFault fault;
   std::string ptx;
-  bool cut = false;  // host functions had to be left out
+  bool cut = false;                                  // host functions had to be left out
+  std::map<std::string, KernelResources> resources;  // by entry, as far as they were asked for and are known
 };
 
 // One program's child. Used by one thread, split() before device().
@@ -57,7 +60,9 @@ class Forge {
   Forge(BoxHost& host, const PythonInstall& python, const DeviceToolchain& toolchain,
         const ForgeOptions& options);
   // Starts work on a program. Failure is infrastructure.
-  Result<ForgeJob> begin(const CudaProgram& program, bool device_code, std::stop_token stop = {});
+  // `architecture`: such as "sm_90", to learn what kernels need there; "" asks for nothing.
+  Result<ForgeJob> begin(const CudaProgram& program, bool device_code, std::stop_token stop = {},
+                         const std::string& architecture = "");
   // Ends a job whose answers are known without waiting for its memory to be torn down.
   void dismiss(ForgeJob job);
   const Zygote& zygote() const { return zygote_; }

@@ -121,14 +121,21 @@ class LaunchModel {
     return cycles;
   }
 
-  double chain_cycles(const DependenceChain& chain) const {
-    const uint64_t served = c_.served_by_l1 + c_.served_by_l2 + c_.served_by_memory;
-    if (served == 0) return number(chain.cycles);
+  // How long a warp waits for an access of its chain, in the mean. Requests on the way at the same time are
+  // waited for together: each far one is taken to be in a wait of its own as long as there are waits, so that
+  // near ones beside it make none shorter.
+  double wait_cycles() const {
+    const double waits = number(c_.waits);
+    if (waits == 0) return d_.l2_cycles;
+    const double far = std::min(waits, number(c_.served_by_memory));
+    const double middle = std::min(waits - far, number(c_.served_by_l2));
+    const double near = waits - far - middle;
     const double from_memory = far_share_ * d_.dram_cycles + (1 - far_share_) * d_.l2_cycles;
-    const double latency = (number(c_.served_by_l1) * d_.l1_cycles + number(c_.served_by_l2) * d_.l2_cycles +
-                            number(c_.served_by_memory) * from_memory) /
-                           number(served);
-    return number(chain.accesses) * latency + number(chain.cycles);
+    return (far * from_memory + middle * d_.l2_cycles + near * d_.l1_cycles) / waits;
+  }
+
+  double chain_cycles(const DependenceChain& chain) const {
+    return number(chain.accesses) * wait_cycles() + number(chain.cycles);
   }
 
   // A multiprocessor's blocks follow each other in as many places as it has for them.

@@ -43,6 +43,7 @@ void for_each_number(Counters& c, const Work& work) {
   work("hottest_atomics", c.hottest_atomics);
   work("shared_atomic_passes", c.shared_atomic_passes);
   work("uploaded_bytes", c.uploaded_bytes);
+  work("waits", c.waits);
   work("chain_accesses", c.chains.accesses);
   work("chain_cycles", c.chains.cycles);
   work("longest_chain_accesses", c.longest_chain.accesses);
@@ -107,6 +108,7 @@ LaunchCounters streaming_launch(LaunchCounters::Kind kind, uint64_t read_bytes, 
   counters.instructions[static_cast<size_t>(InstructionKind::kInteger)] = kInstructions * requests;
   counters.executed = kInstructions * requests + counters.load_requests + counters.store_requests;
   counters.executed_lanes = 32 * counters.executed;
+  counters.waits = counters.load_requests;
   counters.chains = {counters.load_requests > 0 ? counters.blocks : 0, 2 * kInstructions * counters.blocks};
   counters.longest_chain = {counters.load_requests > 0 ? uint64_t{1} : 0, 2 * kInstructions};
   return counters;

@@ -90,6 +90,7 @@ struct LaunchCounters {
   uint64_t shared_atomic_passes = 0;  // lanes that meet at an address go one after another
   uint64_t uploaded_bytes = 0;        // from the host
 
+  uint64_t waits = 0;             // accesses in the chains of all warps together
   DependenceChain chains;         // of the slowest warp of each block, summed over blocks
   DependenceChain longest_chain;  // of the slowest block
 

@@ -46,16 +46,16 @@ void LaunchCounting::fill(uint64_t buffer, uint64_t offset, uint64_t bytes) {
   launches_.push_back(std::move(counters));
 }
 
-void LaunchCounting::copy(uint64_t target, uint64_t target_offset, uint64_t source, uint64_t source_offset,
-                          uint64_t bytes) {
+void LaunchCounting::copy(uint64_t target, uint64_t target_offset, uint64_t target_bytes, uint64_t source,
+                          uint64_t source_offset, uint64_t source_bytes) {
   footprint_.begin_launch();
-  LaunchCounters counters = streaming_launch(LaunchCounters::Kind::kCopy, bytes, bytes);
+  LaunchCounters counters = streaming_launch(LaunchCounters::Kind::kCopy, source_bytes, target_bytes);
   counters.written_sectors = counters.cold_sectors = 0;
-  auto& from = footprint_.buffer(source, source_offset + bytes);
-  for (uint64_t at = source_offset / kSectorBytes; at * kSectorBytes < source_offset + bytes; ++at)
+  auto& from = footprint_.buffer(source, source_offset + source_bytes);
+  for (uint64_t at = source_offset / kSectorBytes; at * kSectorBytes < source_offset + source_bytes; ++at)
     footprint_.read(from, at, counters);
-  auto& to = footprint_.buffer(target, target_offset + bytes);
-  for (uint64_t at = target_offset / kSectorBytes; at * kSectorBytes < target_offset + bytes; ++at)
+  auto& to = footprint_.buffer(target, target_offset + target_bytes);
+  for (uint64_t at = target_offset / kSectorBytes; at * kSectorBytes < target_offset + target_bytes; ++at)
     footprint_.write(to, at, counters);
   launches_.push_back(std::move(counters));
 }
@@ -172,6 +172,7 @@ void LaunchCounting::basic_block(ptx::Strand& strand, uint32_t number) {
     ++runs.warps;
     runs.lanes += static_cast<uint64_t>(std::popcount(lanes));
     runs.diverged += (lanes | strand.exited().warps[warp]) != ~uint32_t{0};
+    counters_.waits += chain.accesses;
     chains[warp].accesses += chain.accesses;
     chains[warp].cycles += chain.cycles;
   }

@@ -25,7 +25,8 @@ class LaunchCounting : public ptx::Observer {
   const std::vector<LaunchCounters>& launches() const { return launches_; }
   // What the host part does besides: `bytes` of a buffer are written, or copied from one to another.
   void fill(uint64_t buffer, uint64_t offset, uint64_t bytes);
-  void copy(uint64_t target, uint64_t target_offset, uint64_t source, uint64_t source_offset, uint64_t bytes);
+  void copy(uint64_t target, uint64_t target_offset, uint64_t target_bytes, uint64_t source,
+            uint64_t source_offset, uint64_t source_bytes);
   // Bytes come from the host.
   void upload(uint64_t bytes);
 

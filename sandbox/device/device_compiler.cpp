@@ -26,6 +26,8 @@ Result<DeviceCompiler> DeviceCompiler::load(const DeviceCompilerOptions& options
   find(n.log, "nvrtcGetProgramLog");
   find(n.ptx_size, "nvrtcGetPTXSize");
   find(n.ptx, "nvrtcGetPTX");
+  find(n.cubin_size, "nvrtcGetCUBINSize");
+  find(n.cubin, "nvrtcGetCUBIN");
   find(n.destroy, "nvrtcDestroyProgram");
   find(n.error_text, "nvrtcGetErrorString");
   if (!missing.empty()) return Result<DeviceCompiler>::failure(options.library + " lacks " + missing);
@@ -58,23 +60,51 @@ DeviceCode DeviceCompiler::compile(const std::string& text, const std::vector<st
   return run(text, flags, {"--pch-dir=" + ready->folder, "--use-pch=" + ready->file});
 }
 
-DeviceCode DeviceCompiler::run(const std::string& text, const std::vector<std::string>& flags,
-                               const std::vector<std::string>& more) const {
+int DeviceCompiler::start(const std::string& text, const std::string& architecture,
+                          const std::vector<std::string>& flags, const std::vector<std::string>& more,
+                          Program& program) const {
   // -w: a log shall hold errors alone.
-  std::vector<std::string> words = {"-arch=" + options_.architecture, "-default-device", "--device-int128",
-                                    "-w", "--pch-messages=false"};
+  std::vector<std::string> words = {"-arch=" + architecture, "-default-device", "--device-int128", "-w",
+                                    "--pch-messages=false"};
   for (const std::string& folder : options_.include_folders) words.push_back("-I" + folder);
   words.insert(words.end(), flags.begin(), flags.end());
   words.insert(words.end(), more.begin(), more.end());
   std::vector<const char*> pointers;
   for (const std::string& word : words) pointers.push_back(word.c_str());
+  if (const int status = nvrtc_.create(&program, text.c_str(), "cuda_sources", 0, nullptr, nullptr))
+    return status;
+  return nvrtc_.compile(program, static_cast<int>(pointers.size()), pointers.data());
+}
+
+DeviceCode DeviceCompiler::run(const std::string& text, const std::vector<std::string>& flags,
+                               const std::vector<std::string>& more) const {
   Program program = nullptr;
-  int status = nvrtc_.create(&program, text.c_str(), "cuda_sources", 0, nullptr, nullptr);
-  if (status) return {false, "", nvrtc_.error_text(status)};
-  status = nvrtc_.compile(program, static_cast<int>(pointers.size()), pointers.data());
+  const int status = start(text, options_.architecture, flags, more, program);
+  if (!program) return {false, "", nvrtc_.error_text(status)};
   DeviceCode code = collect(program, status);
   nvrtc_.destroy(&program);
   return code;
+}
+
+// Headers are read anew: those that were precompiled are of another architecture.
+Result<std::string> DeviceCompiler::machine_code(const std::string& text,
+                                                 const std::vector<std::string>& flags,
+                                                 const std::string& architecture) const {
+  using Reply = Result<std::string>;
+  Program program = nullptr;
+  int status = start(text, architecture, flags, {}, program);
+  if (!program) return Reply::failure(nvrtc_.error_text(status));
+  size_t bytes = 0;
+  std::string cubin;
+  if (!status) status = nvrtc_.cubin_size(program, &bytes);
+  if (!status && bytes <= options_.max_ptx_bytes) {
+    cubin.resize(bytes);
+    status = nvrtc_.cubin(program, cubin.data());
+  }
+  nvrtc_.destroy(&program);
+  if (status) return Reply::failure(nvrtc_.error_text(status));
+  if (cubin.empty()) return Reply::failure(concat("machine code of ", bytes, " bytes"));
+  return Reply(std::move(cubin));
 }
 
 DeviceCode DeviceCompiler::collect(Program program, int status) const {
@@ -106,9 +136,11 @@ DeviceCode DeviceCompiler::collect(Program program, int status) const {
 
 DeviceProgram compile_device_program(const DeviceCompiler& compiler, const std::string& cuda_source,
                                      const DeviceFlags& flags) {
-  DeviceProgram program{compiler.compile(whole_device_text(cuda_source, flags.macros), flags.options), false};
+  DeviceProgram program{{}, false, whole_device_text(cuda_source, flags.macros)};
+  program.code = compiler.compile(program.text, flags.options);
   if (program.code.ok) return program;
-  program.code = compiler.compile(cut_device_text(cuda_source, flags.macros), flags.options);
+  program.text = cut_device_text(cuda_source, flags.macros);
+  program.code = compiler.compile(program.text, flags.options);
   program.cut = true;
   return program;
 }

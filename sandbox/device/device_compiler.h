@@ -43,6 +43,9 @@ class DeviceCompiler {
 
   // `text` as whole_device_text() and cut_device_text() make it; `flags` as read_device_flags() makes them.
   DeviceCode compile(const std::string& text, const std::vector<std::string>& flags) const;
+  // Machine code (a cubin) for an architecture such as "sm_90", of text that compile() accepts.
+  Result<std::string> machine_code(const std::string& text, const std::vector<std::string>& flags,
+                                   const std::string& architecture) const;
 
  private:
   using Program = void*;
@@ -53,6 +56,8 @@ class DeviceCompiler {
     int (*log)(Program, char*) = nullptr;
     int (*ptx_size)(Program, size_t*) = nullptr;
     int (*ptx)(Program, char*) = nullptr;
+    int (*cubin_size)(Program, size_t*) = nullptr;
+    int (*cubin)(Program, char*) = nullptr;
     int (*destroy)(Program*) = nullptr;
     const char* (*error_text)(int) = nullptr;
   };
@@ -64,6 +69,9 @@ class DeviceCompiler {
   };
 
   DeviceCompiler() = default;
+  // Throws nothing; destroy() the program whatever the status is, if there is one.
+  int start(const std::string& text, const std::string& architecture, const std::vector<std::string>& flags,
+            const std::vector<std::string>& more, Program& program) const;
   DeviceCode run(const std::string& text, const std::vector<std::string>& flags,
                  const std::vector<std::string>& more) const;
   const Precompiled* find_precompiled(const std::string& text, const std::vector<std::string>& flags) const;
@@ -78,6 +86,7 @@ class DeviceCompiler {
 struct DeviceProgram {
   DeviceCode code;
   bool cut = false;  // the code is of the text without host functions
+  std::string text;  // that was compiled
 };
 DeviceProgram compile_device_program(const DeviceCompiler& compiler, const std::string& cuda_source,
                                      const DeviceFlags& flags);

@@ -39,7 +39,8 @@ Execution::Execution(DeviceProgram& program, const Trace& trace, const CallSumma
       inputs_(inputs),
       outputs_(&trace.outputs),
       layout_(&trace.output_layout()),
-      memory_({.max_bytes = options.max_bytes, .seed = options.seed, .shadows = options.shadows}) {}
+      memory_({.max_bytes = options.max_bytes, .seed = options.seed, .shadows = options.shadows}),
+      counting_(options.count ? std::make_unique<LaunchCounting>() : nullptr) {}
 
 ExecutionReport Execution::run() {
   ExecutionReport report;
@@ -48,6 +49,7 @@ ExecutionReport Execution::run() {
     buffers_.resize(trace_.buffers.size());
     allocate(0);
     write_inputs(0, 0);
+    if (counting_) count_constants();
     const auto first_call = trace_.ops.begin() + static_cast<ptrdiff_t>(trace_.construction_ops);
     std::for_each(trace_.ops.begin(), first_call, [&](const TraceOp& op) { execute(op, report); });
     constructed_ = kept_state();
@@ -96,7 +98,35 @@ Execution::KeptState Execution::kept_state() const {
   return state;
 }
 
+// Constants that the first call alone touches, though others do the same, were made within it: their bytes
+// come from the host each time. Those of the constructor, parameters among them, are there before.
+void Execution::count_constants() {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < trace_.buffers.size(); ++i) {
+    const TraceBuffer& buffer = trace_.buffers[i];
+    const bool used = calls_.first_uses[i] == 0 && !trace_.repeats.empty();
+    const bool kept = std::find(calls_.kept.begin(), calls_.kept.end(), i) != calls_.kept.end();
+    if (buffer.kind == TraceBuffer::Kind::kConstant && used && !kept) bytes += buffer.bytes;
+  }
+  if (bytes > 0) counting_->upload(bytes);
+}
+
+void Execution::count_host_operation(const TraceOp& op) {
+  const auto address = [this](const TraceView& view) {
+    return memory_.buffer(buffers_[view.buffer]).address;
+  };
+  const uint64_t bytes = op.target.tensor.span_bytes();
+  if (op.kind == TraceOp::Kind::kFill)
+    counting_->fill(address(op.target), op.target.offset_bytes, bytes);
+  else if (op.kind == TraceOp::Kind::kCopy)
+    counting_->copy(address(op.target), op.target.offset_bytes, bytes, address(op.source),
+                    op.source.offset_bytes, op.source.tensor.span_bytes());
+  else if (op.kind == TraceOp::Kind::kUpload)
+    counting_->upload(trace_.blobs[op.blob].size());
+}
+
 void Execution::execute(const TraceOp& op, ExecutionReport& report) {
+  if (counting_) count_host_operation(op);
   const auto place = [this](const TraceView& view) {
     return place_in(memory_.buffer(buffers_[view.buffer]), view.offset_bytes);
   };
@@ -213,8 +243,10 @@ void Execution::launch(const TraceOp& op, ExecutionReport& report) {
   ptx::RunLimits limits;
   limits.lane_operations = options_.lane_operations - report.lane_operations;
   ++report.launches;
-  const uint64_t seed = mix_key({options_.seed, ++launches_});
-  ptx::Grid grid(kernel, modules_[op.module], memory_, config, limits, {}, seed, options_.observer);
+  // Who counts wants one order of blocks.
+  const uint64_t seed = counting_ ? 0 : mix_key({options_.seed, ++launches_});
+  ptx::Observer* const observer = counting_ ? counting_.get() : options_.observer;
+  ptx::Grid grid(kernel, modules_[op.module], memory_, config, limits, {}, seed, observer);
   const auto fault = grid.run();
   report.lane_operations += std::min(grid.counters().lane_operations, limits.lane_operations);
   if (fault) throw FaultError(*fault);

@@ -2,12 +2,14 @@
 // inputs, and further ones on others where the first has left something that may make them answer otherwise.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "sandbox/counting/launch_counting.h"
 #include "sandbox/executor/device_program.h"
 #include "sandbox/ptx/device_memory.h"
 #include "sandbox/ptx/grid.h"
@@ -19,9 +21,10 @@
 namespace bicrl {
 
 struct ExecutionOptions {
-  uint64_t seed = 0;                             // of addresses, and of the order of blocks
-  bool shadows = false;                          // find what was never written, and keep who wrote what
-  bool skip_launches = false;                    // what is left if no kernel runs
+  uint64_t seed = 0;           // of addresses, and of the order of blocks
+  bool shadows = false;        // find what was never written, and keep who wrote what
+  bool skip_launches = false;  // what is left if no kernel runs
+  bool count = false;          // what launches do, and what the host part has the device do besides
   uint64_t lane_operations = uint64_t{1} << 36;  // of a call: launches, fills, copies and uploads together
   uint64_t max_bytes = uint64_t{2} << 30;        // of all buffers
   ptx::Observer* observer = nullptr;             // of all launches; outlives the execution
@@ -48,6 +51,8 @@ class Execution {
   bool repeats_count();
   // Number `index` of the trace's repeats, after those before it.
   ExecutionReport repeat(size_t index, std::string_view inputs);
+  // With `count`, after the first call: what it did, the constructor's share included, as launches in order.
+  const std::vector<LaunchCounters>& counters() const { return counting_->launches(); }
   // After a call without a fault: its outputs as the trace's output layout says. `writers`: one byte for each
   // element, leaf after leaf (ptx::Writer: the weakest of its bytes'), if the run kept shadows. Returns a
   // fault if an element was never written.
@@ -64,6 +69,8 @@ class Execution {
   void load_modules();
   void execute(const TraceOp& op, ExecutionReport& report);
   void count_elements(int64_t elements, ExecutionReport& report) const;
+  void count_constants();
+  void count_host_operation(const TraceOp& op);
   void launch(const TraceOp& op, ExecutionReport& report);
   uint64_t grid_workspace();
   void upload(const TraceOp& op);
@@ -78,6 +85,7 @@ class Execution {
   const std::vector<TraceView>* outputs_;  // of that call
   const OutputLayout* layout_;
   ptx::DeviceMemory memory_;
+  std::unique_ptr<LaunchCounting> counting_;  // null: nobody counts
   std::vector<ptx::LoadedModule> modules_;
   std::vector<ptx::DeviceMemory::BufferId> buffers_;      // by buffer of the trace
   std::optional<ptx::DeviceMemory::BufferId> workspace_;  // of cooperative launches

@@ -1,10 +1,11 @@
 """Turns a candidate's CUDA text into host units and PTX, in a child of a warm process that holds NVRTC with its headers
 precompiled. The text is data here: no code of a candidate's ever runs in this process.
 
-request  {"kind": "forge", "cuda_sources", "cpp_sources", "functions", "cuda_cflags", "cflags", "device": bool}
+request  {"kind": "forge", "cuda_sources", "cpp_sources", "functions", "cuda_cflags", "cflags", "device": bool,
+          "architecture": "" or that whose machine code is asked about}
 replies  {"kind": "split", "issues", "units"}, the last one if there are issues or no device
              code is asked for
-         {"kind": "device", "ok", "cut", "class", "reason"} + PTX
+         {"kind": "device", "ok", "cut", "class", "reason", "resources"} + PTX
 """
 import ctypes
 import json

@@ -10,7 +10,8 @@ replies   {"kind": "spec", "inputs": [spec...], "arguments": spec, "parameters":
           {"kind": "draw", "family", "round", "returned": spec, "input_leaves"} + of each input leaf its storage, of each
           output leaf its center, its allowance, and with "tf32" its allowance under that policy
           {"kind": "done", "eager_ms": [...], "trivial": [bool of each output leaf],
-           "written_inputs": [bool of each input leaf], "faults": [{"kind", "message"}]}
+           "written_inputs": [bool of each input leaf], "faults": [{"kind", "message"}],
+           "operators": {"eager", "fused": as oracle_operators.py says, "least_bytes"}}
           {"kind": "fault", "fault", "message"}: the task itself is at fault, and has no answers
 """
 import ctypes
@@ -96,7 +97,7 @@ def answer(channel, request):
     if findings.finite < FEWEST_FINITE:
         raise TaskFault("not_finite", "the reference's answer is not finite on any draw")
     say(channel, {"kind": "done", "eager_ms": reference.times_ms[1:], "trivial": findings.without_computing(),
-                  "written_inputs": pool.written, "faults": findings.faults()})
+                  "written_inputs": pool.written, "faults": findings.faults(), "operators": reference.operators})
 
 
 def send_spec(channel, request, reference, pool):

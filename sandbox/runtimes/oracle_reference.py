@@ -10,6 +10,7 @@ import torch
 import arguments
 import parameters
 from oracle_decisions import Decisions
+from oracle_operators import Operators
 from oracle_profile import Exact, widened, widened_model
 from oracle_values import OnHost, TaskFault, clone, describe, leaves, rebuild
 
@@ -120,7 +121,7 @@ class Reference:
         return returned, copies
 
     def decisions(self, inputs):
-        """Runs forward once more to see where it decides."""
+        """Runs forward once more to see where it decides, and which operators it has a device run."""
         copies = [clone(x) for x in inputs]
         known = leaves(copies)
         if isinstance(self.model, torch.nn.Module):
@@ -128,8 +129,11 @@ class Reference:
             known = [*known, *model.parameters(), *model.buffers()]
         else:
             model = self.model
-        with Decisions(known) as seen:
+        with Operators(known) as operators, Decisions(known) as seen:
             returned = attempt("forward()", model, *copies)
+        answer = leaves(returned)
+        self.operators = {"eager": operators.eager(), "fused": operators.fused(answer),
+                          "least_bytes": operators.least_bytes(answer)}
         return seen, returned, copies
 
     def exact(self, inputs, jitter=None, forms=None, buffers=True):

@@ -35,6 +35,10 @@ VerifierOptions VerifierOptions::from_config(const ConfigSection& section) {
   o.pipeline.bwrap = section.text("bwrap", "");
   o.pipeline.scratch = section.text("scratch", "");
 
+  std::vector<std::string> devices;
+  for (const DeviceTable& table : device_tables()) devices.emplace_back(table.name);
+  o.pipeline.cost_device = section.choice("cost_device", o.pipeline.cost_device, devices);
+
   const ConfigSection protocol = section.section("protocol");
   o.protocol.tolerance = read_tolerance(protocol, o.protocol.tolerance);
   o.protocol.trials = static_cast<int>(protocol.integer("trials", o.protocol.trials, 1, kMaxTrials));

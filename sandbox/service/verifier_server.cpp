@@ -32,7 +32,7 @@ Result<VerificationRequest> accepted(const v1::VerifyRequest& message, const Ver
   if (!request) return request;
   VerificationProtocol& protocol = request.value().protocol;
   protocol = protocol.or_else(options.protocol);
-  if (const std::string problem = times_problem(protocol, options.pipeline.measures_time()); !problem.empty())
+  if (const std::string problem = times_problem(protocol, options.pipeline.clock()); !problem.empty())
     return Result<VerificationRequest>::failure(problem);
   if (protocol.tolerance == TolerancePolicy::kTf32 && !options.pipeline.oracle.tf32)
     return Result<VerificationRequest>::failure(
@@ -212,7 +212,8 @@ class Service : public v1::Verifier::CallbackService {
              .verified = statistics.verified,
              .cache_hits = statistics.cache_hits,
              .protocol = options_.protocol,
-             .measures_time = options_.pipeline.measures_time()},
+             .clock = options_.pipeline.clock(),
+             .device = options_.pipeline.device()},
             *reply);
     return new RefusedCall(grpc::Status::OK);
   }
@@ -293,7 +294,7 @@ int run_verifier_server(const VerifierOptions& options) {
       [&pipeline](const VerificationRequest& request, std::stop_token stop) {
         return pipeline.verify(request, std::move(stop));
       },
-      pipeline.name(), options.queue,
+      concat(pipeline.name(), "/", options.pipeline.device()), options.queue,
       [&pipeline](const VerificationRequest& request) { pipeline.prepare(request); });
   Service service(queue, pipeline, options);
 

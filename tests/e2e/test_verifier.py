@@ -1,5 +1,6 @@
 """The verifier server through a plain grpcio client: verdicts, sharing, deadlines, hostile candidates, shutdown."""
 import glob
+import json
 import subprocess
 import sys
 import threading
@@ -24,8 +25,8 @@ server = Server("workers=2", *PATIENT)
 
 # ---- What it says of itself
 described = server.stub.Describe(messages.DescribeRequest(), timeout=60)
-expect(described.workers == 2 and described.backend and described.protocol_version == "3", "Describe", described)
-expect(described.protocol == messages.Protocol(tolerance="profile", trials=4) and not described.measures_time,
+expect(described.workers == 2 and described.backend and described.protocol_version == "4", "Describe", described)
+expect(described.protocol == messages.Protocol(tolerance="profile", trials=4) and described.clock == "model",
        "what a request gets that asks for nothing", described)
 expect({"namespaces", "seccomp", "rlimits"} <= set(described.sandbox_features), "features", described)
 health = server.channel.unary_unary("/grpc.health.v1.Health/Check")(b"", timeout=60)
@@ -46,9 +47,18 @@ wrong = server.verify(candidate("wrong_value"))
 expect(wrong.outcome == GRADED and not wrong.correct and wrong.fault_class == "wrong_value" and wrong.max_error_ratio > 1,
        "a wrong program", wrong)
 
+# ---- Modelled times
+timed = server.verify(candidate("honest", protocol=messages.Protocol(measure_time=True)))
+again = server.verify(candidate("honest", protocol=messages.Protocol(measure_time=True), bypass_cache=True))
+expect(timed.correct and timed.times.clock == "model" and timed.times.device == "h100, tables 1"
+       and timed.times.candidate_ms > 0 and timed.times.eager_ms > 0 and timed.times.torch_compile_ms > 0
+       and 0 < timed.roofline_fraction <= 1 and json.loads(timed.counters)["launches"] > 0, "modelled times", timed)
+expect(again.times == timed.times and again.counters == timed.counters and not again.cached, "the same every time", again)
+expect(server.verify(candidate("wrong_value", protocol=messages.Protocol(measure_time=True))).times.candidate_ms == 0,
+       "none for a wrong program")
+
 # ---- Requests that cannot be
 for bad in (messages.VerifyRequest(program="x"), candidate("honest", protocol=messages.Protocol(tolerance="generous")),
-            candidate("honest", protocol=messages.Protocol(measure_time=True)),  # this machine measures none
             candidate("honest", protocol=messages.Protocol(trials=1000))):
     expect(code_of(lambda: server.verify(bad)) == grpc.StatusCode.INVALID_ARGUMENT, "an invalid request is refused", bad)
 
@@ -65,8 +75,8 @@ expect([verdicts[str(i)].fault_class for i in range(3, 7)] == ["non_finite", "fr
 expect(all(verdicts[str(i)].correct for i in range(3)), "honest ones in a stream", verdicts)
 ran = server.stub.Describe(messages.DescribeRequest()).verified - before
 expect(ran == 5, f"identical candidates are verified once: {ran} ran for 7 requests")
-refused = list(server.stub.VerifyStream(iter([candidate("honest", protocol=messages.Protocol(measure_time=True))]), timeout=60))
-expect([v.outcome for v in refused] == [messages.OUTCOME_INFRASTRUCTURE] and "measures no times" in refused[0].diagnostics,
+refused = list(server.stub.VerifyStream(iter([candidate("honest", protocol=messages.Protocol(tolerance="tf32"))]), timeout=60))
+expect([v.outcome for v in refused] == [messages.OUTCOME_INFRASTRUCTURE] and "no allowances" in refused[0].diagnostics,
        "a stream answers in place of a verdict", refused)
 
 # ---- Deadlines and cancellation

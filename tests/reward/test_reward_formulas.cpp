@@ -33,6 +33,7 @@ Verdict timed(double over_eager, double over_torch_compile = 0) {
   v.candidate_ms = 2;
   v.eager_ms = 2 * over_eager;
   v.torch_compile_ms = 2 * over_torch_compile;
+  v.clock = "cuda_event";
   return v;
 }
 
@@ -99,7 +100,7 @@ Verdict any_verdict(RandomStream& random) {
   v.trials = static_cast<int>(random.below(7));
   v.trials_passed = static_cast<int>(random.below(9)) - 1;
   v.legality = any_of(random, {"native", "mixed", ""});
-  v.clock = any_of(random, {"cpu", "cuda_event", ""});
+  v.clock = any_of(random, {"model", "cuda_event", ""});
   for (double* number : {&v.max_error_ratio, &v.coverage, &v.candidate_ms, &v.eager_ms, &v.torch_compile_ms,
                          &v.roofline_fraction, &v.candidate_spread_ms, &v.eager_spread_ms})
     *number = any_number(random);
@@ -249,10 +250,10 @@ TEST_CASE("whatever the verdict, a reward is finite and its terms keep their nam
       CHECK_FALSE(reward.masked);
       std::vector<std::string> now;
       for (const RewardTerm& term : reward.terms) now.push_back(term.name);
-      const auto [known, added] = names.emplace(verdict.clock == "cpu", now);
+      const auto [known, added] = names.emplace(verdict.clock == kModelClock, now);
       CHECK(known->second == now);
     }
-    // Times are marked if they are CPU times, and nothing else is.
+    // Times are marked if they are modelled, and nothing else is.
     if (!function.uses_times()) {
       CHECK(names[true] == names[false]);
       continue;
@@ -261,7 +262,7 @@ TEST_CASE("whatever the verdict, a reward is finite and its terms keep their nam
     for (size_t i = 0; i < names[true].size(); ++i)
       if (names[true][i] != names[false][i]) {
         ++marked;
-        CHECK_THAT(names[true][i], ContainsSubstring("cpu_"));
+        CHECK_THAT(names[true][i], ContainsSubstring("modelled_"));
       }
     CHECK(marked > 0);
   }

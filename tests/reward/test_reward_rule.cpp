@@ -23,6 +23,7 @@ Verdict timed(double speedup) {
   Verdict v = graded(true);
   v.candidate_ms = 2;
   v.eager_ms = 2 * speedup;
+  v.clock = "cuda_event";
   return v;
 }
 
@@ -100,12 +101,18 @@ TEST_CASE("speed counts only for programs that do their own work") {
   CHECK(value(speedup, v) == 0.3);
 }
 
-TEST_CASE("times of a CPU are named as such") {
+TEST_CASE("modelled times count where the file says so, and are named as such") {
   Verdict v = timed(2);
-  v.clock = "cpu";
-  const Reward reward = rule("rule: speedup").evaluate(v, false);
+  v.clock = kModelClock;
+  const Reward reward = rule("rule: speedup\nclock: model").evaluate(v, false);
   CHECK(reward.value == 2.3);
-  CHECK(reward.terms == std::vector<RewardTerm>{{"correct", 0.3}, {"cpu_speedup", 2}});
+  CHECK(reward.terms == std::vector<RewardTerm>{{"correct", 0.3}, {"modelled_speedup", 2}});
+  // A file that names no clock takes measured times alone, and one that names the model no others.
+  CHECK(value(rule("rule: speedup"), v) == 0.3);
+  CHECK(value(rule("rule: speedup\nclock: model"), timed(2)) == 0.3);
+  v.torch_compile_ms = v.candidate_ms * 2;
+  CHECK(value(rule("rule: milestone\nclock: model\nfaster_than_both: 3"), v) == 3);
+  CHECK(value(rule("rule: profile\nclock: model"), v) == 3);
 }
 
 TEST_CASE("impossible times earn no speed-up") {

@@ -456,7 +456,7 @@ TEST_CASE("servers describe themselves, and one that is away is named") {
   CHECK(descriptions[0].value().workers == 3);
   CHECK(descriptions[0].value().protocol ==
         VerificationProtocol{.tolerance = TolerancePolicy::kPublished, .trials = 3});
-  CHECK_FALSE(descriptions[0].value().measures_time);
+  CHECK(descriptions[0].value().clock.empty());
   CHECK(descriptions[0].value().missing_features == std::vector<std::string>{"all: this is a test"});
   REQUIRE_FALSE(descriptions[1].ok());
   CHECK_THAT(descriptions[1].reason(), ContainsSubstring(port.address()));

@@ -232,7 +232,7 @@ TEST_CASE("whatever verdicts depend on is part of their basis") {
   verifier.protocol_version = kProtocolVersion;
   verifier.protocol = kDefaultProtocol;
   const std::string basis = grading_basis(verifier, {});
-  CHECK(basis == "ptx/torch-2.11.0/0123abcd, protocol 3, tolerance profile, 4 trials");
+  CHECK(basis == "ptx/torch-2.11.0/0123abcd, protocol 4, tolerance profile, 4 trials");
   CHECK(grading_basis(verifier, kDefaultProtocol) == basis);  // asked for what it does anyway
   std::set<std::string> all{basis, grading_basis(verifier, {.tolerance = TolerancePolicy::kTf32}),
                             grading_basis(verifier, {.tolerance = TolerancePolicy::kPublished}),
@@ -247,6 +247,18 @@ TEST_CASE("whatever verdicts depend on is part of their basis") {
   with([](auto& v) { v.protocol_version = "2"; });
   with([](auto& v) { v.protocol.trials = 3; });
   CHECK(all.size() == 8);
+  // Times come from a clock, and modelled ones from a device's tables; who asks for none does not care.
+  const auto timed = [&](const std::string& clock, const std::string& device) {
+    VerifierDescription other = verifier;
+    other.clock = clock;
+    other.device = device;
+    CHECK(grading_basis(other, {}) == basis);
+    all.insert(grading_basis(other, {.measure_time = true}));
+  };
+  timed("cuda_event", "");
+  timed("model", "h100, tables 1");
+  timed("model", "a100, tables 1");
+  CHECK(all.size() == 11);
 }
 
 TEST_CASE("a verifier of another protocol, or without times where they are asked for, is of no use") {
@@ -254,17 +266,17 @@ TEST_CASE("a verifier of another protocol, or without times where they are asked
   verifier.protocol_version = kProtocolVersion;
   const VerificationProtocol timed{.measure_time = true};
   CHECK(verifier_problem(verifier, {}).empty());
-  CHECK(verifier_problem(verifier, timed).find("measures no times") != std::string::npos);
-  CHECK(times_problem(timed, false) == verifier_problem(verifier, timed));
-  CHECK(times_problem({}, false).empty());
-  verifier.measures_time = true;
+  CHECK(verifier_problem(verifier, timed).find("tells no times") != std::string::npos);
+  CHECK(times_problem(timed, "") == verifier_problem(verifier, timed));
+  CHECK(times_problem({}, "").empty());
+  verifier.clock = kModelClock;
   CHECK(verifier_problem(verifier, timed).empty());
   verifier.protocol_version = "2";
-  CHECK(verifier_problem(verifier, {}).find("speaks protocol 2, this program 3") != std::string::npos);
+  CHECK(verifier_problem(verifier, {}).find("speaks protocol 2, this program 4") != std::string::npos);
 }
 
 TEST_CASE("a description survives the wire whole") {
-  static_assert(field_count<VerifierDescription>() == 10);  // the address is not sent
+  static_assert(field_count<VerifierDescription>() == 11);  // the address is not sent
   VerifierDescription description{
       .address = "",
       .backend = "ptx",
@@ -275,7 +287,8 @@ TEST_CASE("a description survives the wire whole") {
       .verified = int64_t{1} << 40,
       .cache_hits = 4,
       .protocol = {.tolerance = TolerancePolicy::kPublished, .trials = 3, .measure_time = true},
-      .measures_time = true,
+      .clock = "model",
+      .device = "h100, tables 1",
   };
   wire::DescribeReply message;
   to_wire(description, message);

@@ -22,7 +22,9 @@ Verdict full_verdict(bool correct) {
   v.eager_spread_ms = 0.02;
   v.torch_compile_ms = 0.2;
   v.roofline_fraction = 0.5;
-  v.clock = "cuda_event";
+  v.clock = "model";
+  v.device = "h100, tables 1";
+  v.counters = "{\"launches\": 1}";
   v.diagnostics = "line 1\n\"line\" 2 \u00b5";
   v.compile_ms = 50;
   v.record_ms = 2;

@@ -1,6 +1,7 @@
 #include "trainer/experience/experience_collector.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <span>
 #include <unordered_map>
@@ -48,6 +49,12 @@ void add_response(const VerifiedResponse& response, const Reward& reward, StepSh
   sums.truncated += response.rollout.truncated();
   sums.compiled += response.verdict && response.verdict->compiled;
   sums.correct += response.verdict && response.verdict->correct;
+  if (const double speedup = response.verdict ? trusted_speedup(*response.verdict, /*native_only=*/true) : 0;
+      speedup > 0 && response.verdict->correct) {
+    ++sums.timed;
+    sums.log_speedup += std::log(speedup);
+    sums.faster += speedup > 1;
+  }
   sums.masked += reward.masked;
   sums.task_faults += task_fault;
   sums.infrastructure += lost;

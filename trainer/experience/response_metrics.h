@@ -15,6 +15,9 @@ struct ResponseMetrics {
   std::map<std::string, double> reward_terms;  // the mean of each summand
   double compile_rate = 0;  // of the responses that the verifier did not lose; truncated ones count as wrong
   double correct_rate = 0;  // likewise
+  int64_t timed = 0;        // correct ones whose speed-up is known, by the run's clock
+  double geomean_speedup = 0;  // over eager, of these; 0 if there are none
+  double fast_1 = 0;           // share of the responses, as above, that are correct and faster than eager
   double truncated_rate = 0;
   double masked_rate = 0;             // left out of the update, for whatever reason
   double task_fault_rate = 0;         // of these: their task can never be graded

@@ -13,10 +13,26 @@ using nlohmann::json;
 // One list of the sums for adding, writing and reading.
 template <class Sums, class Visitor>
 void visit_sums(Sums& s, const Visitor& visit) {
-  for (auto* value :
-       {&s.responses, &s.compiled, &s.correct, &s.truncated, &s.masked, &s.infrastructure, &s.task_faults,
-        &s.quarantined, &s.repairs, &s.rewarded, &s.reward, &s.reward_squares, &s.groups,
-        &s.zero_variance_groups, &s.too_few_groups, &s.generated_tokens, &s.forwards})
+  for (auto* value : {&s.responses,
+                      &s.compiled,
+                      &s.correct,
+                      &s.truncated,
+                      &s.masked,
+                      &s.infrastructure,
+                      &s.task_faults,
+                      &s.timed,
+                      &s.log_speedup,
+                      &s.faster,
+                      &s.quarantined,
+                      &s.repairs,
+                      &s.rewarded,
+                      &s.reward,
+                      &s.reward_squares,
+                      &s.groups,
+                      &s.zero_variance_groups,
+                      &s.too_few_groups,
+                      &s.generated_tokens,
+                      &s.forwards})
     visit(*value);
 }
 
@@ -112,6 +128,9 @@ ResponseMetrics metrics_of(const std::vector<StepShare>& ranks) {
   const double known = s.responses - s.infrastructure - s.task_faults;
   m.compile_rate = share(s.compiled, known);
   m.correct_rate = share(s.correct, known);
+  m.timed = std::llround(s.timed);
+  m.geomean_speedup = s.timed > 0 ? std::exp(s.log_speedup / s.timed) : 0;
+  m.fast_1 = share(s.faster, known);
   m.truncated_rate = share(s.truncated, s.responses);
   m.masked_rate = share(s.masked, s.responses);
   m.task_fault_rate = share(s.task_faults, s.responses);

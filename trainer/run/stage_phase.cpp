@@ -84,7 +84,8 @@ class StagePhase : public Phase {
     PhaseStep taken;
     taken.meaning = {.verified = replay_.verifies() || replay_.updates(),
                      .reward_rule = context_.reward.rule_name(),
-                     .advantage = to_string(settings_.advantage)};
+                     .advantage = to_string(settings_.advantage),
+                     .clock = context_.reward.uses_times() ? context_.reward.clock() : ""};
     taken.seconds.rollout = collected.rollout_seconds;
     taken.seconds.verify_wait = collected.verify_wait_seconds;
     if (replay_.updates()) {

@@ -6,6 +6,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "tasks/verdict.h"
 
 namespace bicrl {
 namespace {
@@ -23,6 +24,9 @@ std::string response_part(const ResponseMetrics& r, const StepMetrics& m) {
   if (m.meaning.verified)
     line += concat(" | reward ", fixed(r.reward_mean, 3), " +-", fixed(r.reward_spread, 3), " | compile ",
                    percent(r.compile_rate), " | correct ", percent(r.correct_rate));
+  if (r.timed > 0)
+    line += concat(" | ", m.meaning.clock == kModelClock ? "modelled " : "", "speed-up ",
+                   fixed(r.geomean_speedup, 2), "x, fast_1 ", percent(r.fast_1));
   line += concat(" | unique ", r.unique_programs, "/", r.responses);
   if (r.truncated_rate > 0) line += concat(" | truncated ", percent(r.truncated_rate));
   if (r.task_fault_rate > 0) line += concat(" | task at fault ", percent(r.task_fault_rate));
@@ -79,6 +83,9 @@ nlohmann::json to_json(const StepMetrics& m) {
                {"reward_terms", r.reward_terms},
                {"compile_rate", r.compile_rate},
                {"correct_rate", r.correct_rate},
+               {"clock", m.meaning.clock},
+               {"geomean_speedup", r.geomean_speedup},
+               {"fast_1", r.fast_1},
                {"truncated_rate", r.truncated_rate},
                {"masked_rate", r.masked_rate},
                {"task_fault_rate", r.task_fault_rate},

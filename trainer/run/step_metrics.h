@@ -23,6 +23,7 @@ struct ResponseMeaning {
   bool verified = true;  // whether there are rewards at all; not so in a replay of rollouts alone
   std::string reward_rule;
   std::string advantage;  // kind
+  std::string clock;      // of the times that rewards use; empty: they use none
 };
 
 // Made when the step has ended; over all ranks.

@@ -2,9 +2,11 @@
 // alone, and reports how each run ended. What it reads may be forged; it runs no code of it.
 //   bicrl-execute PLAN
 // PLAN is JSON: {"trace": path, "ptx": [paths], "draws": [paths], "output_fd", "control_fd",
-//   "lane_operations", "max_bytes", "runs": [{"draw", "repeat_draws", "seed", "shadows", "skip_launches"}]}
+//   "lane_operations", "max_bytes", "runs": [{"draw", "repeat_draws", "seed", "shadows", "skip_launches",
+//   "count"}]}
 // To output_fd, for each call of each run: the outputs as the trace's layout says, then for a run with
-// shadows one byte for each element, who wrote it. To control_fd: {"runs": [{"calls", "fault", ...}]} or
+// shadows one byte for each element, who wrote it. To control_fd: {"runs": [{"calls", "fault", "counters",
+// ...}]} or
 // {"error": "..."}.
 #include <sys/mman.h>
 #include <unistd.h>
@@ -57,6 +59,11 @@ class Run {
     const ExecutionReport first = execution_.run();
     report_ = {{"lane_operations", first.lane_operations}, {"changed_inputs", first.changed_inputs}};
     store(first, trace_.output_layout());
+    if (options_.count && !failed()) {
+      report_["counters"] = json::array();
+      for (const LaunchCounters& launch : execution_.counters())
+        report_["counters"].push_back(to_json(launch));
+    }
     const json& draws = asked_.at("repeat_draws");
     repeats_ = !draws.empty() && !failed() && execution_.repeats_count();
     for (size_t i = 0; repeats_ && i < trace_.repeats.size() && !failed(); ++i) {
@@ -73,6 +80,7 @@ class Run {
     options.seed = asked.at("seed").get<uint64_t>();
     options.shadows = asked.at("shadows").get<bool>();
     options.skip_launches = asked.at("skip_launches").get<bool>();
+    options.count = asked.at("count").get<bool>();
     options.lane_operations = plan.at("lane_operations").get<uint64_t>();
     options.max_bytes = plan.at("max_bytes").get<uint64_t>();
     if (options.shadows && !options.skip_launches) options.observer = races_.observer();

@@ -1,4 +1,5 @@
 #include "sandbox/runtimes/forge/forge.h"
+#include "sandbox/device/cubin_resources.h"
 
 #include <new>
 #include <nlohmann/json.hpp>
@@ -88,7 +89,19 @@ json refused_by_compiler(const std::string& log) {
   return refusal("compile", readable_device_log(log, forge().compiler->include_folders()));
 }
 
-json device(const CudaProgram& program, std::string& ptx) {
+// {entry: [registers, bytes of stack]}. Machine code is made to look at; where it cannot be, nothing is
+// known.
+json resources(const DeviceProgram& program, const DeviceFlags& flags, const std::string& architecture) {
+  json known = json::object();
+  const auto cubin = forge().compiler->machine_code(program.text, flags.options, architecture);
+  if (!cubin) return known;
+  const auto kernels = read_cubin_resources(cubin.value());
+  if (!kernels) return known;
+  for (const auto& [entry, kernel] : kernels.value()) known[entry] = {kernel.registers, kernel.stack_bytes};
+  return known;
+}
+
+json device(const CudaProgram& program, const std::string& architecture, std::string& ptx) {
   const std::string source = join_cuda_sources(program.cuda_sources);
   if (const std::string feature = unsupported_device_feature(source); !feature.empty())
     return refusal("unsupported", feature);
@@ -99,7 +112,9 @@ json device(const CudaProgram& program, std::string& ptx) {
   DeviceProgram compiled = compile_device_program(*forge().compiler, source, flags);
   if (!compiled.code.ok) return refused_by_compiler(compiled.code.log);
   ptx = std::move(compiled.code.ptx);
-  return {{"kind", "device"}, {"ok", true}, {"cut", compiled.cut}};
+  json header{{"kind", "device"}, {"ok", true}, {"cut", compiled.cut}};
+  if (!architecture.empty()) header["resources"] = resources(compiled, flags, architecture);
+  return header;
 }
 
 }  // namespace
@@ -144,7 +159,8 @@ void bicrl_forge_device(const char* program, size_t bytes, ForgeAnswer* answer) 
   std::string ptx;
   json header;
   try {
-    header = device(read_program(program, bytes), ptx);
+    const json request = json::parse(program, program + bytes);
+    header = device(read_cuda_program(request), request.at("architecture"), ptx);
   } catch (const std::bad_alloc&) {
     header = refused_by_compiler("out of memory");
   }

@@ -23,6 +23,8 @@ const char* bicrl_forge_precompile(const char* word);
 // {"kind": "split", "issues", "units"}
 void bicrl_forge_split(const char* program, size_t bytes, ForgeAnswer* answer);
 
-// {"kind": "device", "ok", "cut", "class", "reason"}, and PTX in the blob if it is ok.
+// {"kind": "device", "ok", "cut", "class", "reason"}, and PTX in the blob if it is ok. If the request names
+// an "architecture" such as "sm_90" and not "", what kernels need there: "resources", {entry: [registers,
+// bytes of stack]}.
 void bicrl_forge_device(const char* program, size_t bytes, ForgeAnswer* answer);
 }

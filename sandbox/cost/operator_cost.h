@@ -1,0 +1,23 @@
+// What a framework's operators cost a device: counters of the kernels that libraries would launch for them,
+// so that a task's reference is modelled by the same tables as a candidate. Pure functions.
+#pragma once
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "sandbox/cost/launch_counters.h"
+
+namespace bicrl {
+
+// A reference as eager PyTorch would run it, operator by operator, and as a compiler would that fuses what
+// lies between products of matrices. See sandbox/runtimes/oracle_operators.py, whose answer this is.
+struct ReferenceLaunches {
+  std::vector<LaunchCounters> eager, fused;
+  // That any program must move: inputs and parameters that the reference reads, and its answer.
+  uint64_t least_bytes = 0;
+};
+
+// Throws InputError or nlohmann::json::exception if it is none.
+ReferenceLaunches read_reference_launches(const nlohmann::json& operators);
+
+}  // namespace bicrl

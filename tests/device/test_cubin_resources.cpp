@@ -1,0 +1,63 @@
+// The metadata of machine code, as NVRTC makes it for each architecture of the device tables.
+#include "sandbox/device/cubin_resources.h"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "sandbox/device/device_flags.h"
+#include "sandbox/device/device_text.h"
+#include "tests/device/device_support.h"
+
+namespace bicrl {
+
+using testing::device_compiler;
+
+TEST_CASE("registers and stacks of kernels are read from machine code") {
+  const std::string text = R"(
+    template <int kBytes> __global__ void spread(float* x, int at) {
+      float own[kBytes];
+      for (int i = 0; i < kBytes; ++i) own[i * at % kBytes] = x[i];
+      x[at] = own[at];
+    }
+    template __global__ void spread<100>(float*, int);
+    extern "C" __global__ void small(float* x) { x[threadIdx.x] = 1; }
+    extern "C" __global__ void __launch_bounds__(1024) bounded(float* x, int n) {
+      float v[80];
+      for (int i = 0; i < 80; ++i) v[i] = x[i * n];
+      for (int r = 0; r < n; ++r) for (int i = 0; i < 80; ++i) v[i] = v[i] * v[(i + 7) % 80] + x[r];
+      for (int i = 0; i < 80; ++i) x[i * n] = v[i];
+    })";
+  const std::vector<std::string> flags = read_device_flags({}).options;
+  for (const char* architecture : {"sm_80", "sm_89", "sm_90"}) {
+    INFO(architecture);
+    const auto cubin = device_compiler().machine_code(whole_device_text(text), flags, architecture);
+    REQUIRE((cubin.ok() ? "" : cubin.reason()) == "");
+    const auto read = read_cubin_resources(cubin.value());
+    REQUIRE((read.ok() ? "" : read.reason()) == "");
+    const auto& kernels = read.value();
+    REQUIRE(kernels.size() == 3);
+    CHECK(kernels.at("small").registers >= 4);
+    CHECK(kernels.at("small").registers <= 16);
+    CHECK(kernels.at("small").stack_bytes == 0);
+    CHECK(kernels.at("_Z6spreadILi100EEvPfi").stack_bytes >= 400);
+    // 65536 registers for 1024 threads.
+    CHECK(kernels.at("bounded").registers <= 64);
+    CHECK(kernels.at("bounded").registers >= 32);
+    CHECK(kernels.at("bounded").stack_bytes > 0);
+    // Cut off or changed anywhere, it is refused or read, and nothing worse.
+    std::string broken = cubin.value();
+    for (size_t bytes = 0; bytes < broken.size(); bytes += 97) read_cubin_resources(broken.substr(0, bytes));
+    for (size_t at = 0; at < broken.size(); at += 31) {
+      broken[at] = static_cast<char>(broken[at] ^ 0x55);
+      read_cubin_resources(broken);
+    }
+  }
+  CHECK_FALSE(read_cubin_resources("").ok());
+  CHECK_FALSE(read_cubin_resources(std::string(64, '\0')).ok());
+}
+
+TEST_CASE("text that does not compile has no machine code") {
+  CHECK_FALSE(
+      device_compiler().machine_code("__global__ void f( {", read_device_flags({}).options, "sm_90").ok());
+}
+
+}  // namespace bicrl
