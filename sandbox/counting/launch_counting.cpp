@@ -20,6 +20,7 @@ using ptx::LaneAccess;
 using ptx::Space;
 
 constexpr size_t kMostLines = 12;
+constexpr std::string_view kOwnText = "cuda_sources";  // as the device compiler calls it
 constexpr uint64_t kWavefrontBytes = 128;
 constexpr uint64_t kLineSectors = L1Share::kLineBytes / kSectorBytes;
 
@@ -110,14 +111,19 @@ void LaunchCounting::add_profile() {
   }
 }
 
-// By lines of the program's text (the first file of the module).
+// By lines of the program's own text; what headers bring is of line 0.
 void LaunchCounting::add_lines() {
+  const auto& files = kernel_->module->files;
+  const auto own_line = [&files](const ptx::SourceLine& source) {
+    return source.file < files.size() && files[source.file].ends_with(kOwnText) ? source.line : 0;
+  };
   std::map<uint32_t, LineCounters> lines;
   for (size_t number = 0; number < runs_.size(); ++number) {
     const ptx::BasicBlock& block = kernel_->blocks[number];
     for (uint32_t i = block.first; i < block.first + block.count; ++i) {
-      LineCounters& line = lines[kernel_->operations[i].source.line];
-      line.line = kernel_->operations[i].source.line;
+      const uint32_t number_of_line = own_line(kernel_->operations[i].source);
+      LineCounters& line = lines[number_of_line];
+      line.line = number_of_line;
       line.instructions += runs_[number].warps * profile_->slots_of_operations[i];
       line.global_sectors += traffic_[i].sectors;
       line.shared_wavefronts += traffic_[i].wavefronts;

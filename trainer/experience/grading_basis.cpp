@@ -10,7 +10,8 @@ namespace {
 
 constexpr double kPatience_s = 60;
 
-std::string ask_verifiers(VerifierClient& verifier, const VerifierClientOptions& options) {
+std::string ask_verifiers(VerifierClient& verifier, const VerifierClientOptions& options,
+                          const std::string& clock) {
   const auto patience =
       std::chrono::milliseconds(static_cast<int64_t>(1000 * std::min(kPatience_s, options.deadline_s)));
   std::string basis, asked_first;
@@ -22,6 +23,9 @@ std::string ask_verifiers(VerifierClient& verifier, const VerifierClientOptions&
     }
     if (const std::string problem = verifier_problem(answer.value(), options.protocol); !problem.empty())
       throw InputError(concat("the verifier ", answer.value().address, " cannot be used: ", problem));
+    if (!clock.empty() && answer.value().clock != clock)
+      throw InputError(concat("the verifier ", answer.value().address, " has the clock '",
+                              answer.value().clock, "', and the reward file accepts '", clock, "'"));
     const std::string found = grading_basis(answer.value(), options.protocol);
     if (basis.empty()) {
       basis = found;
@@ -40,9 +44,9 @@ std::string ask_verifiers(VerifierClient& verifier, const VerifierClientOptions&
 }  // namespace
 
 std::string common_grading_basis(VerifierClient& verifier, const VerifierClientOptions& options,
-                                 Communicator& communicator) {
+                                 Communicator& communicator, const std::string& clock) {
   std::string basis;
-  on_rank_zero(communicator, [&] { basis = ask_verifiers(verifier, options); });
+  on_rank_zero(communicator, [&] { basis = ask_verifiers(verifier, options, clock); });
   return communicator.all_gather(basis).front();
 }
 

@@ -12,8 +12,9 @@ namespace bicrl {
 // must not depend on which server a program met. So is one of another protocol, and one without times if
 // `options` ask for them. A server that cannot be reached is told, as long as another
 // one answers; if none does in the time that a verdict may take, a minute at most, all ranks throw a
-// SharedError. `options` are those of the client.
+// SharedError. `options` are those of the client. `clock`: whose times rewards accept; a verifier with
+// another is refused. Empty: any.
 std::string common_grading_basis(VerifierClient& verifier, const VerifierClientOptions& options,
-                                 Communicator& communicator);
+                                 Communicator& communicator, const std::string& clock = "");
 
 }  // namespace bicrl

@@ -36,10 +36,12 @@ Transformer first_policy(const RunSettings& settings, const Tokenizer& tokenizer
 }
 
 // Verdicts of other tolerances, trials or times, or of another verifier, do not stand for each other.
-LedgerScope ledger_scope(const RunSettings& settings, VerifierClient* verifier, Communicator& communicator) {
+LedgerScope ledger_scope(const RunSettings& settings, VerifierClient* verifier, const RewardFunction& reward,
+                         Communicator& communicator) {
   const VerifierClientOptions& options = settings.verifier;
+  const std::string clock = options.protocol.measure_time ? reward.clock() : "";
   return {.protocol = to_string(options.protocol),
-          .verifier = verifier ? common_grading_basis(*verifier, options, communicator) : ""};
+          .verifier = verifier ? common_grading_basis(*verifier, options, communicator, clock) : ""};
 }
 
 }  // namespace
@@ -79,7 +81,7 @@ TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, Communic
   const ReplaySettings& replay = settings.replay;
   if (verifier_ || replay.parts == RunParts::kUpdates)
     ledger_ = std::make_unique<VerdictLedger>(settings.directory / "ledger",
-                                              ledger_scope(settings, verifier_, communicator), communicator);
+                                              ledger_scope(settings, verifier_, reward_, communicator), communicator);
   if (replay.parts == RunParts::kUpdates) ledger_->adopt(read_ledger(replay.verdicts / "ledger"));
   phases_ = make_phases();
   if (!checkpoint.empty())
