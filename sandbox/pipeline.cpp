@@ -42,6 +42,14 @@ double rounded(double value) {
   return std::ceil(value / scale) * scale;
 }
 
+// Three digits, upwards: a kernel whose work depends on values of its inputs has a time that depends on
+// secret ones in the sixth digit or so, which nobody shall learn from.
+double coarse(double ms) {
+  double unit = 1e-9;
+  while (ms / unit > 1000) unit *= 10;
+  return std::ceil(ms / unit) * unit;
+}
+
 std::string bounded(const std::string& text) {
   if (text.size() <= kMaxDiagnosticsBytes) return text;
   return concat(utf8_head(text, kMaxDiagnosticsBytes), " ...");
@@ -277,7 +285,7 @@ void Pipeline::model_cost(Job& job, const RecordResult& recorded, RunPlan plan, 
     add_resources(compiler_->resources(program, std::string(device.architecture), job.stop), launches);
   const double least = least_ms(known.reference.least_bytes, device);
   const auto at_least = [least](double ms) { return std::max(ms, least); };
-  job.verdict.candidate_ms = at_least(model_program(launches, device).modelled_ms);
+  job.verdict.candidate_ms = coarse(at_least(model_program(launches, device).modelled_ms));
   job.verdict.eager_ms = at_least(model_program(known.reference.eager, device).modelled_ms);
   job.verdict.torch_compile_ms = at_least(model_program(known.reference.fused, device).modelled_ms);
   job.verdict.roofline_fraction = least / job.verdict.candidate_ms;

@@ -101,13 +101,17 @@ Execution::KeptState Execution::kept_state() const {
 // Constants that the first call alone touches, though others do the same, were made within it: their bytes
 // come from the host each time. Those of the constructor, parameters among them, are there before.
 void Execution::count_constants() {
-  uint64_t bytes = 0;
-  for (uint32_t i = 0; i < trace_.buffers.size(); ++i) {
-    const TraceBuffer& buffer = trace_.buffers[i];
-    const bool used = calls_.first_uses[i] == 0 && !trace_.repeats.empty();
-    const bool kept = std::find(calls_.kept.begin(), calls_.kept.end(), i) != calls_.kept.end();
-    if (buffer.kind == TraceBuffer::Kind::kConstant && used && !kept) bytes += buffer.bytes;
+  if (trace_.repeats.empty()) return;
+  std::vector<bool> used(trace_.buffers.size(), false);
+  for (size_t i = trace_.construction_ops; i < trace_.ops.size(); ++i) {
+    const TraceOp& op = trace_.ops[i];
+    for (const TraceRelocation& r : op.relocations) used[r.buffer] = true;
+    if (op.kind == TraceOp::Kind::kCopy) used[op.source.buffer] = true;
   }
+  for (const uint32_t kept : calls_.kept) used[kept] = false;
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < trace_.buffers.size(); ++i)
+    if (used[i] && trace_.buffers[i].kind == TraceBuffer::Kind::kConstant) bytes += trace_.buffers[i].bytes;
   if (bytes > 0) counting_->upload(bytes);
 }
 

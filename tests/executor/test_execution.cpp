@@ -117,6 +117,7 @@ struct Ran {
   ExecutionReport report;
   std::vector<float> outputs;
   std::vector<uint8_t> writers;
+  std::vector<LaunchCounters> counters;
 };
 
 Ran run(const Setup& setup, const ExecutionOptions& options = {.seed = 1, .shadows = true}) {
@@ -130,7 +131,8 @@ Ran run(const Setup& setup, const ExecutionOptions& options = {.seed = 1, .shado
   memcpy(inputs.data(), setup.inputs.data(), 16);
   const CallSummary calls = summarise_calls(trace.value());
   Execution execution(program.value(), trace.value(), calls, inputs, options);
-  Ran ran{execution.run(), std::vector<float>(4), std::vector<uint8_t>(4)};
+  Ran ran{execution.run(), std::vector<float>(4), std::vector<uint8_t>(4), {}};
+  if (options.count) ran.counters = execution.counters();
   std::vector<std::byte> bytes(trace.value().output_layout().draw_bytes);
   if (!ran.report.fault) ran.report.fault = execution.store_outputs(bytes.data(), ran.writers.data());
   memcpy(ran.outputs.data(), bytes.data(), 16);
@@ -159,6 +161,53 @@ TEST_CASE("a kernel writes the output") {
   CHECK(ran.report.launches == 1);
   CHECK(ran.report.lane_operations > 0);
   CHECK(ran.report.changed_inputs.empty());
+}
+
+TEST_CASE("what the host part has the device do is counted beside the launches") {
+  Setup setup;
+  setup.frame["buffers"].push_back({{"kind", "allocation"}, {"bytes", 16}});
+  setup.frame["ops"] = {{{"op", "fill"}, {"target", view(1, 4)}, {"value", hex_of(5)}},
+                        {{"op", "copy"}, {"target", view(3, 4)}, {"source", view(0, 4)}},
+                        {{"op", "upload"}, {"buffer", 3}, {"offset", 0}, {"blob", 0}},
+                        twice(4, 3, 1)};
+  // The constructor's share counts, too.
+  for (const int construction : {0, 2}) {
+    setup.frame["construction_ops"] = construction;
+    const Ran ran = run(setup, {.seed = 3, .count = true});
+    REQUIRE_FALSE(ran.report.fault);
+    using Kind = LaunchCounters::Kind;
+    REQUIRE(ran.counters.size() == 4);
+    CHECK(ran.counters[0].kind == Kind::kFill);
+    CHECK(ran.counters[0].written_sectors == 1);
+    CHECK(ran.counters[1].kind == Kind::kCopy);
+    CHECK(ran.counters[1].cold_sectors == 1);
+    CHECK(ran.counters[2].kind == Kind::kUpload);
+    CHECK(ran.counters[2].uploaded_bytes == 16);
+    CHECK(ran.counters[3].kind == Kind::kKernel);
+    CHECK(ran.counters[3].name == "_Z5twicePKfPfi");
+    CHECK(ran.counters[3].load_requests == 1);
+    CHECK(ran.counters[3].cold_sectors == 0);  // the copy has been there
+  }
+}
+
+TEST_CASE("constants that each call makes anew come from the host each time") {
+  Setup setup;
+  setup.frame["buffers"] = {{{"kind", "input"}, {"bytes", 16}, {"source", 0}},
+                            {{"kind", "allocation"}, {"bytes", 16}},
+                            {{"kind", "constant"}, {"bytes", 16}, {"blob", 0}},
+                            {{"kind", "allocation"}, {"bytes", 16}},
+                            {{"kind", "constant"}, {"bytes", 16}, {"blob", 0}}};
+  setup.frame["ops"] = {twice(4, 2, 1)};
+  const auto uploaded = [&](int constant_of_second) {
+    setup.frame["repeats"] = json::array();
+    setup.frame["repeats"].push_back(
+        {{"tensors", 0}, {"ops", {twice(4, constant_of_second, 3)}}, {"outputs", view(3, 4)}});
+    const Ran ran = run(setup, {.seed = 3, .count = true});
+    REQUIRE_FALSE(ran.report.fault);
+    return ran.counters.size() == 2 ? ran.counters[0].uploaded_bytes : 0;
+  };
+  CHECK(uploaded(4) == 16);
+  CHECK(uploaded(2) == 0);  // a parameter is there before
 }
 
 TEST_CASE("without launches the kernel's elements stay unwritten") {
