@@ -2,6 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cstdio>
 
+#include "common/clock.h"
 #include "tests/counting/kernel_pairs.h"
 
 namespace bicrl {
@@ -51,6 +52,22 @@ TEST_CASE("modelled times of pairs of kernels", "[.table]") {
     printf("| | |\n| | fast ");
     print_form(fast);
     printf("| %.2f | %g to %g |\n", slow.modelled_ms() / fast.modelled_ms(), pair.least, pair.most);
+  }
+}
+
+// Not a test:  test_counting "[throughput]"
+TEST_CASE("what counting costs beside a plain run", "[.throughput]") {
+  for (const KernelPair& pair : kernel_pairs()) {
+    double seconds[2] = {};
+    for (const bool counts : {false, true}) {
+      CountedKernel run(pair.text);
+      if (!counts) run.runner.observer = nullptr;
+      const Stopwatch watch;
+      pair.fast(run);
+      seconds[counts] = watch.seconds();
+    }
+    printf("%-60s plain %.3f s, counted %.2f times\n", pair.name.c_str(), seconds[0],
+           seconds[1] / seconds[0]);
   }
 }
 
