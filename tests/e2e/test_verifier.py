@@ -110,8 +110,11 @@ expect(len(tree) >= 2, "the server has boxes", tree)
 own_files = lambda pid: glob.glob(f"/dev/shm/bicrl-verifier-{pid}-*") + glob.glob(f"/sys/fs/cgroup/*/**/bicrl-{pid}", recursive=True)
 pid = server.process.pid
 expect(own_files(pid), "the server keeps its files where this test looks for them")
+verified = lambda: server.stub.Describe(messages.DescribeRequest()).verified
+before = verified()
 waiting = server.stub.Verify.future(candidate("sleep_python", " at the end"))
-wait_for(lambda: len(descendants(pid)) > len(tree), "the candidate runs")
+wait_for(lambda: verified() > before, "the candidate runs")
+tree = descendants(server.process.pid)
 code, err = server.stop()
 expect(code == 0, "SIGTERM ends the server in order", code, err)
 expect(gone(tree), "no box outlives the server", tree)
