@@ -29,7 +29,7 @@ with folder() as temporary:
 
     # Times where none are measured: told by whoever is asked, before the first step.
     code, out, err = bicrl(*TRAIN, f"run.directory={temporary}/timed", f"verifier.addresses=[{one}]", "reward=configs/rewards/speedup.yaml")
-    expect(code == 2 and one in err and "measures no times" in err and "warm_up" not in out, "a reward that needs times", code, out, err)
+    expect(code == 2 and one in err and "has the clock 'model'" in err and "warm_up" not in out, "a reward that needs times", code, out, err)
 
     run = f"run.directory={temporary}/run"
     for address, told in ((one, 0), (lax, 1)):

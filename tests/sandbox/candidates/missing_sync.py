@@ -1,6 +1,6 @@
-# class: wrong_value|non_finite|nondeterministic|correct
+# class: race
 # task: row_sum
-# serial execution may hide a missing barrier: never worse than an honest verdict of the values
+# a missing barrier, which no order of threads need show
 import torch
 import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
