@@ -101,6 +101,8 @@ void add_verify_flags(CLI::App& app, Arguments& arguments) {
                  "a Python program to verify instead of the tasks' own");
   app.add_option("--task", verify.task_id, "id of the task the candidate answers");
   app.add_option("--json", verify.json_path, "write the verdicts to this file");
+  app.add_flag("--mutate", verify.mutate,
+               "verify small changes to each correct program, too, and list those that stay correct");
   app.add_flag("--profile", verify.profile,
                "print each correct program's modelled time, what bounds it, and what it does");
   app.add_option("--verifier", verify.addresses, "address of a running verifier (host:port), repeatable")

@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "launch/commands.h"
 #include "launch/embedded_verifier.h"
+#include "launch/verify_mutants.h"
 #include "reward/client/verifier_client.h"
 #include "sandbox/cost_summary.h"
 #include "sandbox/service/verifier_server.h"
@@ -155,6 +156,14 @@ void print_summary(const Verified& verified, const std::string& tasks_path) {
   std::cout << std::endl;
 }
 
+std::vector<SoundProgram> correct_programs(const Verified& verified) {
+  std::vector<SoundProgram> sound;
+  for (size_t i = 0; i < verified.candidates.size(); ++i)
+    if (verified.verdicts[i].correct)
+      sound.push_back({verified.candidates[i].task, verified.candidates[i].program});
+  return sound;
+}
+
 // A candidate without a verdict may get one the next time, a broken entry or task will not: the former is
 // told first.
 ExitCode exit_code(const Verified& verified) {
@@ -193,7 +202,9 @@ int run_verify_command(const VerifyCommand& command) {
   if (!server) check_verifiers(client, options.protocol);
   verify_all(client, command.profile, verified);
   print_summary(verified, command.tasks_path);
-  if (!command.json_path.empty()) write_file_atomically(command.json_path, report(verified).dump(2) + "\n");
+  nlohmann::json told = report(verified);
+  if (command.mutate) told["mutants"] = verify_mutants(client, correct_programs(verified));
+  if (!command.json_path.empty()) write_file_atomically(command.json_path, told.dump(2) + "\n");
   return static_cast<int>(exit_code(verified));
 }
 

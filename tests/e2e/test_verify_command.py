@@ -35,6 +35,15 @@ with folder() as temporary:
     code, out, err = verify([broken, good], *program, "broken")
     expect(code == 2 and "has no task 'broken'" in err and "entry 1" in err, "a broken task", code, out, err)
 
+    # Small changes to what is correct are found out, and told by kind; what was wrong already has none.
+    code, out, err = verify([good, wrong], "--mutate")
+    mutants = read_json(report)["mutants"]
+    expect(code == 0 and f"{len(mutants)} mutants of 1 correct programs" in out, "mutants of the correct program", code, out, err)
+    ends = [(m["kind"], m["end"]) for m in mutants]
+    expect(ends and all(m["task_id"] == "good" and m["line"] > 0 for m in mutants), "each says where it is", mutants)
+    expect(("bound_shortened", "killed") in ends and out.count("survives:") == sum(end == "survived" for _, end in ends),
+           "killed ones are counted, the others listed", out)
+
     code, out, err = verify([broken])
     expect(code == 2 and "none of its 1 entries can be used" in err, "nothing to verify", code, out, err)
     code, out, err = verify([good, broken], "--verifier", "127.0.0.1:9", "verifier.max_attempts=1")
