@@ -78,6 +78,8 @@ class RaceDetector : public ptx::Observer {
   void read_word(Visit& visit, ShadowPage& page, int thread, uint64_t word);
   void write_word(Visit& visit, ShadowPage& page, int thread, int lane, uint64_t word);
   void add_reader(Visit& visit, ShadowPage& page, uint64_t at, int thread, uint32_t bits);
+  static std::vector<Reader>& reader_list(Visit& visit, ShadowPage& page, uint64_t at);
+  void add_to_list(const Visit& visit, std::vector<Reader>& list, int thread, const Reader& added) const;
   // Readers in the cell that the thread does not know of.
   std::vector<Earlier> unknown_readers(const Visit& visit, const ShadowPage& page, uint64_t at,
                                        int thread) const;
