@@ -3,8 +3,8 @@
 // Code that is not ours runs in a box: a bubblewrap with namespaces of its own, an unprivileged uid, a
 // read-only root that holds only what is named, a system call filter, and limits on everything. There are two
 // kinds. run_box() below runs one program from start to end (the executor); the first process of its box is
-// bicrl-box-init. A Zygote (zygote.h) keeps a warm process in a box, a Python interpreter or the C++ compiler,
-// which forks a confined child for each candidate or reference.
+// bicrl-box-init. A Zygote (zygote.h) keeps a warm process in a box, a Python interpreter or the C++
+// compiler, which forks a confined child for each candidate or reference.
 //
 // A BoxHost (box_host.h), made once per server, finds out what the machine offers and lends each box a uid
 // and a control group (cgroup.h). Every box is started by spawn.h, and ends with the thread that

@@ -87,7 +87,8 @@ size_t source_bytes(const CudaProgram& program) {
 CandidateCompiler::CandidateCompiler(BoxHost& host, const PythonInstall& python,
                                      const CompileOptions& options)
     : options_(options),
-      modules_(host, python, {options.cpu_s, options.memory_bytes, options.module_bytes, options.cache_bytes}),
+      modules_(host, python,
+               {options.cpu_s, options.memory_bytes, options.module_bytes, options.cache_bytes}),
       toolchain_(DeviceToolchain::find(python)),
       toolchain_id_(hash_hex({modules_.toolchain_id(), toolchain_.id})),
       forge_(host, python, toolchain_, options.forge),

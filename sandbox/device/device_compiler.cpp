@@ -64,8 +64,9 @@ int DeviceCompiler::start(const std::string& text, const std::string& architectu
                           const std::vector<std::string>& flags, const std::vector<std::string>& more,
                           Program& program) const {
   // -w: a log shall hold errors alone. -lineinfo: faults and counters name lines of the text.
-  std::vector<std::string> words = {"-arch=" + architecture, "-default-device", "--device-int128", "-lineinfo", "-w",
-                                    "--pch-messages=false"};
+  std::vector<std::string> words = {
+      "-arch=" + architecture, "-default-device", "--device-int128", "-lineinfo", "-w",
+      "--pch-messages=false"};
   for (const std::string& folder : options_.include_folders) words.push_back("-I" + folder);
   words.insert(words.end(), flags.begin(), flags.end());
   words.insert(words.end(), more.begin(), more.end());

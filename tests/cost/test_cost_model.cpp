@@ -45,13 +45,14 @@ LaunchCounters random_launch(std::mt19937_64& random) {
 // Twice as many of the same blocks.
 LaunchCounters doubled(LaunchCounters c) {
   c.blocks *= 2;
-  for (auto* numbers :
-       {&c.load_requests,    &c.store_requests,       &c.load_sectors,      &c.store_sectors,
-        &c.l2_load_sectors,  &c.atomic_sectors,       &c.served_by_l1,      &c.served_by_l2,
-        &c.served_by_memory, &c.cold_sectors,         &c.written_sectors,   &c.local_sectors,
-        &c.l1_wavefronts,    &c.shared_requests,      &c.shared_wavefronts, &c.global_atomics,
-        &c.hottest_atomics,  &c.shared_atomic_passes, &c.uploaded_bytes,    &c.chains.accesses, &c.waits,
-        &c.chains.cycles})
+  for (auto* numbers : {&c.load_requests,  &c.store_requests,  &c.load_sectors,
+                        &c.store_sectors,  &c.l2_load_sectors, &c.atomic_sectors,
+                        &c.served_by_l1,   &c.served_by_l2,    &c.served_by_memory,
+                        &c.cold_sectors,   &c.written_sectors, &c.local_sectors,
+                        &c.l1_wavefronts,  &c.shared_requests, &c.shared_wavefronts,
+                        &c.global_atomics, &c.hottest_atomics, &c.shared_atomic_passes,
+                        &c.uploaded_bytes, &c.chains.accesses, &c.waits,
+                        &c.chains.cycles})
     *numbers *= 2;
   for (uint64_t& of_kind : c.instructions) of_kind *= 2;
   for (uint64_t& flops : c.tensor_flops) flops *= 2;

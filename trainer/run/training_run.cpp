@@ -81,7 +81,8 @@ TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, Communic
   const ReplaySettings& replay = settings.replay;
   if (verifier_ || replay.parts == RunParts::kUpdates)
     ledger_ = std::make_unique<VerdictLedger>(settings.directory / "ledger",
-                                              ledger_scope(settings, verifier_, reward_, communicator), communicator);
+                                              ledger_scope(settings, verifier_, reward_, communicator),
+                                              communicator);
   if (replay.parts == RunParts::kUpdates) ledger_->adopt(read_ledger(replay.verdicts / "ledger"));
   phases_ = make_phases();
   if (!checkpoint.empty())

@@ -168,7 +168,11 @@ extern "C" __global__ void bitonic_without_barrier ARGS {
   for (int k = 2; k <= 256; k *= 2)
     for (int j = k / 2; j > 0; j /= 2) {
       int p = T ^ j;
-      if (p > T && (s[T] > s[p]) == ((T & k) == 0)) { int t = s[T]; s[T] = s[p]; s[p] = t; }
+      if (p > T && (s[T] > s[p]) == ((T & k) == 0)) {
+        int t = s[T];
+        s[T] = s[p];
+        s[p] = t;
+      }
       if (j > 64) __syncthreads();
     }
   __syncthreads();
@@ -182,7 +186,11 @@ extern "C" __global__ void bitonic ARGS {
   for (int k = 2; k <= 256; k *= 2)
     for (int j = k / 2; j > 0; j /= 2) {
       int p = T ^ j;
-      if (p > T && (s[T] > s[p]) == ((T & k) == 0)) { int t = s[T]; s[T] = s[p]; s[p] = t; }
+      if (p > T && (s[T] > s[p]) == ((T & k) == 0)) {
+        int t = s[T];
+        s[T] = s[p];
+        s[p] = t;
+      }
       __syncthreads();
     }
   out[T] = s[T];
@@ -263,8 +271,10 @@ extern "C" __global__ void half_of_the_block_alone ARGS {
   __shared__ int s[256];
   if (T < 128) s[T] = in[T];
   __syncthreads();
-  if (T >= 128) out[T] = s[T - 128];
-  else out[T] = s[T];
+  if (T >= 128)
+    out[T] = s[T - 128];
+  else
+    out[T] = s[T];
 }
 //! racy 1 256 512
 extern "C" __global__ void dynamic_memory_without_barrier ARGS {

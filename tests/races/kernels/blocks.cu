@@ -8,7 +8,10 @@
 //! racy 8 32 -> blocks of one launch have no order
 extern "C" __global__ void carry_from_the_block_before ARGS {
   int v = in[I];
-  for (int d = 1; d < 32; d *= 2) { int u = __shfl_up_sync(~0u, v, d); if (T >= d) v += u; }
+  for (int d = 1; d < 32; d *= 2) {
+    int u = __shfl_up_sync(~0u, v, d);
+    if (T >= d) v += u;
+  }
   int carry = B > 0 ? scratch[B - 1] : 0;
   if (T == 31) scratch[B] = v + carry;
   out[I] = v + carry;
@@ -26,9 +29,15 @@ extern "C" __global__ void stencil ARGS {
 //! sound 8 128
 extern "C" __global__ void in_place ARGS { in[I] = in[I] * 2 + 1; }
 //! racy 8 128
-extern "C" __global__ void reversed_in_place ARGS { int v = in[1023 - I]; in[I] = v; }
+extern "C" __global__ void reversed_in_place ARGS {
+  int v = in[1023 - I];
+  in[I] = v;
+}
 //! racy 8 64
-extern "C" __global__ void shift_in_place ARGS { int v = in[I + 64]; in[I] = v; }
+extern "C" __global__ void shift_in_place ARGS {
+  int v = in[I + 64];
+  in[I] = v;
+}
 //! racy 8 128
 extern "C" __global__ void scratch_within_a_launch ARGS {
   scratch[I] = in[I] + 1;
@@ -145,9 +154,14 @@ extern "C" __global__ void all_fence_then_one_takes_the_ticket ARGS {
 extern "C" __global__ void flag_with_fence ARGS {
   volatile int* flag = scratch;
   if (B == 0) {
-    if (T == 0) { out[1] = in[5]; __threadfence(); flag[0] = 1; }
+    if (T == 0) {
+      out[1] = in[5];
+      __threadfence();
+      flag[0] = 1;
+    }
   } else if (T == 0) {
-    while (flag[0] == 0) {}
+    while (flag[0] == 0) {
+    }
     __threadfence();
     out[2 + B] = out[1] + 1;
   }
@@ -156,18 +170,26 @@ extern "C" __global__ void flag_with_fence ARGS {
 extern "C" __global__ void flag_without_fence ARGS {
   volatile int* flag = scratch;
   if (B == 0) {
-    if (T == 0) { out[1] = in[5]; flag[0] = 1; }
+    if (T == 0) {
+      out[1] = in[5];
+      flag[0] = 1;
+    }
   } else if (T == 0) {
-    while (flag[0] == 0) {}
+    while (flag[0] == 0) {
+    }
     out[2 + B] = out[1] + 1;
   }
 }
 //! racy 4 32
 extern "C" __global__ void flag_by_atomics_without_fence ARGS {
   if (B == 0) {
-    if (T == 0) { out[1] = in[5]; atomicExch(scratch, 1); }
+    if (T == 0) {
+      out[1] = in[5];
+      atomicExch(scratch, 1);
+    }
   } else if (T == 0) {
-    while (atomicAdd(scratch, 0) == 0) {}
+    while (atomicAdd(scratch, 0) == 0) {
+    }
     out[2 + B] = out[1] + 1;
   }
 }
@@ -175,7 +197,8 @@ extern "C" __global__ void flag_by_atomics_without_fence ARGS {
 extern "C" __global__ void chain_of_blocks ARGS {
   volatile int* flag = scratch;
   if (T == 0) {
-    while (flag[0] != B) {}
+    while (flag[0] != B) {
+    }
     __threadfence();
     out[0] += in[B];
     __threadfence();
@@ -186,7 +209,8 @@ extern "C" __global__ void chain_of_blocks ARGS {
 extern "C" __global__ void chain_of_blocks_without_fence ARGS {
   volatile int* flag = scratch;
   if (T == 0) {
-    while (flag[0] != B) {}
+    while (flag[0] != B) {
+    }
     out[0] += in[B];
     flag[0] = B + 1;
   }
@@ -194,7 +218,8 @@ extern "C" __global__ void chain_of_blocks_without_fence ARGS {
 //! sound 8 32
 extern "C" __global__ void lock ARGS {
   if (T == 0) {
-    while (atomicCAS(scratch, 0, 1) != 0) {}
+    while (atomicCAS(scratch, 0, 1) != 0) {
+    }
     __threadfence();
     out[0] = out[0] * 3 + in[B];
     __threadfence();
@@ -204,7 +229,8 @@ extern "C" __global__ void lock ARGS {
 //! racy 8 32
 extern "C" __global__ void lock_without_fence ARGS {
   if (T == 0) {
-    while (atomicCAS(scratch, 0, 1) != 0) {}
+    while (atomicCAS(scratch, 0, 1) != 0) {
+    }
     out[0] = out[0] * 3 + in[B];
     atomicExch(scratch, 0);
   }
@@ -212,7 +238,8 @@ extern "C" __global__ void lock_without_fence ARGS {
 //! racy 8 32
 extern "C" __global__ void two_locks_for_one_word ARGS {
   if (T == 0) {
-    while (atomicCAS(scratch + B % 2, 0, 1) != 0) {}
+    while (atomicCAS(scratch + B % 2, 0, 1) != 0) {
+    }
     __threadfence();
     out[0] = out[0] * 3 + in[B];
     __threadfence();
@@ -247,7 +274,8 @@ extern "C" __global__ void own_grid_barrier ARGS {
   if (T == 0) {
     __threadfence();
     atomicAdd(scratch, 1);
-    while (atomicAdd(scratch, 0) < gridDim.x) {}
+    while (atomicAdd(scratch, 0) < gridDim.x) {
+    }
     __threadfence();
   }
   __syncthreads();
@@ -259,7 +287,8 @@ extern "C" __global__ void own_grid_barrier_without_fence ARGS {
   __syncthreads();
   if (T == 0) {
     atomicAdd(scratch, 1);
-    while (atomicAdd(scratch, 0) < gridDim.x) {}
+    while (atomicAdd(scratch, 0) < gridDim.x) {
+    }
   }
   __syncthreads();
   out[I] = scratch[64 + 255 - I];

@@ -1,17 +1,21 @@
 // Asynchronous copies, barriers in shared memory, barriers of some warps, and matrices.
-#include <cuda/barrier>
+#include <cooperative_groups.h>
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
-#include <cooperative_groups.h>
 #include <mma.h>
+#include <cuda/barrier>
 #define ARGS (int* in, int* out, int* scratch, int n)
 #define T threadIdx.x
 #define B blockIdx.x
 namespace cg = cooperative_groups;
 using namespace nvcuda;
 
-__device__ void wait_named(int id, int threads) { asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory"); }
-__device__ void arrive_named(int id, int threads) { asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory"); }
+__device__ void wait_named(int id, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+__device__ void arrive_named(int id, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
 
 //! sound 2 128
 extern "C" __global__ void copy_async ARGS {
@@ -183,14 +187,20 @@ extern "C" __global__ void consumer_waits_for_the_other_barrier ARGS {
 extern "C" __global__ void halves_with_barriers_of_their_own ARGS {
   __shared__ int s[128];
   s[T] = in[T];
-  if (T < 64) wait_named(1, 64); else wait_named(2, 64);
+  if (T < 64)
+    wait_named(1, 64);
+  else
+    wait_named(2, 64);
   out[T] = s[T ^ 63];
 }
 //! racy 1 128
 extern "C" __global__ void halves_across ARGS {
   __shared__ int s[128];
   s[T] = in[T];
-  if (T < 64) wait_named(1, 64); else wait_named(2, 64);
+  if (T < 64)
+    wait_named(1, 64);
+  else
+    wait_named(2, 64);
   out[T] = s[127 - T];
 }
 //! sound 1 128
@@ -231,7 +241,10 @@ extern "C" __global__ void coalesced_lanes ARGS {
 extern "C" __global__ void product_of_matrices ARGS {
   __shared__ __align__(32) half a[256], b[256];
   __shared__ __align__(32) float c[2][256];
-  for (int i = T; i < 256; i += 64) { a[i] = __int2half_rn(in[i]); b[i] = __int2half_rn(in[i + 256]); }
+  for (int i = T; i < 256; i += 64) {
+    a[i] = __int2half_rn(in[i]);
+    b[i] = __int2half_rn(in[i + 256]);
+  }
   __syncthreads();
   wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> fa;
   wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> fb;
@@ -248,7 +261,10 @@ extern "C" __global__ void product_of_matrices ARGS {
 extern "C" __global__ void product_of_matrices_without_barrier ARGS {
   __shared__ __align__(32) half a[256], b[256];
   __shared__ __align__(32) float c[2][256];
-  for (int i = T; i < 256; i += 64) { a[i] = __int2half_rn(in[i]); b[i] = __int2half_rn(in[i + 256]); }
+  for (int i = T; i < 256; i += 64) {
+    a[i] = __int2half_rn(in[i]);
+    b[i] = __int2half_rn(in[i + 256]);
+  }
   wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> fa;
   wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> fb;
   wmma::fragment<wmma::accumulator, 16, 16, 16, float> fc;
@@ -282,7 +298,10 @@ extern "C" __global__ void rows_by_ldmatrix ARGS {
   for (int i = T; i < 256; i += 64) a[i] = __int2half_rn(in[i]);
   __syncthreads();
   unsigned r[4], address = (unsigned)__cvta_generic_to_shared(a + T % 32 * 8);
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address) : "memory");
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(address)
+               : "memory");
   out[T] = r[0] ^ r[1] ^ r[2] ^ r[3];
 }
 //! racy 1 64
@@ -290,6 +309,9 @@ extern "C" __global__ void rows_by_ldmatrix_without_barrier ARGS {
   __shared__ __align__(16) half a[256];
   for (int i = T; i < 256; i += 64) a[i] = __int2half_rn(in[i]);
   unsigned r[4], address = (unsigned)__cvta_generic_to_shared(a + T % 32 * 8);
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address) : "memory");
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(address)
+               : "memory");
   out[T] = r[0] ^ r[1] ^ r[2] ^ r[3];
 }

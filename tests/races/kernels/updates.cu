@@ -74,12 +74,17 @@ extern "C" __global__ void maximum_in_shared_memory ARGS {
 }
 //! racy 4 256
 extern "C" __global__ void one_atomic_and_one_plain ARGS {
-  if (T % 2) atomicAdd(out, 1); else out[0] = in[I] + 1;
+  if (T % 2)
+    atomicAdd(out, 1);
+  else
+    out[0] = in[I] + 1;
 }
 //! racy 4 256
 extern "C" __global__ void all_write_their_own_value ARGS { out[in[I]] = I + 1; }
 //! sound 4 256
-extern "C" __global__ void all_write_one_value ARGS { if (in[I] >= 0) out[7] = 1; }
+extern "C" __global__ void all_write_one_value ARGS {
+  if (in[I] >= 0) out[7] = 1;
+}
 //! sound 4 256
 extern "C" __global__ void flags_of_what_is_there ARGS { out[in[I]] = 1; }
 //! sound 1 256
@@ -119,14 +124,24 @@ extern "C" __global__ void ballots_written_by_all_lanes ARGS {
 }
 //! racy 4 256
 extern "C" __global__ void counter_without_atomics ARGS {
-  if (in[I] > 128) { int place = out[0]; out[0] = place + 1; out[1 + place] = I; }
+  if (in[I] > 128) {
+    int place = out[0];
+    out[0] = place + 1;
+    out[1 + place] = I;
+  }
 }
 //! sound 4 256
 extern "C" __global__ void compaction ARGS {
-  if (in[I] > 128) { int place = atomicAdd(out, 1); out[1 + place] = I; }
+  if (in[I] > 128) {
+    int place = atomicAdd(out, 1);
+    out[1 + place] = I;
+  }
 }
 //! racy 4 256
-extern "C" __global__ void volatile_counter ARGS { volatile int* v = out; if (T == 0) v[0] = v[0] + in[I] + 1; }
+extern "C" __global__ void volatile_counter ARGS {
+  volatile int* v = out;
+  if (T == 0) v[0] = v[0] + in[I] + 1;
+}
 //! racy 2 256
 extern "C" __global__ void scatter_with_collisions ARGS { out[in[I] / 2] = in[I]; }
 //! sound 2 256
@@ -139,13 +154,19 @@ extern "C" __global__ void atomics_of_the_block_in_its_word ARGS { atomicAdd_blo
 extern "C" __global__ void float_sums_by_swaps ARGS {
   unsigned* place = (unsigned*)out;
   unsigned old = atomicAdd(place, 0), seen;
-  do { seen = old; old = atomicCAS(place, seen, __float_as_uint(__uint_as_float(seen) + in[I])); } while (old != seen);
+  do {
+    seen = old;
+    old = atomicCAS(place, seen, __float_as_uint(__uint_as_float(seen) + in[I]));
+  } while (old != seen);
 }
 //! sound 2 64
 extern "C" __global__ void swaps_begin_with_a_plain_load ARGS {
   unsigned* place = (unsigned*)out;
   unsigned old = *place, seen;
-  do { seen = old; old = atomicCAS(place, seen, __float_as_uint(__uint_as_float(seen) + in[I])); } while (old != seen);
+  do {
+    seen = old;
+    old = atomicCAS(place, seen, __float_as_uint(__uint_as_float(seen) + in[I]));
+  } while (old != seen);
 }
 //! sound 1 128
 extern "C" __global__ void swaps_in_shared_memory ARGS {

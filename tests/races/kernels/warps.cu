@@ -162,7 +162,8 @@ extern "C" __global__ void lane_zero_reads_and_all_write ARGS {
   for (int k = 0; k < 3; ++k) {
     s[w][l] = in[k * 128 + T];
     __syncwarp();
-    if (l == 0) for (int i = 0; i < 32; ++i) sum += s[w][i];
+    if (l == 0)
+      for (int i = 0; i < 32; ++i) sum += s[w][i];
   }
   if (l == 0) out[w] = sum;
 }
@@ -173,7 +174,8 @@ extern "C" __global__ void lane_zero_reads_then_syncwarp ARGS {
   for (int k = 0; k < 3; ++k) {
     s[w][l] = in[k * 128 + T];
     __syncwarp();
-    if (l == 0) for (int i = 0; i < 32; ++i) sum += s[w][i];
+    if (l == 0)
+      for (int i = 0; i < 32; ++i) sum += s[w][i];
     __syncwarp();
   }
   if (l == 0) out[w] = sum;

@@ -1,9 +1,11 @@
 // Neighbours in one word, vectors, rings, flags within a block, libraries.
+#include <cuda_fp16.h>
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
 #include <cuda/atomic>
-#include <cuda_fp16.h>
-struct Greater { __device__ int operator()(int a, int b) const { return a > b ? a : b; } };
+struct Greater {
+  __device__ int operator()(int a, int b) const { return a > b ? a : b; }
+};
 #define ARGS (int* in, int* out, int* scratch, int n)
 #define T threadIdx.x
 #define B blockIdx.x
@@ -61,14 +63,20 @@ extern "C" __global__ void vectors_that_overlap ARGS {
 extern "C" __global__ void vector_of_what_others_write ARGS {
   __shared__ __align__(16) int s[64];
   s[T] = in[T];
-  if (T < 16) { int4 v = ((int4*)s)[T]; out[T] = v.x + v.y + v.z + v.w; }
+  if (T < 16) {
+    int4 v = ((int4*)s)[T];
+    out[T] = v.x + v.y + v.z + v.w;
+  }
 }
 //! sound 1 64
 extern "C" __global__ void vector_behind_a_barrier ARGS {
   __shared__ __align__(16) int s[64];
   s[T] = in[T];
   __syncthreads();
-  if (T < 16) { int4 v = ((int4*)s)[T]; out[T] = v.x + v.y + v.z + v.w; }
+  if (T < 16) {
+    int4 v = ((int4*)s)[T];
+    out[T] = v.x + v.y + v.z + v.w;
+  }
 }
 //! sound 1 256
 extern "C" __global__ void block_reduce ARGS {
@@ -112,8 +120,17 @@ extern "C" __global__ void flag_between_warps ARGS {
   __shared__ volatile int flag;
   if (T == 0) flag = 0;
   __syncthreads();
-  if (T == 32) { data = in[0]; __threadfence_block(); flag = 1; }
-  if (T == 0) { while (flag == 0) {} __threadfence_block(); out[0] = data; }
+  if (T == 32) {
+    data = in[0];
+    __threadfence_block();
+    flag = 1;
+  }
+  if (T == 0) {
+    while (flag == 0) {
+    }
+    __threadfence_block();
+    out[0] = data;
+  }
 }
 //! racy 1 64
 extern "C" __global__ void flag_between_warps_without_fence ARGS {
@@ -121,22 +138,41 @@ extern "C" __global__ void flag_between_warps_without_fence ARGS {
   __shared__ volatile int flag;
   if (T == 0) flag = 0;
   __syncthreads();
-  if (T == 32) { data = in[0]; flag = 1; }
-  if (T == 0) { while (flag == 0) {} out[0] = data; }
+  if (T == 32) {
+    data = in[0];
+    flag = 1;
+  }
+  if (T == 0) {
+    while (flag == 0) {
+    }
+    out[0] = data;
+  }
 }
 //! sound 2 32
 extern "C" __global__ void release_and_acquire ARGS {
   cuda::atomic_ref<int, cuda::thread_scope_device> flag(scratch[0]);
   if (T != 0) return;
-  if (B == 0) { out[0] = in[0]; flag.store(1, cuda::memory_order_release); }
-  else { while (flag.load(cuda::memory_order_acquire) == 0) {} out[1] = out[0]; }
+  if (B == 0) {
+    out[0] = in[0];
+    flag.store(1, cuda::memory_order_release);
+  } else {
+    while (flag.load(cuda::memory_order_acquire) == 0) {
+    }
+    out[1] = out[0];
+  }
 }
 //! racy 2 32
 extern "C" __global__ void relaxed_is_no_release ARGS {
   cuda::atomic_ref<int, cuda::thread_scope_device> flag(scratch[0]);
   if (T != 0) return;
-  if (B == 0) { out[0] = in[0]; flag.store(1, cuda::memory_order_relaxed); }
-  else { while (flag.load(cuda::memory_order_relaxed) == 0) {} out[1] = out[0]; }
+  if (B == 0) {
+    out[0] = in[0];
+    flag.store(1, cuda::memory_order_relaxed);
+  } else {
+    while (flag.load(cuda::memory_order_relaxed) == 0) {
+    }
+    out[1] = out[0];
+  }
 }
 //! sound 2 32
 extern "C" __global__ void release_by_atomics ARGS {
@@ -175,7 +211,8 @@ extern "C" __global__ void lock_in_shared_memory ARGS {
   if (T == 0) lock = sum = 0;
   __syncthreads();
   if (T % 32 == 0) {
-    while (atomicCAS(&lock, 0, 1) != 0) {}
+    while (atomicCAS(&lock, 0, 1) != 0) {
+    }
     __threadfence_block();
     sum = sum * 3 + in[T];
     __threadfence_block();
@@ -190,7 +227,8 @@ extern "C" __global__ void unlocked_by_a_plain_store ARGS {
   if (T == 0) lock = sum = 0;
   __syncthreads();
   if (T % 32 == 0) {
-    while (atomicCAS(&lock, 0, 1) != 0) {}
+    while (atomicCAS(&lock, 0, 1) != 0) {
+    }
     sum = sum * 3 + in[T];
     lock = 0;
   }
@@ -199,9 +237,16 @@ extern "C" __global__ void unlocked_by_a_plain_store ARGS {
 }
 __device__ int counter;
 //! sound 4 32
-extern "C" __global__ void ticket_of_a_symbol ARGS { if (T == 0) out[atomicAdd(&counter, 1)] = in[B]; }
+extern "C" __global__ void ticket_of_a_symbol ARGS {
+  if (T == 0) out[atomicAdd(&counter, 1)] = in[B];
+}
 //! racy 4 32
-extern "C" __global__ void symbol_without_atomics ARGS { if (T == 0) { counter += in[B] + 1; out[B] = counter; } }
+extern "C" __global__ void symbol_without_atomics ARGS {
+  if (T == 0) {
+    counter += in[B] + 1;
+    out[B] = counter;
+  }
+}
 //! sound 4 64
 extern "C" __global__ void each_block_its_slice ARGS {
   __shared__ int s[64];
