@@ -15,9 +15,9 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "sandbox/box/bounded_log.h"
+#include "sandbox/box/box_report.h"
 #include "sandbox/box/spawn.h"
 #include "sandbox/box/unique_fd.h"
-#include "sandbox/runtimes/box/box_report.h"
 
 namespace bicrl {
 namespace {

@@ -13,7 +13,7 @@ namespace bicrl {
 
 bool send_packet(int socket, const std::string& text, const std::vector<int>& fds) {
   iovec part{const_cast<char*>(text.data()), text.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMaxDescriptors * sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -30,9 +30,9 @@ bool send_packet(int socket, const std::string& text, const std::vector<int>& fd
 }
 
 Packet receive_packet(int socket) {
-  char text[4096];
+  char text[65536];
   iovec part{text, sizeof text};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMaxDescriptors * sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -44,9 +44,10 @@ Packet receive_packet(int socket) {
   if (n <= 0) return packet;
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
   if (header && header->cmsg_type == SCM_RIGHTS) {
-    int fd = -1;
-    memcpy(&fd, CMSG_DATA(header), sizeof fd);
-    packet.fd = UniqueFd(fd);
+    int fds[kMaxDescriptors];
+    const size_t bytes = header->cmsg_len - CMSG_LEN(0);
+    memcpy(fds, CMSG_DATA(header), bytes);
+    for (size_t i = 0; i < bytes / sizeof(int); ++i) packet.fds.emplace_back(fds[i]);
   }
   packet.content = nlohmann::json::parse(text, text + n, nullptr, false);
   return packet;

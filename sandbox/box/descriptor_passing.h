@@ -1,5 +1,4 @@
-// Small messages with descriptors over sequenced-packet sockets, between the server and its warm
-// interpreters.
+// Small messages with descriptors over sequenced-packet sockets, between the server and its warm processes.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <stop_token>
@@ -10,12 +9,14 @@
 
 namespace bicrl {
 
+constexpr size_t kMaxDescriptors = 4;  // of a packet
+
 struct Packet {
   nlohmann::json content;  // discarded if nothing came
-  UniqueFd fd;
+  std::vector<UniqueFd> fds;
 };
 
-// At most four descriptors. False when the other side is gone.
+// At most kMaxDescriptors. False when the other side is gone.
 bool send_packet(int socket, const std::string& text, const std::vector<int>& fds);
 Packet receive_packet(int socket);  // does not block
 // True when readable before the time is over or a stop is asked for.

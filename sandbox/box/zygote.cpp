@@ -322,14 +322,14 @@ Zygote::ForkResult Zygote::fork_anew(const ChildLimits& limits, std::stop_token 
   child->output_ = std::move(output.ours);
   Packet started;
   if (wait_readable(child->status_.get(), 20, stop)) started = receive_packet(child->status_.get());
-  if (!started.content.is_object() || !started.fd) {
+  if (!started.content.is_object() || started.fds.empty()) {
     child->ended_ = ChildEnd::kBoxFailed;
     if (!started.content.is_object() && !stop.stop_requested()) give_up_on(control);
     return Reply::failure(
         concat("the ", spec_.name, " interpreter did not fork: ",
                started.content.is_object() ? started.content.value("error", "") : "it died"));
   }
-  child->pidfd_ = std::move(started.fd);
+  child->pidfd_ = std::move(started.fds.front());
   // The child waits for its first frame, so it is in its control group before any candidate code runs.
   child->pid_ = host_pid(child->pidfd_.get());
   if (child->pid_ > 0) child->slot_->cgroup->add(child->pid_);

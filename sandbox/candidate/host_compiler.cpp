@@ -8,7 +8,7 @@
 #include "common/files.h"
 #include "common/hash.h"
 #include "sandbox/box/command.h"
-#include "sandbox/runtimes/compiler/unit_path.h"
+#include "sandbox/candidate/warm_compiler.h"
 
 namespace bicrl {
 namespace {

@@ -21,7 +21,8 @@ inline constexpr const char* kPreludes[] = {"prelude.h", "prelude_std.h"};
 // has it. All arguments are those that the compiler's driver would give. Throw Error(kUnavailable) if the
 // driver does not say them.
 
-// The compiler proper, which reads the prelude and then kUnitPath (unit_path.h), and writes to its output.
+// The compiler proper, which reads the prelude and then kUnitPath (warm_compiler.h), and writes to its
+// output.
 std::vector<std::string> warm_compiler_command(const std::string& prelude,
                                                const std::filesystem::path& host_folder,
                                                const std::filesystem::path& target_folder);

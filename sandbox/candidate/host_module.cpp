@@ -11,14 +11,13 @@
 #include "common/files.h"
 #include "common/hash.h"
 #include "sandbox/box/processor_wait.h"
-#include "sandbox/runtimes/compiler/unit_path.h"
+#include "sandbox/candidate/warm_compiler.h"
 
 namespace bicrl {
 namespace {
 
 constexpr const char* kHostFolder = "/host";
 constexpr const char* kModuleFile = "module.so";
-constexpr const char* kLinkerAborted = "the linker aborted";
 constexpr uint64_t kWorkBytes = 256u << 20;
 
 std::string cache_key(const SplitProgram& program, const std::string& toolchain) {
@@ -94,7 +93,7 @@ HostModule HostModules::compile(const SplitProgram& program, std::stop_token sto
   HostModule module = run_compiler(program, stop);
   // A linker that gets no thread aborts: processes of an earlier tenant may still count for a moment.
   // Whatever a text does, it buys another try and no more.
-  if (module.reason == kLinkerAborted) module = run_compiler(program, stop);
+  if (module.linker_aborted) module = run_compiler(program, stop);
   if (!module.infrastructure)
     cache_.insert(key, module, key.size() + module.reason.size() + (module.bytes ? module.bytes->size() : 0));
   return module;
@@ -143,7 +142,8 @@ HostModule HostModules::read_answer(Frame& answer) const {
   if (signal == SIGXCPU) return too_long(options_);
   if (signal == SIGXFSZ) return fault("compile", "the compiled module is larger than its limit");
   if (mentions_exhausted_memory(blob)) return out_of_memory();
-  if (signal == SIGABRT && said.at("program") != "cc1plus") return fault("compile", kLinkerAborted);
+  if (signal == SIGABRT && said.at("program") != "cc1plus")
+    return {nullptr, false, "compile", "the linker aborted", /*linker_aborted=*/true};
   if (signal != 0) return fault("compile", concat("the compiler crashed (signal ", signal, ")"));
   const CompileFailure failure = classify_compile_failure(blob);
   return fault(failure.fault_class, failure.reason);

@@ -23,6 +23,7 @@ struct HostModule {
   std::shared_ptr<const std::string> bytes;  // of the shared object; null on failure
   bool infrastructure = false;
   std::string fault_class, reason;
+  bool linker_aborted = false;  // for want of a thread, it may be: worth another try
 };
 
 // Thread-safe.

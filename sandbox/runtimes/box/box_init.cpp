@@ -19,7 +19,7 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "sandbox/runtimes/box/box_report.h"
+#include "sandbox/box/box_report.h"
 #include "sandbox/runtimes/box/confine.h"
 
 namespace {

@@ -5,7 +5,6 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "common/error.h"
+#include "sandbox/box/descriptor_passing.h"
 #include "sandbox/runtimes/box/child_box.h"
 #include "sandbox/runtimes/box/frames.h"
 
@@ -39,51 +40,17 @@ int descriptor_from(const char* variable) {
   return atoi(text);
 }
 
-// One packet with a descriptor beside it, if it is not negative.
-void send_packet(int socket, const json& content, int descriptor = -1) {
-  std::string text = content.dump();
-  iovec part{text.data(), text.size()};
-  alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (descriptor >= 0) {
-    message.msg_control = space;
-    message.msg_controllen = sizeof space;
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
-  }
-  // The server may have given this child up.
-  if (sendmsg(socket, &message, MSG_NOSIGNAL) < 0) return;
-}
-
 struct Request {
   json content;
-  int channel = -1, status = -1, output = -1;
+  UniqueFd channel, status, output;
 };
 
 // False when the server is gone.
 bool receive_request(int socket, Request& request) {
-  std::string text(65536, '\0');
-  iovec part{text.data(), text.size()};
-  alignas(cmsghdr) char space[CMSG_SPACE(3 * sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = space;
-  message.msg_controllen = sizeof space;
-  const ssize_t bytes = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (bytes <= 0 || !header || header->cmsg_len != CMSG_LEN(3 * sizeof(int))) return false;
-  int descriptors[3];
-  memcpy(descriptors, CMSG_DATA(header), sizeof descriptors);
-  request.channel = descriptors[0];
-  request.status = descriptors[1];
-  request.output = descriptors[2];
-  request.content = json::parse(text.begin(), text.begin() + bytes);
+  Packet packet = receive_packet(socket);
+  if (!packet.content.is_object() || packet.fds.size() != 3) return false;
+  request = {std::move(packet.content), std::move(packet.fds[0]), std::move(packet.fds[1]),
+             std::move(packet.fds[2])};
   return true;
 }
 
@@ -95,7 +62,7 @@ class ForkServer {
  private:
   struct Child {
     pid_t pid;
-    int pidfd, status;
+    UniqueFd pidfd, status;
   };
   uint64_t data_bytes() const;
   pid_t fork_child(const Request& request);
@@ -142,15 +109,15 @@ void ForkServer::enter_box(const Request& request, uint64_t base_bytes) const {
                       data ? base_bytes + data : 0,
                       asked.at("change_uid").get<int32_t>(),
                       asked.at("uid").get<uint32_t>(),
-                      request.channel,
-                      request.output,
+                      request.channel.get(),
+                      request.output.get(),
                       filter_.data(),
                       static_cast<uint32_t>(filter_.size()),
                       nullptr};
   const int step = bicrl_enter_child_box(&spec);
   const int error = errno;
-  if (step == 0 && send_message(kChannelFd, {{"kind", "ready"}})) return;
-  if (step != 0) send_message(kChannelFd, {{"kind", "failed"}, {"step", step}, {"error", strerror(error)}});
+  if (step == 0 && send_frame(kChannelFd, {{"kind", "ready"}})) return;
+  if (step != 0) send_frame(kChannelFd, {{"kind", "failed"}, {"step", step}, {"error", strerror(error)}});
   _exit(1);
 }
 
@@ -177,16 +144,14 @@ bool ForkServer::accept() {
   if (!receive_request(control_, request)) _exit(0);
   const pid_t pid = fork_child(request);
   if (pid == 0) return true;
-  const int pidfd = pid > 0 ? open_pidfd(pid) : -1;
-  if (pidfd < 0) {
-    send_packet(request.status, {{"error", std::string("fork: ") + strerror(errno)}});
-    close(request.status);
+  UniqueFd pidfd(pid > 0 ? open_pidfd(pid) : -1);
+  // The server may have given the child up: then nobody hears this.
+  if (!pidfd) {
+    send_packet(request.status.get(), json{{"error", concat("fork: ", strerror(errno))}}.dump(), {});
   } else {
-    children_.push_back({pid, pidfd, request.status});
-    send_packet(request.status, {{"started", true}}, pidfd);
+    send_packet(request.status.get(), R"({"started": true})", {pidfd.get()});
+    children_.push_back({pid, std::move(pidfd), std::move(request.status)});
   }
-  close(request.channel);
-  close(request.output);
   return false;
 }
 
@@ -197,17 +162,15 @@ void ForkServer::report(const Child& child) const {
   const auto ms = [](const timeval& time) {
     return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_usec) * 1e-3;
   };
-  send_packet(child.status,
-              {{"wait_status", wait_status}, {"cpu_ms", ms(usage.ru_utime) + ms(usage.ru_stime)}});
-  close(child.status);
-  close(child.pidfd);
+  const json ended{{"wait_status", wait_status}, {"cpu_ms", ms(usage.ru_utime) + ms(usage.ru_stime)}};
+  send_packet(child.status.get(), ended.dump(), {});
 }
 
 void ForkServer::serve() {
-  send_packet(control_, {{"ready", true}});
+  send_packet(control_, R"({"ready": true})", {});
   for (;;) {
     std::vector<pollfd> events{{control_, POLLIN, 0}};
-    for (const Child& child : children_) events.push_back({child.pidfd, POLLIN, 0});
+    for (const Child& child : children_) events.push_back({child.pidfd.get(), POLLIN, 0});
     if (poll(events.data(), events.size(), -1) < 0 && errno != EINTR) die("poll");
     for (size_t i = events.size(); i-- > 1;)
       if (events[i].revents) {

@@ -1,19 +1,15 @@
-// Framed messages with the server, as frames.py and sandbox/box/channel.h have them: u32 little-endian JSON
-// length | JSON | blobs back to back, the JSON's "blobs" giving their sizes.
+// The frames of sandbox/box/channel.h for a process in a box, which waits for each: what frames.py is to
+// interpreters.
 #pragma once
-#include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
+#include <optional>
+
+#include "sandbox/box/channel.h"
 
 namespace bicrl::box {
 
-struct Message {
-  nlohmann::json header;
-  std::vector<std::string> blobs;
-};
-
-// False if the other side is gone. What the server sends is trusted to be well formed.
-bool receive_message(int channel, Message& message);
-bool send_message(int channel, nlohmann::json header, const std::vector<std::string>& blobs = {});
+// Nothing if the other side is gone.
+std::optional<Frame> receive_frame(int channel);
+// False if the other side is gone.
+bool send_frame(int channel, const nlohmann::json& header, const std::vector<std::string_view>& blobs = {});
 
 }  // namespace bicrl::box

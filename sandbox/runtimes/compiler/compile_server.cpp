@@ -20,12 +20,13 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "sandbox/candidate/warm_compiler.h"
 #include "sandbox/runtimes/box/fork_server.h"
 #include "sandbox/runtimes/box/frames.h"
-#include "sandbox/runtimes/compiler/unit_path.h"
 
 namespace bicrl::box {
 namespace {
@@ -82,7 +83,7 @@ class ProgramProcess {
 // Out of memory is known to the server only, from the control group: it asks how this process ended.
 void ProgramProcess::fail(const std::string& program, int signal, int status) const {
   if (signal == SIGKILL) _exit(kKilledStatus);
-  send_message(
+  send_frame(
       kChannelFd,
       {{"kind", "module"}, {"ok", false}, {"program", program}, {"signal", signal}, {"status", status}},
       {read_file(kLog, kMaxLogBytes)});
@@ -127,22 +128,22 @@ bool ProgramProcess::run_step(const std::vector<std::string>& arguments) {
 void ProgramProcess::answer(const std::string& output, size_t most_bytes) const {
   std::string bytes = read_file(output, most_bytes + 1);
   if (bytes.size() > most_bytes) bytes.clear();
-  send_message(kChannelFd, {{"kind", "module"}, {"ok", true}}, {bytes});
+  send_frame(kChannelFd, {{"kind", "module"}, {"ok", true}}, {bytes});
 }
 
 int ProgramProcess::run() {
-  Message request;
-  if (!receive_message(kChannelFd, request)) _exit(0);
-  for (size_t i = 0; i < request.blobs.size(); ++i) {
+  const std::optional<Frame> request = receive_frame(kChannelFd);
+  if (!request) _exit(0);
+  for (size_t i = 0; i < request->blobs.size(); ++i) {
     const std::string unit = "unit_" + std::to_string(i);
-    if (!write_file(unit + ".cpp", request.blobs[i])) _exit(1);
+    if (!write_file(unit + ".cpp", request->blobs[i])) _exit(1);
     const pid_t pid = fork();
     if (pid == 0) return become_compiler(unit);
     if (!wait_for(pid, "cc1plus")) _exit(0);
   }
-  for (const auto& step : request.header.at("steps"))
+  for (const auto& step : request->header.at("steps"))
     if (!run_step(step.get<std::vector<std::string>>())) _exit(0);
-  answer(request.header.at("output").get<std::string>(), request.header.at("most_bytes").get<size_t>());
+  answer(request->header.at("output").get<std::string>(), request->header.at("most_bytes").get<size_t>());
   _exit(0);
 }
 
@@ -170,11 +171,5 @@ __attribute__((visibility("default"))) int open(const char* path, int flags, ...
   return bicrl::box::open_hook(path, flags, mode);
 }
 
-__attribute__((visibility("default"))) int open64(const char* path, int flags, ...) {
-  va_list rest;
-  va_start(rest, flags);
-  const mode_t mode = bicrl::box::mode_of(flags, rest);
-  va_end(rest);
-  return bicrl::box::open_hook(path, flags, mode);
-}
+__attribute__((visibility("default"), alias("open"))) int open64(const char* path, int flags, ...);
 }
