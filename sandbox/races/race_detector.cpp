@@ -1,9 +1,8 @@
 #include "sandbox/races/race_detector.h"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 
-#include "sandbox/ptx/async_operations.h"
 #include "sandbox/ptx/memory_access.h"
 #include "sandbox/ptx/thread_block.h"
 #include "sandbox/races/visit.h"
@@ -12,8 +11,6 @@ namespace bicrl::races {
 
 using ptx::kWarpLanes;
 using ptx::LaneAccess;
-using ptx::LaneSet;
-using ptx::MemoryOrder;
 using ptx::Operation;
 using ptx::Region;
 using ptx::Space;

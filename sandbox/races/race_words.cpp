@@ -1,7 +1,6 @@
 // Of the detector: what an access means for one word, its last write and the reads since.
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "sandbox/races/visit.h"
 
