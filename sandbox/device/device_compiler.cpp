@@ -3,14 +3,30 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "sandbox/device/device_text.h"
 
 namespace bicrl {
+namespace {
+
+// NVRTC asks for its tables by their bare name when it compiles first, and the linker does not know their
+// folder. What is loaded already it takes.
+void load_tables_beside(const std::filesystem::path& library) {
+  std::error_code failure;
+  for (const auto& file : std::filesystem::directory_iterator(library.parent_path(), failure)) {
+    const std::string name = file.path().filename();
+    if (name.starts_with("libnvrtc-builtins.so") && name.find(".alt.") == std::string::npos)
+      dlopen(file.path().c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
+}
+
+}  // namespace
 
 Result<DeviceCompiler> DeviceCompiler::load(const DeviceCompilerOptions& options) {
   DeviceCompiler compiler;
   compiler.options_ = options;
+  load_tables_beside(options.library);
   void* library = dlopen(options.library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) return Result<DeviceCompiler>::failure(dlerror());
   std::string missing;

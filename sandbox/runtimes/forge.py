@@ -36,10 +36,6 @@ def warm_up():
     library = ctypes.CDLL(os.path.join(os.path.dirname(os.path.abspath(__file__)), "libbicrl_forge.so"))
     library.bicrl_forge_load.restype = library.bicrl_forge_precompile.restype = ctypes.c_char_p
     names = os.listdir(TOOLKIT)
-    # NVRTC asks for this one by its name when it compiles first.
-    for name in names:
-        if name.startswith("libnvrtc-builtins.so") and ".alt." not in name:
-            ctypes.CDLL(os.path.join(TOOLKIT, name), mode=ctypes.RTLD_GLOBAL)
     options = {"library": os.path.join(TOOLKIT, min(n for n in names if n.startswith("libnvrtc.so"))),
                "include_folders": INCLUDE_FOLDERS, "pch_folder": PCH_FOLDER, "max_ptx_bytes": MAX_PTX_BYTES}
     error = library.bicrl_forge_load(json.dumps(options).encode())

@@ -1,5 +1,9 @@
 // Texts through NVRTC: that they compile, what entries come out, and that the machine can lower them.
+#include <link.h>
+
 #include <catch2/catch_test_macros.hpp>
+#include <cstring>
+#include <filesystem>
 #include <map>
 
 #include "common/files.h"
@@ -8,6 +12,7 @@
 #include "sandbox/device/device_text.h"
 #include "sandbox/device/entry_names.h"
 #include "tests/device/device_support.h"
+#include "tests/support/cuda_wheel.h"
 #include "tests/support/support.h"
 
 namespace bicrl {
@@ -165,6 +170,20 @@ TEST_CASE("Flags have their effect") {
   CHECK(code.ptx.find("sin.approx.ftz.f32") != std::string::npos);
   CHECK(!compile_whole("template <class T> concept C = true;").ok);
   CHECK(compile_whole("template <class T> concept C = true;", read_device_flags({"-std=c++20"}).options).ok);
+}
+
+TEST_CASE("The compiler takes the tables that lie beside it, whether the linker knows of others or of none") {
+  REQUIRE(compile_whole("__global__ void k(float* x) { x[0] = 1; }").ok);
+  std::vector<std::filesystem::path> loaded;
+  dl_iterate_phdr(
+      [](dl_phdr_info* library, size_t, void* found) {
+        if (strstr(library->dlpi_name, "libnvrtc-builtins"))
+          static_cast<decltype(loaded)*>(found)->push_back(library->dlpi_name);
+        return 0;
+      },
+      &loaded);
+  REQUIRE(loaded.size() == 1);
+  CHECK(loaded[0].parent_path() == testing::cuda_wheel().compiler.parent_path());
 }
 
 TEST_CASE("Too much PTX is refused") {

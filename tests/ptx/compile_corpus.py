@@ -40,6 +40,9 @@ def find_nvrtc():
     toolkit = os.environ.get("CUDA_HOME", "/usr/local/cuda")
     folders = [os.path.join(wheel, "include")]
     folders += [os.path.join(root, part) for root in (folders[0], toolkit + "/include") for part in ("cccl", "")]
+    # Asked for by its name, in whatever folder it lies.
+    for tables in glob.glob(os.path.join(wheel, "lib", "libnvrtc-builtins.so.1*")):
+        ctypes.CDLL(tables)
     return ctypes.CDLL(found[0]), [f for f in dict.fromkeys(folders) if os.path.isdir(f)]
 
 
