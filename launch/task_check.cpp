@@ -30,8 +30,13 @@ size_t check_tasks(const std::string& name, const std::vector<Task>& tasks, cons
   for (size_t i = 0, next = 0; i < tasks.size(); ++i) {
     for (; next < tasks.size() && ahead.size() < kOpenAhead; ++next)
       ahead.push_back(oracle.open(tasks[next].pytorch_code, kDrawKinds));
-    const auto faults = faults_of(*ahead.front());
+    auto faults = faults_of(*ahead.front());
+    const auto spec = ahead.front()->spec();
     ahead.pop_front();
+    if (spec && spec->has_costing_inputs)
+      for (TaskFault& fault :
+           faults_of(*oracle.open(tasks[i].pytorch_code, draw_kinds(TaskSize::kCosted), TaskSize::kCosted)))
+        faults.push_back({std::move(fault.kind), "on get_costing_inputs(): " + fault.message});
     faulty += !faults.empty();
     for (const TaskFault& fault : faults) {
       ++by_kind[fault.kind];

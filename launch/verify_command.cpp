@@ -65,9 +65,9 @@ void print_profile(const Verdict& v) {
   char line[200];
   snprintf(line, sizeof line,
            "  %.2f us; the reference: %.2f us as eager PyTorch, %.2f us fused; %.0f %% of what memory allows "
-           "(clock: %s)\n",
+           "(clock: %s, inputs %.60s)\n",
            1000 * v.candidate_ms, 1000 * v.eager_ms, 1000 * v.torch_compile_ms, 100 * v.roofline_fraction,
-           v.clock.c_str());
+           v.clock.c_str(), v.costed_size.c_str());
   std::cout << line << profile_text(v.counters, v.device) << std::flush;
 }
 

@@ -76,11 +76,11 @@ OracleDraw read_draw(Frame& frame, const InputLayout& layout, bool tf32) {
 }
 
 // From kind after kind to draws that alternate between kinds. Each kind has as many.
-void interleave(std::vector<OracleDraw>& draws) {
-  const size_t rounds = draws.size() / kDrawKinds;
+void interleave(std::vector<OracleDraw>& draws, size_t kinds) {
+  const size_t rounds = draws.size() / kinds;
   std::vector<OracleDraw> mixed;
   for (size_t round = 0; round < rounds; ++round)
-    for (size_t kind = 0; kind < kDrawKinds; ++kind) mixed.push_back(std::move(draws[kind * rounds + round]));
+    for (size_t kind = 0; kind < kinds; ++kind) mixed.push_back(std::move(draws[kind * rounds + round]));
   draws = std::move(mixed);
 }
 
@@ -91,15 +91,16 @@ void read_spec(Frame& frame, const nlohmann::json& request, OracleSpec& spec) {
   spec.argument_bytes = std::move(frame.blobs);
   spec.parameters = header.at("parameters");
   spec.init_seed = request.at("init_seed").get<int64_t>();
+  spec.has_costing_inputs = header.at("has_costing_inputs").get<bool>();
   spec.too_large_bytes = header.value("too_large_bytes", uint64_t{0});
   auto layout = input_layout(spec.inputs);
   if (!layout) throw InputError(layout.reason());
   spec.layout = std::move(layout.value());
 }
 
-void read_end(const nlohmann::json& header, OracleAnswers& answers) {
+void read_end(const nlohmann::json& header, size_t kinds, OracleAnswers& answers) {
   auto times = header.at("eager_ms").get<std::vector<double>>();
-  if (answers.draws.empty() || answers.draws.size() % kDrawKinds != 0 || times.empty())
+  if (answers.draws.empty() || answers.draws.size() % kinds != 0 || times.empty())
     throw InputError("its reference gave no answer");
   const OracleDraw& first = answers.draws.front();
   for (const OracleDraw& draw : answers.draws)
@@ -111,7 +112,7 @@ void read_end(const nlohmann::json& header, OracleAnswers& answers) {
   if (answers.trivial_outputs.size() != first.expected.size() ||
       answers.written_inputs.size() != first.inputs.size())
     throw InputError("what it says of its inputs and outputs is not of all of them");
-  interleave(answers.draws);
+  interleave(answers.draws, kinds);
   for (const auto& fault : header.at("faults"))
     answers.faults.push_back({fault.at("kind").get<std::string>(),
                               fault.at("message").get<std::string>().substr(0, kMaxReasonBytes)});
@@ -176,8 +177,8 @@ Oracle::~Oracle() {
   for (const auto& job : jobs_) job.task->fail({false, "the verifier is stopping", ""});
 }
 
-std::shared_ptr<OracleTask> Oracle::open(const std::string& pytorch_code, int least_draws) {
-  const std::string key = hash_hex(pytorch_code);
+std::shared_ptr<OracleTask> Oracle::open(const std::string& pytorch_code, int least_draws, TaskSize size) {
+  const std::string key = hash_hex({pytorch_code, size == TaskSize::kGiven ? "given" : "costed"});
   const std::lock_guard lock(mutex_);
   if (const auto found = entries_.find(key); found != entries_.end()) {
     if (found->second.least_draws >= least_draws) {
@@ -189,15 +190,16 @@ std::shared_ptr<OracleTask> Oracle::open(const std::string& pytorch_code, int le
   auto task = std::make_shared<OracleTask>();
   ages_.push_front(key);
   entries_[key] = {task, least_draws, ages_.begin()};
-  jobs_.push_back({task, pytorch_code, least_draws});
+  jobs_.push_back({task, pytorch_code, least_draws, size});
   work_.notify_one();
   return task;
 }
 
-void Oracle::forget(const std::string& pytorch_code, const OracleTask& failed) {
+void Oracle::forget(const OracleTask& failed) {
   const std::lock_guard lock(mutex_);
-  const auto found = entries_.find(hash_hex(pytorch_code));
-  if (found != entries_.end() && found->second.task.get() == &failed) drop(found);
+  const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const auto& entry) { return entry.second.task.get() == &failed; });
+  if (found != entries_.end()) drop(found);
 }
 
 void Oracle::drop(std::unordered_map<std::string, Entry>::iterator entry) {
@@ -222,15 +224,15 @@ void Oracle::worker(std::stop_token stop) {
       jobs_.pop_front();
     }
     try {
-      load(job.task, job.code, job.least_draws, stop);
+      load(job, stop);
     } catch (const std::exception& error) {  // out of descriptors or memory: the next attempt may find some
       job.task->fail({false, error.what(), ""});
     }
   }
 }
 
-void Oracle::load(const std::shared_ptr<OracleTask>& task, const std::string& code, int least_draws,
-                  std::stop_token stop) {
+void Oracle::load(const Job& job, std::stop_token stop) {
+  const std::shared_ptr<OracleTask>& task = job.task;
   ChildLimits limits;
   limits.cpu_s = options_.cpu_s;
   limits.wall_s = kWallForCpu * options_.cpu_s;
@@ -238,17 +240,19 @@ void Oracle::load(const std::shared_ptr<OracleTask>& task, const std::string& co
   limits.frames.blob_bytes = options_.max_input_bytes + 4 * options_.max_output_bytes;
   auto child = zygote_.fork(limits, stop);
   if (!child) return task->fail({false, child.reason(), ""});
-  const nlohmann::json request{{"kind", "task"},
-                               {"task_code", code},
-                               {"init_seed", secret_number() >> 33},
-                               {"secret", secret_text()},
-                               {"least_draws", least_draws},
-                               {"most_draws", options_.pool_draws},
-                               {"max_input_bytes", options_.max_input_bytes},
-                               {"max_output_bytes", options_.max_output_bytes},
-                               {"pool_bytes", options_.pool_bytes},
-                               {"tf32", options_.tf32}};
-  converse(*task, *child.value(), request, stop);
+  const nlohmann::json request{
+      {"kind", "task"},
+      {"task_code", job.code},
+      {"costing", job.size == TaskSize::kCosted},
+      {"init_seed", secret_number() >> 33},
+      {"secret", secret_text()},
+      {"least_draws", job.least_draws},
+      {"most_draws", job.size == TaskSize::kGiven ? options_.pool_draws : job.least_draws},
+      {"max_input_bytes", options_.max_input_bytes},
+      {"max_output_bytes", options_.max_output_bytes},
+      {"pool_bytes", options_.pool_bytes},
+      {"tf32", options_.tf32}};
+  converse(*task, *child.value(), request, static_cast<size_t>(draw_kinds(job.size)), stop);
   zygote_.dismiss(std::move(child.value()));
   uint64_t bytes = 0;
   if (const auto answers = task->answers_)
@@ -257,7 +261,7 @@ void Oracle::load(const std::shared_ptr<OracleTask>& task, const std::string& co
 }
 
 // The box runs code of a task file, so its frames are checked like any other's.
-void Oracle::converse(OracleTask& task, ZygoteChild& child, const nlohmann::json& request,
+void Oracle::converse(OracleTask& task, ZygoteChild& child, const nlohmann::json& request, size_t kinds,
                       std::stop_token stop) {
   auto spec = std::make_shared<OracleSpec>();
   auto answers = std::make_shared<OracleAnswers>();
@@ -290,7 +294,7 @@ void Oracle::converse(OracleTask& task, ZygoteChild& child, const nlohmann::json
         if (answers->draws.empty()) answers->returned = frame->header.at("returned");
         answers->draws.push_back(read_draw(*frame, spec->layout, options_.tf32));
       } else if (kind == "done") {
-        read_end(frame->header, *answers);
+        read_end(frame->header, kinds, *answers);
         return publish(task.answers_, answers);
       }
     }

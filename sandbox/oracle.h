@@ -34,6 +34,10 @@ struct OracleOptions {
 };
 
 inline constexpr int kDrawKinds = 4;
+// On which inputs a reference is run: those of get_inputs(), with draws of all kinds, or the larger ones of
+// get_costing_inputs(), where a task defines them: of kind "plain", and of one kind besides.
+enum class TaskSize { kGiven, kCosted };
+constexpr int draw_kinds(TaskSize size) { return size == TaskSize::kGiven ? kDrawKinds : 2; }
 
 struct OracleDraw {
   std::string kind;                    // "plain", "shifted", "sparse" or "structured"
@@ -50,6 +54,7 @@ struct OracleSpec {
   std::vector<std::string> argument_bytes;  // of their tensors
   nlohmann::json parameters;     // those drawn beside what the constructor makes; for the record box
   uint64_t too_large_bytes = 0;  // of one draw if over the limit: there are no draws then
+  bool has_costing_inputs = false;
 };
 
 // What is wrong with a task. Those with answers can be graded, and a program's success says little.
@@ -62,7 +67,7 @@ struct TaskFault {
 
 struct OracleAnswers {
   nlohmann::json returned;        // spec of the reference's answer
-  std::vector<OracleDraw> draws;  // any four in a row, cyclically, hold each kind
+  std::vector<OracleDraw> draws;  // any draw_kinds() in a row, cyclically, hold each kind
   // Of each output leaf: the reference computes nothing there (the same on all draws, or an input).
   std::vector<bool> trivial_outputs;
   std::vector<bool> written_inputs;  // of each input leaf: the reference itself writes to it
@@ -85,8 +90,8 @@ class OracleTask {
   std::shared_ptr<const OracleSpec> spec(std::stop_token stop = {});
   std::shared_ptr<const OracleAnswers> answers(std::stop_token stop = {});
   OracleFailure failure() const;
-  // Indices of the draws of the next verification, in rotation and in a row (cyclically); of four trials each
-  // has another kind. Answers are known.
+  // Indices of the draws of the next verification, in rotation and in a row (cyclically); of as many trials
+  // as there are kinds each has another kind. Answers are known.
   std::vector<size_t> choose(int trials);
 
  private:
@@ -107,10 +112,10 @@ class Oracle {
   Oracle(BoxHost& host, const PythonInstall& python, const OracleOptions& options);
   ~Oracle();
   // Starts the reference unless the task is known.
-  std::shared_ptr<OracleTask> open(const std::string& pytorch_code, int least_draws);
-  // The next open() runs the reference again: for tasks that failed by infrastructure. What was opened since
-  // in place of `failed` stays.
-  void forget(const std::string& pytorch_code, const OracleTask& failed);
+  std::shared_ptr<OracleTask> open(const std::string& pytorch_code, int least_draws,
+                                   TaskSize size = TaskSize::kGiven);
+  // The next open() runs the reference again: for tasks that failed by infrastructure.
+  void forget(const OracleTask& failed);
   uint64_t cached_bytes() const;
   const Zygote& zygote() const { return zygote_; }
 
@@ -120,10 +125,16 @@ class Oracle {
     int least_draws = 0;
     std::list<std::string>::iterator age;
   };
+  struct Job {
+    std::shared_ptr<OracleTask> task;
+    std::string code;
+    int least_draws = 0;
+    TaskSize size = TaskSize::kGiven;
+  };
+  void load(const Job& job, std::stop_token stop);
   void drop(std::unordered_map<std::string, Entry>::iterator entry);
-  void load(const std::shared_ptr<OracleTask>& task, const std::string& code, int least_draws,
-            std::stop_token stop);
-  void converse(OracleTask& task, ZygoteChild& child, const nlohmann::json& request, std::stop_token stop);
+  void converse(OracleTask& task, ZygoteChild& child, const nlohmann::json& request, size_t kinds,
+                std::stop_token stop);
   void account(const std::shared_ptr<OracleTask>& task, uint64_t bytes);
   void worker(std::stop_token stop);
 
@@ -131,13 +142,8 @@ class Oracle {
   Zygote zygote_;
   mutable std::mutex mutex_;
   std::condition_variable_any work_;
-  struct Job {
-    std::shared_ptr<OracleTask> task;
-    std::string code;
-    int least_draws = 0;
-  };
   std::list<Job> jobs_;
-  std::unordered_map<std::string, Entry> entries_;  // by hash of the task's code
+  std::unordered_map<std::string, Entry> entries_;  // by hash of the task's code and size
   std::list<std::string> ages_;                     // most recently used first
   uint64_t cached_bytes_ = 0;
   std::vector<std::jthread> workers_;

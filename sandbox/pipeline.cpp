@@ -11,15 +11,12 @@
 #include "common/hash.h"
 #include "common/log.h"
 #include "common/utf8.h"
-#include "sandbox/cost/cost_model.h"
-#include "sandbox/cost_summary.h"
-#include "sandbox/grading.h"
+#include "sandbox/pipeline_job.h"
 
 namespace bicrl {
 namespace {
 
 constexpr size_t kMaxDiagnosticsBytes = 2000;
-constexpr uint64_t kCountedSeed = 1;  // of addresses, on which counters do not depend
 
 // No box may take so much that the machine itself runs out: one that does must die of its own limit.
 uint64_t within_machine(uint64_t limit_bytes) {
@@ -40,14 +37,6 @@ double rounded(double value) {
   if (!(value > 0) || !std::isfinite(value)) return value;
   const double scale = std::pow(10, std::floor(std::log10(value)) - 1);
   return std::ceil(value / scale) * scale;
-}
-
-// Three digits, upwards: a kernel whose work depends on values of its inputs has a time that depends on
-// secret ones in the sixth digit or so, which nobody shall learn from.
-double coarse(double ms) {
-  double unit = 1e-9;
-  while (ms / unit > 1000) unit *= 10;
-  return std::ceil(ms / unit) * unit;
 }
 
 std::string bounded(const std::string& text) {
@@ -74,40 +63,6 @@ std::string remarks(const Trace& trace, const std::vector<RunOutcome>& runs, con
 int draws_of(const VerificationProtocol& protocol) { return std::max(protocol.trials, 2); }
 
 }  // namespace
-
-// One attempt's state.
-struct Pipeline::Job {
-  const VerificationRequest& request;
-  std::stop_token stop;
-  Verdict verdict;
-  std::string task_key;
-  std::shared_ptr<OracleTask> task;
-  std::shared_ptr<const OracleSpec> spec;
-
-  void fault(const std::string& reached, const std::string& fault_class, const std::string& reason) {
-    verdict.outcome = Outcome::kCandidateFault;
-    verdict.reached = reached;
-    verdict.fault_class = fault_class;
-    verdict.diagnostics = reason;
-  }
-
-  void infrastructure(const std::string& reached, const std::string& reason) {
-    verdict.outcome = Outcome::kInfrastructure;
-    verdict.reached = reached;
-    verdict.fault_class.clear();
-    verdict.diagnostics = reason;
-  }
-
-  void take(const Grade& grade) {
-    verdict.reached = grade.graded ? "compare" : "run";
-    verdict.outcome = grade.graded ? Outcome::kGraded : Outcome::kCandidateFault;
-    verdict.fault_class = grade.fault_class;
-    verdict.correct = grade.graded && grade.fault_class.empty();
-    verdict.trials_passed = grade.trials_passed;
-    verdict.max_error_ratio = grade.max_error_ratio;
-    verdict.diagnostics = grade.reason;
-  }
-};
 
 Pipeline::Pipeline(const PipelineOptions& options)
     : options_(within_machine(options)),
@@ -161,7 +116,7 @@ void Pipeline::prepare(const VerificationRequest& request) {
 }
 
 Verdict Pipeline::attempt(const VerificationRequest& request, std::stop_token stop) {
-  Job job{request, stop, {}, hash_hex(request.pytorch_code), nullptr, nullptr};
+  Job job{request, stop, {}};
   job.verdict.reached = "extract";
   job.verdict.trials = request.protocol.trials;
   if (request.protocol.measure_time) {
@@ -169,12 +124,9 @@ Verdict Pipeline::attempt(const VerificationRequest& request, std::stop_token st
     job.verdict.device = options_.device();
   }
   if (!check_text(job)) return job.verdict;
-  job.task = oracle_->open(request.pytorch_code, draws_of(request.protocol));
-  job.spec = job.task->spec(stop);
-  if (job.spec)
-    record_and_grade(job);
-  else
-    oracle_failure(job);
+  SizedTask given{oracle_->open(request.pytorch_code, draws_of(request.protocol))};
+  const auto recorded = record(job, given);
+  if (recorded && plan_draws(job, given, *recorded, draws_of(request.protocol))) grade(job, given, *recorded);
   return job.verdict;
 }
 
@@ -194,25 +146,36 @@ bool Pipeline::check_text(Job& job) const {
   return true;
 }
 
-void Pipeline::record_and_grade(Job& job) {
-  const RecordResult recorded = recorder_->run(job.request.program, *job.spec, job.stop);
+std::optional<RecordResult> Pipeline::record(Job& job, SizedTask& task) {
+  task.spec = task.opened->spec(job.stop);
+  if (!task.spec) {
+    oracle_failure(job, task);
+    return std::nullopt;
+  }
+  RecordResult recorded = recorder_->run(job.request.program, *task.spec, job.stop);
   job.verdict.compiled = !recorded.modules.empty();
-  job.verdict.compile_ms = recorded.compile_ms;
-  job.verdict.record_ms = recorded.record_ms;
+  job.verdict.compile_ms += recorded.compile_ms;
+  job.verdict.record_ms += recorded.record_ms;
   job.verdict.legality = "native";
-  if (recorded.infrastructure) return job.infrastructure(recorded.reached, recorded.reason);
-  if (!recorded.fault_class.empty())
-    return job.fault(recorded.reached, recorded.fault_class, recorded.reason);
+  if (recorded.infrastructure) {
+    job.infrastructure(recorded.reached, recorded.reason);
+    return std::nullopt;
+  }
+  if (!recorded.fault_class.empty()) {
+    job.fault(recorded.reached, recorded.fault_class, recorded.reason);
+    return std::nullopt;
+  }
   job.verdict.reached = "record";
-  if (recorded.trace->launches() == 0) return job.fault("record", "dead_kernel", "no kernel was launched");
-  run_and_grade(job, recorded);
+  if (recorded.trace->launches() > 0) return recorded;
+  job.fault("record", "dead_kernel", "no kernel was launched");
+  return std::nullopt;
 }
 
-void Pipeline::oracle_failure(Job& job) {
-  const OracleFailure failure = job.task->failure();
+void Pipeline::oracle_failure(Job& job, const SizedTask& task) {
+  const OracleFailure failure = task.opened->failure();
   job.infrastructure(job.verdict.reached, concat("task ", job.request.task_id, ": ", failure.reason));
   if (failure.task_fault) job.verdict.outcome = Outcome::kTaskFault;
-  if (!failure.task_fault && !job.stop.stop_requested()) oracle_->forget(job.request.pytorch_code, *job.task);
+  if (!failure.task_fault && !job.stop.stop_requested()) oracle_->forget(*task.opened);
 }
 
 bool Pipeline::structure_matches(Job& job, const Returned& returned, const nlohmann::json& expected,
@@ -227,69 +190,59 @@ bool Pipeline::structure_matches(Job& job, const Returned& returned, const nlohm
   return false;
 }
 
-void Pipeline::run_and_grade(Job& job, const RecordResult& recorded) {
+bool Pipeline::plan_draws(Job& job, SizedTask& task, const RecordResult& recorded, int draws) {
   const Trace& trace = *recorded.trace;
-  const auto known = job.task->answers(job.stop);
-  if (!known) return oracle_failure(job);
-  if (!structure_matches(job, trace.returned, known->returned, 1)) return;
-  for (size_t k = 0; k < trace.repeats.size(); ++k)
-    if (!structure_matches(job, trace.repeats[k].returned, known->returned, k + 2)) return;
-  RunPlan plan;
-  plan.trace = &trace;
-  plan.modules = recorded.modules;
-  std::vector<const OracleDraw*> draws;
-  for (const size_t index : job.task->choose(draws_of(job.request.protocol))) {
-    draws.push_back(&known->draws[index]);
-    // The seed tells one oracle run of a task from the next.
-    plan.draws.push_back(
-        {hash_hex({job.task_key, std::to_string(job.spec->init_seed), std::to_string(index)}),
-         &draws.back()->inputs});
+  task.known = task.opened->answers(job.stop);
+  if (!task.known) {
+    oracle_failure(job, task);
+    return false;
   }
-  plan.runs = plan_runs(static_cast<size_t>(job.request.protocol.trials), draws.size(), trace.repeats.size());
-  const RunResult result = backend_->run(plan, job.stop);
-  job.verdict.run_ms = result.run_ms;
-  if (result.infrastructure) return job.infrastructure("run", result.reason);
-  if (!result.fault_class.empty()) return job.fault("run", result.fault_class, result.reason);
+  if (!structure_matches(job, trace.returned, task.known->returned, 1)) return false;
+  for (size_t k = 0; k < trace.repeats.size(); ++k)
+    if (!structure_matches(job, trace.repeats[k].returned, task.known->returned, k + 2)) return false;
+  task.plan.trace = &trace;
+  task.plan.modules = recorded.modules;
+  for (const size_t index : task.opened->choose(draws)) {
+    task.draws.push_back(&task.known->draws[index]);
+    // The seed tells one oracle run of a task from the next, and another size of its inputs.
+    task.plan.draws.push_back({hash_hex({hash_hex(job.request.pytorch_code),
+                                         std::to_string(task.spec->init_seed), std::to_string(index)}),
+                               &task.draws.back()->inputs});
+  }
+  return true;
+}
+
+std::optional<RunResult> Pipeline::run_and_compare(Job& job, const SizedTask& task) {
+  RunResult result = backend_->run(task.plan, job.stop);
+  job.verdict.run_ms += result.run_ms;
+  if (result.infrastructure) {
+    job.infrastructure("run", result.reason);
+    return std::nullopt;
+  }
+  if (!result.fault_class.empty()) {
+    job.fault("run", result.fault_class, result.reason);
+    return std::nullopt;
+  }
   for (const RunOutcome& run : result.runs) job.verdict.lane_operations += run.lane_operations;
-  job.take(grade_runs(trace.output_layout(), plan.runs, result.runs, draws, *known,
+  job.take(grade_runs(task.plan.trace->output_layout(), task.plan.runs, result.runs, task.draws, *task.known,
                       job.request.protocol.tolerance));
-  if (job.verdict.outcome != Outcome::kGraded) return;
+  return result;
+}
+
+void Pipeline::grade(Job& job, SizedTask& task, const RecordResult& recorded) {
+  task.plan.runs = plan_runs(static_cast<size_t>(job.request.protocol.trials), task.draws.size(),
+                             recorded.trace->repeats.size());
+  const auto result = run_and_compare(job, task);
+  if (!result || job.verdict.outcome != Outcome::kGraded) return;
   job.verdict.coverage = 1;
   if (job.verdict.correct && job.request.protocol.measure_time) {
-    model_cost(job, recorded, plan, *known);
+    cost(job, task, recorded);
     if (!job.verdict.correct) return;
   }
-  const std::string remarked = remarks(trace, result.runs, *known);
+  const std::string remarked = remarks(*recorded.trace, result->runs, *task.known);
   if (remarked.empty()) return;
   std::string& told = job.verdict.diagnostics;
   told += concat(told.empty() ? "" : "; ", remarked);
-}
-
-// One run more, in which the machine counts; then formulas.
-void Pipeline::model_cost(Job& job, const RecordResult& recorded, RunPlan plan, const OracleAnswers& known) {
-  plan.runs = {{.draw = 0, .repeat_draws = {}, .seed = kCountedSeed, .count = true}};
-  RunResult result = backend_->run(plan, job.stop);
-  job.verdict.run_ms += result.run_ms;
-  const auto no_longer_correct = [&] { job.verdict.correct = false; };
-  if (result.infrastructure) {
-    no_longer_correct();
-    return job.infrastructure("run", result.reason);
-  }
-  if (const RunOutcome& run = result.runs.front(); !run.fault_class.empty()) {
-    no_longer_correct();
-    return job.fault("run", run.fault_class, run.message);
-  }
-  std::vector<LaunchCounters>& launches = result.runs.front().counters;
-  const DeviceTable& device = *find_device_table(options_.cost_device);
-  for (const CudaProgram& program : recorded.programs)
-    add_resources(compiler_->resources(program, std::string(device.architecture), job.stop), launches);
-  const double least = least_ms(known.reference.least_bytes, device);
-  const auto at_least = [least](double ms) { return std::max(ms, least); };
-  job.verdict.candidate_ms = coarse(at_least(model_program(launches, device).modelled_ms));
-  job.verdict.eager_ms = at_least(model_program(known.reference.eager, device).modelled_ms);
-  job.verdict.torch_compile_ms = at_least(model_program(known.reference.fused, device).modelled_ms);
-  job.verdict.roofline_fraction = least / job.verdict.candidate_ms;
-  job.verdict.counters = counters_text(launches, device);
 }
 
 }  // namespace bicrl

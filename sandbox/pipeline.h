@@ -6,8 +6,10 @@
 #pragma once
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "sandbox/box/box_host.h"
 #include "sandbox/candidate/candidate_compiler.h"
@@ -56,15 +58,22 @@ class Pipeline {
 
  private:
   struct Job;
+  struct SizedTask;
+  // Whatever fails is in the job's verdict.
   Verdict attempt(const VerificationRequest& request, std::stop_token stop);
   bool check_text(Job& job) const;
-  void record_and_grade(Job& job);
-  void run_and_grade(Job& job, const RecordResult& recorded);
+  std::optional<RecordResult> record(Job& job, SizedTask& task);
+  bool plan_draws(Job& job, SizedTask& task, const RecordResult& recorded, int draws);
+  std::optional<RunResult> run_and_compare(Job& job, const SizedTask& task);
+  void grade(Job& job, SizedTask& task, const RecordResult& recorded);
   // Of a correct program: its modelled time, and the reference's.
-  void model_cost(Job& job, const RecordResult& recorded, RunPlan plan, const OracleAnswers& known);
+  void cost(Job& job, const SizedTask& given, const RecordResult& recorded);
+  void cost_on_larger_inputs(Job& job);
+  void model_times(Job& job, const SizedTask& task, const RecordResult& recorded,
+                   std::vector<LaunchCounters>& launches);
   static bool structure_matches(Job& job, const Returned& returned, const nlohmann::json& expected,
                                 size_t call);
-  void oracle_failure(Job& job);
+  void oracle_failure(Job& job, const SizedTask& task);
 
   PipelineOptions options_;
   std::unique_ptr<BoxHost> host_;

@@ -27,6 +27,14 @@ constexpr std::string_view kRules =
     "that "
     "compiles and runs, no pseudocode, no test code, nothing besides the code.\n";
 
+// A task may name larger inputs beside those that programs are judged on.
+std::string_view note_of_costing(const Task& task) {
+  constexpr std::string_view kNote =
+      "It is run on what get_inputs() gives and on what get_costing_inputs() gives, and timed on the "
+      "latter.\n\n";
+  return task.pytorch_code.find("def get_costing_inputs") == std::string::npos ? "" : kNote;
+}
+
 // How a chat style spells its turn and its code blocks.
 struct ChatForm {
   std::string_view language;        // behind a fence that opens
@@ -63,8 +71,8 @@ std::string chat_end_to_end(const Task& task, const ChatForm& form, const std::s
   return concat(kTurnStart, kRole, "Here is an example. The given architecture is:\n\n",
                 fenced(example.pytorch_code), "The architecture with custom CUDA kernels is:\n\n",
                 fenced(example.program()), "Now you are given this architecture:\n\n",
-                fenced(task.pytorch_code), attempt, "Optimize it with custom CUDA kernels. ", kRules,
-                form.turn_end);
+                fenced(task.pytorch_code), note_of_costing(task), attempt,
+                "Optimize it with custom CUDA kernels. ", kRules, form.turn_end);
 }
 
 // The same with the scaffold, in the order of DICE's infilling prompt.
@@ -77,8 +85,8 @@ std::string chat_infilling(const Task& task, const ChatForm& form, const std::st
                 "Here is an example. The given architecture is:\n\n", fenced(example.pytorch_code),
                 "The given prefix is:\n\n", fenced(example.prefix), "The given suffix is:\n\n",
                 fenced(example.suffix), "The combined program is:\n\n", fenced(example.program()),
-                "Now you are given this architecture:\n\n", fenced(task.pytorch_code), "The prefix is:\n\n",
-                fenced(task.prefix), "The suffix is:\n\n", fenced(task.suffix), attempt,
+                "Now you are given this architecture:\n\n", fenced(task.pytorch_code), note_of_costing(task),
+                "The prefix is:\n\n", fenced(task.prefix), "The suffix is:\n\n", fenced(task.suffix), attempt,
                 "Complete the program. Keep prefix and suffix exactly as they are. ", kRules, form.turn_end);
 }
 

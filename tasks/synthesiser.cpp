@@ -19,6 +19,7 @@ namespace {
 
 constexpr double kHeldOutShare = 0.3;
 constexpr int kConstantDraws = 6;  // before a composition counts as degenerate
+constexpr int64_t kMaxCostingBytes = int64_t{1} << 30;
 constexpr int kMinLength = 2;
 constexpr int kMaxLength = 4;
 
@@ -124,6 +125,7 @@ class FamilySource {
       : family_(family),
         weight_(weight),
         variants_(options.variants),
+        costing_bytes_(options.costing_bytes),
         key_(key),
         deck_choice_(mix_key({key, 1})) {
     for (int length = kMinLength; length <= options.max_length; ++length)
@@ -161,7 +163,9 @@ class FamilySource {
       const auto chain = draw_constants(composition, stream);
       const Shape shape = family_.shapes[stream.below(family_.shapes.size())];
       if (!chain_problem(chain, family_.sample_columns).empty()) continue;
-      Task task = write_task(chain, shape);
+      std::optional<Shape> costed;
+      if (costing_bytes_ > 0) costed = costed_shape(chain, shape, costing_bytes_);
+      Task task = write_task(chain, shape, costed);
       task.level = static_cast<int>(composition.size());
       if (seen.insert(task.pytorch_code).second) tasks.push_back(std::move(task));
     }
@@ -171,6 +175,7 @@ class FamilySource {
   const Family& family_;
   double weight_;
   int variants_;
+  int64_t costing_bytes_;
   uint64_t key_;
   RandomStream deck_choice_;
   std::vector<CompositionDeck> decks_;  // by length; empty ones are removed
@@ -225,6 +230,7 @@ SynthesisOptions SynthesisOptions::from_config(const ConfigSection& section) {
       static_cast<int>(section.integer("held_out_compositions", o.held_out_compositions, 0, 100'000));
   o.variants = static_cast<int>(section.integer("variants", o.variants, 1, 1000));
   o.max_length = static_cast<int>(section.integer("max_length", o.max_length, kMinLength, kMaxLength));
+  o.costing_bytes = section.integer("costing_bytes", o.costing_bytes, 0, kMaxCostingBytes);
   const ConfigSection families = section.section("families");
   o.elementwise = families.real("elementwise", o.elementwise, 0, 1e6);
   o.broadcast = families.real("broadcast", o.broadcast, 0, 1e6);

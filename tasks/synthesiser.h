@@ -20,6 +20,9 @@ struct SynthesisOptions {
   int held_out_compositions = 256;
   int variants = 1;    // tasks per training composition, with other constants and shapes if it has any
   int max_length = 3;  // operators in a chain, from 2 on
+  // What input and output take together where programs are costed (docs/cost_model.md): tasks say it in
+  // get_costing_inputs(). 0: programs are costed on the inputs that they are judged on.
+  int64_t costing_bytes = 0;
   // Relative weights of the families; 0 leaves one out.
   double elementwise = 4;
   double broadcast = 2;

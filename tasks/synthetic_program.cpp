@@ -8,12 +8,15 @@
 namespace bicrl {
 namespace {
 
+constexpr int kCostedRowElements = 32;  // at least
+
 // ---- The module.
 constexpr std::string_view kModule =
     "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n\n\nclass Model(nn.Module):\n";
 constexpr std::string_view kForward1 = "    def forward(self, x):\n";
 constexpr std::string_view kForward2 = "    def forward(self, x, y):\n";
 constexpr std::string_view kReturn = "        return x\n\n\ndef get_inputs():\n";
+constexpr std::string_view kCostingInputs = "\n\ndef get_costing_inputs():\n";
 constexpr std::string_view kInitInputs = "\n\ndef get_init_inputs():\n    return []\n";
 
 // ---- The program around its middle.
@@ -169,19 +172,37 @@ std::string middle_body(Chain chain) {
   return around_structure(chain.first(before), chain.subspan(before + 1)) + structure_middle(*structural->op);
 }
 
-std::string module_text(Chain chain, Shape shape) {
+std::string inputs_line(Shape shape, bool two_inputs) {
+  const std::string row_vector = two_inputs ? concat(", torch.randn(", shape.cols, ")") : "";
+  return concat("    return [torch.randn(", shape.rows, ", ", shape.cols, ")", row_vector, "]\n");
+}
+
+std::string module_text(Chain chain, Shape shape, std::optional<Shape> costed) {
   const bool two_inputs = takes_row_vector(chain);
   std::string text = concat(kModule, two_inputs ? kForward2 : kForward1);
   for (const ChainStep& step : chain)
     text += concat("        x = ", with_constants(step.op->torch, step.constants, ""), "\n");
-  text += concat(kReturn, "    return [torch.randn(", shape.rows, ", ", shape.cols, ")");
-  if (two_inputs) text += concat(", torch.randn(", shape.cols, ")");
-  return text + concat("]\n", kInitInputs);
+  text += concat(kReturn, inputs_line(shape, two_inputs));
+  if (costed) text += concat(kCostingInputs, inputs_line(*costed, two_inputs));
+  return text + std::string(kInitInputs);
 }
 
 }  // namespace
 
-Task write_task(const std::vector<ChainStep>& chain, Shape shape) {
+Shape costed_shape(const std::vector<ChainStep>& chain, Shape shape, int64_t bytes) {
+  const auto has = [&](OperatorKind kind) {
+    return std::ranges::any_of(chain, [kind](const ChainStep& step) { return step.op->kind == kind; });
+  };
+  const bool reduced = has(OperatorKind::kReduction);
+  const auto units = [](int64_t amount, int64_t unit) { return (amount + unit - 1) / unit; };
+  if (reduced || has(OperatorKind::kSoftmax))
+    shape.cols *= static_cast<int>(units(kCostedRowElements, shape.cols));
+  const int64_t row_bytes = 4 * (shape.cols + (reduced ? 1 : shape.cols));
+  shape.rows = static_cast<int>(std::max<int64_t>(shape.rows, units(bytes, row_bytes)));
+  return shape;
+}
+
+Task write_task(const std::vector<ChainStep>& chain, Shape shape, std::optional<Shape> costed) {
   BICRL_CHECK(!chain.empty() && shape.rows > 0 && shape.cols > 0, chain.size(), " ", shape.rows, "x",
               shape.cols);
   const auto special = std::ranges::count_if(
@@ -190,7 +211,7 @@ Task write_task(const std::vector<ChainStep>& chain, Shape shape) {
   const bool two_inputs = takes_row_vector(chain);
   Task task;
   for (const ChainStep& step : chain) task.composition.emplace_back(step.op->name);
-  task.pytorch_code = module_text(chain, shape);
+  task.pytorch_code = module_text(chain, shape, costed);
   task.prefix = kImports;
   task.middle = concat(kSource, middle_body(chain), kQuotes);
   task.suffix = concat(kCppSource, two_inputs ? kDeclaration2 : kDeclaration1, kLoad,

@@ -39,6 +39,7 @@ struct Verdict {
   double roofline_fraction = 0;  // the device's least possible time over candidate_ms; 0 if not known
   std::string clock;             // where the times come from (kModelClock is no measurement); empty: nowhere
   std::string device;            // of kModelClock: its name and the version of the tables
+  std::string costed_size;       // of kModelClock: shapes of the inputs that times are of, "64x128, 128"
   std::string counters;          // of kModelClock: JSON, a list of the program's launches and what each did
   std::string diagnostics;
   double compile_ms = 0, record_ms = 0, run_ms = 0, total_ms = 0;

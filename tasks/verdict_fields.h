@@ -45,6 +45,7 @@ inline constexpr std::tuple kVerdictFields{
     verdict_field("roofline_fraction", &Verdict::roofline_fraction),
     verdict_field("times.clock", &Verdict::clock),
     verdict_field("times.device", &Verdict::device),
+    verdict_field("times.costed_size", &Verdict::costed_size),
     verdict_field("counters", &Verdict::counters),
     verdict_field("diagnostics", &Verdict::diagnostics),
     verdict_field("compile_ms", &Verdict::compile_ms),

@@ -2,11 +2,12 @@
 right program may be from that, and how long the reference takes. Called in a child of the oracle's warm interpreter.
 No candidate code ever runs in this process.
 
-request   {"kind": "task", "task_code", "init_seed", "secret", "least_draws", "most_draws", "max_input_bytes",
-           "max_output_bytes", "pool_bytes", "tf32": bool}
-replies   {"kind": "spec", "inputs": [spec...], "arguments": spec, "parameters": [...]} + bytes of the arguments' tensors,
-          with "too_large_bytes" if the inputs exceed the limit (then the last); "arguments" is what arguments.pack()
-          makes of the constructor's, "parameters" what parameters.plan() says
+request   {"kind": "task", "task_code", "costing": bool, "init_seed", "secret", "least_draws", "most_draws",
+           "max_input_bytes", "max_output_bytes", "pool_bytes", "tf32": bool}; "costing": with the inputs of
+          get_costing_inputs(), and draws of two kinds instead of four
+replies   {"kind": "spec", "inputs": [spec...], "arguments": spec, "parameters": [...], "has_costing_inputs": bool} + bytes
+          of the arguments' tensors, with "too_large_bytes" if the inputs exceed the limit (then the last); "arguments" is
+          what arguments.pack() makes of the constructor's, "parameters" what parameters.plan() says
           {"kind": "draw", "family", "round", "returned": spec, "input_leaves"} + of each input leaf its storage, of each
           output leaf its center, its allowance, and with "tf32" its allowance under that policy
           {"kind": "done", "eager_ms": [...], "trivial": [bool of each output leaf],
@@ -21,7 +22,6 @@ import torch
 
 from frames import receive, say
 from oracle_checks import FEWEST_FINITE, Findings
-from oracle_draws import KINDS
 from oracle_pool import Pool
 from oracle_reference import Reference
 from oracle_values import TaskFault, describe, leaves, span_bytes
@@ -56,9 +56,9 @@ def warm_up():
     keep_freed_memory()
     mebibyte = 1 << 20
     with torch.no_grad():
-        answer(Nowhere(), {"task_code": WARM_UP_TASK, "init_seed": 0, "secret": "", "least_draws": 4, "most_draws": 4,
-                           "max_input_bytes": mebibyte, "max_output_bytes": mebibyte, "pool_bytes": mebibyte,
-                           "tf32": True})
+        answer(Nowhere(), {"task_code": WARM_UP_TASK, "costing": False, "init_seed": 0, "secret": "", "least_draws": 4,
+                           "most_draws": 4, "max_input_bytes": mebibyte, "max_output_bytes": mebibyte,
+                           "pool_bytes": mebibyte, "tf32": True})
 
 
 def keep_freed_memory():
@@ -82,13 +82,13 @@ def run(fd):
 
 
 def answer(channel, request):
-    reference = Reference(request["task_code"], request["init_seed"])
+    reference = Reference(request["task_code"], request["init_seed"], request["costing"])
     pool = Pool(reference, request)
     if not send_spec(channel, request, reference, pool):
         return
     pool.first_look()
     findings = Findings()
-    for name in KINDS:
+    for name in pool.kinds:
         kind = pool.kind(name)
         findings.add(kind, pool.depends)
         for number, draw in enumerate(kind.kept):
@@ -123,8 +123,8 @@ def send_spec(channel, request, reference, pool):
 
 def say_spec(channel, reference, inputs, drawn, **more):
     described = [describe(x) for x in inputs]
-    say(channel, {"kind": "spec", "inputs": described, "arguments": reference.arguments, "parameters": drawn, **more},
-        reference.argument_bytes)
+    say(channel, {"kind": "spec", "inputs": described, "arguments": reference.arguments, "parameters": drawn,
+                  "has_costing_inputs": reference.has_costing_inputs, **more}, reference.argument_bytes)
     return described
 
 

@@ -1,11 +1,11 @@
-"""The pool of a task: draws of four kinds, each with the reference's answer in fp64 and its allowance."""
+"""The pool of a task: draws of several kinds, each with the reference's answer in fp64 and its allowance."""
 import random
 import time
 
 import torch
 
 import oracle_checks as checks
-from oracle_draws import VARIANTS, VARIANTS_OF_INDICES, Draws
+from oracle_draws import KINDS, VARIANTS, VARIANTS_OF_INDICES, Draws
 from oracle_effort import Effort
 from oracle_patterns import EXTREME, PATTERNS, TIES, change_one_place, stays_apart
 from oracle_profile import Jitter, LeafStatistics, Spread, all_finite, allowance, center_of, own_error
@@ -14,6 +14,9 @@ from oracle_values import TaskFault, leaves, raw, same, span_bytes, with_leaves
 DRAWS_OF_A_TURN = 3  # for S_i and V_i
 ENOUGH_SLICES = 256
 SLOW_SECONDS = 0.1  # a reference that takes longer is not run to see how its inputs may be cut and dealt
+# Where programs are costed, what is right was settled on smaller inputs; among millions of elements the largest error of
+# an honest sum is several times what it is among thousands.
+COSTING_SLACK = 4
 TRIES = 3  # for a draw on which the reference is finite, or its integers stay
 # Farther from the reference (relative, over all elements), the fp64 run computes something else.
 WIDE_DISTANCE = 0.1
@@ -79,6 +82,8 @@ class Pool:
         secret = random.Random(request["secret"])
         self.draws = Draws(reference.inputs, secret.getrandbits(128))
         self.jitter = Jitter(secret.getrandbits(31))
+        # Where a size is costed one draw is counted, which is plain, and another judged besides.
+        self.kinds = ("plain", secret.choice(KINDS[1:])) if reference.costing else KINDS
 
     def first_look(self):
         """Runs the reference once more than needed: is it the same twice, does it write to its inputs, how long does it
@@ -102,7 +107,7 @@ class Pool:
         size = sum(span_bytes(x) for x in leaves(sample.inputs)) + sum(
             x.numel() * (8 if x.is_floating_point() else 1 + x.element_size()) for x in sample.own)
         elements = sum(x.numel() for x in (*sample.own, *leaves(sample.inputs)))
-        self.effort = Effort(self.reference.cpu_s, exact_s, elements, size, self.request["least_draws"],
+        self.effort = Effort(len(self.kinds), self.reference.cpu_s, exact_s, elements, size, self.request["least_draws"],
                              self.request["most_draws"], self.request["pool_bytes"])
 
     @staticmethod
@@ -165,10 +170,14 @@ class Pool:
                     statistics.finish(plain if plain is not statistics else None)
         for draw in kind.kept:
             for own, exact, spread, leaf in zip(draw.own, draw.exact, draw.spread, draw.statistics):
-                draw.allowed.append(allowance(leaf, exact, own, spread) if leaf else spread)
+                draw.allowed.append(self.allowed(leaf, exact, own, spread) if leaf else spread)
                 if self.tf32:
-                    draw.allowed_tf32.append(allowance(leaf, exact, own, spread, tf32=True) if leaf else spread)
+                    draw.allowed_tf32.append(self.allowed(leaf, exact, own, spread, tf32=True) if leaf else spread)
         return kind
+
+    def allowed(self, *of_leaf, tf32=False):
+        found = allowance(*of_leaf, tf32=tf32)
+        return found.mul_(COSTING_SLACK) if self.reference.costing else found
 
     def variant_of(self, name):
         """The strictest variant on which the reference runs and stays as finite as on plain draws."""

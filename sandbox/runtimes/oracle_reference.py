@@ -40,24 +40,32 @@ def attempt(what, function, *args):
                         f"(line {last.lineno}): {str(error)[:300]}") from None
 
 
+COSTING_INPUTS = "get_costing_inputs"  # what a task may define beside get_inputs(): larger ones, for costing
+
+
 class Reference:
-    def __init__(self, task_code, init_seed):
+    def __init__(self, task_code, init_seed, costing=False):
+        """`costing`: with the inputs that the task is costed on."""
         self.names = {"__name__": "task"}
+        self.costing = costing
         attempt("the task's code", lambda: exec(compile(task_code, "task", "exec"), self.names))
         for name in ("Model", "get_inputs", "get_init_inputs"):
             if not callable(self.names.get(name)):
                 raise TaskFault("missing", f"the task's code does not define {name}")
+        self.has_costing_inputs = callable(self.names.get(COSTING_INPUTS))
+        self.makes_inputs = COSTING_INPUTS if costing else "get_inputs"
         self.init_seed = init_seed
         self.described = None  # of the inputs
         self.times_ms = []
 
     def inputs(self, seed):
         seed_all(seed)
-        inputs = attempt("get_inputs()", self.names["get_inputs"])
+        inputs = attempt(f"{self.makes_inputs}()", self.names[self.makes_inputs])
         if not isinstance(inputs, (list, tuple)):
-            raise TaskFault("raises", f"get_inputs() returns {type(inputs).__name__}, not a list")
+            raise TaskFault("raises", f"{self.makes_inputs}() returns {type(inputs).__name__}, not a list")
         if self.described is not None and [describe(x) for x in inputs] != self.described:
-            raise TaskFault("random", "get_inputs() gives other shapes or numbers under another seed, which cannot be graded")
+            raise TaskFault("random", f"{self.makes_inputs}() gives other shapes or numbers under another seed, which cannot be "
+                            "graded")
         return list(inputs)
 
     def imagined_inputs(self):

@@ -68,14 +68,39 @@ TEST_CASE(
     if (d) CHECK(x != floats(answers->draws[0].inputs[0]));
   }
   CHECK(patient_oracle().open(code, 4) == opened);
-  patient_oracle().forget(code, *opened);
+  patient_oracle().forget(*opened);
   const auto reopened = patient_oracle().open(code, 4);
   const auto anew = reopened->answers();
   REQUIRE(anew);
   CHECK(anew->draws[0].inputs != answers->draws[0].inputs);
   // Whoever comes late with the failure of the first leaves the second alone.
-  patient_oracle().forget(code, *opened);
+  patient_oracle().forget(*opened);
   CHECK(patient_oracle().open(code, 4) == reopened);
+}
+
+TEST_CASE("where programs are costed there is a plain draw and one of another kind, of the larger inputs") {
+  const std::string code = task_code("return torch.tanh(x)", "[torch.randn(4, 8)]") +
+                           "\ndef get_costing_inputs():\n    return [torch.randn(300, 8)]\n";
+  const auto given = patient_oracle().open(code, 4);
+  const auto costed = patient_oracle().open(code, 2, TaskSize::kCosted);
+  REQUIRE(given->answers());
+  const auto answers = costed->answers();
+  INFO(costed->failure().reason);
+  REQUIRE(answers);
+  CHECK(given->spec()->has_costing_inputs);
+  CHECK(given->answers()->draws.size() == 8);
+  CHECK(given->spec()->layout.leaves.at(0).tensor.sizes == std::vector<int64_t>{4, 8});
+  CHECK(costed->spec()->layout.leaves.at(0).tensor.sizes == std::vector<int64_t>{300, 8});
+  REQUIRE(answers->draws.size() == 2);
+  CHECK(costed->choose(2) == std::vector<size_t>{0, 1});
+  CHECK(answers->draws[0].kind == "plain");
+  CHECK(answers->draws[1].kind != "plain");
+  const auto x = floats(answers->draws[0].inputs.at(0)), y = floats(answers->draws[0].expected.at(0).center);
+  REQUIRE(x.size() == 2400);
+  REQUIRE(y.size() == 2400);
+  for (size_t i = 0; i < x.size(); ++i) CHECK(y[i] == static_cast<float>(std::tanh(double{x[i]})));
+  CHECK_FALSE(
+      patient_oracle().open(task_code("return x + 1", "[torch.randn(4)]"), 4)->spec()->has_costing_inputs);
 }
 
 TEST_CASE("each verification holds a draw of each kind, in rotation") {

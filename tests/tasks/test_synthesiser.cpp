@@ -163,6 +163,45 @@ TEST_CASE("one line of PyTorch and one of CUDA for each pointwise operator") {
   CHECK_THROWS_AS(write_task({step("sum"), step("softmax")}, {32, 8}), Error);
 }
 
+TEST_CASE("tasks name larger inputs for costing if they are asked to, and are otherwise as they were") {
+  SynthesisOptions options;
+  options.train_compositions = 60;
+  options.held_out_compositions = 0;
+  const std::vector<Task> plain = synthesise(options).train;
+  options.costing_bytes = 8 << 20;
+  const std::vector<Task> costed = synthesise(options).train;
+  REQUIRE(costed.size() == plain.size());
+  const std::string head = "\n\ndef get_costing_inputs():\n    return [torch.randn(";
+  for (size_t i = 0; i < costed.size(); ++i) {
+    CHECK(plain[i].pytorch_code.find("costing") == std::string::npos);
+    CHECK(costed[i].cuda_code == plain[i].cuda_code);
+    const std::string& code = costed[i].pytorch_code;
+    const size_t begin = code.find(head), end = code.find("]\n", begin) + 2;
+    REQUIRE(begin != std::string::npos);
+    CHECK(code.substr(0, begin) + code.substr(end) == plain[i].pytorch_code);
+    int rows = 0, cols = 0;
+    REQUIRE(sscanf(code.c_str() + begin + head.size(), "%d, %d)", &rows, &cols) == 2);
+    const auto holds = [&](std::initializer_list<const char*> names) {
+      return std::ranges::any_of(costed[i].composition, [&](const std::string& part) {
+        return std::ranges::find(names, part) != names.end();
+      });
+    };
+    const bool reduced = holds({"sum", "mean", "max"});
+    if (reduced || holds({"softmax"}))
+      CHECK(cols >= 32);
+    else
+      CHECK_THAT(plain[i].pytorch_code, ContainsSubstring(concat(", ", cols, ")")));
+    const int64_t row_bytes = 4 * (cols + (reduced ? 1 : cols));
+    CHECK(rows * row_bytes >= options.costing_bytes);
+    CHECK((rows - 1) * row_bytes < options.costing_bytes);
+    const Prompt prompt =
+        make_prompt(costed[i], Stage::kEndToEnd, PromptStyle::kPublished, Scaffold::kPrompt);
+    CHECK_THAT(prompt.text, ContainsSubstring("timed on the latter"));
+  }
+  const Prompt prompt = make_prompt(plain[0], Stage::kEndToEnd, PromptStyle::kPublished, Scaffold::kPrompt);
+  CHECK(prompt.text.find("timed on") == std::string::npos);
+}
+
 TEST_CASE("variants of a composition differ in constants or shapes") {
   SynthesisOptions options;
   options.train_compositions = 40;

@@ -232,7 +232,8 @@ TEST_CASE("whatever verdicts depend on is part of their basis") {
   verifier.protocol_version = kProtocolVersion;
   verifier.protocol = kDefaultProtocol;
   const std::string basis = grading_basis(verifier, {});
-  CHECK(basis == "ptx/torch-2.11.0/0123abcd, protocol 4, tolerance profile, 4 trials");
+  CHECK(basis ==
+        concat("ptx/torch-2.11.0/0123abcd, protocol ", kProtocolVersion, ", tolerance profile, 4 trials"));
   CHECK(grading_basis(verifier, kDefaultProtocol) == basis);  // asked for what it does anyway
   std::set<std::string> all{basis, grading_basis(verifier, {.tolerance = TolerancePolicy::kTf32}),
                             grading_basis(verifier, {.tolerance = TolerancePolicy::kPublished}),
@@ -272,7 +273,8 @@ TEST_CASE("a verifier of another protocol, or without times where they are asked
   verifier.clock = kModelClock;
   CHECK(verifier_problem(verifier, timed).empty());
   verifier.protocol_version = "2";
-  CHECK(verifier_problem(verifier, {}).find("speaks protocol 2, this program 4") != std::string::npos);
+  CHECK(verifier_problem(verifier, {}).find(concat("speaks protocol 2, this program ", kProtocolVersion)) !=
+        std::string::npos);
 }
 
 TEST_CASE("a description survives the wire whole") {

@@ -24,6 +24,7 @@ Verdict full_verdict(bool correct) {
   v.roofline_fraction = 0.5;
   v.clock = "model";
   v.device = "h100, tables 1";
+  v.costed_size = "64x128, 128";
   v.counters = "{\"launches\": 1}";
   v.diagnostics = "line 1\n\"line\" 2 \u00b5";
   v.compile_ms = 50;

@@ -1,0 +1,94 @@
+// How a correct program comes to its modelled time. A task may name larger inputs for it, because at a few
+// thousand elements speed is the number of launches. There the program is judged once more, like everywhere:
+// all elements, one draw with shadows and races, once without launches. What is counted is what is compared.
+#include <algorithm>
+#include <cmath>
+
+#include "common/error.h"
+#include "sandbox/cost/cost_model.h"
+#include "sandbox/cost_summary.h"
+#include "sandbox/pipeline_job.h"
+#include "sandbox/secret.h"
+
+namespace bicrl {
+namespace {
+
+constexpr uint64_t kCountedSeed = 1;  // of addresses, on which counters do not depend
+
+// Three digits, upwards: a kernel whose work depends on values of its inputs has a time that depends on
+// secret ones in the sixth digit or so, which nobody shall learn from.
+double coarse(double ms) {
+  double unit = 1e-9;
+  while (ms / unit > 1000) unit *= 10;
+  return std::ceil(ms / unit) * unit;
+}
+
+std::string size_text(const InputLayout& layout) {
+  std::string text;
+  for (const InputLayout::Leaf& leaf : layout.leaves) {
+    text += text.empty() ? "" : ", ";
+    if (leaf.tensor.sizes.empty()) text += "scalar";
+    for (size_t i = 0; i < leaf.tensor.sizes.size(); ++i)
+      text += concat(i == 0 ? "" : "x", leaf.tensor.sizes[i]);
+  }
+  return text;
+}
+
+}  // namespace
+
+void Pipeline::cost(Job& job, const SizedTask& given, const RecordResult& recorded) {
+  if (given.spec->has_costing_inputs) return cost_on_larger_inputs(job);
+  SizedTask counted = given;
+  counted.plan.runs = {{.draw = 0, .repeat_draws = {}, .seed = kCountedSeed, .count = true}};
+  RunResult result = backend_->run(counted.plan, job.stop);
+  job.verdict.run_ms += result.run_ms;
+  const auto no_longer_correct = [&] { job.verdict.correct = false; };
+  if (result.infrastructure) {
+    no_longer_correct();
+    return job.infrastructure("run", result.reason);
+  }
+  if (const RunOutcome& run = result.runs.front(); !run.fault_class.empty()) {
+    no_longer_correct();
+    return job.fault("run", run.fault_class, run.message);
+  }
+  model_times(job, counted, recorded, result.runs.front().counters);
+}
+
+void Pipeline::cost_on_larger_inputs(Job& job) {
+  const int trials_passed = job.verdict.trials_passed;
+  SizedTask costed{oracle_->open(job.request.pytorch_code, draw_kinds(TaskSize::kCosted), TaskSize::kCosted)};
+  job.verdict.correct = false;
+  std::optional<RunResult> result;
+  // A program is only asked to work where the reference does.
+  if (!costed.opened->answers(job.stop)) return oracle_failure(job, costed);
+  if (const auto recorded = record(job, costed);
+      recorded && plan_draws(job, costed, *recorded, draw_kinds(TaskSize::kCosted))) {
+    // The first draw is plain: the counters of programs are of like inputs.
+    costed.plan.runs = plan_runs(costed.draws.size(), costed.draws.size(), recorded->trace->repeats.size());
+    for (size_t i = 0; i < costed.draws.size(); ++i) costed.plan.runs[i].shadows = i > 0;
+    costed.plan.runs.front() = {.draw = 0, .repeat_draws = {}, .seed = kCountedSeed, .count = true};
+    result = run_and_compare(job, costed);
+    if (result && job.verdict.correct) model_times(job, costed, *recorded, result->runs.front().counters);
+  }
+  job.verdict.trials_passed = job.verdict.correct ? trials_passed : std::max(trials_passed - 1, 0);
+  if (!job.verdict.correct && job.verdict.outcome != Outcome::kInfrastructure)
+    job.verdict.diagnostics = concat("on the inputs of get_costing_inputs(): ", job.verdict.diagnostics);
+}
+
+void Pipeline::model_times(Job& job, const SizedTask& task, const RecordResult& recorded,
+                           std::vector<LaunchCounters>& launches) {
+  const DeviceTable& device = *find_device_table(options_.cost_device);
+  const ReferenceLaunches& reference = task.known->reference;
+  for (const CudaProgram& program : recorded.programs)
+    add_resources(compiler_->resources(program, std::string(device.architecture), job.stop), launches);
+  const double least = least_ms(reference.least_bytes, device);
+  const auto at_least = [least](double ms) { return std::max(ms, least); };
+  job.verdict.candidate_ms = coarse(at_least(model_program(launches, device).modelled_ms));
+  job.verdict.eager_ms = at_least(model_program(reference.eager, device).modelled_ms);
+  job.verdict.torch_compile_ms = at_least(model_program(reference.fused, device).modelled_ms);
+  job.verdict.roofline_fraction = least / job.verdict.candidate_ms;
+  job.verdict.costed_size = size_text(task.spec->layout);
+  job.verdict.counters = counters_text(launches, device);
+}
+
+}  // namespace bicrl

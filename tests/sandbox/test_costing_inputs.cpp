@@ -1,0 +1,136 @@
+// Programs on the inputs that their tasks name for costing: timed there, and judged there once more.
+#include <catch2/catch_test_macros.hpp>
+#include <string>
+
+#include "sandbox/cost/cost_model.h"
+#include "sandbox/cost_summary.h"
+#include "tasks/synthesiser.h"
+#include "tests/sandbox/service_support.h"
+
+namespace bicrl {
+
+using testing::pipeline;
+
+namespace {
+
+constexpr int kSmall = 32 * 48, kLarge = 900 * 48;
+
+// Twice the cumulative sum of each row's softmax: something that needs shared memory, barriers and
+// exponentials.
+std::string task(const std::string& costing_inputs = "[torch.randn(900, 48)]") {
+  return "import torch\nimport torch.nn as nn\n\nclass Model(nn.Module):\n    def forward(self, x):\n"
+         "        return 2 * torch.softmax(x, -1)\n\ndef get_inputs():\n    return [torch.randn(32, 48)]\n\n"
+         "def get_costing_inputs():\n    return " +
+         costing_inputs + "\n\ndef get_init_inputs():\n    return []\n";
+}
+
+// A block for each row. The holes: what every thread does first, what rows below the last do, how the row's
+// maximum and barrier are written, and the host part's fill of the output.
+struct Holes {
+  std::string first = "";
+  std::string maximum = "float m = -1e30f; for (int k = 0; k < 48; ++k) m = fmaxf(m, part[k]);";
+  std::string barrier = "__syncthreads();";
+  std::string rows = "x.size(0)";
+  std::string made = "torch::empty_like(x)";
+};
+
+std::string program(const Holes& holes) {
+  return "import torch\nimport torch.nn as nn\nfrom torch.utils.cpp_extension import load_inline\n"
+         "source = '''\n#include <torch/extension.h>\n"
+         "__global__ void rows_kernel(const float* x, float* out, int n) {\n"
+         "    __shared__ float part[48];\n    int t = threadIdx.x;\n    " +
+         holes.first + "\n    part[t] = x[blockIdx.x * 48 + t];\n    " + holes.barrier + "\n    " +
+         holes.maximum +
+         "\n    float s = 0.0f;\n    for (int k = 0; k < 48; ++k) s += expf(part[k] - m);\n"
+         "    out[blockIdx.x * 48 + t] = 2.0f * expf(part[t] - m) / s;\n}\n"
+         "torch::Tensor run(torch::Tensor x) {\n    auto out = " +
+         holes.made + ";\n    int rows = " + holes.rows +
+         ";\n    rows_kernel<<<rows, 48>>>(x.data_ptr<float>(), out.data_ptr<float>(), x.numel());\n"
+         "    return out;\n}\n'''\n"
+         "module = load_inline(name='m', cpp_sources='torch::Tensor run(torch::Tensor x);', "
+         "cuda_sources=source, functions=['run'])\nclass ModelNew(nn.Module):\n"
+         "    def forward(self, x):\n        return module.run(x)\n";
+}
+
+Verdict verify(const std::string& task, const std::string& program, bool times = true) {
+  VerificationRequest request;
+  request.request_id = request.task_id = "costed";
+  request.pytorch_code = task;
+  request.program = program;
+  request.protocol = kDefaultProtocol;
+  request.protocol.measure_time = times;
+  return pipeline().verify(request);
+}
+
+void check_refused(const Holes& holes, const std::string& fault_class) {
+  const Verdict v = verify(task(), program(holes));
+  INFO(v.diagnostics);
+  CHECK_FALSE(v.correct);
+  CHECK(v.fault_class == fault_class);
+  CHECK(v.diagnostics.starts_with("on the inputs of get_costing_inputs(): "));
+  CHECK(v.trials_passed == 3);
+  CHECK(v.candidate_ms == 0);
+  CHECK(verdict_problem(v).empty());
+  // Nobody who asks for no times has them made, and the small inputs do not show what is wrong.
+  CHECK(verify(task(), program(holes), false).correct);
+}
+
+}  // namespace
+
+TEST_CASE("a program is timed on the inputs that its task names for it") {
+  const Verdict v = verify(task(), program({}));
+  INFO(v.diagnostics);
+  REQUIRE(v.correct);
+  CHECK(v.trials_passed == 4);
+  CHECK(v.costed_size == "900x48");
+  CHECK(v.counters.find("\"blocks\":900") != std::string::npos);
+  const Verdict again = verify(task(), program({}));
+  CHECK(again.candidate_ms == v.candidate_ms);
+  CHECK(again.counters == v.counters);
+  const Verdict given = verify(task() + "\ndel get_costing_inputs\n", program({}));
+  REQUIRE(given.correct);
+  CHECK(given.costed_size == "32x48");
+  CHECK(given.candidate_ms < v.candidate_ms);
+  CHECK(given.eager_ms < v.eager_ms);
+}
+
+TEST_CASE("work that is left out on larger inputs is seen") {
+  const std::string larger = "n > " + std::to_string(kSmall);
+  static_assert(kLarge > kSmall);
+  check_refused({.first = "if (" + larger + ") return;"}, "uninitialised");
+  check_refused({.first = "if (" + larger + " && blockIdx.x == 571) return;"}, "uninitialised");
+  check_refused({.first = "if (" + larger + " && blockIdx.x == 571) return;", .made = "torch::zeros_like(x)"},
+                "wrong_value");
+  check_refused({.rows = "x.size(0) > 32 ? 32 : x.size(0)", .made = "torch::zeros_like(x)"}, "wrong_value");
+  check_refused({.rows = "32"}, "uninitialised");
+  check_refused({.barrier = "if (!(" + larger + ")) __syncthreads();"}, "race");
+  check_refused({.made = "x.numel() > 1536 ? torch::empty({900, 24}, x.options()) : torch::empty_like(x)"},
+                "wrong_shape");
+}
+
+TEST_CASE("a task whose inputs for costing cannot be had is at fault itself") {
+  for (const char* inputs :
+       {"[torch.randn(900, 48) @ nothing]", "torch.randn(2)", "[torch.randn(900, 48), 1]"}) {
+    const Verdict v = verify(task(inputs), program({}));
+    INFO(inputs << ": " << v.diagnostics);
+    CHECK(v.outcome == Outcome::kTaskFault);
+    CHECK_FALSE(v.correct);
+    CHECK(verify(task(inputs), program({}), false).correct);
+  }
+}
+
+TEST_CASE("at the size that synthesised tasks name, launches take at most a fifth of the modelled time") {
+  SynthesisOptions options;
+  options.train_compositions = 4;
+  options.held_out_compositions = 0;
+  options.costing_bytes = int64_t{40} << 20;  // for an H100, docs/cost_model.md
+  for (const Task& synthesised : synthesise(options).train) {
+    const Verdict v = verify(synthesised.pytorch_code, synthesised.cuda_code);
+    INFO(synthesised.pytorch_code << v.diagnostics);
+    REQUIRE(v.correct);
+    const DeviceTable& device = *find_device_table("h100");
+    CHECK(device.launch_us / 1000 <= 0.2 * v.candidate_ms);
+  }
+}
+
+}  // namespace bicrl
