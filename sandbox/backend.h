@@ -29,7 +29,8 @@ struct RunRequest {
   // The draws of the trace's repeats, which are executed where they may answer otherwise than the first call.
   // Empty: they are not.
   std::vector<uint32_t> repeat_draws;
-  uint64_t seed = 0;  // of the order of blocks, and of addresses
+  uint64_t seed = 0;         // of the order of blocks, and of addresses
+  bool warps_apart = false;  // and of that of warps
   bool shadows = false;
   bool skip_launches = false;
   bool count = false;  // what launches do

@@ -19,7 +19,8 @@ struct Grade {
 };
 
 // What a verification runs: trials on the first of `draws` draws, one of them, which nobody can foresee, with
-// shadows; and at last once without launches. The repeats of a trial have the draws behind its own.
+// shadows, and another with the warps of a block taken apart; and at last once without launches. The repeats
+// of a trial have the draws behind its own.
 std::vector<RunRequest> plan_runs(size_t trials, size_t draws, size_t repeats);
 
 // `runs` are the outcomes of a plan_runs(), on `draws`, which are of OracleAnswers::draws.

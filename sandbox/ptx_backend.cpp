@@ -160,6 +160,7 @@ void PtxBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
     asked["runs"].push_back({{"draw", run.draw},
                              {"repeat_draws", run.repeat_draws},
                              {"seed", run.seed},
+                             {"warps_apart", run.warps_apart},
                              {"shadows", run.shadows},
                              {"skip_launches", run.skip_launches},
                              {"count", run.count}});

@@ -250,7 +250,8 @@ void Execution::launch(const TraceOp& op, ExecutionReport& report) {
   // Who counts wants one order of blocks.
   const uint64_t seed = counting_ ? 0 : mix_key({options_.seed, ++launches_});
   ptx::Observer* const observer = counting_ ? counting_.get() : options_.observer;
-  ptx::Grid grid(kernel, modules_[op.module], memory_, config, limits, {}, seed, observer);
+  ptx::Grid grid(kernel, modules_[op.module], memory_, config, limits, {}, {seed, options_.warps_apart},
+                 observer);
   const auto fault = grid.run();
   report.lane_operations += std::min(grid.counters().lane_operations, limits.lane_operations);
   if (fault) throw FaultError(*fault);

@@ -22,6 +22,7 @@ namespace bicrl {
 
 struct ExecutionOptions {
   uint64_t seed = 0;           // of addresses, and of the order of blocks
+  bool warps_apart = false;    // ptx::RunOrder
   bool shadows = false;        // find what was never written, and keep who wrote what
   bool skip_launches = false;  // what is left if no kernel runs
   bool count = false;          // what launches do, and what the host part has the device do besides

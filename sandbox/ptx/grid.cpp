@@ -22,14 +22,14 @@ constexpr uint64_t kBlockWork = 1024, kThreadWork = 4, kBytesOfWork = 2;
 }  // namespace
 
 Grid::Grid(const Kernel& kernel, LoadedModule& module, DeviceMemory& memory, const LaunchConfig& config,
-           const RunLimits& limits, const DeviceLimits& device, uint64_t seed, Observer* observer)
+           const RunLimits& limits, const DeviceLimits& device, const RunOrder& order, Observer* observer)
     : kernel_(kernel),
       module_(module),
       memory_(memory),
       config_(config),
       limits_(limits),
       device_(device),
-      seed_(seed),
+      order_(order),
       observer_(observer),
       printer_(limits.printed_bytes),
       parameters_(config.parameters.size() + 64) {
@@ -107,10 +107,10 @@ Dim3 Grid::coordinates(uint64_t number) const {
 // A permutation of the blocks: neighbours stay apart by a stride that has no divisor in common with their
 // count.
 uint64_t Grid::nth_block(uint64_t index) const {
-  if (seed_ == 0 || block_count_ < 3) return index;
-  uint64_t stride = 1 + mix_key(seed_, "stride") % (block_count_ - 1);
+  if (order_.seed == 0 || block_count_ < 3) return index;
+  uint64_t stride = 1 + mix_key(order_.seed, "stride") % (block_count_ - 1);
   while (std::gcd(stride, block_count_) != 1) ++stride;
-  const uint64_t first = mix_key(seed_, "first") % block_count_;
+  const uint64_t first = mix_key(order_.seed, "first") % block_count_;
   return static_cast<uint64_t>((static_cast<unsigned __int128>(index) * stride + first) % block_count_);
 }
 

@@ -60,6 +60,14 @@ struct RunLimits {
   uint64_t printed_bytes = 64 * 1024;        // beyond which printf's text is only counted
 };
 
+// Who runs before whom, where nothing in the kernel says so.
+struct RunOrder {
+  uint64_t seed = 0;  // 0: blocks as they are numbered
+  // Threads of a block run in parts of whole warps that the seed cuts, and take turns of a few operations.
+  // Otherwise 256 threads go side by side as far as they can.
+  bool warps_apart = false;
+};
+
 struct RunCounters {
   uint64_t lane_operations = 0;
   uint64_t operations = 0;  // of strands
@@ -71,7 +79,8 @@ struct RunCounters {
 class Grid {
  public:
   Grid(const Kernel& kernel, LoadedModule& module, DeviceMemory& memory, const LaunchConfig& config,
-       const RunLimits& limits, const DeviceLimits& device, uint64_t seed, Observer* observer = nullptr);
+       const RunLimits& limits, const DeviceLimits& device, const RunOrder& order,
+       Observer* observer = nullptr);
   ~Grid();
 
   // Nothing, or what went wrong. Called once.
@@ -87,7 +96,7 @@ class Grid {
   const LaunchConfig& config() const { return config_; }
   const DeviceLimits& device() const { return device_; }
   PrintBuffer& printer() { return printer_; }
-  uint64_t seed() const { return seed_; }
+  const RunOrder& order() const { return order_; }
   Observer* observer() const { return observer_; }  // null: nobody looks
   uint32_t threads_per_block() const;
   std::span<std::byte> parameters() { return {parameters_.data(), config_.parameters.size()}; }
@@ -111,7 +120,7 @@ class Grid {
   const LaunchConfig& config_;
   const RunLimits limits_;
   const DeviceLimits device_;
-  const uint64_t seed_;
+  const RunOrder order_;
   Observer* const observer_;
   RunCounters counters_;
   PrintBuffer printer_;

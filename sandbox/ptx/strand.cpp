@@ -27,10 +27,11 @@ LaneSet first_lanes(int count) {
 
 }  // namespace
 
-Strand::Strand(ThreadBlock& block, int first_thread, int threads)
+Strand::Strand(ThreadBlock& block, int number, int first_thread, int threads)
     : block_(block),
       grid_(block.grid()),
       kernel_(grid_.kernel()),
+      number_(number),
       first_thread_(first_thread),
       threads_(threads),
       lanes_((threads + kWarpLanes - 1) / kWarpLanes * kWarpLanes) {

@@ -33,8 +33,8 @@ enum class Pause : uint8_t {
 // Not thread-safe. Owned by its block.
 class Strand {
  public:
-  // For `threads` threads, the first of which is thread `first_thread` of the block.
-  Strand(ThreadBlock& block, int first_thread, int threads);
+  // Number `number` of the block's, for `threads` threads from thread `first_thread` on, which begins a warp.
+  Strand(ThreadBlock& block, int number, int first_thread, int threads);
 
   // Threads of another block from the start of the kernel on.
   void begin();
@@ -49,6 +49,7 @@ class Strand {
   // Whether lanes that are not active have exited, so that their values do not matter.
   bool dense() const { return dense_; }
   const uint32_t* active_words() const { return active_words_; }
+  int number() const { return number_; }
   int first_thread() const { return first_thread_; }
 
   template <class T>
@@ -143,7 +144,7 @@ class Strand {
   ThreadBlock& block_;
   Grid& grid_;
   const Kernel& kernel_;
-  const int first_thread_, threads_, lanes_;
+  const int number_, first_thread_, threads_, lanes_;
   std::vector<std::byte> memory_;
   std::byte* frame_ = nullptr;  // aligned to 64 bytes
   std::byte* shadow_frame_ = nullptr;

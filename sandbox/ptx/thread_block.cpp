@@ -2,11 +2,17 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 #include "common/rng.h"
 #include "sandbox/ptx/observer.h"
 
 namespace bicrl::ptx {
+namespace {
+
+constexpr uint64_t kLongestTurn = 64;  // operations, where warps are taken apart
+
+}  // namespace
 
 ThreadBlock::ThreadBlock(Grid& grid, Dim3 index) : grid_(grid), windows_(grid.kernel().shared) {
   uint32_t bytes = 0;
@@ -17,17 +23,32 @@ ThreadBlock::ThreadBlock(Grid& grid, Dim3 index) : grid_(grid), windows_(grid.ke
   shared_.resize(bytes + 64);  // a vector load may pass the end
   if (grid.memory().has_shadows()) shared_shadows_.resize(shared_.size());
   if (grid.observer()) copies_.keep_landed();
-  const auto threads = static_cast<int>(grid.threads_per_block());
-  for (int first = 0; first < threads; first += kMaxLanes)
-    strands_.push_back(std::make_unique<Strand>(*this, first, std::min(kMaxLanes, threads - first)));
+  make_strands(mix_key({grid_.order().seed, index[0], index[1], index[2]}));
   begin(index);
+}
+
+void ThreadBlock::make_strands(uint64_t key) {
+  const auto threads = static_cast<int>(grid_.threads_per_block());
+  const auto add = [this](int first, int end) {
+    if (end > first)
+      strands_.push_back(
+          std::make_unique<Strand>(*this, static_cast<int>(strands_.size()), first, end - first));
+  };
+  for (int first = 0; first < threads; first += kMaxLanes) {
+    const int end = std::min(first + kMaxLanes, threads), warps = (end - first + kWarpLanes - 1) / kWarpLanes;
+    int cut = first;
+    if (grid_.order().warps_apart && warps > 1)
+      cut += kWarpLanes * static_cast<int>(1 + mix_key(key, std::to_string(first)) % (warps - 1));
+    add(first, cut);
+    add(cut, end);
+  }
 }
 
 void ThreadBlock::begin(Dim3 index) {
   index_ = index;
   // Which threads go first is secret, as the order of blocks is.
-  const uint64_t key = mix_key({grid_.seed(), index[0], index[1], index[2]});
-  next_strand_ = grid_.seed() == 0 ? 0 : key % strands_.size();
+  const uint64_t seed = grid_.order().seed;
+  next_strand_ = seed == 0 ? 0 : mix_key({seed, index[0], index[1], index[2]}) % strands_.size();
   barriers_ = {};
   copies_.clear();
   fill_poison(shared_);
@@ -63,6 +84,7 @@ Pause ThreadBlock::run(uint64_t budget) {
   bool yielded = false;
   size_t exited = 0;
   for (size_t i = 0; i < strands_.size(); ++i) {
+    if (grid_.order().warps_apart) budget = 1 + mix_key({grid_.order().seed, ++turns_}) % kLongestTurn;
     const Pause pause = strands_[(next_strand_ + i) % strands_.size()]->run(budget);
     yielded |= pause == Pause::kYielded;
     exited += pause == Pause::kExited;
@@ -83,7 +105,7 @@ Pause ThreadBlock::run(uint64_t budget) {
 void ThreadBlock::arrive(uint32_t number, Strand& strand, const LaneSet& lanes, uint32_t expected,
                          bool waits) {
   Barrier& barrier = barriers_[number];
-  LaneSet& arrived = barrier.arrived[static_cast<size_t>(strand.first_thread() / kMaxLanes)];
+  LaneSet& arrived = barrier.arrived[static_cast<size_t>(strand.number())];
   if (!(arrived & lanes).empty())
     strand.fail(FaultClass::kBarrier, "a thread arrives at a barrier twice before it is complete");
   arrived |= lanes;

@@ -13,7 +13,7 @@
 namespace bicrl::ptx {
 
 constexpr int kBarriers = 16;
-constexpr int kMaxStrands = 4;  // 1024 threads
+constexpr int kMaxStrands = 8;  // of 1024 threads, if each 256 are cut in two
 
 class ThreadBlock {
  public:
@@ -52,6 +52,7 @@ class ThreadBlock {
   const Votes& votes(uint32_t barrier) const { return barriers_[barrier].result; }
 
  private:
+  void make_strands(uint64_t key);
   struct Barrier {
     bool used = false;
     bool everybody = false;
@@ -71,6 +72,7 @@ class ThreadBlock {
   AsyncCopies copies_;
   std::array<Barrier, kBarriers> barriers_{};
   size_t next_strand_ = 0;
+  uint64_t turns_ = 0;
 };
 
 }  // namespace bicrl::ptx

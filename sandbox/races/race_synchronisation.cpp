@@ -21,7 +21,7 @@ void RaceDetector::barrier_arrival(Strand& strand, uint32_t number, const LaneSe
   BlockState& state = state_of(strand.block());
   BlockState::Barrier& barrier = state.barriers[number];
   if (waits) {
-    barrier.waiting[strand.first_thread() / ptx::kMaxLanes] |= lanes;
+    barrier.waiting[strand.number()] |= lanes;
     return;
   }
   if (barrier.log == kNoLog) barrier.log = logs_.make();
@@ -37,7 +37,7 @@ void RaceDetector::barrier_completed(ThreadBlock& block, uint32_t number) {
   BlockState::Barrier& barrier = state.barriers[number];
   bool everybody = !barrier.arrivals;
   for (const auto& strand : block.strands()) {
-    const LaneSet& waiting = barrier.waiting[strand->first_thread() / ptx::kMaxLanes];
+    const LaneSet& waiting = barrier.waiting[strand->number()];
     for (size_t warp = 0; warp * kWarpLanes < static_cast<size_t>(strand->lanes()); ++warp)
       everybody &= (~strand->exited().warps[warp] & ~waiting.warps[warp]) == 0;
   }

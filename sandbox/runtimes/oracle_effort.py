@@ -13,10 +13,10 @@ ELEMENT_SECONDS = 4e-9  # of input and output: what the statistics of a run cost
 
 
 class Effort:
-    """`kinds`: how many there are of draws. `own_s`, `exact_s`: processor seconds of one run of the reference, in its own
-    type and in fp64. `elements`: of a draw's inputs and outputs."""
+    """`kinds`: how many there are of draws. `most_jitters`: of each draw. `own_s`, `exact_s`: processor seconds of one run of
+    the reference, in its own type and in fp64. `elements`: of a draw's inputs and outputs."""
 
-    def __init__(self, kinds, own_s, exact_s, elements, draw_bytes, least_draws, most_draws, pool_bytes):
+    def __init__(self, kinds, most_jitters, own_s, exact_s, elements, draw_bytes, least_draws, most_draws, pool_bytes):
         least = max(1, math.ceil(least_draws / kinds))
         most = max(least, math.ceil(most_draws / kinds))
         exact_s += ELEMENT_SECONDS * elements
@@ -25,11 +25,11 @@ class Effort:
         # Draws that are not kept run in fp64 as well, if there is time.
         first_round_s, all_rounds_s = FIRST_ROUND_SECONDS * kinds, ALL_ROUNDS_SECONDS * kinds
         statistics_s = kinds * self.statistic_draws * (own_s + exact_s)
-        self.exact_statistics = statistics_s + kinds * JITTERS * exact_s <= first_round_s
+        self.exact_statistics = statistics_s + kinds * most_jitters * exact_s <= first_round_s
         if not self.exact_statistics:
             statistics_s = kinds * (self.statistic_draws * own_s + exact_s)
         left_s = first_round_s - statistics_s
-        self.jitters = min(JITTERS, max(FEWEST_JITTERS, int(left_s / (kinds * exact_s))))
+        self.jitters = min(most_jitters, max(FEWEST_JITTERS, int(left_s / (kinds * exact_s))))
         # Draws of each kind that verifications get.
         round_s = kinds * (self.jitters + 1) * exact_s
         rounds = 1 + max(0, int((all_rounds_s - statistics_s - round_s) / round_s))

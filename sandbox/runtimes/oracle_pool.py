@@ -6,7 +6,7 @@ import torch
 
 import oracle_checks as checks
 from oracle_draws import KINDS, VARIANTS, VARIANTS_OF_INDICES, Draws
-from oracle_effort import Effort
+from oracle_effort import FEWEST_JITTERS, JITTERS, Effort
 from oracle_patterns import EXTREME, PATTERNS, TIES, change_one_place, stays_apart
 from oracle_profile import Jitter, LeafStatistics, Spread, all_finite, allowance, center_of, own_error
 from oracle_values import TaskFault, leaves, raw, same, span_bytes, with_leaves
@@ -107,8 +107,10 @@ class Pool:
         size = sum(span_bytes(x) for x in leaves(sample.inputs)) + sum(
             x.numel() * (8 if x.is_floating_point() else 1 + x.element_size()) for x in sample.own)
         elements = sum(x.numel() for x in (*sample.own, *leaves(sample.inputs)))
-        self.effort = Effort(len(self.kinds), self.reference.cpu_s, exact_s, elements, size, self.request["least_draws"],
-                             self.request["most_draws"], self.request["pool_bytes"])
+        # More would show less than the slack makes up for.
+        most_jitters = FEWEST_JITTERS if self.reference.costing else JITTERS
+        self.effort = Effort(len(self.kinds), most_jitters, self.reference.cpu_s, exact_s, elements, size,
+                             self.request["least_draws"], self.request["most_draws"], self.request["pool_bytes"])
 
     @staticmethod
     def _agrees(own, exact):

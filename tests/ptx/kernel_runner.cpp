@@ -39,7 +39,8 @@ std::optional<Fault> KernelRunner::run(const std::string& name, const LaunchConf
     REQUIRE((kernel.ok() ? "" : kernel.reason()) == "");
     kernels_.emplace(name, std::move(kernel.value()));
   }
-  Grid grid(kernels_.at(name), *loaded_, memory_, config, options_.limits, {}, options_.seed, observer);
+  Grid grid(kernels_.at(name), *loaded_, memory_, config, options_.limits, {},
+            {options_.seed, options_.warps_apart}, observer);
   if (mirror_) mirror_->keep(by_address_);
   const auto fault = grid.run();
   if (mirror_ && !fault) mirror_->run(name, config);

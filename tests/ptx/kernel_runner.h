@@ -18,6 +18,7 @@ namespace bicrl::ptx::testing {
 struct RunnerOptions {
   bool shadows = true;
   uint64_t seed = 1;
+  bool warps_apart = false;
   std::vector<std::string> compiler_options;
   RunLimits limits{.lane_operations = uint64_t{1} << 32};
   std::string ptx;  // instead of what the compiler makes of the text

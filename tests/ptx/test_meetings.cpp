@@ -27,6 +27,75 @@ TEST_CASE("which threads of a large block go first is secret") {
   CHECK(seen == std::set<uint32_t>{0, 256, 512, 768});
 }
 
+TEST_CASE("with warps taken apart a missing barrier shows in the answer, and a present one holds") {
+  const std::string text = R"(
+    template <bool kBarrier> __device__ void pass(unsigned* out) {
+      __shared__ unsigned box[256];
+      unsigned t = threadIdx.x, sum = 0;
+      for (unsigned round = 0; round < 8; ++round) {
+        box[t] = 1000 * round + t;
+        if (kBarrier) __syncthreads();
+        sum = 3 * sum + box[(t + 96) % 256];
+        if (kBarrier) __syncthreads();
+      }
+      out[blockIdx.x * 256 + t] = sum;
+    }
+    extern "C" __global__ void with_barrier(unsigned* out) { pass<true>(out); }
+    extern "C" __global__ void without(unsigned* out) { pass<false>(out); })";
+  std::set<std::vector<uint32_t>> with_barrier, without;
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
+    KernelRunner runner(text, {.shadows = false,
+                               .seed = seed,
+                               .warps_apart = true,
+                               .compiler_options = {},
+                               .limits = {},
+                               .ptx = ""});
+    const uint64_t out = runner.reserve(4 * 256 * 4);
+    REQUIRE(told(runner.launch("with_barrier", {4, 1, 1}, {256, 1, 1}, 0, out)) == "");
+    with_barrier.insert(runner.download<uint32_t>(out));
+    REQUIRE(told(runner.launch("without", {4, 1, 1}, {256, 1, 1}, 0, out)) == "");
+    without.insert(runner.download<uint32_t>(out));
+  }
+  CHECK(with_barrier.size() == 1);
+  CHECK(without.size() == 8);
+  KernelRunner runner(text);
+  const uint64_t out = runner.reserve(4 * 256 * 4);
+  REQUIRE(told(runner.launch("with_barrier", {4, 1, 1}, {256, 1, 1}, 0, out)) == "");
+  CHECK(with_barrier.contains(runner.download<uint32_t>(out)));
+}
+
+TEST_CASE("parts of warps meet at barriers of the block and at counted ones, and vote there") {
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
+    KernelRunner runner(R"(
+      extern "C" __global__ void meet(unsigned* out) {
+        __shared__ unsigned box[800];
+        unsigned t = threadIdx.x;
+        if (t >= 790) return;
+        box[t] = t;
+        int some = __syncthreads_count(t % 3 == 0);
+        unsigned other = box[789 - t];
+        if (t < 320) {
+          asm volatile("bar.sync 1, 320;" ::: "memory");
+          box[t] = 7 * t;
+          asm volatile("bar.sync 1, 320;" ::: "memory");
+          other += box[319 - t];
+        }
+        out[t] = other + 10000 * some;
+      })",
+                        {.shadows = true,
+                         .seed = seed,
+                         .warps_apart = true,
+                         .compiler_options = {},
+                         .limits = {},
+                         .ptx = ""});
+    const uint64_t out = runner.reserve(800 * 4);
+    REQUIRE(told(runner.launch("meet", {1, 1, 1}, {800, 1, 1}, 0, out)) == "");
+    const auto found = runner.download<uint32_t>(out);
+    for (uint32_t t = 0; t < 790; ++t)
+      REQUIRE(found[t] == 789 - t + (t < 320 ? 7 * (319 - t) : 0) + 10000 * 264);
+  }
+}
+
 TEST_CASE("shuffles of all kinds and widths") {
   KernelRunner runner(R"(
     extern "C" __global__ void shuffles(int* out, int width, int d) {

@@ -2,8 +2,8 @@
 // alone, and reports how each run ended. What it reads may be forged; it runs no code of it.
 //   bicrl-execute PLAN
 // PLAN is JSON: {"trace": path, "ptx": [paths], "draws": [paths], "output_fd", "control_fd",
-//   "lane_operations", "max_bytes", "runs": [{"draw", "repeat_draws", "seed", "shadows", "skip_launches",
-//   "count"}]}
+//   "lane_operations", "max_bytes", "runs": [{"draw", "repeat_draws", "seed", "warps_apart", "shadows",
+//   "skip_launches", "count"}]}
 // To output_fd, for each call of each run: the outputs as the trace's layout says, then for a run with
 // shadows one byte for each element, who wrote it. To control_fd: {"runs": [{"calls", "fault", "counters",
 // ...}]} or
@@ -78,6 +78,7 @@ class Run {
   ExecutionOptions options(const json& plan, const json& asked) {
     ExecutionOptions options;
     options.seed = asked.at("seed").get<uint64_t>();
+    options.warps_apart = asked.at("warps_apart").get<bool>();
     options.shadows = asked.at("shadows").get<bool>();
     options.skip_launches = asked.at("skip_launches").get<bool>();
     options.count = asked.at("count").get<bool>();
