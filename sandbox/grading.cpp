@@ -68,7 +68,6 @@ std::string unearned_elements(const OutputLayout& layout, const RunRequest& requ
 std::vector<RunRequest> plan_runs(size_t trials, size_t draws, size_t repeats) {
   std::vector<RunRequest> runs;
   const size_t shadowed = secret_number() % trials;
-  const size_t apart = (shadowed + 1 + secret_number() % std::max<size_t>(trials - 1, 1)) % trials;
   for (size_t i = 0; i < trials; ++i) {
     RunRequest& run = runs.emplace_back();
     run.draw = static_cast<uint32_t>(i);
@@ -76,7 +75,7 @@ std::vector<RunRequest> plan_runs(size_t trials, size_t draws, size_t repeats) {
       run.repeat_draws.push_back(static_cast<uint32_t>((i + 1 + k) % draws));
     run.seed = secret_number();
     run.shadows = i == shadowed;
-    run.warps_apart = i == apart && i != shadowed;
+    run.warps_apart = i != shadowed;
   }
   RunRequest& without = runs.emplace_back();
   without.seed = secret_number();

@@ -19,7 +19,7 @@ struct Grade {
 };
 
 // What a verification runs: trials on the first of `draws` draws, one of them, which nobody can foresee, with
-// shadows, and another with the warps of a block taken apart; and at last once without launches. The repeats
+// shadows, the others with warps taken apart; and at last once without launches. The repeats
 // of a trial have the draws behind its own.
 std::vector<RunRequest> plan_runs(size_t trials, size_t draws, size_t repeats);
 

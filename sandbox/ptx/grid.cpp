@@ -11,6 +11,11 @@
 namespace bicrl::ptx {
 namespace {
 
+constexpr uint64_t kTriedLaunches = 3;  // one of so many
+constexpr int kMostNested = 6;
+constexpr uint64_t kCrowd = 8;  // blocks that can disturb each other from the start
+constexpr uint64_t kShortTurn = 64;  // operations
+
 constexpr uint64_t kLeastLanes = 4 * kWarpLanes;
 
 // Operations of a strand between two blocks' turns: so many that most blocks end within their first.
@@ -35,6 +40,11 @@ Grid::Grid(const Kernel& kernel, LoadedModule& module, DeviceMemory& memory, con
       parameters_(config.parameters.size() + 64) {
   memcpy(parameters_.data(), config.parameters.data(), config.parameters.size());
   if (memory.has_shadows()) parameter_shadows_.assign(parameters_.size(), 0);
+  const bool strong = std::any_of(kernel.operations.begin(), kernel.operations.end(),
+                                  [](const Operation& op) { return op.order.strong; });
+  // What plain accesses tell another thread is found as races are; of them it is enough to try some launches.
+  order_.warps_apart &= strong || (!kernel.shared.empty() && order_.seed % kTriedLaunches == 0);
+  disturbs_ = order_.warps_apart && strong;
 }
 
 Grid::~Grid() = default;
@@ -134,12 +144,13 @@ void Grid::run_blocks() {
   if (config_.cooperative)
     while (begun < block_count_) admit();
   while (!resident_.empty() || begun < block_count_) {
-    if (resident_.empty()) admit();
+    const uint64_t crowd = std::min<uint64_t>(disturbs_ ? kCrowd : 1, most);
+    while (resident_.size() < crowd && begun < block_count_) admit();
     std::unique_ptr<ThreadBlock> block = std::move(resident_.front());
     resident_.pop_front();
-    const uint64_t turn_ends = counters_.operations + kTurn;
+    const uint64_t turn = disturbs_ ? kShortTurn : kTurn, turn_ends = counters_.operations + turn;
     Pause pause = Pause::kWaiting;
-    while (pause == Pause::kWaiting && counters_.operations < turn_ends) pause = block->run(kTurn);
+    while (pause == Pause::kWaiting && counters_.operations < turn_ends) pause = block->run(turn);
     if (pause == Pause::kExited) {
       end_block(std::move(block));
       continue;
@@ -147,6 +158,24 @@ void Grid::run_blocks() {
     resident_.push_back(std::move(block));
     if (begun < block_count_ && resident_.size() < most) admit();
   }
+}
+
+void Grid::let_others_run(ThreadBlock& block) {
+  if (nested_ >= kMostNested) return;
+  const uint64_t chance = mix_key({order_.seed, ++disturbed_});
+  if (chance % 2 == 0) return;
+  ++nested_;
+  const uint64_t turn = 1 + (chance >> 8) % kShortTurn;
+  block.run_others(turn);
+  if (!resident_.empty()) {
+    std::unique_ptr<ThreadBlock> other = std::move(resident_.front());
+    resident_.pop_front();
+    if (other->run(turn) == Pause::kExited)
+      end_block(std::move(other));
+    else
+      resident_.push_back(std::move(other));
+  }
+  --nested_;
 }
 
 void Grid::end_block(std::unique_ptr<ThreadBlock> block) {

@@ -63,8 +63,9 @@ struct RunLimits {
 // Who runs before whom, where nothing in the kernel says so.
 struct RunOrder {
   uint64_t seed = 0;  // 0: blocks as they are numbered
-  // Threads of a block run in parts of whole warps that the seed cuts, and take turns of a few operations.
-  // Otherwise 256 threads go side by side as far as they can.
+  // Of a kernel whose threads can tell each other something: those of a block run in parts of whole warps
+  // that the seed cuts, and take turns of a few operations; and before atomic and volatile accesses others go
+  // first. Otherwise 256 threads go side by side, and blocks one after the other, as far as they can.
   bool warps_apart = false;
 };
 
@@ -104,6 +105,11 @@ class Grid {
   // Counts the work of `lanes` lanes over `operations` operations. Throws FaultError beyond the limit.
   void count_work(uint64_t operations, uint64_t lanes);
   uint64_t clock() const { return counters_.operations; }
+  // Before the block's strand does something that others may see or have done at once: with warps apart, lets
+  // others go on for a little, or not, as the seed decides.
+  void disturb(ThreadBlock& block) {
+    if (disturbs_) let_others_run(block);
+  }
 
  private:
   std::optional<Fault> check_launch() const;
@@ -111,6 +117,7 @@ class Grid {
   void count_block(bool fresh);
   void check_work() const;
   void end_block(std::unique_ptr<ThreadBlock> block);
+  void let_others_run(ThreadBlock& block);
   Dim3 coordinates(uint64_t number) const;
   uint64_t nth_block(uint64_t index) const;
 
@@ -120,7 +127,10 @@ class Grid {
   const LaunchConfig& config_;
   const RunLimits limits_;
   const DeviceLimits device_;
-  const RunOrder order_;
+  RunOrder order_;
+  bool disturbs_ = false;
+  int nested_ = 0;          // calls of let_others_run() under way
+  uint64_t disturbed_ = 0;  // all of them
   Observer* const observer_;
   RunCounters counters_;
   PrintBuffer printer_;

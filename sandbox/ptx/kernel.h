@@ -70,6 +70,7 @@ struct Operation {
   Flow flow = Flow::kHandler;
   bool guard_negated = false;
   bool negated_source = false;  // of a vote: the predicate counts as its opposite
+  bool aligned = false;         // of a barrier: lanes of a warp have to come to it side by side
   Meeting meeting = Meeting::kNone;
   Space space = Space::kGeneric;
   Type type = Type::kNone;  // of an element in memory, or of a warp operation's values
@@ -82,16 +83,17 @@ struct Operation {
   AluFunction alu = nullptr;
   ShadowFunction shadow = nullptr;
   Handler handler = nullptr;
-  Place address;             // of memory operations; none if the address is `offset` alone
-  bool plans = false;        // a load or a store: works with an address plan
-  bool writes = false;       // a store, if it is one of them
-  bool swaps = false;        // an atomic compare-and-swap
-  uint8_t plan = 0;          // which of the strand's address plans it makes,
-  bool reuses_plan = false;  // or takes as an earlier operation of the block made it
-  int64_t offset = 0;        // added to the address
-  uint32_t target = 0;       // block; callee; table of an indexed branch
-  uint32_t next_block = 0;   // of a call: where lanes go on when they come back
-  uint32_t more = 0;         // into Kernel::more, for operations with more operands
+  Place address;              // of memory operations; none if the address is `offset` alone
+  bool plans = false;         // a load or a store: works with an address plan
+  bool writes = false;        // a store, if it is one of them
+  bool non_coherent = false;  // a load that need not see what the launch writes
+  bool swaps = false;         // an atomic compare-and-swap
+  uint8_t plan = 0;           // which of the strand's address plans it makes,
+  bool reuses_plan = false;   // or takes as an earlier operation of the block made it
+  int64_t offset = 0;         // added to the address
+  uint32_t target = 0;        // block; callee; table of an indexed branch
+  uint32_t next_block = 0;    // of a call: where lanes go on when they come back
+  uint32_t more = 0;          // into Kernel::more, for operations with more operands
   SourceLine source;
   uint32_t text_line = 0;  // of the PTX
 };

@@ -185,6 +185,7 @@ void Lowering::lower_memory(const Instruction& instruction, Operation& op) {
   }
   op.plans = true;
   op.writes = !loads;
+  op.non_coherent = instruction.has("nc");
   op.order = order_of(instruction);
   op.handler = loads ? load_handler(op.type, register_bytes) : store_handler(op.type, register_bytes);
   if (!op.handler) throw Unsupported("a register that is too narrow");

@@ -27,6 +27,7 @@ void Lowering::lower_barrier(const Instruction& instruction, Operation& op) {
   op.flow = Flow::kMeeting;
   op.meeting = Meeting::kBlock;
   op.handler = arrive_at_barrier;
+  op.aligned = instruction.opcode == "bar" || instruction.has("aligned");
   if (instruction.has("cluster")) throw Unsupported("barriers of a cluster");
   const bool reduces = instruction.has("red"), arrives = instruction.has("arrive");
   const auto& operands = instruction.operands;

@@ -103,6 +103,23 @@ uint32_t combined(Strand& strand, const Operation& op, const Group& group) {
   return static_cast<uint32_t>(result);
 }
 
+// Some lanes, at one barrier.
+void arrive(Strand& strand, const Operation& op, uint32_t number, uint32_t count, const LaneSet& lanes) {
+  const bool waits = op.detail != kArriveOnly;
+  strand.block().arrive(number, strand, lanes, count, waits);
+  if (op.sources[2]) {
+    const uint32_t* predicates = strand.values<uint32_t>(op.sources[2]);
+    uint32_t yes = 0, of = 0;
+    bool undefined = false;
+    lanes.for_each([&](int lane) {
+      ++of, yes += (predicates[lane] != 0) != op.negated_source;
+      undefined |= is_undefined(strand, op.sources[2], lane);
+    });
+    strand.block().vote(number, yes, of, undefined);
+  }
+  if (waits) strand.wait_at_barrier(number, lanes);
+}
+
 }  // namespace
 
 void arrive_at_barrier(Strand& strand, const Operation& op) {
@@ -122,19 +139,23 @@ void arrive_at_barrier(Strand& strand, const Operation& op) {
     left.for_each([&](int lane) {
       if (numbers[lane] == number && (!counts || counts[lane] == count)) lanes.add(lane);
     });
+    left -= lanes;
     if (number >= kBarriers)
       strand.fail(FaultClass::kBarrier, "a barrier beyond the 16 that a block has", first);
-    if (counts && (count == 0 || count % kWarpLanes != 0))
-      strand.fail(FaultClass::kBarrier, "a barrier's number of threads must be a multiple of 32", first);
-    strand.block().arrive(number, strand, lanes, count, op.detail != kArriveOnly);
-    if (op.sources[2]) {
-      const uint32_t* predicates = strand.values<uint32_t>(op.sources[2]);
-      uint32_t yes = 0, of = 0;
-      lanes.for_each([&](int lane) { ++of, yes += (predicates[lane] != 0) != op.negated_source; });
-      strand.block().vote(number, yes, of);
+    if (!counts) {
+      arrive(strand, op, number, 0, lanes);
+      continue;
     }
-    if (op.detail != kArriveOnly) strand.wait_at_barrier(number, lanes);
-    left -= lanes;
+    if (count == 0 || count % kWarpLanes != 0)
+      strand.fail(FaultClass::kBarrier, "a barrier's number of threads must be a multiple of 32", first);
+    // Warp by warp: with the last that it waits for the barrier is complete, and the next warp begins anew.
+    for (size_t warp = 0; warp < kMaxWarps; ++warp) {
+      LaneSet of_warp;
+      of_warp.warps[warp] = lanes.warps[warp];
+      if (of_warp.empty()) continue;
+      arrive(strand, op, number, count, of_warp);
+      strand.block().complete_barrier(number);
+    }
   }
 }
 
@@ -261,9 +282,10 @@ void Strand::give_votes(const Operation& op) {
   const auto combine = static_cast<Combine>(op.more);
   active_.for_each([&](int lane) {
     if (combine == Combine::kPopc)
-      set_value(*this, op.destinations[0], lane, votes.count);
+      set_value(*this, op.destinations[0], lane, votes.count, votes.undefined);
     else
-      set_predicate(*this, op.destinations[0], lane, combine == Combine::kAnd ? votes.all : votes.any);
+      set_predicate(*this, op.destinations[0], lane, combine == Combine::kAnd ? votes.all : votes.any,
+                    votes.undefined);
   });
 }
 

@@ -121,6 +121,13 @@ bool Strand::comes_first(uint32_t block) const {
 }
 
 Pause Strand::run(uint64_t budget) {
+  runs_ = true;
+  const Pause pause = run_fragments(budget);
+  runs_ = false;
+  return pause;
+}
+
+Pause Strand::run_fragments(uint64_t budget) {
   budget_ = grid_.counters().operations + budget;
   for (;;) {
     if (fragments_.empty() && !complete_warp_meetings())
@@ -150,7 +157,7 @@ void Strand::run_fragment(uint32_t number) {
       if (last.flow == Flow::kAlu)
         compute(last);
       else if (last.flow == Flow::kHandler)
-        run_guarded(last);
+        run_handler(last);
       else
         next = follow(last, number + 1);
     }
@@ -172,10 +179,15 @@ void Strand::run_straight(const Operation* op, const Operation* last) {
     if (op->flow == Flow::kAlu) {
       compute(*op);
     } else {
-      current_ = op;
-      run_guarded(*op);
+      run_handler(*op);
     }
   }
+}
+
+void Strand::run_handler(const Operation& op) {
+  if (op.order.strong) grid_.disturb(block_);
+  current_ = &op;
+  run_guarded(op);
 }
 
 void Strand::compute(const Operation& op) {

@@ -39,6 +39,7 @@ class Strand {
   // Threads of another block from the start of the kernel on.
   void begin();
   Pause run(uint64_t budget);
+  bool runs() const { return runs_; }
 
   // ---- For handlers ----
   Grid& grid() { return grid_; }
@@ -87,6 +88,8 @@ class Strand {
   // ---- For the block ----
   // Lanes that wait at that barrier go on.
   void release(uint32_t barrier);
+  // Throws FaultError if lanes of one warp wait at different instructions for that barrier.
+  void require_together(uint32_t barrier);
   // Where some lane waits, for a message: the operation, or null.
   const Operation* waiting_at() const;
 
@@ -119,9 +122,11 @@ class Strand {
   size_t choose_fragment();
   bool comes_first(uint32_t block) const;
   // Runs from `block` on for the active lanes, as long as they stay together and nobody else has to run.
+  Pause run_fragments(uint64_t budget);
   void run_fragment(uint32_t block);
   void run_straight(const Operation* first, const Operation* last);
   void compute(const Operation& op);
+  void run_handler(const Operation& op);
   void run_guarded(const Operation& op);
   LaneSet guarded_lanes(const Operation& op);
   LaneSet lanes_where(Place predicate, bool negated);
@@ -160,6 +165,7 @@ class Strand {
   alignas(64) uint32_t active_words_[kMaxLanes] = {};  // of active_, 0 or all ones
   std::array<AddressPlan, kAddressPlans> plans_;
   int patience_ = 0;
+  bool runs_ = false;  // run() is under way
   uint64_t budget_ = 0;
   const Operation* current_ = nullptr;
   uint32_t meeting_block_ = 0;  // of the barrier operation that runs

@@ -98,6 +98,25 @@ void Strand::wait_at_barrier(uint32_t barrier, const LaneSet& lanes) {
   waiting_.push_back({meeting_block_, static_cast<int32_t>(barrier), lanes});
 }
 
+// bar.sync is aligned: what half a warp does at one and the other half at another is undefined, though
+// devices of today count their lanes together.
+void Strand::require_together(uint32_t barrier) {
+  for (size_t i = 0; i < waiting_.size(); ++i)
+    for (size_t j = 0; j < i; ++j) {
+      const Waiting &one = waiting_[i], &other = waiting_[j];
+      if (one.barrier != static_cast<int32_t>(barrier) || other.barrier != one.barrier ||
+          one.block == other.block)
+        continue;
+      const Operation& op = kernel_.operations[kernel_.blocks[one.block].first];
+      for (size_t warp = 0; warp < kMaxWarps; ++warp)
+        if (op.aligned && one.lanes.warps[warp] != 0 && other.lanes.warps[warp] != 0) {
+          current_ = &op;
+          fail(FaultClass::kBarrier, "lanes of one warp wait at different __syncthreads()",
+               static_cast<int>(warp) * kWarpLanes + std::countr_zero(one.lanes.warps[warp]));
+        }
+    }
+}
+
 void Strand::release(uint32_t barrier) {
   for (size_t i = 0; i < waiting_.size();) {
     if (waiting_[i].barrier != static_cast<int32_t>(barrier)) {

@@ -83,15 +83,18 @@ const SharedWindow* ThreadBlock::shared_window(uint64_t offset) const {
 Pause ThreadBlock::run(uint64_t budget) {
   bool yielded = false;
   size_t exited = 0;
+  const uint64_t completed = completed_;
   for (size_t i = 0; i < strands_.size(); ++i) {
     if (grid_.order().warps_apart) budget = 1 + mix_key({grid_.order().seed, ++turns_}) % kLongestTurn;
-    const Pause pause = strands_[(next_strand_ + i) % strands_.size()]->run(budget);
+    Strand& strand = *strands_[(next_strand_ + i) % strands_.size()];
+    const Pause pause = strand.run(budget);
     yielded |= pause == Pause::kYielded;
     exited += pause == Pause::kExited;
   }
   next_strand_ = (next_strand_ + 1) % strands_.size();
   if (exited == strands_.size()) return Pause::kExited;
-  if (complete_barriers()) return Pause::kWaiting;
+  complete_barriers();
+  if (completed_ != completed) return Pause::kWaiting;
   if (yielded) return Pause::kYielded;
   for (const auto& strand : strands_)
     if (const Operation* op = strand->waiting_at(); op)
@@ -100,6 +103,11 @@ Pause ThreadBlock::run(uint64_t budget) {
                        ? "threads wait at a barrier that the others of the block can never reach"
                        : "lanes wait for others of their warp that can never come");
   throw Error("a block in which nobody waits and nobody runs");
+}
+
+void ThreadBlock::run_others(uint64_t budget) {
+  for (const auto& strand : strands_)
+    if (!strand->runs()) strand->run(budget);
 }
 
 void ThreadBlock::arrive(uint32_t number, Strand& strand, const LaneSet& lanes, uint32_t expected,
@@ -115,8 +123,9 @@ void ThreadBlock::arrive(uint32_t number, Strand& strand, const LaneSet& lanes, 
   if (grid_.observer()) grid_.observer()->barrier_arrival(strand, number, lanes, waits);
 }
 
-void ThreadBlock::vote(uint32_t number, uint32_t yes, uint32_t of) {
+void ThreadBlock::vote(uint32_t number, uint32_t yes, uint32_t of, bool undefined) {
   Votes& votes = barriers_[number].collecting;
+  votes.undefined |= undefined;
   votes.count += yes;
   votes.all &= yes == of;
   votes.any |= yes > 0;
@@ -139,21 +148,22 @@ bool ThreadBlock::is_complete(const Barrier& barrier) const {
   return barrier.everybody ? all : arrived >= barrier.expected;
 }
 
-bool ThreadBlock::complete_barriers() {
-  bool completed = false;
-  for (uint32_t number = 0; number < kBarriers; ++number) {
-    Barrier& barrier = barriers_[number];
-    if (!barrier.used || !is_complete(barrier)) continue;
-    barrier.result = barrier.collecting;
-    barrier.collecting = {};
-    barrier.used = barrier.everybody = false;
-    barrier.expected = 0;
-    barrier.arrived = {};
-    if (grid_.observer()) grid_.observer()->barrier_completed(*this, number);
-    for (const auto& strand : strands_) strand->release(number);
-    completed = true;
-  }
-  return completed;
+void ThreadBlock::complete_barriers() {
+  for (uint32_t number = 0; number < kBarriers; ++number) complete_barrier(number);
+}
+
+void ThreadBlock::complete_barrier(uint32_t number) {
+  Barrier& barrier = barriers_[number];
+  if (!barrier.used || !is_complete(barrier)) return;
+  ++completed_;
+  barrier.result = barrier.collecting;
+  barrier.collecting = {};
+  barrier.used = barrier.everybody = false;
+  barrier.expected = 0;
+  barrier.arrived = {};
+  if (grid_.observer()) grid_.observer()->barrier_completed(*this, number);
+  for (const auto& strand : strands_) strand->require_together(number);
+  for (const auto& strand : strands_) strand->release(number);
 }
 
 }  // namespace bicrl::ptx

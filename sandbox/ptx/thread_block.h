@@ -43,12 +43,17 @@ class ThreadBlock {
   // Lanes of a strand come to a barrier, to wait there or not. `expected`: threads that it waits for; 0: all
   // that have not exited.
   void arrive(uint32_t barrier, Strand& strand, const LaneSet& lanes, uint32_t expected, bool waits);
+  // If all have come that it waits for, those who wait go on, and whoever comes from now on waits for others.
+  void complete_barrier(uint32_t barrier);
   // Of the barrier that was completed last: what bar.red found.
   struct Votes {
     uint32_t count = 0;
     bool all = true, any = false;
+    bool undefined = false;  // what somebody voted was never written
   };
-  void vote(uint32_t barrier, uint32_t yes, uint32_t of);
+  void vote(uint32_t barrier, uint32_t yes, uint32_t of, bool undefined);
+  // For Grid::disturb(): those that do not run.
+  void run_others(uint64_t budget);
   const Votes& votes(uint32_t barrier) const { return barriers_[barrier].result; }
 
  private:
@@ -61,7 +66,7 @@ class ThreadBlock {
     Votes collecting, result;
   };
   bool is_complete(const Barrier& barrier) const;
-  bool complete_barriers();
+  void complete_barriers();
 
   Grid& grid_;
   Dim3 index_{};
@@ -72,6 +77,7 @@ class ThreadBlock {
   AsyncCopies copies_;
   std::array<Barrier, kBarriers> barriers_{};
   size_t next_strand_ = 0;
+  uint64_t completed_ = 0;  // barriers
   uint64_t turns_ = 0;
 };
 

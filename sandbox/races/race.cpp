@@ -27,6 +27,8 @@ std::string at_line(const RacyAccess& access) {
 std::string missing(const Race& race) {
   const bool atomic =
       race.first.kind == RacyAccess::Kind::kAtomic || race.second.kind == RacyAccess::Kind::kAtomic;
+  if (race.non_coherent)
+    return "what a launch writes must not be read by __ldg() or through a const __restrict__ pointer";
   if (race.updates) return "both read that word and write it: an atomic operation is missing";
   if (race.same_warp) return "a __syncwarp() or __syncthreads() is missing between them";
   if (race.first.kind == RacyAccess::Kind::kCopy)
@@ -57,7 +59,9 @@ ptx::Fault to_fault(const Race& race, const std::string& buffer) {
   std::string where = buffer;
   if (race.in_shared)
     where = race.variable.empty() ? "dynamic shared memory" : "shared variable " + plain_name(race.variable);
-  const char* other = race.same_warp    ? "another lane of the warp"
+  const bool same_thread = race.same_block && race.first.thread == race.second.thread;
+  const char* other = same_thread       ? "the same thread"
+                      : race.same_warp  ? "another lane of the warp"
                       : race.same_block ? "another thread of the block"
                                         : "another block";
   ptx::Fault fault{ptx::FaultClass::kRace,

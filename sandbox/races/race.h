@@ -31,6 +31,7 @@ struct Race {
   bool same_block = false, same_warp = false;
   bool updates = false;              // both read the word and write it
   bool flags_without_fence = false;  // the kernel waits for flags, and has no fence
+  bool non_coherent = false;         // the second reads by a load that need not see what the first wrote
   bool in_shared = false;
   uint64_t address = 0;                    // of the buffer, if it is global memory
   std::string variable;                    // of shared memory; mangled; empty if dynamic

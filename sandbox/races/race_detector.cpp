@@ -115,6 +115,8 @@ void RaceDetector::will_access(Strand& strand, const Operation& op, const Region
   visit.first_thread = strand.first_thread();
   if (visit.writes && !visit.in_shared)
     visit.state->clock.note_global_writes(visit.first_thread, access.lanes);
+  if (visit.writes) visit.memory->note_write(launch_);
+  if (op.non_coherent && visit.memory->written_in(launch_)) visit_non_coherent(visit);
   if (op.order.strong || access.kind == LaneAccess::Kind::kAtomic)
     visit_strong(visit);
   else
@@ -144,6 +146,25 @@ void RaceDetector::visit_weak(Visit& visit) {
     for (uint32_t left = wanted; left != 0; left &= left - 1)
       visit_lane(visit, first + std::countr_zero(left));
   }
+}
+
+// Such a load may find in a cache what was there before.
+void RaceDetector::visit_non_coherent(Visit& visit) {
+  visit.memory->refine(std::min<uint32_t>(visit.access->bytes, 4));
+  visit.shift = visit.memory->shift();
+  visit.access->lanes.for_each([&](int lane) {
+    const uint64_t begin = visit.begin + visit.access->offsets[lane];
+    for (uint64_t word = begin >> visit.shift; word << visit.shift < begin + visit.access->bytes; ++word) {
+      ShadowPage* page = visit.memory->page(word, pages_left_);
+      if (!page) return;
+      const uint64_t at = word % ShadowPage::kWords;
+      const uint32_t writer = page->writers[at];
+      if (page->write_serials[at] >= base_ && (writer & kUnchanged) == 0)
+        record(visit,
+               {page->write_serials[at], operation_of(writer), static_cast<int>(writer & kThreadMask), true},
+               visit.first_thread + lane, word);
+    }
+  });
 }
 
 // A whole warp in rows of words. False if it has to be done in smaller parts.

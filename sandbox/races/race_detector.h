@@ -2,9 +2,10 @@
 // nothing orders. Observes the grids of one run, one after the other. What orders accesses is in
 // block_clock.h; what is remembered of them in shadow_memory.h.
 //
-// Not a race: two strong accesses (atomic, volatile, relaxed and above) whose scopes hold both threads; a
-// write that leaves the bytes as they are; a plain load of what only atomic operations change, if a
-// compare-and-swap of the same place follows in the text, which checks what was read (the CUDA guide's own
+// Also a race: a non-coherent load (__ldg(), const __restrict__) of what the launch has written, whoever
+// wrote it. Not a race: two strong accesses (atomic, volatile, relaxed and above) whose scopes hold both
+// threads; a write that leaves the bytes as they are; a plain load of what only atomic operations change, if
+// a compare-and-swap of the same place follows in the text, which checks what was read (the CUDA guide's own
 // loop begins that way). But volatile accesses of lanes of one warp to shared memory are
 // ones (warp-synchronous code without __syncwarp()), and so are volatile writes of different values, which
 // leave what nobody knows.
@@ -67,9 +68,11 @@ class RaceDetector : public ptx::Observer {
   };
 
   BlockState& state_of(ptx::ThreadBlock& block);
+  void complete_counted(ptx::ThreadBlock& block, BlockState& state, uint32_t number);
   ShadowMemory& global_memory(uint64_t address, uint64_t bytes);
   bool find_memory(Visit& visit, const ptx::Region& region);
   void visit_weak(Visit& visit);
+  void visit_non_coherent(Visit& visit);
   bool visit_warp(Visit& visit, int first_lane);
   bool visit_broadcast(Visit& visit, int first_lane);
   bool visit_group(Visit& visit, int first_lane, int32_t step);

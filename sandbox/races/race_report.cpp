@@ -76,6 +76,7 @@ void RaceDetector::record(const Visit& visit, const Earlier& earlier, int thread
     race.same_warp = race.same_block && earlier.thread / ptx::kWarpLanes == thread / ptx::kWarpLanes;
     race.updates = earlier.writes && visit.writes && !visit.copies && updates(earlier.operation) &&
                    updates(visit.operation);
+    race.non_coherent = kernel_->operations[visit.operation].non_coherent;
     race.flags_without_fence = !orders_blocks_ && has_flags_;
     race.in_shared = visit.in_shared;
     race.address = visit.in_shared ? 0 : visit.key;

@@ -17,51 +17,63 @@ using ptx::ThreadBlock;
 
 // ---- Barriers ----
 
+// A barrier that was complete has forgotten who came: who comes to it for the next time learns of those
+// before only if somebody who was there comes again. Then the log goes on; else there is a new one.
 void RaceDetector::barrier_arrival(Strand& strand, uint32_t number, const LaneSet& lanes, bool waits) {
   BlockState& state = state_of(strand.block());
   BlockState::Barrier& barrier = state.barriers[number];
+  if (barrier.log != kNoLog)
+    lanes.for_each([&](int lane) {
+      const int thread = strand.first_thread() + lane;
+      barrier.continues |= state.clock.acquired_version(thread, barrier.log) >= barrier.version;
+    });
   if (waits) {
     barrier.waiting[strand.number()] |= lanes;
     return;
   }
-  if (barrier.log == kNoLog) barrier.log = logs_.make();
-  barrier.arrivals = true;
   for (int warp = 0; warp < ptx::kMaxWarps; ++warp)
     if (const uint32_t here = lanes.warps[static_cast<size_t>(warp)]; here != 0)
-      logs_.append(barrier.log, state.clock.current(strand.first_thread() / kWarpLanes + warp, here));
+      barrier.arrived.push_back(state.clock.current(strand.first_thread() / kWarpLanes + warp, here));
   state.clock.tick();
 }
 
 void RaceDetector::barrier_completed(ThreadBlock& block, uint32_t number) {
   BlockState& state = state_of(block);
   BlockState::Barrier& barrier = state.barriers[number];
-  bool everybody = !barrier.arrivals;
+  bool everybody = barrier.arrived.empty();
   for (const auto& strand : block.strands()) {
     const LaneSet& waiting = barrier.waiting[strand->number()];
     for (size_t warp = 0; warp * kWarpLanes < static_cast<size_t>(strand->lanes()); ++warp)
       everybody &= (~strand->exited().warps[warp] & ~waiting.warps[warp]) == 0;
   }
-  if (everybody) {
+  if (everybody)
     state.clock.block_barrier();
-  } else {
-    if (barrier.log == kNoLog) barrier.log = logs_.make();
-    const auto for_each_warp = [&](const auto& work) {
-      for (size_t strand = 0; strand < ptx::kMaxStrands; ++strand)
-        for (size_t warp = 0; warp < ptx::kMaxWarps; ++warp)
-          if (const uint32_t lanes = barrier.waiting[strand].warps[warp]; lanes != 0)
-            work(static_cast<int>(strand * ptx::kMaxWarps + warp), lanes);
-    };
-    for_each_warp(
-        [&](int warp, uint32_t lanes) { logs_.append(barrier.log, state.clock.current(warp, lanes)); });
-    state.clock.tick();
-    const uint32_t version = logs_.version(barrier.log);
-    for_each_warp([&](int warp, uint32_t lanes) {
-      for (; lanes != 0; lanes &= lanes - 1)
-        state.clock.acquire(warp * kWarpLanes + std::countr_zero(lanes), barrier.log, version);
-    });
-  }
+  else
+    complete_counted(block, state, number);
   std::fill(std::begin(barrier.waiting), std::end(barrier.waiting), LaneSet{});
-  barrier.arrivals = false;
+  barrier.arrived.clear();
+  barrier.continues = false;
+}
+
+void RaceDetector::complete_counted(ThreadBlock& block, BlockState& state, uint32_t number) {
+  BlockState::Barrier& barrier = state.barriers[number];
+  if (barrier.log == kNoLog || !barrier.continues) barrier.log = logs_.make();
+  for (const Knowledge& knowledge : barrier.arrived) logs_.append(barrier.log, knowledge);
+  const auto for_each_warp = [&](const auto& work) {
+    for (const auto& strand : block.strands())
+      for (int warp = 0; warp < ptx::kMaxWarps; ++warp)
+        if (const uint32_t lanes = barrier.waiting[strand->number()].warps[static_cast<size_t>(warp)];
+            lanes != 0)
+          work(strand->first_thread() / kWarpLanes + warp, lanes);
+  };
+  for_each_warp(
+      [&](int warp, uint32_t lanes) { logs_.append(barrier.log, state.clock.current(warp, lanes)); });
+  state.clock.tick();
+  barrier.version = logs_.version(barrier.log);
+  for_each_warp([&](int warp, uint32_t lanes) {
+    for (; lanes != 0; lanes &= lanes - 1)
+      state.clock.acquire(warp * kWarpLanes + std::countr_zero(lanes), barrier.log, barrier.version);
+  });
 }
 
 void RaceDetector::warp_barrier(Strand& strand, int warp, uint32_t lanes) {

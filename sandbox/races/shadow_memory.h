@@ -84,6 +84,9 @@ class ShadowMemory {
   explicit ShadowMemory(uint64_t bytes)
       : bytes_(bytes), pages_(bytes / 4 / ShadowPage::kWords + 1), strong_parts_(bytes / kStrongPart + 1) {}
 
+  // Whether the launch has written there.
+  void note_write(uint32_t launch) { written_ = launch; }
+  bool written_in(uint32_t launch) const { return written_ == launch; }
   uint32_t shift() const { return shift_; }  // a word is 1 << shift bytes
   // Words of at most so many bytes from now on.
   void refine(uint32_t bytes) {
@@ -134,6 +137,7 @@ class ShadowMemory {
   std::vector<bool> strong_parts_;
   std::vector<std::vector<Reader>> lists_;
   std::unordered_map<uint64_t, Repeat> repeats_;
+  uint32_t written_ = 0;  // the last launch that has written there
 };
 
 // Whether a whole warp's access of a row was that simple: nothing is there that is not ordered before, but

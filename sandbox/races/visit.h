@@ -14,8 +14,10 @@ namespace bicrl::races {
 struct RaceDetector::BlockState {
   struct Barrier {
     ptx::LaneSet waiting[ptx::kMaxStrands];
-    bool arrivals = false;  // some do not wait
-    LogId log = kNoLog;     // of what those know who came, unless everybody came
+    std::vector<Knowledge> arrived;  // of those who came and do not wait
+    LogId log = kNoLog;              // of what those know who came, unless everybody came
+    uint32_t version = 0;            // of the log when the barrier was last complete
+    bool continues = false;          // somebody who came knows all that is in the log
   };
   BlockClock clock;
   std::unique_ptr<ShadowMemory> shared;

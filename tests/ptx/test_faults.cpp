@@ -144,6 +144,24 @@ TEST_CASE("what was never written reaches an address or a branch") {
   }
 }
 
+TEST_CASE("what was never written passes through votes of a block") {
+  KernelRunner runner(R"(
+    extern "C" __global__ void votes(const int* flag, int* out) {
+      out[0] = __syncthreads_or(flag[threadIdx.x]);
+      out[1] = __syncthreads_and(flag[threadIdx.x]);
+      out[2] = __syncthreads_count(flag[threadIdx.x]);
+    })");
+  const uint64_t out = runner.reserve(12), known = runner.upload(std::vector<int>(64, 1));
+  CHECK(!runner.launch("votes", {1, 1, 1}, {64, 1, 1}, 0, known, out));
+  CHECK(std::all_of(runner.buffer(out).undefined.get(), runner.buffer(out).undefined.get() + 12,
+                    [](uint8_t bits) { return bits == 0; }));
+  // What one thread votes is enough for the vote of all.
+  const uint64_t partly = runner.reserve(64 * 4);
+  runner.fill(partly, std::vector<int>(63, 1));
+  CHECK(!runner.launch("votes", {1, 1, 1}, {64, 1, 1}, 0, partly, out));
+  for (int word = 0; word < 3; ++word) CHECK(runner.buffer(out).undefined[word * 4] != 0);
+}
+
 TEST_CASE("without shadows, what was never written is a NaN in every format") {
   KernelRunner runner(R"(
     #include <cuda_fp16.h>

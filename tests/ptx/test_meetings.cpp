@@ -45,7 +45,7 @@ TEST_CASE("with warps taken apart a missing barrier shows in the answer, and a p
   std::set<std::vector<uint32_t>> with_barrier, without;
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     KernelRunner runner(text, {.shadows = false,
-                               .seed = seed,
+                               .seed = 3 * seed,  // one launch of three
                                .warps_apart = true,
                                .compiler_options = {},
                                .limits = {},
@@ -68,22 +68,21 @@ TEST_CASE("parts of warps meet at barriers of the block and at counted ones, and
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     KernelRunner runner(R"(
       extern "C" __global__ void meet(unsigned* out) {
-        __shared__ unsigned box[800];
+        __shared__ unsigned box[800], more[320];
         unsigned t = threadIdx.x;
         if (t >= 790) return;
         box[t] = t;
         int some = __syncthreads_count(t % 3 == 0);
         unsigned other = box[789 - t];
         if (t < 320) {
+          more[t] = 7 * t;
           asm volatile("bar.sync 1, 320;" ::: "memory");
-          box[t] = 7 * t;
-          asm volatile("bar.sync 1, 320;" ::: "memory");
-          other += box[319 - t];
+          other += more[319 - t];
         }
         out[t] = other + 10000 * some;
       })",
                         {.shadows = true,
-                         .seed = seed,
+                         .seed = 3 * seed,
                          .warps_apart = true,
                          .compiler_options = {},
                          .limits = {},
@@ -94,6 +93,85 @@ TEST_CASE("parts of warps meet at barriers of the block and at counted ones, and
     for (uint32_t t = 0; t < 790; ++t)
       REQUIRE(found[t] == 789 - t + (t < 320 ? 7 * (319 - t) : 0) + 10000 * 264);
   }
+}
+
+TEST_CASE("halves of a warp at two barriers are a fault, threads that have left are none") {
+  KernelRunner runner(R"(
+    extern "C" __global__ void halves(unsigned* out) {
+      if (threadIdx.x < 16) __syncthreads();
+      out[threadIdx.x] = 1;
+      __syncthreads();
+    }
+    extern "C" __global__ void trips(unsigned* out) {
+      for (unsigned i = 0; i < threadIdx.x % 4; ++i) {
+        out[threadIdx.x] = i;
+        __syncthreads();
+      }
+      __syncthreads();
+    }
+    extern "C" __global__ void warps_apart(unsigned* out) {
+      if (threadIdx.x < 32) __syncthreads();
+      else { out[threadIdx.x] = 1; __syncthreads(); }
+    }
+    extern "C" __global__ void leave(unsigned* out) {
+      if (threadIdx.x % 32 > 20) return;
+      __syncthreads();
+      out[threadIdx.x] = 1;
+    })");
+  const uint64_t out = runner.reserve(64 * 4);
+  for (const char* kernel : {"halves", "trips"}) {
+    const std::string fault = told(runner.launch(kernel, {1, 1, 1}, {64, 1, 1}, 0, out));
+    INFO(kernel << ": " << fault);
+    CHECK(fault.find("barrier: lanes of one warp wait at different __syncthreads()") == 0);
+  }
+  for (const char* kernel : {"warps_apart", "leave"})
+    CHECK(told(runner.launch(kernel, {1, 1, 1}, {64, 1, 1}, 0, out)) == "");
+}
+
+TEST_CASE("with warps taken apart, updates are lost that are not atomic as a whole") {
+  std::set<std::vector<uint32_t>> right, exchanged, skipped, in_block;
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    KernelRunner runner(R"(
+      extern "C" __global__ void add(unsigned* sum) {
+        if (threadIdx.x == 0) atomicAdd(sum, blockIdx.x);
+      }
+      extern "C" __global__ void exchange(unsigned* sum) {
+        if (threadIdx.x == 0) atomicExch(sum, atomicAdd(sum, 0) + blockIdx.x);
+      }
+      extern "C" __global__ void skip(unsigned* sum) {
+        if (threadIdx.x != 0 || atomicCAS(sum + 1, 0, 1) != 0) return;
+        sum[0] += blockIdx.x;
+        __threadfence();
+        atomicExch(sum + 1, 0);
+      }
+      extern "C" __global__ void within(unsigned* sum) {
+        __shared__ unsigned total;
+        if (threadIdx.x == 0) atomicExch(&total, 0);
+        __syncthreads();
+        atomicExch(&total, atomicAdd(&total, 0) + threadIdx.x / 32);
+        __syncthreads();
+        if (threadIdx.x == 0 && blockIdx.x == 0) *sum = atomicAdd(&total, 0);
+      })",
+                        {.shadows = false,
+                         .seed = seed,
+                         .warps_apart = true,
+                         .compiler_options = {},
+                         .limits = {},
+                         .ptx = ""});
+    const auto run = [&](const char* kernel, std::set<std::vector<uint32_t>>& found) {
+      const uint64_t sum = runner.upload(std::vector<uint32_t>{0, 0});
+      REQUIRE(told(runner.launch(kernel, {40, 1, 1}, {512, 1, 1}, 0, sum)) == "");
+      found.insert(runner.download<uint32_t>(sum));
+    };
+    run("add", right);
+    run("exchange", exchanged);
+    run("skip", skipped);
+    run("within", in_block);
+  }
+  CHECK(right == std::set<std::vector<uint32_t>>{{780, 0}});
+  CHECK(!exchanged.contains({780, 0}));
+  CHECK(!skipped.contains({780, 0}));
+  CHECK(in_block.size() > 1);
 }
 
 TEST_CASE("shuffles of all kinds and widths") {

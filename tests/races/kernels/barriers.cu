@@ -351,3 +351,63 @@ extern "C" __global__ void softmax_row ARGS {
   for (int i = 0; i < 8; ++i) s += part[i];
   out[T] = (int)(1000 * e / s);
 }
+//! racy 2 64 -> __syncthreads
+extern "C" __global__ void counted_barrier_for_one_of_two_warps ARGS {
+  __shared__ int part[64];
+  part[T] = in[I];
+  asm volatile("bar.sync 1, 32;" ::: "memory");
+  if (T == 0) {
+    int sum = 0;
+    for (int i = 0; i < 64; ++i) sum += part[i];
+    out[B] = sum;
+  }
+}
+//! sound 2 64
+extern "C" __global__ void counted_barrier_for_both_warps ARGS {
+  __shared__ int part[64];
+  part[T] = in[I];
+  asm volatile("bar.sync 1, 64;" ::: "memory");
+  if (T == 0) {
+    int sum = 0;
+    for (int i = 0; i < 64; ++i) sum += part[i];
+    out[B] = sum;
+  }
+}
+//! racy 2 128
+extern "C" __global__ void pairs_of_warps_at_one_counted_barrier ARGS {
+  __shared__ int part[128];
+  part[T] = in[I];
+  asm volatile("bar.sync 2, 64;" ::: "memory");
+  out[I] = part[(T + 64) % 128];
+}
+//! sound 2 128
+extern "C" __global__ void pairs_of_warps_at_their_own_counted_barriers ARGS {
+  __shared__ int part[128];
+  part[T] = in[I];
+  if (T < 64)
+    asm volatile("bar.sync 2, 64;" ::: "memory");
+  else
+    asm volatile("bar.sync 3, 64;" ::: "memory");
+  out[I] = part[T ^ 32];
+}
+//! sound 1 96
+extern "C" __global__ void a_warp_carries_on_what_it_learnt_at_a_counted_barrier ARGS {
+  __shared__ int part[96];
+  part[T] = in[I];
+  if (T < 64) asm volatile("bar.sync 4, 64;" ::: "memory");
+  if (T >= 32) asm volatile("bar.sync 5, 64;" ::: "memory");
+  if (T >= 64) out[I] = part[T - 64];
+}
+//! racy 1 256
+extern "C" __global__ void seven_producers_for_a_count_of_two_warps ARGS {
+  __shared__ int part[256];
+  if (T >= 32) {
+    part[T] = in[I];
+    asm volatile("bar.arrive 6, 64;" ::: "memory");
+  } else {
+    asm volatile("bar.sync 6, 64;" ::: "memory");
+    int sum = 0;
+    for (int i = 32 + T; i < 256; i += 32) sum += part[i];
+    out[T] = sum;
+  }
+}

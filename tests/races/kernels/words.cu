@@ -259,3 +259,25 @@ extern "C" __global__ void each_block_its_slice ARGS {
     __syncthreads();
   }
 }
+//! racy 2 128 -> __ldg
+extern "C" __global__ void written_and_read_by_a_non_coherent_load ARGS {
+  scratch[I] = in[I];
+  __syncthreads();
+  out[I] = __ldg(scratch + B * blockDim.x + (T + 1) % blockDim.x);
+}
+//! racy 2 128 -> the same thread
+extern "C" __global__ void own_write_read_by_a_non_coherent_load ARGS {
+  scratch[I] = 3 * in[I];
+  out[I] = __ldg(scratch + I) + 1;
+}
+//! sound 2 128
+extern "C" __global__ void read_by_a_non_coherent_load_and_then_written ARGS {
+  in[I] = __ldg(in + I) + 1;
+  out[I] = in[I];
+}
+//! sound 2 128
+extern "C" __global__ void non_coherent_loads_of_what_nobody_writes ARGS {
+  scratch[I] = __ldg(in + (I + 1) % n);
+  __syncthreads();
+  out[I] = scratch[B * blockDim.x + (T + 1) % blockDim.x];
+}
