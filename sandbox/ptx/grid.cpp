@@ -12,8 +12,9 @@ namespace bicrl::ptx {
 namespace {
 
 constexpr uint64_t kTriedLaunches = 3;  // one of so many
-constexpr int kMostNested = 6;
-constexpr uint64_t kCrowd = 8;  // blocks that can disturb each other from the start
+constexpr int kMostNested = 3;
+constexpr uint64_t kOften = 512;
+constexpr uint64_t kCrowd = 32;      // blocks that can disturb each other from the start
 constexpr uint64_t kShortTurn = 64;  // operations
 
 constexpr uint64_t kLeastLanes = 4 * kWarpLanes;
@@ -162,8 +163,9 @@ void Grid::run_blocks() {
 
 void Grid::let_others_run(ThreadBlock& block) {
   if (nested_ >= kMostNested) return;
+  // Rarer and rarer, so that who waits in a loop does not have everybody run for ever.
   const uint64_t chance = mix_key({order_.seed, ++disturbed_});
-  if (chance % 2 == 0) return;
+  if (chance % (2 + disturbed_ / kOften) != 0) return;
   ++nested_;
   const uint64_t turn = 1 + (chance >> 8) % kShortTurn;
   block.run_others(turn);

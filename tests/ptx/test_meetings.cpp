@@ -174,6 +174,32 @@ TEST_CASE("with warps taken apart, updates are lost that are not atomic as a who
   CHECK(in_block.size() > 1);
 }
 
+TEST_CASE("with warps taken apart, blocks that wait for their turn get it") {
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    KernelRunner runner(R"(
+      extern "C" __global__ void turns(unsigned* turn, unsigned* order) {
+        if (threadIdx.x == 0) {
+          while (atomicAdd(turn, 0) != blockIdx.x) {}
+          order[blockIdx.x] = blockIdx.x == 0 ? 1 : 3 * order[blockIdx.x - 1] + 1;
+          __threadfence();
+          atomicExch(turn, blockIdx.x + 1);
+        }
+        __syncthreads();
+      })",
+                        {.shadows = false,
+                         .seed = seed,
+                         .warps_apart = true,
+                         .compiler_options = {},
+                         .limits = {.lane_operations = uint64_t{1} << 30},
+                         .ptx = ""});
+    const uint64_t turn = runner.upload(std::vector<uint32_t>(1)), order = runner.reserve(64 * 4);
+    REQUIRE(told(runner.launch("turns", {64, 1, 1}, {256, 1, 1}, 0, turn, order)) == "");
+    uint32_t expected = 0;
+    for (const uint32_t found : runner.download<uint32_t>(order))
+      REQUIRE(found == (expected = 3 * expected + 1));
+  }
+}
+
 TEST_CASE("shuffles of all kinds and widths") {
   KernelRunner runner(R"(
     extern "C" __global__ void shuffles(int* out, int width, int d) {
