@@ -108,12 +108,13 @@ void change(Strand& strand, const Operation& op, int lane) {
   Barrier barrier(strand, op, lane);
   const uint32_t operand =
       op.sources[0] ? defined_value<uint32_t>(strand, op.sources[0], lane, "a count of a barrier") : 1;
+  Observer* observer = strand.grid().observer();
   if (action == BarrierAction::kInit) {
+    if (observer) observer->phases_begin(strand, op, lane, barrier.place());
     if (operand == 0 || operand > kMaxCount) barrier.fail("a barrier of no arrivals, or of too many");
     return barrier.write(State{.expected = operand, .pending = operand, .bytes = 0, .parity = false});
   }
   State state = barrier.read();
-  Observer* observer = strand.grid().observer();
   if (observer && action != BarrierAction::kInvalidate)
     observer->phase_arrival(strand.block(), strand.first_thread() + lane, barrier.place());
   if (action == BarrierAction::kInvalidate) return barrier.invalidate();

@@ -63,6 +63,8 @@ class Observer {
   // on), and has landed. `place`: of its destination in the block's shared memory.
   virtual void copy_begun(Strand&, const Operation&, int /*lane*/, uint64_t /*place*/, uint32_t /*bytes*/) {}
   virtual void copy_landed(ThreadBlock&, int /*thread*/, uint64_t /*place*/, uint32_t /*bytes*/) {}
+  // A thread makes a barrier in shared memory.
+  virtual void phases_begin(Strand&, const Operation&, int /*lane*/, uint64_t /*place*/) {}
   // A thread arrives at a barrier in shared memory, and one has found that a phase of it has ended.
   virtual void phase_arrival(ThreadBlock&, int /*thread*/, uint64_t /*place*/) {}
   virtual void phase_ended(ThreadBlock&, int /*thread*/, uint64_t /*place*/) {}

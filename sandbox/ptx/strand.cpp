@@ -167,7 +167,10 @@ void Strand::run_fragment(uint32_t number) {
       continue;
     }
     add_fragment(next, active_);
-    if (patience_ <= 0)
+    // Who has looked for what others write steps back at the end of a short turn, too: it may be another
+    // fragment of the strand that shall write it.
+    const bool looked = patience_ < kPatience && grid_.counters().operations >= budget_;
+    if (patience_ <= 0 || looked)
       for (Fragment& fragment : fragments_)
         if (fragment.block == next) fragment.resting = true;
     return;

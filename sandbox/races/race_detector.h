@@ -54,6 +54,7 @@ class RaceDetector : public ptx::Observer {
   void copy_begun(ptx::Strand& strand, const ptx::Operation& op, int lane, uint64_t place,
                   uint32_t bytes) override;
   void copy_landed(ptx::ThreadBlock& block, int thread, uint64_t place, uint32_t bytes) override;
+  void phases_begin(ptx::Strand& strand, const ptx::Operation& op, int lane, uint64_t place) override;
   void phase_arrival(ptx::ThreadBlock& block, int thread, uint64_t place) override;
   void phase_ended(ptx::ThreadBlock& block, int thread, uint64_t place) override;
 
@@ -89,6 +90,8 @@ class RaceDetector : public ptx::Observer {
   void visit_strong_cell(Visit& visit, int thread, uint64_t word);
   void visit_copy(ptx::ThreadBlock& block, const ptx::Operation* op, int thread, uint64_t place,
                   uint32_t bytes);
+  // A thread uses a barrier in shared memory, which somebody has made.
+  void visit_phases(ptx::ThreadBlock& block, int thread, uint64_t place);
   void visit_strong(Visit& visit);
   void strong_lane(Visit& visit, int lane, uint64_t byte);
   void against_weak(Visit& visit, int thread, uint64_t byte);

@@ -87,18 +87,40 @@ void RaceDetector::fence(Strand& strand, const Operation& op) {
       .clock.fence(strand.first_thread(), strand.active(), op.order.scope == MemoryOrder::Scope::kDevice);
 }
 
+void RaceDetector::phases_begin(Strand& strand, const Operation& op, int lane, uint64_t place) {
+  BlockState& state = state_of(strand.block());
+  state.phases[place] = {logs_.make(), static_cast<uint32_t>(&op - kernel_->operations.data()),
+                         state.clock.now(), strand.first_thread() + lane};
+}
+
+void RaceDetector::visit_phases(ThreadBlock& block, int thread, uint64_t place) {
+  Visit visit;
+  visit.state = &state_of(block);
+  const BlockState::Phases& phases = visit.state->phases.at(place);
+  const uint32_t serial = visit.state->clock.serial();
+  visit.base = visit.key = serial;
+  if (knows(visit, thread, serial, phases.thread, phases.stamp)) return;
+  visit.in_shared = true;
+  visit.operation = phases.operation;
+  visit.op = &kernel_->operations[phases.operation];
+  record(visit, {serial, phases.operation, phases.thread, true}, thread, place >> visit.shift);
+}
+
 void RaceDetector::phase_arrival(ThreadBlock& block, int thread, uint64_t place) {
   BlockState& state = state_of(block);
-  const auto [found, fresh] = state.phases.try_emplace(place, kNoLog);
-  if (fresh) found->second = logs_.make();
-  logs_.append(found->second, state.clock.current(thread / kWarpLanes, uint32_t{1} << thread % kWarpLanes));
+  if (!state.phases.contains(place)) return;  // what is there was made by plain writes
+  visit_phases(block, thread, place);
+  logs_.append(state.phases[place].log,
+               state.clock.current(thread / kWarpLanes, uint32_t{1} << thread % kWarpLanes));
   state.clock.tick();
 }
 
 void RaceDetector::phase_ended(ThreadBlock& block, int thread, uint64_t place) {
   BlockState& state = state_of(block);
-  if (const auto found = state.phases.find(place); found != state.phases.end())
-    state.clock.acquire(thread, found->second, logs_.version(found->second));
+  const auto found = state.phases.find(place);
+  if (found == state.phases.end()) return;
+  visit_phases(block, thread, place);
+  state.clock.acquire(thread, found->second.log, logs_.version(found->second.log));
 }
 
 // ---- Asynchronous copies: a write when they are begun, and another one when they have landed ----

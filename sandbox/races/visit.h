@@ -22,7 +22,12 @@ struct RaceDetector::BlockState {
   BlockClock clock;
   std::unique_ptr<ShadowMemory> shared;
   std::array<Barrier, ptx::kBarriers> barriers;
-  std::unordered_map<uint64_t, LogId> phases;  // by place of a barrier in shared memory
+  struct Phases {
+    LogId log = kNoLog;
+    uint32_t operation = 0, stamp = 0;  // of whoever made it
+    int thread = 0;
+  };
+  std::unordered_map<uint64_t, Phases> phases;  // by place of a barrier in shared memory
 };
 
 // An access of some lanes of a strand on its way.

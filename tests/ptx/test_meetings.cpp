@@ -174,6 +174,39 @@ TEST_CASE("with warps taken apart, updates are lost that are not atomic as a who
   CHECK(in_block.size() > 1);
 }
 
+TEST_CASE("with warps taken apart, warps that wait for their turn get it") {
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    KernelRunner runner(R"(
+      extern "C" __global__ void turns(unsigned* out) {
+        __shared__ volatile unsigned turn;
+        __shared__ unsigned sum;
+        unsigned t = threadIdx.x;
+        if (t == 0) turn = sum = 0;
+        __syncthreads();
+        if (t % 32 == 0) {
+          while (turn != t / 32) {}
+          __threadfence_block();
+          sum = 3 * sum + t;
+          __threadfence_block();
+          turn = t / 32 + 1;
+        }
+        __syncthreads();
+        if (t == 0) out[blockIdx.x] = sum;
+      })",
+                        {.shadows = false,
+                         .seed = seed,
+                         .warps_apart = true,
+                         .compiler_options = {},
+                         .limits = {.lane_operations = uint64_t{1} << 28},
+                         .ptx = ""});
+    const uint64_t out = runner.reserve(16 * 4);
+    REQUIRE(told(runner.launch("turns", {16, 1, 1}, {256, 1, 1}, 0, out)) == "");
+    uint32_t expected = 0;
+    for (uint32_t warp = 0; warp < 8; ++warp) expected = 3 * expected + 32 * warp;
+    for (const uint32_t found : runner.download<uint32_t>(out)) CHECK(found == expected);
+  }
+}
+
 TEST_CASE("with warps taken apart, blocks that wait for their turn get it") {
   for (uint64_t seed = 1; seed <= 3; ++seed) {
     KernelRunner runner(R"(

@@ -411,3 +411,44 @@ extern "C" __global__ void seven_producers_for_a_count_of_two_warps ARGS {
     out[T] = sum;
   }
 }
+__device__ unsigned address_of(const void* shared) { return (unsigned)__cvta_generic_to_shared(shared); }
+__device__ void make_barrier(unsigned long long* bar, int count) {
+  asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(address_of(bar)), "r"(count) : "memory");
+}
+__device__ void arrive_and_wait(unsigned long long* bar, int parity) {
+  asm volatile("{ .reg .b64 t; mbarrier.arrive.shared.b64 t, [%0]; }" ::"r"(address_of(bar)) : "memory");
+  asm volatile(
+      "{ .reg .pred p;\n AGAIN%=: mbarrier.try_wait.parity.shared.b64 p, [%0], %1;\n @p bra DONE%=;\n bra "
+      "AGAIN%=;\n DONE%=: }" ::"r"(address_of(bar)),
+      "r"(parity)
+      : "memory");
+}
+//! sound 2 64
+extern "C" __global__ void barrier_in_memory_made_before_all_use_it ARGS {
+  __shared__ unsigned long long bar;
+  __shared__ int tile[64];
+  if (T == 0) make_barrier(&bar, 64);
+  __syncthreads();
+  tile[T] = in[I];
+  arrive_and_wait(&bar, 0);
+  out[I] = tile[63 - T];
+}
+//! racy 2 64 -> bar
+extern "C" __global__ void barrier_in_memory_used_without_waiting_for_it ARGS {
+  __shared__ unsigned long long bar;
+  __shared__ int tile[64];
+  if (T == 0) make_barrier(&bar, 64);
+  tile[T] = in[I];
+  arrive_and_wait(&bar, 0);
+  out[I] = tile[63 - T];
+}
+//! racy 2 64 -> bar
+extern "C" __global__ void barrier_in_memory_made_known_to_one_warp ARGS {
+  __shared__ unsigned long long bar;
+  __shared__ int tile[64];
+  if (T == 0) make_barrier(&bar, 64);
+  __syncwarp();
+  tile[T] = in[I];
+  arrive_and_wait(&bar, 0);
+  out[I] = tile[63 - T];
+}
