@@ -13,12 +13,6 @@ constexpr size_t kReach = 2000;
 constexpr size_t kMacroReach = 20000;
 constexpr size_t npos = DeviceFunction::npos;
 
-// Attributes with arguments that stand between a function's marks and its name.
-bool takes_arguments(std::string_view word) {
-  return is_one_of(word, {"__launch_bounds__", "__attribute__", "__align__", "alignas", "decltype",
-                          "noexcept", "__maxnreg__", "__cluster_dims__", "__block_size__", "explicit",
-                          "requires", "C10_LAUNCH_BOUNDS_1", "C10_LAUNCH_BOUNDS_2", "__declspec"});
-}
 bool is_builtin_type(std::string_view word) {
   return is_one_of(word, {"void", "int", "unsigned", "signed", "float", "double", "char", "short", "long",
                           "bool", "auto"});
@@ -27,32 +21,14 @@ bool follows_parameters(std::string_view word) {
   return is_one_of(word, {"const", "volatile", "noexcept", "override", "final", "requires", "throw"});
 }
 
-// What a word says about a function.
-struct Marks {
-  bool global = false, device = false, host = false, evaluated = false;
-  void merge(const Marks& o) {
-    global |= o.global;
-    device |= o.device;
-    host |= o.host;
-    evaluated |= o.evaluated;
-  }
-};
-
-// A macro that stands for a function's marks, perhaps with its name and parameters; never with its body.
-struct MarkMacro {
-  Marks marks;
-  bool takes_arguments = false, has_parameters = false;
-};
-
 class Finder {
  public:
   Finder(const TokenText& text, const CodeStructure& structure) : t_(text), structure_(structure) {}
 
   std::vector<DeviceFunction> run() {
-    find_macros();
     for (size_t i = 0; i < t_.size(); ++i) {
       if (!t_.is_identifier(i)) continue;
-      const Marks marks = marks_of(i);
+      const FunctionMarks marks = marks_of(i);
       if ((marks.global || marks.device) && !is_macro_name(i)) function(i);
     }
     return std::move(found_);
@@ -109,60 +85,17 @@ class Finder {
     return t_.size();
   }
 
-  Marks marks_of(size_t i) const {
-    const std::string_view word = t_.at(i);
-    Marks marks;
-    marks.global = word == "__global__";
-    marks.device = word == "__device__" || word == "C10_DEVICE" || word == "C10_HOST_DEVICE";
-    marks.host = word == "__host__" || word == "C10_HOST_DEVICE";
-    marks.evaluated = word == "constexpr" || word == "consteval";
-    const auto macro = macros_.find(word);
-    if (macro != macros_.end()) marks.merge(macro->second.marks);
-    return marks;
-  }
+  FunctionMarks marks_of(size_t i) const { return structure_.marks_of(i); }
   bool is_macro_name(size_t i) const {
     const size_t before = t_.previous(i);
     return before < t_.size() && structure_.in_directive(i) &&
            is_one_of(t_.at(before), {"define", "undef", "ifdef", "ifndef", "defined"});
   }
 
-  // Macros that hold marks and no body: `#define DEVICE __device__ inline`, `#define KERNEL(n) __global__
-  // void n`.
-  void find_macros() {
-    for (const CodeItem& item : structure_.items()) {
-      if (item.kind != CodeItem::Kind::kDirective || !t_.is(t_.next(item.begin), "define")) continue;
-      const size_t name = t_.next(t_.next(item.begin));
-      if (!t_.is_identifier(name)) continue;
-      MarkMacro macro;
-      size_t i = name + 1;  // a bracket right behind the name opens the macro's parameters
-      if (punctuation(i, '(')) {
-        macro.takes_arguments = true;
-        i = std::min(partner(i), item.end);
-      }
-      bool body = false;
-      for (; i < item.end; ++i) {
-        if (t_.is_identifier(i)) {
-          macro.marks.merge(marks_of(i));
-          if (takes_arguments(t_.at(i)) && punctuation(t_.next(i), '('))
-            i = std::min(partner(t_.next(i)), item.end);
-        } else if (punctuation(i, '(')) {
-          macro.has_parameters = true;
-        }
-        body |= punctuation(i, '{');
-      }
-      const Marks& m = macro.marks;
-      if (!body && (m.global || m.device || m.host)) {
-        MarkMacro& known = macros_[t_.at(name)];
-        macro.marks.merge(known.marks);
-        known = macro;
-      }
-    }
-  }
-
   bool is_lambda(size_t mark) const {
     size_t before = previous(mark);
     for (int n = 0; n < 4 && t_.is_identifier(before); ++n) {
-      const Marks marks = marks_of(before);
+      const FunctionMarks marks = marks_of(before);
       if (!marks.host && !marks.device) return false;
       before = previous(before);
     }
@@ -170,14 +103,14 @@ class Finder {
   }
 
   // From a mark to the function's name and parameters. False if it is something else.
-  bool find_head(size_t mark, DeviceFunction& f, Marks& marks, bool& deduced) const {
+  bool find_head(size_t mark, DeviceFunction& f, FunctionMarks& marks, bool& deduced) const {
     size_t i = next(mark);
-    const auto macro = macros_.find(t_.at(mark));
-    if (macro != macros_.end() && macro->second.takes_arguments && punctuation(i, '(')) {
+    const MarkMacro* macro = structure_.mark_macro(mark);
+    if (macro && macro->takes_arguments && punctuation(i, '(')) {
       const size_t close = partner(i);
       if (close >= t_.size()) return false;
       i = next(close);
-      if (macro->second.has_parameters || punctuation(i, '(')) {
+      if (macro->has_parameters || punctuation(i, '(')) {
         // The name is the macro's business.
         f.close = close;
         if (!punctuation(i, '(')) return true;
@@ -192,7 +125,7 @@ class Finder {
         marks.merge(marks_of(i));
         if (word == "operator") return operator_head(i, f);
         const size_t after = next(i);
-        if (takes_arguments(word) && punctuation(after, '(')) {
+        if (is_attribute_with_arguments(word) && punctuation(after, '(')) {
           deduced |= word == "decltype" && t_.is(next(after), "auto");
           i = partner(after);
           if (i >= t_.size()) return false;
@@ -289,7 +222,7 @@ class Finder {
   }
 
   // Marks, `auto` and the template head in front of the first mark.
-  void look_back(size_t mark, DeviceFunction& f, Marks& marks, bool& deduced) const {
+  void look_back(size_t mark, DeviceFunction& f, FunctionMarks& marks, bool& deduced) const {
     size_t i = previous(mark);
     for (size_t n = 0; n < kReach && i < t_.size(); ++n) {
       if (punctuation(i, ')')) {
@@ -322,7 +255,7 @@ class Finder {
   void function(size_t mark) {
     if (is_lambda(mark)) return;
     DeviceFunction f;
-    Marks marks = marks_of(mark);
+    FunctionMarks marks = marks_of(mark);
     bool deduced = false, trailing = false;
     if (!find_head(mark, f, marks, deduced)) return;
     find_body(f, trailing);
@@ -336,7 +269,6 @@ class Finder {
 
   const TokenText& t_;
   const CodeStructure& structure_;
-  std::map<std::string_view, MarkMacro> macros_;
   std::set<size_t> seen_;
   std::vector<DeviceFunction> found_;
 };

@@ -9,25 +9,8 @@ namespace {
 // and again.
 constexpr size_t kReach = 600;
 
-// Whether the white space ends a logical line: a line break that no backslash takes away.
-bool ends_line(std::string_view space) {
-  for (size_t i = 0; i < space.size(); ++i) {
-    if (space[i] != '\n') continue;
-    size_t before = i;
-    if (before > 0 && space[before - 1] == '\r') --before;
-    if (before == 0 || space[before - 1] != '\\') return true;
-  }
-  return false;
-}
-
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
   return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-bool takes_arguments(std::string_view word) {
-  return is_one_of(word,
-                   {"__launch_bounds__", "__attribute__", "__align__", "alignas", "decltype", "noexcept",
-                    "__maxnreg__", "__cluster_dims__", "__block_size__", "explicit", "requires"});
 }
 
 }  // namespace
@@ -35,6 +18,7 @@ bool takes_arguments(std::string_view word) {
 CodeStructure::CodeStructure(const TokenText& text)
     : t_(text), partners_(text.size(), static_cast<uint32_t>(text.size())), directive_(text.size(), false) {
   find_directives();
+  marks_.emplace(t_, directive_);
   match_brackets();
   find_items();
 }
@@ -102,6 +86,12 @@ size_t CodeStructure::next(size_t i) const {
   return i;
 }
 
+// DEVICE(float) name(...): the bracket at i is a macro's that says where the function runs, and not its name.
+bool CodeStructure::is_marks_with_arguments(size_t open) const {
+  const MarkMacro* macro = marks_->find(t_.at(t_.previous(open)));
+  return macro && macro->takes_arguments && t_.is_identifier(next(partners_[open]));
+}
+
 size_t CodeStructure::skip_angles(size_t open, size_t end) const {
   int depth = 0;
   size_t steps = 0;
@@ -128,7 +118,7 @@ bool CodeStructure::is_type_head(size_t begin, size_t brace) const {
       continue;
     }
     if (t_.is(i, "(")) {
-      if (!takes_arguments(t_.at(t_.previous(i)))) return false;
+      if (!is_attribute_with_arguments(t_.at(t_.previous(i)))) return false;
       i = std::min<size_t>(partners_[i], brace);
     } else if (t_.is_identifier(i)) {
       type |= is_one_of(t_.at(i), {"class", "struct", "union", "enum"});
@@ -146,11 +136,12 @@ CodeItem CodeStructure::read_item(size_t begin, size_t end) const {
     item.end = i + 1;
     if (t_.is_identifier(i)) {
       const std::string_view word = t_.at(i);
+      const FunctionMarks marks = marks_of(i);
       if (!item.has_parameters && !assigned) {
-        item.is_global |= word == "__global__";
-        item.is_constexpr |= word == "constexpr" || word == "consteval";
+        item.is_global |= marks.global;
+        item.is_constexpr |= marks.evaluated;
       }
-      item.is_device |= is_one_of(word, {"__device__", "__constant__", "__shared__", "__managed__"});
+      item.is_device |= marks.device || is_one_of(word, {"__constant__", "__shared__", "__managed__"});
       if (word == "template" && t_.is(next(i), "<")) {
         item.is_template = true;
         i = skip_angles(next(i), end);
@@ -162,7 +153,13 @@ CodeItem CodeStructure::read_item(size_t begin, size_t end) const {
     if (t_.is(i, "=")) assigned = true;
     if (t_.is(i, "(") || t_.is(i, "[")) {
       if (partners_[i] >= end) break;
-      if (t_.is(i, "(") && !assigned && !takes_arguments(t_.at(t_.previous(i)))) item.has_parameters = true;
+      if (t_.is(i, "(") && is_marks_with_arguments(i)) {
+        i = partners_[i];
+        item.end = i + 1;
+        continue;
+      }
+      if (t_.is(i, "(") && !assigned && !is_attribute_with_arguments(t_.at(t_.previous(i))))
+        item.has_parameters = true;
       const bool call = t_.is(i, "(") && i == first_next && t_.is_identifier(begin);
       i = partners_[i];
       item.end = i + 1;

@@ -2,10 +2,11 @@
 // and the items at namespace scope. Linear time; any text has some structure.
 #pragma once
 #include <cstdint>
-#include <set>
+#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "sandbox/device/mark_macros.h"
 #include "sandbox/device/token_text.h"
 
 namespace bicrl {
@@ -40,6 +41,9 @@ class CodeStructure {
   size_t partner(size_t i) const { return partners_[i]; }
   // Token i lies in a preprocessor directive.
   bool in_directive(size_t i) const { return directive_[i]; }
+  // What the word at i says of a function, by itself or as a macro.
+  FunctionMarks marks_of(size_t i) const { return marks_->marks_of(t_.at(i)); }
+  const MarkMacro* mark_macro(size_t i) const { return marks_->find(t_.at(i)); }
 
  private:
   void find_directives();
@@ -48,11 +52,13 @@ class CodeStructure {
   CodeItem read_item(size_t begin, size_t end) const;
   size_t next(size_t i) const;
   size_t skip_angles(size_t open, size_t end) const;
+  bool is_marks_with_arguments(size_t open) const;
   bool is_type_head(size_t begin, size_t brace) const;
 
   const TokenText& t_;
   std::vector<uint32_t> partners_;
   std::vector<bool> directive_;
+  std::optional<MarkMacros> marks_;
   std::vector<CodeItem> items_;
 };
 

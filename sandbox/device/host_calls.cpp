@@ -55,14 +55,17 @@ class HostCalls {
     const size_t end = item.body ? item.body : item.end;
     for (size_t i = item.begin; i < end; i = t_.next(i)) {
       if (!t_.is_identifier(i) || !t_.is(t_.next(i), "(")) continue;
-      const std::string_view word = t_.at(i);
-      if (word != "__launch_bounds__" && word != "__attribute__" && word != "alignas" && word != "decltype" &&
-          word != "__align__")
-        return i;
+      const bool marks = structure_.mark_macro(i) && t_.is_identifier(behind_arguments(i));
+      if (!is_attribute_with_arguments(t_.at(i)) && !marks) return i;
       i = structure_.partner(t_.next(i));
       if (i >= end) break;
     }
     return item.end;
+  }
+
+  size_t behind_arguments(size_t name) const {
+    const size_t close = structure_.partner(t_.next(name));
+    return close < t_.size() ? t_.next(close) : t_.size();
   }
 
   bool takes_plain_values(size_t name) const {

@@ -163,6 +163,16 @@ std::string TokenText::flat(size_t from, size_t to) const {
   return out;
 }
 
+bool ends_line(std::string_view space) {
+  for (size_t i = 0; i < space.size(); ++i) {
+    if (space[i] != '\n') continue;
+    size_t before = i;
+    if (before > 0 && space[before - 1] == '\r') --before;
+    if (before == 0 || space[before - 1] != '\\') return true;
+  }
+  return false;
+}
+
 std::string TextEdits::apply(const std::string& text) {
   std::stable_sort(edits_.begin(), edits_.end(),
                    [](const Edit& a, const Edit& b) { return a.begin < b.begin; });
@@ -172,6 +182,8 @@ std::string TextEdits::apply(const std::string& text) {
   for (const Edit& e : edits_) {
     if (e.begin < at) continue;  // within an earlier edit: a launch inside another's arguments
     out.append(text, at, e.begin - at);
+    // `case 0:` and `::name` would be three colons.
+    if (!out.empty() && out.back() == ':' && !e.text.empty() && e.text.front() == ':') out += ' ';
     out += e.text;
     at = e.end;
   }

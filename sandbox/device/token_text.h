@@ -44,6 +44,9 @@ class TokenText {
   std::vector<Token> tokens_;
 };
 
+// Whether the white space ends a logical line: a line break that no backslash takes away.
+bool ends_line(std::string_view space);
+
 // Replacements in a text, applied together. Edits must not overlap.
 class TextEdits {
  public:

@@ -79,6 +79,15 @@ TEST_CASE("inline assembly in what is left becomes nothing") {
   CHECK(rewritten("asm(\".x\");") == "static_assert(true);");
 }
 
+TEST_CASE("launches behind a colon") {
+  const std::string one = ": ::bicrl::launch(::bicrl::LaunchConfig(1, 2), ";
+  CHECK(rewritten("case 3:k<256><<<1, 2>>>(x);") == "case 3" + one + "k<256>, x);");
+  CHECK(rewritten("default:k<<<1, 2>>>();") == "default" + one + "k);");
+  CHECK(rewritten("again:ns::k<<<1, 2>>>();") == "again" + one + "ns::k);");
+  CHECK(rewritten("c?a<<<1, 2>>>():b<<<1, 2>>>();") ==
+        "c?::bicrl::launch(::bicrl::LaunchConfig(1, 2), a)" + one + "b);");
+}
+
 TEST_CASE("what is no launch stays") {
   for (const std::string text : {"// k<<<1, 2>>>(a);\n", "/* k<<<1, 2>>>(a) */", "\"k<<<1, 2>>>(a)\"",
                                  "a << b >> c;", "R\"(k<<<1,2>>>(a))\"", "x<<<", "<<<>>>", "k<<<1, 2>>",
