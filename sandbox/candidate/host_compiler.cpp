@@ -102,24 +102,24 @@ const HostCompiler& host_compiler() {
 
 std::vector<std::string> unusable_preludes(const fs::path& host_folder) {
   std::vector<std::string> unusable;
-  for (const char* name : kPreludes) {
-    const fs::path header = host_folder / "include" / "bicrl" / name;
+  for (const Prelude& prelude : kPreludes) {
+    const fs::path header = host_folder / "include" / "bicrl" / prelude.file;
     // -H lists the headers that are read, with a "!" before a precompiled one that is used.
     const CommandResult result =
-        run_command({host_compiler().path, "@" + (host_folder / "compile_flags").string(),
+        run_command({host_compiler().path, "@" + (host_folder / "compile_flags").string(), prelude.standard,
                      "-I" + (host_folder / "include").string(), "-H", "-fsyntax-only", "-x", "c++",
                      "-include", header.string(), "/dev/null"},
                     {"PATH=/usr/bin", "LC_ALL=C"}, 60);
-    if (result.output.find("! " + header.string() + ".gch") == std::string::npos) unusable.push_back(name);
+    if (result.output.find("! " + header.string() + ".gch") == std::string::npos) unusable.push_back(prelude.file);
   }
   return unusable;
 }
 
-std::vector<std::string> warm_compiler_command(const std::string& prelude, const fs::path& host_folder,
+std::vector<std::string> warm_compiler_command(const Prelude& prelude, const fs::path& host_folder,
                                                const fs::path& target_folder) {
   std::vector<std::string> asked = flags_of(host_folder);
-  asked.insert(asked.end(), {"-I" + (target_folder / "include").string(), "-x", "c++", "-include",
-                             (target_folder / "include" / "bicrl" / prelude).string(), "-include",
+  asked.insert(asked.end(), {prelude.standard, "-I" + (target_folder / "include").string(), "-x", "c++", "-include",
+                             (target_folder / "include" / "bicrl" / prelude.file).string(), "-include",
                              box::kUnitPath, "-S", "/dev/null", "-o", "-"});
   return driver_command(asked, "cc1plus");
 }

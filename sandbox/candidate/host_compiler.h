@@ -1,6 +1,8 @@
 // How the units of a host part become a module: the compiler that does it, and the commands that it and its
 // linker are started with. Nothing of a candidate is executed or compiled here.
 #pragma once
+#include <array>
+#include <array>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -14,8 +16,14 @@ struct HostCompiler {
 };
 const HostCompiler& host_compiler();
 
-// The two headers that a unit can begin with, precompiled. A program takes the second if a unit of it does.
-inline constexpr const char* kPreludes[] = {"prelude.h", "prelude_std.h"};
+// The headers that a unit can begin with, precompiled under the standard that they are for. A program takes
+// the last of those that its units begin with.
+struct Prelude {
+  const char* file;
+  const char* standard;
+};
+inline constexpr std::array<Prelude, 3> kPreludes = {
+    {{"prelude.h", "-std=c++17"}, {"prelude_std.h", "-std=c++17"}, {"prelude_20.h", "-std=c++20"}}};
 
 // `host_folder` is share_folder()/"host" on this machine; commands name it as `target_folder`, where the box
 // has it. All arguments are those that the compiler's driver would give. Throw Error(kUnavailable) if the
@@ -23,7 +31,7 @@ inline constexpr const char* kPreludes[] = {"prelude.h", "prelude_std.h"};
 
 // The compiler proper, which reads the prelude and then kUnitPath (warm_compiler.h), and writes to its
 // output.
-std::vector<std::string> warm_compiler_command(const std::string& prelude,
+std::vector<std::string> warm_compiler_command(const Prelude& prelude,
                                                const std::filesystem::path& host_folder,
                                                const std::filesystem::path& target_folder);
 // From the assembly of units_0.s and so on, in the working folder, to `output`: one command for each unit,

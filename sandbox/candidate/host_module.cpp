@@ -38,21 +38,23 @@ bool mentions_exhausted_memory(const std::string& output) {
   return false;
 }
 
-std::string include_line(const char* prelude) { return concat("#include \"bicrl/", prelude, "\"\n"); }
+std::string include_line(const Prelude& prelude) {
+  return concat("#include \"bicrl/", prelude.file, "\"\n");
+}
 
-bool begins_with(const TranslationUnit& unit, const char* prelude) {
+bool begins_with(const TranslationUnit& unit, const Prelude& prelude) {
   return unit.text.starts_with(include_line(prelude));
 }
 
 // What the warm compiler has read is left out.
 std::string_view without_prelude(const TranslationUnit& unit) {
   std::string_view text = unit.text;
-  for (const char* prelude : kPreludes)
+  for (const Prelude& prelude : kPreludes)
     if (begins_with(unit, prelude)) text.remove_prefix(include_line(prelude).size());
   return text;
 }
 
-ZygoteSpec compiler_spec(const char* prelude) {
+ZygoteSpec compiler_spec(const Prelude& prelude) {
   const auto folder = share_folder() / "host";
   ZygoteSpec spec;
   spec.name = "compiler";
@@ -83,8 +85,9 @@ HostModules::HostModules(BoxHost& host, const PythonInstall& python, const HostM
     : options_(options),
       toolchain_id_(host_toolchain_id(share_folder() / "host")),
       linker_(share_folder() / "host", kHostFolder),
-      plain_(host, python, compiler_spec(kPreludes[0])),
-      standard_(host, python, compiler_spec(kPreludes[1])),
+      compilers_{Zygote(host, python, compiler_spec(kPreludes[0])),
+                 Zygote(host, python, compiler_spec(kPreludes[1])),
+                 Zygote(host, python, compiler_spec(kPreludes[2]))},
       cache_(options.cache_bytes) {}
 
 HostModule HostModules::compile(const SplitProgram& program, std::stop_token stop) {
@@ -100,10 +103,11 @@ HostModule HostModules::compile(const SplitProgram& program, std::stop_token sto
 }
 
 HostModule HostModules::run_compiler(const SplitProgram& program, std::stop_token stop) {
-  const bool standard =
-      std::any_of(program.units.begin(), program.units.end(),
-                  [](const TranslationUnit& unit) { return begins_with(unit, kPreludes[1]); });
-  Zygote& compiler = standard ? standard_ : plain_;
+  size_t last = 0;
+  for (const TranslationUnit& unit : program.units)
+    for (size_t i = last; i < kPreludes.size(); ++i)
+      if (begins_with(unit, kPreludes[i])) last = i;
+  Zygote& compiler = compilers_[last];
   ChildLimits limits;
   limits.cpu_s = static_cast<int>(std::ceil(options_.cpu_s));
   limits.wall_s = kBusyMachineFactor * limits.cpu_s;

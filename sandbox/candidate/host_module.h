@@ -1,6 +1,7 @@
 // Compiles a program's host units to a module, and keeps what it made. A warm compiler for each prelude,
 // which has read it, is forked into a box for each program (sandbox/runtimes/compiler/).
 #pragma once
+#include <array>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -41,7 +42,7 @@ class HostModules {
   HostModuleOptions options_;
   std::string toolchain_id_;
   ModuleLinker linker_;
-  Zygote plain_, standard_;  // by kPreludes
+  std::array<Zygote, kPreludes.size()> compilers_;
   LruCache<HostModule> cache_;
 };
 

@@ -6,6 +6,7 @@
 #include "sandbox/candidate/splitter_host_use.h"
 #include "sandbox/candidate/splitter_rewrite.h"
 #include "sandbox/device/code_structure.h"
+#include "sandbox/device/device_flags.h"
 #include "sandbox/device/token_text.h"
 
 namespace bicrl {
@@ -66,10 +67,18 @@ bool is_function_name(const std::string& name) {
   });
 }
 
+bool asks_for_standard_20(const std::vector<std::string>& cuda_cflags) {
+  const std::vector<std::string> options = read_device_flags(cuda_cflags).options;
+  return std::find(options.begin(), options.end(), "-std=c++20") != options.end();
+}
+
 class Assembler {
  public:
   explicit Assembler(const CudaProgram& program)
-      : program_(program), cuda_(join(program.cuda_sources)), cpp_(join(program.cpp_sources)) {}
+      : program_(program),
+        cuda_(join(program.cuda_sources)),
+        cpp_(join(program.cpp_sources)),
+        standard_20_(asks_for_standard_20(program.cuda_cflags)) {}
 
   SplitProgram run() {
     find_issues(cuda_, out_.issues);
@@ -138,7 +147,7 @@ class Assembler {
     return part;
   }
 
-  static std::string prelude(const std::vector<const Part*>& parts) {
+  std::string prelude(const std::vector<const Part*>& parts) const {
     StandardUse use;
     bool real_math = false;
     for (const Part* part : parts) {
@@ -147,11 +156,12 @@ class Assembler {
       use.shim_headers.insert(part->use.shim_headers.begin(), part->use.shim_headers.end());
       real_math |= part->real_math;
     }
-    std::string text;
+    std::string text = standard_20_ ? "#include \"bicrl/prelude_20.h\"\n" : "";
     // With the real <cmath> no precompiled prelude fits.
     if (real_math) text += "#define BICRL_REAL_MATH 1\n";
-    text += use.standard_prelude || !use.headers.empty() ? "#include \"bicrl/prelude_std.h\"\n"
-                                                         : "#include \"bicrl/prelude.h\"\n";
+    if (!standard_20_)
+      text += use.standard_prelude || !use.headers.empty() ? "#include \"bicrl/prelude_std.h\"\n"
+                                                           : "#include \"bicrl/prelude.h\"\n";
     for (const auto& header : use.shim_headers) text += "#include \"bicrl/" + header + "\"\n";
     for (const auto& header : use.headers) text += "#include <" + header + ">\n";
     return text;
@@ -169,6 +179,8 @@ class Assembler {
 
   const CudaProgram& program_;
   TokenText cuda_, cpp_;
+  // nvcc hands its standard on to the compiler of the host part.
+  const bool standard_20_;
   SplitProgram out_;
 };
 

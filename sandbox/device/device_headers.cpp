@@ -142,6 +142,9 @@ const Part kParts[] = {
       "common_type_t",
       "invoke_result",
       "invoke_result_t"}},
+    {"concepts",
+     {"same_as", "convertible_to", "derived_from", "integral", "signed_integral", "unsigned_integral",
+      "floating_point", "invocable"}},
     {"limits", {"numeric_limits"}},
     {"tuples",
      {"pair", "make_pair", "tuple", "make_tuple", "tie", "array", "index_sequence", "make_index_sequence",
@@ -180,6 +183,9 @@ const Part kParts[] = {
     {"half_types",
      {"Half", "BFloat16", "kHalf", "kBFloat16", "kFloat16", "AT_DISPATCH_FLOATING_TYPES_AND_HALF",
       "AT_DISPATCH_REDUCED_FLOATING_TYPES", "AccumulateType", "acc_type", "opmath_type"}}};
+
+// Torch's own headers do not bring it along.
+constexpr const char* kAtomics[] = {"ATen/cuda/Atomic.cuh", "ATen/native/cuda/KernelUtils.cuh"};
 
 std::set<std::string_view> identifiers(const TokenText& source) {
   std::set<std::string_view> names;
@@ -258,6 +264,8 @@ std::string needed_includes(const TokenText& source) {
   half |= contains(names, {"half", "half2", "half8", "__float2half"});
   std::string text = include_lines({half || bfloat16, included, names.count("cub") > 0});
   std::set<std::string_view> parts;
+  for (const char* header : kAtomics)
+    if (included.count(header)) parts.insert("atomics");
   for (const Part& part : kParts)
     if (contains(names, part.names)) parts.insert(part.header);
   if (parts.count("limits") && parts.count("half_types")) parts.insert("half_limits");

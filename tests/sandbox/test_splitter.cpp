@@ -161,6 +161,16 @@ TEST_CASE("standard headers come only when they are named") {
   CHECK(contains(text("#include <complex>\nstd::complex<float> c;"), "BICRL_REAL_MATH"));
 }
 
+TEST_CASE("the standard of device code is the host part's") {
+  const auto text = [](const std::vector<std::string>& flags) {
+    return split_cuda_source({{"int x;"}, {"void f();"}, {"f"}, flags}).units[0].text;
+  };
+  CHECK(text({"-O3", "-std=c++20"}).starts_with("#include \"bicrl/prelude_20.h\""));
+  CHECK(text({"--std", "gnu++20"}).starts_with("#include \"bicrl/prelude_20.h\""));
+  CHECK(text({"-std=c++20", "-std=c++17"}).starts_with("#include \"bicrl/prelude.h\""));
+  CHECK(text({}).starts_with("#include \"bicrl/prelude.h\""));
+}
+
 TEST_CASE("any input is survived, in linear time") {
   std::mt19937 rng(7);
   const std::vector<std::string> parts = {"<<<",         ">>>",

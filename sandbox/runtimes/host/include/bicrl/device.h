@@ -117,6 +117,10 @@ BICRL_ADDRESSES(atomicMin_block)
 BICRL_ADDRESSES(atomicCAS_block)
 BICRL_ADDRESSES(atomicExch_block)
 BICRL_ADDRESSES(atomicAdd_system)
+BICRL_ADDRESSES(gpuAtomicAdd)
+BICRL_ADDRESSES(gpuAtomicMul)
+BICRL_ADDRESSES(gpuAtomicMax)
+BICRL_ADDRESSES(gpuAtomicMin)
 #undef BICRL_GIVES
 #undef BICRL_PASSES
 #undef BICRL_ADDRESSES

@@ -1,0 +1,10 @@
+// The prelude for programs that ask for C++20, with what torch's headers bring of it.
+#pragma once
+#include "bicrl/prelude_std.h"
+#include <bit>
+#include <compare>
+#include <concepts>
+#include <numbers>
+#include <numeric>
+#include <ranges>
+#include <span>
