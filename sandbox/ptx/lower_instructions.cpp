@@ -89,8 +89,7 @@ Operation Lowering::lower(const Instruction& instruction) {
   } else if (is_one_of(opcode, {"membar", "fence"}) && !instruction.has("mbarrier_init")) {
     op.handler = instruction.has("proxy") ? nothing : fence;
     op.order = order_of(instruction);
-  } else if (is_one_of(opcode, {"fence", "prefetch", "prefetchu", "discard", "applypriority", "pragma",
-                                "griddepcontrol"})) {
+  } else if (is_one_of(opcode, {"fence", "prefetch", "prefetchu", "applypriority", "pragma"})) {
     op.handler = nothing;
   } else if (opcode == "mma" || (opcode == "wmma" && instruction.has("mma"))) {
     lower_product(instruction, op);

@@ -115,6 +115,9 @@ LaunchConfig launch_config(const cudaLaunchConfig_t& config) {
     const auto& cluster = a.val.clusterDim;
     if (a.id == cudaLaunchAttributeClusterDimension && uint64_t{cluster.x} * cluster.y * cluster.z > 1)
       raise_fault("unsupported", "thread-block clusters");
+    if (a.id == cudaLaunchAttributeProgrammaticStreamSerialization &&
+        a.val.programmaticStreamSerializationAllowed)
+      raise_fault("unsupported", "programmatic stream serialization");
   }
   return out;
 }
