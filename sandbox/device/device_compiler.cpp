@@ -118,21 +118,28 @@ Result<std::string> DeviceCompiler::machine_code(const std::string& text,
     cubin.resize(bytes);
     status = nvrtc_.cubin(program, cubin.data());
   }
+  const std::string log = status ? log_of(program) : "";
   nvrtc_.destroy(&program);
-  if (status) return Reply::failure(nvrtc_.error_text(status));
+  if (status) return Reply::failure(log.empty() ? nvrtc_.error_text(status) : log);
   if (cubin.empty()) return Reply::failure(concat("machine code of ", bytes, " bytes"));
   return Reply(std::move(cubin));
+}
+
+std::string DeviceCompiler::log_of(Program program) const {
+  std::string log;
+  size_t bytes = 0;
+  // Sizes count the zero at the end.
+  if (nvrtc_.log_size(program, &bytes) || bytes <= 1) return log;
+  log.resize(bytes);
+  if (nvrtc_.log(program, log.data())) log.clear();
+  log.resize(std::min(log.size() - !log.empty(), options_.max_log_bytes));
+  return log;
 }
 
 DeviceCode DeviceCompiler::collect(Program program, int status) const {
   DeviceCode code;
   size_t bytes = 0;
-  // Sizes count the zero at the end.
-  if (nvrtc_.log_size(program, &bytes) == 0 && bytes > 1) {
-    code.log.resize(bytes);
-    if (nvrtc_.log(program, code.log.data())) code.log.clear();
-    code.log.resize(std::min(code.log.size() - !code.log.empty(), options_.max_log_bytes));
-  }
+  code.log = log_of(program);
   if (status) {
     if (code.log.empty()) code.log = nvrtc_.error_text(status);
     return code;

@@ -43,7 +43,8 @@ class DeviceCompiler {
 
   // `text` as whole_device_text() and cut_device_text() make it; `flags` as read_device_flags() makes them.
   DeviceCode compile(const std::string& text, const std::vector<std::string>& flags) const;
-  // Machine code (a cubin) for an architecture such as "sm_90", of text that compile() accepts.
+  // Machine code (a cubin) for an architecture such as "sm_90", of text that compile() accepts; or the log of
+  // the assembler, which alone reads what stands in `asm`.
   Result<std::string> machine_code(const std::string& text, const std::vector<std::string>& flags,
                                    const std::string& architecture) const;
 
@@ -75,6 +76,7 @@ class DeviceCompiler {
   DeviceCode run(const std::string& text, const std::vector<std::string>& flags,
                  const std::vector<std::string>& more) const;
   const Precompiled* find_precompiled(const std::string& text, const std::vector<std::string>& flags) const;
+  std::string log_of(Program program) const;  // cut at the limit
   DeviceCode collect(Program program, int status) const;
 
   DeviceCompilerOptions options_;

@@ -60,4 +60,18 @@ TEST_CASE("text that does not compile has no machine code") {
       device_compiler().machine_code("__global__ void f( {", read_device_flags({}).options, "sm_90").ok());
 }
 
+TEST_CASE("what the assembler refuses of inline assembly is told") {
+  const std::vector<std::string> flags = read_device_flags({}).options;
+  const auto made = [&](const std::string& assembly) {
+    const std::string text = "__global__ void k(float* x) { float a, b, c; asm volatile(\"" + assembly +
+                             "\" : \"=f\"(a), \"=f\"(b), \"=f\"(c) : \"l\"(x)); x[0] = a + b + c; }";
+    REQUIRE(device_compiler().compile(whole_device_text(text), flags).ok);
+    const auto cubin = device_compiler().machine_code(whole_device_text(text), flags, "sm_90a");
+    return cubin.ok() ? "" : cubin.reason();
+  };
+  CHECK(made("mov.f32 %0, 0f3f800000; mov.f32 %1, %0; ld.global.f32 %2, [%3];") == "");
+  CHECK(made("ld.global.v3.f32 {%0, %1, %2}, [%3];").find("ptxas") != std::string::npos);
+  CHECK(made("mov.b64 %0, %3; mov.f32 %1, %0; mov.f32 %2, %0;").find("ptxas") != std::string::npos);
+}
+
 }  // namespace bicrl

@@ -101,6 +101,18 @@ json resources(const DeviceProgram& program, const DeviceFlags& flags, const std
   return known;
 }
 
+// NVRTC copies inline assembly to its PTX unread. The machine takes more of it than a device's assembler, which
+// refuses vectors that no load has and registers of the wrong type. The architecture has all instructions; what
+// the machine lacks of them is for it to say.
+constexpr const char* kAssembler = "sm_90a";
+
+bool has_assembly(const std::string& source) {
+  const TokenText text(source);
+  for (size_t i = 0; i < text.size(); ++i)
+    if (text.is_identifier(i) && (text.is(i, "asm") || text.is(i, "__asm__") || text.is(i, "__asm"))) return true;
+  return false;
+}
+
 json device(const CudaProgram& program, const std::string& architecture, std::string& ptx) {
   const std::string source = join_cuda_sources(program.cuda_sources);
   if (const std::string feature = unsupported_device_feature(source); !feature.empty())
@@ -111,6 +123,10 @@ json device(const CudaProgram& program, const std::string& architecture, std::st
     return refusal("compile", call);
   DeviceProgram compiled = compile_device_program(*forge().compiler, source, flags);
   if (!compiled.code.ok) return refused_by_compiler(compiled.code.log);
+  if (has_assembly(source)) {
+    const auto made = forge().compiler->machine_code(compiled.text, flags.options, kAssembler);
+    if (!made) return refused_by_compiler(made.reason());
+  }
   ptx = std::move(compiled.code.ptx);
   json header{{"kind", "device"}, {"ok", true}, {"cut", compiled.cut}};
   if (!architecture.empty()) header["resources"] = resources(compiled, flags, architecture);
