@@ -6,6 +6,7 @@ plain       as the task draws; floating-point inputs and masks that it gives ali
             constant is neither secret nor a draw
 shifted     another scale, and a shift of at most three standard deviations; the same for all draws of a task
 sparse      most elements zero (or small), some large
+            of both, the largest and the smallest element of each slice are where oracle_places.py puts them
 structured  each slice of a pattern of its own (oracle_patterns.py); where that cannot be, small elements with the mass at
             the ends of tiles and in the last row; what torch.randint() draws holds the ends of its range
 """
@@ -16,6 +17,7 @@ import random
 import torch
 
 from oracle_patterns import NARROW, PATTERNS, Assignment, Slices
+from oracle_places import Places
 from oracle_values import leaves, like_strides, with_leaves
 
 KINDS = ("plain", "shifted", "sparse", "structured")
@@ -34,6 +36,7 @@ AWAY_FROM_ZERO = 0.01  # deviations
 MOST_TURNS = 2
 LEAST_FOR_ENDS = 4
 STRUCTURED = {"patterns", "tiles"}
+SHIFTED, SPARSE = {"shift", "scale"}, {"sparse", "small", "spiked"}
 
 
 @contextlib.contextmanager
@@ -108,6 +111,10 @@ class Nature:
             excluded.add("zero")
         return [pattern for pattern in found if pattern not in excluded]
 
+    def may_exchange(self):
+        """Are its elements what they are wherever they stand?"""
+        return self.changes and not (self.zeros or self.sorted or self.symmetric or self.sums_to_one)
+
     def apply(self, variant, tensor, generator, assignment=None):
         if variant == "as_given":
             return tensor
@@ -167,6 +174,7 @@ class Draws:
         self.secret = random.Random(secret)
         self.natures = None
         self.assignments = None
+        self.places = []  # none before the first look is over
         self.generator = torch.Generator().manual_seed(self.seed())
 
     def seed(self):
@@ -182,10 +190,12 @@ class Draws:
 
     def cut(self, axes_of_leaves):
         """How structured draws cut each leaf: by its separable axes, or else along the first."""
-        self.slices = []
+        self.slices, self.places = [], []
         for nature, leaf, axes in zip(self.natures, leaves(self.last), axes_of_leaves):
             first = [axis for axis, size in enumerate(leaf.shape) if size > 1][:1]
             self.slices.append(Slices(leaf.shape, axes or first) if nature.changes else None)
+            whole = Slices(leaf.shape, axes)
+            self.places.append(Places(whole) if nature.may_exchange() and whole.inner > 1 else None)
 
     def deal(self, excluded, only=None):
         """Gives each slice a pattern, `only` one or all but the excluded. Where a leaf has fewer slices than patterns, draws
@@ -207,10 +217,26 @@ class Draws:
         return [dealt[turn] and dealt[turn].jitter(nature.deviation, hold_ties)
                 for nature, dealt in zip(self.natures, self.assignments)]
 
-    def make(self, variant, turn=0):
+    def make(self, variant, turn=0, hold_ties=False):
+        """Inputs, and how each leaf is jittered: see jitters(); None if as usual."""
         generator = torch.Generator().manual_seed(self.seed())
         with ends_of_ranges(generator) if variant in STRUCTURED else contextlib.nullcontext():
             inputs = self.plain()
         dealt = [None] * len(self.natures) if self.assignments is None else [turns[turn] for turns in self.assignments]
-        return with_leaves(inputs, [nature.apply(variant, leaf, generator, assignment)
-                                    for nature, leaf, assignment in zip(self.natures, leaves(inputs), dealt)])
+        made = [nature.apply(variant, leaf, generator, assignment)
+                for nature, leaf, assignment in zip(self.natures, leaves(inputs), dealt)]
+        forms = self.jitters(turn, hold_ties) if variant == "patterns" else None
+        if variant in SHIFTED | SPARSE:
+            made, forms = self.exchanged(made, variant in SPARSE, hold_ties, generator)
+        return with_leaves(inputs, made), forms
+
+    def exchanged(self, made, lowest_first, hold_ties, generator):
+        """The leaves with their extremes moved, and how they are jittered: slices with twins are not."""
+        forms = []
+        for index, (leaf, places) in enumerate(zip(made, self.places)):
+            twins = None
+            if places:
+                moved, twins = places.apply(leaf, generator, lowest_first, hold_ties)
+                made[index] = like_strides(moved, leaf)
+            forms.append(None if twins is None else [torch.where(twins, 0.0, 1.0).double(), torch.zeros(())])
+        return made, forms if any(forms) else None

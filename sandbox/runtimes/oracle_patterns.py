@@ -35,24 +35,30 @@ LARGEST = 36.0  # exp() of twice as much is finite
 
 
 def change_one_place(tensor, axis, deviation, probability, generator):
-    """Another copy of `tensor`, with large values of both signs in the middle of an axis."""
-    changed = tensor.clone()
-    place = changed.select(axis, tensor.shape[axis] // 2)
+    """Two more copies of `tensor`, with large values of both signs in the middle of an axis; what is negative in one is
+    positive in the other, as a maximum is moved by one of them alone."""
+    place = tensor.select(axis, tensor.shape[axis] // 2)
     signs = torch.randint(0, 2, place.shape, generator=generator).to(tensor.dtype)
-    place.copy_(signs if probability else (2 * signs - 1) * LARGEST_CHANGE * deviation)
-    return changed
+    for side in (signs, 1 - signs):
+        changed = tensor.clone()
+        changed.select(axis, tensor.shape[axis] // 2).copy_(
+            side if probability else (2 * side - 1) * LARGEST_CHANGE * deviation)
+        yield changed
 
 
 def stays_apart(before, after, places):
-    """Of answers of which one place of an input changed: does each place of `places` decide about no more than its share?"""
+    """Of answers of which one place of an input changed: does each place of `places` decide about no more than its share?
+    None if it decides about nothing."""
+    some = False
     for a, b in zip(before, after):
         if a.shape != b.shape:
             return False
         a, b = a.double(), b.double()
         changed = ((a - b).abs() > SAME * torch.maximum(a.abs(), b.abs())) | (a.isnan() != b.isnan())
+        some |= bool(changed.any())
         if int(changed.sum()) * places > a.numel():
             return False
-    return True
+    return True if some else None
 
 
 class Slices:
@@ -74,8 +80,11 @@ class Slices:
 
     def spread(self, values):
         """A value for each slice, in a shape that broadcasts to the leaf's."""
+        return self.spread_rows(self.of_rows(values))
+
+    def spread_rows(self, values):
         sizes = [self.shape[axis] if axis in self.axes else 1 for axis in self.order]
-        return self.of_rows(values).view(sizes).permute([self.order.index(axis) for axis in range(len(self.order))])
+        return values.view(sizes).permute([self.order.index(axis) for axis in range(len(self.order))])
 
     def of_rows(self, values):
         """From a value for each slice to one for each row; neighbours share a slice if there are many."""

@@ -111,6 +111,7 @@ class Pool:
         most_jitters = FEWEST_JITTERS if self.reference.costing else JITTERS
         self.effort = Effort(len(self.kinds), most_jitters, self.reference.cpu_s, exact_s, elements, size,
                              self.request["least_draws"], self.request["most_draws"], self.request["pool_bytes"])
+        self.draws.cut([self.separable_axes(position) for position in range(len(self.draws.natures))])
 
     @staticmethod
     def _agrees(own, exact):
@@ -130,9 +131,8 @@ class Pool:
     def sample(self, variant, finite, turn=0, tries=TRIES):
         """A draw on which at least `finite` of the answer is finite, or of a few the one with most."""
         best = None
-        jitters = self.draws.jitters(turn, self.holds_ties()) if variant == "patterns" else None
         for _ in range(tries):
-            inputs = self.draws.make(variant, turn)
+            inputs, jitters = self.draws.make(variant, turn, variant != "plain" and self.holds_ties())
             sample = Sample(inputs, self.reference.forward(inputs)[0], jitters)
             self.check_shapes(sample)
             if best is None or sample.finite > best.finite:
@@ -198,7 +198,6 @@ class Pool:
     def deal_patterns(self):
         """Deals each slice of the inputs a pattern on which the reference stays as finite as on plain draws. False if there
         is nothing to deal."""
-        self.draws.cut([self.separable_axes(position) for position in range(len(self.draws.natures))])
         floating = all(x.is_floating_point() for x in self.first.own)
         excluded = set() if floating or self.decisions.direct else set(TIES)
         if not any(self.draws.slices):
@@ -238,13 +237,17 @@ class Pool:
                 continue
             if self.reference.cpu_s > SLOW_SECONDS:
                 return [axis]
-            changed = change_one_place(leaf, axis, nature.deviation, nature.probability, self.draws.generator)
-            try:
-                answer = leaves(self.reference.forward(
-                    with_leaves(self.first.inputs, [*tensors[:position], changed, *tensors[position + 1:]]))[0])
-            except TaskFault:
-                continue
-            if len(answer) == len(self.first.own) and stays_apart(self.first.own, answer, places):
+            apart = None
+            for changed in change_one_place(leaf, axis, nature.deviation, nature.probability, self.draws.generator):
+                try:
+                    answer = leaves(self.reference.forward(
+                        with_leaves(self.first.inputs, [*tensors[:position], changed, *tensors[position + 1:]]))[0])
+                except TaskFault:
+                    break
+                apart = len(answer) == len(self.first.own) and stays_apart(self.first.own, answer, places)
+                if apart is not None:
+                    break
+            if apart:
                 found.append(axis)
                 rows *= places
         return found

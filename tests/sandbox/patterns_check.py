@@ -7,6 +7,8 @@ import torch
 sys.path.insert(0, sys.argv[1])
 from oracle_checks import Findings  # noqa: E402
 from oracle_draws import KINDS  # noqa: E402
+from oracle_patterns import Slices  # noqa: E402
+from oracle_places import Places  # noqa: E402
 from oracle_pool import Pool  # noqa: E402
 from oracle_reference import Reference  # noqa: E402
 
@@ -129,3 +131,59 @@ for inputs in ("torch.randn(44, 256)", "torch.rand(44, 256) * 2 - 1", "5 * torch
     for row in rows_of(inputs):
         assert row.std() < 1e-6 or row.mean().abs() < 3.3 * row.std(), (inputs, row.mean(), row.std())
         assert row.max() < 44 and row.min() > -88, (inputs, row.max(), row.min())
+
+
+def places_of(forward, inputs, kind, find=torch.argmax):
+    """Where the extremes of the rows stand in the draws of a kind."""
+    _, kinds = pool_of(forward, inputs)
+    return torch.stack([find(draw.leaves[0], 1) for draw in kinds[kind].kept]), kinds
+
+
+# The extremes of few long slices are at the ends and elsewhere, whatever the reference is.
+for forward in ("x.max(1).values", "torch.softmax(x, 1)", "x.amax(1)"):
+    for kind in ("shifted", "sparse"):
+        for find in (torch.argmax, torch.argmin):
+            found, kinds = places_of(forward, "torch.randn(4, 2000)", kind, find)
+            for of_draw in found:
+                near = (of_draw >= 2000 - 33) & (of_draw < 1999)
+                if "values" not in forward:
+                    assert int((of_draw == 1999).sum()) >= 1 and int(near.sum()) >= 1 and int((of_draw == 0).sum()) >= 1, \
+                        of_draw
+# Of one slice: the largest is last on one kind, the smallest on the other.
+assert bool((places_of("x.amax()", "torch.randn(1, 4000)", "shifted")[0] == 3999).all())
+assert bool((places_of("x.amin()", "torch.randn(1, 4000)", "sparse", torch.argmin)[0] == 3999).all())
+
+# A program that leaves out the tail is noticed on every draw of either kind.
+_, kinds = pool_of("x.amax(1)", "torch.randn(4, 8192)")
+for kind in ("shifted", "sparse"):
+    for draw in kinds[kind].kept:
+        for tail in (1, 32):
+            wrong = (draw.leaves[0][:, :-tail].amax(1).double() - draw.exact[0]).abs() > draw.allowed[0]
+            assert bool(wrong.any()), (kind, tail)
+
+# Elements stay what they are; what is sorted, masked or of whole numbers stays where it is.
+torch.manual_seed(3)
+moved, twins = Places(Slices((5, 700), [0])).apply(torch.arange(3500.0).view(5, 700), torch.Generator(), False, False)
+assert twins is None and torch.equal(moved.sort(1).values, torch.arange(3500.0).view(5, 700))
+for inputs in ("torch.randn(4, 900).sort(1).values", "torch.randn(60, 60).tril()", "torch.randint(0, 9, (4, 900)).float()",
+               "torch.softmax(torch.randn(4, 900), 1)"):
+    pool, _ = pool_of("x * 2", inputs)
+    assert pool.draws.places == [None], inputs
+assert pool_of("x * 2", "torch.randn(60, 60)")[0].draws.places == [None]  # each element is a slice
+
+# Where indices are exact, extremes come again further on, and in a lower lane and thread; jitters leave them equal.
+for forward, sign in (("x.argmax(1)", 1), ("x.argmin(1)", -1), ("x.max(1)", 1)):
+    _, kinds = pool_of(forward, "torch.randn(16, 4096)")
+    for kind in ("shifted", "sparse"):
+        for draw in kinds[kind].kept:
+            x = draw.leaves[0] * sign
+            equal = x == x.amax(1, keepdim=True)
+            first, places = x.argmax(1, keepdim=True), torch.arange(4096)
+            for group in (32, 256):
+                lower = (equal & (places > first) & (places % group < first % group)).any(1)
+                assert int(lower.sum()) >= 4, (forward, kind, int(lower.sum()))
+            integers = [mask for mask, y in zip(draw.allowed, draw.own) if not y.is_floating_point()]
+            assert not any(bool(mask.any()) for mask in integers)
+# What is decided about results of arithmetic gets none.
+_, kinds = pool_of("(x * x).argmax(1)", "torch.randn(16, 4096)")
+assert all(int((d.leaves[0] == d.leaves[0].amax(1, keepdim=True)).sum()) == 16 for d in kinds["shifted"].kept)
