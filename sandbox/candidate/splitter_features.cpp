@@ -222,6 +222,7 @@ struct NamedHeader {
 constexpr NamedHeader kShimHeaders[] = {{"__nv_fp8", "small_floats.h", true},
                                         {"cooperative_groups", "groups.h"},
                                         {"cub", "cub.h"},
+                                        {"thrust", "thrust.h"},
                                         {"nvcuda", "matrices.h"},
                                         {"curand", "random.h", true},
                                         {"cuda", "barriers.h"},
@@ -255,6 +256,16 @@ void note_standard_name(StandardUse& use, std::string_view name) {
   }
 }
 
+bool is_thrust_functor(std::string_view name) {
+  for (const std::string_view functor :
+       {"plus",         "minus",    "multiplies", "divides",       "modulus",    "maximum",
+        "minimum",      "equal_to", "greater",    "less",          "negate",     "identity",
+        "not_equal_to", "square",   "less_equal", "greater_equal", "bit_and",    "bit_or",
+        "bit_xor",      "logical_and", "logical_or", "logical_not"})
+    if (name == functor) return true;
+  return false;
+}
+
 void note_library(const TokenText& t, size_t i, std::vector<SplitIssue>& issues) {
   const auto word = t.at(i);
   const auto report = [&](std::string_view name) {
@@ -267,10 +278,11 @@ void note_library(const TokenText& t, size_t i, std::vector<SplitIssue>& issues)
     if (word == l.prefix) return report(l.name);
   const size_t scope = t.next(i);
   if (!t.is(scope, ":") || !t.is(scope + 1, ":")) return;
+  const size_t name = t.next(scope + 1);
+  if (word == "thrust" && is_thrust_functor(t.at(name))) return;
   for (const auto& l : kLibraryScopes)
     if (word == l.prefix) return report(l.name);
   // Its block and warp primitives are device code like any other; the algorithms for whole arrays are not.
-  const size_t name = t.next(scope + 1);
   if (word == "cub" && t.is_identifier(name) && starts_with(t.at(name), "Device")) return report("CUB");
 }
 

@@ -7,6 +7,7 @@
 #include "sandbox/candidate/splitter_kernels.h"
 #include "sandbox/candidate/splitter_tokens.h"
 #include "sandbox/device/code_structure.h"
+#include "sandbox/device/device_headers.h"
 
 namespace bicrl {
 namespace {
@@ -31,6 +32,7 @@ class Rewriter {
       if (f.is_opaque && f.body != npos && !bodies_.is_cut(f.body)) bodies_.cut(f);
       if (f.is_kernel) kernels_.add_resolver(f, edits_);
     }
+    answer_include_questions(t_, edits_);
     for (size_t i = 0; i < t_.size(); ++i) {
       if (bodies_.is_cut(i)) continue;
       if (t_.is_identifier(i)) {

@@ -46,6 +46,9 @@ constexpr std::string_view kCovered[] = {
     "cublas_v2.h", "cublas.h", "cublasLt.h", "cublasXt.h", "cudnn.h", "cusparse.h", "cufft.h", "cusolverDn.h",
     "curand.h", "nccl.h", "nvrtc.h", "nvToolsExt.h", "nvtx3/nvToolsExt.h", "cutensor.h", "Python.h"};
 
+// Covered for those who have them; they come neither with torch nor with the toolkit.
+constexpr std::string_view kNotInstalled[] = {"cutlass/", "cute/", "helper_", "cutensor", "format"};
+
 // Those that take long to read, besides CUB's.
 constexpr std::string_view kDear[] = {"cooperative_groups.h", "cooperative_groups/reduce.h",
                                       "cooperative_groups/scan.h", "mma.h", "curand_kernel.h"};
@@ -154,6 +157,7 @@ const Part kParts[] = {
     {"vectors", {"vector", "deque", "list", "vec"}},
     {"strings", {"string", "string_view", "to_string", "stoi", "stof", "str"}},
     {"maps", {"map", "unordered_map", "set", "unordered_set"}},
+    {"thrust", {"thrust"}},
     {"functors", {"plus", "multiplies", "less", "greater", "equal_to"}},
     {"pointers", {"unique_ptr", "shared_ptr", "make_unique", "make_shared"}},
     {"functions", {"function"}},
@@ -236,6 +240,20 @@ std::string header_path(std::string_view line) {
   if (open == std::string_view::npos) return "";
   const size_t close = line.find(line[open] == '<' ? '>' : '"', open + 1);
   return close == std::string_view::npos ? "" : std::string(line.substr(open + 1, close - open - 1));
+}
+
+void answer_include_questions(const TokenText& source, TextEdits& edits) {
+  for (size_t i = 0; i < source.size(); ++i) {
+    if (!source.is(i, "__has_include")) continue;
+    const size_t open = source.next(i), close = source.is(open, "(") ? source.closing(open, 100) : source.size();
+    if (close >= source.size()) continue;
+    const uint32_t from = source.tokens()[i].begin, to = source.tokens()[close].end;
+    const std::string path = header_path(std::string_view(source.text()).substr(from, to - from));
+    const bool elsewhere =
+        std::any_of(std::begin(kNotInstalled), std::end(kNotInstalled),
+                    [&](std::string_view beginning) { return starts_with(path, beginning); });
+    if (is_covered_header(path) && !elsewhere) edits.replace(from, to, "1");
+  }
 }
 
 bool is_covered_header(const std::string& path) {

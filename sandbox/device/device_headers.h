@@ -16,6 +16,10 @@ std::string header_path(std::string_view include_line);
 // libraries that run on the host.
 bool is_covered_header(const std::string& path);
 
+// Of `__has_include(<...>)`, which the folders of a box would answer otherwise than an installation: yes, for
+// headers that are covered.
+void answer_include_questions(const TokenText& source, TextEdits& edits);
+
 // The include lines that `source` needs: the prelude, parts of the shim whose names it has, cuda_fp16.h if it
 // names __half, and the single headers of CUB in place of <cub/cub.cuh>, which NVRTC does not take.
 std::string needed_includes(const TokenText& source);

@@ -28,28 +28,43 @@ constexpr UnsupportedName kUnsupported[] = {{"cudaTextureObject_t", "textures"},
 
 using Kind = CodeItem::Kind;
 
-// Macros that nvcc and NVRTC do not define alike: their names in a candidate's text, and what they are there
-// ("": not defined).
+// Macros that nvcc and NVRTC do not define alike, and what they are there ("": not defined).
 struct ToldApart {
-  std::string_view name, other, value;
+  std::string_view name, value;
 };
-constexpr ToldApart kToldApart[] = {{"__CUDACC_RTC__", "__cudacc_rtc__", ""},
-                                    {"__NVCC__", "__nvcc__", "1"},
-                                    {"__GNUC__", "__gnuc__", "12"},
-                                    {"__linux__", "__LINUX__", "1"},
-                                    {"__x86_64__", "__X86_64__", "1"},
-                                    {"__CUDACC_RELAXED_CONSTEXPR__", "__cudacc_relaxed_constexpr__", "1"},
-                                    {"__CUDACC_EXTENDED_LAMBDA__", "__cudacc_extended_lambda__", "1"}};
-
-// Text that is to mean one thing to NVRTC and another to nvcc would be graded for what nobody runs: in a
-// candidate's own text the macros that tell them apart have other names, of which only nvcc's is defined.
-// Headers need the real ones.
-std::string disguised(std::string text) {
-  for (const auto& [name, other, value] : kToldApart)
-    for (size_t at = 0; (at = text.find(name, at)) != std::string::npos; at += name.size())
-      text.replace(at, name.size(), other);
-  return text;
-}
+constexpr ToldApart kToldApart[] = {{"__CUDACC_RTC__", ""},
+                                    {"__NVCC__", "1"},
+                                    {"__CUDACC_RELAXED_CONSTEXPR__", "1"},
+                                    {"__CUDACC_EXTENDED_LAMBDA__", "1"},
+                                    // The host's compiler, g++ 12
+                                    {"__GNUC__", "12"},
+                                    {"__GNUC_MINOR__", "2"},
+                                    {"__GNUC_PATCHLEVEL__", "0"},
+                                    {"__GNUG__", "12"},
+                                    {"__VERSION__", "\"12.2.0\""},
+                                    {"_GNU_SOURCE", "1"},
+                                    {"__SIZEOF_INT128__", "16"},
+                                    // The system
+                                    {"__linux__", "1"},
+                                    {"__linux", "1"},
+                                    {"__gnu_linux__", "1"},
+                                    {"__unix__", "1"},
+                                    {"__unix", "1"},
+                                    {"__ELF__", "1"},
+                                    {"__x86_64__", "1"},
+                                    {"__x86_64", "1"},
+                                    {"__amd64__", "1"},
+                                    {"__amd64", "1"},
+                                    // The libraries
+                                    {"__GLIBC__", "2"},
+                                    {"__GLIBC_MINOR__", "36"},
+                                    {"__GLIBCXX__", "20220819"},
+                                    {"_GLIBCXX_RELEASE", "12"},
+                                    {"_GLIBCXX_USE_CXX11_ABI", "1"},
+                                    {"_POSIX_C_SOURCE", "200809L"},
+                                    {"RAND_MAX", "2147483647"},
+                                    {"EOF", "(-1)"}};
+constexpr std::string_view kDisguise = "bicrl_";
 
 // The edits that both ways share.
 class Preparation {
@@ -194,6 +209,17 @@ class Preparation {
     }
   }
 
+  // Text that is to mean one thing to NVRTC and another to nvcc would be graded for what nobody runs: in a
+  // candidate's own text the macros that tell them apart have other names, defined as nvcc has them. Headers
+  // need the real ones.
+  void disguise() {
+    for (size_t i = 0; i < t_.size(); ++i) {
+      if (!t_.is_identifier(i)) continue;
+      for (const ToldApart& macro : kToldApart)
+        if (t_.is(i, macro.name)) edits_.insert(begin(i), std::string(kDisguise));
+    }
+  }
+
   void includes() {
     for (size_t i = 0; i < t_.size(); ++i) {
       if (t_.tokens()[i].kind != Token::Kind::kInclude) continue;
@@ -205,12 +231,15 @@ class Preparation {
     exceptions();
     annotations();
     includes();
+    disguise();
+    answer_include_questions(t_, edits_);
     std::string text = needed_includes(t_) + macros_;
     const std::string declarations = library_declarations(t_);
     if (!declarations.empty()) text += declarations + "\n";
-    for (const auto& [name, other, value] : kToldApart)
-      if (!value.empty()) text += "#define " + std::string(other) + " " + std::string(value) + "\n";
-    return text + "#line 1 \"cuda_sources\"\n" + disguised(edits_.apply(t_.text())) + "\n";
+    for (const ToldApart& macro : kToldApart)
+      if (!macro.value.empty())
+        ((((text += "#define ") += kDisguise) += macro.name) += " ") += std::string(macro.value) + "\n";
+    return text + "#line 1 \"cuda_sources\"\n" + edits_.apply(t_.text()) + "\n";
   }
 
   TokenText t_;

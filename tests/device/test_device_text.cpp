@@ -133,6 +133,37 @@ TEST_CASE("Headers that the shim stands for are not read") {
   CHECK(!contains(cub, "cub.cuh"));
 }
 
+TEST_CASE("Macros that tell the compilers apart are nvcc's") {
+  const std::string text =
+      whole_device_text("#if defined(__GLIBC__) && !defined(__CUDACC_RTC__)\nint EOF_count, a = EOF;\n#endif\n");
+  CHECK(text.find("defined(bicrl___GLIBC__) && !defined(bicrl___CUDACC_RTC__)") != std::string::npos);
+  CHECK(text.find("int EOF_count, a = bicrl_EOF;") != std::string::npos);
+  CHECK(text.find("#define bicrl___GLIBC__ 2\n") != std::string::npos);
+  CHECK(text.find("#define bicrl___CUDACC_RTC__") == std::string::npos);
+}
+
+TEST_CASE("Questions for headers are answered as by an installation") {
+  const auto answered = [](const std::string& question) {
+    const TokenText text("#if " + question + "\n");
+    TextEdits edits;
+    answer_include_questions(text, edits);
+    return edits.apply(text.text());
+  };
+  CHECK(answered("__has_include(<ATen/native/cuda/Loops.cuh>)") == "#if 1\n");
+  CHECK(answered("__has_include( \"torch/extension.h\" ) && A") == "#if 1 && A\n");
+  CHECK(answered("__has_include(<vector>)") == "#if 1\n");
+  for (const std::string question : {"__has_include(<cutlass/gemm.h>)", "__has_include(<nothing.h>)",
+                                     "__has_include(NAME)", "__has_include(<torch/extension.h>"}) {
+    INFO(question);
+    CHECK(answered(question) == "#if " + question + "\n");
+  }
+}
+
+TEST_CASE("A colon stays apart from a name that begins with two") {
+  CHECK(contains(whole("void f(int a) { switch (a) { default:throw 1; } }"), "default: ::bicrl::Thrown()"));
+  CHECK(contains(whole("int f(int a) { return a ? 1:throw 1; }"), "1: ::bicrl::Thrown()"));
+}
+
 TEST_CASE("Parts of the shim come if they are named") {
   CHECK(needed_includes(TokenText("float x;")) == "#include \"bicrl/device_prelude.h\"\n");
   CHECK(contains(needed_includes(TokenText("std::vector<int> x;")), "bicrl/vectors.h"));

@@ -1,9 +1,12 @@
 // Host parts: what a recording claims, against the device code of the same text. A kernel that a trace names
 // is an entry of the PTX and takes as many argument bytes; a symbol is a variable of it.
 #include <catch2/catch_test_macros.hpp>
+#include <filesystem>
 #include <map>
+#include <sstream>
 
 #include "common/files.h"
+#include "sandbox/box/command.h"
 #include "sandbox/executor/device_program.h"
 #include "sandbox/recorder.h"
 #include "tests/sandbox/corpus.h"
@@ -368,6 +371,28 @@ TEST_CASE("the published programs' recordings name the device code's kernels") {
   }
   CHECK(ends["host_read"] <= 1);
   CHECK(ends[""] >= 6);
+}
+
+TEST_CASE("macros of a build name the installed versions") {
+  const CommandResult said = run_command(
+      {BICRL_TEST_PYTHON, "-c",
+       "import importlib.metadata as m, sys; from torch.utils.cpp_extension import include_paths; import re\n"
+       "print('TORCH_VERSION \"%s\"' % m.version('torch').split('+')[0])\n"
+       "print('PY_VERSION_HEX 0x%08x' % sys.hexversion)\n"
+       "text = open(include_paths()[0] + '/pybind11/detail/common.h').read()\n"
+       "for part in ('MAJOR', 'MINOR', 'MICRO', 'PATCH'):\n"
+       "    print('PYBIND11_VERSION_' + part, re.search('VERSION_' + part + r' (\\w+)', text)[1])"},
+      {}, 120);
+  INFO(said.output);
+  const std::string header = read_file(std::filesystem::path(BICRL_SOURCE_DIR) /
+                                       "sandbox/runtimes/both/include/bicrl/build.h");
+  std::istringstream lines(said.output);
+  int found = 0;
+  for (std::string line; std::getline(lines, line); ++found) {
+    INFO(line);
+    CHECK(header.find("#define " + line + "\n") != std::string::npos);
+  }
+  CHECK(found == 6);
 }
 
 }  // namespace bicrl

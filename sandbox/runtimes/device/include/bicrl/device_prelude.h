@@ -13,6 +13,9 @@
 #undef __host__
 #define __host__
 
+#include <math_constants.h>
+
+#include "bicrl/build.h"
 #include "bicrl/checks.h"
 #include "bicrl/core.h"
 #include "bicrl/mathematics.h"

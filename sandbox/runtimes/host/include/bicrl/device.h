@@ -11,6 +11,12 @@
 #define __CUDACC_EXTENDED_LAMBDA__ 1
 #define CUDART_VERSION 13000
 #define CUDA_VERSION 13000
+#define __CUDA_RUNTIME_H__
+// As load_inline's command line for nvcc has them.
+#define __CUDA_NO_HALF_OPERATORS__ 1
+#define __CUDA_NO_HALF_CONVERSIONS__ 1
+#define __CUDA_NO_BFLOAT16_CONVERSIONS__ 1
+#define __CUDA_NO_HALF2_OPERATORS__ 1
 #define __host__
 #define __device__
 #define __global__

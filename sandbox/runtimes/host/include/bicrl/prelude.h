@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "bicrl/bindings.h"
+#include "bicrl/build.h"
 #include "bicrl/check.h"
 #include "bicrl/framework.h"
 #include "bicrl/half.h"

@@ -78,10 +78,11 @@ enum class Layout : int8_t { Strided };
 constexpr Layout kStrided = Layout::Strided;
 enum class MemoryFormat : int8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 
-struct TensorOptions {
+struct alignas(2) TensorOptions {
   ScalarType dtype_ = ScalarType::Float;
   Device device_ = Device(DeviceType::CPU);
   bool has_dtype_ = false, has_device_ = false;
+  int8_t layout_and_flags_[3] = {};  // as large as torch's
   constexpr TensorOptions() = default;
   constexpr TensorOptions(ScalarType type) : dtype_(type), has_dtype_(true) {}
   constexpr TensorOptions(Device device) : device_(device), has_device_(true) {}
