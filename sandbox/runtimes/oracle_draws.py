@@ -217,7 +217,7 @@ class Draws:
         return [dealt[turn] and dealt[turn].jitter(nature.deviation, hold_ties)
                 for nature, dealt in zip(self.natures, self.assignments)]
 
-    def make(self, variant, turn=0, hold_ties=False):
+    def make(self, variant, turn=0, hold_ties=False, with_twins=False):
         """Inputs, and how each leaf is jittered: see jitters(); None if as usual."""
         generator = torch.Generator().manual_seed(self.seed())
         with ends_of_ranges(generator) if variant in STRUCTURED else contextlib.nullcontext():
@@ -227,16 +227,16 @@ class Draws:
                 for nature, leaf, assignment in zip(self.natures, leaves(inputs), dealt)]
         forms = self.jitters(turn, hold_ties) if variant == "patterns" else None
         if variant in SHIFTED | SPARSE:
-            made, forms = self.exchanged(made, variant in SPARSE, hold_ties, generator)
+            made, forms = self.exchanged(made, variant in SPARSE, with_twins, generator)
         return with_leaves(inputs, made), forms
 
-    def exchanged(self, made, lowest_first, hold_ties, generator):
+    def exchanged(self, made, lowest_first, with_twins, generator):
         """The leaves with their extremes moved, and how they are jittered: slices with twins are not."""
         forms = []
         for index, (leaf, places) in enumerate(zip(made, self.places)):
             twins = None
             if places:
-                moved, twins = places.apply(leaf, generator, lowest_first, hold_ties)
+                moved, twins = places.apply(leaf, generator, lowest_first, with_twins)
                 made[index] = like_strides(moved, leaf)
             forms.append(None if twins is None else [torch.where(twins, 0.0, 1.0).double(), torch.zeros(())])
         return made, forms if any(forms) else None

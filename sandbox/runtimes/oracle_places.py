@@ -7,7 +7,7 @@ import torch
 
 NEAR_END = 32
 GROUPS = (32, 256)  # threads of a warp and of a usual block, which take the elements in turn
-PLACES = 4  # last, near the end, first, anywhere
+PLACES = 4  # last, anywhere, near the end, first
 
 
 def _integers(generator, least, beyond):
@@ -28,11 +28,14 @@ class Places:
         rows = self.slices.cut(x).clone()
         count, length = rows.shape
         kinds = torch.randperm(count, generator=generator) % PLACES
+        kinds[kinds.argmin()] = kinds[-1].clone()
+        kinds[-1] = 0  # what is left over at the end of everything is in the last slice's tail
         first, second = (self._place(kind, length, generator) for kind in (kinds, (kinds + 1) % PLACES))
         high, low = (second, first) if lowest_first else (first, second)
         twins = torch.zeros(count, dtype=torch.bool)
         if with_twins and length > 2:
             twins = (torch.randperm(count, generator=generator) + torch.randint(0, 2, (1,), generator=generator)) % 2 == 0
+            twins[-1] &= count == 1
             high, low = (torch.where(twins, self._early(count, length, generator), place) for place in (high, low))
         low = torch.where(low == high, (low + 1) % length, low)
         each = torch.arange(count)
@@ -47,7 +50,7 @@ class Places:
         none = torch.zeros_like(kinds)
         near = length - 1 - _integers(generator, none + 1, none + 1 + min(NEAR_END, length - 1))
         anywhere = _integers(generator, none, none + length)
-        return torch.stack((none + length - 1, near, none, anywhere)).gather(0, kinds.unsqueeze(0)).squeeze(0)
+        return torch.stack((none + length - 1, anywhere, near, none)).gather(0, kinds.unsqueeze(0)).squeeze(0)
 
     @staticmethod
     def _early(count, length, generator):

@@ -132,7 +132,9 @@ class Pool:
         """A draw on which at least `finite` of the answer is finite, or of a few the one with most."""
         best = None
         for _ in range(tries):
-            inputs, jitters = self.draws.make(variant, turn, variant != "plain" and self.holds_ties())
+            # Plain draws come before it is known what the reference decides.
+            known = () if variant in ("plain", "as_given") else (self.holds_ties(), self.takes_indices())
+            inputs, jitters = self.draws.make(variant, turn, *known)
             sample = Sample(inputs, self.reference.forward(inputs)[0], jitters)
             self.check_shapes(sample)
             if best is None or sample.finite > best.finite:
@@ -218,6 +220,10 @@ class Pool:
     def holds_ties(self):
         """Are equal elements, and those that equal a buffer, equal for every right program?"""
         return self.decisions.some and self.decisions.direct
+
+    def takes_indices(self):
+        """Which of equal elements it takes shows in its answers, and is the same for every right program."""
+        return self.holds_ties() and any(not x.is_floating_point() for x in self.first.own)
 
     def stays_finite(self):
         try:

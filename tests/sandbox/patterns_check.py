@@ -146,10 +146,10 @@ for forward in ("x.max(1).values", "torch.softmax(x, 1)", "x.amax(1)"):
             found, kinds = places_of(forward, "torch.randn(4, 2000)", kind, find)
             for of_draw in found:
                 near = (of_draw >= 2000 - 33) & (of_draw < 1999)
-                if "values" not in forward:
-                    assert int((of_draw == 1999).sum()) >= 1 and int(near.sum()) >= 1 and int((of_draw == 0).sum()) >= 1, \
-                        of_draw
-# Of one slice: the largest is last on one kind, the smallest on the other.
+                assert int((of_draw == 1999).sum()) >= 1 and int(near.sum()) >= 1 and int((of_draw == 0).sum()) >= 1, of_draw
+# What is last of everything: the largest on one kind, the smallest on the other.
+assert bool((places_of("x.amax(1)", "torch.randn(5, 2000)", "shifted")[0][:, -1] == 1999).all())
+assert bool((places_of("x.amax(1)", "torch.randn(5, 2000)", "sparse", torch.argmin)[0][:, -1] == 1999).all())
 assert bool((places_of("x.amax()", "torch.randn(1, 4000)", "shifted")[0] == 3999).all())
 assert bool((places_of("x.amin()", "torch.randn(1, 4000)", "sparse", torch.argmin)[0] == 3999).all())
 
@@ -187,3 +187,7 @@ for forward, sign in (("x.argmax(1)", 1), ("x.argmin(1)", -1), ("x.max(1)", 1)):
 # What is decided about results of arithmetic gets none.
 _, kinds = pool_of("(x * x).argmax(1)", "torch.randn(16, 4096)")
 assert all(int((d.leaves[0] == d.leaves[0].amax(1, keepdim=True)).sum()) == 16 for d in kinds["shifted"].kept)
+
+# What can only be taken as it is given is looked at before it is known what the reference decides.
+pool, _ = pool_of("(x * 2 if bool(x[0] == 64) else None[0])", "torch.arange(64.0, 0.0, -1.0)")
+assert pool.variant_of("plain")[0] == "as_given"

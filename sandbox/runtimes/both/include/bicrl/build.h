@@ -18,6 +18,7 @@
 #define C10_HIDDEN
 #define CAFFE2_LOG_THRESHOLD INT_MIN
 
+// Of Python any version may be installed; a text that needs one asks for a lower bound.
 #define Py_PYTHON_H
 #define PY_MAJOR_VERSION 3
 #define PY_MINOR_VERSION 11
