@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
 
 #include "common/error.h"
 #include "common/rng.h"
@@ -11,36 +12,6 @@
 
 namespace bicrl {
 namespace {
-
-struct ParameterSpec {
-  std::string name;
-  std::vector<int64_t> shape;
-  bool is_norm = false;
-};
-
-// Every parameter in the order that Transformer::bind() takes them.
-std::vector<ParameterSpec> parameter_specs(const PolicyConfig& c) {
-  const int64_t q_width = c.heads * c.head_dim, kv_width = c.kv_heads * c.head_dim;
-  std::vector<ParameterSpec> specs;
-  specs.push_back({"model.embed_tokens.weight", {c.vocab_size, c.hidden_size}});
-  for (int64_t i = 0; i < c.layers; ++i) {
-    const std::string layer = "model.layers." + std::to_string(i) + ".";
-    specs.push_back({layer + "input_layernorm.weight", {c.hidden_size}, true});
-    specs.push_back({layer + "self_attn.q_proj.weight", {q_width, c.hidden_size}});
-    specs.push_back({layer + "self_attn.k_proj.weight", {kv_width, c.hidden_size}});
-    specs.push_back({layer + "self_attn.v_proj.weight", {kv_width, c.hidden_size}});
-    specs.push_back({layer + "self_attn.o_proj.weight", {c.hidden_size, q_width}});
-    specs.push_back({layer + "self_attn.q_norm.weight", {c.head_dim}, true});
-    specs.push_back({layer + "self_attn.k_norm.weight", {c.head_dim}, true});
-    specs.push_back({layer + "post_attention_layernorm.weight", {c.hidden_size}, true});
-    specs.push_back({layer + "mlp.gate_proj.weight", {c.intermediate_size, c.hidden_size}});
-    specs.push_back({layer + "mlp.up_proj.weight", {c.intermediate_size, c.hidden_size}});
-    specs.push_back({layer + "mlp.down_proj.weight", {c.hidden_size, c.intermediate_size}});
-  }
-  specs.push_back({"model.norm.weight", {c.hidden_size}, true});
-  if (!c.tie_word_embeddings) specs.push_back({"lm_head.weight", {c.vocab_size, c.hidden_size}});
-  return specs;
-}
 
 // Each value is a pure function of (seed, name, index), so neither threads nor devices change it.
 at::Tensor draw_normal(const std::vector<int64_t>& shape, double deviation, uint64_t key) {
@@ -71,35 +42,44 @@ struct Transformer::Rotation {
   }
 };
 
+Transformer::Transformer(const PolicyConfig& config, at::Device device, at::ScalarType dtype)
+    : config_(config),
+      store_(std::make_unique<ParameterStore>(config, device, dtype)),
+      inverse_frequency_(inverse_frequencies(config, device)) {
+  bind();
+}
+
 Transformer Transformer::random(const PolicyConfig& config, uint64_t seed, at::Device device,
                                 at::ScalarType dtype) {
   config.validate();
-  std::map<std::string, at::Tensor> tensors;
-  for (const auto& spec : parameter_specs(config)) {
-    const at::Tensor values =
-        spec.is_norm ? at::ones(spec.shape, at::kFloat)
-                     : draw_normal(spec.shape, config.initializer_range, mix_key(seed, spec.name));
-    tensors[spec.name] = values.to(device, dtype);
+  Transformer transformer(config, device, dtype);
+  for (size_t i = 0; i < transformer.parameters().size(); ++i) {
+    const ParameterEntry& entry = transformer.store_->layout().entries()[i];
+    const at::Tensor& value = transformer.parameters()[i].second;
+    if (entry.is_norm)
+      value.fill_(1);
+    else
+      value.copy_(draw_normal(entry.shape, config.initializer_range, mix_key(seed, entry.name)));
   }
-  return from_tensors(config, std::move(tensors), device, dtype);
+  return transformer;
 }
 
 Transformer Transformer::from_tensors(const PolicyConfig& config, std::map<std::string, at::Tensor> tensors,
                                       at::Device device, at::ScalarType dtype) {
   config.validate();
-  Transformer transformer(config);
-  for (const auto& spec : parameter_specs(config)) {
-    const auto found = tensors.find(spec.name);
-    if (found == tensors.end()) throw InputError(concat("tensor ", spec.name, " is missing"));
-    if (found->second.sizes() != at::IntArrayRef(spec.shape))
-      throw InputError(concat("tensor ", spec.name, " has shape ", found->second.sizes(),
-                              ", the config asks for ", at::IntArrayRef(spec.shape)));
-    transformer.parameters_.emplace_back(spec.name, found->second.detach().to(device, dtype).contiguous());
+  Transformer transformer(config, device, dtype);
+  for (const auto& [name, value] : transformer.parameters()) {
+    const auto found = tensors.find(name);
+    if (found == tensors.end()) throw InputError(concat("tensor ", name, " is missing"));
+    if (found->second.sizes() != value.sizes())
+      throw InputError(concat("tensor ", name, " has shape ", found->second.sizes(), ", the config asks for ",
+                              value.sizes()));
+    value.copy_(found->second.detach());
     tensors.erase(found);
   }
   // Some writers store the tied head a second time; a different one would be lost silently.
   if (const auto head = tensors.find("lm_head.weight"); head != tensors.end()) {
-    const at::Tensor& embedding = transformer.parameters_.front().second;
+    const at::Tensor& embedding = transformer.parameters().front().second;
     if (head->second.sizes() != embedding.sizes() || !at::equal(head->second.to(device, dtype), embedding))
       throw InputError(
           "tensor lm_head.weight differs from model.embed_tokens.weight, but the config says "
@@ -108,22 +88,20 @@ Transformer Transformer::from_tensors(const PolicyConfig& config, std::map<std::
   }
   if (!tensors.empty())
     throw InputError(concat("tensor ", tensors.begin()->first, " does not belong to this config"));
-  transformer.inverse_frequency_ = inverse_frequencies(config, device);
-  transformer.bind();
   return transformer;
 }
 
 Transformer Transformer::clone() const {
-  std::map<std::string, at::Tensor> tensors;
-  for (const auto& [name, parameter] : parameters_) tensors[name] = parameter.detach().clone();
-  return from_tensors(config_, std::move(tensors), device(), dtype());
+  const at::NoGradGuard guard;
+  Transformer copy(config_, device(), dtype());
+  for (size_t i = 0; i < parameters().size(); ++i) copy.parameters()[i].second.copy_(parameters()[i].second);
+  return copy;
 }
 
 void Transformer::bind() {
   size_t next = 0;
-  const auto take = [&] { return parameters_.at(next++).second; };
+  const auto take = [&] { return parameters().at(next++).second; };
   embedding_ = take();
-  layers_.clear();
   for (int64_t i = 0; i < config_.layers; ++i) {
     Layer& layer = layers_.emplace_back();
     for (at::Tensor* slot : {&layer.input_norm, &layer.q, &layer.k, &layer.v, &layer.o, &layer.q_norm,
@@ -132,7 +110,7 @@ void Transformer::bind() {
   }
   final_norm_ = take();
   head_ = config_.tie_word_embeddings ? embedding_ : take();
-  BICRL_CHECK(next == parameters_.size());
+  BICRL_CHECK(next == parameters().size());
 }
 
 Transformer::Rotation Transformer::rotation(const at::Tensor& positions) const {
@@ -178,7 +156,7 @@ at::Tensor Transformer::logits(const at::Tensor& hidden_rows) const {
   return head_logits(hidden_rows, head_);
 }
 
-at::Device Transformer::device() const { return embedding_.device(); }
-at::ScalarType Transformer::dtype() const { return embedding_.scalar_type(); }
+at::Device Transformer::device() const { return store_->device(); }
+at::ScalarType Transformer::dtype() const { return store_->dtype(); }
 
 }  // namespace bicrl

@@ -7,22 +7,24 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "policy/attention.h"
+#include "policy/parameter_store.h"
 #include "policy/policy_config.h"
 
 namespace bicrl {
 
-// Owns the parameters. Forward is const and re-entrant; changing parameters is not thread-safe.
+// Owns the parameters, which lie in its store. Forward is const and re-entrant; changing parameters is not
+// thread-safe.
 class Transformer {
  public:
   // Parameters drawn N(0, initializer_range) from `seed` (norms are 1), the same on every device.
   static Transformer random(const PolicyConfig& config, uint64_t seed, at::Device device,
                             at::ScalarType dtype);
-  // Takes tensors by their Hugging Face names. Throws InputError naming a missing, extra or misshapen tensor.
+  // Copies tensors by their Hugging Face names. Throws InputError naming a missing, extra or misshapen tensor.
   static Transformer from_tensors(const PolicyConfig& config, std::map<std::string, at::Tensor> tensors,
                                   at::Device device, at::ScalarType dtype);
 
@@ -39,15 +41,16 @@ class Transformer {
   at::ScalarType dtype() const;
   // Hugging Face name -> tensor, in a fixed order. The tensors are the live parameters (no copies);
   // lm_head.weight is absent if the head is tied.
-  const std::vector<std::pair<std::string, at::Tensor>>& parameters() const { return parameters_; }
+  const NamedTensors& parameters() const { return store_->values(); }
+  ParameterStore& store() { return *store_; }
 
  private:
-  explicit Transformer(const PolicyConfig& config) : config_(config) {}
+  Transformer(const PolicyConfig& config, at::Device device, at::ScalarType dtype);  // values of zero
   struct Layer {
     at::Tensor input_norm, post_norm, q, k, v, o, q_norm, k_norm, gate, up, down;
   };
   struct Rotation;
-  void bind();  // fills the named fields from parameters_
+  void bind();  // fills the named fields from parameters()
   Rotation rotation(const at::Tensor& positions) const;
   // x: [T, hidden] -> what the branch adds to it.
   at::Tensor attention_branch(int64_t index, const at::Tensor& x, const Rotation& rotation,
@@ -55,7 +58,7 @@ class Transformer {
   at::Tensor mlp_branch(int64_t index, const at::Tensor& x) const;
 
   PolicyConfig config_;
-  std::vector<std::pair<std::string, at::Tensor>> parameters_;
+  std::unique_ptr<ParameterStore> store_;
   at::Tensor embedding_, final_norm_, head_;
   std::vector<Layer> layers_;
   at::Tensor inverse_frequency_;  // [head_dim / 2], fp32

@@ -199,7 +199,7 @@ Gradient gradient_of(Transformer& policy, const std::vector<Experience>& experie
   updater.begin_phase(settings, reference);
   Gradient result;
   updater.observe_gradients(
-      [&](const at::Tensor& gradient, const FlatParameters&) { result.flat = gradient.clone(); });
+      [&](const ParameterStore& store) { result.flat = flat_part(store, ParameterPart::kGradient); });
   result.statistics = reinforce(updater, experiences);
   return result;
 }
@@ -208,13 +208,43 @@ double relative_difference(const at::Tensor& a, const at::Tensor& b) {
   return ((a - b).norm() / b.norm()).to(at::kDouble).item<double>();
 }
 
+at::Tensor flat_values(const Transformer& policy) {
+  std::vector<at::Tensor> flat;
+  for (const auto& [name, value] : policy.parameters()) flat.push_back(value.detach().flatten());
+  return at::cat(flat);
+}
+
+at::Tensor flat_part(const ParameterStore& store, ParameterPart part) {
+  std::vector<at::Tensor> flat;
+  for (size_t i = 0; i < store.values().size(); ++i)
+    flat.push_back(store.entry_part(part, static_cast<int64_t>(i)).flatten());
+  return at::cat(flat);
+}
+
+void set_flat_gradient(ParameterStore& store, const at::Tensor& flat) {
+  int64_t next = 0;
+  for (size_t i = 0; i < store.values().size(); ++i) {
+    const at::Tensor part = store.entry_part(ParameterPart::kGradient, static_cast<int64_t>(i));
+    part.copy_(flat.narrow(0, next, part.numel()).view(part.sizes()));
+    next += part.numel();
+  }
+}
+
+void copy_parameters(const Transformer& from, Transformer& to) {
+  for (size_t i = 0; i < from.parameters().size(); ++i)
+    to.parameters()[i].second.copy_(from.parameters()[i].second);
+}
+
 at::Tensor flat_gradient(Transformer& policy, const std::function<at::Tensor()>& loss) {
-  FlatParameters parameters(policy);
-  at::Tensor flat = parameters.zeros();
-  const GradientScope scope(parameters);
+  std::vector<at::Tensor> flat;
+  const GradientScope scope(policy.store());
   loss().backward();
-  parameters.add_gradients_to(flat);
-  return flat;
+  for (const auto& [name, parameter] : policy.parameters())
+    flat.push_back((parameter.grad().defined() ? parameter.grad() : at::zeros_like(parameter))
+                       .detach()
+                       .to(policy.store().wide_dtype())
+                       .flatten());
+  return at::cat(flat);
 }
 
 }  // namespace bicrl::testing

@@ -67,7 +67,13 @@ Gradient gradient_of(Transformer& policy, const std::vector<Experience>& experie
                      const UpdaterSettings& settings, const Transformer* reference = nullptr);
 double relative_difference(const at::Tensor& a, const at::Tensor& b);  // |a - b| / |b|, 2-norms
 
-// The parameters' gradients of a scalar built by `loss`, flattened in the order of Transformer::parameters().
+// All parameters one after the other in the order of Transformer::parameters(), without what lies between.
+at::Tensor flat_values(const Transformer& policy);                             // in their type
+at::Tensor flat_part(const ParameterStore& store, ParameterPart part);         // of a whole part
+void set_flat_gradient(ParameterStore& store, const at::Tensor& flat);
+void copy_parameters(const Transformer& from, Transformer& to);
+
+// The parameters' gradients of a scalar built by `loss`, flattened likewise.
 at::Tensor flat_gradient(Transformer& policy, const std::function<at::Tensor()>& loss);
 
 }  // namespace bicrl::testing

@@ -117,7 +117,7 @@ TEST_CASE("what an update holds, and so the policy, does not depend on the numbe
       for (size_t i = communicator.rank(); i < all.size(); i += communicator.size()) mine.push_back(all[i]);
       for (int step = 0; step < 2; ++step) updates += reinforce(updater, mine, communicator).updates;
       updater.check_replicas();
-      parameters[static_cast<size_t>(communicator.rank())] = FlatParameters(policy).gather();
+      parameters[static_cast<size_t>(communicator.rank())] = flat_values(policy);
     });
     CHECK(updates == 12 * ranks);
     return parameters.front();

@@ -49,7 +49,7 @@ TEST_CASE("a step is split into the updates that were asked for") {
   settings.epochs = 2;
   PolicyUpdater updater(policy, tiny_allowed(config), settings, alone);
   int64_t observed = 0;
-  updater.observe_gradients([&](const at::Tensor&, const FlatParameters&) { ++observed; });
+  updater.observe_gradients([&](const ParameterStore&) { ++observed; });
   const auto s = reinforce(updater, experiences);
   CHECK(s.updates == 6);
   CHECK(observed == 6);
@@ -145,7 +145,7 @@ TEST_CASE("a resumed updater continues bit for bit") {
   Transformer policy = tiny_policy(config, 2, at::kFloat), resumed = tiny_policy(config, 9, at::kFloat);
   PolicyUpdater first(policy, tiny_allowed(config), settings, alone);
   reinforce(first, random_experiences(config, 1));
-  FlatParameters(resumed).scatter(FlatParameters(policy).gather());
+  copy_parameters(policy, resumed);
   PolicyUpdater second(resumed, tiny_allowed(config), settings, alone);
   second.import_state(first.export_state());
   reinforce(first, random_experiences(config, 2));
@@ -169,7 +169,7 @@ TEST_CASE("a phase keeps the moments of the one before, or starts without") {
       return updater.parameter_checksum();
     }
     // Another run that starts from this policy and its moments.
-    FlatParameters(other).scatter(FlatParameters(policy).gather());
+    copy_parameters(policy, other);
     PolicyUpdater second(other, tiny_allowed(config), settings, alone);
     second.import_moments(updater.export_state());
     second.begin_phase(settings);

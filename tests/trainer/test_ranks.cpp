@@ -39,7 +39,9 @@ Outcome three_updates(Communicator& communicator) {
   updater.broadcast_parameters();
   Outcome outcome;
   updater.observe_gradients(
-      [&](const at::Tensor& g, const FlatParameters&) { outcome.gradients.push_back(g.clone()); });
+      [&](const ParameterStore& store) {
+        outcome.gradients.push_back(flat_part(store, ParameterPart::kGradient));
+      });
   const auto mine = [&](const auto& all) {
     auto part = all;
     part.clear();
@@ -55,7 +57,7 @@ Outcome three_updates(Communicator& communicator) {
   outcome.statistics.push_back(supervise(updater, mine(samples), communicator));
   CHECK(reinforce(updater, {}, communicator).updates == 0);
   updater.check_replicas();
-  outcome.parameters = FlatParameters(policy).gather();
+  outcome.parameters = flat_values(policy);
   return outcome;
 }
 

@@ -97,8 +97,8 @@ TEST_CASE("the head of a bf16 policy works in fp32, over all chunks") {
           .abs()
           .max()
           .item<double>();
-  FlatParameters parameters(policy);
-  const GradientScope scope(parameters);
+  policy.store().allocate(ParameterPart::kGradient, PartExtent::kWhole);
+  const GradientScope scope(policy.store());
   run_backward(policy, batch);
   const double gradient_error =
       relative_difference(gradient_of(policy, "lm_head.weight").to(at::kDouble), expected.head_gradient);
@@ -108,8 +108,8 @@ TEST_CASE("the head of a bf16 policy works in fp32, over all chunks") {
   CHECK(gradient_error < 1e-5);
   // The flat vector takes it as it is.
   const at::Tensor gradient = gradient_of(policy, "lm_head.weight").clone();
-  at::Tensor flat = parameters.zeros();
-  parameters.add_gradients_to(flat);
+  take_gradients(policy.store());
+  const at::Tensor flat = flat_part(policy.store(), ParameterPart::kGradient);
   CHECK(relative_difference(flat.narrow(0, flat.numel() - gradient.numel(), gradient.numel()),
                             expected.head_gradient.flatten().to(at::kFloat)) < 1e-5);
 }
@@ -140,8 +140,7 @@ TEST_CASE("the head of a full-precision policy is plain autograd, bit for bit") 
       const PolicyConfig config = wide_config(tied);
       Transformer policy = tiny_policy(config, 3, dtype), literal = tiny_policy(config, 3, dtype);
       const PackedBatch batch = some_batch(config);
-      FlatParameters parameters(policy), literal_parameters(literal);
-      const GradientScope scope(parameters), literal_scope(literal_parameters);
+      const GradientScope scope(policy.store()), literal_scope(literal.store());
       run_backward(policy, batch);
       const at::Tensor& head = literal.parameters()[tied ? 0 : literal.parameters().size() - 1].second;
       const at::Tensor hidden = hidden_of(literal, batch);

@@ -134,7 +134,7 @@ TEST_CASE("supervised loss and gradients equal the literal layout of noisy and c
       PolicyUpdater updater(policy, tiny_allowed(config), settings, alone);
       at::Tensor actual;
       updater.observe_gradients(
-          [&](const at::Tensor& gradient, const FlatParameters&) { actual = gradient.clone(); });
+          [&](const ParameterStore& store) { actual = flat_part(store, ParameterPart::kGradient); });
       const auto statistics = supervise(updater, samples, settings.sft);
       CHECK_THAT(statistics.loss, WithinAbs(expected_loss, 1e-5 * expected_loss));
       CHECK(relative_difference(actual, expected) < 1e-6);

@@ -14,10 +14,9 @@ TEST_CASE("the memory of training is what its tensors take") {
       config.tie_word_embeddings = tied;
       Transformer policy = tiny_policy(config, 5, dtype);
       const TrainingMemory memory = training_memory(config, dtype);
-      FlatParameters parameters(policy);
-      AdamW optimizer(parameters, {});
-      int64_t weights = 0, gradients = static_cast<int64_t>(parameters.zeros().nbytes()), state = 0;
-      const GradientScope scope(parameters);
+      AdamW optimizer(policy.store(), {});
+      int64_t weights = 0, gradients = config.parameter_count() * int64_t{sizeof(float)}, state = 0;
+      const GradientScope scope(policy.store());
       const auto sequence = rollout_sequence(random_experience(config, {}, 1, 1.0), config, 1);
       const auto batch = pack({sequence}, {1.0}, 4, 1000, at::kCPU).at(0);
       ScoredPass(policy, tiny_allowed(config), 1.0).backward(batch, [](const ScoredChunk& chunk) {

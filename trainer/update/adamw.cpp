@@ -15,6 +15,14 @@ namespace {
 // So many values are worked on at a time, so that temporaries do not grow with the policy.
 constexpr int64_t kSliceValues = int64_t{1} << 24;
 
+// The parts of the state with the suffixes of their names in checkpoints.
+std::vector<std::pair<std::string, ParameterPart>> state_parts(const ParameterStore& store) {
+  std::vector<std::pair<std::string, ParameterPart>> parts{{".exp_avg", ParameterPart::kFirstMoment},
+                                                           {".exp_avg_sq", ParameterPart::kSecondMoment}};
+  if (store.needs_master()) parts.emplace_back(".master", ParameterPart::kMaster);
+  return parts;
+}
+
 }  // namespace
 
 AdamWSettings AdamWSettings::from_config(const ConfigSection& section) {
@@ -28,25 +36,26 @@ AdamWSettings AdamWSettings::from_config(const ConfigSection& section) {
   return s;
 }
 
-AdamW::AdamW(FlatParameters& parameters, AdamWSettings settings)
-    : parameters_(parameters),
-      settings_(settings),
-      first_moment_(parameters.zeros()),
-      second_moment_(parameters.zeros()) {
+AdamW::AdamW(ParameterStore& store, AdamWSettings settings, PartExtent extent)
+    : store_(store), settings_(settings) {
+  for (const auto& [suffix, part] : state_parts(store_)) store_.allocate(part, extent);
   parameters_replaced();
 }
 
-void AdamW::parameters_replaced() {
-  if (!parameters_.needs_master()) return;
-  if (!master_.defined()) master_ = parameters_.zeros();
-  parameters_.gather_into(master_);
+AdamW::~AdamW() {
+  for (const auto& [suffix, part] : state_parts(store_)) store_.free(part);
 }
 
-at::Tensor AdamW::values() const { return master_.defined() ? master_.clone() : parameters_.gather(); }
+void AdamW::parameters_replaced() {
+  if (!store_.needs_master()) return;
+  const bool whole = store_.extent(ParameterPart::kMaster) == PartExtent::kWhole;
+  for (int64_t g = 0; g < store_.layout().group_count(); ++g)
+    store_.group_part(ParameterPart::kMaster, g).copy_(whole ? store_.group_values(g) : store_.my_values(g));
+}
 
 void AdamW::reset() {
-  first_moment_.zero_();
-  second_moment_.zero_();
+  for (const ParameterPart part : {ParameterPart::kFirstMoment, ParameterPart::kSecondMoment})
+    for (int64_t g = 0; g < store_.layout().group_count(); ++g) store_.group_part(part, g).zero_();
   steps_ = 0;
 }
 
@@ -54,47 +63,44 @@ struct AdamW::Step {
   double learning_rate, correction1, correction2;
 };
 
-void AdamW::step(const at::Tensor& gradient, double learning_rate) {
+void AdamW::step(double learning_rate) {
   const at::NoGradGuard guard;
-  BICRL_CHECK(gradient.numel() == parameters_.size(), "gradient of ", gradient.numel(), " values for ",
-              parameters_.size());
   ++steps_;
   const auto count = static_cast<double>(steps_);
   const Step step{learning_rate, 1 - std::pow(settings_.beta1, count), 1 - std::pow(settings_.beta2, count)};
-  for (const auto& e : parameters_.entries())
-    for (int64_t begin = 0; begin < e.size(); begin += kSliceValues)
-      step_slice(e, begin, std::min(kSliceValues, e.size() - begin), gradient, step);
+  for (int64_t g = 0; g < store_.layout().group_count(); ++g) step_group(g, step);
 }
 
-void AdamW::step_slice(const FlatParameters::Entry& entry, int64_t begin, int64_t count,
-                       const at::Tensor& gradient, const Step& step) {
-  const auto part = [&](const at::Tensor& flat) { return flat.narrow(0, entry.offset + begin, count); };
-  const at::Tensor parameter = entry.parameter.view({-1}).narrow(0, begin, count);
-  const at::Tensor values = master_.defined() ? part(master_) : parameter;
-  if (settings_.weight_decay > 0 && entry.is_matrix)
-    values.mul_(1 - step.learning_rate * settings_.weight_decay);
-  const at::Tensor g = part(gradient), first = part(first_moment_), second = part(second_moment_);
-  first.lerp_(g, 1 - settings_.beta1);
-  second.mul_(settings_.beta2).addcmul_(g, g, 1 - settings_.beta2);
-  const at::Tensor denominator = second.sqrt().div_(std::sqrt(step.correction2)).add_(settings_.eps);
-  values.addcdiv_(first, denominator, -step.learning_rate / step.correction1);
-  if (master_.defined()) parameter.copy_(values);
-}
-
-std::vector<std::pair<std::string, at::Tensor>> AdamW::parts() const {
-  std::vector<std::pair<std::string, at::Tensor>> parts{{".exp_avg", first_moment_},
-                                                        {".exp_avg_sq", second_moment_}};
-  if (master_.defined()) parts.emplace_back(".master", master_);
-  return parts;
+void AdamW::step_group(int64_t group, const Step& step) {
+  const bool whole = store_.extent(ParameterPart::kFirstMoment) == PartExtent::kWhole;
+  const auto held = [&](ParameterPart part) {
+    return whole ? store_.group_part(part, group) : store_.my_part(part, group);
+  };
+  const at::Tensor policy = whole ? store_.group_values(group) : store_.my_values(group);
+  const at::Tensor master = store_.needs_master() ? held(ParameterPart::kMaster) : policy;
+  const at::Tensor gradient = held(ParameterPart::kGradient), firsts = held(ParameterPart::kFirstMoment),
+                   seconds = held(ParameterPart::kSecondMoment);
+  for (const ParameterPiece& piece : store_.layout().pieces(group, whole ? ShardOf{} : store_.shard())) {
+    const bool decays = settings_.weight_decay > 0 && store_.layout().entry(piece.entry).is_matrix();
+    for (int64_t begin = 0; begin < piece.size; begin += kSliceValues) {
+      const int64_t from = piece.in_shard + begin, count = std::min(kSliceValues, piece.size - begin);
+      const at::Tensor values = master.narrow(0, from, count), g = gradient.narrow(0, from, count),
+                       first = firsts.narrow(0, from, count), second = seconds.narrow(0, from, count);
+      if (decays) values.mul_(1 - step.learning_rate * settings_.weight_decay);
+      first.lerp_(g, 1 - settings_.beta1);
+      second.mul_(settings_.beta2).addcmul_(g, g, 1 - settings_.beta2);
+      const at::Tensor denominator = second.sqrt().div_(std::sqrt(step.correction2)).add_(settings_.eps);
+      values.addcdiv_(first, denominator, -step.learning_rate / step.correction1);
+      if (store_.needs_master()) policy.narrow(0, from, count).copy_(values);
+    }
+  }
 }
 
 std::map<std::string, at::Tensor> AdamW::export_state() const {
   std::map<std::string, at::Tensor> state;
-  for (const auto& [suffix, flat] : parts()) {
-    for (const auto& e : parameters_.entries()) {
-      state[e.name + suffix] = flat.narrow(0, e.offset, e.size()).view(e.parameter.sizes());
-    }
-  }
+  for (const auto& [suffix, part] : state_parts(store_))
+    for (size_t i = 0; i < store_.values().size(); ++i)
+      state[store_.values()[i].first + suffix] = store_.entry_part(part, static_cast<int64_t>(i));
   state["step"] = at::full({1}, steps_, at::TensorOptions().dtype(at::kLong));
   return state;
 }
@@ -106,14 +112,14 @@ void AdamW::import_state(const std::map<std::string, at::Tensor>& state) {
     if (found == state.end()) throw InputError(concat("optimizer state lacks the tensor ", name));
     return found->second;
   };
-  for (const auto& [suffix, flat] : parts()) {
-    for (const auto& e : parameters_.entries()) {
-      const at::Tensor& saved = find(e.name + suffix);
-      if (saved.sizes() != e.parameter.sizes()) {
-        throw InputError(concat("optimizer state ", e.name, suffix, " has shape ", saved.sizes(),
-                                ", the policy ", e.parameter.sizes()));
-      }
-      flat.narrow(0, e.offset, e.size()).copy_(saved.flatten());
+  for (const auto& [suffix, part] : state_parts(store_)) {
+    for (size_t i = 0; i < store_.values().size(); ++i) {
+      const auto& [name, value] = store_.values()[i];
+      const at::Tensor& saved = find(name + suffix);
+      if (saved.sizes() != value.sizes())
+        throw InputError(concat("optimizer state ", name, suffix, " has shape ", saved.sizes(),
+                                ", the policy ", value.sizes()));
+      store_.entry_part(part, static_cast<int64_t>(i)).copy_(saved);
       ++expected;
     }
   }
@@ -122,18 +128,6 @@ void AdamW::import_state(const std::map<std::string, at::Tensor>& state) {
   if (state.size() != expected)
     throw InputError(concat("optimizer state has ", state.size(), " tensors, expected ", expected));
   steps_ = step.item<int64_t>();
-}
-
-double clip_global_norm(at::Tensor& gradient, double max_norm) {
-  // In slices: on the CPU the sum in fp64 makes a copy of what it sums.
-  std::vector<at::Tensor> norms;
-  for (int64_t begin = 0; begin < gradient.numel(); begin += kSliceValues) {
-    const at::Tensor slice = gradient.narrow(0, begin, std::min(kSliceValues, gradient.numel() - begin));
-    norms.push_back(at::linalg_vector_norm(slice, 2, c10::nullopt, false, at::kDouble));
-  }
-  const double norm = at::linalg_vector_norm(at::stack(norms)).item<double>();
-  if (std::isfinite(norm) && max_norm > 0 && norm > max_norm) gradient.mul_(max_norm / (norm + 1e-6));
-  return norm;
 }
 
 }  // namespace bicrl

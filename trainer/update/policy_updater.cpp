@@ -14,11 +14,11 @@ namespace bicrl {
 namespace {
 
 // The maximum norm over all parameters, as infinity if one of them is no number.
-double largest_weight(const FlatParameters& parameters) {
+double largest_weight(const ParameterStore& store) {
   constexpr double kMaximumNorm = std::numeric_limits<double>::infinity();
   std::vector<at::Tensor> norms;
-  for (const FlatParameters::Entry& entry : parameters.entries())
-    norms.push_back(at::linalg_vector_norm(entry.parameter.detach(), kMaximumNorm).to(at::kFloat));
+  for (const auto& [name, parameter] : store.values())
+    norms.push_back(at::linalg_vector_norm(parameter.detach(), kMaximumNorm).to(at::kFloat));
   const double largest = at::stack(norms).max().item<double>();
   return std::isnan(largest) ? std::numeric_limits<double>::infinity() : largest;
 }
@@ -62,9 +62,12 @@ PolicyUpdater::PolicyUpdater(Transformer& policy, at::Tensor allowed, UpdaterSet
       allowed_(std::move(allowed)),
       settings_(std::move(settings)),
       communicator_(communicator),
-      parameters_(policy),
-      optimizer_(parameters_, settings_.optimizer),
-      gradient_(parameters_.zeros()) {}
+      store_(policy.store()),
+      optimizer_(store_, settings_.optimizer) {
+  store_.allocate(ParameterPart::kGradient, PartExtent::kWhole);
+}
+
+PolicyUpdater::~PolicyUpdater() { store_.free(ParameterPart::kGradient); }
 
 void PolicyUpdater::begin_phase(UpdaterSettings settings, const Transformer* reference) {
   BICRL_CHECK(settings.objective.kl_reference != KlReference::kInitial || reference, "no reference policy");
@@ -134,7 +137,7 @@ void PolicyUpdater::accumulate_surrogate(const std::vector<LiveSequence>& sequen
                                          const std::vector<double>& scales, UpdateTotals& totals) {
   const ScoredPass pass(policy_, allowed_, settings_.objective.temperature);
   const bool parameters_unchanged = totals.updates == 0;
-  const GradientScope scope(parameters_);
+  const GradientScope scope(store_);
   for (const auto& batch :
        pack(sequences, scales, policy_.config().block_size, settings_.tokens_per_pack, policy_.device())) {
     pass.backward(batch, [&](const ScoredChunk& chunk) {
@@ -156,7 +159,7 @@ void PolicyUpdater::accumulate_surrogate(const std::vector<LiveSequence>& sequen
       }
       return loss;
     });
-    parameters_.add_gradients_to(gradient_);
+    take_gradients(store_);
     totals.scored_tokens += static_cast<double>(batch.scored());
     totals.packed_rows += static_cast<double>(batch.rows());
   }
@@ -171,7 +174,7 @@ UpdateTotals PolicyUpdater::supervise(const std::vector<SftSample>& samples, int
     const std::vector<double> scales(sequences.size(), 1.0 / static_cast<double>(supervised_tokens));
     const ScoredPass pass(policy_, allowed_, /*temperature=*/1.0);
     {
-      const GradientScope scope(parameters_);
+      const GradientScope scope(store_);
       for (const auto& batch : pack(sequences, scales, policy_.config().block_size, settings_.tokens_per_pack,
                                     policy_.device())) {
         pass.backward(batch, [&](const ScoredChunk& chunk) {
@@ -181,7 +184,7 @@ UpdateTotals PolicyUpdater::supervise(const std::vector<SftSample>& samples, int
           totals.entropy += chunk.entropy.sum().item<double>();
           return loss;
         });
-        parameters_.add_gradients_to(gradient_);
+        take_gradients(store_);
         totals.scored_tokens += static_cast<double>(batch.scored());
         totals.packed_rows += static_cast<double>(batch.rows());
       }
@@ -193,32 +196,35 @@ UpdateTotals PolicyUpdater::supervise(const std::vector<SftSample>& samples, int
 }
 
 void PolicyUpdater::apply_gradient(int64_t index, UpdateTotals& totals) {
-  communicator_.all_reduce_sum(gradient_);
-  if (observer_) observer_(gradient_, parameters_);
-  totals.grad_norm = clip_global_norm(gradient_, settings_.max_grad_norm);
+  for (int64_t g = 0; g < store_.layout().group_count(); ++g) {
+    at::Tensor gradient = store_.group_part(ParameterPart::kGradient, g);
+    communicator_.all_reduce_sum(gradient);
+  }
+  if (observer_) observer_(store_);
+  totals.grad_norm = clip_global_norm(store_, settings_.max_grad_norm);
   // By the place that the update has if every step needs all of its updates, so that a decay ends with the
   // phase.
   totals.learning_rate = settings_.learning_rate.at(phase_steps_ * settings_.updates_per_step + index);
   ++totals.updates;
   if (std::isfinite(totals.grad_norm)) {
-    optimizer_.step(gradient_, totals.learning_rate);
+    optimizer_.step(totals.learning_rate);
   } else {
     // All ranks hold the same sum, so all of them skip.
     ++totals.skipped_updates;
   }
-  gradient_.zero_();
+  zero_gradients(store_);
 }
 
 void PolicyUpdater::end_step(UpdateTotals& totals) {
-  totals.largest_weight = largest_weight(parameters_);
+  totals.largest_weight = largest_weight(store_);
   ++phase_steps_;
   ++steps_;
 }
 
 std::string PolicyUpdater::parameter_checksum() const {
   std::string bytes;
-  for (const auto& e : parameters_.entries()) {
-    const at::Tensor host = e.parameter.to(at::kCPU).contiguous();
+  for (const auto& [name, parameter] : store_.values()) {
+    const at::Tensor host = parameter.to(at::kCPU).contiguous();
     bytes += hash_hex(std::string_view(static_cast<const char*>(host.const_data_ptr()), host.nbytes()));
   }
   return hash_hex(bytes);
@@ -234,9 +240,10 @@ void PolicyUpdater::check_replicas() {
 }
 
 void PolicyUpdater::broadcast_parameters() {
-  at::Tensor flat = optimizer_.values();
-  communicator_.broadcast(flat, 0);
-  parameters_.scatter(flat);
+  for (int64_t g = 0; g < store_.layout().group_count(); ++g) {
+    at::Tensor values = store_.group_values(g);
+    communicator_.broadcast(values, 0);
+  }
   optimizer_.parameters_replaced();
 }
 

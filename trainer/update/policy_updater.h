@@ -6,7 +6,7 @@
 // How this folder works: minibatch.h deals a step's experiences out to updates, live_layout.h and packing.h
 // lay their sequences out for one pass of the policy (sft.h does it for supervised samples), scored_pass.h
 // runs it chunk by chunk, objective.h says what a token's loss is, and adamw.h takes the step over
-// flat_parameters.h at the rate of learning_rate.h. update_statistics.h is what an update tells,
+// gradients.h at the rate of learning_rate.h. update_statistics.h is what an update tells,
 // training_memory.h what it needs.
 #pragma once
 #include <ATen/core/Tensor.h>
@@ -22,7 +22,7 @@
 #include "rollout/rollout.h"
 #include "trainer/ranks/communicator.h"
 #include "trainer/update/adamw.h"
-#include "trainer/update/flat_parameters.h"
+#include "trainer/update/gradients.h"
 #include "trainer/update/learning_rate.h"
 #include "trainer/update/minibatch.h"
 #include "trainer/update/objective.h"
@@ -59,6 +59,9 @@ class PolicyUpdater {
   // `allowed` [vocab]: policy/distribution.h.
   PolicyUpdater(Transformer& policy, at::Tensor allowed, UpdaterSettings settings,
                 Communicator& communicator);
+  ~PolicyUpdater();
+  PolicyUpdater(const PolicyUpdater&) = delete;
+  PolicyUpdater& operator=(const PolicyUpdater&) = delete;
 
   // One step of reinforcement: the updates that `shares`, of all ranks, ask for (shares_of() of the
   // experiences, by rank). No experience on any rank: no update, totals of zeros. Throws Error on malformed
@@ -85,9 +88,8 @@ class PolicyUpdater {
   // The optimizer's part of another run's state: its moments, not its position.
   void import_moments(std::map<std::string, at::Tensor> state);
 
-  // Called at every update with the gradient over all ranks, before clipping, and where each parameter lies
-  // in it.
-  using GradientObserver = std::function<void(const at::Tensor& gradient, const FlatParameters& parameters)>;
+  // Called at every update with the store whose gradient is that over all ranks, before clipping.
+  using GradientObserver = std::function<void(const ParameterStore& store)>;
   void observe_gradients(GradientObserver observer) { observer_ = std::move(observer); }
 
  private:
@@ -106,9 +108,8 @@ class PolicyUpdater {
   UpdaterSettings settings_;
   const Transformer* reference_ = nullptr;
   Communicator& communicator_;
-  FlatParameters parameters_;
+  ParameterStore& store_;  // the policy's; its gradient is the sum over this update's batches
   AdamW optimizer_;
-  at::Tensor gradient_;      // [parameters] sum over this update's batches
   int64_t phase_steps_ = 0;  // done in this phase
   int64_t steps_ = 0;        // done in all phases
   GradientObserver observer_;
