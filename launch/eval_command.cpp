@@ -74,8 +74,8 @@ ExitCode publish(const LearnerCommand& command, const EvalSettings& settings, co
   return ExitCode::kFailure;
 }
 
-int evaluate_on_ranks(const LearnerCommand& command, Communicator& communicator) {
-  const bool first = communicator.rank() == 0;
+int evaluate_on_ranks(const LearnerCommand& command, ControlPlane& control) {
+  const bool first = control.rank() == 0;
   const ConfigDocument document = ConfigDocument::from_file(command.config_path, command.overrides);
   EvalSettings settings =
       EvalSettings::from_config(document.root(), fs::path(command.config_path).parent_path());
@@ -96,12 +96,12 @@ int evaluate_on_ranks(const LearnerCommand& command, Communicator& communicator)
   }
   if (first && !note.empty()) log_warning(note);
   const Stopwatch watch;
-  expect_equal_on_ranks(communicator, "configuration", document.resolved_yaml());
-  expect_equal_on_ranks(communicator, "set of tasks", hash_of(tasks));
+  expect_equal_on_ranks(control, "configuration", document.resolved_yaml());
+  expect_equal_on_ranks(control, "set of tasks", hash_of(tasks));
   at::set_num_threads(static_cast<int>(settings.threads_per_rank));
   const Tokenizer tokenizer = load_tokenizer(settings.policy);
-  const Transformer policy = make_policy(settings.policy, tokenizer, settings.seed, communicator.local_rank(),
-                                         communicator.ranks_on_host());
+  const Transformer policy =
+      make_policy(settings.policy, tokenizer, settings.seed, control.local_rank(), control.ranks_on_host());
   const std::string left_out =
       keep_fitting(tasks, "tasks", {settings.stage, settings.tasks.prompt_style, settings.decoding},
                    tokenizer, policy.config());
@@ -111,13 +111,13 @@ int evaluate_on_ranks(const LearnerCommand& command, Communicator& communicator)
   if (first) check_writable(command.json_path);
   if (first) check_writable(settings.responses_file.string());
   const std::unique_ptr<EmbeddedVerifier> server = share_embedded_verifier(
-      command.config_path, command.overrides, /*log_path=*/"", communicator, settings.verifier.addresses);
+      command.config_path, command.overrides, /*log_path=*/"", control, settings.verifier.addresses);
   VerifierClient verifier(settings.verifier);
-  common_grading_basis(verifier, settings.verifier, communicator);  // refuses servers that differ
+  common_grading_basis(verifier, settings.verifier, control);  // refuses servers that differ
   const TaskScores scores =
-      score_tasks(policy, tokenizer, verifier, /*ledger=*/nullptr, communicator, tasks, settings.scoring());
+      score_tasks(policy, tokenizer, verifier, /*ledger=*/nullptr, control, tasks, settings.scoring());
   ExitCode code = ExitCode::kOk;
-  if (first) code = publish(command, settings, tasks, scores, communicator.size(), watch.seconds());
+  if (first) code = publish(command, settings, tasks, scores, control.size(), watch.seconds());
   // The server stays until the last rank has its verdicts, which rank 0 then has gathered.
   return static_cast<int>(code);
 }
@@ -125,7 +125,7 @@ int evaluate_on_ranks(const LearnerCommand& command, Communicator& communicator)
 }  // namespace
 
 int run_eval_command(const LearnerCommand& command) {
-  return with_ranks([&](Communicator& communicator) { return evaluate_on_ranks(command, communicator); });
+  return with_ranks([&](RankPlanes ranks) { return evaluate_on_ranks(command, ranks.control); });
 }
 
 }  // namespace bicrl

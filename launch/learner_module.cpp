@@ -8,7 +8,7 @@
 #include "common/log.h"
 #include "launch/learner.h"
 #include "launch/learner_commands.h"
-#include "trainer/ranks/mpi_communicator.h"
+#include "trainer/ranks/mpi_session.h"
 
 namespace {
 

@@ -4,7 +4,8 @@
 
 #include "common/error.h"
 #include "common/log.h"
-#include "trainer/ranks/mpi_communicator.h"
+#include "trainer/ranks/mpi_control_plane.h"
+#include "trainer/ranks/mpi_tensor_plane.h"
 
 namespace bicrl {
 namespace {
@@ -13,50 +14,51 @@ constexpr double kPatience_s = 3;  // ranks read their files at the same time, b
 
 }  // namespace
 
-int with_ranks(const std::function<int(Communicator&)>& work) {
+int with_ranks(const std::function<int(RankPlanes)>& work) {
   if (!MpiSession::launched_by_mpi()) {
-    SingleProcessCommunicator communicator;
-    return work(communicator);
+    SingleProcessControl control;
+    SingleProcessTensors tensors;
+    return work({control, tensors});
   }
   MpiSession session;
-  MpiCommunicator communicator(session);
+  MpiControlPlane control(session);
+  MpiTensorPlane tensors(session);
   const auto tell = [](const std::string& message) { std::cerr << "bicrl: " << message << std::endl; };
   try {
-    init_logging(LogLevel::kInfo, communicator.size() > 1 ? communicator.rank() : -1);
-    return work(communicator);
+    init_logging(LogLevel::kInfo, control.size() > 1 ? control.rank() : -1);
+    return work({control, tensors});
   } catch (const SharedError& error) {
-    if (communicator.rank() == 0) tell(error.what());
+    if (control.rank() == 0) tell(error.what());
     return static_cast<int>(error.code());
   } catch (const InputError& error) {
     // Mostly every rank reads the same files and finds the same fault.
-    if (communicator.all_give_up(kPatience_s)) {
-      if (communicator.rank() == 0) tell(error.what());
+    if (control.all_give_up(kPatience_s)) {
+      if (control.rank() == 0) tell(error.what());
       return static_cast<int>(error.code());
     }
-    tell(concat("rank ", communicator.rank(), ": ", error.what()));
+    tell(concat("rank ", control.rank(), ": ", error.what()));
     MpiSession::abort(static_cast<int>(error.code()));
   } catch (const std::exception& error) {
     // The other ranks may be waiting in a collective.
-    tell(concat("rank ", communicator.rank(), ": ", error.what()));
+    tell(concat("rank ", control.rank(), ": ", error.what()));
     const auto* known = dynamic_cast<const Error*>(&error);
     MpiSession::abort(static_cast<int>(known ? known->code() : ExitCode::kFailure));
   } catch (...) {
-    tell(concat("rank ", communicator.rank(), ": an unknown exception"));
+    tell(concat("rank ", control.rank(), ": an unknown exception"));
     MpiSession::abort(static_cast<int>(ExitCode::kFailure));
   }
 }
 
 std::unique_ptr<EmbeddedVerifier> share_embedded_verifier(const std::string& config_path,
                                                           const std::vector<std::string>& overrides,
-                                                          const std::string& log_path,
-                                                          Communicator& communicator,
+                                                          const std::string& log_path, ControlPlane& control,
                                                           std::vector<std::string>& addresses) {
   if (!addresses.empty()) return nullptr;
-  require_one_host(communicator);
+  require_one_host(control);
   std::unique_ptr<EmbeddedVerifier> server;
-  on_rank_zero(communicator,
+  on_rank_zero(control,
                [&] { server = std::make_unique<EmbeddedVerifier>(config_path, overrides, log_path); });
-  addresses = {communicator.all_gather(server ? server->address() : "").front()};
+  addresses = {control.all_gather(server ? server->address() : "").front()};
   return server;
 }
 

@@ -8,22 +8,28 @@
 
 #include "common/config.h"
 #include "launch/embedded_verifier.h"
-#include "trainer/ranks/communicator.h"
+#include "trainer/ranks/control_plane.h"
+#include "trainer/ranks/tensor_plane.h"
 
 namespace bicrl {
 
-// Runs `work` with the communicator of mpirun's ranks, or of this process alone, and returns its exit code.
+// How a command's ranks talk (trainer/ranks/).
+struct RankPlanes {
+  ControlPlane& control;
+  TensorPlane& tensors;
+};
+
+// Runs `work` with the planes of mpirun's ranks, or of this process alone, and returns its exit code.
 // Under mpirun it catches what `work` throws: a SharedError, and an InputError that every rank finds, is told
 // once (by rank 0); anything else ends all ranks with the message.
-int with_ranks(const std::function<int(Communicator&)>& work);
+int with_ranks(const std::function<int(RankPlanes)>& work);
 
 // Collective. Fills in `addresses` if it is empty: rank 0 starts a server with the `verifier.server`
 // section of the configuration, its log in `log_path` (empty: stderr), and owns it. Throws Error on every
 // rank if it does not start.
 std::unique_ptr<EmbeddedVerifier> share_embedded_verifier(const std::string& config_path,
                                                           const std::vector<std::string>& overrides,
-                                                          const std::string& log_path,
-                                                          Communicator& communicator,
+                                                          const std::string& log_path, ControlPlane& control,
                                                           std::vector<std::string>& addresses);
 
 // What a person should know of the section `verifier` if no server is started, as there are addresses: that

@@ -86,9 +86,9 @@ struct OpenedRun {
   bool finished = false;
 };
 
-OpenedRun open_run(const LearnerCommand& command, const LoadedRun& run, Communicator& communicator) {
+OpenedRun open_run(const LearnerCommand& command, const LoadedRun& run, ControlPlane& control) {
   OpenedRun opened;
-  on_rank_zero(communicator, [&] {
+  on_rank_zero(control, [&] {
     opened.directory = std::make_unique<RunDirectory>(run.settings.directory);
     opened.finished = opened.directory->finished();
     if (opened.finished) {
@@ -105,32 +105,34 @@ OpenedRun open_run(const LearnerCommand& command, const LoadedRun& run, Communic
     opened.directory->adopt(run.document.resolved_yaml(), run.reward.resolved_yaml(),
                             command.allow_changed_config || opened.checkpoint.empty());
   });
-  opened.checkpoint = communicator.all_gather(opened.checkpoint.string()).front();
-  opened.finished = communicator.all_gather(opened.finished ? "finished" : "").front() == "finished";
+  opened.checkpoint = control.all_gather(opened.checkpoint.string()).front();
+  opened.finished = control.all_gather(opened.finished ? "finished" : "").front() == "finished";
   return opened;
 }
 
-int run_on_ranks(const LearnerCommand& command, Communicator& communicator) {
-  const bool first = communicator.rank() == 0;
+int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
+  ControlPlane& control = ranks.control;
+  const bool first = control.rank() == 0;
   LoadedRun run = load_run(command);
   RunInputs inputs = RunInputs::load(run.settings.policy, run.settings.tasks);
   if (command.dry_run) {
     if (first)
       std::cout << run.document.resolved_yaml() << "\n# reward: " << run.reward.rule_name() << "\n"
-                << as_comment(derived_numbers(run.settings, communicator.size()));
+                << as_comment(derived_numbers(run.settings, control.size()));
     if (first)
       for (const std::string& note : notes_on(run)) std::cout << as_comment(note);
     std::cout << std::flush;
     return static_cast<int>(ExitCode::kOk);
   }
+  control.set_wait_limit(run.settings.ranks.wait_limit_s);
+  ranks.tensors.set_wait_limit(run.settings.ranks.wait_limit_s);
   const Stopwatch watch;
-  expect_equal_on_ranks(communicator, "configuration",
-                        run.document.resolved_yaml() + run.reward.resolved_yaml());
+  expect_equal_on_ranks(control, "configuration", run.document.resolved_yaml() + run.reward.resolved_yaml());
   if (first)
     for (const std::string& note : notes_on(run)) log_warning(note);
   install_stop_handler();
   at::set_num_threads(static_cast<int>(run.settings.threads_per_rank));
-  const OpenedRun opened = open_run(command, run, communicator);
+  const OpenedRun opened = open_run(command, run, control);
   if (opened.finished) {
     if (first)
       std::cout << "the run in " << run.settings.directory.string()
@@ -141,12 +143,12 @@ int run_on_ranks(const LearnerCommand& command, Communicator& communicator) {
   std::unique_ptr<VerifierClient> verifier;
   if (run.settings.needs_verifier()) {
     server = share_embedded_verifier(command.config_path, command.overrides,
-                                     (run.settings.directory / "verifier.log").string(), communicator,
+                                     (run.settings.directory / "verifier.log").string(), control,
                                      run.settings.verifier.addresses);
     verifier = std::make_unique<VerifierClient>(run.settings.verifier);
     if (first) log_info("verifier: ", run.settings.verifier.addresses.front(), server ? " (embedded)" : "");
   }
-  TrainingRun training(run.settings, std::move(inputs), communicator, verifier.get(), run.reward,
+  TrainingRun training(run.settings, std::move(inputs), control, ranks.tensors, verifier.get(), run.reward,
                        opened.directory.get(), opened.checkpoint, stop_requested);
   const RunEnd end = training.run();
   if (first) {
@@ -164,7 +166,7 @@ int run_on_ranks(const LearnerCommand& command, Communicator& communicator) {
 }  // namespace
 
 int run_train_command(const LearnerCommand& command) {
-  return with_ranks([&](Communicator& communicator) { return run_on_ranks(command, communicator); });
+  return with_ranks([&](RankPlanes ranks) { return run_on_ranks(command, ranks); });
 }
 
 }  // namespace bicrl

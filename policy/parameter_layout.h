@@ -1,7 +1,7 @@
-// Where the parameters of a policy lie: in groups of the forward's order (the embedding, each layer, the final
-// norm with an untied head), each one flat run of elements. Weights that are multiplied with the same rows lie
-// side by side (q, k, v; gate, up), so that one view covers them. A group is divided among ranks into shards
-// of equal size, the last of which may reach behind the group's end. Plain values; thread-safe.
+// Where the parameters of a policy lie: in groups of the forward's order (the embedding, each layer, the
+// final norm with an untied head), each one flat run of elements. Weights that are multiplied with the same
+// rows lie side by side (q, k, v; gate, up), so that one view covers them. A group is divided among ranks
+// into shards of equal size, the last of which may reach behind the group's end. Plain values; thread-safe.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -22,10 +22,10 @@ struct ParameterEntry {
 };
 
 struct ParameterGroup {
-  std::string name;      // "embedding", "layer 3", "final"
-  int64_t first = 0;     // its entries are [first, first + entries)
+  std::string name;   // "embedding", "layer 3", "final"
+  int64_t first = 0;  // its entries are [first, first + entries)
   int64_t entries = 0;
-  int64_t size = 0;      // elements with what lies between entries; a multiple of kAlignment
+  int64_t size = 0;  // elements with what lies between entries; a multiple of kAlignment
 };
 
 // One rank's part of each group.

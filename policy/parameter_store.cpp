@@ -56,20 +56,53 @@ at::Tensor ParameterStore::group_values(int64_t group) const {
 }
 
 at::Tensor ParameterStore::my_values(int64_t group) const {
+  if (!value_shards_.empty()) return value_shards_.at(static_cast<size_t>(group));
   return group_values(group).narrow(0, shard_.rank * shard_size(group), shard_size(group));
 }
 
 void ParameterStore::divide(ShardOf shard) {
-  BICRL_CHECK(parts_.empty() && shard.rank >= 0 && shard.rank < shard.count, "shard ", shard.rank, " of ",
-              shard.count);
+  BICRL_CHECK(parts_.empty() && value_shards_.empty() && shard.rank >= 0 && shard.rank < shard.count,
+              "shard ", shard.rank, " of ", shard.count);
   const at::NoGradGuard guard;
+  const bool same_sizes = shard.count == shard_.count;
   shard_ = shard;
-  for (int64_t g = 0; g < layout_.group_count(); ++g) {
+  for (int64_t g = 0; g < layout_.group_count() && !same_sizes; ++g) {
     const int64_t size = layout_.group(g).size;
     const at::Tensor padded = at::zeros({padded_size(g)}, at::TensorOptions(device_).dtype(dtype_));
     padded.narrow(0, 0, size).copy_(values_view(g, 0, {size}));
     adopt_memory(storages_[static_cast<size_t>(g)], padded);
   }
+}
+
+void ParameterStore::keep_shards() {
+  const at::NoGradGuard guard;
+  BICRL_CHECK(value_shards_.empty());
+  std::vector<at::Tensor> shards;
+  for (int64_t g = 0; g < layout_.group_count(); ++g) shards.push_back(my_values(g).clone());
+  value_shards_ = std::move(shards);
+}
+
+void ParameterStore::forget_shards() { value_shards_.clear(); }
+
+void ParameterStore::refresh_shards() {
+  const at::NoGradGuard guard;
+  for (int64_t g = 0; g < static_cast<int64_t>(value_shards_.size()); ++g)
+    value_shards_[static_cast<size_t>(g)].copy_(
+        group_values(g).narrow(0, shard_.rank * shard_size(g), shard_size(g)));
+}
+
+void ParameterStore::release(int64_t group) {
+  const c10::Storage& storage = storages_.at(static_cast<size_t>(group));
+  BICRL_CHECK(!value_shards_.empty(), "values without a copy");
+  storage.set_data_ptr_noswap(at::DataPtr(nullptr, device_));
+  storage.set_nbytes(0);
+}
+
+at::Tensor ParameterStore::claim(int64_t group) const {
+  BICRL_CHECK(!resident(group), layout_.group(group).name, " is resident");
+  adopt_memory(storages_[static_cast<size_t>(group)],
+               at::empty({padded_size(group)}, at::TensorOptions(device_).dtype(dtype_)));
+  return group_values(group);
 }
 
 void ParameterStore::allocate(ParameterPart part, PartExtent extent) {

@@ -37,13 +37,22 @@ class ParameterStore {
   // Neighbours in memory with the same columns as one matrix: [sum of rows, columns].
   at::Tensor fused(const std::string& first, const std::string& last) const;
   at::Tensor group_values(int64_t group) const;  // [shards * shard size], flat, live
-  at::Tensor my_values(int64_t group) const;     // [shard size], this rank's
+  at::Tensor my_values(int64_t group) const;     // [shard size], this rank's, live
 
   // ---- Shards. To be called before parts are allocated; values are kept.
   void divide(ShardOf shard);
   ShardOf shard() const { return shard_; }
   int64_t shard_size(int64_t group) const { return layout_.shard_size(group, shard_.count); }
   std::vector<ParameterPiece> my_pieces(int64_t group) const { return layout_.pieces(group, shard_); }
+
+  // Keeps this rank's values in memory of their own, which my_values() gives from then on, so that groups
+  // need not be resident.
+  void keep_shards();
+  void forget_shards();
+  void refresh_shards();  // from the groups, after somebody else wrote those
+  bool resident(int64_t group) const { return storages_.at(static_cast<size_t>(group)).nbytes() > 0; }
+  void release(int64_t group);            // frees the group's memory; its views must not be read
+  at::Tensor claim(int64_t group) const;  // memory for a group without, to be filled: as group_values()
 
   // ---- Parts, zero at first.
   void allocate(ParameterPart part, PartExtent extent);
@@ -52,7 +61,7 @@ class ParameterStore {
   PartExtent extent(ParameterPart part) const { return parts_.at(part).extent; }
   // What this rank holds of it: [shards * shard size] or [shard size].
   const at::Tensor& group_part(ParameterPart part, int64_t group) const;
-  at::Tensor my_part(ParameterPart part, int64_t group) const;    // [shard size]
+  at::Tensor my_part(ParameterPart part, int64_t group) const;     // [shard size]
   at::Tensor entry_part(ParameterPart part, int64_t entry) const;  // of a whole part, in the entry's shape
 
  private:
@@ -69,6 +78,7 @@ class ParameterStore {
   ShardOf shard_;
   std::vector<c10::Storage> storages_;  // of the values, by group; views refer to these
   NamedTensors values_;
+  std::vector<at::Tensor> value_shards_;  // by group; empty if shards are parts of the groups' memory
   std::map<ParameterPart, Part> parts_;
 };
 

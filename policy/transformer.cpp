@@ -139,17 +139,33 @@ at::Tensor Transformer::mlp_branch(int64_t index, const at::Tensor& x) const {
   return at::linear(at::silu(at::linear(normed, layer.gate)) * at::linear(normed, layer.up), layer.down);
 }
 
+template <class Work>
+void Transformer::with_group(int64_t group, const Work& work) const {
+  if (residency_) residency_->before_forward(group);
+  work();
+  if (residency_) residency_->after_forward(group);
+}
+
 at::Tensor Transformer::hidden(const at::Tensor& tokens, const at::Tensor& positions,
                                AttentionContext& attention) const {
   BICRL_CHECK(tokens.dim() == 1 && tokens.sizes() == positions.sizes(), "tokens ", tokens.sizes(),
               ", positions ", positions.sizes());
   const Rotation rotation = this->rotation(positions);
-  at::Tensor x = embed(embedding_, tokens);  // [T, hidden]
+  const ParameterLayout& layout = store_->layout();
+  at::Tensor x;  // [T, hidden]
+  with_group(0, [&] { x = embed(embedding_, tokens); });
   for (int64_t i = 0; i < config_.layers; ++i) {
-    x = x + attention_branch(i, x, rotation, attention);
-    x = x + mlp_branch(i, x);
+    with_group(layout.layer_group(i), [&] {
+      x = x + attention_branch(i, x, rotation, attention);
+      x = x + mlp_branch(i, x);
+    });
+    if (residency_ && x.requires_grad())
+      x.register_hook([residency = residency_, group = layout.layer_group(i)](const at::Tensor&) {
+        residency->before_backward(group);
+      });
   }
-  return rms_norm(x, final_norm_, config_.rms_norm_eps);
+  with_group(layout.final_group(), [&] { x = rms_norm(x, final_norm_, config_.rms_norm_eps); });
+  return x;
 }
 
 at::Tensor Transformer::logits(const at::Tensor& hidden_rows) const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "policy/attention.h"
+#include "policy/parameter_residency.h"
 #include "policy/parameter_store.h"
 #include "policy/policy_config.h"
 
@@ -24,7 +25,8 @@ class Transformer {
   // Parameters drawn N(0, initializer_range) from `seed` (norms are 1), the same on every device.
   static Transformer random(const PolicyConfig& config, uint64_t seed, at::Device device,
                             at::ScalarType dtype);
-  // Copies tensors by their Hugging Face names. Throws InputError naming a missing, extra or misshapen tensor.
+  // Copies tensors by their Hugging Face names. Throws InputError naming a missing, extra or misshapen
+  // tensor.
   static Transformer from_tensors(const PolicyConfig& config, std::map<std::string, at::Tensor> tensors,
                                   at::Device device, at::ScalarType dtype);
 
@@ -43,6 +45,8 @@ class Transformer {
   // lm_head.weight is absent if the head is tied.
   const NamedTensors& parameters() const { return store_->values(); }
   ParameterStore& store() { return *store_; }
+  // For parameters that are not in memory all the time; null (as at first): they are. To outlive its use.
+  void set_residency(ParameterResidency* residency) { residency_ = residency; }
 
  private:
   Transformer(const PolicyConfig& config, at::Device device, at::ScalarType dtype);  // values of zero
@@ -56,9 +60,12 @@ class Transformer {
   at::Tensor attention_branch(int64_t index, const at::Tensor& x, const Rotation& rotation,
                               AttentionContext& attention) const;
   at::Tensor mlp_branch(int64_t index, const at::Tensor& x) const;
+  template <class Work>
+  void with_group(int64_t group, const Work& work) const;  // with its values present
 
   PolicyConfig config_;
   std::unique_ptr<ParameterStore> store_;
+  ParameterResidency* residency_ = nullptr;
   at::Tensor embedding_, final_norm_, head_;
   std::vector<Layer> layers_;
   at::Tensor inverse_frequency_;  // [head_dim / 2], fp32

@@ -105,9 +105,9 @@ TEST_CASE("named views, fused views and flat buffers are one memory") {
   };
   const std::string layer = "model.layers.1.";
   const at::Tensor qkv = store.fused(layer + "self_attn.q_proj.weight", layer + "self_attn.v_proj.weight");
-  CHECK(at::equal(qkv, at::cat({value(layer + "self_attn.q_proj.weight"),
-                                value(layer + "self_attn.k_proj.weight"),
-                                value(layer + "self_attn.v_proj.weight")})));
+  CHECK(at::equal(qkv,
+                  at::cat({value(layer + "self_attn.q_proj.weight"), value(layer + "self_attn.k_proj.weight"),
+                           value(layer + "self_attn.v_proj.weight")})));
   const at::Tensor gate_up = store.fused(layer + "mlp.gate_proj.weight", layer + "mlp.up_proj.weight");
   CHECK(at::equal(gate_up,
                   at::cat({value(layer + "mlp.gate_proj.weight"), value(layer + "mlp.up_proj.weight")})));
@@ -119,8 +119,8 @@ TEST_CASE("named views, fused views and flat buffers are one memory") {
   CHECK_FALSE(value("model.layers.0.mlp.up_proj.weight").eq(7).any().item<bool>());
   CHECK_THROWS_AS(store.fused(layer + "self_attn.q_proj.weight", layer + "self_attn.o_proj.weight"), Error);
   CHECK_THROWS_AS(store.fused(layer + "self_attn.v_proj.weight", layer + "self_attn.q_proj.weight"), Error);
-  CHECK_THROWS_AS(
-      store.fused("model.layers.0.mlp.down_proj.weight", "model.layers.1.input_layernorm.weight"), Error);
+  CHECK_THROWS_AS(store.fused("model.layers.0.mlp.down_proj.weight", "model.layers.1.input_layernorm.weight"),
+                  Error);
 }
 
 TEST_CASE("dividing a store keeps its values and its views") {

@@ -153,34 +153,34 @@ at::Tensor block_log_probs(const Transformer& policy, const std::vector<int64_t>
 }
 
 UpdateStatistics reinforce(PolicyUpdater& updater, const std::vector<Experience>& mine,
-                           Communicator& communicator) {
+                           ControlPlane& control) {
   StepShares shares;
   const std::vector<ExperienceShare> own = shares_of(mine);
   const auto* bytes = reinterpret_cast<const char*>(own.data());
-  for (const std::string& part : communicator.all_gather({bytes, own.size() * sizeof own[0]})) {
+  for (const std::string& part : control.all_gather({bytes, own.size() * sizeof own[0]})) {
     auto& rank = shares.emplace_back(part.size() / sizeof(ExperienceShare));
     memcpy(rank.data(), part.data(), part.size());
   }
-  return over_ranks(all_gather_values(communicator, updater.reinforce(mine, shares)));
+  return over_ranks(all_gather_values(control, updater.reinforce(mine, shares)));
 }
 
-UpdateStatistics supervise(PolicyUpdater& updater, const std::vector<SftSample>& mine,
-                           Communicator& communicator, const SftSettings& settings) {
+UpdateStatistics supervise(PolicyUpdater& updater, const std::vector<SftSample>& mine, ControlPlane& control,
+                           const SftSettings& settings) {
   int64_t tokens = 0;
   for (const SftSample& sample : mine) tokens += supervised_tokens(sample, settings);
   int64_t all_tokens = 0;
-  for (int64_t part : all_gather_values(communicator, tokens)) all_tokens += part;
-  return over_ranks(all_gather_values(communicator, updater.supervise(mine, all_tokens)));
+  for (int64_t part : all_gather_values(control, tokens)) all_tokens += part;
+  return over_ranks(all_gather_values(control, updater.supervise(mine, all_tokens)));
 }
 
 UpdateStatistics reinforce(PolicyUpdater& updater, const std::vector<Experience>& experiences) {
-  SingleProcessCommunicator alone;
+  SingleProcessControl alone;
   return reinforce(updater, experiences, alone);
 }
 
 UpdateStatistics supervise(PolicyUpdater& updater, const std::vector<SftSample>& samples,
                            const SftSettings& settings) {
-  SingleProcessCommunicator alone;
+  SingleProcessControl alone;
   return supervise(updater, samples, alone, settings);
 }
 
@@ -194,12 +194,11 @@ UpdaterSettings still_settings() {
 
 Gradient gradient_of(Transformer& policy, const std::vector<Experience>& experiences,
                      const UpdaterSettings& settings, const Transformer* reference) {
-  SingleProcessCommunicator alone;
-  PolicyUpdater updater(policy, tiny_allowed(policy.config()), settings, alone);
+  OneRank alone;
+  PolicyUpdater updater(policy, tiny_allowed(policy.config()), settings, alone.control, alone.tensors);
   updater.begin_phase(settings, reference);
   Gradient result;
-  updater.observe_gradients(
-      [&](const ParameterStore& store) { result.flat = flat_part(store, ParameterPart::kGradient); });
+  updater.observe_gradients([&](const std::vector<at::Tensor>& gradients) { result.flat = flat(gradients); });
   result.statistics = reinforce(updater, experiences);
   return result;
 }
@@ -218,6 +217,12 @@ at::Tensor flat_part(const ParameterStore& store, ParameterPart part) {
   std::vector<at::Tensor> flat;
   for (size_t i = 0; i < store.values().size(); ++i)
     flat.push_back(store.entry_part(part, static_cast<int64_t>(i)).flatten());
+  return at::cat(flat);
+}
+
+at::Tensor flat(const std::vector<at::Tensor>& by_parameter) {
+  std::vector<at::Tensor> flat;
+  for (const at::Tensor& one : by_parameter) flat.push_back(one.flatten());
   return at::cat(flat);
 }
 

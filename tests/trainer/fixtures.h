@@ -15,6 +15,11 @@
 
 namespace bicrl::testing {
 
+struct OneRank {
+  SingleProcessControl control;
+  SingleProcessTensors tensors;
+};
+
 constexpr int64_t kVocab = 23;  // of which the last three ids are unassigned
 constexpr int64_t kAssigned = 20;
 constexpr int64_t kEnd = 1;
@@ -46,11 +51,11 @@ std::vector<Experience> random_experiences(const PolicyConfig& config, uint64_t 
 at::Tensor block_log_probs(const Transformer& policy, const std::vector<int64_t>& context,
                            const std::vector<int64_t>& block, double temperature);
 
-// One step over all ranks of `communicator`, with the exchange that a run does for it.
+// One step over all ranks of `control`, with the exchange that a run does for it.
 UpdateStatistics reinforce(PolicyUpdater& updater, const std::vector<Experience>& mine,
-                           Communicator& communicator);
-UpdateStatistics supervise(PolicyUpdater& updater, const std::vector<SftSample>& mine,
-                           Communicator& communicator, const SftSettings& settings = {});
+                           ControlPlane& control);
+UpdateStatistics supervise(PolicyUpdater& updater, const std::vector<SftSample>& mine, ControlPlane& control,
+                           const SftSettings& settings = {});
 // The same on one rank.
 UpdateStatistics reinforce(PolicyUpdater& updater, const std::vector<Experience>& experiences);
 UpdateStatistics supervise(PolicyUpdater& updater, const std::vector<SftSample>& samples,
@@ -68,8 +73,9 @@ Gradient gradient_of(Transformer& policy, const std::vector<Experience>& experie
 double relative_difference(const at::Tensor& a, const at::Tensor& b);  // |a - b| / |b|, 2-norms
 
 // All parameters one after the other in the order of Transformer::parameters(), without what lies between.
-at::Tensor flat_values(const Transformer& policy);                             // in their type
-at::Tensor flat_part(const ParameterStore& store, ParameterPart part);         // of a whole part
+at::Tensor flat_values(const Transformer& policy);                      // in their type
+at::Tensor flat_part(const ParameterStore& store, ParameterPart part);  // of a whole part
+at::Tensor flat(const std::vector<at::Tensor>& by_parameter);
 void set_flat_gradient(ParameterStore& store, const at::Tensor& flat);
 void copy_parameters(const Transformer& from, Transformer& to);
 

@@ -88,12 +88,12 @@ LedgerEntry entry_of(const Verdict& verdict) {
 
 // One rank's collector over a ledger that knows the verdicts of all programs that this policy writes.
 struct Rank {
-  Rank(Communicator& communicator, const TemporaryFolder& folder, const KnownVerdicts& known,
+  Rank(ControlPlane& control, const TemporaryFolder& folder, const KnownVerdicts& known,
        const RewardFunction& reward = binary())
-      : ledger(folder.path() / "ledger", {"p", "v"}, communicator),
+      : ledger(folder.path() / "ledger", {"p", "v"}, control),
         verifier(nullptr, &ledger, {.source = VerdictSource::kLedger}),
         responses(policy(), tokenizer(), settings, verifier, nullptr),
-        collector(responses, &ledger, reward, communicator, {.samples_per_task = 4}) {
+        collector(responses, &ledger, reward, control, {.samples_per_task = 4}) {
     ledger.resume_at(0);
     ledger.adopt(known);
   }
@@ -112,7 +112,7 @@ std::vector<PromptedTask> prompted(const std::vector<Task>& tasks) {
 
 // The verdicts on everything that the step generates, by ledger key.
 KnownVerdicts verdicts_of_step(const std::vector<Task>& tasks, uint64_t key) {
-  SingleProcessCommunicator alone;
+  SingleProcessControl alone;
   const TemporaryFolder folder;
   Rank rank(alone, folder, {});
   KnownVerdicts known;
@@ -135,12 +135,11 @@ TEST_CASE("a step comes out the same on any number of ranks, by one exchange") {
   for (int ranks : {1, 2, 3}) {
     const TemporaryFolder folder;
     std::vector<CollectedStep> steps(static_cast<size_t>(ranks));
-    const int64_t set_up =
-        on_ranks(ranks, [&](Communicator& communicator) { Rank(communicator, folder, known); });
+    const int64_t set_up = on_ranks(ranks, [&](ControlPlane& control) { Rank(control, folder, known); });
     const TemporaryFolder another;
-    const int64_t collectives = on_ranks(ranks, [&](Communicator& communicator) {
-      Rank rank(communicator, another, known);
-      steps[static_cast<size_t>(communicator.rank())] = rank.collector.collect(prompted(tasks), 7, 0);
+    const int64_t collectives = on_ranks(ranks, [&](ControlPlane& control) {
+      Rank rank(control, another, known);
+      steps[static_cast<size_t>(control.rank())] = rank.collector.collect(prompted(tasks), 7, 0);
       // Ranks are threads, and Catch2's assertions are for one.
       BICRL_CHECK(rank.ledger.round() == 1 && rank.ledger.size() == known.size());
     });
@@ -190,8 +189,8 @@ TEST_CASE("a rank that cannot generate ends the step on all ranks with its reaso
   tasks[1].pytorch_code = std::string(400, 'x');  // does not fit the policy; rank 1 of 3 meets it
   std::atomic<int> told = 0;
   const TemporaryFolder folder;
-  on_ranks(3, [&](Communicator& communicator) {
-    Rank rank(communicator, folder, {});
+  on_ranks(3, [&](ControlPlane& control) {
+    Rank rank(control, folder, {});
     try {
       rank.collector.collect(prompted(tasks), 7, 0);
     } catch (const SharedError& error) {
@@ -206,7 +205,7 @@ TEST_CASE("a repair is counted, and not as its task's pass rate") {
   const std::vector<Task> tasks = five_tasks();
   auto groups = prompted(tasks);
   groups[2].repair = FailedAttempt{.program = "old", .fault_class = "compile", .diagnostics = "no"};
-  SingleProcessCommunicator alone;
+  SingleProcessControl alone;
   const TemporaryFolder folder;
   Rank rank(alone, folder, {});
   const auto known = [&] {
@@ -235,7 +234,7 @@ TEST_CASE("the reward's floor under the deviation of a group is in the advantage
       RewardFunction::from_text("rule: binary\ntruncated: score\nmin_deviation: 10\n", "test");
   const std::vector<Task> tasks = five_tasks();
   const auto known = verdicts_of_step(tasks, 7);
-  SingleProcessCommunicator alone;
+  SingleProcessControl alone;
   const TemporaryFolder folder;
   Rank rank(alone, folder, known, floored);
   const CollectedStep step = rank.collector.collect(prompted(tasks), 7, 0);
@@ -252,11 +251,12 @@ TEST_CASE("the reward's floor under the deviation of a group is in the advantage
 
 TEST_CASE("generation between updates builds no graph") {
   Transformer trained = Transformer::random(policy().config(), 3, at::kCPU, at::kFloat);
-  SingleProcessCommunicator alone;
+  SingleProcessControl alone;
+  SingleProcessTensors tensors;
   UpdaterSettings settings;
   settings.learning_rate.peak = 1e-3;
-  PolicyUpdater updater(trained, allowed_ids(trained.config(), tokenizer().size(), at::kCPU), settings,
-                        alone);
+  PolicyUpdater updater(trained, allowed_ids(trained.config(), tokenizer().size(), at::kCPU), settings, alone,
+                        tensors);
   const auto nodes_made = [](const std::function<void()>& work) {
     const uint64_t before = at::sequence_number::peek();
     work();
@@ -281,7 +281,7 @@ TEST_CASE("a task that can never be graded is told to every rank, and no loss of
   const std::vector<Task> tasks = five_tasks();
   auto known = verdicts_of_step(tasks, 7);
   {
-    SingleProcessCommunicator alone;
+    SingleProcessControl alone;
     const TemporaryFolder folder;
     Rank rank(alone, folder, {});
     for (const SavedRollout& saved : rank.collector.collect(prompted(tasks), 7, 0).rollouts) {
@@ -296,9 +296,9 @@ TEST_CASE("a task that can never be graded is told to every rank, and no loss of
     const TemporaryFolder folder;
     std::vector<CollectedStep> steps(static_cast<size_t>(ranks));
     std::vector<nlohmann::json> states(static_cast<size_t>(ranks));
-    on_ranks(ranks, [&](Communicator& communicator) {
-      Rank rank(communicator, folder, known);
-      const auto at = static_cast<size_t>(communicator.rank());
+    on_ranks(ranks, [&](ControlPlane& control) {
+      Rank rank(control, folder, known);
+      const auto at = static_cast<size_t>(control.rank());
       steps[at] = rank.collector.collect(prompted(tasks), 7, 0);
       Curation curation({});
       BICRL_CHECK(curation.note(steps[at].group_outcomes).size() == 1, "listed once");

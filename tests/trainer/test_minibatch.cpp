@@ -110,14 +110,14 @@ TEST_CASE("what an update holds, and so the policy, does not depend on the numbe
   const auto parameters_on = [&](int ranks) {
     std::vector<at::Tensor> parameters(static_cast<size_t>(ranks));
     std::atomic<int64_t> updates = 0;  // ranks are threads, and Catch2's assertions are for one
-    on_ranks(ranks, [&](Communicator& communicator) {
+    on_ranks(ranks, [&](ControlPlane& control, TensorPlane& tensors) {
       Transformer policy = tiny_policy(config, 40);
-      PolicyUpdater updater(policy, tiny_allowed(config), settings, communicator);
+      PolicyUpdater updater(policy, tiny_allowed(config), settings, control, tensors);
       std::vector<Experience> mine;
-      for (size_t i = communicator.rank(); i < all.size(); i += communicator.size()) mine.push_back(all[i]);
-      for (int step = 0; step < 2; ++step) updates += reinforce(updater, mine, communicator).updates;
+      for (size_t i = control.rank(); i < all.size(); i += control.size()) mine.push_back(all[i]);
+      for (int step = 0; step < 2; ++step) updates += reinforce(updater, mine, control).updates;
       updater.check_replicas();
-      parameters[static_cast<size_t>(communicator.rank())] = flat_values(policy);
+      parameters[static_cast<size_t>(control.rank())] = flat_values(policy);
     });
     CHECK(updates == 12 * ranks);
     return parameters.front();

@@ -56,6 +56,7 @@ TEST_CASE("AdamW, clip and schedule follow PyTorch over 20 updates") {
   schedule.total_updates = 16;
   schedule.decay = Decay::kCosine;
   write_tensor(folder.path() / "initial.f32", flat_values(policy));
+  SingleProcessControl control;
   nlohmann::json log{{"entries", nlohmann::json::array()}, {"updates", nlohmann::json::array()}};
   int64_t offset = 0;
   for (const auto& [name, value] : policy.parameters()) {
@@ -67,7 +68,7 @@ TEST_CASE("AdamW, clip and schedule follow PyTorch over 20 updates") {
     const at::Tensor gradient = random_flat(offset, 100 + i, i % 3 == 0 ? 1e-3 : 0.05);
     write_tensor(folder.path() / concat("gradient", i, ".f32"), gradient);
     set_flat_gradient(store, gradient);
-    const double norm = clip_global_norm(store, 1.0);
+    const double norm = clip_global_norm(store, 1.0, PartExtent::kWhole, control);
     log["updates"].push_back({{"norm", norm}, {"learning_rate", schedule.at(i)}});
     optimizer.step(schedule.at(i));
   }
@@ -113,13 +114,14 @@ TEST_CASE("optimizer state moves to another optimizer bit for bit") {
     if (store.needs_master())
       CHECK(at::equal(flat_part(store, ParameterPart::kMaster), flat_part(copied, ParameterPart::kMaster)));
     CHECK(at::equal(flat_values(policy), flat_values(copy)));
-    state.erase("model.norm.weight.exp_avg");
+    state.remove("model.norm.weight.exp_avg");
     CHECK_THROWS_AS(second.import_state(state), InputError);
     state = first.export_state();
-    state["stray"] = at::zeros({1});
+    state.add("stray", at::zeros({1}));
     CHECK_THROWS_AS(second.import_state(state), InputError);
-    state.erase("stray");
-    state["model.norm.weight.exp_avg"] = at::zeros({3});
+    state.remove("stray");
+    state.remove("model.norm.weight.exp_avg");
+    state.add("model.norm.weight.exp_avg", at::zeros({3}));
     CHECK_THROWS_AS(second.import_state(state), InputError);
   }
 }
@@ -130,17 +132,21 @@ TEST_CASE("the optimizer's state is shown, not copied") {
   AdamW optimizer(store, {});
   const auto before = optimizer.export_state();
   std::set<const void*> storages;
-  for (const auto& [name, tensor] : before) {
+  for (const auto& [name, pieces] : before.tensors()) {
     if (name == "step") continue;
-    storages.insert(tensor.storage().data());
-    CHECK(tensor.is_contiguous());
+    REQUIRE(pieces.size() == 1);
+    storages.insert(pieces.front().values.storage().data());
+    CHECK(pieces.front().values.is_contiguous());
   }
   CHECK(storages.size() == 3 * static_cast<size_t>(store.layout().group_count()));
-  CHECK(before.at("model.norm.weight.exp_avg").norm().item<double>() == 0);
+  const auto norm_state = [](const SavedState& state, const std::string& part) {
+    return state.tensors().at("model.norm.weight" + part).front().values;
+  };
+  CHECK(norm_state(before, ".exp_avg").norm().item<double>() == 0);
   step_by(optimizer, store, at::ones({store.layout().parameter_count()}), 1e-3);
-  CHECK(before.at("model.norm.weight.exp_avg").norm().item<double>() > 0);
-  CHECK(optimizer.export_state().at("model.norm.weight.master").data_ptr() ==
-        before.at("model.norm.weight.master").data_ptr());
+  CHECK(norm_state(before, ".exp_avg").norm().item<double>() > 0);
+  CHECK(norm_state(optimizer.export_state(), ".master").data_ptr() ==
+        norm_state(before, ".master").data_ptr());
 }
 
 TEST_CASE("a low-precision policy keeps small steps in its fp32 master") {
@@ -165,12 +171,14 @@ TEST_CASE("slices change neither an update nor a norm") {
   Transformer policy = tiny_policy(config, 5, at::kFloat);
   ParameterStore& store = with_gradient(policy);
   AdamW optimizer(store, {0.9, 0.95, 1e-8, 0.1});
+  SingleProcessControl control;
   at::Tensor values = flat_values(policy), first = at::zeros_like(values), second = at::zeros_like(values);
   for (int64_t i = 1; i <= 2; ++i) {
     const at::Tensor gradient = at::randn({values.numel()});
     const double expected = gradient.to(at::kDouble).norm().item<double>();
     set_flat_gradient(store, gradient);
-    CHECK_THAT(clip_global_norm(store, 0), WithinAbs(expected, 1e-10 * expected));
+    CHECK_THAT(clip_global_norm(store, 0, PartExtent::kWhole, control),
+               WithinAbs(expected, 1e-10 * expected));
     optimizer.step(1e-3);
     int64_t offset = 0;
     for (const auto& [name, value] : policy.parameters()) {
@@ -189,9 +197,10 @@ TEST_CASE("a gradient that is not finite is neither scaled nor applied") {
   Transformer small = tiny_policy(tiny_config(4), 5, at::kFloat);
   ParameterStore& store = with_gradient(small);
   const at::Tensor gradient = store.entry_part(ParameterPart::kGradient, 0).flatten();
+  SingleProcessControl control;
   gradient.fill_(1);
   gradient[2] = std::numeric_limits<float>::infinity();
-  CHECK(std::isinf(clip_global_norm(store, 1)));
+  CHECK(std::isinf(clip_global_norm(store, 1, PartExtent::kWhole, control)));
   CHECK(gradient[0].item<float>() == 1);
 
   const PolicyConfig config = tiny_config(4);
@@ -200,8 +209,8 @@ TEST_CASE("a gradient that is not finite is neither scaled nor applied") {
   experiences[0].advantage = std::numeric_limits<double>::quiet_NaN();
   UpdaterSettings settings = still_settings();
   settings.learning_rate.peak = 1e-2;
-  SingleProcessCommunicator alone;
-  PolicyUpdater updater(policy, tiny_allowed(config), settings, alone);
+  OneRank alone;
+  PolicyUpdater updater(policy, tiny_allowed(config), settings, alone.control, alone.tensors);
   const auto before = updater.parameter_checksum();
   const auto s = reinforce(updater, experiences);
   CHECK(s.skipped_updates == 1);

@@ -20,8 +20,8 @@ UpdaterSettings moving_settings() {
 std::string checksum_after(const UpdaterSettings& settings, int64_t steps) {
   const PolicyConfig config = tiny_config(4);
   Transformer policy = tiny_policy(config, 2, at::kFloat);
-  SingleProcessCommunicator alone;
-  PolicyUpdater updater(policy, tiny_allowed(config), settings, alone);
+  OneRank alone;
+  PolicyUpdater updater(policy, tiny_allowed(config), settings, alone.control, alone.tensors);
   for (int64_t i = 0; i < steps; ++i) reinforce(updater, random_experiences(config, 50 + i));
   return updater.parameter_checksum();
 }
@@ -43,13 +43,13 @@ TEST_CASE("a step is split into the updates that were asked for") {
   const PolicyConfig config = tiny_config(4);
   const auto experiences = random_experiences(config, 3);  // 12 responses
   Transformer policy = tiny_policy(config, 2, at::kFloat);
-  SingleProcessCommunicator alone;
+  OneRank alone;
   UpdaterSettings settings = moving_settings();
   settings.responses_per_update = 5;
   settings.epochs = 2;
-  PolicyUpdater updater(policy, tiny_allowed(config), settings, alone);
+  PolicyUpdater updater(policy, tiny_allowed(config), settings, alone.control, alone.tensors);
   int64_t observed = 0;
-  updater.observe_gradients([&](const ParameterStore&) { ++observed; });
+  updater.observe_gradients([&](const std::vector<at::Tensor>&) { ++observed; });
   const auto s = reinforce(updater, experiences);
   CHECK(s.updates == 6);
   CHECK(observed == 6);
@@ -61,9 +61,9 @@ TEST_CASE("a step is split into the updates that were asked for") {
 TEST_CASE("reinforcement makes rewarded responses likelier and punished ones less likely") {
   const PolicyConfig config = tiny_config(4);
   Transformer policy = tiny_policy(config, 2, at::kFloat);
-  SingleProcessCommunicator alone;
+  OneRank alone;
   UpdaterSettings settings = moving_settings();
-  PolicyUpdater updater(policy, tiny_allowed(config), settings, alone);
+  PolicyUpdater updater(policy, tiny_allowed(config), settings, alone.control, alone.tensors);
   const auto log_prob = [&](const Experience& e) {
     const ScoredPass pass(policy, tiny_allowed(config), 1.0);
     return pass.log_probs(pack({rollout_sequence(e, config, 1)}, {1.0}, 4, 1000, at::kCPU)[0])
@@ -83,8 +83,8 @@ TEST_CASE("reinforcement makes rewarded responses likelier and punished ones les
 TEST_CASE("nothing to learn from changes nothing") {
   const PolicyConfig config = tiny_config(4);
   Transformer policy = tiny_policy(config, 2, at::kFloat);
-  SingleProcessCommunicator alone;
-  PolicyUpdater updater(policy, tiny_allowed(config), moving_settings(), alone);
+  OneRank alone;
+  PolicyUpdater updater(policy, tiny_allowed(config), moving_settings(), alone.control, alone.tensors);
   const auto before = updater.parameter_checksum();
   auto unscored = random_experiences(config, 3);
   for (auto& e : unscored) e.rollout.step_map.assign(e.rollout.step_map.size(), 0);
@@ -100,8 +100,8 @@ TEST_CASE("nothing to learn from changes nothing") {
 TEST_CASE("an update leaves no gradient behind") {
   const PolicyConfig config = tiny_config(4);
   Transformer policy = tiny_policy(config, 2, at::kFloat);
-  SingleProcessCommunicator alone;
-  PolicyUpdater updater(policy, tiny_allowed(config), moving_settings(), alone);
+  OneRank alone;
+  PolicyUpdater updater(policy, tiny_allowed(config), moving_settings(), alone.control, alone.tensors);
   reinforce(updater, random_experiences(config, 3));
   for (const auto& [name, parameter] : policy.parameters()) {
     CHECK_FALSE(parameter.requires_grad());
@@ -111,7 +111,7 @@ TEST_CASE("an update leaves no gradient behind") {
 
 TEST_CASE("a decay ends with the phase, however many updates a step makes") {
   const PolicyConfig config = tiny_config(4);
-  SingleProcessCommunicator alone;
+  OneRank alone;
   const auto document = ConfigDocument::from_text(
       "{learning_rate: 1.0e-3, learning_rate_decay: linear, min_learning_rate: 1.0e-4, "
       "responses_per_update: 4, epochs: 2}",
@@ -120,7 +120,7 @@ TEST_CASE("a decay ends with the phase, however many updates a step makes") {
   const UpdaterSettings settings = UpdaterSettings::reinforced(document.root(), 1.0, steps, responses, 7);
   CHECK(settings.updates_per_step == 6);
   Transformer policy = tiny_policy(config, 2, at::kFloat);
-  PolicyUpdater updater(policy, tiny_allowed(config), settings, alone);
+  PolicyUpdater updater(policy, tiny_allowed(config), settings, alone.control, alone.tensors);
   std::vector<double> rates;
   for (int64_t step = 0; step < steps; ++step) {
     auto experiences = random_experiences(config, 3);
@@ -137,16 +137,16 @@ TEST_CASE("a decay ends with the phase, however many updates a step makes") {
 
 TEST_CASE("a resumed updater continues bit for bit") {
   const PolicyConfig config = tiny_config(4);
-  SingleProcessCommunicator alone;
+  OneRank alone;
   UpdaterSettings settings = moving_settings();
   settings.responses_per_update = 4;
   settings.learning_rate.decay = Decay::kLinear;
   settings.learning_rate.total_updates = 20;
   Transformer policy = tiny_policy(config, 2, at::kFloat), resumed = tiny_policy(config, 9, at::kFloat);
-  PolicyUpdater first(policy, tiny_allowed(config), settings, alone);
+  PolicyUpdater first(policy, tiny_allowed(config), settings, alone.control, alone.tensors);
   reinforce(first, random_experiences(config, 1));
   copy_parameters(policy, resumed);
-  PolicyUpdater second(resumed, tiny_allowed(config), settings, alone);
+  PolicyUpdater second(resumed, tiny_allowed(config), settings, alone.control, alone.tensors);
   second.import_state(first.export_state());
   reinforce(first, random_experiences(config, 2));
   reinforce(second, random_experiences(config, 2));
@@ -156,11 +156,11 @@ TEST_CASE("a resumed updater continues bit for bit") {
 
 TEST_CASE("a phase keeps the moments of the one before, or starts without") {
   const PolicyConfig config = tiny_config(4);
-  SingleProcessCommunicator alone;
+  OneRank alone;
   const auto checksum = [&](MomentsAtStart moments, bool adopted) {
     UpdaterSettings settings = moving_settings();
     Transformer policy = tiny_policy(config, 2, at::kFloat), other = tiny_policy(config, 9, at::kFloat);
-    PolicyUpdater updater(policy, tiny_allowed(config), settings, alone);
+    PolicyUpdater updater(policy, tiny_allowed(config), settings, alone.control, alone.tensors);
     reinforce(updater, random_experiences(config, 1));
     settings.optimizer.moments = moments;
     if (!adopted) {
@@ -170,7 +170,7 @@ TEST_CASE("a phase keeps the moments of the one before, or starts without") {
     }
     // Another run that starts from this policy and its moments.
     copy_parameters(policy, other);
-    PolicyUpdater second(other, tiny_allowed(config), settings, alone);
+    PolicyUpdater second(other, tiny_allowed(config), settings, alone.control, alone.tensors);
     second.import_moments(updater.export_state());
     second.begin_phase(settings);
     reinforce(second, random_experiences(config, 2));

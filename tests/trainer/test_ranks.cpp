@@ -1,76 +1,94 @@
-// Data parallelism: the hidden case [.ranks] runs under mpirun and dumps what the visible one compares.
-#include "tests/trainer/fixtures.h"
+// Updates over ranks: the hidden cases [.ranks], [.stages] and [.resumed] run under mpirun and leave what the
+// visible ones compare.
+#include "tests/trainer/mpi_ranks.h"
 
 #include <stdlib.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
+#include <filesystem>
 
 #include "common/error.h"
 #include "common/files.h"
 #include "tests/support/support.h"
-#include "trainer/ranks/mpi_communicator.h"
+#include "trainer/ranks/mpi_control_plane.h"
+#include "trainer/ranks/mpi_tensor_plane.h"
+#include "trainer/run/run_state.h"
 
 using namespace bicrl;
 using namespace bicrl::testing;
+namespace fs = std::filesystem;
 
 namespace {
 
-struct Outcome {
+constexpr int64_t kStages = 4;
+
+struct ThreeUpdates {
   std::vector<at::Tensor> gradients;  // of three updates: twice TraceRL, once supervised
   std::vector<UpdateStatistics> statistics;
   at::Tensor parameters;
 };
 
-UpdaterSettings moving_settings() {
+UpdaterSettings moving_settings(int64_t tokens_per_pack) {
   UpdaterSettings s;
   s.learning_rate.peak = 1e-3;
-  s.tokens_per_pack = 90;
+  s.tokens_per_pack = tokens_per_pack;
   s.objective.normaliser = Normaliser::kSequences;
+  s.optimizer.weight_decay = 0.1;
+  s.max_grad_norm = 0.05;  // clips
   return s;
 }
 
+constexpr int64_t kManyPacks = 90, kOnePack = 100'000;
+
+template <class T>
+std::vector<T> share_of(const std::vector<T>& all, const ControlPlane& control) {
+  std::vector<T> part;
+  for (auto i = static_cast<size_t>(control.rank()); i < all.size(); i += static_cast<size_t>(control.size()))
+    part.push_back(all[i]);
+  return part;
+}
+
 // The same three updates for any number of ranks: each takes every size-th item.
-Outcome three_updates(Communicator& communicator) {
-  const PolicyConfig config = tiny_config(4);
-  // Ranks start from different weights on purpose: the broadcast has to make them equal.
-  Transformer policy = tiny_policy(config, 40 + communicator.rank());
-  PolicyUpdater updater(policy, tiny_allowed(config), moving_settings(), communicator);
-  updater.broadcast_parameters();
-  Outcome outcome;
+ThreeUpdates three_updates(PolicyUpdater& updater, const Transformer& policy, ControlPlane& control) {
+  const PolicyConfig& config = policy.config();
+  ThreeUpdates outcome;
   updater.observe_gradients(
-      [&](const ParameterStore& store) {
-        outcome.gradients.push_back(flat_part(store, ParameterPart::kGradient));
-      });
-  const auto mine = [&](const auto& all) {
-    auto part = all;
-    part.clear();
-    for (size_t i = communicator.rank(); i < all.size(); i += communicator.size()) part.push_back(all[i]);
-    return part;
-  };
-  outcome.statistics.push_back(reinforce(updater, mine(random_experiences(config, 4)), communicator));
-  // One experience only: the second rank has nothing and must still take part.
-  outcome.statistics.push_back(
-      reinforce(updater, mine(std::vector<Experience>{random_experiences(config, 5)[3]}), communicator));
+      [&](const std::vector<at::Tensor>& gradients) { outcome.gradients.push_back(flat(gradients)); });
+  outcome.statistics.push_back(reinforce(updater, share_of(random_experiences(config, 4), control), control));
+  // One experience only: the other ranks have nothing and must still take part.
+  outcome.statistics.push_back(reinforce(
+      updater, share_of(std::vector<Experience>{random_experiences(config, 5)[3]}, control), control));
   std::vector<SftSample> samples;
   for (uint64_t i = 0; i < 5; ++i) samples.push_back(make_sft_sample({2, 3, 4}, {5, 6, 7, kEnd}, config, i));
-  outcome.statistics.push_back(supervise(updater, mine(samples), communicator));
-  CHECK(reinforce(updater, {}, communicator).updates == 0);
+  outcome.statistics.push_back(supervise(updater, share_of(samples, control), control));
+  CHECK(reinforce(updater, {}, control).updates == 0);
   updater.check_replicas();
   outcome.parameters = flat_values(policy);
   return outcome;
 }
 
-std::string bytes_of(const Outcome& o) {
+ThreeUpdates three_updates(ControlPlane& control, TensorPlane& tensors, const PolicyConfig& config,
+                           at::ScalarType dtype, int64_t tokens_per_pack, Sharding sharding = {}) {
+  // Ranks start from different weights on purpose: the broadcast has to make them equal.
+  Transformer policy = tiny_policy(config, 40 + static_cast<uint64_t>(control.rank()), dtype);
+  PolicyUpdater updater(policy, tiny_allowed(config), moving_settings(tokens_per_pack), control, tensors,
+                        sharding);
+  updater.broadcast_parameters();
+  return three_updates(updater, policy, control);
+}
+
+std::string bytes_of(const ThreeUpdates& o) {
   std::string bytes;
   const auto add = [&](const at::Tensor& t) {
-    bytes.append(static_cast<const char*>(t.const_data_ptr()), t.nbytes());
+    const at::Tensor wide = t.to(at::kDouble).contiguous();
+    bytes.append(static_cast<const char*>(wide.const_data_ptr()), wide.nbytes());
   };
   for (const auto& g : o.gradients) add(g);
   add(o.parameters);
   for (const auto& s : o.statistics) {
     add(at::tensor({s.loss, s.policy_loss, s.kl, s.entropy, s.logprob_gap_mean, s.logprob_gap_max,
-                    s.grad_norm, static_cast<double>(s.scored_tokens)},
+                    s.grad_norm, s.largest_weight, static_cast<double>(s.scored_tokens)},
                    at::kDouble));
   }
   return bytes;
@@ -82,71 +100,189 @@ at::Tensor doubles_of(const std::string& bytes) {
   return t;
 }
 
-void check_collectives(Communicator& c) {
-  CHECK(c.local_rank() == c.rank());  // one host
-  CHECK(c.hosts() == 1);
-  CHECK(c.ranks_on_host() == c.size());
-  const double rank = c.rank(), ranks = c.size();
-  for (const auto dtype : {at::kFloat, at::kDouble, at::kLong}) {
-    at::Tensor x = at::full({5}, rank + 1, dtype);
-    c.all_reduce_sum(x);
-    CHECK(x.eq(ranks * (ranks + 1) / 2).all().item<bool>());
-  }
-  at::Tensor half = at::full({3}, rank, at::kHalf);
-  CHECK_THROWS_AS(c.all_reduce_sum(half), Error);
-  c.broadcast(half, c.size() - 1);
-  CHECK(half.eq(ranks - 1).all().item<bool>());
-  std::vector<double> values{rank, -rank};
-  c.all_reduce(values, Reduction::kMax);
-  CHECK(values == std::vector<double>{ranks - 1, 0});
-  const std::string text(1000 * static_cast<size_t>(c.rank()), static_cast<char>('a' + c.rank()));
-  const auto everybody = c.all_gather(text);
-  REQUIRE(everybody.size() == static_cast<size_t>(c.size()));
-  CHECK(everybody[0].empty());
-  CHECK(everybody[static_cast<size_t>(c.rank())] == text);
-  c.barrier();
+double difference(const std::string& a, const std::string& b) {
+  REQUIRE(a.size() == b.size());
+  return (doubles_of(a) - doubles_of(b)).abs().max().item<double>();
 }
 
-void check_that_divergence_is_found(Communicator& c) {
+fs::path output_folder() { return getenv("BICRL_RANKS_OUTPUT"); }
+
+std::string output_in(const TemporaryFolder& folder) {
+  return concat("BICRL_RANKS_OUTPUT='", folder.path().string(), "'");
+}
+
+void run_well(int ranks, const std::string& tag, const std::string& environment) {
+  const RanksEnd end = run_on_mpi_ranks(ranks, tag, environment);
+  INFO(end.command << "\n" << end.output);
+  REQUIRE(end.status == 0);
+}
+
+void check_that_divergence_is_found(ControlPlane& control, TensorPlane& tensors) {
   const PolicyConfig config = tiny_config(4);
-  Transformer policy = tiny_policy(config, 40 + c.rank());
-  PolicyUpdater updater(policy, tiny_allowed(config), moving_settings(), c);
+  Transformer policy = tiny_policy(config, 40 + static_cast<uint64_t>(control.rank()));
+  PolicyUpdater updater(policy, tiny_allowed(config), moving_settings(kManyPacks), control, tensors);
   CHECK_THROWS_AS(updater.check_replicas(), Error);
+}
+
+// ---- Stages
+
+struct Variant {
+  std::string name;
+  at::ScalarType dtype;
+  bool tied;
+  int64_t tokens_per_pack;
+
+  PolicyConfig config() const {
+    PolicyConfig config = tiny_config(4);
+    config.tie_word_embeddings = tied;
+    return config;
+  }
+};
+
+// In the first two every rank has one pack in an update.
+const std::vector<Variant> kVariants = {{"fp32", at::kFloat, false, kOnePack},
+                                        {"bf16", at::kBFloat16, true, kOnePack},
+                                        {"packs", at::kFloat, true, kManyPacks}};
+
+std::string file_of(const Variant& variant, int64_t stage) { return concat(variant.name, "-", stage); }
+
+// All of an updater's state that any number of ranks left in a folder, as one rank reads it.
+std::string state_bytes(const fs::path& folder, const Variant& variant) {
+  OneRank alone;
+  Transformer policy = tiny_policy(variant.config(), 1, variant.dtype);
+  PolicyUpdater updater(policy, tiny_allowed(policy.config()), moving_settings(kOnePack), alone.control,
+                        alone.tensors);
+  restore_updater(folder, updater);
+  std::string bytes;
+  const SavedState state = updater.export_state();
+  for (const auto& [name, pieces] : state.tensors()) {
+    const at::Tensor& values = pieces.front().values;
+    bytes += name + ":";
+    bytes.append(static_cast<const char*>(values.const_data_ptr()), values.nbytes());
+  }
+  return bytes;
+}
+
+// Weights and state, as a run's checkpoint has them.
+void save(const fs::path& folder, const Transformer& policy, const PolicyUpdater& updater,
+          ControlPlane& control) {
+  if (control.rank() == 0) {
+    fs::create_directories(folder);
+    write_safetensors(folder / "model.safetensors", policy.parameters());
+  }
+  control.barrier();
+  write_updater(folder, updater, control.rank(), control.size());
+  control.barrier();
+}
+
+void load(const fs::path& folder, Transformer& policy, PolicyUpdater& updater) {
+  const SafetensorsFile file(folder / "model.safetensors");
+  for (const auto& [name, value] : policy.parameters()) value.copy_(file.load(name));
+  updater.broadcast_parameters();
+  restore_updater(folder, updater);
 }
 
 }  // namespace
 
 TEST_CASE("a rank of the test under mpirun", "[.ranks]") {
   const MpiSession session;
-  CHECK(MpiSession::launched_by_mpi());
-  MpiCommunicator communicator(session);
-  REQUIRE(communicator.size() > 1);
-  check_collectives(communicator);
-  check_that_divergence_is_found(communicator);
-  const Outcome outcome = three_updates(communicator);
-  if (communicator.rank() == 0) write_file_atomically(getenv("BICRL_RANKS_OUTPUT"), bytes_of(outcome));
+  MpiControlPlane control(session);
+  MpiTensorPlane tensors(session);
+  REQUIRE(control.size() > 1);
+  check_that_divergence_is_found(control, tensors);
+  for (int64_t stage = 0; stage < kStages; ++stage) {
+    const ThreeUpdates outcome =
+        three_updates(control, tensors, tiny_config(4), at::kDouble, kManyPacks, Sharding{stage});
+    if (control.rank() == 0)
+      write_file_atomically(output_folder() / std::to_string(stage), bytes_of(outcome));
+  }
 }
 
-TEST_CASE("two and three ranks take the updates of one") {
-  SingleProcessCommunicator alone;
-  const Outcome one = three_updates(alone);
+TEST_CASE("ranks take the updates of one, whatever they divide among them") {
+  OneRank alone;
+  const ThreeUpdates one =
+      three_updates(alone.control, alone.tensors, tiny_config(4), at::kDouble, kManyPacks);
   REQUIRE(one.gradients.size() == 3);
-  const at::Tensor expected = doubles_of(bytes_of(one));
-  for (int ranks : {2, 3}) {
-    TemporaryFolder folder;
-    const auto output = folder.path() / "outcome";
-    // Open MPI leaves some kilobytes behind, which a leak check would take for a failure.
-    const std::string command =
-        concat("ASAN_OPTIONS=detect_leaks=0 BICRL_RANKS_OUTPUT='", output.string(),
-               "' timeout 100 mpirun --allow-run-as-root --oversubscribe --bind-to none -np ", ranks, " '",
-               (program_folder() / "test_trainer").string(), "' '[.ranks]' >'",
-               (folder.path() / "log").string(), "' 2>&1");
-    const int status = system(command.c_str());
-    INFO(command << "\n" << read_file(folder.path() / "log"));
-    REQUIRE(status == 0);
-    const at::Tensor actual = doubles_of(read_file(output));
-    REQUIRE(actual.sizes() == expected.sizes());
-    CHECK((actual - expected).abs().max().item<double>() < 1e-6);
-    for (const auto& g : one.gradients) CHECK(g.norm().item<double>() > 1e-3);
+  for (const auto& g : one.gradients) CHECK(g.norm().item<double>() > 1e-3);
+  for (int ranks : {2, 3, 4}) {
+    const TemporaryFolder folder;
+    run_well(ranks, "[.ranks]", output_in(folder));
+    for (int64_t stage = 0; stage < kStages; ++stage) {
+      INFO(ranks << " ranks, stage " << stage);
+      // The policy is of fp64, log-probabilities are of fp32.
+      CHECK(difference(read_file(folder.path() / std::to_string(stage)), bytes_of(one)) < 1e-6);
+    }
+  }
+}
+
+TEST_CASE("a rank of the stages' test under mpirun", "[.stages]") {
+  const MpiSession session;
+  MpiControlPlane control(session);
+  MpiTensorPlane tensors(session);
+  for (const Variant& variant : kVariants)
+    for (int64_t stage = 0; stage < kStages; ++stage) {
+      Transformer policy =
+          tiny_policy(variant.config(), 40 + static_cast<uint64_t>(control.rank()), variant.dtype);
+      PolicyUpdater updater(policy, tiny_allowed(policy.config()), moving_settings(variant.tokens_per_pack),
+                            control, tensors, Sharding{stage});
+      updater.broadcast_parameters();
+      const ThreeUpdates outcome = three_updates(updater, policy, control);
+      const fs::path place = output_folder() / file_of(variant, stage);
+      save(place, policy, updater, control);
+      if (control.rank() == 0) write_file_atomically(place / "outcome", bytes_of(outcome));
+    }
+}
+
+TEST_CASE("a rank that goes on in another stage, under mpirun", "[.resumed]") {
+  const MpiSession session;
+  MpiControlPlane control(session);
+  MpiTensorPlane tensors(session);
+  const Variant& variant = kVariants.front();
+  for (int64_t stage = 0; stage < kStages; ++stage) {
+    Transformer policy = tiny_policy(variant.config(), 3, variant.dtype);
+    PolicyUpdater updater(policy, tiny_allowed(policy.config()), moving_settings(variant.tokens_per_pack),
+                          control, tensors, Sharding{stage});
+    const int64_t from = (stage + 3) % kStages;
+    load(output_folder() / file_of(variant, from), policy, updater);
+    const ThreeUpdates outcome = three_updates(updater, policy, control);
+    const fs::path place = output_folder() / concat("resumed-", control.size(), "-", stage);
+    save(place, policy, updater, control);
+    if (control.rank() == 0) write_file_atomically(place / "outcome", bytes_of(outcome));
+  }
+}
+
+TEST_CASE("every sharding stage is stage 0, and goes on from the state of any other") {
+  for (const int ranks : {2, 4}) {
+    const TemporaryFolder folder;
+    run_well(ranks, "[.stages]", output_in(folder));
+    for (const Variant& variant : kVariants) {
+      const fs::path first = folder.path() / file_of(variant, 0);
+      const std::string outcome = read_file(first / "outcome"), state = state_bytes(first, variant);
+      CHECK(fs::exists(first / "trainer/optimizer.safetensors"));
+      for (int64_t stage = 1; stage < kStages; ++stage) {
+        INFO(ranks << " ranks, " << variant.name << ", stage " << stage);
+        const fs::path place = folder.path() / file_of(variant, stage);
+        CHECK_FALSE(fs::exists(place / "trainer/optimizer.safetensors"));
+        // With several packs stages 2 and 3 sum over ranks before they sum over packs.
+        if (variant.tokens_per_pack == kOnePack || stage == 1) {
+          CHECK(read_file(place / "outcome") == outcome);
+          CHECK(state_bytes(place, variant) == state);
+        } else {
+          CHECK(difference(read_file(place / "outcome"), outcome) < 1e-5);
+        }
+      }
+    }
+    // On as many ranks and on others, from the state of another stage.
+    for (const int others : {ranks, 6 - ranks}) {
+      run_well(others, "[.resumed]", output_in(folder));
+      const auto resumed = [&](int64_t stage) {
+        return folder.path() / concat("resumed-", others, "-", stage);
+      };
+      for (int64_t stage = 1; stage < kStages; ++stage) {
+        INFO(ranks << " ranks, then " << others << " in stage " << stage);
+        CHECK(read_file(resumed(stage) / "outcome") == read_file(resumed(0) / "outcome"));
+        CHECK(state_bytes(resumed(stage), kVariants.front()) == state_bytes(resumed(0), kVariants.front()));
+      }
+    }
   }
 }

@@ -97,7 +97,6 @@ TEST_CASE("the head of a bf16 policy works in fp32, over all chunks") {
           .abs()
           .max()
           .item<double>();
-  policy.store().allocate(ParameterPart::kGradient, PartExtent::kWhole);
   const GradientScope scope(policy.store());
   run_backward(policy, batch);
   const double gradient_error =
@@ -106,12 +105,6 @@ TEST_CASE("the head of a bf16 policy works in fp32, over all chunks") {
                                              << gradient_error);
   CHECK(log_prob_error < 2e-5);
   CHECK(gradient_error < 1e-5);
-  // The flat vector takes it as it is.
-  const at::Tensor gradient = gradient_of(policy, "lm_head.weight").clone();
-  take_gradients(policy.store());
-  const at::Tensor flat = flat_part(policy.store(), ParameterPart::kGradient);
-  CHECK(relative_difference(flat.narrow(0, flat.numel() - gradient.numel(), gradient.numel()),
-                            expected.head_gradient.flatten().to(at::kFloat)) < 1e-5);
 }
 
 TEST_CASE("a tied bf16 head's gradient and the embedding's are one sum") {

@@ -130,11 +130,10 @@ TEST_CASE("supervised loss and gradients equal the literal layout of noisy and c
     });
     for (int64_t budget : {1, 100000}) {
       settings.tokens_per_pack = budget;
-      SingleProcessCommunicator alone;
-      PolicyUpdater updater(policy, tiny_allowed(config), settings, alone);
+      OneRank alone;
+      PolicyUpdater updater(policy, tiny_allowed(config), settings, alone.control, alone.tensors);
       at::Tensor actual;
-      updater.observe_gradients(
-          [&](const ParameterStore& store) { actual = flat_part(store, ParameterPart::kGradient); });
+      updater.observe_gradients([&](const std::vector<at::Tensor>& gradients) { actual = flat(gradients); });
       const auto statistics = supervise(updater, samples, settings.sft);
       CHECK_THAT(statistics.loss, WithinAbs(expected_loss, 1e-5 * expected_loss));
       CHECK(relative_difference(actual, expected) < 1e-6);
@@ -210,8 +209,8 @@ TEST_CASE("a tiny policy learns eight sequences by heart") {
   settings.learning_rate.warmup_updates = 10;
   settings.learning_rate.total_updates = 300;
   settings.learning_rate.decay = Decay::kCosine;
-  SingleProcessCommunicator alone;
-  PolicyUpdater updater(policy, tiny_allowed(config), settings, alone);
+  OneRank alone;
+  PolicyUpdater updater(policy, tiny_allowed(config), settings, alone.control, alone.tensors);
   double first_loss = 0, last_loss = 0;
   for (uint64_t step = 0; step < 300; ++step) {
     std::vector<SftSample> batch;

@@ -35,7 +35,7 @@ Verdict verdict_of(bool correct, const std::string& note = "") {
 
 TEST_CASE("a verdict is met again by the next process, and nothing else is") {
   const testing::TemporaryFolder folder;
-  SingleProcessCommunicator alone;
+  SingleProcessControl alone;
   const Task a = task_named("a");
   {
     VerdictLedger ledger(folder.path() / "ledger", {"p", "v"}, alone);
@@ -64,7 +64,7 @@ TEST_CASE("a verdict is met again by the next process, and nothing else is") {
 
 TEST_CASE("verdicts of another verifier do not count, unless they are adopted") {
   const testing::TemporaryFolder folder;
-  SingleProcessCommunicator alone;
+  SingleProcessControl alone;
   const Task a = task_named("a");
   const auto grade = [&](const std::string& name, const std::string& verifier, const std::string& note) {
     VerdictLedger ledger(folder.path() / name, {"p", verifier}, alone);
@@ -98,31 +98,31 @@ TEST_CASE("a round that is repeated gives every rank the verdicts it had") {
   const testing::TemporaryFolder folder;
   const Task a = task_named("a"), b = task_named("b");
   std::vector<std::string> seen(2);
-  const auto play = [&](Communicator& communicator, bool again) {
-    VerdictLedger ledger(folder.path() / "ledger", {"p", "v"}, communicator);
+  const auto play = [&](ControlPlane& control, bool again) {
+    VerdictLedger ledger(folder.path() / "ledger", {"p", "v"}, control);
     ledger.resume_at(1);
     const std::string key = ledger.key_of(a, "x");
-    const std::string mine = concat("round 1 of rank ", communicator.rank());
+    const std::string mine = concat("round 1 of rank ", control.rank());
     if (again) {
       BICRL_CHECK(ledger.find(key) && ledger.find(key)->diagnostics == mine);
     } else {
       // Two servers with secrets of their own may judge differently.
       ledger.keep(key, verdict_of(true, mine));
     }
-    if (communicator.rank() == 1 && !again) ledger.keep(ledger.key_of(b, "y"), verdict_of(true, "of rank 1"));
-    if (communicator.rank() == 1 && again) CHECK(ledger.find(ledger.key_of(b, "y")));
-    ledger.end_round(communicator.all_gather(ledger.unshared()));
+    if (control.rank() == 1 && !again) ledger.keep(ledger.key_of(b, "y"), verdict_of(true, "of rank 1"));
+    if (control.rank() == 1 && again) CHECK(ledger.find(ledger.key_of(b, "y")));
+    ledger.end_round(control.all_gather(ledger.unshared()));
     CHECK(ledger.round() == 2);
-    seen[static_cast<size_t>(communicator.rank())] =
+    seen[static_cast<size_t>(control.rank())] =
         ledger.find(key)->diagnostics + ", " + ledger.find(ledger.key_of(b, "y"))->diagnostics;
   };
-  on_ranks(2, [&](Communicator& c) { play(c, false); });
+  on_ranks(2, [&](ControlPlane& c) { play(c, false); });
   const std::vector<std::string> first = seen;
   CHECK(first == std::vector<std::string>(2, "round 1 of rank 0, of rank 1"));
-  on_ranks(2, [&](Communicator& c) { play(c, true); });
+  on_ranks(2, [&](ControlPlane& c) { play(c, true); });
   CHECK(seen == first);
   // From a later checkpoint on, and with another number of ranks, the agreed verdict is the one that is met.
-  SingleProcessCommunicator alone;
+  SingleProcessControl alone;
   VerdictLedger ledger(folder.path() / "ledger", {"p", "v"}, alone);
   ledger.resume_at(2);
   CHECK(ledger.find(ledger.key_of(a, "x"))->diagnostics == "round 1 of rank 0");
@@ -132,7 +132,7 @@ TEST_CASE("a round that is repeated gives every rank the verdicts it had") {
 
 TEST_CASE("a torn last line is forgotten, a broken line is refused with its number") {
   const testing::TemporaryFolder folder;
-  SingleProcessCommunicator alone;
+  SingleProcessControl alone;
   const auto file = folder.path() / "ledger" / "rank-0.jsonl";
   {
     VerdictLedger ledger(folder.path() / "ledger", {"p", "v"}, alone);
@@ -157,7 +157,7 @@ TEST_CASE("a torn last line is forgotten, a broken line is refused with its numb
 
 TEST_CASE("a ledger of another protocol is refused, whether it is gone on with or replayed") {
   const testing::TemporaryFolder folder;
-  SingleProcessCommunicator alone;
+  SingleProcessControl alone;
   {
     VerdictLedger ledger(folder.path() / "ledger", {"p", "v"}, alone);
     ledger.resume_at(0);
@@ -183,16 +183,16 @@ TEST_CASE("a ledger of another protocol is refused, whether it is gone on with o
 TEST_CASE("what fails on rank 0 fails on every rank with the same words and code") {
   std::vector<std::string> messages(3);
   std::vector<int> codes(3);
-  on_ranks(3, [&](Communicator& communicator) {
+  on_ranks(3, [&](ControlPlane& control) {
     try {
-      on_rank_zero(communicator, [] { throw InputError("no such thing"); });
+      on_rank_zero(control, [] { throw InputError("no such thing"); });
     } catch (const SharedError& error) {
-      messages[static_cast<size_t>(communicator.rank())] = error.what();
-      codes[static_cast<size_t>(communicator.rank())] = static_cast<int>(error.code());
+      messages[static_cast<size_t>(control.rank())] = error.what();
+      codes[static_cast<size_t>(control.rank())] = static_cast<int>(error.code());
     }
     int calls = 0;
-    on_rank_zero(communicator, [&] { ++calls; });
-    BICRL_CHECK(calls == (communicator.rank() == 0 ? 1 : 0));  // Catch2's assertions are for one thread
+    on_rank_zero(control, [&] { ++calls; });
+    BICRL_CHECK(calls == (control.rank() == 0 ? 1 : 0));  // Catch2's assertions are for one thread
   });
   CHECK(messages == std::vector<std::string>(3, "no such thing"));
   CHECK(codes == std::vector<int>(3, static_cast<int>(ExitCode::kUsage)));

@@ -10,7 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "trainer/ranks/communicator.h"
+#include "trainer/ranks/control_plane.h"
+#include "trainer/ranks/tensor_plane.h"
 
 namespace bicrl::testing {
 
@@ -19,19 +20,17 @@ struct Meeting {
   explicit Meeting(int ranks, int ranks_per_host)
       : ranks_per_host(ranks_per_host),
         parts(static_cast<size_t>(ranks)),
-        values(parts.size()),
         tensors(parts.size()),
         line(ranks) {}
   int ranks_per_host;
   std::vector<std::string> parts;
-  std::vector<std::vector<double>> values;
   std::vector<at::Tensor> tensors;
   std::barrier<> line;
 };
 
-class ThreadRank : public Communicator {
+class ThreadControl : public ControlPlane {
  public:
-  ThreadRank(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
+  ThreadControl(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(meeting_.parts.size()); }
   int local_rank() const override { return rank_ % meeting_.ranks_per_host; }
@@ -40,76 +39,92 @@ class ThreadRank : public Communicator {
     return std::min(meeting_.ranks_per_host, size() - first);
   }
   int hosts() const override { return (size() + meeting_.ranks_per_host - 1) / meeting_.ranks_per_host; }
-  int64_t collectives() const { return collectives_; }  // so far, without those on tensors
-
-  void barrier() override {
-    ++collectives_;
-    meet();
-  }
-  // Every rank adds in the order of ranks, so that sums are bit-equal.
-  void all_reduce_sum(at::Tensor& tensor) override {
-    mine(meeting_.tensors) = tensor.clone();
-    meet();
-    at::Tensor sum = meeting_.tensors.front().clone();
-    for (size_t rank = 1; rank < meeting_.tensors.size(); ++rank) sum.add_(meeting_.tensors[rank]);
-    tensor.copy_(sum);
-    meet();
-  }
-  void broadcast(at::Tensor& tensor, int root) override {
-    mine(meeting_.tensors) = tensor.clone();
-    meet();
-    tensor.copy_(meeting_.tensors[static_cast<size_t>(root)]);
-    meet();
-  }
-  void all_reduce(std::vector<double>& values, Reduction reduction) override {
-    ++collectives_;
-    mine(meeting_.values) = values;
-    meet();
-    values = meeting_.values.front();
-    for (size_t rank = 1; rank < meeting_.values.size(); ++rank)
-      for (size_t i = 0; i < values.size(); ++i) {
-        const double other = meeting_.values[rank][i];
-        values[i] = reduction == Reduction::kSum ? values[i] + other : std::max(values[i], other);
-      }
-    meet();
-  }
-  std::vector<std::string> all_gather(const std::string& bytes) override {
-    ++collectives_;
-    mine(meeting_.parts) = bytes;
-    meet();
-    auto all = meeting_.parts;
-    meet();
-    return all;
-  }
+  int64_t exchanges() const { return exchanges_; }  // so far
 
  private:
-  void meet() { meeting_.line.arrive_and_wait(); }
-  template <class T>
-  T& mine(std::vector<T>& slots) const {
-    return slots[static_cast<size_t>(rank_)];
+  std::vector<std::string> exchange(const std::string& bytes, const std::string&) override {
+    ++exchanges_;
+    meeting_.parts[static_cast<size_t>(rank_)] = bytes;
+    meeting_.line.arrive_and_wait();
+    auto all = meeting_.parts;
+    meeting_.line.arrive_and_wait();
+    return all;
   }
 
   Meeting& meeting_;
   int rank_;
-  int64_t collectives_ = 0;
+  int64_t exchanges_ = 0;
 };
 
-// Runs `work` on so many ranks and returns the number of collectives that one of them took part in. The first
+// Operations are over when they return.
+class ThreadTensors : public TensorPlane {
+ public:
+  ThreadTensors(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(meeting_.tensors.size()); }
+
+  Transfer all_reduce(at::Tensor tensor, const std::string&) override {
+    meet_with(
+        tensor, [&] { return sum(); }, tensor);
+    return {};
+  }
+  Transfer reduce_scatter(at::Tensor whole, at::Tensor mine, const std::string&) override {
+    meet_with(
+        whole, [&] { return sum().narrow(0, rank_ * mine.numel(), mine.numel()); }, mine);
+    return {};
+  }
+  Transfer all_gather(at::Tensor mine, at::Tensor whole, const std::string&) override {
+    meet_with(
+        mine, [&] { return at::cat(meeting_.tensors); }, whole);
+    return {};
+  }
+  Transfer broadcast(at::Tensor tensor, int root, const std::string&) override {
+    meet_with(
+        tensor, [&] { return meeting_.tensors[static_cast<size_t>(root)]; }, tensor);
+    return {};
+  }
+
+ private:
+  // Every rank adds in the order of ranks, so that sums are bit-equal.
+  at::Tensor sum() const {
+    at::Tensor sum = meeting_.tensors.front().clone();
+    for (size_t rank = 1; rank < meeting_.tensors.size(); ++rank) sum.add_(meeting_.tensors[rank]);
+    return sum;
+  }
+  void meet_with(const at::Tensor& given, const std::function<at::Tensor()>& result, const at::Tensor& into) {
+    meeting_.tensors[static_cast<size_t>(rank_)] = given.clone();
+    meeting_.line.arrive_and_wait();
+    into.copy_(result());
+    meeting_.line.arrive_and_wait();
+  }
+
+  Meeting& meeting_;
+  int rank_;
+};
+
+// Runs `work` on so many ranks and returns the number of exchanges that one of them took part in. The first
 // exception ends the program, as other ranks would wait for ever.
-inline int64_t on_ranks(int ranks, const std::function<void(Communicator&)>& work,
+inline int64_t on_ranks(int ranks, const std::function<void(ControlPlane&, TensorPlane&)>& work,
                         int ranks_per_host = 1000) {
   Meeting meeting(ranks, ranks_per_host);
-  int64_t collectives = 0;
+  int64_t exchanges = 0;
   {
     std::vector<std::jthread> threads;
     for (int rank = 0; rank < ranks; ++rank)
       threads.emplace_back([&, rank] {
-        ThreadRank communicator(meeting, rank);
-        work(communicator);
-        if (rank == 0) collectives = communicator.collectives();
+        ThreadControl control(meeting, rank);
+        ThreadTensors tensors(meeting, rank);
+        work(control, tensors);
+        if (rank == 0) exchanges = control.exchanges();
       });
   }
-  return collectives;
+  return exchanges;
+}
+
+inline int64_t on_ranks(int ranks, const std::function<void(ControlPlane&)>& work,
+                        int ranks_per_host = 1000) {
+  return on_ranks(
+      ranks, [&](ControlPlane& control, TensorPlane&) { work(control); }, ranks_per_host);
 }
 
 }  // namespace bicrl::testing

@@ -33,7 +33,7 @@ PolicyConfig small_config() {
 TEST_CASE("throughput of one step of 32 groups of 8", "[.throughput]") {
   const PolicyConfig config = small_config();
   Transformer policy = tiny_policy(config, 1, at::kFloat);
-  SingleProcessCommunicator alone;
+  OneRank alone;
   UpdaterSettings settings;
   settings.learning_rate.peak = 1e-4;
   std::vector<Experience> experiences;
@@ -54,7 +54,8 @@ TEST_CASE("throughput of one step of 32 groups of 8", "[.throughput]") {
   }
   for (int64_t budget : {2048, 8192, 32768}) {
     settings.tokens_per_pack = budget;
-    PolicyUpdater updater(policy, at::ones({config.vocab_size}, at::kBool), settings, alone);
+    PolicyUpdater updater(policy, at::ones({config.vocab_size}, at::kBool), settings, alone.control,
+                          alone.tensors);
     reinforce(updater, experiences);
     Stopwatch watch;
     const auto trace = reinforce(updater, experiences);

@@ -79,18 +79,18 @@ TaskScores merge(const std::vector<nlohmann::json>& ranks, size_t task_count) {
 }  // namespace
 
 TaskScores score_tasks(const Transformer& policy, const Tokenizer& tokenizer, VerifierClient& verifier,
-                       VerdictLedger* ledger, Communicator& communicator, const std::vector<Task>& tasks,
+                       VerdictLedger* ledger, ControlPlane& control, const std::vector<Task>& tasks,
                        const ScoringSettings& settings) {
   ResponseVerifier verdicts(
       &verifier, ledger,
-      {.progress = communicator.rank() == 0 ? "evaluating" : "", .stop_requested = settings.stop_requested});
+      {.progress = control.rank() == 0 ? "evaluating" : "", .stop_requested = settings.stop_requested});
   ResponseCollector collector(policy, tokenizer, settings.decoding, verdicts, /*quarantine=*/nullptr);
   nlohmann::json mine;
   const std::string error = error_of([&] {
     std::vector<PromptedGroup> groups;
     for (size_t i = 0; i < tasks.size(); ++i) {
       const auto index = static_cast<int64_t>(i);
-      if (!is_own_group(index, communicator.rank(), communicator.size())) continue;
+      if (!is_own_group(index, control.rank(), control.size())) continue;
       groups.push_back({.index = index,
                         .task = &tasks[i],
                         .prompt = make_prompt(tasks[i], settings.stage, settings.prompt_style,
@@ -105,7 +105,7 @@ TaskScores score_tasks(const Transformer& policy, const Tokenizer& tokenizer, Ve
   if (ledger) mine["ledger_lines"] = ledger->unshared();
   std::vector<nlohmann::json> ranks;
   std::vector<std::string> errors;
-  for (const std::string& part : communicator.all_gather(dump(mine))) {
+  for (const std::string& part : control.all_gather(dump(mine))) {
     ranks.push_back(nlohmann::json::parse(part));
     errors.push_back(ranks.back().at("error"));
   }

@@ -14,7 +14,7 @@
 #include "tasks/task.h"
 #include "trainer/experience/unverified.h"
 #include "trainer/experience/verdict_ledger.h"
-#include "trainer/ranks/communicator.h"
+#include "trainer/ranks/control_plane.h"
 
 namespace bicrl {
 
@@ -55,7 +55,7 @@ struct ScoringSettings {
 // number of ranks changes nothing (up to rounding). The result is whole on every rank. `ledger` may be null.
 // Throws SharedError if a prompt does not fit the policy, or the policy is broken, on any rank.
 TaskScores score_tasks(const Transformer& policy, const Tokenizer& tokenizer, VerifierClient& verifier,
-                       VerdictLedger* ledger, Communicator& communicator, const std::vector<Task>& tasks,
+                       VerdictLedger* ledger, ControlPlane& control, const std::vector<Task>& tasks,
                        const ScoringSettings& settings);
 
 }  // namespace bicrl

@@ -147,7 +147,7 @@ CollectedStep ExperienceCollector::share(CollectedResponses collected, const std
   mine.error = error;
   mine.interrupted = collected.interrupted;
   if (ledger_) mine.ledger_lines = ledger_->unshared();
-  std::vector<StepShare> ranks = exchange(std::move(mine), communicator_);
+  std::vector<StepShare> ranks = exchange(std::move(mine), control_);
   step.interrupted =
       std::any_of(ranks.begin(), ranks.end(), [](const auto& rank) { return rank.interrupted; });
   if (step.interrupted) return step;

@@ -60,11 +60,11 @@ struct CollectorSettings {
 class ExperienceCollector {
  public:
   ExperienceCollector(ResponseCollector& responses, VerdictLedger* ledger, const RewardFunction& reward,
-                      Communicator& communicator, CollectorSettings settings)
+                      ControlPlane& control, CollectorSettings settings)
       : responses_(responses),
         ledger_(ledger),
         reward_(reward),
-        communicator_(communicator),
+        control_(control),
         settings_(std::move(settings)) {}
 
   // Collective. Every rank gives the same tasks and works on its share. `key` decides all draws, whatever the
@@ -76,9 +76,7 @@ class ExperienceCollector {
                               uint64_t key);
 
  private:
-  bool is_mine(int64_t group) const {
-    return is_own_group(group, communicator_.rank(), communicator_.size());
-  }
+  bool is_mine(int64_t group) const { return is_own_group(group, control_.rank(), control_.size()); }
   std::vector<PromptedGroup> own_groups(const std::vector<PromptedTask>& tasks) const;
   CollectedStep share(CollectedResponses collected, const std::string& error,
                       const std::vector<PromptedTask>& tasks, uint64_t key);
@@ -93,7 +91,7 @@ class ExperienceCollector {
   ResponseCollector& responses_;
   VerdictLedger* ledger_;
   const RewardFunction& reward_;
-  Communicator& communicator_;
+  ControlPlane& control_;
   CollectorSettings settings_;
 };
 

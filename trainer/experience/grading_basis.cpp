@@ -44,10 +44,10 @@ std::string ask_verifiers(VerifierClient& verifier, const VerifierClientOptions&
 }  // namespace
 
 std::string common_grading_basis(VerifierClient& verifier, const VerifierClientOptions& options,
-                                 Communicator& communicator, const std::string& clock) {
+                                 ControlPlane& control, const std::string& clock) {
   std::string basis;
-  on_rank_zero(communicator, [&] { basis = ask_verifiers(verifier, options, clock); });
-  return communicator.all_gather(basis).front();
+  on_rank_zero(control, [&] { basis = ask_verifiers(verifier, options, clock); });
+  return control.all_gather(basis).front();
 }
 
 }  // namespace bicrl

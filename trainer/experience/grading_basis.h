@@ -3,7 +3,7 @@
 #include <string>
 
 #include "reward/client/verifier_client.h"
-#include "trainer/ranks/communicator.h"
+#include "trainer/ranks/control_plane.h"
 
 namespace bicrl {
 
@@ -15,6 +15,6 @@ namespace bicrl {
 // SharedError. `options` are those of the client. `clock`: whose times rewards accept; a verifier with
 // another is refused. Empty: any.
 std::string common_grading_basis(VerifierClient& verifier, const VerifierClientOptions& options,
-                                 Communicator& communicator, const std::string& clock = "");
+                                 ControlPlane& control, const std::string& clock = "");
 
 }  // namespace bicrl

@@ -92,8 +92,8 @@ StepShare from_bytes(const std::string& bytes) {
 
 }  // namespace
 
-std::vector<StepShare> exchange(StepShare mine, Communicator& communicator) {
-  const std::vector<std::string> parts = communicator.all_gather(to_bytes(mine));
+std::vector<StepShare> exchange(StepShare mine, ControlPlane& control) {
+  const std::vector<std::string> parts = control.all_gather(to_bytes(mine));
   std::vector<StepShare> ranks;
   std::vector<std::string> errors;
   for (const std::string& part : parts) {
@@ -102,7 +102,7 @@ std::vector<StepShare> exchange(StepShare mine, Communicator& communicator) {
   }
   throw_first_error(errors);
   // Its own rank keeps the texts, which are not sent.
-  ranks[static_cast<size_t>(communicator.rank())].entries = std::move(mine.entries);
+  ranks[static_cast<size_t>(control.rank())].entries = std::move(mine.entries);
   return ranks;
 }
 

@@ -10,7 +10,7 @@
 #include "trainer/experience/curation.h"
 #include "trainer/experience/response_entry.h"
 #include "trainer/experience/response_metrics.h"
-#include "trainer/ranks/communicator.h"
+#include "trainer/ranks/control_plane.h"
 #include "trainer/update/minibatch.h"
 
 namespace bicrl {
@@ -44,7 +44,7 @@ struct StepShare {
 
 // Collective: the parts of all ranks, by rank; entry [rank] of the caller is `mine` itself. Throws the first
 // rank's error as a SharedError on every rank.
-std::vector<StepShare> exchange(StepShare mine, Communicator& communicator);
+std::vector<StepShare> exchange(StepShare mine, ControlPlane& control);
 
 ResponseMetrics metrics_of(const std::vector<StepShare>& ranks);
 

@@ -72,22 +72,22 @@ std::unordered_map<std::string, LedgerEntry> read_ledger(const fs::path& folder)
   return entries;
 }
 
-VerdictLedger::VerdictLedger(const fs::path& folder, const LedgerScope& scope, Communicator& communicator)
-    : protocol_(scope.protocol), verifier_(hash_hex(scope.verifier)), communicator_(communicator) {
+VerdictLedger::VerdictLedger(const fs::path& folder, const LedgerScope& scope, ControlPlane& control)
+    : protocol_(scope.protocol), verifier_(hash_hex(scope.verifier)), control_(control) {
   std::error_code failure;
-  if (communicator.rank() == 0) fs::create_directories(folder, failure);
-  communicator.barrier();
+  if (control.rank() == 0) fs::create_directories(folder, failure);
+  control.barrier();
   std::vector<double> blind = {fs::is_directory(folder) ? 0.0 : 1.0};
-  communicator.all_reduce(blind, Reduction::kSum);
+  control.all_reduce(blind, Reduction::kSum);
   if (blind[0] > 0)
-    throw SharedError(concat(blind[0], " of ", communicator.size(), " ranks do not see ", folder.string(),
+    throw SharedError(concat(blind[0], " of ", control.size(), " ranks do not see ", folder.string(),
                              ": the run directory must be on a file system that all ranks share"),
                       ExitCode::kUsage);
   // A reader must not meet a file that its writer has not yet cut to whole lines.
-  log_ = std::make_unique<LineLog>(file_of(folder, communicator.rank()), /*keep_bytes=*/-1);
-  communicator.barrier();
+  log_ = std::make_unique<LineLog>(file_of(folder, control.rank()), /*keep_bytes=*/-1);
+  control.barrier();
   written_ = read_entries(folder);
-  communicator.barrier();  // nobody appends while another still reads
+  control.barrier();  // nobody appends while another still reads
 }
 
 void VerdictLedger::resume_at(int64_t round) {
@@ -101,7 +101,7 @@ void VerdictLedger::resume_at(int64_t round) {
   // What this rank wrote itself comes before what others wrote of the same program.
   for (const bool own : {true, false})
     for (const LedgerEntry& entry : written_)
-      if (entry.round >= round && (entry.rank == communicator_.rank()) == own)
+      if (entry.round >= round && (entry.rank == control_.rank()) == own)
         met_again_.emplace(entry.key, entry.verdict);
   written_.clear();
 }

@@ -15,7 +15,7 @@
 #include "common/line_log.h"
 #include "tasks/task.h"
 #include "tasks/verdict.h"
-#include "trainer/ranks/communicator.h"
+#include "trainer/ranks/control_plane.h"
 
 namespace bicrl {
 
@@ -44,7 +44,7 @@ class VerdictLedger {
  public:
   // Collective: rank 0 makes the folder. Throws InputError on a line that is no entry, naming file and line;
   // an unfinished last line, left by a killed process, is cut off.
-  VerdictLedger(const std::filesystem::path& folder, const LedgerScope& scope, Communicator& communicator);
+  VerdictLedger(const std::filesystem::path& folder, const LedgerScope& scope, ControlPlane& control);
 
   // To be called once, before find(): goes on from `round`, the number that round() had at a checkpoint (0 at
   // the start). What was written later is met again step by step, as it was the first time.
@@ -78,7 +78,7 @@ class VerdictLedger {
   std::string protocol_;
   std::string verifier_;                        // a hash
   std::vector<std::string> adopted_verifiers_;  // likewise
-  Communicator& communicator_;
+  ControlPlane& control_;
   int64_t round_ = 0;
   std::vector<LedgerEntry> written_;  // by earlier processes, by round and rank; until resume_at()
   std::unordered_map<std::string, Verdict> known_;        // agreed on by all ranks

@@ -46,12 +46,20 @@ std::map<std::string, fs::path> files_of(const fs::path& folder) {
   return files;
 }
 
-void write_manifest(const fs::path& folder) {
+void write_manifest(const fs::path& folder, const std::map<std::string, FileHash>& written) {
   nlohmann::ordered_json files = nlohmann::ordered_json::object();
-  for (const auto& [name, path] : files_of(folder)) {
-    const FileHash hash = hash_file(path);
+  const std::map<std::string, fs::path> here = files_of(folder);
+  for (const auto& [name, hash] : written) {
+    const auto found = here.find(name);
+    if (found == here.end() || fs::file_size(found->second) != hash.bytes)
+      throw Error(concat("cannot write ", (folder / name).string(),
+                         ": another rank wrote it, and it is not seen here; do all hosts share the folder?"));
+  }
+  for (const auto& [name, path] : here) {
+    const auto known = written.find(name);
+    const FileHash hash = known == written.end() ? hash_file(path) : known->second;
     files[name] = {{"bytes", hash.bytes}, {"xxh128", hash.hex}};
-    sync_path(path);
+    if (known == written.end()) sync_path(path);
   }
   write_file_atomically(folder / kManifest, nlohmann::ordered_json({{"files", files}}).dump(2) + "\n");
   sync_path(folder);
@@ -69,31 +77,59 @@ CheckpointStore::CheckpointStore(const fs::path& folder) : folder_(folder) {
   }
 }
 
-void CheckpointStore::save(const std::string& name, const std::function<void(const fs::path&)>& write) {
-  const fs::path writing = folder_ / concat(kUnfinished, name);
-  const fs::path old = folder_ / concat(kDiscarded, name);
-  std::error_code ignored;
+namespace {
+
+// Runs `work` on a checkpoint's files.
+void with_errors_named(const fs::path& checkpoint, const std::function<void()>& work) {
   try {
+    work();
+  } catch (const fs::filesystem_error& error) {
+    throw Error(concat("cannot write checkpoint ", checkpoint.string(), ": ", error.code().message()));
+  }
+}
+
+}  // namespace
+
+void CheckpointStore::save(const std::string& name, const std::function<void(const fs::path&)>& write) {
+  try {
+    const fs::path writing = begin(name);
+    with_errors_named(folder_ / name, [&] { write(writing); });
+    commit(name);
+  } catch (...) {
+    discard(name);
+    throw;
+  }
+}
+
+fs::path CheckpointStore::begin(const std::string& name) {
+  const fs::path writing = folder_ / concat(kUnfinished, name);
+  with_errors_named(folder_ / name, [&] {
     if (newest_name() == name) keep_under_another_name(name);
     fs::remove_all(writing);
     fs::create_directories(writing);
-    write(writing);
-    write_manifest(writing);
+  });
+  return writing;
+}
+
+void CheckpointStore::commit(const std::string& name, const std::map<std::string, FileHash>& written) {
+  const fs::path writing = folder_ / concat(kUnfinished, name), old = folder_ / concat(kDiscarded, name);
+  with_errors_named(folder_ / name, [&] {
+    write_manifest(writing, written);
     const fs::path place = folder_ / name;
     // Nothing has the name between two renames, which no reader notices: `latest` names another one.
     if (fs::exists(place)) rename_or_throw(place, old);
     rename_or_throw(writing, place);
     sync_path(folder_);
     write_file_atomically(folder_ / kLatest, name + "\n");
+    std::error_code ignored;
     fs::remove_all(old, ignored);
     fs::remove_all(folder_ / (name + kReplaced), ignored);
-  } catch (const fs::filesystem_error& error) {
-    fs::remove_all(writing, ignored);
-    throw Error(concat("cannot write checkpoint ", (folder_ / name).string(), ": ", error.code().message()));
-  } catch (...) {
-    fs::remove_all(writing, ignored);
-    throw;
-  }
+  });
+}
+
+void CheckpointStore::discard(const std::string& name) noexcept {
+  std::error_code ignored;
+  fs::remove_all(folder_ / concat(kUnfinished, name), ignored);
 }
 
 // A phase that has ended and got more steps ends again under its name. Until then its first end is the newest

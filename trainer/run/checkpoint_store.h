@@ -6,9 +6,12 @@
 #pragma once
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "common/hash.h"
 
 namespace bicrl {
 
@@ -20,6 +23,13 @@ class CheckpointStore {
   // `write` fills the folder it is given. Throws Error with path and reason (for instance a full disk); the
   // checkpoints before are untouched then. A checkpoint of the same name is replaced.
   void save(const std::string& name, const std::function<void(const std::filesystem::path&)>& write);
+
+  // The same in parts, where others fill the folder as well: begin() gives the folder, commit() makes it a
+  // checkpoint. `written` are files of others by name in the folder, synced and hashed by whoever wrote them.
+  // Without a commit, or if it throws, discard() takes away what is there.
+  std::filesystem::path begin(const std::string& name);
+  void commit(const std::string& name, const std::map<std::string, FileHash>& written = {});
+  void discard(const std::string& name) noexcept;
 
   // The newest checkpoint, every file of it checked against the manifest. nullopt if there is none. Throws
   // InputError that names the first broken file and says what can be done.

@@ -17,7 +17,7 @@
 #include "trainer/experience/response_metrics.h"
 #include "trainer/experience/verdict_ledger.h"
 #include "trainer/inputs/task_pool.h"
-#include "trainer/ranks/communicator.h"
+#include "trainer/ranks/control_plane.h"
 #include "trainer/run/run_settings.h"
 #include "trainer/run/step_metrics.h"
 #include "trainer/update/policy_updater.h"
@@ -27,7 +27,7 @@ namespace bicrl {
 // What phases work with; all of it belongs to the run and outlives them.
 struct PhaseContext {
   const RunSettings& settings;
-  Communicator& communicator;
+  ControlPlane& control;
   const Tokenizer& tokenizer;
   const Transformer& policy;
   const TaskPool& tasks;

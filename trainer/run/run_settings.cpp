@@ -66,6 +66,13 @@ const UpdaterSettings* first_updater(const RunSettings& settings) {
 
 }  // namespace
 
+RankSettings RankSettings::from_config(const ConfigSection& section) {
+  RankSettings settings;
+  settings.sharding.stage = section.integer("sharding_stage", 0, 0, 3);
+  settings.wait_limit_s = section.real("wait_limit_s", settings.wait_limit_s, 1);
+  return settings;
+}
+
 RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& config_folder) {
   RunSettings settings;
   const ConfigSection run = root.section("run");
@@ -86,6 +93,7 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   const DecodingSettings decoding = DecodingSettings::from_config(rollout);
   for (const ConfigSection& stage : root.sections("stages"))
     settings.stages.push_back(stage_from(stage, rollout, settings.seed));
+  settings.ranks = RankSettings::from_config(root.section("ranks"));
   settings.curation = CurationSettings::from_config(root.section("curation"));
   settings.evaluation = evaluation_from(root.section("evaluation"), decoding);
   settings.reward_file = existing_path(root, "reward", root.required_text("reward"), config_folder);

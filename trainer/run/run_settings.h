@@ -14,8 +14,10 @@
 #include "trainer/experience/curation.h"
 #include "trainer/inputs/policy_source.h"
 #include "trainer/inputs/task_source.h"
+#include "trainer/ranks/control_plane.h"
 #include "trainer/run/replay_settings.h"
 #include "trainer/update/policy_updater.h"
+#include "trainer/update/sharding.h"
 
 namespace bicrl {
 
@@ -45,6 +47,14 @@ struct EvaluationSettings {
   DecodingSettings decoding;
 };
 
+// How ranks share the work of updates.
+struct RankSettings {
+  Sharding sharding;
+  double wait_limit_s = ControlPlane::kWaitLimit_s;  // for each other, before a run ends
+
+  static RankSettings from_config(const ConfigSection& section);
+};
+
 struct RunSettings {
   std::filesystem::path directory;
   uint64_t seed = 1;
@@ -63,6 +73,7 @@ struct RunSettings {
   int64_t max_skipped_updates = 10;   // for gradients that are not finite; after more of them the run stops
   double max_loss = 1000;             // in magnitude; above it, or not finite, the run stops
   double max_unverified_share = 0.5;  // of a step's responses, without a verdict; from it on the run stops
+  RankSettings ranks;
   ReplaySettings replay;
   VerifierClientOptions verifier;
 

@@ -1,6 +1,9 @@
 #include "trainer/run/run_state.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <functional>
+#include <vector>
 
 #include "common/error.h"
 #include "common/files.h"
@@ -11,13 +14,32 @@ namespace fs = std::filesystem;
 namespace {
 
 fs::path state_file(const fs::path& checkpoint) { return checkpoint / "trainer" / "state.json"; }
-fs::path optimizer_file(const fs::path& checkpoint) {
-  return checkpoint / "trainer" / "optimizer.safetensors";
+
+constexpr const char* kWholeFile = "optimizer.safetensors";
+// Metadata of a piece: its name after this, and the number of elements before it.
+constexpr const char* kBegins = "begin of ";
+
+std::string shard_file(int rank, int ranks) {
+  char name[64];
+  std::snprintf(name, sizeof name, "optimizer-%05d-of-%05d.safetensors", rank + 1, ranks);
+  return name;
+}
+
+std::vector<fs::path> optimizer_files(const fs::path& checkpoint) {
+  std::vector<fs::path> files;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(checkpoint / "trainer", none)) {
+    const std::string name = entry.path().filename().string();
+    if (name == kWholeFile || (name.starts_with("optimizer-") && name.ends_with(".safetensors")))
+      files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
 }
 
 }  // namespace
 
-void write_run_state(const fs::path& checkpoint, const RunState& s, const PolicyUpdater& updater) {
+void write_run_state(const fs::path& checkpoint, const RunState& s) {
   fs::create_directories(checkpoint / "trainer");
   nlohmann::json json = {{"phase", s.phase},
                          {"step", s.step},
@@ -37,9 +59,24 @@ void write_run_state(const fs::path& checkpoint, const RunState& s, const Policy
     json["evaluations"].push_back(entry);
   }
   write_file_atomically(state_file(checkpoint), json.dump(2) + "\n");
+}
+
+std::optional<std::string> write_updater(const fs::path& checkpoint, const PolicyUpdater& updater, int rank,
+                                         int ranks) {
+  const bool divided = updater.state_is_divided();
+  if (!divided && rank > 0) return std::nullopt;
   NamedTensors tensors;
-  for (const auto& [name, tensor] : updater.export_state()) tensors.emplace_back(name, tensor);
-  write_safetensors(optimizer_file(checkpoint), tensors);
+  std::map<std::string, std::string> metadata = {{"format", "pt"}};
+  const SavedState state = updater.export_state();
+  for (const auto& [name, pieces] : state.tensors())
+    for (const SavedState::Piece& piece : pieces) {
+      tensors.emplace_back(name, piece.values);
+      if (piece.begin > 0) metadata[kBegins + name] = std::to_string(piece.begin);
+    }
+  const std::string name = concat("trainer/", divided ? shard_file(rank, ranks) : kWholeFile);
+  fs::create_directories((checkpoint / name).parent_path());
+  write_safetensors(checkpoint / name, tensors, metadata);
+  return name;
 }
 
 RunState read_run_state(const fs::path& checkpoint) {
@@ -70,30 +107,48 @@ RunState read_run_state(const fs::path& checkpoint) {
 
 namespace {
 
-void read_optimizer(const fs::path& checkpoint,
-                    const std::function<void(std::map<std::string, at::Tensor>)>& import) {
-  const SafetensorsFile file(optimizer_file(checkpoint));
-  std::map<std::string, at::Tensor> state;
-  for (const std::string& name : file.names()) state[name] = file.view(name);
+int64_t begin_of(const SafetensorsFile& file, const std::string& name, const fs::path& path) {
+  const auto found = file.metadata().find(kBegins + name);
+  if (found == file.metadata().end()) return 0;
+  const std::string& text = found->second;
+  const bool number = !text.empty() && text.size() <= 18 && text.find_first_not_of("0123456789") == text.npos;
+  if (!number) throw InputError(concat(path.string(), ": the begin of ", name, " is '", text, "'"));
+  return std::stoll(text);
+}
+
+void read_optimizer(const fs::path& checkpoint, const std::function<void(SavedState)>& import) {
+  std::vector<fs::path> files = optimizer_files(checkpoint);
+  if (files.empty()) files = {checkpoint / "trainer" / kWholeFile};  // opening it says that it is missing
+  SavedState state;
+  for (const fs::path& path : files) {
+    const SafetensorsFile file(path);
+    for (const std::string& name : file.names()) {
+      // Counters are the same on all ranks.
+      const bool counter = file.dtype(name) == at::kLong;
+      if (counter && state.tensors().contains(name)) continue;
+      state.add(name, file.view(name), begin_of(file, name, path));
+    }
+  }
   try {
     import(std::move(state));
   } catch (const InputError& error) {
-    throw InputError(concat(optimizer_file(checkpoint).string(), ": ", error.what()));
+    throw InputError(
+        concat(files.front().string(), files.size() > 1 ? " and others" : "", ": ", error.what()));
   }
 }
 
 }  // namespace
 
 void restore_updater(const fs::path& checkpoint, PolicyUpdater& updater) {
-  read_optimizer(checkpoint, [&](auto state) { updater.import_state(std::move(state)); });
+  read_optimizer(checkpoint, [&](SavedState state) { updater.import_state(std::move(state)); });
 }
 
 void adopt_moments(const fs::path& checkpoint, PolicyUpdater& updater) {
-  if (!fs::exists(optimizer_file(checkpoint)))
+  if (optimizer_files(checkpoint).empty())
     throw InputError(concat("policy.moments: ", checkpoint.string(),
                             " is no checkpoint of a run: it has no trainer/optimizer.safetensors"));
   try {
-    read_optimizer(checkpoint, [&](auto state) { updater.import_moments(std::move(state)); });
+    read_optimizer(checkpoint, [&](SavedState state) { updater.import_moments(std::move(state)); });
   } catch (const InputError& error) {
     throw InputError(concat("policy.moments: ", error.what(),
                             "; the run that left them must have had the same shape and policy.dtype"));

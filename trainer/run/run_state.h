@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,13 @@ struct RunState {
   int ranks = 1;
 };
 
-// The parts of a checkpoint folder beside the policy: trainer/state.json and trainer/optimizer.safetensors.
-void write_run_state(const std::filesystem::path& checkpoint, const RunState& state,
-                     const PolicyUpdater& updater);
+// The parts of a checkpoint folder beside the policy: trainer/state.json, and the updater's state in
+// trainer/optimizer.safetensors, or in trainer/optimizer-RRRRR-of-NNNNN.safetensors where each rank has a
+// part of it: whole tensors, and flat pieces of tensors whose place the file's metadata hold.
+void write_run_state(const std::filesystem::path& checkpoint, const RunState& state);
+// This rank's file, if it has one: its name in the checkpoint.
+std::optional<std::string> write_updater(const std::filesystem::path& checkpoint,
+                                         const PolicyUpdater& updater, int rank, int ranks);
 // Throws InputError naming file and field.
 RunState read_run_state(const std::filesystem::path& checkpoint);
 void restore_updater(const std::filesystem::path& checkpoint, PolicyUpdater& updater);

@@ -30,7 +30,7 @@ class StagePhase : public Phase {
     if (replay_.generates()) {
       const std::string left_out = keep_fitting(tasks_, concat("training tasks of stage ", name),
                                                 prompt_use(), context_.tokenizer, context_.policy.config());
-      if (!left_out.empty() && context_.communicator.rank() == 0) log_warning(left_out);
+      if (!left_out.empty() && context_.control.rank() == 0) log_warning(left_out);
       return;
     }
     for (int64_t step = 1; step <= steps(); ++step)
@@ -53,13 +53,13 @@ class StagePhase : public Phase {
             .source = replay_.verifies()  ? VerdictSource::kVerifier
                       : replay_.updates() ? VerdictSource::kLedger
                                           : VerdictSource::kNone,
-            .progress = context_.communicator.rank() == 0 ? name() + " verdicts" : "",
+            .progress = context_.control.rank() == 0 ? name() + " verdicts" : "",
             .needs_verdict = [&reward](const Rollout& r) { return reward.needs_verdict(r.truncated()); },
             .stop_requested = context_.stop_requested});
     responses_ = std::make_unique<ResponseCollector>(context_.policy, context_.tokenizer, settings_.decoding,
                                                      *verifier_, &context_.curation.quarantine());
     collector_ = std::make_unique<ExperienceCollector>(
-        *responses_, context_.ledger, reward, context_.communicator,
+        *responses_, context_.ledger, reward, context_.control,
         CollectorSettings{.stage = settings_.stage,
                           .prompt_style = context_.settings.tasks.prompt_style,
                           .scaffold = settings_.decoding.scaffold,
@@ -79,7 +79,7 @@ class StagePhase : public Phase {
     curriculum_->observe(collected.task_outcomes);
     require_verdicts(step, collected);
     for (const std::string& left_out : context_.curation.note(collected.group_outcomes))
-      if (context_.communicator.rank() == 0) log_warning(left_out);
+      if (context_.control.rank() == 0) log_warning(left_out);
     collected.metrics.tasks_at_fault = context_.curation.tasks_at_fault();
     PhaseStep taken;
     taken.meaning = {.verified = replay_.verifies() || replay_.updates(),
@@ -166,7 +166,7 @@ class StagePhase : public Phase {
   }
 
   void save(int64_t step, const std::vector<SavedRollout>& rollouts) const {
-    own_rollouts_.write(name(), step, context_.communicator.rank(), context_.communicator.size(), rollouts);
+    own_rollouts_.write(name(), step, context_.control.rank(), context_.control.size(), rollouts);
   }
 
   PhaseContext context_;

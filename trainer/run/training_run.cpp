@@ -25,46 +25,47 @@ constexpr std::string_view kWarmUpPhase = "warm_up";
 
 // The policy of a checkpoint of this run, or the one that the run starts from.
 Transformer first_policy(const RunSettings& settings, const Tokenizer& tokenizer, const fs::path& checkpoint,
-                         const Communicator& communicator) {
+                         const ControlPlane& control) {
   PolicySource source = settings.policy;
   if (!checkpoint.empty()) {
     source.checkpoint = checkpoint;
     source.config_file.clear();
   }
-  return make_policy(source, tokenizer, mix_key(settings.seed, kWeightsStream), communicator.local_rank(),
-                     communicator.ranks_on_host());
+  return make_policy(source, tokenizer, mix_key(settings.seed, kWeightsStream), control.local_rank(),
+                     control.ranks_on_host());
 }
 
 // Verdicts of other tolerances, trials or times, or of another verifier, do not stand for each other.
 LedgerScope ledger_scope(const RunSettings& settings, VerifierClient* verifier, const RewardFunction& reward,
-                         Communicator& communicator) {
+                         ControlPlane& control) {
   const VerifierClientOptions& options = settings.verifier;
   const std::string clock = options.protocol.measure_time ? reward.clock() : "";
   return {.protocol = to_string(options.protocol),
-          .verifier = verifier ? common_grading_basis(*verifier, options, communicator, clock) : ""};
+          .verifier = verifier ? common_grading_basis(*verifier, options, control, clock) : ""};
 }
 
 }  // namespace
 
-TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, Communicator& communicator,
-                         VerifierClient* verifier, const RewardFunction& reward, RunDirectory* directory,
-                         const fs::path& checkpoint, std::function<bool()> stop_requested)
+TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, ControlPlane& control,
+                         TensorPlane& tensors, VerifierClient* verifier, const RewardFunction& reward,
+                         RunDirectory* directory, const fs::path& checkpoint,
+                         std::function<bool()> stop_requested)
     : settings_(settings),
-      communicator_(communicator),
+      control_(control),
       verifier_(verifier),
       reward_(reward),
       directory_(directory),
       stop_requested_(std::move(stop_requested)),
       tokenizer_(std::move(inputs.tokenizer)),
-      policy_(first_policy(settings, tokenizer_, checkpoint, communicator)),
+      policy_(first_policy(settings, tokenizer_, checkpoint, control)),
       tasks_(std::move(inputs.tasks)),
       updater_(policy_, allowed_ids(policy_.config(), tokenizer_.size(), policy_.device()),
-               settings.warm_up.updater, communicator),
+               settings.warm_up.updater, control, tensors, settings.ranks.sharding),
       curation_(settings.curation) {
-  expect_equal_on_ranks(communicator, "shape of the policy", policy_.config().to_json_text());
+  expect_equal_on_ranks(control, "shape of the policy", policy_.config().to_json_text());
   const auto hashes = hashes_of_inputs();
-  for (const auto& [name, hash] : hashes) expect_equal_on_ranks(communicator, name, hash);
-  on_rank_zero(communicator, [&] {
+  for (const auto& [name, hash] : hashes) expect_equal_on_ranks(control, name, hash);
+  on_rank_zero(control, [&] {
     if (directory_) directory_->adopt_inputs(hashes);
   });
   updater_.broadcast_parameters();
@@ -74,15 +75,14 @@ TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, Communic
         keep_fitting(tasks_.held_out, "held-out tasks",
                      {Stage::kEndToEnd, settings.tasks.prompt_style, settings.evaluation.decoding},
                      tokenizer_, policy_.config());
-    if (!left_out.empty() && communicator.rank() == 0) log_warning(left_out);
+    if (!left_out.empty() && control.rank() == 0) log_warning(left_out);
   }
   const auto wanted = static_cast<size_t>(settings.evaluation.tasks);
   if (tasks_.held_out.size() > wanted) tasks_.held_out.resize(wanted);
   const ReplaySettings& replay = settings.replay;
   if (verifier_ || replay.parts == RunParts::kUpdates)
     ledger_ = std::make_unique<VerdictLedger>(settings.directory / "ledger",
-                                              ledger_scope(settings, verifier_, reward_, communicator),
-                                              communicator);
+                                              ledger_scope(settings, verifier_, reward_, control), control);
   if (replay.parts == RunParts::kUpdates) ledger_->adopt(read_ledger(replay.verdicts / "ledger"));
   phases_ = make_phases();
   if (!checkpoint.empty())
@@ -90,14 +90,14 @@ TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, Communic
   else if (settings.policy.moments)
     adopt_moments(settings.policy.checkpoint, updater_);
   if (ledger_) ledger_->resume_at(state_.ledger_round);
-  if (ledger_ && ledger_->foreign() > 0 && communicator.rank() == 0)
+  if (ledger_ && ledger_->foreign() > 0 && control.rank() == 0)
     log_warning(ledger_->foreign(), " verdicts of this run were given by a verifier of another kind or with ",
                 "other settings: they do not count for what is verified from now on");
   if (!directory_) return;
   run_log_ = std::make_unique<RunLog>(*directory_, state_.log_bytes, settings.samples_per_step);
   checkpoints_ = std::make_unique<CheckpointStore>(directory_->path() / "checkpoints");
   log_info("policy: ", policy_.config().parameter_count(), " parameters; tasks: ", tasks_.train.size(),
-           " for training, ", tasks_.held_out.size(), " held out; ranks: ", communicator.size());
+           " for training, ", tasks_.held_out.size(), " held out; ranks: ", control.size());
 }
 
 std::map<std::string, std::string> TrainingRun::hashes_of_inputs() const {
@@ -111,7 +111,7 @@ std::map<std::string, std::string> TrainingRun::hashes_of_inputs() const {
 
 PhaseContext TrainingRun::context() {
   return {.settings = settings_,
-          .communicator = communicator_,
+          .control = control_,
           .tokenizer = tokenizer_,
           .policy = policy_,
           .tasks = tasks_,
@@ -155,7 +155,7 @@ const Transformer& TrainingRun::reference() {
   if (settings_.warm_up.steps > 0 && !fs::is_directory(warm_up))
     throw InputError(concat(warm_up.string(), " is missing, and kl_reference=initial needs it"));
   reference_ =
-      first_policy(settings_, tokenizer_, settings_.warm_up.steps > 0 ? warm_up : fs::path(), communicator_);
+      first_policy(settings_, tokenizer_, settings_.warm_up.steps > 0 ? warm_up : fs::path(), control_);
   return *reference_;
 }
 
@@ -258,7 +258,7 @@ StepMetrics TrainingRun::close_step(const Phase& phase, const PhaseStep& taken) 
   std::vector<UpdateTotals> updates;
   StepSeconds slowest;
   stop_agreed_ = checkpoint_agreed_ = false;
-  for (const Close& rank : all_gather_values(communicator_, mine)) {
+  for (const Close& rank : all_gather_values(control_, mine)) {
     updates.push_back(rank.update);
     slowest.rollout = std::max(slowest.rollout, rank.seconds.rollout);
     slowest.verify_wait = std::max(slowest.verify_wait, rank.seconds.verify_wait);
@@ -301,7 +301,7 @@ bool TrainingRun::evaluate_as(const std::string& name) {
   if (stopping()) return false;
   const Stopwatch watch;
   const TaskScores scores =
-      score_tasks(policy_, tokenizer_, *verifier_, ledger_.get(), communicator_, tasks_.held_out,
+      score_tasks(policy_, tokenizer_, *verifier_, ledger_.get(), control_, tasks_.held_out,
                   {.stage = Stage::kEndToEnd,
                    .prompt_style = settings_.tasks.prompt_style,
                    .decoding = settings_.evaluation.decoding,
@@ -338,7 +338,7 @@ void TrainingRun::leave_out_held_out() {
   std::erase_if(tasks_.held_out, [&](const Task& task) { return curation_.at_fault(task.id); });
 }
 
-bool TrainingRun::stopping() { return on_any_rank(communicator_, stop_requested_()); }
+bool TrainingRun::stopping() { return on_any_rank(control_, stop_requested_()); }
 
 int64_t TrainingRun::run_step() const {
   int64_t steps = state_.step;

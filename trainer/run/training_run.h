@@ -21,7 +21,8 @@
 #include "trainer/evaluation/evaluation.h"
 #include "trainer/experience/verdict_ledger.h"
 #include "trainer/inputs/run_inputs.h"
-#include "trainer/ranks/communicator.h"
+#include "trainer/ranks/control_plane.h"
+#include "trainer/ranks/tensor_plane.h"
 #include "trainer/run/checkpoint_store.h"
 #include "trainer/run/phase.h"
 #include "trainer/run/run_directory.h"
@@ -39,7 +40,7 @@ class TrainingRun {
  public:
   // `directory` is null on ranks other than 0. `verifier` may be null if nothing is to be verified.
   // `checkpoint` is where to go on; empty at the start.
-  TrainingRun(const RunSettings& settings, RunInputs inputs, Communicator& communicator,
+  TrainingRun(const RunSettings& settings, RunInputs inputs, ControlPlane& control, TensorPlane& tensors,
               VerifierClient* verifier, const RewardFunction& reward, RunDirectory* directory,
               const std::filesystem::path& checkpoint, std::function<bool()> stop_requested);
 
@@ -72,14 +73,16 @@ class TrainingRun {
 
   // ---- training_run_saving.cpp ----
   void resume(const std::filesystem::path& checkpoint);
-  // Rank 0 writes; the others go on.
+  // Collective. Rank 0 writes all but the other ranks' shards of the optimizer's state.
   void save_checkpoint(const std::string& name);
+  // Collective: every rank's part of the optimizer's state; the files of all ranks.
+  std::map<std::string, FileHash> write_shards(const std::filesystem::path& folder);
   void save_within_phase(const Phase& phase);
   void remove_checkpoints_within(const Phase& phase, int64_t keep);
   void write_summary() const;
 
   const RunSettings& settings_;
-  Communicator& communicator_;
+  ControlPlane& control_;
   VerifierClient* verifier_;
   const RewardFunction& reward_;
   RunDirectory* directory_;

@@ -31,31 +31,63 @@ void TrainingRun::resume(const fs::path& checkpoint) {
   leave_out_held_out();
   restore_updater(checkpoint, updater_);
   seconds_before_ = state_.seconds_in_phase;
-  if (communicator_.rank() != 0) return;
+  if (control_.rank() != 0) return;
   log_info("going on after ", phase.name(), " step ", state_.step, " of ", phase.steps(), " (",
            checkpoint.string(), ")");
-  if (state_.ranks != communicator_.size())
-    log_warning("the run had ", state_.ranks, " ranks and goes on with ", communicator_.size(),
+  if (state_.ranks != control_.size())
+    log_warning("the run had ", state_.ranks, " ranks and goes on with ", control_.size(),
                 ": sums come in another order, so results may differ in the last digits");
 }
 
 void TrainingRun::save_checkpoint(const std::string& name) {
   state_.ledger_round = ledger_ ? ledger_->round() : 0;
   state_.curation = curation_.state();
-  state_.ranks = communicator_.size();
+  state_.ranks = control_.size();
   // On every rank: a checkpoint must not outlive the verdicts that it counts on.
   if (ledger_) ledger_->sync();
-  communicator_.barrier();
-  if (checkpoints_) {
-    run_log_->sync();
-    state_.log_bytes = run_log_->log_bytes();
-    checkpoints_->save(name, [&](const fs::path& folder) {
-      save_policy(folder, policy_, tokenizer_);
-      write_run_state(folder, state_, updater_);
+  fs::path folder;
+  try {
+    on_rank_zero(control_, [&] {
+      if (checkpoints_) folder = checkpoints_->begin(name);
     });
+    folder = control_.all_gather(folder.string()).front();
+    const std::map<std::string, FileHash> shards = write_shards(folder);
+    on_rank_zero(control_, [&] {
+      if (!checkpoints_) return;
+      run_log_->sync();
+      state_.log_bytes = run_log_->log_bytes();
+      save_policy(folder, policy_, tokenizer_);
+      write_run_state(folder, state_);
+      checkpoints_->commit(name, shards);
+    });
+  } catch (...) {
+    if (checkpoints_) checkpoints_->discard(name);
+    throw;
   }
   state_saved_ = true;
   since_checkpoint_.restart();
+}
+
+std::map<std::string, FileHash> TrainingRun::write_shards(const fs::path& folder) {
+  std::optional<std::string> file;
+  FileHash hash;
+  const std::string error = error_of([&] {
+    file = write_updater(folder, updater_, control_.rank(), control_.size());
+    if (file) hash = hash_file(folder / *file);
+  });
+  const nlohmann::json mine = {
+      {"error", error}, {"file", file.value_or("")}, {"bytes", hash.bytes}, {"xxh128", hash.hex}};
+  std::vector<std::string> errors;
+  std::map<std::string, FileHash> files;
+  for (const std::string& record :
+       control_.all_gather(mine.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))) {
+    const auto rank = nlohmann::json::parse(record);
+    errors.push_back(rank.at("error").get<std::string>());
+    const auto name = rank.at("file").get<std::string>();
+    if (!name.empty()) files[name] = {rank.at("bytes").get<uint64_t>(), rank.at("xxh128").get<std::string>()};
+  }
+  throw_first_error(errors);
+  return files;
 }
 
 void TrainingRun::save_within_phase(const Phase& phase) {
@@ -74,7 +106,7 @@ void TrainingRun::remove_checkpoints_within(const Phase& phase, int64_t keep) {
 }
 
 void TrainingRun::write_summary() const {
-  nlohmann::json summary = {{"ranks", communicator_.size()},
+  nlohmann::json summary = {{"ranks", control_.size()},
                             {"seed", settings_.seed},
                             {"parameters", policy_.config().parameter_count()},
                             {"policy_version", state_.policy_version},

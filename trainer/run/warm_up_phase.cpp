@@ -44,7 +44,7 @@ WarmUpSamples warm_up_samples(const PhaseContext& context) {
     add(samples.end_to_end, Stage::kEndToEnd);
     if (task.has_scaffold()) add(samples.infilling, Stage::kInfilling);
   }
-  if (left_out > 0 && context.communicator.rank() == 0)
+  if (left_out > 0 && context.control.rank() == 0)
     log_warning(left_out, " samples are left out of the warm-up, because prompt and program have more than ",
                 context.policy.config().max_position, " tokens");
   if (samples.end_to_end.empty())
@@ -85,8 +85,7 @@ class WarmUpPhase : public Phase {
                          {"prompt_tokens", sample.prompt_tokens},
                          {"response_tokens", sample.response_tokens},
                          {"noise_key", sample.noise_key}});
-    write_file_atomically(folder / concat("rank-", context_.communicator.rank(), ".json"),
-                          samples.dump() + "\n");
+    write_file_atomically(folder / concat("rank-", context_.control.rank(), ".json"), samples.dump() + "\n");
     return concat("The batch of step ", latest_step_, " is kept in ", folder.string(), ".");
   } catch (const Error& error) {
     return concat("The batch of step ", latest_step_, " could not be kept: ", error.what());
@@ -101,7 +100,7 @@ class WarmUpPhase : public Phase {
   // Every rank draws the whole batch and keeps its share, so that the batch does not depend on their number.
   Batch batch(int64_t step) const {
     const WarmUpSettings& s = context_.settings.warm_up;
-    const Communicator& ranks = context_.communicator;
+    const ControlPlane& ranks = context_.control;
     Batch batch;
     for (int64_t i = 0; i < s.samples_per_step; ++i) {
       RandomStream draw(mix_key({key_, static_cast<uint64_t>(step), static_cast<uint64_t>(i)}));

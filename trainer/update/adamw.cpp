@@ -63,24 +63,31 @@ struct AdamW::Step {
   double learning_rate, correction1, correction2;
 };
 
-void AdamW::step(double learning_rate) {
+void AdamW::step(double learning_rate, const std::function<void(int64_t group)>& group_done) {
   const at::NoGradGuard guard;
   ++steps_;
   const auto count = static_cast<double>(steps_);
   const Step step{learning_rate, 1 - std::pow(settings_.beta1, count), 1 - std::pow(settings_.beta2, count)};
-  for (int64_t g = 0; g < store_.layout().group_count(); ++g) step_group(g, step);
+  for (int64_t g = 0; g < store_.layout().group_count(); ++g) {
+    step_group(g, step);
+    if (group_done) group_done(g);
+  }
+}
+
+ShardOf AdamW::held() const {
+  return store_.extent(ParameterPart::kFirstMoment) == PartExtent::kWhole ? ShardOf{} : store_.shard();
 }
 
 void AdamW::step_group(int64_t group, const Step& step) {
   const bool whole = store_.extent(ParameterPart::kFirstMoment) == PartExtent::kWhole;
-  const auto held = [&](ParameterPart part) {
+  const auto mine = [&](ParameterPart part) {
     return whole ? store_.group_part(part, group) : store_.my_part(part, group);
   };
   const at::Tensor policy = whole ? store_.group_values(group) : store_.my_values(group);
-  const at::Tensor master = store_.needs_master() ? held(ParameterPart::kMaster) : policy;
-  const at::Tensor gradient = held(ParameterPart::kGradient), firsts = held(ParameterPart::kFirstMoment),
-                   seconds = held(ParameterPart::kSecondMoment);
-  for (const ParameterPiece& piece : store_.layout().pieces(group, whole ? ShardOf{} : store_.shard())) {
+  const at::Tensor master = store_.needs_master() ? mine(ParameterPart::kMaster) : policy;
+  const at::Tensor gradient = mine(ParameterPart::kGradient), firsts = mine(ParameterPart::kFirstMoment),
+                   seconds = mine(ParameterPart::kSecondMoment);
+  for (const ParameterPiece& piece : store_.layout().pieces(group, held())) {
     const bool decays = settings_.weight_decay > 0 && store_.layout().entry(piece.entry).is_matrix();
     for (int64_t begin = 0; begin < piece.size; begin += kSliceValues) {
       const int64_t from = piece.in_shard + begin, count = std::min(kSliceValues, piece.size - begin);
@@ -96,38 +103,36 @@ void AdamW::step_group(int64_t group, const Step& step) {
   }
 }
 
-std::map<std::string, at::Tensor> AdamW::export_state() const {
-  std::map<std::string, at::Tensor> state;
+SavedState AdamW::export_state() const {
+  SavedState state;
+  const ParameterLayout& layout = store_.layout();
   for (const auto& [suffix, part] : state_parts(store_))
-    for (size_t i = 0; i < store_.values().size(); ++i)
-      state[store_.values()[i].first + suffix] = store_.entry_part(part, static_cast<int64_t>(i));
-  state["step"] = at::full({1}, steps_, at::TensorOptions().dtype(at::kLong));
+    for (int64_t g = 0; g < layout.group_count(); ++g)
+      for (const ParameterPiece& piece : layout.pieces(g, held())) {
+        const ParameterEntry& entry = layout.entry(piece.entry);
+        const at::Tensor values = store_.group_part(part, g).narrow(0, piece.in_shard, piece.size);
+        state.add(entry.name + suffix, piece.size == entry.size ? values.view(entry.shape) : values,
+                  piece.in_entry);
+      }
+  state.add_counter("step", steps_);
   return state;
 }
 
-void AdamW::import_state(const std::map<std::string, at::Tensor>& state) {
-  size_t expected = 1;
-  const auto find = [&](const std::string& name) -> const at::Tensor& {
-    const auto found = state.find(name);
-    if (found == state.end()) throw InputError(concat("optimizer state lacks the tensor ", name));
-    return found->second;
-  };
-  for (const auto& [suffix, part] : state_parts(store_)) {
-    for (size_t i = 0; i < store_.values().size(); ++i) {
-      const auto& [name, value] = store_.values()[i];
-      const at::Tensor& saved = find(name + suffix);
-      if (saved.sizes() != value.sizes())
-        throw InputError(concat("optimizer state ", name, suffix, " has shape ", saved.sizes(),
-                                ", the policy ", value.sizes()));
-      store_.entry_part(part, static_cast<int64_t>(i)).copy_(saved);
-      ++expected;
-    }
+void AdamW::import_state(const SavedState& state) {
+  const ParameterLayout& layout = store_.layout();
+  const auto parts = state_parts(store_);
+  for (const auto& [suffix, part] : parts) {
+    for (const ParameterEntry& entry : layout.entries()) state.check(entry.name + suffix, entry.shape);
+    for (int64_t g = 0; g < layout.group_count(); ++g)
+      for (const ParameterPiece& piece : layout.pieces(g, held()))
+        state.read(layout.entry(piece.entry).name + suffix, piece.in_entry,
+                   store_.group_part(part, g).narrow(0, piece.in_shard, piece.size));
   }
-  const at::Tensor& step = find("step");
-  if (step.numel() != 1) throw InputError(concat("optimizer state step has ", step.numel(), " values"));
+  const int64_t steps = state.counter("step");
+  const size_t expected = parts.size() * layout.entries().size() + 1;
   if (state.size() != expected)
     throw InputError(concat("optimizer state has ", state.size(), " tensors, expected ", expected));
-  steps_ = step.item<int64_t>();
+  steps_ = steps;
 }
 
 }  // namespace bicrl

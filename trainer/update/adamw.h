@@ -1,15 +1,16 @@
 // AdamW (decoupled weight decay) over this rank's shard of a policy's parameters. Its state lies in their
 // store and stays for the whole run, across phases and updates: two fp32 moments of each parameter, and fp32
-// values of those that the policy keeps in low precision. Nothing else of the policy's size is ever allocated.
-// Refers to the store, which must outlive it. Not thread-safe.
+// values of those that the policy keeps in low precision. Nothing else of the policy's size is ever
+// allocated. Refers to the store, which must outlive it. Not thread-safe.
 #pragma once
 #include <ATen/core/Tensor.h>
 
-#include <map>
+#include <functional>
 #include <string>
 
 #include "common/config.h"
 #include "policy/parameter_store.h"
+#include "trainer/update/saved_state.h"
 
 namespace bicrl {
 
@@ -33,23 +34,26 @@ class AdamW {
   AdamW(const AdamW&) = delete;
   AdamW& operator=(const AdamW&) = delete;
 
-  // One update by the store's gradient. The caller has clipped it and knows it to be finite.
-  void step(double learning_rate);
+  // One update by the store's gradient. The caller has clipped it and knows it to be finite. `group_done` is
+  // called as soon as a group has its new values.
+  void step(double learning_rate, const std::function<void(int64_t group)>& group_done = {});
   int64_t steps() const { return steps_; }
   void set(AdamWSettings settings) { settings_ = settings; }  // from the next step on; the moments stay
   void reset();                                               // moments and step count, as if fresh
 
-  // Views of the state by name, no copies: "<parameter>.exp_avg", ".exp_avg_sq", ".master" (low-precision
-  // policies) in the parameter's shape, and "step". What they hold changes with the next step.
-  std::map<std::string, at::Tensor> export_state() const;
-  // Copies what export_state() gave. Throws InputError on a missing, extra or misshapen tensor.
-  void import_state(const std::map<std::string, at::Tensor>& state);
+  // Views of the state, no copies: "<parameter>.exp_avg", ".exp_avg_sq", ".master" (low-precision policies),
+  // whole or this rank's pieces, and "step". What they hold changes with the next step.
+  SavedState export_state() const;
+  // Copies what this rank needs of what export_state() gave on all ranks, of any number and extent. Throws
+  // InputError on a missing, extra, incomplete or misshapen tensor.
+  void import_state(const SavedState& state);
   // To be called when somebody else wrote the parameters (weights loaded from a file).
   void parameters_replaced();
 
  private:
   struct Step;  // the numbers of one step
   void step_group(int64_t group, const Step& step);
+  ShardOf held() const;  // the shard of groups that the state covers; the only one of one if it is whole
 
   ParameterStore& store_;
   AdamWSettings settings_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 namespace bicrl {
@@ -35,29 +36,40 @@ GradientScope::~GradientScope() {
   }
 }
 
-void take_gradients(ParameterStore& store) {
-  const at::NoGradGuard guard;
-  for (size_t i = 0; i < store.values().size(); ++i) {
-    at::Tensor& gradient = store.values()[i].second.mutable_grad();
-    if (!gradient.defined()) continue;
-    store.entry_part(ParameterPart::kGradient, static_cast<int64_t>(i)).add_(gradient);
-    gradient.reset();
+double clip_global_norm(ParameterStore& store, double max_norm, PartExtent summed, ControlPlane& control) {
+  const int64_t groups = store.layout().group_count(), shards = store.shard().count;
+  // By shard and group, whoever computes it, so that the norm does not depend on who holds what.
+  std::vector<std::vector<double>> squares(static_cast<size_t>(shards));
+  for (int64_t g = 0; g < groups; ++g) {
+    const auto add = [&](int64_t shard, const at::Tensor& part) {
+      squares[static_cast<size_t>(shard)].push_back(std::pow(norm_of(part), 2));
+    };
+    const int64_t size = store.shard_size(g);
+    if (summed == PartExtent::kShard)
+      add(store.shard().rank, store.my_part(ParameterPart::kGradient, g));
+    else
+      for (int64_t shard = 0; shard < shards; ++shard)
+        add(shard, store.group_part(ParameterPart::kGradient, g).narrow(0, shard * size, size));
   }
-}
-
-void zero_gradients(ParameterStore& store) {
-  for (int64_t g = 0; g < store.layout().group_count(); ++g)
-    store.group_part(ParameterPart::kGradient, g).zero_();
-}
-
-double clip_global_norm(ParameterStore& store, double max_norm) {
-  double squares = 0;
-  for (int64_t g = 0; g < store.layout().group_count(); ++g)
-    squares += std::pow(norm_of(store.group_part(ParameterPart::kGradient, g)), 2);
-  const double norm = std::sqrt(squares);
-  if (std::isfinite(norm) && max_norm > 0 && norm > max_norm)
-    for (int64_t g = 0; g < store.layout().group_count(); ++g)
-      store.group_part(ParameterPart::kGradient, g).mul_(max_norm / (norm + 1e-6));
+  if (summed == PartExtent::kShard) {
+    const std::vector<double>& mine = squares[static_cast<size_t>(store.shard().rank)];
+    const auto all =
+        control.all_gather({reinterpret_cast<const char*>(mine.data()), mine.size() * sizeof(double)});
+    for (size_t shard = 0; shard < squares.size(); ++shard) {
+      squares[shard].resize(static_cast<size_t>(groups));
+      BICRL_CHECK(all[shard].size() == squares[shard].size() * sizeof(double));
+      memcpy(squares[shard].data(), all[shard].data(), all[shard].size());
+    }
+  }
+  double sum = 0;
+  for (size_t g = 0; g < static_cast<size_t>(groups); ++g)
+    for (const std::vector<double>& shard : squares) sum += shard[g];
+  const double norm = std::sqrt(sum);
+  if (!std::isfinite(norm) || max_norm == 0 || norm <= max_norm) return norm;
+  for (int64_t g = 0; g < groups; ++g)
+    (summed == PartExtent::kShard ? store.my_part(ParameterPart::kGradient, g)
+                                  : store.group_part(ParameterPart::kGradient, g))
+        .mul_(max_norm / (norm + 1e-6));
   return norm;
 }
 

@@ -1,7 +1,8 @@
-// Gradients of a policy's parameters in its store: fp32 sums (fp64 for an fp64 policy) over the passes of an
-// update. Refer to the store, which must outlive them. Not thread-safe.
+// Gradients of a policy's parameters: when they are built, and their norm. Refer to the store, which must
+// outlive them. Not thread-safe.
 #pragma once
 #include "policy/parameter_store.h"
+#include "trainer/ranks/control_plane.h"
 
 namespace bicrl {
 
@@ -17,12 +18,9 @@ class GradientScope {
   ParameterStore& store_;
 };
 
-// Adds the parameters' .grad to ParameterPart::kGradient and drops it.
-void take_gradients(ParameterStore& store);
-void zero_gradients(ParameterStore& store);
-
 // Scales the gradient to a global 2-norm of at most `max_norm` (0: no limit) and returns the norm before. A
-// norm that is not finite leaves the gradient as it is.
-double clip_global_norm(ParameterStore& store, double max_norm);
+// norm that is not finite leaves the gradient as it is. `summed` is what holds the sum over all ranks: the
+// whole gradient, or this rank's shard of it; the norm is the same to the bit. Collective.
+double clip_global_norm(ParameterStore& store, double max_norm, PartExtent summed, ControlPlane& control);
 
 }  // namespace bicrl

@@ -1,6 +1,7 @@
 #include "trainer/update/policy_updater.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <cmath>
@@ -21,6 +22,11 @@ double largest_weight(const ParameterStore& store) {
     norms.push_back(at::linalg_vector_norm(parameter.detach(), kMaximumNorm).to(at::kFloat));
   const double largest = at::stack(norms).max().item<double>();
   return std::isnan(largest) ? std::numeric_limits<double>::infinity() : largest;
+}
+
+ParameterStore& divided(Transformer& policy, const ControlPlane& control) {
+  policy.store().divide({control.rank(), control.size()});
+  return policy.store();
 }
 
 UpdaterSettings common_settings(const ConfigSection& section, int64_t steps, int64_t updates_per_step,
@@ -57,17 +63,19 @@ UpdaterSettings UpdaterSettings::reinforced(const ConfigSection& section, double
 }
 
 PolicyUpdater::PolicyUpdater(Transformer& policy, at::Tensor allowed, UpdaterSettings settings,
-                             Communicator& communicator)
+                             ControlPlane& control, TensorPlane& tensors, Sharding sharding)
     : policy_(policy),
       allowed_(std::move(allowed)),
       settings_(std::move(settings)),
-      communicator_(communicator),
-      store_(policy.store()),
-      optimizer_(store_, settings_.optimizer) {
-  store_.allocate(ParameterPart::kGradient, PartExtent::kWhole);
-}
-
-PolicyUpdater::~PolicyUpdater() { store_.free(ParameterPart::kGradient); }
+      control_(control),
+      tensors_(tensors),
+      sharding_(control.size() > 1 ? sharding : Sharding{}),
+      store_(divided(policy, control)),
+      gatherer_(sharding_.parameters() ? std::make_unique<ParameterGatherer>(policy, tensors) : nullptr),
+      optimizer_(store_, settings_.optimizer, sharding_.state()),
+      buckets_(store_, tensors, sharding_, [this](int64_t group) {
+        if (gatherer_) gatherer_->after_backward(group);
+      }) {}
 
 void PolicyUpdater::begin_phase(UpdaterSettings settings, const Transformer* reference) {
   BICRL_CHECK(settings.objective.kl_reference != KlReference::kInitial || reference, "no reference policy");
@@ -102,7 +110,7 @@ UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& experiences
     const uint64_t key =
         mix_key({settings_.seed, static_cast<uint64_t>(steps_), static_cast<uint64_t>(epoch)});
     for (const Minibatch& minibatch : deal_minibatches(
-             shares, communicator_.rank(), settings_.responses_per_update, settings_.objective, key)) {
+             shares, control_.rank(), settings_.responses_per_update, settings_.objective, key)) {
       std::vector<LiveSequence> chosen;
       for (size_t i : minibatch.mine) chosen.push_back(sequences[i]);
       accumulate_surrogate(chosen, minibatch.scales, totals);
@@ -137,9 +145,9 @@ void PolicyUpdater::accumulate_surrogate(const std::vector<LiveSequence>& sequen
                                          const std::vector<double>& scales, UpdateTotals& totals) {
   const ScoredPass pass(policy_, allowed_, settings_.objective.temperature);
   const bool parameters_unchanged = totals.updates == 0;
-  const GradientScope scope(store_);
-  for (const auto& batch :
-       pack(sequences, scales, policy_.config().block_size, settings_.tokens_per_pack, policy_.device())) {
+  const auto batches =
+      pack(sequences, scales, policy_.config().block_size, settings_.tokens_per_pack, policy_.device());
+  run_passes(batches, [&](const PackedBatch& batch) {
     pass.backward(batch, [&](const ScoredChunk& chunk) {
       const auto old = chunk.part(batch.old_log_probs);
       const auto terms = surrogate_terms(chunk.log_probs, old, chunk.part(batch.reference_log_probs),
@@ -159,10 +167,40 @@ void PolicyUpdater::accumulate_surrogate(const std::vector<LiveSequence>& sequen
       }
       return loss;
     });
-    take_gradients(store_);
     totals.scored_tokens += static_cast<double>(batch.scored());
     totals.packed_rows += static_cast<double>(batch.rows());
+  });
+}
+
+void PolicyUpdater::run_passes(const std::vector<PackedBatch>& batches,
+                               const std::function<void(const PackedBatch&)>& backward) {
+  size_t passes = batches.size();
+  if (buckets_.passes_are_collective())
+    for (const size_t others : all_gather_values(control_, passes)) passes = std::max(passes, others);
+  if (gatherer_) gatherer_->shard();
+  const GradientBuckets::Taking taking(buckets_);
+  for (size_t i = 0; i < batches.size(); ++i) {
+    buckets_.begin_pass(/*last=*/i + 1 == batches.size());
+    backward(batches[i]);
+    buckets_.end_pass();
   }
+  for (size_t i = batches.size(); i < passes; ++i) run_empty_pass();
+  buckets_.finish();
+}
+
+// In the order of a pass with data, as ranks start their transfers in the same order.
+void PolicyUpdater::run_empty_pass() {
+  const int64_t last = store_.layout().final_group();
+  buckets_.begin_pass(/*last=*/false);
+  for (int64_t g = 0; gatherer_ && g <= last; ++g) {
+    gatherer_->before_forward(g);
+    gatherer_->after_forward(g);
+  }
+  for (int64_t g = last; g >= 0; --g) {
+    if (gatherer_ && g > 0 && g < last) gatherer_->before_backward(g);
+    buckets_.skip_group(g);
+  }
+  buckets_.end_pass();
 }
 
 UpdateTotals PolicyUpdater::supervise(const std::vector<SftSample>& samples, int64_t supervised_tokens) {
@@ -173,22 +211,19 @@ UpdateTotals PolicyUpdater::supervise(const std::vector<SftSample>& samples, int
       sequences.push_back(sft_sequence(sample, settings_.sft, policy_.config()));
     const std::vector<double> scales(sequences.size(), 1.0 / static_cast<double>(supervised_tokens));
     const ScoredPass pass(policy_, allowed_, /*temperature=*/1.0);
-    {
-      const GradientScope scope(store_);
-      for (const auto& batch : pack(sequences, scales, policy_.config().block_size, settings_.tokens_per_pack,
-                                    policy_.device())) {
-        pass.backward(batch, [&](const ScoredChunk& chunk) {
-          const auto loss = (chunk.part(batch.weights) * chunk.log_probs).sum().neg();
-          totals.loss += loss.item<double>();
-          totals.policy_loss -= chunk.log_probs.detach().sum().item<double>();
-          totals.entropy += chunk.entropy.sum().item<double>();
-          return loss;
-        });
-        take_gradients(store_);
-        totals.scored_tokens += static_cast<double>(batch.scored());
-        totals.packed_rows += static_cast<double>(batch.rows());
-      }
-    }
+    const auto batches =
+        pack(sequences, scales, policy_.config().block_size, settings_.tokens_per_pack, policy_.device());
+    run_passes(batches, [&](const PackedBatch& batch) {
+      pass.backward(batch, [&](const ScoredChunk& chunk) {
+        const auto loss = (chunk.part(batch.weights) * chunk.log_probs).sum().neg();
+        totals.loss += loss.item<double>();
+        totals.policy_loss -= chunk.log_probs.detach().sum().item<double>();
+        totals.entropy += chunk.entropy.sum().item<double>();
+        return loss;
+      });
+      totals.scored_tokens += static_cast<double>(batch.scored());
+      totals.packed_rows += static_cast<double>(batch.rows());
+    });
     apply_gradient(0, totals);
   }
   end_step(totals);
@@ -196,26 +231,49 @@ UpdateTotals PolicyUpdater::supervise(const std::vector<SftSample>& samples, int
 }
 
 void PolicyUpdater::apply_gradient(int64_t index, UpdateTotals& totals) {
-  for (int64_t g = 0; g < store_.layout().group_count(); ++g) {
-    at::Tensor gradient = store_.group_part(ParameterPart::kGradient, g);
-    communicator_.all_reduce_sum(gradient);
-  }
-  if (observer_) observer_(store_);
-  totals.grad_norm = clip_global_norm(store_, settings_.max_grad_norm);
+  if (observer_) observer_(whole_gradients());
+  totals.grad_norm = clip_global_norm(store_, settings_.max_grad_norm, sharding_.state(), control_);
   // By the place that the update has if every step needs all of its updates, so that a decay ends with the
   // phase.
   totals.learning_rate = settings_.learning_rate.at(phase_steps_ * settings_.updates_per_step + index);
   ++totals.updates;
   if (std::isfinite(totals.grad_norm)) {
-    optimizer_.step(totals.learning_rate);
+    std::vector<Transfer> gathers;
+    optimizer_.step(totals.learning_rate, [&](int64_t group) {
+      // A group's new values travel while the next ones are made; sharded ones when they are needed.
+      if (sharding_.state() == PartExtent::kShard && !gatherer_)
+        gathers.push_back(tensors_.all_gather(store_.my_values(group), store_.group_values(group),
+                                              "values of " + store_.layout().group(group).name));
+    });
+    for (Transfer& gather : gathers) gather.wait();
   } else {
-    // All ranks hold the same sum, so all of them skip.
+    // All ranks know the same norm, so all of them skip.
     ++totals.skipped_updates;
   }
-  zero_gradients(store_);
+  buckets_.zero();
+}
+
+std::vector<at::Tensor> PolicyUpdater::whole_gradients() {
+  const at::NoGradGuard guard;
+  std::vector<at::Tensor> gradients;
+  for (int64_t g = 0; g < store_.layout().group_count(); ++g) {
+    at::Tensor whole = store_.group_part(ParameterPart::kGradient, g);
+    if (sharding_.state() == PartExtent::kShard) {
+      const at::Tensor mine = store_.my_part(ParameterPart::kGradient, g);
+      whole = at::empty({store_.shard().count * mine.numel()}, mine.options());
+      tensors_.all_gather(mine, whole, "gradient of " + store_.layout().group(g).name).wait();
+    }
+    const ParameterGroup& group = store_.layout().group(g);
+    for (int64_t i = group.first; i < group.first + group.entries; ++i) {
+      const ParameterEntry& entry = store_.layout().entry(i);
+      gradients.push_back(whole.narrow(0, entry.offset, entry.size).view(entry.shape));
+    }
+  }
+  return gradients;
 }
 
 void PolicyUpdater::end_step(UpdateTotals& totals) {
+  if (gatherer_) gatherer_->gather_all();
   totals.largest_weight = largest_weight(store_);
   ++phase_steps_;
   ++steps_;
@@ -231,7 +289,7 @@ std::string PolicyUpdater::parameter_checksum() const {
 }
 
 void PolicyUpdater::check_replicas() {
-  const auto checksums = communicator_.all_gather(parameter_checksum());
+  const auto checksums = control_.all_gather(parameter_checksum());
   std::string differing;
   for (size_t rank = 1; rank < checksums.size(); ++rank) {
     if (checksums[rank] != checksums[0]) differing += concat(" ", rank);
@@ -241,40 +299,37 @@ void PolicyUpdater::check_replicas() {
 
 void PolicyUpdater::broadcast_parameters() {
   for (int64_t g = 0; g < store_.layout().group_count(); ++g) {
-    at::Tensor values = store_.group_values(g);
-    communicator_.broadcast(values, 0);
+    tensors_.broadcast(store_.group_values(g), 0, "values of " + store_.layout().group(g).name).wait();
   }
+  store_.refresh_shards();
   optimizer_.parameters_replaced();
 }
 
-std::map<std::string, at::Tensor> PolicyUpdater::export_state() const {
-  auto state = optimizer_.export_state();
-  state["phase_steps"] = at::full({1}, phase_steps_, at::TensorOptions().dtype(at::kLong));
-  state["steps"] = at::full({1}, steps_, at::TensorOptions().dtype(at::kLong));
+SavedState PolicyUpdater::export_state() const {
+  SavedState state = optimizer_.export_state();
+  state.add_counter("phase_steps", phase_steps_);
+  state.add_counter("steps", steps_);
   return state;
 }
 
 namespace {
 
-int64_t take_counter(std::map<std::string, at::Tensor>& state, const std::string& name) {
-  const auto found = state.find(name);
-  if (found == state.end() || found->second.numel() != 1)
-    throw InputError(concat("updater state lacks ", name));
-  const int64_t value = found->second.item<int64_t>();
-  state.erase(found);
+int64_t take_counter(SavedState& state, const std::string& name) {
+  const int64_t value = state.counter(name);
+  state.remove(name);
   return value;
 }
 
 }  // namespace
 
-void PolicyUpdater::import_state(std::map<std::string, at::Tensor> state) {
+void PolicyUpdater::import_state(SavedState state) {
   const int64_t phase_steps = take_counter(state, "phase_steps"), steps = take_counter(state, "steps");
   optimizer_.import_state(state);
   phase_steps_ = phase_steps;
   steps_ = steps;
 }
 
-void PolicyUpdater::import_moments(std::map<std::string, at::Tensor> state) {
+void PolicyUpdater::import_moments(SavedState state) {
   take_counter(state, "phase_steps");
   take_counter(state, "steps");
   optimizer_.import_state(state);

@@ -1,31 +1,34 @@
 // Updates of a policy from experiences (TraceRL) or supervised samples, data-parallel over ranks: each rank
 // passes its own data, gradients are summed over all of them, and all ranks end with equal parameters. Refers
-// to policy and communicator, which must outlive it, and owns the optimizer. Not thread-safe; every method
+// to the policy and the planes, which must outlive it, and owns the optimizer. Not thread-safe; every method
 // that is not const is collective.
 //
 // How this folder works: minibatch.h deals a step's experiences out to updates, live_layout.h and packing.h
 // lay their sequences out for one pass of the policy (sft.h does it for supervised samples), scored_pass.h
-// runs it chunk by chunk, objective.h says what a token's loss is, and adamw.h takes the step over
-// gradients.h at the rate of learning_rate.h. update_statistics.h is what an update tells,
-// training_memory.h what it needs.
+// runs it chunk by chunk, objective.h says what a token's loss is, gradient_buckets.h sums gradients over
+// passes and ranks, and adamw.h takes the step at the rate of learning_rate.h. sharding.h says what ranks
+// divide among them, parameter_gatherer.h lends a rank the parameters that others hold. update_statistics.h
+// is what an update tells, training_memory.h what it needs.
 #pragma once
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <functional>
-#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "common/config.h"
 #include "policy/transformer.h"
 #include "rollout/rollout.h"
-#include "trainer/ranks/communicator.h"
+#include "trainer/ranks/control_plane.h"
+#include "trainer/ranks/tensor_plane.h"
 #include "trainer/update/adamw.h"
-#include "trainer/update/gradients.h"
+#include "trainer/update/gradient_buckets.h"
 #include "trainer/update/learning_rate.h"
 #include "trainer/update/minibatch.h"
 #include "trainer/update/objective.h"
+#include "trainer/update/parameter_gatherer.h"
 #include "trainer/update/scored_pass.h"
 #include "trainer/update/sft.h"
 #include "trainer/update/update_statistics.h"
@@ -57,9 +60,8 @@ struct UpdaterSettings {
 class PolicyUpdater {
  public:
   // `allowed` [vocab]: policy/distribution.h.
-  PolicyUpdater(Transformer& policy, at::Tensor allowed, UpdaterSettings settings,
-                Communicator& communicator);
-  ~PolicyUpdater();
+  PolicyUpdater(Transformer& policy, at::Tensor allowed, UpdaterSettings settings, ControlPlane& control,
+                TensorPlane& tensors, Sharding sharding = {});
   PolicyUpdater(const PolicyUpdater&) = delete;
   PolicyUpdater& operator=(const PolicyUpdater&) = delete;
 
@@ -83,13 +85,15 @@ class PolicyUpdater {
   void broadcast_parameters();
 
   // Optimizer tensors and counters, for checkpoints. import_state throws InputError.
-  std::map<std::string, at::Tensor> export_state() const;
-  void import_state(std::map<std::string, at::Tensor> state);
+  // If it is divided, what all ranks export together is the state, counters on each.
+  SavedState export_state() const;
+  void import_state(SavedState state);
+  bool state_is_divided() const { return sharding_.state() == PartExtent::kShard; }
   // The optimizer's part of another run's state: its moments, not its position.
-  void import_moments(std::map<std::string, at::Tensor> state);
+  void import_moments(SavedState state);
 
-  // Called at every update with the store whose gradient is that over all ranks, before clipping.
-  using GradientObserver = std::function<void(const ParameterStore& store)>;
+  // Called at every update with the gradient over all ranks, before clipping, by parameter. Collective.
+  using GradientObserver = std::function<void(const std::vector<at::Tensor>& gradients)>;
   void observe_gradients(GradientObserver observer) { observer_ = std::move(observer); }
 
  private:
@@ -99,6 +103,11 @@ class PolicyUpdater {
              double ScoredToken::*field) const;
   void accumulate_surrogate(const std::vector<LiveSequence>& sequences, const std::vector<double>& scales,
                             UpdateTotals& totals);
+  // Backward passes over the batches of an update, with as many passes without data as other ranks need.
+  void run_passes(const std::vector<PackedBatch>& batches,
+                  const std::function<void(const PackedBatch&)>& backward);
+  void run_empty_pass();
+  std::vector<at::Tensor> whole_gradients();
   // The step's update number `index`.
   void apply_gradient(int64_t index, UpdateTotals& totals);
   void end_step(UpdateTotals& totals);
@@ -107,9 +116,13 @@ class PolicyUpdater {
   at::Tensor allowed_;
   UpdaterSettings settings_;
   const Transformer* reference_ = nullptr;
-  Communicator& communicator_;
-  ParameterStore& store_;  // the policy's; its gradient is the sum over this update's batches
+  ControlPlane& control_;
+  TensorPlane& tensors_;
+  Sharding sharding_;
+  ParameterStore& store_;                        // the policy's
+  std::unique_ptr<ParameterGatherer> gatherer_;  // null unless parameters are sharded
   AdamW optimizer_;
+  GradientBuckets buckets_;
   int64_t phase_steps_ = 0;  // done in this phase
   int64_t steps_ = 0;        // done in all phases
   GradientObserver observer_;

@@ -1,6 +1,6 @@
 #include "tests/trainer/thread_ranks.h"
 
-#include "trainer/ranks/communicator.h"
+#include "trainer/ranks/control_plane.h"
 
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
@@ -11,9 +11,9 @@ using namespace bicrl::testing;
 namespace {
 
 // How many of three ranks threw a SharedError, which must say `words` and have the code.
-int shared_errors(const std::function<void(Communicator&)>& work, const std::string& words, ExitCode code) {
+int shared_errors(const std::function<void(ControlPlane&)>& work, const std::string& words, ExitCode code) {
   std::atomic<int> thrown{0};
-  on_ranks(3, [&](Communicator& ranks) {
+  on_ranks(3, [&](ControlPlane& ranks) {
     try {
       work(ranks);
     } catch (const SharedError& error) {
@@ -29,7 +29,7 @@ int shared_errors(const std::function<void(Communicator&)>& work, const std::str
 
 TEST_CASE("ranks that read other content than the first all end, with the rank's name") {
   const auto differing = [](int odd_one) {
-    return [odd_one](Communicator& ranks) {
+    return [odd_one](ControlPlane& ranks) {
       expect_equal_on_ranks(ranks, "configuration", ranks.rank() == odd_one ? "steps: 20" : "steps: 10");
     };
   };
@@ -43,7 +43,7 @@ TEST_CASE("an embedded verifier is for ranks of one host") {
     std::atomic<int> refused{0};
     on_ranks(
         4,
-        [&](Communicator& ranks) {
+        [&](ControlPlane& ranks) {
           try {
             require_one_host(ranks);
           } catch (const InputError& error) {
@@ -60,7 +60,7 @@ TEST_CASE("an embedded verifier is for ranks of one host") {
 
 TEST_CASE("what one rank throws all ranks throw") {
   const auto failing = [](int who) {
-    return [who](Communicator& ranks) {
+    return [who](ControlPlane& ranks) {
       throw_first_error(ranks.all_gather(error_of([&] {
         if (ranks.rank() == who) throw InputError("no such task");
       })));
@@ -68,7 +68,7 @@ TEST_CASE("what one rank throws all ranks throw") {
   };
   CHECK(shared_errors(failing(-1), "", ExitCode::kOk) == 0);
   CHECK(shared_errors(failing(1), "rank 1: no such task", ExitCode::kUsage) == 3);
-  const auto first_fails = [](Communicator& ranks) {
+  const auto first_fails = [](ControlPlane& ranks) {
     on_rank_zero(ranks, [&] { throw Error("disk full"); });
   };
   CHECK(shared_errors(first_fails, "disk full", ExitCode::kFailure) == 3);

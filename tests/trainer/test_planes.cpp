@@ -1,0 +1,213 @@
+// How ranks talk under mpirun: the hidden case [.planes] runs there; the visible ones start it.
+#include "tests/trainer/mpi_ranks.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <thread>
+
+#include "common/clock.h"
+#include "common/error.h"
+#include "common/rng.h"
+#include "trainer/ranks/mpi_control_plane.h"
+#include "trainer/ranks/mpi_tensor_plane.h"
+
+using namespace bicrl;
+using namespace bicrl::testing;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+constexpr double kPatience_s = 1;
+
+// What rank `rank` has in an operation, known to all.
+at::Tensor values_of(int rank, int64_t size, at::ScalarType type) {
+  at::Tensor x = at::empty({size}, at::kDouble);
+  RandomStream random(mix_key({17, static_cast<uint64_t>(rank), static_cast<uint64_t>(size)}));
+  auto* out = x.mutable_data_ptr<double>();
+  for (int64_t i = 0; i < size; ++i) out[i] = 1000 * random.normal();
+  return x.to(type);
+}
+
+at::Tensor sum_in_rank_order(int ranks, int64_t size, at::ScalarType type) {
+  at::Tensor sum = values_of(0, size, type);
+  for (int rank = 1; rank < ranks; ++rank) sum.add_(values_of(rank, size, type));
+  return sum;
+}
+
+void check_records(ControlPlane& c) {
+  CHECK(c.local_rank() == c.rank());  // one host
+  CHECK(c.hosts() == 1);
+  CHECK(c.ranks_on_host() == c.size());
+  std::vector<double> values{1.0 * c.rank(), -1.0 * c.rank()};
+  c.all_reduce(values, Reduction::kMax);
+  CHECK(values == std::vector<double>{c.size() - 1.0, 0});
+  // Far more than MPI sends at once, less from some, nothing from the first.
+  const std::string text(300'000 * static_cast<size_t>(c.rank()), static_cast<char>('a' + c.rank()));
+  for (int i = 0; i < 3; ++i) {
+    const auto everybody = c.all_gather(text);
+    REQUIRE(everybody.size() == static_cast<size_t>(c.size()));
+    CHECK(everybody[0].empty());
+    for (int rank = 1; rank < c.size(); ++rank) {
+      CHECK(everybody[static_cast<size_t>(rank)].size() == 300'000 * static_cast<size_t>(rank));
+      CHECK(everybody[static_cast<size_t>(rank)].back() == 'a' + rank);
+    }
+    CHECK(everybody[static_cast<size_t>(c.rank())] == text);
+  }
+  c.barrier();
+}
+
+void check_sums(TensorPlane& t) {
+  const int ranks = t.size(), rank = t.rank();
+  for (const auto type : {at::kFloat, at::kDouble, at::kLong})
+    for (const int64_t size :
+         {int64_t{1}, int64_t{5}, int64_t{ranks}, int64_t{1000 * ranks + 1}, int64_t{1} << 19}) {
+      at::Tensor x = values_of(rank, size, type);
+      t.all_reduce(x, "x").wait();
+      CHECK(at::equal(x, sum_in_rank_order(ranks, size, type)));
+    }
+  const int64_t n = 4096;
+  const at::Tensor sum = sum_in_rank_order(ranks, n * ranks, at::kFloat);
+  at::Tensor whole = values_of(rank, n * ranks, at::kFloat), apart = at::empty({n});
+  t.reduce_scatter(whole, apart, "apart").wait();
+  CHECK(at::equal(apart, sum.narrow(0, rank * n, n)));
+  CHECK(at::equal(whole, values_of(rank, n * ranks, at::kFloat)));
+  const at::Tensor within = whole.narrow(0, rank * n, n);
+  t.reduce_scatter(whole, within, "within").wait();
+  CHECK(at::equal(within, sum.narrow(0, rank * n, n)));
+
+  at::Tensor all = at::zeros({n * ranks}, at::kBFloat16);
+  const at::Tensor mine = values_of(rank, n, at::kBFloat16);
+  t.all_gather(mine, all, "all").wait();
+  for (int other = 0; other < ranks; ++other)
+    CHECK(at::equal(all.narrow(0, other * n, n), values_of(other, n, at::kBFloat16)));
+  all.narrow(0, rank * n, n).fill_(rank);
+  t.all_gather(all.narrow(0, rank * n, n), all, "all").wait();
+  for (int other = 0; other < ranks; ++other) CHECK(all.narrow(0, other * n, n).eq(other).all().item<bool>());
+
+  at::Tensor half = at::full({3, 7}, rank, at::kHalf);
+  CHECK_THROWS_AS(t.all_reduce(half, "half"), Error);
+  t.broadcast(half, ranks - 1, "half").wait();
+  CHECK(half.eq(ranks - 1).all().item<bool>());
+}
+
+// Several operations under way, waited for in another order than they were started in.
+void check_overlap(TensorPlane& t) {
+  const int64_t n = 1 << 16;
+  std::vector<at::Tensor> tensors, gathered;
+  std::vector<Transfer> transfers;
+  for (int i = 0; i < 6; ++i) {
+    tensors.push_back(values_of(t.rank(), n + i, at::kFloat));
+    transfers.push_back(t.all_reduce(tensors.back(), concat("tensor ", i)));
+    gathered.push_back(at::zeros({16 * t.size()}, at::kLong));
+    transfers.push_back(
+        t.all_gather(at::full({16}, 10 * i + t.rank(), at::kLong), gathered.back(), concat("gathered ", i)));
+    t.poll();
+  }
+  for (size_t i = transfers.size(); i-- > 0;) transfers[i].wait();
+  for (int i = 0; i < 6; ++i) {
+    CHECK(at::equal(tensors[static_cast<size_t>(i)], sum_in_rank_order(t.size(), n + i, at::kFloat)));
+    CHECK(gathered[static_cast<size_t>(i)][16 * t.size() - 1].item<int64_t>() == 10 * i + t.size() - 1);
+  }
+}
+
+std::string message_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+// The last rank does not come; the others say so, in time.
+void check_that_the_late_are_named(ControlPlane& c, TensorPlane& t) {
+  const int late = c.size() - 1;
+  t.set_wait_limit(kPatience_s);
+  if (c.rank() != late) {
+    at::Tensor x = at::ones({100});
+    const Stopwatch watch;
+    const std::string message = message_of([&] { t.all_reduce(x, "gradient of layer 3").wait(); });
+    CHECK(watch.seconds() >= kPatience_s);
+    CHECK_THAT(message, ContainsSubstring(concat("rank ", c.rank(), " waited")) &&
+                            ContainsSubstring("all-reduce of gradient of layer 3") &&
+                            ContainsSubstring(concat("rank ", late, ", which did not come")));
+    CHECK_THROWS_AS(t.all_reduce(x, "another"), Error);
+  }
+  c.barrier();
+}
+
+void check_that_the_lost_are_named(ControlPlane& c, TensorPlane& t) {
+  t.set_wait_limit(60);
+  at::Tensor x = at::ones({4 * c.size()}), mine = at::ones({4});
+  const std::string message = message_of([&] {
+    if (c.rank() == 0)
+      t.all_gather(mine, x, "values of layer 1").wait();
+    else
+      t.all_reduce(x, "gradient of layer 1").wait();
+  });
+  if (c.rank() == 0)
+    CHECK_THAT(message, ContainsSubstring("rank 0 is in all-gather of values of layer 1") &&
+                            ContainsSubstring(" in all-reduce of gradient of layer 1"));
+  else
+    CHECK_THAT(message, ContainsSubstring("rank 0 in all-gather"));
+}
+
+// The last thing of a session: records have no order any more.
+void check_that_missing_records_are_named(ControlPlane& c) {
+  const int late = c.size() - 1;
+  c.set_wait_limit(kPatience_s);
+  if (c.rank() == late) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+  const std::string message = message_of([&] { c.barrier(); });
+  CHECK_THAT(message, ContainsSubstring("rank 0 waited") && ContainsSubstring("test_planes.cpp:") &&
+                          ContainsSubstring(concat("for rank ", late, ", which did not come")));
+}
+
+void check_that_places_are_compared(ControlPlane& c) {
+  const std::string message = message_of([&] {
+    if (c.rank() == 1)
+      c.barrier();
+    else
+      c.all_gather("x");
+  });
+  CHECK_THAT(message,
+             ContainsSubstring("not at the same place") && ContainsSubstring("rank 1 at test_planes.cpp"));
+}
+
+}  // namespace
+
+TEST_CASE("a rank of the planes' test under mpirun", "[.planes]") {
+  const MpiSession session;
+  CHECK(MpiSession::launched_by_mpi());
+  MpiControlPlane control(session);
+  REQUIRE(control.size() > 1);
+  check_records(control);
+  {
+    MpiTensorPlane tensors(session);
+    check_sums(tensors);
+    check_overlap(tensors);
+    check_that_the_late_are_named(control, tensors);
+  }
+  MpiTensorPlane tensors(session);
+  check_that_the_lost_are_named(control, tensors);
+  check_that_places_are_compared(control);
+  check_that_missing_records_are_named(control);
+}
+
+TEST_CASE("ranks exchange records and tensors, and name who does not come") {
+  for (const int ranks : {2, 4}) {
+    const RanksEnd end = run_on_mpi_ranks(ranks, "[.planes]");
+    INFO(end.command << "\n" << end.output);
+    CHECK(end.status == 0);
+  }
+}
+
+TEST_CASE("the planes of one rank") {
+  OneRank alone;
+  at::Tensor x = at::arange(6, at::kFloat), part = at::zeros({6}), whole = at::zeros({6});
+  alone.tensors.all_reduce(x, "x").wait();
+  alone.tensors.reduce_scatter(x, part, "x").wait();
+  alone.tensors.all_gather(part, whole, "x").wait();
+  alone.tensors.broadcast(whole, 0, "x").wait();
+  CHECK(at::equal(whole, at::arange(6, at::kFloat)));
+  CHECK(alone.control.all_gather("mine") == std::vector<std::string>{"mine"});
+}
