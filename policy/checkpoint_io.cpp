@@ -42,7 +42,8 @@ Transformer load_policy(const fs::path& folder, at::Device device, at::ScalarTyp
 
 Transformer load_policy(const fs::path& folder, const PolicyConfig& config, at::Device device,
                         at::ScalarType dtype) {
-  auto tensors = load_safetensors_folder(folder, device, dtype);
+  // Views of the files; the transformer's own memory is the only copy, made tensor by tensor.
+  auto tensors = load_safetensors_folder(folder, at::kCPU, dtype);
   try {
     return Transformer::from_tensors(config, std::move(tensors), device, dtype);
   } catch (const InputError& error) {

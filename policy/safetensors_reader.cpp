@@ -119,7 +119,7 @@ std::map<std::string, at::Tensor> load_safetensors_folder(const fs::path& folder
   const fs::path single = folder / "model.safetensors", index = folder / "model.safetensors.index.json";
   if (fs::exists(single)) {
     const SafetensorsFile file(single);
-    for (const auto& name : file.names()) tensors[name] = file.load(name, device, dtype);
+    for (const auto& name : file.names()) tensors[name] = file.view(name).to(device, dtype);
     return tensors;
   }
   if (!fs::exists(index))
@@ -128,7 +128,7 @@ std::map<std::string, at::Tensor> load_safetensors_folder(const fs::path& folder
   std::map<std::string, SafetensorsFile> shards;
   for (const auto& [tensor, shard] : parse_safetensors_index(read_file(index), index.string())) {
     const auto file = shards.try_emplace(shard, folder / shard).first;
-    tensors[tensor] = file->second.load(tensor, device, dtype);
+    tensors[tensor] = file->second.view(tensor).to(device, dtype);
   }
   return tensors;
 }
