@@ -1,4 +1,5 @@
 #include <ATen/Parallel.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <iostream>
@@ -110,6 +111,15 @@ OpenedRun open_run(const LearnerCommand& command, const LoadedRun& run, ControlP
   return opened;
 }
 
+// On the CPU; a GPU's memory is asked for piece by piece.
+void require_memory(const RunSettings& settings, const ControlPlane& control) {
+  if (settings.policy.device != "cpu") return;
+  const int64_t host_bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  const std::string problem =
+      memory_problem(memory_of(settings, control.size()), control.ranks_on_host(), host_bytes);
+  if (!problem.empty()) throw InputError(problem);
+}
+
 int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
   ControlPlane& control = ranks.control;
   const bool first = control.rank() == 0;
@@ -124,8 +134,9 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
     std::cout << std::flush;
     return static_cast<int>(ExitCode::kOk);
   }
-  control.set_wait_limit(run.settings.ranks.wait_limit_s);
-  ranks.tensors.set_wait_limit(run.settings.ranks.wait_limit_s);
+  require_memory(run.settings, control);
+  control.set_wait_limit(run.settings.trainer.wait_limit_s);
+  ranks.tensors.set_wait_limit(run.settings.trainer.wait_limit_s);
   const Stopwatch watch;
   expect_equal_on_ranks(control, "configuration", run.document.resolved_yaml() + run.reward.resolved_yaml());
   if (first)

@@ -139,6 +139,32 @@ at::Tensor Transformer::mlp_branch(int64_t index, const at::Tensor& x) const {
   return at::linear(at::silu(at::linear(normed, layer.gate)) * at::linear(normed, layer.up), layer.down);
 }
 
+// What is computed again refers to the rotation's tensors and to the attention context.
+at::Tensor Transformer::layer(int64_t index, const at::Tensor& x, const Rotation& rotation,
+                              AttentionContext& attention) const {
+  const auto attend = [=, this, &attention](const at::Tensor& in) {
+    return in + attention_branch(index, in, rotation, attention);
+  };
+  const auto transform = [=, this](const at::Tensor& in) { return mlp_branch(index, in); };
+  switch (recompute_) {
+    case Recompute::kFull:
+      return recomputed(
+          [=](const at::Tensor& in) {
+            const at::Tensor middle = attend(in);
+            return middle + transform(middle);
+          },
+          x);
+    case Recompute::kSelective: {
+      const at::Tensor middle = attend(x);
+      return middle + recomputed(transform, middle);
+    }
+    case Recompute::kNone:
+      break;
+  }
+  const at::Tensor middle = attend(x);
+  return middle + transform(middle);
+}
+
 template <class Work>
 void Transformer::with_group(int64_t group, const Work& work) const {
   if (residency_) residency_->before_forward(group);
@@ -155,10 +181,7 @@ at::Tensor Transformer::hidden(const at::Tensor& tokens, const at::Tensor& posit
   at::Tensor x;  // [T, hidden]
   with_group(0, [&] { x = embed(embedding_, tokens); });
   for (int64_t i = 0; i < config_.layers; ++i) {
-    with_group(layout.layer_group(i), [&] {
-      x = x + attention_branch(i, x, rotation, attention);
-      x = x + mlp_branch(i, x);
-    });
+    with_group(layout.layer_group(i), [&] { x = layer(i, x, rotation, attention); });
     if (residency_ && x.requires_grad())
       x.register_hook([residency = residency_, group = layout.layer_group(i)](const at::Tensor&) {
         residency->before_backward(group);

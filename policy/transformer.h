@@ -15,6 +15,7 @@
 #include "policy/parameter_residency.h"
 #include "policy/parameter_store.h"
 #include "policy/policy_config.h"
+#include "policy/recompute.h"
 
 namespace bicrl {
 
@@ -47,6 +48,9 @@ class Transformer {
   ParameterStore& store() { return *store_; }
   // For parameters that are not in memory all the time; null (as at first): they are. To outlive its use.
   void set_residency(ParameterResidency* residency) { residency_ = residency; }
+  // Of forwards with a graph from here on, whose attention context must live until their backward pass is
+  // over.
+  void set_recompute(Recompute recompute) { recompute_ = recompute; }
 
  private:
   Transformer(const PolicyConfig& config, at::Device device, at::ScalarType dtype);  // values of zero
@@ -60,12 +64,15 @@ class Transformer {
   at::Tensor attention_branch(int64_t index, const at::Tensor& x, const Rotation& rotation,
                               AttentionContext& attention) const;
   at::Tensor mlp_branch(int64_t index, const at::Tensor& x) const;
+  at::Tensor layer(int64_t index, const at::Tensor& x, const Rotation& rotation,
+                   AttentionContext& attention) const;
   template <class Work>
   void with_group(int64_t group, const Work& work) const;  // with its values present
 
   PolicyConfig config_;
   std::unique_ptr<ParameterStore> store_;
   ParameterResidency* residency_ = nullptr;
+  Recompute recompute_ = Recompute::kNone;
   at::Tensor embedding_, final_norm_, head_;
   std::vector<Layer> layers_;
   at::Tensor inverse_frequency_;  // [head_dim / 2], fp32

@@ -144,6 +144,11 @@ const std::vector<Variant> kVariants = {{"fp32", at::kFloat, false, kOnePack},
                                         {"bf16", at::kBFloat16, true, kOnePack},
                                         {"packs", at::kFloat, true, kManyPacks}};
 
+// Gathered parameters are read a second time where activations are computed again.
+Recompute recompute_in(int64_t stage) {
+  return stage == 3 ? Recompute::kFull : stage == 2 ? Recompute::kSelective : Recompute::kNone;
+}
+
 std::string file_of(const Variant& variant, int64_t stage) { return concat(variant.name, "-", stage); }
 
 // All of an updater's state that any number of ranks left in a folder, as one rank reads it.
@@ -224,7 +229,7 @@ TEST_CASE("a rank of the stages' test under mpirun", "[.stages]") {
       Transformer policy =
           tiny_policy(variant.config(), 40 + static_cast<uint64_t>(control.rank()), variant.dtype);
       PolicyUpdater updater(policy, tiny_allowed(policy.config()), moving_settings(variant.tokens_per_pack),
-                            control, tensors, Sharding{stage});
+                            control, tensors, Sharding{stage}, recompute_in(stage));
       updater.broadcast_parameters();
       const ThreeUpdates outcome = three_updates(updater, policy, control);
       const fs::path place = output_folder() / file_of(variant, stage);

@@ -1,38 +1,89 @@
 #include "trainer/update/training_memory.h"
 
 #include "tests/trainer/fixtures.h"
+#include "tests/trainer/thread_ranks.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 using namespace bicrl;
 using namespace bicrl::testing;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// What lies in the store of the first of so many ranks.
+TrainingMemory memory_in_use(const PolicyConfig& config, at::ScalarType dtype, Sharding sharding, int ranks) {
+  TrainingMemory used;
+  on_ranks(ranks, [&](ControlPlane& control, TensorPlane& tensors) {
+    Transformer policy = tiny_policy(config, 5, dtype);
+    PolicyUpdater updater(policy, tiny_allowed(config), {}, control, tensors, sharding);
+    if (control.rank() > 0) return;
+    const ParameterStore& store = policy.store();
+    for (int64_t g = 0; g < store.layout().group_count(); ++g) {
+      const auto bytes = [&](ParameterPart part) {
+        return store.has(part) ? static_cast<int64_t>(store.group_part(part, g).nbytes()) : 0;
+      };
+      const at::Tensor whole = store.group_values(g), mine = store.my_values(g);
+      used.weights_bytes += static_cast<int64_t>(whole.nbytes());
+      if (!mine.storage().is_alias_of(whole.storage()))
+        used.weights_bytes += static_cast<int64_t>(mine.nbytes());
+      used.gradients_bytes += bytes(ParameterPart::kGradient);
+      for (const ParameterPart part :
+           {ParameterPart::kMaster, ParameterPart::kFirstMoment, ParameterPart::kSecondMoment})
+        used.optimizer_bytes += bytes(part);
+    }
+  });
+  return used;
+}
+
+}  // namespace
 
 TEST_CASE("the memory of training is what its tensors take") {
   for (const bool tied : {false, true})
-    for (const auto dtype : {at::kFloat, at::kBFloat16}) {
-      PolicyConfig config = tiny_config(4);
-      config.tie_word_embeddings = tied;
-      Transformer policy = tiny_policy(config, 5, dtype);
-      const TrainingMemory memory = training_memory(config, dtype);
-      AdamW optimizer(policy.store(), {});
-      int64_t weights = 0, gradients = config.parameter_count() * int64_t{sizeof(float)}, state = 0;
-      const GradientScope scope(policy.store());
-      const auto sequence = rollout_sequence(random_experience(config, {}, 1, 1.0), config, 1);
-      const auto batch = pack({sequence}, {1.0}, 4, 1000, at::kCPU).at(0);
-      ScoredPass(policy, tiny_allowed(config), 1.0).backward(batch, [](const ScoredChunk& chunk) {
-        return chunk.log_probs.sum();
-      });
-      for (const auto& [name, parameter] : policy.parameters()) {
-        weights += static_cast<int64_t>(parameter.nbytes());
-        REQUIRE(parameter.grad().defined());
-        gradients += static_cast<int64_t>(parameter.grad().nbytes());
-      }
-      const SavedState saved = optimizer.export_state();
-      for (const auto& [name, pieces] : saved.tensors())
-        if (name != "step") state += static_cast<int64_t>(pieces.front().values.nbytes());
-      CHECK(memory.weights_bytes == weights);
-      CHECK(memory.gradients_bytes == gradients);
-      CHECK(memory.optimizer_bytes == state);
-      CHECK(memory.total_bytes() == weights + gradients + state);
-    }
+    for (const auto dtype : {at::kFloat, at::kBFloat16})
+      for (const int ranks : {1, 2, 4})
+        for (int64_t stage = 0; stage < 4; ++stage) {
+          INFO("tied " << tied << ", " << dtype << ", " << ranks << " ranks, stage " << stage);
+          PolicyConfig config = tiny_config(4);
+          config.tie_word_embeddings = tied;
+          const TrainingMemory memory = training_memory(config, dtype, Sharding{stage}, ranks);
+          const TrainingMemory used = memory_in_use(config, dtype, Sharding{stage}, ranks);
+          const int64_t largest = 32 * 16;  // q and o
+          CHECK(memory.weights_bytes == used.weights_bytes);
+          CHECK(memory.gradients_bytes == used.gradients_bytes + 4 * largest);
+          CHECK(memory.optimizer_bytes == used.optimizer_bytes);
+          CHECK((memory.exchange_bytes > 0) == (ranks > 1));
+        }
+}
+
+TEST_CASE("each sharding stage needs less of what it divides") {
+  PolicyConfig config = tiny_config(4);
+  config.layers = 30;
+  config.hidden_size = 64;
+  const auto memory = [&](int64_t stage) {
+    return training_memory(config, at::kBFloat16, Sharding{stage}, 4);
+  };
+  CHECK(memory(1).optimizer_bytes * 4 == memory(0).optimizer_bytes);
+  CHECK(memory(1).gradients_bytes == memory(0).gradients_bytes);
+  CHECK(memory(2).gradients_bytes < memory(1).gradients_bytes / 3);  // what is on its way is not divided
+  CHECK(memory(2).total_bytes() < memory(1).total_bytes());
+}
+
+TEST_CASE("what does not fit into the host's memory is refused with the numbers") {
+  PolicyConfig config = tiny_config(4);
+  config.layers = 28;
+  config.hidden_size = 2048;
+  config.heads = 16;
+  config.kv_heads = 8;
+  config.head_dim = 128;
+  config.intermediate_size = 6144;
+  config.vocab_size = 151936;
+  config.tie_word_embeddings = true;  // 1.7 B parameters
+  const TrainingMemory memory = training_memory(config, at::kBFloat16, {}, 2);
+  CHECK(memory_problem(memory, 2, memory.total_bytes() * 2).empty());
+  CHECK_THAT(memory_problem(memory, 2, 64'000'000'000),
+             ContainsSubstring("2 ranks need") && ContainsSubstring("of the host's 64 GB") &&
+                 ContainsSubstring("weights 3.44") && ContainsSubstring("AdamW 20.6") &&
+                 ContainsSubstring("trainer.sharding_stage"));
 }

@@ -23,7 +23,7 @@ enum class Reduction { kSum, kMax };
 class ControlPlane {
  public:
   // Ranks may be at work by themselves for long (they generate, they wait for verdicts).
-  static constexpr double kWaitLimit_s = 1800;
+  static constexpr double kWaitLimit_s = 3600;
   using Place = std::source_location;
 
   virtual ~ControlPlane() = default;

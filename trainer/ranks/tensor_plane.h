@@ -34,7 +34,7 @@ class Transfer {
 
 class TensorPlane {
  public:
-  static constexpr double kWaitLimit_s = 1800;
+  static constexpr double kWaitLimit_s = 3600;
 
   virtual ~TensorPlane() = default;
   virtual int rank() const = 0;

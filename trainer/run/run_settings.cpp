@@ -66,9 +66,13 @@ const UpdaterSettings* first_updater(const RunSettings& settings) {
 
 }  // namespace
 
-RankSettings RankSettings::from_config(const ConfigSection& section) {
-  RankSettings settings;
+TrainerSettings TrainerSettings::from_config(const ConfigSection& section) {
+  TrainerSettings settings;
   settings.sharding.stage = section.integer("sharding_stage", 0, 0, 3);
+  const std::string recompute = section.choice("recompute", "none", {"none", "selective", "full"});
+  settings.recompute = recompute == "full"        ? Recompute::kFull
+                       : recompute == "selective" ? Recompute::kSelective
+                                                  : Recompute::kNone;
   settings.wait_limit_s = section.real("wait_limit_s", settings.wait_limit_s, 1);
   return settings;
 }
@@ -93,7 +97,7 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   const DecodingSettings decoding = DecodingSettings::from_config(rollout);
   for (const ConfigSection& stage : root.sections("stages"))
     settings.stages.push_back(stage_from(stage, rollout, settings.seed));
-  settings.ranks = RankSettings::from_config(root.section("ranks"));
+  settings.trainer = TrainerSettings::from_config(root.section("trainer"));
   settings.curation = CurationSettings::from_config(root.section("curation"));
   settings.evaluation = evaluation_from(root.section("evaluation"), decoding);
   settings.reward_file = existing_path(root, "reward", root.required_text("reward"), config_folder);
@@ -124,6 +128,14 @@ std::vector<std::string> settings_without_effect(const RunSettings& settings) {
   return notes;
 }
 
+TrainingMemory memory_of(const RunSettings& settings, int ranks) {
+  const PolicyConfig policy = settings.policy.checkpoint.empty()
+                                  ? PolicyConfig::from_file(settings.policy.config_file)
+                                  : PolicyConfig::from_file(settings.policy.checkpoint / "config.json");
+  return training_memory(policy, settings.policy.dtype == "bfloat16" ? at::kBFloat16 : at::kFloat,
+                         settings.trainer.sharding, ranks);
+}
+
 std::string derived_numbers(const RunSettings& settings, int ranks) {
   std::string text = concat("ranks                     ", ranks, "\n");
   if (settings.warm_up.steps > 0)
@@ -144,14 +156,15 @@ std::string derived_numbers(const RunSettings& settings, int ranks) {
                                   ? PolicyConfig::from_file(settings.policy.config_file)
                                   : PolicyConfig::from_file(settings.policy.checkpoint / "config.json");
   const int64_t bytes_each = settings.policy.dtype == "bfloat16" ? 2 : 4;
-  const TrainingMemory memory = training_memory(policy, bytes_each == 2 ? at::kBFloat16 : at::kFloat);
+  const TrainingMemory memory = memory_of(settings, ranks);
   const auto megabytes = [](int64_t bytes) { return concat(bytes / 1'000'000, " MB"); };
   text += concat("parameters                ", policy.parameter_count(), "\n");
-  text +=
-      concat("memory of a training rank ", megabytes(memory.total_bytes()), ": weights ",
-             megabytes(memory.weights_bytes), ", gradients (of a pack, and their fp32 sum) ",
-             megabytes(memory.gradients_bytes), ", AdamW (moments", bytes_each == 2 ? ", fp32 weights" : "",
-             ") ", megabytes(memory.optimizer_bytes), "; activations and logits of a pack come on top\n");
+  text += concat("memory of a training rank ", megabytes(memory.total_bytes()), ": weights ",
+                 megabytes(memory.weights_bytes), ", gradients (their sum, and what is on its way) ",
+                 megabytes(memory.gradients_bytes), ", AdamW (moments",
+                 bytes_each == 2 ? ", fp32 weights" : "", ") ", megabytes(memory.optimizer_bytes),
+                 ranks > 1 ? ", exchange " : "", ranks > 1 ? megabytes(memory.exchange_bytes) : "",
+                 "; activations and logits of a pack come on top\n");
   if (std::any_of(settings.stages.begin(), settings.stages.end(), [](const StageSettings& stage) {
         return stage.steps > 0 && stage.updater.objective.kl_reference == KlReference::kInitial;
       }))

@@ -18,6 +18,7 @@
 #include "trainer/run/replay_settings.h"
 #include "trainer/update/policy_updater.h"
 #include "trainer/update/sharding.h"
+#include "trainer/update/training_memory.h"
 
 namespace bicrl {
 
@@ -47,12 +48,13 @@ struct EvaluationSettings {
   DecodingSettings decoding;
 };
 
-// How ranks share the work of updates.
-struct RankSettings {
+// How updates are laid out over ranks and memory; none of it changes what they compute, beyond rounding.
+struct TrainerSettings {
   Sharding sharding;
+  Recompute recompute = Recompute::kNone;
   double wait_limit_s = ControlPlane::kWaitLimit_s;  // for each other, before a run ends
 
-  static RankSettings from_config(const ConfigSection& section);
+  static TrainerSettings from_config(const ConfigSection& section);
 };
 
 struct RunSettings {
@@ -73,7 +75,7 @@ struct RunSettings {
   int64_t max_skipped_updates = 10;   // for gradients that are not finite; after more of them the run stops
   double max_loss = 1000;             // in magnitude; above it, or not finite, the run stops
   double max_unverified_share = 0.5;  // of a step's responses, without a verdict; from it on the run stops
-  RankSettings ranks;
+  TrainerSettings trainer;
   ReplaySettings replay;
   VerifierClientOptions verifier;
 
@@ -90,6 +92,9 @@ struct RunSettings {
 
 // Settings that are valid and do nothing, each with the reason, for a person.
 std::vector<std::string> settings_without_effect(const RunSettings& settings);
+
+// Of a training rank, beside activations.
+TrainingMemory memory_of(const RunSettings& settings, int ranks);
 
 // What --dry-run prints below the resolved configuration: responses, tokens and memory.
 std::string derived_numbers(const RunSettings& settings, int ranks);

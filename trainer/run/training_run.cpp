@@ -60,7 +60,8 @@ TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, ControlP
       policy_(first_policy(settings, tokenizer_, checkpoint, control)),
       tasks_(std::move(inputs.tasks)),
       updater_(policy_, allowed_ids(policy_.config(), tokenizer_.size(), policy_.device()),
-               settings.warm_up.updater, control, tensors, settings.ranks.sharding),
+               settings.warm_up.updater, control, tensors, settings.trainer.sharding,
+               settings.trainer.recompute),
       curation_(settings.curation) {
   expect_equal_on_ranks(control, "shape of the policy", policy_.config().to_json_text());
   const auto hashes = hashes_of_inputs();

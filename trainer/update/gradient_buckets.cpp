@@ -10,13 +10,6 @@
 #include "common/error.h"
 
 namespace bicrl {
-namespace {
-
-// Of sharded gradients: as many groups at a time have memory for all of their elements, besides the one that
-// the pass is in.
-constexpr size_t kMaxUnderWay = 2;
-
-}  // namespace
 
 // Called by autograd when it has added to a parameter's .grad.
 struct GradientBuckets::TakeOne : torch::autograd::PostAccumulateGradHook {
@@ -102,21 +95,21 @@ void GradientBuckets::complete(int64_t group) {
 
 void GradientBuckets::sum_over_ranks(int64_t group) {
   const std::string what = "gradient of " + store_.layout().group(group).name;
+  Incoming incoming{group, {}, {}};
   if (sharding_.gradients() == PartExtent::kWhole) {
     const at::Tensor& whole = store_.group_part(ParameterPart::kGradient, group);
-    under_way_.push_back(
-        {group,
-         sharding_.state() == PartExtent::kWhole
-             ? tensors_.all_reduce(whole, what)
-             : tensors_.reduce_scatter(whole, store_.my_part(ParameterPart::kGradient, group), what),
-         {}});
-    return;
+    incoming.transfer =
+        sharding_.state() == PartExtent::kWhole
+            ? tensors_.all_reduce(whole, what)
+            : tensors_.reduce_scatter(whole, store_.my_part(ParameterPart::kGradient, group), what);
+  } else {
+    const at::Tensor whole = bucket(group);
+    incoming.shard = at::empty({store_.shard_size(group)}, whole.options());
+    incoming.transfer = tensors_.reduce_scatter(whole, incoming.shard, what);
+    passing_[static_cast<size_t>(group)].reset();
   }
-  const at::Tensor whole = bucket(group);
-  const at::Tensor shard = at::empty({store_.shard_size(group)}, whole.options());
-  under_way_.push_back({group, tensors_.reduce_scatter(whole, shard, what), shard});
-  passing_[static_cast<size_t>(group)].reset();
-  while (under_way_.size() > kMaxUnderWay) receive_one();
+  under_way_.push_back(std::move(incoming));
+  while (static_cast<int64_t>(under_way_.size()) > kMaxUnderWay) receive_one();
 }
 
 void GradientBuckets::receive_one() {

@@ -17,6 +17,9 @@ namespace bicrl {
 
 class GradientBuckets {
  public:
+  // So many groups are summed over ranks at a time, besides the one that the pass is in: each has buffers.
+  static constexpr int64_t kMaxUnderWay = 2;
+
   // `group_done` is called when a pass has all gradients of a group and reads its values no longer.
   GradientBuckets(ParameterStore& store, TensorPlane& tensors, Sharding sharding,
                   std::function<void(int64_t group)> group_done = {});

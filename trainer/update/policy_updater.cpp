@@ -63,13 +63,15 @@ UpdaterSettings UpdaterSettings::reinforced(const ConfigSection& section, double
 }
 
 PolicyUpdater::PolicyUpdater(Transformer& policy, at::Tensor allowed, UpdaterSettings settings,
-                             ControlPlane& control, TensorPlane& tensors, Sharding sharding)
+                             ControlPlane& control, TensorPlane& tensors, Sharding sharding,
+                             Recompute recompute)
     : policy_(policy),
       allowed_(std::move(allowed)),
       settings_(std::move(settings)),
       control_(control),
       tensors_(tensors),
       sharding_(control.size() > 1 ? sharding : Sharding{}),
+      recompute_(recompute),
       store_(divided(policy, control)),
       gatherer_(sharding_.parameters() ? std::make_unique<ParameterGatherer>(policy, tensors) : nullptr),
       optimizer_(store_, settings_.optimizer, sharding_.state()),
@@ -178,6 +180,7 @@ void PolicyUpdater::run_passes(const std::vector<PackedBatch>& batches,
   if (buckets_.passes_are_collective())
     for (const size_t others : all_gather_values(control_, passes)) passes = std::max(passes, others);
   if (gatherer_) gatherer_->shard();
+  policy_.set_recompute(recompute_);
   const GradientBuckets::Taking taking(buckets_);
   for (size_t i = 0; i < batches.size(); ++i) {
     buckets_.begin_pass(/*last=*/i + 1 == batches.size());

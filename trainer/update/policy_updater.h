@@ -61,7 +61,7 @@ class PolicyUpdater {
  public:
   // `allowed` [vocab]: policy/distribution.h.
   PolicyUpdater(Transformer& policy, at::Tensor allowed, UpdaterSettings settings, ControlPlane& control,
-                TensorPlane& tensors, Sharding sharding = {});
+                TensorPlane& tensors, Sharding sharding = {}, Recompute recompute = Recompute::kNone);
   PolicyUpdater(const PolicyUpdater&) = delete;
   PolicyUpdater& operator=(const PolicyUpdater&) = delete;
 
@@ -119,6 +119,7 @@ class PolicyUpdater {
   ControlPlane& control_;
   TensorPlane& tensors_;
   Sharding sharding_;
+  Recompute recompute_;
   ParameterStore& store_;                        // the policy's
   std::unique_ptr<ParameterGatherer> gatherer_;  // null unless parameters are sharded
   AdamW optimizer_;

@@ -24,6 +24,7 @@ class SavedState {
 
   // By name; what lies in one piece from the begin on is mostly whole.
   const std::map<std::string, std::vector<Piece>>& tensors() const& { return tensors_; }
+  const std::map<std::string, std::vector<Piece>>& tensors() const&& = delete;
   size_t size() const { return tensors_.size(); }
 
   // These throw InputError, naming the tensor.

@@ -38,8 +38,11 @@ at::Tensor ScoredPass::chunk_logits(const at::Tensor& rows) const {
   return policy_.logits(rows).requires_grad_(true);
 }
 
-at::Tensor ScoredPass::scored_hidden(const PackedBatch& batch) const {
-  PackedAttention attention(batch.segments, batch.rows(), policy_.config().block_size, policy_.device());
+PackedAttention ScoredPass::attention_of(const PackedBatch& batch) const {
+  return {batch.segments, batch.rows(), policy_.config().block_size, policy_.device()};
+}
+
+at::Tensor ScoredPass::scored_hidden(const PackedBatch& batch, PackedAttention& attention) const {
   return policy_.hidden(batch.tokens, batch.positions, attention).index_select(0, batch.selected);
 }
 
@@ -56,7 +59,8 @@ ScoredChunk ScoredPass::score(const at::Tensor& logits, const PackedBatch& batch
 
 at::Tensor ScoredPass::log_probs(const PackedBatch& batch) const {
   const at::NoGradGuard guard;
-  const auto hidden = scored_hidden(batch);
+  PackedAttention attention = attention_of(batch);
+  const auto hidden = scored_hidden(batch, attention);
   auto result = at::empty_like(batch.old_log_probs);
   const int64_t step = rows_per_chunk();
   for (int64_t begin = 0; begin < batch.scored(); begin += step) {
@@ -69,7 +73,8 @@ at::Tensor ScoredPass::log_probs(const PackedBatch& batch) const {
 
 void ScoredPass::backward(const PackedBatch& batch,
                           const std::function<at::Tensor(const ScoredChunk&)>& loss) const {
-  const auto hidden = scored_hidden(batch);
+  PackedAttention attention = attention_of(batch);  // what is recomputed attends once more
+  const auto hidden = scored_hidden(batch, attention);
   const auto values = hidden.detach();
   // Each chunk's graph reaches from its loss to its logits and is freed before the next chunk's exist; the
   // body's graph is walked once, at the end.

@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "policy/packed_attention.h"
 #include "policy/transformer.h"
 #include "trainer/update/packing.h"
 
@@ -32,7 +33,8 @@ class ScoredPass {
   void backward(const PackedBatch& batch, const std::function<at::Tensor(const ScoredChunk&)>& loss) const;
 
  private:
-  at::Tensor scored_hidden(const PackedBatch& batch) const;  // [scored, hidden]
+  PackedAttention attention_of(const PackedBatch& batch) const;
+  at::Tensor scored_hidden(const PackedBatch& batch, PackedAttention& attention) const;  // [scored, hidden]
   at::Tensor chunk_logits(const at::Tensor& rows) const;  // [rows, vocab] fp32, a leaf that takes a gradient
   ScoredChunk score(const at::Tensor& logits, const PackedBatch& batch, int64_t begin) const;
   int64_t rows_per_chunk() const;
