@@ -39,8 +39,9 @@ TEST_CASE("a run is taken up by the program that speaks its verifier's protocol,
     json old = written;
     old["finished"] = finished;
     old.erase("protocol");  // as it was up to protocol 2
-    refused(old, "another protocol of the verifier (2 or earlier, this program speaks 4)");
-    for (const json& other : {json("3"), json("5"), json(4), json(nullptr)}) {
+    refused(old, concat("another protocol of the verifier (2 or earlier, this program speaks ",
+                        kProtocolVersion, ")"));
+    for (const json& other : {json("3"), json("99"), json(4), json(nullptr)}) {
       old["protocol"] = other;
       refused(old, "another protocol of the verifier");
     }
