@@ -110,7 +110,8 @@ std::vector<std::string> unusable_preludes(const fs::path& host_folder) {
                      "-I" + (host_folder / "include").string(), "-H", "-fsyntax-only", "-x", "c++",
                      "-include", header.string(), "/dev/null"},
                     {"PATH=/usr/bin", "LC_ALL=C"}, 60);
-    if (result.output.find("! " + header.string() + ".gch") == std::string::npos) unusable.push_back(prelude.file);
+    if (result.output.find("! " + header.string() + ".gch") == std::string::npos)
+      unusable.push_back(prelude.file);
   }
   return unusable;
 }
@@ -118,9 +119,9 @@ std::vector<std::string> unusable_preludes(const fs::path& host_folder) {
 std::vector<std::string> warm_compiler_command(const Prelude& prelude, const fs::path& host_folder,
                                                const fs::path& target_folder) {
   std::vector<std::string> asked = flags_of(host_folder);
-  asked.insert(asked.end(), {prelude.standard, "-I" + (target_folder / "include").string(), "-x", "c++", "-include",
-                             (target_folder / "include" / "bicrl" / prelude.file).string(), "-include",
-                             box::kUnitPath, "-S", "/dev/null", "-o", "-"});
+  asked.insert(asked.end(), {prelude.standard, "-I" + (target_folder / "include").string(), "-x", "c++",
+                             "-include", (target_folder / "include" / "bicrl" / prelude.file).string(),
+                             "-include", box::kUnitPath, "-S", "/dev/null", "-o", "-"});
   return driver_command(asked, "cc1plus");
 }
 

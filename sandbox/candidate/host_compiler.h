@@ -2,7 +2,6 @@
 // linker are started with. Nothing of a candidate is executed or compiled here.
 #pragma once
 #include <array>
-#include <array>
 #include <filesystem>
 #include <string>
 #include <vector>

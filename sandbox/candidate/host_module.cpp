@@ -38,9 +38,7 @@ bool mentions_exhausted_memory(const std::string& output) {
   return false;
 }
 
-std::string include_line(const Prelude& prelude) {
-  return concat("#include \"bicrl/", prelude.file, "\"\n");
-}
+std::string include_line(const Prelude& prelude) { return concat("#include \"bicrl/", prelude.file, "\"\n"); }
 
 bool begins_with(const TranslationUnit& unit, const Prelude& prelude) {
   return unit.text.starts_with(include_line(prelude));

@@ -258,9 +258,9 @@ void note_standard_name(StandardUse& use, std::string_view name) {
 
 bool is_thrust_functor(std::string_view name) {
   for (const std::string_view functor :
-       {"plus",         "minus",    "multiplies", "divides",       "modulus",    "maximum",
-        "minimum",      "equal_to", "greater",    "less",          "negate",     "identity",
-        "not_equal_to", "square",   "less_equal", "greater_equal", "bit_and",    "bit_or",
+       {"plus",         "minus",       "multiplies", "divides",       "modulus", "maximum",
+        "minimum",      "equal_to",    "greater",    "less",          "negate",  "identity",
+        "not_equal_to", "square",      "less_equal", "greater_equal", "bit_and", "bit_or",
         "bit_xor",      "logical_and", "logical_or", "logical_not"})
     if (name == functor) return true;
   return false;

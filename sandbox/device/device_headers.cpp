@@ -245,7 +245,8 @@ std::string header_path(std::string_view line) {
 void answer_include_questions(const TokenText& source, TextEdits& edits) {
   for (size_t i = 0; i < source.size(); ++i) {
     if (!source.is(i, "__has_include")) continue;
-    const size_t open = source.next(i), close = source.is(open, "(") ? source.closing(open, 100) : source.size();
+    const size_t open = source.next(i),
+                 close = source.is(open, "(") ? source.closing(open, 100) : source.size();
     if (close >= source.size()) continue;
     const uint32_t from = source.tokens()[i].begin, to = source.tokens()[close].end;
     const std::string path = header_path(std::string_view(source.text()).substr(from, to - from));

@@ -134,8 +134,8 @@ TEST_CASE("Headers that the shim stands for are not read") {
 }
 
 TEST_CASE("Macros that tell the compilers apart are nvcc's") {
-  const std::string text =
-      whole_device_text("#if defined(__GLIBC__) && !defined(__CUDACC_RTC__)\nint EOF_count, a = EOF;\n#endif\n");
+  const std::string text = whole_device_text(
+      "#if defined(__GLIBC__) && !defined(__CUDACC_RTC__)\nint EOF_count, a = EOF;\n#endif\n");
   CHECK(text.find("defined(bicrl___GLIBC__) && !defined(bicrl___CUDACC_RTC__)") != std::string::npos);
   CHECK(text.find("int EOF_count, a = bicrl_EOF;") != std::string::npos);
   CHECK(text.find("#define bicrl___GLIBC__ 2\n") != std::string::npos);

@@ -43,23 +43,26 @@ TEST_CASE("Calls that nvcc takes are no host calls") {
 TEST_CASE("Macros say where a function runs") {
   const std::string kernel = "\n__global__ void k(float* x) { x[0] = f(x[1]); }\n";
   const std::string body = "(float x) { return x; }";
-  for (const std::string& definition : std::initializer_list<std::string>{"#define ON_CARD __device__ __forceinline__\nON_CARD float f" + body,
-        "#define ON_CARD __device__\n\nON_CARD\nfloat\nf" + body,
-        "#define BOTH static inline __host__ \\\n __device__\nBOTH float f" + body,
-        "#define ON_CARD __device__\n#define QUICK ON_CARD __forceinline__\nQUICK float f" + body,
-        "#define QUICK ON_CARD __forceinline__\n#define ON_CARD __device__\nQUICK float f" + body,
-        "#ifdef __CUDACC__\n#define BOTH __host__ __device__\n#else\n#define BOTH\n#endif\nBOTH inline float f" +
-            body,
-        "#define GIVES(T) __device__ T\nGIVES(float) f" + body,
-        "#define GIVES(T) template <class A> __device__ T\nGIVES(A) f(A x) { return x; }",
-        "#define ON_CARD __device__\ntemplate <class T> ON_CARD T f(T x) { return x; }",
-        "#define KNOWN constexpr\nKNOWN float f" + body, "C10_HOST_DEVICE float f" + body,
-        "C10_DEVICE C10_ALWAYS_INLINE float f" + body, "static C10_HOST_DEVICE inline float f" + body}) {
+  for (const std::string& definition : std::initializer_list<std::string>{
+           "#define ON_CARD __device__ __forceinline__\nON_CARD float f" + body,
+           "#define ON_CARD __device__\n\nON_CARD\nfloat\nf" + body,
+           "#define BOTH static inline __host__ \\\n __device__\nBOTH float f" + body,
+           "#define ON_CARD __device__\n#define QUICK ON_CARD __forceinline__\nQUICK float f" + body,
+           "#define QUICK ON_CARD __forceinline__\n#define ON_CARD __device__\nQUICK float f" + body,
+           "#ifdef __CUDACC__\n#define BOTH __host__ __device__\n#else\n#define BOTH\n#endif\nBOTH inline "
+           "float f" +
+               body,
+           "#define GIVES(T) __device__ T\nGIVES(float) f" + body,
+           "#define GIVES(T) template <class A> __device__ T\nGIVES(A) f(A x) { return x; }",
+           "#define ON_CARD __device__\ntemplate <class T> ON_CARD T f(T x) { return x; }",
+           "#define KNOWN constexpr\nKNOWN float f" + body, "C10_HOST_DEVICE float f" + body,
+           "C10_DEVICE C10_ALWAYS_INLINE float f" + body, "static C10_HOST_DEVICE inline float f" + body}) {
     INFO(definition);
     CHECK(host_call_in_device_code(definition + kernel) == "");
   }
-  for (const std::string& definition : std::initializer_list<std::string>{"#define QUICK inline\nQUICK float f" + body, "#define GIVES(T) static T\nGIVES(float) f" + body,
-        "#define ON_HOST __host__\nON_HOST float f" + body, "C10_HOST float f" + body}) {
+  for (const std::string& definition : std::initializer_list<std::string>{
+           "#define QUICK inline\nQUICK float f" + body, "#define GIVES(T) static T\nGIVES(float) f" + body,
+           "#define ON_HOST __host__\nON_HOST float f" + body, "C10_HOST float f" + body}) {
     INFO(definition);
     CHECK(host_call_in_device_code(definition + kernel).find("the host function 'f'") != std::string::npos);
   }

@@ -101,15 +101,16 @@ json resources(const DeviceProgram& program, const DeviceFlags& flags, const std
   return known;
 }
 
-// NVRTC copies inline assembly to its PTX unread. The machine takes more of it than a device's assembler, which
-// refuses vectors that no load has and registers of the wrong type. The architecture has all instructions; what
-// the machine lacks of them is for it to say.
+// NVRTC copies inline assembly to its PTX unread. The machine takes more of it than a device's assembler,
+// which refuses vectors that no load has and registers of the wrong type. The architecture has all
+// instructions; what the machine lacks of them is for it to say.
 constexpr const char* kAssembler = "sm_90a";
 
 bool has_assembly(const std::string& source) {
   const TokenText text(source);
   for (size_t i = 0; i < text.size(); ++i)
-    if (text.is_identifier(i) && (text.is(i, "asm") || text.is(i, "__asm__") || text.is(i, "__asm"))) return true;
+    if (text.is_identifier(i) && (text.is(i, "asm") || text.is(i, "__asm__") || text.is(i, "__asm")))
+      return true;
   return false;
 }
 

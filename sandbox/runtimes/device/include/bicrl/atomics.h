@@ -1,5 +1,5 @@
-// <ATen/cuda/Atomic.cuh>: atomic operations on the types of tensors, those of 8 and 16 bits on the word that they
-// are a part of. Like torch's, the largest and the smallest of anything and a NaN are NaN.
+// <ATen/cuda/Atomic.cuh>: atomic operations on the types of tensors, those of 8 and 16 bits on the word that
+// they are a part of. Like torch's, the largest and the smallest of anything and a NaN are NaN.
 #pragma once
 #include "bicrl/half_types.h"
 
@@ -35,12 +35,12 @@ T change_atomically(T* address, T value, F change) {
 
 }  // namespace bicrl
 
-#define BICRL_ATOMIC(NAME, T, ...)                                                         \
-  inline T gpuAtomic##NAME(T* address, T value) {                                          \
+#define BICRL_ATOMIC(NAME, T, ...)                                                           \
+  inline T gpuAtomic##NAME(T* address, T value) {                                            \
     return ::bicrl::change_atomically(address, value, [](T a, T b) { return __VA_ARGS__; }); \
   }
-#define BICRL_ATOMICS(T)                                       \
-  BICRL_ATOMIC(Mul, T, a* b)                                   \
+#define BICRL_ATOMICS(T)                                        \
+  BICRL_ATOMIC(Mul, T, a* b)                                    \
   BICRL_ATOMIC(Max, T, a != a ? a : b != b ? b : a < b ? b : a) \
   BICRL_ATOMIC(Min, T, a != a ? a : b != b ? b : b < a ? b : a) \
   inline void gpuAtomicAddNoReturn(T* address, T value) { gpuAtomicAdd(address, value); }

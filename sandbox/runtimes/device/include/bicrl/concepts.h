@@ -20,7 +20,9 @@ concept unsigned_integral = integral<T> && !is_signed_v<T>;
 template <class T>
 concept floating_point = is_floating_point_v<T>;
 template <class F, class... A>
-concept invocable = requires(F f, A... a) { f(a...); };
+concept invocable = requires(F f, A... a) {
+  f(a...);
+};
 
 }  // namespace std
 #endif

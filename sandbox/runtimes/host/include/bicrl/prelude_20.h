@@ -1,6 +1,5 @@
 // The prelude for programs that ask for C++20, with what torch's headers bring of it.
 #pragma once
-#include "bicrl/prelude_std.h"
 #include <bit>
 #include <compare>
 #include <concepts>
@@ -8,3 +7,4 @@
 #include <numeric>
 #include <ranges>
 #include <span>
+#include "bicrl/prelude_std.h"
