@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "common/rng.h"
+#include "sandbox/ptx/block_order.h"
 #include "sandbox/ptx/observer.h"
 #include "sandbox/ptx/thread_block.h"
 
@@ -13,9 +13,12 @@ namespace {
 
 constexpr uint64_t kTriedLaunches = 3;  // one of so many
 constexpr int kMostNested = 3;
-constexpr uint64_t kOften = 512;
-constexpr uint64_t kCrowd = 32;      // blocks that can disturb each other from the start
-constexpr uint64_t kShortTurn = 64;  // operations
+constexpr uint64_t kOften = 32;
+constexpr uint64_t kCrowd = 32;  // blocks that can disturb each other from the start
+// Operations; and how many others go on for how many operations, as powers of two: neither a race of a few
+// operations nor one behind a long loop is left out.
+constexpr uint64_t kShortTurn = 64;
+constexpr uint64_t kCrowdSizes = 6, kTurnSizes = 11;
 
 constexpr uint64_t kLeastLanes = 4 * kWarpLanes;
 
@@ -115,24 +118,15 @@ Dim3 Grid::coordinates(uint64_t number) const {
           static_cast<uint32_t>(number / (x * y))};
 }
 
-// A permutation of the blocks: neighbours stay apart by a stride that has no divisor in common with their
-// count.
-uint64_t Grid::nth_block(uint64_t index) const {
-  if (order_.seed == 0 || block_count_ < 3) return index;
-  uint64_t stride = 1 + mix_key(order_.seed, "stride") % (block_count_ - 1);
-  while (std::gcd(stride, block_count_) != 1) ++stride;
-  const uint64_t first = mix_key(order_.seed, "first") % block_count_;
-  return static_cast<uint64_t>((static_cast<unsigned __int128>(index) * stride + first) % block_count_);
-}
-
 void Grid::run_blocks() {
   uint64_t begun = 0;
   const uint64_t frame = uint64_t{kernel_.frame_bytes} + kernel_.local_bytes;
   const uint64_t block_bytes =
       std::max<uint64_t>(1, frame * threads_per_block() * (memory_.has_shadows() ? 2 : 1));
   const uint64_t most = std::clamp<uint64_t>(limits_.frame_bytes / block_bytes, 1, limits_.resident_blocks);
+  const BlockOrder blocks(block_count_, order_.seed);
   const auto admit = [&] {
-    const Dim3 index = coordinates(nth_block(begun++));
+    const Dim3 index = coordinates(blocks.nth(begun++));
     count_block(/*fresh=*/idle_.empty());
     if (idle_.empty()) {
       resident_.push_back(std::make_unique<ThreadBlock>(*this, index));
@@ -165,14 +159,17 @@ void Grid::let_others_run(ThreadBlock& block) {
   if (nested_ >= kMostNested) return;
   // Rarer and rarer, so that who waits in a loop does not have everybody run for ever.
   const uint64_t chance = mix_key({order_.seed, ++disturbed_});
-  if (chance % (2 + disturbed_ / kOften) != 0) return;
+  if (chance % (2 + block.disturb() / kOften) != 0) return;
   ++nested_;
-  const uint64_t turn = 1 + (chance >> 8) % kShortTurn;
+  const uint64_t turn = uint64_t{1} << (chance >> 8) % kTurnSizes;
   block.run_others(turn);
-  if (!resident_.empty()) {
+  for (uint64_t left = uint64_t{1} << (chance >> 16) % kCrowdSizes; left > 0 && !resident_.empty(); --left) {
     std::unique_ptr<ThreadBlock> other = std::move(resident_.front());
     resident_.pop_front();
-    if (other->run(turn) == Pause::kExited)
+    Pause pause = Pause::kYielded;
+    for (const uint64_t ends = clock() + turn; pause != Pause::kExited && clock() < ends;)
+      pause = other->run(turn);
+    if (pause == Pause::kExited)
       end_block(std::move(other));
     else
       resident_.push_back(std::move(other));

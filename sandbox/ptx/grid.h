@@ -119,7 +119,6 @@ class Grid {
   void end_block(std::unique_ptr<ThreadBlock> block);
   void let_others_run(ThreadBlock& block);
   Dim3 coordinates(uint64_t number) const;
-  uint64_t nth_block(uint64_t index) const;
 
   const Kernel& kernel_;
   LoadedModule& module_;

@@ -48,7 +48,9 @@ void ThreadBlock::begin(Dim3 index) {
   index_ = index;
   // Which threads go first is secret, as the order of blocks is.
   const uint64_t seed = grid_.order().seed;
-  next_strand_ = seed == 0 ? 0 : mix_key({seed, index[0], index[1], index[2]}) % strands_.size();
+  key_ = mix_key({seed, index[0], index[1], index[2]});
+  next_strand_ = seed == 0 ? 0 : key_ % strands_.size();
+  turns_ = disturbed_ = 0;
   barriers_ = {};
   copies_.clear();
   fill_poison(shared_);
@@ -85,7 +87,7 @@ Pause ThreadBlock::run(uint64_t budget) {
   size_t exited = 0;
   const uint64_t completed = completed_;
   for (size_t i = 0; i < strands_.size(); ++i) {
-    if (grid_.order().warps_apart) budget = 1 + mix_key({grid_.order().seed, ++turns_}) % kLongestTurn;
+    if (grid_.order().warps_apart) budget = 1 + mix_key({key_, ++turns_}) % kLongestTurn;
     Strand& strand = *strands_[(next_strand_ + i) % strands_.size()];
     const Pause pause = strand.run(budget);
     yielded |= pause == Pause::kYielded;

@@ -52,7 +52,8 @@ class ThreadBlock {
     bool undefined = false;  // what somebody voted was never written
   };
   void vote(uint32_t barrier, uint32_t yes, uint32_t of, bool undefined);
-  // For Grid::disturb(): those that do not run.
+  // For Grid::disturb(): how often the block did, and those that do not run.
+  uint64_t disturb() { return disturbed_++; }
   void run_others(uint64_t budget);
   const Votes& votes(uint32_t barrier) const { return barriers_[barrier].result; }
 
@@ -78,7 +79,9 @@ class ThreadBlock {
   std::array<Barrier, kBarriers> barriers_{};
   size_t next_strand_ = 0;
   uint64_t completed_ = 0;  // barriers
+  uint64_t key_ = 0;        // of what the block decides by the seed
   uint64_t turns_ = 0;
+  uint64_t disturbed_ = 0;
 };
 
 }  // namespace bicrl::ptx

@@ -73,6 +73,7 @@ class KernelRunner {
     return run(kernel, config);
   }
   std::optional<Fault> run(const std::string& kernel, const LaunchConfig& config);
+  void reseed(uint64_t seed) { options_.seed = seed; }
   const RunCounters& counters() const { return counters_; }
   const PrintBuffer& printed() const { return *printed_; }
   bool cooperative = false;

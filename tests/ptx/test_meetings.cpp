@@ -65,7 +65,7 @@ TEST_CASE("with warps taken apart a missing barrier shows in the answer, and a p
 }
 
 TEST_CASE("parts of warps meet at barriers of the block and at counted ones, and vote there") {
-  for (uint64_t seed = 1; seed <= 12; ++seed) {
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
     KernelRunner runner(R"(
       extern "C" __global__ void meet(unsigned* out) {
         __shared__ unsigned box[800], more[320];
@@ -172,6 +172,32 @@ TEST_CASE("with warps taken apart, updates are lost that are not atomic as a who
   CHECK(!exchanged.contains({780, 0}));
   CHECK(!skipped.contains({780, 0}));
   CHECK(in_block.size() > 1);
+}
+
+TEST_CASE("with warps taken apart, updates of the same word meet wherever their blocks lie in the grid") {
+  KernelRunner runner(
+      R"(
+    // A swap that is not tried again, by blocks that share a word `rows` apart, or side by side.
+    template <bool kApart> __device__ void add(unsigned* sums, unsigned rows, unsigned work) {
+      if (threadIdx.x != 0) return;
+      unsigned row = kApart ? blockIdx.x % rows : blockIdx.x / (gridDim.x / rows), part = 0;
+      for (unsigned i = 0; i < work; ++i) part += __popc(part + i) + 1;
+      unsigned seen = atomicAdd(sums + row, 0);
+      atomicCAS(sums + row, seen, seen + (part != 0));
+    }
+    extern "C" __global__ void apart(unsigned* sums, unsigned rows, unsigned work) { add<true>(sums, rows, work); }
+    extern "C" __global__ void aside(unsigned* sums, unsigned rows, unsigned work) { add<false>(sums, rows, work); })",
+      {.shadows = false, .seed = 1, .warps_apart = true, .compiler_options = {}, .limits = {}, .ptx = ""});
+  for (const char* kernel : {"apart", "aside"})
+    for (const uint32_t rows : {1U, 24U, 256U})
+      for (const uint32_t work : {1U, 40U, 300U})
+        for (uint64_t seed = 1; seed <= 6; ++seed) {
+          INFO(kernel << ", rows " << rows << ", work " << work << ", seed " << seed);
+          runner.reseed(seed);
+          const uint64_t sums = runner.upload(std::vector<uint32_t>(rows));
+          REQUIRE(told(runner.launch(kernel, {rows * 32, 1, 1}, {32, 1, 1}, 0, sums, rows, work)) == "");
+          CHECK(runner.download<uint32_t>(sums) != std::vector<uint32_t>(rows, 32));
+        }
 }
 
 TEST_CASE("with warps taken apart, warps that wait for their turn get it") {
