@@ -41,6 +41,7 @@ GpuDriver::GpuDriver() {
 bool GpuDriver::load(const std::string& ptx) {
   if (module_) call<int(void*)>("cuModuleUnload")(module_);
   module_ = nullptr;
+  kernels_.clear();
   return call<int(void**, const void*)>("cuModuleLoadData")(&module_, ptx.c_str()) == 0;
 }
 
@@ -63,9 +64,15 @@ std::vector<char> GpuDriver::download(uint64_t address, size_t count) {
 }
 
 void GpuDriver::run(const std::string& kernel, const GpuLaunch& launch) {
-  void* function = nullptr;
-  check(call<int(void**, void*, const char*)>("cuModuleGetFunction")(&function, module_, kernel.c_str()),
-        "kernel");
+  start(kernel, launch);
+  check(call<int()>("cuCtxSynchronize")(), "run");
+}
+
+void GpuDriver::start(const std::string& kernel, const GpuLaunch& launch) {
+  void*& function = kernels_[kernel];
+  if (!function)
+    check(call<int(void**, void*, const char*)>("cuModuleGetFunction")(&function, module_, kernel.c_str()),
+          "kernel");
   if (launch.shared_bytes > 48 * 1024)
     check(call<int(void*, int, int)>("cuFuncSetAttribute")(function, kMaxDynamicSharedBytes,
                                                            static_cast<int>(launch.shared_bytes)),
@@ -81,7 +88,23 @@ void GpuDriver::run(const std::string& kernel, const GpuLaunch& launch) {
   check(call<Launch>("cuLaunchKernel")(function, g[0], g[1], g[2], b[0], b[1], b[2], launch.shared_bytes,
                                        nullptr, nullptr, extra),
         "launch");
-  check(call<int()>("cuCtxSynchronize")(), "run");
+}
+
+void GpuDriver::fill(uint64_t address, size_t count) {
+  check(call<int(uint64_t, unsigned char, size_t, void*)>("cuMemsetD8Async")(address, 0, count, nullptr),
+        "fill");
+}
+
+double GpuDriver::timed_ms(const std::function<void()>& work) {
+  for (void*& event : events_)
+    if (!event) check(call<int(void**, unsigned)>("cuEventCreate")(&event, 0), "event");
+  check(call<int(void*, void*)>("cuEventRecord")(events_[0], nullptr), "event");
+  work();
+  check(call<int(void*, void*)>("cuEventRecord")(events_[1], nullptr), "event");
+  check(call<int(void*)>("cuEventSynchronize")(events_[1]), "run");
+  float ms = 0;
+  check(call<int(float*, void*, void*)>("cuEventElapsedTime")(&ms, events_[0], events_[1]), "event");
+  return static_cast<double>(ms);
 }
 
 }  // namespace bicrl::ptx::testing

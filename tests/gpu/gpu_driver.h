@@ -3,6 +3,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -26,13 +27,21 @@ class GpuDriver {
   std::vector<char> download(uint64_t address, size_t count);
   void run(const std::string& kernel, const GpuLaunch& launch);
 
+  // Of what follows, nothing waits until it is done.
+  void start(const std::string& kernel, const GpuLaunch& launch);
+  void fill(uint64_t address, size_t count);  // with zeros
+  // From when the GPU has done all before it until it has done what `work` starts, in milliseconds.
+  double timed_ms(const std::function<void()>& work);
+
  private:
   template <class Function>
   Function* call(const char* name);
   void* library_ = nullptr;
   void* context_ = nullptr;
   void* module_ = nullptr;
+  std::array<void*, 2> events_{};
   std::map<std::string, void*> symbols_;
+  std::map<std::string, void*> kernels_;  // of the module
 };
 
 }  // namespace bicrl::ptx::testing

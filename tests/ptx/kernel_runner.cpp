@@ -9,9 +9,9 @@ namespace bicrl::ptx::testing {
 KernelRunner::KernelRunner(const std::string& cuda, const RunnerOptions& options)
     : options_(options),
       memory_({.max_bytes = uint64_t{1} << 30, .seed = options.seed, .shadows = options.shadows}) {
-  const std::string ptx = options.ptx.empty() ? compile_cuda(cuda, options.compiler_options) : options.ptx;
-  mirror_ = GpuMirror::make(ptx, memory_);
-  auto module = parse_module(ptx);
+  ptx_ = options.ptx.empty() ? compile_cuda(cuda, options.compiler_options) : options.ptx;
+  mirror_ = GpuMirror::make(ptx_, memory_);
+  auto module = parse_module(ptx_);
   REQUIRE((module.ok() ? "" : module.reason()) == "");
   module_ = std::make_unique<Module>(std::move(module.value()));
   auto loaded = LoadedModule::load(*module_, memory_);
@@ -41,6 +41,7 @@ std::optional<Fault> KernelRunner::run(const std::string& name, const LaunchConf
   }
   Grid grid(kernels_.at(name), *loaded_, memory_, config, options_.limits, {},
             {options_.seed, options_.warps_apart}, observer);
+  if (clock) clock->add(name, config, memory_, by_address_);
   if (mirror_) mirror_->keep(by_address_);
   const auto fault = grid.run();
   if (mirror_ && !fault) mirror_->run(name, config);

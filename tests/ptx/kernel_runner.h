@@ -10,6 +10,7 @@
 
 #include "sandbox/ptx/grid.h"
 #include "sandbox/ptx/observer.h"
+#include "tests/gpu/gpu_clock.h"
 #include "tests/gpu/gpu_mirror.h"
 #include "tests/ptx/cuda_compiler.h"
 
@@ -79,6 +80,8 @@ class KernelRunner {
   bool cooperative = false;
   uint64_t grid_workspace = 0;   // of cooperative launches: see LaunchConfig
   Observer* observer = nullptr;  // of the launches
+  GpuClock* clock = nullptr;     // that hears of them
+  const std::string& ptx() const { return ptx_; }
 
  private:
   template <class T>
@@ -88,6 +91,7 @@ class KernelRunner {
   }
 
   RunnerOptions options_;
+  std::string ptx_;
   std::unique_ptr<Module> module_;
   DeviceMemory memory_;
   std::unique_ptr<GpuMirror> mirror_;
