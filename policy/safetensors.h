@@ -46,7 +46,8 @@ class SafetensorsFile {
 void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
                        const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
 
-// model.safetensors, or what model.safetensors.index.json lists, converted while loading.
+// model.safetensors, or what model.safetensors.index.json lists, converted while loading. What needs no
+// conversion is a read-only view of its file.
 std::map<std::string, at::Tensor> load_safetensors_folder(const std::filesystem::path& folder,
                                                           at::Device device, at::ScalarType dtype);
 

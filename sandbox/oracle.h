@@ -114,7 +114,8 @@ class Oracle {
   // Starts the reference unless the task is known.
   std::shared_ptr<OracleTask> open(const std::string& pytorch_code, int least_draws,
                                    TaskSize size = TaskSize::kGiven);
-  // The next open() runs the reference again: for tasks that failed by infrastructure.
+  // The next open() runs the reference again, unless another one has done so since: for tasks that failed by
+  // infrastructure.
   void forget(const OracleTask& failed);
   uint64_t cached_bytes() const;
   const Zygote& zygote() const { return zygote_; }

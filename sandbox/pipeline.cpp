@@ -202,17 +202,18 @@ bool Pipeline::plan_draws(Job& job, SizedTask& task, const RecordResult& recorde
     if (!structure_matches(job, trace.repeats[k].returned, task.known->returned, k + 2)) return false;
   task.plan.trace = &trace;
   task.plan.modules = recorded.modules;
+  const std::string task_id = hash_hex(job.request.pytorch_code);
   for (const size_t index : task.opened->choose(draws)) {
     task.draws.push_back(&task.known->draws[index]);
     // The seed tells one oracle run of a task from the next, and another size of its inputs.
-    task.plan.draws.push_back({hash_hex({hash_hex(job.request.pytorch_code),
-                                         std::to_string(task.spec->init_seed), std::to_string(index)}),
-                               &task.draws.back()->inputs});
+    task.plan.draws.push_back(
+        {hash_hex({task_id, std::to_string(task.spec->init_seed), std::to_string(index)}),
+         &task.draws.back()->inputs});
   }
   return true;
 }
 
-std::optional<RunResult> Pipeline::run_and_compare(Job& job, const SizedTask& task) {
+std::optional<RunResult> Pipeline::run(Job& job, const SizedTask& task) {
   RunResult result = backend_->run(task.plan, job.stop);
   job.verdict.run_ms += result.run_ms;
   if (result.infrastructure) {
@@ -223,8 +224,14 @@ std::optional<RunResult> Pipeline::run_and_compare(Job& job, const SizedTask& ta
     job.fault("run", result.fault_class, result.reason);
     return std::nullopt;
   }
-  for (const RunOutcome& run : result.runs) job.verdict.lane_operations += run.lane_operations;
-  job.take(grade_runs(task.plan.trace->output_layout(), task.plan.runs, result.runs, task.draws, *task.known,
+  return result;
+}
+
+std::optional<RunResult> Pipeline::run_and_compare(Job& job, const SizedTask& task) {
+  auto result = run(job, task);
+  if (!result) return std::nullopt;
+  for (const RunOutcome& outcome : result->runs) job.verdict.lane_operations += outcome.lane_operations;
+  job.take(grade_runs(task.plan.trace->output_layout(), task.plan.runs, result->runs, task.draws, *task.known,
                       job.request.protocol.tolerance));
   return result;
 }

@@ -64,6 +64,7 @@ class Pipeline {
   bool check_text(Job& job) const;
   std::optional<RecordResult> record(Job& job, SizedTask& task);
   bool plan_draws(Job& job, SizedTask& task, const RecordResult& recorded, int draws);
+  std::optional<RunResult> run(Job& job, const SizedTask& task);
   std::optional<RunResult> run_and_compare(Job& job, const SizedTask& task);
   void grade(Job& job, SizedTask& task, const RecordResult& recorded);
   // Of a correct program: its modelled time, and the reference's.

@@ -40,24 +40,16 @@ void Pipeline::cost(Job& job, const SizedTask& given, const RecordResult& record
   if (given.spec->has_costing_inputs) return cost_on_larger_inputs(job);
   SizedTask counted = given;
   counted.plan.runs = {{.draw = 0, .repeat_draws = {}, .seed = kCountedSeed, .count = true}};
-  RunResult result = backend_->run(counted.plan, job.stop);
-  job.verdict.run_ms += result.run_ms;
-  const auto no_longer_correct = [&] { job.verdict.correct = false; };
-  if (result.infrastructure) {
-    no_longer_correct();
-    return job.infrastructure("run", result.reason);
-  }
-  if (const RunOutcome& run = result.runs.front(); !run.fault_class.empty()) {
-    no_longer_correct();
-    return job.fault("run", run.fault_class, run.message);
-  }
-  model_times(job, counted, recorded, result.runs.front().counters);
+  auto result = run(job, counted);
+  if (!result) return;
+  RunOutcome& counting = result->runs.front();
+  if (!counting.fault_class.empty()) return job.fault("run", counting.fault_class, counting.message);
+  model_times(job, counted, recorded, counting.counters);
 }
 
 void Pipeline::cost_on_larger_inputs(Job& job) {
   const int trials_passed = job.verdict.trials_passed;
   SizedTask costed{oracle_->open(job.request.pytorch_code, draw_kinds(TaskSize::kCosted), TaskSize::kCosted)};
-  job.verdict.correct = false;
   std::optional<RunResult> result;
   // A program is only asked to work where the reference does.
   if (!costed.opened->answers(job.stop)) return oracle_failure(job, costed);

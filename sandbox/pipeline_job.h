@@ -21,6 +21,7 @@ struct Pipeline::Job {
 
   void fault(const std::string& reached, const std::string& fault_class, const std::string& reason) {
     verdict.outcome = Outcome::kCandidateFault;
+    verdict.correct = false;
     verdict.reached = reached;
     verdict.fault_class = fault_class;
     verdict.diagnostics = reason;
@@ -28,6 +29,7 @@ struct Pipeline::Job {
 
   void infrastructure(const std::string& reached, const std::string& reason) {
     verdict.outcome = Outcome::kInfrastructure;
+    verdict.correct = false;
     verdict.reached = reached;
     verdict.fault_class.clear();
     verdict.diagnostics = reason;

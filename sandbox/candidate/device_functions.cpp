@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "common/one_of.h"
 #include "sandbox/candidate/splitter_tokens.h"
 
 namespace bicrl {

@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "common/one_of.h"
+
 namespace bicrl {
 namespace {
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/one_of.h"
 #include "sandbox/candidate/splitter_tokens.h"
 
 namespace bicrl {

@@ -1,12 +1,6 @@
 #include "sandbox/candidate/splitter_tokens.h"
 
-#include <algorithm>
-
 namespace bicrl {
-
-bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 int TokenWalk::bracket(size_t i) const {
   if (punctuation(i, '(') || punctuation(i, '[') || punctuation(i, '{') || punctuation(i, '<')) return 1;

@@ -1,7 +1,6 @@
 // Walks over the tokens of a CUDA text that is being split: angle brackets, lists and names. Every walk ends
 // after a bounded number of tokens, so that a pass over a text stays linear. Pure; the text must outlive it.
 #pragma once
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,8 +9,6 @@
 #include "sandbox/device/token_text.h"
 
 namespace bicrl {
-
-bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words);
 
 // Places are tokens; size() of the text if there is none.
 class TokenWalk {

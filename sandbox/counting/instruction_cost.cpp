@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "common/one_of.h"
 #include "sandbox/cost/device_table.h"
 
 namespace bicrl {
@@ -13,10 +14,6 @@ namespace {
 using ptx::Instruction;
 using ptx::Type;
 using Kind = InstructionKind;
-
-bool is_one_of(std::string_view word, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), word) != names.end();
-}
 
 Type last_type(const Instruction& instruction) {
   for (auto modifier = instruction.modifiers.rbegin(); modifier != instruction.modifiers.rend(); ++modifier)

@@ -2,16 +2,14 @@
 
 #include <algorithm>
 
+#include "common/one_of.h"
+
 namespace bicrl {
 namespace {
 
 // Longest list of template parameters, in tokens. Without a bound, lists that never end would be read again
 // and again.
 constexpr size_t kReach = 600;
-
-bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 }  // namespace
 

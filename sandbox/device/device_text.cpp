@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "common/error.h"
 #include "sandbox/device/code_structure.h"
 #include "sandbox/device/device_headers.h"
 #include "sandbox/device/launch_references.h"
@@ -237,8 +238,7 @@ class Preparation {
     const std::string declarations = library_declarations(t_);
     if (!declarations.empty()) text += declarations + "\n";
     for (const ToldApart& macro : kToldApart)
-      if (!macro.value.empty())
-        ((((text += "#define ") += kDisguise) += macro.name) += " ") += std::string(macro.value) + "\n";
+      if (!macro.value.empty()) text += concat("#define ", kDisguise, macro.name, " ", macro.value, "\n");
     return text + "#line 1 \"cuda_sources\"\n" + edits_.apply(t_.text()) + "\n";
   }
 

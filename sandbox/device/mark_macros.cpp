@@ -1,7 +1,8 @@
 #include "sandbox/device/mark_macros.h"
 
 #include <algorithm>
-#include <initializer_list>
+
+#include "common/one_of.h"
 
 namespace bicrl {
 namespace {
@@ -9,10 +10,6 @@ namespace {
 constexpr size_t kMacroReach = 20000;
 // Macros that stand for macros which are defined behind them; each pass finds one more step.
 constexpr int kPasses = 3;
-
-bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 }  // namespace
 

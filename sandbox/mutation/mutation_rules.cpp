@@ -5,6 +5,7 @@
 #include <set>
 
 #include "common/error.h"
+#include "common/one_of.h"
 
 namespace bicrl {
 namespace {
@@ -15,12 +16,6 @@ void for_tokens(const DeviceFunction& f, const Work& work) {
 }
 
 // ---- What orders threads ----
-
-bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
-  for (const std::string_view one : words)
-    if (one == word) return true;
-  return false;
-}
 
 // Calls that make a statement of their own: NAME(...); and OBJECT.NAME(...);
 template <class Accept>

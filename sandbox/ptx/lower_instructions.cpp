@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "common/one_of.h"
 #include "sandbox/ptx/atomic_operations.h"
 #include "sandbox/ptx/instruction_form.h"
 #include "sandbox/ptx/loaded_module.h"
@@ -33,10 +34,6 @@ constexpr Names<AtomicKind, 10> kAtomics = {{{"add", AtomicKind::kAdd},
                                              {"xor", AtomicKind::kXor},
                                              {"exch", AtomicKind::kExchange},
                                              {"cas", AtomicKind::kCompareAndSwap}}};
-
-bool is_one_of(std::string_view opcode, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), opcode) != names.end();
-}
 
 }  // namespace
 

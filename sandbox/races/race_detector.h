@@ -60,6 +60,7 @@ class RaceDetector : public ptx::Observer {
 
  private:
   struct BlockState;
+  struct Phases;
   struct Visit;  // an access on its way
   // A side of a conflict that has been remembered.
   struct Earlier {
@@ -91,7 +92,7 @@ class RaceDetector : public ptx::Observer {
   void visit_copy(ptx::ThreadBlock& block, const ptx::Operation* op, int thread, uint64_t place,
                   uint32_t bytes);
   // A thread uses a barrier in shared memory, which somebody has made.
-  void visit_phases(ptx::ThreadBlock& block, int thread, uint64_t place);
+  void visit_phases(BlockState& state, const Phases& phases, int thread, uint64_t place);
   void visit_strong(Visit& visit);
   void strong_lane(Visit& visit, int lane, uint64_t byte);
   void against_weak(Visit& visit, int thread, uint64_t byte);

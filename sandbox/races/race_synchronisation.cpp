@@ -93,11 +93,10 @@ void RaceDetector::phases_begin(Strand& strand, const Operation& op, int lane, u
                          state.clock.now(), strand.first_thread() + lane};
 }
 
-void RaceDetector::visit_phases(ThreadBlock& block, int thread, uint64_t place) {
+void RaceDetector::visit_phases(BlockState& state, const Phases& phases, int thread, uint64_t place) {
   Visit visit;
-  visit.state = &state_of(block);
-  const BlockState::Phases& phases = visit.state->phases.at(place);
-  const uint32_t serial = visit.state->clock.serial();
+  visit.state = &state;
+  const uint32_t serial = state.clock.serial();
   visit.base = visit.key = serial;
   if (knows(visit, thread, serial, phases.thread, phases.stamp)) return;
   visit.in_shared = true;
@@ -108,9 +107,10 @@ void RaceDetector::visit_phases(ThreadBlock& block, int thread, uint64_t place) 
 
 void RaceDetector::phase_arrival(ThreadBlock& block, int thread, uint64_t place) {
   BlockState& state = state_of(block);
-  if (!state.phases.contains(place)) return;  // what is there was made by plain writes
-  visit_phases(block, thread, place);
-  logs_.append(state.phases[place].log,
+  const auto found = state.phases.find(place);
+  if (found == state.phases.end()) return;  // what is there was made by plain writes
+  visit_phases(state, found->second, thread, place);
+  logs_.append(found->second.log,
                state.clock.current(thread / kWarpLanes, uint32_t{1} << thread % kWarpLanes));
   state.clock.tick();
 }
@@ -119,7 +119,7 @@ void RaceDetector::phase_ended(ThreadBlock& block, int thread, uint64_t place) {
   BlockState& state = state_of(block);
   const auto found = state.phases.find(place);
   if (found == state.phases.end()) return;
-  visit_phases(block, thread, place);
+  visit_phases(state, found->second, thread, place);
   state.clock.acquire(thread, found->second.log, logs_.version(found->second.log));
 }
 

@@ -10,6 +10,13 @@
 
 namespace bicrl::races {
 
+// Of a barrier in shared memory.
+struct RaceDetector::Phases {
+  LogId log = kNoLog;
+  uint32_t operation = 0, stamp = 0;  // of whoever made it
+  int thread = 0;
+};
+
 // Of a block that is resident.
 struct RaceDetector::BlockState {
   struct Barrier {
@@ -22,11 +29,6 @@ struct RaceDetector::BlockState {
   BlockClock clock;
   std::unique_ptr<ShadowMemory> shared;
   std::array<Barrier, ptx::kBarriers> barriers;
-  struct Phases {
-    LogId log = kNoLog;
-    uint32_t operation = 0, stamp = 0;  // of whoever made it
-    int thread = 0;
-  };
   std::unordered_map<uint64_t, Phases> phases;  // by place of a barrier in shared memory
 };
 

@@ -181,6 +181,11 @@ struct Staged {
   void copy_back() {
     if (!host.is_same(own)) own.copy_(host);
   }
+  // The n-th of as many equal parts as there are ranks.
+  at::Tensor part(int rank, int ranks) const {
+    const int64_t n = host.numel() / ranks;
+    return host.narrow(0, rank * n, n);
+  }
   at::Tensor own, host;
 };
 
@@ -246,10 +251,7 @@ class ReduceScatter : public Exchange {
   }
 
  private:
-  at::Tensor part(int rank) const {
-    const int64_t n = whole_.host.numel() / link_.size;
-    return whole_.host.narrow(0, rank * n, n);
-  }
+  at::Tensor part(int rank) const { return whole_.part(rank, link_.size); }
   void exchange_parts(int peer) override {
     send(peer, part(peer), 0);
     receive(peer, came_[static_cast<size_t>(peer)], 0);
@@ -279,10 +281,7 @@ class AllGather : public Exchange {
   }
 
  private:
-  at::Tensor part(int rank) const {
-    const int64_t n = whole_.host.numel() / link_.size;
-    return whole_.host.narrow(0, rank * n, n);
-  }
+  at::Tensor part(int rank) const { return whole_.part(rank, link_.size); }
   void exchange_parts(int peer) override {
     send(peer, part(link_.rank), 0);
     receive(peer, part(peer), 0);

@@ -65,6 +65,15 @@ void write_manifest(const fs::path& folder, const std::map<std::string, FileHash
   sync_path(folder);
 }
 
+// Runs `work` on a checkpoint's files.
+void with_errors_named(const fs::path& checkpoint, const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const fs::filesystem_error& error) {
+    throw Error(concat("cannot write checkpoint ", checkpoint.string(), ": ", error.code().message()));
+  }
+}
+
 }  // namespace
 
 CheckpointStore::CheckpointStore(const fs::path& folder) : folder_(folder) {
@@ -76,19 +85,6 @@ CheckpointStore::CheckpointStore(const fs::path& folder) : folder_(folder) {
     if (name.starts_with(kUnfinished) || name.starts_with(kDiscarded)) fs::remove_all(entry.path(), failure);
   }
 }
-
-namespace {
-
-// Runs `work` on a checkpoint's files.
-void with_errors_named(const fs::path& checkpoint, const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const fs::filesystem_error& error) {
-    throw Error(concat("cannot write checkpoint ", checkpoint.string(), ": ", error.code().message()));
-  }
-}
-
-}  // namespace
 
 void CheckpointStore::save(const std::string& name, const std::function<void(const fs::path&)>& write) {
   try {

@@ -48,14 +48,13 @@ AdamW::~AdamW() {
 
 void AdamW::parameters_replaced() {
   if (!store_.needs_master()) return;
-  const bool whole = store_.extent(ParameterPart::kMaster) == PartExtent::kWhole;
   for (int64_t g = 0; g < store_.layout().group_count(); ++g)
-    store_.group_part(ParameterPart::kMaster, g).copy_(whole ? store_.group_values(g) : store_.my_values(g));
+    held(ParameterPart::kMaster, g).copy_(held_values(g));
 }
 
 void AdamW::reset() {
   for (const ParameterPart part : {ParameterPart::kFirstMoment, ParameterPart::kSecondMoment})
-    for (int64_t g = 0; g < store_.layout().group_count(); ++g) store_.group_part(part, g).zero_();
+    for (int64_t g = 0; g < store_.layout().group_count(); ++g) held(part, g).zero_();
   steps_ = 0;
 }
 
@@ -74,20 +73,24 @@ void AdamW::step(double learning_rate, const std::function<void(int64_t group)>&
   }
 }
 
-ShardOf AdamW::held() const {
-  return store_.extent(ParameterPart::kFirstMoment) == PartExtent::kWhole ? ShardOf{} : store_.shard();
+bool AdamW::is_whole() const { return store_.extent(ParameterPart::kFirstMoment) == PartExtent::kWhole; }
+ShardOf AdamW::held_shard() const { return is_whole() ? ShardOf{} : store_.shard(); }
+
+at::Tensor AdamW::held(ParameterPart part, int64_t group) const {
+  return is_whole() ? store_.group_part(part, group) : store_.my_part(part, group);
+}
+
+at::Tensor AdamW::held_values(int64_t group) const {
+  return is_whole() ? store_.group_values(group) : store_.my_values(group);
 }
 
 void AdamW::step_group(int64_t group, const Step& step) {
-  const bool whole = store_.extent(ParameterPart::kFirstMoment) == PartExtent::kWhole;
-  const auto mine = [&](ParameterPart part) {
-    return whole ? store_.group_part(part, group) : store_.my_part(part, group);
-  };
-  const at::Tensor policy = whole ? store_.group_values(group) : store_.my_values(group);
-  const at::Tensor master = store_.needs_master() ? mine(ParameterPart::kMaster) : policy;
-  const at::Tensor gradient = mine(ParameterPart::kGradient), firsts = mine(ParameterPart::kFirstMoment),
-                   seconds = mine(ParameterPart::kSecondMoment);
-  for (const ParameterPiece& piece : store_.layout().pieces(group, held())) {
+  const at::Tensor policy = held_values(group);
+  const at::Tensor master = store_.needs_master() ? held(ParameterPart::kMaster, group) : policy;
+  const at::Tensor gradient = held(ParameterPart::kGradient, group),
+                   firsts = held(ParameterPart::kFirstMoment, group),
+                   seconds = held(ParameterPart::kSecondMoment, group);
+  for (const ParameterPiece& piece : store_.layout().pieces(group, held_shard())) {
     const bool decays = settings_.weight_decay > 0 && store_.layout().entry(piece.entry).is_matrix();
     for (int64_t begin = 0; begin < piece.size; begin += kSliceValues) {
       const int64_t from = piece.in_shard + begin, count = std::min(kSliceValues, piece.size - begin);
@@ -108,9 +111,9 @@ SavedState AdamW::export_state() const {
   const ParameterLayout& layout = store_.layout();
   for (const auto& [suffix, part] : state_parts(store_))
     for (int64_t g = 0; g < layout.group_count(); ++g)
-      for (const ParameterPiece& piece : layout.pieces(g, held())) {
+      for (const ParameterPiece& piece : layout.pieces(g, held_shard())) {
         const ParameterEntry& entry = layout.entry(piece.entry);
-        const at::Tensor values = store_.group_part(part, g).narrow(0, piece.in_shard, piece.size);
+        const at::Tensor values = held(part, g).narrow(0, piece.in_shard, piece.size);
         state.add(entry.name + suffix, piece.size == entry.size ? values.view(entry.shape) : values,
                   piece.in_entry);
       }
@@ -124,9 +127,9 @@ void AdamW::import_state(const SavedState& state) {
   for (const auto& [suffix, part] : parts) {
     for (const ParameterEntry& entry : layout.entries()) state.check(entry.name + suffix, entry.shape);
     for (int64_t g = 0; g < layout.group_count(); ++g)
-      for (const ParameterPiece& piece : layout.pieces(g, held()))
+      for (const ParameterPiece& piece : layout.pieces(g, held_shard()))
         state.read(layout.entry(piece.entry).name + suffix, piece.in_entry,
-                   store_.group_part(part, g).narrow(0, piece.in_shard, piece.size));
+                   held(part, g).narrow(0, piece.in_shard, piece.size));
   }
   const int64_t steps = state.counter("step");
   const size_t expected = parts.size() * layout.entries().size() + 1;

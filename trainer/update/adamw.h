@@ -53,7 +53,11 @@ class AdamW {
  private:
   struct Step;  // the numbers of one step
   void step_group(int64_t group, const Step& step);
-  ShardOf held() const;  // the shard of groups that the state covers; the only one of one if it is whole
+  // What the state covers: whole groups, or this rank's shard of each.
+  bool is_whole() const;
+  ShardOf held_shard() const;  // the only one of one if it is whole
+  at::Tensor held(ParameterPart part, int64_t group) const;
+  at::Tensor held_values(int64_t group) const;
 
   ParameterStore& store_;
   AdamWSettings settings_;
