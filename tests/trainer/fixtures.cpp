@@ -154,13 +154,7 @@ at::Tensor block_log_probs(const Transformer& policy, const std::vector<int64_t>
 
 UpdateStatistics reinforce(PolicyUpdater& updater, const std::vector<Experience>& mine,
                            ControlPlane& control) {
-  StepShares shares;
-  const std::vector<ExperienceShare> own = shares_of(mine);
-  const auto* bytes = reinterpret_cast<const char*>(own.data());
-  for (const std::string& part : control.all_gather({bytes, own.size() * sizeof own[0]})) {
-    auto& rank = shares.emplace_back(part.size() / sizeof(ExperienceShare));
-    memcpy(rank.data(), part.data(), part.size());
-  }
+  const StepShares shares = all_gather_lists(control, shares_of(mine));
   return over_ranks(all_gather_values(control, updater.reinforce(mine, shares)));
 }
 

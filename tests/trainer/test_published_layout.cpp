@@ -6,6 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
 #include <limits>
+#include <set>
 
 #include "common/rng.h"
 #include "policy/dense_attention.h"
@@ -59,6 +60,31 @@ std::vector<LiteralRow> literal_rows(const Rollout& r, const PolicyConfig& confi
   }
 }
 
+// One row for the mask and, if coupled, one for its complement, as the published alternatives have it; `mask`
+// is over the response.
+std::vector<LiteralRow> literal_masked_rows(const Rollout& r, const PolicyConfig& config,
+                                            const std::vector<bool>& mask, bool coupled) {
+  std::vector<LiteralRow> rows;
+  for (const bool complement : {false, true}) {
+    if (complement && !coupled) break;
+    LiteralRow row{r.tokens, {}};
+    for (size_t i = 0; i < mask.size(); ++i) {
+      if (r.step_map[i] == 0 || mask[i] == complement) continue;
+      row.noisy[r.prompt_tokens + i] = config.mask_token_id;
+      if (r.step_map[i] > 0) row.selected.push_back(r.prompt_tokens + static_cast<int64_t>(i));
+    }
+    if (!row.selected.empty()) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<LiteralRow> literal_rows(const Experience& e, const PolicyConfig& config,
+                                     const ObjectiveSettings& s, uint64_t seed) {
+  if (s.masking == Masking::kTrace) return literal_rows(e.rollout, config, s.shrink);
+  return literal_masked_rows(e.rollout, config, random_mask(e.rollout, mask_key(seed, 0, e)),
+                             s.masking == Masking::kCoupled);
+}
+
 // Log-probabilities of the selected tokens of one row that is padded to `padded` clean and noisy positions.
 at::Tensor literal_log_probs(const Transformer& policy, const Rollout& r, const LiteralRow& row,
                              int64_t padded, double temperature) {
@@ -94,19 +120,21 @@ at::Tensor literal_log_probs(const Transformer& policy, const Rollout& r, const 
 // The loss written as the published script has it (Python formulas), with the normaliser explicit. KL is to
 // the behaviour policy if `reference` is null.
 at::Tensor literal_loss(const Transformer& policy, const std::vector<Experience>& experiences,
-                        const ObjectiveSettings& s, const Transformer* reference = nullptr) {
+                        const ObjectiveSettings& s, const Transformer* reference = nullptr,
+                        uint64_t seed = 0) {
   int64_t padded = 0;
   for (const auto& e : experiences) padded = std::max(padded, static_cast<int64_t>(e.rollout.tokens.size()));
   at::Tensor total = at::zeros({}, at::kDouble);
-  double all_tokens = 0;
+  double all_tokens = 0, count = 0;
   for (const auto& e : experiences) {
     at::Tensor of_response = at::zeros({}, at::kDouble);
     double tokens = 0;
-    for (const auto& row : literal_rows(e.rollout, policy.config(), s.shrink)) {
+    for (const auto& row : literal_rows(e, policy.config(), s, seed)) {
       const auto fresh = literal_log_probs(policy, e.rollout, row, padded, s.temperature).to(at::kDouble);
       std::vector<double> old_values;
       for (int64_t p : row.selected) old_values.push_back(e.rollout.log_probs[p - e.rollout.prompt_tokens]);
-      const auto old = s.shrink > 1 ? fresh.detach() : at::tensor(old_values, at::kDouble);
+      const auto old =
+          s.shrink > 1 || s.masking != Masking::kTrace ? fresh.detach() : at::tensor(old_values, at::kDouble);
       const auto ratio = (fresh - old).clamp(-10, 10).exp();
       const auto gain =
           at::minimum(ratio * e.advantage, ratio.clamp(1 - s.clip_low, 1 + s.clip_high) * e.advantage);
@@ -118,11 +146,11 @@ at::Tensor literal_loss(const Transformer& policy, const std::vector<Experience>
       of_response = of_response - gain.sum() + s.kl_weight * kl.sum();
       tokens += static_cast<double>(row.selected.size());
     }
-    if (s.normaliser == Normaliser::kSequences) of_response = of_response / tokens;
+    if (s.normaliser == Normaliser::kSequences && tokens > 0) of_response = of_response / tokens;
     total = total + of_response;
     all_tokens += tokens;
+    count += tokens > 0;
   }
-  const auto count = static_cast<double>(experiences.size());
   if (s.normaliser == Normaliser::kTokens) return total / all_tokens;
   if (s.normaliser == Normaliser::kSequences) return total / count;
   return total / (count * s.normaliser_tokens);
@@ -160,6 +188,67 @@ TEST_CASE("the live layout gives loss and gradients of the published padded layo
       CHECK(actual.statistics.scored_tokens == scored);
     }
   }
+}
+
+TEST_CASE("random and coupled masks have the literal formula's loss and gradient") {
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    const PolicyConfig config = tiny_config(seed % 3 == 2 ? 3 : 4);
+    UpdaterSettings settings = still_settings();
+    settings.seed = seed;
+    settings.tokens_per_pack = 120;
+    settings.objective.masking = seed % 2 == 0 ? Masking::kRandom : Masking::kCoupled;
+    settings.objective.normaliser = static_cast<Normaliser>(seed / 2);
+    settings.objective.normaliser_tokens = 16;
+    settings.objective.kl_weight = 0.05;
+    settings.objective.kl_reference = KlReference::kInitial;
+    const auto experiences = random_experiences(config, mix_key({6, seed}));
+    Transformer policy = tiny_policy(config, seed), reference = tiny_policy(config, seed + 1);
+    double expected_loss = 0;
+    const at::Tensor expected = flat_gradient(policy, [&] {
+      const at::Tensor loss = literal_loss(policy, experiences, settings.objective, &reference, seed);
+      expected_loss = loss.item<double>();
+      return loss;
+    });
+    const Gradient actual = gradient_of(policy, experiences, settings, &reference);
+    INFO("seed " << seed);
+    CHECK(std::abs(actual.statistics.loss - expected_loss) < 1e-5 * (1 + std::abs(expected_loss)));
+    CHECK(relative_difference(actual.flat, expected) < 1e-6);
+    CHECK(expected.norm().item<double>() > 1e-3);
+    CHECK(actual.statistics.logprob_gap_max < 1e-5);
+    int64_t scored = 0;
+    for (const Experience& e : experiences)
+      for (const auto& row : literal_rows(e, config, settings.objective, seed))
+        scored += static_cast<int64_t>(row.selected.size());
+    CHECK(actual.statistics.scored_tokens == scored);
+  }
+}
+
+TEST_CASE("a coupled mask scores every token once, a random one half of them") {
+  const PolicyConfig config = tiny_config(4);
+  int64_t all = 0, once = 0, blocks_shown_whole = 0;
+  for (uint64_t key = 0; key < 40; ++key)
+    for (const Experience& e : random_experiences(config, key)) {
+      const auto tokens = e.rollout.scored_tokens();
+      all += tokens;
+      once += masked_sequence(e, config, /*coupled=*/false, mask_key(key, 1, e)).scored_tokens();
+      const LiveSequence coupled = masked_sequence(e, config, /*coupled=*/true, mask_key(key, 1, e));
+      CHECK(coupled.scored_tokens() == tokens);
+      std::set<std::pair<int64_t, int64_t>> seen;
+      for (const NoisyBlock& noisy : coupled.noisy) {
+        for (const ScoredToken& token : noisy.scored) {
+          CHECK(noisy.inputs[token.offset] == config.mask_token_id);
+          CHECK(seen.insert({noisy.block, token.offset}).second);
+        }
+        blocks_shown_whole += noisy.scored.empty();
+      }
+      // Another step, another mask; another sample, too.
+      Experience other = e;
+      ++other.sample;
+      CHECK(mask_key(key, 1, e) != mask_key(key, 2, e));
+      CHECK(mask_key(key, 1, e) != mask_key(key, 1, other));
+    }
+  CHECK(blocks_shown_whole == 0);
+  CHECK(std::abs(static_cast<double>(once) / static_cast<double>(all) - 0.5) < 0.02);
 }
 
 TEST_CASE("KL to a frozen reference has the literal formula's loss and gradient") {

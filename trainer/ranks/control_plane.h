@@ -90,6 +90,21 @@ std::vector<T> all_gather_values(ControlPlane& control, const T& mine,
   return all;
 }
 
+// Collective: the lists of all ranks in rank order, as bytes.
+template <class T>
+std::vector<std::vector<T>> all_gather_lists(
+    ControlPlane& control, const std::vector<T>& mine,
+    const ControlPlane::Place& place = ControlPlane::Place::current()) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  std::vector<std::vector<T>> all;
+  for (const std::string& bytes :
+       control.all_gather({reinterpret_cast<const char*>(mine.data()), mine.size() * sizeof(T)}, place)) {
+    auto& list = all.emplace_back(bytes.size() / sizeof(T));
+    memcpy(list.data(), bytes.data(), list.size() * sizeof(T));
+  }
+  return all;
+}
+
 // Collective: ranks that would work on different content (an older copy of a file on another host) meet in
 // collectives that do not belong together. If some rank's `content` differs from the first rank's, all
 // throw a SharedError of exit code kUsage that names `what` and the rank.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "common/error.h"
+#include "common/rng.h"
 
 namespace bicrl {
 namespace {
@@ -55,6 +56,14 @@ std::set<int64_t> scored_steps(const Rollout& r, int64_t block, int64_t block_si
   return steps;
 }
 
+// The tokens that all noisy blocks refer to.
+void set_clean(LiveSequence& sequence, const Rollout& r, int64_t block_size) {
+  const auto shared_end = r.tokens.begin() + r.prompt_tokens / block_size * block_size;
+  sequence.shared.assign(r.tokens.begin(), shared_end);
+  if (!sequence.noisy.empty())
+    sequence.clean.assign(shared_end, r.tokens.begin() + sequence.noisy.back().block * block_size);
+}
+
 NoisyBlock noisy_block(const Rollout& r, int64_t block, const Round& round, const PolicyConfig& config) {
   NoisyBlock noisy;
   noisy.block = block;
@@ -66,6 +75,20 @@ NoisyBlock noisy_block(const Rollout& r, int64_t block, const Round& round, cons
     if (step >= round.first && step <= round.last) {
       noisy.scored.push_back({offset, r.tokens[position], 1.0, r.log_probs[position - r.prompt_tokens]});
     }
+  }
+  return noisy;
+}
+
+// Hides the generated positions at which `mask` is `side`.
+NoisyBlock masked_block(const Rollout& r, int64_t block, const std::vector<bool>& mask, bool side,
+                        const PolicyConfig& config) {
+  NoisyBlock noisy;
+  noisy.block = block;
+  for (int64_t offset = 0; offset < config.block_size; ++offset) {
+    const int64_t position = block * config.block_size + offset, step = step_at(r, position);
+    const bool hidden = step != 0 && mask[static_cast<size_t>(position - r.prompt_tokens)] == side;
+    noisy.inputs.push_back(hidden ? config.mask_token_id : r.tokens[position]);
+    if (hidden && step > 0) noisy.scored.push_back({offset, r.tokens[position]});
   }
   return noisy;
 }
@@ -91,10 +114,37 @@ LiveSequence rollout_sequence(const Experience& experience, const PolicyConfig& 
       sequence.noisy.push_back(noisy_block(r, block, round, config));
     }
   }
-  const auto shared_end = r.tokens.begin() + first_block * b;
-  sequence.shared.assign(r.tokens.begin(), shared_end);
-  if (!sequence.noisy.empty())
-    sequence.clean.assign(shared_end, r.tokens.begin() + sequence.noisy.back().block * b);
+  set_clean(sequence, r, b);
+  return sequence;
+}
+
+std::vector<bool> random_mask(const Rollout& rollout, uint64_t key) {
+  RandomStream random(key);
+  std::vector<bool> mask;
+  for (const int32_t step : rollout.step_map) mask.push_back(random.uniform() < 0.5 && step != 0);
+  return mask;
+}
+
+uint64_t mask_key(uint64_t seed, int64_t step, const Experience& experience) {
+  return mix_key({mix_key(seed, "masks"), static_cast<uint64_t>(step),
+                  static_cast<uint64_t>(experience.group), static_cast<uint64_t>(experience.sample)});
+}
+
+LiveSequence masked_sequence(const Experience& experience, const PolicyConfig& config, bool coupled,
+                             uint64_t key) {
+  const Rollout& r = experience.rollout;
+  check_rollout(r, config);
+  const std::vector<bool> mask = random_mask(r, key);
+  const int64_t b = config.block_size;
+  LiveSequence sequence;
+  sequence.advantage = experience.advantage;
+  for (int64_t block = r.prompt_tokens / b; block * b < static_cast<int64_t>(r.tokens.size()); ++block) {
+    for (const bool side : coupled ? std::vector<bool>{true, false} : std::vector<bool>{true}) {
+      NoisyBlock noisy = masked_block(r, block, mask, side, config);
+      if (!noisy.scored.empty()) sequence.noisy.push_back(std::move(noisy));
+    }
+  }
+  set_clean(sequence, r, b);
   return sequence;
 }
 

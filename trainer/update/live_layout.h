@@ -45,6 +45,17 @@ struct LiveSequence {
 // 0 it is there.
 LiveSequence rollout_sequence(const Experience& experience, const PolicyConfig& config, int64_t shrink);
 
+// Which positions of a response a random mask hides: [response tokens], each with probability one half, but
+// none whose step is 0. A pure function of the key.
+std::vector<bool> random_mask(const Rollout& rollout, uint64_t key);
+// Of a response in a run's step, on whatever rank it is.
+uint64_t mask_key(uint64_t seed, int64_t step, const Experience& experience);
+// The response under such a mask and, if `coupled`, under its opposite: what is hidden is scored, except
+// tokens that a response does not score. Old log-probabilities are left at 0: the behaviour policy never saw
+// this context.
+LiveSequence masked_sequence(const Experience& experience, const PolicyConfig& config, bool coupled,
+                             uint64_t key);
+
 // Rows that the published padded layout would compute for the same responses: per round of each response one
 // row [prompt | clean | noisy], all padded to the longest prompt and the longest response.
 int64_t published_layout_rows(const std::vector<Experience>& experiences, const PolicyConfig& config,

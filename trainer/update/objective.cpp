@@ -42,7 +42,14 @@ ObjectiveSettings ObjectiveSettings::from_config(const ConfigSection& section, d
     s.normaliser_tokens = section.real("normaliser_tokens", s.normaliser_tokens, 1);
   else
     section.refuse_without_effect("normaliser_tokens", "without 'normaliser: constant'");
-  s.shrink = section.integer("shrink", s.shrink, 1);
+  const auto objective = section.choice("objective", "trace", {"trace", "random_masking", "coupled"});
+  s.masking = objective == "trace"            ? Masking::kTrace
+              : objective == "random_masking" ? Masking::kRandom
+                                              : Masking::kCoupled;
+  if (s.masking == Masking::kTrace)
+    s.shrink = section.integer("shrink", s.shrink, 1);
+  else
+    section.refuse_without_effect("shrink", "without 'objective: trace'");
   s.temperature = temperature;
   return s;
 }

@@ -23,7 +23,14 @@ enum class KlReference { kBehaviour, kInitial };
 // its own scored tokens; or its responses times a constant number of tokens (as published).
 enum class Normaliser { kTokens, kSequences, kConstant };
 
+// Which tokens of a response are hidden and scored together. The trace's rounds are those in which the
+// sampler accepted them. Random masks hide every token with probability one half, in one pass, or in two of
+// which the second hides what the first shows (coupled), so that every token is scored once. Source: the
+// alternatives of TraceRL.
+enum class Masking { kTrace, kRandom, kCoupled };
+
 struct ObjectiveSettings {
+  Masking masking = Masking::kTrace;
   double clip_low = 0.2;
   double clip_high = 0.2;
   double kl_weight = 0;

@@ -89,12 +89,18 @@ void PolicyUpdater::begin_phase(UpdaterSettings settings, const Transformer* ref
 }
 
 std::vector<LiveSequence> PolicyUpdater::sequences_of(const std::vector<Experience>& experiences) const {
+  const ObjectiveSettings& objective = settings_.objective;
   std::vector<LiveSequence> sequences;
   for (const Experience& e : experiences)
-    sequences.push_back(rollout_sequence(e, policy_.config(), settings_.objective.shrink));
-  // Sequences lose `shrink` steps at a time, a context that the sampler never had: the behaviour policy's
-  // log-probabilities under it are those of the present parameters, before the first update.
-  if (settings_.objective.shrink > 1) score(policy_, sequences, &ScoredToken::old_log_prob);
+    sequences.push_back(objective.masking == Masking::kTrace
+                            ? rollout_sequence(e, policy_.config(), objective.shrink)
+                            : masked_sequence(e, policy_.config(), objective.masking == Masking::kCoupled,
+                                              mask_key(settings_.seed, steps_, e)));
+  // Under random masks, and where sequences lose `shrink` steps at a time, there is a context that the
+  // sampler never had: the behaviour policy's log-probabilities under it are those of the present parameters,
+  // before the first update.
+  if (objective.masking != Masking::kTrace || objective.shrink > 1)
+    score(policy_, sequences, &ScoredToken::old_log_prob);
   if (reference_) {
     score(*reference_, sequences, &ScoredToken::reference_log_prob);
     return sequences;
@@ -105,8 +111,18 @@ std::vector<LiveSequence> PolicyUpdater::sequences_of(const std::vector<Experien
   return sequences;
 }
 
-UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& experiences, const StepShares& shares) {
+StepShares PolicyUpdater::masked_shares(const std::vector<Experience>& experiences,
+                                        const std::vector<LiveSequence>& sequences) const {
+  std::vector<ExperienceShare> own = shares_of(experiences);
+  for (size_t i = 0; i < own.size(); ++i) own[i].scored_tokens = sequences[i].scored_tokens();
+  return all_gather_lists(control_, own);
+}
+
+UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& experiences,
+                                      const StepShares& scored_shares) {
   const std::vector<LiveSequence> sequences = sequences_of(experiences);
+  const StepShares shares =
+      settings_.objective.masking == Masking::kRandom ? masked_shares(experiences, sequences) : scored_shares;
   UpdateTotals totals;
   for (int64_t epoch = 0; epoch < settings_.epochs; ++epoch) {
     const uint64_t key =

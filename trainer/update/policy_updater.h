@@ -50,8 +50,8 @@ struct UpdaterSettings {
 
   // Of a phase of `steps` steps. Both read learning_rate, learning_rate_decay, min_learning_rate,
   // warmup_updates, max_grad_norm, tokens_per_pack and the section optimizer; supervised also the section
-  // sft; reinforced also clip_low, clip_high, kl_weight, kl_estimator, normaliser, normaliser_tokens, shrink,
-  // responses_per_update and epochs. The seed is the run's.
+  // sft; reinforced also clip_low, clip_high, kl_weight, kl_estimator, normaliser, normaliser_tokens,
+  // objective, shrink, responses_per_update and epochs. The seed is the run's.
   static UpdaterSettings supervised(const ConfigSection& section, int64_t steps, uint64_t seed);
   static UpdaterSettings reinforced(const ConfigSection& section, double temperature, int64_t steps,
                                     int64_t responses_per_step, uint64_t seed);
@@ -65,10 +65,10 @@ class PolicyUpdater {
   PolicyUpdater(const PolicyUpdater&) = delete;
   PolicyUpdater& operator=(const PolicyUpdater&) = delete;
 
-  // One step of reinforcement: the updates that `shares`, of all ranks, ask for (shares_of() of the
+  // One step of reinforcement: the updates that `scored_shares`, of all ranks, ask for (shares_of() of the
   // experiences, by rank). No experience on any rank: no update, totals of zeros. Throws Error on malformed
   // rollouts.
-  UpdateTotals reinforce(const std::vector<Experience>& experiences, const StepShares& shares);
+  UpdateTotals reinforce(const std::vector<Experience>& experiences, const StepShares& scored_shares);
   // One step of one update from all samples of all ranks, which have so many supervised tokens together (0:
   // no update).
   UpdateTotals supervise(const std::vector<SftSample>& samples, int64_t supervised_tokens);
@@ -98,6 +98,9 @@ class PolicyUpdater {
 
  private:
   std::vector<LiveSequence> sequences_of(const std::vector<Experience>& experiences) const;
+  // Of tokens that a random mask hides, which only the rank with the response knows. Collective.
+  StepShares masked_shares(const std::vector<Experience>& experiences,
+                           const std::vector<LiveSequence>& sequences) const;
   // Puts the log-probabilities of scored tokens under `policy` into the field of each.
   void score(const Transformer& policy, std::vector<LiveSequence>& sequences,
              double ScoredToken::*field) const;
