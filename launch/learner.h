@@ -1,6 +1,6 @@
 // The border between the program and the module libbicrl_learner.so, which holds the subcommands that need a
-// policy (train, sft, generate, eval). The program loads the module on demand, so that `bicrl verifier` maps
-// neither LibTorch nor MPI.
+// policy (train, sft, generate, eval, init). The program loads the module on demand, so that `bicrl verifier`
+// maps neither LibTorch nor MPI.
 #pragma once
 #include <string>
 #include <vector>
@@ -16,9 +16,12 @@ struct LearnerCommand {
   bool dry_run = false;
   std::string reward_path;            // of `rescore`, whose config_path is a run directory
   bool allow_changed_config = false;  // of a run that goes on
-  std::string output_folder;          // tasks: where they are written; empty: nowhere
+  std::string output_folder;          // tasks: where they are written, empty: nowhere; init: of the policy
   bool check_tasks = false;           // tasks: run every reference and list faults
   std::string json_path;              // eval: where its figures go as well; empty: nowhere
+  std::string tokenizer_folder;       // init
+  std::string dtype;                  // init: of the weights
+  uint64_t seed = 1;                  // init
 };
 
 // Loads the module and runs the command in it; returns the exit code. Throws Error if the module is missing.

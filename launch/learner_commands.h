@@ -9,6 +9,7 @@ int run_train_command(const LearnerCommand& command);
 int run_tasks_command(const LearnerCommand& command);
 int run_rescore_command(const LearnerCommand& command);
 int run_generate_command(const LearnerCommand& command);
+int run_init_command(const LearnerCommand& command);
 int run_eval_command(const LearnerCommand& command);
 
 }  // namespace bicrl

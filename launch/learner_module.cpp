@@ -16,6 +16,7 @@ int run(const bicrl::LearnerCommand& command) {
   if (command.name == "rescore") return bicrl::run_rescore_command(command);
   if (command.name == "tasks") return bicrl::run_tasks_command(command);
   if (command.name == "generate") return bicrl::run_generate_command(command);
+  if (command.name == "init") return bicrl::run_init_command(command);
   if (command.name == "eval") return bicrl::run_eval_command(command);
   return bicrl::run_train_command(command);
 }

@@ -82,6 +82,19 @@ void add_tasks_flags(CLI::App& app, Arguments& arguments) {
   app.add_option("--write", arguments.learner.output_folder, "folder for train.json and held_out.json");
 }
 
+void add_init_flags(CLI::App& app, Arguments& arguments) {
+  bicrl::LearnerCommand& learner = arguments.learner;
+  app.add_option("CONFIG", learner.config_path, "the policy's shape: a config.json")
+      ->required()
+      ->check(CLI::ExistingFile);
+  app.add_option("DIR", learner.output_folder, "folder to write, new or empty")->required();
+  app.add_option("--tokenizer", learner.tokenizer_folder, "folder with the tokenizer's files")->required();
+  app.add_option("--seed", learner.seed, "of the weights")->capture_default_str();
+  app.add_option("--dtype", learner.dtype, "of the weights")
+      ->default_val("bfloat16")
+      ->check(CLI::IsMember({"bfloat16", "float32"}));
+}
+
 void add_rescore_flags(CLI::App& app, Arguments& arguments) {
   app.add_option("RUN", arguments.learner.config_path, "run directory")->required();
   app.add_option("--reward", arguments.learner.reward_path, "reward rule file")->required();
@@ -131,6 +144,7 @@ int run_configured(Arguments& arguments) {
   return bicrl::run_learner(learner);
 }
 
+int run_init(Arguments& arguments) { return bicrl::run_learner(arguments.learner); }
 int run_rescore(Arguments& arguments) { return bicrl::run_learner(arguments.learner); }
 
 int run_verifier(Arguments& arguments) {
@@ -158,6 +172,7 @@ struct Subcommand {
 constexpr Subcommand kSubcommands[] = {
     {"train", "train a policy: warm-up, infilling stage, end-to-end stage", add_train_flags, run_configured},
     {"sft", "supervised fine-tuning of a policy on task programs", add_sft_flags, run_configured},
+    {"init", "write fresh weights of a given shape as a policy's folder", add_init_flags, run_init},
     {"generate", "generate programs for tasks with a policy", add_learner_flags, run_configured},
     {"eval", "evaluate a policy: pass@k, compile and correct rates per class of task", add_eval_flags,
      run_configured},

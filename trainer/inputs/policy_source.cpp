@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "common/rng.h"
 #include "policy/checkpoint_io.h"
 #include "policy/policy_config.h"
 #include "trainer/inputs/existing_path.h"
@@ -107,6 +108,8 @@ PolicyConfig policy_config(const PolicySource& source, const Tokenizer& tokenize
   replace_end_tokens(source.end_tokens, tokenizer, config);
   return config;
 }
+
+uint64_t weights_key(uint64_t run_seed) { return mix_key(run_seed, "weights"); }
 
 Transformer make_policy(const PolicySource& source, const Tokenizer& tokenizer, uint64_t seed, int local_rank,
                         int ranks_on_host) {

@@ -35,6 +35,8 @@ Tokenizer load_tokenizer(const PolicySource& source);
 // The shape of the policy, with its end tokens. Throws InputError if tokenizer and policy do not fit
 // together, or the tokenizer has no such end token.
 PolicyConfig policy_config(const PolicySource& source, const Tokenizer& tokenizer);
+// Key of the fresh weights of a run.
+uint64_t weights_key(uint64_t run_seed);
 // Throws InputError as well. Whatever threads a rank uses later, the host's cores draw or read the policy,
 // divided among its ranks; values do not depend on their number.
 Transformer make_policy(const PolicySource& source, const Tokenizer& tokenizer, uint64_t seed, int local_rank,
