@@ -69,6 +69,8 @@ std::vector<std::string> notes_on(const LoadedRun& run) {
   if (!server.empty()) notes.push_back(server);
   if (run.settings.evaluation.tasks == 0 && run.document.root().section("evaluation").has("max_new_tokens"))
     notes.push_back("evaluation.max_new_tokens has no effect with 'tasks: 0'");
+  if (run.settings.evaluation.tasks == 0 && run.settings.evaluation.every_steps > 0)
+    notes.push_back("evaluation.every_steps has no effect with 'tasks: 0'");
   return notes;
 }
 

@@ -103,7 +103,7 @@ with folder() as temporary:
                command, code, out, err)
     # Somebody may switch a part of a configuration off that says more about it, as that of an earlier run does.
     off = ["evaluation.tasks=0", "curation.quarantine.enabled=false"]
-    for words, told in (([], 0), (["evaluation.max_new_tokens=8", "curation.quarantine.speedup_above=5"], 2)):
+    for words, told in (([], 0), (["evaluation.max_new_tokens=8", "evaluation.every_steps=5", "curation.quarantine.speedup_above=5"], 3)):
         code, out, err = bicrl("train", QUICKSTART, "--dry-run", f"run.directory={temporary}/run", *off, *words)
         expect(code == 0 and out.count("no effect with '") == told, "settings of what is off are told", words, code, out, err)
     # Entries that are left out are told before a run, and once.

@@ -11,7 +11,7 @@ from pathlib import Path
 from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, patient, read_lines, started_verifier
 
 SMALL = ["warm_up.steps=30", "warm_up.samples_per_step=8", "stages.0.steps=2", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=2",
-         "stages.1.steps=3", "stages.1.tasks_per_step=4", "stages.1.samples_per_task=2", "evaluation.tasks=4",
+         "stages.1.steps=3", "stages.1.tasks_per_step=4", "stages.1.samples_per_task=2", "evaluation.tasks=4", "evaluation.every_steps=2",
          "run.checkpoint_every_s=0.01",
          # Minibatches, and a reference that a resumed run has to find again.
          "stages.1.update.responses_per_update=3", "stages.1.update.epochs=2", "stages.1.update.kl_weight=0.05",
@@ -23,7 +23,9 @@ def trace(run):
                 for step in read_lines(f"{run}/metrics.jsonl")]
     files = [hashlib.sha256(Path(run, "checkpoints/end_to_end", name).read_bytes()).hexdigest()
              for name in ("model.safetensors", "trainer/optimizer.safetensors")]
-    return timeless, files, Path(run, "responses.jsonl").read_text()
+    held_out = {name: {k: v for k, v in result.items() if k != "seconds"}
+                for name, result in json.loads(Path(run, "summary.json").read_text())["held_out"].items()}
+    return timeless, files, Path(run, "responses.jsonl").read_text(), held_out
 
 
 def start(run, *overrides):

@@ -52,9 +52,19 @@ with folder() as temporary:
 
     checkpoint = f"{run}/checkpoints/end_to_end"
     code, out, err = bicrl("train", f"{run}/config.yaml", f"run.directory={run}-4", "warm_up.steps=0", "stages.0.steps=0",
-                           "stages.1.steps=1", "policy.config=''", "policy.tokenizer=''", f"policy.checkpoint={checkpoint}", ranks=2)
+                           "stages.1.steps=3", "evaluation.every_steps=1", "policy.config=''", "policy.tokenizer=''", f"policy.checkpoint={checkpoint}", ranks=2)
     expect(code == 0 and "at the start" in out, "a run without a warm-up is compared with its start", out, err)
-    expect(list(read_json(f"{run}-4/summary.json")["held_out"]) == ["end_to_end", "start"], "in the summary, too")
+    held_out = read_json(f"{run}-4/summary.json")["held_out"]
+    expect(list(held_out) == ["end_to_end", "end_to_end-000001", "end_to_end-000002", "start"], "in the summary, too")
+    expect("end_to_end, step 2" in out, "evaluations within a phase, too", out)
+    rates = {name: result["correct_rate"] for name, result in held_out.items()}
+    later = {name: rate for name, rate in rates.items() if name != "start"}
+    best = Path(f"{run}-4/checkpoints/best")
+    if max(later.values()) > rates["start"]:
+        expect(rates[best.read_text().strip()] == max(later.values()), "the best checkpoint is marked", rates)
+        expect(Path(best.parent, best.read_text().strip(), "manifest.json").exists(), "and is there")
+    else:
+        expect(not best.exists(), "no checkpoint is better than the start", rates)
     # Gradients that are not finite: their updates are left out and what they were made of is kept; too many end the run.
     Path(f"{temporary}/reward.yaml").write_text("rule: binary\ntruncated: penalise\ntruncated_value: -1\n")  # tells bad responses apart
     broken = [f"reward={temporary}/reward.yaml", "stages.1.samples_per_task=4", "warm_up.steps=2", "stages.0.steps=0", "stages.1.steps=3", "stages.1.update.kl_weight=1.0e+300",

@@ -43,6 +43,7 @@ TEST_CASE("the latest checkpoint is the one saved last, with every file") {
 TEST_CASE("a checkpoint that is cut short or changed anywhere is refused by name") {
   const testing::TemporaryFolder folder;
   CheckpointStore store(folder.path());
+  store.save("older", [](const fs::path& place) { fill(place, "other weights"); });
   store.save("a", [](const fs::path& place) { fill(place, "some weights"); });
   for (const char* name : {"model", "trainer/state", "manifest.json"}) {
     const fs::path file = folder.path() / "a" / name;
@@ -52,7 +53,8 @@ TEST_CASE("a checkpoint that is cut short or changed anywhere is refused by name
       INFO(name << " cut to " << length << " of " << bytes.size());
       // The last newline of the manifest says nothing.
       if (std::string(name) == "manifest.json" && length == bytes.size() - 1) continue;
-      CHECK_THROWS_WITH(store.latest(), ContainsSubstring(file.string()) && ContainsSubstring("latest"));
+      CHECK_THROWS_WITH(store.latest(), ContainsSubstring(file.string()) && ContainsSubstring("'older'") &&
+                                            ContainsSubstring((folder.path() / "latest").string()));
     }
     std::string flipped = bytes;
     flipped[bytes.size() / 2] ^= 1;
@@ -64,6 +66,9 @@ TEST_CASE("a checkpoint that is cut short or changed anywhere is refused by name
     CHECK_THROWS_AS(store.latest(), InputError);
     fs::rename(folder.path() / "aside", file);
   }
+  // What is offered is whole itself.
+  for (const char* name : {"a", "older"}) fs::remove(folder.path() / name / "model");
+  CHECK_THROWS_WITH(store.latest(), ContainsSubstring("No other checkpoint is whole"));
   std::ofstream(folder.path() / "latest") << "../a\n";
   CHECK_THROWS_WITH(store.latest(), ContainsSubstring("not there"));
 }
@@ -198,6 +203,35 @@ TEST_CASE("files far larger than the memory that is left are saved and checked")
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("the best checkpoint is kept until another is marked") {
+  const testing::TemporaryFolder folder;
+  CheckpointStore store(folder.path());
+  CHECK(store.best_name().empty());
+  const auto save = [&](const char* name) {
+    store.save(name, [](const fs::path& place) { fill(place, "weights"); });
+  };
+  save("a-1");
+  store.mark_best();
+  CHECK(store.best_name() == "a-1");
+  save("a-2");
+  store.remove("a-1");
+  CHECK(store.names() == std::vector<std::string>{"a-1", "a-2"});
+  store.mark_best();
+  save("a-3");
+  store.remove("a-1");
+  store.remove("a-2");
+  CHECK(store.names() == std::vector<std::string>{"a-2", "a-3"});
+  CHECK(store.latest() == folder.path() / "a-3");
+}
+
+TEST_CASE("a checkpoint that the disk has no room for is not begun") {
+  const testing::TemporaryFolder folder;
+  CheckpointStore store(folder.path());
+  CHECK_THROWS_WITH(store.begin("a", uint64_t{1} << 60),
+                    ContainsSubstring((folder.path() / "a").string()) && ContainsSubstring("MB left"));
+  CHECK(fs::is_empty(folder.path()));
 }
 
 TEST_CASE("a name that a killed run had written already is written again") {

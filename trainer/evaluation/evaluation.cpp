@@ -1,6 +1,7 @@
 #include "trainer/evaluation/evaluation.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
@@ -34,7 +35,11 @@ EvaluationResult evaluation_result(const std::string& phase, const TaskScores& s
 }
 
 std::string moment_of(const std::string& phase) {
-  return phase == kStartEvaluation ? "at the start" : "after " + phase;
+  if (phase == kStartEvaluation) return "at the start";
+  const size_t step = phase.find('-');
+  return step == std::string::npos
+             ? "after " + phase
+             : concat(phase.substr(0, step), ", step ", std::strtol(phase.c_str() + step + 1, nullptr, 10));
 }
 
 nlohmann::json to_json(const EvaluationResult& r) {

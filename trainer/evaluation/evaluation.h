@@ -1,5 +1,5 @@
-// Held-out evaluation: greedy, one response per task, end-to-end prompts; the same before and after every
-// phase.
+// Held-out evaluation: greedy, one response per task, end-to-end prompts; the same before, within and after
+// every phase.
 //
 // How this folder works: task_scores.h asks a policy about tasks and has the answers verified, for the
 // evaluations of a run (this file) and for `bicrl eval` (eval_settings.h, eval_report.h); pass_at_k.h is its
@@ -20,7 +20,7 @@ namespace bicrl {
 inline constexpr std::string_view kStartEvaluation = "start";
 
 struct EvaluationResult {
-  std::string phase;  // after which it was taken, or kStartEvaluation
+  std::string phase;  // after which it was taken, kStartEvaluation, or "<phase>-<step>" within one
   int64_t tasks = 0;
   double compile_rate = 0;
   double correct_rate = 0;
@@ -38,7 +38,7 @@ EvaluationResult evaluation_result(const std::string& phase, const TaskScores& s
 nlohmann::json to_json(const EvaluationResult& result);
 EvaluationResult evaluation_from_json(const nlohmann::json& json);  // throws nlohmann::json::exception
 
-std::string moment_of(const std::string& phase);  // "after infilling", "at the start"
+std::string moment_of(const std::string& phase);  // "after infilling", "at the start", "infilling, step 20"
 
 // The before/after table, one line per phase.
 std::string evaluation_table(const std::vector<EvaluationResult>& results);

@@ -19,6 +19,7 @@ namespace {
 
 constexpr const char* kManifest = "manifest.json";
 constexpr const char* kLatest = "latest";
+constexpr const char* kBest = "best";
 constexpr const char* kReplaced = "-replaced";  // ends the name of one that is being replaced
 // Names that no checkpoint has.
 constexpr std::string_view kUnfinished = ".writing-";
@@ -97,9 +98,12 @@ void CheckpointStore::save(const std::string& name, const std::function<void(con
   }
 }
 
-fs::path CheckpointStore::begin(const std::string& name) {
+fs::path CheckpointStore::begin(const std::string& name, uint64_t expected_bytes) {
   const fs::path writing = folder_ / concat(kUnfinished, name);
   with_errors_named(folder_ / name, [&] {
+    if (const uint64_t left = fs::space(folder_).available; left < expected_bytes)
+      throw Error(concat("cannot write checkpoint ", (folder_ / name).string(), ": it needs ",
+                         expected_bytes / 1'000'000, " MB, and the disk has ", left / 1'000'000, " MB left"));
     if (newest_name() == name) keep_under_another_name(name);
     fs::remove_all(writing);
     fs::create_directories(writing);
@@ -137,9 +141,11 @@ void CheckpointStore::keep_under_another_name(const std::string& name) const {
   write_file_atomically(folder_ / kLatest, kept + "\n");
 }
 
-std::string CheckpointStore::newest_name() const {
-  if (!fs::exists(folder_ / kLatest)) return {};
-  std::string name = read_file(folder_ / kLatest);
+std::string CheckpointStore::newest_name() const { return named_by(kLatest); }
+
+std::string CheckpointStore::named_by(const char* file) const {
+  if (!fs::exists(folder_ / file)) return {};
+  std::string name = read_file(folder_ / file);
   while (!name.empty() && name.back() == '\n') name.pop_back();
   return name.empty() ? "(empty)" : name;
 }
@@ -166,10 +172,26 @@ std::optional<fs::path> CheckpointStore::latest() const {
   try {
     check_manifest(place);
   } catch (const InputError& error) {
-    throw InputError(concat(error.what(), ". To go on from another checkpoint, write its name into ",
-                            (folder_ / kLatest).string()));
+    throw InputError(concat(error.what(), ". ", whole_ones_but(name)));
   }
   return place;
+}
+
+std::string CheckpointStore::whole_ones_but(const std::string& broken) const {
+  std::vector<std::pair<fs::file_time_type, std::string>> others;
+  for (const std::string& name : names())
+    if (name != broken) others.emplace_back(fs::last_write_time(folder_ / name / kManifest), name);
+  std::sort(others.rbegin(), others.rend());
+  for (const auto& [time, name] : others) {
+    try {
+      check_manifest(folder_ / name);
+    } catch (const InputError&) {
+      continue;
+    }
+    return concat("The newest one that is whole is '", name, "': to go on from it, write its name into ",
+                  (folder_ / kLatest).string());
+  }
+  return "No other checkpoint is whole";
 }
 
 std::vector<std::string> CheckpointStore::names() const {
@@ -181,9 +203,15 @@ std::vector<std::string> CheckpointStore::names() const {
   return names;
 }
 
+std::string CheckpointStore::best_name() const { return named_by(kBest); }
+
+void CheckpointStore::mark_best() {
+  with_errors_named(folder_ / kBest, [&] { write_file_atomically(folder_ / kBest, newest_name() + "\n"); });
+}
+
 void CheckpointStore::remove(const std::string& name) {
   const fs::path place = folder_ / name;
-  if (newest_name() == name || !fs::exists(place)) return;
+  if (newest_name() == name || best_name() == name || !fs::exists(place)) return;
   rename_or_throw(place, folder_ / concat(kDiscarded, name));
   std::error_code ignored;
   fs::remove_all(folder_ / concat(kDiscarded, name), ignored);

@@ -27,21 +27,28 @@ class CheckpointStore {
   // The same in parts, where others fill the folder as well: begin() gives the folder, commit() makes it a
   // checkpoint. `written` are files of others by name in the folder, synced and hashed by whoever wrote them.
   // Without a commit, or if it throws, discard() takes away what is there.
-  std::filesystem::path begin(const std::string& name);
+  // Throws Error if the disk has less than `expected_bytes` left.
+  std::filesystem::path begin(const std::string& name, uint64_t expected_bytes = 0);
   void commit(const std::string& name, const std::map<std::string, FileHash>& written = {});
   void discard(const std::string& name) noexcept;
 
   // The newest checkpoint, every file of it checked against the manifest. nullopt if there is none. Throws
-  // InputError that names the first broken file and says what can be done.
+  // InputError that names the first broken file and the newest checkpoint that is whole.
   std::optional<std::filesystem::path> latest() const;
 
   std::vector<std::string> names() const;  // sorted
 
-  // Removes a checkpoint unless it is the latest one.
+  // From now on the latest one is the best so far: RUN/checkpoints/best holds its name.
+  void mark_best();
+  std::string best_name() const;  // empty: none is marked
+
+  // Removes a checkpoint unless it is the latest or the best one.
   void remove(const std::string& name);
 
  private:
   std::string newest_name() const;  // empty: none
+  std::string named_by(const char* file) const;
+  std::string whole_ones_but(const std::string& broken) const;
   void keep_under_another_name(const std::string& name) const;
 
   std::filesystem::path folder_;

@@ -28,6 +28,7 @@ constexpr double kLockPatience_s = 10;
 const std::vector<std::string> kFreeKeys = {"run.directory",
                                             "run.checkpoint_every_s",
                                             "run.keep_checkpoints",
+                                            "run.keep_best",
                                             "run.max_unverified_share",
                                             "run.samples_per_step",
                                             "run.save_rollouts",

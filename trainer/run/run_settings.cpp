@@ -45,6 +45,8 @@ StageSettings stage_from(const ConfigSection& section, const ConfigSection& shar
 EvaluationSettings evaluation_from(const ConfigSection& section, const DecodingSettings& sampling) {
   EvaluationSettings evaluation;
   evaluation.tasks = section.integer("tasks", 256, 0, kMany);
+  if (evaluation.tasks > 0 || section.has("every_steps"))
+    evaluation.every_steps = section.integer("every_steps", 0, 0, kMany);
   evaluation.decoding = sampling;
   if (evaluation.tasks > 0 || section.has("max_new_tokens"))
     evaluation.decoding.max_new_tokens = section.integer("max_new_tokens", sampling.max_new_tokens, 1, kMany);
@@ -85,6 +87,7 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   settings.threads_per_rank = run.integer("threads_per_rank", 1, 1, 1024);
   settings.checkpoint_every_s = run.real("checkpoint_every_s", 60, 0);
   settings.keep_checkpoints = run.integer("keep_checkpoints", 2, 1);
+  settings.keep_best = run.boolean("keep_best", true);
   settings.samples_per_step = run.integer("samples_per_step", 2, 0);
   settings.save_rollouts = run.boolean("save_rollouts", false);
   settings.max_skipped_updates = run.integer("max_skipped_updates", 10, 0);
@@ -150,8 +153,11 @@ std::string derived_numbers(const RunSettings& settings, int ranks) {
                    " new tokens a step\n");
   }
   text += concat("responses in all          ", responses, "\n");
-  text +=
-      concat("evaluation                ", settings.evaluation.tasks, " held-out tasks after each phase\n");
+  text += concat("evaluation                ", settings.evaluation.tasks, " held-out tasks after each phase",
+                 settings.evaluation.every_steps > 0
+                     ? concat(" and every ", settings.evaluation.every_steps, " steps within it")
+                     : "",
+                 "\n");
   const PolicyConfig policy = settings.policy.checkpoint.empty()
                                   ? PolicyConfig::from_file(settings.policy.config_file)
                                   : PolicyConfig::from_file(settings.policy.checkpoint / "config.json");

@@ -44,7 +44,8 @@ struct StageSettings {
 };
 
 struct EvaluationSettings {
-  int64_t tasks = 0;  // held-out tasks; 0: no evaluation
+  int64_t tasks = 0;        // held-out tasks; 0: no evaluation
+  int64_t every_steps = 0;  // within phases; 0: only after each
   DecodingSettings decoding;
 };
 
@@ -70,6 +71,7 @@ struct RunSettings {
   std::filesystem::path reward_file;
   double checkpoint_every_s = 60;     // besides one after each phase; 0: only those
   int64_t keep_checkpoints = 2;       // of those within phases
+  bool keep_best = true;              // by the rate of held-out tasks, whatever its age
   int64_t samples_per_step = 2;       // responses that samples.jsonl keeps with text and verdict
   bool save_rollouts = false;         // keeps every step's rollouts in RUN/rollouts
   int64_t max_skipped_updates = 10;   // for gradients that are not finite; after more of them the run stops

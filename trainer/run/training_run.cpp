@@ -18,9 +18,6 @@ namespace bicrl {
 namespace fs = std::filesystem;
 namespace {
 
-// Names of the random streams of a run; together with the seed they make the keys.
-constexpr std::string_view kWeightsStream = "weights";
-
 constexpr std::string_view kWarmUpPhase = "warm_up";
 
 // The policy of a checkpoint of this run, or the one that the run starts from.
@@ -31,7 +28,7 @@ Transformer first_policy(const RunSettings& settings, const Tokenizer& tokenizer
     source.checkpoint = checkpoint;
     source.config_file.clear();
   }
-  return make_policy(source, tokenizer, mix_key(settings.seed, kWeightsStream), control.local_rank(),
+  return make_policy(source, tokenizer, weights_key(settings.seed), control.local_rank(),
                      control.ranks_on_host());
 }
 
@@ -189,6 +186,7 @@ bool TrainingRun::run_phase(Phase& phase) {
       if (!state_saved_) save_within_phase(phase);
       return false;
     }
+    if (!evaluate_within(phase)) return false;
     if (!take_step(phase)) return false;
     // After the last step finish_phase() saves.
     if (state_.step < phase.steps() && checkpoint_agreed_) save_within_phase(phase);
@@ -281,7 +279,12 @@ bool TrainingRun::finish_phase(const Phase& phase) {
   state_.seconds_in_phase = seconds_before_ + in_phase_.seconds();
   if (!state_saved_) save_checkpoint(phase.name());
   state_.phase_seconds.emplace_back(phase.name(), state_.seconds_in_phase);
-  if (evaluates() && !evaluate_as(phase.name())) return false;
+  if (evaluates()) {
+    const Stopwatch watch;
+    if (!evaluate_as(phase.name())) return false;
+    state_.phase_seconds.emplace_back(phase.name() + "_evaluation", watch.seconds());
+    if (newest_is_best()) mark_best(phase);
+  }
   // Only now: a policy that cannot be evaluated may have been broken within this phase.
   remove_checkpoints_within(phase, /*keep=*/0);
   if (directory_) write_summary();
@@ -295,7 +298,32 @@ bool TrainingRun::evaluates() const {
 bool TrainingRun::evaluate_start() {
   const bool before_all = state_.phase == 0 && state_.step == 0 && state_.evaluations.empty();
   if (!before_all || settings_.warm_up.steps > 0 || settings_.stages.empty() || !evaluates()) return true;
-  return evaluate_as(std::string(kStartEvaluation));
+  const Stopwatch watch;
+  if (!evaluate_as(std::string(kStartEvaluation))) return false;
+  state_.phase_seconds.emplace_back(concat(kStartEvaluation, "_evaluation"), watch.seconds());
+  return true;
+}
+
+bool TrainingRun::evaluate_within(const Phase& phase) {
+  const int64_t every = settings_.evaluation.every_steps;
+  if (every == 0 || state_.step == 0 || state_.step % every != 0 || !evaluates()) return true;
+  const std::string name = name_within(phase);
+  for (const EvaluationResult& known : state_.evaluations)
+    if (known.phase == name) return true;
+  // Before it: an evaluation that cannot be had loses nothing, and if it is the best, it is this
+  // checkpoint's.
+  if (!state_saved_) save_within_phase(phase);
+  if (!evaluate_as(name)) return false;
+  state_saved_ = false;
+  if (newest_is_best()) mark_best(phase);
+  return true;
+}
+
+bool TrainingRun::newest_is_best() const {
+  const auto& all = state_.evaluations;
+  return std::all_of(all.begin(), all.end() - 1, [&](const EvaluationResult& earlier) {
+    return earlier.correct_rate < all.back().correct_rate;
+  });
 }
 
 bool TrainingRun::evaluate_as(const std::string& name) {
@@ -316,7 +344,6 @@ bool TrainingRun::evaluate_as(const std::string& name) {
                              settings_.max_unverified_share, "): ", result.unverified_reason,
                              "\nWhat was learnt is saved; the same command evaluates it again."));
   state_.evaluations.push_back(result);
-  state_.phase_seconds.emplace_back(name + "_evaluation", result.seconds);
   if (directory_)
     log_info(moment_of(name), " (", clock_text(state_.seconds_in_phase),
              "): ", std::lround(1000 * result.correct_rate) / 10.0, " % of ", result.tasks,

@@ -65,7 +65,10 @@ class TrainingRun {
   bool evaluates() const;
   // Where no warm-up gives the first row: what the stages are compared with.
   bool evaluate_start();
+  // Where `evaluation.every_steps` asks for it and the run has not done so. False if a stop ended it.
+  bool evaluate_within(const Phase& phase);
   bool evaluate_as(const std::string& name);  // of a phase, or kStartEvaluation; false if a stop ended it
+  bool newest_is_best() const;                // of the evaluations so far
   void leave_out_faults(const TaskScores& scores);
   void leave_out_held_out();  // those that are known to be at fault
   bool stopping();            // collective: the same answer on all ranks
@@ -78,6 +81,9 @@ class TrainingRun {
   // Collective: every rank's part of the optimizer's state; the files of all ranks.
   std::map<std::string, FileHash> write_shards(const std::filesystem::path& folder);
   void save_within_phase(const Phase& phase);
+  void mark_best(const Phase& phase);  // the latest checkpoint
+  std::string name_within(const Phase& phase) const;
+  uint64_t checkpoint_bytes() const;  // roughly, over all ranks
   void remove_checkpoints_within(const Phase& phase, int64_t keep);
   void write_summary() const;
 

@@ -4,6 +4,7 @@
 #include "common/log.h"
 #include "policy/checkpoint_io.h"
 #include "trainer/run/training_run.h"
+#include "trainer/update/training_memory.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;
@@ -48,7 +49,7 @@ void TrainingRun::save_checkpoint(const std::string& name) {
   fs::path folder;
   try {
     on_rank_zero(control_, [&] {
-      if (checkpoints_) folder = checkpoints_->begin(name);
+      if (checkpoints_) folder = checkpoints_->begin(name, checkpoint_bytes());
     });
     folder = control_.all_gather(folder.string()).front();
     const std::map<std::string, FileHash> shards = write_shards(folder);
@@ -92,8 +93,27 @@ std::map<std::string, FileHash> TrainingRun::write_shards(const fs::path& folder
 
 void TrainingRun::save_within_phase(const Phase& phase) {
   state_.seconds_in_phase = seconds_before_ + in_phase_.seconds();
-  save_checkpoint(state_.step < phase.steps() ? numbered(phase.name(), state_.step) : phase.name());
+  save_checkpoint(state_.step < phase.steps() ? name_within(phase) : phase.name());
   remove_checkpoints_within(phase, settings_.keep_checkpoints);
+}
+
+std::string TrainingRun::name_within(const Phase& phase) const { return numbered(phase.name(), state_.step); }
+
+void TrainingRun::mark_best(const Phase& phase) {
+  if (!settings_.keep_best) return;
+  on_rank_zero(control_, [&] {
+    if (!checkpoints_) return;
+    const std::string before = checkpoints_->best_name();
+    checkpoints_->mark_best();
+    // Of the same phase it is one of several, some of which are kept.
+    if (before.find('-') != std::string::npos && !before.starts_with(phase.name() + "-"))
+      checkpoints_->remove(before);
+  });
+}
+
+uint64_t TrainingRun::checkpoint_bytes() const {
+  const TrainingMemory memory = training_memory(policy_.config(), policy_.dtype());
+  return static_cast<uint64_t>(memory.weights_bytes + memory.optimizer_bytes);
 }
 
 void TrainingRun::remove_checkpoints_within(const Phase& phase, int64_t keep) {
