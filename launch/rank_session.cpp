@@ -4,8 +4,8 @@
 
 #include "common/error.h"
 #include "common/log.h"
+#include "launch/tensor_plane_choice.h"
 #include "trainer/ranks/mpi_control_plane.h"
-#include "trainer/ranks/mpi_tensor_plane.h"
 
 namespace bicrl {
 namespace {
@@ -18,15 +18,18 @@ int with_ranks(const std::function<int(RankPlanes)>& work) {
   if (!MpiSession::launched_by_mpi()) {
     SingleProcessControl control;
     SingleProcessTensors tensors;
-    return work({control, tensors});
+    return work({control, [&](at::Device) -> TensorPlane& { return tensors; }});
   }
   MpiSession session;
   MpiControlPlane control(session);
-  MpiTensorPlane tensors(session);
+  std::unique_ptr<TensorPlane> tensors;
   const auto tell = [](const std::string& message) { std::cerr << "bicrl: " << message << std::endl; };
   try {
     init_logging(LogLevel::kInfo, control.size() > 1 ? control.rank() : -1);
-    return work({control, tensors});
+    return work({control, [&](at::Device device) -> TensorPlane& {
+                   tensors = make_tensor_plane(session, control, device);
+                   return *tensors;
+                 }});
   } catch (const SharedError& error) {
     if (control.rank() == 0) tell(error.what());
     return static_cast<int>(error.code());

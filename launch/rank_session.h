@@ -1,6 +1,8 @@
 // What commands that run on several ranks share: MPI's lifetime, errors that must end all ranks, and one
 // verifier for all of them.
 #pragma once
+#include <c10/core/Device.h>
+
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,7 +18,8 @@ namespace bicrl {
 // How a command's ranks talk (trainer/ranks/).
 struct RankPlanes {
   ControlPlane& control;
-  TensorPlane& tensors;
+  // Collective, at most once: the plane that moves tensors of this device; it lives as long as `control`.
+  std::function<TensorPlane&(at::Device)> make_tensors;
 };
 
 // Runs `work` with the planes of mpirun's ranks, or of this process alone, and returns its exit code.

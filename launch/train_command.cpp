@@ -138,7 +138,6 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
   }
   require_memory(run.settings, control);
   control.set_wait_limit(run.settings.trainer.wait_limit_s);
-  ranks.tensors.set_wait_limit(run.settings.trainer.wait_limit_s);
   const Stopwatch watch;
   expect_equal_on_ranks(control, "configuration", run.document.resolved_yaml() + run.reward.resolved_yaml());
   if (first)
@@ -161,7 +160,9 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
     verifier = std::make_unique<VerifierClient>(run.settings.verifier);
     if (first) log_info("verifier: ", run.settings.verifier.addresses.front(), server ? " (embedded)" : "");
   }
-  TrainingRun training(run.settings, std::move(inputs), control, ranks.tensors, verifier.get(), run.reward,
+  TensorPlane& tensors = ranks.make_tensors(policy_device(run.settings.policy, control.local_rank()));
+  tensors.set_wait_limit(run.settings.trainer.wait_limit_s);
+  TrainingRun training(run.settings, std::move(inputs), control, tensors, verifier.get(), run.reward,
                        opened.directory.get(), opened.checkpoint, stop_requested);
   const RunEnd end = training.run();
   if (first) {

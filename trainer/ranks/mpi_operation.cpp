@@ -3,104 +3,54 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 #include <vector>
 
 #include "common/error.h"
 #include "trainer/ranks/control_plane.h"
 #include "trainer/ranks/mpi_session.h"
+#include "trainer/ranks/tensor_plane.h"
 
 namespace bicrl {
 namespace {
 
 // MPI counts are ints; larger messages go in pieces.
 constexpr int64_t kMaxBytes = int64_t{1} << 30;
-constexpr int kGreetingTag = 1;
-constexpr int kFirstDataTag = 2;
+constexpr int kFirstDataTag = 2;  // 1 is the greeting's
 // Tags are reused after so many operations, which are never under way at the same time. MPI has at least
 // 32767 tags.
 constexpr int64_t kTags = 8192;
-
-// What a rank tells each peer of the operation that it is in.
-struct Greeting {
-  int64_t sequence = 0;
-  int64_t elements = 0;
-  int32_t type = 0;
-  char operation[20] = {};
-  char what[88] = {};
-  bool operator==(const Greeting& o) const {
-    return sequence == o.sequence && elements == o.elements && type == o.type &&
-           std::strcmp(operation, o.operation) == 0 && std::strcmp(what, o.what) == 0;
-  }
-  std::string text() const { return concat(operation, " of ", what, " (", elements, " elements)"); }
-};
-
-template <size_t N>
-void set_text(char (&to)[N], const std::string& text) {
-  const size_t length = std::min(text.size(), N - 1);
-  std::memcpy(to, text.data(), length);
-}
-
-void check_summable(const at::Tensor& tensor) {
-  const auto type = tensor.scalar_type();
-  if (type != at::kFloat && type != at::kDouble && type != at::kLong)
-    throw Error(concat("cannot sum tensors of type ", tensor.dtype().name(), " over ranks"));
-}
 
 // Greets the peers, then exchanges parts with them in one or two rounds.
 class Exchange : public MpiOperation {
  public:
   Exchange(MpiLink link, const std::string& operation, const std::string& what, const at::Tensor& like)
-      : link_(link), peers_(static_cast<size_t>(link.size)) {
-    BICRL_CHECK(like.is_contiguous(), operation, " of ", what);
-    mine_.sequence = link.sequence;
-    mine_.elements = like.numel();
-    mine_.type = static_cast<int32_t>(like.scalar_type());
-    set_text(mine_.operation, operation);
-    set_text(mine_.what, what);
-  }
+      : link_(link), greeting_(link, operation, what, like), parts_(static_cast<size_t>(link.size)) {}
 
   bool advance() override {
     if (done_) return true;
-    if (!greeted_) greet();
-    for (int p = 0; p < link_.size; ++p) answer(p);
-    if (!parts_are_through()) return false;
+    for (const int peer : greeting_.advance()) exchange_parts(peer);
+    if (!parts_are_through() || !greeting_.over()) return false;
     done_ = next_round();
     return done_;
   }
   bool done() const override { return done_; }
 
   std::string what_it_waits_for() const override {
-    std::vector<int> absent, slow;
-    for (int p = 0; p < link_.size; ++p) {
-      const Peer& peer = peers_[static_cast<size_t>(p)];
-      if (!peer.takes_part) continue;
-      if (!peer.came)
-        absent.push_back(p);
-      else if (!peer.requests.empty())
-        slow.push_back(p);
-    }
-    std::string text = mine_.text();
+    std::vector<int> slow;
+    for (int p = 0; p < link_.size; ++p)
+      if (!parts_[static_cast<size_t>(p)].empty()) slow.push_back(p);
+    std::string text = greeting_.text();
+    const std::vector<int> absent = greeting_.absent();
     if (!absent.empty()) text += concat(" for ", rank_list(absent), ", which did not come");
     if (!slow.empty()) text += concat(" for ", rank_list(slow), ", which came but did not finish");
     return text;
   }
 
  protected:
-  struct Peer {
-    bool takes_part = false;
-    bool came = false;
-    Greeting greeting;  // theirs
-    MPI_Request greeting_sent = MPI_REQUEST_NULL, greeting_came = MPI_REQUEST_NULL;
-    std::vector<MPI_Request> requests;  // parts under way
-  };
-
   // To be called by constructors: with whom parts are exchanged.
-  void take_part(int peer) { peers_[static_cast<size_t>(peer)].takes_part = peer != link_.rank; }
-  void take_part_with_all() {
-    for (int p = 0; p < link_.size; ++p) take_part(p);
-  }
+  void take_part(int peer) { greeting_.expect(peer); }
+  void take_part_with_all() { greeting_.expect_all(); }
   // Posts the first round's parts to and from a peer that has come.
   virtual void exchange_parts(int peer) = 0;
   // All posted parts are through: posts another round and returns false, or finishes and returns true.
@@ -118,60 +68,29 @@ class Exchange : public MpiOperation {
     const auto total = static_cast<int64_t>(part.nbytes());
     for (int64_t begin = 0; begin < total; begin += kMaxBytes) {
       const auto count = static_cast<int>(std::min(kMaxBytes, total - begin));
-      MPI_Request& request = peers_[static_cast<size_t>(peer)].requests.emplace_back(MPI_REQUEST_NULL);
+      MPI_Request& request = parts_[static_cast<size_t>(peer)].emplace_back(MPI_REQUEST_NULL);
       check_mpi(sends ? MPI_Isend(bytes + begin, count, MPI_BYTE, peer, tag, link_.communicator, &request)
                       : MPI_Irecv(bytes + begin, count, MPI_BYTE, peer, tag, link_.communicator, &request),
                 sends ? "MPI_Isend" : "MPI_Irecv");
     }
   }
 
-  void greet() {
-    for (int p = 0; p < link_.size; ++p) {
-      Peer& peer = peers_[static_cast<size_t>(p)];
-      if (!peer.takes_part) continue;
-      check_mpi(
-          MPI_Isend(&mine_, sizeof mine_, MPI_BYTE, p, kGreetingTag, link_.communicator, &peer.greeting_sent),
-          "MPI_Isend");
-      check_mpi(MPI_Irecv(&peer.greeting, sizeof peer.greeting, MPI_BYTE, p, kGreetingTag, link_.communicator,
-                          &peer.greeting_came),
-                "MPI_Irecv");
-    }
-    greeted_ = true;
-  }
-
-  void answer(int p) {
-    Peer& peer = peers_[static_cast<size_t>(p)];
-    if (!peer.takes_part || peer.came) return;
-    int there = 0;
-    check_mpi(MPI_Test(&peer.greeting_came, &there, MPI_STATUS_IGNORE), "MPI_Test");
-    if (!there) return;
-    if (!(peer.greeting == mine_))
-      throw Error(concat("rank ", link_.rank, " is in ", mine_.text(), ", and rank ", p, " in ",
-                         peer.greeting.text()));
-    peer.came = true;
-    exchange_parts(p);
-  }
-
   bool parts_are_through() {
     bool all = true;
-    for (Peer& peer : peers_) {
-      if (!peer.takes_part) continue;
-      int sent = 0, through = 1;
-      check_mpi(MPI_Test(&peer.greeting_sent, &sent, MPI_STATUS_IGNORE), "MPI_Test");
-      if (peer.came && !peer.requests.empty()) {
-        check_mpi(MPI_Testall(static_cast<int>(peer.requests.size()), peer.requests.data(), &through,
-                              MPI_STATUSES_IGNORE),
-                  "MPI_Testall");
-        if (through) peer.requests.clear();
-      }
-      all = all && peer.came && sent && through;
+    for (std::vector<MPI_Request>& requests : parts_) {
+      if (requests.empty()) continue;
+      int through = 0;
+      check_mpi(
+          MPI_Testall(static_cast<int>(requests.size()), requests.data(), &through, MPI_STATUSES_IGNORE),
+          "MPI_Testall");
+      if (through) requests.clear();
+      all = all && through;
     }
     return all;
   }
 
-  Greeting mine_;
-  std::vector<Peer> peers_;
-  bool greeted_ = false;
+  MpiGreeting greeting_;
+  std::vector<std::vector<MPI_Request>> parts_;  // by peer, those under way
   bool done_ = false;
 };
 
@@ -193,7 +112,7 @@ class AllReduce : public Exchange {
  public:
   AllReduce(MpiLink link, at::Tensor tensor, const std::string& what)
       : Exchange(link, "all-reduce", what, tensor), tensor_(tensor.view({-1})) {
-    check_summable(tensor);
+    require_summable(tensor);
     take_part_with_all();
     for (int p = 0; p < link.size; ++p)
       came_.push_back(p == link.rank ? at::Tensor() : at::empty_like(part(link.rank)));
@@ -242,7 +161,7 @@ class ReduceScatter : public Exchange {
  public:
   ReduceScatter(MpiLink link, at::Tensor whole, at::Tensor mine, const std::string& what)
       : Exchange(link, "reduce-scatter", what, whole), whole_(whole.view({-1})), mine_(std::move(mine)) {
-    check_summable(whole);
+    require_summable(whole);
     BICRL_CHECK(mine_.own.is_contiguous() && mine_.own.numel() * link.size == whole.numel() &&
                     mine_.own.scalar_type() == whole.scalar_type(),
                 what, ": ", mine_.own.numel(), " of ", whole.numel(), " elements for ", link.size, " ranks");
@@ -297,7 +216,9 @@ class AllGather : public Exchange {
 class Broadcast : public Exchange {
  public:
   Broadcast(MpiLink link, at::Tensor tensor, int root, const std::string& what)
-      : Exchange(link, "broadcast", what, tensor), tensor_(tensor.view({-1})), root_(root) {
+      : Exchange(link, concat("broadcast from rank ", root), what, tensor),
+        tensor_(tensor.view({-1})),
+        root_(root) {
     if (link.rank == root)
       take_part_with_all();
     else

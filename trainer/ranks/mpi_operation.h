@@ -3,20 +3,13 @@
 // they mean the same operation. For mpi_tensor_plane.cpp. Not thread-safe.
 #pragma once
 #include <ATen/core/Tensor.h>
-#include <mpi.h>
 
-#include <cstdint>
 #include <memory>
 #include <string>
 
-namespace bicrl {
+#include "trainer/ranks/mpi_greeting.h"
 
-struct MpiLink {
-  MPI_Comm communicator = MPI_COMM_NULL;
-  int rank = 0;
-  int size = 1;
-  int64_t sequence = 0;  // the operation's number, the same on all ranks
-};
+namespace bicrl {
 
 class MpiOperation {
  public:

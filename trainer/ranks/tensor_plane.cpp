@@ -2,7 +2,15 @@
 
 #include <ATen/ATen.h>
 
+#include "common/error.h"
+
 namespace bicrl {
+
+void require_summable(const at::Tensor& tensor) {
+  const auto type = tensor.scalar_type();
+  if (type != at::kFloat && type != at::kDouble && type != at::kLong)
+    throw Error(concat("cannot sum tensors of type ", tensor.dtype().name(), " over ranks"));
+}
 
 Transfer SingleProcessTensors::reduce_scatter(at::Tensor whole, at::Tensor mine, const std::string&) {
   if (mine.data_ptr() != whole.data_ptr()) mine.copy_(whole);

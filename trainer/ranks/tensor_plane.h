@@ -1,7 +1,7 @@
 // How ranks move tensors: sums, shares and copies of a data-parallel run. Operations are asynchronous: they
 // return a transfer to wait on, and until that is over their tensors belong to it. Every operation is
 // collective: all ranks start the same ones in the same order, with tensors of equal type and size. Sums are
-// taken in rank order, so they are bit-equal on all ranks and from run to run.
+// bit-equal on all ranks and from run to run.
 // A wait has a limit; whoever reaches it throws an Error that names this rank, the operation, its buffer and
 // the ranks that have not come. Ranks that start different operations throw as well. After that the plane is
 // of no use. Not thread-safe: calls of a rank do not overlap.
@@ -64,6 +64,9 @@ class TensorPlane {
  private:
   double wait_limit_s_ = kWaitLimit_s;
 };
+
+// Throws Error unless its type is one that is summed.
+void require_summable(const at::Tensor& tensor);
 
 // The tensor plane of a run with one rank.
 class SingleProcessTensors : public TensorPlane {

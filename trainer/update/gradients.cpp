@@ -14,13 +14,14 @@ namespace {
 // So many values are summed at a time: on the CPU a sum in fp64 makes a copy of what it sums.
 constexpr int64_t kSliceValues = int64_t{1} << 24;
 
-double norm_of(const at::Tensor& flat) {
+// A scalar on the tensor's device.
+at::Tensor norm_of(const at::Tensor& flat) {
   std::vector<at::Tensor> norms;
   for (int64_t begin = 0; begin < flat.numel(); begin += kSliceValues) {
     const at::Tensor slice = flat.narrow(0, begin, std::min(kSliceValues, flat.numel() - begin));
     norms.push_back(at::linalg_vector_norm(slice, 2, c10::nullopt, false, at::kDouble));
   }
-  return at::linalg_vector_norm(at::stack(norms)).item<double>();
+  return at::linalg_vector_norm(at::stack(norms));
 }
 
 }  // namespace
@@ -39,19 +40,22 @@ GradientScope::~GradientScope() {
 double clip_global_norm(ParameterStore& store, double max_norm, PartExtent summed, ControlPlane& control) {
   const int64_t groups = store.layout().group_count(), shards = store.shard().count;
   // By shard and group, whoever computes it, so that the norm does not depend on who holds what.
+  const bool whole = summed == PartExtent::kWhole;
+  const int64_t first = whole ? 0 : store.shard().rank, end = whole ? shards : first + 1;
+  std::vector<at::Tensor> norms;
+  for (int64_t shard = first; shard < end; ++shard)
+    for (int64_t g = 0; g < groups; ++g) {
+      const int64_t size = store.shard_size(g);
+      norms.push_back(
+          norm_of(whole ? store.group_part(ParameterPart::kGradient, g).narrow(0, shard * size, size)
+                        : store.my_part(ParameterPart::kGradient, g)));
+    }
+  const at::Tensor on_host = at::stack(norms).to(at::kCPU);  // the only wait for a device
+  const double* next = on_host.const_data_ptr<double>();
   std::vector<std::vector<double>> squares(static_cast<size_t>(shards));
-  for (int64_t g = 0; g < groups; ++g) {
-    const auto add = [&](int64_t shard, const at::Tensor& part) {
-      squares[static_cast<size_t>(shard)].push_back(std::pow(norm_of(part), 2));
-    };
-    const int64_t size = store.shard_size(g);
-    if (summed == PartExtent::kShard)
-      add(store.shard().rank, store.my_part(ParameterPart::kGradient, g));
-    else
-      for (int64_t shard = 0; shard < shards; ++shard)
-        add(shard, store.group_part(ParameterPart::kGradient, g).narrow(0, shard * size, size));
-  }
-  if (summed == PartExtent::kShard) {
+  for (int64_t shard = first; shard < end; ++shard)
+    for (int64_t g = 0; g < groups; ++g) squares[static_cast<size_t>(shard)].push_back(std::pow(*next++, 2));
+  if (!whole) {
     const std::vector<double>& mine = squares[static_cast<size_t>(store.shard().rank)];
     const auto all =
         control.all_gather({reinterpret_cast<const char*>(mine.data()), mine.size() * sizeof(double)});
@@ -67,8 +71,7 @@ double clip_global_norm(ParameterStore& store, double max_norm, PartExtent summe
   const double norm = std::sqrt(sum);
   if (!std::isfinite(norm) || max_norm == 0 || norm <= max_norm) return norm;
   for (int64_t g = 0; g < groups; ++g)
-    (summed == PartExtent::kShard ? store.my_part(ParameterPart::kGradient, g)
-                                  : store.group_part(ParameterPart::kGradient, g))
+    (whole ? store.group_part(ParameterPart::kGradient, g) : store.my_part(ParameterPart::kGradient, g))
         .mul_(max_norm / (norm + 1e-6));
   return norm;
 }

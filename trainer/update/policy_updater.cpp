@@ -10,6 +10,7 @@
 #include "common/error.h"
 #include "common/hash.h"
 #include "common/rng.h"
+#include "trainer/update/chunk_figures.h"
 
 namespace bicrl {
 namespace {
@@ -165,6 +166,7 @@ void PolicyUpdater::accumulate_surrogate(const std::vector<LiveSequence>& sequen
   const bool parameters_unchanged = totals.updates == 0;
   const auto batches =
       pack(sequences, scales, policy_.config().block_size, settings_.tokens_per_pack, policy_.device());
+  ChunkFigures figures;
   run_passes(batches, [&](const PackedBatch& batch) {
     pass.backward(batch, [&](const ScoredChunk& chunk) {
       const auto old = chunk.part(batch.old_log_probs);
@@ -173,21 +175,24 @@ void PolicyUpdater::accumulate_surrogate(const std::vector<LiveSequence>& sequen
       const auto loss =
           (chunk.part(batch.weights) * (terms.policy + settings_.objective.kl_weight * terms.kl)).sum();
       const auto gap = (chunk.log_probs.detach() - old).abs();
-      totals.loss += loss.item<double>();
-      totals.policy_loss += terms.policy.detach().sum().item<double>();
-      totals.kl += terms.kl.detach().sum().item<double>();
-      totals.clipped += terms.clipped.sum().item<double>();
-      totals.entropy += chunk.entropy.sum().item<double>();
-      if (parameters_unchanged) {
-        totals.gap_tokens += static_cast<double>(gap.numel());
-        totals.gap += gap.sum().item<double>();
-        totals.gap_max = std::max(totals.gap_max, gap.max().item<double>());
-      }
+      figures.add({loss, terms.policy.detach().sum(), terms.kl.detach().sum(), terms.clipped.sum(),
+                   chunk.entropy.sum(), gap.sum(), gap.max()});
       return loss;
     });
     totals.scored_tokens += static_cast<double>(batch.scored());
     totals.packed_rows += static_cast<double>(batch.rows());
+    if (parameters_unchanged) totals.gap_tokens += static_cast<double>(batch.scored());
   });
+  for (const std::vector<double>& chunk : figures.values()) {
+    totals.loss += chunk[0];
+    totals.policy_loss += chunk[1];
+    totals.kl += chunk[2];
+    totals.clipped += chunk[3];
+    totals.entropy += chunk[4];
+    if (!parameters_unchanged) continue;
+    totals.gap += chunk[5];
+    totals.gap_max = std::max(totals.gap_max, chunk[6]);
+  }
 }
 
 void PolicyUpdater::run_passes(const std::vector<PackedBatch>& batches,
@@ -232,17 +237,21 @@ UpdateTotals PolicyUpdater::supervise(const std::vector<SftSample>& samples, int
     const ScoredPass pass(policy_, allowed_, /*temperature=*/1.0);
     const auto batches =
         pack(sequences, scales, policy_.config().block_size, settings_.tokens_per_pack, policy_.device());
+    ChunkFigures figures;
     run_passes(batches, [&](const PackedBatch& batch) {
       pass.backward(batch, [&](const ScoredChunk& chunk) {
         const auto loss = (chunk.part(batch.weights) * chunk.log_probs).sum().neg();
-        totals.loss += loss.item<double>();
-        totals.policy_loss -= chunk.log_probs.detach().sum().item<double>();
-        totals.entropy += chunk.entropy.sum().item<double>();
+        figures.add({loss, chunk.log_probs.detach().sum(), chunk.entropy.sum()});
         return loss;
       });
       totals.scored_tokens += static_cast<double>(batch.scored());
       totals.packed_rows += static_cast<double>(batch.rows());
     });
+    for (const std::vector<double>& chunk : figures.values()) {
+      totals.loss += chunk[0];
+      totals.policy_loss -= chunk[1];
+      totals.entropy += chunk[2];
+    }
     apply_gradient(0, totals);
   }
   end_step(totals);

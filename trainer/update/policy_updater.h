@@ -8,7 +8,7 @@
 // runs it chunk by chunk, objective.h says what a token's loss is, gradient_buckets.h sums gradients over
 // passes and ranks, and adamw.h takes the step at the rate of learning_rate.h. sharding.h says what ranks
 // divide among them, parameter_gatherer.h lends a rank the parameters that others hold. update_statistics.h
-// is what an update tells, training_memory.h what it needs.
+// is what an update tells, of what chunk_figures.h keeps on the device, training_memory.h what it needs.
 #pragma once
 #include <ATen/core/Tensor.h>
 
