@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
+#include <ctime>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
@@ -121,6 +123,24 @@ TEST_CASE("a large random parameter does not depend on how threads share it") {
   const Transformer shared = Transformer::random(config, 3, at::kCPU, at::kFloat);
   at::set_num_threads(threads);
   CHECK(at::equal(alone.parameters()[0].second, shared.parameters()[0].second));
+}
+
+TEST_CASE("threads share the drawing of parameters") {
+  const auto seconds = [](clockid_t clock) {
+    timespec time{};
+    clock_gettime(clock, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  };
+  PolicyConfig config = small_config();
+  config.vocab_size = 1 << 17;
+  const int before = at::get_num_threads();
+  at::set_num_threads(2);
+  const double process = seconds(CLOCK_PROCESS_CPUTIME_ID), mine = seconds(CLOCK_THREAD_CPUTIME_ID);
+  Transformer::random(config, 1, at::kCPU, at::kFloat);
+  const double of_all = seconds(CLOCK_PROCESS_CPUTIME_ID) - process;
+  const double of_others = of_all - (seconds(CLOCK_THREAD_CPUTIME_ID) - mine);
+  at::set_num_threads(before);
+  CHECK(of_others > 0.2 * of_all);
 }
 
 TEST_CASE("the listed parameters are the ones the forward uses") {
