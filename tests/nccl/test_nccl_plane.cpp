@@ -246,11 +246,12 @@ TEST_CASE("an operation that hangs on the GPU is aborted, and the rank goes on",
     if (!busy)
       CHECK_THAT(message, ContainsSubstring("all-reduce of gradient of layer 5") &&
                               ContainsSubstring("which does not finish"));
-    else
-      CHECK_THAT(message, !ContainsSubstring("nothing was thrown"));
     std::cout << concat("rank ", control.rank(), " gave up a hanging operation after ", seconds,
                         " s: ", message, "\n");
-    CHECK_THROWS_AS(nccl.all_reduce(x, "another"), Error);
+    // NCCL lets the busy rank out of the operation whose peer has left it, with whatever is in its memory. It
+    // cannot go on with that: to the next operation the other does not come.
+    nccl.set_wait_limit(kPatience_s);
+    CHECK_THROWS_AS(nccl.all_reduce(x, "another").wait(), Error);
   }
   control.barrier();
   BothPlanes again(ranks);
