@@ -71,6 +71,10 @@ struct RunOutcome {
   std::vector<uint32_t> changed_inputs;  // leaves
   bool benign_races = false;             // there are races that cannot be seen in an output
   CallOutcome first;
+  // The first call's outputs if kernels had done nothing but copy, of the leaves for which this says anything
+  // (executor/copied_contents.h).
+  std::vector<uint32_t> copied_leaves;
+  std::string_view copied;               // as the first call's; empty if there are none
   std::vector<LaunchCounters> counters;  // of a request that asked for them
   std::vector<CallOutcome> repeats;      // empty: they would answer like the first call
 };

@@ -75,7 +75,10 @@ void read_runs(const nlohmann::json& said, const RunPlan& plan, RunResult& resul
   for (const auto& one : said.at("runs")) {
     RunOutcome run;
     const bool shadows = plan.runs.at(result.runs.size()).shadows;
-    run.first = take_call(plan.trace->output_layout(), shadows);
+    const OutputLayout& layout = plan.trace->output_layout();
+    run.first = take_call(layout, shadows);
+    run.copied_leaves = one.value("copied", std::vector<uint32_t>{});
+    if (!run.copied_leaves.empty()) run.copied = take(layout.draw_bytes);
     const auto calls = one.at("calls").get<size_t>();
     for (size_t i = 1; i < calls; ++i)
       run.repeats.push_back(take_call(repeats.at(i - 1).returned.layout, shadows));
@@ -172,7 +175,7 @@ void PtxBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
   spec.limits.wall_s = kBusyMachineFactor * options_.cpu_s;
   spec.limits.memory_bytes = options_.memory_bytes;
   spec.limits.file_bytes =
-      std::max<uint64_t>(kMaxControlBytes, 2 * calls * (plan.trace->output_layout().draw_bytes + 4096));
+      std::max<uint64_t>(kMaxControlBytes, 3 * calls * (plan.trace->output_layout().draw_bytes + 4096));
   const BoxResult box = run_box(host_, spec, stop);
   result.run_ms = box.total_ms;
   set_end(box, result);

@@ -50,6 +50,7 @@ ExecutionReport Execution::run() {
     allocate(0);
     write_inputs(0, 0);
     if (counting_) count_constants();
+    if (options_.follow_copies) follow_copies();
     const auto first_call = trace_.ops.begin() + static_cast<ptrdiff_t>(trace_.construction_ops);
     std::for_each(trace_.ops.begin(), first_call, [&](const TraceOp& op) { execute(op, report); });
     constructed_ = kept_state();
@@ -65,6 +66,7 @@ ExecutionReport Execution::repeat(size_t index, std::string_view inputs) {
   const TraceRepeat& call = trace_.repeats[index];
   inputs_ = inputs;
   outputs_ = &call.outputs;
+  copied_.reset();
   layout_ = &call.returned.layout;
   ExecutionReport report;
   try {
@@ -76,6 +78,24 @@ ExecutionReport Execution::repeat(size_t index, std::string_view inputs) {
     report.fault = error.fault();
   }
   return report;
+}
+
+void Execution::follow_copies() {
+  copied_ = std::make_unique<CopiedContents>(
+      trace_, [this](uint32_t buffer) { return memory_.buffer(buffers_[buffer]).data.get(); });
+  for (uint32_t i = 0; i < trace_.buffers.size(); ++i) {
+    const TraceBuffer& buffer = trace_.buffers[i];
+    if (buffer.kind == TraceBuffer::Kind::kInput && buffer.tensors == 0) {
+      const InputLayout::Leaf& leaf = trace_.inputs.leaves[buffer.source];
+      copied_->set(i, leaf.tensor.dtype, inputs_.substr(leaf.offset_bytes, buffer.bytes));
+    } else if (buffer.kind == TraceBuffer::Kind::kConstant) {
+      copied_->set(i, DType::kFloat32, trace_.blobs[buffer.source]);
+    }
+  }
+}
+
+bool Execution::store_copied_output(size_t index, std::byte* to) {
+  return copied_->output(trace_.outputs[index], trace_.output_layout().leaves[index], to);
 }
 
 bool Execution::repeats_count() {
@@ -131,6 +151,7 @@ void Execution::count_host_operation(const TraceOp& op) {
 
 void Execution::execute(const TraceOp& op, ExecutionReport& report) {
   if (counting_) count_host_operation(op);
+  if (copied_) copied_->execute(op);
   const auto place = [this](const TraceView& view) {
     return place_in(memory_.buffer(buffers_[view.buffer]), view.offset_bytes);
   };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sandbox/counting/launch_counting.h"
+#include "sandbox/executor/copied_contents.h"
 #include "sandbox/executor/device_program.h"
 #include "sandbox/ptx/device_memory.h"
 #include "sandbox/ptx/grid.h"
@@ -25,6 +26,7 @@ struct ExecutionOptions {
   bool warps_apart = false;    // ptx::RunOrder
   bool shadows = false;        // find what was never written, and keep who wrote what
   bool skip_launches = false;  // what is left if no kernel runs
+  bool follow_copies = false;  // in the first call: what would be left if kernels only copied
   bool count = false;          // what launches do, and what the host part has the device do besides
   uint64_t lane_operations = uint64_t{1} << 36;  // of a call: launches, fills, copies and uploads together
   uint64_t max_bytes = uint64_t{2} << 30;        // of all buffers
@@ -58,12 +60,16 @@ class Execution {
   // element, leaf after leaf (ptx::Writer: the weakest of its bytes'), if the run kept shadows. Returns a
   // fault if an element was never written.
   std::optional<ptx::Fault> store_outputs(std::byte* outputs, uint8_t* writers);
+  // With `follow_copies`, after the first call without a fault: output `index` as it would be if kernels did
+  // nothing but copy. False if it needs what they computed (copied_contents.h).
+  bool store_copied_output(size_t index, std::byte* to);
   // What the program's author would call the buffer that begins there, in the call that ran last: "output 0".
   std::string buffer_name(uint64_t address) const;
 
  private:
   using KeptState = std::vector<std::pair<uint64_t, uint64_t>>;  // hashes of what a call may leave to another
   KeptState kept_state() const;
+  void follow_copies();
   void allocate(uint32_t call);
   void write_inputs(uint32_t call, uint32_t tensors);
   uint32_t symbol_buffer(const TraceBuffer& symbol);
@@ -87,6 +93,7 @@ class Execution {
   const OutputLayout* layout_;
   ptx::DeviceMemory memory_;
   std::unique_ptr<LaunchCounting> counting_;  // null: nobody counts
+  std::unique_ptr<CopiedContents> copied_;    // null: nobody follows
   std::vector<ptx::LoadedModule> modules_;
   std::vector<ptx::DeviceMemory::BufferId> buffers_;      // by buffer of the trace
   std::optional<ptx::DeviceMemory::BufferId> workspace_;  // of cooperative launches

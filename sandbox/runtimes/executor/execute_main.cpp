@@ -5,9 +5,9 @@
 //   "lane_operations", "max_bytes", "runs": [{"draw", "repeat_draws", "seed", "warps_apart", "shadows",
 //   "skip_launches", "count"}]}
 // To output_fd, for each call of each run: the outputs as the trace's layout says, then for a run with
-// shadows one byte for each element, who wrote it. To control_fd: {"runs": [{"calls", "fault", "counters",
-// ...}]} or
-// {"error": "..."}.
+// shadows one byte for each element, who wrote it; of the first call, if "copied" names any leaves, then the
+// outputs once more as they would be if kernels only copied. To control_fd: {"runs": [{"calls", "fault",
+// "copied", "counters", ...}]} or {"error": "..."}.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,6 +17,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "sandbox/executor/execution.h"
 #include "sandbox/executor/run_races.h"
@@ -45,13 +46,13 @@ void write_all(int fd, const void* bytes, size_t size) {
 class Run {
  public:
   Run(DeviceProgram& program, const Trace& trace, const CallSummary& calls, const json& plan,
-      const json& asked)
+      const json& asked, bool follow_copies)
       : program_(program),
         trace_(trace),
         calls_(calls),
         plan_(plan),
         asked_(asked),
-        options_(options(plan, asked)),
+        options_(options(plan, asked, follow_copies)),
         inputs_(draw(asked.at("draw"))),
         execution_(program, trace, calls, inputs_, options_) {}
 
@@ -59,6 +60,7 @@ class Run {
     const ExecutionReport first = execution_.run();
     report_ = {{"lane_operations", first.lane_operations}, {"changed_inputs", first.changed_inputs}};
     store(first, trace_.output_layout());
+    if (options_.follow_copies && !failed()) store_copied();
     if (options_.count && !failed()) {
       report_["counters"] = json::array();
       for (const LaunchCounters& launch : execution_.counters())
@@ -75,13 +77,14 @@ class Run {
   }
 
  private:
-  ExecutionOptions options(const json& plan, const json& asked) {
+  ExecutionOptions options(const json& plan, const json& asked, bool follow_copies) {
     ExecutionOptions options;
     options.seed = asked.at("seed").get<uint64_t>();
     options.warps_apart = asked.at("warps_apart").get<bool>();
     options.shadows = asked.at("shadows").get<bool>();
     options.skip_launches = asked.at("skip_launches").get<bool>();
     options.count = asked.at("count").get<bool>();
+    options.follow_copies = follow_copies && !options.skip_launches && !options.count;
     options.lane_operations = plan.at("lane_operations").get<uint64_t>();
     options.max_bytes = plan.at("max_bytes").get<uint64_t>();
     if (options.shadows && !options.skip_launches) options.observer = races_.observer();
@@ -92,6 +95,7 @@ class Run {
   std::optional<ptx::Fault> run_again(ptx::Observer* observer) {
     ExecutionOptions options = options_;
     options.observer = observer;
+    options.follow_copies = false;
     std::string inputs = draw(asked_.at("draw"));
     Execution again(program_, trace_, calls_, inputs, options);
     const auto end_of = [&](const ExecutionReport& call, const OutputLayout& layout) {
@@ -144,6 +148,17 @@ class Run {
     if (fault) tell(*fault, /*of_all_calls=*/false);
   }
 
+  void store_copied() {
+    const OutputLayout& layout = trace_.output_layout();
+    std::vector<std::byte> outputs(layout.draw_bytes);
+    json leaves = json::array();
+    for (size_t i = 0; i < layout.leaves.size(); ++i)
+      if (execution_.store_copied_output(i, outputs.data() + layout.leaves[i].offset_bytes))
+        leaves.push_back(i);
+    if (!leaves.empty()) write_all(plan_.at("output_fd").get<int>(), outputs.data(), outputs.size());
+    report_["copied"] = std::move(leaves);
+  }
+
   DeviceProgram& program_;
   const Trace& trace_;
   const CallSummary& calls_;
@@ -165,8 +180,13 @@ json run_plan(const json& plan) {
   if (!program) return {{"unsupported", program.reason()}};
   const CallSummary calls = summarise_calls(trace.value());
   json report{{"runs", json::array()}};
+  // A program whose outputs need what kernels compute on one draw is no other on the next.
+  bool follow_copies = CopiedContents::matter(trace.value());
   for (const json& asked : plan.at("runs")) {
-    report["runs"].push_back(Run(program.value(), trace.value(), calls, plan, asked).execute());
+    report["runs"].push_back(
+        Run(program.value(), trace.value(), calls, plan, asked, follow_copies).execute());
+    if (report["runs"].back().contains("copied"))
+      follow_copies = follow_copies && !report["runs"].back()["copied"].empty();
     // What failed once is not correct.
     if (report["runs"].back().contains("fault")) break;
   }
