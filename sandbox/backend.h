@@ -76,7 +76,8 @@ struct RunOutcome {
   std::vector<uint32_t> copied_leaves;
   std::string_view copied;               // as the first call's; empty if there are none
   std::vector<LaunchCounters> counters;  // of a request that asked for them
-  std::vector<CallOutcome> repeats;      // empty: they would answer like the first call
+  size_t first_repeat = 0;               // those before it would answer like the first call,
+  std::vector<CallOutcome> repeats;      // those from it on were executed, as far as they cost little
 };
 
 struct RunResult {

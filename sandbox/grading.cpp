@@ -72,7 +72,7 @@ RunComparison compare_calls(const OutputLayout& layout, const RunRequest& reques
   };
   compare(run.first, request.draw, 1);
   for (size_t k = 0; k < run.repeats.size() && result.wrong_call == 0; ++k)
-    compare(run.repeats[k], request.repeat_draws[k], k + 2);
+    compare(run.repeats[k], request.repeat_draws[run.first_repeat + k], run.first_repeat + k + 2);
   return result;
 }
 
@@ -81,7 +81,7 @@ std::string unearned_elements(const OutputLayout& layout, const RunRequest& requ
                               const std::vector<const OracleDraw*>& draws) {
   std::string reason = unearned_elements(layout, run.first, *draws[request.draw]);
   for (size_t k = 0; k < run.repeats.size() && reason.empty(); ++k)
-    reason = unearned_elements(layout, run.repeats[k], *draws[request.repeat_draws[k]]);
+    reason = unearned_elements(layout, run.repeats[k], *draws[request.repeat_draws[run.first_repeat + k]]);
   return reason;
 }
 

@@ -92,6 +92,7 @@ void read_spec(Frame& frame, const nlohmann::json& request, OracleSpec& spec) {
   spec.parameters = header.at("parameters");
   spec.init_seed = request.at("init_seed").get<int64_t>();
   spec.has_costing_inputs = header.at("has_costing_inputs").get<bool>();
+  spec.ignores_mode = header.value("ignores_mode", false);
   spec.too_large_bytes = header.value("too_large_bytes", uint64_t{0});
   auto layout = input_layout(spec.inputs);
   if (!layout) throw InputError(layout.reason());

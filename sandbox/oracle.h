@@ -55,6 +55,7 @@ struct OracleSpec {
   nlohmann::json parameters;     // those drawn beside what the constructor makes; for the record box
   uint64_t too_large_bytes = 0;  // of one draw if over the limit: there are no draws then
   bool has_costing_inputs = false;
+  bool ignores_mode = false;  // the reference is the same function in training mode and out of it
 };
 
 // What is wrong with a task. Those with answers can be graded, and a program's success says little.

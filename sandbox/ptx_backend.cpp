@@ -80,8 +80,9 @@ void read_runs(const nlohmann::json& said, const RunPlan& plan, RunResult& resul
     run.copied_leaves = one.value("copied", std::vector<uint32_t>{});
     if (!run.copied_leaves.empty()) run.copied = take(layout.draw_bytes);
     const auto calls = one.at("calls").get<size_t>();
+    run.first_repeat = one.value("first_repeat", size_t{0});
     for (size_t i = 1; i < calls; ++i)
-      run.repeats.push_back(take_call(repeats.at(i - 1).returned.layout, shadows));
+      run.repeats.push_back(take_call(repeats.at(run.first_repeat + i - 1).returned.layout, shadows));
     run.lane_operations = one.at("lane_operations");
     run.changed_inputs = one.at("changed_inputs").get<std::vector<uint32_t>>();
     run.benign_races = one.value("benign_races", false);
@@ -91,7 +92,7 @@ void read_runs(const nlohmann::json& said, const RunPlan& plan, RunResult& resul
       run.fault_class = one["fault"].at("class");
       run.message = message_of(one["fault"]);
       if (calls > 1 && !one["fault"].value("of_all_calls", false))
-        run.message = concat("at call ", calls, " of forward: ", run.message);
+        run.message = concat("at call ", run.first_repeat + calls, " of forward: ", run.message);
     }
     result.runs.push_back(std::move(run));
   }

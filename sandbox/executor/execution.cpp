@@ -47,7 +47,7 @@ ExecutionReport Execution::run() {
   try {
     load_modules();
     buffers_.resize(trace_.buffers.size());
-    allocate(0);
+    allocate_up_to(0);
     write_inputs(0, 0);
     if (counting_) count_constants();
     if (options_.follow_copies) follow_copies();
@@ -71,7 +71,7 @@ ExecutionReport Execution::repeat(size_t index, std::string_view inputs) {
   ExecutionReport report;
   try {
     const auto number = static_cast<uint32_t>(index) + 1;
-    allocate(number);
+    allocate_up_to(number);
     write_inputs(number, call.tensors);
     for (const TraceOp& op : call.ops) execute(op, report);
   } catch (const FaultError& error) {
@@ -98,13 +98,22 @@ bool Execution::store_copied_output(size_t index, std::byte* to) {
   return copied_->output(trace_.outputs[index], trace_.output_layout().leaves[index], to);
 }
 
-bool Execution::repeats_count() {
-  return !trace_.repeats.empty() && (!calls_.alike || kept_state() != constructed_);
+size_t Execution::first_repeat() {
+  if (calls_.first_other == 0 || kept_state() != constructed_) return 0;
+  return calls_.first_other;
+}
+
+bool Execution::has_room(size_t index) const {
+  uint64_t bytes = memory_.bytes();
+  for (size_t i = 0; i < trace_.buffers.size(); ++i)
+    if (calls_.first_uses[i] >= allocated_calls_ && calls_.first_uses[i] <= index + 1)
+      bytes += trace_.buffers[i].bytes;
+  return bytes <= options_.max_bytes;
 }
 
 // By a secret seed, so that no kernel can leave other bytes that look the same.
 Execution::KeptState Execution::kept_state() const {
-  if (trace_.repeats.empty() || !calls_.alike || options_.skip_launches) return {};
+  if (calls_.first_other == 0 || options_.skip_launches) return {};
   KeptState state;
   const auto add = [&](ptx::DeviceMemory::BufferId id) {
     const DeviceMemory::Buffer& buffer = memory_.buffer(id);
@@ -190,6 +199,10 @@ void Execution::load_modules() {
     if (!loaded) out_of_memory(loaded.reason());
     modules_.push_back(std::move(loaded.value()));
   }
+}
+
+void Execution::allocate_up_to(uint32_t call) {
+  for (; allocated_calls_ <= call; ++allocated_calls_) allocate(allocated_calls_);
 }
 
 // What the call is the first to touch.

@@ -49,10 +49,13 @@ class Execution {
 
   // The constructor and the first call.
   ExecutionReport run();
-  // After it: whether a repeat may answer otherwise than the first call would, because the host part does
-  // something else or because variables, parameters or buffers that it meets have changed.
-  bool repeats_count();
-  // Number `index` of the trace's repeats, after those before it.
+  // After it: the first repeat that may answer otherwise than the first call would, because the host part
+  // does something else or because variables, parameters or buffers that it meets have changed. The number of
+  // repeats if there is none.
+  size_t first_repeat();
+  // Whether the memory has room for what that repeat allocates.
+  bool has_room(size_t index) const;
+  // Number `index` of the trace's repeats, after those before it from first_repeat() on.
   ExecutionReport repeat(size_t index, std::string_view inputs);
   // With `count`, after the first call: what it did, the constructor's share included, as launches in order.
   const std::vector<LaunchCounters>& counters() const { return counting_->launches(); }
@@ -71,6 +74,7 @@ class Execution {
   KeptState kept_state() const;
   void follow_copies();
   void allocate(uint32_t call);
+  void allocate_up_to(uint32_t call);
   void write_inputs(uint32_t call, uint32_t tensors);
   uint32_t symbol_buffer(const TraceBuffer& symbol);
   void load_modules();
@@ -99,6 +103,7 @@ class Execution {
   std::optional<ptx::DeviceMemory::BufferId> workspace_;  // of cooperative launches
   KeptState constructed_;                                 // what the first call met
   uint64_t launches_ = 0;                                 // of all calls
+  uint32_t allocated_calls_ = 0;
 };
 
 }  // namespace bicrl

@@ -5,8 +5,8 @@ No candidate code ever runs in this process.
 request   {"kind": "task", "task_code", "costing": bool, "init_seed", "secret", "least_draws", "most_draws",
            "max_input_bytes", "max_output_bytes", "pool_bytes", "tf32": bool}; "costing": with the inputs of
           get_costing_inputs(), and draws of two kinds instead of four
-replies   {"kind": "spec", "inputs": [spec...], "arguments": spec, "parameters": [...], "has_costing_inputs": bool} + bytes
-          of the arguments' tensors, with "too_large_bytes" if the inputs exceed the limit (then the last); "arguments" is
+replies   {"kind": "spec", "inputs": [spec...], "arguments": spec, "parameters": [...], "has_costing_inputs": bool,
+           "ignores_mode": bool} + bytes of the arguments' tensors, with "too_large_bytes" if the inputs exceed the limit (then the last); "arguments" is
           what arguments.pack() makes of the constructor's, "parameters" what parameters.plan() says
           {"kind": "draw", "family", "round", "returned": spec, "input_leaves"} + of each input leaf its storage, of each
           output leaf its center, its allowance, and with "tf32" its allowance under that policy
@@ -117,7 +117,7 @@ def send_spec(channel, request, reference, pool):
     inputs = pool.draws.plain()
     if say_too_large(channel, request, reference, inputs):
         return False
-    reference.described = say_spec(channel, reference, inputs, drawn)
+    reference.described = say_spec(channel, reference, inputs, drawn, ignores_mode=reference.ignores_mode())
     return True
 
 

@@ -126,6 +126,11 @@ struct TraceRepeat {
   Returned returned;
 };
 
+// Every recording has so many repeats, and a run executes them wherever they count; further ones where they
+// cost little.
+inline constexpr size_t kCertainRepeats = 2;
+inline constexpr size_t kMaxRepeats = 15;
+
 struct Trace {
   InputLayout inputs;
   std::vector<TraceBuffer> buffers;
@@ -146,8 +151,8 @@ struct Trace {
   const OutputLayout& output_layout() const { return returned.layout; }
   int launches() const;             // without those of repeats
   uint32_t modules() const;         // that launches and symbols name, at least
-  uint64_t uploaded_bytes() const;  // from the host part, in all calls
-  uint64_t buffer_bytes() const;    // what a run allocates, with its repeats if they must be executed
+  uint64_t uploaded_bytes() const;  // from the host part, in all calls but those behind the certain repeats
+  uint64_t buffer_bytes() const;    // what a run allocates, with the certain repeats if they must be executed
 };
 
 }  // namespace bicrl

@@ -41,6 +41,10 @@ void write_all(int fd, const void* bytes, size_t size) {
   }
 }
 
+// Up to which repeats beyond the certain ones are executed: less than a second, and outputs that fit well.
+constexpr uint64_t kCheapOperations = uint64_t{1} << 31;
+constexpr uint64_t kCheapOutputBytes = 32u << 20;
+
 // A run's calls, one after the other, as far as there is no fault; the outputs of a call that failed are
 // zeros that nobody reads.
 class Run {
@@ -67,10 +71,13 @@ class Run {
         report_["counters"].push_back(to_json(launch));
     }
     const json& draws = asked_.at("repeat_draws");
-    repeats_ = !draws.empty() && !failed() && execution_.repeats_count();
-    for (size_t i = 0; repeats_ && i < trace_.repeats.size() && !failed(); ++i) {
-      inputs_ = draw(draws.at(i));
-      store(execution_.repeat(i, inputs_), trace_.repeats[i].returned.layout);
+    uint64_t operations = first.lane_operations;
+    if (!draws.empty() && !failed()) report_["first_repeat"] = begin_ = end_ = execution_.first_repeat();
+    while (!draws.empty() && !failed() && end_ < trace_.repeats.size() && goes_on(operations)) {
+      inputs_ = draw(draws.at(end_));
+      const ExecutionReport report = execution_.repeat(end_, inputs_);
+      operations += report.lane_operations;
+      store(report, trace_.repeats[end_++].returned.layout);
     }
     if (!failed() && races_.any()) judge_races();
     return report_;
@@ -91,6 +98,14 @@ class Run {
     return options;
   }
 
+  // Whether another repeat is executed behind those before it, which took so many operations of lanes.
+  bool goes_on(uint64_t operations) const {
+    const size_t done = end_ - begin_;
+    if (done < kCertainRepeats) return true;
+    const uint64_t output_bytes = (done + 2) * trace_.output_layout().draw_bytes;
+    return operations <= kCheapOperations && output_bytes <= kCheapOutputBytes && execution_.has_room(end_);
+  }
+
   // The same calls in a memory of their own; the fault that one of them ends in, or its outputs.
   std::optional<ptx::Fault> run_again(ptx::Observer* observer) {
     ExecutionOptions options = options_;
@@ -104,7 +119,7 @@ class Run {
       return call.fault ? call.fault : again.store_outputs(outputs.data(), writers.data());
     };
     auto fault = end_of(again.run(), trace_.output_layout());
-    for (size_t i = 0; repeats_ && i < trace_.repeats.size() && !fault; ++i) {
+    for (size_t i = begin_; i < end_ && !fault; ++i) {
       inputs = draw(asked_.at("repeat_draws").at(i));
       fault = end_of(again.repeat(i, inputs), trace_.repeats[i].returned.layout);
     }
@@ -166,7 +181,7 @@ class Run {
   RunRaces races_;
   const ExecutionOptions options_;
   std::string inputs_;
-  bool repeats_ = false;
+  size_t begin_ = 0, end_ = 0;  // of the repeats that have been executed
   Execution execution_;
   json report_;
 };
