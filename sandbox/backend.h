@@ -69,6 +69,7 @@ struct RunOutcome {
   std::string message;
   uint64_t lane_operations = 0;
   std::vector<uint32_t> changed_inputs;  // leaves
+  std::vector<uint32_t> overwritten_outputs;  // leaves of the first call that a repeat has written to
   bool benign_races = false;             // there are races that cannot be seen in an output
   CallOutcome first;
   // The first call's outputs if kernels had done nothing but copy, of the leaves for which this says anything

@@ -44,18 +44,23 @@ std::string bounded(const std::string& text) {
   return concat(utf8_head(text, kMaxDiagnosticsBytes), " ...");
 }
 
-// What a reader of the verdict should know, though it is allowed: nobody looks at inputs afterwards.
+// What a reader of the verdict should know, though it is allowed: nobody looks at inputs afterwards, and at
+// an output only before the next call.
 std::string remarks(const Trace& trace, const std::vector<RunOutcome>& runs, const OracleAnswers& answers) {
   std::string text;
-  std::set<uint32_t> changed;
-  for (const RunOutcome& run : runs)
+  const auto remark = [&text](const auto&... parts) { text += concat(text.empty() ? "" : "; ", parts...); };
+  std::set<uint32_t> changed, overwritten;
+  for (const RunOutcome& run : runs) {
     for (const uint32_t leaf : run.changed_inputs)
       if (!answers.written_inputs[leaf]) changed.insert(leaf);
-  for (const uint32_t leaf : changed) text += concat(text.empty() ? "" : "; ", "writes to input ", leaf);
+    overwritten.insert(run.overwritten_outputs.begin(), run.overwritten_outputs.end());
+  }
+  for (const uint32_t leaf : changed) remark("writes to input ", leaf);
+  for (const uint32_t leaf : overwritten) remark("output ", leaf, " is overwritten by the next call");
   if (std::any_of(runs.begin(), runs.end(), [](const RunOutcome& run) { return run.benign_races; }))
-    text += concat(text.empty() ? "" : "; ", "has races that no output shows");
+    remark("has races that no output shows");
   if (const uint64_t bytes = trace.uploaded_bytes(); bytes > 0)
-    text += concat(text.empty() ? "" : "; ", "the host part uploads ", bytes, " bytes");
+    remark("the host part uploads ", bytes, " bytes");
   return text;
 }
 

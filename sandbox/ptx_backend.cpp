@@ -85,6 +85,7 @@ void read_runs(const nlohmann::json& said, const RunPlan& plan, RunResult& resul
       run.repeats.push_back(take_call(repeats.at(run.first_repeat + i - 1).returned.layout, shadows));
     run.lane_operations = one.at("lane_operations");
     run.changed_inputs = one.at("changed_inputs").get<std::vector<uint32_t>>();
+    run.overwritten_outputs = one.value("overwritten_outputs", std::vector<uint32_t>{});
     run.benign_races = one.value("benign_races", false);
     if (one.contains("counters"))
       for (const auto& launch : one["counters"]) run.counters.push_back(launch_counters_from_json(launch));

@@ -372,11 +372,8 @@ bool CopiedContents::take(const TraceView& view, const Known& from) {
 
 bool CopiedContents::output(const TraceView& view, const OutputLayout::Leaf& leaf, std::byte* to) {
   if (!follow_kernels(view, /*laid_out=*/shows_all_in_order(view, trace_.buffers))) return false;
-  TensorLayout dense{leaf.dtype, leaf.sizes, std::vector<int64_t>(leaf.sizes.size(), 1)};
-  for (size_t d = dense.sizes.size(); d-- > 1;)
-    dense.strides[d - 1] = dense.strides[d] * std::max<int64_t>(dense.sizes[d], 1);
   std::vector<uint8_t> unknown(leaf.bytes);
-  copy_elements(dense, {to, unknown.data(), nullptr}, view.tensor, place(view));
+  copy_elements(dense_layout(leaf), {to, unknown.data(), nullptr}, view.tensor, place(view));
   return std::all_of(unknown.begin(), unknown.end(), [](uint8_t bits) { return bits == 0; });
 }
 

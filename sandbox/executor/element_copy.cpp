@@ -71,6 +71,13 @@ ElementPlace place_in(ptx::DeviceMemory::Buffer& buffer, uint64_t offset_bytes) 
   return place;
 }
 
+TensorLayout dense_layout(const OutputLayout::Leaf& leaf) {
+  TensorLayout dense{leaf.dtype, leaf.sizes, std::vector<int64_t>(leaf.sizes.size(), 1)};
+  for (size_t d = dense.sizes.size(); d-- > 1;)
+    dense.strides[d - 1] = dense.strides[d] * std::max<int64_t>(dense.sizes[d], 1);
+  return dense;
+}
+
 void fill_elements(const TensorLayout& tensor, const ElementPlace& target, std::string_view value,
                    ptx::Writer writer) {
   for_each_element(tensor.sizes, tensor.strides, tensor.strides, [&](int64_t at, int64_t) {

@@ -21,6 +21,9 @@ struct ElementPlace {
 };
 ElementPlace place_in(ptx::DeviceMemory::Buffer& buffer, uint64_t offset_bytes);
 
+// The tensor as outputs are stored, without gaps.
+TensorLayout dense_layout(const OutputLayout::Leaf& leaf);
+
 // Every element of the tensor at `target` becomes `value`, the bytes of one element.
 void fill_elements(const TensorLayout& tensor, const ElementPlace& target, std::string_view value,
                    ptx::Writer writer);

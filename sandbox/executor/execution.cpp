@@ -320,13 +320,25 @@ std::string Execution::buffer_name(uint64_t address) const {
   return "global memory";
 }
 
+std::vector<uint32_t> Execution::overwritten_outputs(const std::vector<std::byte>& first) {
+  std::vector<uint32_t> overwritten;
+  for (uint32_t i = 0; i < trace_.outputs.size(); ++i) {
+    const TraceView& view = trace_.outputs[i];
+    const OutputLayout::Leaf& leaf = trace_.output_layout().leaves[i];
+    if (leaf.bytes == 0 || trace_.buffers[view.buffer].kind == TraceBuffer::Kind::kInput) continue;
+    std::vector<std::byte> now(leaf.bytes);
+    copy_elements(dense_layout(leaf), {now.data(), nullptr, nullptr}, view.tensor,
+                  place_in(memory_.buffer(buffers_[view.buffer]), view.offset_bytes));
+    if (memcmp(now.data(), first.data() + leaf.offset_bytes, leaf.bytes) != 0) overwritten.push_back(i);
+  }
+  return overwritten;
+}
+
 std::optional<Fault> Execution::store_outputs(std::byte* outputs, uint8_t* writers) {
   for (size_t i = 0; i < outputs_->size(); ++i) {
     const TraceView& view = (*outputs_)[i];
     const OutputLayout::Leaf& leaf = layout_->leaves[i];
-    TensorLayout dense{leaf.dtype, leaf.sizes, std::vector<int64_t>(leaf.sizes.size(), 1)};
-    for (size_t d = dense.sizes.size(); d-- > 1;)
-      dense.strides[d - 1] = dense.strides[d] * std::max<int64_t>(dense.sizes[d], 1);
+    const TensorLayout dense = dense_layout(leaf);
     const size_t size = element_bytes(leaf.dtype), count = leaf.bytes / size;
     std::vector<uint8_t> undefined(options_.shadows ? leaf.bytes : 0);
     std::vector<uint8_t> wrote(options_.shadows ? leaf.bytes : 0);

@@ -66,6 +66,9 @@ class Execution {
   // With `follow_copies`, after the first call without a fault: output `index` as it would be if kernels did
   // nothing but copy. False if it needs what they computed (copied_contents.h).
   bool store_copied_output(size_t index, std::byte* to);
+  // After repeats: which outputs of the first call no longer hold what store_outputs() said then, as a repeat
+  // has overwritten them. Without those that are inputs.
+  std::vector<uint32_t> overwritten_outputs(const std::vector<std::byte>& first);
   // What the program's author would call the buffer that begins there, in the call that ran last: "output 0".
   std::string buffer_name(uint64_t address) const;
 

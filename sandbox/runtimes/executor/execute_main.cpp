@@ -7,7 +7,8 @@
 // To output_fd, for each call of each run: the outputs as the trace's layout says, then for a run with
 // shadows one byte for each element, who wrote it; of the first call, if "copied" names any leaves, then the
 // outputs once more as they would be if kernels only copied. To control_fd: {"runs": [{"calls", "fault",
-// "copied", "counters", ...}]} or {"error": "..."}.
+// "first_repeat", "copied", "overwritten_outputs", "counters", ...}]} or
+// {"error": "..."}.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -63,7 +64,7 @@ class Run {
   json execute() {
     const ExecutionReport first = execution_.run();
     report_ = {{"lane_operations", first.lane_operations}, {"changed_inputs", first.changed_inputs}};
-    store(first, trace_.output_layout());
+    const std::vector<std::byte> outputs = store(first, trace_.output_layout());
     if (options_.follow_copies && !failed()) store_copied();
     if (options_.count && !failed()) {
       report_["counters"] = json::array();
@@ -79,6 +80,7 @@ class Run {
       operations += report.lane_operations;
       store(report, trace_.repeats[end_++].returned.layout);
     }
+    if (end_ > begin_ && !failed()) report_["overwritten_outputs"] = execution_.overwritten_outputs(outputs);
     if (!failed() && races_.any()) judge_races();
     return report_;
   }
@@ -151,7 +153,7 @@ class Run {
 
   bool failed() const { return report_.contains("fault"); }
 
-  void store(const ExecutionReport& call, const OutputLayout& layout) {
+  std::vector<std::byte> store(const ExecutionReport& call, const OutputLayout& layout) {
     std::vector<std::byte> outputs(layout.draw_bytes);
     std::vector<uint8_t> writers(options_.shadows ? layout.numel() : 0);
     auto fault = call.fault;
@@ -161,6 +163,7 @@ class Run {
     write_all(fd, writers.data(), writers.size());
     report_["calls"] = report_.value("calls", 0) + 1;
     if (fault) tell(*fault, /*of_all_calls=*/false);
+    return outputs;
   }
 
   void store_copied() {
