@@ -33,7 +33,8 @@ struct RunRequest {
   bool warps_apart = false;  // and of that of warps
   bool shadows = false;
   bool skip_launches = false;
-  bool count = false;  // what launches do
+  bool watch_reads = false;  // of inputs, by kernels and copies; not with shadows
+  bool count = false;        // what launches do
 };
 
 // The inputs of one draw. `key` names them among all draws of all tasks, so that a backend may keep its own
@@ -68,9 +69,10 @@ struct RunOutcome {
   std::string fault_class;  // empty: ran to its end
   std::string message;
   uint64_t lane_operations = 0;
-  std::vector<uint32_t> changed_inputs;  // leaves
+  std::vector<uint32_t> changed_inputs;       // leaves
   std::vector<uint32_t> overwritten_outputs;  // leaves of the first call that a repeat has written to
-  bool benign_races = false;             // there are races that cannot be seen in an output
+  std::vector<InputBytes> unread;             // of a request that watched: what nothing has read
+  bool benign_races = false;                  // there are races that cannot be seen in an output
   CallOutcome first;
   // The first call's outputs if kernels had done nothing but copy, of the leaves for which this says anything
   // (executor/copied_contents.h).

@@ -87,7 +87,7 @@ std::string unearned_elements(const OutputLayout& layout, const RunRequest& requ
 
 }  // namespace
 
-std::vector<RunRequest> plan_runs(size_t trials, size_t draws, size_t repeats) {
+std::vector<RunRequest> plan_runs(size_t trials, size_t draws, size_t repeats, bool watch_reads) {
   std::vector<RunRequest> runs;
   const size_t shadowed = secret_number() % trials;
   for (size_t i = 0; i < trials; ++i) {
@@ -99,6 +99,8 @@ std::vector<RunRequest> plan_runs(size_t trials, size_t draws, size_t repeats) {
     run.shadows = i == shadowed;
     run.warps_apart = i != shadowed;
   }
+  for (const size_t behind : {1, 2})
+    if (behind < trials) runs[(shadowed + behind) % trials].watch_reads = watch_reads;
   RunRequest& without = runs.emplace_back();
   without.seed = secret_number();
   without.skip_launches = true;

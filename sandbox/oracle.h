@@ -72,6 +72,7 @@ struct OracleAnswers {
   // Of each output leaf: the reference computes nothing there (the same on all draws, or an input).
   std::vector<bool> trivial_outputs;
   std::vector<bool> written_inputs;  // of each input leaf: the reference itself writes to it
+  std::vector<bool> long_inputs;     // of each input leaf: few long slices, of which draws show few places
   std::vector<TaskFault> faults;
   ReferenceLaunches reference;               // what a device would do for it
   double eager_ms = 0, eager_spread_ms = 0;  // median and interquartile range
@@ -117,6 +118,10 @@ class Oracle {
                                    TaskSize size = TaskSize::kGiven);
   // The next open() runs the reference again: for tasks that failed by infrastructure.
   void forget(const OracleTask& failed);
+  // Whether the reference would clearly answer otherwise on that draw if what is unread stood out from the
+  // rest: then whoever has not read it is wrong. Fails by infrastructure alone. Blocks.
+  Result<bool> decides(const std::string& pytorch_code, const OracleSpec& spec, const OracleDraw& draw,
+                       const std::vector<InputBytes>& unread, std::stop_token stop);
   uint64_t cached_bytes() const;
   const Zygote& zygote() const { return zygote_; }
 
@@ -132,6 +137,7 @@ class Oracle {
     int least_draws = 0;
     TaskSize size = TaskSize::kGiven;
   };
+  ChildLimits limits() const;
   void load(const Job& job, std::stop_token stop);
   void drop(std::unordered_map<std::string, Entry>::iterator entry);
   void converse(OracleTask& task, ZygoteChild& child, const nlohmann::json& request, size_t kinds,

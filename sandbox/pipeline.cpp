@@ -64,6 +64,10 @@ std::string remarks(const Trace& trace, const std::vector<RunOutcome>& runs, con
   return text;
 }
 
+bool has(const std::vector<bool>& flags) {
+  return std::find(flags.begin(), flags.end(), true) != flags.end();
+}
+
 // A repeat of the only trial needs another draw.
 int draws_of(const VerificationProtocol& protocol) { return std::max(protocol.trials, 2); }
 
@@ -234,11 +238,37 @@ std::optional<RunResult> Pipeline::run_and_compare(Job& job, const SizedTask& ta
   return result;
 }
 
+// What a program has not read could be anything, and it would answer the same.
+bool Pipeline::reads_what_decides(Job& job, const SizedTask& task, const RunResult& result) {
+  for (size_t trial = 0; trial < result.runs.size(); ++trial) {
+    std::vector<InputBytes> unread = result.runs[trial].unread;
+    std::erase_if(unread, [&](const InputBytes& run) { return !task.known->long_inputs[run.leaf]; });
+    if (unread.empty()) continue;
+    const OracleDraw& draw = *task.draws[task.plan.runs[trial].draw];
+    const auto decides = oracle_->decides(job.request.pytorch_code, *task.spec, draw, unread, job.stop);
+    if (!decides) {
+      job.infrastructure("compare", decides.reason());
+      return false;
+    }
+    if (!decides.value()) continue;
+    Grade grade;
+    grade.graded = true;
+    grade.fault_class = "wrong_value";
+    grade.reason = concat("elements of input ", unread.front().leaf,
+                          " are never read, and with other values there the answer would be wrong");
+    grade.trials_passed = job.verdict.trials_passed - 1;
+    job.take(grade);
+    return false;
+  }
+  return true;
+}
+
 void Pipeline::grade(Job& job, SizedTask& task, const RecordResult& recorded) {
   task.plan.runs = plan_runs(static_cast<size_t>(job.request.protocol.trials), task.draws.size(),
-                             recorded.trace->repeats.size());
+                             recorded.trace->repeats.size(), /*watch_reads=*/has(task.known->long_inputs));
   const auto result = run_and_compare(job, task);
   if (!result || job.verdict.outcome != Outcome::kGraded) return;
+  if (job.verdict.correct && !reads_what_decides(job, task, *result)) return;
   job.verdict.coverage = 1;
   if (job.verdict.correct && job.request.protocol.measure_time) {
     cost(job, task, recorded);

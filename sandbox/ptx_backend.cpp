@@ -86,6 +86,8 @@ void read_runs(const nlohmann::json& said, const RunPlan& plan, RunResult& resul
     run.lane_operations = one.at("lane_operations");
     run.changed_inputs = one.at("changed_inputs").get<std::vector<uint32_t>>();
     run.overwritten_outputs = one.value("overwritten_outputs", std::vector<uint32_t>{});
+    for (const auto& bytes : one.value("unread", nlohmann::json::array()))
+      run.unread.push_back({bytes.at(0), bytes.at(1), bytes.at(2)});
     run.benign_races = one.value("benign_races", false);
     if (one.contains("counters"))
       for (const auto& launch : one["counters"]) run.counters.push_back(launch_counters_from_json(launch));
@@ -168,6 +170,7 @@ void PtxBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
                              {"warps_apart", run.warps_apart},
                              {"shadows", run.shadows},
                              {"skip_launches", run.skip_launches},
+                             {"watch_reads", run.watch_reads},
                              {"count", run.count}});
   show(scratch_.write(asked.dump()), "/job/plan");
   const UniqueFd outputs = make_memfd("outputs"), control = make_memfd("control");

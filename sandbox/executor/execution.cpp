@@ -161,6 +161,9 @@ void Execution::count_host_operation(const TraceOp& op) {
 void Execution::execute(const TraceOp& op, ExecutionReport& report) {
   if (counting_) count_host_operation(op);
   if (copied_) copied_->execute(op);
+  if (options_.reads && op.kind == TraceOp::Kind::kCopy)
+    options_.reads->copied(memory_.buffer(buffers_[op.source.buffer]).address, op.source.offset_bytes,
+                           op.source.tensor.span_bytes());
   const auto place = [this](const TraceView& view) {
     return place_in(memory_.buffer(buffers_[view.buffer]), view.offset_bytes);
   };
@@ -217,6 +220,8 @@ void Execution::allocate(uint32_t call) {
     const auto id = memory_.allocate(buffer.bytes, DeviceMemory::Permission::kReadWrite);
     if (!id) out_of_memory(id.reason());
     buffers_[i] = id.value();
+    if (options_.reads && buffer.kind == TraceBuffer::Kind::kInput && buffer.tensors == 0)
+      options_.reads->add(memory_.buffer(id.value()).address, buffer.source, buffer.bytes);
     if (buffer.kind == TraceBuffer::Kind::kConstant)
       memory_.write(id.value(), 0, trace_.blobs[buffer.source], ptx::Writer::kHost);
   }
@@ -283,7 +288,8 @@ void Execution::launch(const TraceOp& op, ExecutionReport& report) {
   ++report.launches;
   // Who counts wants one order of blocks.
   const uint64_t seed = counting_ ? 0 : mix_key({options_.seed, ++launches_});
-  ptx::Observer* const observer = counting_ ? counting_.get() : options_.observer;
+  ptx::Observer* observer = options_.reads ? options_.reads : options_.observer;
+  if (counting_) observer = counting_.get();
   ptx::Grid grid(kernel, modules_[op.module], memory_, config, limits, {}, {seed, options_.warps_apart},
                  observer);
   const auto fault = grid.run();

@@ -12,6 +12,7 @@
 #include "sandbox/counting/launch_counting.h"
 #include "sandbox/executor/copied_contents.h"
 #include "sandbox/executor/device_program.h"
+#include "sandbox/executor/input_reads.h"
 #include "sandbox/ptx/device_memory.h"
 #include "sandbox/ptx/grid.h"
 #include "sandbox/ptx/loaded_module.h"
@@ -31,6 +32,7 @@ struct ExecutionOptions {
   uint64_t lane_operations = uint64_t{1} << 36;  // of a call: launches, fills, copies and uploads together
   uint64_t max_bytes = uint64_t{2} << 30;        // of all buffers
   ptx::Observer* observer = nullptr;             // of all launches; outlives the execution
+  InputReads* reads = nullptr;                   // an observer that is told where inputs are; likewise
 };
 
 struct ExecutionReport {

@@ -52,6 +52,11 @@ struct InputLayout {
   uint64_t draw_bytes = 0;
 };
 Result<InputLayout> input_layout(const nlohmann::json& input_specs);  // the array "inputs" of the run frame
+// A run of bytes of a leaf.
+struct InputBytes {
+  uint32_t leaf = 0;
+  uint64_t begin = 0, end = 0;
+};
 // The executor's file of inputs. draws[d][leaf] are the bytes of a leaf. Fails if a size differs.
 Result<std::string> encode_inputs(const InputLayout& layout,
                                   const std::vector<std::vector<std::string>>& draws);

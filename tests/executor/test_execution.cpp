@@ -163,6 +163,26 @@ TEST_CASE("a kernel writes the output") {
   CHECK(ran.report.changed_inputs.empty());
 }
 
+TEST_CASE("what of an input a kernel or a copy reads is seen") {
+  const auto unread = [](const std::vector<json>& ops) {
+    Setup setup;
+    setup.frame["ops"] = ops;
+    InputReads reads;
+    REQUIRE_FALSE(run(setup, {.seed = 1, .reads = &reads}).report.fault);
+    std::vector<std::pair<uint64_t, uint64_t>> runs;
+    for (const InputBytes& run : reads.unread()) runs.emplace_back(run.begin, run.end);
+    return runs;
+  };
+  using Runs = std::vector<std::pair<uint64_t, uint64_t>>;
+  const json fill = {{"op", "fill"}, {"target", view(1, 4)}, {"value", hex_of(5)}};
+  CHECK(unread({twice(4, 0, 1)}).empty());
+  CHECK(unread({fill, twice(3, 0, 1)}) == Runs{{12, 16}});
+  CHECK(unread({fill}) == Runs{{0, 16}});
+  CHECK(unread({fill, twice(4, 1, 0)}) == Runs{{0, 16}});  // written to
+  const json copy = {{"op", "copy"}, {"target", view(1, 2)}, {"source", view(0, 2, "float32", 8)}};
+  CHECK(unread({fill, copy}) == Runs{{0, 8}});
+}
+
 TEST_CASE("what the host part has the device do is counted beside the launches") {
   Setup setup;
   setup.frame["buffers"].push_back({{"kind", "allocation"}, {"bytes", 16}});

@@ -3,11 +3,11 @@
 //   bicrl-execute PLAN
 // PLAN is JSON: {"trace": path, "ptx": [paths], "draws": [paths], "output_fd", "control_fd",
 //   "lane_operations", "max_bytes", "runs": [{"draw", "repeat_draws", "seed", "warps_apart", "shadows",
-//   "skip_launches", "count"}]}
+//   "skip_launches", "watch_reads", "count"}]}
 // To output_fd, for each call of each run: the outputs as the trace's layout says, then for a run with
 // shadows one byte for each element, who wrote it; of the first call, if "copied" names any leaves, then the
 // outputs once more as they would be if kernels only copied. To control_fd: {"runs": [{"calls", "fault",
-// "first_repeat", "copied", "overwritten_outputs", "counters", ...}]} or
+// "first_repeat", "unread": [[leaf, begin, end]], "copied", "overwritten_outputs", "counters", ...}]} or
 // {"error": "..."}.
 #include <sys/mman.h>
 #include <unistd.h>
@@ -80,6 +80,9 @@ class Run {
       operations += report.lane_operations;
       store(report, trace_.repeats[end_++].returned.layout);
     }
+    if (options_.reads && !failed())
+      for (const InputBytes& run : reads_.unread())
+        report_["unread"].push_back({run.leaf, run.begin, run.end});
     if (end_ > begin_ && !failed()) report_["overwritten_outputs"] = execution_.overwritten_outputs(outputs);
     if (!failed() && races_.any()) judge_races();
     return report_;
@@ -96,6 +99,7 @@ class Run {
     options.follow_copies = follow_copies && !options.skip_launches && !options.count;
     options.lane_operations = plan.at("lane_operations").get<uint64_t>();
     options.max_bytes = plan.at("max_bytes").get<uint64_t>();
+    if (asked.at("watch_reads").get<bool>()) options.reads = &reads_;
     if (options.shadows && !options.skip_launches) options.observer = races_.observer();
     return options;
   }
@@ -182,6 +186,7 @@ class Run {
   const CallSummary& calls_;
   const json &plan_, &asked_;
   RunRaces races_;
+  InputReads reads_;
   const ExecutionOptions options_;
   std::string inputs_;
   size_t begin_ = 0, end_ = 0;  // of the repeats that have been executed
