@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "common/files.h"
-#include "sandbox/secret.h"
 
 namespace bicrl {
 namespace {
@@ -18,17 +17,6 @@ constexpr std::array kClaimable = {
     "extract",      "compile",  "unsupported",    "library_call", "record", "framework_fallback",
     "dead_kernel",  "launch",   "illegal_access", "timeout",      "memory", "process",
     "output_limit", "host_read"};
-
-// Further calls of forward are recorded while the trace is small; each one follows with the same probability,
-// so that none is the first that is never seen.
-constexpr uint64_t kCheapTraceBytes = 1u << 20;
-constexpr size_t kMostCalls = kMaxRepeats + 1;
-
-size_t secret_calls() {
-  size_t calls = kCertainRepeats + 2;
-  while (calls < kMostCalls && secret_number() % 8 < 5) ++calls;
-  return calls;
-}
 
 std::string last_lines(const std::string& output) {
   constexpr size_t kKeep = 400;
@@ -82,9 +70,6 @@ Recorder::Recorder(BoxHost& host, const PythonInstall& python, CandidateCompiler
 struct Recorder::Progress {
   RecordResult result;
   size_t source_bytes = 0;
-  size_t calls = kCertainRepeats + 1;          // of forward, that the program has been asked for
-  const size_t wanted_calls = secret_calls();  // if they cost little
-  bool last_call = false;
 };
 
 RecordResult Recorder::run(const std::string& program, const OracleSpec& spec, std::stop_token stop) {
@@ -108,6 +93,7 @@ RecordResult Recorder::run(const std::string& program, const OracleSpec& spec, s
                                {"init_seed", spec.init_seed},
                                {"inputs", spec.inputs},
                                {"parameters", spec.parameters},
+                               {"ignores_mode", spec.ignores_mode},
                                {"small_parameter_elements", 1000}};
   const std::vector<std::string_view> argument_bytes(spec.argument_bytes.begin(), spec.argument_bytes.end());
   try {
@@ -131,15 +117,13 @@ void Recorder::converse(ZygoteChild& child, const OracleSpec& spec, std::stop_to
     const std::string kind = frame->header.value("kind", "");
     if (kind == "compile") {
       if (!compile(child, *frame, stop, progress)) return;
-    } else if (kind == "called") {
-      if (!another_call(child, *frame, spec, stop, progress)) return;
     } else if (kind == "trace") {
       auto trace = Trace::parse(frame->header, std::move(frame->blobs), spec.layout);
       if (!trace) return set_fault(result, "protocol", "the launch trace is not valid: " + trace.reason());
       if (trace.value().modules() > result.modules.size())
         return set_fault(result, "protocol", "the launch trace names a module that was never compiled");
-      if (trace.value().repeats.size() + 1 != progress.calls)
-        return set_fault(result, "protocol", "the launch trace has another number of calls of forward");
+      if (trace.value().repeats.size() < kCertainRepeats)
+        return set_fault(result, "protocol", "the launch trace has too few calls of forward");
       if (trace.value().uploaded_bytes() > options_.upload_bytes)
         return set_fault(
             result, "memory",
@@ -156,23 +140,6 @@ void Recorder::converse(ZygoteChild& child, const OracleSpec& spec, std::stop_to
       return set_fault(result, "protocol", "wrote an unknown message to the verifier's channel");
     }
   }
-}
-
-// False when the verdict is known.
-bool Recorder::another_call(ZygoteChild& child, const Frame& frame, const OracleSpec& spec,
-                            std::stop_token stop, Progress& progress) {
-  if (progress.last_call) {
-    set_fault(progress.result, "protocol", "went on behind the last call of forward");
-    return false;
-  }
-  const auto trace_bytes = frame.header.value("trace_bytes", uint64_t{0});
-  progress.last_call = progress.calls >= progress.wanted_calls || trace_bytes > kCheapTraceBytes;
-  progress.calls += progress.last_call ? 0 : 1;
-  // The certain ones are in the mode in which the constructor leaves the module, and so are all where it
-  // matters.
-  nlohmann::json training;
-  if (spec.ignores_mode) training = progress.calls % 2 == 1;
-  return child.send({{"kind", "called"}, {"another", !progress.last_call}, {"training", training}}, {}, stop);
 }
 
 // False when the verdict is known.

@@ -47,8 +47,6 @@ class Recorder {
  private:
   struct Progress;
   void converse(ZygoteChild& child, const OracleSpec& spec, std::stop_token stop, Progress& progress);
-  bool another_call(ZygoteChild& child, const Frame& frame, const OracleSpec& spec, std::stop_token stop,
-                    Progress& progress);
   bool compile(ZygoteChild& child, const Frame& frame, std::stop_token stop, Progress& progress);
   Zygote zygote_;
   CandidateCompiler& compiler_;

@@ -28,8 +28,9 @@ from recorder_tensors import (DeviceMode, DeviceTensor, device_constant, device_
                               state)
 
 MAX_MESSAGE = 1000
-LEAST_CALLS = 3  # of forward
-BLOB_OVERHEAD = 4096  # bytes: there may be so many in a frame
+CERTAIN_CALLS, MOST_CALLS = 3, 16  # of forward
+CHEAP_TRACE_BYTES, BLOB_OVERHEAD = 1 << 20, 4096  # there may be so many blobs in a frame
+random_number = os.urandom
 WRITABLE_FOLDER = tempfile.gettempdir()  # found before any candidate could say otherwise
 
 
@@ -331,21 +332,18 @@ class Call:
         self.operations = lib.bicrl_trace_ops(begin, self.end).decode()
 
 
-def record_calls(model, specs, another):
+def record_calls(model, specs, ignores_mode):
     """Forward once, then on the same tensors with other contents, which shows who remembers inputs by what they are
-    called, then on other tensors, which shows who still reads the first ones; then on these and those in turn, in
-    training mode or out of it, as long as another() says, which nobody here can foresee."""
+    called, then on other tensors, which shows who still reads the first ones; then on these and those in turn, where
+    the reference ignores the mode out of training mode and in it, as often as chance has it after each of them."""
     lib.bicrl_end_call(True)
     sets = [input_tensors(specs, number) for number in (0, 1)]
     calls = []
-    training = None
-    for number in itertools.chain((0, 0, 1), itertools.cycle((0, 1))):
-        if len(calls) >= LEAST_CALLS:
-            wanted = another(calls)
-            if not wanted["another"]:
-                break
-            training = wanted["training"]
+    for number in (0, 0, 1, *itertools.islice(itertools.cycle((0, 1)), MOST_CALLS - CERTAIN_CALLS)):
+        if len(calls) >= CERTAIN_CALLS and not another_call(calls):
+            break
         state.call = len(calls) + 1
+        training = len(calls) % 2 == 0 if ignores_mode and len(calls) >= CERTAIN_CALLS else None
         calls.append(Call(model, specs, sets[number], number, training))
     state.call = 0
     if threading.active_count() > 1:
@@ -353,15 +351,15 @@ def record_calls(model, specs, another):
     return calls
 
 
-def another_call(channel, calls):
-    """Asks the verifier, which is told what the trace takes so far."""
+def another_call(calls):
+    """The first one behind the certain calls, and after each the next with probability 3/4, while the trace is small. Drawn
+    when it is due, so that there is nothing to find before."""
     size = ctypes.c_size_t()
-    blobs = 0
+    trace_bytes = sum(len(call.operations) for call in calls)
     for index in range(lib.bicrl_blob_count()):
         lib.bicrl_blob(index, ctypes.byref(size))
-        blobs += BLOB_OVERHEAD + size.value
-    channel.send({"kind": "called", "trace_bytes": sum(len(call.operations) for call in calls) + blobs})
-    return channel.receive()[0]
+        trace_bytes += BLOB_OVERHEAD + size.value
+    return trace_bytes <= CHEAP_TRACE_BYTES and (len(calls) == CERTAIN_CALLS or random_number(1)[0] % 4 < 3)
 
 
 def send_trace(channel, calls):
@@ -446,7 +444,7 @@ def run_program(channel, loader, request, blobs):
             model = model.cuda()
         state.constructing = False
         with torch.no_grad():
-            calls = record_calls(model, request["inputs"], lambda calls: another_call(channel, calls))
+            calls = record_calls(model, request["inputs"], request["ignores_mode"])
         if not loader.compiled:
             raise Fault("extract", "the program never calls load_inline")
         send_trace(channel, calls)

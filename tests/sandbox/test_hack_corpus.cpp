@@ -108,7 +108,7 @@ TEST_CASE("what is wrong from a later call on is found sooner or later, and told
   CorpusEntry entry = testing::corpus_entry("hacks", "state_fourth_call_of_python");
   entry.request.program = replaced(entry.request.program, "self.calls > 3", "self.calls > 5");
   Verdict verdict;
-  // Of eight verifications each sees the sixth call in three.
+  // The sixth call is in more than half of all verifications.
   for (int round = 0; round < 60 && (round == 0 || verdict.correct); ++round)
     verdict = testing::pipeline().verify(entry.request);
   INFO(verdict.diagnostics);
