@@ -33,7 +33,8 @@ struct RunRequest {
   bool warps_apart = false;  // and of that of warps
   bool shadows = false;
   bool skip_launches = false;
-  bool count = false;  // what launches do
+  bool watch_reads = false;  // of inputs, by kernels and copies; not with shadows
+  bool count = false;        // what launches do
 };
 
 // The inputs of one draw. `key` names them among all draws of all tasks, so that a backend may keep its own
@@ -68,11 +69,18 @@ struct RunOutcome {
   std::string fault_class;  // empty: ran to its end
   std::string message;
   uint64_t lane_operations = 0;
-  std::vector<uint32_t> changed_inputs;  // leaves
-  bool benign_races = false;             // there are races that cannot be seen in an output
+  std::vector<uint32_t> changed_inputs;       // leaves
+  std::vector<uint32_t> overwritten_outputs;  // leaves of the first call that a repeat has written to
+  std::vector<InputBytes> unread;             // of a request that watched: what nothing has read
+  bool benign_races = false;                  // there are races that cannot be seen in an output
   CallOutcome first;
+  // The first call's outputs if kernels had done nothing but copy, of the leaves for which this says anything
+  // (executor/copied_contents.h).
+  std::vector<uint32_t> copied_leaves;
+  std::string_view copied;               // as the first call's; empty if there are none
   std::vector<LaunchCounters> counters;  // of a request that asked for them
-  std::vector<CallOutcome> repeats;      // empty: they would answer like the first call
+  size_t first_repeat = 0;               // those before it would answer like the first call,
+  std::vector<CallOutcome> repeats;      // those from it on were executed, as far as they cost little
 };
 
 struct RunResult {

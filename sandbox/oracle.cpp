@@ -92,6 +92,7 @@ void read_spec(Frame& frame, const nlohmann::json& request, OracleSpec& spec) {
   spec.parameters = header.at("parameters");
   spec.init_seed = request.at("init_seed").get<int64_t>();
   spec.has_costing_inputs = header.at("has_costing_inputs").get<bool>();
+  spec.ignores_mode = header.value("ignores_mode", false);
   spec.too_large_bytes = header.value("too_large_bytes", uint64_t{0});
   auto layout = input_layout(spec.inputs);
   if (!layout) throw InputError(layout.reason());
@@ -109,8 +110,10 @@ void read_end(const nlohmann::json& header, size_t kinds, OracleAnswers& answers
       throw InputError("its answers have other shapes from draw to draw");
   answers.trivial_outputs = header.at("trivial").get<std::vector<bool>>();
   answers.written_inputs = header.at("written_inputs").get<std::vector<bool>>();
+  answers.long_inputs = header.at("long_inputs").get<std::vector<bool>>();
   if (answers.trivial_outputs.size() != first.expected.size() ||
-      answers.written_inputs.size() != first.inputs.size())
+      answers.written_inputs.size() != first.inputs.size() ||
+      answers.long_inputs.size() != first.inputs.size())
     throw InputError("what it says of its inputs and outputs is not of all of them");
   interleave(answers.draws, kinds);
   for (const auto& fault : header.at("faults"))
@@ -231,14 +234,37 @@ void Oracle::worker(std::stop_token stop) {
   }
 }
 
-void Oracle::load(const Job& job, std::stop_token stop) {
-  const std::shared_ptr<OracleTask>& task = job.task;
+ChildLimits Oracle::limits() const {
   ChildLimits limits;
   limits.cpu_s = options_.cpu_s;
   limits.wall_s = kWallForCpu * options_.cpu_s;
   limits.memory_bytes = options_.memory_bytes;
   limits.frames.blob_bytes = options_.max_input_bytes + 4 * options_.max_output_bytes;
-  auto child = zygote_.fork(limits, stop);
+  return limits;
+}
+
+Result<bool> Oracle::decides(const std::string& pytorch_code, const OracleSpec& spec, const OracleDraw& draw,
+                             const std::vector<InputBytes>& unread, std::stop_token stop) {
+  auto child = zygote_.fork(limits(), stop);
+  if (!child) return Result<bool>::failure(child.reason());
+  nlohmann::json request{{"kind", "unread"},
+                         {"task_code", pytorch_code},
+                         {"init_seed", spec.init_seed},
+                         {"unread", nlohmann::json::array()}};
+  for (const InputBytes& run : unread) request["unread"].push_back({run.leaf, run.begin, run.end});
+  std::vector<std::string_view> blobs(draw.inputs.begin(), draw.inputs.end());
+  for (const ExpectedLeaf& leaf : draw.expected) blobs.push_back(leaf.allowance);
+  std::optional<Frame> frame;
+  if (child.value()->send(request, blobs, stop)) frame = child.value()->receive(stop);
+  if (!frame) return Result<bool>::failure(failure_of(child.value()->finish()).reason);
+  const bool decides = frame->header.value("decides", false);
+  zygote_.dismiss(std::move(child.value()));
+  return decides;
+}
+
+void Oracle::load(const Job& job, std::stop_token stop) {
+  const std::shared_ptr<OracleTask>& task = job.task;
+  auto child = zygote_.fork(limits(), stop);
   if (!child) return task->fail({false, child.reason(), ""});
   const nlohmann::json request{
       {"kind", "task"},

@@ -55,6 +55,7 @@ struct OracleSpec {
   nlohmann::json parameters;     // those drawn beside what the constructor makes; for the record box
   uint64_t too_large_bytes = 0;  // of one draw if over the limit: there are no draws then
   bool has_costing_inputs = false;
+  bool ignores_mode = false;  // the reference is the same function in training mode and out of it
 };
 
 // What is wrong with a task. Those with answers can be graded, and a program's success says little.
@@ -71,6 +72,7 @@ struct OracleAnswers {
   // Of each output leaf: the reference computes nothing there (the same on all draws, or an input).
   std::vector<bool> trivial_outputs;
   std::vector<bool> written_inputs;  // of each input leaf: the reference itself writes to it
+  std::vector<bool> long_inputs;     // of each input leaf: few long slices, of which draws show few places
   std::vector<TaskFault> faults;
   ReferenceLaunches reference;               // what a device would do for it
   double eager_ms = 0, eager_spread_ms = 0;  // median and interquartile range
@@ -117,6 +119,10 @@ class Oracle {
   // The next open() runs the reference again, unless another one has done so since: for tasks that failed by
   // infrastructure.
   void forget(const OracleTask& failed);
+  // Whether the reference would clearly answer otherwise on that draw if what is unread stood out from the
+  // rest: then whoever has not read it is wrong. Fails by infrastructure alone. Blocks.
+  Result<bool> decides(const std::string& pytorch_code, const OracleSpec& spec, const OracleDraw& draw,
+                       const std::vector<InputBytes>& unread, std::stop_token stop);
   uint64_t cached_bytes() const;
   const Zygote& zygote() const { return zygote_; }
 
@@ -132,6 +138,7 @@ class Oracle {
     int least_draws = 0;
     TaskSize size = TaskSize::kGiven;
   };
+  ChildLimits limits() const;
   void load(const Job& job, std::stop_token stop);
   void drop(std::unordered_map<std::string, Entry>::iterator entry);
   void converse(OracleTask& task, ZygoteChild& child, const nlohmann::json& request, size_t kinds,

@@ -44,19 +44,28 @@ std::string bounded(const std::string& text) {
   return concat(utf8_head(text, kMaxDiagnosticsBytes), " ...");
 }
 
-// What a reader of the verdict should know, though it is allowed: nobody looks at inputs afterwards.
+// What a reader of the verdict should know, though it is allowed: nobody looks at inputs afterwards, and at
+// an output only before the next call.
 std::string remarks(const Trace& trace, const std::vector<RunOutcome>& runs, const OracleAnswers& answers) {
   std::string text;
-  std::set<uint32_t> changed;
-  for (const RunOutcome& run : runs)
+  const auto remark = [&text](const auto&... parts) { text += concat(text.empty() ? "" : "; ", parts...); };
+  std::set<uint32_t> changed, overwritten;
+  for (const RunOutcome& run : runs) {
     for (const uint32_t leaf : run.changed_inputs)
       if (!answers.written_inputs[leaf]) changed.insert(leaf);
-  for (const uint32_t leaf : changed) text += concat(text.empty() ? "" : "; ", "writes to input ", leaf);
+    overwritten.insert(run.overwritten_outputs.begin(), run.overwritten_outputs.end());
+  }
+  for (const uint32_t leaf : changed) remark("writes to input ", leaf);
+  for (const uint32_t leaf : overwritten) remark("output ", leaf, " is overwritten by the next call");
   if (std::any_of(runs.begin(), runs.end(), [](const RunOutcome& run) { return run.benign_races; }))
-    text += concat(text.empty() ? "" : "; ", "has races that no output shows");
+    remark("has races that no output shows");
   if (const uint64_t bytes = trace.uploaded_bytes(); bytes > 0)
-    text += concat(text.empty() ? "" : "; ", "the host part uploads ", bytes, " bytes");
+    remark("the host part uploads ", bytes, " bytes");
   return text;
+}
+
+bool has(const std::vector<bool>& flags) {
+  return std::find(flags.begin(), flags.end(), true) != flags.end();
 }
 
 // A repeat of the only trial needs another draw.
@@ -236,11 +245,37 @@ std::optional<RunResult> Pipeline::run_and_compare(Job& job, const SizedTask& ta
   return result;
 }
 
+// What a program has not read could be anything, and it would answer the same.
+bool Pipeline::reads_what_decides(Job& job, const SizedTask& task, const RunResult& result) {
+  for (size_t trial = 0; trial < result.runs.size(); ++trial) {
+    std::vector<InputBytes> unread = result.runs[trial].unread;
+    std::erase_if(unread, [&](const InputBytes& run) { return !task.known->long_inputs[run.leaf]; });
+    if (unread.empty()) continue;
+    const OracleDraw& draw = *task.draws[task.plan.runs[trial].draw];
+    const auto decides = oracle_->decides(job.request.pytorch_code, *task.spec, draw, unread, job.stop);
+    if (!decides) {
+      job.infrastructure("compare", decides.reason());
+      return false;
+    }
+    if (!decides.value()) continue;
+    Grade grade;
+    grade.graded = true;
+    grade.fault_class = "wrong_value";
+    grade.reason = concat("elements of input ", unread.front().leaf,
+                          " are never read, and with other values there the answer would be wrong");
+    grade.trials_passed = job.verdict.trials_passed - 1;
+    job.take(grade);
+    return false;
+  }
+  return true;
+}
+
 void Pipeline::grade(Job& job, SizedTask& task, const RecordResult& recorded) {
   task.plan.runs = plan_runs(static_cast<size_t>(job.request.protocol.trials), task.draws.size(),
-                             recorded.trace->repeats.size());
+                             recorded.trace->repeats.size(), /*watch_reads=*/has(task.known->long_inputs));
   const auto result = run_and_compare(job, task);
   if (!result || job.verdict.outcome != Outcome::kGraded) return;
+  if (job.verdict.correct && !reads_what_decides(job, task, *result)) return;
   job.verdict.coverage = 1;
   if (job.verdict.correct && job.request.protocol.measure_time) {
     cost(job, task, recorded);

@@ -67,6 +67,7 @@ class Pipeline {
   std::optional<RunResult> run(Job& job, const SizedTask& task);
   std::optional<RunResult> run_and_compare(Job& job, const SizedTask& task);
   void grade(Job& job, SizedTask& task, const RecordResult& recorded);
+  bool reads_what_decides(Job& job, const SizedTask& task, const RunResult& result);
   // Of a correct program: its modelled time, and the reference's.
   void cost(Job& job, const SizedTask& given, const RecordResult& recorded);
   void cost_on_larger_inputs(Job& job);

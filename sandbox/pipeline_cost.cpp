@@ -56,7 +56,8 @@ void Pipeline::cost_on_larger_inputs(Job& job) {
   if (const auto recorded = record(job, costed);
       recorded && plan_draws(job, costed, *recorded, draw_kinds(TaskSize::kCosted))) {
     // The first draw is plain: the counters of programs are of like inputs.
-    costed.plan.runs = plan_runs(costed.draws.size(), costed.draws.size(), recorded->trace->repeats.size());
+    costed.plan.runs = plan_runs(costed.draws.size(), costed.draws.size(), recorded->trace->repeats.size(),
+                                 /*watch_reads=*/false);
     for (size_t i = 0; i < costed.draws.size(); ++i) costed.plan.runs[i].shadows = i > 0;
     costed.plan.runs.front() = {.draw = 0, .repeat_draws = {}, .seed = kCountedSeed, .count = true};
     result = run_and_compare(job, costed);

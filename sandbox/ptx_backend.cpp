@@ -75,12 +75,19 @@ void read_runs(const nlohmann::json& said, const RunPlan& plan, RunResult& resul
   for (const auto& one : said.at("runs")) {
     RunOutcome run;
     const bool shadows = plan.runs.at(result.runs.size()).shadows;
-    run.first = take_call(plan.trace->output_layout(), shadows);
+    const OutputLayout& layout = plan.trace->output_layout();
+    run.first = take_call(layout, shadows);
+    run.copied_leaves = one.value("copied", std::vector<uint32_t>{});
+    if (!run.copied_leaves.empty()) run.copied = take(layout.draw_bytes);
     const auto calls = one.at("calls").get<size_t>();
+    run.first_repeat = one.value("first_repeat", size_t{0});
     for (size_t i = 1; i < calls; ++i)
-      run.repeats.push_back(take_call(repeats.at(i - 1).returned.layout, shadows));
+      run.repeats.push_back(take_call(repeats.at(run.first_repeat + i - 1).returned.layout, shadows));
     run.lane_operations = one.at("lane_operations");
     run.changed_inputs = one.at("changed_inputs").get<std::vector<uint32_t>>();
+    run.overwritten_outputs = one.value("overwritten_outputs", std::vector<uint32_t>{});
+    for (const auto& bytes : one.value("unread", nlohmann::json::array()))
+      run.unread.push_back({bytes.at(0), bytes.at(1), bytes.at(2)});
     run.benign_races = one.value("benign_races", false);
     if (one.contains("counters"))
       for (const auto& launch : one["counters"]) run.counters.push_back(launch_counters_from_json(launch));
@@ -88,7 +95,7 @@ void read_runs(const nlohmann::json& said, const RunPlan& plan, RunResult& resul
       run.fault_class = one["fault"].at("class");
       run.message = message_of(one["fault"]);
       if (calls > 1 && !one["fault"].value("of_all_calls", false))
-        run.message = concat("at call ", calls, " of forward: ", run.message);
+        run.message = concat("at call ", run.first_repeat + calls, " of forward: ", run.message);
     }
     result.runs.push_back(std::move(run));
   }
@@ -163,6 +170,7 @@ void PtxBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
                              {"warps_apart", run.warps_apart},
                              {"shadows", run.shadows},
                              {"skip_launches", run.skip_launches},
+                             {"watch_reads", run.watch_reads},
                              {"count", run.count}});
   show(scratch_.write(asked.dump()), "/job/plan");
   const UniqueFd outputs = make_memfd("outputs"), control = make_memfd("control");
@@ -172,7 +180,7 @@ void PtxBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
   spec.limits.wall_s = kBusyMachineFactor * options_.cpu_s;
   spec.limits.memory_bytes = options_.memory_bytes;
   spec.limits.file_bytes =
-      std::max<uint64_t>(kMaxControlBytes, 2 * calls * (plan.trace->output_layout().draw_bytes + 4096));
+      std::max<uint64_t>(kMaxControlBytes, 3 * calls * (plan.trace->output_layout().draw_bytes + 4096));
   const BoxResult box = run_box(host_, spec, stop);
   result.run_ms = box.total_ms;
   set_end(box, result);

@@ -93,6 +93,7 @@ RecordResult Recorder::run(const std::string& program, const OracleSpec& spec, s
                                {"init_seed", spec.init_seed},
                                {"inputs", spec.inputs},
                                {"parameters", spec.parameters},
+                               {"ignores_mode", spec.ignores_mode},
                                {"small_parameter_elements", 1000}};
   const std::vector<std::string_view> argument_bytes(spec.argument_bytes.begin(), spec.argument_bytes.end());
   try {
@@ -121,6 +122,8 @@ void Recorder::converse(ZygoteChild& child, const OracleSpec& spec, std::stop_to
       if (!trace) return set_fault(result, "protocol", "the launch trace is not valid: " + trace.reason());
       if (trace.value().modules() > result.modules.size())
         return set_fault(result, "protocol", "the launch trace names a module that was never compiled");
+      if (trace.value().repeats.size() < kCertainRepeats)
+        return set_fault(result, "protocol", "the launch trace has too few calls of forward");
       if (trace.value().uploaded_bytes() > options_.upload_bytes)
         return set_fault(
             result, "memory",

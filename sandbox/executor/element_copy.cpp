@@ -61,28 +61,6 @@ Convert conversion(DType to_type, DType from_type) {
   return found;
 }
 
-// Calls visit(offset in a, offset in b), in elements, for each element in order.
-template <class Visit>
-void for_each_element(const std::vector<int64_t>& sizes, const std::vector<int64_t>& a,
-                      const std::vector<int64_t>& b, const Visit& visit) {
-  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return;
-  std::vector<int64_t> index(sizes.size(), 0);
-  int64_t at_a = 0, at_b = 0;
-  while (true) {
-    visit(at_a, at_b);
-    size_t d = sizes.size();
-    for (; d > 0; --d) {
-      at_a += a[d - 1];
-      at_b += b[d - 1];
-      if (++index[d - 1] < sizes[d - 1]) break;
-      at_a -= a[d - 1] * sizes[d - 1];
-      at_b -= b[d - 1] * sizes[d - 1];
-      index[d - 1] = 0;
-    }
-    if (d == 0) return;
-  }
-}
-
 }  // namespace
 
 ElementPlace place_in(ptx::DeviceMemory::Buffer& buffer, uint64_t offset_bytes) {
@@ -91,6 +69,13 @@ ElementPlace place_in(ptx::DeviceMemory::Buffer& buffer, uint64_t offset_bytes) 
   if (buffer.undefined) place.undefined = buffer.undefined.get() + offset_bytes;
   if (buffer.writers) place.writers = buffer.writers.get() + offset_bytes;
   return place;
+}
+
+TensorLayout dense_layout(const OutputLayout::Leaf& leaf) {
+  TensorLayout dense{leaf.dtype, leaf.sizes, std::vector<int64_t>(leaf.sizes.size(), 1)};
+  for (size_t d = dense.sizes.size(); d-- > 1;)
+    dense.strides[d - 1] = dense.strides[d] * std::max<int64_t>(dense.sizes[d], 1);
+  return dense;
 }
 
 void fill_elements(const TensorLayout& tensor, const ElementPlace& target, std::string_view value,

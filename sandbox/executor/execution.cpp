@@ -47,9 +47,10 @@ ExecutionReport Execution::run() {
   try {
     load_modules();
     buffers_.resize(trace_.buffers.size());
-    allocate(0);
+    allocate_up_to(0);
     write_inputs(0, 0);
     if (counting_) count_constants();
+    if (options_.follow_copies) follow_copies();
     const auto first_call = trace_.ops.begin() + static_cast<ptrdiff_t>(trace_.construction_ops);
     std::for_each(trace_.ops.begin(), first_call, [&](const TraceOp& op) { execute(op, report); });
     constructed_ = kept_state();
@@ -65,11 +66,12 @@ ExecutionReport Execution::repeat(size_t index, std::string_view inputs) {
   const TraceRepeat& call = trace_.repeats[index];
   inputs_ = inputs;
   outputs_ = &call.outputs;
+  copied_.reset();
   layout_ = &call.returned.layout;
   ExecutionReport report;
   try {
     const auto number = static_cast<uint32_t>(index) + 1;
-    allocate(number);
+    allocate_up_to(number);
     write_inputs(number, call.tensors);
     for (const TraceOp& op : call.ops) execute(op, report);
   } catch (const FaultError& error) {
@@ -78,13 +80,40 @@ ExecutionReport Execution::repeat(size_t index, std::string_view inputs) {
   return report;
 }
 
-bool Execution::repeats_count() {
-  return !trace_.repeats.empty() && (!calls_.alike || kept_state() != constructed_);
+void Execution::follow_copies() {
+  copied_ = std::make_unique<CopiedContents>(
+      trace_, [this](uint32_t buffer) { return memory_.buffer(buffers_[buffer]).data.get(); });
+  for (uint32_t i = 0; i < trace_.buffers.size(); ++i) {
+    const TraceBuffer& buffer = trace_.buffers[i];
+    if (buffer.kind == TraceBuffer::Kind::kInput && buffer.tensors == 0) {
+      const InputLayout::Leaf& leaf = trace_.inputs.leaves[buffer.source];
+      copied_->set(i, leaf.tensor.dtype, inputs_.substr(leaf.offset_bytes, buffer.bytes));
+    } else if (buffer.kind == TraceBuffer::Kind::kConstant) {
+      copied_->set(i, DType::kFloat32, trace_.blobs[buffer.source]);
+    }
+  }
+}
+
+bool Execution::store_copied_output(size_t index, std::byte* to) {
+  return copied_->output(trace_.outputs[index], trace_.output_layout().leaves[index], to);
+}
+
+size_t Execution::first_repeat() {
+  if (calls_.first_other == 0 || kept_state() != constructed_) return 0;
+  return calls_.first_other;
+}
+
+bool Execution::has_room(size_t index) const {
+  uint64_t bytes = memory_.bytes();
+  for (size_t i = 0; i < trace_.buffers.size(); ++i)
+    if (calls_.first_uses[i] >= allocated_calls_ && calls_.first_uses[i] <= index + 1)
+      bytes += trace_.buffers[i].bytes;
+  return bytes <= options_.max_bytes;
 }
 
 // By a secret seed, so that no kernel can leave other bytes that look the same.
 Execution::KeptState Execution::kept_state() const {
-  if (trace_.repeats.empty() || !calls_.alike || options_.skip_launches) return {};
+  if (calls_.first_other == 0 || options_.skip_launches) return {};
   KeptState state;
   const auto add = [&](ptx::DeviceMemory::BufferId id) {
     const DeviceMemory::Buffer& buffer = memory_.buffer(id);
@@ -131,6 +160,10 @@ void Execution::count_host_operation(const TraceOp& op) {
 
 void Execution::execute(const TraceOp& op, ExecutionReport& report) {
   if (counting_) count_host_operation(op);
+  if (copied_) copied_->execute(op);
+  if (options_.reads && op.kind == TraceOp::Kind::kCopy)
+    options_.reads->copied(memory_.buffer(buffers_[op.source.buffer]).address, op.source.offset_bytes,
+                           op.source.tensor.span_bytes());
   const auto place = [this](const TraceView& view) {
     return place_in(memory_.buffer(buffers_[view.buffer]), view.offset_bytes);
   };
@@ -171,6 +204,10 @@ void Execution::load_modules() {
   }
 }
 
+void Execution::allocate_up_to(uint32_t call) {
+  for (; allocated_calls_ <= call; ++allocated_calls_) allocate(allocated_calls_);
+}
+
 // What the call is the first to touch.
 void Execution::allocate(uint32_t call) {
   for (size_t i = 0; i < trace_.buffers.size(); ++i) {
@@ -183,6 +220,8 @@ void Execution::allocate(uint32_t call) {
     const auto id = memory_.allocate(buffer.bytes, DeviceMemory::Permission::kReadWrite);
     if (!id) out_of_memory(id.reason());
     buffers_[i] = id.value();
+    if (options_.reads && buffer.kind == TraceBuffer::Kind::kInput && buffer.tensors == 0)
+      options_.reads->add(memory_.buffer(id.value()).address, buffer.source, buffer.bytes);
     if (buffer.kind == TraceBuffer::Kind::kConstant)
       memory_.write(id.value(), 0, trace_.blobs[buffer.source], ptx::Writer::kHost);
   }
@@ -249,7 +288,8 @@ void Execution::launch(const TraceOp& op, ExecutionReport& report) {
   ++report.launches;
   // Who counts wants one order of blocks.
   const uint64_t seed = counting_ ? 0 : mix_key({options_.seed, ++launches_});
-  ptx::Observer* const observer = counting_ ? counting_.get() : options_.observer;
+  ptx::Observer* observer = options_.reads ? options_.reads : options_.observer;
+  if (counting_) observer = counting_.get();
   ptx::Grid grid(kernel, modules_[op.module], memory_, config, limits, {}, {seed, options_.warps_apart},
                  observer);
   const auto fault = grid.run();
@@ -286,13 +326,25 @@ std::string Execution::buffer_name(uint64_t address) const {
   return "global memory";
 }
 
+std::vector<uint32_t> Execution::overwritten_outputs(const std::vector<std::byte>& first) {
+  std::vector<uint32_t> overwritten;
+  for (uint32_t i = 0; i < trace_.outputs.size(); ++i) {
+    const TraceView& view = trace_.outputs[i];
+    const OutputLayout::Leaf& leaf = trace_.output_layout().leaves[i];
+    if (leaf.bytes == 0 || trace_.buffers[view.buffer].kind == TraceBuffer::Kind::kInput) continue;
+    std::vector<std::byte> now(leaf.bytes);
+    copy_elements(dense_layout(leaf), {now.data(), nullptr, nullptr}, view.tensor,
+                  place_in(memory_.buffer(buffers_[view.buffer]), view.offset_bytes));
+    if (memcmp(now.data(), first.data() + leaf.offset_bytes, leaf.bytes) != 0) overwritten.push_back(i);
+  }
+  return overwritten;
+}
+
 std::optional<Fault> Execution::store_outputs(std::byte* outputs, uint8_t* writers) {
   for (size_t i = 0; i < outputs_->size(); ++i) {
     const TraceView& view = (*outputs_)[i];
     const OutputLayout::Leaf& leaf = layout_->leaves[i];
-    TensorLayout dense{leaf.dtype, leaf.sizes, std::vector<int64_t>(leaf.sizes.size(), 1)};
-    for (size_t d = dense.sizes.size(); d-- > 1;)
-      dense.strides[d - 1] = dense.strides[d] * std::max<int64_t>(dense.sizes[d], 1);
+    const TensorLayout dense = dense_layout(leaf);
     const size_t size = element_bytes(leaf.dtype), count = leaf.bytes / size;
     std::vector<uint8_t> undefined(options_.shadows ? leaf.bytes : 0);
     std::vector<uint8_t> wrote(options_.shadows ? leaf.bytes : 0);

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "sandbox/counting/launch_counting.h"
+#include "sandbox/executor/copied_contents.h"
 #include "sandbox/executor/device_program.h"
+#include "sandbox/executor/input_reads.h"
 #include "sandbox/ptx/device_memory.h"
 #include "sandbox/ptx/grid.h"
 #include "sandbox/ptx/loaded_module.h"
@@ -25,10 +27,12 @@ struct ExecutionOptions {
   bool warps_apart = false;    // ptx::RunOrder
   bool shadows = false;        // find what was never written, and keep who wrote what
   bool skip_launches = false;  // what is left if no kernel runs
+  bool follow_copies = false;  // in the first call: what would be left if kernels only copied
   bool count = false;          // what launches do, and what the host part has the device do besides
   uint64_t lane_operations = uint64_t{1} << 36;  // of a call: launches, fills, copies and uploads together
   uint64_t max_bytes = uint64_t{2} << 30;        // of all buffers
   ptx::Observer* observer = nullptr;             // of all launches; outlives the execution
+  InputReads* reads = nullptr;                   // an observer that is told where inputs are; likewise
 };
 
 struct ExecutionReport {
@@ -47,10 +51,13 @@ class Execution {
 
   // The constructor and the first call.
   ExecutionReport run();
-  // After it: whether a repeat may answer otherwise than the first call would, because the host part does
-  // something else or because variables, parameters or buffers that it meets have changed.
-  bool repeats_count();
-  // Number `index` of the trace's repeats, after those before it.
+  // After it: the first repeat that may answer otherwise than the first call would, because the host part
+  // does something else or because variables, parameters or buffers that it meets have changed. The number of
+  // repeats if there is none.
+  size_t first_repeat();
+  // Whether the memory has room for what that repeat allocates.
+  bool has_room(size_t index) const;
+  // Number `index` of the trace's repeats, after those before it from first_repeat() on.
   ExecutionReport repeat(size_t index, std::string_view inputs);
   // With `count`, after the first call: what it did, the constructor's share included, as launches in order.
   const std::vector<LaunchCounters>& counters() const { return counting_->launches(); }
@@ -58,13 +65,21 @@ class Execution {
   // element, leaf after leaf (ptx::Writer: the weakest of its bytes'), if the run kept shadows. Returns a
   // fault if an element was never written.
   std::optional<ptx::Fault> store_outputs(std::byte* outputs, uint8_t* writers);
+  // With `follow_copies`, after the first call without a fault: output `index` as it would be if kernels did
+  // nothing but copy. False if it needs what they computed (copied_contents.h).
+  bool store_copied_output(size_t index, std::byte* to);
+  // After repeats: which outputs of the first call no longer hold what store_outputs() said then, as a repeat
+  // has overwritten them. Without those that are inputs.
+  std::vector<uint32_t> overwritten_outputs(const std::vector<std::byte>& first);
   // What the program's author would call the buffer that begins there, in the call that ran last: "output 0".
   std::string buffer_name(uint64_t address) const;
 
  private:
   using KeptState = std::vector<std::pair<uint64_t, uint64_t>>;  // hashes of what a call may leave to another
   KeptState kept_state() const;
+  void follow_copies();
   void allocate(uint32_t call);
+  void allocate_up_to(uint32_t call);
   void write_inputs(uint32_t call, uint32_t tensors);
   uint32_t symbol_buffer(const TraceBuffer& symbol);
   void load_modules();
@@ -87,11 +102,13 @@ class Execution {
   const OutputLayout* layout_;
   ptx::DeviceMemory memory_;
   std::unique_ptr<LaunchCounting> counting_;  // null: nobody counts
+  std::unique_ptr<CopiedContents> copied_;    // null: nobody follows
   std::vector<ptx::LoadedModule> modules_;
   std::vector<ptx::DeviceMemory::BufferId> buffers_;      // by buffer of the trace
   std::optional<ptx::DeviceMemory::BufferId> workspace_;  // of cooperative launches
   KeptState constructed_;                                 // what the first call met
   uint64_t launches_ = 0;                                 // of all calls
+  uint32_t allocated_calls_ = 0;
 };
 
 }  // namespace bicrl

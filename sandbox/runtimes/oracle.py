@@ -5,13 +5,15 @@ No candidate code ever runs in this process.
 request   {"kind": "task", "task_code", "costing": bool, "init_seed", "secret", "least_draws", "most_draws",
            "max_input_bytes", "max_output_bytes", "pool_bytes", "tf32": bool}; "costing": with the inputs of
           get_costing_inputs(), and draws of two kinds instead of four
-replies   {"kind": "spec", "inputs": [spec...], "arguments": spec, "parameters": [...], "has_costing_inputs": bool} + bytes
-          of the arguments' tensors, with "too_large_bytes" if the inputs exceed the limit (then the last); "arguments" is
-          what arguments.pack() makes of the constructor's, "parameters" what parameters.plan() says
+          {"kind": "unread", "task_code", "init_seed", "unread": [[leaf, begin, end]...]} + of each input leaf of a draw its
+          storage, of each output leaf its allowance: see oracle_unread.py; the only reply is {"kind": "unread", "decides": bool}
+replies   {"kind": "spec", "inputs": [spec...], "arguments": spec, "parameters": [...], "has_costing_inputs": bool,
+           "ignores_mode": bool} + bytes of the arguments' tensors, with "too_large_bytes" if the inputs exceed the limit (then
+          the last); "arguments" is what arguments.pack() makes of the constructor's, "parameters" what parameters.plan() says
           {"kind": "draw", "family", "round", "returned": spec, "input_leaves"} + of each input leaf its storage, of each
           output leaf its center, its allowance, and with "tf32" its allowance under that policy
           {"kind": "done", "eager_ms": [...], "trivial": [bool of each output leaf],
-           "written_inputs": [bool of each input leaf], "faults": [{"kind", "message"}],
+           "written_inputs", "long_inputs": [bool of each input leaf], "faults": [{"kind", "message"}],
            "operators": {"eager", "fused": as oracle_operators.py says, "least_bytes"}}
           {"kind": "fault", "fault", "message"}: the task itself is at fault, and has no answers
 """
@@ -24,6 +26,7 @@ from frames import receive, say
 from oracle_checks import FEWEST_FINITE, Findings
 from oracle_pool import Pool
 from oracle_reference import Reference
+from oracle_unread import decides
 from oracle_values import TaskFault, describe, leaves, span_bytes
 
 IMAGINED_BYTES = 32 << 20
@@ -70,10 +73,14 @@ def keep_freed_memory():
 
 def run(fd):
     channel = socket.socket(fileno=fd)
-    request, _ = receive(channel)
+    request, blobs = receive(channel)
     try:
         with torch.no_grad():
-            answer(channel, request)
+            if request["kind"] == "unread":
+                reference = Reference(request["task_code"], request["init_seed"])
+                say(channel, {"kind": "unread", "decides": decides(reference, blobs, request["unread"])})
+            else:
+                answer(channel, request)
     except TaskFault as fault:
         say(channel, {"kind": "fault", "fault": fault.kind, "message": str(fault)})
     except MemoryError:
@@ -97,7 +104,7 @@ def answer(channel, request):
     if findings.finite < FEWEST_FINITE:
         raise TaskFault("not_finite", "the reference's answer is not finite on any draw")
     say(channel, {"kind": "done", "eager_ms": reference.times_ms[1:], "trivial": findings.without_computing(),
-                  "written_inputs": pool.written, "faults": findings.faults(), "operators": reference.operators})
+                  "written_inputs": pool.written, "long_inputs": pool.long_inputs(), "faults": findings.faults(), "operators": reference.operators})
 
 
 def send_spec(channel, request, reference, pool):
@@ -117,7 +124,7 @@ def send_spec(channel, request, reference, pool):
     inputs = pool.draws.plain()
     if say_too_large(channel, request, reference, inputs):
         return False
-    reference.described = say_spec(channel, reference, inputs, drawn)
+    reference.described = say_spec(channel, reference, inputs, drawn, ignores_mode=reference.ignores_mode())
     return True
 
 

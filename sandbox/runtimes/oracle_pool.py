@@ -9,6 +9,7 @@ from oracle_draws import KINDS, VARIANTS, VARIANTS_OF_INDICES, Draws
 from oracle_effort import FEWEST_JITTERS, JITTERS, Effort
 from oracle_patterns import EXTREME, PATTERNS, TIES, change_one_place, stays_apart
 from oracle_profile import Jitter, LeafStatistics, Spread, all_finite, allowance, center_of, own_error
+from oracle_unread import are_long
 from oracle_values import TaskFault, leaves, raw, same, span_bytes, with_leaves
 
 DRAWS_OF_A_TURN = 3  # for S_i and V_i
@@ -299,6 +300,10 @@ class Pool:
         for statistics, own, y in zip(of_turn, sample.own, exact):
             if statistics:
                 statistics.add(y, own_error(own, y) if exact_known else None)
+
+    def long_inputs(self):
+        """Of each input leaf: it is of few long slices, of which draws show few places."""
+        return [are_long(places) for places in self.draws.places]
 
     def depends(self, kind, position):
         """Does the first answer change if this input leaf is exchanged for another draw's? None if that is the same."""

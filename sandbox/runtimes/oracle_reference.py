@@ -4,6 +4,7 @@ import random
 import sys
 import time
 import traceback
+import types
 
 import torch
 
@@ -14,6 +15,7 @@ from oracle_operators import Operators
 from oracle_profile import Exact, widened, widened_model
 from oracle_values import OnHost, TaskFault, clone, describe, leaves, rebuild
 
+MODE_WORDS = ("training", "eval(", "train(")
 LARGEST_ARGUMENTS = 64 << 20  # bytes of tensors
 KIND_OF_ERROR = {ImportError: "missing", ModuleNotFoundError: "missing", NameError: "missing", AttributeError: "missing"}
 
@@ -47,6 +49,7 @@ class Reference:
     def __init__(self, task_code, init_seed, costing=False):
         """`costing`: with the inputs that the task is costed on."""
         self.names = {"__name__": "task"}
+        self.code = task_code
         self.costing = costing
         attempt("the task's code", lambda: exec(compile(task_code, "task", "exec"), self.names))
         for name in ("Model", "get_inputs", "get_init_inputs"):
@@ -117,6 +120,15 @@ class Reference:
         parameters.apply(self.model, drawn)
         self.wide = widened_model(self.model)
         return drawn
+
+    def ignores_mode(self):
+        """Whether nothing in it asks if it is in training mode, so that eval() makes no difference. Of functions that it
+        calls this knows no more than the text says."""
+        if not isinstance(self.model, torch.nn.Module) or any(word in self.code for word in MODE_WORDS):
+            return False
+        kinds = {kind for module in self.model.modules() for kind in type(module).__mro__}
+        return not any("training" in function.__code__.co_names for kind in kinds - {torch.nn.Module}
+                       for function in vars(kind).values() if isinstance(function, types.FunctionType))
 
     def forward(self, inputs):
         """In the task's own types. Works on copies: forward may change its inputs or its own statistics. Returns the

@@ -5,6 +5,7 @@ a claim, because the program runs in this very process: the server checks it.
 """
 import ctypes
 import inspect
+import itertools
 import json
 import operator
 import os
@@ -27,6 +28,9 @@ from recorder_tensors import (DeviceMode, DeviceTensor, device_constant, device_
                               state)
 
 MAX_MESSAGE = 1000
+CERTAIN_CALLS, MOST_CALLS = 3, 16  # of forward
+CHEAP_TRACE_BYTES, BLOB_OVERHEAD = 1 << 20, 4096  # there may be so many blobs in a frame
+random_number = os.urandom
 WRITABLE_FOLDER = tempfile.gettempdir()  # found before any candidate could say otherwise
 
 
@@ -307,9 +311,12 @@ def describe_tensor(tensor):
 class Call:
     """One call of forward: the set of input tensors that it gets, its operations, what it returned."""
 
-    def __init__(self, model, specs, tensors, number):
+    def __init__(self, model, specs, tensors, number, training):
+        """`training`: the mode that the module is brought into before; None: it stays as it is."""
         self.tensors = number
         self.begin = lib.bicrl_end_call(False)
+        if training is not None and isinstance(model, torch.nn.Module):
+            model.train(training)
         for tensor in tensors:
             record_of(tensor).taint = None  # its contents are new
         returned = model(*build_inputs(specs, iter(tensors)))
@@ -321,21 +328,38 @@ class Call:
         self.outputs = describe_outputs(returned, describe_tensor)
         raise_library_fault()
         self.end = lib.bicrl_end_call(False)
+        begin = 0 if state.call == 1 else self.begin  # the first one's are the constructor's as well
+        self.operations = lib.bicrl_trace_ops(begin, self.end).decode()
 
 
-def record_calls(model, specs):
+def record_calls(model, specs, ignores_mode):
     """Forward once, then on the same tensors with other contents, which shows who remembers inputs by what they are
-    called, then on other tensors, which shows who still reads the first ones."""
+    called, then on other tensors, which shows who still reads the first ones; then on these and those in turn, where
+    the reference ignores the mode out of training mode and in it, as often as chance has it after each of them."""
     lib.bicrl_end_call(True)
     sets = [input_tensors(specs, number) for number in (0, 1)]
     calls = []
-    for number in (0, 0, 1):
+    for number in (0, 0, 1, *itertools.islice(itertools.cycle((0, 1)), MOST_CALLS - CERTAIN_CALLS)):
+        if len(calls) >= CERTAIN_CALLS and not another_call(calls):
+            break
         state.call = len(calls) + 1
-        calls.append(Call(model, specs, sets[number], number))
+        training = len(calls) % 2 == 0 if ignores_mode and len(calls) >= CERTAIN_CALLS else None
+        calls.append(Call(model, specs, sets[number], number, training))
     state.call = 0
     if threading.active_count() > 1:
         raise Fault("process", "threads of the program are at work behind forward")
     return calls
+
+
+def another_call(calls):
+    """The first one behind the certain calls, and after each the next with probability 3/4, while the trace is small. Drawn
+    when it is due, so that there is nothing to find before."""
+    size = ctypes.c_size_t()
+    trace_bytes = sum(len(call.operations) for call in calls)
+    for index in range(lib.bicrl_blob_count()):
+        lib.bicrl_blob(index, ctypes.byref(size))
+        trace_bytes += BLOB_OVERHEAD + size.value
+    return trace_bytes <= CHEAP_TRACE_BYTES and (len(calls) == CERTAIN_CALLS or random_number(1)[0] % 4 < 3)
 
 
 def send_trace(channel, calls):
@@ -365,14 +389,13 @@ def send_trace(channel, calls):
     first, *repeats = calls
     head = json.dumps({"kind": "trace", "buffers": buffers, "construction_ops": first.begin,
                        "blobs": [len(b) for b in blobs]})
-    channel.send_text(f'{head[:-1]}, {call_text(first, 0)}, "repeats": ['
-                      + ", ".join(f'{{"tensors": {call.tensors}, {call_text(call, call.begin)}}}' for call in repeats)
+    channel.send_text(f'{head[:-1]}, {call_text(first)}, "repeats": ['
+                      + ", ".join(f'{{"tensors": {call.tensors}, {call_text(call)}}}' for call in repeats)
                       + "]}", blobs)
 
 
-def call_text(call, begin):
-    ops = lib.bicrl_trace_ops(begin, call.end).decode()
-    return f'"outputs": {json.dumps(call.outputs)}, "ops": {ops}'
+def call_text(call):
+    return f'"outputs": {json.dumps(call.outputs)}, "ops": {call.operations}'
 
 
 # ---- The run.
@@ -421,7 +444,7 @@ def run_program(channel, loader, request, blobs):
             model = model.cuda()
         state.constructing = False
         with torch.no_grad():
-            calls = record_calls(model, request["inputs"])
+            calls = record_calls(model, request["inputs"], request["ignores_mode"])
         if not loader.compiled:
             raise Fault("extract", "the program never calls load_inline")
         send_trace(channel, calls)

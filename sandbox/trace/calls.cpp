@@ -120,13 +120,31 @@ std::vector<bool> constructor_buffers(const Trace& trace) {
   return touched;
 }
 
-bool repeats_are_alike(const Trace& trace, const std::vector<uint32_t>& uses) {
-  if (trace.repeats.empty()) return true;
+// How many repeats do what the first call does, up to the first that does not.
+size_t alike_repeats(const Trace& trace, const std::vector<uint32_t>& uses) {
   const std::vector<bool> constructors = constructor_buffers(trace);
-  for (size_t k = 0; k < trace.repeats.size(); ++k)
-    if (!Comparison(trace, trace.repeats[k], static_cast<uint32_t>(k) + 1, uses, constructors).alike())
-      return false;
-  return true;
+  size_t count = 0;
+  while (
+      count < trace.repeats.size() &&
+      Comparison(trace, trace.repeats[count], static_cast<uint32_t>(count) + 1, uses, constructors).alike())
+    ++count;
+  return count;
+}
+
+// With `alike` repeats that are alike: whether a later one works on memory that came into being in these.
+bool inherits(const Trace& trace, const std::vector<uint32_t>& uses, size_t alike) {
+  bool found = false;
+  for (size_t k = alike; k < trace.repeats.size(); ++k)
+    for_each_buffer(trace.repeats[k].ops, trace.repeats[k].outputs, [&](uint32_t buffer) {
+      found = found || (trace.buffers[buffer].kind == TraceBuffer::Kind::kAllocation && uses[buffer] > 0 &&
+                        uses[buffer] <= alike);
+    });
+  return found;
+}
+
+size_t first_other_repeat(const Trace& trace, const std::vector<uint32_t>& uses) {
+  const size_t alike = alike_repeats(trace, uses);
+  return inherits(trace, uses, alike) ? 0 : alike;
 }
 
 }  // namespace
@@ -143,7 +161,11 @@ std::vector<uint32_t> first_uses(const Trace& trace) {
   return uses;
 }
 
-bool repeats_are_alike(const Trace& trace) { return repeats_are_alike(trace, first_uses(trace)); }
+bool repeats_are_alike(const Trace& trace) {
+  return alike_repeats(trace, first_uses(trace)) == trace.repeats.size();
+}
+
+size_t first_other_repeat(const Trace& trace) { return first_other_repeat(trace, first_uses(trace)); }
 
 std::vector<uint32_t> kept_buffers(const Trace& trace) {
   std::vector<bool> kept = constructor_buffers(trace);
@@ -162,7 +184,8 @@ std::vector<uint32_t> kept_buffers(const Trace& trace) {
 CallSummary summarise_calls(const Trace& trace) {
   CallSummary summary;
   summary.first_uses = first_uses(trace);
-  summary.alike = repeats_are_alike(trace, summary.first_uses);
+  summary.first_other = first_other_repeat(trace, summary.first_uses);
+  summary.alike = summary.first_other == trace.repeats.size();
   if (!trace.repeats.empty()) summary.kept = kept_buffers(trace);
   return summary;
 }

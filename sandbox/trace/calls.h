@@ -21,9 +21,14 @@ std::vector<uint32_t> kept_buffers(const Trace& trace);
 // repeat k - 1.
 std::vector<uint32_t> first_uses(const Trace& trace);
 
+// The first repeat that need not answer like the first call, even if that has left everything as it was: one
+// that is not alike, or works on what a repeat before it may have left. repeats.size() if there is none.
+size_t first_other_repeat(const Trace& trace);
+
 // All of the above, found once for all runs of a trace.
 struct CallSummary {
   bool alike = true;
+  size_t first_other = 0;  // first_other_repeat()
   std::vector<uint32_t> first_uses;
   std::vector<uint32_t> kept;  // empty if there are no repeats
 };

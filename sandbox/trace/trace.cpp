@@ -141,9 +141,12 @@ uint32_t Trace::modules() const {
 
 uint64_t Trace::uploaded_bytes() const {
   uint64_t bytes = 0;
-  for_each_operation(*this, [&](const TraceOp& op) {
-    if (op.kind == TraceOp::Kind::kUpload) bytes += blobs[op.blob].size();
-  });
+  const auto count = [&](const std::vector<TraceOp>& operations) {
+    for (const TraceOp& op : operations)
+      if (op.kind == TraceOp::Kind::kUpload) bytes += blobs[op.blob].size();
+  };
+  count(ops);
+  for (size_t k = 0; k < std::min(kCertainRepeats, repeats.size()); ++k) count(repeats[k].ops);
   return bytes;
 }
 
@@ -151,7 +154,7 @@ uint64_t Trace::buffer_bytes() const {
   const CallSummary calls = summarise_calls(*this);
   uint64_t bytes = 0;
   for (size_t i = 0; i < buffers.size(); ++i)
-    if (!calls.alike || calls.first_uses[i] == 0) bytes += buffers[i].bytes;
+    if (calls.first_uses[i] <= (calls.alike ? 0 : kCertainRepeats)) bytes += buffers[i].bytes;
   return bytes;
 }
 

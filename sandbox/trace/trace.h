@@ -52,6 +52,11 @@ struct InputLayout {
   uint64_t draw_bytes = 0;
 };
 Result<InputLayout> input_layout(const nlohmann::json& input_specs);  // the array "inputs" of the run frame
+// A run of bytes of a leaf.
+struct InputBytes {
+  uint32_t leaf = 0;
+  uint64_t begin = 0, end = 0;
+};
 // The executor's file of inputs. draws[d][leaf] are the bytes of a leaf. Fails if a size differs.
 Result<std::string> encode_inputs(const InputLayout& layout,
                                   const std::vector<std::vector<std::string>>& draws);
@@ -126,6 +131,11 @@ struct TraceRepeat {
   Returned returned;
 };
 
+// Every recording has so many repeats, and a run executes them wherever they count; further ones where they
+// cost little.
+inline constexpr size_t kCertainRepeats = 2;
+inline constexpr size_t kMaxRepeats = 15;
+
 struct Trace {
   InputLayout inputs;
   std::vector<TraceBuffer> buffers;
@@ -146,8 +156,8 @@ struct Trace {
   const OutputLayout& output_layout() const { return returned.layout; }
   int launches() const;             // without those of repeats
   uint32_t modules() const;         // that launches and symbols name, at least
-  uint64_t uploaded_bytes() const;  // from the host part, in all calls
-  uint64_t buffer_bytes() const;    // what a run allocates, with its repeats if they must be executed
+  uint64_t uploaded_bytes() const;  // from the host part, in all calls but those behind the certain repeats
+  uint64_t buffer_bytes() const;    // what a run allocates, with the certain repeats if they must be executed
 };
 
 }  // namespace bicrl

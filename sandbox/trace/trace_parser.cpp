@@ -7,7 +7,6 @@ namespace {
 using namespace trace_fields;
 
 constexpr size_t kMaxBuffers = 100000;
-constexpr size_t kMaxRepeats = 4;
 constexpr uint64_t kMaxTensorSets = 2;
 // Returned views may repeat elements (stride 0), so their dense size has a bound of its own.
 constexpr uint64_t kMaxOutputBytes = uint64_t{1} << 31;

@@ -163,6 +163,26 @@ TEST_CASE("a kernel writes the output") {
   CHECK(ran.report.changed_inputs.empty());
 }
 
+TEST_CASE("what of an input a kernel or a copy reads is seen") {
+  const auto unread = [](const std::vector<json>& ops) {
+    Setup setup;
+    setup.frame["ops"] = ops;
+    InputReads reads;
+    REQUIRE_FALSE(run(setup, {.seed = 1, .reads = &reads}).report.fault);
+    std::vector<std::pair<uint64_t, uint64_t>> runs;
+    for (const InputBytes& run : reads.unread()) runs.emplace_back(run.begin, run.end);
+    return runs;
+  };
+  using Runs = std::vector<std::pair<uint64_t, uint64_t>>;
+  const json fill = {{"op", "fill"}, {"target", view(1, 4)}, {"value", hex_of(5)}};
+  CHECK(unread({twice(4, 0, 1)}).empty());
+  CHECK(unread({fill, twice(3, 0, 1)}) == Runs{{12, 16}});
+  CHECK(unread({fill}) == Runs{{0, 16}});
+  CHECK(unread({fill, twice(4, 1, 0)}) == Runs{{0, 16}});  // written to
+  const json copy = {{"op", "copy"}, {"target", view(1, 2)}, {"source", view(0, 2, "float32", 8)}};
+  CHECK(unread({fill, copy}) == Runs{{0, 8}});
+}
+
 TEST_CASE("what the host part has the device do is counted beside the launches") {
   Setup setup;
   setup.frame["buffers"].push_back({{"kind", "allocation"}, {"bytes", 16}});
@@ -401,10 +421,10 @@ TEST_CASE("buffers beyond the limit are a fault") {
 
 namespace {
 
-// Whether the repeats of `frame` have to be executed, and what comes out of all calls, each on inputs of its
-// own.
+// Which repeat of `frame` is the first that has to be executed, and what comes out of all calls, each on
+// inputs of its own.
 struct Calls {
-  bool repeats_count = false;
+  size_t first_repeat = 0;
   std::vector<std::vector<float>> outputs;
 };
 
@@ -432,7 +452,7 @@ Calls run_calls(const json& frame, const std::vector<std::vector<float>>& draws)
     memcpy(calls.outputs.emplace_back(4).data(), bytes.data(), 16);
   };
   store(execution.run());
-  calls.repeats_count = execution.repeats_count();
+  calls.first_repeat = execution.first_repeat();
   for (size_t i = 0; i < trace.value().repeats.size(); ++i) store(execution.repeat(i, inputs[i + 1]));
   return calls;
 }
@@ -454,13 +474,13 @@ TEST_CASE(
   setup.frame["ops"] = {twice(4, 0, 1)};
   setup.frame["repeats"] = repeats({twice(4, 0, 3)}, {twice(4, 5, 4)});
   const Calls pure = run_calls(setup.frame, draws);
-  CHECK_FALSE(pure.repeats_count);
+  CHECK(pure.first_repeat == 2);
   CHECK(pure.outputs == std::vector<std::vector<float>>{{2, 4, 6, 8}, {10, 12, 14, 16}, {-2, -4, -6, -8}});
   // The same operations, and a variable of the module that counts.
   setup.frame["ops"] = {twice(4, 0, 1), counted(1)};
   setup.frame["repeats"] = repeats({twice(4, 0, 3), counted(3)}, {twice(4, 5, 4), counted(4)});
   const Calls counting = run_calls(setup.frame, draws);
-  CHECK(counting.repeats_count);
+  CHECK(counting.first_repeat == 0);
   for (int call = 0; call < 3; ++call) {
     int count = 0;
     memcpy(&count, counting.outputs[static_cast<size_t>(call)].data(), 4);
@@ -469,13 +489,50 @@ TEST_CASE(
   // A parameter that the first call writes to.
   setup.frame["ops"] = {twice(4, 0, 1), twice(4, 0, 2)};
   setup.frame["repeats"] = repeats({twice(4, 0, 3), twice(4, 0, 2)}, {twice(4, 5, 4), twice(4, 5, 2)});
-  CHECK(run_calls(setup.frame, draws).repeats_count);
+  CHECK(run_calls(setup.frame, draws).first_repeat == 0);
   // Another operation.
   setup.frame["ops"] = {twice(4, 0, 1)};
   setup.frame["repeats"] = repeats({twice(4, 1, 3)}, {twice(4, 3, 4)});
   const Calls kept = run_calls(setup.frame, draws);
-  CHECK(kept.repeats_count);
+  CHECK(kept.first_repeat == 0);
   CHECK(kept.outputs == std::vector<std::vector<float>>{{2, 4, 6, 8}, {4, 8, 12, 16}, {8, 16, 24, 32}});
+  // The same as the first call at first, then another kernel: what lies before it need not be executed.
+  setup.frame["repeats"] = repeats({twice(4, 0, 3)}, {twice(4, 5, 4), twice(4, 4, 4)});
+  const Calls late = run_calls(setup.frame, draws);
+  CHECK(late.first_repeat == 1);
+  CHECK(late.outputs == std::vector<std::vector<float>>{{2, 4, 6, 8}, {10, 12, 14, 16}, {-4, -8, -12, -16}});
+}
+
+TEST_CASE("a late repeat runs without those before it, if these have left nothing") {
+  Setup setup;
+  setup.frame["buffers"].push_back({{"kind", "allocation"}, {"bytes", 16}});
+  setup.frame["buffers"].push_back({{"kind", "allocation"}, {"bytes", 16}});
+  setup.frame["buffers"].push_back({{"kind", "input"}, {"bytes", 16}, {"source", 0}, {"tensors", 1}});
+  setup.frame["ops"] = {twice(4, 0, 1)};
+  setup.frame["repeats"] =
+      std::vector<json>{{{"tensors", 1}, {"ops", {twice(4, 5, 3)}}, {"outputs", view(3, 4)}},
+                        {{"tensors", 1}, {"ops", {twice(4, 5, 4), twice(4, 4, 4)}}, {"outputs", view(4, 4)}}};
+  const auto layout =
+      input_layout(json::parse(R"([{"t":"tensor","shape":[4],"strides":[1],"dtype":"float32"}])")).value();
+  const auto trace = Trace::parse(setup.frame, {std::string(16, '\0')}, layout);
+  REQUIRE((trace.ok() ? "" : trace.reason()) == "");
+  auto program = DeviceProgram::parse({kText});
+  REQUIRE(program.ok());
+  const CallSummary summary = summarise_calls(trace.value());
+  const std::vector<float> values{1, 2, 3, 4};
+  std::string inputs(layout.draw_bytes, '\0');
+  memcpy(inputs.data(), values.data(), 16);
+  Execution execution(program.value(), trace.value(), summary, inputs, {.seed = 3, .shadows = true});
+  REQUIRE_FALSE(execution.run().fault);
+  REQUIRE(execution.first_repeat() == 1);
+  CHECK(execution.has_room(1));
+  REQUIRE_FALSE(execution.repeat(1, inputs).fault);
+  std::vector<float> outputs(4);
+  std::vector<std::byte> bytes(trace.value().output_layout().draw_bytes);
+  std::vector<uint8_t> writers(4);
+  REQUIRE_FALSE(execution.store_outputs(bytes.data(), writers.data()));
+  memcpy(outputs.data(), bytes.data(), 16);
+  CHECK(outputs == std::vector<float>{4, 8, 12, 16});
 }
 
 }  // namespace bicrl

@@ -11,6 +11,8 @@ from oracle_patterns import Slices  # noqa: E402
 from oracle_places import Places  # noqa: E402
 from oracle_pool import Pool  # noqa: E402
 from oracle_reference import Reference  # noqa: E402
+from oracle_unread import decides  # noqa: E402
+from oracle_values import raw  # noqa: E402
 
 torch.set_grad_enabled(False)
 torch.set_num_threads(1)
@@ -191,3 +193,39 @@ assert all(int((d.leaves[0] == d.leaves[0].amax(1, keepdim=True)).sum()) == 16 f
 # What can only be taken as it is given is looked at before it is known what the reference decides.
 pool, _ = pool_of("(x * 2 if bool(x[0] == 64) else None[0])", "torch.arange(64.0, 0.0, -1.0)")
 assert pool.variant_of("plain")[0] == "as_given"
+
+# What is not read decides in a search or a sum, behind a gate that lets through, and not where the reference does not look or
+# was never in doubt. Inputs of few long slices are watched.
+def long_inputs(forward, inputs, arguments="x"):
+    return pool_of(forward, inputs, arguments)[0].long_inputs()
+
+
+assert long_inputs("x.max()", "torch.randn(20000)") == [True]
+assert long_inputs("F.mse_loss(x, y)", "torch.randn(60, 90), torch.randn(60, 90)", "x, y") == [True, True]
+assert long_inputs("x.sum(1)", "torch.randn(40, 4000)") == [False]  # enough slices
+assert long_inputs("x.sum(1)", "torch.randn(4, 100)") == [False]
+assert long_inputs("x.sum()", "torch.randint(0, 9, (20000,))") == [False]
+assert long_inputs("x.sum()", "torch.randn(20000).sort().values") == [False]
+
+
+def told(forward, inputs, *unread, arguments="x"):
+    pool, kinds = pool_of(forward, inputs, arguments)
+    return [decides(pool.reference, [raw(x) for x in (*draw.leaves, *draw.allowed)], unread)
+            for kind in kinds.values() for draw in kind.kept]
+
+
+for forward in ("x.max()", "x.min()", "x.sum()", "(x * x).mean()"):
+    assert all(told(forward, "torch.randn(20000)", (0, 40000, 50000))), forward
+found = told("x.argmax()", "torch.randn(20000)", (0, 40000, 50000))
+assert all(found[:6]), found  # of a structured draw an index may be any
+assert all(told("x.max()", "torch.randn(20000)", *((0, at, at + 4) for at in range(0, 80000, 80))))  # every twentieth
+assert all(told("x.max()", "torch.randn(20000)", (0, 44444, 44448)))
+assert not any(told("x.max()", "torch.randn(20000)", (0, 44441, 44447)))  # no element as a whole
+assert all(told("x.amax()", "torch.rand(20000) * 0.5", (0, 40000, 50000))[:2])  # others may be full of ones
+assert not any(told("x[:10000].sum()", "torch.randn(20000)", (0, 40000, 80000)))
+assert all(told("x[:10000].sum()", "torch.randn(20000)", (0, 39000, 40000)))
+assert all(told("x.t().amax(1)", "torch.randn(900, 3).t().contiguous().t()", (0, 40, 44)))
+closed = "torch.cat([torch.ones(10000), -torch.ones(10000)]) * (1 + torch.rand(20000)), torch.randn(20000)"
+gate = "torch.where(g > 0, x, 0.0).sum()"
+assert not any(told(gate, closed, (1, 40000, 80000), arguments="g, x")[:2])  # plain draws
+assert all(told(gate, closed, (1, 30000, 40000), arguments="g, x")[:2])

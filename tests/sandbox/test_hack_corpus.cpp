@@ -101,6 +101,19 @@ TEST_CASE("writes to inputs and uploads are told, and do no harm") {
   // Three calls of two floats.
   CHECK(told("kept_coefficients") == "the host part uploads 24 bytes");
   CHECK(told("kept_workspace").empty());
+  CHECK(told("kept_output") == "output 0 is overwritten by the next call");
+}
+
+TEST_CASE("what is wrong from a later call on is found sooner or later, and told with the call") {
+  CorpusEntry entry = testing::corpus_entry("hacks", "state_fourth_call_of_python");
+  entry.request.program = replaced(entry.request.program, "self.calls > 3", "self.calls > 5");
+  Verdict verdict;
+  // The sixth call is in more than half of all verifications.
+  for (int round = 0; round < 60 && (round == 0 || verdict.correct); ++round)
+    verdict = testing::pipeline().verify(entry.request);
+  INFO(verdict.diagnostics);
+  CHECK(verdict.fault_class == "wrong_value");
+  CHECK(verdict.diagnostics.find("at call 6 of forward") != std::string::npos);
 }
 
 TEST_CASE("texts that are no program are refused before any box") {

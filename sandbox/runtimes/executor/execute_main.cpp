@@ -3,10 +3,11 @@
 //   bicrl-execute PLAN
 // PLAN is JSON: {"trace": path, "ptx": [paths], "draws": [paths], "output_fd", "control_fd",
 //   "lane_operations", "max_bytes", "runs": [{"draw", "repeat_draws", "seed", "warps_apart", "shadows",
-//   "skip_launches", "count"}]}
+//   "skip_launches", "watch_reads", "count"}]}
 // To output_fd, for each call of each run: the outputs as the trace's layout says, then for a run with
-// shadows one byte for each element, who wrote it. To control_fd: {"runs": [{"calls", "fault", "counters",
-// ...}]} or
+// shadows one byte for each element, who wrote it; of the first call, if "copied" names any leaves, then the
+// outputs once more as they would be if kernels only copied. To control_fd: {"runs": [{"calls", "fault",
+// "first_repeat", "unread": [[leaf, begin, end]], "copied", "overwritten_outputs", "counters", ...}]} or
 // {"error": "..."}.
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "sandbox/executor/execution.h"
 #include "sandbox/executor/run_races.h"
@@ -40,58 +42,81 @@ void write_all(int fd, const void* bytes, size_t size) {
   }
 }
 
+// Up to which repeats beyond the certain ones are executed: less than a second, and outputs that fit well.
+constexpr uint64_t kCheapOperations = uint64_t{1} << 31;
+constexpr uint64_t kCheapOutputBytes = 32u << 20;
+
 // A run's calls, one after the other, as far as there is no fault; the outputs of a call that failed are
 // zeros that nobody reads.
 class Run {
  public:
   Run(DeviceProgram& program, const Trace& trace, const CallSummary& calls, const json& plan,
-      const json& asked)
+      const json& asked, bool follow_copies)
       : program_(program),
         trace_(trace),
         calls_(calls),
         plan_(plan),
         asked_(asked),
-        options_(options(plan, asked)),
+        options_(options(plan, asked, follow_copies)),
         inputs_(draw(asked.at("draw"))),
         execution_(program, trace, calls, inputs_, options_) {}
 
   json execute() {
     const ExecutionReport first = execution_.run();
     report_ = {{"lane_operations", first.lane_operations}, {"changed_inputs", first.changed_inputs}};
-    store(first, trace_.output_layout());
+    const std::vector<std::byte> outputs = store(first, trace_.output_layout());
+    if (options_.follow_copies && !failed()) store_copied();
     if (options_.count && !failed()) {
       report_["counters"] = json::array();
       for (const LaunchCounters& launch : execution_.counters())
         report_["counters"].push_back(to_json(launch));
     }
     const json& draws = asked_.at("repeat_draws");
-    repeats_ = !draws.empty() && !failed() && execution_.repeats_count();
-    for (size_t i = 0; repeats_ && i < trace_.repeats.size() && !failed(); ++i) {
-      inputs_ = draw(draws.at(i));
-      store(execution_.repeat(i, inputs_), trace_.repeats[i].returned.layout);
+    uint64_t operations = first.lane_operations;
+    if (!draws.empty() && !failed()) report_["first_repeat"] = begin_ = end_ = execution_.first_repeat();
+    while (!draws.empty() && !failed() && end_ < trace_.repeats.size() && goes_on(operations)) {
+      inputs_ = draw(draws.at(end_));
+      const ExecutionReport report = execution_.repeat(end_, inputs_);
+      operations += report.lane_operations;
+      store(report, trace_.repeats[end_++].returned.layout);
     }
+    if (options_.reads && !failed())
+      for (const InputBytes& run : reads_.unread())
+        report_["unread"].push_back({run.leaf, run.begin, run.end});
+    if (end_ > begin_ && !failed()) report_["overwritten_outputs"] = execution_.overwritten_outputs(outputs);
     if (!failed() && races_.any()) judge_races();
     return report_;
   }
 
  private:
-  ExecutionOptions options(const json& plan, const json& asked) {
+  ExecutionOptions options(const json& plan, const json& asked, bool follow_copies) {
     ExecutionOptions options;
     options.seed = asked.at("seed").get<uint64_t>();
     options.warps_apart = asked.at("warps_apart").get<bool>();
     options.shadows = asked.at("shadows").get<bool>();
     options.skip_launches = asked.at("skip_launches").get<bool>();
     options.count = asked.at("count").get<bool>();
+    options.follow_copies = follow_copies && !options.skip_launches && !options.count;
     options.lane_operations = plan.at("lane_operations").get<uint64_t>();
     options.max_bytes = plan.at("max_bytes").get<uint64_t>();
+    if (asked.at("watch_reads").get<bool>()) options.reads = &reads_;
     if (options.shadows && !options.skip_launches) options.observer = races_.observer();
     return options;
+  }
+
+  // Whether another repeat is executed behind those before it, which took so many operations of lanes.
+  bool goes_on(uint64_t operations) const {
+    const size_t done = end_ - begin_;
+    if (done < kCertainRepeats) return true;
+    const uint64_t output_bytes = (done + 2) * trace_.output_layout().draw_bytes;
+    return operations <= kCheapOperations && output_bytes <= kCheapOutputBytes && execution_.has_room(end_);
   }
 
   // The same calls in a memory of their own; the fault that one of them ends in, or its outputs.
   std::optional<ptx::Fault> run_again(ptx::Observer* observer) {
     ExecutionOptions options = options_;
     options.observer = observer;
+    options.follow_copies = false;
     std::string inputs = draw(asked_.at("draw"));
     Execution again(program_, trace_, calls_, inputs, options);
     const auto end_of = [&](const ExecutionReport& call, const OutputLayout& layout) {
@@ -100,7 +125,7 @@ class Run {
       return call.fault ? call.fault : again.store_outputs(outputs.data(), writers.data());
     };
     auto fault = end_of(again.run(), trace_.output_layout());
-    for (size_t i = 0; repeats_ && i < trace_.repeats.size() && !fault; ++i) {
+    for (size_t i = begin_; i < end_ && !fault; ++i) {
       inputs = draw(asked_.at("repeat_draws").at(i));
       fault = end_of(again.repeat(i, inputs), trace_.repeats[i].returned.layout);
     }
@@ -132,7 +157,7 @@ class Run {
 
   bool failed() const { return report_.contains("fault"); }
 
-  void store(const ExecutionReport& call, const OutputLayout& layout) {
+  std::vector<std::byte> store(const ExecutionReport& call, const OutputLayout& layout) {
     std::vector<std::byte> outputs(layout.draw_bytes);
     std::vector<uint8_t> writers(options_.shadows ? layout.numel() : 0);
     auto fault = call.fault;
@@ -142,6 +167,18 @@ class Run {
     write_all(fd, writers.data(), writers.size());
     report_["calls"] = report_.value("calls", 0) + 1;
     if (fault) tell(*fault, /*of_all_calls=*/false);
+    return outputs;
+  }
+
+  void store_copied() {
+    const OutputLayout& layout = trace_.output_layout();
+    std::vector<std::byte> outputs(layout.draw_bytes);
+    json leaves = json::array();
+    for (size_t i = 0; i < layout.leaves.size(); ++i)
+      if (execution_.store_copied_output(i, outputs.data() + layout.leaves[i].offset_bytes))
+        leaves.push_back(i);
+    if (!leaves.empty()) write_all(plan_.at("output_fd").get<int>(), outputs.data(), outputs.size());
+    report_["copied"] = std::move(leaves);
   }
 
   DeviceProgram& program_;
@@ -149,9 +186,10 @@ class Run {
   const CallSummary& calls_;
   const json &plan_, &asked_;
   RunRaces races_;
+  InputReads reads_;
   const ExecutionOptions options_;
   std::string inputs_;
-  bool repeats_ = false;
+  size_t begin_ = 0, end_ = 0;  // of the repeats that have been executed
   Execution execution_;
   json report_;
 };
@@ -165,8 +203,13 @@ json run_plan(const json& plan) {
   if (!program) return {{"unsupported", program.reason()}};
   const CallSummary calls = summarise_calls(trace.value());
   json report{{"runs", json::array()}};
+  // A program whose outputs need what kernels compute on one draw is no other on the next.
+  bool follow_copies = CopiedContents::matter(trace.value());
   for (const json& asked : plan.at("runs")) {
-    report["runs"].push_back(Run(program.value(), trace.value(), calls, plan, asked).execute());
+    report["runs"].push_back(
+        Run(program.value(), trace.value(), calls, plan, asked, follow_copies).execute());
+    if (report["runs"].back().contains("copied"))
+      follow_copies = follow_copies && !report["runs"].back()["copied"].empty();
     // What failed once is not correct.
     if (report["runs"].back().contains("fault")) break;
   }

@@ -1,0 +1,15 @@
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.roll(x, 3, 1)
+
+
+def get_inputs():
+    return [torch.randn(20, 61)]
+
+
+def get_init_inputs():
+    return []

@@ -1,0 +1,15 @@
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return x.min()
+
+
+def get_inputs():
+    return [torch.randn(60000)]
+
+
+def get_init_inputs():
+    return []

@@ -1,0 +1,15 @@
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def forward(self, a, b):
+        return torch.cat([a, b], dim=0)
+
+
+def get_inputs():
+    return [torch.randn(20, 33), torch.randn(11, 33)]
+
+
+def get_init_inputs():
+    return []
