@@ -14,6 +14,7 @@ namespace {
 //      arithmetic instructions (results per cycle and multiprocessor).
 //   L  Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking",
 //      arXiv 2402.13499: latencies.
+//   M  measured by us on an H200 (bench/cost_model.md); E where another device has that figure.
 //   E  our estimate, where nothing is published: to be fitted to measurements.
 // Lanes per cycle, by InstructionKind: fp32, fp64, half (of one or two values), integer, convert, special,
 // global, local, shared, exchange, control, barrier, tensor. Where a table names no limit, the schedulers
@@ -38,15 +39,15 @@ constexpr DeviceTable hopper(std::string_view name, double dram_gb_per_s) {
       .l1_wavefronts_per_cycle = 1,                                            // W: 128 bytes
       .shared_wavefronts_per_cycle = 1,                                        // G: 32 banks
       .dram_gb_per_s = dram_gb_per_s,
-      .l2_bytes = uint64_t{50} << 20,       // W
-      .l2_bytes_per_cycle = 3072,           // W says 5120 for its predecessor; E: three fifths can be had
-      .global_atomics_per_cycle = 1024,     // E: one for each 4 bytes of the L2's width, at four fifths
-      .same_address_atomics_per_cycle = 1,  // E
-      .host_link_gb_per_s = 64,             // W: PCIe 5, one direction
-      .l1_cycles = 41,                      // L
-      .l2_cycles = 263,                     // L
-      .dram_cycles = 479,                   // L
-      .launch_us = 2.5,                     // E
+      .l2_bytes = uint64_t{50} << 20,          // W
+      .l2_bytes_per_cycle = 3072,              // W says 5120 for its predecessor; E: three fifths can be had
+      .global_atomics_per_cycle = 1024,        // E: one for each 4 bytes of the L2's width, at four fifths
+      .same_address_atomics_per_cycle = 0.31,  // M
+      .host_link_gb_per_s = 64,                // W: PCIe 5, one direction
+      .l1_cycles = 41,                         // L
+      .l2_cycles = 263,                        // L
+      .dram_cycles = 479,                      // L
+      .launch_us = 2.5,                        // M: 2.2 between launches of one stream
   };
 }
 
@@ -74,7 +75,7 @@ constexpr DeviceTable kTables[] = {
         .l2_bytes = uint64_t{40} << 20,  // W
         .l2_bytes_per_cycle = 3072,      // W: 5120; E: three fifths can be had
         .global_atomics_per_cycle = 1024,
-        .same_address_atomics_per_cycle = 1,
+        .same_address_atomics_per_cycle = 0.31,
         .host_link_gb_per_s = 32,  // W: PCIe 4
         .l1_cycles = 38,           // L
         .l2_cycles = 262,
@@ -102,7 +103,7 @@ constexpr DeviceTable kTables[] = {
         .l2_bytes = uint64_t{72} << 20,  // W
         .l2_bytes_per_cycle = 1622,      // L
         .global_atomics_per_cycle = 512,
-        .same_address_atomics_per_cycle = 1,
+        .same_address_atomics_per_cycle = 0.31,
         .host_link_gb_per_s = 32,
         .l1_cycles = 43,  // L
         .l2_cycles = 273,

@@ -10,7 +10,7 @@
 
 namespace bicrl {
 
-inline constexpr std::string_view kDeviceTablesVersion = "1";
+inline constexpr std::string_view kDeviceTablesVersion = "2";
 
 struct DeviceTable {
   std::string_view name;          // "h100"
