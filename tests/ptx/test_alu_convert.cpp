@@ -28,7 +28,10 @@ std::vector<int> registers_of(const IntegerType& t, int most = 64) {
 std::string form(const char* word, const IntegerType& t, int width) {
   return width == std::max(t.bits, 16) ? "" : word + std::to_string(width);
 }
-Word cut(__int128 value, int width) { return static_cast<Word>(value) & ((Word{1} << width) - 1); }
+Word cut(__int128 value, int width) {
+  const auto word = static_cast<Word>(value);
+  return width < 128 ? word & ((Word{1} << width) - 1) : word;
+}
 
 TEST_CASE("integers become integers, in registers of any width") {
   for (const IntegerType& to : kIntegers)
