@@ -280,9 +280,7 @@ bool TrainingRun::finish_phase(const Phase& phase) {
   if (!state_saved_) save_checkpoint(phase.name());
   state_.phase_seconds.emplace_back(phase.name(), state_.seconds_in_phase);
   if (evaluates()) {
-    const Stopwatch watch;
-    if (!evaluate_as(phase.name())) return false;
-    state_.phase_seconds.emplace_back(phase.name() + "_evaluation", watch.seconds());
+    if (!evaluate_apart(phase.name())) return false;
     if (newest_is_best()) mark_best(phase);
   }
   // Only now: a policy that cannot be evaluated may have been broken within this phase.
@@ -298,9 +296,12 @@ bool TrainingRun::evaluates() const {
 bool TrainingRun::evaluate_start() {
   const bool before_all = state_.phase == 0 && state_.step == 0 && state_.evaluations.empty();
   if (!before_all || settings_.warm_up.steps > 0 || settings_.stages.empty() || !evaluates()) return true;
-  const Stopwatch watch;
-  if (!evaluate_as(std::string(kStartEvaluation))) return false;
-  state_.phase_seconds.emplace_back(concat(kStartEvaluation, "_evaluation"), watch.seconds());
+  return evaluate_apart(std::string(kStartEvaluation));
+}
+
+bool TrainingRun::evaluate_apart(const std::string& name) {
+  if (!evaluate_as(name)) return false;
+  state_.phase_seconds.emplace_back(name + "_evaluation", state_.evaluations.back().seconds);
   return true;
 }
 

@@ -67,8 +67,9 @@ class TrainingRun {
   bool evaluate_start();
   // Where `evaluation.every_steps` asks for it and the run has not done so. False if a stop ended it.
   bool evaluate_within(const Phase& phase);
-  bool evaluate_as(const std::string& name);  // of a phase, or kStartEvaluation; false if a stop ended it
-  bool newest_is_best() const;                // of the evaluations so far
+  bool evaluate_apart(const std::string& name);  // outside phases; its seconds stand beside theirs
+  bool evaluate_as(const std::string& name);     // of a phase, or kStartEvaluation; false if a stop ended it
+  bool newest_is_best() const;                   // of the evaluations so far
   void leave_out_faults(const TaskScores& scores);
   void leave_out_held_out();  // those that are known to be at fault
   bool stopping();            // collective: the same answer on all ranks
