@@ -1,6 +1,5 @@
 #include "common/files.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "common/atomic_file.h"
 #include "common/error.h"
 
 namespace bicrl {
@@ -36,33 +36,10 @@ std::string read_file(const fs::path& path, size_t most_bytes) {
   return bytes;
 }
 
-void write_file_atomically(const fs::path& path, std::string_view bytes) {
-  const fs::path temporary = path.string() + ".tmp." + std::to_string(getpid());
-  const auto fail = [&](const char* what) {
-    const int code = errno;
-    unlink(temporary.c_str());
-    throw Error(concat("cannot ", what, " ", path.string(), ": ", strerror(code)));
-  };
-  const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) fail("create");
-  for (size_t done = 0; done < bytes.size();) {
-    const ssize_t n = write(fd, bytes.data() + done, bytes.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      const int code = errno;
-      close(fd);
-      errno = code;
-      fail("write");
-    }
-    done += static_cast<size_t>(n);
-  }
-  const bool synced = fsync(fd) == 0;
-  const int sync_code = errno;
-  if (close(fd) != 0 || !synced) {
-    if (!synced) errno = sync_code;
-    fail("write");
-  }
-  if (rename(temporary.c_str(), path.c_str()) != 0) fail("rename onto");
+FileHash write_file_atomically(const fs::path& path, std::string_view bytes, FileOperations& files) {
+  AtomicFile file(path, files);
+  file.write(bytes);
+  return file.commit();
 }
 
 fs::path program_folder() { return fs::read_symlink("/proc/self/exe").parent_path(); }

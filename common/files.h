@@ -5,6 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "common/file_operations.h"
+#include "common/hash.h"
+
 namespace bicrl {
 
 // Throws InputError with the path and the system's reason, also if the file holds more than `most_bytes`.
@@ -12,8 +15,9 @@ namespace bicrl {
 std::string read_file(const std::filesystem::path& path, size_t most_bytes = SIZE_MAX);
 
 // Writes a temporary file beside `path`, syncs it and renames it: readers see the old or the new content.
-// Throws Error with the path and the system's reason (for instance a full disk).
-void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
+// Throws Error with the path and the system's reason (for instance a full disk). See atomic_file.h.
+FileHash write_file_atomically(const std::filesystem::path& path, std::string_view bytes,
+                               FileOperations& files = system_files());
 
 // A file that is written after long work, checked before it: throws Error with exit code kUsage if its
 // folder is missing or not writable. Empty: nothing to check.

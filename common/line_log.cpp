@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "common/error.h"
+#include "common/file_operations.h"
 #include "common/files.h"
 
 namespace bicrl {
@@ -28,6 +29,7 @@ LineLog::LineLog(const std::filesystem::path& path, int64_t keep_bytes) : path_(
   if (ftruncate(fd_, keep_bytes) != 0 || lseek(fd_, keep_bytes, SEEK_SET) != keep_bytes)
     throw Error(concat("cannot write ", path.string(), ": ", strerror(errno)));
   size_bytes_ = keep_bytes;
+  sync_path(std::filesystem::absolute(path).parent_path(), system_files());  // the name of a new file
 }
 
 LineLog::~LineLog() {

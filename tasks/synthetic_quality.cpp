@@ -90,6 +90,8 @@ std::string chain_problem(const std::vector<ChainStep>& chain, std::span<const i
     if (!output) return concat("a value exceeds ", limits.max_magnitude);
     if (deviation(*output) < limits.min_deviation) return "the output hardly varies";
     if (common_share(*output) > limits.max_common_share) return "most outputs are equal";
+    if (changed_share(*output, inputs.x, limits.min_difference) < limits.min_different_share)
+      return "the input itself would do";
     for (size_t i = 0; i < chain.size(); ++i) {
       const auto without = run(chain, inputs, limits.max_magnitude, i);
       if (changed_share(*output, without, limits.min_difference) < limits.min_different_share)

@@ -1,6 +1,6 @@
 // Tells good chains of operators from others by arithmetic on N(0, 1) samples: a task is worth having only if
-// its outputs are finite, vary, and depend on every one of its operators by more than the verifier's
-// tolerance. Pure functions.
+// its outputs are finite, vary, are not its input, and depend on every one of its operators by more than the
+// verifier's tolerance. Pure functions.
 #pragma once
 #include <span>
 #include <string>

@@ -228,6 +228,8 @@ TEST_CASE("chains that teach nothing are refused") {
   CHECK_THAT(problem_of({step("sigmoid"), step("clamp", {"2.0"})}), ContainsSubstring("operator 2"));
   CHECK_THAT(problem_of({step("add", {"2.0"}), step("clamp", {"0.5"})}), ContainsSubstring("equal"));
   CHECK_THAT(problem_of({step("softmax"), step("softmax")}), ContainsSubstring("hardly"));
+  CHECK_THAT(problem_of({step("sub", {"1.0"}), step("add", {"1.0"})}), ContainsSubstring("the input itself"));
+  CHECK(problem_of({step("sub", {"1.0"}), step("add", {"2.0"})}).empty());
 }
 
 TEST_CASE("synthesis from a configuration") {
