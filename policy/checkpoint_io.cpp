@@ -13,9 +13,9 @@ namespace {
 constexpr int64_t kShardBytes = 5'000'000'000;
 
 // The config with the weights' type, as loaders choose their own by it.
-std::string config_text(const Transformer& transformer) {
-  auto json = nlohmann::ordered_json::parse(transformer.config().to_json_text());
-  switch (transformer.dtype()) {
+std::string config_text(const PolicyConfig& config, at::ScalarType dtype) {
+  auto json = nlohmann::ordered_json::parse(config.to_json_text());
+  switch (dtype) {
     case at::kFloat:
       json["torch_dtype"] = "float32";
       break;
@@ -29,7 +29,7 @@ std::string config_text(const Transformer& transformer) {
       json["torch_dtype"] = "float64";
       break;
     default:
-      throw Error(concat("no policy is saved as ", transformer.dtype()));
+      throw Error(concat("no policy is saved as ", dtype));
   }
   return json.dump(2) + "\n";
 }
@@ -42,23 +42,33 @@ Transformer load_policy(const fs::path& folder, at::Device device, at::ScalarTyp
 
 Transformer load_policy(const fs::path& folder, const PolicyConfig& config, at::Device device,
                         at::ScalarType dtype) {
-  // Views of the files; the transformer's own memory is the only copy, made tensor by tensor.
-  auto tensors = load_safetensors_folder(folder, at::kCPU, dtype);
+  const SafetensorsFolder weights(folder);
   try {
-    return Transformer::from_tensors(config, std::move(tensors), device, dtype);
+    return Transformer::from_source(config, weights, device, dtype);
   } catch (const InputError& error) {
     throw InputError(concat(folder.string(), ": ", error.what()));
   }
 }
 
 void save_policy(const fs::path& folder, const Transformer& transformer, const Tokenizer& tokenizer) {
-  std::error_code failure;
-  fs::create_directories(folder, failure);
-  if (failure) throw Error(concat("cannot create ", folder.string(), ": ", failure.message()));
-  write_file_atomically(folder / "config.json", config_text(transformer));
-  write_file_atomically(folder / "generation_config.json", transformer.config().generation_config_text());
-  tokenizer.save(folder);
-  write_safetensors_folder(folder, transformer.parameters(), kShardBytes);
+  save_policy(folder, transformer.config(), transformer.parameters(), merging(transformer), tokenizer,
+              system_files());
+}
+
+WrittenAs merging(const Transformer& transformer) {
+  if (!transformer.has_adapters()) return {};
+  return [&transformer](const std::string& name, const at::Tensor&) { return transformer.merged(name); };
+}
+
+std::map<std::string, FileHash> save_policy(const fs::path& folder, const PolicyConfig& config,
+                                            const NamedTensors& weights, const WrittenAs& written_as,
+                                            const Tokenizer& tokenizer, FileOperations& files) {
+  make_folders(folder, files);
+  write_file_atomically(folder / "config.json", config_text(config, weights.front().second.scalar_type()),
+                        files);
+  write_file_atomically(folder / "generation_config.json", config.generation_config_text(), files);
+  tokenizer.save(folder, files);
+  return write_safetensors_folder(folder, weights, kShardBytes, written_as, files);
 }
 
 }  // namespace bicrl

@@ -4,21 +4,32 @@
 #include <ATen/core/Tensor.h>
 
 #include <filesystem>
+#include <map>
+#include <string>
 
 #include "policy/tokenizer.h"
 #include "policy/transformer.h"
 
 namespace bicrl {
 
-// Throws InputError naming the file and the field or tensor that is wrong.
+// Takes the memory of the parameters, and on the host that of one piece more (policy/tensor_source.h). Throws
+// InputError naming the file and the field or tensor that is wrong.
 Transformer load_policy(const std::filesystem::path& folder, at::Device device, at::ScalarType dtype);
 // The same with a config of the caller's (PolicyConfig::from_file) in which other tokens end a response.
 Transformer load_policy(const std::filesystem::path& folder, const PolicyConfig& config, at::Device device,
                         at::ScalarType dtype);
 
 // Creates the folder. Each file is replaced atomically, weights last; a folder that is saved into again is
-// consistent only when this has returned (checkpoints write to a fresh folder and rename it).
+// consistent only when this has returned (checkpoints write to a fresh folder and rename it). Adapters are
+// merged into the weights, one at a time; adapter_io.h saves them as such.
 void save_policy(const std::filesystem::path& folder, const Transformer& transformer,
                  const Tokenizer& tokenizer);
+// The same of weights that may be copies, in the names and the order of Transformer::parameters(). Returns
+// the weights' files by name.
+std::map<std::string, FileHash> save_policy(const std::filesystem::path& folder, const PolicyConfig& config,
+                                            const NamedTensors& weights, const WrittenAs& written_as,
+                                            const Tokenizer& tokenizer, FileOperations& files);
+// Weights with their adapters, one at a time; empty if the policy has none. Refers to the policy.
+WrittenAs merging(const Transformer& transformer);
 
 }  // namespace bicrl

@@ -39,10 +39,8 @@ at::Tensor widened_logits(const at::Tensor& hidden, const at::Tensor& weight) {
   return logits;
 }
 
-at::Tensor widened_backward(const at::Tensor& logits_gradient, const at::Tensor& hidden,
-                            const at::Tensor& weight, at::Tensor& sum) {
-  sum.addmm_(logits_gradient.t(), hidden.to(at::kFloat));
-  at::Tensor gradient = at::zeros(hidden.sizes(), sum.options());
+at::Tensor widened_backward(const at::Tensor& logits_gradient, const at::Tensor& weight) {
+  at::Tensor gradient = at::zeros({logits_gradient.size(0), weight.size(1)}, logits_gradient.options());
   for_each_widened_slice(weight, [&](int64_t begin, const at::Tensor& slice) {
     gradient.addmm_(logits_gradient.narrow(1, begin, slice.size(0)), slice);
   });
@@ -50,15 +48,21 @@ at::Tensor widened_backward(const at::Tensor& logits_gradient, const at::Tensor&
 }
 
 // Tensor cores take bf16 factors. The logits' gradient goes in as a sum of two of them, which holds twice the
-// digits of one; side by side, so that the weight's sum is read and written once.
-at::Tensor split_backward(const at::Tensor& logits_gradient, const at::Tensor& hidden,
-                          const at::Tensor& weight, at::Tensor& sum) {
-  const at::Tensor high = logits_gradient.to(at::kBFloat16);
-  const at::Tensor low = (logits_gradient - high).to(at::kBFloat16);
-  at::addmm_out(sum, sum, at::cat({high, low}).t(), at::cat({hidden, hidden}), at::kFloat);
-  at::Tensor gradient = at::mm(high, weight, at::kFloat);
-  return at::addmm_out(gradient, gradient, low, weight, at::kFloat);
-}
+// digits of one.
+struct SplitGradient {
+  explicit SplitGradient(const at::Tensor& whole)
+      : high(whole.to(at::kBFloat16)), low((whole - high).to(at::kBFloat16)) {}
+  at::Tensor high, low;
+
+  // Side by side, so that the weight's sum is read and written once.
+  void add_to(at::Tensor& sum, const at::Tensor& hidden) const {
+    at::addmm_out(sum, sum, at::cat({high, low}).t(), at::cat({hidden, hidden}), at::kFloat);
+  }
+  at::Tensor backward(const at::Tensor& weight) const {
+    at::Tensor gradient = at::mm(high, weight, at::kFloat);
+    return at::addmm_out(gradient, gradient, low, weight, at::kFloat);
+  }
+};
 
 }  // namespace
 
@@ -78,9 +82,13 @@ at::Tensor head_backward(const at::Tensor& logits_gradient, const at::Tensor& hi
       weight.set_grad_dtype(at::kFloat);
       sum = at::zeros(weight.sizes(), weight.options().dtype(at::kFloat));
     }
-    return (has_wide_products(weight) ? split_backward(logits_gradient, hidden, weight, sum)
-                                      : widened_backward(logits_gradient, hidden, weight, sum))
-        .to(hidden.scalar_type());
+    if (has_wide_products(weight)) {
+      const SplitGradient split(logits_gradient);
+      split.add_to(sum, hidden);
+      return split.backward(weight).to(hidden.scalar_type());
+    }
+    sum.addmm_(logits_gradient.t(), hidden.to(at::kFloat));
+    return widened_backward(logits_gradient, weight).to(hidden.scalar_type());
   }
   // As autograd does it.
   const at::Tensor same = logits_gradient.to(weight.scalar_type());
@@ -90,6 +98,14 @@ at::Tensor head_backward(const at::Tensor& logits_gradient, const at::Tensor& hi
   else
     sum = gradient;
   return same.mm(weight);
+}
+
+at::Tensor frozen_head_backward(const at::Tensor& logits_gradient, const at::Tensor& weight) {
+  const at::NoGradGuard guard;
+  if (!is_low_precision(weight)) return logits_gradient.to(weight.scalar_type()).mm(weight);
+  return (has_wide_products(weight) ? SplitGradient(logits_gradient).backward(weight)
+                                    : widened_backward(logits_gradient, weight))
+      .to(weight.scalar_type());
 }
 
 }  // namespace bicrl

@@ -16,5 +16,7 @@ at::Tensor head_logits(const at::Tensor& hidden, const at::Tensor& weight);
 // logits_gradient: [N, vocab] fp32.
 at::Tensor head_backward(const at::Tensor& logits_gradient, const at::Tensor& hidden,
                          const at::Tensor& weight);
+// The same gradient of the hidden rows for a weight that is frozen: nothing is added to it.
+at::Tensor frozen_head_backward(const at::Tensor& logits_gradient, const at::Tensor& weight);
 
 }  // namespace bicrl

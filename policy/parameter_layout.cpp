@@ -16,7 +16,14 @@ int64_t aligned(int64_t elements) {
 
 }  // namespace
 
-ParameterLayout::ParameterLayout(const PolicyConfig& c) : tied_head_(c.tie_word_embeddings) {
+std::string ParameterEntry::projection() const {
+  const size_t end = name.rfind('.');
+  if (end == std::string::npos || end == 0) return "";
+  const size_t begin = name.rfind('.', end - 1);
+  return name.substr(begin + 1, end - begin - 1);
+}
+
+ParameterLayout::ParameterLayout(const PolicyConfig& c) : first_layer_(1), tied_head_(c.tie_word_embeddings) {
   const int64_t q_width = c.heads * c.head_dim, kv_width = c.kv_heads * c.head_dim;
   begin_group("embedding");
   add("model.embed_tokens.weight", {c.vocab_size, c.hidden_size});
@@ -37,7 +44,23 @@ ParameterLayout::ParameterLayout(const PolicyConfig& c) : tied_head_(c.tie_word_
   }
   begin_group("final");
   add("model.norm.weight", {c.hidden_size});
-  if (!c.tie_word_embeddings) add("lm_head.weight", {c.vocab_size, c.hidden_size});
+  if (c.tie_word_embeddings) return;
+  head_entry_ = static_cast<int64_t>(entries_.size());
+  add("lm_head.weight", {c.vocab_size, c.hidden_size});
+}
+
+ParameterLayout ParameterLayout::of_adapters(const ParameterLayout& policy, const LoraConfig& lora) {
+  ParameterLayout layout;
+  int64_t group = -1;  // of the policy
+  for (const ParameterEntry& e : policy.entries()) {
+    if (!lora.adapts(e.projection())) continue;
+    if (group != e.group) layout.begin_group("adapters of " + policy.group(e.group).name);
+    group = e.group;
+    const std::string module = e.name.substr(0, e.name.rfind('.'));
+    layout.add(module + ".lora_A.weight", {lora.rank, e.shape[1]});
+    layout.add(module + ".lora_B.weight", {e.shape[0], lora.rank});
+  }
+  return layout;
 }
 
 void ParameterLayout::begin_group(std::string name) {

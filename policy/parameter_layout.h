@@ -1,12 +1,14 @@
 // Where the parameters of a policy lie: in groups of the forward's order (the embedding, each layer, the
 // final norm with an untied head), each one flat run of elements. Weights that are multiplied with the same
 // rows lie side by side (q, k, v; gate, up), so that one view covers them. A group is divided among ranks
-// into shards of equal size, the last of which may reach behind the group's end. Plain values; thread-safe.
+// into shards of equal size, the last of which may reach behind the group's end. The adapters of a policy
+// have a layout of their own, a group for each layer. Plain values; thread-safe.
 #pragma once
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "policy/lora_config.h"
 #include "policy/policy_config.h"
 
 namespace bicrl {
@@ -19,6 +21,7 @@ struct ParameterEntry {
   int64_t offset = 0;  // elements from the group's begin
   int64_t size = 0;    // elements
   bool is_matrix() const { return shape.size() >= 2; }
+  std::string projection() const;  // "q_proj" of "model.layers.0.self_attn.q_proj.weight"
 };
 
 struct ParameterGroup {
@@ -49,6 +52,9 @@ class ParameterLayout {
   static constexpr int64_t kAlignment = 32;
 
   explicit ParameterLayout(const PolicyConfig& config);
+  // Of the adapters of a policy with this layout: of each target the factors lora_A [rank, in] and lora_B
+  // [out, rank], as the PEFT library names them.
+  static ParameterLayout of_adapters(const ParameterLayout& policy, const LoraConfig& lora);
 
   const std::vector<ParameterEntry>& entries() const { return entries_; }  // in the order of checkpoints
   const std::vector<ParameterGroup>& groups() const { return groups_; }
@@ -56,9 +62,11 @@ class ParameterLayout {
   const ParameterGroup& group(int64_t index) const { return groups_.at(static_cast<size_t>(index)); }
   const ParameterEntry& entry(int64_t index) const { return entries_.at(static_cast<size_t>(index)); }
   int64_t index_of(const std::string& name) const;  // throws Error on a name that is none
-  int64_t layer_group(int64_t layer) const { return 1 + layer; }
+  int64_t layer_group(int64_t layer) const { return first_layer_ + layer; }
   int64_t final_group() const { return group_count() - 1; }
   bool tied_head() const { return tied_head_; }
+  // The head, if it is an entry of its own, which is then the last one; else -1.
+  int64_t head_entry() const { return head_entry_; }
   int64_t parameter_count() const { return parameter_count_; }
 
   int64_t shard_size(int64_t group, int64_t shards) const;
@@ -66,11 +74,14 @@ class ParameterLayout {
   std::vector<ParameterPiece> pieces(int64_t group, ShardOf shard) const;
 
  private:
+  ParameterLayout() = default;
   void begin_group(std::string name);
   void add(std::string name, std::vector<int64_t> shape, bool continues = false);
 
   std::vector<ParameterEntry> entries_;
   std::vector<ParameterGroup> groups_;
+  int64_t first_layer_ = 0;  // group
+  int64_t head_entry_ = -1;
   bool tied_head_ = false;
   int64_t parameter_count_ = 0;
 };

@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "common/error.h"
+#include "common/hash.h"
 
 namespace bicrl {
 namespace {
@@ -16,8 +17,8 @@ void adopt_memory(const c10::Storage& storage, const at::Tensor& from) {
 
 }  // namespace
 
-ParameterStore::ParameterStore(const PolicyConfig& config, at::Device device, at::ScalarType dtype)
-    : layout_(config), device_(device), dtype_(dtype) {
+ParameterStore::ParameterStore(ParameterLayout layout, at::Device device, at::ScalarType dtype)
+    : layout_(std::move(layout)), device_(device), dtype_(dtype) {
   for (int64_t g = 0; g < layout_.group_count(); ++g)
     storages_.push_back(at::zeros({padded_size(g)}, at::TensorOptions(device).dtype(dtype)).storage());
   for (const ParameterEntry& e : layout_.entries())
@@ -58,6 +59,15 @@ at::Tensor ParameterStore::group_values(int64_t group) const {
 at::Tensor ParameterStore::my_values(int64_t group) const {
   if (!value_shards_.empty()) return value_shards_.at(static_cast<size_t>(group));
   return group_values(group).narrow(0, shard_.rank * shard_size(group), shard_size(group));
+}
+
+std::string ParameterStore::checksum() const {
+  std::string hashes;
+  for (const auto& [name, value] : values_) {
+    const at::Tensor host = value.to(at::kCPU).contiguous();
+    hashes += hash_hex(std::string_view(static_cast<const char*>(host.const_data_ptr()), host.nbytes()));
+  }
+  return hash_hex(hashes);
 }
 
 void ParameterStore::divide(ShardOf shard) {

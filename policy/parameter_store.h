@@ -21,7 +21,9 @@ enum class PartExtent { kWhole, kShard };
 class ParameterStore {
  public:
   // Values are zero.
-  ParameterStore(const PolicyConfig& config, at::Device device, at::ScalarType dtype);
+  ParameterStore(ParameterLayout layout, at::Device device, at::ScalarType dtype);
+  ParameterStore(const PolicyConfig& config, at::Device device, at::ScalarType dtype)
+      : ParameterStore(ParameterLayout(config), device, dtype) {}
   ParameterStore(const ParameterStore&) = delete;
   ParameterStore& operator=(const ParameterStore&) = delete;
 
@@ -38,6 +40,7 @@ class ParameterStore {
   at::Tensor fused(const std::string& first, const std::string& last) const;
   at::Tensor group_values(int64_t group) const;  // [shards * shard size], flat, live
   at::Tensor my_values(int64_t group) const;     // [shard size], this rank's, live
+  std::string checksum() const;                  // XXH3 of all values; groups must be resident
 
   // ---- Shards. To be called before parts are allocated; values are kept.
   void divide(ShardOf shard);

@@ -4,11 +4,16 @@
 #include <ATen/core/Tensor.h>
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "common/file_operations.h"
+#include "common/hash.h"
+#include "policy/tensor_source.h"
 
 namespace bicrl {
 
@@ -35,6 +40,11 @@ class SafetensorsFile {
   // The same without a copy: memory of the file's mapping, which it keeps alive, to be read only. A tensor
   // that the file does not align to its element is copied all the same.
   at::Tensor view(const std::string& name) const;
+  // Elements [begin, begin + into.numel()) into a flat tensor of any device and type. The file's pages that
+  // this took into memory are given back.
+  void read(const std::string& name, int64_t begin, const at::Tensor& into) const;
+  // Gives back the pages that a part of a view, which has been read, took into memory; it can be read again.
+  void forget(const at::Tensor& part) const;
   const std::map<std::string, std::string>& metadata() const;
 
  private:
@@ -42,18 +52,39 @@ class SafetensorsFile {
   std::shared_ptr<const State> state_;  // views share it
 };
 
-// Writes beside `path`, syncs, renames. Tensors may lie on any device and are copied one at a time.
-void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
-                       const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
+// What transformers asks of a file's metadata.
+inline const std::map<std::string, std::string> kPytorchFormat = {{"format", "pt"}};
 
-// model.safetensors, or what model.safetensors.index.json lists, converted while loading. What needs no
-// conversion is a read-only view of its file.
-std::map<std::string, at::Tensor> load_safetensors_folder(const std::filesystem::path& folder,
-                                                          at::Device device, at::ScalarType dtype);
+// Writes beside `path`, syncs, renames (common/atomic_file.h). Tensors may lie on any device and are copied
+// one at a time.
+FileHash write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
+                           const std::map<std::string, std::string>& metadata = kPytorchFormat,
+                           FileOperations& files = system_files());
+
+// The tensors of model.safetensors, or of the files that model.safetensors.index.json lists. Broken files
+// throw as above.
+class SafetensorsFolder : public TensorSource {
+ public:
+  explicit SafetensorsFolder(const std::filesystem::path& folder);
+  std::vector<std::string> names() const override;
+  std::vector<int64_t> shape(const std::string& name) const override;
+  void read(const std::string& name, int64_t begin, const at::Tensor& into) const override;
+
+ private:
+  const SafetensorsFile& file_of(const std::string& name) const;
+
+  std::map<std::string, SafetensorsFile> files_;  // by name in the folder
+  std::map<std::string, std::string> file_by_tensor_;
+};
 
 // One model.safetensors, or shards of at most `shard_bytes` (a larger tensor has a shard of its own) with an
-// index. Removes the other form's entry file, so that no reader finds old weights.
-void write_safetensors_folder(const std::filesystem::path& folder, const NamedTensors& tensors,
-                              int64_t shard_bytes);
+// index. Removes the other form's entry file, so that no reader finds old weights. `written_as` gives what is
+// written for a tensor, of the same shape and type, when its turn has come; empty: the tensor itself. Returns
+// the files that it wrote by name.
+using WrittenAs = std::function<at::Tensor(const std::string& name, const at::Tensor& tensor)>;
+std::map<std::string, FileHash> write_safetensors_folder(const std::filesystem::path& folder,
+                                                         const NamedTensors& tensors, int64_t shard_bytes,
+                                                         const WrittenAs& written_as = {},
+                                                         FileOperations& files = system_files());
 
 }  // namespace bicrl

@@ -40,6 +40,14 @@ class Mapping {
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
   std::string_view bytes() const { return {data_, size_}; }
+  // The pages leave this process' memory; reading them again reads the file again.
+  void forget(std::string_view part) const {
+    if (part.data() < data_ || part.data() + part.size() > data_ + size_) return;
+    static const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    const uint64_t begin = static_cast<uint64_t>(part.data() - data_) / page * page;
+    const uint64_t end = static_cast<uint64_t>(part.data() - data_) + part.size();
+    madvise(const_cast<char*>(data_) + begin, end - begin, MADV_DONTNEED);
+  }
 
  private:
   const char* data_ = nullptr;
@@ -113,24 +121,65 @@ at::Tensor SafetensorsFile::load(const std::string& name, at::Device device, at:
   return load(name).to(device, dtype);
 }
 
-std::map<std::string, at::Tensor> load_safetensors_folder(const fs::path& folder, at::Device device,
-                                                          at::ScalarType dtype) {
-  std::map<std::string, at::Tensor> tensors;
-  const fs::path single = folder / "model.safetensors", index = folder / "model.safetensors.index.json";
-  if (fs::exists(single)) {
-    const SafetensorsFile file(single);
-    for (const auto& name : file.names()) tensors[name] = file.view(name).to(device, dtype);
-    return tensors;
+void SafetensorsFile::read(const std::string& name, int64_t begin, const at::Tensor& into) const {
+  const SafetensorsEntry& entry = state_->entry(name);
+  const at::ScalarType type = dtype(name);
+  const uint64_t width = c10::elementSize(type), from = static_cast<uint64_t>(begin) * width,
+                 count = static_cast<uint64_t>(into.numel()) * width;
+  const std::string_view bytes = state_->bytes_of(entry);
+  BICRL_CHECK(begin >= 0 && into.dim() == 1 && from <= bytes.size() && count <= bytes.size() - from, name,
+              " has ", bytes.size(), " bytes, asked for are ", count, " from ", from);
+  if (count == 0) return;
+  const std::string_view part = bytes.substr(from, count);
+  if (reinterpret_cast<uintptr_t>(part.data()) % width == 0) {
+    into.copy_(at::from_blob(const_cast<char*>(part.data()), into.sizes(), type));
+  } else {
+    const at::Tensor aligned = at::empty(into.sizes(), type);
+    std::memcpy(aligned.mutable_data_ptr(), part.data(), part.size());
+    into.copy_(aligned);
+  }
+  state_->mapping.forget(part);
+}
+
+void SafetensorsFile::forget(const at::Tensor& part) const {
+  state_->mapping.forget({static_cast<const char*>(part.const_data_ptr()), part.nbytes()});
+}
+
+SafetensorsFolder::SafetensorsFolder(const fs::path& folder) {
+  const std::string single = "model.safetensors";
+  const fs::path index = folder / "model.safetensors.index.json";
+  if (fs::exists(folder / single)) {
+    const SafetensorsFile& file = files_.try_emplace(single, folder / single).first->second;
+    for (const std::string& name : file.names()) file_by_tensor_[name] = single;
+    return;
   }
   if (!fs::exists(index))
     throw InputError(
         concat(folder.string(), ": has neither model.safetensors nor model.safetensors.index.json"));
-  std::map<std::string, SafetensorsFile> shards;
-  for (const auto& [tensor, shard] : parse_safetensors_index(read_file(index), index.string())) {
-    const auto file = shards.try_emplace(shard, folder / shard).first;
-    tensors[tensor] = file->second.view(tensor).to(device, dtype);
+  for (const auto& [tensor, file] : parse_safetensors_index(read_file(index), index.string())) {
+    files_.try_emplace(file, folder / file).first->second.shape(tensor);  // that it is there
+    file_by_tensor_[tensor] = file;
   }
-  return tensors;
+}
+
+std::vector<std::string> SafetensorsFolder::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, file] : file_by_tensor_) names.push_back(name);
+  return names;
+}
+
+const SafetensorsFile& SafetensorsFolder::file_of(const std::string& name) const {
+  const auto found = file_by_tensor_.find(name);
+  if (found == file_by_tensor_.end()) throw InputError(concat("tensor ", name, " is missing"));
+  return files_.at(found->second);
+}
+
+std::vector<int64_t> SafetensorsFolder::shape(const std::string& name) const {
+  return file_of(name).shape(name);
+}
+
+void SafetensorsFolder::read(const std::string& name, int64_t begin, const at::Tensor& into) const {
+  file_of(name).read(name, begin, into);
 }
 
 }  // namespace bicrl

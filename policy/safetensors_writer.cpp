@@ -1,13 +1,10 @@
 #include <ATen/ATen.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "common/atomic_file.h"
 #include "common/error.h"
 #include "common/files.h"
 #include "policy/safetensors.h"
@@ -16,49 +13,6 @@
 namespace bicrl {
 namespace fs = std::filesystem;
 namespace {
-
-// A file that appears under its name only when commit() has succeeded.
-class AtomicFile {
- public:
-  explicit AtomicFile(const fs::path& path)
-      : path_(path), temporary_(path.string() + ".tmp." + std::to_string(getpid())) {
-    fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd_ < 0) fail("create");
-  }
-  ~AtomicFile() {
-    if (fd_ >= 0) close(fd_);
-    if (!committed_) unlink(temporary_.c_str());
-  }
-  AtomicFile(const AtomicFile&) = delete;
-  AtomicFile& operator=(const AtomicFile&) = delete;
-
-  void write(const void* bytes, size_t count) {
-    const char* next = static_cast<const char*>(bytes);
-    while (count > 0) {
-      const ssize_t n = ::write(fd_, next, count);
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) fail("write");
-      next += n;
-      count -= static_cast<size_t>(n);
-    }
-  }
-  void commit() {
-    if (fsync(fd_) != 0) fail("write");
-    const int closed = close(fd_);
-    fd_ = -1;
-    if (closed != 0) fail("write");
-    if (rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename onto");
-    committed_ = true;
-  }
-
- private:
-  [[noreturn]] void fail(const char* what) const {
-    throw Error(concat("cannot ", what, " ", path_.string(), ": ", strerror(errno)));
-  }
-  fs::path path_, temporary_;
-  int fd_ = -1;
-  bool committed_ = false;
-};
 
 uint64_t bytes_of(const at::Tensor& tensor) {
   return static_cast<uint64_t>(tensor.numel()) * tensor.element_size();
@@ -88,29 +42,39 @@ std::string shard_name(size_t index, size_t count) {
   return name;
 }
 
-}  // namespace
-
-void write_safetensors(const fs::path& path, const NamedTensors& tensors,
-                       const std::map<std::string, std::string>& metadata) {
+FileHash write_file(const fs::path& path, const NamedTensors& tensors,
+                    const std::map<std::string, std::string>& metadata, const WrittenAs& written_as,
+                    FileOperations& files) {
   // Wide elements first, so that every tensor is aligned to its own element.
   NamedTensors order = tensors;
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
     return a.second.element_size() > b.second.element_size();
   });
   const std::string header = make_header(order, metadata);
-  unsigned char prefix[8];
-  for (int i = 0; i < 8; ++i) prefix[i] = static_cast<unsigned char>(header.size() >> (8 * i));
-  AtomicFile file(path);
-  file.write(prefix, sizeof prefix);
-  file.write(header.data(), header.size());
+  char prefix[8];
+  for (int i = 0; i < 8; ++i) prefix[i] = static_cast<char>(header.size() >> (8 * i));
+  AtomicFile file(path, files);
+  file.write({prefix, sizeof prefix});
+  file.write(header);
   for (const auto& [name, tensor] : order) {
-    const at::Tensor host = tensor.detach().to(at::kCPU).contiguous();
-    file.write(host.const_data_ptr(), bytes_of(host));
+    const at::Tensor value = written_as ? written_as(name, tensor) : tensor;
+    BICRL_CHECK(value.sizes() == tensor.sizes() && value.scalar_type() == tensor.scalar_type(), name);
+    const at::Tensor host = value.detach().to(at::kCPU).contiguous();
+    file.write({static_cast<const char*>(host.const_data_ptr()), bytes_of(host)});
   }
-  file.commit();
+  return file.commit();
 }
 
-void write_safetensors_folder(const fs::path& folder, const NamedTensors& tensors, int64_t shard_bytes) {
+}  // namespace
+
+FileHash write_safetensors(const fs::path& path, const NamedTensors& tensors,
+                           const std::map<std::string, std::string>& metadata, FileOperations& files) {
+  return write_file(path, tensors, metadata, {}, files);
+}
+
+std::map<std::string, FileHash> write_safetensors_folder(const fs::path& folder, const NamedTensors& tensors,
+                                                         int64_t shard_bytes, const WrittenAs& written_as,
+                                                         FileOperations& files) {
   std::vector<NamedTensors> shards(1);
   uint64_t filled = 0, total = 0;
   for (const auto& item : tensors) {
@@ -123,21 +87,23 @@ void write_safetensors_folder(const fs::path& folder, const NamedTensors& tensor
     filled += bytes;
     total += bytes;
   }
-  const fs::path single = folder / "model.safetensors", index = folder / "model.safetensors.index.json";
+  const std::string single = "model.safetensors", index = "model.safetensors.index.json";
+  std::map<std::string, FileHash> written;
   if (shards.size() == 1) {
-    write_safetensors(single, tensors);
-    fs::remove(index);
-    return;
+    written[single] = write_file(folder / single, tensors, kPytorchFormat, written_as, files);
+    remove_tree(folder / index, files);
+    return written;
   }
   nlohmann::json weight_map = nlohmann::json::object();
   for (size_t i = 0; i < shards.size(); ++i) {
     const std::string name = shard_name(i, shards.size());
-    write_safetensors(folder / name, shards[i]);
+    written[name] = write_file(folder / name, shards[i], kPytorchFormat, written_as, files);
     for (const auto& item : shards[i]) weight_map[item.first] = name;
   }
   const nlohmann::json document = {{"metadata", {{"total_size", total}}}, {"weight_map", weight_map}};
-  write_file_atomically(index, document.dump(2) + "\n");
-  fs::remove(single);
+  written[index] = write_file_atomically(folder / index, document.dump(2) + "\n", files);
+  remove_tree(folder / single, files);
+  return written;
 }
 
 }  // namespace bicrl

@@ -199,8 +199,8 @@ std::string Tokenizer::hash() const {
   return hash_hex(hashes);
 }
 
-void Tokenizer::save(const fs::path& folder) const {
-  for (const auto& [name, content] : state_->files) write_file_atomically(folder / name, content);
+void Tokenizer::save(const fs::path& folder, FileOperations& files) const {
+  for (const auto& [name, content] : state_->files) write_file_atomically(folder / name, content, files);
 }
 
 }  // namespace bicrl

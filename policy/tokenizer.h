@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "common/file_operations.h"
+
 namespace bicrl {
 
 class Tokenizer {
@@ -33,7 +35,7 @@ class Tokenizer {
   int64_t id_of(std::string_view token) const;  // added or vocabulary token by its text; -1 if none
   std::string hash() const;                     // of the files this tokenizer was loaded from
   // Copies the files this tokenizer was loaded from, so that a checkpoint opens in transformers.
-  void save(const std::filesystem::path& folder) const;
+  void save(const std::filesystem::path& folder, FileOperations& files = system_files()) const;
 
  private:
   struct State;

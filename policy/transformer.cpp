@@ -4,6 +4,10 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
+#include <functional>
+#include <set>
+
 #include "common/error.h"
 #include "common/rng.h"
 #include "policy/embedding.h"
@@ -29,6 +33,43 @@ at::Tensor inverse_frequencies(const PolicyConfig& config, at::Device device) {
   return at::reciprocal(at::pow(at::Scalar(config.rope_theta), exponent)).to(device);
 }
 
+class TensorMap : public TensorSource {
+ public:
+  explicit TensorMap(std::map<std::string, at::Tensor> tensors) : tensors_(std::move(tensors)) {}
+  std::vector<std::string> names() const override {
+    std::vector<std::string> names;
+    for (const auto& [name, tensor] : tensors_) names.push_back(name);
+    return names;
+  }
+  std::vector<int64_t> shape(const std::string& name) const override {
+    return tensors_.at(name).sizes().vec();
+  }
+  void read(const std::string& name, int64_t begin, const at::Tensor& into) const override {
+    into.copy_(tensors_.at(name).detach().reshape({-1}).narrow(0, begin, into.numel()));
+  }
+
+ private:
+  std::map<std::string, at::Tensor> tensors_;
+};
+
+// `work` on each flat piece of a contiguous tensor, with the number of elements before it.
+void by_pieces(const at::Tensor& tensor, const std::function<void(int64_t, const at::Tensor&)>& work) {
+  const at::Tensor flat = tensor.view({-1});
+  for (int64_t begin = 0; begin < flat.numel(); begin += kPieceElements)
+    work(begin, flat.narrow(0, begin, std::min(kPieceElements, flat.numel() - begin)));
+}
+
+bool same_values(const TensorSource& source, const std::string& name, const at::Tensor& tensor) {
+  bool same = at::IntArrayRef(source.shape(name)) == tensor.sizes();
+  if (!same) return false;
+  by_pieces(tensor, [&](int64_t begin, const at::Tensor& piece) {
+    const at::Tensor other = at::empty_like(piece);
+    source.read(name, begin, other);
+    same = same && at::equal(other, piece);
+  });
+  return same;
+}
+
 }  // namespace
 
 // Cosines and signed sines of one forward, so that rotate-half is x * cos + roll(x) * sin.
@@ -43,9 +84,12 @@ struct Transformer::Rotation {
 };
 
 Transformer::Transformer(const PolicyConfig& config, at::Device device, at::ScalarType dtype)
+    : Transformer(config, std::make_shared<ParameterStore>(config, device, dtype)) {}
+
+Transformer::Transformer(const PolicyConfig& config, std::shared_ptr<ParameterStore> store)
     : config_(config),
-      store_(std::make_unique<ParameterStore>(config, device, dtype)),
-      inverse_frequency_(inverse_frequencies(config, device)) {
+      store_(std::move(store)),
+      inverse_frequency_(inverse_frequencies(config, store_->device())) {
   bind();
 }
 
@@ -64,37 +108,40 @@ Transformer Transformer::random(const PolicyConfig& config, uint64_t seed, at::D
   return transformer;
 }
 
-Transformer Transformer::from_tensors(const PolicyConfig& config, std::map<std::string, at::Tensor> tensors,
-                                      at::Device device, at::ScalarType dtype) {
+Transformer Transformer::from_source(const PolicyConfig& config, const TensorSource& source,
+                                     at::Device device, at::ScalarType dtype) {
   config.validate();
+  const at::NoGradGuard guard;
   Transformer transformer(config, device, dtype);
+  const std::vector<std::string> names = source.names();
+  std::set<std::string> left(names.begin(), names.end());
   for (const auto& [name, value] : transformer.parameters()) {
-    const auto found = tensors.find(name);
-    if (found == tensors.end()) throw InputError(concat("tensor ", name, " is missing"));
-    if (found->second.sizes() != value.sizes())
-      throw InputError(concat("tensor ", name, " has shape ", found->second.sizes(), ", the config asks for ",
-                              value.sizes()));
-    value.copy_(found->second.detach());
-    tensors.erase(found);
+    if (left.erase(name) == 0) throw InputError(concat("tensor ", name, " is missing"));
+    if (const std::vector<int64_t> shape = source.shape(name); value.sizes() != at::IntArrayRef(shape))
+      throw InputError(concat("tensor ", name, " has shape ", at::IntArrayRef(shape),
+                              ", the config asks for ", value.sizes()));
+    by_pieces(value, [&](int64_t begin, const at::Tensor& piece) { source.read(name, begin, piece); });
   }
   // Some writers store the tied head a second time; a different one would be lost silently.
-  if (const auto head = tensors.find("lm_head.weight"); head != tensors.end()) {
-    const at::Tensor& embedding = transformer.parameters().front().second;
-    if (head->second.sizes() != embedding.sizes() || !at::equal(head->second.to(device, dtype), embedding))
-      throw InputError(
-          "tensor lm_head.weight differs from model.embed_tokens.weight, but the config says "
-          "tie_word_embeddings");
-    tensors.erase(head);
-  }
-  if (!tensors.empty())
-    throw InputError(concat("tensor ", tensors.begin()->first, " does not belong to this config"));
+  const std::string head = "lm_head.weight";
+  if (left.erase(head) > 0 && !same_values(source, head, transformer.parameters().front().second))
+    throw InputError(
+        "tensor lm_head.weight differs from model.embed_tokens.weight, but the config says "
+        "tie_word_embeddings");
+  if (!left.empty()) throw InputError(concat("tensor ", *left.begin(), " does not belong to this config"));
   return transformer;
+}
+
+Transformer Transformer::from_tensors(const PolicyConfig& config, std::map<std::string, at::Tensor> tensors,
+                                      at::Device device, at::ScalarType dtype) {
+  return from_source(config, TensorMap(std::move(tensors)), device, dtype);
 }
 
 Transformer Transformer::clone() const {
   const at::NoGradGuard guard;
   Transformer copy(config_, device(), dtype());
   for (size_t i = 0; i < parameters().size(); ++i) copy.parameters()[i].second.copy_(parameters()[i].second);
+  if (adapters_) copy.copy_adapters(*this);
   return copy;
 }
 
@@ -104,8 +151,9 @@ void Transformer::bind() {
   embedding_ = take();
   for (int64_t i = 0; i < config_.layers; ++i) {
     Layer& layer = layers_.emplace_back();
-    for (at::Tensor* slot : {&layer.input_norm, &layer.q, &layer.k, &layer.v, &layer.o, &layer.q_norm,
-                             &layer.k_norm, &layer.post_norm, &layer.gate, &layer.up, &layer.down})
+    for (at::Tensor* slot : {&layer.input_norm, &layer.q.weight, &layer.k.weight, &layer.v.weight,
+                             &layer.o.weight, &layer.q_norm, &layer.k_norm, &layer.post_norm,
+                             &layer.gate.weight, &layer.up.weight, &layer.down.weight})
       *slot = take();
   }
   final_norm_ = take();
@@ -123,20 +171,20 @@ at::Tensor Transformer::attention_branch(int64_t index, const at::Tensor& x, con
                                          AttentionContext& attention) const {
   const Layer& layer = layers_[index];
   const at::Tensor normed = rms_norm(x, layer.input_norm, config_.rms_norm_eps);
-  const auto project = [&](const at::Tensor& weight, int64_t heads) {
-    return at::linear(normed, weight).view({x.size(0), heads, config_.head_dim});
+  const auto project = [&](const Projection& projection, int64_t heads) {
+    return projection(normed).view({x.size(0), heads, config_.head_dim});
   };
   const at::Tensor q = rms_norm(project(layer.q, config_.heads), layer.q_norm, config_.rms_norm_eps);
   const at::Tensor k = rms_norm(project(layer.k, config_.kv_heads), layer.k_norm, config_.rms_norm_eps);
   const at::Tensor mixed =
       attention.attend(index, rotation.apply(q), rotation.apply(k), project(layer.v, config_.kv_heads));
-  return at::linear(mixed.reshape({x.size(0), config_.heads * config_.head_dim}), layer.o);
+  return layer.o(mixed.reshape({x.size(0), config_.heads * config_.head_dim}));
 }
 
 at::Tensor Transformer::mlp_branch(int64_t index, const at::Tensor& x) const {
   const Layer& layer = layers_[index];
   const at::Tensor normed = rms_norm(x, layer.post_norm, config_.rms_norm_eps);
-  return at::linear(at::silu(at::linear(normed, layer.gate)) * at::linear(normed, layer.up), layer.down);
+  return layer.down(at::silu(layer.gate(normed)) * layer.up(normed));
 }
 
 // What is computed again refers to the rotation's tensors and to the attention context.
@@ -180,6 +228,9 @@ at::Tensor Transformer::hidden(const at::Tensor& tokens, const at::Tensor& posit
   const ParameterLayout& layout = store_->layout();
   at::Tensor x;  // [T, hidden]
   with_group(0, [&] { x = embed(embedding_, tokens); });
+  // A frozen embedding asks for no gradient, and without one to come nothing of the first layer would be
+  // computed again.
+  if (recompute_ != Recompute::kNone && trains_adapters()) x.requires_grad_(true);
   for (int64_t i = 0; i < config_.layers; ++i) {
     with_group(layout.layer_group(i), [&] { x = layer(i, x, rotation, attention); });
     if (residency_ && x.requires_grad())

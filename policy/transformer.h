@@ -8,30 +8,51 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "policy/attention.h"
+#include "policy/lora_config.h"
 #include "policy/parameter_residency.h"
 #include "policy/parameter_store.h"
 #include "policy/policy_config.h"
+#include "policy/projection.h"
 #include "policy/recompute.h"
+#include "policy/tensor_source.h"
 
 namespace bicrl {
 
-// Owns the parameters, which lie in its store. Forward is const and re-entrant; changing parameters is not
-// thread-safe.
+// Owns the parameters, which lie in its store, and its adapters, if it has any, which lie in a store of their
+// own. Forward is const and re-entrant; changing parameters is not thread-safe.
 class Transformer {
  public:
   // Parameters drawn N(0, initializer_range) from `seed` (norms are 1), the same on every device.
   static Transformer random(const PolicyConfig& config, uint64_t seed, at::Device device,
                             at::ScalarType dtype);
-  // Copies tensors by their Hugging Face names. Throws InputError naming a missing, extra or misshapen
-  // tensor.
+  // Copies tensors by their Hugging Face names, piece by piece. Throws InputError naming a missing, extra or
+  // misshapen tensor.
+  static Transformer from_source(const PolicyConfig& config, const TensorSource& source, at::Device device,
+                                 at::ScalarType dtype);
   static Transformer from_tensors(const PolicyConfig& config, std::map<std::string, at::Tensor> tensors,
                                   at::Device device, at::ScalarType dtype);
 
-  Transformer clone() const;  // with parameters of its own
+  Transformer clone() const;  // with parameters and adapters of its own
+
+  // Low-rank adapters beside the projections that `lora` names. From here on they are what is trained, and
+  // the parameters are frozen. A is drawn from `seed` uniformly within 1 / sqrt(in) (Kaiming's bound with
+  // slope sqrt(5), as the PEFT library draws it), B is zero, so that the policy is the one that it was.
+  // Throws InputError on adapters that do not fit.
+  void add_adapters(const LoraConfig& lora, uint64_t seed);
+  const std::optional<LoraConfig>& lora() const { return lora_; }
+  bool has_adapters() const { return lora_.has_value(); }
+  // Only of a policy with adapters, whose frozen parameters are shared, not copied: the policy without them,
+  // and the policy with a copy of them as they are now.
+  Transformer base() const;
+  Transformer frozen_copy() const;
+  // A parameter as it is exported: with the adapter beside it added (projection.h); the live one if it has
+  // none.
+  at::Tensor merged(const std::string& name) const;
 
   // tokens, positions: [T] int64 on device(). Returns the final-normed hidden states [T, hidden].
   at::Tensor hidden(const at::Tensor& tokens, const at::Tensor& positions, AttentionContext& attention) const;
@@ -46,6 +67,10 @@ class Transformer {
   // lm_head.weight is absent if the head is tied.
   const NamedTensors& parameters() const { return store_->values(); }
   ParameterStore& store() { return *store_; }
+  const ParameterStore& store() const { return *store_; }
+  // What training changes: the adapters of a policy that has them, else all parameters.
+  ParameterStore& trained() { return adapters_ ? *adapters_ : *store_; }
+  const ParameterStore& trained() const { return adapters_ ? *adapters_ : *store_; }
   // For parameters that are not in memory all the time; null (as at first): they are. To outlive its use.
   void set_residency(ParameterResidency* residency) { residency_ = residency; }
   // Of forwards with a graph from here on, whose attention context must live until their backward pass is
@@ -54,11 +79,19 @@ class Transformer {
 
  private:
   Transformer(const PolicyConfig& config, at::Device device, at::ScalarType dtype);  // values of zero
+  Transformer(const PolicyConfig& config, std::shared_ptr<ParameterStore> store);
   struct Layer {
-    at::Tensor input_norm, post_norm, q, k, v, o, q_norm, k_norm, gate, up, down;
+    at::Tensor input_norm, post_norm, q_norm, k_norm;
+    Projection q, k, v, o, gate, up, down;
   };
   struct Rotation;
   void bind();  // fills the named fields from parameters()
+  // ---- transformer_adapters.cpp ----
+  void make_adapters(const LoraConfig& lora);  // of zeros
+  void copy_adapters(const Transformer& from);
+  void bind_adapters();          // those of projections from adapters_
+  bool trains_adapters() const;  // a graph is built that reaches them
+  // ----
   Rotation rotation(const at::Tensor& positions) const;
   // x: [T, hidden] -> what the branch adds to it.
   at::Tensor attention_branch(int64_t index, const at::Tensor& x, const Rotation& rotation,
@@ -70,7 +103,9 @@ class Transformer {
   void with_group(int64_t group, const Work& work) const;  // with its values present
 
   PolicyConfig config_;
-  std::unique_ptr<ParameterStore> store_;
+  std::shared_ptr<ParameterStore> store_;  // several policies have one if it is frozen
+  std::optional<LoraConfig> lora_;
+  std::unique_ptr<ParameterStore> adapters_;  // null without
   ParameterResidency* residency_ = nullptr;
   Recompute recompute_ = Recompute::kNone;
   at::Tensor embedding_, final_norm_, head_;

@@ -1,5 +1,7 @@
 #include <ATen/ATen.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -164,14 +166,61 @@ TEST_CASE("a header that lies is refused by tensor and field") {
   CHECK(answer(folder.path() / "absent").find("cannot read") != std::string::npos);
 }
 
+// Of this process, in bytes: what it has of files in memory. All of its memory would count the allocator's
+// leftovers.
+int64_t resident_bytes_of_files() {
+  std::ifstream statm("/proc/self/statm");
+  int64_t size = 0, resident = 0, of_files = 0;
+  statm >> size >> resident >> of_files;
+  return of_files * sysconf(_SC_PAGESIZE);
+}
+
+TEST_CASE("a file is read piece by piece, each of which leaves memory again") {
+  const testing::TemporaryFolder folder;
+  const fs::path path = folder.path() / "file.safetensors";
+  constexpr int64_t kPiece = 1 << 20, kPieces = 64;
+  const at::Tensor values = at::arange(kPiece * kPieces, at::kInt).to(at::kFloat);
+  write_safetensors(path, {{"odd", at::ones({3}, at::kByte)}, {"values", values.view({kPieces, kPiece})}});
+  const SafetensorsFile file(path);
+  const at::Tensor piece = at::empty({kPiece}, at::kDouble);
+  const at::Tensor view = file.view("values").view({-1});
+  const int64_t before = resident_bytes_of_files();
+  int64_t most = 0;
+  for (const bool viewed : {false, true}) {
+    for (int64_t i = 0; i < kPieces; ++i) {
+      if (viewed) {
+        piece.copy_(view.narrow(0, i * kPiece, kPiece));
+        file.forget(view.narrow(0, i * kPiece, kPiece));
+      } else {
+        file.read("values", i * kPiece, piece);
+      }
+      REQUIRE(at::equal(piece, values.narrow(0, i * kPiece, kPiece).to(at::kDouble)));
+      most = std::max(most, resident_bytes_of_files() - before);
+    }
+  }
+  CHECK(most < static_cast<int64_t>(values.nbytes()) / 4);
+  // Memory that is not the file's is left alone.
+  const at::Tensor own = at::ones({kPiece});
+  file.forget(own);
+  CHECK(own.sum().item<double>() == kPiece);
+  CHECK_THROWS(file.read("values", kPiece * kPieces - 1, at::empty({2})));
+  CHECK_THROWS(file.read("values", -1, at::empty({2})));
+}
+
 TEST_CASE("a folder is read from one file or from the shards that its index names") {
   const testing::TemporaryFolder folder;
   const NamedTensors tensors = {
       {"a", at::ones({4})}, {"b", at::full({4}, 2.0)}, {"c", at::full({100}, 3.0)}, {"d", at::zeros({1})}};
   const auto check = [&] {
-    const auto loaded = load_safetensors_folder(folder.path(), at::kCPU, at::kFloat);
-    REQUIRE(loaded.size() == tensors.size());
-    for (const auto& [name, tensor] : tensors) CHECK(at::equal(loaded.at(name), tensor));
+    const SafetensorsFolder files(folder.path());
+    CHECK(files.names() == std::vector<std::string>{"a", "b", "c", "d"});
+    CHECK_THROWS_AS(files.shape("e"), InputError);
+    for (const auto& [name, tensor] : tensors) {
+      CHECK(files.shape(name) == tensor.sizes().vec());
+      const at::Tensor read = at::empty({tensor.numel()});
+      files.read(name, 0, read);
+      CHECK(at::equal(read, tensor));
+    }
   };
   write_safetensors_folder(folder.path(), tensors, 32);
   CHECK(fs::exists(folder.path() / "model-00003-of-00003.safetensors"));
@@ -186,10 +235,10 @@ TEST_CASE("a folder is read from one file or from the shards that its index name
        {R"({"a":"../x"})", R"({"a":""})", R"({"a":3})", R"({"a":"absent.safetensors"})",
         R"({"a":"model-00001-of-00003.safetensors\u0000"})", R"({"z":"model-00001-of-00003.safetensors"})"}) {
     write_file_atomically(index, concat(R"({"weight_map":)", map, "}"));
-    CHECK_THROWS_AS(load_safetensors_folder(folder.path(), at::kCPU, at::kFloat), InputError);
+    CHECK_THROWS_AS(SafetensorsFolder(folder.path()), InputError);
   }
   fs::remove(index);
-  CHECK_THROWS_AS(load_safetensors_folder(folder.path(), at::kCPU, at::kFloat), InputError);
+  CHECK_THROWS_AS(SafetensorsFolder(folder.path()), InputError);
 }
 
 }  // namespace
