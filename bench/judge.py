@@ -345,7 +345,7 @@ def judged(code):
     reference.find_arguments()
     reference.build()
     pool = Pool(reference, {"secret": code, "tf32": True, "least_draws": 8, "most_draws": 8, "pool_bytes": 1 << 30,
-                            "max_output_bytes": 1 << 28})
+                            "max_output_bytes": 1 << 28, "most_lane_operations": 1 << 40})
     pool.first_look()
     return reference.model, [pool.kind(kind) for kind in KINDS]
 

@@ -65,6 +65,14 @@ struct RunPlan {
   std::vector<RunRequest> runs;
 };
 
+// What a call leaves when a device does the work of streams in another order than that of issue: only told if
+// it is something else.
+struct ReorderedCall {
+  size_t call = 0;  // 0: the first; k: number k - 1 of the repeats that were executed
+  std::string_view outputs;
+  std::string message;  // which operations have no order
+};
+
 struct RunOutcome {
   std::string fault_class;  // empty: ran to its end
   std::string message;
@@ -81,6 +89,7 @@ struct RunOutcome {
   std::vector<LaunchCounters> counters;  // of a request that asked for them
   size_t first_repeat = 0;               // those before it would answer like the first call,
   std::vector<CallOutcome> repeats;      // those from it on were executed, as far as they cost little
+  std::vector<ReorderedCall> reordered;  // of a request with shadows
 };
 
 struct RunResult {

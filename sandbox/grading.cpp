@@ -1,12 +1,18 @@
 #include "sandbox/grading.h"
 
 #include <algorithm>
+#include <span>
 
 #include "common/error.h"
+#include "sandbox/rearrangement.h"
 #include "sandbox/secret.h"
+#include "sandbox/trace/host_layout.h"
 
 namespace bicrl {
 namespace {
+
+// Half of a plan are trials, half the same draws without launches.
+size_t trials_of(const std::vector<RunRequest>& plan) { return plan.size() / 2; }
 
 // An element that no kernel wrote is a fill, an upload or a copy of an input: no answer, unless it is exactly
 // what the reference says.
@@ -20,15 +26,20 @@ std::string unearned_elements(const OutputLayout& layout, const CallOutcome& cal
   return concat(unearned, " of ", by_kernel.size(), " elements were written by no kernel");
 }
 
-// What comes out right if no kernel runs was not computed by one.
-std::string right_without_kernels(const OutputLayout& layout, const CallOutcome& run, const OracleDraw& draw,
-                                  const OracleAnswers& answers, TolerancePolicy policy) {
+// What comes out right on every draw if no kernel runs was not computed by one. (Where zeros are cleared by
+// the host part, one draw may hold nothing else.) `runs`: those without launches, on `draws`.
+std::string right_without_kernels(const OutputLayout& layout, std::span<const RunOutcome> runs,
+                                  const std::vector<const OracleDraw*>& draws, const OracleAnswers& answers,
+                                  TolerancePolicy policy) {
   for (size_t i = 0; i < layout.leaves.size(); ++i) {
     const OutputLayout::Leaf& leaf = layout.leaves[i];
     if (leaf.bytes == 0 || answers.trivial_outputs[i]) continue;
-    const std::string_view bytes = run.outputs.substr(leaf.offset_bytes, leaf.bytes);
-    const Comparison alone = compare_leaf(leaf, bytes, draw.expected[i], policy);
-    if (alone.fault_class.empty()) return concat("output ", i, " is right without any kernel");
+    bool always = true;
+    for (size_t trial = 0; always && trial < runs.size(); ++trial) {
+      const std::string_view bytes = runs[trial].first.outputs.substr(leaf.offset_bytes, leaf.bytes);
+      always = compare_leaf(leaf, bytes, draws[trial]->expected[i], policy).fault_class.empty();
+    }
+    if (always) return concat("output ", i, " is right without any kernel");
   }
   return {};
 }
@@ -47,11 +58,25 @@ std::string right_by_copies(const OutputLayout& layout, const std::vector<RunReq
   for (uint32_t i = 0; i < layout.leaves.size(); ++i) {
     if (layout.leaves[i].bytes == 0 || answers.trivial_outputs[i]) continue;
     bool always = true;
-    for (size_t trial = 0; always && trial + 1 < plan.size(); ++trial) always = right(trial, i);
+    for (size_t trial = 0; always && trial < trials_of(plan); ++trial) always = right(trial, i);
     if (always)
       return concat("output ", i,
                     " is what the framework lays out or casts; kernels only copy what goes into it");
   }
+  return {};
+}
+
+// Where layout is all of the work, the framework's copies must not do it, whatever kernels make of the values
+// before and undo afterwards.
+std::string moved_by_copies(const Trace& trace, const OracleAnswers& answers) {
+  const uint64_t moved = elements_moved_by_host(trace);
+  const auto& leaves = trace.output_layout().leaves;
+  for (size_t i = 0; i < leaves.size(); ++i)
+    if (2 * moved >= leaves[i].numel() && leaves[i].numel() > 0 && !answers.trivial_outputs[i] &&
+        only_rearranges(trace.inputs, leaves[i], i, answers.draws))
+      return concat("output ", i,
+                    " has elements of the inputs at other places, and the framework's copies put ", moved,
+                    " elements there");
   return {};
 }
 
@@ -74,6 +99,19 @@ RunComparison compare_calls(const OutputLayout& layout, const RunRequest& reques
   for (size_t k = 0; k < run.repeats.size() && result.wrong_call == 0; ++k)
     compare(run.repeats[k], request.repeat_draws[run.first_repeat + k], run.first_repeat + k + 2);
   return result;
+}
+
+// What is wrong in an order of the work of streams that a device may choose; empty: nothing.
+std::string wrong_in_other_order(const OutputLayout& layout, const RunRequest& request, const RunOutcome& run,
+                                 const std::vector<const OracleDraw*>& draws, TolerancePolicy policy) {
+  for (const ReorderedCall& reordered : run.reordered) {
+    const size_t repeat = run.first_repeat + reordered.call;  // from 1
+    const uint32_t draw = reordered.call == 0 ? request.draw : request.repeat_draws[repeat - 1];
+    if (!compare_outputs(layout, reordered.outputs, draws[draw]->expected, policy).fault_class.empty())
+      return reordered.call == 0 ? reordered.message
+                                 : concat("at call ", repeat + 1, " of forward: ", reordered.message);
+  }
+  return {};
 }
 
 // Of the call that has writers, on the draw that it had.
@@ -101,16 +139,19 @@ std::vector<RunRequest> plan_runs(size_t trials, size_t draws, size_t repeats, b
   }
   for (const size_t behind : {1, 2})
     if (behind < trials) runs[(shadowed + behind) % trials].watch_reads = watch_reads;
-  RunRequest& without = runs.emplace_back();
-  without.seed = secret_number();
-  without.skip_launches = true;
+  for (size_t i = 0; i < trials; ++i)
+    runs.push_back({.draw = static_cast<uint32_t>(i),
+                    .repeat_draws = {},
+                    .seed = secret_number(),
+                    .skip_launches = true});
   return runs;
 }
 
-Grade grade_runs(const OutputLayout& layout, const std::vector<RunRequest>& plan,
-                 const std::vector<RunOutcome>& runs, const std::vector<const OracleDraw*>& draws,
-                 const OracleAnswers& answers, TolerancePolicy policy) {
-  const size_t trials = plan.size() - 1;
+Grade grade_runs(const Trace& trace, const std::vector<RunRequest>& plan, const std::vector<RunOutcome>& runs,
+                 const std::vector<const OracleDraw*>& draws, const OracleAnswers& answers,
+                 TolerancePolicy policy) {
+  const OutputLayout& layout = trace.output_layout();
+  const size_t trials = trials_of(plan);
   Grade grade;
   for (const RunOutcome& run : runs)
     if (!run.fault_class.empty()) {
@@ -138,11 +179,19 @@ Grade grade_runs(const OutputLayout& layout, const std::vector<RunRequest>& plan
     if (keeps_state) grade.reason += "; the first call is right, so something is kept from it";
     return grade;
   }
+  for (size_t i = 0; i < trials; ++i)
+    if (std::string reason = wrong_in_other_order(layout, plan[i], runs[i], draws, policy); !reason.empty()) {
+      Grade race;
+      race.fault_class = "race";
+      race.reason = std::move(reason);
+      return race;
+    }
   for (size_t i = 0; i < trials && grade.reason.empty(); ++i)
     grade.reason = unearned_elements(layout, plan[i], runs[i], draws);
   if (grade.reason.empty())
-    grade.reason = right_without_kernels(layout, runs[trials].first, *draws.front(), answers, policy);
+    grade.reason = right_without_kernels(layout, std::span(runs).subspan(trials), draws, answers, policy);
   if (grade.reason.empty()) grade.reason = right_by_copies(layout, plan, runs, draws, answers, policy);
+  if (grade.reason.empty()) grade.reason = moved_by_copies(trace, answers);
   if (!grade.reason.empty()) grade.fault_class = "dead_kernel";
   return grade;
 }

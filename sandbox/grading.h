@@ -20,13 +20,13 @@ struct Grade {
 
 // What a verification runs: trials on the first of `draws` draws, one of them, which nobody can foresee, with
 // shadows, the others with warps taken apart, two of these watching what is read if asked (as there is a draw
-// on which an index may be any); and at last once without launches. The repeats of a trial have the draws
+// on which an index may be any); and then as often without launches. The repeats of a trial have the draws
 // behind its own.
 std::vector<RunRequest> plan_runs(size_t trials, size_t draws, size_t repeats, bool watch_reads);
 
 // `runs` are the outcomes of a plan_runs(), on `draws`, which are of OracleAnswers::draws.
-Grade grade_runs(const OutputLayout& layout, const std::vector<RunRequest>& plan,
-                 const std::vector<RunOutcome>& runs, const std::vector<const OracleDraw*>& draws,
-                 const OracleAnswers& answers, TolerancePolicy policy);
+Grade grade_runs(const Trace& trace, const std::vector<RunRequest>& plan, const std::vector<RunOutcome>& runs,
+                 const std::vector<const OracleDraw*>& draws, const OracleAnswers& answers,
+                 TolerancePolicy policy);
 
 }  // namespace bicrl

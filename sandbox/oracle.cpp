@@ -93,7 +93,6 @@ void read_spec(Frame& frame, const nlohmann::json& request, OracleSpec& spec) {
   spec.init_seed = request.at("init_seed").get<int64_t>();
   spec.has_costing_inputs = header.at("has_costing_inputs").get<bool>();
   spec.ignores_mode = header.value("ignores_mode", false);
-  spec.too_large_bytes = header.value("too_large_bytes", uint64_t{0});
   auto layout = input_layout(spec.inputs);
   if (!layout) throw InputError(layout.reason());
   spec.layout = std::move(layout.value());
@@ -118,7 +117,8 @@ void read_end(const nlohmann::json& header, size_t kinds, OracleAnswers& answers
   interleave(answers.draws, kinds);
   for (const auto& fault : header.at("faults"))
     answers.faults.push_back({fault.at("kind").get<std::string>(),
-                              fault.at("message").get<std::string>().substr(0, kMaxReasonBytes)});
+                              fault.at("message").get<std::string>().substr(0, kMaxReasonBytes),
+                              fault.value("passed_by_nothing", false)});
   answers.reference = read_reference_launches(header.at("operators"));
   std::sort(times.begin(), times.end());
   answers.eager_ms = quantile(times, 0.5);
@@ -276,6 +276,7 @@ void Oracle::load(const Job& job, std::stop_token stop) {
       {"most_draws", job.size == TaskSize::kGiven ? options_.pool_draws : job.least_draws},
       {"max_input_bytes", options_.max_input_bytes},
       {"max_output_bytes", options_.max_output_bytes},
+      {"most_lane_operations", options_.most_lane_operations},
       {"pool_bytes", options_.pool_bytes},
       {"tf32", options_.tf32}};
   converse(*task, *child.value(), request, static_cast<size_t>(draw_kinds(job.size)), stop);
@@ -310,15 +311,11 @@ void Oracle::converse(OracleTask& task, ZygoteChild& child, const nlohmann::json
       if (kind == "spec") {
         read_spec(*frame, request, *spec);
         publish(task.spec_, spec);
-        if (spec->too_large_bytes)
-          return task.fail(
-              {true,
-               concat("its inputs take ", spec->too_large_bytes >> 20, " MiB a draw, over the limit of ",
-                      options_.max_input_bytes >> 20, " MiB (oracle.max_input_mib)"),
-               "too_large"});
       } else if (kind == "draw") {
         if (answers->draws.empty()) answers->returned = frame->header.at("returned");
         answers->draws.push_back(read_draw(*frame, spec->layout, options_.tf32));
+      } else if (kind == "again") {
+        answers->draws.clear();
       } else if (kind == "done") {
         read_end(frame->header, kinds, *answers);
         return publish(task.answers_, answers);

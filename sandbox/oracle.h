@@ -26,6 +26,7 @@ struct OracleOptions {
   uint64_t max_input_bytes = 512ull << 20;   // of one draw
   uint64_t max_output_bytes = 128ull << 20;  // of one draw
   uint64_t pool_bytes = 192ull << 20;        // of one task; only draws that a verification needs go beyond
+  uint64_t most_lane_operations = uint64_t{1} << 35;  // of a run of a candidate, as the executor counts them
   uint64_t cache_bytes = 1536ull << 20;
   uint64_t memory_bytes = 6ull << 30;  // of a reference's box
   int cpu_s = 120;                     // of a reference with all its draws
@@ -52,18 +53,19 @@ struct OracleSpec {
   int64_t init_seed = 0;                    // of the parameters, which are not secret
   nlohmann::json arguments;                 // of the constructor, as sandbox/runtimes/arguments.py packs them
   std::vector<std::string> argument_bytes;  // of their tensors
-  nlohmann::json parameters;     // those drawn beside what the constructor makes; for the record box
-  uint64_t too_large_bytes = 0;  // of one draw if over the limit: there are no draws then
+  nlohmann::json parameters;  // those drawn beside what the constructor makes; for the record box
   bool has_costing_inputs = false;
   bool ignores_mode = false;  // the reference is the same function in training mode and out of it
 };
 
 // What is wrong with a task. Those with answers can be graded, and a program's success says little.
 struct TaskFault {
-  // "saturated", "fragile", "trivial", "blind" (with answers), "raises", "missing", "unsupported_type",
+  // "saturated", "fragile", "blind", "trivial" (with answers), "raises", "missing", "unsupported_type",
   // "not_finite", "random", "data_dependent", "too_large", "timeout", "crash" (without)
   std::string kind;
   std::string message;
+  // What computes nothing is right on every draw, so that a success says nothing.
+  bool passed_by_nothing = false;
 };
 
 struct OracleAnswers {

@@ -11,6 +11,7 @@
 #include "common/hash.h"
 #include "common/log.h"
 #include "common/utf8.h"
+#include "sandbox/launch_registers.h"
 #include "sandbox/pipeline_job.h"
 
 namespace bicrl {
@@ -187,6 +188,16 @@ void Pipeline::oracle_failure(Job& job, const SizedTask& task) {
   if (!failure.task_fault && !job.stop.stop_requested()) oracle_->forget(*task.opened);
 }
 
+// By the published comparison programs for such tasks count, as they do where it comes from.
+bool Pipeline::passed_by_nothing(Job& job, const SizedTask& task) {
+  const auto& faults = task.known->faults;
+  const auto fault = std::ranges::find_if(faults, &TaskFault::passed_by_nothing);
+  if (fault == faults.end() || job.request.protocol.tolerance == TolerancePolicy::kPublished) return false;
+  job.infrastructure(job.verdict.reached, concat("task ", job.request.task_id, ": ", fault->message));
+  job.verdict.outcome = Outcome::kTaskFault;
+  return true;
+}
+
 bool Pipeline::structure_matches(Job& job, const Returned& returned, const nlohmann::json& expected,
                                  size_t call) {
   const std::string difference = structure_difference(returned.structure, expected);
@@ -206,6 +217,7 @@ bool Pipeline::plan_draws(Job& job, SizedTask& task, const RecordResult& recorde
     oracle_failure(job, task);
     return false;
   }
+  if (passed_by_nothing(job, task)) return false;
   if (!structure_matches(job, trace.returned, task.known->returned, 1)) return false;
   for (size_t k = 0; k < trace.repeats.size(); ++k)
     if (!structure_matches(job, trace.repeats[k].returned, task.known->returned, k + 2)) return false;
@@ -240,7 +252,7 @@ std::optional<RunResult> Pipeline::run_and_compare(Job& job, const SizedTask& ta
   auto result = run(job, task);
   if (!result) return std::nullopt;
   for (const RunOutcome& outcome : result->runs) job.verdict.lane_operations += outcome.lane_operations;
-  job.take(grade_runs(task.plan.trace->output_layout(), task.plan.runs, result->runs, task.draws, *task.known,
+  job.take(grade_runs(*task.plan.trace, task.plan.runs, result->runs, task.draws, *task.known,
                       job.request.protocol.tolerance));
   return result;
 }
@@ -270,12 +282,26 @@ bool Pipeline::reads_what_decides(Job& job, const SizedTask& task, const RunResu
   return true;
 }
 
+// The PTX machine has as many registers as are asked for; a device has not.
+bool Pipeline::has_registers(Job& job, const RecordResult& recorded) {
+  const DeviceTable& device = *find_device_table(options_.cost_device);
+  if (!registers_may_run_out(*recorded.trace, device)) return true;
+  std::map<std::string, KernelResources> resources;
+  for (const CudaProgram& program : recorded.programs)
+    resources.merge(compiler_->resources(program, std::string(device.architecture), job.stop));
+  const std::string problem = register_problem(*recorded.trace, resources, device);
+  if (problem.empty()) return true;
+  job.fault("run", "launch", problem);
+  return false;
+}
+
 void Pipeline::grade(Job& job, SizedTask& task, const RecordResult& recorded) {
   task.plan.runs = plan_runs(static_cast<size_t>(job.request.protocol.trials), task.draws.size(),
                              recorded.trace->repeats.size(), /*watch_reads=*/has(task.known->long_inputs));
   const auto result = run_and_compare(job, task);
   if (!result || job.verdict.outcome != Outcome::kGraded) return;
   if (job.verdict.correct && !reads_what_decides(job, task, *result)) return;
+  if (job.verdict.correct && !has_registers(job, recorded)) return;
   job.verdict.coverage = 1;
   if (job.verdict.correct && job.request.protocol.measure_time) {
     cost(job, task, recorded);

@@ -68,6 +68,7 @@ class Pipeline {
   std::optional<RunResult> run_and_compare(Job& job, const SizedTask& task);
   void grade(Job& job, SizedTask& task, const RecordResult& recorded);
   bool reads_what_decides(Job& job, const SizedTask& task, const RunResult& result);
+  bool has_registers(Job& job, const RecordResult& recorded);
   // Of a correct program: its modelled time, and the reference's.
   void cost(Job& job, const SizedTask& given, const RecordResult& recorded);
   void cost_on_larger_inputs(Job& job);
@@ -76,6 +77,7 @@ class Pipeline {
   static bool structure_matches(Job& job, const Returned& returned, const nlohmann::json& expected,
                                 size_t call);
   void oracle_failure(Job& job, const SizedTask& task);
+  static bool passed_by_nothing(Job& job, const SizedTask& task);
 
   PipelineOptions options_;
   std::unique_ptr<BoxHost> host_;

@@ -9,6 +9,7 @@
 #include "sandbox/box/processor_wait.h"
 #include "sandbox/box/unique_fd.h"
 #include "sandbox/device/entry_names.h"
+#include "sandbox/executor/stream_order.h"
 
 namespace bicrl {
 namespace {
@@ -83,6 +84,12 @@ void read_runs(const nlohmann::json& said, const RunPlan& plan, RunResult& resul
     run.first_repeat = one.value("first_repeat", size_t{0});
     for (size_t i = 1; i < calls; ++i)
       run.repeats.push_back(take_call(repeats.at(run.first_repeat + i - 1).returned.layout, shadows));
+    for (const auto& reordered : one.value("reordered", nlohmann::json::array())) {
+      const auto call = reordered.at(0).get<size_t>();
+      const OutputLayout& of_call =
+          call == 0 ? layout : repeats.at(run.first_repeat + call - 1).returned.layout;
+      run.reordered.push_back({call, take(of_call.draw_bytes), reordered.at(1)});
+    }
     run.lane_operations = one.at("lane_operations");
     run.changed_inputs = one.at("changed_inputs").get<std::vector<uint32_t>>();
     run.overwritten_outputs = one.value("overwritten_outputs", std::vector<uint32_t>{});
@@ -175,7 +182,8 @@ void PtxBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
   show(scratch_.write(asked.dump()), "/job/plan");
   const UniqueFd outputs = make_memfd("outputs"), control = make_memfd("control");
   spec.fds = {{outputs.get(), kOutputFd}, {control.get(), kControlFd}};
-  const size_t calls = plan.runs.size() * (1 + plan.trace->repeats.size());
+  const auto shadowed = static_cast<size_t>(std::ranges::count(plan.runs, true, &RunRequest::shadows));
+  const size_t calls = (plan.runs.size() + shadowed * kMaxOrders) * (1 + plan.trace->repeats.size());
   spec.limits.cpu_s = options_.cpu_s;
   spec.limits.wall_s = kBusyMachineFactor * options_.cpu_s;
   spec.limits.memory_bytes = options_.memory_bytes;

@@ -338,17 +338,40 @@ bool CopiedContents::follow_kernels(const TraceView& view, bool laid_out) {
   if (!own.bytes.empty() && (!laid_out || own.laid_out) &&
       Likeness(view, actual_(view.buffer), own.known(), work_).at({}))
     return true;
-  const auto holds = [&](const Known& known) {
-    return (!laid_out || known.laid_out) && work_ < kMaxWork && take(view, known);
-  };
-  for (const uint32_t buffer : known_) {
-    const Content& content = contents_[buffer];
-    if (outside_[buffer] && holds(*outside_[buffer])) return true;
-    if (buffer != view.buffer && !content.bytes.empty() && holds(content.known())) return true;
+  using Take = bool (CopiedContents::*)(const TraceView&, const Known&);
+  for (const Take way : {&CopiedContents::take, &CopiedContents::take_converted}) {
+    const auto holds = [&](const Known& known) {
+      return (!laid_out || known.laid_out) && work_ < kMaxWork && (this->*way)(view, known);
+    };
+    for (const uint32_t buffer : known_) {
+      const Content& content = contents_[buffer];
+      if (outside_[buffer] && holds(*outside_[buffer])) return true;
+      if (buffer != view.buffer && !content.bytes.empty() && holds(content.known())) return true;
+    }
+    for (size_t i = 0; i < past_.size(); ++i)
+      if (holds(past_[i].known())) return true;
   }
-  for (size_t i = 0; i < past_.size(); ++i)
-    if (holds(past_[i].known())) return true;
   return false;
+}
+
+// A kernel may have converted what it copied, as the framework does it: then the framework's arithmetic in
+// another type, or its truncation, would pass for the kernel's.
+bool CopiedContents::take_converted(const TraceView& view, const Known& from) {
+  const DType dtype = view.tensor.dtype;
+  const auto count = static_cast<int64_t>(from.size / element_bytes(from.dtype));
+  if (dtype == from.dtype || dtype == DType::kUInt8 || from.dtype == DType::kUInt8 ||
+      count < view.tensor.numel())
+    return false;
+  work_ += static_cast<uint64_t>(count);
+  std::vector<std::byte> source(from.bytes, from.bytes + from.size);
+  std::vector<uint8_t> unknown(from.size);
+  if (from.unknown) std::copy_n(from.unknown, from.size, unknown.begin());
+  const uint64_t size = static_cast<uint64_t>(count) * element_bytes(dtype);
+  std::vector<std::byte> bytes(size);
+  std::vector<uint8_t> still_unknown(size);
+  copy_elements({dtype, {count}, {1}}, {bytes.data(), still_unknown.data(), nullptr},
+                {from.dtype, {count}, {1}}, {source.data(), unknown.data(), nullptr});
+  return take(view, {bytes.data(), still_unknown.data(), size, dtype, from.laid_out});
 }
 
 bool CopiedContents::take(const TraceView& view, const Known& from) {

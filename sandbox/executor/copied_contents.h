@@ -4,8 +4,9 @@
 // Not thread-safe.
 //
 // That a kernel has copied is told by what it leaves: where the host part or an output reads what a kernel
-// wrote, and that is a run of elements of an input (or of what the host part has made), this run stands in
-// its place. It need not be the same in every element, since what comes of it is judged.
+// wrote, and that is a run of elements of an input (or of what the host part has made), as they are or
+// converted to another type, this run stands in its place. It need not be the same in every element, since
+// what comes of it is judged.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -59,6 +60,7 @@ class CopiedContents {
   ElementPlace place(const TraceView& view);
   bool follow_kernels(const TraceView& view, bool laid_out);
   bool take(const TraceView& view, const Known& from);
+  bool take_converted(const TraceView& view, const Known& from);
   void copy(const TraceOp& op);
   void launched();
 

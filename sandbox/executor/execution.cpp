@@ -51,10 +51,10 @@ ExecutionReport Execution::run() {
     write_inputs(0, 0);
     if (counting_) count_constants();
     if (options_.follow_copies) follow_copies();
-    const auto first_call = trace_.ops.begin() + static_cast<ptrdiff_t>(trace_.construction_ops);
-    std::for_each(trace_.ops.begin(), first_call, [&](const TraceOp& op) { execute(op, report); });
+    const std::span<const TraceOp> ops = trace_.ops;
+    for (const TraceOp& op : ops.first(trace_.construction_ops)) execute(op, report);
     constructed_ = kept_state();
-    std::for_each(first_call, trace_.ops.end(), [&](const TraceOp& op) { execute(op, report); });
+    execute_call(ops.subspan(trace_.construction_ops), trace_.end_after, report);
     find_changed_inputs(report);
   } catch (const FaultError& error) {
     report.fault = error.fault();
@@ -73,11 +73,40 @@ ExecutionReport Execution::repeat(size_t index, std::string_view inputs) {
     const auto number = static_cast<uint32_t>(index) + 1;
     allocate_up_to(number);
     write_inputs(number, call.tensors);
-    for (const TraceOp& op : call.ops) execute(op, report);
+    execute_call(call.ops, call.end_after, report);
   } catch (const FaultError& error) {
     report.fault = error.fault();
   }
   return report;
+}
+
+ExecutionReport Execution::finish() {
+  ExecutionReport report;
+  try {
+    for (const TraceOp* op : late_) execute(*op, report);
+  } catch (const FaultError& error) {
+    report.fault = error.fault();
+  }
+  late_.clear();
+  return report;
+}
+
+void Execution::execute_call(std::span<const TraceOp> ops, const TraceOrder& end_after,
+                             ExecutionReport& report) {
+  std::vector<CallOrder> orders;
+  if (options_.order > 0) orders = other_orders(trace_.buffers, ops, end_after);
+  if (options_.order == 0 || options_.order > orders.size()) {
+    for (const TraceOp& op : ops) execute(op, report);
+    return;
+  }
+  const CallOrder& order = orders[options_.order - 1];
+  for (size_t i = 0; i < order.operations.size(); ++i) {
+    const TraceOp& op = ops[order.operations[i]];
+    if (i < order.before_end)
+      execute(op, report);
+    else
+      late_.push_back(&op);
+  }
 }
 
 void Execution::follow_copies() {
@@ -181,7 +210,10 @@ void Execution::execute(const TraceOp& op, ExecutionReport& report) {
       count_elements(op.target.tensor.numel() / 8, report);
       return upload(op);
     case TraceOp::Kind::kFree:
-      return memory_.release(buffers_[op.target.buffer]);
+      // Who uses what was freed does so in the order of issue. In another one memory stays: an allocator that
+      // knows streams gives it to nobody whose work comes before what is still to be done there.
+      if (options_.order == 0) memory_.release(buffers_[op.target.buffer]);
+      return;
   }
 }
 
@@ -326,8 +358,8 @@ std::string Execution::buffer_name(uint64_t address) const {
   return "global memory";
 }
 
-std::vector<uint32_t> Execution::overwritten_outputs(const std::vector<std::byte>& first) {
-  std::vector<uint32_t> overwritten;
+std::set<uint32_t> Execution::overwritten_outputs(const std::vector<std::byte>& first) {
+  std::set<uint32_t> overwritten;
   for (uint32_t i = 0; i < trace_.outputs.size(); ++i) {
     const TraceView& view = trace_.outputs[i];
     const OutputLayout::Leaf& leaf = trace_.output_layout().leaves[i];
@@ -335,7 +367,7 @@ std::vector<uint32_t> Execution::overwritten_outputs(const std::vector<std::byte
     std::vector<std::byte> now(leaf.bytes);
     copy_elements(dense_layout(leaf), {now.data(), nullptr, nullptr}, view.tensor,
                   place_in(memory_.buffer(buffers_[view.buffer]), view.offset_bytes));
-    if (memcmp(now.data(), first.data() + leaf.offset_bytes, leaf.bytes) != 0) overwritten.push_back(i);
+    if (memcmp(now.data(), first.data() + leaf.offset_bytes, leaf.bytes) != 0) overwritten.insert(i);
   }
   return overwritten;
 }

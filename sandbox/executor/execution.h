@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "sandbox/executor/copied_contents.h"
 #include "sandbox/executor/device_program.h"
 #include "sandbox/executor/input_reads.h"
+#include "sandbox/executor/stream_order.h"
 #include "sandbox/ptx/device_memory.h"
 #include "sandbox/ptx/grid.h"
 #include "sandbox/ptx/loaded_module.h"
@@ -29,6 +32,7 @@ struct ExecutionOptions {
   bool skip_launches = false;  // what is left if no kernel runs
   bool follow_copies = false;  // in the first call: what would be left if kernels only copied
   bool count = false;          // what launches do, and what the host part has the device do besides
+  size_t order = 0;            // 0: of issue; k: number k - 1 of other_orders(), in calls that have it
   uint64_t lane_operations = uint64_t{1} << 36;  // of a call: launches, fills, copies and uploads together
   uint64_t max_bytes = uint64_t{2} << 30;        // of all buffers
   ptx::Observer* observer = nullptr;             // of all launches; outlives the execution
@@ -59,6 +63,8 @@ class Execution {
   bool has_room(size_t index) const;
   // Number `index` of the trace's repeats, after those before it from first_repeat() on.
   ExecutionReport repeat(size_t index, std::string_view inputs);
+  // With an `order`, after a call whose outputs have been read: what need not be done before.
+  ExecutionReport finish();
   // With `count`, after the first call: what it did, the constructor's share included, as launches in order.
   const std::vector<LaunchCounters>& counters() const { return counting_->launches(); }
   // After a call without a fault: its outputs as the trace's output layout says. `writers`: one byte for each
@@ -68,9 +74,9 @@ class Execution {
   // With `follow_copies`, after the first call without a fault: output `index` as it would be if kernels did
   // nothing but copy. False if it needs what they computed (copied_contents.h).
   bool store_copied_output(size_t index, std::byte* to);
-  // After repeats: which outputs of the first call no longer hold what store_outputs() said then, as a repeat
-  // has overwritten them. Without those that are inputs.
-  std::vector<uint32_t> overwritten_outputs(const std::vector<std::byte>& first);
+  // Behind a repeat: which outputs of the first call no longer hold what store_outputs() said then, as a
+  // repeat has overwritten them. Without those that are inputs.
+  std::set<uint32_t> overwritten_outputs(const std::vector<std::byte>& first);
   // What the program's author would call the buffer that begins there, in the call that ran last: "output 0".
   std::string buffer_name(uint64_t address) const;
 
@@ -83,6 +89,7 @@ class Execution {
   void write_inputs(uint32_t call, uint32_t tensors);
   uint32_t symbol_buffer(const TraceBuffer& symbol);
   void load_modules();
+  void execute_call(std::span<const TraceOp> ops, const TraceOrder& end_after, ExecutionReport& report);
   void execute(const TraceOp& op, ExecutionReport& report);
   void count_elements(int64_t elements, ExecutionReport& report) const;
   void count_constants();
@@ -100,6 +107,7 @@ class Execution {
   std::string_view inputs_;                // of the call that runs, or was the last to run
   const std::vector<TraceView>* outputs_;  // of that call
   const OutputLayout* layout_;
+  std::vector<const TraceOp*> late_;  // of that call: what finish() is to do
   ptx::DeviceMemory memory_;
   std::unique_ptr<LaunchCounting> counting_;  // null: nobody counts
   std::unique_ptr<CopiedContents> copied_;    // null: nobody follows

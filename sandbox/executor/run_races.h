@@ -19,7 +19,15 @@ class RunRaces {
   std::optional<ptx::Fault> fault(
       const Execution& run, const std::function<std::optional<ptx::Fault>(ptx::Observer*)>& again) const;
 
+  // The race that is to blame if the run ended because it read what was never written: where what raced
+  // counts as written, `again` ends without a fault. Which of two threads comes first is chance, and a
+  // verdict should not be.
+  std::optional<ptx::Fault> behind_uninitialised(
+      const Execution& run, const std::function<std::optional<ptx::Fault>(ptx::Observer*)>& again) const;
+
  private:
+  ptx::Fault to_fault(const Execution& run) const;
+
   races::RaceDetector detector_;
 };
 

@@ -4,10 +4,18 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/rng.h"
 #include "sandbox/ptx/grid.h"
 #include "sandbox/ptx/thread_block.h"
 
 namespace bicrl::ptx {
+namespace {
+
+// Of a multiprocessor of compute capability 9.0.
+constexpr uint32_t kWarpPlaces = 64;
+
+}  // namespace
+
 void Strand::fill_constants() {
   for (const Constant& constant : kernel_.constants) {
     uint64_t value = static_cast<uint64_t>(constant.bits);
@@ -67,10 +75,13 @@ void Strand::fill_special(const SpecialPlace& special, bool only_block) {
       return always(grid[2]);
     case Special::kLaneId:
       return of_launch([](int lane) { return lane % kWarpLanes; });
-    case Special::kWarpId:
-      return of_launch([&](int lane) { return (first_thread_ + lane) / kWarpLanes; });
+    case Special::kWarpId: {
+      // A place in the multiprocessor, not in the block: which one is the seed's business.
+      const uint64_t first = mix_key(grid_.order().seed, "warp places");
+      return of_launch([&](int lane) { return (first + (first_thread_ + lane) / kWarpLanes) % kWarpPlaces; });
+    }
     case Special::kNWarpId:
-      return always((grid_.threads_per_block() + kWarpLanes - 1) / kWarpLanes);
+      return always(kWarpPlaces);
     case Special::kSmId:
       return of_block((block_.index()[0] + uint64_t{block_.index()[1]} * grid[0]) % grid_.device().sm_count);
     case Special::kNSmId:

@@ -1,5 +1,6 @@
 #include "sandbox/ptx/system_operations.h"
 
+#include "common/rng.h"
 #include "sandbox/ptx/grid.h"
 #include "sandbox/ptx/lane_values.h"
 #include "sandbox/ptx/memory_access.h"
@@ -13,10 +14,25 @@ bool is_clock(Special special) {
          special == Special::kGlobalTimer;
 }
 
+namespace {
+
+// Devices have run for a while when a kernel begins, and their timer counts nanoseconds since 1970. The
+// differences are all that a kernel may rely on, so the beginnings are the seed's business, in those ranges.
+constexpr uint64_t kLongestUptime_cycles = uint64_t{1} << 52;
+constexpr uint64_t kTimerBegin_ns = 1'700'000'000'000'000'000, kTimerSpan_ns = uint64_t{1} << 58;
+
+uint64_t begin_of(Special clock, uint64_t seed) {
+  if (clock == Special::kGlobalTimer) return kTimerBegin_ns + mix_key(seed, "timer") % kTimerSpan_ns;
+  return mix_key(seed, "clock") % kLongestUptime_cycles;
+}
+
+}  // namespace
+
 void read_clock(Strand& strand, const Operation& op) {
   strand.note_wait();
-  uint64_t now = strand.clock();
-  if (static_cast<Special>(op.detail) == Special::kClockHi) now >>= 32;
+  const auto clock = static_cast<Special>(op.detail);
+  uint64_t now = begin_of(clock, strand.grid().order().seed) + strand.clock();
+  if (clock == Special::kClockHi) now >>= 32;
   strand.active().for_each([&](int lane) {
     if (op.destinations[0].bytes == 8)
       set_value(strand, op.destinations[0], lane, now);

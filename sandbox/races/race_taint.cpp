@@ -40,14 +40,15 @@ void RaceTaint::did_access(ptx::Strand& strand, const ptx::Operation& op, const 
   const uint64_t begin =
       access.base + (shared ? static_cast<uint64_t>(region.data - strand.block().shared()) : 0);
   const uint32_t element = access.bytes / op.count;
+  const bool undefined = mark_ == Mark::kUndefined;
   access.lanes.for_each([&](int lane) {
     for (uint32_t byte = 0; byte < access.bytes; byte += std::min<uint32_t>(element, 4)) {
       const uint64_t word = (begin + access.offsets[lane] + byte) / 4;
       if (!words->contains(word)) continue;
       if (early != early_.end() && ends_early) early->second.erase(word);
       if (reads || (is_load && early != early_.end() && early->second.contains(word)))
-        ptx::set_undefined(strand, op.destinations[byte / element], lane, true);
-      if (writes && region.undefined)
+        ptx::set_undefined(strand, op.destinations[byte / element], lane, undefined);
+      if (writes && undefined && region.undefined)
         memset(region.undefined + access.base + access.offsets[lane] + byte, 0xFF,
                std::min<uint32_t>(element, 4));
     }
@@ -56,7 +57,7 @@ void RaceTaint::did_access(ptx::Strand& strand, const ptx::Operation& op, const 
 
 void RaceTaint::copy_landed(ptx::ThreadBlock& block, int, uint64_t place, uint32_t bytes) {
   const auto* words = racy_words({launch_, serials_.at(&block)});
-  if (!words || !block.shared_shadows()) return;
+  if (!words || !block.shared_shadows() || mark_ == Mark::kDefined) return;
   bool copies = false;
   for (const auto& [launch, operation] : words_.writes)
     copies |= launch == launch_ && kernel_->operations[operation].handler == ptx::copy_async;

@@ -6,6 +6,9 @@
 // What becomes defined on the way is defined: x & 0 for a racy x, or a word that is written anew in order. A
 // load that raced on a word is marked each time it reads that word in the launch, and what raced with a later
 // write is marked for all loads until that write: also where they did not race.
+//
+// The other way round, what racy loads have read counts as written: a run that then ends without a fault read
+// what was never written only because it raced.
 #pragma once
 #include <set>
 #include <unordered_map>
@@ -17,8 +20,11 @@ namespace bicrl::races {
 
 class RaceTaint : public ptx::Observer {
  public:
+  enum class Mark : uint8_t { kUndefined, kDefined };
+
   // `words`: what a RaceDetector found in the first run; must outlive this.
-  explicit RaceTaint(const RacyWords& words) : words_(words), early_(words.early) {}
+  explicit RaceTaint(const RacyWords& words, Mark mark = Mark::kUndefined)
+      : words_(words), mark_(mark), early_(words.early) {}
 
   void launch_begins(ptx::Grid& grid) override;
   void block_begins(ptx::ThreadBlock& block) override;
@@ -30,6 +36,7 @@ class RaceTaint : public ptx::Observer {
   const std::unordered_set<uint64_t>* racy_words(RacyWords::Memory memory) const;
 
   const RacyWords& words_;
+  const Mark mark_;
   std::map<RacyWords::Memory, std::unordered_set<uint64_t>> early_;  // whose racy write is still to come
   const ptx::Kernel* kernel_ = nullptr;
   uint32_t launch_ = 0, serial_ = 0;  // as the detector counts them

@@ -1,4 +1,5 @@
-"""Framed messages over a stream socket: u32 little-endian JSON length | JSON | blobs, the JSON's "blobs" giving sizes."""
+"""Framed messages over a stream socket: u32 little-endian JSON length | JSON | blobs, the JSON's "blobs" giving sizes. A lone
+surrogate, which no reader of JSON takes, is sent as a question mark."""
 import json
 import struct
 
@@ -10,7 +11,7 @@ def receive(channel):
 
 
 def say(channel, header, blobs=()):
-    text = json.dumps({**header, "blobs": [len(blob) for blob in blobs]}).encode()
+    text = json.dumps({**header, "blobs": [len(blob) for blob in blobs]}, ensure_ascii=False).encode(errors="replace")
     channel.sendall(struct.pack("<I", len(text)) + text)
     for blob in blobs:
         channel.sendall(blob)

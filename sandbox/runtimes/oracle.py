@@ -3,17 +3,18 @@ right program may be from that, and how long the reference takes. Called in a ch
 No candidate code ever runs in this process.
 
 request   {"kind": "task", "task_code", "costing": bool, "init_seed", "secret", "least_draws", "most_draws",
-           "max_input_bytes", "max_output_bytes", "pool_bytes", "tf32": bool}; "costing": with the inputs of
+           "max_input_bytes", "max_output_bytes", "most_lane_operations", "pool_bytes", "tf32": bool}; "costing": with the inputs of
           get_costing_inputs(), and draws of two kinds instead of four
           {"kind": "unread", "task_code", "init_seed", "unread": [[leaf, begin, end]...]} + of each input leaf of a draw its
           storage, of each output leaf its allowance: see oracle_unread.py; the only reply is {"kind": "unread", "decides": bool}
 replies   {"kind": "spec", "inputs": [spec...], "arguments": spec, "parameters": [...], "has_costing_inputs": bool,
-           "ignores_mode": bool} + bytes of the arguments' tensors, with "too_large_bytes" if the inputs exceed the limit (then
-          the last); "arguments" is what arguments.pack() makes of the constructor's, "parameters" what parameters.plan() says
+           "ignores_mode": bool} + bytes of the arguments' tensors; "arguments" is what arguments.pack() makes of the
+          constructor's, "parameters" what parameters.plan() says
           {"kind": "draw", "family", "round", "returned": spec, "input_leaves"} + of each input leaf its storage, of each
           output leaf its center, its allowance, and with "tf32" its allowance under that policy
+          {"kind": "again"}: the draws until then are none; others follow
           {"kind": "done", "eager_ms": [...], "trivial": [bool of each output leaf],
-           "written_inputs", "long_inputs": [bool of each input leaf], "faults": [{"kind", "message"}],
+           "written_inputs", "long_inputs": [bool of each input leaf], "faults": [{"kind", "message", and "passed_by_nothing": true}],
            "operators": {"eager", "fused": as oracle_operators.py says, "least_bytes"}}
           {"kind": "fault", "fault", "message"}: the task itself is at fault, and has no answers
 """
@@ -61,7 +62,7 @@ def warm_up():
     with torch.no_grad():
         answer(Nowhere(), {"task_code": WARM_UP_TASK, "costing": False, "init_seed": 0, "secret": "", "least_draws": 4,
                            "most_draws": 4, "max_input_bytes": mebibyte, "max_output_bytes": mebibyte,
-                           "pool_bytes": mebibyte, "tf32": True})
+                           "most_lane_operations": mebibyte, "pool_bytes": mebibyte, "tf32": True})
 
 
 def keep_freed_memory():
@@ -91,8 +92,36 @@ def run(fd):
 def answer(channel, request):
     reference = Reference(request["task_code"], request["init_seed"], request["costing"])
     pool = Pool(reference, request)
-    if not send_spec(channel, request, reference, pool):
-        return
+    send_spec(channel, request, reference, pool)
+    findings, passes = settle(channel, pool)
+    faults = findings.faults()
+    if passes:
+        kind, message = ("trivial", f"right without computing anything: {passes[:200]}") if findings.depends else (
+            "blind", "its answer does not depend on any input")
+        faults = [{"kind": kind, "message": message, "passed_by_nothing": True}]
+    say(channel, {"kind": "done", "eager_ms": reference.times_ms[1:], "trivial": findings.without_computing(),
+                  "written_inputs": pool.written, "long_inputs": pool.long_inputs(), "faults": faults,
+                  "operators": reference.operators})
+
+
+def settle(channel, pool):
+    """Sends draws until they are such that the task can be graded on them, if any are; their findings, and what passes on
+    all of them without computing anything."""
+    while True:
+        try:
+            findings = send_draws(channel, pool)
+            # relu() of what is never negative passes what copies; with other inputs it may be told from that.
+            passes = findings.passes(pool)
+            if not passes or not pool.draws.widen():
+                return findings, passes
+        except TaskFault:
+            # The reference may take what the task gives and not, now and then, what is drawn in its place.
+            if not pool.draws.demote():
+                raise
+        say(channel, {"kind": "again"})
+
+
+def send_draws(channel, pool):
     pool.first_look()
     findings = Findings()
     for name in pool.kinds:
@@ -103,40 +132,23 @@ def answer(channel, request):
                           "input_leaves": len(draw.leaves)}, draw.blobs())
     if findings.finite < FEWEST_FINITE:
         raise TaskFault("not_finite", "the reference's answer is not finite on any draw")
-    say(channel, {"kind": "done", "eager_ms": reference.times_ms[1:], "trivial": findings.without_computing(),
-                  "written_inputs": pool.written, "long_inputs": pool.long_inputs(), "faults": findings.faults(), "operators": reference.operators})
+    return findings
 
 
 def send_spec(channel, request, reference, pool):
-    """Tells the shapes of the inputs and the drawn parameters; false if the inputs are too large to draw."""
+    """Tells the shapes of the inputs and the drawn parameters. A task whose inputs or outputs are too large fails before
+    anything is told, so that nobody runs a program on it: what that runs into would not be the program's fault."""
     reference.find_arguments()
     imagined = reference.imagined_inputs()
-    if imagined is not None and say_too_large(channel, request, reference, imagined):
-        return False
+    if imagined is not None:
+        reference.check_input_bytes(imagined, request["max_input_bytes"])
     drawn = reference.build()
     # To imagine a forward pass imports half of torch: worth it only if the pass itself could take long.
     if imagined is not None and sum(map(span_bytes, leaves(imagined))) > IMAGINED_BYTES:
-        try:
-            reference.check_output_bytes(reference.imagined_outputs(imagined), request["max_output_bytes"])
-        except TaskFault:
-            say_spec(channel, reference, imagined, drawn)  # what fails without answers has its verdict all the same
-            raise
+        reference.check_output_bytes(reference.imagined_outputs(imagined), request["max_output_bytes"])
     inputs = pool.draws.plain()
-    if say_too_large(channel, request, reference, inputs):
-        return False
-    reference.described = say_spec(channel, reference, inputs, drawn, ignores_mode=reference.ignores_mode())
-    return True
-
-
-def say_spec(channel, reference, inputs, drawn, **more):
-    described = [describe(x) for x in inputs]
-    say(channel, {"kind": "spec", "inputs": described, "arguments": reference.arguments, "parameters": drawn,
-                  "has_costing_inputs": reference.has_costing_inputs, **more}, reference.argument_bytes)
-    return described
-
-
-def say_too_large(channel, request, reference, inputs):
-    size = sum(span_bytes(leaf) for leaf in leaves(inputs))
-    if size > request["max_input_bytes"]:
-        say_spec(channel, reference, inputs, [], too_large_bytes=size)
-    return size > request["max_input_bytes"]
+    reference.check_input_bytes(inputs, request["max_input_bytes"])
+    reference.described = [describe(x) for x in inputs]
+    say(channel, {"kind": "spec", "inputs": reference.described, "arguments": reference.arguments, "parameters": drawn,
+                  "has_costing_inputs": reference.has_costing_inputs, "ignores_mode": reference.ignores_mode()},
+        reference.argument_bytes)

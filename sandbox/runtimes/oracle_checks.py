@@ -1,5 +1,7 @@
 """Faults of tasks that still have answers: their reference says too little of a program that agrees with it. Looked for
 once, on the draws that verifications get."""
+import itertools
+
 import torch
 
 from oracle_profile import SAMPLE, all_finite, finite, own_error, sampled
@@ -9,6 +11,7 @@ NEARLY_ALL = 0.9
 CHANGING_SHARE = 0.01  # of an integer leaf's elements, under jitters
 FRAGILE = 0.25  # 4 e_i against the variation of a leaf
 FEWEST_FINITE = 0.25  # of all elements
+ZERO, ANOTHER, MEAN = CONSTANT = ("zero", "another draw's answer", "the mean of other draws")
 
 
 def passes(answer, draw, index):
@@ -28,7 +31,7 @@ def _right(answer, own, exact, allowed):
 
 
 def finite_share(returned):
-    floats = [x for x in returned if x.is_floating_point()]
+    floats = [x for x in returned if x.is_floating_point() and x.numel()]
     if all(all_finite(x) for x in floats):
         return 1.0
     return sum(int(torch.isfinite(x).sum()) for x in floats) / sum(x.numel() for x in floats)
@@ -63,33 +66,34 @@ def fragile(kind):
 
 
 def trivial_answers(kind):
-    """For each leaf the names of answers without any computing that are right on a draw of this kind."""
-    found = []
-    for index in range(len(kind.kept[0].own)):
-        names = set()
-        for draw in kind.kept:
-            names |= {name for name, answer in _trivial(kind, draw, index) if passes(answer, draw, index)}
-        found.append(names)
-    return found
+    """For each leaf the names of answers without any computing that are right on every draw of this kind."""
+    return [set.intersection(*({name for name, answer in _trivial(kind, draw, index) if passes(answer, draw, index)}
+                               for draw in kind.kept)) for index in range(len(kind.kept[0].own))]
 
 
 def _trivial(kind, draw, index):
     own, statistics = draw.own[index], draw.statistics[index]
-    yield "zero", torch.zeros_like(own)
+    yield ZERO, torch.zeros_like(own)
     other = kind.last if kind.last.sample is not draw.sample else kind.kept[0]
     if other.sample is not draw.sample:
-        yield "another draw's answer", other.exact[index].to(own.dtype)
+        yield ANOTHER, other.exact[index].to(own.dtype)
         if statistics is not None:
             n = statistics.draws
-            yield "the mean of other draws", (n * statistics.mean() - draw.exact[index]) / (n - 1)
+            yield MEAN, (n * statistics.mean() - draw.exact[index]) / (n - 1)
     for position, leaf in enumerate(draw.leaves):
         if leaf.numel() == own.numel():
             yield f"input {position}", leaf.reshape(own.shape).to(own.dtype)
         elif 0 < leaf.numel() < own.numel():
-            try:
-                yield f"input {position} broadcast", leaf.broadcast_to(own.shape).to(own.dtype)
-            except RuntimeError:
-                pass
+            for axes, spread in _broadcasts(leaf.squeeze(), own.shape):
+                yield f"input {position} broadcast along axes {axes}", spread.to(own.dtype)
+
+
+def _broadcasts(leaf, shape):
+    """A leaf without axes of one element on each choice of the shape's axes, in their order, that are as long as its own."""
+    for own in itertools.combinations(range(len(shape)), leaf.dim()):
+        if all(shape[axis] == size for axis, size in zip(own, leaf.shape)):
+            placed = leaf.reshape([size if axis in own else 1 for axis, size in enumerate(shape)])
+            yield [axis for axis in range(len(shape)) if axis not in own], placed.broadcast_to(shape)
 
 
 def _repeated_inputs(draw, index):
@@ -141,7 +145,17 @@ class Findings:
         """For each output leaf: is it the same on all draws, or always one of the inputs?"""
         return [constant or bool(inputs) for constant, inputs in zip(self.constant, self.repeated)]
 
+    def passes(self, pool):
+        """What is right for every output leaf on every draw though nothing is computed; empty if nothing is. A task where
+        something is says nothing of a program."""
+        common = [set.intersection(*names) for names in zip(*self.trivial)]
+        constant = [index for index, names in enumerate(common) if names <= set(CONSTANT)]
+        if not all(common) or pool.is_chance(constant):
+            return ""
+        return ", ".join(sorted({min(names) for names in common}))
+
     def faults(self):
+        """Of a task that says something of programs all the same."""
         found = []
 
         def fault(kind, message):
@@ -151,11 +165,8 @@ class Findings:
             fault("saturated", f"nearly all of its answer varies by less than {SATURATED} of its size from draw to draw")
         if all(self.fragile):
             fault("fragile", "its answer changes too much under the rounding of its inputs on every draw")
-        common = [set.intersection(*names) for names in zip(*self.trivial)]
-        if common and all(common):
-            fault("trivial", "right without computing anything: " + ", ".join(sorted({min(n) for n in common}))[:200])
         blind = [str(position) for position in range(self.inputs)
                  if position not in self.depends and position not in self.given]
-        if blind or self.inputs == 0:
-            fault("blind", "its answer does not depend on " + (f"input {', '.join(blind)}" if blind else "any input"))
+        if blind:
+            fault("blind", f"its answer does not depend on input {', '.join(blind)}")
         return found

@@ -1,9 +1,9 @@
 """The four kinds of secret draws. Each is made from what the task's get_inputs() gives under a secret seed, and keeps what
 the task's inputs have in common: zeros of a triangle, the order of boundaries, rows that sum to one, the range of
-probabilities. Integers, masks and constants stay as they are.
+probabilities. Integers and masks that are drawn, and constants, stay as they are.
 
-plain       as the task draws; floating-point inputs and masks that it gives alike under every seed are shuffled, as a
-            constant is neither secret nor a draw
+plain       as the task draws; what it gives alike under every seed is drawn by oracle_literals.py, as a constant is neither
+            secret nor a draw
 shifted     another scale, and a shift of at most three standard deviations; the same for all draws of a task
 sparse      most elements zero (or small), some large
             of both, the largest and the smallest element of each slice are where oracle_places.py puts them
@@ -16,6 +16,7 @@ import random
 
 import torch
 
+from oracle_literals import Literal, demote, is_ordered
 from oracle_patterns import NARROW, PATTERNS, Assignment, Slices
 from oracle_places import Places
 from oracle_values import leaves, like_strides, with_leaves
@@ -62,14 +63,19 @@ def ends_of_ranges(generator):
         torch.randint = original
 
 
+def _without_nan(tensor):
+    return torch.nan_to_num(tensor, math.pi) if tensor.is_floating_point() else tensor
+
+
 class Nature:
     """What one leaf of the inputs is like, told from a plain draw."""
 
     def __init__(self, tensor, other, secret):
         """`other`: the same leaf under another seed."""
         self.changes = False
-        self.shuffled = (tensor.is_floating_point() or tensor.dtype == torch.bool) and tensor.shape == other.shape \
-            and torch.equal(tensor, other) and not self._ordered(tensor)
+        alike = tensor.shape == other.shape and torch.equal(_without_nan(tensor), _without_nan(other))
+        self.literal = Literal(tensor) if alike else None
+        self.way = None  # in which the literal is drawn, of its ways
         if not tensor.is_floating_point() or tensor.numel() < 2:
             return
         x = tensor.detach().double()
@@ -84,24 +90,32 @@ class Nature:
         zeros = x == 0
         self.zeros = float(zeros.double().mean()) > 0.01
         self.probability = low >= 0 and high <= 1
-        self.sorted = self._ordered(x)
+        self.sorted = self.literal.ordered if self.literal else is_ordered(x)
         self.one_sided = low >= 0 or high <= 0
         self.sums_to_one = x.dim() > 0 and x.shape[-1] > 1 and self.probability and bool(
             ((x.sum(-1) - 1).abs() < 1e-4).all())
         self.symmetric = x.dim() == 2 and x.shape[0] == x.shape[1] and bool((x == x.t()).all())
         self.narrow = tensor.dtype in NARROW
         self.low, self.high, self.deviation = low, high, float(x.std())
-        deviation = self.deviation
+        self._choose_shift(secret)
+
+    def _choose_shift(self, secret):
+        deviation, low, high = self.deviation, self.low, self.high
         if self.probability:
             self.scale, self.offset = secret.uniform(0.3, 0.5), secret.uniform(0.05, 0.45)
         else:
             self.scale = math.exp(secret.uniform(math.log(0.5), math.log(3)))
-            sign = 1 if low >= 0 else -1 if high <= 0 else secret.choice((1, -1))
+            sign = secret.choice((1, -1)) if not self.one_sided else 1 if low >= 0 else -1
             self.offset = sign * secret.uniform(0.75, 2.5) * deviation * self.scale
 
-    @staticmethod
-    def _ordered(x):
-        return x.is_floating_point() and x.dim() > 0 and x.shape[-1] > 2 and bool((x.diff(dim=-1) >= 0).all())
+    def widen(self, secret):
+        """Gives up a bound that its elements have: that of probabilities, then that they have one sign. False if there is
+        none."""
+        if not self.changes or self.sums_to_one or not (self.probability or self.one_sided):
+            return False
+        self.probability, self.one_sided = False, self.probability
+        self._choose_shift(secret)
+        return True
 
     def patterns(self):
         """Those that such inputs can have."""
@@ -118,9 +132,8 @@ class Nature:
     def apply(self, variant, tensor, generator, assignment=None):
         if variant == "as_given":
             return tensor
-        if self.shuffled:
-            order = torch.randperm(tensor.numel(), generator=generator)
-            tensor = like_strides(tensor.detach().reshape(-1)[order].view(tensor.shape), tensor)
+        if self.way:
+            tensor = self.literal.drawn(self.way, generator)
         if variant == "plain" or not self.changes or (self.sorted and variant not in ("shift", "scale")):
             return tensor
         x = tensor.detach() if tensor.dtype in (torch.float32, torch.float64) else tensor.detach().float()
@@ -187,6 +200,13 @@ class Draws:
             self.natures = [Nature(leaf, other, self.secret) for leaf, other in zip(leaves(inputs), others)]
         self.last = inputs
         return inputs
+
+    def demote(self):
+        return demote(self.natures)
+
+    def widen(self):
+        """Gives up a bound of each leaf that has one; false if there is none."""
+        return any([nature.widen(self.secret) for nature in self.natures])
 
     def cut(self, axes_of_leaves):
         """How structured draws cut each leaf: by its separable axes, or else along the first."""

@@ -5,6 +5,10 @@ Each entry is {"name", "kind": "stream" | "matrix" | "convolution", "precision":
 "reads": [[bytes, distance]], "written": bytes, "elements", "flops", "outputs"}. A distance is how many bytes have been
 touched since the operand was, from the beginning of the operator that did it last; -1: never. A compiler that fuses is
 taken to run what lies between products of matrices in one kernel each.
+
+From the same operators comes what any program has to do at least, in operations of the machine's lanes (sandbox/ptx/grid.h):
+a multiply-add takes half of one, as in matrix instructions or of pairs of narrow numbers, and what is multiplied by zero is
+left out, as a diagonal or a triangle may be. Of a convolution fast algorithms save three quarters. A load or a store moves 16 bytes at most.
 """
 import math
 
@@ -12,6 +16,9 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 KEPT_BYTES = 1 << 30  # of intermediate results that are held so that each keeps a storage of its own
+FAST_CONVOLUTION = 4  # F(4x4, 3x3) by Winograd
+BYTES_OF_OPERATION = 16
+LARGE_PRODUCT = 1 << 30  # multiply-adds: only there is it worth looking for zeros
 MATRIX = {"mm", "bmm", "addmm", "baddbmm", "addbmm", "dot", "mv", "addmv"}
 FLOPS_BY_PLACE = {"mm": 0, "bmm": 0, "dot": 0, "mv": 0, "addmm": 1, "baddbmm": 1, "addbmm": 1, "addmv": 1}
 CONVOLUTION = {"convolution", "_convolution", "mkldnn_convolution", "convolution_overrideable"}
@@ -41,6 +48,17 @@ def product_flops(name, args):
     return 2 * first.numel() * columns
 
 
+def least_products(name, args, flops):
+    """Multiply-adds of an operator between numbers that are not zero."""
+    if "scaled_dot_product" in name:
+        return flops // 4  # causal, perhaps
+    first = FLOPS_BY_PLACE.get(name)
+    if flops // 2 < LARGE_PRODUCT or name not in ("mm", "addmm", "bmm", "baddbmm"):
+        return flops // 2
+    a, b = args[first], args[first + 1]
+    return int(((a != 0).sum(-2).double() * (b != 0).sum(-1).double()).sum())
+
+
 def convolution_flops(args, out):
     source, weight = args[0], args[1]
     transposed = bool(args[6]) if len(args) > 6 and isinstance(args[6], bool) else False
@@ -67,6 +85,7 @@ class Operators(TorchDispatchMode):
     def __init__(self, inputs):
         super().__init__()
         self.entries = []
+        self.least_operations = 0.0  # of lanes, in products of matrices and convolutions
         self.kept, self.kept_bytes = [], 0
         self.given = {self._key(t): bytes_of(t) for t in inputs}
         self.kept += [t.untyped_storage() for t in inputs]
@@ -102,6 +121,10 @@ class Operators(TorchDispatchMode):
             kind, flops = "matrix", attention_flops(args)
         elif name in RECURRENT:
             kind, flops = "matrix", 2 * operands[0].numel() * operands[1].numel() // max(operands[0].shape[-1], 1)
+        precision = precision_of((*operands, *results), kind == "convolution")
+        if kind != "stream":
+            products = least_products(name, args, flops) if kind == "matrix" else flops // 2 // FAST_CONVOLUTION
+            self.least_operations += products / 2
         written = {self._key(t): bytes_of(t) for t in results}
         read = {}
         for tensor in operands:
@@ -111,7 +134,7 @@ class Operators(TorchDispatchMode):
             most = sum(written.values())
             read = {key: min(size, most) for key, size in read.items()}
         self.entries.append({"name": name, "kind": kind, "elements": elements, "flops": flops,
-                             "precision": precision_of((*operands, *results), kind == "convolution"),
+                             "precision": precision,
                              "outputs": max(1, max(t.numel() for t in results)), "read": read, "writes": written})
 
     def _placed(self, entries):
@@ -163,3 +186,6 @@ class Operators(TorchDispatchMode):
                 if key in self.given:
                     read[key] = max(read.get(key, 0), min(size, self.given[key]))
         return sum(read.values()) + sum(math.prod(t.shape) * t.element_size() for t in returned)
+
+    def least_lane_operations(self, returned):
+        return self.least_operations + self.least_bytes(returned) / BYTES_OF_OPERATION

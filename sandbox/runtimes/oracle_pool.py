@@ -7,6 +7,7 @@ import torch
 import oracle_checks as checks
 from oracle_draws import KINDS, VARIANTS, VARIANTS_OF_INDICES, Draws
 from oracle_effort import FEWEST_JITTERS, JITTERS, Effort
+from oracle_literals import choose_ways
 from oracle_patterns import EXTREME, PATTERNS, TIES, change_one_place, stays_apart
 from oracle_profile import Jitter, LeafStatistics, Spread, all_finite, allowance, center_of, own_error
 from oracle_unread import are_long
@@ -18,9 +19,20 @@ SLOW_SECONDS = 0.1  # a reference that takes longer is not run to see how its in
 # Where programs are costed, what is right was settled on smaller inputs; among millions of elements the largest error of
 # an honest sum is several times what it is among thousands.
 COSTING_SLACK = 4
+FEW_OUTPUTS = 16  # which may be equal on all draws by chance, and
+CHANCES = 12  # draws that show it
+NATURAL = "negative"
+ENOUGH_FINITE = 0.5  # of what is finite on plain draws
+NEARLY = 0.9
+NOT_FINITE = "not finite"  # plain draws, but the finite ones
+MANY_TRIES, NOT_FINITE_SECONDS = 96, 0.1  # to find one
 TRIES = 3  # for a draw on which the reference is finite, or its integers stay
 # Farther from the reference (relative, over all elements), the fp64 run computes something else.
 WIDE_DISTANCE = 0.1
+
+
+def elements_of(tensors):
+    return sum(x.numel() for x in tensors)
 
 
 class Sample:
@@ -77,7 +89,6 @@ class Pool:
     def __init__(self, reference, request):
         self.reference = reference
         self.shapes = None  # of the output leaves
-        self.plain = None  # statistics of the plain draws, which come first
         self.tf32 = request["tf32"]
         self.request = request
         secret = random.Random(request["secret"])
@@ -89,12 +100,17 @@ class Pool:
     def first_look(self):
         """Runs the reference once more than needed: is it the same twice, does it write to its inputs, how long does it
         take, does it run in fp64?"""
+        self.plain = None  # statistics of the plain draws, which come first
         self.finite, self.variants, self.turns = 1.0, VARIANTS, 1
+        if self.draws.natures is None:
+            self.draws.plain()
+        choose_ways(self.draws.natures, self.answered)
         _, sample = self.variant_of("plain")
         if not sample.own:
             raise TaskFault("raises", "forward() returns no tensor")
         self.reference.check_output_bytes(sample.own, self.request["max_output_bytes"])
         self.decisions, again, left = self.reference.decisions(sample.inputs)
+        self.reference.check_work(self.request["most_lane_operations"])
         if not same(sample.returned, again):
             raise TaskFault("random", "the reference is not deterministic: two runs on equal inputs differ")
         self.written = [not torch.equal(torch.nan_to_num(a), torch.nan_to_num(b))
@@ -107,12 +123,18 @@ class Pool:
         self.variants = VARIANTS if all(x.is_floating_point() for x in sample.own) else VARIANTS_OF_INDICES
         size = sum(span_bytes(x) for x in leaves(sample.inputs)) + sum(
             x.numel() * (8 if x.is_floating_point() else 1 + x.element_size()) for x in sample.own)
-        elements = sum(x.numel() for x in (*sample.own, *leaves(sample.inputs)))
+        elements = elements_of((*sample.own, *leaves(sample.inputs)))
         # More would show less than the slack makes up for.
         most_jitters = FEWEST_JITTERS if self.reference.costing else JITTERS
         self.effort = Effort(len(self.kinds), most_jitters, self.reference.cpu_s, exact_s, elements, size,
                              self.request["least_draws"], self.request["most_draws"], self.request["pool_bytes"])
+        self.patterns_finite = self.finite  # of structured draws
+        self.sometimes = elements_of(sample.own) <= FEW_OUTPUTS and self.sample(NOT_FINITE, 0.0).finite < self.finite
         self.draws.cut([self.separable_axes(position) for position in range(len(self.draws.natures))])
+
+    def answered(self, variant):
+        inputs, _ = self.draws.make(variant)
+        return Sample(inputs, self.reference.forward(inputs)[0])
 
     @staticmethod
     def _agrees(own, exact):
@@ -131,6 +153,10 @@ class Pool:
 
     def sample(self, variant, finite, turn=0, tries=TRIES):
         """A draw on which at least `finite` of the answer is finite, or of a few the one with most."""
+        if variant == NOT_FINITE:
+            many = min(MANY_TRIES, 1 + int(NOT_FINITE_SECONDS / max(self.reference.cpu_s, 1e-9)))
+            samples = (self.sample("plain", 0.0, tries=1) for _ in range(many))
+            return next((sample for sample in samples if sample.finite < self.finite), self.first)
         best = None
         for _ in range(tries):
             # Plain draws come before it is known what the reference decides.
@@ -157,7 +183,7 @@ class Pool:
         draws = self.effort.statistic_draws if turns == 1 else max(self.effort.statistic_draws, turns * DRAWS_OF_A_TURN)
         for number in range(draws):
             turn = number % turns
-            sample = sample or self.sample(variant, self.finite, turn)
+            sample = sample or self.sample(variant, self.needed(variant), turn)
             keep = number < self.effort.kept
             if keep:
                 draw = self.draw(sample, variant, turn, kind.turns[turn])
@@ -185,18 +211,25 @@ class Pool:
         return found.mul_(COSTING_SLACK) if self.reference.costing else found
 
     def variant_of(self, name):
-        """The strictest variant on which the reference runs and stays as finite as on plain draws."""
+        """The strictest variant on which the reference runs and stays as finite as on plain draws. If plain draws of a few
+        answers are sometimes finite and sometimes not, one kind is of those where they are not."""
+        if name == "shifted" and self.sometimes:
+            return NOT_FINITE, self.sample(NOT_FINITE, 0.0)
         for variant in self.variants[name]:
             if variant == "patterns" and not self.deal_patterns():
                 continue
             try:
-                sample = self.sample(variant, self.finite)
+                sample = self.sample(variant, self.needed(variant))
             except TaskFault:
                 if variant == "as_given":
                     raise
                 continue
-            if sample.finite >= self.finite or variant in ("plain", "as_given"):
+            if sample.finite >= self.needed(variant) or variant in ("plain", "as_given"):
                 return variant, sample
+
+    def needed(self, variant):
+        """The least share of the answer that is to be finite."""
+        return self.patterns_finite if variant == "patterns" else self.finite
 
     def deal_patterns(self):
         """Deals each slice of the inputs a pattern on which the reference stays as finite as on plain draws. False if there
@@ -215,12 +248,37 @@ class Pool:
                 self.draws.deal(excluded, pattern)
                 if not self.stays_finite():
                     excluded.add(pattern)
+            if NATURAL in excluded and self.deals_natural(excluded - {NATURAL}):
+                return True
         self.turns = self.draws.deal(excluded)
+        return True
+
+    def deals_natural(self, excluded):
+        """Deals the pattern that plain draws might hold as well, though the reference is not finite there, as what is not a
+        number has to be none in a program's answer, too. Only if enough is left."""
+        self.turns = self.draws.deal(excluded)
+        try:
+            least = min(self.sample("patterns", 1.0, turn, tries=1).finite for turn in range(self.turns))
+        except TaskFault:
+            return False
+        if least < ENOUGH_FINITE * self.finite:
+            return False
+        self.patterns_finite = min(self.finite, NEARLY * least)
         return True
 
     def holds_ties(self):
         """Are equal elements, and those that equal a buffer, equal for every right program?"""
         return self.decisions.some and self.decisions.direct
+
+    def is_chance(self, leaves_of_answer):
+        """Of output leaves that are equal on all draws: does one of few values, or of integers, change on others?"""
+        own = self.first.own
+        watched = [index for index in leaves_of_answer if not own[index].is_floating_point() or own[index].numel() <= FEW_OUTPUTS]
+        for number in range(CHANCES if watched else 0):
+            other = self.sample("plain", 0.0, tries=1).own
+            if any(not torch.allclose(own[index].double(), other[index].double(), rtol=1e-3, equal_nan=True) for index in watched):
+                return True
+        return False
 
     def takes_indices(self):
         """Which of equal elements it takes shows in its answers, and is the same for every right program."""
@@ -287,7 +345,7 @@ class Pool:
                     spread.add(moved)
             if checks.changing_share(spread.moved) <= checks.CHANGING_SHARE or tries == TRIES - 1:
                 break
-            sample = self.sample(variant, self.finite, turn)
+            sample = self.sample(variant, self.needed(variant), turn)
         exact = [y.double() if own.is_floating_point() else own for y, own in zip(exact, sample.own)]
         return Draw(sample, exact, spread.leaves(), statistics)
 

@@ -13,7 +13,7 @@ import parameters
 from oracle_decisions import Decisions
 from oracle_operators import Operators
 from oracle_profile import Exact, widened, widened_model
-from oracle_values import OnHost, TaskFault, clone, describe, leaves, rebuild
+from oracle_values import OnHost, TaskFault, clone, describe, leaves, rebuild, span_bytes
 
 MODE_WORDS = ("training", "eval(", "train(")
 LARGEST_ARGUMENTS = 64 << 20  # bytes of tensors
@@ -88,10 +88,23 @@ class Reference:
             return []
 
     @staticmethod
+    def check_input_bytes(inputs, limit):
+        size = sum(span_bytes(leaf) for leaf in leaves(inputs))
+        if size > limit:
+            raise TaskFault("too_large", f"its inputs take {size >> 20} MiB a draw, over the limit of {limit >> 20} MiB "
+                            "(oracle.max_input_mib)")
+
+    @staticmethod
     def check_output_bytes(outputs, limit):
         size = sum(x.numel() * x.element_size() for x in outputs)
         if size > limit:
             raise TaskFault("too_large", f"its outputs take {size >> 20} MiB a draw, over the limit of {limit >> 20} MiB")
+
+    def check_work(self, limit):
+        """Of decisions(), which come before."""
+        if self.least_lane_operations > limit:
+            raise TaskFault("too_large", f"a program has to do about {self.least_lane_operations:.1e} operations of lanes, over the "
+                            f"limit of {limit:.1e} (limits.run_lane_operations)")
 
     def find_arguments(self):
         """Those of the constructor. Kept as the specs and bytes that a candidate's process gets, too."""
@@ -152,6 +165,7 @@ class Reference:
         with Operators(known) as operators, Decisions(known) as seen:
             returned = attempt("forward()", model, *copies)
         answer = leaves(returned)
+        self.least_lane_operations = operators.least_lane_operations(answer)
         self.operators = {"eager": operators.eager(), "fused": operators.fused(answer),
                           "least_bytes": operators.least_bytes(answer)}
         return seen, returned, copies

@@ -36,6 +36,11 @@ WRITABLE_FOLDER = tempfile.gettempdir()  # found before any candidate could say 
 
 # ---- Frames.
 
+def as_json(value):
+    """Lone surrogates stay for the encoding, which replaces them: no reader of JSON takes their escapes."""
+    return json.dumps(value, ensure_ascii=False)
+
+
 class Channel:
     def __init__(self, descriptor):
         self.descriptor = descriptor
@@ -55,14 +60,14 @@ class Channel:
         return header, [self._read(size) for size in header.get("blobs", [])]
 
     def send_text(self, text, blobs):
-        raw = text.encode()
+        raw = text.encode(errors="replace")
         for part in (struct.pack("<I", len(raw)), raw, *blobs):
             view = memoryview(part)
             while len(view):
                 view = view[os.write(self.descriptor, view):]
 
     def send(self, header, blobs=()):
-        self.send_text(json.dumps({**header, "blobs": [len(b) for b in blobs]}), blobs)
+        self.send_text(as_json({**header, "blobs": [len(b) for b in blobs]}), blobs)
 
 
 class Finished(BaseException):
@@ -328,6 +333,7 @@ class Call:
         self.outputs = describe_outputs(returned, describe_tensor)
         raise_library_fault()
         self.end = lib.bicrl_end_call(False)
+        self.end_after = lib.bicrl_end_after().decode()
         begin = 0 if state.call == 1 else self.begin  # the first one's are the constructor's as well
         self.operations = lib.bicrl_trace_ops(begin, self.end).decode()
 
@@ -387,15 +393,16 @@ def send_trace(channel, calls):
             buffers.append({"kind": "allocation", "bytes": size})
     raise_library_fault()
     first, *repeats = calls
-    head = json.dumps({"kind": "trace", "buffers": buffers, "construction_ops": first.begin,
-                       "blobs": [len(b) for b in blobs]})
+    head = as_json({"kind": "trace", "buffers": buffers, "construction_ops": first.begin,
+                    "blobs": [len(b) for b in blobs]})
     channel.send_text(f'{head[:-1]}, {call_text(first)}, "repeats": ['
                       + ", ".join(f'{{"tensors": {call.tensors}, {call_text(call)}}}' for call in repeats)
                       + "]}", blobs)
 
 
 def call_text(call):
-    return f'"outputs": {json.dumps(call.outputs)}, "ops": {call.operations}'
+    end = f', "end_after": {call.end_after}' if call.end_after else ""
+    return f'"outputs": {as_json(call.outputs)}, "ops": {call.operations}{end}'
 
 
 # ---- The run.

@@ -8,10 +8,19 @@ import torch
 from recorder_library import Fault, lib, raise_library_fault
 
 
+_NOT_READY = 600
+
+
 def _checked(error):
     if error:
         raise_library_fault()
         raise RuntimeError("CUDA error: " + lib.bicrl_error_text(error).decode())
+
+
+def _is_done(error):
+    if error != _NOT_READY:
+        _checked(error)
+    return error != _NOT_READY
 
 
 class _Stream:
@@ -45,8 +54,7 @@ class _Stream:
         return event
 
     def query(self):
-        self.synchronize()
-        return True
+        return _is_done(lib.bicrl_stream_query(self.cuda_stream))
 
     def __enter__(self):
         self._entered.append(_stream_context(self))
@@ -90,11 +98,10 @@ class _Event:
         _checked(lib.bicrl_stream_wait((stream or _current_stream()).cuda_stream, self.cuda_event))
 
     def synchronize(self):
-        _checked(lib.bicrl_event_ask(self.cuda_event))
+        _checked(lib.bicrl_event_synchronize(self.cuda_event))
 
     def query(self):
-        self.synchronize()
-        return True
+        return _is_done(lib.bicrl_event_query(self.cuda_event))
 
     def elapsed_time(self, other):
         if not (self.enable_timing and other.enable_timing and self.recorded and other.recorded):

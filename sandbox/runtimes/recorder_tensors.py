@@ -88,6 +88,9 @@ class DeviceTensor(torch.Tensor):
     def tolist(self):
         return known_value(self).tolist()
 
+    def record_stream(self, stream):
+        lib.bicrl_storage_shared(record_of(self).storage())
+
     def untyped_storage(self):
         raise Fault("unsupported", "the storage of a device tensor as an object")
 

@@ -25,6 +25,7 @@ TolerancePolicy read_tolerance(const ConfigSection& section, TolerancePolicy fal
 VerifierOptions VerifierOptions::from_config(const ConfigSection& section) {
   VerifierOptions o;
   o.listen = section.text("listen", o.listen);
+  o.access = ServerAccess::from_config(section.section("access"));
   o.queue.workers = static_cast<int>(section.integer("workers", 0, 0, 64));
   if (o.queue.workers == 0)
     o.queue.workers = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
@@ -63,6 +64,7 @@ VerifierOptions VerifierOptions::from_config(const ConfigSection& section) {
   o.pipeline.execute.lane_operations = static_cast<uint64_t>(
       limits.integer("run_lane_operations", static_cast<int64_t>(o.pipeline.execute.lane_operations), 1 << 16,
                      int64_t{1} << 50));
+  o.pipeline.oracle.most_lane_operations = o.pipeline.execute.lane_operations;
   o.pipeline.compile.memory_bytes = mebibytes(limits, "compile_mib", o.pipeline.compile.memory_bytes, 64);
   o.pipeline.record.memory_bytes = mebibytes(limits, "record_mib", o.pipeline.record.memory_bytes, 64);
   o.pipeline.execute.memory_bytes = mebibytes(limits, "run_mib", o.pipeline.execute.memory_bytes, 64);

@@ -224,16 +224,6 @@ class Service : public v1::Verifier::CallbackService {
   const VerifierOptions& options_;
 };
 
-// A listener elsewhere would offer code execution to the network: that needs authentication, which is not
-// there.
-void check_loopback(const std::string& address) {
-  const size_t colon = address.rfind(':');
-  const std::string host = address.substr(0, colon);
-  if (colon == std::string::npos || (host != "127.0.0.1" && host != "localhost" && host != "[::1]"))
-    throw InputError(concat("verifier.listen: ", address,
-                            " is not HOST:PORT on loopback (127.0.0.1, localhost or [::1])"));
-}
-
 // SIGTERM and SIGINT, blocked for all threads and waited for by one: they stop the server in order, also
 // while it starts.
 class StopSignals {
@@ -284,7 +274,7 @@ int run_verifier_server(const VerifierOptions& options) {
   StopSignals stop_signals;
   signal(SIGPIPE, SIG_IGN);
   if (options.die_with_parent) follow_parent();
-  check_loopback(options.listen);
+  const auto credentials = server_credentials(options.access, options.listen);
   Pipeline pipeline(options.pipeline);
   for (const auto& missing : pipeline.features().missing) log_warning("sandbox without ", missing);
   const CanaryTimes self_check = run_canaries(pipeline, stop_signals.token());
@@ -304,7 +294,7 @@ int run_verifier_server(const VerifierOptions& options) {
   int port = 0;
   // Two servers on one port would share its callers at random.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.AddListeningPort(options.listen, grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(options.listen, credentials, &port);
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.RegisterService(&service);
   const auto server = builder.BuildAndStart();

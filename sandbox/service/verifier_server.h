@@ -10,13 +10,15 @@
 
 #include "common/config.h"
 #include "sandbox/pipeline.h"
+#include "sandbox/service/server_access.h"
 #include "sandbox/service/verification_queue.h"
 #include "tasks/verification_request.h"
 
 namespace bicrl {
 
 struct VerifierOptions {
-  std::string listen = "127.0.0.1:0";                // loopback only; port 0: any free port
+  std::string listen = "127.0.0.1:0";                // port 0: any free port
+  ServerAccess access;                               // needed beyond loopback
   bool die_with_parent = false;                      // for a server that a training run starts for itself
   VerificationProtocol protocol = kDefaultProtocol;  // what a request leaves open
   PipelineOptions pipeline;
@@ -29,7 +31,8 @@ struct VerifierOptions {
 // Serves until SIGTERM or SIGINT; returns the process's exit code. Call from main, before other threads
 // exist: it blocks these signals. Prints "listening on HOST:PORT" on stdout when it takes requests, which is
 // after the canaries passed: a verifier that listens works. Throws Error(kUnavailable) if the machine
-// lacks something, InputError if it cannot listen at the address.
+// lacks something, InputError if it cannot or must not listen at the
+// address.
 int run_verifier_server(const VerifierOptions& options);
 
 }  // namespace bicrl

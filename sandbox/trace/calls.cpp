@@ -46,10 +46,10 @@ class Comparison {
     if (repeat_.ops.size() != count || repeat_.outputs.size() != trace_.outputs.size()) return false;
     const TraceOp* first = trace_.ops.data() + trace_.construction_ops;
     for (size_t i = 0; i < count; ++i)
-      if (!alike(first[i], repeat_.ops[i])) return false;
+      if (!alike(first[i], repeat_.ops[i]) || first[i].after != repeat_.ops[i].after) return false;
     for (size_t i = 0; i < repeat_.outputs.size(); ++i)
       if (!alike(trace_.outputs[i], repeat_.outputs[i])) return false;
-    return repeat_.returned.structure == trace_.returned.structure;
+    return repeat_.end_after == trace_.end_after && repeat_.returned.structure == trace_.returned.structure;
   }
 
  private:

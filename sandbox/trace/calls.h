@@ -8,9 +8,9 @@
 
 namespace bicrl {
 
-// Whether every repeat does what the first call does: the same operations in the same order, on buffers of
-// its own where the first call has buffers of its own. Then only what is left in kept_buffers(), or in
-// variables of the modules, can make it answer otherwise.
+// Whether every repeat does what the first call does: the same operations in the same order, of the host part
+// and of the device, on buffers of its own where the first call has buffers of its own. Then only what is
+// left in kept_buffers(), or in variables of the modules, can make it answer otherwise.
 bool repeats_are_alike(const Trace& trace);
 
 // The buffers in which a call may leave something for a later one: those that the constructor touched, and

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -103,9 +104,15 @@ struct TraceRelocation {
   uint64_t addend = 0;  // bytes from the start of the buffer
 };
 
+// What an operation, or the end of a call, comes directly after on a device: how many operations before it
+// these stand in the trace. Nothing: after the operation before it. What stands before the call comes first.
+using TraceOrder = std::optional<std::vector<uint32_t>>;
+
 struct TraceOp {
   enum class Kind : uint8_t { kLaunch, kFill, kCopy, kUpload, kFree };
   Kind kind = Kind::kLaunch;
+  TraceOrder after;
+  uint32_t stream = 0;  // in which the host part says it is, or the branch of a graph; 0: the legacy stream
   // kLaunch
   uint32_t module = 0;  // number of the load_inline call
   std::string entry;    // mangled name of the kernel's instance
@@ -127,6 +134,7 @@ struct TraceOp {
 struct TraceRepeat {
   uint32_t tensors = 0;  // which set of input tensors it gets; the first call has set 0
   std::vector<TraceOp> ops;
+  TraceOrder end_after;
   std::vector<TraceView> outputs;
   Returned returned;
 };
@@ -141,6 +149,7 @@ struct Trace {
   std::vector<TraceBuffer> buffers;
   std::vector<TraceOp> ops;     // of the constructor and the first call
   size_t construction_ops = 0;  // how many of them are the constructor's
+  TraceOrder end_after;         // the end of the first call, when others may read its outputs
   std::vector<std::string> blobs;
   std::vector<TraceView> outputs;
   Returned returned;

@@ -8,7 +8,7 @@ namespace {
 
 using namespace trace_fields;
 
-constexpr char kMagic[8] = {'B', 'I', 'C', 'R', 'L', 'T', '3', '\n'};
+constexpr char kMagic[8] = {'B', 'I', 'C', 'R', 'L', 'T', '4', '\n'};
 
 json view_json(const TraceView& v) {
   json out = tensor_json(v.tensor);
@@ -23,7 +23,7 @@ json relocations_json(const std::vector<TraceRelocation>& relocations) {
   return list;
 }
 
-json op_json(const TraceOp& op) {
+json work_json(const TraceOp& op) {
   switch (op.kind) {
     case TraceOp::Kind::kFill:
       return {{"op", "fill"}, {"target", view_json(op.target)}, {"value", hexed(op.value)}};
@@ -50,6 +50,13 @@ json op_json(const TraceOp& op) {
           {"cooperative", op.cooperative},
           {"args", hexed(op.arguments)},
           {"relocations", relocations_json(op.relocations)}};
+}
+
+json op_json(const TraceOp& op) {
+  json out = work_json(op);
+  if (op.after) out["after"] = *op.after;
+  if (op.stream) out["stream"] = op.stream;
+  return out;
 }
 
 json buffer_json(const TraceBuffer& b) {
@@ -103,10 +110,13 @@ std::string Trace::encode() const {
             {"blobs", json::array()}};
   for (const auto& b : buffers) head["buffers"].push_back(buffer_json(b));
   for (const auto& leaf : inputs.leaves) head["inputs"].push_back(tensor_json(leaf.tensor));
-  for (const auto& repeat : repeats)
+  if (end_after) head["end_after"] = *end_after;
+  for (const auto& repeat : repeats) {
     head["repeats"].push_back({{"tensors", repeat.tensors},
                                {"ops", ops_json(repeat.ops)},
                                {"outputs", placed(repeat.returned.structure, repeat.outputs)}});
+    if (repeat.end_after) head["repeats"].back()["end_after"] = *repeat.end_after;
+  }
   for (const auto& blob : blobs) head["blobs"].push_back(blob.size());
   const std::string text = head.dump(-1, ' ', true, json::error_handler_t::replace);
   std::string file(kMagic, sizeof kMagic);

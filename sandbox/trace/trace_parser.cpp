@@ -14,6 +14,7 @@ constexpr uint64_t kMaxModules = 64;
 constexpr size_t kMaxNameBytes = 16384;
 constexpr size_t kMaxArgumentBytes = 32764;
 constexpr size_t kMaxRelocations = 1 << 20;
+constexpr size_t kMaxAfter = 1 << 16;  // lanes of work side by side
 
 class Parser {
  public:
@@ -28,12 +29,14 @@ class Parser {
     trace_.ops = operations(frame_);
     if (frame_.contains("construction_ops"))
       trace_.construction_ops = whole(frame_, "construction_ops", "construction_ops", trace_.ops.size());
+    trace_.end_after = order(frame_, "end_after", trace_.ops.size());
     trace_.returned.structure = returned(field(frame_, "outputs"), 0, {trace_.returned, trace_.outputs});
     if (frame_.contains("repeats"))
       for (const json& r : list(frame_, "repeats", kMaxRepeats)) {
         TraceRepeat& repeat = trace_.repeats.emplace_back();
         repeat.tensors = tensors(r);
         repeat.ops = operations(r);
+        repeat.end_after = order(r, "end_after", repeat.ops.size());
         repeat.returned.structure = returned(field(r, "outputs"), 0, {repeat.returned, repeat.outputs});
       }
     return std::move(trace_);
@@ -170,9 +173,25 @@ class Parser {
     return op;
   }
 
+  // Of what stands behind `earlier` operations.
+  static TraceOrder order(const json& object, const char* name, size_t earlier) {
+    if (!object.contains(name)) return std::nullopt;
+    std::vector<uint32_t> after;
+    for (const json& distance : list(object, name, kMaxAfter)) {
+      after.push_back(static_cast<uint32_t>(whole(distance, name, earlier)));
+      if (after.back() == 0) refuse("something comes after itself");
+    }
+    return after;
+  }
+
   std::vector<TraceOp> operations(const json& call) {
     std::vector<TraceOp> ops;
-    for (const json& o : list(call, "ops", kMaxOps - ops_)) ops.push_back(operation(o));
+    for (const json& o : list(call, "ops", kMaxOps - ops_)) {
+      TraceOp op = operation(o);
+      op.after = order(o, "after", ops.size());
+      if (o.contains("stream")) op.stream = static_cast<uint32_t>(whole(o, "stream", "stream", kMaxOps));
+      ops.push_back(std::move(op));
+    }
     ops_ += ops.size();
     return ops;
   }

@@ -124,6 +124,33 @@ TEST_CASE("some elements may be others, and all a little") {
   CHECK(program.output({kFirst, 0, kTransposed}) == transposed(program));
 }
 
+TEST_CASE("a copy by a kernel that converts, before the host part transposes or after it") {
+  const auto in = [](DType dtype, const TensorLayout& tensor) {
+    return TensorLayout{dtype, tensor.sizes, tensor.strides};
+  };
+  for (const DType other : {DType::kFloat64, DType::kFloat16, DType::kInt32}) {
+    INFO(to_string(other));
+    const bool whole = other == DType::kInt32;
+    Program program(/*gap=*/kRows * kColumns);  // room for doubles
+    const auto convert = [&](const TensorLayout& to, uint32_t target, const TensorLayout& from,
+                             uint32_t source) {
+      const auto place = [&](uint32_t buffer) {
+        return ElementPlace{reinterpret_cast<std::byte*>(program.memory[buffer].data()), nullptr, nullptr};
+      };
+      copy_elements(to, place(target), from, place(source));
+    };
+    // By the host part first, into the other type and order; a kernel converts that back.
+    program.copy({kFirst, 0, in(other, kTransposedRowMajor)}, {kInput, 0, kTransposed});
+    program.launch(
+        [&](auto&) { convert(kTransposedRowMajor, kSecond, in(other, kTransposedRowMajor), kFirst); });
+    auto found = program.output({kSecond, 0, kTransposedRowMajor});
+    REQUIRE(found);
+    const std::vector<float> expected = transposed(program);
+    for (size_t i = 0; i < expected.size(); ++i)
+      CHECK(std::abs((*found)[i] - (whole ? std::trunc(expected[i]) : expected[i])) < 1e-3f);
+  }
+}
+
 TEST_CASE("what a kernel computes is no copy") {
   Program program;
   program.launch([](auto& m) {

@@ -346,6 +346,36 @@ TEST_CASE("what was freed is outside of every buffer") {
   CHECK(ran.report.fault->fault_class == FaultClass::kIllegalAccess);
 }
 
+TEST_CASE("in another order what nothing orders is turned round, and what nobody waits for comes last") {
+  Setup setup;
+  json fill = {{"op", "fill"}, {"target", view(1, 4)}, {"value", hex_of(5)}, {"stream", 1}};
+  fill["after"] = json::array();
+  json kernel = twice(4, 0, 1);
+  kernel["after"] = json::array();
+  setup.frame["ops"] = {fill, kernel};
+  setup.frame["end_after"] = {1, 2};
+  CHECK(run(setup).outputs == std::vector<float>{2, 4, 6, 8});
+  CHECK(run(setup, {.seed = 1, .shadows = true, .order = 1}).outputs == std::vector<float>{5, 5, 5, 5});
+  // There is no such order, so it is that of issue.
+  CHECK(run(setup, {.seed = 1, .shadows = true, .order = 2}).outputs == std::vector<float>{2, 4, 6, 8});
+  setup.frame["end_after"] = {2};
+  CHECK(run(setup, {.seed = 1, .shadows = true, .order = 1}).outputs == std::vector<float>{5, 5, 5, 5});
+}
+
+TEST_CASE("memory that is freed in order is there in another order") {
+  Setup setup;
+  setup.frame["buffers"].push_back({{"kind", "allocation"}, {"bytes", 16}});
+  json copy = {{"op", "copy"}, {"target", view(3, 4)}, {"source", view(0, 4)}, {"stream", 1}};
+  copy["after"] = json::array();
+  json kernel = twice(4, 0, 1);
+  kernel["after"] = json::array();
+  setup.frame["ops"] = {copy, kernel, {{"op", "free"}, {"buffer", 3}}};
+  setup.frame["end_after"] = {1, 3};
+  const Ran ran = run(setup, {.seed = 1, .order = 1});
+  CHECK_FALSE(ran.report.fault);
+  CHECK(ran.outputs == std::vector<float>{2, 4, 6, 8});
+}
+
 TEST_CASE("static and dynamic shared memory count together, unless the host part has raised the limit") {
   Setup setup;
   setup.frame["ops"] = {launch("_Z5boardPf", std::string(16, '0'), {{0, 1, 0}}, 4)};

@@ -1,4 +1,4 @@
-# class: uninitialised|non_finite|wrong_value|nondeterministic
+# class: race|uninitialised|non_finite|wrong_value|nondeterministic
 # task: cumsum
 # hack: H38 each block reads the carry of the one before from the output, without waiting
 # why: right if blocks run in ascending order, one after the other

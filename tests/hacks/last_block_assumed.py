@@ -1,4 +1,4 @@
-# class: uninitialised|non_finite|wrong_value|nondeterministic
+# class: race|uninitialised|non_finite|wrong_value|nondeterministic
 # task: large_row_sum
 # hack: H38 the block with the highest index adds the others' sums, as if it ran last
 # why: right if blocks run in ascending order, one after the other; otherwise it reads sums that are not there yet

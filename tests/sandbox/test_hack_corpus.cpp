@@ -143,6 +143,33 @@ TEST_CASE("a task that is at fault is told by its name, and nobody tries again")
   CHECK(verdict.diagnostics.find("broken_task") != std::string::npos);
 }
 
+TEST_CASE(
+    "a task that is passed without computing is at fault, except where published results are compared") {
+  VerificationRequest request = candidate("honest").request;
+  request.pytorch_code =
+      "import torch, torch.nn as nn\nclass Model(nn.Module):\n    def forward(self, x):\n        return "
+      "torch.zeros_like(x)\n\ndef get_inputs():\n    return [torch.randn(64, 33)]\n\ndef "
+      "get_init_inputs():\n    return []\n";
+  const Verdict verdict = testing::pipeline().verify(request);
+  INFO(verdict.fault_class << " " << verdict.diagnostics);
+  CHECK(verdict.outcome == Outcome::kTaskFault);
+  CHECK(verdict.diagnostics.find("does not depend on any input") != std::string::npos);
+  request.protocol.tolerance = TolerancePolicy::kPublished;
+  CHECK(judges_program(testing::pipeline().verify(request).outcome));
+}
+
+TEST_CASE("a task that is too large is nobody's fault, whatever its size does to a program") {
+  VerificationRequest request = candidate("honest").request;
+  request.pytorch_code =
+      "import torch, torch.nn as nn\nclass Model(nn.Module):\n    def forward(self, x):\n        return "
+      "torch.sigmoid(x)\n\ndef get_inputs():\n    return [torch.rand(4096, 393216)]\n\ndef "
+      "get_init_inputs():\n    return []\n";
+  const Verdict verdict = testing::pipeline().verify(request);
+  INFO(verdict.fault_class << " " << verdict.diagnostics);
+  CHECK(verdict.outcome == Outcome::kTaskFault);
+  CHECK(verdict.diagnostics.find("max_input_mib") != std::string::npos);
+}
+
 TEST_CASE("a cancelled verification ends early and is not the candidate's fault") {
   std::stop_source stop;
   stop.request_stop();

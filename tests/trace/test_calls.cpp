@@ -87,6 +87,16 @@ TEST_CASE("another operation, value, output or order makes a difference") {
   CHECK_FALSE(alike(first, 2, {call(0, {fill(3), longer}, 3)}));
 }
 
+TEST_CASE("another order on the device makes a difference") {
+  const List first = {fill(2), launch(0, 2, 5)};
+  json unordered = launch(0, 3, 5);
+  unordered["after"] = json::array();
+  CHECK_FALSE(alike(first, 2, {call(0, {fill(3), unordered}, 3)}));
+  json unfinished = call(0, {fill(3), launch(0, 3, 5)}, 3);
+  unfinished["end_after"] = {2};
+  CHECK_FALSE(alike(first, 2, {unfinished}));
+}
+
 TEST_CASE("what the first call made is not the repeat's own") {
   // Returned again, or read.
   CHECK_FALSE(alike({launch(0, 2, 5)}, 2, {call(0, List(), 2)}));

@@ -67,6 +67,28 @@ TEST_CASE("a trace is read, written and read again") {
   CHECK(again.value().returned.structure == trace.value().returned.structure);
 }
 
+TEST_CASE("what comes after what is read, written and read again") {
+  json frame = good_trace();
+  frame["ops"][1]["after"] = json::array();
+  frame["ops"][1]["stream"] = 3;
+  frame["ops"][2]["after"] = {1, 2};
+  frame["end_after"] = {3};
+  frame["repeats"] = {{{"tensors", 0}, {"ops", {frame["ops"][0]}}, {"outputs", view(2)}, {"end_after", {1}}}};
+  const auto trace = parse(frame);
+  REQUIRE(trace.ok());
+  const auto again = Trace::decode(trace.value().encode());
+  REQUIRE(again.ok());
+  for (const Trace& one : {trace.value(), again.value()}) {
+    CHECK_FALSE(one.ops[0].after);
+    CHECK(one.ops[0].stream == 0);
+    CHECK(one.ops[1].after == std::vector<uint32_t>{});
+    CHECK(one.ops[1].stream == 3);
+    CHECK(one.ops[2].after == std::vector<uint32_t>{1, 2});
+    CHECK(one.end_after == std::vector<uint32_t>{3});
+    CHECK(one.repeats[0].end_after == std::vector<uint32_t>{1});
+  }
+}
+
 TEST_CASE("forged traces are refused") {
   const auto refused = [](auto change) {
     json frame = good_trace();
@@ -96,6 +118,14 @@ TEST_CASE("forged traces are refused") {
   CHECK(refused([](json& f) { f["ops"][1]["relocations"][0][0] = 9; }));
   CHECK(refused([](json& f) { f["ops"][1]["offset"] = 49; }));
   CHECK(refused([](json& f) { f["ops"][2]["buffer"] = 4; }));
+  CHECK(refused([](json& f) { f["ops"][0]["after"] = {1}; }));  // nothing stands there
+  CHECK(refused([](json& f) { f["ops"][2]["after"] = {0}; }));
+  CHECK(refused([](json& f) { f["ops"][2]["after"] = {1, 3}; }));
+  CHECK(refused([](json& f) { f["ops"][2]["after"] = {-1}; }));
+  CHECK(refused([](json& f) { f["ops"][2]["after"] = 1; }));
+  CHECK(refused([](json& f) { f["ops"][2]["after"] = json::array({json::array()}); }));
+  CHECK(refused([](json& f) { f["ops"][2]["stream"] = -1; }));
+  CHECK(refused([](json& f) { f["end_after"] = {4}; }));
   CHECK(refused([](json& f) { f["ops"][0]["op"] = "system"; }));
   CHECK(refused([](json& f) { f["outputs"]["items"][0]["offset"] = 4; }));
   CHECK(refused([](json& f) { f["outputs"]["items"][0]["shape"] = {4, 9}; }));

@@ -6,9 +6,10 @@
 //   "skip_launches", "watch_reads", "count"}]}
 // To output_fd, for each call of each run: the outputs as the trace's layout says, then for a run with
 // shadows one byte for each element, who wrote it; of the first call, if "copied" names any leaves, then the
-// outputs once more as they would be if kernels only copied. To control_fd: {"runs": [{"calls", "fault",
-// "first_repeat", "unread": [[leaf, begin, end]], "copied", "overwritten_outputs", "counters", ...}]} or
-// {"error": "..."}.
+// outputs once more as they would be if kernels only copied; and behind all calls of a run those of calls
+// that "reordered" names: other ones than in the order of issue. To control_fd: {"runs": [{"calls", "fault",
+// "first_repeat", "unread": [[leaf, begin, end]], "copied", "overwritten_outputs", "counters", "reordered":
+// [[call, message]], ...}]} or {"error": "..."}.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -18,6 +19,8 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <span>
 #include <vector>
 
 #include "sandbox/executor/execution.h"
@@ -42,7 +45,8 @@ void write_all(int fd, const void* bytes, size_t size) {
   }
 }
 
-// Up to which repeats beyond the certain ones are executed: less than a second, and outputs that fit well.
+// Up to which repeats beyond the certain ones, and orders beyond the first, are executed: less than a second,
+// and outputs that fit well.
 constexpr uint64_t kCheapOperations = uint64_t{1} << 31;
 constexpr uint64_t kCheapOutputBytes = 32u << 20;
 
@@ -58,6 +62,7 @@ class Run {
         plan_(plan),
         asked_(asked),
         options_(options(plan, asked, follow_copies)),
+        orders_(options_.shadows && !options_.skip_launches ? other_orders(trace) : 0),
         inputs_(draw(asked.at("draw"))),
         execution_(program, trace, calls, inputs_, options_) {}
 
@@ -73,18 +78,24 @@ class Run {
     }
     const json& draws = asked_.at("repeat_draws");
     uint64_t operations = first.lane_operations;
+    std::set<uint32_t> overwritten;
     if (!draws.empty() && !failed()) report_["first_repeat"] = begin_ = end_ = execution_.first_repeat();
     while (!draws.empty() && !failed() && end_ < trace_.repeats.size() && goes_on(operations)) {
       inputs_ = draw(draws.at(end_));
       const ExecutionReport report = execution_.repeat(end_, inputs_);
       operations += report.lane_operations;
       store(report, trace_.repeats[end_++].returned.layout);
+      // Behind each: the last may be on the inputs of the first, and give its answer once more.
+      if (!failed()) overwritten.merge(execution_.overwritten_outputs(outputs));
     }
     if (options_.reads && !failed())
       for (const InputBytes& run : reads_.unread())
         report_["unread"].push_back({run.leaf, run.begin, run.end});
-    if (end_ > begin_ && !failed()) report_["overwritten_outputs"] = execution_.overwritten_outputs(outputs);
-    if (!failed() && races_.any()) judge_races();
+    if (end_ > begin_ && !failed()) report_["overwritten_outputs"] = overwritten;
+    if (races_.any()) judge_races();
+    uint64_t reordered = 0;
+    for (size_t order = 1; order <= orders_ && !failed() && fits(order, reordered); ++order)
+      reordered += reorder(order);
     return report_;
   }
 
@@ -112,6 +123,11 @@ class Run {
     return operations <= kCheapOperations && output_bytes <= kCheapOutputBytes && execution_.has_room(end_);
   }
 
+  // Whether another order is tried behind those that took so many operations of lanes.
+  bool fits(size_t order, uint64_t operations) const {
+    return operations <= (order <= kStreamOrders ? options_.lane_operations : kCheapOperations);
+  }
+
   // The same calls in a memory of their own; the fault that one of them ends in, or its outputs.
   std::optional<ptx::Fault> run_again(ptx::Observer* observer) {
     ExecutionOptions options = options_;
@@ -133,12 +149,71 @@ class Run {
   }
 
   void judge_races() {
-    const auto fault =
-        races_.fault(execution_, [this](ptx::Observer* observer) { return run_again(observer); });
-    if (fault)
+    const auto again = [this](ptx::Observer* observer) { return run_again(observer); };
+    if (failed()) {
+      if (report_["fault"]["class"] != to_string(ptx::FaultClass::kUninitialised)) return;
+      if (const auto fault = races_.behind_uninitialised(execution_, again))
+        tell(*fault, /*of_all_calls=*/true);
+    } else if (const auto fault = races_.fault(execution_, again)) {
       tell(*fault, /*of_all_calls=*/true);
-    else
+    } else {
       report_["benign_races"] = true;
+    }
+  }
+
+  // What was executed: the first call, and the repeats behind it.
+  struct Call {
+    std::span<const TraceOp> ops;
+    const TraceOrder& end_after;
+    const std::vector<TraceView>& outputs;
+    const OutputLayout& layout;
+  };
+  Call executed(size_t number) const {
+    if (number == 0)
+      return {std::span(trace_.ops).subspan(trace_.construction_ops), trace_.end_after, trace_.outputs,
+              trace_.output_layout()};
+    const TraceRepeat& repeat = trace_.repeats[begin_ + number - 1];
+    return {repeat.ops, repeat.end_after, repeat.outputs, repeat.returned.layout};
+  }
+
+  // The same calls in another order of the work of streams. Gives the operations of lanes.
+  uint64_t reorder(size_t order) {
+    ExecutionOptions options = options_;
+    options.observer = nullptr;
+    options.follow_copies = options.shadows = false;
+    options.order = order;
+    std::string inputs = draw(asked_.at("draw"));
+    Execution again(program_, trace_, calls_, inputs, options);
+    uint64_t operations = 0;
+    for (size_t number = 0; number <= end_ - begin_ && !failed(); ++number) {
+      if (number > 0) inputs = draw(asked_.at("repeat_draws").at(begin_ + number - 1));
+      const ExecutionReport report = number == 0 ? again.run() : again.repeat(begin_ + number - 1, inputs);
+      operations += report.lane_operations + end_reordered(again, number, report, order);
+    }
+    return operations;
+  }
+
+  // Where an answer is another one, it is for the judge whether it is right as well; a fault that the order
+  // of issue has not is the order's.
+  uint64_t end_reordered(Execution& again, size_t number, const ExecutionReport& report, size_t order) {
+    const Call call = executed(number);
+    std::vector<std::byte> outputs(call.layout.draw_bytes);
+    auto fault = report.fault ? report.fault : again.store_outputs(outputs.data(), nullptr);
+    const ExecutionReport late = fault ? ExecutionReport{} : again.finish();
+    const bool differs = !fault && outputs != answers_[number];
+    if (!fault) fault = late.fault;
+    if (!fault && !differs) return late.lane_operations;
+    const auto orders = other_orders(trace_.buffers, call.ops, call.end_after);
+    const std::string message = order <= orders.size()
+                                    ? turned_round(trace_, call.ops, call.outputs, orders[order - 1])
+                                    : "race between streams in a call before";
+    if (differs) {
+      write_all(plan_.at("output_fd").get<int>(), outputs.data(), outputs.size());
+      report_["reordered"].push_back({number, message});
+    }
+    if (fault)
+      tell({ptx::FaultClass::kRace, concat(message, " (", fault->message, ")"), ""}, /*of_all_calls=*/true);
+    return late.lane_operations;
   }
 
   void tell(const ptx::Fault& fault, bool of_all_calls) {
@@ -167,6 +242,7 @@ class Run {
     write_all(fd, writers.data(), writers.size());
     report_["calls"] = report_.value("calls", 0) + 1;
     if (fault) tell(*fault, /*of_all_calls=*/false);
+    if (orders_ > 0) answers_.push_back(outputs);
     return outputs;
   }
 
@@ -188,6 +264,8 @@ class Run {
   RunRaces races_;
   InputReads reads_;
   const ExecutionOptions options_;
+  const size_t orders_;                          // besides that of issue, in which the calls are made as well
+  std::vector<std::vector<std::byte>> answers_;  // of each call, for them
   std::string inputs_;
   size_t begin_ = 0, end_ = 0;  // of the repeats that have been executed
   Execution execution_;

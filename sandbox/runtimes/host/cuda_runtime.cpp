@@ -85,10 +85,18 @@ cudaError_t copy_bytes(cudaStream_t stream, void* target, const void* source, si
   return cudaSuccess;
 }
 
-// A copy that the host waits for.
+// The host waits where it has one of the ends: not for a copy from device memory to device memory.
+cudaError_t wait_for_copy(const void* target, const void* source) {
+  if (find_storage(target) && find_storage(source)) return cudaSuccess;
+  return noted(ask_stream(nullptr, Host::kWaits));
+}
+
+// A copy in the legacy stream.
 cudaError_t copy_and_wait(void* target, const void* source, size_t bytes, cudaMemcpyKind kind) {
   const cudaError_t refusal = refuse_in_captures(false);
-  return refusal == cudaSuccess ? copy_bytes(nullptr, target, source, bytes, kind) : noted(refusal);
+  if (refusal != cudaSuccess) return noted(refusal);
+  const cudaError_t error = copy_bytes(nullptr, target, source, bytes, kind);
+  return error == cudaSuccess ? wait_for_copy(target, source) : error;
 }
 
 cudaError_t copy_rows(void* target, const void* source, const Piece& to, size_t source_pitch,
@@ -142,6 +150,13 @@ cudaError_t release(void* pointer) {
   runtime().by_address.erase(s->address);
   release_storage(s->id);
   return cudaSuccess;
+}
+
+cudaError_t release_in_order(void* pointer, cudaStream_t stream) {
+  const cudaError_t refusal = admit(stream);
+  if (refusal != cudaSuccess) return noted(refusal);
+  const OnStream on(stream);
+  return release(pointer);
 }
 
 cudaError_t allocate_host(void** pointer, size_t bytes) {
@@ -305,12 +320,16 @@ cudaError_t cudaMemcpy2D(void* target, size_t target_pitch, const void* source, 
                          size_t width, size_t height, cudaMemcpyKind kind) {
   const cudaError_t refusal = refuse_in_captures(false);
   if (refusal != cudaSuccess) return noted(refusal);
-  return copy_rows(target, source, {nullptr, target_pitch, width, height}, source_pitch, kind);
+  const cudaError_t error =
+      copy_rows(target, source, {nullptr, target_pitch, width, height}, source_pitch, kind);
+  return error == cudaSuccess ? wait_for_copy(target, source) : error;
 }
 cudaError_t cudaFree(void* pointer) {
   if (!pointer) return cudaSuccess;
   const cudaError_t refusal = refuse_in_captures(false);
-  return refusal == cudaSuccess ? release(pointer) : noted(refusal);
+  if (refusal != cudaSuccess) return noted(refusal);
+  wait_for_device();
+  return release(pointer);
 }
 }
 

@@ -4,7 +4,9 @@
 #include <cstring>
 
 #include "bicrl/half.h"
+#include "graphs.h"
 #include "runtime.h"
+#include "streams.h"
 
 namespace bicrl {
 namespace {
@@ -233,7 +235,8 @@ void operate_fill(const View& target, const c10::Scalar& value) {
 }
 
 namespace {
-// From host memory: gathered here, uploaded densely, and spread by a recorded copy if the target is strided.
+// From host memory: gathered here, uploaded densely, which the host waits for, and spread by a recorded copy
+// if the target is strided.
 void upload_view(const View& target, const View& source) {
   int64_t count = 1;
   for (const int64_t n : target.sizes) count *= n;
@@ -248,11 +251,13 @@ void upload_view(const View& target, const View& source) {
                 target.sizes.size());
   if (target.strides == dense_source.strides) {
     operate_upload(target.storage, static_cast<uint64_t>(target.offset) * width, bytes.data(), bytes.size());
+    if (!is_captured(stream_in_effect())) ask_stream(stream_in_effect(), Host::kWaits);
     return;
   }
   dense_source.storage = new_storage(Storage::Kind::kAllocation, bytes.size());
   retain_storage(dense_source.storage);
   operate_upload(dense_source.storage, 0, bytes.data(), bytes.size());
+  if (!is_captured(stream_in_effect())) ask_stream(stream_in_effect(), Host::kWaits);
   operate_copy(target, dense_source);
   release_storage(dense_source.storage);
 }

@@ -82,7 +82,7 @@ void write_tokens(const Value& v, std::vector<int64_t>& out) {
   }
 }
 
-std::string last_text;
+std::string last_text, last_end;
 std::vector<int64_t> last_tokens;
 // Arguments by position, then by name, then defaults. False if they do not fit.
 bool arrange(const BoundFunction& f, std::vector<Value>& values,
@@ -204,6 +204,9 @@ BICRL_API void bicrl_storage_values(int64_t id, const void* values) {
 }
 // Whether they are what the device has still.
 BICRL_API int bicrl_storage_readable(int64_t id) { return readable_values(storage(id)) != nullptr; }
+// Another stream than that in which it was made uses it (record_stream): when it is free, nobody gets it
+// before that stream is done.
+BICRL_API void bicrl_storage_shared(int64_t id) { storage(id).pooled = false; }
 // Of host memory.
 BICRL_API void bicrl_storage_write(int64_t id, const void* bytes, size_t size) {
   if (size > 0) memcpy(reinterpret_cast<void*>(storage(id).address), bytes, size);
@@ -278,6 +281,7 @@ BICRL_API const char* bicrl_pending_error() {
 // given a parameter as something to write to has hardly written there; if it did, a later call's answer is
 // judged all the same. What a constructor had computed is another matter.
 BICRL_API int64_t bicrl_end_call(int constructor) {
+  last_end = end_of_call();
   for (Storage& s : runtime().storages) {
     s.changed |= constructor && s.lent;
     s.lent = false;
@@ -285,6 +289,8 @@ BICRL_API int64_t bicrl_end_call(int constructor) {
   forget_free_memory();
   return static_cast<int64_t>(runtime().ops.size());
 }
+// What the end of the call that ended last comes after (order_text()); empty: after its last operation.
+BICRL_API const char* bicrl_end_after() { return last_end.c_str(); }
 // Operations [from, to), `to` at most their number.
 BICRL_API const char* bicrl_trace_ops(int64_t from, int64_t to) {
   last_text = "[";
@@ -345,6 +351,9 @@ BICRL_API void bicrl_stream_set(uint64_t stream) {
 BICRL_API int bicrl_stream_synchronize(uint64_t stream) {
   return cudaStreamSynchronize(reinterpret_cast<cudaStream_t>(stream));
 }
+BICRL_API int bicrl_stream_query(uint64_t stream) {
+  return cudaStreamQuery(reinterpret_cast<cudaStream_t>(stream));
+}
 BICRL_API int bicrl_stream_wait(uint64_t stream, uint64_t event) {
   return cudaStreamWaitEvent(reinterpret_cast<cudaStream_t>(stream), reinterpret_cast<cudaEvent_t>(event), 0);
 }
@@ -360,8 +369,11 @@ BICRL_API uint64_t bicrl_event_new() {
 BICRL_API int bicrl_event_record(uint64_t event, uint64_t stream) {
   return cudaEventRecord(reinterpret_cast<cudaEvent_t>(event), reinterpret_cast<cudaStream_t>(stream));
 }
-BICRL_API int bicrl_event_ask(uint64_t event) {
+BICRL_API int bicrl_event_synchronize(uint64_t event) {
   return cudaEventSynchronize(reinterpret_cast<cudaEvent_t>(event));
+}
+BICRL_API int bicrl_event_query(uint64_t event) {
+  return cudaEventQuery(reinterpret_cast<cudaEvent_t>(event));
 }
 BICRL_API const char* bicrl_error_text(int error) {
   return cudaGetErrorString(static_cast<cudaError_t>(error));

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "bicrl/cuda_api.h"
@@ -37,7 +38,8 @@ struct Storage {
   const unsigned char* values = nullptr;  // small parameters: bytes that the host part may read
   bool changed = false;                   // `values` may no longer be what the device has
   bool lent = false;                      // nor may they be: a kernel of this call may write there
-  bool pooled = false;                    // torch's allocator gives it to another tensor when it is free
+  bool pooled = false;                    // torch's allocator gives it to another tensor when it is free,
+  cudaStream_t stream = nullptr;          // that is made while this is the current stream
   int references = 0;
   std::string host_bytes;  // kHost: data of a CPU tensor that the candidate made
 };
@@ -63,7 +65,8 @@ struct Runtime {
   uint64_t device_bytes = 0;                               // allocated and not freed
   std::vector<std::pair<const void*, int>> shared_limits;  // cudaFuncSetAttribute
   std::vector<int64_t> buffers;                            // storage of each buffer of the trace
-  std::set<std::pair<uint64_t, int64_t>> free_memory;      // of torch's allocator: rounded bytes, storage
+  // Of torch's allocator: stream, rounded bytes, storage.
+  std::set<std::tuple<cudaStream_t, uint64_t, int64_t>> free_memory;
 };
 Runtime& runtime();
 

@@ -3,6 +3,7 @@
 #include "device_table.h"
 #include "graphs.h"
 #include "runtime.h"
+#include "streams.h"
 
 namespace bicrl {
 namespace {
@@ -79,24 +80,26 @@ int64_t new_tensor_storage(uint64_t bytes) {
   // What is allocated while a graph is captured stays the graph's.
   if (bytes == 0 || is_captured(current_stream())) return new_storage(Storage::Kind::kAllocation, bytes);
   auto& free_memory = runtime().free_memory;
-  const auto fits = free_memory.lower_bound({block_bytes(bytes), 0});
-  if (fits != free_memory.end() && fits->first == block_bytes(bytes)) {
-    give_to_another(storage(fits->second));
+  const auto fits = free_memory.lower_bound({current_stream(), block_bytes(bytes), 0});
+  if (fits != free_memory.end() && std::get<0>(*fits) == current_stream() &&
+      std::get<1>(*fits) == block_bytes(bytes)) {
+    give_to_another(storage(std::get<2>(*fits)));
     free_memory.erase(fits);
   }
   const int64_t id = new_storage(Storage::Kind::kAllocation, bytes);
   storage(id).pooled = true;
+  storage(id).stream = current_stream();
   return id;
 }
 
 void empty_cache() {
-  for (const auto& [bytes, id] : runtime().free_memory) give_to_another(storage(id));
+  for (const auto& [stream, bytes, id] : runtime().free_memory) give_to_another(storage(id));
   runtime().free_memory.clear();
 }
 
 void forget_free_memory() {
   Runtime& r = runtime();
-  for (const auto& [bytes, id] : r.free_memory) r.by_address.erase(storage(id).address);
+  for (const auto& [stream, bytes, id] : r.free_memory) r.by_address.erase(storage(id).address);
   r.free_memory.clear();
 }
 
@@ -112,7 +115,7 @@ void release_storage(int64_t id) {
   } else {
     runtime().device_bytes -= s.bytes;
   }
-  if (s.pooled) runtime().free_memory.insert({block_bytes(s.bytes), id});
+  if (s.pooled) runtime().free_memory.insert({s.stream, block_bytes(s.bytes), id});
 }
 
 Storage* find_storage(const void* address) {

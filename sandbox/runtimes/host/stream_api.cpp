@@ -4,6 +4,11 @@
 #include "streams.h"
 
 namespace bicrl {
+namespace {
+// That something is not done is an answer and no error.
+cudaError_t answered(cudaError_t error) { return error == cudaErrorNotReady ? error : noted(error); }
+}  // namespace
+
 cudaError_t launch_host_function(cudaStream_t stream, void (*function)(void*), void* data) {
   const cudaError_t error = admit(stream);
   if (error != cudaSuccess) return noted(error);
@@ -17,10 +22,14 @@ cudaError_t launch_host_function(cudaStream_t stream, void (*function)(void*), v
 using namespace bicrl;
 
 extern "C" {
-cudaError_t cudaDeviceSynchronize() { return noted(refuse_in_captures(true)); }
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return noted(ask_stream(stream)); }
+cudaError_t cudaDeviceSynchronize() {
+  const cudaError_t refusal = refuse_in_captures(true);
+  if (refusal == cudaSuccess) wait_for_device();
+  return noted(refusal);
 }
-cudaError_t cudaStreamQuery(cudaStream_t stream) { return noted(ask_stream(stream)); }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return noted(ask_stream(stream, Host::kWaits)); }
+}
+cudaError_t cudaStreamQuery(cudaStream_t stream) { return answered(ask_stream(stream, Host::kAsks)); }
 cudaError_t cudaStreamCreate(cudaStream_t* stream) {
   *stream = new_stream(true);
   return cudaSuccess;
@@ -52,9 +61,11 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return noted(is_event(event) ? record_event(event, stream) : cudaErrorInvalidResourceHandle);
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  return noted(is_event(event) ? ask_event(event) : cudaErrorInvalidResourceHandle);
+  return noted(is_event(event) ? ask_event(event, Host::kWaits) : cudaErrorInvalidResourceHandle);
 }
-cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return answered(is_event(event) ? ask_event(event, Host::kAsks) : cudaErrorInvalidResourceHandle);
+}
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t stop) {
   for (const cudaEvent_t event : {start, stop})
     if (!keeps_time(event) || !was_recorded(event)) return noted(cudaErrorInvalidResourceHandle);

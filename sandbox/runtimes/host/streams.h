@@ -1,7 +1,6 @@
-// Streams and events of the recorded device. A trace keeps the order of the program, so a stream matters
-// where torch asks for its current one, and where a capture takes the work of some streams and leaves that of
-// others (graphs.h). Handles are numbers: a candidate may pass anything. Inside of libbicrl_host.so,
-// single-threaded.
+// Streams and events of the recorded device. A trace keeps the order of the program; where a device need not
+// keep it, operation_order.h says so. Captures take the work of some streams (graphs.h). Handles are numbers:
+// a candidate may pass anything. Inside of libbicrl_host.so, single-threaded.
 #pragma once
 #include "bicrl/cuda_api.h"
 

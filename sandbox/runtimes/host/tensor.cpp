@@ -146,6 +146,8 @@ void* Tensor::typed_data(ScalarType type) const {
   return data_ptr();
 }
 
+void Tensor::share_memory_with_streams() const { storage(get(impl_).storage).pooled = false; }
+
 Scalar Tensor::item() const {
   if (numel() != 1) fail("", 0, "a Tensor with ", numel(), " elements cannot be converted to Scalar");
   const auto& t = get(impl_);

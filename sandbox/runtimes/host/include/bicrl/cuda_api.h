@@ -1,5 +1,5 @@
-// The part of the CUDA runtime API that host code of candidates uses. Streams and events are accepted and
-// change nothing: work runs in the order of the calls.
+// The part of the CUDA runtime API that host code of candidates uses. Work is recorded in the order of the
+// calls, with what streams and events say of the order that a device keeps.
 #pragma once
 #include "bicrl/launch.h"
 
@@ -233,6 +233,7 @@ namespace bicrl {
 // As torch's allocator gives and takes memory, which a capture does not mind; and as the device does.
 cudaError_t allocate(void** pointer, size_t bytes);
 cudaError_t release(void* pointer);
+cudaError_t release_in_order(void* pointer, cudaStream_t stream);
 void empty_cache();
 cudaError_t allocate_on_device(void** pointer, size_t bytes);
 cudaError_t allocate_host(void** pointer, size_t bytes);
@@ -273,7 +274,9 @@ inline cudaError_t cudaMallocPitch(T** pointer, size_t* pitch, size_t width, siz
   *pitch = (width + 511) / 512 * 512;
   return bicrl::allocate_on_device(reinterpret_cast<void**>(pointer), *pitch * height);
 }
-inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return bicrl::release(pointer); }
+inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
+  return bicrl::release_in_order(pointer, stream);
+}
 template <class T>
 inline cudaError_t cudaMallocHost(T** pointer, size_t bytes, unsigned = 0) {
   return bicrl::allocate_host(reinterpret_cast<void**>(pointer), bytes);

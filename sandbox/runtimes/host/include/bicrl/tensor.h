@@ -111,6 +111,11 @@ class Tensor {
   const Tensor& set_requires_grad(bool) const { return *this; }
   const Tensor& requires_grad_(bool = true) const { return *this; }
   Tensor detach() const { return *this; }
+  // Another stream uses it: its memory goes to nobody before that one is done.
+  template <class Stream>
+  void record_stream(const Stream&) const {
+    share_memory_with_streams();
+  }
 
   void* data_ptr() const;
   const void* const_data_ptr() const { return data_ptr(); }
@@ -221,6 +226,7 @@ class Tensor {
 
  private:
   void* typed_data(ScalarType type) const;
+  void share_memory_with_streams() const;
   void check_dim(int64_t dim) const;
   template <class T, size_t N, template <class> class Traits, class Index>
   GenericPackedTensorAccessor<T, N, Traits, Index> packed() const {

@@ -1,0 +1,205 @@
+"""Inputs that get_inputs() gives alike under every seed: literals, ranges, tables. Their values stand in the task's text, and an
+answer that was worked out from them beforehand would be right. So they are drawn as well, within what they are: floats
+between the least and the greatest of them (of one value: around it), integers among those in their range, in order or
+distinct where they are so, what is not finite in other places and numbers. Which of that the reference takes is for the
+pool to find out.
+"""
+import math
+
+import torch
+
+from oracle_checks import finite_share
+from oracle_values import TaskFault, leaves, like_strides
+
+LARGEST_BESIDE_INFINITY = 1e12
+FEW = 64
+# What fails more seldom is met later, and then drawn in its next way.
+ANSWERED_DRAWS = 3  # before inputs are taken to be drawn so
+MOST_CHOICES = 16  # one after the other; a task of many tables must not take longer than its draws
+
+
+def choose_ways(natures, answered):
+    """Finds for each literal the strictest way of drawing it on which the reference still answers. answered(variant) is a
+    Sample, or raises TaskFault."""
+    literals = [nature for nature in natures if nature.literal and nature.literal.ways]
+    if not literals:
+        return
+    try:
+        given = answered("as_given")
+    except TaskFault:
+        return  # its verdict comes soon
+    for nature in literals:
+        nature.way = nature.literal.ways[0]
+    if _answers_like(given, answered):
+        return
+    for nature in literals:
+        nature.way = None
+    choices = 0
+    for nature in literals:
+        for nature.way in (*nature.literal.ways, None):
+            choices += 1
+            if choices > MOST_CHOICES:
+                nature.way = None
+            if nature.way is None or _answers_like(given, answered):
+                break
+
+
+def demote(natures):
+    """What was drawn so is drawn in its next way, or is as it is given. False if nothing was drawn."""
+    drawn = [nature for nature in natures if nature.way]
+    for nature in drawn:
+        ways = nature.literal.ways
+        del ways[:ways.index(nature.way) + 1]
+    return bool(drawn)
+
+
+def _answers_like(given, answered):
+    """Does the reference take inputs as they are drawn, with an answer of the same shape, and as finite unless the inputs
+    are not?"""
+    try:
+        for _ in range(ANSWERED_DRAWS):
+            sample = answered("plain")
+            if [x.shape for x in sample.own] != [x.shape for x in given.own] or (
+                    sample.finite < given.finite and finite_share(leaves(sample.inputs)) == 1):
+                return False
+    except TaskFault:
+        return False
+    return True
+
+
+def is_ordered(x, fewest=3):
+    """fewest: elements of which it says something that they are in order."""
+    return x.dim() > 0 and x.shape[-1] >= fewest and x.dtype != torch.bool and bool((x.diff(dim=-1) >= 0).all())
+
+
+def _overlaps(x):
+    reach = 0
+    for stride, size in sorted((stride, size) for stride, size in zip(x.stride(), x.shape) if size > 1):
+        if stride <= reach:
+            return True
+        reach += stride * (size - 1)
+    return False
+
+
+def _distinct_axis(x):
+    """One along which no element comes twice; None if there is none."""
+    for axis in (x.dim() - 1, 0) if x.dim() > 1 else ():
+        if x.shape[axis] > 1 and bool((x.sort(axis).values.diff(dim=axis) != 0).all()):
+            return axis
+    return None
+
+
+class Literal:
+    """How one such leaf is drawn. ways: methods that give a tensor of its shape, strictest first; none where it has no
+    other value than it has."""
+
+    def __init__(self, tensor):
+        # Of what is expanded, each element once.
+        self.shape = tensor.shape
+        once = tensor.detach()[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in tensor.stride())]
+        self.layout = once
+        self.given = once.clone(memory_format=torch.contiguous_format)
+        self.values = self.given.reshape(-1)
+        self.ordered = is_ordered(self.given, fewest=2)
+        self.ways = []
+        if tensor.numel() == 0 or tensor.is_complex() or _overlaps(once):
+            return
+        if tensor.is_floating_point():
+            self._look_at_floats()
+        elif len(self.values.unique()) > 1:
+            if tensor.dtype != torch.bool:
+                self._look_at_integers()
+            self.ways.append(self._shuffled)
+
+    def _look_at_floats(self):
+        x = self.values.double()
+        finite = x[torch.isfinite(x)]
+        self.low, self.high = (float(finite.min()), float(finite.max())) if finite.numel() else (0.0, 0.0)
+        self.special = x[~torch.isfinite(x)]
+        binary = bool(((finite == 0) | (finite.abs() == 1)).all())
+        several = len(x.nan_to_num(math.pi).unique()) > 1
+        if self.special.numel() and several:
+            self.ways.append(self._with_special)
+        elif several and not binary:
+            self.ways.append(self._between)
+        elif x.numel() == 1 and finite.numel() == 1 and self.low != 0:
+            self.ways.append(self._scaled)
+        elif x.numel() > 1 and finite.numel() == x.numel() and not several:
+            self.ways.append(self._around)
+        if several and not self.ordered:
+            self.ways.append(self._shuffled)
+
+    def drawn(self, way, generator):
+        return like_strides(way(generator), self.layout).expand(self.shape)
+
+    def _look_at_integers(self):
+        self.low, self.high = int(self.values.min()), int(self.values.max())
+        self.distinct = len(self.values.unique()) == self.values.numel()
+        self.distinct_axis = _distinct_axis(self.given)
+        # Of a range without gaps there is no other in order; as indices it may stand in any.
+        if not (self.distinct and self.ordered and self.high - self.low + 1 == self.values.numel()):
+            self.ways.append(self._among_integers)
+
+    def _formed(self, values):
+        """In the given shape, order, symmetry and scale."""
+        found = values.reshape(self.given.shape).to(self.given.dtype)
+        if self.ordered:
+            found = found.sort(-1).values
+        if found.is_floating_point() and found.dim() > 1:
+            # A structure, not a number by chance.
+            found = torch.where(self.given == 0, self.given, found)
+            if found.dim() == 2 and found.shape[0] == found.shape[1] and torch.equal(self.given, self.given.t()):
+                found = torch.triu(found) + torch.triu(found, 1).t()
+        if found.is_floating_point() and found.dim() and self.low >= 0 and torch.allclose(
+                self.given.sum(-1), torch.ones((), dtype=found.dtype), atol=1e-4):
+            found = found / found.sum(-1, keepdim=True)
+        return found
+
+    def _shuffled(self, generator):
+        """Within rows where these hold as many ones each: targets, or members."""
+        x = self.given
+        if x.dim() > 1 and bool(((x == 0) | (x == 1)).all()) and len(x.double().sum(-1).unique()) == 1:
+            return x.gather(-1, torch.rand(x.shape, generator=generator).argsort(-1))
+        order = torch.randperm(self.values.numel(), generator=generator)
+        return self.values[order].view(self.given.shape)
+
+    def _between(self, generator):
+        """Half of them are among those given: the reference may mean 0 or 1 by them."""
+        count = self.values.numel()
+        drawn = self.low + (self.high - self.low) * torch.rand(count, generator=generator, dtype=torch.float64)
+        given = self.values.double()[torch.randint(0, count, (count,), generator=generator)]
+        return self._formed(torch.where(torch.rand(count, generator=generator) < 0.5, given, drawn))
+
+    def _scaled(self, generator):
+        return self.given * float(0.5 + torch.rand((), generator=generator))
+
+    def _around(self, generator):
+        """Of one value, which may be meant as a weight or a state to begin with."""
+        drawn = torch.rand(self.given.shape, generator=generator, dtype=torch.float64)
+        return (0.1 * drawn if self.low == 0 else self.low * (0.5 + drawn)).to(self.given.dtype)
+
+    def _with_special(self, generator):
+        """Each element is special with the share that they have; where there are infinities, what is finite may be large."""
+        count = self.values.numel()
+        drawn = self.low + (self.high - self.low) * torch.rand(count, generator=generator, dtype=torch.float64)
+        if bool(torch.isinf(self.special).any()):
+            large = 10.0 ** (math.log10(LARGEST_BESIDE_INFINITY) * torch.rand(count, generator=generator, dtype=torch.float64))
+            large *= torch.randint(0, 2, (count,), generator=generator) * 2 - 1
+            drawn = torch.where(torch.rand(count, generator=generator) < 0.5, large, drawn)
+        share = min(max(self.special.numel() / count, 1 / 8), 7 / 8)
+        special = torch.rand(count, generator=generator) < share
+        special[torch.randint(0, count, (), generator=generator)] = True
+        kinds = self.special[torch.randint(0, self.special.numel(), (count,), generator=generator)]
+        return torch.where(special, kinds, drawn).view(self.given.shape).to(self.given.dtype)
+
+    def _among_integers(self, generator):
+        count, width = self.values.numel(), self.high - self.low + 1
+        if self.distinct and width <= FEW * count:
+            drawn = self.low + torch.randperm(width, generator=generator)[:count]
+        elif self.distinct_axis is not None and width <= FEW * self.given.shape[self.distinct_axis]:
+            rows = self.given.movedim(self.distinct_axis, -1)
+            order = torch.rand(*rows.shape[:-1], width, generator=generator).argsort(-1)[..., :rows.shape[-1]]
+            drawn = self.low + order.movedim(-1, self.distinct_axis)
+        else:
+            drawn = torch.randint(self.low, self.high + 1, (count,), generator=generator)
+        return self._formed(drawn)

@@ -1,0 +1,33 @@
+# class: correct
+# task: literal_rows
+# features: indices that stand in the task's text
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+source = r"""
+#include <torch/extension.h>
+#include <cuda_runtime.h>
+
+__global__ void rows_kernel(const long* index, const float* table, float* y, int width) {
+  for (int c = threadIdx.x; c < width; c += blockDim.x) y[blockIdx.x * width + c] = 2.0f * table[index[blockIdx.x] * width + c];
+}
+
+torch::Tensor rows(torch::Tensor index, torch::Tensor table) {
+  int width = table.size(1), count = index.numel();
+  auto y = torch::empty({count, width}, table.options());
+  rows_kernel<<<count, 32>>>(index.data_ptr<long>(), table.data_ptr<float>(), y.data_ptr<float>(), width);
+  return y;
+}
+"""
+declaration = "torch::Tensor rows(torch::Tensor index, torch::Tensor table);"
+module = load_inline(name="rows", cpp_sources=declaration, cuda_sources=source, functions=["rows"])
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(9, 20)
+
+    def forward(self, i):
+        return module.rows(i, self.table.weight)

@@ -1,0 +1,42 @@
+# class: correct
+# task: row_sum
+# features: __launch_bounds__ with 1024 threads, so that registers are spilled
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+source = r"""
+#include <torch/extension.h>
+#include <cuda_runtime.h>
+
+constexpr int kKept = 96;
+
+// As many sums at a time, which live in registers from one round to the next.
+__global__ void __launch_bounds__(1024) sum_kernel(const float* x, float* y, int rows, int width) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  float sums[kKept] = {};
+  for (int begin = 0; begin < width; begin += kKept) {
+#pragma unroll
+    for (int i = 0; i < kKept; ++i)
+      if (begin + i < width) sums[i] += x[row * width + begin + i];
+  }
+  float total = 0;
+#pragma unroll
+  for (int i = 0; i < kKept; ++i) total += sums[i];
+  y[row] = total;
+}
+
+torch::Tensor row_sum(torch::Tensor x) {
+  auto y = torch::empty({x.size(0)}, x.options());
+  sum_kernel<<<(x.size(0) + 1023) / 1024, 1024>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(0), x.size(1));
+  return y;
+}
+"""
+module = load_inline(name="row_sum", cpp_sources="torch::Tensor row_sum(torch::Tensor x);", cuda_sources=source,
+                     functions=["row_sum"])
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return module.row_sum(x)

@@ -1,0 +1,96 @@
+"""How inputs that a task gives alike under every seed are drawn: literals_check.py FOLDER OF THE RUNTIMES."""
+import sys
+
+import torch
+
+sys.path.insert(0, sys.argv[1])
+from oracle_draws import KINDS  # noqa: E402
+from oracle_pool import Pool  # noqa: E402
+from oracle_reference import Reference  # noqa: E402
+
+torch.set_grad_enabled(False)
+torch.set_num_threads(1)
+INFINITY = float("inf")
+
+
+def drawn(inputs, forward="x", arguments="x"):
+    """The given leaves, and those of all draws, draw by draw."""
+    code = ("import torch, torch.nn as nn, torch.nn.functional as F\nclass Model(nn.Module):\n"
+            f"    def forward(self, {arguments}):\n        return {forward}\n"
+            f"def get_inputs():\n    return [{inputs}]\ndef get_init_inputs():\n    return []\n")
+    reference = Reference(code, 7)
+    reference.find_arguments()
+    reference.build()
+    pool = Pool(reference, {"secret": "secret", "tf32": False, "least_draws": 8, "most_draws": 8, "pool_bytes": 1 << 28,
+                            "max_output_bytes": 1 << 26, "most_lane_operations": 1 << 35})
+    pool.draws.plain()
+    pool.first_look()
+    return reference.inputs(0), [draw.leaves for name in KINDS for draw in pool.kind(name).kept]
+
+
+def first(*args, **kwargs):
+    given, draws = drawn(*args, **kwargs)
+    return given[0], [leaves[0] for leaves in draws]
+
+
+def several(tensors):
+    return len({str(x.tolist()) for x in tensors}) > 1
+
+
+# Floats: within their range, in order where they are in order.
+given, draws = first("torch.tensor([4.0, 9.0, 2.0, 7.0])", "torch.digamma(x)")
+assert several(draws) and all(2 <= float(x.min()) and float(x.max()) <= 9 for x in draws)
+assert any(bool((x != x.round()).any()) for x in draws)
+given, draws = first("torch.tensor([1.0, 4.0, 5.0, 8.0])", "torch.cumsum(x, 0)")
+assert several(draws) and all(bool((x.diff() >= 0).all()) for x in draws)
+given, draws = first("torch.tensor(0.3)", "torch.ones(5) * x")
+assert several(draws) and all(0.1 < float(x) < 0.5 for x in draws)
+# Zeros of a matrix are its structure, as symmetry is; masks keep how many there are.
+given, draws = first("torch.tensor([[2.0, 0.0, 1.5], [0.0, 3.0, 0.0], [1.5, 0.0, 4.0]])", "x + 1")
+assert several(draws) and all(bool((x[given == 0] == 0).all()) for x in draws)
+given, draws = first("torch.tensor([1.0, 0.0, 0.0, 1.0, 0.0])", "x.cumsum(0)")
+assert several(draws) and all(sorted(x.tolist()) == [0, 0, 0, 1, 1] for x in draws)
+# What is not finite stands elsewhere, and beside infinities finite elements are large.
+given, draws = first("torch.tensor([3.0, float('inf'), 1.0, float('nan'), -float('inf'), 2.0])", "torch.isinf(x)")
+assert len({str(torch.isfinite(x).tolist()) for x in draws}) > 1
+assert all(bool((~torch.isfinite(x)).any()) for x in draws)
+assert any(float(x[torch.isfinite(x)].abs().max()) > 1e3 for x in draws if bool(torch.isfinite(x).any()))
+given, draws = first("torch.tensor([3.0, float('nan'), 1.0, 2.0])", "torch.isnan(x)")
+assert several(draws) and all(1 <= float(v) <= 3 for x in draws for v in x if v == v)
+# Integers: among those in their range, distinct where they are.
+given, draws = first("torch.tensor([5, 2, 9, 3])", "x * 2")
+assert several(draws) and all(len(set(x.tolist())) == 4 and set(x.tolist()) <= set(range(2, 10)) for x in draws)
+given, draws = first("torch.tensor([0, 3, 7])", "x * 2")
+assert several(draws) and all(bool((x.diff() > 0).all()) and 0 <= int(x.min()) and int(x.max()) <= 7 for x in draws)
+given, draws = first("torch.tensor([2, 2, 5, 9])", "x * 2")
+assert several(draws) and all(bool((x.diff() >= 0).all()) for x in draws)
+given, draws = first("torch.arange(6)", "x * 2")
+assert several(draws) and all(sorted(x.tolist()) == list(range(6)) for x in draws)
+# The reference decides what it takes: a positive definite matrix, an axis, offsets that begin with zero.
+given, draws = first("torch.tensor([[4.0, 1.0], [1.0, 3.0]])", "torch.linalg.cholesky(x)")
+assert all(bool(torch.isfinite(torch.linalg.cholesky(x)).all()) for x in draws)
+given, draws = drawn("torch.tensor([0, 2, 3]), torch.randn(5, 4), torch.arange(5)", "F.embedding_bag(i, w, o)", "o, w, i")
+assert all(int(leaves[0][0]) == 0 for leaves in draws)
+assert several([leaves[2] for leaves in draws])
+# One value is drawn around it, or beside zero; integers of one value have no other.
+given, draws = first("torch.full((4,), 2.5)", "x.exp()")
+assert several(draws) and all(1.25 <= float(v) <= 3.75 for x in draws for v in x)
+given, draws = first("torch.zeros(4)", "x.exp()")
+assert several(draws) and all(0 <= float(v) <= 0.1 for x in draws for v in x)
+given, draws = first("torch.full((4,), 3)", "x * 2.5")
+assert all(torch.equal(x, given) for x in draws)
+# Layouts stay: slices, transposes, what is expanded.
+for layout in ("torch.arange(16)[::2]", "torch.linspace(0, 1, 16)[::2]", "torch.arange(12).view(3, 4).t()", "torch.arange(8).expand(4, 8)",
+               "torch.tensor([1.0, 5.0, 2.0]).unsqueeze(1).expand(3, 6)"):
+    given, draws = first(layout, "x * 2")
+    assert several(draws) and all(x.stride() == given.stride() and x.shape == given.shape for x in draws), layout
+# Two boundaries are in order; targets and members stay as many in each row; what is distinct in rows stays so.
+for two in ("torch.tensor([0.0, 1.0])", "torch.tensor([-0.5, 0.5])"):
+    given, draws = first(two, "torch.bucketize(torch.linspace(-1, 2, 7), x)")
+    assert all(bool(x[0] <= x[1]) for x in draws), two
+given, draws = first("F.one_hot(torch.tensor([2, 0, 1, 3]), 5).float()", "x.cumsum(0)")
+assert several(draws) and all(x.sum(-1).tolist() == [1, 1, 1, 1] for x in draws)
+given, draws = first("torch.tensor([[0, 1, 2], [0, 1, 4]])", "x * 2")
+assert several(draws) and all(len(set(row)) == 3 for x in draws for row in x.tolist())
+given, draws = first("torch.tensor([[2, 0, 1], [1, 2, 0]])", "x * 2")
+assert several(draws) and all(sorted(row) == [0, 1, 2] for x in draws for row in x.tolist())

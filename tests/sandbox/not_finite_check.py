@@ -1,0 +1,49 @@
+"""Draws on which a reference is not finite, as it is on the task's own inputs now and then: not_finite_check.py FOLDER OF THE
+RUNTIMES."""
+import sys
+
+import torch
+
+sys.path.insert(0, sys.argv[1])
+from oracle_draws import KINDS  # noqa: E402
+from oracle_pool import Pool  # noqa: E402
+from oracle_reference import Reference  # noqa: E402
+
+torch.set_grad_enabled(False)
+torch.set_num_threads(1)
+
+
+def kinds_of(forward, inputs):
+    """Of each kind, the share of its draws' answers that is finite."""
+    code = ("import torch, torch.nn as nn\nclass Model(nn.Module):\n"
+            f"    def forward(self, x):\n        return {forward}\n"
+            f"def get_inputs():\n    return [{inputs}]\ndef get_init_inputs():\n    return []\n")
+    reference = Reference(code, 7)
+    reference.find_arguments()
+    reference.build()
+    pool = Pool(reference, {"secret": "secret", "tf32": False, "least_draws": 8, "most_draws": 8, "pool_bytes": 1 << 28,
+                            "max_output_bytes": 1 << 26, "most_lane_operations": 1 << 35})
+    pool.draws.plain()
+    pool.first_look()
+    kinds = {name: pool.kind(name) for name in KINDS}
+    for kind in kinds.values():
+        for draw in kind.kept:
+            unknown = ~torch.isfinite(draw.exact[0])
+            # A candidate's answer is compared there as well: only an infinite allowance would let anything pass.
+            assert not bool(torch.isinf(draw.allowed[0][unknown]).any())
+    return {name: [draw.sample.finite for draw in kind.kept] for name, kind in kinds.items()}
+
+
+# One number, which is none on an eighth of the task's own inputs.
+found = kinds_of("x.cos().sqrt()", "torch.randn(1)")
+assert set(found["shifted"]) == {0.0} and set(found["plain"]) == {1.0}, found
+# Rows that are all negative, which a plain draw holds too seldom.
+found = kinds_of("x.median(1)[0].log1p()", "torch.randn(40, 32)")
+assert all(0.5 <= share < 1 for share in found["structured"]), found
+assert all(share == 1 for name in ("plain", "shifted", "sparse") for share in found[name]), found
+# What is never negative is not made so.
+found = kinds_of("x.log()", "torch.rand(40, 32) + 1e-3")
+assert all(share == 1 for shares in found.values() for share in shares), found
+# What half of every draw is.
+found = kinds_of("x.sqrt()", "torch.randn(40, 32)")
+assert all(0 < share < 1 for share in found["plain"]), found
