@@ -10,9 +10,6 @@
 namespace bicrl {
 namespace {
 
-// The head's logits are made in pieces of at most this many values.
-constexpr int64_t kLogitsAtOnce = int64_t{1} << 25;
-
 template <class T>
 at::Tensor on_device(const std::vector<T>& values, at::Device device) {
   return at::tensor(values, at::TensorOptions().dtype(c10::CppTypeToScalarType<T>::value)).to(device);

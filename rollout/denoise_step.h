@@ -48,6 +48,9 @@ struct StepResult {
 
 class DenoiseStep {
  public:
+  // The head's logits are made in pieces of at most this many values.
+  static constexpr int64_t kLogitsAtOnce = int64_t{1} << 25;
+
   DenoiseStep(const Transformer& policy, const at::Tensor& allowed, const DecodingSettings& settings,
               KvCache& cache);
   StepResult run(const StepRows& rows);

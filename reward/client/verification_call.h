@@ -27,6 +27,7 @@ struct Job {
   std::string key;
   wire::VerifyRequest message;
   std::vector<std::string> waiting;  // request ids
+  bool withdrawn = false;            // nobody waits any more
   int attempts = 0;
   std::optional<Clock::time_point> first_call;
   std::optional<size_t> last_server;

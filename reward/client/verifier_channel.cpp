@@ -13,7 +13,7 @@ constexpr int kMaxMessageBytes = 64 << 20;
 
 }  // namespace
 
-std::shared_ptr<grpc::Channel> connect_verifier(const std::string& address) {
+std::shared_ptr<grpc::Channel> connect_verifier(const std::string& address, const ClientAccess& access) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   // Retries are ours: they go to another server and are counted.
@@ -26,7 +26,7 @@ std::shared_ptr<grpc::Channel> connect_verifier(const std::string& address) {
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // Verifiers are near; a proxy of the environment is for the world outside.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(address, client_credentials(access), arguments);
 }
 
 Result<VerifierDescription> describe_verifier(const std::shared_ptr<grpc::Channel>& channel,

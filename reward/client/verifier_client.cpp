@@ -51,6 +51,7 @@ class VerifierClient::Engine {
 
   void submit(const VerificationRequest& request);
   std::optional<Verdict> next(std::chrono::milliseconds timeout);
+  std::vector<std::string> withdraw();
   size_t pending() const {
     const std::lock_guard lock(mutex_);
     return pending_ids_.size();
@@ -105,10 +106,12 @@ VerifierClient::Engine::Engine(VerifierClientOptions options)
   if (options_.addresses.empty()) throw InputError("no verifier address is given");
   if (const std::string problem = address_problem(options_.addresses); !problem.empty())
     throw InputError(problem);
+  if (const std::string problem = access_problem(options_.access, options_.addresses); !problem.empty())
+    throw InputError(problem);
   BICRL_CHECK(options_.max_in_flight > 0 && options_.max_attempts > 0 && options_.memory_verdicts >= 0);
   BICRL_CHECK(options_.attempt_s > 0 && options_.deadline_s > 0 && options_.backoff_s > 0);
   for (const auto& address : options_.addresses) {
-    channels_.push_back(connect_verifier(address));
+    channels_.push_back(connect_verifier(address, options_.access));
     stubs_.push_back(wire::Verifier::NewStub(channels_.back()));
   }
   thread_ = std::thread([this] { take_completions(); });
@@ -175,6 +178,21 @@ std::optional<Verdict> VerifierClient::Engine::next(std::chrono::milliseconds ti
   return verdict;
 }
 
+std::vector<std::string> VerifierClient::Engine::withdraw() {
+  std::lock_guard lock(mutex_);
+  std::vector<std::string> ids;
+  for (const auto& [key, job] : jobs_) {
+    job->withdrawn = true;
+    ids.insert(ids.end(), job->waiting.begin(), job->waiting.end());
+  }
+  for (const std::string& id : ids) pending_ids_.erase(id);
+  counters_.withdrawn += static_cast<int64_t>(ids.size());
+  jobs_.clear();
+  queue_.clear();
+  for (auto& entry : events_) entry.second->cancel();  // the queue of completions reports each soon
+  return ids;
+}
+
 std::string VerifierClient::Engine::waiting_for() const {
   std::lock_guard lock(mutex_);
   const Clock::time_point now = Clock::now();
@@ -217,8 +235,8 @@ void VerifierClient::Engine::take_completions() {
     if (auto* call = dynamic_cast<Call*>(owner.mapped().get())) {
       --calls_;
       pool_.end(call->server);
-      if (!stopping_) finish_call(*call);
-    } else if (!stopping_) {
+      if (!stopping_ && !call->job->withdrawn) finish_call(*call);
+    } else if (!stopping_ && !owner.mapped()->job->withdrawn) {
       queue_.push_front(owner.mapped()->job);
     }
     if (!stopping_) start_calls();
@@ -337,6 +355,7 @@ void VerifierClient::submit(const VerificationRequest& request) { engine_->submi
 std::optional<Verdict> VerifierClient::next(std::chrono::milliseconds timeout) {
   return engine_->next(timeout);
 }
+std::vector<std::string> VerifierClient::withdraw() { return engine_->withdraw(); }
 size_t VerifierClient::pending() const { return engine_->pending(); }
 std::string VerifierClient::waiting_for() const { return engine_->waiting_for(); }
 VerifierClientCounters VerifierClient::counters() const { return engine_->counters(); }

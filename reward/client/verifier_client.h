@@ -4,7 +4,7 @@
 // Nothing is lost and nothing comes twice: every submitted request yields exactly one verdict from next().
 // What goes wrong between here and a verdict (no server, a server that dies or stalls, a garbled reply) is
 // retried, on another server if there is one, and ends as a verdict with an infrastructure outcome, never
-// as an exception.
+// as an exception. Only what the caller withdraws yields none.
 //
 // The client's engine (verifier_client.cpp) owns the connections (verifier_channel.h), one thread, which
 // takes in what gRPC reports, and the candidates on their way (verification_call.h). server_pool.h chooses
@@ -35,12 +35,13 @@ struct VerifierClientCounters {
   int64_t returned = 0;        // handed out by next()
   int64_t retried = 0;         // calls beyond the first of a request
   int64_t infrastructure = 0;  // verdicts with an infrastructure outcome
+  int64_t withdrawn = 0;       // no verdict was waited for any longer
   double waited_s = 0;         // time that callers spent in next() without a verdict being ready
 };
 
 class VerifierClient {
  public:
-  // Throws InputError if an address is unusable. Does not wait for the servers.
+  // Throws InputError if an address or a file of the access is unusable. Does not wait for the servers.
   explicit VerifierClient(VerifierClientOptions options);
   ~VerifierClient();
   VerifierClient(const VerifierClient&) = delete;
@@ -53,7 +54,12 @@ class VerifierClient {
   // the client itself knew the verdict.
   std::optional<Verdict> next(std::chrono::milliseconds timeout);
 
-  // Submitted and not yet returned by next().
+  // Gives up every request whose verdict is not ready, and returns their ids: their calls are cancelled (a
+  // server stops its work on them), and next() returns what is ready and nothing of them, even if the same
+  // ids are submitted again.
+  std::vector<std::string> withdraw();
+
+  // Submitted, not withdrawn, and not yet returned by next().
   size_t pending() const;
 
   // Who is being waited for, in one line for a person.

@@ -27,6 +27,9 @@ VerifierClientOptions VerifierClientOptions::from_config(const ConfigSection& se
   o.addresses = section.texts("addresses");
   if (const std::string problem = address_problem(o.addresses); !problem.empty())
     section.reject("addresses", problem);
+  o.access = ClientAccess::from_config(section.section("access"));
+  if (const std::string problem = access_problem(o.access, o.addresses); !problem.empty())
+    section.reject("addresses", problem);
   o.max_in_flight = static_cast<int>(section.integer("max_in_flight", o.max_in_flight, 1, 4096));
   o.deadline_s = section.real("deadline_s", o.deadline_s, 0.001, kDay_s);
   o.attempt_s = section.real("attempt_s", std::min(o.attempt_s, o.deadline_s), 0.001, kDay_s);

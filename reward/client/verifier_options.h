@@ -4,12 +4,14 @@
 #include <vector>
 
 #include "common/config.h"
+#include "reward/client/client_access.h"
 #include "tasks/verification_request.h"
 
 namespace bicrl {
 
 struct VerifierClientOptions {
   std::vector<std::string> addresses;  // "host:port"
+  ClientAccess access;                 // needed for addresses beyond loopback
   int max_in_flight = 32;              // calls at a time, over all servers
   double deadline_s = 180;             // for one request from its first call on, retries included
   double attempt_s = 90;               // for one call

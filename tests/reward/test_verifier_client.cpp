@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <map>
@@ -422,6 +423,108 @@ TEST_CASE("the less loaded server gets more, a dead one nothing for long") {
   for (int i = 0; i < 40; ++i) CHECK(verify(client, concat("again", i), concat("q", i)).correct);
 }
 
+TEST_CASE("a server that dies under load and stays away costs no verdict") {
+  // Its calls hang until it goes, so that it certainly dies with some of them.
+  FakeVerifier dying([](const auto&, int, auto&) {
+    wait_until([] { return FakeVerifier::is_cancelled(); });
+    return grpc::Status::CANCELLED;
+  });
+  FakeVerifier quick, other;
+  auto options = options_for({dying.address(), quick.address(), other.address()});
+  options.max_in_flight = 12;
+  options.max_attempts =
+      100000;  // a dead one is tried now and then, and must not use up a request's attempts
+  VerifierClient client(options);
+  for (int i = 0; i < 200; ++i) client.submit(request(std::to_string(i), concat("p", i)));
+  wait_until([&] { return dying.calls() >= 4; });
+  const int lost = dying.calls();
+  dying.stop();
+  std::set<std::string> ids;
+  for (int i = 0; i < 200; ++i) {
+    const Verdict v = verdict_of(client);
+    CHECK(v.diagnostics == "program p" + v.request_id);
+    ids.insert(v.request_id);
+  }
+  CHECK(ids.size() == 200);
+  CHECK(client.pending() == 0);
+  CHECK(client.counters().infrastructure == 0);
+  CHECK(client.counters().retried >= lost);
+  CHECK((quick.calls() > 0 && other.calls() > 0 && quick.calls() + other.calls() == 200));
+}
+
+TEST_CASE("what is withdrawn yields no verdict, and its ids are free again") {
+  std::atomic<bool> hold{true};
+  std::atomic<int> cancelled{0};
+  FakeVerifier server([&](const auto& asked, int call, auto& reply) {
+    if (hold && asked.program() == "slow") {
+      wait_until([] { return FakeVerifier::is_cancelled(); });
+      ++cancelled;
+    }
+    return FakeVerifier::answer_correct(asked, call, reply);
+  });
+  VerifierClient client(options_for({server.address()}));
+  client.submit(request("1", "slow"));
+  client.submit(request("2", "quick"));
+  client.submit(request("3", "slow"));
+  wait_until(
+      [&] { return client.waiting_for().find("1 ready") != std::string::npos && server.calls() == 2; });
+  auto withdrawn = client.withdraw();
+  std::sort(withdrawn.begin(), withdrawn.end());
+  CHECK(withdrawn == std::vector<std::string>{"1", "3"});
+  CHECK(client.withdraw().empty());
+  CHECK(client.pending() == 1);
+  wait_until([&] { return cancelled == 1; });  // nothing works on it any more
+  CHECK(verdict_of(client).request_id == "2");
+  CHECK(client.pending() == 0);
+  // The server answered that it was cancelled, or correct: neither is anybody's verdict.
+  hold = false;
+  CHECK(verify(client, "1", "another").diagnostics == "program another");
+  const Verdict again = verify(client, "3", "slow");
+  CHECK((again.correct && !again.cached));
+  CHECK_FALSE(client.next(20ms).has_value());
+  const auto counters = client.counters();
+  CHECK((counters.withdrawn == 2 && counters.submitted == 5 && counters.returned == 3));
+  CHECK(counters.infrastructure == 0);
+}
+
+TEST_CASE("requests that wait for a free call or for another attempt are withdrawn as well") {
+  SECTION("for a free call") {
+    std::atomic<bool> hold{true};
+    FakeVerifier server([&](const auto& asked, int call, auto& reply) {
+      if (hold) wait_until([] { return FakeVerifier::is_cancelled(); });
+      return FakeVerifier::answer_correct(asked, call, reply);
+    });
+    auto options = options_for({server.address()});
+    options.max_in_flight = 1;
+    VerifierClient client(options);
+    for (int i = 0; i < 5; ++i) client.submit(request(std::to_string(i), concat("p", i)));
+    wait_until([&] { return server.calls() == 1; });
+    CHECK(client.withdraw().size() == 5);
+    hold = false;
+    CHECK(verify(client, "0", "next").diagnostics == "program next");  // the one call is free again
+    CHECK(server.calls() == 2);
+  }
+  SECTION("for another attempt") {
+    std::atomic<bool> away{true};
+    FakeVerifier server([&](const auto& asked, int call, auto& reply) {
+      if (away) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "starting");
+      return FakeVerifier::answer_correct(asked, call, reply);
+    });
+    auto options = options_for({server.address()});
+    options.backoff_s = options.max_backoff_s = 3600;
+    options.deadline_s = options.attempt_s = 80000;
+    VerifierClient client(options);
+    for (int i = 0; i < 3; ++i) client.submit(request(std::to_string(i), concat("p", i)));
+    wait_until([&] { return client.waiting_for().find("3 to be tried again") != std::string::npos; });
+    CHECK(client.withdraw().size() == 3);
+    CHECK(client.pending() == 0);
+    away = false;
+    CHECK(verify(client, "0", "p1").diagnostics == "program p1");
+    CHECK_FALSE(client.next(20ms).has_value());
+    CHECK(server.calls() == 4);
+  }
+}
+
 TEST_CASE("calls under way do not keep the client from going") {
   std::atomic<bool> release{false};
   FakeVerifier server([&](const auto& asked, int call, auto& reply) {
@@ -574,9 +677,12 @@ TEST_CASE("client options are read from a section") {
     return options;
   };
   const auto options = read(
-      "addresses: ['a:1', 'b:2']\ndeadline_s: 10\nmax_in_flight: 4\nmemory_verdicts: 0\ntrials: 5\n"
+      "addresses: ['a:1', 'b:2']\naccess: {authority: ca.pem, token: secret}\ndeadline_s: 10\nmax_in_flight: "
+      "4\nmemory_verdicts: 0\ntrials: 5\n"
       "tolerance: published\n");
   CHECK(options.addresses == std::vector<std::string>{"a:1", "b:2"});
+  CHECK(options.access.authority == "ca.pem");
+  CHECK(options.access.token == "secret");
   CHECK(options.deadline_s == 10);
   CHECK(options.attempt_s == 10);
   CHECK(options.max_in_flight == 4);
@@ -595,6 +701,9 @@ TEST_CASE("client options are read from a section") {
   };
   CHECK(refusal("\naddresses: [nowhere]") ==
         "run.yaml:2: addresses: 'nowhere' is no verifier address of the form host:port");
+  CHECK_THAT(refusal("addresses: ['localhost:1', 'a:1']"), ContainsSubstring("a:1 is on another machine"));
+  CHECK_THAT(refusal("access: {authority: ca.pem}"), ContainsSubstring("token: is missing"));
+  CHECK_THAT(refusal("access: {token: secret}"), ContainsSubstring("authority: is missing"));
   CHECK(refusal("deadline_s: 5\nattempt_s: 6") ==
         "run.yaml:2: attempt_s: must not be more than 'deadline_s'");
   CHECK_THAT(refusal("tolerance: publishd"),
