@@ -114,8 +114,8 @@ int evaluate_on_ranks(const LearnerCommand& command, ControlPlane& control) {
       command.config_path, command.overrides, /*log_path=*/"", control, settings.verifier.addresses);
   VerifierClient verifier(settings.verifier);
   common_grading_basis(verifier, settings.verifier, control);  // refuses servers that differ
-  const TaskScores scores =
-      score_tasks(policy, tokenizer, verifier, /*ledger=*/nullptr, control, tasks, settings.scoring());
+  const TaskScores scores = score_tasks(policy, tokenizer, verifier, /*ledger=*/nullptr, control,
+                                        Placement::colocated(control.size()), tasks, settings.scoring());
   ExitCode code = ExitCode::kOk;
   if (first) code = publish(command, settings, tasks, scores, control.size(), watch.seconds());
   // The server stays until the last rank has its verdicts, which rank 0 then has gathered.

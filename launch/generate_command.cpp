@@ -36,7 +36,7 @@ struct GenerateSettings {
   static GenerateSettings from_config(const ConfigSection& root, const fs::path& folder) {
     GenerateSettings s;
     s.policy = PolicySource::from_config(root.section("policy"), folder);
-    if (s.policy.moments) root.section("policy").reject("moments", "has no effect: nothing is trained here");
+    s.policy.refuse_training(root.section("policy"));
     s.tasks = existing_path(root, "tasks", root.required_text("tasks"), folder);
     s.limit = root.integer("limit", 0, 0);
     s.stage = parse_stage(root.choice("stage", "end_to_end", {"infilling", "end_to_end"}));

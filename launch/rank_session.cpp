@@ -1,6 +1,7 @@
 #include "launch/rank_session.h"
 
 #include <iostream>
+#include <optional>
 
 #include "common/error.h"
 #include "common/log.h"
@@ -17,18 +18,30 @@ constexpr double kPatience_s = 3;  // ranks read their files at the same time, b
 int with_ranks(const std::function<int(RankPlanes)>& work) {
   if (!MpiSession::launched_by_mpi()) {
     SingleProcessControl control;
-    SingleProcessTensors tensors;
-    return work({control, [&](at::Device) -> TensorPlane& { return tensors; }});
+    SingleProcessTensors alone;
+    MeasuredTensors tensors(alone);
+    return work({control, [&](at::Device) -> MeasuredTensors& { return tensors; },
+                 [&](int, at::Device) -> PartPlanes {
+                   return {control, tensors};
+                 }});
   }
   MpiSession session;
   MpiControlPlane control(session);
-  std::unique_ptr<TensorPlane> tensors;
+  std::unique_ptr<TensorPlane> tensors, part_tensors;
+  std::unique_ptr<MpiControlPlane> part_control;
+  std::optional<MeasuredTensors> measured, measured_part;
   const auto tell = [](const std::string& message) { std::cerr << "bicrl: " << message << std::endl; };
   try {
     init_logging(LogLevel::kInfo, control.size() > 1 ? control.rank() : -1);
-    return work({control, [&](at::Device device) -> TensorPlane& {
+    return work({control,
+                 [&](at::Device device) -> MeasuredTensors& {
                    tensors = make_tensor_plane(session, control, device);
-                   return *tensors;
+                   return measured.emplace(*tensors);
+                 },
+                 [&](int part, at::Device device) -> PartPlanes {
+                   part_control = std::make_unique<MpiControlPlane>(session, part);
+                   part_tensors = make_tensor_plane(session, *part_control, device);
+                   return {*part_control, measured_part.emplace(*part_tensors)};
                  }});
   } catch (const SharedError& error) {
     if (control.rank() == 0) tell(error.what());

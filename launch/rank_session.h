@@ -11,15 +11,24 @@
 #include "common/config.h"
 #include "launch/embedded_verifier.h"
 #include "trainer/ranks/control_plane.h"
-#include "trainer/ranks/tensor_plane.h"
+#include "trainer/ranks/measured_tensors.h"
 
 namespace bicrl {
+
+// Planes of some of the ranks, which have the same numbers there.
+struct PartPlanes {
+  ControlPlane& control;
+  MeasuredTensors& tensors;
+};
 
 // How a command's ranks talk (trainer/ranks/).
 struct RankPlanes {
   ControlPlane& control;
   // Collective, at most once: the plane that moves tensors of this device; it lives as long as `control`.
-  std::function<TensorPlane&(at::Device)> make_tensors;
+  std::function<MeasuredTensors&(at::Device)> make_tensors;
+  // Collective among the first `ranks` ranks, which alone call it, at most once: planes among those alone,
+  // which live as long.
+  std::function<PartPlanes(int ranks, at::Device)> make_part;
 };
 
 // Runs `work` with the planes of mpirun's ranks, or of this process alone, and returns its exit code.

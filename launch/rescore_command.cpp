@@ -3,6 +3,7 @@
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "common/files.h"
 #include "launch/learner_commands.h"
@@ -19,18 +20,21 @@ namespace fs = std::filesystem;
 struct StoredStep {
   AdvantageKind advantage = AdvantageKind::kZScore;
   std::vector<ScoredResponse> responses;
-  int64_t unknown = 0;  // responses whose verdict the ledger does not have
+  int64_t unknown = 0;  // responses that a verdict was asked for and did not come in time
 };
 
-// A response whose verdict was lost with the verifier was masked; it is again.
-Verdict stored_verdict(const ResponseEntry& entry,
-                       const std::unordered_map<std::string, LedgerEntry>& verdicts) {
-  const auto found = verdicts.find(entry.verdict_key);
-  return found == verdicts.end() ? Verdict{} : found->second.verdict;
+// None if none shaped the update. A program whose verdict was lost or given up may have got one later, when
+// another response had it as well: this response was left out, and is again.
+std::optional<Verdict> stored_verdict(const ResponseEntry& entry, const LedgerContents& ledger) {
+  const auto found = ledger.verdicts.find(entry.verdict_key);
+  if (found == ledger.verdicts.end()) return std::nullopt;
+  const Verdict& verdict = found->second.verdict;
+  if (entry.masked && judges_program(verdict.outcome)) return std::nullopt;
+  return verdict;
 }
 
 std::vector<StoredStep> read_steps(const fs::path& run) {
-  const auto verdicts = read_ledger(run / "ledger");
+  const LedgerContents ledger = read_ledger(run / "ledger");
   const fs::path file = run / "responses.jsonl";
   std::ifstream lines(file);
   if (!lines)
@@ -46,14 +50,15 @@ std::vector<StoredStep> read_steps(const fs::path& run) {
                       .unknown = 0};
       for (const auto& response : json.at("responses")) {
         const ResponseEntry entry = response_entry_from_json(response);
+        const std::optional<Verdict> verdict = stored_verdict(entry, ledger);
         step.responses.push_back(
             {.step = json.at("step").get<int64_t>(),
              .phase = json.at("phase").get<std::string>(),
              .group = entry.group,
              .truncated = entry.truncated,
-             .verdict = stored_verdict(entry, verdicts),
+             .verdict = verdict.value_or(Verdict{}),
              .stored = {.value = entry.reward, .masked = entry.masked, .mask_reason = "", .terms = {}}});
-        step.unknown += !entry.verdict_key.empty() && !verdicts.contains(entry.verdict_key);
+        step.unknown += !entry.verdict_key.empty() && !verdict;
       }
       steps.push_back(std::move(step));
     } catch (const std::exception& error) {
@@ -84,8 +89,8 @@ int run_rescore_command(const LearnerCommand& command) {
             << command.reward_path << ")\n"
             << rescore_table(comparisons);
   if (unknown > 0)
-    std::cout << "note: " << unknown << " responses have no verdict in " << (run / "ledger").string()
-              << " and are left out after\n";
+    std::cout << "note: " << unknown << " responses had no verdict when they were rewarded (or have none in "
+              << (run / "ledger").string() << " now) and are left out after\n";
   for (const std::string& gap : rescoring_gaps(all, after)) std::cout << "note: " << gap << "\n";
   std::cout << std::flush;
   return static_cast<int>(ExitCode::kOk);

@@ -40,6 +40,9 @@ void install_stop_handler() {
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  // What a batch system sends ahead of the end: mpirun forwards it to the ranks on all hosts, and kills
+  // nobody.
+  sigaction(SIGUSR1, &action, nullptr);
   if (!parent_is_launcher()) return;
   struct sigaction continued {};
   continued.sa_sigaction = on_continue;

@@ -1,4 +1,4 @@
-// Ctrl-C and SIGTERM ask a run to stop after the step in progress.
+// Ctrl-C, SIGTERM and SIGUSR1 ask a run to stop after the step in progress.
 #pragma once
 
 namespace bicrl {

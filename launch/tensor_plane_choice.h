@@ -11,8 +11,8 @@
 
 namespace bicrl {
 
-// Collective: the plane that moves tensors of this rank's device. Rank 0 says which one it is, and on GPUs
-// which rank has which. Throws Error if ranks would share a GPU.
+// Collective among the ranks of `control`: the plane that moves tensors of this rank's device. Rank 0 says
+// which one it is, and on GPUs which rank has which. Throws Error if ranks would share a GPU.
 std::unique_ptr<TensorPlane> make_tensor_plane(const MpiSession& session, ControlPlane& control,
                                                at::Device device);
 

@@ -6,7 +6,7 @@ namespace bicrl {
 
 std::unique_ptr<TensorPlane> make_tensor_plane(const MpiSession& session, ControlPlane& control, at::Device) {
   if (control.rank() == 0) log_info("tensors move over MPI");
-  return std::make_unique<MpiTensorPlane>(session);
+  return std::make_unique<MpiTensorPlane>(session, control.size());
 }
 
 }  // namespace bicrl

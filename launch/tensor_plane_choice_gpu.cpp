@@ -9,7 +9,7 @@ std::unique_ptr<TensorPlane> make_tensor_plane(const MpiSession& session, Contro
                                                at::Device device) {
   if (!device.is_cuda()) {
     if (control.rank() == 0) log_info("tensors move over MPI, as the policy lies in host memory");
-    return std::make_unique<MpiTensorPlane>(session);
+    return std::make_unique<MpiTensorPlane>(session, control.size());
   }
   auto plane = std::make_unique<NcclTensorPlane>(session, control, device);
   if (control.rank() == 0) log_info("tensors move over ", plane->description());

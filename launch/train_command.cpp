@@ -10,11 +10,14 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "launch/learner_commands.h"
+#include "launch/rank_checks.h"
 #include "launch/rank_session.h"
 #include "launch/signals.h"
 #include "sandbox/service/verifier_server.h"
 #include "tasks/verifier_description.h"
+#include "trainer/experience/grading_basis.h"
 #include "trainer/inputs/run_inputs.h"
+#include "trainer/run/run_memory.h"
 #include "trainer/run/training_run.h"
 
 namespace bicrl {
@@ -61,6 +64,11 @@ LoadedRun load_run(const LearnerCommand& command) {
   return {std::move(document), std::move(settings), std::move(reward)};
 }
 
+// The clock whose times the reward accepts; empty if it uses none.
+std::string times_by(const LoadedRun& run) {
+  return run.settings.verifier.protocol.measure_time ? run.reward.clock() : "";
+}
+
 // What the configuration says that will do nothing.
 std::vector<std::string> notes_on(const LoadedRun& run) {
   std::vector<std::string> notes = settings_without_effect(run.settings);
@@ -104,6 +112,9 @@ OpenedRun open_run(const LearnerCommand& command, const LoadedRun& run, ControlP
       throw InputError(
           concat((opened.directory->path() / "config.yaml").string(),
                  ": is missing, though the run has checkpoints; put it back, or name another run.directory"));
+    // A change that cannot be allowed is told before it is kept.
+    if (command.allow_changed_config && !opened.checkpoint.empty())
+      check_adapters_of(opened.checkpoint, run.settings.policy.lora);
     // Before the first checkpoint there is nothing that another configuration could spoil.
     opened.directory->adopt(run.document.resolved_yaml(), run.reward.resolved_yaml(),
                             command.allow_changed_config || opened.checkpoint.empty());
@@ -113,13 +124,56 @@ OpenedRun open_run(const LearnerCommand& command, const LoadedRun& run, ControlP
   return opened;
 }
 
-// On the CPU; a GPU's memory is asked for piece by piece.
-void require_memory(const RunSettings& settings, const ControlPlane& control) {
-  if (settings.policy.device != "cpu") return;
-  const int64_t host_bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+// The budget's table. Throws InputError if it does not fit. Ranks of a host share its memory; each has a GPU
+// of its own.
+std::string required_memory(const RunSettings& settings, const RunInputs& inputs, const ControlPlane& control,
+                            const Placement& placement) {
+  const at::Device device = policy_device(settings.policy, control.local_rank());
+  const int64_t limit_bytes = memory_limit_bytes(device);
+  const MemoryBudget budget = budget_of_run(settings, inputs, placement, control.rank());
+  const int ranks = device.is_cpu() ? control.ranks_on_host() : 1;
+  const std::string held = device.is_cpu() ? memory_problem(budget.held, ranks, limit_bytes) : std::string();
   const std::string problem =
-      memory_problem(memory_of(settings, control.size()), control.ranks_on_host(), host_bytes);
+      !held.empty() ? held
+                    : budget.problem(ranks, device.is_cpu() ? budget.held.copies_bytes(ranks) : 0,
+                                     limit_bytes, device.is_cpu() ? "the host" : "the GPU");
   if (!problem.empty()) throw InputError(problem);
+  return budget.table(limit_bytes);
+}
+
+// A rank that is lost ends all: the thread that works may be caught in MPI for ever, and MPI_Abort as well.
+std::unique_ptr<Heartbeat> watch_over_ranks(const TrainerSettings& settings, ControlPlane& control) {
+  if (settings.heartbeat_limit_s == 0) return nullptr;
+  return std::make_unique<Heartbeat>(
+      control, settings.heartbeat_limit_s, [rank = control.rank()](const std::string& reason) {
+        std::cerr << concat("bicrl: rank ", rank, " ends, as ", reason,
+                            "; the same command goes on from the latest checkpoint\n")
+                  << std::flush;
+        _exit(static_cast<int>(ExitCode::kFailure));
+      });
+}
+
+// Collective.
+RunRanks make_run_ranks(const RunSettings& settings, const Placement& placement, const RankPlanes& planes) {
+  ControlPlane& control = planes.control;
+  const at::Device device = policy_device(settings.policy, control.local_rank());
+  MeasuredTensors& tensors = planes.make_tensors(device);
+  tensors.set_wait_limit(settings.trainer.wait_limit_s);
+  RunRanks ranks = {.placement = placement,
+                    .control = control,
+                    .tensors = tensors,
+                    .trainer_control = &control,
+                    .trainer_tensors = &tensors};
+  if (!placement.is_split()) return ranks;
+  ranks.trainer_control = nullptr;
+  ranks.trainer_tensors = nullptr;
+  if (!placement.trains(control.rank())) return ranks;
+  const PartPlanes part = planes.make_part(placement.trainers(), device);
+  part.control.set_wait_limit(settings.trainer.wait_limit_s);
+  part.tensors.set_wait_limit(settings.trainer.wait_limit_s);
+  ranks.trainer_control = &part.control;
+  ranks.trainer_tensors = &part.tensors;
+  return ranks;
 }
 
 int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
@@ -136,9 +190,12 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
     std::cout << std::flush;
     return static_cast<int>(ExitCode::kOk);
   }
-  require_memory(run.settings, control);
+  const Placement placement = run.settings.trainer.placement(control.size());
+  const std::string memory = required_memory(run.settings, inputs, control, placement);
   control.set_wait_limit(run.settings.trainer.wait_limit_s);
+  const std::unique_ptr<Heartbeat> heartbeat = watch_over_ranks(run.settings.trainer, control);
   const Stopwatch watch;
+  expect_like_machines(control, policy_device(run.settings.policy, control.local_rank()).is_cuda());
   expect_equal_on_ranks(control, "configuration", run.document.resolved_yaml() + run.reward.resolved_yaml());
   if (first)
     for (const std::string& note : notes_on(run)) log_warning(note);
@@ -151,19 +208,22 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
                 << " has finished; name another run.directory for a new one" << std::endl;
     return static_cast<int>(ExitCode::kOk);
   }
+  expect_shared_folder(control, run.settings.directory);
+  if (first) log_info(memory);
   std::unique_ptr<EmbeddedVerifier> server;
   std::unique_ptr<VerifierClient> verifier;
+  std::string verifier_basis;
   if (run.settings.needs_verifier()) {
     server = share_embedded_verifier(command.config_path, command.overrides,
                                      (run.settings.directory / "verifier.log").string(), control,
                                      run.settings.verifier.addresses);
     verifier = std::make_unique<VerifierClient>(run.settings.verifier);
     if (first) log_info("verifier: ", run.settings.verifier.addresses.front(), server ? " (embedded)" : "");
+    verifier_basis = common_grading_basis(*verifier, run.settings.verifier, control, times_by(run));
   }
-  TensorPlane& tensors = ranks.make_tensors(policy_device(run.settings.policy, control.local_rank()));
-  tensors.set_wait_limit(run.settings.trainer.wait_limit_s);
-  TrainingRun training(run.settings, std::move(inputs), control, tensors, verifier.get(), run.reward,
-                       opened.directory.get(), opened.checkpoint, stop_requested);
+  TrainingRun training(run.settings, std::move(inputs), make_run_ranks(run.settings, placement, ranks),
+                       verifier.get(), verifier_basis, run.reward, opened.directory.get(), opened.checkpoint,
+                       stop_requested);
   const RunEnd end = training.run();
   if (first) {
     const std::string place = run.settings.directory.string();

@@ -17,7 +17,7 @@ constexpr uint64_t kMiB = 1u << 20;
 struct RunNeeds {
   std::string directory = "runs";
   std::string device = "cpu";
-  std::vector<std::string> addresses;
+  VerifierClientOptions verifiers;
   PipelineOptions pipeline;
 };
 
@@ -29,7 +29,7 @@ RunNeeds read_needs(const DoctorCommand& command) {
   const ConfigSection root = document.root();
   needs.directory = root.section("run").text("directory", needs.directory);
   needs.device = root.section("policy").text("device", needs.device);
-  needs.addresses = root.section("verifier").texts("addresses");
+  needs.verifiers = VerifierClientOptions::from_config(root.section("verifier"));
   needs.pipeline = VerifierOptions::from_config(root.section("verifier").section("server")).pipeline;
   // A configuration file is read in full further on, as `bicrl train` reads it.
   if (command.config_path.empty()) document.finish();
@@ -58,8 +58,8 @@ int run_doctor_command(const DoctorCommand& command) {
   check_gpus(module, needs.device, report);
   if (readable && module.loaded && !command.config_path.empty())
     report.add(check_run_configuration(command.config_path, command.overrides));
-  check_sandbox(needs.pipeline, needs.addresses.empty(), report);
-  check_verifiers(needs.addresses, report);
+  check_sandbox(needs.pipeline, needs.verifiers.addresses.empty(), report);
+  check_verifiers(needs.verifiers, report);
   if (command.json)
     std::cout << report.to_json().dump(2) << std::endl;
   else

@@ -27,9 +27,8 @@ std::vector<std::string> environment_of_own() {
   return kept;
 }
 
-Check check_verifier(const std::string& address) {
+Check check_verifier(VerifierClientOptions options, const std::string& address) {
   const std::string name = "verifier " + address;
-  VerifierClientOptions options;
   options.addresses = {address};
   VerifierClient client(options);
   const auto first = client.describe(kPatience).front();
@@ -101,8 +100,12 @@ Check check_run_configuration(const std::string& path, const std::vector<std::st
                        "correct it; `bicrl train " + path + " --dry-run` reads it again");
 }
 
-void check_verifiers(const std::vector<std::string>& addresses, DoctorReport& report) {
-  for (const auto& address : addresses) report.add(check_verifier(address));
+void check_verifiers(const VerifierClientOptions& verifiers, DoctorReport& report) {
+  for (const auto& address : verifiers.addresses) try {
+      report.add(check_verifier(verifiers, address));
+    } catch (const InputError& error) {
+      report.add(check_missing("verifier " + address, error.what(), "correct verifier.access"));
+    }
 }
 
 }  // namespace bicrl

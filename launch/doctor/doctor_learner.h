@@ -6,6 +6,7 @@
 
 #include "common/error.h"
 #include "launch/doctor/doctor_report.h"
+#include "reward/client/verifier_options.h"
 
 namespace bicrl {
 
@@ -25,6 +26,6 @@ void check_gpus(const LearnerModule& module, const std::string& device, DoctorRe
 Check check_run_configuration(const std::string& path, const std::vector<std::string>& overrides);
 
 // One line per address: whether a verifier answers there, and how fast.
-void check_verifiers(const std::vector<std::string>& addresses, DoctorReport& report);
+void check_verifiers(const VerifierClientOptions& verifiers, DoctorReport& report);
 
 }  // namespace bicrl

@@ -32,6 +32,15 @@ ENVIRONMENT = {
 IMPATIENT = {"OMPI_MCA_odls_base_sigkill_timeout": "1"}
 
 
+# What a step's entry in metrics.jsonl holds of times and loads: keys that end so.
+OF_THIS_MACHINE = ("_seconds", "_per_second", "_peak_bytes", "_mfu", "_queue", "collectives")
+
+
+def reproducible(step):
+    """What of a step's entry is the same in equal runs."""
+    return {key: value for key, value in step.items() if not key.endswith(OF_THIS_MACHINE)}
+
+
 def patient(seconds, prefix="verifier.server."):
     """Overrides: limits of time that a program with an end does not meet, however busy the machine is. Verdicts, and figures made
     of them, must not depend on that."""

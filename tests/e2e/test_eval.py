@@ -1,6 +1,7 @@
 """A small policy that solves about half of its training tasks, evaluated by one process, by one rank and by two: equal
 figures; greedy; its progress bar; and what is refused."""
 import json
+import math
 import os
 import pty
 import subprocess
@@ -48,7 +49,7 @@ with folder() as temporary:
     Path(config).write_text(
         f"policy: {{checkpoint: {temporary}/run/checkpoints/warm_up}}\n"
         f"tasks: {TASKS % 'split: train,'}\n"
-        "samples_per_task: 4\npass_at_k: [1, 2, 4]\nrollout: {max_new_tokens: 96, threshold: 0.9}\n"
+        "samples_per_task: 4\npass_at_k: [1, 2, 4]\nmeasure_time: true\nrollout: {max_new_tokens: 96, threshold: 0.9}\n"
         "verifier: {server: {workers: 2}}\n")
 
     def evaluate(name, *words, ranks=None):
@@ -75,6 +76,18 @@ with folder() as temporary:
     expect(figures["fault_classes"] == {name: wrong.count(name) for name in set(wrong)}, "faults are counted", figures)
     expect(sum(c["tasks"] for c in figures["families"].values()) == 8, "every task has a family", figures)
     expect(any(line.startswith("pass@4") for line in table), "a table", table)
+    speedups = {}
+    for line in read_lines(f"{temporary}/alone.jsonl"):
+        if line["verdict"]["correct"]:
+            speedups.setdefault(line["task_id"], []).append(line["verdict"]["eager_ms"] / line["verdict"]["candidate_ms"])
+
+    def geometric_mean(values):
+        return math.exp(sum(map(math.log, values)) / len(values))
+
+    expect(math.isclose(figures["all"]["speedup"]["value"], geometric_mean([geometric_mean(v) for v in speedups.values()])), "speed-ups", figures)
+    expect(math.isclose(figures["all"]["best_speedup"]["value"], geometric_mean([max(v) for v in speedups.values()])), "the fastest", figures)
+    expect(math.isclose(figures["all"]["fast_1"]["value"], sum(x > 1 for v in speedups.values() for x in v) / 32), "fast_1", figures)
+    expect(any(line.startswith("fast_2") for line in table), "speed in the table", table)
     order = [(r["task_id"], r["sample"]) for r in responses]
     expect(order == [(task["task_id"], s) for task in figures["per_task"] for s in range(4)], "responses in order", order)
 

@@ -3,7 +3,7 @@ verdicts are that run again, bit for bit; and a step that blows up leaves its ro
 import hashlib
 from pathlib import Path
 
-from support import bicrl, expect, folder, patient, read_lines
+from support import bicrl, expect, folder, patient, read_lines, reproducible
 
 TASKS = ["tasks.synthetic.train_compositions=8", "tasks.synthetic.held_out_compositions=8", "tasks.synthetic.max_length=2"]
 SMALL = [*TASKS, "policy.config=''", "warm_up.steps=3", "warm_up.update.learning_rate=1e-4", "reward=configs/rewards/pass_rate.yaml", "stages.0.steps=2", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=4",
@@ -37,8 +37,7 @@ def weights(run):
 
 
 def steps(run):
-    return [{k: v for k, v in step.items() if not k.endswith(("_seconds", "_per_second")) and k not in GENERATION}
-            for step in read_lines(f"{run}/metrics.jsonl")]
+    return [{k: v for k, v in reproducible(step).items() if k not in GENERATION} for step in read_lines(f"{run}/metrics.jsonl")]
 
 
 with folder() as temporary:
@@ -76,6 +75,12 @@ with folder() as temporary:
     # The first step has the same policy and keys as the whole run had.
     first = [s for s in steps(whole) if s["phase"] == "infilling"][0]
     expect(steps(updates)[0]["reward_mean"] == first["reward_mean"], "the rollouts of a whole run's first step", steps(updates)[0], first)
+
+    training = f"{temporary}/training"
+    done("verdicts and updates in one", training, *policy, "replay.only=training", f"replay.rollouts={rollouts}")
+    expect([s["reward_mean"] for s in steps(training)] == [s["reward_mean"] for s in steps(updates)], "the same verdicts as one after the other",
+           steps(training), steps(updates))
+    expect(weights(training) == weights(updates), "and the same weights and optimizer")
 
     # What cannot be replayed.
     bad = f"{temporary}/bad"

@@ -8,7 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, patient, read_lines, started_verifier
+from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, patient, read_lines, reproducible, started_verifier
 
 SMALL = ["warm_up.steps=30", "warm_up.samples_per_step=8", "stages.0.steps=2", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=2",
          "stages.1.steps=3", "stages.1.tasks_per_step=4", "stages.1.samples_per_task=2", "evaluation.tasks=4", "evaluation.every_steps=2",
@@ -19,8 +19,7 @@ SMALL = ["warm_up.steps=30", "warm_up.samples_per_step=8", "stages.0.steps=2", "
 
 
 def trace(run):
-    timeless = [{k: v for k, v in step.items() if not k.endswith(("_seconds", "_per_second"))}
-                for step in read_lines(f"{run}/metrics.jsonl")]
+    timeless = [reproducible(step) for step in read_lines(f"{run}/metrics.jsonl")]
     files = [hashlib.sha256(Path(run, "checkpoints/end_to_end", name).read_bytes()).hexdigest()
              for name in ("model.safetensors", "trainer/optimizer.safetensors")]
     held_out = {name: {k: v for k, v in result.items() if k != "seconds"}
@@ -118,8 +117,9 @@ with folder() as temporary:
         if "going on after warm_up step" in output:
             break
     expect("going on after warm_up step" in output, "and it does", output)
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=300)
+    process.send_signal(signal.SIGUSR1)
+    output, _ = process.communicate(timeout=300)
+    expect("the same command goes on" in output and process.returncode == 130, "so does a batch system's warning", process.returncode, output)
 
     # What is refused on resume. A run that was stopped early serves all cases.
     half = f"{temporary}/half"

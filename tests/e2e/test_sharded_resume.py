@@ -7,7 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, read_json, read_lines
+from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, read_json, read_lines, reproducible
 
 STEPS = 40
 SMALL = [f"warm_up.steps={STEPS}", "warm_up.samples_per_step=8", "stages=[]", "evaluation.tasks=0", "run.checkpoint_every_s=0.01",
@@ -15,7 +15,7 @@ SMALL = [f"warm_up.steps={STEPS}", "warm_up.samples_per_step=8", "stages=[]", "e
 
 
 def trace(run):
-    steps = [{k: v for k, v in step.items() if not k.endswith(("_seconds", "_per_second"))} for step in read_lines(f"{run}/metrics.jsonl")]
+    steps = [reproducible(step) for step in read_lines(f"{run}/metrics.jsonl")]
     checkpoint = Path(run, "checkpoints/warm_up")
     files = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in checkpoint.rglob("*.safetensors")}
     return steps, files

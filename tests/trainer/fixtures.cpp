@@ -84,6 +84,13 @@ Transformer tiny_policy(const PolicyConfig& config, uint64_t seed, at::ScalarTyp
 
 at::Tensor tiny_allowed(const PolicyConfig& config) { return allowed_ids(config, kAssigned, at::kCPU); }
 
+LoraConfig tiny_lora() {
+  LoraConfig lora;
+  lora.rank = 3;
+  lora.alpha = 5;
+  return lora;
+}
+
 Experience random_experience(const PolicyConfig& config, const TraceShape& shape, uint64_t key,
                              double advantage, const Transformer* policy, double temperature) {
   RandomStream random(key);
@@ -201,11 +208,18 @@ double relative_difference(const at::Tensor& a, const at::Tensor& b) {
   return ((a - b).norm() / b.norm()).to(at::kDouble).item<double>();
 }
 
-at::Tensor flat_values(const Transformer& policy) {
+namespace {
+
+at::Tensor flat_of(const NamedTensors& values) {
   std::vector<at::Tensor> flat;
-  for (const auto& [name, value] : policy.parameters()) flat.push_back(value.detach().flatten());
+  for (const auto& [name, value] : values) flat.push_back(value.detach().flatten());
   return at::cat(flat);
 }
+
+}  // namespace
+
+at::Tensor flat_values(const Transformer& policy) { return flat_of(policy.parameters()); }
+at::Tensor flat_adapters(const Transformer& policy) { return flat_of(policy.trained().values()); }
 
 at::Tensor flat_part(const ParameterStore& store, ParameterPart part) {
   std::vector<at::Tensor> flat;

@@ -11,6 +11,7 @@
 #include "policy/policy_config.h"
 #include "policy/transformer.h"
 #include "rollout/rollout.h"
+#include "tests/support/adapters.h"
 #include "trainer/update/policy_updater.h"
 
 namespace bicrl::testing {
@@ -27,6 +28,7 @@ constexpr int64_t kEnd = 1;
 PolicyConfig tiny_config(int64_t block_size);
 Transformer tiny_policy(const PolicyConfig& config, uint64_t seed, at::ScalarType dtype = at::kDouble);
 at::Tensor tiny_allowed(const PolicyConfig& config);
+LoraConfig tiny_lora();  // of all projections
 
 struct TraceShape {
   int64_t prompt_tokens = 6;
@@ -73,7 +75,8 @@ Gradient gradient_of(Transformer& policy, const std::vector<Experience>& experie
 double relative_difference(const at::Tensor& a, const at::Tensor& b);  // |a - b| / |b|, 2-norms
 
 // All parameters one after the other in the order of Transformer::parameters(), without what lies between.
-at::Tensor flat_values(const Transformer& policy);                      // in their type
+at::Tensor flat_values(const Transformer& policy);  // in their type
+at::Tensor flat_adapters(const Transformer& policy);
 at::Tensor flat_part(const ParameterStore& store, ParameterPart part);  // of a whole part
 at::Tensor flat(const std::vector<at::Tensor>& by_parameter);
 void set_flat_gradient(ParameterStore& store, const at::Tensor& flat);

@@ -1,5 +1,6 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
@@ -72,6 +73,27 @@ TEST_CASE("An evaluation's rates are means over tasks, without what has no verdi
   CHECK(table.find("6 of 16 responses got no verdict") != std::string::npos);
   CHECK(table.find("over the 2 tasks with at least 4 verdicts") != std::string::npos);
   CHECK(table.find("faults: compile 5, wrong_value 2\n") != std::string::npos);
+}
+
+TEST_CASE("Speed-ups are geometric means over the tasks with a correct program") {
+  const std::vector<Task> tasks = {task_of("a", 1), task_of("b", 1), task_of("c", 1)};
+  std::vector<TaskScore> scores = {score_of(2, 2, 2), score_of(2, 2, 1), score_of(2, 2, 0)};
+  for (const double speedup : {0.5, 8.0}) scores[0].log_speedup += std::log(speedup);
+  scores[0].timed = 2, scores[0].fast_1 = scores[0].fast_2 = 1, scores[0].best_log_speedup = std::log(8.0);
+  scores[1].timed = scores[1].fast_1 = 1, scores[1].log_speedup = scores[1].best_log_speedup = std::log(2.0);
+  const ClassReport all = make_eval_report(tasks, scores, {1}, {}).all;
+  CHECK(all.speedup.tasks == 2);
+  CHECK(all.speedup.value == Approx(2.0));
+  CHECK(all.best_speedup.value == Approx(4.0));
+  CHECK(all.best_speedup.interval.low == Approx(2.0));
+  CHECK(all.best_speedup.interval.high == Approx(8.0));
+  CHECK(all.fast_1.value == Approx((0.5 + 0.5 + 0) / 3));
+  CHECK(all.fast_2.value == Approx((0.5 + 0 + 0) / 3));
+  const std::string table = eval_table(make_eval_report(tasks, scores, {1}, {}));
+  INFO(table);
+  CHECK(table.find("2.00x [2.00, 2.00] over the 2 tasks") != std::string::npos);
+  CHECK(eval_table(make_eval_report(tasks, {score_of(2, 2, 2), {}, {}}, {1}, {})).find("speed-up") ==
+        std::string::npos);
 }
 
 TEST_CASE("One response a task gives Wilson intervals, several a bootstrap over tasks") {

@@ -3,12 +3,16 @@
 #include <ATen/SequenceNumber.h>
 
 #include "common/error.h"
+#include "tests/trainer/small_steps.h"
 #include "tests/trainer/thread_ranks.h"
 #include "trainer/experience/experience_collector.h"
+#include "trainer/experience/experience_exchange.h"
 #include "trainer/update/policy_updater.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -19,53 +23,9 @@
 #include "tests/support/support.h"
 
 using namespace bicrl;
-using bicrl::testing::on_ranks;
-using bicrl::testing::TemporaryFolder;
+using namespace bicrl::testing;
 
 namespace {
-
-const Tokenizer& tokenizer() {
-  static const Tokenizer tokenizer = Tokenizer::from_folder(BICRL_SOURCE_DIR "/tests/rollout/tiny_tokenizer");
-  return tokenizer;
-}
-
-const Transformer& policy() {
-  PolicyConfig c;
-  c.vocab_size = 272;
-  c.hidden_size = 32;
-  c.layers = 2;
-  c.heads = 4;
-  c.kv_heads = 2;
-  c.head_dim = 16;
-  c.intermediate_size = 48;
-  c.initializer_range = 0.35;
-  c.max_position = 256;
-  c.block_size = 4;
-  c.mask_token_id = 265;
-  c.end_token_ids = {264};
-  static const Transformer policy = Transformer::random(c, 11, at::kCPU, at::kFloat);
-  return policy;
-}
-
-std::vector<Task> five_tasks() {
-  std::vector<Task> tasks(5);
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    tasks[i].id = concat("task", i);
-    tasks[i].pytorch_code = concat("class Model", i, ": pass");
-  }
-  return tasks;
-}
-
-const RewardFunction& binary() {
-  static const RewardFunction reward = RewardFunction::from_text("rule: binary\ntruncated: score\n", "test");
-  return reward;
-}
-
-DecodingSettings decoding() {
-  DecodingSettings settings;
-  settings.max_new_tokens = 8;
-  return settings;
-}
 
 // A made-up verdict, a function of the program: two thirds are right, one in eleven is lost by the verifier.
 Verdict verdict_on(const std::string& program) {
@@ -90,12 +50,15 @@ LedgerEntry entry_of(const Verdict& verdict) {
 struct Rank {
   Rank(ControlPlane& control, const TemporaryFolder& folder, const KnownVerdicts& known,
        const RewardFunction& reward = binary())
+      : Rank(control, folder, known, Placement::colocated(control.size()), reward) {}
+  Rank(ControlPlane& control, const TemporaryFolder& folder, const KnownVerdicts& known,
+       const Placement& placement, const RewardFunction& reward = binary())
       : ledger(folder.path() / "ledger", {"p", "v"}, control),
         verifier(nullptr, &ledger, {.source = VerdictSource::kLedger}),
         responses(policy(), tokenizer(), settings, verifier, nullptr),
-        collector(responses, &ledger, reward, control, {.samples_per_task = 4}) {
+        collector(responses, &ledger, reward, control, placement, {.samples_per_task = 4}) {
     ledger.resume_at(0);
-    ledger.adopt(known);
+    ledger.adopt({.verdicts = known});
   }
   DecodingSettings settings = decoding();
   VerdictLedger ledger;
@@ -103,12 +66,6 @@ struct Rank {
   ResponseCollector responses;
   ExperienceCollector collector;
 };
-
-std::vector<PromptedTask> prompted(const std::vector<Task>& tasks) {
-  std::vector<PromptedTask> all;
-  for (const Task& task : tasks) all.push_back({.task = &task, .repair = std::nullopt});
-  return all;
-}
 
 // The verdicts on everything that the step generates, by ledger key.
 KnownVerdicts verdicts_of_step(const std::vector<Task>& tasks, uint64_t key) {
@@ -184,6 +141,85 @@ TEST_CASE("a step comes out the same on any number of ranks, by one exchange") {
   }
 }
 
+namespace {
+
+// The step of every rank.
+std::vector<CollectedStep> steps_of(const Placement& placement, const std::vector<Task>& tasks,
+                                    const KnownVerdicts& known, int64_t policy_version = 0) {
+  const TemporaryFolder folder;
+  std::vector<CollectedStep> steps(static_cast<size_t>(placement.ranks()));
+  on_ranks(placement.ranks(), [&](ControlPlane& control) {
+    Rank rank(control, folder, known, placement);
+    steps[static_cast<size_t>(control.rank())] = rank.collector.collect(prompted(tasks), 7, policy_version);
+  });
+  return steps;
+}
+
+bool same(const ResponseEntry& a, const ResponseEntry& b) {
+  return a.group == b.group && a.text == b.text && a.reward == b.reward && a.advantage == b.advantage &&
+         a.verdict.has_value() == b.verdict.has_value() &&
+         (!a.verdict || to_json(*a.verdict) == to_json(*b.verdict)) && a.terms.size() == b.terms.size();
+}
+
+}  // namespace
+
+TEST_CASE("trainers of a split step get what as many colocated ranks make themselves") {
+  const std::vector<Task> tasks = five_tasks();
+  const auto known = verdicts_of_step(tasks, 7);
+  for (int trainers : {1, 2, 3}) {
+    const std::vector<CollectedStep> expected = steps_of(Placement::colocated(trainers), tasks, known);
+    for (int generators : {1, 2, 6}) {  // of six some have no group
+      const auto placement = Placement::split(trainers + generators, generators);
+      const std::vector<CollectedStep> steps = steps_of(placement, tasks, known);
+      size_t generated = 0;
+      for (int rank = 0; rank < placement.ranks(); ++rank) {
+        const CollectedStep& step = steps[static_cast<size_t>(rank)];
+        generated += step.rollouts.size();
+        CHECK(step.rollouts.empty() != (placement.generates(rank) && rank < trainers + 5));
+        CHECK(step.metrics.reward_mean == expected[0].metrics.reward_mean);
+        CHECK(step.metrics.reward_spread == expected[0].metrics.reward_spread);
+        REQUIRE(step.shares.size() == static_cast<size_t>(trainers));
+        REQUIRE(step.task_outcomes.size() == expected[0].task_outcomes.size());
+        for (size_t i = 0; i < step.task_outcomes.size(); ++i)
+          CHECK(step.task_outcomes[i].task_id == expected[0].task_outcomes[i].task_id);
+        if (!placement.trains(rank)) {
+          CHECK(step.experiences.empty());
+          continue;
+        }
+        const CollectedStep& like = expected[static_cast<size_t>(rank)];
+        REQUIRE(step.experiences.size() == like.experiences.size());
+        REQUIRE(step.shares[static_cast<size_t>(rank)].size() == like.experiences.size());
+        for (size_t i = 0; i < like.experiences.size(); ++i) {
+          const Experience &a = step.experiences[i], &b = like.experiences[i];
+          CHECK((a.group == b.group && a.sample == b.sample && a.advantage == b.advantage &&
+                 a.reward == b.reward));
+          CHECK((a.rollout.tokens == b.rollout.tokens && a.rollout.step_map == b.rollout.step_map &&
+                 a.rollout.log_probs == b.rollout.log_probs && a.rollout.text == b.rollout.text &&
+                 a.rollout.prompt_tokens == b.rollout.prompt_tokens && a.rollout.finish == b.rollout.finish));
+        }
+        REQUIRE(step.entries.size() == like.entries.size());
+        for (size_t i = 0; i < like.entries.size(); ++i) CHECK(same(step.entries[i], like.entries[i]));
+      }
+      CHECK(generated == 20);
+    }
+  }
+}
+
+TEST_CASE("an update takes no experience of another version of the policy than it may") {
+  const std::vector<Task> tasks = five_tasks();
+  const auto steps =
+      steps_of(Placement::split(2, 1), tasks, verdicts_of_step(tasks, 7), /*policy_version=*/4);
+  const std::vector<Experience>& experiences = steps[0].experiences;
+  REQUIRE_FALSE(experiences.empty());
+  require_versions(experiences, 4, 4);
+  require_versions(experiences, 3, 5);
+  CHECK_THROWS_WITH(require_versions(experiences, 5, 5),
+                    Catch::Matchers::ContainsSubstring("was made by version 4 of the policy") &&
+                        Catch::Matchers::ContainsSubstring("takes version 5"));
+  CHECK_THROWS_WITH(require_versions(experiences, 2, 3),
+                    Catch::Matchers::ContainsSubstring("takes versions 2 to 3"));
+}
+
 TEST_CASE("a rank that cannot generate ends the step on all ranks with its reason") {
   std::vector<Task> tasks = five_tasks();
   tasks[1].pytorch_code = std::string(400, 'x');  // does not fit the policy; rank 1 of 3 meets it
@@ -220,7 +256,7 @@ TEST_CASE("a repair is counted, and not as its task's pass rate") {
     }
     return known;
   }();
-  rank.ledger.adopt(known);
+  rank.ledger.adopt({.verdicts = known});
   const CollectedStep step = rank.collector.collect(groups, 7, 0);
   CHECK(step.metrics.repairs == 1);
   CHECK(step.metrics.correct_rate == 1);

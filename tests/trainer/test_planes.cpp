@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/rng.h"
+#include "trainer/ranks/measured_tensors.h"
 #include "trainer/ranks/mpi_control_plane.h"
 #include "trainer/ranks/mpi_tensor_plane.h"
 
@@ -54,6 +55,32 @@ void check_records(ControlPlane& c) {
     CHECK(everybody[static_cast<size_t>(c.rank())] == text);
   }
   c.barrier();
+}
+
+void check_account(TensorPlane& plane) {
+  MeasuredTensors t(plane);
+  at::Tensor part = at::ones({4}), whole = at::empty({4 * t.size()});
+  Transfer early = t.all_gather(part, whole, "whole");
+  const CollectiveAccount begun = t.take();
+  early.wait();
+  at::Tensor sum = at::ones({3}, at::kDouble);
+  for (int i = 0; i < 2; ++i) t.all_reduce(sum, "sum").wait();
+  CHECK(sum[0].item<double>() == 1.0 * t.size() * t.size());
+  const CollectiveAccount account = t.take();
+  CHECK(t.take().empty());
+  if (t.size() == 1) {
+    CHECK(begun.empty());
+    CHECK(account.empty());
+    return;
+  }
+  CHECK(begun.at("all_gather").calls == 1);
+  CHECK(begun.at("all_gather").bytes == 16 * t.size());
+  CHECK(begun.at("all_gather").under_way_s == 0);
+  CHECK(account.at("all_gather").calls == 0);
+  CHECK(account.at("all_gather").under_way_s >= account.at("all_gather").waited_s);
+  CHECK(account.at("all_reduce").calls == 2);
+  CHECK(account.at("all_reduce").bytes == 48);
+  CHECK(account.at("all_reduce").waited_s > 0);
 }
 
 void check_sums(TensorPlane& t) {
@@ -184,6 +211,7 @@ TEST_CASE("a rank of the planes' test under mpirun", "[.planes]") {
   {
     MpiTensorPlane tensors(session);
     check_sums(tensors);
+    check_account(tensors);
     check_overlap(tensors);
     check_that_the_late_are_named(control, tensors);
   }

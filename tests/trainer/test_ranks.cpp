@@ -7,6 +7,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
 #include <filesystem>
+#include <map>
 
 #include "common/error.h"
 #include "common/files.h"
@@ -65,13 +66,24 @@ ThreeUpdates three_updates(PolicyUpdater& updater, const Transformer& policy, Co
   CHECK(reinforce(updater, {}, control).updates == 0);
   updater.check_replicas();
   outcome.parameters = flat_values(policy);
+  if (policy.has_adapters()) outcome.parameters = at::cat({outcome.parameters, flat_adapters(policy)});
   return outcome;
 }
 
+// Of adapters, or of all parameters.
+enum class Trained { kAll, kAdapters };
+
+Transformer some_policy(const PolicyConfig& config, uint64_t seed, at::ScalarType dtype, Trained trained) {
+  Transformer policy = tiny_policy(config, seed, dtype);
+  if (trained == Trained::kAdapters) add_drawn_adapters(policy, tiny_lora(), seed);
+  return policy;
+}
+
 ThreeUpdates three_updates(ControlPlane& control, TensorPlane& tensors, const PolicyConfig& config,
-                           at::ScalarType dtype, int64_t tokens_per_pack, Sharding sharding = {}) {
+                           at::ScalarType dtype, int64_t tokens_per_pack, Trained trained,
+                           Sharding sharding = {}) {
   // Ranks start from different weights on purpose: the broadcast has to make them equal.
-  Transformer policy = tiny_policy(config, 40 + static_cast<uint64_t>(control.rank()), dtype);
+  Transformer policy = some_policy(config, 40 + static_cast<uint64_t>(control.rank()), dtype, trained);
   PolicyUpdater updater(policy, tiny_allowed(config), moving_settings(tokens_per_pack), control, tensors,
                         sharding);
   updater.broadcast_parameters();
@@ -117,6 +129,10 @@ void run_well(int ranks, const std::string& tag, const std::string& environment)
   REQUIRE(end.status == 0);
 }
 
+std::string outcome_file(Trained trained, int64_t stage) {
+  return concat(trained == Trained::kAll ? "all-" : "adapters-", stage);
+}
+
 void check_that_divergence_is_found(ControlPlane& control, TensorPlane& tensors) {
   const PolicyConfig config = tiny_config(4);
   Transformer policy = tiny_policy(config, 40 + static_cast<uint64_t>(control.rank()));
@@ -131,18 +147,25 @@ struct Variant {
   at::ScalarType dtype;
   bool tied;
   int64_t tokens_per_pack;
+  Trained trained = Trained::kAll;
 
   PolicyConfig config() const {
     PolicyConfig config = tiny_config(4);
     config.tie_word_embeddings = tied;
     return config;
   }
+  Transformer policy(uint64_t seed) const { return some_policy(config(), seed, dtype, trained); }
 };
 
-// In the first two every rank has one pack in an update.
+// Where there is one pack, every rank has one in an update.
 const std::vector<Variant> kVariants = {{"fp32", at::kFloat, false, kOnePack},
                                         {"bf16", at::kBFloat16, true, kOnePack},
-                                        {"packs", at::kFloat, true, kManyPacks}};
+                                        {"packs", at::kFloat, true, kManyPacks},
+                                        {"adapters", at::kFloat, false, kOnePack, Trained::kAdapters},
+                                        {"adapters-bf16", at::kBFloat16, true, kOnePack, Trained::kAdapters},
+                                        {"adapters-packs", at::kFloat, true, kManyPacks, Trained::kAdapters}};
+// Those that are gone on with.
+const std::vector<Variant> kResumed = {kVariants[0], kVariants[3], kVariants[4]};
 
 // Gathered parameters are read a second time where activations are computed again.
 Recompute recompute_in(int64_t stage) {
@@ -150,11 +173,14 @@ Recompute recompute_in(int64_t stage) {
 }
 
 std::string file_of(const Variant& variant, int64_t stage) { return concat(variant.name, "-", stage); }
+std::string resumed_file(const Variant& variant, int ranks, int64_t stage) {
+  return concat("resumed-", ranks, "-", file_of(variant, stage));
+}
 
 // All of an updater's state that any number of ranks left in a folder, as one rank reads it.
 std::string state_bytes(const fs::path& folder, const Variant& variant) {
   OneRank alone;
-  Transformer policy = tiny_policy(variant.config(), 1, variant.dtype);
+  Transformer policy = variant.policy(1);
   PolicyUpdater updater(policy, tiny_allowed(policy.config()), moving_settings(kOnePack), alone.control,
                         alone.tensors);
   restore_updater(folder, updater);
@@ -174,15 +200,17 @@ void save(const fs::path& folder, const Transformer& policy, const PolicyUpdater
   if (control.rank() == 0) {
     fs::create_directories(folder);
     write_safetensors(folder / "model.safetensors", policy.parameters());
+    write_safetensors(folder / "trained.safetensors", policy.trained().values());
   }
   control.barrier();
-  write_updater(folder, updater, control.rank(), control.size());
+  if (const auto file = updater_file(updater, control.rank(), control.size())) write_updater(folder, *file);
   control.barrier();
 }
 
 void load(const fs::path& folder, Transformer& policy, PolicyUpdater& updater) {
-  const SafetensorsFile file(folder / "model.safetensors");
-  for (const auto& [name, value] : policy.parameters()) value.copy_(file.load(name));
+  const SafetensorsFile all(folder / "model.safetensors"), trained(folder / "trained.safetensors");
+  for (const auto& [name, value] : policy.parameters()) value.copy_(all.load(name));
+  for (const auto& [name, value] : policy.trained().values()) value.copy_(trained.load(name));
   updater.broadcast_parameters();
   restore_updater(folder, updater);
 }
@@ -195,28 +223,34 @@ TEST_CASE("a rank of the test under mpirun", "[.ranks]") {
   MpiTensorPlane tensors(session);
   REQUIRE(control.size() > 1);
   check_that_divergence_is_found(control, tensors);
-  for (int64_t stage = 0; stage < kStages; ++stage) {
-    const ThreeUpdates outcome =
-        three_updates(control, tensors, tiny_config(4), at::kDouble, kManyPacks, Sharding{stage});
-    if (control.rank() == 0)
-      write_file_atomically(output_folder() / std::to_string(stage), bytes_of(outcome));
-  }
+  for (const Trained trained : {Trained::kAll, Trained::kAdapters})
+    for (int64_t stage = 0; stage < kStages; ++stage) {
+      const ThreeUpdates outcome =
+          three_updates(control, tensors, tiny_config(4), at::kDouble, kManyPacks, trained, Sharding{stage});
+      if (control.rank() == 0)
+        write_file_atomically(output_folder() / outcome_file(trained, stage), bytes_of(outcome));
+    }
 }
 
 TEST_CASE("ranks take the updates of one, whatever they divide among them") {
   OneRank alone;
-  const ThreeUpdates one =
-      three_updates(alone.control, alone.tensors, tiny_config(4), at::kDouble, kManyPacks);
-  REQUIRE(one.gradients.size() == 3);
-  for (const auto& g : one.gradients) CHECK(g.norm().item<double>() > 1e-3);
+  std::map<Trained, std::string> expected;
+  for (const Trained trained : {Trained::kAll, Trained::kAdapters}) {
+    const ThreeUpdates one =
+        three_updates(alone.control, alone.tensors, tiny_config(4), at::kDouble, kManyPacks, trained);
+    REQUIRE(one.gradients.size() == 3);
+    for (const auto& g : one.gradients) CHECK(g.norm().item<double>() > 1e-3);
+    expected[trained] = bytes_of(one);
+  }
   for (int ranks : {2, 3, 4}) {
     const TemporaryFolder folder;
     run_well(ranks, "[.ranks]", output_in(folder));
-    for (int64_t stage = 0; stage < kStages; ++stage) {
-      INFO(ranks << " ranks, stage " << stage);
-      // The policy is of fp64, log-probabilities are of fp32.
-      CHECK(difference(read_file(folder.path() / std::to_string(stage)), bytes_of(one)) < 1e-6);
-    }
+    for (const auto& [trained, one] : expected)
+      for (int64_t stage = 0; stage < kStages; ++stage) {
+        INFO(ranks << " ranks, " << outcome_file(trained, stage));
+        // The policy is of fp64, log-probabilities are of fp32.
+        CHECK(difference(read_file(folder.path() / outcome_file(trained, stage)), one) < 1e-6);
+      }
   }
 }
 
@@ -226,8 +260,7 @@ TEST_CASE("a rank of the stages' test under mpirun", "[.stages]") {
   MpiTensorPlane tensors(session);
   for (const Variant& variant : kVariants)
     for (int64_t stage = 0; stage < kStages; ++stage) {
-      Transformer policy =
-          tiny_policy(variant.config(), 40 + static_cast<uint64_t>(control.rank()), variant.dtype);
+      Transformer policy = variant.policy(40 + static_cast<uint64_t>(control.rank()));
       PolicyUpdater updater(policy, tiny_allowed(policy.config()), moving_settings(variant.tokens_per_pack),
                             control, tensors, Sharding{stage}, recompute_in(stage));
       updater.broadcast_parameters();
@@ -242,18 +275,18 @@ TEST_CASE("a rank that goes on in another stage, under mpirun", "[.resumed]") {
   const MpiSession session;
   MpiControlPlane control(session);
   MpiTensorPlane tensors(session);
-  const Variant& variant = kVariants.front();
-  for (int64_t stage = 0; stage < kStages; ++stage) {
-    Transformer policy = tiny_policy(variant.config(), 3, variant.dtype);
-    PolicyUpdater updater(policy, tiny_allowed(policy.config()), moving_settings(variant.tokens_per_pack),
-                          control, tensors, Sharding{stage});
-    const int64_t from = (stage + 3) % kStages;
-    load(output_folder() / file_of(variant, from), policy, updater);
-    const ThreeUpdates outcome = three_updates(updater, policy, control);
-    const fs::path place = output_folder() / concat("resumed-", control.size(), "-", stage);
-    save(place, policy, updater, control);
-    if (control.rank() == 0) write_file_atomically(place / "outcome", bytes_of(outcome));
-  }
+  for (const Variant& variant : kResumed)
+    for (int64_t stage = 0; stage < kStages; ++stage) {
+      Transformer policy = variant.policy(3);
+      PolicyUpdater updater(policy, tiny_allowed(policy.config()), moving_settings(variant.tokens_per_pack),
+                            control, tensors, Sharding{stage});
+      const int64_t from = (stage + 3) % kStages;
+      load(output_folder() / file_of(variant, from), policy, updater);
+      const ThreeUpdates outcome = three_updates(updater, policy, control);
+      const fs::path place = output_folder() / resumed_file(variant, control.size(), stage);
+      save(place, policy, updater, control);
+      if (control.rank() == 0) write_file_atomically(place / "outcome", bytes_of(outcome));
+    }
 }
 
 TEST_CASE("every sharding stage is stage 0, and goes on from the state of any other") {
@@ -280,13 +313,15 @@ TEST_CASE("every sharding stage is stage 0, and goes on from the state of any ot
     // On as many ranks and on others, from the state of another stage.
     for (const int others : {ranks, 6 - ranks}) {
       run_well(others, "[.resumed]", output_in(folder));
-      const auto resumed = [&](int64_t stage) {
-        return folder.path() / concat("resumed-", others, "-", stage);
-      };
-      for (int64_t stage = 1; stage < kStages; ++stage) {
-        INFO(ranks << " ranks, then " << others << " in stage " << stage);
-        CHECK(read_file(resumed(stage) / "outcome") == read_file(resumed(0) / "outcome"));
-        CHECK(state_bytes(resumed(stage), kVariants.front()) == state_bytes(resumed(0), kVariants.front()));
+      for (const Variant& variant : kResumed) {
+        const auto resumed = [&](int64_t stage) {
+          return folder.path() / resumed_file(variant, others, stage);
+        };
+        for (int64_t stage = 1; stage < kStages; ++stage) {
+          INFO(ranks << " ranks, then " << others << " in stage " << stage << ", " << variant.name);
+          CHECK(read_file(resumed(stage) / "outcome") == read_file(resumed(0) / "outcome"));
+          CHECK(state_bytes(resumed(stage), variant) == state_bytes(resumed(0), variant));
+        }
       }
     }
   }

@@ -2,6 +2,7 @@
 
 #include "tests/trainer/fixtures.h"
 #include "tests/trainer/thread_ranks.h"
+#include "trainer/run/run_state.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -13,13 +14,10 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 // What lies in the store of the first of so many ranks.
-TrainingMemory memory_in_use(const PolicyConfig& config, at::ScalarType dtype, Sharding sharding, int ranks) {
+TrainingMemory memory_in_use(const PolicyConfig& config, at::ScalarType dtype, Sharding sharding, int ranks,
+                             const std::optional<LoraConfig>& lora = {}) {
   TrainingMemory used;
-  on_ranks(ranks, [&](ControlPlane& control, TensorPlane& tensors) {
-    Transformer policy = tiny_policy(config, 5, dtype);
-    PolicyUpdater updater(policy, tiny_allowed(config), {}, control, tensors, sharding);
-    if (control.rank() > 0) return;
-    const ParameterStore& store = policy.store();
+  const auto add = [&](const ParameterStore& store) {
     for (int64_t g = 0; g < store.layout().group_count(); ++g) {
       const auto bytes = [&](ParameterPart part) {
         return store.has(part) ? static_cast<int64_t>(store.group_part(part, g).nbytes()) : 0;
@@ -33,6 +31,26 @@ TrainingMemory memory_in_use(const PolicyConfig& config, at::ScalarType dtype, S
            {ParameterPart::kMaster, ParameterPart::kFirstMoment, ParameterPart::kSecondMoment})
         used.optimizer_bytes += bytes(part);
     }
+  };
+  on_ranks(ranks, [&](ControlPlane& control, TensorPlane& tensors) {
+    Transformer policy = tiny_policy(config, 5, dtype);
+    if (lora) policy.add_adapters(*lora, 5);
+    PolicyUpdater updater(policy, tiny_allowed(config), {}, control, tensors, sharding);
+    int64_t part_bytes = 0;
+    if (const auto file = updater_file(updater, control.rank(), ranks))
+      for (const auto& [name, tensor] : file->tensors)
+        if (tensor.scalar_type() != at::kLong) part_bytes += static_cast<int64_t>(tensor.nbytes());
+    if (control.rank() == 1) used.other_copy_bytes = part_bytes;
+    control.barrier();
+    if (control.rank() > 0) return;
+    used.first_copy_bytes = part_bytes;
+    for (const auto& [name, tensor] : policy.parameters())
+      used.first_copy_bytes += static_cast<int64_t>(tensor.nbytes());
+    if (lora)
+      for (const auto& [name, tensor] : policy.trained().values())
+        used.first_copy_bytes += static_cast<int64_t>(tensor.nbytes());
+    add(policy.store());
+    if (lora) add(policy.trained());
   });
   return used;
 }
@@ -49,12 +67,34 @@ TEST_CASE("the memory of training is what its tensors take") {
           config.tie_word_embeddings = tied;
           const TrainingMemory memory = training_memory(config, dtype, Sharding{stage}, ranks);
           const TrainingMemory used = memory_in_use(config, dtype, Sharding{stage}, ranks);
-          const int64_t largest = 32 * 16;  // q and o
           CHECK(memory.weights_bytes == used.weights_bytes);
-          CHECK(memory.gradients_bytes == used.gradients_bytes + 4 * largest);
+          CHECK(memory.gradients_bytes == used.gradients_bytes);
           CHECK(memory.optimizer_bytes == used.optimizer_bytes);
           CHECK((memory.exchange_bytes > 0) == (ranks > 1));
+          CHECK((memory.absent_bytes > 0) == (ranks > 1 && stage == 3));
+          CHECK(memory.first_copy_bytes == used.first_copy_bytes);
+          CHECK(memory.other_copy_bytes >= used.other_copy_bytes);  // shards are padded at the end
+          CHECK((memory.other_copy_bytes > 0) == (ranks > 1 && stage > 0));
         }
+}
+
+TEST_CASE("with adapters gradients and optimizer are theirs alone") {
+  const PolicyConfig config = tiny_config(4);
+  for (const auto dtype : {at::kFloat, at::kBFloat16})
+    for (const int ranks : {1, 4})
+      for (int64_t stage = 0; stage < 4; ++stage) {
+        INFO(dtype << ", " << ranks << " ranks, stage " << stage);
+        const TrainingMemory memory = training_memory(config, dtype, Sharding{stage}, ranks, tiny_lora());
+        const TrainingMemory used = memory_in_use(config, dtype, Sharding{stage}, ranks, tiny_lora());
+        CHECK(memory.weights_bytes == used.weights_bytes);
+        CHECK(memory.gradients_bytes == used.gradients_bytes);
+        CHECK(memory.optimizer_bytes == used.optimizer_bytes);
+        const TrainingMemory full = training_memory(config, dtype, Sharding{stage}, ranks);
+        CHECK(memory.first_copy_bytes == used.first_copy_bytes);
+        CHECK(memory.other_copy_bytes >= used.other_copy_bytes);
+        CHECK(memory.optimizer_bytes < full.optimizer_bytes);
+        CHECK(memory.exchange_bytes <= full.exchange_bytes);
+      }
 }
 
 TEST_CASE("each sharding stage needs less of what it divides") {
@@ -66,7 +106,7 @@ TEST_CASE("each sharding stage needs less of what it divides") {
   };
   CHECK(memory(1).optimizer_bytes * 4 == memory(0).optimizer_bytes);
   CHECK(memory(1).gradients_bytes == memory(0).gradients_bytes);
-  CHECK(memory(2).gradients_bytes < memory(1).gradients_bytes / 3);  // what is on its way is not divided
+  CHECK(memory(2).gradients_bytes < memory(1).gradients_bytes / 3);
   CHECK(memory(2).total_bytes() < memory(1).total_bytes());
 }
 
@@ -81,7 +121,11 @@ TEST_CASE("what does not fit into the host's memory is refused with the numbers"
   config.vocab_size = 151936;
   config.tie_word_embeddings = true;  // 1.7 B parameters
   const TrainingMemory memory = training_memory(config, at::kBFloat16, {}, 2);
-  CHECK(memory_problem(memory, 2, memory.total_bytes() * 2).empty());
+  const int64_t needed = memory.total_bytes() * 2 + memory.copies_bytes(2);
+  CHECK(memory_problem(memory, 2, needed).empty());
+  CHECK_THAT(memory_problem(memory, 2, needed - 1),
+             ContainsSubstring("a checkpoint's copy 24.0") &&
+                 ContainsSubstring("run.checkpoint_in_background=false"));
   CHECK_THAT(memory_problem(memory, 2, 64'000'000'000),
              ContainsSubstring("2 ranks need") && ContainsSubstring("of the host's 64 GB") &&
                  ContainsSubstring("weights 3.44") && ContainsSubstring("AdamW 20.6") &&

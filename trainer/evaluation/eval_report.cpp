@@ -1,6 +1,7 @@
 #include "trainer/evaluation/eval_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -56,6 +57,23 @@ Estimate estimate(const Scores& scores, int64_t least, const std::function<doubl
   return e;
 }
 
+// The geometric mean of speed-ups, `value` being a task's logarithm. Tasks without a timed program are left
+// out.
+Estimate geometric_mean(const Scores& scores, const std::function<double(const TaskScore&)>& value,
+                        const IntervalSettings& intervals) {
+  std::vector<double> values;
+  for (const TaskScore* score : scores)
+    if (score->timed > 0) values.push_back(value(*score));
+  Estimate e;
+  e.tasks = static_cast<int64_t>(values.size());
+  if (values.empty()) return e;
+  const Interval logarithms =
+      bootstrap_interval(values, intervals.confidence, intervals.resamples, kBootstrapSeed);
+  e.value = std::exp(mean_of(values));
+  e.interval = {std::exp(logarithms.low), std::exp(logarithms.high)};
+  return e;
+}
+
 ClassReport report_on(const std::string& name, const Scores& scores, const IntervalSettings& intervals) {
   const auto share = [](int64_t TaskScore::*part) {
     return [part](const TaskScore& score) {
@@ -68,6 +86,13 @@ ClassReport report_on(const std::string& name, const Scores& scores, const Inter
   for (const TaskScore* score : scores) report.verified += score->verified;
   report.compile = estimate(scores, 1, share(&TaskScore::compiled), intervals);
   report.correct = estimate(scores, 1, share(&TaskScore::correct), intervals);
+  report.speedup = geometric_mean(
+      scores, [](const TaskScore& s) { return s.log_speedup / static_cast<double>(s.timed); }, intervals);
+  report.best_speedup = geometric_mean(
+      scores, [](const TaskScore& s) { return s.best_log_speedup; }, intervals);
+  if (report.speedup.tasks == 0) return report;
+  report.fast_1 = estimate(scores, 1, share(&TaskScore::fast_1), intervals);
+  report.fast_2 = estimate(scores, 1, share(&TaskScore::fast_2), intervals);
   return report;
 }
 
@@ -77,6 +102,24 @@ std::string text_of(const Estimate& estimate) {
   snprintf(text, sizeof text, "%5.1f %% [%5.1f, %5.1f]", 100 * estimate.value, 100 * estimate.interval.low,
            100 * estimate.interval.high);
   return text;
+}
+
+// For example "1.52x [1.40, 1.63]".
+std::string factor_text(const Estimate& estimate) {
+  char text[64];
+  snprintf(text, sizeof text, "%.2fx [%.2f, %.2f]", estimate.value, estimate.interval.low,
+           estimate.interval.high);
+  return text;
+}
+
+std::string speed_lines(const ClassReport& all) {
+  if (all.speedup.tasks == 0) return {};
+  std::string lines = concat("fast_1        ", text_of(all.fast_1), "\nfast_2        ", text_of(all.fast_2),
+                             "\nspeed-up      ", factor_text(all.speedup), " over the ", all.speedup.tasks,
+                             " tasks with a correct program, geometric mean\n");
+  if (all.verified > all.tasks)
+    lines += concat("of the fastest ", factor_text(all.best_speedup), " over the same tasks\n");
+  return lines;
 }
 
 std::string row_of(const ClassReport& report) {
@@ -101,7 +144,11 @@ nlohmann::json json_of(const ClassReport& report) {
   return {{"tasks", report.tasks},
           {"verified", report.verified},
           {"compile", json_of(report.compile)},
-          {"correct", json_of(report.correct)}};
+          {"correct", json_of(report.correct)},
+          {"speedup", json_of(report.speedup)},
+          {"best_speedup", json_of(report.best_speedup)},
+          {"fast_1", json_of(report.fast_1)},
+          {"fast_2", json_of(report.fast_2)}};
 }
 
 }  // namespace
@@ -166,6 +213,7 @@ std::string eval_table(const EvalReport& report) {
       table += concat("  over the ", estimate.tasks, " tasks with at least ", k, " verdicts");
     table += "\n";
   }
+  table += speed_lines(report.all);
   table += concat("in brackets: intervals of ", 100 * report.confidence, " % confidence\n");
   std::vector<std::pair<std::string, int64_t>> faults(report.fault_classes.begin(),
                                                       report.fault_classes.end());

@@ -35,6 +35,12 @@ struct ClassReport {
   int64_t verified = 0;  // responses
   Estimate compile;
   Estimate correct;
+  // Where programs are timed. Geometric means over the tasks with a correct program: of a task's correct
+  // programs, and of its fastest.
+  Estimate speedup;
+  Estimate best_speedup;
+  Estimate fast_1;  // as `correct`, of those faster than eager
+  Estimate fast_2;  // more than twice as fast
 };
 
 struct EvalReport {

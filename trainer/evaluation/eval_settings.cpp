@@ -46,7 +46,7 @@ std::vector<int64_t> ks_from(const ConfigSection& root, int64_t samples_per_task
 EvalSettings EvalSettings::from_config(const ConfigSection& root, const fs::path& config_folder) {
   EvalSettings s;
   s.policy = PolicySource::from_config(root.section("policy"), config_folder);
-  if (s.policy.moments) root.section("policy").reject("moments", "has no effect: nothing is trained here");
+  s.policy.refuse_training(root.section("policy"));
   const ConfigSection tasks = root.section("tasks");
   s.tasks = tasks_from(tasks, config_folder);
   s.train_split = tasks.choice("split", "held_out", {"held_out", "train"}) == "train";
@@ -66,6 +66,7 @@ EvalSettings EvalSettings::from_config(const ConfigSection& root, const fs::path
   s.max_unverified_share = root.real("max_unverified_share", s.max_unverified_share, 0, 1);
   s.responses_file = root.text("responses", "");
   s.verifier = VerifierClientOptions::from_config(root.section("verifier"));
+  s.verifier.protocol.measure_time = root.boolean("measure_time", false);
   return s;
 }
 

@@ -1,5 +1,7 @@
 #include "trainer/evaluation/evaluation.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -18,6 +20,10 @@ EvaluationResult evaluation_result(const std::string& phase, const TaskScores& s
     sum.correct += task.correct;
     sum.truncated += task.truncated;
     sum.unverified += task.unverified;
+    sum.timed += task.timed;
+    sum.fast_1 += task.fast_1;
+    sum.fast_2 += task.fast_2;
+    sum.log_speedup += task.log_speedup;
     for (const auto& [name, number] : task.fault_classes) sum.fault_classes[name] += number;
   }
   const auto rate = [&](int64_t part) {
@@ -28,6 +34,10 @@ EvaluationResult evaluation_result(const std::string& phase, const TaskScores& s
           .compile_rate = rate(sum.compiled),
           .correct_rate = rate(sum.correct),
           .truncated_rate = rate(sum.truncated),
+          .timed = sum.timed,
+          .geomean_speedup = sum.timed > 0 ? std::exp(sum.log_speedup / static_cast<double>(sum.timed)) : 0.0,
+          .fast_1 = rate(sum.fast_1),
+          .fast_2 = rate(sum.fast_2),
           .unverified = sum.unverified,
           .unverified_reason = scores.unverified_reason,
           .fault_classes = std::move(sum.fault_classes),
@@ -47,6 +57,10 @@ nlohmann::json to_json(const EvaluationResult& r) {
           {"compile_rate", r.compile_rate},
           {"correct_rate", r.correct_rate},
           {"truncated_rate", r.truncated_rate},
+          {"timed", r.timed},
+          {"geomean_speedup", r.geomean_speedup},
+          {"fast_1", r.fast_1},
+          {"fast_2", r.fast_2},
           {"unverified", r.unverified},
           {"fault_classes", r.fault_classes},
           {"seconds", r.seconds}};
@@ -58,6 +72,10 @@ EvaluationResult evaluation_from_json(const nlohmann::json& json) {
   r.compile_rate = json.at("compile_rate").get<double>();
   r.correct_rate = json.at("correct_rate").get<double>();
   r.truncated_rate = json.at("truncated_rate").get<double>();
+  r.timed = json.value("timed", int64_t{0});  // runs that began before speed was evaluated have none
+  r.geomean_speedup = json.value("geomean_speedup", 0.0);
+  r.fast_1 = json.value("fast_1", 0.0);
+  r.fast_2 = json.value("fast_2", 0.0);
   r.unverified = json.at("unverified").get<int64_t>();
   r.fault_classes = json.at("fault_classes").get<std::map<std::string, int64_t>>();
   r.seconds = json.at("seconds").get<double>();
@@ -65,15 +83,25 @@ EvaluationResult evaluation_from_json(const nlohmann::json& json) {
 }
 
 std::string evaluation_table(const std::vector<EvaluationResult>& results) {
-  std::string table = "held-out tasks, greedy     tasks  compile  correct   change\n";
+  const bool timed = std::ranges::any_of(results, [](const auto& r) { return r.timed > 0; });
+  std::string table = "held-out tasks, greedy     tasks  compile  correct   change";
+  // Speed-ups are those of the correct programs, fast_p shares of all tasks.
+  if (timed) table += "  speed-up  fast_1   fast_2";
+  table += "\n";
   for (size_t i = 0; i < results.size(); ++i) {
     const EvaluationResult& r = results[i];
     char line[200];
     snprintf(line, sizeof line, "%-26s %5lld  %5.1f %%  %5.1f %%", moment_of(r.phase).c_str(),
              static_cast<long long>(r.tasks), 100 * r.compile_rate, 100 * r.correct_rate);
     table += line;
-    if (i > 0) {
+    if (i > 0)
       snprintf(line, sizeof line, "   %+5.1f", 100 * (r.correct_rate - results[i - 1].correct_rate));
+    else
+      snprintf(line, sizeof line, "%s", timed ? "        " : "");
+    table += line;
+    if (timed) {
+      snprintf(line, sizeof line, "    %5.2fx  %5.1f %%  %5.1f %%", r.geomean_speedup, 100 * r.fast_1,
+               100 * r.fast_2);
       table += line;
     }
     if (r.unverified > 0) table += concat("   (", r.unverified, " without a verdict)");

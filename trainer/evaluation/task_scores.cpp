@@ -1,7 +1,10 @@
 #include "trainer/evaluation/task_scores.h"
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "reward/reward_rule.h"
 #include "trainer/experience/response_collector.h"
 
 namespace bicrl {
@@ -22,6 +25,14 @@ void count(const VerifiedResponse& response, TaskScore& score) {
   score.compiled += verdict.compiled;
   score.correct += verdict.correct;
   if (!verdict.correct) ++score.fault_classes[verdict.fault_class];
+  const double speedup = verdict.correct ? trusted_speedup(verdict, /*native_only=*/true) : 0;
+  if (speedup <= 0) return;
+  const double log_speedup = std::log(speedup);
+  score.best_log_speedup = score.timed > 0 ? std::max(score.best_log_speedup, log_speedup) : log_speedup;
+  ++score.timed;
+  score.fast_1 += speedup > 1;
+  score.fast_2 += speedup > 2;
+  score.log_speedup += log_speedup;
 }
 
 nlohmann::json entry_of(const VerifiedResponse& response) {
@@ -50,7 +61,8 @@ nlohmann::json share_of(const CollectedResponses& collected, bool keep_responses
   nlohmann::json rows = nlohmann::json::array();
   for (const auto& [index, s] : scores)
     rows.push_back({index, s.verified, s.compiled, s.correct, s.truncated, s.unverified, s.fault_classes,
-                    s.task_fault, lines[index]});
+                    s.timed, s.fast_1, s.fast_2, s.log_speedup, s.best_log_speedup, s.task_fault,
+                    lines[index]});
   return {{"rows", rows}, {"reason", reason}, {"tokens", collected.decoding.generated_tokens}};
 }
 
@@ -63,8 +75,9 @@ TaskScores merge(const std::vector<nlohmann::json>& ranks, size_t task_count) {
     for (const auto& row : rank.at("rows")) {
       const auto index = row.at(0).get<size_t>();
       const TaskScore& task =
-          all.tasks.at(index) = {row.at(1), row.at(2), row.at(3), row.at(4), row.at(5), row.at(6), row.at(7)};
-      lines[index] = row.at(8);
+          all.tasks.at(index) = {row.at(1), row.at(2), row.at(3), row.at(4),  row.at(5),  row.at(6),
+                                 row.at(7), row.at(8), row.at(9), row.at(10), row.at(11), row.at(12)};
+      lines[index] = row.at(13);
       count.responses += task.verified + task.unverified;
       count.unverified += task.unverified;
     }
@@ -79,18 +92,18 @@ TaskScores merge(const std::vector<nlohmann::json>& ranks, size_t task_count) {
 }  // namespace
 
 TaskScores score_tasks(const Transformer& policy, const Tokenizer& tokenizer, VerifierClient& verifier,
-                       VerdictLedger* ledger, ControlPlane& control, const std::vector<Task>& tasks,
-                       const ScoringSettings& settings) {
+                       VerdictLedger* ledger, ControlPlane& control, const Placement& placement,
+                       const std::vector<Task>& tasks, const ScoringSettings& settings) {
+  const bool tells = control.rank() == placement.generator_of(0);
   ResponseVerifier verdicts(
-      &verifier, ledger,
-      {.progress = control.rank() == 0 ? "evaluating" : "", .stop_requested = settings.stop_requested});
+      &verifier, ledger, {.progress = tells ? "evaluating" : "", .stop_requested = settings.stop_requested});
   ResponseCollector collector(policy, tokenizer, settings.decoding, verdicts, /*quarantine=*/nullptr);
   nlohmann::json mine;
   const std::string error = error_of([&] {
     std::vector<PromptedGroup> groups;
     for (size_t i = 0; i < tasks.size(); ++i) {
       const auto index = static_cast<int64_t>(i);
-      if (!is_own_group(index, control.rank(), control.size())) continue;
+      if (placement.generator_of(index) != control.rank()) continue;
       groups.push_back({.index = index,
                         .task = &tasks[i],
                         .prompt = make_prompt(tasks[i], settings.stage, settings.prompt_style,

@@ -15,6 +15,7 @@
 #include "trainer/experience/unverified.h"
 #include "trainer/experience/verdict_ledger.h"
 #include "trainer/ranks/control_plane.h"
+#include "trainer/ranks/placement.h"
 
 namespace bicrl {
 
@@ -27,7 +28,11 @@ struct TaskScore {
   int64_t truncated = 0;
   int64_t unverified = 0;
   std::map<std::string, int64_t> fault_classes;  // of those that are not correct
-  std::string task_fault{};                      // why it can never be graded; empty if it can
+  // Of the correct ones whose speed-up over eager is known: how many, those above 1 and above 2, the sum of
+  // the speed-ups' logarithms, and the largest.
+  int64_t timed = 0, fast_1 = 0, fast_2 = 0;
+  double log_speedup = 0, best_log_speedup = 0;
+  std::string task_fault{};  // why it can never be graded; empty if it can
 
   bool operator==(const TaskScore&) const = default;
 };
@@ -51,11 +56,12 @@ struct ScoringSettings {
   std::function<bool()> stop_requested{};  // may be empty
 };
 
-// Collective: task i belongs to rank i mod size. A response depends on key, task and sample alone, so the
-// number of ranks changes nothing (up to rounding). The result is whole on every rank. `ledger` may be null.
-// Throws SharedError if a prompt does not fit the policy, or the policy is broken, on any rank.
+// Collective: task i belongs to the rank that generates group i (trainer/ranks/placement.h). A response
+// depends on key, task and sample alone, so the number of ranks changes nothing (up to rounding). The result
+// is whole on every rank. `ledger` may be null. Throws SharedError if a prompt does not fit the policy, or
+// the policy is broken, on any rank.
 TaskScores score_tasks(const Transformer& policy, const Tokenizer& tokenizer, VerifierClient& verifier,
-                       VerdictLedger* ledger, ControlPlane& control, const std::vector<Task>& tasks,
-                       const ScoringSettings& settings);
+                       VerdictLedger* ledger, ControlPlane& control, const Placement& placement,
+                       const std::vector<Task>& tasks, const ScoringSettings& settings);
 
 }  // namespace bicrl

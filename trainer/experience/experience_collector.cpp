@@ -4,10 +4,12 @@
 #include <cmath>
 #include <map>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 
 #include "common/hash.h"
 #include "common/rng.h"
+#include "trainer/experience/experience_exchange.h"
 
 namespace bicrl {
 namespace {
@@ -41,8 +43,9 @@ GroupOutcome group_outcome_of(ResponseSpan group, Stage stage) {
   return outcome;
 }
 
-void add_response(const VerifiedResponse& response, const Reward& reward, StepShare& share) {
-  ResponseSums& sums = share.sums;
+void add_response(const VerifiedResponse& response, const Reward& reward, StepShare& share,
+                  GroupShare& group) {
+  ResponseSums& sums = group.sums;
   const bool task_fault = response.verdict && response.verdict->outcome == Outcome::kTaskFault;
   const bool lost = response.verdict && !response.verified() && !task_fault;
   sums.responses += 1;
@@ -58,13 +61,14 @@ void add_response(const VerifiedResponse& response, const Reward& reward, StepSh
   sums.masked += reward.masked;
   sums.task_faults += task_fault;
   sums.infrastructure += lost;
-  if (lost && share.infrastructure_reason.empty())
-    share.infrastructure_reason = response.verdict->diagnostics;
+  sums.stragglers += lost && response.straggled;
+  if (lost && group.infrastructure_reason.empty())
+    group.infrastructure_reason = response.verdict->diagnostics;
   if (!reward.masked) {
     sums.rewarded += 1;
     sums.reward += reward.value;
     sums.reward_squares += reward.value * reward.value;
-    for (const RewardTerm& term : reward.terms) share.reward_terms[term.name] += term.value;
+    for (const RewardTerm& term : reward.terms) group.reward_terms[term.name] += term.value;
   }
   share.program_hashes.push_back(hash_hex({response.task->id, response.rollout.text}));
   if (response.verdict && !response.verdict->fault_class.empty())
@@ -86,17 +90,19 @@ ResponseEntry entry_of(const VerifiedResponse& response, const Reward& reward, d
 
 }  // namespace
 
-CollectedStep ExperienceCollector::collect(const std::vector<PromptedTask>& tasks, uint64_t key,
-                                           int64_t policy_version) {
-  CollectedResponses collected;
-  const std::string error = error_of([&] {
-    collected = responses_.collect(own_groups(tasks), settings_.samples_per_task, key, policy_version);
+GeneratedStep ExperienceCollector::generate(const std::vector<PromptedTask>& tasks, uint64_t key,
+                                            int64_t policy_version) {
+  GeneratedStep generated{.collected = {}, .error = {}, .tasks = tasks, .key = key};
+  generated.error = error_of([&] {
+    generated.collected =
+        responses_.collect(own_groups(tasks), settings_.samples_per_task, key, policy_version);
   });
-  return share(std::move(collected), error, tasks, key);
+  return generated;
 }
 
 CollectedStep ExperienceCollector::collect_saved(std::vector<SavedRollout> rollouts,
-                                                 const std::vector<Task>& tasks, uint64_t key) {
+                                                 const std::vector<Task>& tasks, uint64_t key,
+                                                 const std::vector<int64_t>& repairs) {
   std::unordered_map<std::string_view, const Task*> task_of;
   for (const Task& task : tasks) task_of.emplace(task.id, &task);
   std::map<int64_t, int64_t> sizes;
@@ -118,9 +124,14 @@ CollectedStep ExperienceCollector::collect_saved(std::vector<SavedRollout> rollo
     if (size != settings_.samples_per_task)
       throw InputError(concat("saved rollouts: group ", group, " has ", size,
                               " responses, samples_per_task is ", settings_.samples_per_task));
-  CollectedResponses collected;
-  const std::string error = error_of([&] { collected = responses_.verify(std::move(own)); });
-  return share(std::move(collected), error, {}, key);
+  GeneratedStep step{.collected = {}, .error = {}, .tasks = {}, .key = key};
+  for (const int64_t group : repairs) {
+    const auto at = static_cast<size_t>(group);
+    if (step.tasks.size() <= at) step.tasks.resize(at + 1);
+    step.tasks[at].repair.emplace();
+  }
+  step.error = error_of([&] { step.collected = responses_.verify(std::move(own)); });
+  return share(std::move(step));
 }
 
 std::vector<PromptedGroup> ExperienceCollector::own_groups(const std::vector<PromptedTask>& tasks) const {
@@ -139,35 +150,67 @@ std::vector<PromptedGroup> ExperienceCollector::own_groups(const std::vector<Pro
   return groups;
 }
 
-CollectedStep ExperienceCollector::share(CollectedResponses collected, const std::string& error,
-                                         const std::vector<PromptedTask>& tasks, uint64_t key) {
+void ExperienceCollector::place(const std::vector<StepShare>& ranks, CollectedStep& step) const {
+  step.shares.resize(static_cast<size_t>(placement_.trainers()));
+  for (const StepShare& rank : ranks)
+    for (const ExperienceShare& share : rank.experiences)
+      step.shares[static_cast<size_t>(placement_.trainer_of(share.group))].push_back(share);
+  for (std::vector<ExperienceShare>& shares : step.shares)
+    std::sort(shares.begin(), shares.end(), [](const ExperienceShare& a, const ExperienceShare& b) {
+      return std::tie(a.group, a.sample) < std::tie(b.group, b.sample);
+    });
+}
+
+void ExperienceCollector::take_over(CollectedStep& step) const {
+  std::vector<ResponseEntry> generated;
+  for (const ResponseEntry& entry : step.entries)
+    if (is_mine(entry.group)) generated.push_back(entry);
+  HandedOver mine = hand_over(step.experiences, generated, placement_, control_);
+  step.experiences = std::move(mine.experiences);
+  // Both are in the order of groups and samples.
+  auto next = mine.entries.begin();
+  for (ResponseEntry& entry : step.entries)
+    if (next != mine.entries.end() && entry.group == next->group) entry = std::move(*next++);
+}
+
+CollectedStep ExperienceCollector::share(GeneratedStep generated) {
+  CollectedResponses& collected = generated.collected;
   CollectedStep step;
   StepShare mine;
-  if (error.empty() && !collected.interrupted) mine = score(collected, tasks, key, step);
-  mine.error = error;
+  if (generated.error.empty() && !collected.interrupted)
+    mine = score(collected, generated.tasks, generated.key, step);
+  mine.sums.generated_tokens = static_cast<double>(collected.decoding.generated_tokens);
+  mine.sums.forwards = static_cast<double>(collected.decoding.forwards);
+  mine.error = generated.error;
   mine.interrupted = collected.interrupted;
   if (ledger_) mine.ledger_lines = ledger_->unshared();
   std::vector<StepShare> ranks = exchange(std::move(mine), control_);
   step.interrupted =
       std::any_of(ranks.begin(), ranks.end(), [](const auto& rank) { return rank.interrupted; });
+  step.metrics = metrics_of(ranks);
   if (step.interrupted) return step;
   std::vector<std::string> ledger_lines;
-  step.metrics = metrics_of(ranks);
+  place(ranks, step);
+  for (const GroupShare* group : groups_in_order(ranks)) {
+    if (group->task_outcome) step.task_outcomes.push_back(*group->task_outcome);
+    if (group->group_outcome) step.group_outcomes.push_back(*group->group_outcome);
+  }
   for (StepShare& rank : ranks) {
     ledger_lines.push_back(std::move(rank.ledger_lines));
-    step.shares.push_back(std::move(rank.experiences));
-    step.unverified.push_back(
-        {static_cast<int64_t>(rank.sums.responses), static_cast<int64_t>(rank.sums.infrastructure)});
-    std::move(rank.task_outcomes.begin(), rank.task_outcomes.end(), std::back_inserter(step.task_outcomes));
-    std::move(rank.group_outcomes.begin(), rank.group_outcomes.end(),
-              std::back_inserter(step.group_outcomes));
+    UnverifiedCount& unverified = step.unverified.emplace_back();
+    for (const GroupShare& group : rank.groups) {
+      unverified.responses += static_cast<int64_t>(group.sums.responses);
+      unverified.unverified += static_cast<int64_t>(group.sums.infrastructure);
+    }
     std::move(rank.entries.begin(), rank.entries.end(), std::back_inserter(step.entries));
   }
   if (ledger_) ledger_->end_round(ledger_lines);
   std::stable_sort(step.entries.begin(), step.entries.end(),
                    [](const ResponseEntry& a, const ResponseEntry& b) { return a.group < b.group; });
+  if (placement_.is_split()) take_over(step);
   step.rollout_seconds = collected.rollout_seconds;
   step.verify_wait_seconds = collected.verify_wait_seconds;
+  step.verifier_queue = collected.verifier_queue;
   return step;
 }
 
@@ -202,14 +245,22 @@ StepShare ExperienceCollector::score(CollectedResponses& collected, const std::v
   for (size_t first = 0; first < responses.size(); first += group_size) {
     const ResponseSpan members = ResponseSpan(responses).subspan(first, group_size);
     const GroupAdvantage group = advantage_of(responses, rewards, first, key);
-    mine.sums.groups += 1;
-    mine.sums.zero_variance_groups += group.state == GroupState::kZeroVariance;
-    mine.sums.too_few_groups += group.state == GroupState::kTooFew;
+    GroupShare& told = mine.groups.emplace_back();
+    told.group = members.front().group;
+    told.sums.groups = 1;
+    told.sums.zero_variance_groups = group.state == GroupState::kZeroVariance;
+    told.sums.too_few_groups = group.state == GroupState::kTooFew;
     for (size_t i = 0; i < group_size; ++i) {
       const VerifiedResponse& response = members[i];
       const Reward& reward = rewards[first + i];
-      add_response(response, reward, mine);
+      add_response(response, reward, mine, told);
       mine.entries.push_back(entry_of(response, reward, group.advantages[i]));
+      if (response.verdict && response.verdict->outcome == Outcome::kInfrastructure)
+        step.masked.push_back({.group = response.group,
+                               .sample = response.sample,
+                               .key = response.verdict_key,
+                               .straggled = response.straggled,
+                               .verdict = *response.verdict});
       if (group.weights[i] > 0)
         step.experiences.push_back({.group = response.group,
                                     .sample = response.sample,
@@ -217,18 +268,15 @@ StepShare ExperienceCollector::score(CollectedResponses& collected, const std::v
                                     .reward = reward.value,
                                     .advantage = group.advantages[i]});
     }
-    const auto index = static_cast<size_t>(members.front().group);
+    const auto index = static_cast<size_t>(told.group);
     const bool is_repair = index < tasks.size() && tasks[index].repair;
-    mine.sums.repairs += is_repair;
+    told.sums.repairs = is_repair;
     // How a task fares when a failure is shown says nothing of how it fares by itself.
-    if (const auto outcome = task_outcome_of(members); outcome && !is_repair)
-      mine.task_outcomes.push_back(*outcome);
+    if (!is_repair) told.task_outcome = task_outcome_of(members);
     if (GroupOutcome outcome = group_outcome_of(members, settings_.stage); !outcome.empty())
-      mine.group_outcomes.push_back(std::move(outcome));
+      told.group_outcome = std::move(outcome);
   }
   mine.sums.quarantined = static_cast<double>(collected.confirmed);
-  mine.sums.generated_tokens = static_cast<double>(collected.decoding.generated_tokens);
-  mine.sums.forwards = static_cast<double>(collected.decoding.forwards);
   mine.experiences = shares_of(step.experiences);
   for (VerifiedResponse& response : responses)
     step.rollouts.push_back({.group = response.group, .rollout = std::move(response.rollout)});

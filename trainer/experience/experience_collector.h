@@ -5,8 +5,8 @@
 // response_verifier.h fetch the verdicts (through verdict_ledger.h, which knows those of before, from
 // verifiers that grading_basis.h has compared); this class makes rewards of them and ranks tell each other
 // what they have in one step_exchange.h, from which response_metrics.h counts. curation.h asks again about
-// what is too good, unverified.h says when too much is missing, rollout_store.h keeps a step,
-// response_entry.h is a line of a log.
+// what is too good, unverified.h says when too much is missing, masked_set.h what was missing when the update
+// was made, rollout_store.h keeps a step, response_entry.h is a line of a log.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -21,6 +21,7 @@
 #include "trainer/experience/response_collector.h"
 #include "trainer/experience/step_exchange.h"
 #include "trainer/experience/unverified.h"
+#include "trainer/ranks/placement.h"
 
 namespace bicrl {
 
@@ -34,16 +35,27 @@ struct CollectedStep {
   bool interrupted = false;  // on some rank a stop left responses without their verdict; nothing else counts
   // Over all ranks, equal on each:
   ResponseMetrics metrics;
-  StepShares shares;                         // of the experiences
+  StepShares shares;                         // of the experiences, by rank that trains
   std::vector<UnverifiedCount> unverified;   // by rank
   std::vector<TaskOutcome> task_outcomes;    // without repairs, and without tasks that got no verdict
   std::vector<GroupOutcome> group_outcomes;  // for curation
   std::vector<ResponseEntry> entries;        // by group; those of other ranks without text and verdict
-  // Of this rank:
+  // Of the groups that this rank trains:
   std::vector<Experience> experiences;  // without members of dropped groups and masked ones
-  std::vector<SavedRollout> rollouts;   // every response as the policy made it
+  // Of those that it generated:
+  std::vector<SavedRollout> rollouts;  // every response as the policy made it
+  std::vector<MaskedResponse> masked;  // responses that a verdict was asked for and did not come
   double rollout_seconds = 0;
   double verify_wait_seconds = 0;
+  int64_t verifier_queue = 0;  // verdicts that were missing when the last response was there
+};
+
+// What a rank has generated of a step, and the others do not know yet.
+struct GeneratedStep {
+  CollectedResponses collected;
+  std::string error;  // of error_of(), if it could not
+  std::vector<PromptedTask> tasks;
+  uint64_t key = 0;
 };
 
 struct CollectorSettings {
@@ -59,27 +71,38 @@ struct CollectorSettings {
 // Refers to everything it is given, owns nothing. One collector per phase and rank; not thread-safe.
 class ExperienceCollector {
  public:
+  // `control` is that of all ranks, those that train and those that generate.
   ExperienceCollector(ResponseCollector& responses, VerdictLedger* ledger, const RewardFunction& reward,
-                      ControlPlane& control, CollectorSettings settings)
+                      ControlPlane& control, const Placement& placement, CollectorSettings settings)
       : responses_(responses),
         ledger_(ledger),
         reward_(reward),
         control_(control),
+        placement_(placement),
         settings_(std::move(settings)) {}
 
   // Collective. Every rank gives the same tasks and works on its share. `key` decides all draws, whatever the
   // number of ranks. Throws SharedError if generating fails on any rank.
-  CollectedStep collect(const std::vector<PromptedTask>& tasks, uint64_t key, int64_t policy_version);
-  // The same from saved rollouts of all ranks, in order of groups; `tasks` are those that they may be of.
-  // Throws InputError if a rollout is of none of them, or groups have another size.
+  CollectedStep collect(const std::vector<PromptedTask>& tasks, uint64_t key, int64_t policy_version) {
+    return share(generate(tasks, key, policy_version));
+  }
+  // Its two parts: this rank's own work, of which nobody else need know, and the exchange. If a stop
+  // interrupted the step on some rank, the exchange tells of its metrics only what was generated.
+  GeneratedStep generate(const std::vector<PromptedTask>& tasks, uint64_t key, int64_t policy_version);
+  CollectedStep share(GeneratedStep generated);  // collective
+  // The same from saved rollouts of all ranks, in order of groups; `tasks` are those that they may be of, and
+  // `repairs` the groups that were shown a failed attempt. Throws InputError if a rollout is of none of them,
+  // or groups have another size.
   CollectedStep collect_saved(std::vector<SavedRollout> rollouts, const std::vector<Task>& tasks,
-                              uint64_t key);
+                              uint64_t key, const std::vector<int64_t>& repairs = {});
 
  private:
-  bool is_mine(int64_t group) const { return is_own_group(group, control_.rank(), control_.size()); }
+  bool is_mine(int64_t group) const { return placement_.generator_of(group) == control_.rank(); }
   std::vector<PromptedGroup> own_groups(const std::vector<PromptedTask>& tasks) const;
-  CollectedStep share(CollectedResponses collected, const std::string& error,
-                      const std::vector<PromptedTask>& tasks, uint64_t key);
+  // Which rank trains what.
+  void place(const std::vector<StepShare>& ranks, CollectedStep& step) const;
+  // Collective: in exchange for what this rank has generated, what it trains.
+  void take_over(CollectedStep& step) const;
   // Fills in rewards and advantages: experiences and rollouts of this rank, and its part of the exchange.
   StepShare score(CollectedResponses& collected, const std::vector<PromptedTask>& tasks, uint64_t key,
                   CollectedStep& step) const;
@@ -92,6 +115,7 @@ class ExperienceCollector {
   VerdictLedger* ledger_;
   const RewardFunction& reward_;
   ControlPlane& control_;
+  Placement placement_;
   CollectorSettings settings_;
 };
 

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <chrono>
 
+#include "common/host_name.h"
 #include "common/log.h"
 
 namespace bicrl {
 namespace {
 
-constexpr double kPatience_s = 60;
+// A connection that nobody refuses takes so long to be given up.
+constexpr double kPatience_s = 20;
 
 std::string ask_verifiers(VerifierClient& verifier, const VerifierClientOptions& options,
                           const std::string& clock) {
@@ -35,9 +37,13 @@ std::string ask_verifiers(VerifierClient& verifier, const VerifierClientOptions&
                               answer.value().address, " has (", found, "); start them with equal settings"));
     }
   }
-  if (basis.empty()) throw Error(concat("no verifier answers: ", silent), ExitCode::kUnavailable);
+  if (basis.empty())
+    throw Error(concat("no verifier answers on host ", host_name(), ": ", silent,
+                       ": is one started (`bicrl verifier`), and is the way to it open?"),
+                ExitCode::kUnavailable);
   if (!silent.empty())
-    log_warning("a verifier does not answer, so whether it grades like the others is not known: ", silent);
+    log_warning("a verifier does not answer on host ", host_name(),
+                ", so whether it grades like the others is not known: ", silent);
   return basis;
 }
 
@@ -45,9 +51,18 @@ std::string ask_verifiers(VerifierClient& verifier, const VerifierClientOptions&
 
 std::string common_grading_basis(VerifierClient& verifier, const VerifierClientOptions& options,
                                  ControlPlane& control, const std::string& clock) {
-  std::string basis;
-  on_rank_zero(control, [&] { basis = ask_verifiers(verifier, options, clock); });
-  return control.all_gather(basis).front();
+  std::string basis;  // empty where another rank of the host asks
+  on_all_ranks(control, [&] {
+    if (control.local_rank() == 0) basis = ask_verifiers(verifier, options, clock);
+  });
+  const std::vector<std::string> found = control.all_gather(basis);
+  // Hosts may have been answered by different servers. Rank 0 is the first of its host.
+  for (size_t rank = 1; rank < found.size(); ++rank)
+    if (!found[rank].empty() && found[rank] != found.front())
+      throw SharedError(concat("the verifiers do not grade alike: rank 0 has met (", found.front(),
+                               "), rank ", rank, " (", found[rank], "); start them with equal settings"),
+                        ExitCode::kUsage);
+  return found.front();
 }
 
 }  // namespace bicrl

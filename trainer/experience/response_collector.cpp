@@ -49,6 +49,7 @@ CollectedResponses ResponseCollector::verify(std::vector<VerifiedResponse> respo
 
 void ResponseCollector::finish(CollectedResponses& collected) {
   const Stopwatch watch;
+  collected.verifier_queue = verifier_.pending();
   collected.interrupted =
       !verifier_.wait(collected.responses) ||
       (quarantine_ && !verifier_.confirm(collected.responses, *quarantine_, collected.confirmed));

@@ -21,16 +21,14 @@ struct PromptedGroup {
   Prompt prompt;
 };
 
-// Group i of a step belongs to rank i mod size, as a whole.
-inline bool is_own_group(int64_t group, int rank, int ranks) { return group % ranks == rank; }
-
 struct CollectedResponses {
   std::vector<VerifiedResponse> responses;  // group after group, in the order of samples
   DecodingStatistics decoding;
   double rollout_seconds = 0;
   double verify_wait_seconds = 0;
-  int64_t confirmed = 0;     // successes that were verified a second time
-  bool interrupted = false;  // a stop left responses without their verdict
+  int64_t verifier_queue = 0;  // verdicts that were missing when the last response was there
+  int64_t confirmed = 0;       // successes that were verified a second time
+  bool interrupted = false;    // a stop left responses without their verdict
 };
 
 // Refers to everything it is given and owns nothing. Not thread-safe.

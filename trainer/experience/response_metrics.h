@@ -24,6 +24,7 @@ struct ResponseMetrics {
   int64_t tasks_at_fault = 0;         // that the run has found so far and leaves out from now on
   double infrastructure_rate = 0;     // of these: without a verdict through the verifier's fault
   std::string infrastructure_reason;  // of one of them
+  int64_t stragglers = 0;             // of these: given up at the step's deadline
   int64_t quarantined = 0;            // responses whose success was verified a second time
   int64_t repairs = 0;                // groups that were asked to repair a failed program
   int64_t groups = 0;

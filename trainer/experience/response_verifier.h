@@ -24,6 +24,7 @@ struct VerifiedResponse {
   std::string program;             // extracted from the rollout's text
   std::string verdict_key;         // in the ledger, if there is one
   std::optional<Verdict> verdict;  // none if none was asked for
+  bool straggled = false;          // the verdict was given up, by the clock, and says so
 
   // Whether the verdict says anything about the program.
   bool verified() const { return verdict && judges_program(verdict->outcome); }
@@ -40,6 +41,9 @@ struct ResponseVerifierSettings {
   std::string progress{};                               // label of a bar on the terminal; empty: none
   std::function<bool(const Rollout&)> needs_verdict{};  // empty: all do
   std::function<bool()> stop_requested{};               // looked at while verdicts are waited for
+  // How long verdicts are waited for once all are asked for, and second verifications again, before those
+  // that are missing are given up; 0: until the client ends their requests.
+  double straggler_deadline_s = 0;
 };
 
 // Refers to what it is given and owns nothing. Not thread-safe.
@@ -49,26 +53,38 @@ class ResponseVerifier {
   ResponseVerifier(VerifierClient* verifier, VerdictLedger* ledger, ResponseVerifierSettings settings)
       : verifier_(verifier), ledger_(ledger), settings_(std::move(settings)) {}
 
+  // The step whose responses come next. Those that the ledger says were left without a verdict in it are left
+  // without one again; before the first call it is not asked.
+  void begin_step(const StepPlace& place) { place_ = place; }
   // Asks for the verdict of responses[index], or takes it from the ledger.
   void submit(std::vector<VerifiedResponse>& responses, size_t index);
+  // Asked for, and not there yet.
+  int64_t pending() const { return verifier_ ? static_cast<int64_t>(verifier_->pending()) : 0; }
   // Takes the verdicts that are ready, without waiting.
   void take_ready(std::vector<VerifiedResponse>& responses);
-  // Waits until no verdict is pending; says what it waits for if none comes for long. False if a stop ended
-  // the waiting.
+  // Waits until no verdict is pending; says what it waits for if none comes for long. At the deadline gives
+  // up those that are missing. False if a stop ended the waiting.
   bool wait(std::vector<VerifiedResponse>& responses);
   // Has successes that are too good verified again, with new secrets; what counts replaces the verdict. Adds
   // their number to `confirmed`. False if a stop ended the waiting.
   bool confirm(std::vector<VerifiedResponse>& responses, const Quarantine& quarantine, int64_t& confirmed);
 
  private:
+  // From the ledger, under the response's key: its verdict, or that it was left without one.
+  std::optional<Verdict> known_verdict(VerifiedResponse& response);
   // The counting verdict on a response whose success is to be confirmed, if it is known already.
   std::optional<Verdict> known_confirmation(VerifiedResponse& response);
+  // Hands out verdicts until none is pending or, with a verdict that says so for each that is missing, the
+  // deadline has come. False if a stop ended the waiting.
+  bool receive(const std::function<void(Verdict, bool straggled)>& take,
+               const std::function<void(size_t pending)>& show = {});
   void keep(std::vector<VerifiedResponse>& responses, Verdict verdict);
   bool stop_requested() const { return settings_.stop_requested && settings_.stop_requested(); }
 
   VerifierClient* verifier_;
   VerdictLedger* ledger_;
   ResponseVerifierSettings settings_;
+  std::optional<StepPlace> place_;
 };
 
 }  // namespace bicrl

@@ -13,26 +13,13 @@ using nlohmann::json;
 // One list of the sums for adding, writing and reading.
 template <class Sums, class Visitor>
 void visit_sums(Sums& s, const Visitor& visit) {
-  for (auto* value : {&s.responses,
-                      &s.compiled,
-                      &s.correct,
-                      &s.truncated,
-                      &s.masked,
-                      &s.infrastructure,
-                      &s.task_faults,
-                      &s.timed,
-                      &s.log_speedup,
-                      &s.faster,
-                      &s.quarantined,
-                      &s.repairs,
-                      &s.rewarded,
-                      &s.reward,
-                      &s.reward_squares,
-                      &s.groups,
-                      &s.zero_variance_groups,
-                      &s.too_few_groups,
-                      &s.generated_tokens,
-                      &s.forwards})
+  for (auto* value : {&s.responses,      &s.compiled,         &s.correct,
+                      &s.truncated,      &s.masked,           &s.infrastructure,
+                      &s.stragglers,     &s.task_faults,      &s.timed,
+                      &s.log_speedup,    &s.faster,           &s.quarantined,
+                      &s.repairs,        &s.rewarded,         &s.reward,
+                      &s.reward_squares, &s.groups,           &s.zero_variance_groups,
+                      &s.too_few_groups, &s.generated_tokens, &s.forwards})
     visit(*value);
 }
 
@@ -49,6 +36,29 @@ ResponseSums sums_of(const std::vector<double>& values) {
   return sums;
 }
 
+json to_json(const GroupShare& group) {
+  json document = {{"group", group.group},
+                   {"sums", values_of(group.sums)},
+                   {"infrastructure_reason", group.infrastructure_reason},
+                   {"reward_terms", group.reward_terms}};
+  if (const auto& o = group.task_outcome) document["task_outcome"] = {o->task_id, o->pass_rate};
+  if (const auto& o = group.group_outcome) document["group_outcome"] = to_json(*o);
+  return document;
+}
+
+GroupShare group_share_from_json(const json& document) {
+  GroupShare group;
+  group.group = document.at("group");
+  group.sums = sums_of(document.at("sums"));
+  group.infrastructure_reason = document.at("infrastructure_reason");
+  group.reward_terms = document.at("reward_terms");
+  if (const auto o = document.find("task_outcome"); o != document.end())
+    group.task_outcome = TaskOutcome{o->at(0), o->at(1)};
+  if (const auto o = document.find("group_outcome"); o != document.end())
+    group.group_outcome = group_outcome_from_json(*o);
+  return group;
+}
+
 std::string to_bytes(const StepShare& share) {
   json document = {{"error", share.error},
                    {"interrupted", share.interrupted},
@@ -56,15 +66,10 @@ std::string to_bytes(const StepShare& share) {
                    {"sums", values_of(share.sums)},
                    {"program_hashes", share.program_hashes},
                    {"fault_classes", share.fault_classes},
-                   {"infrastructure_reason", share.infrastructure_reason},
-                   {"reward_terms", share.reward_terms},
-                   {"task_outcomes", json::array()},
-                   {"group_outcomes", json::array()},
+                   {"groups", json::array()},
                    {"entries", json::array()},
                    {"experiences", json::array()}};
-  for (const TaskOutcome& o : share.task_outcomes)
-    document["task_outcomes"].push_back({o.task_id, o.pass_rate});
-  for (const GroupOutcome& o : share.group_outcomes) document["group_outcomes"].push_back(to_json(o));
+  for (const GroupShare& group : share.groups) document["groups"].push_back(to_json(group));
   for (const ResponseEntry& e : share.entries) document["entries"].push_back(to_json(e));
   for (const ExperienceShare& e : share.experiences)
     document["experiences"].push_back({e.group, e.sample, e.scored_tokens});
@@ -80,11 +85,7 @@ StepShare from_bytes(const std::string& bytes) {
   share.sums = sums_of(document.at("sums"));
   share.program_hashes = document.at("program_hashes");
   share.fault_classes = document.at("fault_classes");
-  share.infrastructure_reason = document.at("infrastructure_reason");
-  share.reward_terms = document.at("reward_terms");
-  for (const auto& o : document.at("task_outcomes")) share.task_outcomes.push_back({o.at(0), o.at(1)});
-  for (const auto& o : document.at("group_outcomes"))
-    share.group_outcomes.push_back(group_outcome_from_json(o));
+  for (const auto& group : document.at("groups")) share.groups.push_back(group_share_from_json(group));
   for (const auto& e : document.at("entries")) share.entries.push_back(response_entry_from_json(e));
   for (const auto& e : document.at("experiences")) share.experiences.push_back({e.at(0), e.at(1), e.at(2)});
   return share;
@@ -106,17 +107,32 @@ std::vector<StepShare> exchange(StepShare mine, ControlPlane& control) {
   return ranks;
 }
 
+std::vector<const GroupShare*> groups_in_order(const std::vector<StepShare>& ranks) {
+  std::vector<const GroupShare*> groups;
+  for (const StepShare& share : ranks)
+    for (const GroupShare& group : share.groups) groups.push_back(&group);
+  std::sort(groups.begin(), groups.end(),
+            [](const GroupShare* a, const GroupShare* b) { return a->group < b->group; });
+  return groups;
+}
+
 ResponseMetrics metrics_of(const std::vector<StepShare>& ranks) {
   std::vector<double> totals(values_of({}).size(), 0.0);
+  const auto add = [&](const ResponseSums& sums) {
+    const std::vector<double> values = values_of(sums);
+    std::transform(totals.begin(), totals.end(), values.begin(), totals.begin(), std::plus<>());
+  };
   std::set<std::string> unique;
   ResponseMetrics m;
   for (const StepShare& share : ranks) {
-    const std::vector<double> values = values_of(share.sums);
-    std::transform(totals.begin(), totals.end(), values.begin(), totals.begin(), std::plus<>());
+    add(share.sums);
     unique.insert(share.program_hashes.begin(), share.program_hashes.end());
     for (const auto& [name, count] : share.fault_classes) m.fault_classes[name] += count;
-    for (const auto& [name, sum] : share.reward_terms) m.reward_terms[name] += sum;
-    if (m.infrastructure_reason.empty()) m.infrastructure_reason = share.infrastructure_reason;
+  }
+  for (const GroupShare* group : groups_in_order(ranks)) {
+    add(group->sums);
+    for (const auto& [name, sum] : group->reward_terms) m.reward_terms[name] += sum;
+    if (m.infrastructure_reason.empty()) m.infrastructure_reason = group->infrastructure_reason;
   }
   const ResponseSums s = sums_of(totals);
   for (auto& [name, value] : m.reward_terms) value /= s.rewarded;
@@ -135,6 +151,7 @@ ResponseMetrics metrics_of(const std::vector<StepShare>& ranks) {
   m.masked_rate = share(s.masked, s.responses);
   m.task_fault_rate = share(s.task_faults, s.responses);
   m.infrastructure_rate = share(s.infrastructure, s.responses);
+  m.stragglers = std::llround(s.stragglers);
   m.quarantined = std::llround(s.quarantined);
   m.repairs = std::llround(s.repairs);
   m.reward_mean = share(s.reward, s.rewarded);

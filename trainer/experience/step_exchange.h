@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,10 +16,10 @@
 
 namespace bicrl {
 
-// Sums over the responses of one rank.
+// Sums over responses: of one group, or what a rank counts over all of its own.
 struct ResponseSums {
   double responses = 0, compiled = 0, correct = 0, truncated = 0, masked = 0, infrastructure = 0,
-         task_faults = 0;
+         stragglers = 0, task_faults = 0;
   double timed = 0, log_speedup = 0, faster = 0;  // correct ones with a speed-up over eager; those above 1
   double quarantined = 0, repairs = 0;
   double rewarded = 0, reward = 0, reward_squares = 0;
@@ -26,25 +27,36 @@ struct ResponseSums {
   double generated_tokens = 0, forwards = 0;
 };
 
+// Of one group. What is not a whole number is added up in the order of groups, and outcomes are told in it,
+// so that a step's figures and what follows from them do not depend on which rank had which group.
+struct GroupShare {
+  int64_t group = 0;
+  ResponseSums sums;
+  std::string infrastructure_reason;           // of one response
+  std::map<std::string, double> reward_terms;  // sums
+  std::optional<TaskOutcome> task_outcome;     // of its task
+  std::optional<GroupOutcome> group_outcome;   // as far as it matters to curation
+};
+
 // One rank's part.
 struct StepShare {
   std::string error;         // of error_of(), if the rank could not do its part
   bool interrupted = false;  // a stop left responses without their verdict
   std::string ledger_lines;  // VerdictLedger::unshared()
-  ResponseSums sums;
+  ResponseSums sums;         // of what is not counted by group: whole numbers
+  std::vector<GroupShare> groups;
   std::vector<std::string> program_hashes;  // with their tasks
   std::map<std::string, int64_t> fault_classes;
-  std::string infrastructure_reason;           // of one response
-  std::map<std::string, double> reward_terms;  // sums
-  std::vector<TaskOutcome> task_outcomes;      // of its tasks
-  std::vector<GroupOutcome> group_outcomes;    // of its groups, as far as they matter to curation
-  std::vector<ResponseEntry> entries;          // of its responses; text, terms and verdict stay on the rank
+  std::vector<ResponseEntry> entries;  // of its responses; text, terms and verdict stay on the rank
   std::vector<ExperienceShare> experiences;
 };
 
 // Collective: the parts of all ranks, by rank; entry [rank] of the caller is `mine` itself. Throws the first
 // rank's error as a SharedError on every rank.
 std::vector<StepShare> exchange(StepShare mine, ControlPlane& control);
+
+// The groups of all ranks, in their order.
+std::vector<const GroupShare*> groups_in_order(const std::vector<StepShare>& ranks);
 
 ResponseMetrics metrics_of(const std::vector<StepShare>& ranks);
 

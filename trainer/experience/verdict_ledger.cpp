@@ -30,46 +30,56 @@ std::vector<int> ranks_in(const fs::path& folder) {
   return ranks;
 }
 
-std::vector<LedgerEntry> read_file_of(const fs::path& file, int rank) {
+// Lines of one file, or of several.
+struct LedgerLines {
+  std::vector<LedgerEntry> entries;
+  std::vector<MaskedSet> masked;
+};
+
+LedgerEntry entry_from_json(const nlohmann::json& json, int rank) {
+  return {json.at("round").get<int64_t>(), rank, json.at("key").get<std::string>(),
+          json.at("verifier").get<std::string>(), verdict_from_json(json.at("verdict"))};
+}
+
+void read_file_of(const fs::path& file, int rank, LedgerLines& read) {
   const std::string text = read_file(file);
   std::istringstream lines(text.substr(0, text.rfind('\n') + 1));
-  std::vector<LedgerEntry> entries;
   int64_t number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
     try {
       const auto json = nlohmann::json::parse(line);
-      entries.push_back({json.at("round").get<int64_t>(), rank, json.at("key").get<std::string>(),
-                         json.at("verifier").get<std::string>(), verdict_from_json(json.at("verdict"))});
+      if (json.contains("masked"))
+        read.masked.push_back(masked_set_from_json(json));
+      else
+        read.entries.push_back(entry_from_json(json, rank));
     } catch (const std::exception& error) {
       throw InputError(concat(file.string(), ":", number, ": not an entry of a ledger: ", error.what()));
     }
   }
-  return entries;
 }
 
-// Of every file in `folder`, by round and rank.
-std::vector<LedgerEntry> read_entries(const fs::path& folder) {
-  std::vector<LedgerEntry> all;
-  for (int rank : ranks_in(folder)) {
-    auto entries = read_file_of(file_of(folder, rank), rank);
-    all.insert(all.end(), std::make_move_iterator(entries.begin()), std::make_move_iterator(entries.end()));
-  }
-  std::stable_sort(all.begin(), all.end(),
+// Of every file in `folder`; verdicts by round and rank.
+LedgerLines read_lines(const fs::path& folder) {
+  LedgerLines all;
+  for (int rank : ranks_in(folder)) read_file_of(file_of(folder, rank), rank, all);
+  std::stable_sort(all.entries.begin(), all.entries.end(),
                    [](const LedgerEntry& a, const LedgerEntry& b) { return a.round < b.round; });
   return all;
 }
 
 }  // namespace
 
-std::unordered_map<std::string, LedgerEntry> read_ledger(const fs::path& folder) {
-  std::unordered_map<std::string, LedgerEntry> entries;
+LedgerContents read_ledger(const fs::path& folder) {
   if (!fs::is_directory(folder)) throw InputError(concat("no ledger of verdicts: ", folder.string()));
-  for (LedgerEntry& entry : read_entries(folder)) {
+  LedgerLines lines = read_lines(folder);
+  LedgerContents contents;
+  for (LedgerEntry& entry : lines.entries) {
     const std::string key = entry.key;
-    entries.emplace(key, std::move(entry));
+    contents.verdicts.emplace(key, std::move(entry));
   }
-  return entries;
+  for (const MaskedSet& set : lines.masked) contents.masked.add(set);
+  return contents;
 }
 
 VerdictLedger::VerdictLedger(const fs::path& folder, const LedgerScope& scope, ControlPlane& control)
@@ -86,7 +96,9 @@ VerdictLedger::VerdictLedger(const fs::path& folder, const LedgerScope& scope, C
   // A reader must not meet a file that its writer has not yet cut to whole lines.
   log_ = std::make_unique<LineLog>(file_of(folder, control.rank()), /*keep_bytes=*/-1);
   control.barrier();
-  written_ = read_entries(folder);
+  LedgerLines lines = read_lines(folder);
+  written_ = std::move(lines.entries);
+  for (const MaskedSet& set : lines.masked) masked_.add(set);
   control.barrier();  // nobody appends while another still reads
 }
 
@@ -106,12 +118,13 @@ void VerdictLedger::resume_at(int64_t round) {
   written_.clear();
 }
 
-void VerdictLedger::adopt(const std::unordered_map<std::string, LedgerEntry>& entries) {
+void VerdictLedger::adopt(LedgerContents contents) {
   std::set<std::string> verifiers;
-  for (const auto& [key, entry] : entries) {
+  for (const auto& [key, entry] : contents.verdicts) {
     adopted_.emplace(key, entry);
     verifiers.insert(entry.verifier);
   }
+  adopted_masked_ = std::move(contents.masked);
   adopted_verifiers_.assign(verifiers.begin(), verifiers.end());
 }
 
@@ -122,7 +135,9 @@ std::string VerdictLedger::key_of(const Task& task, const std::string& program) 
     return hash_hex({verifier, protocol_, task.id, task.pytorch_code, program});
   };
   for (const std::string& verifier : adopted_verifiers_)
-    if (const std::string adopted = key(verifier); adopted_.contains(adopted)) return adopted;
+    if (const std::string adopted = key(verifier);
+        adopted_.contains(adopted) || adopted_masked_.has_key(adopted))
+      return adopted;
   return key(verifier_);
 }
 
@@ -145,6 +160,21 @@ void VerdictLedger::keep(const std::string& key, const Verdict& verdict) {
   if (verdict.outcome == Outcome::kInfrastructure || known_.contains(key) || own_.contains(key)) return;
   keep_own(key, verdict);
   log_->append(unshared_.back());
+}
+
+const MaskedResponse* VerdictLedger::masked(const StepPlace& place, int64_t group, int64_t sample,
+                                            const std::string& key) const {
+  const MaskedResponse* own = masked_.find(place, group, sample, key);
+  return own ? own : adopted_masked_.find(place, group, sample, key);
+}
+
+void VerdictLedger::keep_masked(const MaskedSet& set) {
+  MaskedSet fresh{.place = set.place, .responses = {}};
+  for (const MaskedResponse& r : set.responses)
+    if (!masked_.find(set.place, r.group, r.sample, r.key)) fresh.responses.push_back(r);
+  if (fresh.responses.empty()) return;
+  masked_.add(fresh);
+  log_->append(to_json(fresh).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 void VerdictLedger::keep_own(const std::string& key, const Verdict& verdict) {

@@ -1,8 +1,9 @@
 // The write-ahead ledger of a run's verdicts: RUN/ledger/rank-N.jsonl, one line for each program that was
-// verified. A verdict is written before anything is made of it, and a program is verified once in a run: a
-// step that is repeated after a crash meets the verdicts it met before, whatever the verifier's secrets are
-// by then. Every rank has a ledger object; all ranks read all files, so the folder must be on a file system
-// that they share. Not thread-safe.
+// verified, and one for each step in which responses were left without a verdict (masked_set.h). A verdict is
+// written before anything is made of it, and a program is verified once in a run: a step that is repeated
+// after a crash meets the verdicts it met before, whatever the verifier's secrets are by then, and a response
+// that was left out is left out again, whatever is known of its program by then. Every rank has a ledger
+// object; all ranks read all files, so the folder must be on a file system that they share. Not thread-safe.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -15,11 +16,12 @@
 #include "common/line_log.h"
 #include "tasks/task.h"
 #include "tasks/verdict.h"
+#include "trainer/experience/masked_set.h"
 #include "trainer/ranks/control_plane.h"
 
 namespace bicrl {
 
-// A line of a ledger's file.
+// A verdict's line of a ledger's file.
 struct LedgerEntry {
   int64_t round = 0;
   int rank = 0;
@@ -36,9 +38,12 @@ struct LedgerScope {
   std::string verifier;
 };
 
-// All verdicts in a ledger's folder by key; of several for one program the first that counted. Throws
-// InputError as above.
-std::unordered_map<std::string, LedgerEntry> read_ledger(const std::filesystem::path& folder);
+struct LedgerContents {
+  std::unordered_map<std::string, LedgerEntry> verdicts;  // by key; of several the first that counted
+  MaskedResponses masked{};
+};
+// Throws InputError as below.
+LedgerContents read_ledger(const std::filesystem::path& folder);
 
 class VerdictLedger {
  public:
@@ -51,8 +56,8 @@ class VerdictLedger {
   void resume_at(int64_t round);
 
   // Verdicts of another run count as if this one had met them before, whichever verifier gave them; those
-  // that are used are written down.
-  void adopt(const std::unordered_map<std::string, LedgerEntry>& entries);
+  // that are used are written down. What it left without a verdict stays without one in the same step.
+  void adopt(LedgerContents contents);
 
   // By which a program's verdict is found: a hash of task, program and scope; if the program's verdict was
   // adopted, of the scope in which it was given.
@@ -61,6 +66,13 @@ class VerdictLedger {
   std::optional<Verdict> find(const std::string& key);
   // Infrastructure outcomes are not kept: they say nothing of the program.
   void keep(const std::string& key, const Verdict& verdict);
+
+  // Null unless that response of that step was left without a verdict before.
+  const MaskedResponse* masked(const StepPlace& place, int64_t group, int64_t sample,
+                               const std::string& key) const;
+  // What is left without a verdict for good, before an update is made of the others; to be followed by
+  // sync(). All of it is written in one line, or nothing; what was known is not written again.
+  void keep_masked(const MaskedSet& set);
   void sync();  // this rank's file, to the disk
   // Ends a round (a step, an evaluation): ranks exchange unshared(), lines of this rank's file, and each
   // passes all ranks' lines to end_round(). If two verified the same program, the lower rank's verdict counts
@@ -81,6 +93,8 @@ class VerdictLedger {
   ControlPlane& control_;
   int64_t round_ = 0;
   std::vector<LedgerEntry> written_;  // by earlier processes, by round and rank; until resume_at()
+  MaskedResponses masked_;            // of this run: of earlier processes and all ranks, and of this rank
+  MaskedResponses adopted_masked_;    // of another run
   std::unordered_map<std::string, Verdict> known_;        // agreed on by all ranks
   std::unordered_map<std::string, Verdict> own_;          // of this rank in this round
   std::unordered_map<std::string, LedgerEntry> adopted_;  // of another run

@@ -28,6 +28,15 @@ int64_t end_token_id(const std::string& token, const Tokenizer& tokenizer) {
                                 : "no token of the tokenizer; name one by its whole text or by its id"));
 }
 
+// What depends on the policy's shape is checked when that is known.
+LoraConfig lora_from(const ConfigSection& section) {
+  LoraConfig lora;
+  lora.rank = section.integer("rank", lora.rank, 1);
+  lora.alpha = section.real("alpha", lora.alpha, 0);
+  lora.targets = section.texts("targets", lora.targets);
+  return lora;
+}
+
 class StartingThreads {
  public:
   explicit StartingThreads(int ranks_on_host) : before_(at::get_num_threads()) {
@@ -81,7 +90,15 @@ PolicySource PolicySource::from_config(const ConfigSection& section, const fs::p
     section.reject("moments", "only the checkpoint of a run has moments to take");
   source.dtype = section.choice("dtype", "float32", {"float32", "bfloat16"});
   source.end_tokens = section.texts("end_tokens");
+  if (section.has("lora")) source.lora = lora_from(section.section("lora"));
+  if (source.moments && source.lora)
+    section.reject("moments", "adapters that are new, as with `lora`, have no moments to take");
   return source;
+}
+
+void PolicySource::refuse_training(const ConfigSection& section) const {
+  for (const auto& [key, present] : {std::pair{"moments", moments}, std::pair{"lora", lora.has_value()}})
+    if (present) section.reject(key, "has no effect: nothing is trained here");
 }
 
 at::Device policy_device(const PolicySource& source, int local_rank) {
@@ -106,6 +123,11 @@ PolicyConfig policy_config(const PolicySource& source, const Tokenizer& tokenize
     throw InputError(concat("the tokenizer has ids up to ", tokenizer.size() - 1,
                             ", the policy's vocabulary only ", config.vocab_size, " rows"));
   replace_end_tokens(source.end_tokens, tokenizer, config);
+  try {
+    if (source.lora) source.lora->validate(config);
+  } catch (const InputError& error) {
+    throw InputError(concat("policy.", error.what()));
+  }
   return config;
 }
 
@@ -117,8 +139,10 @@ Transformer make_policy(const PolicySource& source, const Tokenizer& tokenizer, 
   const at::ScalarType dtype = source.dtype == "bfloat16" ? at::kBFloat16 : at::kFloat;
   const PolicyConfig config = policy_config(source, tokenizer);
   const StartingThreads threads(ranks_on_host);
-  return source.checkpoint.empty() ? Transformer::random(config, seed, device, dtype)
-                                   : load_policy(source.checkpoint, config, device, dtype);
+  Transformer policy = source.checkpoint.empty() ? Transformer::random(config, seed, device, dtype)
+                                                 : load_policy(source.checkpoint, config, device, dtype);
+  if (source.lora) policy.add_adapters(*source.lora, seed);
+  return policy;
 }
 
 }  // namespace bicrl

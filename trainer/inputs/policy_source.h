@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/config.h"
+#include "policy/lora_config.h"
 #include "policy/policy_config.h"
 #include "policy/tokenizer.h"
 #include "policy/transformer.h"
@@ -21,11 +23,14 @@ struct PolicySource {
   std::filesystem::path tokenizer;    // folder; empty: the checkpoint's own
   std::string device = "cpu";
   std::string dtype = "float32";
-  bool moments = false;  // take AdamW's moments from the checkpoint, too, which is then a run's
+  bool moments = false;            // take AdamW's moments from the checkpoint, too, which is then a run's
+  std::optional<LoraConfig> lora;  // adapters to train; none: all parameters are trained
   // Tokens by their text or id at which responses end; empty: those that the policy's own files name.
   std::vector<std::string> end_tokens;
 
   static PolicySource from_config(const ConfigSection& section, const std::filesystem::path& config_folder);
+  // Rejects what only training has a use for.
+  void refuse_training(const ConfigSection& section) const;
 };
 
 // The device and type that a policy source names; `local_rank` chooses among GPUs. Throws Error
@@ -33,12 +38,13 @@ struct PolicySource {
 at::Device policy_device(const PolicySource& source, int local_rank);
 Tokenizer load_tokenizer(const PolicySource& source);
 // The shape of the policy, with its end tokens. Throws InputError if tokenizer and policy do not fit
-// together, or the tokenizer has no such end token.
+// together, the tokenizer has no such end token, or the policy has no room for such adapters.
 PolicyConfig policy_config(const PolicySource& source, const Tokenizer& tokenizer);
 // Key of the fresh weights of a run.
 uint64_t weights_key(uint64_t run_seed);
-// Throws InputError as well. Whatever threads a rank uses later, the host's cores draw or read the policy,
-// divided among its ranks; values do not depend on their number.
+// Throws InputError as well. With adapters, if there are to be any, that change nothing yet. Whatever threads
+// a rank uses later, the host's cores draw or read the policy, divided among its ranks; values do not depend
+// on their number.
 Transformer make_policy(const PolicySource& source, const Tokenizer& tokenizer, uint64_t seed, int local_rank,
                         int ranks_on_host = 1);
 

@@ -84,10 +84,11 @@ bool on_any_rank(ControlPlane& control, bool here, const ControlPlane::Place& pl
 
 void require_one_host(const ControlPlane& control) {
   if (control.hosts() == 1) return;
-  throw InputError(concat(
-      "the ranks run on ", control.hosts(),
-      " hosts, and an embedded verifier serves only its own: start `bicrl verifier CONFIG "
-      "listen=ADDRESS:PORT` on one or more hosts and name them in verifier.addresses=[HOST:PORT, ...]"));
+  throw InputError(
+      concat("the ranks run on ", control.hosts(),
+             " hosts, and an embedded verifier serves only its own: start `bicrl verifier CONFIG "
+             "listen=ADDRESS:PORT access={...}` on one or more hosts and name them in "
+             "verifier.addresses=[HOST:PORT, ...]"));
 }
 
 void expect_equal_on_ranks(ControlPlane& control, const std::string& what, const std::string& content,

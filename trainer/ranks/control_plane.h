@@ -5,7 +5,8 @@
 //
 // How this folder works: ranks agree through the control plane and move tensors through the tensor plane
 // (tensor_plane.h). Under mpirun both are MPI's (mpi_session.h, mpi_control_plane.h, mpi_tensor_plane.h);
-// a run of one rank has SingleProcessControl and SingleProcessTensors.
+// a run of one rank has SingleProcessControl and SingleProcessTensors. Beside both, heartbeat.h (over
+// line_socket.h) notices ranks that are gone.
 #pragma once
 #include <cstring>
 #include <functional>

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "common/clock.h"
+#include "trainer/ranks/mpi_communicator.h"
 
 namespace bicrl {
 namespace {
@@ -99,10 +100,9 @@ struct MpiControlPlane::State {
   }
 };
 
-MpiControlPlane::MpiControlPlane(const MpiSession&) : state_(std::make_unique<State>()) {
-  check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &state_->records), "MPI_Comm_dup");
-  check_mpi(MPI_Comm_set_errhandler(state_->records, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &state_->giving_up), "MPI_Comm_dup");
+MpiControlPlane::MpiControlPlane(const MpiSession& session, int ranks) : state_(std::make_unique<State>()) {
+  state_->records = make_communicator(session, ranks);
+  state_->giving_up = make_communicator(session, ranks);
   check_mpi(MPI_Comm_rank(state_->records, &state_->rank), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(state_->records, &state_->size), "MPI_Comm_size");
   MPI_Comm host = MPI_COMM_NULL;

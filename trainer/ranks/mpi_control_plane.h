@@ -9,10 +9,11 @@
 
 namespace bicrl {
 
-// All ranks of the session, which must outlive it. MPI faults throw Error.
+// All ranks of the session, which must outlive it, or the first `ranks` of them, which alone make it then and
+// have the same numbers in it. MPI faults throw Error.
 class MpiControlPlane : public ControlPlane {
  public:
-  explicit MpiControlPlane(const MpiSession& session);
+  explicit MpiControlPlane(const MpiSession& session, int ranks = MpiSession::kAllRanks);
   ~MpiControlPlane() override;
   int rank() const override;
   int size() const override;

@@ -7,6 +7,8 @@ namespace bicrl {
 // Owns MPI: the first thing a program with ranks makes, the last it destroys. Calls of MPI must not overlap.
 class MpiSession {
  public:
+  static constexpr int kAllRanks = -1;  // where planes ask for a number of ranks
+
   MpiSession();
   ~MpiSession();
   MpiSession(const MpiSession&) = delete;

@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "trainer/ranks/control_plane.h"
+#include "trainer/ranks/mpi_communicator.h"
 #include "trainer/ranks/mpi_operation.h"
 
 namespace bicrl {
@@ -40,9 +41,8 @@ struct MpiTensorPlane::State {
   }
 };
 
-MpiTensorPlane::MpiTensorPlane(const MpiSession&) : state_(std::make_shared<State>()) {
-  check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &state_->communicator), "MPI_Comm_dup");
-  check_mpi(MPI_Comm_set_errhandler(state_->communicator, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+MpiTensorPlane::MpiTensorPlane(const MpiSession& session, int ranks) : state_(std::make_shared<State>()) {
+  state_->communicator = make_communicator(session, ranks);
   check_mpi(MPI_Comm_rank(state_->communicator, &state_->rank), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(state_->communicator, &state_->size), "MPI_Comm_size");
 }

@@ -12,10 +12,11 @@ namespace bicrl {
 class MpiOperation;
 struct MpiLink;
 
-// All ranks of the session, which must outlive it. MPI faults throw Error.
+// All ranks of the session, which must outlive it, or the first `ranks` of them, which alone make it then and
+// have the same numbers in it. MPI faults throw Error.
 class MpiTensorPlane : public TensorPlane {
  public:
-  explicit MpiTensorPlane(const MpiSession& session);
+  explicit MpiTensorPlane(const MpiSession& session, int ranks = MpiSession::kAllRanks);
   ~MpiTensorPlane() override;
   int rank() const override;
   int size() const override;

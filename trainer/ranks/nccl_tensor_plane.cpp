@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/clock.h"
+#include "trainer/ranks/mpi_communicator.h"
 #include "trainer/ranks/mpi_greeting.h"
 #include "trainer/ranks/nccl_communicator.h"
 
@@ -131,11 +132,10 @@ class NcclTensorPlane::Operation : public Transfer::State {
   Stage stage_ = Stage::kGreeting;
 };
 
-NcclTensorPlane::NcclTensorPlane(const MpiSession&, ControlPlane& control, at::Device gpu)
+NcclTensorPlane::NcclTensorPlane(const MpiSession& session, ControlPlane& control, at::Device gpu)
     : state_(std::make_unique<State>(control, gpu)) {
   MpiLink& link = state_->link;
-  check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &link.communicator), "MPI_Comm_dup");
-  check_mpi(MPI_Comm_set_errhandler(link.communicator, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  link.communicator = make_communicator(session, control.size());
   check_mpi(MPI_Comm_rank(link.communicator, &link.rank), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(link.communicator, &link.size), "MPI_Comm_size");
 }

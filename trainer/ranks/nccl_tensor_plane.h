@@ -20,8 +20,9 @@ struct CUstream_st;
 
 namespace bicrl {
 
-// All ranks of the session, which must outlive it, each with a GPU of its own. Faults of MPI, CUDA and NCCL
-// throw Error. A wait ends when the GPU has the result, so that any stream may use it.
+// The ranks of a control plane, all of the session's or the first of them, each with a GPU of its own.
+// Session and control plane must outlive it. Faults of MPI, CUDA and NCCL throw Error. A wait ends when the
+// GPU has the result, so that any stream may use it.
 class NcclTensorPlane : public TensorPlane {
  public:
   // Collective (nccl_communicator.h).

@@ -58,7 +58,7 @@ class TensorPlane {
   // Gives up what is under way: for a rank that leaves while others may still send.
   virtual void abort() noexcept {}
 
-  void set_wait_limit(double seconds) { wait_limit_s_ = seconds; }
+  virtual void set_wait_limit(double seconds) { wait_limit_s_ = seconds; }
   double wait_limit_s() const { return wait_limit_s_; }
 
  private:

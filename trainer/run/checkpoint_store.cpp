@@ -1,13 +1,9 @@
 #include "trainer/run/checkpoint_store.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "common/error.h"
 #include "common/files.h"
@@ -20,25 +16,12 @@ namespace {
 constexpr const char* kManifest = "manifest.json";
 constexpr const char* kLatest = "latest";
 constexpr const char* kBest = "best";
-constexpr const char* kReplaced = "-replaced";  // ends the name of one that is being replaced
+// Ends the name of the latest one while one of its name replaces it: when a phase that has ended gets more
+// steps and ends again, say.
+constexpr std::string_view kReplaced = "-replaced";
 // Names that no checkpoint has.
 constexpr std::string_view kUnfinished = ".writing-";
 constexpr std::string_view kDiscarded = ".removing-";
-
-void sync_path(const fs::path& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool synced = fd >= 0 && fsync(fd) == 0;
-  const int code = errno;
-  if (fd >= 0) close(fd);
-  if (!synced) throw Error(concat("cannot write ", path.string(), ": ", strerror(code)));
-}
-
-void rename_or_throw(const fs::path& from, const fs::path& to) {
-  std::error_code failure;
-  fs::rename(from, to, failure);
-  if (failure)
-    throw Error(concat("cannot rename ", from.string(), " to ", to.string(), ": ", failure.message()));
-}
 
 std::map<std::string, fs::path> files_of(const fs::path& folder) {
   std::map<std::string, fs::path> files;
@@ -47,7 +30,9 @@ std::map<std::string, fs::path> files_of(const fs::path& folder) {
   return files;
 }
 
-void write_manifest(const fs::path& folder, const std::map<std::string, FileHash>& written) {
+// Syncs every name in the folder, and the files that are not among `written`.
+void write_manifest(const fs::path& folder, const std::map<std::string, FileHash>& written,
+                    FileOperations& operations) {
   nlohmann::ordered_json files = nlohmann::ordered_json::object();
   const std::map<std::string, fs::path> here = files_of(folder);
   for (const auto& [name, hash] : written) {
@@ -60,10 +45,11 @@ void write_manifest(const fs::path& folder, const std::map<std::string, FileHash
     const auto known = written.find(name);
     const FileHash hash = known == written.end() ? hash_file(path) : known->second;
     files[name] = {{"bytes", hash.bytes}, {"xxh128", hash.hex}};
-    if (known == written.end()) sync_path(path);
+    if (known == written.end()) sync_path(path, operations);
   }
-  write_file_atomically(folder / kManifest, nlohmann::ordered_json({{"files", files}}).dump(2) + "\n");
-  sync_path(folder);
+  write_file_atomically(folder / kManifest, nlohmann::ordered_json({{"files", files}}).dump(2) + "\n",
+                        operations);
+  sync_folders(folder, operations);
 }
 
 // Runs `work` on a checkpoint's files.
@@ -77,14 +63,25 @@ void with_errors_named(const fs::path& checkpoint, const std::function<void()>& 
 
 }  // namespace
 
-CheckpointStore::CheckpointStore(const fs::path& folder) : folder_(folder) {
-  std::error_code failure;
-  fs::create_directories(folder, failure);
-  if (failure) throw Error(concat("cannot create ", folder.string(), ": ", failure.message()));
-  for (const auto& entry : fs::directory_iterator(folder)) {
+CheckpointStore::CheckpointStore(const fs::path& folder, FileOperations& files)
+    : folder_(folder), files_(files) {
+  make_folders(folder, files_);
+  with_errors_named(folder_, [&] { remove_leftovers(); });
+  // What else of the run lies beside the checkpoints is to be there if they are.
+  sync_path(fs::absolute(folder_).parent_path(), files_);
+}
+
+void CheckpointStore::remove_leftovers() const {
+  const std::string newest = newest_name();
+  std::vector<fs::path> leftovers;
+  for (const auto& entry : fs::directory_iterator(folder_)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with(kUnfinished) || name.starts_with(kDiscarded)) fs::remove_all(entry.path(), failure);
+    const bool replaced = name.ends_with(kReplaced) && name != newest;
+    if (name.starts_with(kUnfinished) || name.starts_with(kDiscarded) || replaced ||
+        name.find(".tmp.") != std::string::npos)
+      leftovers.push_back(entry.path());
   }
+  for (const fs::path& one : leftovers) remove_tree(one, files_);
 }
 
 void CheckpointStore::save(const std::string& name, const std::function<void(const fs::path&)>& write) {
@@ -100,48 +97,51 @@ void CheckpointStore::save(const std::string& name, const std::function<void(con
 
 fs::path CheckpointStore::begin(const std::string& name, uint64_t expected_bytes) {
   const fs::path writing = folder_ / concat(kUnfinished, name);
+  if (removals_.valid()) removals_.wait();  // for the room that they make
   with_errors_named(folder_ / name, [&] {
     if (const uint64_t left = fs::space(folder_).available; left < expected_bytes)
       throw Error(concat("cannot write checkpoint ", (folder_ / name).string(), ": it needs ",
                          expected_bytes / 1'000'000, " MB, and the disk has ", left / 1'000'000, " MB left"));
-    if (newest_name() == name) keep_under_another_name(name);
-    fs::remove_all(writing);
-    fs::create_directories(writing);
+    remove_tree(writing, files_);
+    make_folders(writing, files_);
   });
   return writing;
 }
 
 void CheckpointStore::commit(const std::string& name, const std::map<std::string, FileHash>& written) {
-  const fs::path writing = folder_ / concat(kUnfinished, name), old = folder_ / concat(kDiscarded, name);
-  with_errors_named(folder_ / name, [&] {
-    write_manifest(writing, written);
-    const fs::path place = folder_ / name;
-    // Nothing has the name between two renames, which no reader notices: `latest` names another one.
-    if (fs::exists(place)) rename_or_throw(place, old);
-    rename_or_throw(writing, place);
-    sync_path(folder_);
-    write_file_atomically(folder_ / kLatest, name + "\n");
-    std::error_code ignored;
-    fs::remove_all(old, ignored);
-    fs::remove_all(folder_ / (name + kReplaced), ignored);
+  const fs::path writing = folder_ / concat(kUnfinished, name), place = folder_ / name;
+  with_errors_named(place, [&] {
+    write_manifest(writing, written, files_);
+    // The one of this name that there is stays the latest, under another name (newest_name() knows it by
+    // either), until the new one is in its place.
+    const bool replaces = fs::exists(place), replaces_latest = replaces && newest_name() == name;
+    const fs::path old = folder_ / (replaces_latest ? concat(name, kReplaced) : concat(kDiscarded, name));
+    if (replaces) remove_tree(old, files_);
+    if (replaces_latest) point(kLatest, old.filename().string());
+    if (replaces) rename_path(place, old, files_);
+    rename_path(writing, place, files_);
+    sync_path(folder_, files_);
+    point(kLatest, name);
+    remove_tree(folder_ / concat(kDiscarded, name), files_);
+    remove_tree(folder_ / concat(name, kReplaced), files_);
   });
 }
 
 void CheckpointStore::discard(const std::string& name) noexcept {
-  std::error_code ignored;
-  fs::remove_all(folder_ / concat(kUnfinished, name), ignored);
+  remove_tree(folder_ / concat(kUnfinished, name), files_);
 }
 
-// A phase that has ended and got more steps ends again under its name. Until then its first end is the newest
-// checkpoint.
-void CheckpointStore::keep_under_another_name(const std::string& name) const {
-  const std::string kept = name + kReplaced;
-  fs::remove_all(folder_ / kept);
-  fs::copy(folder_ / name, folder_ / kept, fs::copy_options::recursive);
-  write_file_atomically(folder_ / kLatest, kept + "\n");
+void CheckpointStore::point(const char* file, const std::string& name) const {
+  write_file_atomically(folder_ / file, name + "\n", files_);
+  sync_path(folder_, files_);
 }
 
-std::string CheckpointStore::newest_name() const { return named_by(kLatest); }
+std::string CheckpointStore::newest_name() const {
+  std::string name = named_by(kLatest);
+  // Named so before it was renamed.
+  if (name.ends_with(kReplaced) && !fs::exists(folder_ / name)) name.resize(name.size() - kReplaced.size());
+  return name;
+}
 
 std::string CheckpointStore::named_by(const char* file) const {
   if (!fs::exists(folder_ / file)) return {};
@@ -196,9 +196,11 @@ std::string CheckpointStore::whole_ones_but(const std::string& broken) const {
 
 std::vector<std::string> CheckpointStore::names() const {
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder_))
-    if (entry.is_directory() && fs::exists(entry.path() / kManifest))
-      names.push_back(entry.path().filename().string());
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    const std::string name = entry.path().filename().string();
+    const bool in_work = name.starts_with(kUnfinished) || name.starts_with(kDiscarded);
+    if (!in_work && entry.is_directory() && fs::exists(entry.path() / kManifest)) names.push_back(name);
+  }
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -206,15 +208,21 @@ std::vector<std::string> CheckpointStore::names() const {
 std::string CheckpointStore::best_name() const { return named_by(kBest); }
 
 void CheckpointStore::mark_best() {
-  with_errors_named(folder_ / kBest, [&] { write_file_atomically(folder_ / kBest, newest_name() + "\n"); });
+  with_errors_named(folder_ / kBest, [&] { point(kBest, newest_name()); });
 }
 
 void CheckpointStore::remove(const std::string& name) {
   const fs::path place = folder_ / name;
   if (newest_name() == name || best_name() == name || !fs::exists(place)) return;
-  rename_or_throw(place, folder_ / concat(kDiscarded, name));
-  std::error_code ignored;
-  fs::remove_all(folder_ / concat(kDiscarded, name), ignored);
+  const fs::path discarded = folder_ / concat(kDiscarded, name);
+  remove_tree(discarded, files_);
+  rename_path(place, discarded, files_);
+  sync_path(folder_, files_);  // else a power cut could leave a part of it under its name
+  // Tens of gigabytes in the page cache take seconds to go.
+  removals_ = std::async(std::launch::async, [this, discarded, before = std::move(removals_)] {
+    if (before.valid()) before.wait();
+    remove_tree(discarded, files_);
+  });
 }
 
 void check_manifest(const fs::path& checkpoint) {

@@ -1,16 +1,19 @@
 // The checkpoints of a run: RUN/checkpoints/NAME/, each complete or absent. A folder is written under another
 // name, gets manifest.json (size and hash of every file) last and is renamed; `latest` names the newest one
-// and is replaced after that. A process killed at any moment leaves the checkpoint before as the latest one.
-// Files are read piece by piece, however large they are.
+// and is replaced after that; only then is an older one removed. Each of these steps is on the disk before
+// the next begins, so a process that is killed at any moment, and a machine that loses its power, leave the
+// checkpoint before or the new one as the latest. Files are read piece by piece, however large they are.
 // Used by one rank; not thread-safe.
 #pragma once
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "common/file_operations.h"
 #include "common/hash.h"
 
 namespace bicrl {
@@ -18,7 +21,7 @@ namespace bicrl {
 class CheckpointStore {
  public:
   // Removes what killed writers left behind.
-  explicit CheckpointStore(const std::filesystem::path& folder);
+  explicit CheckpointStore(const std::filesystem::path& folder, FileOperations& files = system_files());
 
   // `write` fills the folder it is given. Throws Error with path and reason (for instance a full disk); the
   // checkpoints before are untouched then. A checkpoint of the same name is replaced.
@@ -42,16 +45,20 @@ class CheckpointStore {
   void mark_best();
   std::string best_name() const;  // empty: none is marked
 
-  // Removes a checkpoint unless it is the latest or the best one.
+  // Removes a checkpoint unless it is the latest or the best one: from its name at once, from the disk in a
+  // thread, which begin() and the destructor wait for.
   void remove(const std::string& name);
 
  private:
   std::string newest_name() const;  // empty: none
   std::string named_by(const char* file) const;
   std::string whole_ones_but(const std::string& broken) const;
-  void keep_under_another_name(const std::string& name) const;
+  void remove_leftovers() const;
+  void point(const char* file, const std::string& name) const;
 
   std::filesystem::path folder_;
+  FileOperations& files_;
+  std::future<void> removals_;  // all that were asked for, one behind the other
 };
 
 // Throws InputError naming the file that is missing, has another size or other bytes than manifest.json says.

@@ -18,6 +18,7 @@
 #include "trainer/experience/verdict_ledger.h"
 #include "trainer/inputs/task_pool.h"
 #include "trainer/ranks/control_plane.h"
+#include "trainer/ranks/placement.h"
 #include "trainer/run/run_settings.h"
 #include "trainer/run/step_metrics.h"
 #include "trainer/update/policy_updater.h"
@@ -31,11 +32,14 @@ struct PhaseContext {
   const Tokenizer& tokenizer;
   const Transformer& policy;
   const TaskPool& tasks;
-  PolicyUpdater& updater;
+  Placement placement;
+  PolicyUpdater* updater = nullptr;  // null on ranks that do not train
   Curation& curation;
   VerifierClient* verifier = nullptr;  // null if nothing is to be verified
   const RewardFunction& reward;
   VerdictLedger* ledger = nullptr;  // null if there are no verdicts
+  // Collective: from here on the policy of ranks that do not train is the trainers', too.
+  std::function<void()> bring_weights{};
   // The policy with which reinforcement began; made when it is first asked for.
   std::function<const Transformer&()> reference{};
   std::function<bool()> stop_requested{};
@@ -48,6 +52,7 @@ struct PhaseStep {
   std::vector<ResponseEntry> entries;  // of all ranks; text only of this one's
   UpdateTotals update;                 // of this rank
   StepSeconds seconds;                 // of this rank; that of the whole step is the run's business
+  int64_t verifier_queue = 0;          // of this rank: StepLoad
 };
 
 class Phase {

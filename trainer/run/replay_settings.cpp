@@ -9,6 +9,7 @@ RunParts parse_parts(const std::string& name) {
   if (name == "rollouts") return RunParts::kRollouts;
   if (name == "verdicts") return RunParts::kVerdicts;
   if (name == "updates") return RunParts::kUpdates;
+  if (name == "training") return RunParts::kTraining;
   return RunParts::kWhole;
 }
 
@@ -17,12 +18,14 @@ RunParts parse_parts(const std::string& name) {
 ReplaySettings ReplaySettings::from_config(const ConfigSection& section,
                                            const std::filesystem::path& config_folder) {
   ReplaySettings settings;
-  settings.parts = parse_parts(section.choice("only", "whole", {"whole", "rollouts", "verdicts", "updates"}));
+  settings.parts =
+      parse_parts(section.choice("only", "whole", {"whole", "rollouts", "verdicts", "updates", "training"}));
   const std::string rollouts = section.text("rollouts", "");
   const std::string verdicts = section.text("verdicts", "");
   if (settings.generates() != rollouts.empty())
-    section.reject("rollouts", rollouts.empty() ? "a replay of verdicts or updates needs a run with rollouts"
-                                                : "a run that generates takes no other run's rollouts");
+    section.reject("rollouts", rollouts.empty()
+                                   ? "a replay of verdicts, updates or both needs a run with rollouts"
+                                   : "a run that generates takes no other run's rollouts");
   if (!verdicts.empty() && settings.parts != RunParts::kUpdates)
     section.reject("verdicts", "only a replay of updates takes another run's verdicts");
   if (settings.generates()) return settings;

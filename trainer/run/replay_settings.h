@@ -14,6 +14,7 @@ enum class RunParts {
   kRollouts,  // generates and saves; nothing is verified, the policy stays as it is
   kVerdicts,  // verifies the saved rollouts of another run
   kUpdates,   // trains on the saved rollouts and verdicts of other runs
+  kTraining,  // verifies the saved rollouts of another run and trains on them
 };
 
 struct ReplaySettings {
@@ -22,10 +23,10 @@ struct ReplaySettings {
   std::filesystem::path verdicts;  // run directory whose ledger is taken; empty where verdicts are asked for
 
   bool generates() const { return parts == RunParts::kWhole || parts == RunParts::kRollouts; }
-  bool verifies() const { return parts == RunParts::kWhole || parts == RunParts::kVerdicts; }
-  bool updates() const { return parts == RunParts::kWhole || parts == RunParts::kUpdates; }
+  bool verifies() const { return parts != RunParts::kRollouts && parts != RunParts::kUpdates; }
+  bool updates() const { return parts != RunParts::kRollouts && parts != RunParts::kVerdicts; }
 
-  // Keys only (whole, rollouts, verdicts, updates), rollouts, and verdicts (default: as rollouts).
+  // Keys only (whole, rollouts, verdicts, updates, training), rollouts, and verdicts (default: as rollouts).
   static ReplaySettings from_config(const ConfigSection& section, const std::filesystem::path& config_folder);
 };
 

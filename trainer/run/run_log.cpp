@@ -23,6 +23,10 @@ std::vector<EventFile::Scalar> scalars_of(const nlohmann::json& entry, const Ste
   for (const auto& [key, value] : entry.items())
     if (value.is_number() && key != "step" && key != "steps")
       scalars.emplace_back(metrics.phase + "/" + key, value.get<double>());
+  for (const auto& [kind, figures] : metrics.load.collectives) {
+    scalars.emplace_back(concat(metrics.phase, "/collectives/", kind, "_bytes"), figures.bytes);
+    scalars.emplace_back(concat(metrics.phase, "/collectives/", kind, "_waited_seconds"), figures.waited_s);
+  }
   if (!metrics.responses) return scalars;
   for (const auto& [term, mean] : metrics.responses->reward_terms)
     scalars.emplace_back(concat(metrics.phase, "/reward_terms/", term), mean);

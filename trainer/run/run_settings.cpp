@@ -68,15 +68,41 @@ const UpdaterSettings* first_updater(const RunSettings& settings) {
 
 }  // namespace
 
+// Beats come each second, later on a busy machine.
+constexpr double kShortestHeartbeat_s = 5;
+
 TrainerSettings TrainerSettings::from_config(const ConfigSection& section) {
   TrainerSettings settings;
+  const bool split = section.choice("placement", "colocated", {"colocated", "split"}) == "split";
+  if (split || section.has("generator_ranks"))
+    settings.generator_ranks = section.integer("generator_ranks", split ? 1 : 0, split ? 1 : 0, kMany);
+  if (!split && settings.generator_ranks > 0)
+    section.reject("generator_ranks", "has no effect: every rank generates with 'placement: colocated'");
+  settings.max_staleness = section.integer("max_staleness", 0, 0, 1);
+  if (!split && settings.max_staleness > 0)
+    section.reject("max_staleness",
+                   "must be 0 with 'placement: colocated', where no rank generates while "
+                   "others train");
   settings.sharding.stage = section.integer("sharding_stage", 0, 0, 3);
   const std::string recompute = section.choice("recompute", "none", {"none", "selective", "full"});
   settings.recompute = recompute == "full"        ? Recompute::kFull
                        : recompute == "selective" ? Recompute::kSelective
                                                   : Recompute::kNone;
   settings.wait_limit_s = section.real("wait_limit_s", settings.wait_limit_s, 1);
+  settings.heartbeat_limit_s = section.real("heartbeat_limit_s", settings.heartbeat_limit_s, 0);
+  if (settings.heartbeat_limit_s > 0 && settings.heartbeat_limit_s < kShortestHeartbeat_s)
+    section.reject("heartbeat_limit_s", concat("must be 0 (none) or at least ", kShortestHeartbeat_s));
   return settings;
+}
+
+Placement TrainerSettings::placement(int ranks) const {
+  if (generator_ranks == 0) return Placement::colocated(ranks);
+  if (generator_ranks >= ranks)
+    throw InputError(concat("trainer.placement: split with ", generator_ranks,
+                            " generator_ranks needs at least ", generator_ranks + 1,
+                            " ranks, and the run has ", ranks,
+                            ": start more (mpirun -np), or use placement=colocated"));
+  return Placement::split(ranks, static_cast<int>(generator_ranks));
 }
 
 RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& config_folder) {
@@ -86,6 +112,7 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   settings.seed = static_cast<uint64_t>(run.integer("seed", 1, 0));
   settings.threads_per_rank = run.integer("threads_per_rank", 1, 1, 1024);
   settings.checkpoint_every_s = run.real("checkpoint_every_s", 60, 0);
+  settings.checkpoint_in_background = run.boolean("checkpoint_in_background", true);
   settings.keep_checkpoints = run.integer("keep_checkpoints", 2, 1);
   settings.keep_best = run.boolean("keep_best", true);
   settings.samples_per_step = run.integer("samples_per_step", 2, 0);
@@ -93,6 +120,7 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   settings.max_skipped_updates = run.integer("max_skipped_updates", 10, 0);
   settings.max_loss = run.real("max_loss", 1000, 0);
   settings.max_unverified_share = run.real("max_unverified_share", 0.5, 0, 1);
+  settings.straggler_deadline_s = run.real("straggler_deadline_s", 0, 0);
   settings.policy = PolicySource::from_config(root.section("policy"), config_folder);
   settings.tasks = TaskSource::from_config(root.section("tasks"), config_folder);
   settings.warm_up = warm_up_from(root.section("warm_up"), settings.seed);
@@ -105,6 +133,18 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   settings.evaluation = evaluation_from(root.section("evaluation"), decoding);
   settings.reward_file = existing_path(root, "reward", root.required_text("reward"), config_folder);
   settings.replay = ReplaySettings::from_config(root.section("replay"), config_folder);
+  if (settings.trainer.generator_ranks > 0 && settings.replay.parts != RunParts::kWhole)
+    root.section("trainer").reject("placement",
+                                   "'split' is for runs that generate and train, and a replay "
+                                   "does one of the two");
+  for (const StageSettings& stage : settings.stages)
+    if (settings.trainer.max_staleness > 0 &&
+        (stage.updater.objective.masking != Masking::kTrace || stage.updater.objective.shrink > 1))
+      root.section("trainer").reject(
+          "max_staleness",
+          "1 needs stages with 'objective: trace' and 'shrink: 1': importance weights are "
+          "against log-probabilities of the policy that generated, which other objectives "
+          "take from the present one");
   settings.verifier = VerifierClientOptions::from_config(root.section("verifier"));
   if (settings.policy.moments && first_updater(settings) &&
       first_updater(settings)->optimizer.moments == MomentsAtStart::kReset)
@@ -117,13 +157,18 @@ std::vector<std::string> settings_without_effect(const RunSettings& settings) {
   for (size_t i = 0; i < settings.stages.size(); ++i) {
     const UpdaterSettings& update = settings.stages[i].updater;
     if (update.objective.kl_weight > 0 && update.objective.kl_reference == KlReference::kBehaviour &&
-        update.updates_per_step == 1)
+        update.updates_per_step == 1 && settings.trainer.max_staleness == 0)
       notes.push_back(
           concat("stages.", i,
                  ".update.kl_weight has no effect: with one update a step the policy still is the "
                  "behaviour policy, where the gradient of the divergence is zero; kl_reference=initial, or "
                  "several updates a step (responses_per_update, epochs), make it act"));
   }
+  if (settings.trainer.generator_ranks > 0 && settings.stages.empty())
+    notes.push_back(concat("trainer.placement: split leaves ", settings.trainer.generator_ranks,
+                           " ranks idle in the warm-up, and there is no stage"));
+  if (settings.straggler_deadline_s > 0 && !(settings.replay.verifies() && settings.replay.updates()))
+    notes.push_back("run.straggler_deadline_s has no effect: no update waits for verdicts in this replay");
   const QuarantineSettings &quarantine = settings.curation.quarantine, usual;
   if (!quarantine.enabled && (quarantine.first_success || quarantine.speedup_above != usual.speedup_above))
     notes.push_back(
@@ -131,12 +176,40 @@ std::vector<std::string> settings_without_effect(const RunSettings& settings) {
   return notes;
 }
 
+PolicyConfig policy_shape(const PolicySource& policy) {
+  return PolicyConfig::from_file(policy.checkpoint.empty() ? policy.config_file
+                                                           : policy.checkpoint / "config.json");
+}
+
+namespace {
+
+std::string megabytes(int64_t bytes) { return concat(bytes / 1'000'000, " MB"); }
+
+// Empty if no stage has one.
+std::string reference_line(const RunSettings& settings, const PolicyConfig& policy,
+                           const TrainingMemory& memory) {
+  const bool any =
+      std::any_of(settings.stages.begin(), settings.stages.end(), [](const StageSettings& stage) {
+        return stage.steps > 0 && stage.updater.objective.kl_reference == KlReference::kInitial;
+      });
+  if (!any) return "";
+  const std::string title = "reference policy          ";
+  if (!settings.policy.lora) return concat(title, megabytes(memory.weights_bytes), " more\n");
+  if (settings.warm_up.steps == 0) return concat(title, "the frozen weights themselves, nothing more\n");
+  const int64_t bytes =
+      settings.policy.lora->parameter_count(policy) * (settings.policy.dtype == "bfloat16" ? 2 : 4);
+  return concat(title, "the frozen weights with the warm-up's adapters, ", megabytes(bytes), " more\n");
+}
+
+}  // namespace
+
 TrainingMemory memory_of(const RunSettings& settings, int ranks) {
-  const PolicyConfig policy = settings.policy.checkpoint.empty()
-                                  ? PolicyConfig::from_file(settings.policy.config_file)
-                                  : PolicyConfig::from_file(settings.policy.checkpoint / "config.json");
-  return training_memory(policy, settings.policy.dtype == "bfloat16" ? at::kBFloat16 : at::kFloat,
-                         settings.trainer.sharding, ranks);
+  TrainingMemory memory = training_memory(policy_shape(settings.policy),
+                                          settings.policy.dtype == "bfloat16" ? at::kBFloat16 : at::kFloat,
+                                          settings.trainer.sharding, ranks, settings.policy.lora,
+                                          settings.policy.device == "cpu" ? at::kCPU : at::kCUDA);
+  if (!settings.checkpoint_in_background) memory.first_copy_bytes = memory.other_copy_bytes = 0;
+  return memory;
 }
 
 std::string derived_numbers(const RunSettings& settings, int ranks) {
@@ -158,23 +231,25 @@ std::string derived_numbers(const RunSettings& settings, int ranks) {
                      ? concat(" and every ", settings.evaluation.every_steps, " steps within it")
                      : "",
                  "\n");
-  const PolicyConfig policy = settings.policy.checkpoint.empty()
-                                  ? PolicyConfig::from_file(settings.policy.config_file)
-                                  : PolicyConfig::from_file(settings.policy.checkpoint / "config.json");
+  const PolicyConfig policy = policy_shape(settings.policy);
   const int64_t bytes_each = settings.policy.dtype == "bfloat16" ? 2 : 4;
   const TrainingMemory memory = memory_of(settings, ranks);
-  const auto megabytes = [](int64_t bytes) { return concat(bytes / 1'000'000, " MB"); };
   text += concat("parameters                ", policy.parameter_count(), "\n");
+  if (const auto& lora = settings.policy.lora)
+    text += concat("trained parameters        ", lora->parameter_count(policy), ", adapters of rank ",
+                   lora->rank, "; the others are frozen\n");
   text += concat("memory of a training rank ", megabytes(memory.total_bytes()), ": weights ",
-                 megabytes(memory.weights_bytes), ", gradients (their sum, and what is on its way) ",
-                 megabytes(memory.gradients_bytes), ", AdamW (moments",
-                 bytes_each == 2 ? ", fp32 weights" : "", ") ", megabytes(memory.optimizer_bytes),
-                 ranks > 1 ? ", exchange " : "", ranks > 1 ? megabytes(memory.exchange_bytes) : "",
+                 megabytes(memory.weights_bytes), ", gradients ", megabytes(memory.gradients_bytes),
+                 ", AdamW (moments", bytes_each == 2 ? ", fp32 weights" : "", ") ",
+                 megabytes(memory.optimizer_bytes), ranks > 1 ? ", exchange " : "",
+                 ranks > 1 ? megabytes(memory.exchange_bytes) : "",
                  "; activations and logits of a pack come on top\n");
-  if (std::any_of(settings.stages.begin(), settings.stages.end(), [](const StageSettings& stage) {
-        return stage.steps > 0 && stage.updater.objective.kl_reference == KlReference::kInitial;
-      }))
-    text += concat("reference policy          ", megabytes(memory.weights_bytes), " more\n");
+  if (memory.first_copy_bytes > 0)
+    text += concat(
+        "copy for a checkpoint     ", megabytes(memory.first_copy_bytes), " of host memory for rank 0",
+        memory.other_copy_bytes > 0 ? concat(", ", megabytes(memory.other_copy_bytes), " for others") : "",
+        ", while it is written and from one to the next\n");
+  text += reference_line(settings, policy, memory);
   const int64_t kv_bytes = 2 * policy.layers * policy.kv_heads * policy.head_dim * bytes_each;
   text += concat("KV cache                  ", kv_bytes, " bytes a token\n");
   return text;

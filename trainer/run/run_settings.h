@@ -15,6 +15,8 @@
 #include "trainer/inputs/policy_source.h"
 #include "trainer/inputs/task_source.h"
 #include "trainer/ranks/control_plane.h"
+#include "trainer/ranks/heartbeat.h"
+#include "trainer/ranks/placement.h"
 #include "trainer/run/replay_settings.h"
 #include "trainer/update/policy_updater.h"
 #include "trainer/update/sharding.h"
@@ -49,13 +51,19 @@ struct EvaluationSettings {
   DecodingSettings decoding;
 };
 
-// How updates are laid out over ranks and memory; none of it changes what they compute, beyond rounding.
+// How a run is laid out over ranks and memory; none of it changes what updates compute, beyond rounding.
 struct TrainerSettings {
+  int64_t generator_ranks =
+      0;                      // of a split run: the last ranks, which generate and do not train; 0: colocated
+  int64_t max_staleness = 0;  // 1: a step is generated while the one before it is trained, with older weights
   Sharding sharding;
   Recompute recompute = Recompute::kNone;
   double wait_limit_s = ControlPlane::kWaitLimit_s;  // for each other, before a run ends
+  double heartbeat_limit_s = Heartbeat::kLimit_s;    // without a sign of life; 0: nobody listens for one
 
   static TrainerSettings from_config(const ConfigSection& section);
+  // Of a run of so many ranks. Throws InputError if none is left to train.
+  Placement placement(int ranks) const;
 };
 
 struct RunSettings {
@@ -69,14 +77,18 @@ struct RunSettings {
   CurationSettings curation;
   EvaluationSettings evaluation;
   std::filesystem::path reward_file;
-  double checkpoint_every_s = 60;     // besides one after each phase; 0: only those
-  int64_t keep_checkpoints = 2;       // of those within phases
-  bool keep_best = true;              // by the rate of held-out tasks, whatever its age
-  int64_t samples_per_step = 2;       // responses that samples.jsonl keeps with text and verdict
-  bool save_rollouts = false;         // keeps every step's rollouts in RUN/rollouts
+  double checkpoint_every_s = 60;        // besides one after each phase; 0: only those
+  bool checkpoint_in_background = true;  // from a copy in host memory; else the run waits
+  int64_t keep_checkpoints = 2;          // of those within phases
+  bool keep_best = true;                 // by the rate of held-out tasks, whatever its age
+  int64_t samples_per_step = 2;          // responses that samples.jsonl keeps with text and verdict
+  bool save_rollouts = false;            // keeps every step's rollouts in RUN/rollouts
   int64_t max_skipped_updates = 10;   // for gradients that are not finite; after more of them the run stops
   double max_loss = 1000;             // in magnitude; above it, or not finite, the run stops
   double max_unverified_share = 0.5;  // of a step's responses, without a verdict; from it on the run stops
+  // A rank gives up the verdicts that a step still misses so long after its last response; 0: it waits for
+  // each as long as the client does.
+  double straggler_deadline_s = 0;
   TrainerSettings trainer;
   ReplaySettings replay;
   VerifierClientOptions verifier;
@@ -95,7 +107,10 @@ struct RunSettings {
 // Settings that are valid and do nothing, each with the reason, for a person.
 std::vector<std::string> settings_without_effect(const RunSettings& settings);
 
-// Of a training rank, beside activations.
+// Of the policy that a source names, before its weights are read.
+PolicyConfig policy_shape(const PolicySource& policy);
+
+// Of a training rank, beside activations, with the copies that checkpoints are written from.
 TrainingMemory memory_of(const RunSettings& settings, int ranks);
 
 // What --dry-run prints below the resolved configuration: responses, tokens and memory.

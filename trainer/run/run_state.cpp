@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "common/error.h"
 #include "common/files.h"
+#include "policy/adapter_io.h"
 #include "policy/safetensors.h"
 
 namespace bicrl {
@@ -39,8 +41,23 @@ std::vector<fs::path> optimizer_files(const fs::path& checkpoint) {
 
 }  // namespace
 
-void write_run_state(const fs::path& checkpoint, const RunState& s) {
-  fs::create_directories(checkpoint / "trainer");
+fs::path adapter_folder(const fs::path& checkpoint) { return checkpoint / "adapter"; }
+
+void check_adapters_of(const fs::path& checkpoint, const std::optional<LoraConfig>& lora) {
+  const bool has_adapters = fs::is_directory(adapter_folder(checkpoint));
+  if (has_adapters && lora) check_adapter_config(adapter_folder(checkpoint), *lora);
+  if (has_adapters == lora.has_value()) return;
+  throw InputError(concat(checkpoint.string(),
+                          has_adapters
+                              ? ": is of a run that trains adapters (policy.lora), and cannot go on "
+                                "without them"
+                              : ": is of a run that trains all weights, and policy.lora cannot go on "
+                                "with it",
+                          "; a new run can start from its weights as policy.checkpoint"));
+}
+
+void write_run_state(const fs::path& checkpoint, const RunState& s, FileOperations& files) {
+  make_folders(checkpoint / "trainer", files);
   nlohmann::json json = {{"phase", s.phase},
                          {"step", s.step},
                          {"policy_version", s.policy_version},
@@ -58,25 +75,27 @@ void write_run_state(const fs::path& checkpoint, const RunState& s) {
     entry["phase"] = result.phase;
     json["evaluations"].push_back(entry);
   }
-  write_file_atomically(state_file(checkpoint), json.dump(2) + "\n");
+  write_file_atomically(state_file(checkpoint), json.dump(2) + "\n", files);
 }
 
-std::optional<std::string> write_updater(const fs::path& checkpoint, const PolicyUpdater& updater, int rank,
-                                         int ranks) {
+std::optional<UpdaterFile> updater_file(const PolicyUpdater& updater, int rank, int ranks) {
   const bool divided = updater.state_is_divided();
   if (!divided && rank > 0) return std::nullopt;
-  NamedTensors tensors;
-  std::map<std::string, std::string> metadata = {{"format", "pt"}};
+  UpdaterFile file{.name = concat("trainer/", divided ? shard_file(rank, ranks) : kWholeFile),
+                   .tensors = {},
+                   .metadata = kPytorchFormat};
   const SavedState state = updater.export_state();
   for (const auto& [name, pieces] : state.tensors())
     for (const SavedState::Piece& piece : pieces) {
-      tensors.emplace_back(name, piece.values);
-      if (piece.begin > 0) metadata[kBegins + name] = std::to_string(piece.begin);
+      file.tensors.emplace_back(name, piece.values);
+      if (piece.begin > 0) file.metadata[kBegins + name] = std::to_string(piece.begin);
     }
-  const std::string name = concat("trainer/", divided ? shard_file(rank, ranks) : kWholeFile);
-  fs::create_directories((checkpoint / name).parent_path());
-  write_safetensors(checkpoint / name, tensors, metadata);
-  return name;
+  return file;
+}
+
+FileHash write_updater(const fs::path& checkpoint, const UpdaterFile& file, FileOperations& files) {
+  make_folders((checkpoint / file.name).parent_path(), files);
+  return write_safetensors(checkpoint / file.name, file.tensors, file.metadata, files);
 }
 
 RunState read_run_state(const fs::path& checkpoint) {
@@ -121,12 +140,14 @@ void read_optimizer(const fs::path& checkpoint, const std::function<void(SavedSt
   if (files.empty()) files = {checkpoint / "trainer" / kWholeFile};  // opening it says that it is missing
   SavedState state;
   for (const fs::path& path : files) {
-    const SafetensorsFile file(path);
+    const auto opened = std::make_shared<const SafetensorsFile>(path);
+    const SafetensorsFile& file = *opened;
     for (const std::string& name : file.names()) {
       // Counters are the same on all ranks.
       const bool counter = file.dtype(name) == at::kLong;
       if (counter && state.tensors().contains(name)) continue;
-      state.add(name, file.view(name), begin_of(file, name, path));
+      state.add(name, file.view(name), begin_of(file, name, path),
+                [opened](const at::Tensor& part) { opened->forget(part); });
     }
   }
   try {

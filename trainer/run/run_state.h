@@ -9,6 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "common/file_operations.h"
+#include "common/hash.h"
+#include "policy/safetensors.h"
 #include "trainer/evaluation/evaluation.h"
 #include "trainer/update/policy_updater.h"
 
@@ -26,16 +29,32 @@ struct RunState {
   std::vector<std::pair<std::string, double>> phase_seconds;  // of finished phases
   double seconds_in_phase = 0;
   std::map<std::string, int64_t> log_bytes;  // lengths of the run directory's append-only files
-  int ranks = 1;
+  int ranks = 1;                             // that train
 };
+
+// Where a checkpoint has the adapters of its policy as such; its weights have them merged. Not beside these:
+// loaders that know adapters would add them a second time.
+std::filesystem::path adapter_folder(const std::filesystem::path& checkpoint);
+// Throws InputError if a run that trains adapters is to go on from a checkpoint without, the other way round,
+// or if they are of another kind.
+void check_adapters_of(const std::filesystem::path& checkpoint, const std::optional<LoraConfig>& lora);
 
 // The parts of a checkpoint folder beside the policy: trainer/state.json, and the updater's state in
 // trainer/optimizer.safetensors, or in trainer/optimizer-RRRRR-of-NNNNN.safetensors where each rank has a
 // part of it: whole tensors, and flat pieces of tensors whose place the file's metadata hold.
-void write_run_state(const std::filesystem::path& checkpoint, const RunState& state);
-// This rank's file, if it has one: its name in the checkpoint.
-std::optional<std::string> write_updater(const std::filesystem::path& checkpoint,
-                                         const PolicyUpdater& updater, int rank, int ranks);
+void write_run_state(const std::filesystem::path& checkpoint, const RunState& state,
+                     FileOperations& files = system_files());
+
+// A rank's file of the updater's state. Refers to tensors, live ones or copies.
+struct UpdaterFile {
+  std::string name;  // in the checkpoint
+  NamedTensors tensors;
+  std::map<std::string, std::string> metadata;
+};
+// This rank's with its live tensors, if it has one.
+std::optional<UpdaterFile> updater_file(const PolicyUpdater& updater, int rank, int ranks);
+FileHash write_updater(const std::filesystem::path& checkpoint, const UpdaterFile& file,
+                       FileOperations& files = system_files());
 // Throws InputError naming file and field.
 RunState read_run_state(const std::filesystem::path& checkpoint);
 void restore_updater(const std::filesystem::path& checkpoint, PolicyUpdater& updater);

@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/rng.h"
 #include "tasks/curriculum.h"
+#include "trainer/experience/experience_exchange.h"
 #include "trainer/experience/prompt_plan.h"
 #include "trainer/experience/rollout_store.h"
 #include "trainer/inputs/prompt_filter.h"
@@ -44,7 +45,8 @@ class StagePhase : public Phase {
     BICRL_CHECK(context_.verifier || !replay_.verifies(), "stage ", name(), " needs a verifier");
     const bool needs_reference =
         replay_.updates() && settings_.updater.objective.kl_reference == KlReference::kInitial;
-    context_.updater.begin_phase(settings_.updater, needs_reference ? &context_.reference() : nullptr);
+    if (context_.updater)
+      context_.updater->begin_phase(settings_.updater, needs_reference ? &context_.reference() : nullptr);
     curriculum_ = make_curriculum(settings_.curriculum, tasks_);
     const RewardFunction& reward = context_.reward;
     verifier_ = std::make_unique<ResponseVerifier>(
@@ -53,13 +55,15 @@ class StagePhase : public Phase {
             .source = replay_.verifies()  ? VerdictSource::kVerifier
                       : replay_.updates() ? VerdictSource::kLedger
                                           : VerdictSource::kNone,
-            .progress = context_.control.rank() == 0 ? name() + " verdicts" : "",
+            .progress =
+                context_.control.rank() == context_.placement.generator_of(0) ? name() + " verdicts" : "",
             .needs_verdict = [&reward](const Rollout& r) { return reward.needs_verdict(r.truncated()); },
-            .stop_requested = context_.stop_requested});
+            .stop_requested = context_.stop_requested,
+            .straggler_deadline_s = replay_.updates() ? context_.settings.straggler_deadline_s : 0});
     responses_ = std::make_unique<ResponseCollector>(context_.policy, context_.tokenizer, settings_.decoding,
                                                      *verifier_, &context_.curation.quarantine());
     collector_ = std::make_unique<ExperienceCollector>(
-        *responses_, context_.ledger, reward, context_.control,
+        *responses_, context_.ledger, reward, context_.control, context_.placement,
         CollectorSettings{.stage = settings_.stage,
                           .prompt_style = context_.settings.tasks.prompt_style,
                           .scaffold = settings_.decoding.scaffold,
@@ -70,14 +74,14 @@ class StagePhase : public Phase {
   }
 
   PhaseStep step(int64_t step, int64_t policy_version) override {
-    CollectedStep collected = replay_.generates()
-                                  ? generate(step, policy_version)
-                                  : collector_->collect_saved(saved_rollouts(step), tasks_, step_key(step));
+    const bool has_saved = ahead_.has_value();
+    CollectedStep collected = collect(step, policy_version);
     if (collected.interrupted) throw StepInterrupted(concat(name(), " step ", step, " was interrupted"));
-    if (context_.settings.save_rollouts || replay_.parts == RunParts::kRollouts)
+    if (!has_saved && (context_.settings.save_rollouts || replay_.parts == RunParts::kRollouts))
       save(step, collected.rollouts);
     curriculum_->observe(collected.task_outcomes);
     require_verdicts(step, collected);
+    keep_masked(step, collected);
     for (const std::string& left_out : context_.curation.note(collected.group_outcomes))
       if (context_.control.rank() == 0) log_warning(left_out);
     collected.metrics.tasks_at_fault = context_.curation.tasks_at_fault();
@@ -88,12 +92,18 @@ class StagePhase : public Phase {
                      .clock = context_.reward.uses_times() ? context_.reward.clock() : ""};
     taken.seconds.rollout = collected.rollout_seconds;
     taken.seconds.verify_wait = collected.verify_wait_seconds;
-    if (replay_.updates()) {
+    taken.verifier_queue = collected.verifier_queue;
+    // Planned from what this step's verdicts say, and of the policy that this step begins with.
+    const bool overlaps = context_.settings.trainer.max_staleness > 0 && step < steps();
+    std::vector<PromptedTask> next;
+    if (overlaps) next = plan_ahead(step + 1, policy_version);
+    if (replay_.updates() && context_.updater) {
       const Stopwatch training;
-      taken.update = context_.updater.reinforce(collected.experiences, collected.shares);
+      taken.update = context_.updater->reinforce(collected.experiences, collected.shares);
       taken.seconds.train = training.seconds();
-      if (step == steps()) context_.updater.check_replicas();
+      if (step == steps()) context_.updater->check_replicas();
     }
+    if (overlaps) generate_ahead(next);
     taken.responses = std::move(collected.metrics);
     taken.entries = std::move(collected.entries);
     latest_step_ = step;
@@ -109,8 +119,15 @@ class StagePhase : public Phase {
     return concat("The rollouts of step ", latest_step_, " could not be kept: ", error.what());
   }
 
-  nlohmann::json state() const override { return {{"curriculum", curriculum_->state()}}; }
-  void restore(const nlohmann::json& state) override { curriculum_->restore(state.at("curriculum")); }
+  nlohmann::json state() const override {
+    nlohmann::json state = {{"curriculum", curriculum_->state()}};
+    if (ahead_) state["ahead"] = ahead_->to_json();
+    return state;
+  }
+  void restore(const nlohmann::json& state) override {
+    curriculum_->restore(state.at("curriculum"));
+    if (const auto ahead = state.find("ahead"); ahead != state.end()) ahead_ = Ahead::from_json(*ahead);
+  }
 
  private:
   uint64_t step_key(int64_t step) const { return mix_key({key_, static_cast<uint64_t>(step)}); }
@@ -119,14 +136,101 @@ class StagePhase : public Phase {
     return {settings_.stage, context_.settings.tasks.prompt_style, settings_.decoding};
   }
 
-  CollectedStep generate(int64_t step, int64_t policy_version) {
+  CollectedStep collect(int64_t step, int64_t policy_version) {
+    if (ahead_) return take_ahead();
+    verifier_->begin_step({.phase = name(), .step = step});
+    if (!replay_.generates()) return collector_->collect_saved(saved_rollouts(step), tasks_, step_key(step));
+    context_.bring_weights();
+    CollectedStep collected =
+        share(step, collector_->generate(prompted_tasks(step), step_key(step), policy_version));
+    require_versions(collected.experiences, policy_version, policy_version);
+    return collected;
+  }
+
+  CollectedStep share(int64_t step, GeneratedStep generated) {
     try {
-      return collector_->collect(prompted_tasks(step), step_key(step), policy_version);
+      return collector_->share(std::move(generated));
     } catch (const SharedError& error) {
       // Mostly an update that destroyed the policy and did not show it: what it was made of tells more.
       if (latest_step_ == 0) throw;  // not latest_.empty(): a rank without a share keeps that, too
       throw SharedError(concat(name(), " step ", step, ": ", error.what(), " ", keep_batch()), error.code());
     }
+  }
+
+  // ---- trainer.max_staleness: 1. Which weights generate a step follows from its number alone: the first
+  // step of
+  // ---- a phase is generated with those that it begins with, any other with those that the one before began
+  // with.
+  struct Ahead {
+    int64_t step = 0;
+    int64_t policy_version = 0;    // that generates it
+    std::vector<int64_t> repairs;  // groups
+    int64_t generated_tokens = 0;
+    double tokens_per_forward = 0;
+    // None if a stop left verdicts missing, or the run goes on from a checkpoint: it is made from the saved
+    // rollouts then.
+    std::optional<CollectedStep> collected;
+
+    nlohmann::json to_json() const {
+      return {{"step", step},
+              {"policy_version", policy_version},
+              {"repairs", repairs},
+              {"generated_tokens", generated_tokens},
+              {"tokens_per_forward", tokens_per_forward}};
+    }
+    static Ahead from_json(const nlohmann::json& json) {
+      Ahead ahead;
+      ahead.step = json.at("step");
+      ahead.policy_version = json.at("policy_version");
+      json.at("repairs").get_to(ahead.repairs);
+      ahead.generated_tokens = json.at("generated_tokens");
+      ahead.tokens_per_forward = json.at("tokens_per_forward");
+      return ahead;
+    }
+  };
+
+  // Collective, before the update that it is to overlap.
+  std::vector<PromptedTask> plan_ahead(int64_t step, int64_t policy_version) {
+    context_.bring_weights();
+    std::vector<PromptedTask> prompts = prompted_tasks(step);
+    ahead_.emplace();
+    ahead_->step = step;
+    ahead_->policy_version = policy_version;
+    for (size_t i = 0; i < prompts.size(); ++i)
+      if (prompts[i].repair) ahead_->repairs.push_back(static_cast<int64_t>(i));
+    return prompts;
+  }
+
+  // Collective, beside and after that update: trainers have nothing to generate and come from it.
+  void generate_ahead(const std::vector<PromptedTask>& prompts) {
+    verifier_->begin_step({.phase = name(), .step = ahead_->step});
+    GeneratedStep generated = collector_->generate(prompts, step_key(ahead_->step), ahead_->policy_version);
+    // The weights that made them are gone when the run goes on.
+    if (generated.error.empty())
+      generated.error = error_of([&] {
+        std::vector<SavedRollout> rollouts;
+        for (const VerifiedResponse& response : generated.collected.responses)
+          rollouts.push_back({.group = response.group, .rollout = response.rollout});
+        save(ahead_->step, rollouts);
+      });
+    CollectedStep collected = share(ahead_->step, std::move(generated));
+    ahead_->generated_tokens = collected.metrics.generated_tokens;
+    ahead_->tokens_per_forward = collected.metrics.tokens_per_forward;
+    if (!collected.interrupted) ahead_->collected = std::move(collected);
+  }
+
+  CollectedStep take_ahead() {
+    Ahead ahead = std::move(*ahead_);
+    ahead_.reset();
+    if (!ahead.collected) {
+      verifier_->begin_step({.phase = name(), .step = ahead.step});
+      ahead.collected = collector_->collect_saved(own_rollouts_.read(name(), ahead.step), tasks_,
+                                                  step_key(ahead.step), ahead.repairs);
+      ahead.collected->metrics.generated_tokens = ahead.generated_tokens;
+      ahead.collected->metrics.tokens_per_forward = ahead.tokens_per_forward;
+    }
+    require_versions(ahead.collected->experiences, ahead.policy_version, ahead.policy_version);
+    return std::move(*ahead.collected);
   }
 
   std::vector<PromptedTask> prompted_tasks(int64_t step) {
@@ -148,6 +252,16 @@ class StagePhase : public Phase {
     if (problem.empty()) return;
     throw StepAborted(concat(name(), " step ", step, ": ", problem, " (run.max_unverified_share is ", limit,
                              "): ", collected.metrics.infrastructure_reason));
+  }
+
+  // Collective if responses of any rank are left without a verdict. Every rank writes to the disk: if the
+  // step is repeated, those that have their verdicts have to meet them again.
+  void keep_masked(int64_t step, const CollectedStep& collected) const {
+    if (collected.metrics.infrastructure_rate == 0) return;
+    on_all_ranks(context_.control, [&] {
+      context_.ledger->keep_masked({.place = {.phase = name(), .step = step}, .responses = collected.masked});
+      context_.ledger->sync();
+    });
   }
 
   std::vector<SavedRollout> saved_rollouts(int64_t step) const {
@@ -180,6 +294,7 @@ class StagePhase : public Phase {
   std::unique_ptr<ResponseVerifier> verifier_;
   std::unique_ptr<ResponseCollector> responses_;
   std::unique_ptr<ExperienceCollector> collector_;
+  std::optional<Ahead> ahead_;  // the step to come, if it is generated already
   int64_t latest_step_ = 0;
   std::vector<SavedRollout> latest_;  // of that step
 };

@@ -31,6 +31,7 @@ std::string response_part(const ResponseMetrics& r, const StepMetrics& m) {
   if (r.truncated_rate > 0) line += concat(" | truncated ", percent(r.truncated_rate));
   if (r.task_fault_rate > 0) line += concat(" | task at fault ", percent(r.task_fault_rate));
   if (r.infrastructure_rate > 0) line += concat(" | no verdict ", percent(r.infrastructure_rate));
+  if (r.stragglers > 0) line += concat(" (given up ", r.stragglers, ")");
   if (r.quarantined > 0) line += concat(" | confirmed ", r.quarantined);
   if (r.repairs > 0) line += concat(" | repairs ", r.repairs, "/", r.groups);
   if (m.meaning.verified)
@@ -41,11 +42,39 @@ std::string response_part(const ResponseMetrics& r, const StepMetrics& m) {
   return line;
 }
 
+// Tokens a second are those of one rank.
+std::string time_part(const StepMetrics& m) {
+  std::string line = " | ";
+  if (m.responses) {
+    line += concat("rollout ", fixed(m.seconds.rollout, 1), " s (", fixed(m.rank_generated_per_second(), 0),
+                   " tok/s), verify +", fixed(m.seconds.verify_wait, 1), " s");
+    if (m.load.verifier_queue > 0) line += concat(" (", m.load.verifier_queue, " waiting)");
+    line += ", ";
+  }
+  line += concat("train ", fixed(m.seconds.train, 1), " s");
+  if (m.update.packed_rows == 0) return line;
+  line += concat(" (", fixed(m.rank_trained_per_second(), 0), " tok/s");
+  if (m.load.mfu) line += concat(", MFU ", percent(*m.load.mfu));
+  return line + ")";
+}
+
 }  // namespace
 
 double StepMetrics::tokens_per_second() const {
   return responses && seconds.step > 0 ? static_cast<double>(responses->generated_tokens) / seconds.step
                                        : 0.0;
+}
+
+double StepMetrics::rank_generated_per_second() const {
+  return responses && seconds.rollout > 0 ? static_cast<double>(responses->generated_tokens) /
+                                                static_cast<double>(load.ranks) / seconds.rollout
+                                          : 0.0;
+}
+
+double StepMetrics::rank_trained_per_second() const {
+  return seconds.train > 0
+             ? static_cast<double>(update.packed_rows) / static_cast<double>(load.ranks) / seconds.train
+             : 0.0;
 }
 
 std::string step_line(const StepMetrics& m, double eta_seconds) {
@@ -54,10 +83,10 @@ std::string step_line(const StepMetrics& m, double eta_seconds) {
   if (m.update.updates > 0 || !m.responses)
     line +=
         concat(" | grad ", fixed(m.update.grad_norm, 2), m.update.skipped_updates > 0 ? " (skipped)" : "");
-  if (m.responses)
-    line +=
-        concat(" | rollout ", fixed(m.seconds.rollout, 1), " s, verify +", fixed(m.seconds.verify_wait, 1),
-               " s, train ", fixed(m.seconds.train, 1), " s | ", fixed(m.tokens_per_second(), 0), " tok/s");
+  line += time_part(m);
+  if (m.saving.stall > 0) line += concat(" | checkpoint +", fixed(m.saving.stall, 2), " s");
+  if (m.load.memory_peak_bytes > 0)
+    line += concat(" | memory ", fixed(static_cast<double>(m.load.memory_peak_bytes) / (1 << 30), 1), " GiB");
   return line + concat(" | step ", fixed(m.seconds.step, 1), " s | ETA ", clock_text(eta_seconds));
 }
 
@@ -72,7 +101,17 @@ nlohmann::json to_json(const StepMetrics& m) {
                          {"updates", m.update.updates},
                          {"skipped_updates", m.update.skipped_updates},
                          {"train_seconds", m.seconds.train},
-                         {"step_seconds", m.seconds.step}};
+                         {"step_seconds", m.seconds.step},
+                         {"checkpoint_stall_seconds", m.saving.stall},
+                         {"checkpoint_write_seconds", m.saving.write}};
+  json["rank_trained_tokens_per_second"] = m.rank_trained_per_second();
+  if (m.load.memory_peak_bytes > 0) json["memory_peak_bytes"] = m.load.memory_peak_bytes;
+  if (m.load.mfu) json["train_mfu"] = *m.load.mfu;
+  for (const auto& [kind, figures] : m.load.collectives)
+    json["collectives"][kind] = {{"calls", figures.calls},
+                                 {"bytes", figures.bytes},
+                                 {"waited_seconds", figures.waited_s},
+                                 {"under_way_seconds", figures.under_way_s}};
   if (!m.responses) return json;
   const ResponseMetrics& r = *m.responses;
   json.update({{"responses", r.responses},
@@ -91,6 +130,7 @@ nlohmann::json to_json(const StepMetrics& m) {
                {"task_fault_rate", r.task_fault_rate},
                {"tasks_at_fault", r.tasks_at_fault},
                {"infrastructure_rate", r.infrastructure_rate},
+               {"stragglers", r.stragglers},
                {"quarantined", r.quarantined},
                {"repairs", r.repairs},
                {"groups", r.groups},
@@ -105,7 +145,9 @@ nlohmann::json to_json(const StepMetrics& m) {
                {"log_prob_gap", m.update.logprob_gap_max},
                {"rollout_seconds", m.seconds.rollout},
                {"verify_wait_seconds", m.seconds.verify_wait},
-               {"tokens_per_second", m.tokens_per_second()}});
+               {"tokens_per_second", m.tokens_per_second()},
+               {"rank_generated_tokens_per_second", m.rank_generated_per_second()},
+               {"verifier_queue", m.load.verifier_queue}});
   return json;
 }
 

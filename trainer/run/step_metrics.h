@@ -6,6 +6,7 @@
 #include <string>
 
 #include "trainer/experience/response_metrics.h"
+#include "trainer/ranks/measured_tensors.h"
 #include "trainer/update/update_statistics.h"
 
 namespace bicrl {
@@ -16,6 +17,22 @@ struct StepSeconds {
   double verify_wait = 0;  // after the last response was generated
   double train = 0;
   double step = 0;
+};
+
+// Wall-clock seconds for checkpoints since the step before, of the slowest rank.
+struct CheckpointSeconds {
+  double stall = 0;  // in which the run waited: for copies, for a writer, for the disk
+  double write = 0;  // that it took to write what became a checkpoint meanwhile; 0: none did
+};
+
+// How busy machines were.
+struct StepLoad {
+  int64_t ranks = 1;
+  int64_t memory_peak_bytes =
+      0;                       // since the start, of the rank with the largest (run_memory.h); 0: not known
+  int64_t verifier_queue = 0;  // verdicts that were missing when the last response was there, of all ranks
+  std::optional<double> mfu;   // of the update (model_flops.h); none where the device's peak is not known
+  CollectiveAccount collectives;  // of rank 0, since the step before; empty with one rank
 };
 
 // How the figures of responses came about.
@@ -35,8 +52,13 @@ struct StepMetrics {
   ResponseMeaning meaning;
   UpdateStatistics update;  // zeros in a step that makes none
   StepSeconds seconds;
+  CheckpointSeconds saving;
+  StepLoad load;
 
-  double tokens_per_second() const;  // generated
+  double tokens_per_second() const;  // generated, of the whole step
+  // Of one rank, on average: generated while it generates, and rows of packs while it trains.
+  double rank_generated_per_second() const;
+  double rank_trained_per_second() const;
 };
 
 // "infilling 3/20 | reward 0.41 +-0.49 | compile 93 % | correct 41 % | ... | ETA 1:20"

@@ -5,13 +5,16 @@
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "common/hash.h"
 #include "common/log.h"
 #include "common/rng.h"
+#include "policy/adapter_io.h"
 #include "policy/distribution.h"
-#include "trainer/experience/grading_basis.h"
 #include "trainer/inputs/prompt_filter.h"
+#include "trainer/run/model_flops.h"
+#include "trainer/run/run_memory.h"
 #include "trainer/run/update_check.h"
 
 namespace bicrl {
@@ -20,82 +23,125 @@ namespace {
 
 constexpr std::string_view kWarmUpPhase = "warm_up";
 
-// The policy of a checkpoint of this run, or the one that the run starts from.
+// The policy of a checkpoint of this run, or the one that the run starts from. Frozen weights are those of
+// the start in both cases: a checkpoint's have the adapters merged into them.
 Transformer first_policy(const RunSettings& settings, const Tokenizer& tokenizer, const fs::path& checkpoint,
                          const ControlPlane& control) {
   PolicySource source = settings.policy;
-  if (!checkpoint.empty()) {
+  if (!checkpoint.empty()) check_adapters_of(checkpoint, source.lora);
+  if (!checkpoint.empty() && !source.lora) {
     source.checkpoint = checkpoint;
     source.config_file.clear();
   }
-  return make_policy(source, tokenizer, weights_key(settings.seed), control.local_rank(),
-                     control.ranks_on_host());
+  Transformer policy = make_policy(source, tokenizer, weights_key(settings.seed), control.local_rank(),
+                                   control.ranks_on_host());
+  if (!checkpoint.empty() && source.lora) load_adapters(adapter_folder(checkpoint), policy);
+  return policy;
 }
 
 // Verdicts of other tolerances, trials or times, or of another verifier, do not stand for each other.
-LedgerScope ledger_scope(const RunSettings& settings, VerifierClient* verifier, const RewardFunction& reward,
-                         ControlPlane& control) {
-  const VerifierClientOptions& options = settings.verifier;
-  const std::string clock = options.protocol.measure_time ? reward.clock() : "";
-  return {.protocol = to_string(options.protocol),
-          .verifier = verifier ? common_grading_basis(*verifier, options, control, clock) : ""};
+LedgerScope ledger_scope(const RunSettings& settings, const std::string& verifier_basis) {
+  return {.protocol = to_string(settings.verifier.protocol), .verifier = verifier_basis};
 }
 
 }  // namespace
 
-TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, ControlPlane& control,
-                         TensorPlane& tensors, VerifierClient* verifier, const RewardFunction& reward,
-                         RunDirectory* directory, const fs::path& checkpoint,
+CollectiveAccount RunRanks::take_account() const {
+  CollectiveAccount account = tensors.take();
+  if (trainer_tensors && trainer_tensors != &tensors)
+    for (const auto& [kind, figures] : trainer_tensors->take()) account[kind] += figures;
+  return account;
+}
+
+TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, const RunRanks& ranks,
+                         VerifierClient* verifier, const std::string& verifier_basis,
+                         const RewardFunction& reward, RunDirectory* directory, const fs::path& checkpoint,
                          std::function<bool()> stop_requested)
     : settings_(settings),
-      control_(control),
+      ranks_(ranks),
+      placement_(ranks.placement),
+      control_(ranks.control),
       verifier_(verifier),
       reward_(reward),
       directory_(directory),
       stop_requested_(std::move(stop_requested)),
       tokenizer_(std::move(inputs.tokenizer)),
-      policy_(first_policy(settings, tokenizer_, checkpoint, control)),
+      policy_(first_policy(settings, tokenizer_, checkpoint, control_)),
       tasks_(std::move(inputs.tasks)),
-      updater_(policy_, allowed_ids(policy_.config(), tokenizer_.size(), policy_.device()),
-               settings.warm_up.updater, control, tensors, settings.trainer.sharding,
-               settings.trainer.recompute),
       curation_(settings.curation) {
-  expect_equal_on_ranks(control, "shape of the policy", policy_.config().to_json_text());
+  expect_equal_on_ranks(control_, "shape of the policy", policy_.config().to_json_text());
   const auto hashes = hashes_of_inputs();
-  for (const auto& [name, hash] : hashes) expect_equal_on_ranks(control, name, hash);
-  on_rank_zero(control, [&] {
+  for (const auto& [name, hash] : hashes) expect_equal_on_ranks(control_, name, hash);
+  on_rank_zero(control_, [&] {
     if (directory_) directory_->adopt_inputs(hashes);
   });
-  updater_.broadcast_parameters();
+  make_updater(ranks);
+  share_first_weights(ranks.tensors);
   if (settings.evaluation.tasks == 0) tasks_.held_out.clear();
   if (evaluates()) {
     const std::string left_out =
         keep_fitting(tasks_.held_out, "held-out tasks",
                      {Stage::kEndToEnd, settings.tasks.prompt_style, settings.evaluation.decoding},
                      tokenizer_, policy_.config());
-    if (!left_out.empty() && control.rank() == 0) log_warning(left_out);
+    if (!left_out.empty() && control_.rank() == 0) log_warning(left_out);
   }
   const auto wanted = static_cast<size_t>(settings.evaluation.tasks);
   if (tasks_.held_out.size() > wanted) tasks_.held_out.resize(wanted);
   const ReplaySettings& replay = settings.replay;
   if (verifier_ || replay.parts == RunParts::kUpdates)
     ledger_ = std::make_unique<VerdictLedger>(settings.directory / "ledger",
-                                              ledger_scope(settings, verifier_, reward_, control), control);
+                                              ledger_scope(settings, verifier_basis), control_);
   if (replay.parts == RunParts::kUpdates) ledger_->adopt(read_ledger(replay.verdicts / "ledger"));
   phases_ = make_phases();
   if (!checkpoint.empty())
     resume(checkpoint);
-  else if (settings.policy.moments)
-    adopt_moments(settings.policy.checkpoint, updater_);
+  else if (settings.policy.moments && updater_)
+    adopt_moments(settings.policy.checkpoint, *updater_);
   if (ledger_) ledger_->resume_at(state_.ledger_round);
-  if (ledger_ && ledger_->foreign() > 0 && control.rank() == 0)
+  if (ledger_ && ledger_->foreign() > 0 && control_.rank() == 0)
     log_warning(ledger_->foreign(), " verdicts of this run were given by a verifier of another kind or with ",
                 "other settings: they do not count for what is verified from now on");
+  if (directory_) {
+    run_log_ = std::make_unique<RunLog>(*directory_, state_.log_bytes, settings.samples_per_step);
+    checkpoints_ = std::make_unique<CheckpointStore>(directory_->path() / "checkpoints");
+  }
+  if (directory_ && policy_.has_adapters()) base_checksum_ = policy_.store().checksum();
+  writer_ = std::make_unique<CheckpointWriter>(control_, checkpoints_.get(), policy_.config(), tokenizer_,
+                                               settings.checkpoint_in_background);
+  writer_->reserve(checkpoint_part());
   if (!directory_) return;
-  run_log_ = std::make_unique<RunLog>(*directory_, state_.log_bytes, settings.samples_per_step);
-  checkpoints_ = std::make_unique<CheckpointStore>(directory_->path() / "checkpoints");
-  log_info("policy: ", policy_.config().parameter_count(), " parameters; tasks: ", tasks_.train.size(),
-           " for training, ", tasks_.held_out.size(), " held out; ranks: ", control.size());
+  const int64_t parameters = policy_.config().parameter_count();
+  log_info(
+      "policy: ", parameters, " parameters",
+      policy_.has_adapters()
+          ? concat(", all frozen, and ", policy_.trained().layout().parameter_count(), " of adapters")
+          : "",
+      "; tasks: ", tasks_.train.size(), " for training, ", tasks_.held_out.size(),
+      " held out; ranks: ", control_.size(),
+      placement_.is_split() ? concat(", of which the last ", placement_.generators(), " only generate") : "");
+}
+
+void TrainingRun::make_updater(const RunRanks& ranks) {
+  if (!placement_.trains(control_.rank())) return;
+  updater_ = std::make_unique<PolicyUpdater>(
+      policy_, allowed_ids(policy_.config(), tokenizer_.size(), policy_.device()), settings_.warm_up.updater,
+      *ranks.trainer_control, *ranks.trainer_tensors, settings_.trainer.sharding,
+      settings_.trainer.recompute);
+}
+
+void TrainingRun::share_first_weights(TensorPlane& tensors) {
+  if (updater_) updater_->broadcast_parameters();
+  if (!placement_.is_split()) return;
+  // Frozen weights do not change any more.
+  if (policy_.has_adapters())
+    WeightSync(policy_.store(), control_, tensors, placement_.trainers()).synchronise(/*version=*/0);
+  weights_ = std::make_unique<WeightSync>(policy_.trained(), control_, tensors, placement_.trainers());
+}
+
+void TrainingRun::bring_weights() {
+  if (!weights_ || weights_version_ == state_.policy_version) return;
+  weights_->synchronise(state_.policy_version);
+  weights_version_ = state_.policy_version;
 }
 
 std::map<std::string, std::string> TrainingRun::hashes_of_inputs() const {
@@ -113,11 +159,13 @@ PhaseContext TrainingRun::context() {
           .tokenizer = tokenizer_,
           .policy = policy_,
           .tasks = tasks_,
-          .updater = updater_,
+          .placement = placement_,
+          .updater = updater_.get(),
           .curation = curation_,
           .verifier = verifier_,
           .reward = reward_,
           .ledger = ledger_.get(),
+          .bring_weights = [this] { bring_weights(); },
           .reference = [this]() -> const Transformer& { return reference(); },
           .stop_requested = stop_requested_};
 }
@@ -144,20 +192,40 @@ const Transformer& TrainingRun::reference() {
          (phases_[static_cast<size_t>(first_stage)]->name() == kWarmUpPhase ||
           phases_[static_cast<size_t>(first_stage)]->steps() == 0))
     ++first_stage;
+  if (policy_.has_adapters() && settings_.warm_up.steps == 0) {
+    reference_ = policy_.base();  // adapters that nothing has trained change nothing
+    return *reference_;
+  }
   if (state_.phase <= first_stage && state_.step == 0) {
-    reference_ = policy_.clone();
+    reference_ = policy_.has_adapters() ? policy_.frozen_copy() : policy_.clone();
     return *reference_;
   }
   // The run goes on within reinforcement; what it began with lies in a checkpoint, or can be made again.
   const fs::path warm_up = settings_.directory / "checkpoints" / kWarmUpPhase;
   if (settings_.warm_up.steps > 0 && !fs::is_directory(warm_up))
     throw InputError(concat(warm_up.string(), " is missing, and kl_reference=initial needs it"));
+  if (policy_.has_adapters()) {
+    reference_ = policy_.frozen_copy();
+    load_adapters(adapter_folder(warm_up), *reference_);
+    return *reference_;
+  }
   reference_ =
       first_policy(settings_, tokenizer_, settings_.warm_up.steps > 0 ? warm_up : fs::path(), control_);
   return *reference_;
 }
 
 RunEnd TrainingRun::run() {
+  try {
+    const RunEnd end = run_phases();
+    finish_checkpoint();
+    return end;
+  } catch (const Error& error) {
+    finish_checkpoint_after(error);
+    throw;
+  }
+}
+
+RunEnd TrainingRun::run_phases() {
   if (!evaluate_start()) return RunEnd::kStopped;
   bool begun = state_.step > 0;
   for (; state_.phase < static_cast<int64_t>(phases_.size());
@@ -188,6 +256,7 @@ bool TrainingRun::run_phase(Phase& phase) {
     }
     if (!evaluate_within(phase)) return false;
     if (!take_step(phase)) return false;
+    if (written_agreed_) finish_checkpoint();
     // After the last step finish_phase() saves.
     if (state_.step < phase.steps() && checkpoint_agreed_) save_within_phase(phase);
   }
@@ -246,17 +315,29 @@ StepMetrics TrainingRun::close_step(const Phase& phase, const PhaseStep& taken) 
   struct Close {  // trivially copyable: ranks exchange the bytes
     UpdateTotals update;
     StepSeconds seconds;
+    CheckpointSeconds saving;
+    int64_t memory_peak_bytes;
+    int64_t verifier_queue;
     bool stop;
     bool checkpoint_due;
+    bool checkpoint_written;
   };
   const Close mine = {.update = taken.update,
                       .seconds = taken.seconds,
+                      .saving = std::exchange(saving_, {}),
+                      .memory_peak_bytes = memory_peak_bytes(policy_.device()),
+                      .verifier_queue = taken.verifier_queue,
                       .stop = stop_requested_(),
                       .checkpoint_due = settings_.checkpoint_every_s > 0 &&
-                                        since_checkpoint_.seconds() >= settings_.checkpoint_every_s};
+                                        since_checkpoint_.seconds() >= settings_.checkpoint_every_s,
+                      .checkpoint_written = writer_->written()};
   std::vector<UpdateTotals> updates;
   StepSeconds slowest;
+  CheckpointSeconds saving;
+  StepLoad load;
+  load.ranks = control_.size();
   stop_agreed_ = checkpoint_agreed_ = false;
+  bool written = true;
   for (const Close& rank : all_gather_values(control_, mine)) {
     updates.push_back(rank.update);
     slowest.rollout = std::max(slowest.rollout, rank.seconds.rollout);
@@ -264,15 +345,37 @@ StepMetrics TrainingRun::close_step(const Phase& phase, const PhaseStep& taken) 
     slowest.train = std::max(slowest.train, rank.seconds.train);
     slowest.step = std::max(slowest.step, rank.seconds.step);
     stop_agreed_ |= rank.stop;
+    load.memory_peak_bytes = std::max(load.memory_peak_bytes, rank.memory_peak_bytes);
+    load.verifier_queue += rank.verifier_queue;
+    saving.stall = std::max(saving.stall, rank.saving.stall);
+    saving.write = std::max(saving.write, rank.saving.write);
     checkpoint_agreed_ |= rank.checkpoint_due;
+    written &= rank.checkpoint_written;
   }
+  const UpdateStatistics update = over_ranks(updates);
+  load.mfu = utilisation(update, slowest.train);
+  load.collectives = ranks_.take_account();
+  written_agreed_ = written && writer_->under_way();
+  checkpoint_agreed_ &= written;  // one that is due waits for the one under way, not the run
   return {.phase = phase.name(),
           .step = state_.step + 1,
           .steps = phase.steps(),
           .responses = taken.responses,
           .meaning = taken.meaning,
-          .update = over_ranks(updates),
-          .seconds = slowest};
+          .update = update,
+          .seconds = slowest,
+          .saving = saving,
+          .load = load};
+}
+
+std::optional<double> TrainingRun::utilisation(const UpdateStatistics& update, double train_seconds) const {
+  if (!policy_.device().is_cuda() || train_seconds <= 0) return std::nullopt;
+  const std::optional<double> peak = peak_bf16_flops(gpu_name());
+  if (!peak) return std::nullopt;
+  const double flops =
+      training_flops(policy_.config(), policy_.has_adapters(), static_cast<double>(update.packed_rows),
+                     static_cast<double>(update.scored_tokens));
+  return flops / (*peak * placement_.trainers() * train_seconds);
 }
 
 bool TrainingRun::finish_phase(const Phase& phase) {
@@ -283,88 +386,11 @@ bool TrainingRun::finish_phase(const Phase& phase) {
     if (!evaluate_apart(phase.name())) return false;
     if (newest_is_best()) mark_best(phase);
   }
+  finish_checkpoint();
   // Only now: a policy that cannot be evaluated may have been broken within this phase.
   remove_checkpoints_within(phase, /*keep=*/0);
   if (directory_) write_summary();
   return true;
-}
-
-bool TrainingRun::evaluates() const {
-  return verifier_ && settings_.replay.updates() && !tasks_.held_out.empty();
-}
-
-bool TrainingRun::evaluate_start() {
-  const bool before_all = state_.phase == 0 && state_.step == 0 && state_.evaluations.empty();
-  if (!before_all || settings_.warm_up.steps > 0 || settings_.stages.empty() || !evaluates()) return true;
-  return evaluate_apart(std::string(kStartEvaluation));
-}
-
-bool TrainingRun::evaluate_apart(const std::string& name) {
-  if (!evaluate_as(name)) return false;
-  state_.phase_seconds.emplace_back(name + "_evaluation", state_.evaluations.back().seconds);
-  return true;
-}
-
-bool TrainingRun::evaluate_within(const Phase& phase) {
-  const int64_t every = settings_.evaluation.every_steps;
-  if (every == 0 || state_.step == 0 || state_.step % every != 0 || !evaluates()) return true;
-  const std::string name = name_within(phase);
-  for (const EvaluationResult& known : state_.evaluations)
-    if (known.phase == name) return true;
-  // Before it: an evaluation that cannot be had loses nothing, and if it is the best, it is this
-  // checkpoint's.
-  if (!state_saved_) save_within_phase(phase);
-  if (!evaluate_as(name)) return false;
-  state_saved_ = false;
-  if (newest_is_best()) mark_best(phase);
-  return true;
-}
-
-bool TrainingRun::newest_is_best() const {
-  const auto& all = state_.evaluations;
-  return std::all_of(all.begin(), all.end() - 1, [&](const EvaluationResult& earlier) {
-    return earlier.correct_rate < all.back().correct_rate;
-  });
-}
-
-bool TrainingRun::evaluate_as(const std::string& name) {
-  if (stopping()) return false;
-  const Stopwatch watch;
-  const TaskScores scores =
-      score_tasks(policy_, tokenizer_, *verifier_, ledger_.get(), control_, tasks_.held_out,
-                  {.stage = Stage::kEndToEnd,
-                   .prompt_style = settings_.tasks.prompt_style,
-                   .decoding = settings_.evaluation.decoding,
-                   .stop_requested = stop_requested_});
-  if (scores.interrupted) return false;
-  leave_out_faults(scores);
-  const EvaluationResult result = evaluation_result(name, scores, watch.seconds());
-  const std::string problem = unverified_problem(scores.unverified, settings_.max_unverified_share);
-  if (!problem.empty())
-    throw SharedError(concat("evaluation ", moment_of(name), ": ", problem, " (run.max_unverified_share is ",
-                             settings_.max_unverified_share, "): ", result.unverified_reason,
-                             "\nWhat was learnt is saved; the same command evaluates it again."));
-  state_.evaluations.push_back(result);
-  if (directory_)
-    log_info(moment_of(name), " (", clock_text(state_.seconds_in_phase),
-             "): ", std::lround(1000 * result.correct_rate) / 10.0, " % of ", result.tasks,
-             " held-out tasks correct, ", std::lround(1000 * result.compile_rate) / 10.0,
-             " % compile (evaluation ", clock_text(result.seconds), ")");
-  return true;
-}
-
-void TrainingRun::leave_out_faults(const TaskScores& scores) {
-  for (size_t i = 0; i < scores.tasks.size(); ++i) {
-    const std::string& reason = scores.tasks[i].task_fault;
-    if (reason.empty()) continue;
-    const std::string left_out = curation_.note_fault(tasks_.held_out[i].id, reason);
-    if (directory_ && !left_out.empty()) log_warning("held-out ", left_out);
-  }
-  leave_out_held_out();
-}
-
-void TrainingRun::leave_out_held_out() {
-  std::erase_if(tasks_.held_out, [&](const Task& task) { return curation_.at_fault(task.id); });
 }
 
 bool TrainingRun::stopping() { return on_any_rank(control_, stop_requested_()); }

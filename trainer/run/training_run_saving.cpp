@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/log.h"
+#include "policy/adapter_io.h"
 #include "policy/checkpoint_io.h"
 #include "trainer/run/training_run.h"
 #include "trainer/update/training_memory.h"
@@ -30,77 +31,81 @@ void TrainingRun::resume(const fs::path& checkpoint) {
   }
   curation_.restore(state_.curation);
   leave_out_held_out();
-  restore_updater(checkpoint, updater_);
+  if (updater_) restore_updater(checkpoint, *updater_);
   seconds_before_ = state_.seconds_in_phase;
   if (control_.rank() != 0) return;
   log_info("going on after ", phase.name(), " step ", state_.step, " of ", phase.steps(), " (",
            checkpoint.string(), ")");
-  if (state_.ranks != control_.size())
-    log_warning("the run had ", state_.ranks, " ranks and goes on with ", control_.size(),
-                ": sums come in another order, so results may differ in the last digits");
+  if (state_.ranks != placement_.trainers())
+    log_warning("the run had ", state_.ranks, " ranks and goes on with ", placement_.trainers(),
+                " that train: sums come in another order, so results may differ in the last digits");
+}
+
+CheckpointPart TrainingRun::checkpoint_part() const {
+  CheckpointPart part{
+      .updater = updater_ ? updater_file(*updater_, control_.rank(), placement_.trainers()) : std::nullopt,
+      .weights = {},
+      .written_as = {},
+      .adapters = {},
+      .state = {}};
+  if (control_.rank() != 0) return part;
+  part.weights = policy_.parameters();
+  part.written_as = merging(policy_);
+  if (policy_.has_adapters())
+    part.adapters = adapter_files(policy_, settings_.policy.checkpoint.string(), base_checksum_);
+  part.state = state_;
+  return part;
 }
 
 void TrainingRun::save_checkpoint(const std::string& name) {
+  finish_checkpoint();
+  const Stopwatch watch;
   state_.ledger_round = ledger_ ? ledger_->round() : 0;
   state_.curation = curation_.state();
-  state_.ranks = control_.size();
+  state_.ranks = placement_.trainers();
   // On every rank: a checkpoint must not outlive the verdicts that it counts on.
   if (ledger_) ledger_->sync();
-  fs::path folder;
-  try {
-    on_rank_zero(control_, [&] {
-      if (checkpoints_) folder = checkpoints_->begin(name, checkpoint_bytes());
-    });
-    folder = control_.all_gather(folder.string()).front();
-    const std::map<std::string, FileHash> shards = write_shards(folder);
-    on_rank_zero(control_, [&] {
-      if (!checkpoints_) return;
-      run_log_->sync();
-      state_.log_bytes = run_log_->log_bytes();
-      save_policy(folder, policy_, tokenizer_);
-      write_run_state(folder, state_);
-      checkpoints_->commit(name, shards);
-    });
-  } catch (...) {
-    if (checkpoints_) checkpoints_->discard(name);
-    throw;
-  }
+  on_rank_zero(control_, [&] {
+    if (!run_log_) return;
+    run_log_->sync();
+    state_.log_bytes = run_log_->log_bytes();
+  });
+  writer_->begin(name, checkpoint_bytes(), checkpoint_part());
   state_saved_ = true;
   since_checkpoint_.restart();
+  saving_.stall += watch.seconds();
+  if (!settings_.checkpoint_in_background) finish_checkpoint();
 }
 
-std::map<std::string, FileHash> TrainingRun::write_shards(const fs::path& folder) {
-  std::optional<std::string> file;
-  FileHash hash;
-  const std::string error = error_of([&] {
-    file = write_updater(folder, updater_, control_.rank(), control_.size());
-    if (file) hash = hash_file(folder / *file);
-  });
-  const nlohmann::json mine = {
-      {"error", error}, {"file", file.value_or("")}, {"bytes", hash.bytes}, {"xxh128", hash.hex}};
-  std::vector<std::string> errors;
-  std::map<std::string, FileHash> files;
-  for (const std::string& record :
-       control_.all_gather(mine.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))) {
-    const auto rank = nlohmann::json::parse(record);
-    errors.push_back(rank.at("error").get<std::string>());
-    const auto name = rank.at("file").get<std::string>();
-    if (!name.empty()) files[name] = {rank.at("bytes").get<uint64_t>(), rank.at("xxh128").get<std::string>()};
+void TrainingRun::finish_checkpoint() {
+  if (!writer_->under_way()) return;
+  const Stopwatch watch;
+  saving_.write += writer_->finish();
+  if (state_.phase < static_cast<int64_t>(phases_.size()))
+    remove_checkpoints_within(*phases_[static_cast<size_t>(state_.phase)], settings_.keep_checkpoints);
+  saving_.stall += watch.seconds();
+}
+
+void TrainingRun::finish_checkpoint_after(const Error& error) {
+  // An error of one rank among several leaves the others elsewhere.
+  if (control_.size() > 1 && !dynamic_cast<const SharedError*>(&error)) return;
+  try {
+    finish_checkpoint();
+  } catch (const Error& another) {
+    if (control_.rank() == 0) log_warning(another.what());
   }
-  throw_first_error(errors);
-  return files;
 }
 
 void TrainingRun::save_within_phase(const Phase& phase) {
   state_.seconds_in_phase = seconds_before_ + in_phase_.seconds();
   save_checkpoint(state_.step < phase.steps() ? name_within(phase) : phase.name());
-  remove_checkpoints_within(phase, settings_.keep_checkpoints);
 }
 
 std::string TrainingRun::name_within(const Phase& phase) const { return numbered(phase.name(), state_.step); }
 
 void TrainingRun::mark_best(const Phase& phase) {
   if (!settings_.keep_best) return;
+  finish_checkpoint();
   on_rank_zero(control_, [&] {
     if (!checkpoints_) return;
     const std::string before = checkpoints_->best_name();
@@ -112,7 +117,7 @@ void TrainingRun::mark_best(const Phase& phase) {
 }
 
 uint64_t TrainingRun::checkpoint_bytes() const {
-  const TrainingMemory memory = training_memory(policy_.config(), policy_.dtype());
+  const TrainingMemory memory = training_memory(policy_.config(), policy_.dtype(), {}, 1, policy_.lora());
   return static_cast<uint64_t>(memory.weights_bytes + memory.optimizer_bytes);
 }
 
@@ -129,6 +134,7 @@ void TrainingRun::write_summary() const {
   nlohmann::json summary = {{"ranks", control_.size()},
                             {"seed", settings_.seed},
                             {"parameters", policy_.config().parameter_count()},
+                            {"trained_parameters", policy_.trained().layout().parameter_count()},
                             {"policy_version", state_.policy_version},
                             {"reward", reward_.rule_name()},
                             {"held_out", nlohmann::json::object()},

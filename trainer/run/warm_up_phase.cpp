@@ -60,7 +60,8 @@ class WarmUpPhase : public Phase {
         key_(mix_key(context.settings.seed, kStream)) {}
 
   void begin() override {
-    context_.updater.begin_phase(context_.settings.warm_up.updater);
+    if (!context_.updater) return;
+    context_.updater->begin_phase(context_.settings.warm_up.updater);
     samples_ = warm_up_samples(context_);
   }
 
@@ -68,13 +69,15 @@ class WarmUpPhase : public Phase {
     const Stopwatch watch;
     latest_step_ = step;
     PhaseStep taken;
+    if (!context_.updater) return taken;
     const Batch batch = this->batch(step);
-    taken.update = context_.updater.supervise(batch.mine, batch.supervised_tokens);
+    taken.update = context_.updater->supervise(batch.mine, batch.supervised_tokens);
     taken.seconds.train = watch.seconds();
     return taken;
   }
 
   std::string keep_batch() const override try {
+    if (!context_.updater) return "";
     const std::filesystem::path folder =
         context_.settings.directory / "batches" / concat(name(), "-", latest_step_);
     std::error_code failure;
@@ -97,10 +100,10 @@ class WarmUpPhase : public Phase {
     int64_t supervised_tokens = 0;  // over all ranks
   };
 
-  // Every rank draws the whole batch and keeps its share, so that the batch does not depend on their number.
+  // Every rank that trains draws the whole batch and keeps its share, so that the batch does not depend on
+  // their number.
   Batch batch(int64_t step) const {
     const WarmUpSettings& s = context_.settings.warm_up;
-    const ControlPlane& ranks = context_.control;
     Batch batch;
     for (int64_t i = 0; i < s.samples_per_step; ++i) {
       RandomStream draw(mix_key({key_, static_cast<uint64_t>(step), static_cast<uint64_t>(i)}));
@@ -108,7 +111,7 @@ class WarmUpPhase : public Phase {
       const std::vector<SftSample>& set = infill ? samples_.infilling : samples_.end_to_end;
       const SftSample& sample = set[draw.below(set.size())];
       batch.supervised_tokens += supervised_tokens(sample, s.updater.sft);
-      if (i % ranks.size() != ranks.rank()) continue;
+      if (context_.placement.trainer_of(i) != context_.control.rank()) continue;
       batch.mine.push_back(sample);
       batch.mine.back().noise_key = draw.next();
     }

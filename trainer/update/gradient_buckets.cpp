@@ -49,7 +49,7 @@ void GradientBuckets::begin_pass(bool last) {
   missing_.clear();
   for (const ParameterGroup& group : store_.layout().groups()) missing_.push_back(group.entries);
   // The head's own gradient is there before the backward pass begins (scored_pass.h).
-  if (!store_.layout().tied_head()) --missing_.back();
+  if (store_.layout().head_entry() >= 0) --missing_.back();
   next_ = store_.layout().final_group();
 }
 
@@ -78,7 +78,8 @@ void GradientBuckets::take(int64_t index) {
     gradient.reset();
   };
   add(index);
-  if (entry.group == store_.layout().final_group() && !store_.layout().tied_head()) add(index + 1);
+  const int64_t head = store_.layout().head_entry();
+  if (head >= 0 && entry.group == store_.layout().entry(head).group) add(head);
   if (--missing_[static_cast<size_t>(entry.group)] == 0) complete(entry.group);
   tensors_.poll();
 }

@@ -7,7 +7,8 @@ ParameterGatherer::ParameterGatherer(Transformer& policy, TensorPlane& tensors)
       store_(policy.store()),
       tensors_(tensors),
       coming_(store_.layout().groups().size()),
-      on_its_way_(coming_.size(), false) {
+      on_its_way_(coming_.size(), false),
+      frozen_(policy.has_adapters()) {
   store_.keep_shards();
 }
 
@@ -67,10 +68,16 @@ void ParameterGatherer::after_forward(int64_t group) {
 }
 
 void ParameterGatherer::before_backward(int64_t group) {
+  // No gradient of their own tells when frozen parameters are read for the last time.
+  if (frozen_) drop(group + 1);
   need(group);
   if (group > 1) begin(group - 1);  // the embedding's gradient needs no values
 }
 
 void ParameterGatherer::after_backward(int64_t group) { drop(group); }
+
+void ParameterGatherer::end_pass() {
+  for (int64_t g = 0; frozen_ && g < store_.layout().group_count(); ++g) drop(g);
+}
 
 }  // namespace bicrl

@@ -1,6 +1,7 @@
 // Sharded parameters while a policy is trained: each group's values are gathered from all ranks for the time
 // in which a pass reads them, and freed afterwards; the group that comes next is on its way meanwhile. Every
-// rank gathers the same groups in the same order. Refers to policy and tensor plane, which must outlive it.
+// rank gathers the same groups in the same order. Of a policy with adapters these are the frozen parameters;
+// the adapters stay where they are. Refers to policy and tensor plane, which must outlive it.
 // Not thread-safe.
 #pragma once
 #include <cstdint>
@@ -27,7 +28,8 @@ class ParameterGatherer : public ParameterResidency {
   void before_forward(int64_t group) override;
   void after_forward(int64_t group) override;
   void before_backward(int64_t group) override;
-  void after_backward(int64_t group);  // all of its gradients are there
+  void after_backward(int64_t group);  // all of its gradients are there; never of frozen parameters
+  void end_pass();
 
  private:
   void begin(int64_t group);  // unless it is present or on its way
@@ -39,6 +41,7 @@ class ParameterGatherer : public ParameterResidency {
   TensorPlane& tensors_;
   std::vector<Transfer> coming_;  // by group
   std::vector<bool> on_its_way_;
+  bool frozen_;
   bool sharded_ = false;
 };
 

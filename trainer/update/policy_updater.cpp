@@ -15,7 +15,7 @@
 namespace bicrl {
 namespace {
 
-// The maximum norm over all parameters, as infinity if one of them is no number.
+// The maximum norm over all values, as infinity if one of them is no number.
 double largest_weight(const ParameterStore& store) {
   constexpr double kMaximumNorm = std::numeric_limits<double>::infinity();
   std::vector<at::Tensor> norms;
@@ -25,9 +25,17 @@ double largest_weight(const ParameterStore& store) {
   return std::isnan(largest) ? std::numeric_limits<double>::infinity() : largest;
 }
 
+// What of it is trained, with all of it divided.
 ParameterStore& divided(Transformer& policy, const ControlPlane& control) {
-  policy.store().divide({control.rank(), control.size()});
-  return policy.store();
+  const ShardOf shard{control.rank(), control.size()};
+  policy.store().divide(shard);
+  if (policy.has_adapters()) policy.trained().divide(shard);
+  return policy.trained();
+}
+
+void broadcast_values(const ParameterStore& store, TensorPlane& tensors) {
+  for (int64_t g = 0; g < store.layout().group_count(); ++g)
+    tensors.broadcast(store.group_values(g), 0, "values of " + store.layout().group(g).name).wait();
 }
 
 UpdaterSettings common_settings(const ConfigSection& section, int64_t steps, int64_t updates_per_step,
@@ -77,7 +85,7 @@ PolicyUpdater::PolicyUpdater(Transformer& policy, at::Tensor allowed, UpdaterSet
       gatherer_(sharding_.parameters() ? std::make_unique<ParameterGatherer>(policy, tensors) : nullptr),
       optimizer_(store_, settings_.optimizer, sharding_.state()),
       buckets_(store_, tensors, sharding_, [this](int64_t group) {
-        if (gatherer_) gatherer_->after_backward(group);
+        if (!trained_whole()) gatherer_->after_backward(group);
       }) {}
 
 void PolicyUpdater::begin_phase(UpdaterSettings settings, const Transformer* reference) {
@@ -207,6 +215,7 @@ void PolicyUpdater::run_passes(const std::vector<PackedBatch>& batches,
     buckets_.begin_pass(/*last=*/i + 1 == batches.size());
     backward(batches[i]);
     buckets_.end_pass();
+    if (gatherer_) gatherer_->end_pass();
   }
   for (size_t i = batches.size(); i < passes; ++i) run_empty_pass();
   buckets_.finish();
@@ -214,17 +223,20 @@ void PolicyUpdater::run_passes(const std::vector<PackedBatch>& batches,
 
 // In the order of a pass with data, as ranks start their transfers in the same order.
 void PolicyUpdater::run_empty_pass() {
-  const int64_t last = store_.layout().final_group();
+  const ParameterLayout& read = policy_.store().layout();
+  const int64_t last = read.final_group();
   buckets_.begin_pass(/*last=*/false);
   for (int64_t g = 0; gatherer_ && g <= last; ++g) {
     gatherer_->before_forward(g);
     gatherer_->after_forward(g);
   }
-  for (int64_t g = last; g >= 0; --g) {
-    if (gatherer_ && g > 0 && g < last) gatherer_->before_backward(g);
+  for (int64_t g = store_.layout().final_group(); g >= 0; --g) {
+    const int64_t reads = policy_.has_adapters() ? read.layer_group(g) : g;
+    if (gatherer_ && reads > 0 && reads < last) gatherer_->before_backward(reads);
     buckets_.skip_group(g);
   }
   buckets_.end_pass();
+  if (gatherer_) gatherer_->end_pass();
 }
 
 UpdateTotals PolicyUpdater::supervise(const std::vector<SftSample>& samples, int64_t supervised_tokens) {
@@ -269,7 +281,7 @@ void PolicyUpdater::apply_gradient(int64_t index, UpdateTotals& totals) {
     std::vector<Transfer> gathers;
     optimizer_.step(totals.learning_rate, [&](int64_t group) {
       // A group's new values travel while the next ones are made; sharded ones when they are needed.
-      if (sharding_.state() == PartExtent::kShard && !gatherer_)
+      if (sharding_.state() == PartExtent::kShard && trained_whole())
         gathers.push_back(tensors_.all_gather(store_.my_values(group), store_.group_values(group),
                                               "values of " + store_.layout().group(group).name));
     });
@@ -308,12 +320,8 @@ void PolicyUpdater::end_step(UpdateTotals& totals) {
 }
 
 std::string PolicyUpdater::parameter_checksum() const {
-  std::string bytes;
-  for (const auto& [name, parameter] : store_.values()) {
-    const at::Tensor host = parameter.to(at::kCPU).contiguous();
-    bytes += hash_hex(std::string_view(static_cast<const char*>(host.const_data_ptr()), host.nbytes()));
-  }
-  return hash_hex(bytes);
+  const std::string all = policy_.store().checksum();
+  return policy_.has_adapters() ? hash_hex(all + store_.checksum()) : all;
 }
 
 void PolicyUpdater::check_replicas() {
@@ -326,10 +334,9 @@ void PolicyUpdater::check_replicas() {
 }
 
 void PolicyUpdater::broadcast_parameters() {
-  for (int64_t g = 0; g < store_.layout().group_count(); ++g) {
-    tensors_.broadcast(store_.group_values(g), 0, "values of " + store_.layout().group(g).name).wait();
-  }
-  store_.refresh_shards();
+  broadcast_values(policy_.store(), tensors_);
+  policy_.store().refresh_shards();
+  if (policy_.has_adapters()) broadcast_values(store_, tensors_);
   optimizer_.parameters_replaced();
 }
 

@@ -1,7 +1,8 @@
 // Updates of a policy from experiences (TraceRL) or supervised samples, data-parallel over ranks: each rank
 // passes its own data, gradients are summed over all of them, and all ranks end with equal parameters. Refers
-// to the policy and the planes, which must outlive it, and owns the optimizer. Not thread-safe; every method
-// that is not const is collective.
+// to the policy and the planes, which must outlive it, and owns the optimizer. Of a policy with adapters
+// these alone are trained: optimizer, gradients and state are theirs. Not thread-safe; every method that is
+// not const is collective.
 //
 // How this folder works: minibatch.h deals a step's experiences out to updates, live_layout.h and packing.h
 // lay their sequences out for one pass of the policy (sft.h does it for supervised samples), scored_pass.h
@@ -77,7 +78,7 @@ class PolicyUpdater {
   // phase, is the policy that KL is measured to if the settings ask for the initial one; else null.
   void begin_phase(UpdaterSettings settings, const Transformer* reference = nullptr);
 
-  // XXH3 of this rank's parameter values; equal on all ranks after every call.
+  // XXH3 of this rank's values, frozen ones as well; equal on all ranks after every call.
   std::string parameter_checksum() const;
   // Throws Error naming the ranks whose parameters differ from rank 0's.
   void check_replicas();
@@ -110,6 +111,8 @@ class PolicyUpdater {
   void run_passes(const std::vector<PackedBatch>& batches,
                   const std::function<void(const PackedBatch&)>& backward);
   void run_empty_pass();
+  // Whether every rank has all values of what is trained while it trains.
+  bool trained_whole() const { return !gatherer_ || policy_.has_adapters(); }
   std::vector<at::Tensor> whole_gradients();
   // The step's update number `index`.
   void apply_gradient(int64_t index, UpdateTotals& totals);
@@ -123,7 +126,7 @@ class PolicyUpdater {
   TensorPlane& tensors_;
   Sharding sharding_;
   Recompute recompute_;
-  ParameterStore& store_;                        // the policy's
+  ParameterStore& store_;                        // of what is trained
   std::unique_ptr<ParameterGatherer> gatherer_;  // null unless parameters are sharded
   AdamW optimizer_;
   GradientBuckets buckets_;

@@ -7,12 +7,13 @@
 #include <numeric>
 
 #include "common/error.h"
+#include "policy/tensor_source.h"
 
 namespace bicrl {
 
-void SavedState::add(const std::string& name, at::Tensor values, int64_t begin) {
+void SavedState::add(const std::string& name, at::Tensor values, int64_t begin, Forget forget) {
   std::vector<Piece>& pieces = tensors_[name];
-  pieces.push_back({std::move(values), begin});
+  pieces.push_back({std::move(values), begin, std::move(forget)});
   std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.begin < b.begin; });
 }
 
@@ -49,9 +50,12 @@ void SavedState::read(const std::string& name, int64_t begin, const at::Tensor& 
   const int64_t end = begin + into.numel();
   for (const Piece& piece : pieces(name)) {
     const int64_t from = std::max(begin, piece.begin), to = std::min(end, piece.begin + piece.values.numel());
-    if (from < to)
-      into.narrow(0, from - begin, to - from)
-          .copy_(piece.values.reshape({-1}).narrow(0, from - piece.begin, to - from));
+    for (int64_t at = from; at < to; at += kPieceElements) {
+      const int64_t count = std::min(kPieceElements, to - at);
+      const at::Tensor part = piece.values.reshape({-1}).narrow(0, at - piece.begin, count);
+      into.narrow(0, at - begin, count).copy_(part);
+      if (piece.forget) piece.forget(part);
+    }
   }
 }
 

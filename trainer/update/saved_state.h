@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,12 +14,16 @@ namespace bicrl {
 
 class SavedState {
  public:
+  using Forget = std::function<void(const at::Tensor& part)>;
   struct Piece {
     at::Tensor values;
     int64_t begin = 0;  // elements of the whole tensor before it
+    Forget forget;      // may be null
   };
 
-  void add(const std::string& name, at::Tensor values, int64_t begin = 0);
+  // `forget` is told of what has been read of the values: for those that lie in a file's pages, which need
+  // not stay in memory.
+  void add(const std::string& name, at::Tensor values, int64_t begin = 0, Forget forget = nullptr);
   void add_counter(const std::string& name, int64_t value);
   void remove(const std::string& name) { tensors_.erase(name); }
 

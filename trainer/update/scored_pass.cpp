@@ -28,14 +28,19 @@ ScoredPass::ScoredPass(const Transformer& policy, at::Tensor allowed, double tem
   BICRL_CHECK(allowed_.numel() == policy.config().vocab_size);
 }
 
-int64_t ScoredPass::rows_per_chunk() const {
-  const int64_t logits = policy_.device().is_cuda() ? kLogitsPerGpuChunk : kLogitsPerChunk;
-  return std::max<int64_t>(logits / policy_.config().vocab_size, 1);
+int64_t ScoredPass::rows_per_chunk(const PolicyConfig& config, c10::DeviceType device) {
+  const int64_t logits = device == c10::DeviceType::CPU ? kLogitsPerChunk : kLogitsPerGpuChunk;
+  return std::max<int64_t>(logits / config.vocab_size, 1);
 }
 
 at::Tensor ScoredPass::chunk_logits(const at::Tensor& rows) const {
   const at::NoGradGuard guard;
   return policy_.logits(rows).requires_grad_(true);
+}
+
+at::Tensor ScoredPass::head_backward(const at::Tensor& logits_gradient, const at::Tensor& rows) const {
+  return policy_.has_adapters() ? frozen_head_backward(logits_gradient, policy_.head())
+                                : bicrl::head_backward(logits_gradient, rows, policy_.head());
 }
 
 PackedAttention ScoredPass::attention_of(const PackedBatch& batch) const {
@@ -85,7 +90,7 @@ void ScoredPass::backward(const PackedBatch& batch,
     const auto rows = values.narrow(0, begin, count);
     const auto logits = chunk_logits(rows);
     loss(score(logits, batch, begin)).backward();
-    gradient.narrow(0, begin, count).copy_(head_backward(logits.grad(), rows, policy_.head()));
+    gradient.narrow(0, begin, count).copy_(head_backward(logits.grad(), rows));
   }
   hidden.backward(gradient);
 }

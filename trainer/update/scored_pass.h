@@ -23,13 +23,16 @@ struct ScoredChunk {
 
 class ScoredPass {
  public:
+  // So many rows have logits at a time.
+  static int64_t rows_per_chunk(const PolicyConfig& config, c10::DeviceType device);
+
   // `allowed` [vocab] and `temperature` define the policy's distribution (policy/distribution.h).
   ScoredPass(const Transformer& policy, at::Tensor allowed, double temperature);
 
   // [scored] fp64, without a graph.
   at::Tensor log_probs(const PackedBatch& batch) const;
-  // Adds the gradient of the sum of `loss` over all chunks to the parameters' .grad. Parameters must require
-  // gradients (GradientScope).
+  // Adds the gradient of the sum of `loss` over all chunks to the .grad of what is trained, which must
+  // require gradients (GradientScope).
   void backward(const PackedBatch& batch, const std::function<at::Tensor(const ScoredChunk&)>& loss) const;
 
  private:
@@ -37,7 +40,8 @@ class ScoredPass {
   at::Tensor scored_hidden(const PackedBatch& batch, PackedAttention& attention) const;  // [scored, hidden]
   at::Tensor chunk_logits(const at::Tensor& rows) const;  // [rows, vocab] fp32, a leaf that takes a gradient
   ScoredChunk score(const at::Tensor& logits, const PackedBatch& batch, int64_t begin) const;
-  int64_t rows_per_chunk() const;
+  at::Tensor head_backward(const at::Tensor& logits_gradient, const at::Tensor& rows) const;
+  int64_t rows_per_chunk() const { return rows_per_chunk(policy_.config(), policy_.device().type()); }
 
   const Transformer& policy_;
   at::Tensor allowed_;

@@ -15,9 +15,10 @@ struct UpdateTotals {
   double loss = 0, policy_loss = 0, kl = 0, clipped = 0, entropy = 0;
   // |logp_new - logp_old| before the first parameter change.
   double gap_tokens = 0, gap = 0, gap_max = 0;
-  double grad_norm = 0;       // before clipping; of the last update; equal on all ranks
-  double learning_rate = 0;   // likewise
-  double largest_weight = 0;  // in magnitude, after the last update; infinite if one is no number
+  double grad_norm = 0;      // before clipping; of the last update; equal on all ranks
+  double learning_rate = 0;  // likewise
+  // Of what is trained, in magnitude, after the last update; infinite if one is no number.
+  double largest_weight = 0;
 };
 
 // Over all ranks. Means are over scored tokens and all updates of the step.

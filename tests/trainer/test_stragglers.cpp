@@ -1,0 +1,276 @@
+// Verdicts that do not come in time: their responses are left out, the ledger knows it before an update is
+// made of the others, and a step that is repeated leaves out the same ones. A verifier that is quick here may
+// be late on a busy machine, so nothing below says which responses have their verdicts in time, but for those
+// that never get one.
+#include "tests/trainer/small_steps.h"
+#include "tests/trainer/thread_ranks.h"
+#include "trainer/experience/experience_collector.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <fstream>
+#include <sstream>
+
+#include "common/files.h"
+#include "common/rng.h"
+#include "tests/support/held_grader.h"
+#include "tests/support/support.h"
+
+using namespace bicrl;
+using namespace bicrl::testing;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+constexpr double kDeadline_s = 0.5;
+
+bool is_chosen(const HeldGrader::Question& asked) { return mix_key(2, asked.program) % 4 == 0; }
+
+VerifierClientOptions options_for(const std::string& address) {
+  VerifierClientOptions options;
+  options.addresses = {address};
+  return options;
+}
+
+struct Setting {
+  std::filesystem::path ledger;
+  std::string address;
+  double deadline_s = 0;
+  int ranks = 1;
+  int64_t step = 1;
+  const Quarantine* quarantine = nullptr;
+  bool keeps = true;  // what is masked goes to the ledger, as a run does it before an update
+};
+
+// What a step has come to over all ranks.
+struct Taken {
+  std::vector<ResponseEntry> entries;
+  ResponseMetrics metrics;
+  std::vector<MaskedResponse> masked;  // by group and sample
+  size_t experiences = 0;
+  int64_t unverified = 0;
+};
+
+// The step as a new process takes it that goes on from the start of the run.
+Taken take(const Setting& setting) {
+  const std::vector<Task> tasks = five_tasks();
+  std::vector<CollectedStep> steps(static_cast<size_t>(setting.ranks));
+  on_ranks(setting.ranks, [&](ControlPlane& control) {
+    VerdictLedger ledger(setting.ledger, {"p", "v"}, control);
+    ledger.resume_at(0);
+    VerifierClient client(options_for(setting.address));
+    ResponseVerifier verifier(&client, &ledger, {.straggler_deadline_s = setting.deadline_s});
+    const DecodingSettings settings = decoding();
+    ResponseCollector responses(policy(), tokenizer(), settings, verifier, setting.quarantine);
+    ExperienceCollector collector(responses, &ledger, binary(), control, Placement::colocated(control.size()),
+                                  {.samples_per_task = 4});
+    const StepPlace place{"infilling", setting.step};
+    verifier.begin_step(place);
+    CollectedStep& step = steps[static_cast<size_t>(control.rank())];
+    step = collector.collect(prompted(tasks), 7, 0);
+    BICRL_CHECK(client.pending() == 0);
+    if (setting.keeps) ledger.keep_masked({.place = place, .responses = step.masked});
+  });
+  Taken taken;
+  taken.entries = std::move(steps[0].entries);
+  taken.metrics = steps[0].metrics;
+  for (const UnverifiedCount& count : steps[0].unverified) taken.unverified += count.unverified;
+  for (const CollectedStep& step : steps) {
+    taken.masked.insert(taken.masked.end(), step.masked.begin(), step.masked.end());
+    taken.experiences += step.experiences.size();
+  }
+  std::sort(taken.masked.begin(), taken.masked.end(), [](const MaskedResponse& a, const MaskedResponse& b) {
+    return std::pair(a.group, a.sample) < std::pair(b.group, b.sample);
+  });
+  return taken;
+}
+
+using EntryFacts = std::tuple<int64_t, std::string, bool, double, double>;
+std::vector<EntryFacts> facts_of(const Taken& taken) {
+  std::vector<EntryFacts> facts;
+  for (const ResponseEntry& e : taken.entries)
+    facts.emplace_back(e.group, e.verdict_key, e.masked, e.reward, e.advantage);
+  return facts;
+}
+
+std::vector<std::pair<int64_t, int64_t>> places_of(const Taken& taken) {
+  std::vector<std::pair<int64_t, int64_t>> places;
+  for (const MaskedResponse& m : taken.masked) places.emplace_back(m.group, m.sample);
+  return places;
+}
+
+void check_equal(const Taken& found, const Taken& expected) {
+  CHECK((facts_of(found) == facts_of(expected)));
+  CHECK((places_of(found) == places_of(expected)));
+  REQUIRE(found.masked.size() == expected.masked.size());
+  for (size_t i = 0; i < found.masked.size(); ++i) {
+    CHECK(found.masked[i].key == expected.masked[i].key);
+    CHECK(found.masked[i].straggled == expected.masked[i].straggled);
+    CHECK(found.masked[i].verdict.diagnostics == expected.masked[i].verdict.diagnostics);
+  }
+  CHECK(found.experiences == expected.experiences);
+  CHECK(found.unverified == expected.unverified);
+  CHECK(found.metrics.stragglers == expected.metrics.stragglers);
+  CHECK(found.metrics.infrastructure_rate == expected.metrics.infrastructure_rate);
+  CHECK(found.metrics.quarantined == expected.metrics.quarantined);
+  CHECK(found.metrics.correct_rate == expected.metrics.correct_rate);
+  CHECK(found.metrics.too_few_groups == expected.metrics.too_few_groups);
+  CHECK_THAT(found.metrics.reward_mean, Catch::Matchers::WithinAbs(expected.metrics.reward_mean, 1e-12));
+}
+
+// Takes the lines that say what was masked out of a ledger.
+void forget_masked(const std::filesystem::path& ledger) {
+  for (const auto& file : std::filesystem::directory_iterator(ledger)) {
+    std::istringstream lines(read_file(file.path()));
+    std::ofstream kept(file.path(), std::ios::trunc);
+    for (std::string line; std::getline(lines, line);)
+      if (line.find("\"masked\"") == std::string::npos) kept << line << "\n";
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a straggler is left out, and again when its step is repeated, whatever is known by then") {
+  for (const int ranks : {1, 2}) {
+    const TemporaryFolder folder;
+    HeldGrader grader;
+    grader.is_held = is_chosen;
+    grader.holds = true;
+    Setting setting{.ledger = folder.path() / "ledger",
+                    .address = grader.address(),
+                    .deadline_s = kDeadline_s,
+                    .ranks = ranks};
+    // The process ends after the ledger has it and before an update.
+    const Taken first = take(setting);
+    REQUIRE_FALSE(first.masked.empty());
+    const auto lost = static_cast<int64_t>(first.masked.size());
+    CHECK(first.metrics.stragglers == lost);
+    CHECK(first.unverified == lost);
+    for (const MaskedResponse& m : first.masked) {
+      CHECK(m.straggled);
+      CHECK_THAT(m.verdict.diagnostics, StartsWith("given up after 0.5 s"));
+      const ResponseEntry& entry = first.entries.at(static_cast<size_t>(4 * m.group + m.sample));
+      CHECK((entry.masked && entry.reward == 0 && entry.advantage == 0 && entry.verdict_key == m.key));
+    }
+    // Not wrong either: rates are over the others.
+    CHECK(first.metrics.infrastructure_rate == static_cast<double>(lost) / 20);
+
+    grader.holds = false;
+    const int calls = grader.calls();
+    for (const int again_on : {ranks, 3 - ranks}) {
+      setting.ranks = again_on;
+      check_equal(take(setting), first);
+      CHECK(grader.calls() == calls);  // all that counts is in the ledger
+    }
+
+    // Another step has the same responses here: they are verified now, and the ledger knows them from then
+    // on.
+    setting.ranks = ranks;
+    setting.step = 2;
+    setting.deadline_s = 0;
+    const Taken later = take(setting);
+    CHECK(later.masked.empty());
+    CHECK(grader.calls() > calls);
+    setting.step = 1;
+    setting.deadline_s = kDeadline_s;
+    check_equal(take(setting), first);
+
+    forget_masked(setting.ledger);
+    const Taken otherwise = take(setting);
+    CHECK(otherwise.masked.empty());
+    CHECK((facts_of(otherwise) != facts_of(first)));
+    CHECK((facts_of(otherwise) == facts_of(later)));
+  }
+}
+
+TEST_CASE("what was not yet in the ledger is decided anew") {
+  const TemporaryFolder folder;
+  HeldGrader grader;
+  grader.is_held = is_chosen;
+  grader.holds = true;
+  Setting setting{.ledger = folder.path() / "ledger",
+                  .address = grader.address(),
+                  .deadline_s = kDeadline_s,
+                  .keeps = false};  // as in a step that ends the run, with too few verdicts
+  const Taken first = take(setting);
+  CHECK_FALSE(first.masked.empty());
+  grader.holds = false;
+  setting.deadline_s = 0;
+  const Taken again = take(setting);
+  CHECK(again.masked.empty());
+  CHECK(again.metrics.infrastructure_rate == 0);
+}
+
+TEST_CASE("verdicts that the verifiers lost are left out again as well") {
+  const TemporaryFolder folder;
+  HeldGrader grader;
+  grader.is_refused = is_chosen;
+  const Setting setting{.ledger = folder.path() / "ledger", .address = grader.address()};
+  const Taken first = take(setting);
+  REQUIRE_FALSE(first.masked.empty());
+  CHECK(first.metrics.stragglers == 0);
+  CHECK_FALSE(first.masked.front().straggled);
+  grader.is_refused = [](const auto&) { return false; };
+  check_equal(take(setting), first);
+}
+
+TEST_CASE("a second verification may straggle: the success does not count, now and when it is repeated") {
+  const TemporaryFolder folder;
+  HeldGrader grader;
+  Setting setting{.ledger = folder.path() / "ledger", .address = grader.address()};
+  const Taken unconfirmed = take(setting);  // so that first verdicts are in the ledger
+  REQUIRE(unconfirmed.masked.empty());
+  const Quarantine quarantine({.first_success = true});
+  setting.quarantine = &quarantine;
+  setting.deadline_s = kDeadline_s;
+  grader.is_held = [](const auto& asked) { return asked.fresh && mix_key(2, asked.program) % 2 == 0; };
+  grader.holds = true;
+  const Taken first = take(setting);
+  REQUIRE_FALSE(first.masked.empty());
+  CHECK(first.metrics.quarantined >= first.metrics.stragglers);
+  for (const MaskedResponse& m : first.masked) {
+    const auto at = static_cast<size_t>(4 * m.group + m.sample);
+    CHECK_THAT(m.verdict.diagnostics, StartsWith("no second verification: given up"));
+    CHECK((m.key == first.entries.at(at).verdict_key && m.key != unconfirmed.entries.at(at).verdict_key));
+    CHECK(unconfirmed.entries.at(at).reward == 1);
+  }
+  grader.holds = false;
+  const int calls = grader.calls();
+  check_equal(take(setting), first);
+  CHECK(grader.calls() == calls);
+  forget_masked(setting.ledger);
+  CHECK(take(setting).masked.empty());
+}
+
+TEST_CASE("equal candidates straggle together, and no verdict of theirs goes to a later response") {
+  HeldGrader grader;
+  grader.is_held = [](const auto& asked) { return asked.program == "slow"; };
+  grader.holds = true;
+  VerifierClient client(options_for(grader.address()));
+  ResponseVerifier verifier(&client, nullptr, {.straggler_deadline_s = kDeadline_s});
+  const Task task = five_tasks().front();
+  const auto responses_to = [&](const std::vector<std::string>& programs) {
+    std::vector<VerifiedResponse> responses(programs.size());
+    for (size_t i = 0; i < programs.size(); ++i) {
+      responses[i].task = &task;
+      responses[i].program = programs[i];
+    }
+    for (size_t i = 0; i < programs.size(); ++i) verifier.submit(responses, i);
+    return responses;
+  };
+  auto responses = responses_to({"slow", "quick", "slow", "slow"});
+  while (!responses[1].verdict) verifier.take_ready(responses);
+  REQUIRE(verifier.wait(responses));
+  for (const size_t i : {0, 2, 3}) {
+    CHECK(responses[i].straggled);
+    CHECK(responses[i].verdict->outcome == Outcome::kInfrastructure);
+  }
+  CHECK((!responses[1].straggled && responses[1].verdict->diagnostics == "program quick"));
+  CHECK(grader.calls_for("slow") == 1);
+  grader.holds = false;
+  auto others = responses_to({"a", "b", "c", "slow"});
+  while (!std::all_of(others.begin(), others.end(), [](const auto& r) { return r.verdict.has_value(); }))
+    verifier.take_ready(others);
+  for (const VerifiedResponse& r : others) CHECK(r.verdict->diagnostics == "program " + r.program);
+}

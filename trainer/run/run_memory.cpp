@@ -1,0 +1,112 @@
+#include "trainer/run/run_memory.h"
+
+#include <ATen/Context.h>
+#include <c10/core/CachingDeviceAllocator.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+#include "rollout/prompt_tokens.h"
+
+namespace bicrl {
+namespace {
+
+struct LongestSample {
+  int64_t prompt_tokens = 0;
+  int64_t program_tokens = 0;
+};
+
+// By bytes of text, which is nearly by tokens: encoding all of them takes long.
+LongestSample longest_sample(const RunInputs& inputs, const RunSettings& settings, Stage stage,
+                             Scaffold scaffold) {
+  std::string prompt_text, program;
+  Prompt longest;
+  for (const Task& task : inputs.tasks.train) {
+    if (stage == Stage::kInfilling && !task.has_scaffold()) continue;
+    Prompt prompt = make_prompt(task, stage, settings.tasks.prompt_style, scaffold);
+    if (prompt.text.size() > longest.text.size()) longest = std::move(prompt);
+    if (task.cuda_code.size() > program.size()) program = task.cuda_code;
+  }
+  return {static_cast<int64_t>(make_request(longest, inputs.tokenizer, 0, 0).prompt_tokens.size()),
+          static_cast<int64_t>(inputs.tokenizer.encode(program).size())};
+}
+
+// Rows of noise that a block of a response has in a pack, at most.
+int64_t rounds_of(const StageSettings& stage, int64_t block_size) {
+  const ObjectiveSettings& objective = stage.updater.objective;
+  if (objective.masking == Masking::kRandom) return 1;
+  if (objective.masking == Masking::kCoupled) return 2;
+  const int64_t steps = stage.decoding.denoise_steps == 0 ? block_size : stage.decoding.denoise_steps;
+  return (steps + objective.shrink - 1) / objective.shrink;
+}
+
+}  // namespace
+
+MemoryBudget budget_of_run(const RunSettings& settings, const RunInputs& inputs, const Placement& placement,
+                           int rank) {
+  const bool trains = placement.trains(rank), generates = placement.generates(rank);
+  const PolicyConfig config = policy_shape(settings.policy);
+  const int64_t b = config.block_size;
+  const at::DeviceType device = settings.policy.device == "cpu" ? at::kCPU : at::kCUDA;
+  PassSettings pass{settings.policy.dtype == "bfloat16" ? at::kBFloat16 : at::kFloat, device,
+                    settings.trainer.recompute, settings.policy.lora};
+  MemoryBudget budget;
+  budget.held = memory_of(settings, placement.trainers());
+  if (!trains) budget.held = {.weights_bytes = budget.held.weights_bytes};
+  const auto train = [&](const PassShape& shape) {
+    if (!trains) return;
+    const PassMemory memory = pass_memory(config, shape, pass);
+    if (memory.peak_bytes() <= budget.pass.peak_bytes()) return;
+    budget.pass = memory;
+    budget.pack_rows = shape.rows;
+  };
+  if (settings.warm_up.steps > 0) {
+    const LongestSample longest =
+        longest_sample(inputs, settings, Stage::kEndToEnd, settings.evaluation.decoding.scaffold);
+    train(PassShape::largest(settings.warm_up.updater.tokens_per_pack, longest.prompt_tokens,
+                             longest.program_tokens, 1, b));
+  }
+  bool reference = false;
+  for (const StageSettings& stage : settings.stages) {
+    if (stage.steps == 0) continue;
+    const LongestSample longest = longest_sample(inputs, settings, stage.stage, stage.decoding.scaffold);
+    train(PassShape::largest(stage.updater.tokens_per_pack, longest.prompt_tokens,
+                             stage.decoding.max_new_tokens, rounds_of(stage, b), b));
+    const int64_t requests =
+        (stage.tasks_per_step + placement.generators() - 1) / placement.generators() * stage.samples_per_task;
+    const DecodingMemory decoding =
+        decoding_memory(config, pass.dtype, stage.decoding, requests, longest.prompt_tokens);
+    if (generates && decoding.cache_bytes + decoding.working_bytes >
+                         budget.decoding.cache_bytes + budget.decoding.working_bytes)
+      budget.decoding = decoding;
+    reference |= trains && stage.updater.objective.kl_reference == KlReference::kInitial;
+  }
+  // With adapters it shares the frozen weights.
+  if (reference && !settings.policy.lora)
+    budget.reference_bytes = config.parameter_count() * static_cast<int64_t>(c10::elementSize(pass.dtype));
+  return budget;
+}
+
+int64_t memory_limit_bytes(at::Device device) {
+  if (device.is_cpu()) return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  at::globalContext().lazyInitDevice(device.type());
+  const auto [free, total] = c10::getDeviceAllocator(device.type())->getMemoryInfo(device.index());
+  return static_cast<int64_t>(total);
+}
+
+int64_t memory_peak_bytes(at::Device device) {
+  if (!device.is_cpu()) {
+    const auto stats = c10::getDeviceAllocator(device.type())->getDeviceStats(device.index());
+    return stats.allocated_bytes[static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE)].peak;
+  }
+  std::ifstream status("/proc/self/status");
+  for (std::string key; status >> key;) {
+    int64_t kibibytes = 0;
+    if (key == "VmHWM:" && status >> kibibytes) return kibibytes * 1024;
+  }
+  return 0;
+}
+
+}  // namespace bicrl
