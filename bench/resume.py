@@ -3,7 +3,8 @@ killed: every metric that is no time, all responses and the final weights must b
 
     python3 bench/resume.py --program build/cpu/bin/bicrl --out build/resume [--kills 30] [--seed 1]
 
-Victims are drawn by class: a rank, the launcher, the verifier server, a process in one of its boxes."""
+Victims are drawn by class: a rank, the launcher, the verifier server, a process in one of its boxes. Every second kill waits for
+a checkpoint that is being written."""
 import argparse
 import hashlib
 import json
@@ -65,7 +66,7 @@ def run_to_end(arguments, config, log):
 def trace(run):
     """Everything that must not depend on kills."""
     def timeless(record):
-        return {k: v for k, v in record.items() if not k.endswith(("_seconds", "_per_second"))}
+        return {k: v for k, v in record.items() if not k.endswith(("_seconds", "_per_second", "_peak_bytes", "_mfu", "_queue", "collectives"))}
     metrics = [timeless(json.loads(line)) for line in Path(run, "metrics.jsonl").read_text().splitlines()]
     summary = json.loads(Path(run, "summary.json").read_text())
     held_out = {phase: {k: v for k, v in result.items() if k != "seconds"} for phase, result in summary["held_out"].items()}
@@ -75,9 +76,15 @@ def trace(run):
     return {"metrics": metrics, "held_out": held_out, "weights": weights, "optimizer": optimizer, "responses": responses}
 
 
+def is_writing(run):
+    return any(Path(run, "checkpoints").glob(".writing-*"))
+
+
 def kill_until_done(arguments, config, log, draw, kills_left):
-    """One run with kills; returns what was done: (class, when, seconds until all ranks were down, position)."""
+    """One run with kills; returns what was done: (class, when, seconds until all ranks were down, position, whether a checkpoint
+    was being written)."""
     done = []
+    run = Path(arguments.out, "killed")
     while True:
         with open(log, "a") as out:
             out.write(f"--- start {len(done)}\n")
@@ -87,6 +94,9 @@ def kill_until_done(arguments, config, log, draw, kills_left):
             deadline = time.monotonic() + wait_s
             while process.poll() is None and (time.monotonic() < deadline or len(done) >= kills_left):
                 time.sleep(0.01)
+            patience = time.monotonic() + (5 if len(done) % 2 else 0)
+            while process.poll() is None and time.monotonic() < patience and not is_writing(run):
+                time.sleep(0.0005)
             if process.poll() is not None:
                 if process.returncode != 0:
                     raise SystemExit(f"the run ended with code {process.returncode}; see {log}")
@@ -96,6 +106,7 @@ def kill_until_done(arguments, config, log, draw, kills_left):
             name = draw.choice(sorted(classes))
             victim = draw.choice(classes[name])
             ranks = classes.get("rank", [])
+            writing = is_writing(run)
             killed_at = time.monotonic()
             try:
                 os.kill(victim, signal.SIGKILL)
@@ -116,9 +127,9 @@ def kill_until_done(arguments, config, log, draw, kills_left):
                 if time.monotonic() - killed_at > 180:
                     raise SystemExit(f"processes are left over: {[(p, command_of(p)[:3]) for p in alive(tree)]}")
                 time.sleep(0.02)
-        state = Path(arguments.out, "killed/checkpoints/latest")
+        state = run / "checkpoints/latest"
         position = state.read_text().strip() if state.exists() else "(none)"
-        done.append((name + (" (survived; then all)" if survived else ""), round(wait_s, 2), round(down_s, 2), position))
+        done.append((name + (" (survived; then all)" if survived else ""), round(wait_s, 2), round(down_s, 2), position, writing))
         print(f"kill {len(done)}: {done[-1]}", flush=True)
 
 
@@ -128,6 +139,7 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--longest-wait", type=float, default=22)
+    parser.add_argument("--checkpoint-every", type=float, default=0.01)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     out = Path(arguments.out)
@@ -139,7 +151,7 @@ def main():
     if code != 0:
         raise SystemExit(f"the warm-up failed; see {out}/warm.log")
     config = ["configs/quickstart.yaml", "policy.config=''", f"policy.checkpoint={out}/warm/checkpoints/warm_up",
-              "warm_up.steps=40", "warm_up.update.learning_rate=1e-4", "run.checkpoint_every_s=0.5", "evaluation.tasks=24"]
+              "warm_up.steps=40", "warm_up.update.learning_rate=1e-4", f"run.checkpoint_every_s={arguments.checkpoint_every}", "evaluation.tasks=24"]
     for stage, steps in ((0, 6), (1, 8)):
         config += [f"stages.{stage}.steps={steps}", f"stages.{stage}.tasks_per_step=8", f"stages.{stage}.samples_per_task=4"]
     if run_to_end(arguments, [*config, f"run.directory={out}/whole"], out / "whole.log") != 0:
@@ -159,7 +171,7 @@ def main():
                 Path(out, "found.json").write_text(json.dumps(found, indent=1))
                 raise SystemExit(f"{part} differ from the run without kills; see {out}/expected.json and found.json")
     slowest = max(d[2] for d in done)
-    print(f"{len(done)} kills in {runs} runs, each bitwise equal to the run without kills; slowest end of all ranks after a "
+    print(f"{len(done)} kills, {sum(d[4] for d in done)} of them while a checkpoint was written, in {runs} runs, each bitwise equal to the run without kills; slowest end of all ranks after a "
           f"kill {slowest:.1f} s")
 
 

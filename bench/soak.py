@@ -1,7 +1,7 @@
 """Trains for an hour and watches what must not grow: resident memory, descriptors, processes and disk of every part of a
 run, and the seconds of a step.
 
-    python3 bench/soak.py --program build/cpu/bin/bicrl --out build/soak [--minutes 60] [--ranks 1]
+    python3 bench/soak.py --program build/cpu/bin/bicrl --out build/soak [--minutes 60] [--ranks 1] [key.path=value ...]
 
 Prints a table of the run's tenths; the first tenth after the warm-up is what the others are compared with."""
 import argparse
@@ -59,6 +59,7 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--ranks", type=int, default=1)
+    parser.add_argument("overrides", nargs="*", help="of the configuration")
     arguments = parser.parse_args()
     out = Path(arguments.out)
     shutil.rmtree(out, ignore_errors=True)
@@ -67,7 +68,7 @@ def main():
     # Infilling is left out and the learning rate kept small, so that steps differ little.
     words = [arguments.program, "train", "configs/quickstart.yaml", f"run.directory={run}",
              f"verifier.server.scratch={out}/scratch", "evaluation.tasks=0", "stages.0.steps=0", "stages.1.steps=1000000",
-             "stages.1.update.min_learning_rate=1.0e-5", "stages.1.update.learning_rate=1.0e-5"]
+             "stages.1.update.min_learning_rate=1.0e-5", "stages.1.update.learning_rate=1.0e-5", *arguments.overrides]
     environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     with open(out / "run.log", "w") as log:
         launcher = subprocess.Popen(["mpirun", "-np", str(arguments.ranks), "--bind-to", "none", "--oversubscribe", *words],
