@@ -88,6 +88,7 @@ TrainerSettings TrainerSettings::from_config(const ConfigSection& section) {
   settings.recompute = recompute == "full"        ? Recompute::kFull
                        : recompute == "selective" ? Recompute::kSelective
                                                   : Recompute::kNone;
+  settings.deterministic = section.boolean("deterministic", settings.deterministic);
   settings.wait_limit_s = section.real("wait_limit_s", settings.wait_limit_s, 1);
   settings.heartbeat_limit_s = section.real("heartbeat_limit_s", settings.heartbeat_limit_s, 0);
   if (settings.heartbeat_limit_s > 0 && settings.heartbeat_limit_s < kShortestHeartbeat_s)
@@ -167,6 +168,8 @@ std::vector<std::string> settings_without_effect(const RunSettings& settings) {
   if (settings.trainer.generator_ranks > 0 && settings.stages.empty())
     notes.push_back(concat("trainer.placement: split leaves ", settings.trainer.generator_ranks,
                            " ranks idle in the warm-up, and there is no stage"));
+  if (settings.trainer.deterministic && settings.policy.device == "cpu")
+    notes.push_back("trainer.deterministic has no effect with 'policy.device: cpu', where every run repeats");
   if (settings.straggler_deadline_s > 0 && !(settings.replay.verifies() && settings.replay.updates()))
     notes.push_back("run.straggler_deadline_s has no effect: no update waits for verdicts in this replay");
   const QuarantineSettings &quarantine = settings.curation.quarantine, usual;
