@@ -4,8 +4,8 @@
 // How this folder works: run_settings.h is the configuration of a run, phase.h a part of it that takes steps
 // (warm_up_phase.cpp, stage_phase.cpp; replay_settings.h leaves out what another run did already).
 // run_directory.h owns the folder: checkpoints (checkpoint_store.h, checkpoint_writer.h, run_state.h) and
-// logs (run_log.h, event_file.h) of what step_metrics.h says of a step. update_check.h decides when a run
-// must end.
+// logs (run_log.h, event_file.h) of what step_metrics.h says of a step. program_pair.h shows what became of a
+// program. update_check.h decides when a run must end.
 #pragma once
 #include <cstdint>
 #include <functional>
