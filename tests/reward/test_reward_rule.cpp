@@ -262,8 +262,8 @@ TEST_CASE("the files under configs/rewards hold the published forms") {
 }
 
 TEST_CASE("modelled_speedup: correctness and the modelled speed-up up to 4") {
-  const auto reward = RewardFunction::from_file(std::filesystem::path(BICRL_SOURCE_DIR) / "configs" / "rewards" /
-                                                "modelled_speedup.yaml");
+  const auto reward = RewardFunction::from_file(std::filesystem::path(BICRL_SOURCE_DIR) / "configs" /
+                                                "rewards" / "modelled_speedup.yaml");
   CHECK(reward.clock() == kModelClock);
   CHECK(reward.uses_times());
   const auto worth = [&](double speedup) {
