@@ -10,6 +10,7 @@ namespace {
 //   W  NVIDIA's whitepapers: "H100 Tensor Core GPU Architecture", "A100 Tensor Core GPU Architecture", "Ada
 //   GPU
 //      Architecture" (GeForce RTX 4090), and the H200's data sheet.
+//   D  NVIDIA's data sheet "L4 Tensor Core GPU".
 //   G  "CUDA C++ Programming Guide": technical specifications by compute capability, and the throughput of
 //      arithmetic instructions (results per cycle and multiprocessor).
 //   L  Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking",
@@ -106,6 +107,36 @@ constexpr DeviceTable kTables[] = {
         .same_address_atomics_per_cycle = 0.31,
         .host_link_gb_per_s = 32,
         .l1_cycles = 43,  // L
+        .l2_cycles = 273,
+        .dram_cycles = 542,
+        .launch_us = 2.5,
+    },
+    {
+        // Slow memory: a few MiB take longer than their launch there, so that kernels are told apart at sizes
+        // that a CPU counts in a moment. A multiprocessor is the RTX 4090's.
+        .name = "l4",
+        .architecture = "sm_89",
+        .clock_ghz = 2.04,      // D
+        .multiprocessors = 58,  // D: 7424 lanes, 128 each
+        .max_warps = 48,        // G, and all below
+        .max_blocks = 24,
+        .registers = 65536,
+        .shared_bytes = 100 * 1024,
+        .reserved_shared_bytes = 1024,
+        .shared_unit_bytes = 128,
+        .register_unit = 256,
+        .schedulers = 4,
+        .lanes_per_cycle = {128, 2, 64, 64, 64, 16, 32, 32, 32, 32, 0, 0, 0},  // G
+        .tensor_flops_per_cycle = {512, 256, 2048, 0},                         // W
+        .l1_wavefronts_per_cycle = 1,                                          // W: 128 bytes
+        .shared_wavefronts_per_cycle = 1,
+        .dram_gb_per_s = 300,            // D: GDDR6
+        .l2_bytes = uint64_t{48} << 20,  // D
+        .l2_bytes_per_cycle = 811,  // E: half of the RTX 4090's, as it has half its memory controllers (W)
+        .global_atomics_per_cycle = 256,
+        .same_address_atomics_per_cycle = 0.31,
+        .host_link_gb_per_s = 32,  // D: PCIe 4
+        .l1_cycles = 43,           // L, of the RTX 4090
         .l2_cycles = 273,
         .dram_cycles = 542,
         .launch_us = 2.5,

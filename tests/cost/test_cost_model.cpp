@@ -133,6 +133,14 @@ TEST_CASE("a large copy has about nine tenths of the memory's bandwidth") {
   }
 }
 
+TEST_CASE("three MiB are enough for a launch on an L4 to take no more than a fifth of the time") {
+  const DeviceTable& device = *find_device_table("l4");
+  const uint64_t half = 3 << 19;
+  const LaunchCost cost = model_launch(streaming_launch(LaunchCounters::Kind::kCopy, half, half), device);
+  CHECK(cost.launch_ms <= 0.2 * cost.total_ms);
+  CHECK(cost.bound_by == Bound::kDram);
+}
+
 TEST_CASE("what an earlier launch left in L2 is not read from memory again") {
   const DeviceTable& device = *find_device_table("h100");
   const uint64_t bytes = uint64_t{16} << 20, sectors = bytes / kSectorBytes;
@@ -174,7 +182,8 @@ TEST_CASE("occupancy is what NVIDIA's calculator says") {
       {"a100", 128, 32, 48 * 1024, 3, "shared memory"},
       {"rtx4090", 1024, 32, 0, 1, "warps"},
       {"rtx4090", 256, 0, 0, 6, "warps"},
-      {"rtx4090", 32, 0, 0, 24, "blocks"}};
+      {"rtx4090", 32, 0, 0, 24, "blocks"},
+      {"l4", 256, 32, 0, 6, "warps"}};
   for (const Case& one : cases) {
     LaunchCounters c;
     c.threads_per_block = one.threads;
