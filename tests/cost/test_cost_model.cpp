@@ -160,9 +160,11 @@ TEST_CASE("the modelled time is the same to the bit on every machine") {
   c.registers_per_thread = 37;
   c.instructions[static_cast<size_t>(InstructionKind::kSpecial)] = 7654321;
   uint64_t bits = 0;
-  for (const DeviceTable& device : device_tables())
+  for (const DeviceTable& device : device_tables()) {
     bits = bits * 31 + std::bit_cast<uint64_t>(model_program({c, c}, device).modelled_ms);
-  CHECK(bits == 0xb724f3353eb89028ULL);
+    if (device.name == "rtx4090") CHECK(bits == 0xb724f3353eb89028ULL);
+  }
+  CHECK(bits == 0x6d728f715abd95d5ULL);
 }
 
 TEST_CASE("occupancy is what NVIDIA's calculator says") {

@@ -91,7 +91,7 @@ TEST_CASE("weights reach a GPU that only generates, and a difference between hol
 }
 
 TEST_CASE("seconds in which the weights of an 8B policy move", "[.weights]") {
-  GpuRanks& ranks = gpu_ranks(2);
+  GpuRanks& ranks = gpu_ranks(1);
   ControlPlane& control = ranks.control;
   NcclTensorPlane plane(ranks.session, control, ranks.gpu());
   const PolicyConfig config = PolicyConfig::from_file("configs/shapes/sdar-8b.json");
