@@ -27,8 +27,8 @@ int with_ranks(const std::function<int(RankPlanes)>& work) {
   }
   MpiSession session;
   MpiControlPlane control(session);
+  std::unique_ptr<MpiControlPlane> part_control;  // outlives the plane over it
   std::unique_ptr<TensorPlane> tensors, part_tensors;
-  std::unique_ptr<MpiControlPlane> part_control;
   std::optional<MeasuredTensors> measured, measured_part;
   const auto tell = [](const std::string& message) { std::cerr << "bicrl: " << message << std::endl; };
   try {

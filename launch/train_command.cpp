@@ -168,12 +168,15 @@ RunRanks make_run_ranks(const RunSettings& settings, const Placement& placement,
   if (!placement.is_split()) return ranks;
   ranks.trainer_control = nullptr;
   ranks.trainer_tensors = nullptr;
-  if (!placement.trains(control.rank())) return ranks;
-  const PartPlanes part = planes.make_part(placement.trainers(), device);
-  part.control.set_wait_limit(settings.trainer.wait_limit_s);
-  part.tensors.set_wait_limit(settings.trainer.wait_limit_s);
-  ranks.trainer_control = &part.control;
-  ranks.trainer_tensors = &part.tensors;
+  // What the trainers alone find wrong ends the generators, too, which would wait for them to the limit.
+  on_all_ranks(control, [&] {
+    if (!placement.trains(control.rank())) return;
+    const PartPlanes part = planes.make_part(placement.trainers(), device);
+    part.control.set_wait_limit(settings.trainer.wait_limit_s);
+    part.tensors.set_wait_limit(settings.trainer.wait_limit_s);
+    ranks.trainer_control = &part.control;
+    ranks.trainer_tensors = &part.tensors;
+  });
   return ranks;
 }
 

@@ -1,7 +1,9 @@
 """A split run ends with the bits of a colocated one that has as many ranks that train: without a fault, stopped and gone on with
 colocated, and with a generator killed."""
 import os
+import shutil
 import signal
+from pathlib import Path
 
 from placement_runs import SPLIT, begun, pid_of_rank, same, trace, verifier_here, words
 from support import bicrl, expect, folder
@@ -34,6 +36,14 @@ with folder() as temporary:
     code, out, err = bicrl(*words(run, *here, *SPLIT), ranks=2)
     expect(code == 0 and "going on after" in out + err and "goes on with" not in out + err, "two ranks go on", out, err)
     same("moved", run, expected)
+
+    # A fault that only ranks which train can find: nobody has to be aborted.
+    damaged = Path(temporary, "damaged")
+    shutil.copytree(f"{temporary}/colocated/checkpoints/end_to_end", damaged)
+    moments = damaged / "trainer/optimizer.safetensors"
+    moments.write_bytes(moments.read_bytes()[:-64])
+    code, out, err = bicrl(*words(f"{temporary}/none", *here, *SPLIT, "policy.config=", f"policy.checkpoint={damaged}", "policy.moments=true"), ranks=2)
+    expect(code == 2 and (out + err).count(str(moments)) == 1 and "MPI_ABORT" not in out + err, "moments that cannot be read end all ranks", code, out, err)
     verifier.kill()
 
     for ranks, overrides, message in ((None, SPLIT, "needs at least 2 ranks, and the run has 1"),

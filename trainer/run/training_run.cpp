@@ -93,8 +93,10 @@ TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, const Ru
   phases_ = make_phases();
   if (!checkpoint.empty())
     resume(checkpoint);
-  else if (settings.policy.moments && updater_)
-    adopt_moments(settings.policy.checkpoint, *updater_);
+  else if (settings.policy.moments)
+    on_all_ranks(control_, [&] {
+      if (updater_) adopt_moments(settings.policy.checkpoint, *updater_);
+    });
   if (ledger_) ledger_->resume_at(state_.ledger_round);
   if (ledger_ && ledger_->foreign() > 0 && control_.rank() == 0)
     log_warning(ledger_->foreign(), " verdicts of this run were given by a verifier of another kind or with ",

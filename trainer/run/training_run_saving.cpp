@@ -31,7 +31,10 @@ void TrainingRun::resume(const fs::path& checkpoint) {
   }
   curation_.restore(state_.curation);
   leave_out_held_out();
-  if (updater_) restore_updater(checkpoint, *updater_);
+  // Ranks that only generate have no optimizer to find a fault in.
+  on_all_ranks(control_, [&] {
+    if (updater_) restore_updater(checkpoint, *updater_);
+  });
   seconds_before_ = state_.seconds_in_phase;
   if (control_.rank() != 0) return;
   log_info("going on after ", phase.name(), " step ", state_.step, " of ", phase.steps(), " (",
