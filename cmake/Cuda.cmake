@@ -1,5 +1,6 @@
-# Target `bicrl_cuda`, of builds for GPUs: NCCL from the wheels that come with torch, and the CUDA runtime from the same
-# wheels, or from a toolkit if they lack it (CUDAToolkit_ROOT, $CUDA_HOME, /usr/local/cuda). No GPU is asked for.
+# Target `bicrl_cuda`, of builds for GPUs, and the language CUDA: nvcc of a toolkit, NCCL from the wheels that come with
+# torch, and the CUDA runtime from the same wheels, or from the toolkit if they lack it (CUDAToolkit_ROOT, $CUDA_HOME,
+# /usr/local/cuda). No GPU is asked for.
 get_filename_component(wheels ${torch_root}/../nvidia ABSOLUTE)
 find_package(CUDAToolkit QUIET)
 
@@ -10,7 +11,12 @@ find_library(BICRL_CUDART NAMES libcudart.so.13 PATHS ${runtime_roots} PATH_SUFF
 find_path(BICRL_NCCL_INCLUDE nccl.h PATHS ${wheels}/nccl/include NO_DEFAULT_PATH)
 find_library(BICRL_NCCL NAMES libnccl.so.2 PATHS ${wheels}/nccl/lib NO_DEFAULT_PATH)
 
+find_program(CMAKE_CUDA_COMPILER nvcc HINTS ${CUDAToolkit_BIN_DIR} $ENV{CUDA_HOME}/bin /usr/local/cuda/bin)
+
 set(missing)
+if(NOT CMAKE_CUDA_COMPILER)
+  list(APPEND missing "the CUDA 13 compiler (nvcc): the CUDA toolkit")
+endif()
 if(NOT BICRL_CUDA_INCLUDE OR NOT BICRL_CUDART)
   list(APPEND missing "the CUDA 13 runtime (cuda_runtime_api.h, libcudart.so.13): the wheel nvidia-cuda-runtime or the CUDA toolkit")
 endif()
@@ -24,6 +30,12 @@ if(missing)
   list(JOIN missing "; " missing)
   message(FATAL_ERROR "BICRL_CUDA=ON lacks ${missing}. Looked in ${wheels} and ${runtime_roots}.")
 endif()
+
+if(NOT CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES 80 90)  # machine code for A100 and H100, and text that later ones compile
+endif()
+set(CMAKE_CUDA_STANDARD 17)
+enable_language(CUDA)
 
 add_library(bicrl_cuda INTERFACE)
 target_include_directories(bicrl_cuda SYSTEM INTERFACE ${BICRL_CUDA_INCLUDE} ${BICRL_NCCL_INCLUDE})

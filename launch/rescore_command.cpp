@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 // A stage step's line of responses.jsonl.
 struct StoredStep {
   AdvantageKind advantage = AdvantageKind::kZScore;
+  int64_t advantage_k = 1;
   std::vector<ScoredResponse> responses;
   int64_t unknown = 0;  // responses that a verdict was asked for and did not come in time
 };
@@ -46,8 +47,10 @@ std::vector<StoredStep> read_steps(const fs::path& run) {
     try {
       const auto json = nlohmann::json::parse(line);
       StoredStep step{.advantage = parse_advantage_kind(json.at("advantage").get<std::string>()),
+                      .advantage_k = json.value("advantage_k", int64_t{1}),
                       .responses = {},
                       .unknown = 0};
+      if (step.advantage_k < 1) throw InputError(concat("advantage_k is ", step.advantage_k));
       for (const auto& response : json.at("responses")) {
         const ResponseEntry entry = response_entry_from_json(response);
         const std::optional<Verdict> verdict = stored_verdict(entry, ledger);
@@ -79,8 +82,10 @@ int run_rescore_command(const LearnerCommand& command) {
   std::vector<ScoredResponse> all;
   int64_t unknown = 0;
   for (const StoredStep& step : read_steps(run)) {
-    const auto part = rescore(step.responses, {.reward = nullptr, .advantage = step.advantage},
-                              {.reward = &after, .advantage = step.advantage});
+    const auto scoring = [&](const RewardFunction* reward) {
+      return Scoring{.reward = reward, .advantage = step.advantage, .advantage_k = step.advantage_k};
+    };
+    const auto part = rescore(step.responses, scoring(nullptr), scoring(&after));
     comparisons.insert(comparisons.end(), part.begin(), part.end());
     unknown += step.unknown;
     all.insert(all.end(), step.responses.begin(), step.responses.end());

@@ -17,6 +17,7 @@
 #include "tasks/verifier_description.h"
 #include "trainer/experience/grading_basis.h"
 #include "trainer/inputs/run_inputs.h"
+#include "trainer/run/determinism.h"
 #include "trainer/run/run_memory.h"
 #include "trainer/run/training_run.h"
 
@@ -180,6 +181,7 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
   ControlPlane& control = ranks.control;
   const bool first = control.rank() == 0;
   LoadedRun run = load_run(command);
+  if (run.settings.trainer.deterministic) require_determinism();
   RunInputs inputs = RunInputs::load(run.settings.policy, run.settings.tasks);
   if (command.dry_run) {
     if (first)

@@ -6,6 +6,7 @@
 #include "common/error.h"
 #include "common/rng.h"
 #include "common/spelling.h"
+#include "reward/max_at_k.h"
 
 namespace bicrl {
 namespace {
@@ -53,22 +54,36 @@ double advantage_of(AdvantageKind kind, double value, const Statistics& s, doubl
     // r - (sum - r) / (n - 1), without the cancellation.
     case AdvantageKind::kLeaveOneOut:
       return above_mean * s.counted / (s.counted - 1);
+    case AdvantageKind::kMaxAtK:
+      break;  // of a group as a whole
   }
   return 0;
+}
+
+std::vector<double> best_of_k(const std::vector<Reward>& rewards, int64_t k) {
+  std::vector<double> counted;
+  for (const Reward& reward : rewards)
+    if (!reward.masked) counted.push_back(reward.value);
+  std::vector<double> advantages(rewards.size(), 0);
+  const std::vector<double> of_counted = max_at_k_advantages(counted, k);
+  for (size_t i = 0, next = 0; i < rewards.size(); ++i)
+    if (!rewards[i].masked) advantages[i] = of_counted[next++];
+  return advantages;
 }
 
 }  // namespace
 
 AdvantageKind parse_advantage_kind(const std::string& text) {
   const std::vector<AdvantageKind> kinds = {AdvantageKind::kZScore, AdvantageKind::kMeanOnly,
-                                            AdvantageKind::kLeaveOneOut};
+                                            AdvantageKind::kLeaveOneOut, AdvantageKind::kMaxAtK};
   std::vector<std::string> names;
   for (AdvantageKind kind : kinds) {
     if (text == to_string(kind)) return kind;
     names.push_back(to_string(kind));
   }
   const auto nearest = nearest_spelling(text, names);
-  throw InputError(concat("unknown advantage '", text, "': expected zscore, mean_only or leave_one_out",
+  throw InputError(concat("unknown advantage '", text,
+                          "': expected zscore, mean_only, leave_one_out or max_at_k",
                           nearest ? "; did you mean " + *nearest + "?" : ""));
 }
 
@@ -80,6 +95,8 @@ std::string to_string(AdvantageKind kind) {
       return "mean_only";
     case AdvantageKind::kLeaveOneOut:
       return "leave_one_out";
+    case AdvantageKind::kMaxAtK:
+      return "max_at_k";
   }
   return "";
 }
@@ -96,7 +113,8 @@ std::string to_string(GroupState state) {
   return "";
 }
 
-GroupAdvantage group_advantage(AdvantageKind kind, const std::vector<Reward>& rewards, double min_deviation) {
+GroupAdvantage group_advantage(AdvantageKind kind, const std::vector<Reward>& rewards, double min_deviation,
+                               int64_t k) {
   BICRL_CHECK(std::isfinite(min_deviation) && min_deviation >= 0, "min_deviation is ", min_deviation);
   const Statistics s = measure(rewards);
   GroupAdvantage group;
@@ -109,9 +127,11 @@ GroupAdvantage group_advantage(AdvantageKind kind, const std::vector<Reward>& re
                 : s.all_equal ? GroupState::kZeroVariance
                               : GroupState::kUsed;
   if (group.dropped()) return group;
+  if (kind == AdvantageKind::kMaxAtK) group.advantages = best_of_k(rewards, k);
   for (size_t i = 0; i < rewards.size(); ++i) {
     if (rewards[i].masked) continue;
-    group.advantages[i] = advantage_of(kind, rewards[i].value, s, min_deviation);
+    if (kind != AdvantageKind::kMaxAtK)
+      group.advantages[i] = advantage_of(kind, rewards[i].value, s, min_deviation);
     group.weights[i] = 1;
   }
   return group;

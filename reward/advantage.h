@@ -10,12 +10,13 @@
 namespace bicrl {
 
 enum class AdvantageKind {
-  kZScore,      // (r - mean) / population standard deviation (DICE), with a floor under the divisor
-  kMeanOnly,    // r - mean
-  kLeaveOneOut  // r - mean of the others
+  kZScore,       // (r - mean) / population standard deviation (DICE), with a floor under the divisor
+  kMeanOnly,     // r - mean
+  kLeaveOneOut,  // r - mean of the others
+  kMaxAtK        // what the response adds to the best of k (reward/max_at_k.h)
 };
 AdvantageKind parse_advantage_kind(
-    const std::string& text);  // "zscore", "mean_only", "leave_one_out"; InputError
+    const std::string& text);  // "zscore", "mean_only", "leave_one_out", "max_at_k"; InputError
 std::string to_string(AdvantageKind kind);
 
 enum class GroupState {
@@ -41,8 +42,10 @@ struct GroupAdvantage {
 
 // A z-score divides by the standard deviation or by `min_deviation`, whichever is greater: differences that
 // are mere noise must not become advantages of +-1. In units of the rewards; 0 sets no floor. The other kinds
-// divide by nothing and do not read it.
-GroupAdvantage group_advantage(AdvantageKind kind, const std::vector<Reward>& rewards, double min_deviation);
+// divide by nothing and do not read it. `k` is read by kMaxAtK alone; if no more than k members count, it is
+// one less than they are.
+GroupAdvantage group_advantage(AdvantageKind kind, const std::vector<Reward>& rewards, double min_deviation,
+                               int64_t k = 1);
 
 // Shuffles the advantages among the members that are not masked (`key` decides the order): a control whose
 // updates are as large as ever and know nothing of which response was better.

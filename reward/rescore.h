@@ -25,6 +25,7 @@ struct ScoredResponse {
 struct Scoring {
   const RewardFunction* reward = nullptr;  // null: the stored rewards
   AdvantageKind advantage = AdvantageKind::kZScore;
+  int64_t advantage_k = 1;  // of kMaxAtK
 
   // The reward's floor. Stored rewards need none: only signs are compared, and a floor changes no sign.
   double min_deviation() const { return reward ? reward->min_deviation() : 0; }

@@ -1,72 +1,18 @@
 #include "tasks/curriculum.h"
 
-#include <algorithm>
 #include <deque>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "common/error.h"
-#include "common/hash.h"
-#include "common/json.h"
+#include "tasks/curriculum_state.h"
 
 namespace bicrl {
 namespace {
 
 using nlohmann::json;
-
-// Ids and levels in order: a state is only valid for the tasks it was taken on.
-std::string fingerprint(const std::vector<Task>& tasks) {
-  std::string text;
-  for (const Task& task : tasks) text += concat(task.id, '\n', task.level, '\n');
-  return hash_hex(text);
-}
-
-void require_tasks(const std::vector<Task>& tasks) {
-  if (tasks.empty()) throw InputError("curriculum: there are no tasks");
-}
-
-const json& raw_field(const json& state, const char* field) {
-  const auto found = state.is_object() ? state.find(field) : state.end();
-  if (!state.is_object() || found == state.end())
-    throw InputError(concat("curriculum state: field '", field, "' is missing"));
-  return *found;
-}
-
-[[noreturn]] void refuse_field(const char* field, const json& value) {
-  throw InputError(
-      concat("curriculum state: field '", field, "' has the unusable value ", json_excerpt(value)));
-}
-
-void require_equal(const json& state, const json& own, const char* field) {
-  const json& saved = raw_field(state, field);
-  if (saved != own.at(field))
-    throw InputError(concat("curriculum state: field '", field, "' is ", json_excerpt(saved), ", expected ",
-                            json_excerpt(own.at(field)),
-                            ": it was saved with another curriculum or other tasks"));
-}
-
-size_t state_index(const json& state, const char* field, size_t bound) {
-  const json& value = raw_field(state, field);
-  // What was written by hand may be signed.
-  const bool whole = value.is_number_unsigned() || (value.is_number_integer() && value.get<int64_t>() >= 0);
-  if (!whole) refuse_field(field, value);
-  if (value.get<uint64_t>() >= bound)
-    throw InputError(
-        concat("curriculum state: field '", field, "' is ", json_excerpt(value), ", expected below ", bound));
-  return value.get<size_t>();
-}
-
-std::deque<double> state_rates(const json& state, const char* field, size_t most) {
-  const json& list = raw_field(state, field);
-  if (!list.is_array() || list.size() > most) refuse_field(field, list);
-  std::deque<double> rates;
-  for (const json& rate : list) {
-    if (!rate.is_number() || rate.get<double>() < 0 || rate.get<double>() > 1) refuse_field(field, list);
-    rates.push_back(rate.get<double>());
-  }
-  return rates;
-}
+using namespace curriculum_state;
 
 class SequentialCurriculum : public Curriculum {
  public:
@@ -94,7 +40,7 @@ class SequentialCurriculum : public Curriculum {
     const json own = this->state();
     require_equal(state, own, "kind");
     require_equal(state, own, "tasks");
-    offset_ = state_index(state, "offset", tasks_.size());
+    offset_ = index_of(state, "offset", tasks_.size());
   }
 
  private:
@@ -153,9 +99,9 @@ class LevelCurriculum : public Curriculum {
   void restore(const json& state) override {
     const json own = this->state();
     for (const char* field : {"kind", "tasks", "promote_at", "window"}) require_equal(state, own, field);
-    const size_t current = state_index(state, "current", levels_.size());
-    const size_t offset = state_index(state, "offset", levels_[current].members.size());
-    auto recent = state_rates(state, "recent", window_);
+    const size_t current = index_of(state, "current", levels_.size());
+    const size_t offset = index_of(state, "offset", levels_[current].members.size());
+    auto recent = rates(state, "recent", window_);
     current_ = current;
     offset_ = offset;
     recent_ = std::move(recent);
@@ -201,9 +147,11 @@ std::unique_ptr<Curriculum> make_level_curriculum(const std::vector<Task>& tasks
 
 CurriculumSettings CurriculumSettings::from_config(const ConfigSection& section) {
   CurriculumSettings s;
-  if (section.choice("kind", "sequential", {"sequential", "level"}) == "sequential") {
+  const std::string kind = section.choice("kind", "sequential", {"sequential", "level", "adaptive"});
+  if (kind != "level") {
     for (const char* key : {"promote_at", "window"})
-      section.refuse_without_effect(key, "with 'kind: sequential'");
+      section.refuse_without_effect(key, concat("with 'kind: ", kind, "'"));
+    if (kind == "adaptive") s.kind = CurriculumKind::kAdaptive;
     return s;
   }
   s.kind = CurriculumKind::kLevel;
@@ -213,9 +161,16 @@ CurriculumSettings CurriculumSettings::from_config(const ConfigSection& section)
 }
 
 std::unique_ptr<Curriculum> make_curriculum(const CurriculumSettings& settings,
-                                            const std::vector<Task>& tasks) {
-  if (settings.kind == CurriculumKind::kSequential) return make_sequential_curriculum(tasks);
-  return make_level_curriculum(tasks, settings.promote_at, settings.window);
+                                            const std::vector<Task>& tasks, uint64_t key) {
+  switch (settings.kind) {
+    case CurriculumKind::kLevel:
+      return make_level_curriculum(tasks, settings.promote_at, settings.window);
+    case CurriculumKind::kAdaptive:
+      return make_adaptive_curriculum(tasks, key);
+    case CurriculumKind::kSequential:
+      break;
+  }
+  return make_sequential_curriculum(tasks);
 }
 
 }  // namespace bicrl

@@ -1,6 +1,7 @@
 // Curricula: which tasks a step works on. Deterministic; a curriculum's state is small and goes into
 // checkpoints. A curriculum refers to the tasks it was made of, which must outlive it. Not thread-safe.
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
@@ -12,10 +13,11 @@
 
 namespace bicrl {
 
-// How one task fared in a step: the share of its responses that were correct, masked ones not counted.
+// How one task fared in a step, masked responses not counted.
 struct TaskOutcome {
   std::string task_id;
-  double pass_rate = 0;  // [0, 1]
+  double pass_rate = 0;         // [0, 1]: the share of its responses that were correct
+  double reward_deviation = 0;  // population standard deviation of their rewards; 0 if its group is dropped
 };
 
 class Curriculum {
@@ -39,7 +41,9 @@ enum class CurriculumKind {
   kSequential,  // the tasks in the order of the set, from where the last call stopped, round and round
   // The tasks of the lowest level, round and round; when the last `window` outcomes of the current level
   // reach a mean pass rate of `promote_at`, those of the next level.
-  kLevel
+  kLevel,
+  // By what there is to learn from: tasks whose rewards differed are drawn in proportion to how much.
+  kAdaptive
 };
 
 struct CurriculumSettings {
@@ -47,15 +51,18 @@ struct CurriculumSettings {
   double promote_at = 0.6;
   size_t window = 128;
 
-  // Keys: kind (sequential | level); with `level` also promote_at and window.
+  // Keys: kind (sequential | level | adaptive); with `level` also promote_at and window.
   static CurriculumSettings from_config(const ConfigSection& section);
 };
 
+// `key` decides the draws of those that draw.
 std::unique_ptr<Curriculum> make_curriculum(const CurriculumSettings& settings,
-                                            const std::vector<Task>& tasks);
+                                            const std::vector<Task>& tasks, uint64_t key);
 
 std::unique_ptr<Curriculum> make_sequential_curriculum(const std::vector<Task>& tasks);
 std::unique_ptr<Curriculum> make_level_curriculum(const std::vector<Task>& tasks, double promote_at,
                                                   size_t window);
+// tasks/adaptive_curriculum.cpp
+std::unique_ptr<Curriculum> make_adaptive_curriculum(const std::vector<Task>& tasks, uint64_t key);
 
 }  // namespace bicrl

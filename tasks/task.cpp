@@ -19,6 +19,8 @@ std::string hash_of(const std::vector<Task>& tasks) {
     hashes +=
         hash_hex({t.id, std::to_string(t.level), t.pytorch_code, t.cuda_code, t.prefix, t.middle, t.suffix});
     for (const std::string& part : t.composition) hashes += hash_hex(part);
+    for (const KnownProgram& p : t.alternatives)
+      hashes += hash_hex({p.technique, p.cuda_code, p.prefix, p.middle, p.suffix});
   }
   return hash_hex(hashes);
 }

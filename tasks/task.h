@@ -10,6 +10,19 @@ enum class Stage { kInfilling, kEndToEnd };
 std::string to_string(Stage stage);          // "infilling", "end_to_end"
 Stage parse_stage(const std::string& text);  // throws InputError
 
+// A right program of a task beside its cuda_code.
+struct KnownProgram {
+  std::string technique;  // a short signature of how it computes: "kernels=1 map=warp width=4"; may be empty
+  std::string cuda_code;
+  // As in Task: all empty without a scaffold.
+  std::string prefix;
+  std::string middle;
+  std::string suffix;
+
+  bool has_scaffold() const { return !middle.empty() || !suffix.empty(); }
+  bool operator==(const KnownProgram&) const = default;
+};
+
 struct Task {
   std::string id;            // unique within its set
   int level = 0;             // difficulty as published; 0 where unknown
@@ -21,6 +34,8 @@ struct Task {
   std::string suffix;
   // Operators that a synthesised task is composed of, in order; empty for published tasks.
   std::vector<std::string> composition;
+  // Further known right programs, from dear to cheap; empty where cuda_code is.
+  std::vector<KnownProgram> alternatives;
 
   bool has_scaffold() const { return !middle.empty() || !suffix.empty(); }
   bool operator==(const Task&) const = default;

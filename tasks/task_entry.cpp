@@ -72,16 +72,25 @@ int64_t integer_field(const json& entry, const char* field, int64_t min, int64_t
 
 constexpr int64_t kMaxLevel = 1000;
 
-void read_scaffold(const json& entry, Task& task) {
-  task.prefix = text_field(entry, "prefix", true);
-  task.middle = code_field(entry, "middle", true);
-  task.suffix = text_field(entry, "suffix", true);
-  const std::string whole = task.prefix + task.middle + task.suffix;
-  if (whole == task.cuda_code) return;
+void check_scaffold(const std::string& whole, const std::string& cuda_code) {
+  if (whole == cuda_code) return;
   size_t same = 0;
-  while (same < whole.size() && same < task.cuda_code.size() && whole[same] == task.cuda_code[same]) ++same;
+  while (same < whole.size() && same < cuda_code.size() && whole[same] == cuda_code[same]) ++same;
   fail("cuda_code", concat("is not prefix + middle + suffix: they differ from byte ", same, " (",
-                           task.cuda_code.size(), " against ", whole.size(), " bytes)"));
+                           cuda_code.size(), " against ", whole.size(), " bytes)"));
+}
+
+// For whatever has the scaffold's fields beside its cuda_code: a task, an alternative.
+template <typename Program>
+void read_scaffold(const json& entry, Program& program) {
+  program.prefix = text_field(entry, "prefix", true);
+  program.middle = code_field(entry, "middle", true);
+  program.suffix = text_field(entry, "suffix", true);
+  check_scaffold(program.prefix + program.middle + program.suffix, program.cuda_code);
+}
+
+bool names_scaffold(const json& entry) {
+  return entry.contains("prefix") || entry.contains("middle") || entry.contains("suffix");
 }
 
 void read_composition(const json& entry, Task& task) {
@@ -91,6 +100,31 @@ void read_composition(const json& entry, Task& task) {
   for (const auto& name : *found) {
     if (!name.is_string()) fail("composition", concat("must hold strings, found ", json_excerpt(name)));
     task.composition.push_back(name.get<std::string>());
+  }
+}
+
+KnownProgram parse_alternative(const json& entry) {
+  if (!entry.is_object()) fail("", concat("must be an object, found ", entry.type_name()));
+  KnownProgram program;
+  program.technique = text_field(entry, "technique", false);
+  program.cuda_code = code_field(entry, "cuda_code", true);
+  if (names_scaffold(entry)) read_scaffold(entry, program);
+  return program;
+}
+
+void read_alternatives(const json& entry, Task& task) {
+  const auto found = entry.find("alternatives");
+  if (found == entry.end()) return;
+  if (!found->is_array()) fail("alternatives", concat("must be a list, found ", found->type_name()));
+  if (!found->empty() && task.cuda_code.empty())
+    fail("alternatives", "stand beside a cuda_code, and there is none");
+  for (size_t i = 0; i < found->size(); ++i) {
+    try {
+      task.alternatives.push_back(parse_alternative((*found)[i]));
+    } catch (const EntryFault& fault) {
+      const std::string at = concat("alternatives[", i, "]");
+      fail(fault.error.field.empty() ? at : concat(at, ".", fault.error.field), fault.error.reason);
+    }
   }
 }
 
@@ -119,6 +153,7 @@ Task parse(const json& entry) {
   task.cuda_code = code_field(entry, "cuda_code", form == TaskForm::kInfilling);
   if (form == TaskForm::kInfilling) read_scaffold(entry, task);
   read_composition(entry, task);
+  read_alternatives(entry, task);
   return task;
 }
 
@@ -129,12 +164,23 @@ nlohmann::ordered_json id_value(const std::string& id) {
   return id;
 }
 
+nlohmann::ordered_json alternative_to_entry(const KnownProgram& program) {
+  nlohmann::ordered_json entry;
+  if (!program.technique.empty()) entry["technique"] = program.technique;
+  entry["cuda_code"] = program.cuda_code;
+  if (program.has_scaffold()) {
+    entry["prefix"] = program.prefix;
+    entry["middle"] = program.middle;
+    entry["suffix"] = program.suffix;
+  }
+  return entry;
+}
+
 }  // namespace
 
 TaskForm detect_task_form(const json& entry) {
   if (entry.contains("problem_id")) return TaskForm::kKernelBench;
-  if (entry.contains("prefix") || entry.contains("middle") || entry.contains("suffix"))
-    return TaskForm::kInfilling;
+  if (names_scaffold(entry)) return TaskForm::kInfilling;
   return TaskForm::kEndToEnd;
 }
 
@@ -163,6 +209,8 @@ nlohmann::ordered_json task_to_entry(const Task& task) {
     entry["suffix"] = task.suffix;
   }
   if (!task.composition.empty()) entry["composition"] = task.composition;
+  for (const KnownProgram& program : task.alternatives)
+    entry["alternatives"].push_back(alternative_to_entry(program));
   return entry;
 }
 

@@ -70,9 +70,20 @@ with folder() as temporary:
     # Keys that would do nothing are refused with the reason, and a curriculum can be chosen.
     nothing = "has no effect"
     for words in (["stages.0.curriculum.window=8"], ["warm_up.update.min_learning_rate=1e-5"], ["tasks.strict=false"],
-                  ["stages.0.update.normaliser_tokens=8"]):
+                  ["stages.0.update.normaliser_tokens=8"], ["stages.0.advantage_k=2"],
+                  ["stages.0.curriculum.kind=adaptive", "stages.0.curriculum.promote_at=0.5"],
+                  ["evaluation.best_of={tasks: 0, samples: 8}", "evaluation.best_of.samples=4"]):
         code, out, err = bicrl("train", QUICKSTART, "--dry-run", f"run.directory={temporary}/run", *words)
         expect(code == 2 and nothing in err and words[-1].partition("=")[0] in err, f"refused: {words}", code, err)
+    for words in (["stages.0.advantage=max_at_k", "stages.0.advantage_k=8"], ["warm_up.programs=some"],
+                  ["evaluation.best_of={samples: 8}", "evaluation.best_of.tasks=257"],
+                  ["evaluation.best_of={tasks: 8, samples: 8}", "evaluation.best_of.temperature=0"],
+                  ["evaluation.best_of={tasks: 8}", "evaluation.best_of.samples=1"]):
+        code, out, err = bicrl("train", QUICKSTART, "--dry-run", f"run.directory={temporary}/run", *words)
+        expect(code == 2 and words[-1].partition("=")[0] in err, f"refused: {words}", code, err)
+    code, out, err = bicrl("train", QUICKSTART, "--dry-run", f"run.directory={temporary}/run", "stages.0.advantage=max_at_k",
+                           "stages.1.curriculum.kind=adaptive", "warm_up.programs=all", "evaluation.best_of={tasks: 64, samples: 8}")
+    expect(code == 0 and "advantage_k: 4" in out and "best of 8" in out, "what training for the best of several needs", code, out, err)
     # What a run would find out later is found by a dry run as well.
     for words, reason in ((["policy.end_tokens=[<|nope|>]"], "no token of the tokenizer"), (["policy.end_tokens=[999999]"], "no id of the tokenizer"),
                           (["tasks={train: [README.md]}"], "README.md")):

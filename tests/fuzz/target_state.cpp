@@ -11,7 +11,9 @@ namespace {
 
 using nlohmann::json;
 
-std::unique_ptr<Curriculum> make_curriculum(bool by_level) {
+enum class Kind { kSequential, kLevel, kAdaptive };
+
+std::unique_ptr<Curriculum> make_curriculum(Kind kind) {
   static const std::vector<Task> kTasks = [] {
     std::vector<Task> tasks;
     for (int i = 0; i < 7; ++i) {
@@ -20,17 +22,18 @@ std::unique_ptr<Curriculum> make_curriculum(bool by_level) {
     }
     return tasks;
   }();
-  return by_level ? make_level_curriculum(kTasks, 0.5, 4) : make_sequential_curriculum(kTasks);
+  if (kind == Kind::kAdaptive) return make_adaptive_curriculum(kTasks, 1);
+  return kind == Kind::kLevel ? make_level_curriculum(kTasks, 0.5, 4) : make_sequential_curriculum(kTasks);
 }
 
-void resume_curriculum(const json& state, bool by_level) {
-  const auto curriculum = make_curriculum(by_level), twin = make_curriculum(by_level);
+void resume_curriculum(const json& state, Kind kind) {
+  const auto curriculum = make_curriculum(kind), twin = make_curriculum(kind);
   curriculum->restore(state);
   twin->restore(curriculum->state());
   BICRL_CHECK(twin->state() == curriculum->state());
   for (int step = 0; step < 20; ++step) {
     std::vector<TaskOutcome> outcomes;
-    for (const Task* task : curriculum->next(2)) outcomes.push_back({task->id, 1.0});
+    for (const Task* task : curriculum->next(2)) outcomes.push_back({task->id, 1.0, 0.5});
     curriculum->observe(outcomes);
     BICRL_CHECK(!curriculum->position().empty());
   }
@@ -73,8 +76,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace bicrl;
   nlohmann::json state;
   if (!fuzz::accepts([&] { state = parse_json(fuzz::as_text(data, size), "fuzz.json"); })) return 0;
-  fuzz::accepts([&] { fuzz::resume_curriculum(state, false); });
-  fuzz::accepts([&] { fuzz::resume_curriculum(state, true); });
+  for (const auto kind : {fuzz::Kind::kSequential, fuzz::Kind::kLevel, fuzz::Kind::kAdaptive})
+    fuzz::accepts([&] { fuzz::resume_curriculum(state, kind); });
   fuzz::accepts([&] { fuzz::resume_repairs(state); });
   fuzz::accepts([&] { fuzz::resume_quarantine(state); });
   return 0;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kNoFloor = 0;
 constexpr AdvantageKind kKinds[] = {AdvantageKind::kZScore, AdvantageKind::kMeanOnly,
-                                    AdvantageKind::kLeaveOneOut};
+                                    AdvantageKind::kLeaveOneOut, AdvantageKind::kMaxAtK};
 
 std::vector<Reward> rewards(const std::vector<double>& values) {
   std::vector<Reward> out(values.size());

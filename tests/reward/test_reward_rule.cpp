@@ -245,19 +245,39 @@ TEST_CASE("the files under configs/rewards hold the published forms") {
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const RewardFunction function = RewardFunction::from_file(entry.path());
-    CHECK(function.rule_name() == entry.path().stem());
+    const std::string name = entry.path().stem();
+    CHECK(function.rule_name() == (name == "modelled_speedup" ? "profile" : name));
     // Its resolved form is the same function.
     CHECK(RewardFunction::from_text(function.resolved_yaml(), "resolved").resolved_yaml() ==
           function.resolved_yaml());
     ++files;
   }
-  CHECK(files == static_cast<int>(reward_rule_names().size()));  // one for every rule
+  CHECK(files == static_cast<int>(reward_rule_names().size()) + 1);  // one for every rule
   const auto binary = RewardFunction::from_file(folder / "binary.yaml");
   CHECK(binary.evaluate(graded(true), false).value == 1);
   CHECK(binary.evaluate(graded(false), false).value == 0);
   CHECK(RewardFunction::from_file(folder / "speedup.yaml").evaluate(timed(2), false).value == 2.3);
   CHECK(RewardFunction::from_file(folder / "speedup.yaml", {"correct=0"}).evaluate(timed(2), false).value ==
         2);
+}
+
+TEST_CASE("modelled_speedup: correctness and the modelled speed-up up to 4") {
+  const auto reward = RewardFunction::from_file(std::filesystem::path(BICRL_SOURCE_DIR) / "configs" /
+                                                "rewards" / "modelled_speedup.yaml");
+  CHECK(reward.clock() == kModelClock);
+  CHECK(reward.uses_times());
+  const auto worth = [&](double speedup) {
+    Verdict v = timed(speedup);
+    v.clock = kModelClock;
+    return reward.evaluate(v, false).value;
+  };
+  CHECK(worth(0.25) == 1.25);
+  CHECK(worth(3.5) == 4.5);
+  CHECK(worth(9) == 5);
+  CHECK(reward.evaluate(timed(2), false).value == 1);  // measured, by another clock
+  CHECK(reward.evaluate(graded(false), false).value == 0);
+  CHECK(reward.evaluate(graded(true), true).masked);
+  CHECK(reward.min_deviation() == 0.05);
 }
 
 TEST_CASE("two rules of one name are a programming fault") {

@@ -1,5 +1,7 @@
 #include <catch2/catch_test_macros.hpp>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "common/config.h"
 #include "common/error.h"
@@ -31,7 +33,7 @@ using Ids = std::vector<std::string>;
 
 void observe(Curriculum& curriculum, const Ids& tasks, double pass_rate) {
   std::vector<TaskOutcome> outcomes;
-  for (const auto& id : tasks) outcomes.push_back({id, pass_rate});
+  for (const auto& id : tasks) outcomes.push_back({.task_id = id, .pass_rate = pass_rate});
   curriculum.observe(outcomes);
 }
 
@@ -144,16 +146,137 @@ TEST_CASE("a state of other tasks, another kind or other parameters is refused")
   CHECK_THROWS_AS(make_sequential_curriculum({}), InputError);
 }
 
+namespace {
+
+// Groups of these tasks have the deviation that the table names; others none.
+void observe_spread(Curriculum& curriculum, const std::vector<const Task*>& drawn,
+                    const std::map<std::string, double>& deviations) {
+  std::vector<TaskOutcome> outcomes;
+  for (const Task* task : drawn) {
+    const auto known = deviations.find(task->id);
+    outcomes.push_back({.task_id = task->id,
+                        .pass_rate = 0,
+                        .reward_deviation = known == deviations.end() ? 0 : known->second});
+  }
+  curriculum.observe(outcomes);
+}
+
+}  // namespace
+
+TEST_CASE("adaptive: new tasks first, then those whose rewards differ, the others now and then") {
+  const auto tasks = tasks_of_levels(std::vector<int>(40, 1));
+  const auto curriculum = make_adaptive_curriculum(tasks, 7);
+  const std::map<std::string, double> deviations = {{"t3", 0.5}, {"t17", 0.25}, {"t30", 0.5}};
+  Ids met;
+  for (int step = 0; step < 10; ++step) {
+    const auto drawn = curriculum->next(4);
+    for (const std::string& id : ids(drawn)) met.push_back(id);
+    observe_spread(*curriculum, drawn, deviations);
+  }
+  Ids all;
+  for (const Task& task : tasks) all.push_back(task.id);
+  CHECK(met == all);
+  CHECK(curriculum->position() == "adaptive, 40/40 met, 3 informative");
+  std::map<std::string, int> count;
+  for (int step = 0; step < 3000; ++step) {
+    const auto drawn = curriculum->next(1);
+    ++count[drawn.front()->id];
+    observe_spread(*curriculum, drawn, deviations);
+  }
+  const int telling = count["t3"] + count["t17"] + count["t30"];
+  CHECK(telling > 0.87 * 3000);  // nine tenths of the weight
+  CHECK(telling < 0.93 * 3000);
+  CHECK(count["t3"] > 1.6 * count["t17"]);  // twice the deviation
+  CHECK(count.size() == 40);                // nobody starves
+  // A step asks for each task once, as long as there are others.
+  for (int step = 0; step < 50; ++step) {
+    const auto drawn = curriculum->next(40);
+    CHECK(std::set<const Task*>(drawn.begin(), drawn.end()).size() == 40);
+    CHECK(curriculum->next(3).size() == 3);
+    observe_spread(*curriculum, drawn, deviations);
+  }
+}
+
+TEST_CASE("adaptive: what has no spread any more is asked rarely, and comes back with it") {
+  const auto tasks = tasks_of_levels({1, 1, 1, 1});
+  const auto curriculum = make_adaptive_curriculum(tasks, 3);
+  const auto share = [&](const std::string& id, const std::map<std::string, double>& deviations) {
+    int drawn_so_often = 0;
+    for (int step = 0; step < 600; ++step) {
+      const auto drawn = curriculum->next(1);
+      if (step >= 100) drawn_so_often += drawn.front()->id == id;
+      observe_spread(*curriculum, drawn, deviations);
+    }
+    return drawn_so_often / 500.0;
+  };
+  CHECK(share("t1", {{"t0", 0.4}, {"t1", 0.4}}) > 0.35);
+  const double solved = share("t1", {{"t0", 0.4}});
+  CHECK(solved < 0.1);
+  CHECK(solved > 0);
+  CHECK(share("t1", {{"t0", 0.4}, {"t1", 0.4}}) > 0.35);
+  // Without any spread all are alike.
+  CHECK(share("t1", {}) > 0.15);
+}
+
+TEST_CASE("adaptive: a restored curriculum goes on bit for bit, and the key decides the draws") {
+  const auto tasks = tasks_of_levels(std::vector<int>(9, 1));
+  const std::map<std::string, double> deviations = {{"t1", 0.1}, {"t4", 0.7}};
+  const auto original = make_adaptive_curriculum(tasks, 5), other = make_adaptive_curriculum(tasks, 6);
+  bool differs = false;
+  for (int step = 0; step < 30; ++step) {
+    const auto copy = make_adaptive_curriculum(tasks, 5);
+    copy->restore(json::parse(original->state().dump()));
+    CHECK(copy->state() == original->state());
+    // Also in the middle of a round.
+    const auto drawn = original->next(2);
+    CHECK(ids(copy->next(2)) == ids(drawn));
+    const auto within = make_adaptive_curriculum(tasks, 5);
+    within->restore(json::parse(original->state().dump()));
+    CHECK(ids(within->next(11)) == ids(copy->next(11)));
+    const auto others = other->next(2);
+    differs |= ids(others) != ids(drawn);
+    observe_spread(*original, drawn, deviations);
+    observe_spread(*other, others, deviations);
+  }
+  CHECK(differs);
+  const json state = original->state();
+  for (const char* field : {"kind", "tasks", "round", "taken", "groups", "means"}) {
+    INFO(field);
+    json broken = state;
+    broken[field] = -1;
+    CHECK_THROWS_AS(original->restore(broken), InputError);
+    broken.erase(field);
+    CHECK_THROWS_AS(original->restore(broken), InputError);
+  }
+  for (const char* field : {"groups", "means"})
+    for (const json& value : {json(-1), json("1"), json(nullptr), json::array()}) {
+      json broken = state;
+      broken[field][2] = value;
+      CHECK_THROWS_AS(original->restore(broken), InputError);
+    }
+  json unseen = state;
+  unseen["groups"][4] = 0;  // a mean of nothing
+  CHECK_THROWS_AS(original->restore(unseen), InputError);
+  CHECK(original->state() == state);
+  CHECK_THROWS_AS(make_adaptive_curriculum(tasks_of_levels({1}), 5)->restore(state), InputError);
+  CHECK_THROWS_AS(make_sequential_curriculum(tasks)->restore(state), InputError);
+  CHECK_THROWS_AS(original->observe(std::vector<TaskOutcome>{{"t9", 0, 0.5}}), Error);
+  CHECK_THROWS_AS(original->observe(std::vector<TaskOutcome>{{"t1", 0, -0.5}}), Error);
+}
+
 TEST_CASE("curricula from a configuration") {
   const auto tasks = tasks_of_levels({2, 1});
   const auto first = [&](const std::string& yaml) {
     const auto document = ConfigDocument::from_text(yaml, "c.yaml");
-    const auto curriculum = make_curriculum(CurriculumSettings::from_config(document.root()), tasks);
+    const auto curriculum =
+        make_curriculum(CurriculumSettings::from_config(document.root()), tasks, /*key=*/1);
     document.finish();
     return curriculum->next(1)[0]->id;
   };
   CHECK(first("{}") == "t0");
   CHECK(first("kind: level\npromote_at: 0.7\nwindow: 16") == "t1");
+  CHECK(first("kind: adaptive") == "t0");
+  CHECK_THROWS_AS(first("kind: adaptive\nwindow: 8"), InputError);
   CHECK_THROWS_AS(first("kind: random"), InputError);
   CHECK_THROWS_AS(first("kind: level\nwindow: 0"), InputError);
   CHECK_THROWS_AS(first("kind: sequential\nwindow: 8"), InputError);  // means nothing there

@@ -126,6 +126,22 @@ TEST_CASE("a broken entry is named with its field and costs only itself") {
     check_error(with(infilling_record(), "composition", json::array({1})), "composition",
                 "must hold strings");
   }
+  SECTION("alternatives") {
+    const json other = {
+        {"technique", "kernels=1"}, {"cuda_code", "aBc"}, {"prefix", "a"}, {"middle", "B"}, {"suffix", "c"}};
+    const auto check = [](const json& list, const std::string& field, const std::string& reason) {
+      check_error(with(infilling_record(), "alternatives", list), field, reason);
+    };
+    check("aBc", "alternatives", "must be a list");
+    check(json::array({other, 1}), "alternatives[1]", "must be an object");
+    check(json::array({with(other, "technique", 1)}), "alternatives[0].technique", "must be a string");
+    check(json::array({without(other, "cuda_code")}), "alternatives[0].cuda_code", "is missing");
+    check(json::array({with(other, "cuda_code", " ")}), "alternatives[0].cuda_code", "is empty");
+    check(json::array({other, without(other, "middle")}), "alternatives[1].middle", "is missing");
+    check(json::array({with(other, "middle", "C")}), "alternatives[0].cuda_code", "differ from byte 1");
+    check_error(with(end_to_end_record(), "alternatives", json::array({other})), "alternatives",
+                "there is none");
+  }
 }
 
 TEST_CASE("JSON lines: blank lines are skipped and a broken line is named by its number") {
@@ -183,7 +199,9 @@ TEST_CASE("tasks survive writing and reading in both file forms") {
                   .prefix = "p\n",
                   .middle = "mid\tdle\n",
                   .suffix = "s",
-                  .composition = {"relu", "sum"}};
+                  .composition = {"relu", "sum"},
+                  .alternatives = {{"kernels=1 map=row", "p\nslow\ns", "p\n", "slow\n", "s"},
+                                   {"", "whole program", "", "", ""}}};
   Task plain{.id = "007",
              .level = 1,
              .pytorch_code = kModule,
@@ -191,7 +209,8 @@ TEST_CASE("tasks survive writing and reading in both file forms") {
              .prefix = "",
              .middle = "",
              .suffix = "",
-             .composition = {}};
+             .composition = {},
+             .alternatives = {}};
   Task numbered = plain;
   numbered.id = "12";
   const std::vector<Task> tasks = {scaffolded, plain, numbered};
@@ -202,6 +221,24 @@ TEST_CASE("tasks survive writing and reading in both file forms") {
   }
   CHECK(json::parse(read_file(folder.path() / "set.json"))[2]["idx"] == 12);
   CHECK(json::parse(read_file(folder.path() / "set.json"))[1]["idx"] == "007");
+}
+
+TEST_CASE("alternatives count in the hash of the tasks") {
+  Task task{};
+  task.id = "a";
+  std::set<std::string> hashes = {hash_of({task})};
+  const KnownProgram program{"kernels=1", "abc", "a", "b", "c"};
+  for (std::string KnownProgram::*field :
+       {&KnownProgram::technique, &KnownProgram::cuda_code, &KnownProgram::prefix, &KnownProgram::middle,
+        &KnownProgram::suffix}) {
+    task.alternatives = {program};
+    hashes.insert(hash_of({task}));
+    task.alternatives[0].*field += "x";
+    hashes.insert(hash_of({task}));
+  }
+  task.alternatives = {program, program};
+  hashes.insert(hash_of({task}));
+  CHECK(hashes.size() == 8);
 }
 
 TEST_CASE("infilling files load whole and are written as they were") {

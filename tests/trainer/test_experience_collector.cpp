@@ -13,9 +13,12 @@
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+#include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <set>
 
 #include "common/hash.h"
 #include "common/rng.h"
@@ -121,6 +124,7 @@ TEST_CASE("a step comes out the same on any number of ranks, by one exchange") {
   for (const CollectedStep& step : first) {
     const ResponseMetrics& m = step.metrics;
     CHECK(m.unique_programs == alone.unique_programs);
+    CHECK(m.unique_right == alone.unique_right);
     CHECK(m.correct_rate == alone.correct_rate);
     CHECK(m.compile_rate == alone.compile_rate);
     CHECK(m.infrastructure_rate == alone.infrastructure_rate);
@@ -134,11 +138,46 @@ TEST_CASE("a step comes out the same on any number of ranks, by one exchange") {
     for (const TaskOutcome& o : step.task_outcomes) rates[o.task_id] = o.pass_rate;
     for (const TaskOutcome& o : first.front().task_outcomes) expected[o.task_id] = o.pass_rate;
     CHECK(rates == expected);
+    std::map<std::string, double> spreads, expected_spreads;
+    for (const TaskOutcome& o : step.task_outcomes) spreads[o.task_id] = o.reward_deviation;
+    for (const TaskOutcome& o : first.front().task_outcomes) expected_spreads[o.task_id] = o.reward_deviation;
+    CHECK(spreads == expected_spreads);
     for (size_t i = 0; i < step.entries.size(); ++i) {
       CHECK(step.entries[i].verdict_key == first.front().entries[i].verdict_key);
       CHECK(step.entries[i].advantage == first.front().entries[i].advantage);
     }
   }
+}
+
+TEST_CASE("a step tells how far a task's rewards differ, and how many right programs are distinct") {
+  const std::vector<Task> tasks = five_tasks();
+  const auto known = verdicts_of_step(tasks, 7);
+  SingleProcessControl alone;
+  const TemporaryFolder folder;
+  Rank rank(alone, folder, known);
+  const CollectedStep step = rank.collector.collect(prompted(tasks), 7, 0);
+  std::map<std::string, std::set<std::string>> right;
+  std::map<std::string, std::vector<double>> rewards;
+  for (const ResponseEntry& entry : step.entries) {
+    if (entry.verdict && entry.verdict->correct) right[entry.task_id].insert(extract_program(entry.text));
+    if (!entry.masked) rewards[entry.task_id].push_back(entry.reward);
+  }
+  double distinct = 0;
+  for (const auto& [task, programs] : right) distinct += static_cast<double>(programs.size());
+  CHECK(distinct > 0);
+  CHECK(step.metrics.unique_right == distinct / 5);
+  bool any = false;
+  for (const TaskOutcome& outcome : step.task_outcomes) {
+    const std::vector<double>& values = rewards[outcome.task_id];
+    if (values.size() < 2) continue;
+    double mean = 0, squares = 0;
+    for (const double value : values) mean += value / static_cast<double>(values.size());
+    for (const double value : values) squares += (value - mean) * (value - mean);
+    CHECK_THAT(outcome.reward_deviation,
+               Catch::Matchers::WithinAbs(std::sqrt(squares / static_cast<double>(values.size())), 1e-12));
+    any |= outcome.reward_deviation > 0;
+  }
+  CHECK(any);
 }
 
 namespace {

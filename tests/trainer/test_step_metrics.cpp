@@ -50,6 +50,19 @@ TEST_CASE("a step tells what a rank did in a second, its memory and the verifier
   CHECK_THAT(step_line(m, 60), ContainsSubstring("(10000 tok/s, MFU 25 %)"));
 }
 
+TEST_CASE("a step tells how many distinct right programs a group has") {
+  StepMetrics m = two_ranks();
+  m.responses->responses = 16;
+  m.responses->unique_programs = 9;
+  m.responses->unique_right = 1.75;
+  m.update.entropy = 0.5;
+  CHECK_THAT(step_line(m, 60), ContainsSubstring("| unique 9/16, right 1.8 a group |"));
+  CHECK(to_json(m).at("unique_right") == 1.75);
+  CHECK(to_json(m).at("entropy") == 0.5);
+  m.meaning.verified = false;  // a replay of rollouts alone
+  CHECK_THAT(step_line(m, 60), ContainsSubstring("| unique 9/16 |"));
+}
+
 TEST_CASE("a step without rollouts, or of an unknown memory, tells neither") {
   StepMetrics m = two_ranks();
   m.responses.reset();

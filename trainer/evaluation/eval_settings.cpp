@@ -76,7 +76,7 @@ ScoringSettings EvalSettings::scoring() const {
           .decoding = decoding,
           .samples_per_task = samples_per_task,
           .key = mix_key(seed, kSamplesStream),
-          .keep_responses = !responses_file.empty()};
+          .keep = responses_file.empty() ? KeptResponses::kNone : KeptResponses::kWithVerdicts};
 }
 
 std::vector<Task> load_eval_tasks(const EvalSettings& settings) {

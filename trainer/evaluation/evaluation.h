@@ -1,13 +1,17 @@
 // Held-out evaluation: greedy, one response per task, end-to-end prompts; the same before, within and after
 // every phase.
 //
+// At the end of a run some of them are asked again, several times each at the temperature of training, for
+// the best of these responses (BestOf).
+//
 // How this folder works: task_scores.h asks a policy about tasks and has the answers verified, for the
 // evaluations of a run (this file) and for `bicrl eval` (eval_settings.h, eval_report.h); pass_at_k.h is its
-// arithmetic.
+// arithmetic, and evaluated_response.h what is kept of each response.
 #pragma once
 #include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +22,18 @@ namespace bicrl {
 
 // The name of the evaluation before all phases.
 inline constexpr std::string_view kStartEvaluation = "start";
+
+// Of several samples to each of some tasks: what the best one reaches.
+struct BestOf {
+  int64_t tasks = 0;           // with a verdict
+  int64_t samples = 0;         // of each
+  double correct_rate = 0;     // share of tasks with a correct sample
+  int64_t timed = 0;           // tasks with a correct sample whose speed-up over eager is known
+  double geomean_speedup = 0;  // of the fastest of these in each such task; 0 if there are none
+  double fast_1 = 0;           // share of tasks with a correct sample that is faster than eager
+  double fast_2 = 0;           // likewise, more than twice as fast
+  double seconds = 0;
+};
 
 struct EvaluationResult {
   std::string phase;  // after which it was taken, kStartEvaluation, or "<phase>-<step>" within one
@@ -33,10 +49,13 @@ struct EvaluationResult {
   std::string unverified_reason{};  // of one of them
   std::map<std::string, int64_t> fault_classes;
   double seconds = 0;
+  std::optional<BestOf> best_of{};  // where it was measured as well
 };
 
 // Of one response to each task.
 EvaluationResult evaluation_result(const std::string& phase, const TaskScores& scores, double seconds);
+
+BestOf best_of(const TaskScores& scores, int64_t samples, double seconds);
 
 // Without the phase, which is the key under which results are kept.
 nlohmann::json to_json(const EvaluationResult& result);
@@ -44,7 +63,8 @@ EvaluationResult evaluation_from_json(const nlohmann::json& json);  // throws nl
 
 std::string moment_of(const std::string& phase);  // "after infilling", "at the start", "infilling, step 20"
 
-// The before/after table, one line per phase.
-std::string evaluation_table(const std::vector<EvaluationResult>& results);
+// The before/after table, one line per phase, and below it that of the best of several, if it was measured.
+// `clock` is that of the times, so that modelled ones are called so; empty if there are none.
+std::string evaluation_table(const std::vector<EvaluationResult>& results, const std::string& clock = "");
 
 }  // namespace bicrl

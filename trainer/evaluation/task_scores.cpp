@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reward/reward_rule.h"
+#include "trainer/evaluation/evaluated_response.h"
 #include "trainer/experience/response_collector.h"
 
 namespace bicrl {
@@ -43,18 +44,21 @@ nlohmann::json entry_of(const VerifiedResponse& response) {
           {"verdict", to_json(*response.verdict)}};
 }
 
-std::string dump(const nlohmann::json& json) {
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+template <typename Json>
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 // What a rank found, for the others.
-nlohmann::json share_of(const CollectedResponses& collected, bool keep_responses) {
+nlohmann::json share_of(const CollectedResponses& collected, KeptResponses keep) {
   std::map<int64_t, TaskScore> scores;
   std::map<int64_t, std::string> lines;
   std::string reason;
   for (const VerifiedResponse& response : collected.responses) {
     count(response, scores[response.group]);
-    if (keep_responses) lines[response.group] += dump(entry_of(response)) + "\n";
+    if (keep == KeptResponses::kWithVerdicts) lines[response.group] += dump(entry_of(response)) + "\n";
+    if (keep == KeptResponses::kEvaluated)
+      lines[response.group] += dump(to_json(evaluated_response(response))) + "\n";
     if (response.verdict->outcome == Outcome::kInfrastructure && reason.empty())
       reason = response.verdict->diagnostics;
   }
@@ -111,7 +115,7 @@ TaskScores score_tasks(const Transformer& policy, const Tokenizer& tokenizer, Ve
     }
     const CollectedResponses collected =
         collector.collect(groups, settings.samples_per_task, settings.key, /*policy_version=*/0);
-    if (!collected.interrupted) mine = share_of(collected, settings.keep_responses);
+    if (!collected.interrupted) mine = share_of(collected, settings.keep);
     mine["interrupted"] = collected.interrupted;
   });
   mine["error"] = error;

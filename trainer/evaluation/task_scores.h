@@ -46,13 +46,19 @@ struct TaskScores {
   std::string responses{};  // JSON lines in the order of tasks and samples, if they are kept
 };
 
+enum class KeptResponses {
+  kNone,
+  kWithVerdicts,  // with the whole verdict, which holds measured times: `bicrl eval`
+  kEvaluated      // evaluated_response.h, the same in equal runs
+};
+
 struct ScoringSettings {
   Stage stage = Stage::kEndToEnd;
   PromptStyle prompt_style = PromptStyle::kCompact;
   DecodingSettings decoding;
   int64_t samples_per_task = 1;
   uint64_t key = 0;  // decides the draws, with task and sample
-  bool keep_responses = false;
+  KeptResponses keep = KeptResponses::kNone;
   std::function<bool()> stop_requested{};  // may be empty
 };
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <span>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 
@@ -18,13 +20,22 @@ constexpr std::string_view kShuffleStream = "shuffled_advantages";
 
 using ResponseSpan = std::span<const VerifiedResponse>;
 
-// The share of a group's responses that are correct; none without a verdict.
-std::optional<TaskOutcome> task_outcome_of(ResponseSpan group) {
+// None without a verdict.
+std::optional<TaskOutcome> task_outcome_of(ResponseSpan group, const GroupAdvantage& advantage) {
   const auto verified = std::count_if(group.begin(), group.end(), [](const auto& r) { return r.verified(); });
   const auto correct = std::count_if(group.begin(), group.end(),
                                      [](const auto& r) { return r.verified() && r.verdict->correct; });
   if (verified == 0) return std::nullopt;
-  return TaskOutcome{group.front().task->id, static_cast<double>(correct) / static_cast<double>(verified)};
+  return TaskOutcome{.task_id = group.front().task->id,
+                     .pass_rate = static_cast<double>(correct) / static_cast<double>(verified),
+                     .reward_deviation = advantage.dropped() ? 0 : advantage.deviation};
+}
+
+double distinct_right_programs(ResponseSpan group) {
+  std::set<std::string_view> programs;
+  for (const VerifiedResponse& response : group)
+    if (response.verdict && response.verdict->correct) programs.insert(response.program);
+  return static_cast<double>(programs.size());
 }
 
 GroupOutcome group_outcome_of(ResponseSpan group, Stage stage) {
@@ -229,7 +240,7 @@ GroupAdvantage ExperienceCollector::advantage_of(const std::vector<VerifiedRespo
                                                  uint64_t key) const {
   const auto begin = rewards.begin() + static_cast<std::ptrdiff_t>(first);
   GroupAdvantage group = group_advantage(settings_.advantage, {begin, begin + settings_.samples_per_task},
-                                         reward_.min_deviation());
+                                         reward_.min_deviation(), settings_.advantage_k);
   if (settings_.shuffled_advantages)
     shuffle_advantages(
         group, mix_key({mix_key(key, kShuffleStream), static_cast<uint64_t>(responses[first].group)}));
@@ -250,6 +261,7 @@ StepShare ExperienceCollector::score(CollectedResponses& collected, const std::v
     told.sums.groups = 1;
     told.sums.zero_variance_groups = group.state == GroupState::kZeroVariance;
     told.sums.too_few_groups = group.state == GroupState::kTooFew;
+    told.sums.unique_right = distinct_right_programs(members);
     for (size_t i = 0; i < group_size; ++i) {
       const VerifiedResponse& response = members[i];
       const Reward& reward = rewards[first + i];
@@ -272,7 +284,7 @@ StepShare ExperienceCollector::score(CollectedResponses& collected, const std::v
     const bool is_repair = index < tasks.size() && tasks[index].repair;
     told.sums.repairs = is_repair;
     // How a task fares when a failure is shown says nothing of how it fares by itself.
-    if (!is_repair) told.task_outcome = task_outcome_of(members);
+    if (!is_repair) told.task_outcome = task_outcome_of(members, group);
     if (GroupOutcome outcome = group_outcome_of(members, settings_.stage); !outcome.empty())
       told.group_outcome = std::move(outcome);
   }

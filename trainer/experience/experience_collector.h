@@ -64,6 +64,7 @@ struct CollectorSettings {
   Scaffold scaffold = Scaffold::kClamp;
   int64_t samples_per_task = 1;
   AdvantageKind advantage = AdvantageKind::kZScore;
+  int64_t advantage_k = 1;  // of kMaxAtK
   bool shuffled_advantages = false;
   bool has_verdicts = true;  // else every response is masked
 };

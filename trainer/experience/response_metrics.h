@@ -10,6 +10,7 @@ namespace bicrl {
 struct ResponseMetrics {
   int64_t responses = 0;
   int64_t unique_programs = 0;
+  double unique_right = 0;  // distinct right programs in a group, on average over all groups
   double reward_mean = 0;
   double reward_spread = 0;
   std::map<std::string, double> reward_terms;  // the mean of each summand

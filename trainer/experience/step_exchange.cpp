@@ -19,7 +19,8 @@ void visit_sums(Sums& s, const Visitor& visit) {
                       &s.log_speedup,    &s.faster,           &s.quarantined,
                       &s.repairs,        &s.rewarded,         &s.reward,
                       &s.reward_squares, &s.groups,           &s.zero_variance_groups,
-                      &s.too_few_groups, &s.generated_tokens, &s.forwards})
+                      &s.too_few_groups, &s.generated_tokens, &s.forwards,
+                      &s.unique_right})
     visit(*value);
 }
 
@@ -41,7 +42,8 @@ json to_json(const GroupShare& group) {
                    {"sums", values_of(group.sums)},
                    {"infrastructure_reason", group.infrastructure_reason},
                    {"reward_terms", group.reward_terms}};
-  if (const auto& o = group.task_outcome) document["task_outcome"] = {o->task_id, o->pass_rate};
+  if (const auto& o = group.task_outcome)
+    document["task_outcome"] = {o->task_id, o->pass_rate, o->reward_deviation};
   if (const auto& o = group.group_outcome) document["group_outcome"] = to_json(*o);
   return document;
 }
@@ -53,7 +55,7 @@ GroupShare group_share_from_json(const json& document) {
   group.infrastructure_reason = document.at("infrastructure_reason");
   group.reward_terms = document.at("reward_terms");
   if (const auto o = document.find("task_outcome"); o != document.end())
-    group.task_outcome = TaskOutcome{o->at(0), o->at(1)};
+    group.task_outcome = TaskOutcome{o->at(0), o->at(1), o->at(2)};
   if (const auto o = document.find("group_outcome"); o != document.end())
     group.group_outcome = group_outcome_from_json(*o);
   return group;
@@ -154,6 +156,7 @@ ResponseMetrics metrics_of(const std::vector<StepShare>& ranks) {
   m.stragglers = std::llround(s.stragglers);
   m.quarantined = std::llround(s.quarantined);
   m.repairs = std::llround(s.repairs);
+  m.unique_right = share(s.unique_right, s.groups);
   m.reward_mean = share(s.reward, s.rewarded);
   m.reward_spread =
       std::sqrt(std::max(0.0, share(s.reward_squares, s.rewarded) - m.reward_mean * m.reward_mean));

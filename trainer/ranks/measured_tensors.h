@@ -36,6 +36,9 @@ class MeasuredTensors : public TensorPlane {
   Transfer reduce_scatter(at::Tensor whole, at::Tensor mine, const std::string& what) override;
   Transfer all_gather(at::Tensor mine, at::Tensor whole, const std::string& what) override;
   Transfer broadcast(at::Tensor tensor, int root, const std::string& what) override;
+  at::Tensor checksum(const at::Tensor& values, int64_t bucket) override {
+    return plane_.checksum(values, bucket);
+  }
   void poll() override { plane_.poll(); }
   void abort() noexcept override { plane_.abort(); }
   void set_wait_limit(double seconds) override { plane_.set_wait_limit(seconds); }

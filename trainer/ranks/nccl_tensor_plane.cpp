@@ -5,6 +5,7 @@
 #include <c10/core/Event.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
+#include <cuda_runtime_api.h>
 #include <nccl.h>
 
 #include <chrono>
@@ -16,7 +17,9 @@
 #include "common/clock.h"
 #include "trainer/ranks/mpi_communicator.h"
 #include "trainer/ranks/mpi_greeting.h"
+#include "trainer/ranks/nccl_checksum.h"
 #include "trainer/ranks/nccl_communicator.h"
+#include "trainer/ranks/tensor_checksum.h"
 
 namespace bicrl {
 namespace {
@@ -204,6 +207,19 @@ Transfer NcclTensorPlane::broadcast(at::Tensor tensor, int root, const std::stri
                                              return ncclBroadcast(result.data(), result.data(), bytes,
                                                                   ncclUint8, root, comm, stream);
                                            }));
+}
+
+at::Tensor NcclTensorPlane::checksum(const at::Tensor& values, int64_t bucket) {
+  if (!values.is_cuda()) return TensorPlane::checksum(values, bucket);
+  const c10::cuda::CUDAGuard device(values.device());
+  const auto [words, first_key] = checksum_words(values, bucket);
+  const at::Tensor sum = at::zeros({}, words.options().dtype(at::kLong));
+  const int code =
+      launch_checksum(words.const_data_ptr(), words.numel(), first_key, sum.mutable_data_ptr<int64_t>(),
+                      c10::cuda::getCurrentCUDAStream(values.device().index()).stream());
+  if (code != cudaSuccess)
+    throw Error(concat("checksum: ", cudaGetErrorString(static_cast<cudaError_t>(code))));
+  return sum;
 }
 
 void NcclTensorPlane::poll() {

@@ -35,6 +35,7 @@ class NcclTensorPlane : public TensorPlane {
   Transfer reduce_scatter(at::Tensor whole, at::Tensor mine, const std::string& what) override;
   Transfer all_gather(at::Tensor mine, at::Tensor whole, const std::string& what) override;
   Transfer broadcast(at::Tensor tensor, int root, const std::string& what) override;
+  at::Tensor checksum(const at::Tensor& values, int64_t bucket) override;
   void poll() override;
   void abort() noexcept override;
 

@@ -36,18 +36,23 @@ at::Tensor keys_of(int64_t first, int64_t count, at::Device device) {
 
 }  // namespace
 
-at::Tensor tensor_checksum(const at::Tensor& values, int64_t bucket) {
-  const at::NoGradGuard guard;
+ChecksumWords checksum_words(const at::Tensor& values, int64_t bucket) {
   BICRL_CHECK(values.is_contiguous() && values.nbytes() % sizeof(int32_t) == 0, values.nbytes(), " bytes");
   const at::Tensor words = values.view({-1}).view(at::kInt);
   BICRL_CHECK(
       words.numel() <= int64_t{1} << kPlaceBits && bucket >= 0 && bucket < int64_t{1} << (63 - kPlaceBits),
       words.numel(), " words of bucket ", bucket);
+  return {words, static_cast<uint64_t>(bucket) << kPlaceBits};
+}
+
+at::Tensor tensor_checksum(const at::Tensor& values, int64_t bucket) {
+  const at::NoGradGuard guard;
+  const auto [words, first_key] = checksum_words(values, bucket);
   at::Tensor sum = at::zeros({}, words.options().dtype(at::kLong));
   for (int64_t first = 0; first < words.numel(); first += kWordsAtOnce) {
     const int64_t count = std::min(kWordsAtOnce, words.numel() - first);
     at::Tensor products = words.narrow(0, first, count).to(at::kLong).bitwise_and_(0xFFFFFFFF);
-    products.mul_(keys_of((bucket << kPlaceBits) + first, count, words.device()));
+    products.mul_(keys_of(static_cast<int64_t>(first_key) + first, count, words.device()));
     sum.add_(products.sum());
   }
   return sum;

@@ -17,7 +17,15 @@
 
 namespace bicrl {
 
-// `values` is contiguous, of whole 32-bit words, at most 2^40 of them. Returns one int64 on its device,
+// The 32-bit words of `values`, and the number of the key of the first one. Throws Error unless `values` is
+// contiguous, of whole words, at most 2^40 of them.
+struct ChecksumWords {
+  at::Tensor words;  // int32, flat, live
+  uint64_t first_key = 0;
+};
+ChecksumWords checksum_words(const at::Tensor& values, int64_t bucket);
+
+// Of what has checksum_words(). Returns one int64 on its device,
 // without waiting for it. Takes some MB of the device for the time. Thread-safe.
 at::Tensor tensor_checksum(const at::Tensor& values, int64_t bucket);
 

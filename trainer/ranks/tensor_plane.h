@@ -53,6 +53,10 @@ class TensorPlane {
   // In place, from rank `root`.
   [[nodiscard]] virtual Transfer broadcast(at::Tensor tensor, int root, const std::string& what) = 0;
 
+  // The checksum of trainer/ranks/tensor_checksum.h, computed where the tensor lies; not collective. An int64
+  // on the tensor's device, not waited for: the same number from every plane.
+  virtual at::Tensor checksum(const at::Tensor& values, int64_t bucket);
+
   // Lets what is under way come forward, without waiting, where nothing else does so.
   virtual void poll() {}
   // Gives up what is under way: for a rank that leaves while others may still send.

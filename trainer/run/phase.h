@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "policy/tokenizer.h"
@@ -54,6 +55,9 @@ struct PhaseStep {
   StepSeconds seconds;                 // of this rank; that of the whole step is the run's business
   int64_t verifier_queue = 0;          // of this rank: StepLoad
 };
+
+// The name of the warm-up; stages have those of their Stage.
+inline constexpr std::string_view kWarmUpPhase = "warm_up";
 
 class Phase {
  public:

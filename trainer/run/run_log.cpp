@@ -92,10 +92,12 @@ void RunLog::responses(const StepMetrics& metrics, int64_t run_step,
     samples_.append(line_of(sample));
     events_.add_text(run_step, concat(metrics.phase, "/sample_", samples), markdown_of(response));
   }
-  responses_.append(line_of({{"phase", metrics.phase},
-                             {"step", metrics.step},
-                             {"advantage", metrics.meaning.advantage},
-                             {"responses", all}}));
+  nlohmann::json line = {{"phase", metrics.phase},
+                         {"step", metrics.step},
+                         {"advantage", metrics.meaning.advantage},
+                         {"responses", all}};
+  if (metrics.meaning.advantage_k > 0) line["advantage_k"] = metrics.meaning.advantage_k;
+  responses_.append(line_of(line));
 }
 
 void RunLog::sync() {

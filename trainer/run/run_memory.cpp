@@ -28,6 +28,9 @@ LongestSample longest_sample(const RunInputs& inputs, const RunSettings& setting
     Prompt prompt = make_prompt(task, stage, settings.tasks.prompt_style, scaffold);
     if (prompt.text.size() > longest.text.size()) longest = std::move(prompt);
     if (task.cuda_code.size() > program.size()) program = task.cuda_code;
+    for (const KnownProgram& other : task.alternatives)
+      if (settings.warm_up.programs != WarmUpPrograms::kFirst && other.cuda_code.size() > program.size())
+        program = other.cuda_code;
   }
   return {static_cast<int64_t>(make_request(longest, inputs.tokenizer, 0, 0).prompt_tokens.size()),
           static_cast<int64_t>(inputs.tokenizer.encode(program).size())};

@@ -17,6 +17,10 @@ WarmUpSettings warm_up_from(const ConfigSection& section, uint64_t seed) {
   warm_up.steps = section.integer("steps", 0, 0, kMany);
   warm_up.samples_per_step = section.integer("samples_per_step", 32, 1, kMany);
   warm_up.infilling_share = section.real("infilling_share", 0.5, 0, 1);
+  const std::string programs = section.choice("programs", "first", {"first", "all", "best"});
+  warm_up.programs = programs == "all"    ? WarmUpPrograms::kAll
+                     : programs == "best" ? WarmUpPrograms::kBest
+                                          : WarmUpPrograms::kFirst;
   warm_up.updater = UpdaterSettings::supervised(section.section("update"), warm_up.steps, seed);
   return warm_up;
 }
@@ -31,8 +35,14 @@ StageSettings stage_from(const ConfigSection& section, const ConfigSection& shar
   stage.steps = section.integer("steps", 0, 0, kMany);
   stage.tasks_per_step = section.integer("tasks_per_step", 32, 1, kMany);
   stage.samples_per_task = section.integer("samples_per_task", 8, 2, kMany);
-  stage.advantage =
-      parse_advantage_kind(section.choice("advantage", "zscore", {"zscore", "mean_only", "leave_one_out"}));
+  stage.advantage = parse_advantage_kind(
+      section.choice("advantage", "zscore", {"zscore", "mean_only", "leave_one_out", "max_at_k"}));
+  if (stage.advantage == AdvantageKind::kMaxAtK)
+    stage.advantage_k = section.integer("advantage_k", std::max<int64_t>(1, stage.samples_per_task / 2), 1,
+                                        stage.samples_per_task - 1);
+  else
+    section.refuse_without_effect("advantage_k",
+                                  concat("with 'advantage: ", to_string(stage.advantage), "'"));
   stage.shuffled_advantages = section.boolean("shuffled_advantages", false);
   stage.decoding = DecodingSettings::from_config(decoding);
   if (stage.decoding.sampling.temperature == 0)
@@ -40,6 +50,27 @@ StageSettings stage_from(const ConfigSection& section, const ConfigSection& shar
   stage.updater = UpdaterSettings::reinforced(section.section("update"), stage.decoding.sampling.temperature,
                                               stage.steps, stage.responses_per_step(), seed);
   return stage;
+}
+
+BestOfSettings best_of_from(const ConfigSection& section, const DecodingSettings& greedy, int64_t evaluated,
+                            double temperature) {
+  BestOfSettings best;
+  best.tasks = section.integer("tasks", 0, 0, kMany);
+  if (best.tasks == 0) {
+    for (const char* key : {"samples", "temperature", "after_warm_up"})
+      section.refuse_without_effect(key, "with 'tasks: 0'");
+    return best;
+  }
+  if (best.tasks > evaluated)
+    section.reject("tasks",
+                   concat("is more than evaluation.tasks, of which they are the first: ", evaluated));
+  best.samples = section.integer("samples", best.samples, 2, 1'000'000);
+  best.after_warm_up = section.boolean("after_warm_up", false);
+  best.decoding = greedy;
+  best.decoding.sampling.temperature = section.real("temperature", temperature, 0, 100);
+  if (best.decoding.sampling.temperature == 0)
+    section.reject("temperature", "must be above 0: greedy responses to a task are all equal");
+  return best;
 }
 
 EvaluationSettings evaluation_from(const ConfigSection& section, const DecodingSettings& sampling) {
@@ -51,6 +82,8 @@ EvaluationSettings evaluation_from(const ConfigSection& section, const DecodingS
   if (evaluation.tasks > 0 || section.has("max_new_tokens"))
     evaluation.decoding.max_new_tokens = section.integer("max_new_tokens", sampling.max_new_tokens, 1, kMany);
   evaluation.decoding.sampling.temperature = 0;
+  evaluation.best_of = best_of_from(section.section("best_of"), evaluation.decoding, evaluation.tasks,
+                                    sampling.sampling.temperature);
   return evaluation;
 }
 
@@ -88,6 +121,7 @@ TrainerSettings TrainerSettings::from_config(const ConfigSection& section) {
   settings.recompute = recompute == "full"        ? Recompute::kFull
                        : recompute == "selective" ? Recompute::kSelective
                                                   : Recompute::kNone;
+  settings.deterministic = section.boolean("deterministic", settings.deterministic);
   settings.wait_limit_s = section.real("wait_limit_s", settings.wait_limit_s, 1);
   settings.heartbeat_limit_s = section.real("heartbeat_limit_s", settings.heartbeat_limit_s, 0);
   if (settings.heartbeat_limit_s > 0 && settings.heartbeat_limit_s < kShortestHeartbeat_s)
@@ -167,6 +201,8 @@ std::vector<std::string> settings_without_effect(const RunSettings& settings) {
   if (settings.trainer.generator_ranks > 0 && settings.stages.empty())
     notes.push_back(concat("trainer.placement: split leaves ", settings.trainer.generator_ranks,
                            " ranks idle in the warm-up, and there is no stage"));
+  if (settings.trainer.deterministic && settings.policy.device == "cpu")
+    notes.push_back("trainer.deterministic has no effect with 'policy.device: cpu', where every run repeats");
   if (settings.straggler_deadline_s > 0 && !(settings.replay.verifies() && settings.replay.updates()))
     notes.push_back("run.straggler_deadline_s has no effect: no update waits for verdicts in this replay");
   const QuarantineSettings &quarantine = settings.curation.quarantine, usual;
@@ -231,6 +267,9 @@ std::string derived_numbers(const RunSettings& settings, int ranks) {
                      ? concat(" and every ", settings.evaluation.every_steps, " steps within it")
                      : "",
                  "\n");
+  if (const BestOfSettings& best = settings.evaluation.best_of; best.tasks > 0)
+    text += concat("best of ", best.samples, "                 ", best.tasks, " of them after the last phase",
+                   best.after_warm_up ? " and the warm-up" : "", "\n");
   const PolicyConfig policy = policy_shape(settings.policy);
   const int64_t bytes_each = settings.policy.dtype == "bfloat16" ? 2 : 4;
   const TrainingMemory memory = memory_of(settings, ranks);

@@ -24,10 +24,18 @@
 
 namespace bicrl {
 
+// Which known programs of a task the warm-up imitates.
+enum class WarmUpPrograms {
+  kFirst,  // its cuda_code
+  kAll,    // one for each sample, drawn from cuda_code and all alternatives
+  kBest    // the last alternative, the cheapest known; cuda_code without one
+};
+
 struct WarmUpSettings {
   int64_t steps = 0;
   int64_t samples_per_step = 32;  // over all ranks
   double infilling_share = 0.5;   // of the samples; the others are end-to-end
+  WarmUpPrograms programs = WarmUpPrograms::kFirst;
   UpdaterSettings updater;
 };
 
@@ -37,6 +45,7 @@ struct StageSettings {
   int64_t tasks_per_step = 0;    // over all ranks
   int64_t samples_per_task = 0;  // the group
   AdvantageKind advantage = AdvantageKind::kZScore;
+  int64_t advantage_k = 1;           // of kMaxAtK
   bool shuffled_advantages = false;  // a control: what the policy learns then, it did not learn from rewards
   CurriculumSettings curriculum;
   DecodingSettings decoding;
@@ -45,10 +54,19 @@ struct StageSettings {
   int64_t responses_per_step() const { return tasks_per_step * samples_per_task; }
 };
 
+// After the last phase, the best of several samples to the first held-out tasks.
+struct BestOfSettings {
+  int64_t tasks = 0;  // 0: none
+  int64_t samples = 8;
+  bool after_warm_up = false;  // there, too
+  DecodingSettings decoding;
+};
+
 struct EvaluationSettings {
   int64_t tasks = 0;        // held-out tasks; 0: no evaluation
   int64_t every_steps = 0;  // within phases; 0: only after each
   DecodingSettings decoding;
+  BestOfSettings best_of;
 };
 
 // How a run is laid out over ranks and memory; none of it changes what updates compute, beyond rounding.
@@ -58,6 +76,7 @@ struct TrainerSettings {
   int64_t max_staleness = 0;  // 1: a step is generated while the one before it is trained, with older weights
   Sharding sharding;
   Recompute recompute = Recompute::kNone;
+  bool deterministic = false;  // operations on GPUs, too (trainer/run/determinism.h)
   double wait_limit_s = ControlPlane::kWaitLimit_s;  // for each other, before a run ends
   double heartbeat_limit_s = Heartbeat::kLimit_s;    // without a sign of life; 0: nobody listens for one
 

@@ -47,7 +47,7 @@ class StagePhase : public Phase {
         replay_.updates() && settings_.updater.objective.kl_reference == KlReference::kInitial;
     if (context_.updater)
       context_.updater->begin_phase(settings_.updater, needs_reference ? &context_.reference() : nullptr);
-    curriculum_ = make_curriculum(settings_.curriculum, tasks_);
+    curriculum_ = make_curriculum(settings_.curriculum, tasks_, mix_key(key_, "curriculum"));
     const RewardFunction& reward = context_.reward;
     verifier_ = std::make_unique<ResponseVerifier>(
         context_.verifier, context_.ledger,
@@ -69,6 +69,7 @@ class StagePhase : public Phase {
                           .scaffold = settings_.decoding.scaffold,
                           .samples_per_task = settings_.samples_per_task,
                           .advantage = settings_.advantage,
+                          .advantage_k = settings_.advantage_k,
                           .shuffled_advantages = settings_.shuffled_advantages,
                           .has_verdicts = replay_.verifies() || replay_.updates()});
   }
@@ -89,6 +90,7 @@ class StagePhase : public Phase {
     taken.meaning = {.verified = replay_.verifies() || replay_.updates(),
                      .reward_rule = context_.reward.rule_name(),
                      .advantage = to_string(settings_.advantage),
+                     .advantage_k = settings_.advantage == AdvantageKind::kMaxAtK ? settings_.advantage_k : 0,
                      .clock = context_.reward.uses_times() ? context_.reward.clock() : ""};
     taken.seconds.rollout = collected.rollout_seconds;
     taken.seconds.verify_wait = collected.verify_wait_seconds;

@@ -28,6 +28,7 @@ std::string response_part(const ResponseMetrics& r, const StepMetrics& m) {
     line += concat(" | ", m.meaning.clock == kModelClock ? "modelled " : "", "speed-up ",
                    fixed(r.geomean_speedup, 2), "x, fast_1 ", percent(r.fast_1));
   line += concat(" | unique ", r.unique_programs, "/", r.responses);
+  if (m.meaning.verified) line += concat(", right ", fixed(r.unique_right, 1), " a group");
   if (r.truncated_rate > 0) line += concat(" | truncated ", percent(r.truncated_rate));
   if (r.task_fault_rate > 0) line += concat(" | task at fault ", percent(r.task_fault_rate));
   if (r.infrastructure_rate > 0) line += concat(" | no verdict ", percent(r.infrastructure_rate));
@@ -116,6 +117,7 @@ nlohmann::json to_json(const StepMetrics& m) {
   const ResponseMetrics& r = *m.responses;
   json.update({{"responses", r.responses},
                {"unique_programs", r.unique_programs},
+               {"unique_right", r.unique_right},
                {"reward_rule", m.meaning.reward_rule},
                {"reward_mean", r.reward_mean},
                {"reward_spread", r.reward_spread},

@@ -39,8 +39,9 @@ struct StepLoad {
 struct ResponseMeaning {
   bool verified = true;  // whether there are rewards at all; not so in a replay of rollouts alone
   std::string reward_rule;
-  std::string advantage;  // kind
-  std::string clock;      // of the times that rewards use; empty: they use none
+  std::string advantage;    // kind
+  int64_t advantage_k = 0;  // of max_at_k; 0: of no meaning
+  std::string clock;        // of the times that rewards use; empty: they use none
 };
 
 // Made when the step has ended; over all ranks.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -20,8 +19,6 @@
 namespace bicrl {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr std::string_view kWarmUpPhase = "warm_up";
 
 // The policy of a checkpoint of this run, or the one that the run starts from. Frozen weights are those of
 // the start in both cases: a checkpoint's have the adapters merged into them.
@@ -79,6 +76,7 @@ TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, const Ru
   share_first_weights(ranks.tensors);
   if (settings.evaluation.tasks == 0) tasks_.held_out.clear();
   if (evaluates()) {
+    open_evaluations();
     const std::string left_out =
         keep_fitting(tasks_.held_out, "held-out tasks",
                      {Stage::kEndToEnd, settings.tasks.prompt_style, settings.evaluation.decoding},
@@ -242,8 +240,7 @@ RunEnd TrainingRun::run_phases() {
     if (state_.step < phase.steps() && !run_phase(phase)) return RunEnd::kStopped;
     if (!finish_phase(phase)) return RunEnd::kStopped;
   }
-  if (directory_ && !state_.evaluations.empty())
-    std::cout << "\n" << evaluation_table(state_.evaluations) << std::flush;
+  print_end();
   return RunEnd::kFinished;
 }
 

@@ -4,8 +4,8 @@
 // How this folder works: run_settings.h is the configuration of a run, phase.h a part of it that takes steps
 // (warm_up_phase.cpp, stage_phase.cpp; replay_settings.h leaves out what another run did already).
 // run_directory.h owns the folder: checkpoints (checkpoint_store.h, checkpoint_writer.h, run_state.h) and
-// logs (run_log.h, event_file.h) of what step_metrics.h says of a step. update_check.h decides when a run
-// must end.
+// logs (run_log.h, event_file.h) of what step_metrics.h says of a step. program_pair.h shows what became of a
+// program. update_check.h decides when a run must end.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -98,7 +98,15 @@ class TrainingRun {
   bool evaluate_within(const Phase& phase);
   bool evaluate_apart(const std::string& name);  // outside phases; its seconds stand beside theirs
   bool evaluate_as(const std::string& name);     // of a phase, or kStartEvaluation; false if a stop ended it
-  bool newest_is_best() const;                   // of the evaluations so far
+  void open_evaluations();                       // collective: the folder of what evaluations keep
+  // Collective: scores held-out tasks and keeps the responses as RUN/evaluations/FILE.jsonl.
+  TaskScores score_and_keep(const std::string& file, const std::vector<Task>& tasks,
+                            ScoringSettings settings);
+  bool measures_best_of(const std::string& name) const;
+  std::optional<BestOf> evaluate_best_of(const std::string& name);  // none if a stop ended it
+  std::string last_phase() const;                                   // that takes a step; empty if none does
+  void print_end() const;       // the table, and what has become of one program
+  bool newest_is_best() const;  // of the evaluations so far
   void leave_out_faults(const TaskScores& scores);
   void leave_out_held_out();  // those that are known to be at fault
 

@@ -1,11 +1,22 @@
 // How a run tries its policy on held-out tasks, and which of the evaluations was the best.
 #include <algorithm>
 #include <cmath>
+#include <iostream>
 
+#include "common/files.h"
 #include "common/log.h"
+#include "common/rng.h"
+#include "trainer/evaluation/evaluated_response.h"
+#include "trainer/run/program_pair.h"
 #include "trainer/run/training_run.h"
 
 namespace bicrl {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kEvaluations = "evaluations";
+
+}  // namespace
 
 bool TrainingRun::evaluates() const {
   return verifier_ && settings_.replay.updates() && !tasks_.held_out.empty();
@@ -19,7 +30,9 @@ bool TrainingRun::evaluate_start() {
 
 bool TrainingRun::evaluate_apart(const std::string& name) {
   if (!evaluate_as(name)) return false;
-  state_.phase_seconds.emplace_back(name + "_evaluation", state_.evaluations.back().seconds);
+  const EvaluationResult& result = state_.evaluations.back();
+  state_.phase_seconds.emplace_back(name + "_evaluation",
+                                    result.seconds + (result.best_of ? result.best_of->seconds : 0));
   return true;
 }
 
@@ -45,24 +58,73 @@ bool TrainingRun::newest_is_best() const {
   });
 }
 
+void TrainingRun::open_evaluations() {
+  on_rank_zero(control_, [&] {
+    if (!directory_) return;
+    const fs::path folder = directory_->path() / kEvaluations;
+    std::error_code failure;
+    fs::create_directories(folder, failure);
+    if (failure) throw Error(concat("cannot create ", folder.string(), ": ", failure.message()));
+    check_writable((folder / "responses.jsonl").string());
+  });
+}
+
+TaskScores TrainingRun::score_and_keep(const std::string& file, const std::vector<Task>& tasks,
+                                       ScoringSettings settings) {
+  settings.stage = Stage::kEndToEnd;
+  settings.prompt_style = settings_.tasks.prompt_style;
+  settings.keep = KeptResponses::kEvaluated;
+  settings.stop_requested = stop_requested_;
+  TaskScores scores =
+      score_tasks(policy_, tokenizer_, *verifier_, ledger_.get(), control_, placement_, tasks, settings);
+  if (scores.interrupted) return scores;
+  on_rank_zero(control_, [&] {
+    if (directory_) directory_->write(concat(kEvaluations, "/", file, ".jsonl"), scores.responses);
+  });
+  return scores;
+}
+
+std::string TrainingRun::last_phase() const {
+  for (auto phase = phases_.rbegin(); phase != phases_.rend(); ++phase)
+    if ((*phase)->steps() > 0) return (*phase)->name();
+  return {};
+}
+
+bool TrainingRun::measures_best_of(const std::string& name) const {
+  const BestOfSettings& best = settings_.evaluation.best_of;
+  return best.tasks > 0 && (name == last_phase() || (best.after_warm_up && name == kWarmUpPhase));
+}
+
+std::optional<BestOf> TrainingRun::evaluate_best_of(const std::string& name) {
+  const BestOfSettings& best = settings_.evaluation.best_of;
+  const Stopwatch watch;
+  const auto end = tasks_.held_out.begin() + std::min(best.tasks, std::ssize(tasks_.held_out));
+  const TaskScores scores = score_and_keep(concat(name, "_best_of"), {tasks_.held_out.begin(), end},
+                                           {.decoding = best.decoding,
+                                            .samples_per_task = best.samples,
+                                            .key = mix_key(settings_.seed, "best_of")});
+  if (scores.interrupted) return std::nullopt;
+  return best_of(scores, best.samples, watch.seconds());
+}
+
 bool TrainingRun::evaluate_as(const std::string& name) {
   if (stopping()) return false;
   const Stopwatch watch;
   bring_weights();
   const TaskScores scores =
-      score_tasks(policy_, tokenizer_, *verifier_, ledger_.get(), control_, placement_, tasks_.held_out,
-                  {.stage = Stage::kEndToEnd,
-                   .prompt_style = settings_.tasks.prompt_style,
-                   .decoding = settings_.evaluation.decoding,
-                   .stop_requested = stop_requested_});
+      score_and_keep(name, tasks_.held_out, {.decoding = settings_.evaluation.decoding});
   if (scores.interrupted) return false;
   leave_out_faults(scores);
-  const EvaluationResult result = evaluation_result(name, scores, watch.seconds());
+  EvaluationResult result = evaluation_result(name, scores, watch.seconds());
   const std::string problem = unverified_problem(scores.unverified, settings_.max_unverified_share);
   if (!problem.empty())
     throw SharedError(concat("evaluation ", moment_of(name), ": ", problem, " (run.max_unverified_share is ",
                              settings_.max_unverified_share, "): ", result.unverified_reason,
                              "\nWhat was learnt is saved; the same command evaluates it again."));
+  if (measures_best_of(name) && !tasks_.held_out.empty()) {
+    result.best_of = evaluate_best_of(name);
+    if (!result.best_of) return false;
+  }
   state_.evaluations.push_back(result);
   if (directory_)
     log_info(moment_of(name), " (", clock_text(state_.seconds_in_phase),
@@ -70,6 +132,26 @@ bool TrainingRun::evaluate_as(const std::string& name) {
              " held-out tasks correct, ", std::lround(1000 * result.compile_rate) / 10.0,
              " % compile (evaluation ", clock_text(result.seconds), ")");
   return true;
+}
+
+void TrainingRun::print_end() const {
+  if (!directory_ || state_.evaluations.empty()) return;
+  const auto timed = std::ranges::any_of(state_.evaluations, [](const auto& e) { return e.timed > 0; });
+  std::cout << "\n" << evaluation_table(state_.evaluations, reward_.uses_times() ? reward_.clock() : "");
+  const std::string before(settings_.warm_up.steps > 0 ? kWarmUpPhase : kStartEvaluation),
+      after = last_phase();
+  const auto known = [&](const std::string& name) {
+    return std::ranges::any_of(state_.evaluations, [&](const auto& e) { return e.phase == name; });
+  };
+  if (timed && before != after && known(before) && known(after)) try {
+      const fs::path folder = directory_->path() / kEvaluations;
+      const auto pair = choose_program_pair(read_evaluated_responses(folder / (before + ".jsonl")),
+                                            read_evaluated_responses(folder / (after + ".jsonl")));
+      std::cout << "\n" << program_pair_text(pair, moment_of(before), moment_of(after));
+    } catch (const Error& error) {  // somebody removed the file; the run has ended all the same
+      log_warning("no program is shown: ", error.what());
+    }
+  std::cout << std::flush;
 }
 
 void TrainingRun::leave_out_faults(const TaskScores& scores) {

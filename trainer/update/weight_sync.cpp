@@ -7,7 +7,6 @@
 #include <deque>
 
 #include "common/error.h"
-#include "trainer/ranks/tensor_checksum.h"
 
 namespace bicrl {
 namespace {
@@ -81,7 +80,7 @@ std::string WeightSync::name_of(int64_t index) const {
 
 std::vector<int64_t> WeightSync::sums() const {
   std::vector<at::Tensor> sums;
-  for (int64_t b = 0; b < bucket_count(); ++b) sums.push_back(tensor_checksum(bucket(b), b));
+  for (int64_t b = 0; b < bucket_count(); ++b) sums.push_back(tensors_.checksum(bucket(b), b));
   const at::Tensor all = at::stack(sums).to(at::kCPU);
   const int64_t* values = all.const_data_ptr<int64_t>();
   return {values, values + all.numel()};

@@ -1,0 +1,41 @@
+// One response of an evaluation with what was found of it: a line of RUN/evaluations/NAME.jsonl. Nothing in
+// it differs between equal runs. Plain values; pure functions.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "trainer/experience/response_verifier.h"
+
+namespace bicrl {
+
+struct EvaluatedResponse {
+  std::string task_id;
+  int64_t sample = 0;
+  std::string verdict;  // "correct", a fault's class, "infrastructure" or "task_fault"
+  bool compiled = false;
+  bool correct = false;
+  bool truncated = false;
+  int64_t tokens = 0;  // up to its end
+  // Of a correct program; 0 and empty where no times are told. A speed-up that cannot be trusted is 0.
+  double speedup = 0;  // over eager PyTorch
+  double candidate_ms = 0, eager_ms = 0;
+  std::string clock;     // of the times: kModelClock if they are modelled
+  std::string bound_by;  // of modelled times: "memory", "issue", "latency", "launch"
+  std::string program;
+
+  bool operator==(const EvaluatedResponse&) const = default;
+};
+
+EvaluatedResponse evaluated_response(const VerifiedResponse& response);  // which has a verdict
+
+nlohmann::ordered_json to_json(const EvaluatedResponse& response);
+EvaluatedResponse evaluated_response_from_json(
+    const nlohmann::json& json);  // throws nlohmann::json::exception
+
+// The lines of such a file. Throws InputError that names the file, and the line if one is none.
+std::vector<EvaluatedResponse> read_evaluated_responses(const std::filesystem::path& file);
+
+}  // namespace bicrl
