@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -424,4 +425,28 @@ TEST_CASE("many programs from a configuration", "[forms]") {
   CHECK_THROWS_AS(parse("programs: several"), InputError);
   CHECK_THROWS_AS(parse("unknown_share: 1.5"), InputError);
   CHECK_THROWS_AS(parse("programs: many\nmax_length: 4"), InputError);
+}
+
+// Run by hand: `BICRL_FORMS_FILE=forms.jsonl test_tasks "[forms-file]"`, then `bicrl verify --tasks
+// forms.jsonl
+// --json verdicts.json`, which finds every one correct.
+TEST_CASE("every form of the examples as a task of its own, for the verifier", "[.][forms-file]") {
+  const char* file = std::getenv("BICRL_FORMS_FILE");
+  if (!file) SKIP("BICRL_FORMS_FILE names the file to write");
+  constexpr int64_t kFewBytes = 1 << 17;
+  std::vector<Task> tasks;
+  for (const Example& example : examples()) {
+    const Shape costed = costed_shape(example.chain, example.shape, kFewBytes);
+    for (const Form& form : all_forms(example.chain, example.shape, costed)) {
+      const KnownProgram program = write_form(example.chain, form);
+      Task task = write_task(example.chain, example.shape, costed);
+      task.id = example.chain[0].op->name;
+      for (size_t i = 1; i < example.chain.size(); ++i) task.id += concat("-", example.chain[i].op->name);
+      task.id += concat(" ", program.technique);
+      task.cuda_code = program.cuda_code;
+      task.middle = program.middle;
+      tasks.push_back(std::move(task));
+    }
+  }
+  save_tasks(file, tasks);
 }
