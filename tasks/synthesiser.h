@@ -30,7 +30,8 @@ struct SynthesisOptions {
   int64_t costing_bytes = 0;
   SyntheticPrograms programs = SyntheticPrograms::kOne;
   // Of the training compositions: their tasks have a module and no program. Which ones is a property of the
-  // composition, and those of a smaller share are among those of a larger one.
+  // composition, and those of a smaller share are among those of a larger one. Infilling passes them over: it
+  // needs a scaffold.
   double unknown_share = 0;
   // Relative weights of the families; 0 leaves one out.
   double elementwise = 4;
