@@ -10,7 +10,9 @@
 
 #include "common/error.h"
 #include "common/rng.h"
+#include "tasks/known_programs.h"
 #include "tasks/synthetic_operators.h"
+#include "tasks/synthetic_pieces.h"
 #include "tasks/synthetic_program.h"
 #include "tasks/synthetic_quality.h"
 
@@ -22,6 +24,7 @@ constexpr int kConstantDraws = 6;  // before a composition counts as degenerate
 constexpr int64_t kMaxCostingBytes = int64_t{1} << 30;
 constexpr int kMinLength = 2;
 constexpr int kMaxLength = 4;
+constexpr int kMaxLengthOfMany = static_cast<int>(pieces::kMaxKernels);
 
 // Wide shapes if rows are independent of each other's length; short rows if a row's length decides the
 // magnitude of the result, so that softmax and sums stay well above the verifier's tolerance.
@@ -29,9 +32,12 @@ constexpr Shape kWideShapes[] = {{16, 16},  {8, 33},   {24, 48},   {64, 64},
                                  {50, 100}, {100, 77}, {128, 128}, {200, 30}};
 constexpr Shape kRowShapes[] = {{32, 8}, {64, 16}, {100, 7}, {48, 24}, {40, 33}, {256, 12}, {500, 20}};
 constexpr Shape kSoftmaxShapes[] = {{32, 8}, {64, 7}, {100, 6}, {256, 5}, {1000, 10}};
+// With rows that can be loaded in packs, and some that cannot.
+constexpr Shape kPackedSoftmaxShapes[] = {{32, 8}, {64, 7}, {100, 12}, {256, 5}, {500, 16}, {1000, 10}};
 constexpr int kWideColumns[] = {16};
 constexpr int kRowColumns[] = {7, 33};
 constexpr int kSoftmaxColumns[] = {5, 10};
+constexpr int kPackedSoftmaxColumns[] = {5, 16};
 
 struct Family {
   std::optional<OperatorKind> special;  // the kind that occurs exactly once; none: pointwise operators only
@@ -43,6 +49,7 @@ const Family kElementwise = {std::nullopt, kWideShapes, kWideColumns};
 const Family kBroadcast = {OperatorKind::kRowVector, kWideShapes, kWideColumns};
 const Family kReduction = {OperatorKind::kReduction, kRowShapes, kRowColumns};
 const Family kSoftmax = {OperatorKind::kSoftmax, kSoftmaxShapes, kSoftmaxColumns};
+const Family kPackedSoftmax = {OperatorKind::kSoftmax, kPackedSoftmaxShapes, kPackedSoftmaxColumns};
 const Family kStencil = {OperatorKind::kStencil, kWideShapes, kWideColumns};
 
 std::vector<const SyntheticOperator*> operators_of(OperatorKind kind) {
@@ -112,6 +119,11 @@ std::string composition_key(const std::vector<std::string>& composition) {
   return key;
 }
 
+// A smaller share's compositions are among those of a larger one.
+bool is_unknown(const std::vector<std::string>& composition, double share) {
+  return uniform_at(mix_key(mix_key(0, "unknown"), composition_key(composition)), 0) < share;
+}
+
 std::vector<ChainStep> draw_constants(const Composition& composition, RandomStream& stream) {
   std::vector<ChainStep> chain;
   for (const auto* op : composition) chain.push_back({op, op->constants[stream.below(op->constants.size())]});
@@ -126,6 +138,8 @@ class FamilySource {
         weight_(weight),
         variants_(options.variants),
         costing_bytes_(options.costing_bytes),
+        programs_(options.programs),
+        unknown_share_(options.unknown_share),
         key_(key),
         deck_choice_(mix_key({key, 1})) {
     for (int length = kMinLength; length <= options.max_length; ++length)
@@ -145,6 +159,8 @@ class FamilySource {
       }
       const bool belongs_held_out = is_held_out(names_of(*composition));
       auto tasks = write_variants(*composition, belongs_held_out ? 1 : variants_);
+      if (!belongs_held_out && is_unknown(names_of(*composition), unknown_share_))
+        std::ranges::for_each(tasks, forget_programs);
       if (!tasks.empty()) (belongs_held_out ? waiting_held_out_ : waiting_train_).push_back(std::move(tasks));
     }
     if (waiting.empty()) return {};
@@ -166,6 +182,7 @@ class FamilySource {
       std::optional<Shape> costed;
       if (costing_bytes_ > 0) costed = costed_shape(chain, shape, costing_bytes_);
       Task task = write_task(chain, shape, costed);
+      if (programs_ == SyntheticPrograms::kMany) write_known_programs(chain, shape, costed, task);
       task.level = static_cast<int>(composition.size());
       if (seen.insert(task.pytorch_code).second) tasks.push_back(std::move(task));
     }
@@ -176,6 +193,8 @@ class FamilySource {
   double weight_;
   int variants_;
   int64_t costing_bytes_;
+  SyntheticPrograms programs_;
+  double unknown_share_;
   uint64_t key_;
   RandomStream deck_choice_;
   std::vector<CompositionDeck> decks_;  // by length; empty ones are removed
@@ -231,6 +250,12 @@ SynthesisOptions SynthesisOptions::from_config(const ConfigSection& section) {
   o.variants = static_cast<int>(section.integer("variants", o.variants, 1, 1000));
   o.max_length = static_cast<int>(section.integer("max_length", o.max_length, kMinLength, kMaxLength));
   o.costing_bytes = section.integer("costing_bytes", o.costing_bytes, 0, kMaxCostingBytes);
+  o.programs = section.choice("programs", "one", {"one", "many"}) == "many" ? SyntheticPrograms::kMany
+                                                                            : SyntheticPrograms::kOne;
+  o.unknown_share = section.real("unknown_share", o.unknown_share, 0, 1);
+  if (o.programs == SyntheticPrograms::kMany && o.max_length > kMaxLengthOfMany)
+    section.reject("max_length",
+                   concat("with many programs chains have up to ", kMaxLengthOfMany, " operators"));
   const ConfigSection families = section.section("families");
   o.elementwise = families.real("elementwise", o.elementwise, 0, 1e6);
   o.broadcast = families.real("broadcast", o.broadcast, 0, 1e6);
@@ -245,10 +270,12 @@ SynthesisOptions SynthesisOptions::from_config(const ConfigSection& section) {
 SyntheticTasks synthesise(const SynthesisOptions& options) {
   BICRL_CHECK(options.max_length >= kMinLength && options.max_length <= kMaxLength && options.variants >= 1,
               options.max_length, " ", options.variants);
+  const bool many = options.programs == SyntheticPrograms::kMany;
+  BICRL_CHECK(!many || options.max_length <= kMaxLengthOfMany, options.max_length);
   const std::pair<const Family*, double> families[] = {{&kElementwise, options.elementwise},
                                                        {&kBroadcast, options.broadcast},
                                                        {&kReduction, options.reduction},
-                                                       {&kSoftmax, options.softmax},
+                                                       {many ? &kPackedSoftmax : &kSoftmax, options.softmax},
                                                        {&kStencil, options.stencil}};
   std::vector<FamilySource> sources;
   uint64_t number = 0;

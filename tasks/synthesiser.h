@@ -14,6 +14,11 @@
 
 namespace bicrl {
 
+enum class SyntheticPrograms {
+  kOne,  // each task has one, which is all there is to learn
+  kMany  // tasks/synthetic_forms.h: a plain one and faster ones, of which some are not told
+};
+
 struct SynthesisOptions {
   uint64_t seed = 1;
   int train_compositions = 600;
@@ -23,6 +28,11 @@ struct SynthesisOptions {
   // What input and output take together where programs are costed (docs/cost_model.md): tasks say it in
   // get_costing_inputs(). 0: programs are costed on the inputs that they are judged on.
   int64_t costing_bytes = 0;
+  SyntheticPrograms programs = SyntheticPrograms::kOne;
+  // Of the training compositions: their tasks have a module and no program. Which ones is a property of the
+  // composition, and those of a smaller share are among those of a larger one. Infilling passes them over: it
+  // needs a scaffold.
+  double unknown_share = 0;
   // Relative weights of the families; 0 leaves one out.
   double elementwise = 4;
   double broadcast = 2;

@@ -1,0 +1,37 @@
+// Which right programs of a synthesised task are known to it. Some ways to compute fast are shown for some
+// operators and held back for others: a policy that has seen the parts can put them together where nobody
+// showed it, and only a reward can tell it that it should. Pure functions.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tasks/synthetic_program.h"
+#include "tasks/task.h"
+#include "tasks/technique.h"
+
+namespace bicrl {
+
+// Whether known programs of the composition's tasks may compute so. A property of the two alone, whatever
+// seed and options. With F(op) for a fixed choice of half the operators, and L(op) for another one:
+//   a kernel for several operators   where L(last operator)
+//   packs of 4, packs of 2           elementwise chains, 4 where F(first operator), else 2; stencils without
+//                                    tiles; rows of one lane; never with a row vector
+//   map unchecked | stride | row     elementwise chains | those and stencils | with a row vector
+//   across: tree                     everywhere
+//           shuffle                  max; softmax in three passes
+//           warps                    sum
+//   softmax in two passes | in one   with one lane or a tree | with a tree
+// Everything else that costs no more than the plain form's parts is shown everywhere.
+bool is_shown(const std::vector<std::string>& composition, const Technique& technique);
+
+// Sets the task's program to that of the plain form, and its alternatives to shown forms, from dear to cheap
+// by guessed_cost(): all of them, or kMostAlternatives drawn by what the task is. `task` is write_task()'s.
+constexpr size_t kMostAlternatives = 8;
+void write_known_programs(const std::vector<ChainStep>& chain, Shape shape, std::optional<Shape> costed,
+                          Task& task);
+
+// Takes the task's programs away; its module stays.
+void forget_programs(Task& task);
+
+}  // namespace bicrl

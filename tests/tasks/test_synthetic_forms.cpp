@@ -1,0 +1,452 @@
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "common/config.h"
+#include "common/error.h"
+#include "tasks/known_programs.h"
+#include "tasks/prompt.h"
+#include "tasks/synthesiser.h"
+#include "tasks/synthetic_forms.h"
+#include "tasks/synthetic_operators.h"
+#include "tasks/task_set.h"
+#include "tasks/technique.h"
+
+using namespace bicrl;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+constexpr int64_t kCostingBytes = 1 << 20;
+
+ChainStep step(std::string_view name, std::vector<std::string_view> constants = {}) {
+  return {&synthetic_operator(name), std::move(constants)};
+}
+
+struct Example {
+  std::vector<ChainStep> chain;
+  Shape shape;
+
+  Shape costed() const { return costed_shape(chain, shape, kCostingBytes); }
+  std::vector<Form> forms() const { return all_forms(chain, shape, costed()); }
+  std::vector<std::string> composition() const {
+    std::vector<std::string> names;
+    for (const ChainStep& s : chain) names.emplace_back(s.op->name);
+    return names;
+  }
+};
+
+// Of each family, with the structural operator at each place.
+std::vector<Example> examples() {
+  return {{{step("relu"), step("sub", {"1.0"}), step("tanh")}, {64, 64}},
+          {{step("sigmoid"), step("mul", {"3.0"})}, {50, 100}},
+          {{step("cos"), step("abs")}, {100, 77}},
+          {{step("tanh"), step("mul_row"), step("abs")}, {16, 16}},
+          {{step("add_row"), step("relu")}, {8, 33}},
+          {{step("sum"), step("tanh")}, {64, 16}},
+          {{step("square"), step("mean"), step("add", {"0.5"})}, {32, 8}},
+          {{step("abs"), step("max")}, {48, 24}},
+          {{step("sin"), step("sum")}, {100, 7}},
+          {{step("mul", {"2.0"}), step("softmax")}, {32, 8}},
+          {{step("relu"), step("softmax"), step("sqrt_abs")}, {64, 7}},
+          {{step("softmax"), step("sqrt_abs")}, {500, 16}},
+          {{step("avg3"), step("relu")}, {128, 128}},
+          {{step("tanh"), step("max3")}, {24, 48}},
+          {{step("abs"), step("diff"), step("silu")}, {200, 30}}};
+}
+
+SynthesisOptions many() {
+  SynthesisOptions options;
+  options.programs = SyntheticPrograms::kMany;
+  options.costing_bytes = kCostingBytes;
+  options.train_compositions = 300;
+  options.held_out_compositions = 60;
+  return options;
+}
+
+const SyntheticTasks& default_tasks() {
+  static const SyntheticTasks tasks = synthesise(many());
+  return tasks;
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  REQUIRE(at != text.npos);
+  return text.replace(at, from.size(), to);
+}
+
+std::string signature(const std::string& program) {
+  const auto technique = read_technique(program);
+  return technique ? technique->text() : "none";
+}
+
+}  // namespace
+
+TEST_CASE("a chain has several forms, each with a text and a technique of its own", "[forms]") {
+  for (const Example& example : examples()) {
+    const auto forms = example.forms();
+    INFO(example.composition().front() << " " << example.composition().back() << ": " << forms.size());
+    CHECK(forms.size() >= 5);
+    CHECK(forms.size() <= 60);
+    CHECK(forms.front() == plain_form(example.chain));
+    std::set<std::string> texts, techniques;
+    for (const Form& form : forms) {
+      const KnownProgram program = write_form(example.chain, form);
+      texts.insert(program.cuda_code);
+      techniques.insert(program.technique);
+      CHECK(program.prefix + program.middle + program.suffix == program.cuda_code);
+      CHECK(guessed_cost(example.chain, form) > 0);
+    }
+    CHECK(texts.size() == forms.size());
+    CHECK(techniques.size() == forms.size());
+  }
+}
+
+TEST_CASE("every form reads back as its technique", "[forms]") {
+  for (const Example& example : examples()) {
+    for (const Form& form : example.forms()) {
+      const KnownProgram program = write_form(example.chain, form);
+      INFO(program.cuda_code);
+      const auto technique = read_technique(program.cuda_code);
+      REQUIRE(technique);
+      CHECK(*technique == technique_of(example.chain, form));
+      CHECK(technique->text() == program.technique);
+      CHECK(read_technique(program.middle) == technique);
+    }
+  }
+}
+
+TEST_CASE("programs stay short: few pieces, which the grammar's text falls into again", "[forms]") {
+  for (const Example& example : examples()) {
+    for (const Form& form : example.forms()) {
+      const std::string text = write_form(example.chain, form).cuda_code;
+      const auto split = split_into_pieces(text);
+      REQUIRE(split);
+      CHECK(split->size() <= 56);
+      CHECK(text.size() < 5000);
+      std::string again;
+      for (const std::string_view piece : *split) again += piece;
+      CHECK(again == text);
+    }
+  }
+}
+
+TEST_CASE("techniques by example", "[forms]") {
+  const auto of = [](const std::vector<ChainStep>& chain, const Form& form) {
+    return signature(write_form(chain, form).cuda_code);
+  };
+  const std::vector<ChainStep> maximum = {step("abs"), step("max"), step("tanh")};
+  CHECK(of(maximum, plain_form(maximum)) == "kernels=3 map=if+row:1+if width=1 reduce=none threads=128");
+  CHECK(of(maximum, {.fused = true,
+                     .width = 4,
+                     .threads = 128,
+                     .lanes = Lanes::kWarp,
+                     .reduction = RowReduction::kShuffle}) ==
+        "kernels=1 map=row:32 width=4 reduce=shuffle threads=128");
+  const std::vector<ChainStep> softmax = {step("abs"), step("softmax")};
+  CHECK(of(softmax, {.fused = true,
+                     .threads = 64,
+                     .lanes = Lanes::kBlock,
+                     .reduction = RowReduction::kWarps,
+                     .passes = SoftmaxPasses::kKeep}) ==
+        "kernels=1 map=row:T-unchecked width=1 reduce=warps passes=1 threads=64");
+  const std::vector<ChainStep> elements = {step("relu"), step("cos")};
+  CHECK(of(elements, plain_form(elements)) == "kernels=2 map=if width=1 threads=256");
+  const std::vector<ChainStep> stencil = {step("avg3"), step("cos")};
+  CHECK(of(stencil, {.fused = true, .width = 2, .threads = 64, .tiled = true}) ==
+        "kernels=1 map=tile-if width=2 threads=64");
+}
+
+TEST_CASE("recombinations that no form gives are read as well", "[forms]") {
+  const std::vector<ChainStep> chain = {step("relu"), step("cos")};
+  const std::string two = write_form(chain, plain_form(chain)).cuda_code;
+  const std::string strided = replaced(replaced(two, "    if (i < rows * cols / W) {\n",
+                                                "    for (; i < rows * cols / W; i += gridDim.x * T) {\n"),
+                                       "constexpr int T = 256;", "constexpr int T = 32;");
+  CHECK(signature(strided) == "kernels=2 map=stride+if width=1 threads=32");
+  const std::vector<ChainStep> rows = {step("abs"), step("sum")};
+  const std::string tree =
+      write_form(rows,
+                 {.fused = true, .threads = 128, .lanes = Lanes::kEight, .reduction = RowReduction::kTree})
+          .cuda_code;
+  CHECK(signature(replaced(tree, "r < rows;", "true;")) ==
+        "kernels=1 map=row:8-unchecked width=1 reduce=tree threads=128");
+  CHECK(
+      signature(replaced(tree, "float after(float v) {\n", "float after(float v) {\n    v = v + 9.0f;\n")) ==
+      "kernels=1 map=row:8 width=1 reduce=tree threads=128");
+  CHECK(signature(tree + "\n\n") == "kernels=1 map=row:8 width=1 reduce=tree threads=128");
+}
+
+TEST_CASE("what is not of the grammar, or lacks a part, has no technique", "[forms]") {
+  const std::vector<ChainStep> chain = {step("abs"), step("sum")};
+  const std::string program = write_form(chain, plain_form(chain)).cuda_code;
+  const std::string threads = "constexpr int T = 128;\n", lanes = "constexpr int L = 1;\n";
+  REQUIRE(read_technique(program));
+  CHECK_FALSE(read_technique(""));
+  CHECK_FALSE(read_technique("    v = v + 1.0f;\n"));
+  CHECK_FALSE(read_technique(program + "pass\n"));
+  CHECK_FALSE(read_technique(program.substr(0, program.size() / 2)));
+  CHECK_FALSE(read_technique(replaced(program, "float after", "float  after")));
+  CHECK_FALSE(read_technique(replaced(program, threads, "")));
+  CHECK_FALSE(read_technique(replaced(program, threads, threads + threads)));
+  CHECK_FALSE(read_technique(replaced(program, lanes, "")));
+  CHECK_FALSE(read_technique(replaced(program, "    k2<<<", "    k3<<<")));
+  CHECK_FALSE(read_technique(default_tasks().train.front().pytorch_code));
+  for (const Task& task : synthesise({.train_compositions = 20, .held_out_compositions = 0}).train)
+    CHECK_FALSE(read_technique(task.cuda_code));
+}
+
+TEST_CASE("forms that would read beyond a row or the input, or race, are not right", "[forms]") {
+  const std::vector<ChainStep> elements = {step("relu"), step("cos")}, row = {step("relu"), step("add_row")},
+                               sum = {step("relu"), step("sum")}, reduced = {step("sum"), step("tanh")},
+                               softmax = {step("relu"), step("softmax")},
+                               stencil = {step("relu"), step("max3")};
+  CHECK(is_right(elements, {.fused = true, .width = 4}, {8, 33}));
+  CHECK_FALSE(is_right(elements, {.fused = true, .width = 4}, {7, 33}));
+  CHECK_FALSE(is_right(elements, {.fused = true, .map = PackMap::kRow, .width = 4}, {8, 33}));
+  CHECK_FALSE(is_right(row, {.fused = true, .width = 4}, {8, 33}));
+  CHECK_FALSE(is_right(stencil, {.fused = true, .width = 4}, {8, 33}));
+  CHECK(is_right(elements, {.map = PackMap::kUnchecked, .width = 4, .threads = 64}, {64, 64}));
+  CHECK_FALSE(is_right(elements, {.map = PackMap::kUnchecked, .width = 4, .threads = 64}, {24, 48 - 1}));
+  CHECK_FALSE(is_right(stencil, {.map = PackMap::kStride, .tiled = true}, {64, 64}));
+  CHECK_FALSE(is_right(elements, {.tiled = true}, {64, 64}));
+  const auto rows = [](Lanes lanes, RowReduction reduction, int threads = 128) {
+    return Form{.fused = true, .threads = threads, .lanes = lanes, .reduction = reduction};
+  };
+  CHECK(is_right(sum, rows(Lanes::kOne, RowReduction::kNone), {64, 16}));
+  CHECK_FALSE(is_right(sum, rows(Lanes::kEight, RowReduction::kNone), {64, 16}));
+  CHECK(is_right(sum, rows(Lanes::kBlock, RowReduction::kShuffle, 32), {64, 16}));
+  CHECK_FALSE(is_right(sum, rows(Lanes::kBlock, RowReduction::kShuffle), {64, 16}));
+  CHECK_FALSE(is_right(sum, rows(Lanes::kWarp, RowReduction::kWarps), {64, 16}));
+  CHECK_FALSE(is_right(sum, {.fused = true, .threads = 128, .passes = SoftmaxPasses::kKeep}, {64, 16}));
+  CHECK_FALSE(is_right(elements, rows(Lanes::kEight, RowReduction::kTree), {64, 64}));
+  CHECK_FALSE(is_right(reduced, {.width = 4}, {50, 8}));
+  CHECK(is_right(reduced, {.fused = true, .width = 4}, {50, 8}));
+  Form keep = rows(Lanes::kEight, RowReduction::kTree);
+  keep.passes = SoftmaxPasses::kKeep;
+  CHECK(is_right(softmax, keep, {64, 32}));
+  CHECK_FALSE(is_right(softmax, keep, {64, 33}));
+}
+
+TEST_CASE("softmax joins twice through shared memory, with a barrier between; a sum needs none", "[forms]") {
+  const auto barriers = [](const std::vector<ChainStep>& chain, RowReduction reduction) {
+    const auto split = split_into_pieces(
+        write_form(chain, {.fused = true, .threads = 64, .lanes = Lanes::kBlock, .reduction = reduction})
+            .cuda_code);
+    REQUIRE(split);
+    return std::ranges::count(*split, "    __syncthreads();\n");
+  };
+  for (const RowReduction reduction : {RowReduction::kTree, RowReduction::kWarps}) {
+    CHECK(barriers({step("abs"), step("sum")}, reduction) == 1);
+    CHECK(barriers({step("abs"), step("softmax")}, reduction) == 2);
+  }
+}
+
+TEST_CASE("the operators' lines stand where the form computes them", "[forms]") {
+  const std::vector<ChainStep> chain = {step("abs"), step("sum"), step("clamp", {"0.5"})};
+  const Form fused = {.fused = true, .threads = 128};
+  CHECK_THAT(write_form(chain, fused).middle,
+             ContainsSubstring("float before(float v) {\n    v = fabsf(v);\n    return v;\n}\n"));
+  CHECK_THAT(write_form(chain, fused).middle,
+             ContainsSubstring("float after(float v) {\n    v = fminf(fmaxf(v, -0.5f), 0.5f);\n"));
+  CHECK_THAT(write_form(chain, plain_form(chain)).middle,
+             ContainsSubstring("float f3(float v) {\n    v = fminf(fmaxf(v, -0.5f), 0.5f);\n"));
+  const std::vector<ChainStep> row = {step("abs"), step("mul_row")};
+  CHECK_THAT(write_form(row, plain_form(row)).middle,
+             ContainsSubstring("float f2(float v, float y) {\n    v = v * y;\n"));
+}
+
+TEST_CASE("of every family some techniques are shown and some held back, in the parts of which all is shown",
+          "[forms]") {
+  std::map<std::string, int> shown, held_back;
+  std::set<std::string> shown_parts, all_parts;
+  const auto family_of = [](const std::vector<std::string>& composition) {
+    for (const std::string& name : composition) {
+      const auto kind = synthetic_operator(name).kind;
+      if (kind == OperatorKind::kReduction) return name;
+      if (kind != OperatorKind::kPointwise) return concat("kind ", static_cast<int>(kind));
+    }
+    return std::string("elementwise");
+  };
+  const auto add_parts = [](const Technique& technique, std::set<std::string>& parts) {
+    for (const std::string& map : technique.maps) parts.insert("map " + map);
+    parts.insert(concat("width ", technique.width));
+    parts.insert("reduce " + technique.reduction);
+    parts.insert(concat("passes ", technique.passes));
+  };
+  std::vector<ChainStep> pointwise;
+  for (const auto& op : synthetic_operators())
+    if (op.kind == OperatorKind::kPointwise) pointwise.push_back({&op, op.constants[0]});
+  for (const auto& op : synthetic_operators()) {
+    if (op.kind == OperatorKind::kPointwise) continue;
+    for (const ChainStep& other : pointwise) {
+      for (const auto& chain :
+           {std::vector<ChainStep>{other, {&op, {}}}, {{&op, {}}, other}, {other, pointwise[3]}}) {
+        const Example example{chain, {64, 16}};
+        for (const Form& form : example.forms()) {
+          const Technique technique = technique_of(chain, form);
+          const bool is = is_shown(example.composition(), technique);
+          ++(is ? shown : held_back)[family_of(example.composition())];
+          add_parts(technique, all_parts);
+          if (is) add_parts(technique, shown_parts);
+        }
+        CHECK(is_shown(example.composition(), technique_of(chain, plain_form(chain))));
+      }
+    }
+  }
+  CHECK(shown.size() == 7);
+  CHECK(held_back.size() == 7);
+  for (const auto& [family, count] : shown) {
+    INFO(family << ": " << count << " shown, " << held_back[family] << " held back");
+    CHECK(count >= 40);
+    CHECK(held_back[family] >= 40);
+  }
+  all_parts.erase("map tile-unchecked");  // `tile-` and `unchecked` are shown apart
+  CHECK(shown_parts == all_parts);
+}
+
+TEST_CASE("the best form of some families is never shown to them", "[forms]") {
+  const auto technique = [](const std::vector<ChainStep>& chain, const Form& form) {
+    return is_shown(Example{chain, {}}.composition(), technique_of(chain, form));
+  };
+  const auto warp = [](int width, SoftmaxPasses passes = SoftmaxPasses::kThree) {
+    return Form{.fused = true,
+                .width = width,
+                .threads = 128,
+                .lanes = Lanes::kWarp,
+                .reduction = RowReduction::kShuffle,
+                .passes = passes};
+  };
+  for (const auto& op : synthetic_operators()) {
+    if (op.kind != OperatorKind::kPointwise) continue;
+    const ChainStep other{&op, op.constants[0]};
+    for (const char* name : {"sum", "mean"}) CHECK_FALSE(technique({other, step(name)}, warp(1)));
+    for (const char* name : {"sum", "mean", "max"}) CHECK_FALSE(technique({step(name), other}, warp(4)));
+    CHECK_FALSE(technique({other, step("softmax")}, warp(1, SoftmaxPasses::kKeep)));
+    CHECK_FALSE(technique({other, step("add_row")}, {.fused = true, .width = 4}));
+    CHECK_FALSE(technique({other, step("avg3")}, {.fused = true, .width = 4, .tiled = true}));
+  }
+}
+
+TEST_CASE("tasks know the plain program and shown ones from dear to cheap", "[forms]") {
+  const auto& [train, held_out] = default_tasks();
+  size_t alternatives = 0, without = 0;
+  for (const auto* tasks : {&train, &held_out}) {
+    for (const Task& task : *tasks) {
+      INFO(task.id);
+      const auto plain = read_technique(task.cuda_code);
+      REQUIRE(plain);
+      CHECK(plain->kernels == task.level);
+      CHECK(plain->width == 1);
+      CHECK(task.alternatives.size() <= kMostAlternatives);
+      alternatives += task.alternatives.size();
+      without += task.alternatives.empty();
+      std::set<std::string> texts = {task.cuda_code};
+      for (const KnownProgram& known : task.alternatives) {
+        texts.insert(known.cuda_code);
+        const auto technique = read_technique(known.cuda_code);
+        REQUIRE(technique);
+        CHECK(technique->text() == known.technique);
+        CHECK(is_shown(task.composition, *technique));
+        CHECK(known.suffix == task.suffix);
+        CHECK(known.prefix == task.prefix);
+      }
+      CHECK(texts.size() == 1 + task.alternatives.size());
+      const Prompt prompt = make_prompt(task, Stage::kInfilling, PromptStyle::kCompact, Scaffold::kClamp);
+      CHECK(prompt.text.size() < 2200);
+      for (const KnownProgram& known : task.alternatives)
+        CHECK_NOTHROW(expected_answer(prompt, known.cuda_code));
+    }
+  }
+  CHECK(alternatives > 3 * (train.size() + held_out.size()));
+  CHECK(without < (train.size() + held_out.size()) / 10);
+}
+
+TEST_CASE("tasks with many programs are a function of the options, and survive a file", "[forms]") {
+  SynthesisOptions options = many();
+  options.train_compositions = 60;
+  options.held_out_compositions = 20;
+  const SyntheticTasks first = synthesise(options), again = synthesise(options);
+  CHECK(hash_of(first.train) == hash_of(again.train));
+  CHECK(first.held_out == again.held_out);
+  const TaskSet set = parse_task_set(tasks_to_json_lines(first.train), "train.jsonl");
+  CHECK(set.errors.empty());
+  CHECK(set.tasks == first.train);
+  // The modules are those of tasks with one program, but for softmax, whose rows have other lengths.
+  options.softmax = 0;
+  const auto with_many = synthesise(options).train;
+  options.programs = SyntheticPrograms::kOne;
+  const auto with_one = synthesise(options).train;
+  CHECK(std::ranges::equal(with_many, with_one, {}, &Task::pytorch_code, &Task::pytorch_code));
+}
+
+TEST_CASE("a share of the training compositions has no known program at all", "[forms]") {
+  const auto unknown = [](double share) {
+    SynthesisOptions options = many();
+    options.variants = 2;
+    options.unknown_share = share;
+    const SyntheticTasks tasks = synthesise(options);
+    CHECK(std::ranges::none_of(tasks.held_out, [](const Task& task) { return task.cuda_code.empty(); }));
+    std::set<std::vector<std::string>> without, with;
+    for (const Task& task : tasks.train) {
+      if (task.cuda_code.empty()) {
+        CHECK_FALSE(task.has_scaffold());
+        CHECK(task.alternatives.empty());
+        CHECK_THAT(task.pytorch_code, ContainsSubstring("class Model("));
+      }
+      (task.cuda_code.empty() ? without : with).insert(task.composition);
+    }
+    CHECK(std::ranges::none_of(without, [&](const auto& composition) { return with.contains(composition); }));
+    return without;
+  };
+  CHECK(unknown(0).empty());
+  const auto some = unknown(0.2), more = unknown(0.5);
+  CHECK(some.size() > 30);
+  CHECK(some.size() < 90);
+  CHECK(std::ranges::includes(more, some));
+  CHECK(unknown(1).size() == 300);
+}
+
+TEST_CASE("many programs from a configuration", "[forms]") {
+  const auto parse = [](const std::string& yaml) {
+    const auto document = ConfigDocument::from_text(yaml, "c.yaml");
+    const SynthesisOptions options = SynthesisOptions::from_config(document.root());
+    document.finish();
+    return options;
+  };
+  CHECK(parse("seed: 1").programs == SyntheticPrograms::kOne);
+  CHECK(parse("programs: one\nmax_length: 4").programs == SyntheticPrograms::kOne);
+  const SynthesisOptions options = parse("programs: many\nunknown_share: 0.25");
+  CHECK(options.programs == SyntheticPrograms::kMany);
+  CHECK(options.unknown_share == 0.25);
+  CHECK_THROWS_AS(parse("programs: several"), InputError);
+  CHECK_THROWS_AS(parse("unknown_share: 1.5"), InputError);
+  CHECK_THROWS_AS(parse("programs: many\nmax_length: 4"), InputError);
+}
+
+// Run by hand: `BICRL_FORMS_FILE=forms.jsonl test_tasks "[forms-file]"`, then `bicrl verify --tasks
+// forms.jsonl
+// --json verdicts.json`, which finds every one correct.
+TEST_CASE("every form of the examples as a task of its own, for the verifier", "[.][forms-file]") {
+  const char* file = std::getenv("BICRL_FORMS_FILE");
+  if (!file) SKIP("BICRL_FORMS_FILE names the file to write");
+  constexpr int64_t kFewBytes = 1 << 17;
+  std::vector<Task> tasks;
+  for (const Example& example : examples()) {
+    const Shape costed = costed_shape(example.chain, example.shape, kFewBytes);
+    for (const Form& form : all_forms(example.chain, example.shape, costed)) {
+      const KnownProgram program = write_form(example.chain, form);
+      Task task = write_task(example.chain, example.shape, costed);
+      task.id = example.chain[0].op->name;
+      for (size_t i = 1; i < example.chain.size(); ++i) task.id += concat("-", example.chain[i].op->name);
+      task.id += concat(" ", program.technique);
+      task.cuda_code = program.cuda_code;
+      task.middle = program.middle;
+      tasks.push_back(std::move(task));
+    }
+  }
+  save_tasks(file, tasks);
+}
