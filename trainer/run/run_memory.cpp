@@ -19,11 +19,11 @@ struct LongestSample {
 };
 
 // By bytes of text, which is nearly by tokens: encoding all of them takes long.
-LongestSample longest_sample(const RunInputs& inputs, const RunSettings& settings, Stage stage,
-                             Scaffold scaffold) {
-  std::string prompt_text, program;
+LongestSample longest_sample(const std::vector<Task>& tasks, const Tokenizer& tokenizer,
+                             const RunSettings& settings, Stage stage, Scaffold scaffold) {
+  std::string program;
   Prompt longest;
-  for (const Task& task : inputs.tasks.train) {
+  for (const Task& task : tasks) {
     if (stage == Stage::kInfilling && !task.has_scaffold()) continue;
     Prompt prompt = make_prompt(task, stage, settings.tasks.prompt_style, scaffold);
     if (prompt.text.size() > longest.text.size()) longest = std::move(prompt);
@@ -32,8 +32,8 @@ LongestSample longest_sample(const RunInputs& inputs, const RunSettings& setting
       if (settings.warm_up.programs != WarmUpPrograms::kFirst && other.cuda_code.size() > program.size())
         program = other.cuda_code;
   }
-  return {static_cast<int64_t>(make_request(longest, inputs.tokenizer, 0, 0).prompt_tokens.size()),
-          static_cast<int64_t>(inputs.tokenizer.encode(program).size())};
+  return {static_cast<int64_t>(make_request(longest, tokenizer, 0, 0).prompt_tokens.size()),
+          static_cast<int64_t>(tokenizer.encode(program).size())};
 }
 
 // Rows of noise that a block of a response has in a pack, at most.
@@ -57,7 +57,12 @@ MemoryBudget budget_of_run(const RunSettings& settings, const RunInputs& inputs,
                     settings.trainer.recompute, settings.policy.lora};
   MemoryBudget budget;
   budget.held = memory_of(settings, placement.trainers());
-  if (!trains) budget.held = {.weights_bytes = budget.held.weights_bytes};
+  // Who only generates holds whole weights, and no shard of them besides.
+  if (!trains) {
+    RunSettings undivided = settings;
+    undivided.trainer.sharding = {};
+    budget.held = {.weights_bytes = memory_of(undivided, /*ranks=*/1).weights_bytes};
+  }
   const auto train = [&](const PassShape& shape) {
     if (!trains) return;
     const PassMemory memory = pass_memory(config, shape, pass);
@@ -65,25 +70,38 @@ MemoryBudget budget_of_run(const RunSettings& settings, const RunInputs& inputs,
     budget.pass = memory;
     budget.pack_rows = shape.rows;
   };
+  const auto longest_of = [&](const std::vector<Task>& tasks, Stage stage, Scaffold scaffold) {
+    return longest_sample(tasks, inputs.tokenizer, settings, stage, scaffold);
+  };
+  const auto generate = [&](const DecodingSettings& decoding, int64_t tasks, int64_t samples,
+                            int64_t prompt_tokens) {
+    if (!generates) return;
+    const int64_t requests = (tasks + placement.generators() - 1) / placement.generators() * samples;
+    const DecodingMemory memory = decoding_memory(config, pass.dtype, decoding, requests, prompt_tokens);
+    if (memory.cache_bytes + memory.working_bytes >
+        budget.decoding.cache_bytes + budget.decoding.working_bytes)
+      budget.decoding = memory;
+  };
+  if (settings.evaluation.tasks > 0) {
+    const EvaluationSettings& evaluation = settings.evaluation;
+    const auto tasks = std::min(evaluation.tasks, std::ssize(inputs.tasks.held_out));
+    const int64_t prompt_tokens =
+        longest_of(inputs.tasks.held_out, Stage::kEndToEnd, evaluation.decoding.scaffold).prompt_tokens;
+    generate(evaluation.decoding, tasks, 1, prompt_tokens);
+  }
   if (settings.warm_up.steps > 0) {
     const LongestSample longest =
-        longest_sample(inputs, settings, Stage::kEndToEnd, settings.evaluation.decoding.scaffold);
+        longest_of(inputs.tasks.train, Stage::kEndToEnd, settings.evaluation.decoding.scaffold);
     train(PassShape::largest(settings.warm_up.updater.tokens_per_pack, longest.prompt_tokens,
                              longest.program_tokens, 1, b));
   }
   bool reference = false;
   for (const StageSettings& stage : settings.stages) {
     if (stage.steps == 0) continue;
-    const LongestSample longest = longest_sample(inputs, settings, stage.stage, stage.decoding.scaffold);
+    const LongestSample longest = longest_of(inputs.tasks.train, stage.stage, stage.decoding.scaffold);
     train(PassShape::largest(stage.updater.tokens_per_pack, longest.prompt_tokens,
                              stage.decoding.max_new_tokens, rounds_of(stage, b), b));
-    const int64_t requests =
-        (stage.tasks_per_step + placement.generators() - 1) / placement.generators() * stage.samples_per_task;
-    const DecodingMemory decoding =
-        decoding_memory(config, pass.dtype, stage.decoding, requests, longest.prompt_tokens);
-    if (generates && decoding.cache_bytes + decoding.working_bytes >
-                         budget.decoding.cache_bytes + budget.decoding.working_bytes)
-      budget.decoding = decoding;
+    generate(stage.decoding, stage.tasks_per_step, stage.samples_per_task, longest.prompt_tokens);
     reference |= trains && stage.updater.objective.kl_reference == KlReference::kInitial;
   }
   // With adapters it shares the frozen weights.

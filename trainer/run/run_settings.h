@@ -76,7 +76,7 @@ struct TrainerSettings {
   int64_t max_staleness = 0;  // 1: a step is generated while the one before it is trained, with older weights
   Sharding sharding;
   Recompute recompute = Recompute::kNone;
-  bool deterministic = false;  // operations on GPUs, too (trainer/run/determinism.h)
+  bool deterministic = false;                        // operations on GPUs, too (trainer/run/determinism.h)
   double wait_limit_s = ControlPlane::kWaitLimit_s;  // for each other, before a run ends
   double heartbeat_limit_s = Heartbeat::kLimit_s;    // without a sign of life; 0: nobody listens for one
 

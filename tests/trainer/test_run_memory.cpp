@@ -1,0 +1,62 @@
+// The budget of a run, for the ranks of its placement.
+#include "trainer/run/run_memory.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+
+#include "policy/policy_config.h"
+
+using namespace bicrl;
+
+namespace {
+
+// Of rank `rank` of four, two of which train.
+MemoryBudget budget_of(const std::vector<std::string>& overrides, int rank) {
+  const std::filesystem::path source = BICRL_SOURCE_DIR;
+  std::vector<std::string> all = {"tasks.synthetic.train_compositions=20",
+                                  "tasks.synthetic.held_out_compositions=8", "trainer.placement=split",
+                                  "trainer.generator_ranks=2"};
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  const ConfigDocument document = ConfigDocument::from_file(source / "configs/quickstart.yaml", all);
+  const RunSettings settings = RunSettings::from_config(document.root(), source / "configs");
+  const RunInputs inputs = RunInputs::load(settings.policy, settings.tasks);
+  return budget_of_run(settings, inputs, settings.trainer.placement(4), rank);
+}
+
+}  // namespace
+
+TEST_CASE("who only generates holds whole weights in every sharding stage, and nothing of training") {
+  const auto parameters =
+      PolicyConfig::from_file(std::filesystem::path(BICRL_SOURCE_DIR) / "configs/quickstart/policy.json")
+          .parameter_count();
+  for (const std::string stage : {"0", "1", "2", "3"}) {
+    CAPTURE(stage);
+    const MemoryBudget generator = budget_of({"trainer.sharding_stage=" + stage}, 3);
+    CHECK(generator.held.weights_bytes == 4 * parameters);
+    CHECK(generator.held.total_bytes() == generator.held.weights_bytes);
+    CHECK(generator.pass.peak_bytes() == 0);
+    CHECK(generator.decoding.cache_bytes > 0);
+    const MemoryBudget trainer = budget_of({"trainer.sharding_stage=" + stage}, 0);
+    CHECK(trainer.held.optimizer_bytes > 0);
+    CHECK(trainer.pass.peak_bytes() > 0);
+    CHECK(trainer.decoding.cache_bytes == 0);
+  }
+}
+
+TEST_CASE("an evaluation that needs more than the stages is in the budget") {
+  const auto cache_bytes = [](const std::string& override) {
+    return budget_of({override}, 3).decoding.cache_bytes;
+  };
+  const int64_t stages_alone = cache_bytes("evaluation.tasks=0");
+  CHECK(cache_bytes("evaluation.max_new_tokens=96") == stages_alone);
+  CHECK(cache_bytes("evaluation.max_new_tokens=700") ==
+        stages_alone);  // eight tasks, of which each rank has four
+  CHECK(budget_of({"evaluation.max_new_tokens=900", "stages.0.tasks_per_step=1",
+                   "stages.0.samples_per_task=2", "stages.1.tasks_per_step=1", "stages.1.samples_per_task=2"},
+                  3)
+            .decoding.cache_bytes >
+        budget_of({"evaluation.tasks=0", "stages.0.tasks_per_step=1", "stages.0.samples_per_task=2",
+                   "stages.1.tasks_per_step=1", "stages.1.samples_per_task=2"},
+                  3)
+            .decoding.cache_bytes);
+}
