@@ -126,6 +126,21 @@ void check_verifiers(VerifierClient& client, const VerificationProtocol& wishes)
   }
 }
 
+// A file may be a whole run's configuration, of which this command reads the verifier; what can have no
+// effect is refused.
+void check_reach(const VerifyCommand& command, const ConfigSection& root) {
+  if (command.config_path.empty()) return;
+  if (!root.has("verifier"))
+    throw InputError(concat(command.config_path,
+                            ": has no section 'verifier', which is all that `bicrl verify` reads of a "
+                            "configuration (a file of a server alone is for `bicrl verifier`)"));
+  for (const std::string& override : command.overrides)
+    if (!override.starts_with("verifier."))
+      throw InputError(concat("'", override,
+                              "' has no effect: `bicrl verify` reads only what is below "
+                              "'verifier', for instance verifier.server.workers=2"));
+}
+
 void verify_all(VerifierClient& client, bool profile, Verified& verified) {
   const Stopwatch watch;
   const std::vector<Candidate>& candidates = verified.candidates;
@@ -178,11 +193,11 @@ int run_verify_command(const VerifyCommand& command) {
   const ConfigDocument document = command.config_path.empty()
                                       ? ConfigDocument::from_text("{}", "command line", command.overrides)
                                       : ConfigDocument::from_file(command.config_path, command.overrides);
+  check_reach(command, document.root());
   const ConfigSection section = document.root().section("verifier");
   VerifierClientOptions options = VerifierClientOptions::from_config(section);
   VerifierOptions::from_config(
       section.section("server"));  // for its keys; the embedded server reads them itself
-  // A file may be a whole run's configuration, of which this reads the verifier.
   if (command.config_path.empty()) document.finish();
   check_writable(command.json_path);
   if (!command.addresses.empty()) options.addresses = command.addresses;

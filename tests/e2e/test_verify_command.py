@@ -35,6 +35,13 @@ with folder() as temporary:
     code, out, err = verify([broken, good], *program, "broken")
     expect(code == 2 and "has no task 'broken'" in err and "entry 1" in err, "a broken task", code, out, err)
 
+    # Of a configuration only the verifier is read: what lies elsewhere would do nothing.
+    for words, message in ((["configs/verifiers/cpu.yaml"], "has no section 'verifier'"),
+                           (["configs/eval.yaml", "workers=1"], "'workers=1' has no effect"),
+                           (["configs/eval.yaml", "verifier.server.wokers=1"], "wokers")):
+        code, out, err = verify([good], *words)
+        expect(code == 2 and message in err, f"refuses {words}", code, out, err)
+
     # Small changes to what is correct are found out, and told by kind; what was wrong already has none.
     code, out, err = verify([good, wrong], "--mutate")
     mutants = read_json(report)["mutants"]
