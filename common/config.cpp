@@ -321,11 +321,10 @@ ConfigDocument ConfigDocument::from_text(const std::string& yaml, const std::str
   return ConfigDocument(ConfigSection(load_config_tree(yaml, name, overrides)));
 }
 
-void ConfigDocument::finish() const {
-  const ConfigNode& root = *root_.node_;
+void ConfigSection::finish() const {
   std::vector<std::string> all_paths, found;
-  collect_paths(root, all_paths);
-  collect_unknown(root, all_paths, found);
+  collect_paths(*node_, all_paths);
+  collect_unknown(*node_, all_paths, found);
   if (found.empty()) return;
   std::string message;
   for (const auto& line : found) message += (message.empty() ? "" : "\n") + line;

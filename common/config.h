@@ -45,6 +45,8 @@ class ConfigSection {
   [[noreturn]] void reject(const std::string& key, const std::string& reason) const;
   // Rejects a key that is present and would do nothing; `when` says in which combination: "with 'kind: x'".
   void refuse_without_effect(const std::string& key, const std::string& when) const;
+  // Throws InputError that names every unknown key of this section and below. Call when it has been read.
+  void finish() const;
 
   explicit ConfigSection(std::shared_ptr<ConfigNode> node) : node_(std::move(node)) {}
 
@@ -61,8 +63,7 @@ class ConfigDocument {
   static ConfigDocument from_text(const std::string& yaml, const std::string& name,
                                   const std::vector<std::string>& overrides = {});
   ConfigSection root() const { return root_; }
-  // Throws InputError that names every unknown key. Call when everything has been read.
-  void finish() const;
+  void finish() const { root_.finish(); }  // when everything has been read
   // Every key that was read with its resolved value, as YAML in reading order.
   std::string resolved_yaml() const;
 

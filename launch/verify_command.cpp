@@ -126,11 +126,11 @@ void check_verifiers(VerifierClient& client, const VerificationProtocol& wishes)
   }
 }
 
-// A file may be a whole run's configuration, of which this command reads the verifier; what can have no
-// effect is refused.
-void check_reach(const VerifyCommand& command, const ConfigSection& root) {
-  if (command.config_path.empty()) return;
-  if (!root.has("verifier"))
+// A file may be a whole run's configuration, of which this command reads the verifier; an override elsewhere
+// would have no effect.
+void check_reach(const VerifyCommand& command) {
+  if (!command.config_path.empty() &&
+      !ConfigDocument::from_file(command.config_path, {}).root().has("verifier"))
     throw InputError(concat(command.config_path,
                             ": has no section 'verifier', which is all that `bicrl verify` reads of a "
                             "configuration (a file of a server alone is for `bicrl verifier`)"));
@@ -190,15 +190,15 @@ ExitCode exit_code(const Verified& verified) {
 }  // namespace
 
 int run_verify_command(const VerifyCommand& command) {
+  check_reach(command);
   const ConfigDocument document = command.config_path.empty()
                                       ? ConfigDocument::from_text("{}", "command line", command.overrides)
                                       : ConfigDocument::from_file(command.config_path, command.overrides);
-  check_reach(command, document.root());
   const ConfigSection section = document.root().section("verifier");
   VerifierClientOptions options = VerifierClientOptions::from_config(section);
   VerifierOptions::from_config(
       section.section("server"));  // for its keys; the embedded server reads them itself
-  if (command.config_path.empty()) document.finish();
+  section.finish();
   check_writable(command.json_path);
   if (!command.addresses.empty()) options.addresses = command.addresses;
   options.protocol.measure_time |= command.profile;
