@@ -92,6 +92,9 @@ void read_spec(Frame& frame, const nlohmann::json& request, OracleSpec& spec) {
   spec.parameters = header.at("parameters");
   spec.init_seed = request.at("init_seed").get<int64_t>();
   spec.has_costing_inputs = header.at("has_costing_inputs").get<bool>();
+  spec.costing_repeats = header.at("costing_repeats").get<uint64_t>();
+  if (spec.costing_repeats < 1 || spec.costing_repeats > kMostCostingRepeats)
+    throw InputError(concat("its costing_repeats are ", spec.costing_repeats));
   spec.ignores_mode = header.value("ignores_mode", false);
   auto layout = input_layout(spec.inputs);
   if (!layout) throw InputError(layout.reason());

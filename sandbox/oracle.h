@@ -35,6 +35,7 @@ struct OracleOptions {
 };
 
 inline constexpr int kDrawKinds = 4;
+inline constexpr uint64_t kMostCostingRepeats = 65536;
 // On which inputs a reference is run: those of get_inputs(), with draws of all kinds, or the larger ones of
 // get_costing_inputs(), where a task defines them: of kind "plain", and of one kind besides.
 enum class TaskSize { kGiven, kCosted };
@@ -55,7 +56,8 @@ struct OracleSpec {
   std::vector<std::string> argument_bytes;  // of their tensors
   nlohmann::json parameters;  // those drawn beside what the constructor makes; for the record box
   bool has_costing_inputs = false;
-  bool ignores_mode = false;  // the reference is the same function in training mode and out of it
+  uint64_t costing_repeats = 1;  // how many times those inputs are taken for modelled times
+  bool ignores_mode = false;     // the reference is the same function in training mode and out of it
 };
 
 // What is wrong with a task. Those with answers can be graded, and a program's success says little.

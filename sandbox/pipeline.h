@@ -71,8 +71,8 @@ class Pipeline {
   bool has_registers(Job& job, const RecordResult& recorded);
   // Of a correct program: its modelled time, and the reference's.
   void cost(Job& job, const SizedTask& given, const RecordResult& recorded);
-  void cost_on_larger_inputs(Job& job);
-  void model_times(Job& job, const SizedTask& task, const RecordResult& recorded,
+  void cost_on_larger_inputs(Job& job, const Trace& given);
+  void model_times(Job& job, const SizedTask& task, const RecordResult& recorded, const Trace& given,
                    std::vector<LaunchCounters>& launches);
   static bool structure_matches(Job& job, const Returned& returned, const nlohmann::json& expected,
                                 size_t call);

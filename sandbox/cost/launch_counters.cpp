@@ -1,6 +1,7 @@
 #include "sandbox/cost/launch_counters.h"
 
 #include <algorithm>
+#include <bit>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -87,6 +88,32 @@ LaunchCounters launch_counters_from_json(const nlohmann::json& json) {
     throw InputError(concat("counters: ", error.what()));
   }
   return counters;
+}
+
+LaunchCounters repeated(const LaunchCounters& counters, uint64_t times, Growth growth) {
+  BICRL_CHECK(times > 0, "a launch that happens");
+  LaunchCounters larger = counters;
+  for_each_number(larger, [times](const char*, uint64_t& value) { value *= times; });
+  // What belongs to one block.
+  larger.threads_per_block = counters.threads_per_block;
+  larger.shared_bytes_per_block = counters.shared_bytes_per_block;
+  larger.registers_per_thread = counters.registers_per_thread;
+  if (growth == Growth::kBlocks)
+    larger.longest_chain = counters.longest_chain;
+  else
+    larger.blocks = counters.blocks;
+  for (uint64_t& number : larger.instructions) number *= times;
+  for (uint64_t& flops : larger.tensor_flops) flops *= times;
+  for (LineCounters& line : larger.lines) {
+    line.instructions *= times;
+    line.global_sectors *= times;
+    line.shared_wavefronts *= times;
+  }
+  const auto farther = static_cast<size_t>(std::bit_width(times - 1));
+  larger.reused_sectors = {};
+  for (size_t i = 0; i < kReuseClasses; ++i)
+    larger.reused_sectors[std::min(i + farther, kReuseClasses - 1)] += times * counters.reused_sectors[i];
+  return larger;
 }
 
 // A warp moves 512 bytes in one request, as a runtime's own kernels do.

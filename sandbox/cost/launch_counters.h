@@ -104,6 +104,12 @@ std::string_view to_string(LaunchCounters::Kind kind);  // "kernel"
 nlohmann::json to_json(const LaunchCounters& counters);
 LaunchCounters launch_counters_from_json(const nlohmann::json& json);  // throws InputError
 
+// The counters of a launch on so many times as many rows: with a grid that grows with them, or with blocks
+// that do so much more each. What was read before lies farther back then (its class is rounded up), and the
+// hottest address is taken to be that of all rows.
+enum class Growth { kBlocks, kWorkOfBlocks };
+LaunchCounters repeated(const LaunchCounters& counters, uint64_t times, Growth growth = Growth::kBlocks);
+
 // A launch whose kernel does nothing but move so many bytes once, each touched by one thread, as a device's
 // runtime or a framework does for fills, copies and elementwise operators.
 LaunchCounters streaming_launch(LaunchCounters::Kind kind, uint64_t read_bytes, uint64_t written_bytes);

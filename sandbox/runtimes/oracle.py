@@ -8,7 +8,7 @@ request   {"kind": "task", "task_code", "costing": bool, "init_seed", "secret", 
           {"kind": "unread", "task_code", "init_seed", "unread": [[leaf, begin, end]...]} + of each input leaf of a draw its
           storage, of each output leaf its allowance: see oracle_unread.py; the only reply is {"kind": "unread", "decides": bool}
 replies   {"kind": "spec", "inputs": [spec...], "arguments": spec, "parameters": [...], "has_costing_inputs": bool,
-           "ignores_mode": bool} + bytes of the arguments' tensors; "arguments" is what arguments.pack() makes of the
+           "costing_repeats": number, "ignores_mode": bool} + bytes of the arguments' tensors; "arguments" is what arguments.pack() makes of the
           constructor's, "parameters" what parameters.plan() says
           {"kind": "draw", "family", "round", "returned": spec, "input_leaves"} + of each input leaf its storage, of each
           output leaf its center, its allowance, and with "tf32" its allowance under that policy
@@ -150,5 +150,6 @@ def send_spec(channel, request, reference, pool):
     reference.check_input_bytes(inputs, request["max_input_bytes"])
     reference.described = [describe(x) for x in inputs]
     say(channel, {"kind": "spec", "inputs": reference.described, "arguments": reference.arguments, "parameters": drawn,
-                  "has_costing_inputs": reference.has_costing_inputs, "ignores_mode": reference.ignores_mode()},
+                  "has_costing_inputs": reference.has_costing_inputs, "costing_repeats": reference.costing_repeats,
+                  "ignores_mode": reference.ignores_mode()},
         reference.argument_bytes)

@@ -43,6 +43,8 @@ def attempt(what, function, *args):
 
 
 COSTING_INPUTS = "get_costing_inputs"  # what a task may define beside get_inputs(): larger ones, for costing
+COSTING_REPEATS = "get_costing_repeats"  # and how many times as many rows modelled times are for
+MOST_REPEATS = 65536
 
 
 class Reference:
@@ -56,10 +58,21 @@ class Reference:
             if not callable(self.names.get(name)):
                 raise TaskFault("missing", f"the task's code does not define {name}")
         self.has_costing_inputs = callable(self.names.get(COSTING_INPUTS))
+        self.costing_repeats = self.find_repeats()
         self.makes_inputs = COSTING_INPUTS if costing else "get_inputs"
         self.init_seed = init_seed
         self.described = None  # of the inputs
         self.times_ms = []
+
+    def find_repeats(self):
+        if not callable(self.names.get(COSTING_REPEATS)):
+            return 1
+        if not self.has_costing_inputs:
+            raise TaskFault("missing", f"the task's code defines {COSTING_REPEATS} without {COSTING_INPUTS}")
+        found = attempt(f"{COSTING_REPEATS}()", self.names[COSTING_REPEATS])
+        if type(found) is not int or not 1 <= found <= MOST_REPEATS:
+            raise TaskFault("raises", f"{COSTING_REPEATS}() does not return a whole number from 1 to {MOST_REPEATS}")
+        return found if self.costing else 1
 
     def inputs(self, seed):
         seed_all(seed)

@@ -198,6 +198,35 @@ TEST_CASE("occupancy is what NVIDIA's calculator says") {
   }
 }
 
+TEST_CASE("a grid so many times as large has so many times the counters, but not of a block") {
+  LaunchCounters launch = streaming_launch(LaunchCounters::Kind::kKernel, 1 << 20, 1 << 20);
+  launch.hottest_atomics = 7;
+  launch.registers_per_thread = 40;
+  launch.reused_sectors[0] = 5, launch.reused_sectors[kReuseClasses - 1] = 6;
+  launch.lines = {{3, 10, 20, 30}};
+  CHECK(repeated(launch, 1) == launch);
+  const LaunchCounters larger = repeated(launch, 8);
+  CHECK(larger.blocks == 8 * launch.blocks);
+  CHECK(larger.instructions[9] == 8 * launch.instructions[9]);
+  CHECK(larger.chains.accesses == 8 * launch.chains.accesses);
+  CHECK(larger.longest_chain == launch.longest_chain);
+  CHECK(larger.hottest_atomics == 56);
+  CHECK(larger.registers_per_thread == 40);
+  CHECK(larger.threads_per_block == launch.threads_per_block);
+  CHECK(larger.lines == std::vector<LineCounters>{{3, 80, 160, 240}});
+  CHECK(larger.reused_sectors[3] == 40);
+  CHECK(larger.reused_sectors[kReuseClasses - 1] == 48);
+  CHECK(larger.distinct_read_sectors() == 8 * launch.distinct_read_sectors());
+  const LaunchCounters longer = repeated(launch, 8, Growth::kWorkOfBlocks);
+  CHECK(longer.blocks == launch.blocks);
+  CHECK(longer.longest_chain.cycles == 8 * launch.longest_chain.cycles);
+  CHECK(longer.instructions == larger.instructions);
+  // One of that size moves as much; only what was rounded up to whole blocks differs.
+  const LaunchCounters direct = streaming_launch(LaunchCounters::Kind::kKernel, 8 << 20, 8 << 20);
+  LaunchCounters plain = streaming_launch(LaunchCounters::Kind::kKernel, 1 << 20, 1 << 20);
+  CHECK(repeated(plain, 8) == direct);
+}
+
 TEST_CASE("counters survive their way through JSON") {
   std::mt19937_64 random(9);
   for (int round = 0; round < 50; ++round) {

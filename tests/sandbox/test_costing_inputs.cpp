@@ -1,5 +1,6 @@
 // Programs on the inputs that their tasks name for costing: timed there, and judged there once more.
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <string>
 
 #include "sandbox/cost/cost_model.h"
@@ -50,6 +51,30 @@ std::string program(const Holes& holes) {
          "module = load_inline(name='m', cpp_sources='torch::Tensor run(torch::Tensor x);', "
          "cuda_sources=source, functions=['run'])\nclass ModelNew(nn.Module):\n"
          "    def forward(self, x):\n        return module.run(x)\n";
+}
+
+// The same with eight blocks, whatever the number of rows, or with a launch for every eight rows.
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  REQUIRE(at != text.npos);
+  return text.replace(at, from.size(), to);
+}
+
+std::string fixed_grid() {
+  std::string text =
+      replaced(program({}), "part[t] = x[blockIdx.x * 48 + t];",
+               "for (int r = blockIdx.x; r < n / 48; r += gridDim.x) { __syncthreads(); part[t] = "
+               "x[r * 48 + t];");
+  text = replaced(text, "out[blockIdx.x * 48 + t] = 2.0f * expf(part[t] - m) / s;",
+                  "out[r * 48 + t] = 2.0f * expf(part[t] - m) / s; }");
+  return replaced(text, "rows_kernel<<<rows, 48>>>", "rows_kernel<<<8, 48>>>");
+}
+
+std::string row_by_row() {
+  return replaced(program({}),
+                  "rows_kernel<<<rows, 48>>>(x.data_ptr<float>(), out.data_ptr<float>(), x.numel());",
+                  "for (int r = 0; r < rows; r += 8) rows_kernel<<<8, 48>>>(x.data_ptr<float>() + r * 48, "
+                  "out.data_ptr<float>() + r * 48, x.numel());");
 }
 
 Verdict verify(const std::string& task, const std::string& program, bool times = true) {
@@ -110,6 +135,46 @@ TEST_CASE("work that is left out on larger inputs is seen") {
                 "wrong_shape");
 }
 
+TEST_CASE("a task may be costed on a part of its rows, as if there were so many times as many") {
+  const auto repeats = [](const std::string& times) {
+    return "\ndef get_costing_repeats():\n    return " + times + "\n";
+  };
+  const Verdict whole = verify(task("[torch.randn(8 * 912, 48)]"), program({}));
+  const Verdict part = verify(task("[torch.randn(912, 48)]") + repeats("8"), program({}));
+  INFO(whole.diagnostics << part.diagnostics);
+  REQUIRE(whole.correct);
+  REQUIRE(part.correct);
+  CHECK(part.costed_size == "912x48, 8 times");
+  CHECK(std::abs(part.candidate_ms / whole.candidate_ms - 1) < 0.01);
+  CHECK(std::abs(part.eager_ms / whole.eager_ms - 1) < 0.01);
+  CHECK(std::abs(part.torch_compile_ms / whole.torch_compile_ms - 1) < 0.01);
+  CHECK(std::abs(part.roofline_fraction / whole.roofline_fraction - 1) < 0.01);
+  CHECK(part.counters.find("\"blocks\":7296") != std::string::npos);
+  CHECK(verify(task() + repeats("1"), program({})).costed_size == "900x48");
+  // A grid that does not grow has blocks that do more, and launches that become more are so much more.
+  for (const bool loops_in_kernel : {true, false}) {
+    const auto few = [&](const std::string& costing) {
+      return verify(task(costing), loops_in_kernel ? fixed_grid() : row_by_row());
+    };
+    const Verdict all_rows = few("[torch.randn(8 * 96, 48)]");
+    const Verdict some_rows =
+        verify(task("[torch.randn(96, 48)]") + repeats("8"), loops_in_kernel ? fixed_grid() : row_by_row());
+    INFO(all_rows.diagnostics << some_rows.diagnostics << all_rows.candidate_ms << " "
+                              << some_rows.candidate_ms);
+    REQUIRE(all_rows.correct);
+    REQUIRE(some_rows.correct);
+    CHECK(some_rows.candidate_ms > 0.9 * all_rows.candidate_ms);
+    CHECK(some_rows.candidate_ms < 1.2 * all_rows.candidate_ms);
+  }
+  CHECK(verify(task() + repeats("8") + "\ndel get_costing_inputs\n", program({})).outcome ==
+        Outcome::kTaskFault);
+  for (const char* nonsense : {"0", "-8", "2.0", "65537", "10 ** 5000", "None", "nothing", "True"}) {
+    const Verdict v = verify(task() + repeats(nonsense), program({}));
+    INFO(nonsense << ": " << v.diagnostics);
+    CHECK(v.outcome == Outcome::kTaskFault);
+  }
+}
+
 TEST_CASE("a task whose inputs for costing cannot be had is at fault itself") {
   for (const char* inputs :
        {"[torch.randn(900, 48) @ nothing]", "torch.randn(2)", "[torch.randn(900, 48), 1]"}) {
@@ -124,7 +189,7 @@ TEST_CASE("a task whose inputs for costing cannot be had is at fault itself") {
 TEST_CASE("at the size that synthesised tasks name, launches take at most a fifth of the modelled time") {
   SynthesisOptions options;
   options.train_compositions = 4;
-  options.held_out_compositions = 0;
+  options.development_compositions = options.test_compositions = 0;
   options.costing_bytes = int64_t{40} << 20;  // for an H100, docs/cost_model.md
   for (const Task& synthesised : synthesise(options).train) {
     const Verdict v = verify(synthesised.pytorch_code, synthesised.cuda_code);
