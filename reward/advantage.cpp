@@ -17,24 +17,25 @@ constexpr double kEqualWithin = 1e-9;
 struct Statistics {
   double mean = 0;
   double deviation = 0;
+  double highest = 0;
   int counted = 0;
   bool all_equal = true;
 };
 
 Statistics measure(const std::vector<Reward>& rewards) {
   Statistics s;
-  double lowest = 0, highest = 0;
+  double lowest = 0;
   for (const Reward& reward : rewards) {
     if (reward.masked) continue;
     BICRL_CHECK(std::isfinite(reward.value), "a reward is ", reward.value);
     lowest = s.counted ? std::min(lowest, reward.value) : reward.value;
-    highest = s.counted ? std::max(highest, reward.value) : reward.value;
+    s.highest = s.counted ? std::max(s.highest, reward.value) : reward.value;
     ++s.counted;
     s.mean += (reward.value - s.mean) / s.counted;  // no sum that could overflow
   }
-  const double range = highest - lowest;
-  BICRL_CHECK(std::isfinite(range), "rewards from ", lowest, " to ", highest, " are too far apart");
-  s.all_equal = range <= kEqualWithin * std::max(std::abs(lowest), std::abs(highest));
+  const double range = s.highest - lowest;
+  BICRL_CHECK(std::isfinite(range), "rewards from ", lowest, " to ", s.highest, " are too far apart");
+  s.all_equal = range <= kEqualWithin * std::max(std::abs(lowest), std::abs(s.highest));
   if (s.all_equal) return s;
   // Squares of shares of the range neither overflow nor vanish.
   double squares = 0;
@@ -54,6 +55,8 @@ double advantage_of(AdvantageKind kind, double value, const Statistics& s, doubl
     // r - (sum - r) / (n - 1), without the cancellation.
     case AdvantageKind::kLeaveOneOut:
       return above_mean * s.counted / (s.counted - 1);
+    case AdvantageKind::kBest:
+      return s.highest - value <= kEqualWithin * std::abs(s.highest) ? 1 : 0;
     case AdvantageKind::kMaxAtK:
       break;  // of a group as a whole
   }
@@ -75,7 +78,8 @@ std::vector<double> best_of_k(const std::vector<Reward>& rewards, int64_t k) {
 
 AdvantageKind parse_advantage_kind(const std::string& text) {
   const std::vector<AdvantageKind> kinds = {AdvantageKind::kZScore, AdvantageKind::kMeanOnly,
-                                            AdvantageKind::kLeaveOneOut, AdvantageKind::kMaxAtK};
+                                            AdvantageKind::kLeaveOneOut, AdvantageKind::kBest,
+                                            AdvantageKind::kMaxAtK};
   std::vector<std::string> names;
   for (AdvantageKind kind : kinds) {
     if (text == to_string(kind)) return kind;
@@ -83,7 +87,7 @@ AdvantageKind parse_advantage_kind(const std::string& text) {
   }
   const auto nearest = nearest_spelling(text, names);
   throw InputError(concat("unknown advantage '", text,
-                          "': expected zscore, mean_only, leave_one_out or max_at_k",
+                          "': expected zscore, mean_only, leave_one_out, best or max_at_k",
                           nearest ? "; did you mean " + *nearest + "?" : ""));
 }
 
@@ -95,6 +99,8 @@ std::string to_string(AdvantageKind kind) {
       return "mean_only";
     case AdvantageKind::kLeaveOneOut:
       return "leave_one_out";
+    case AdvantageKind::kBest:
+      return "best";
     case AdvantageKind::kMaxAtK:
       return "max_at_k";
   }

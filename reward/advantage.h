@@ -13,10 +13,11 @@ enum class AdvantageKind {
   kZScore,       // (r - mean) / population standard deviation (DICE), with a floor under the divisor
   kMeanOnly,     // r - mean
   kLeaveOneOut,  // r - mean of the others
+  kBest,         // 1 for the best, 0 for the others: rejection sampling, each group's best imitated
   kMaxAtK        // what the response adds to the best of k (reward/max_at_k.h)
 };
 AdvantageKind parse_advantage_kind(
-    const std::string& text);  // "zscore", "mean_only", "leave_one_out", "max_at_k"; InputError
+    const std::string& text);  // "zscore", "mean_only", "leave_one_out", "best", "max_at_k"; InputError
 std::string to_string(AdvantageKind kind);
 
 enum class GroupState {

@@ -17,6 +17,7 @@ using Catch::Approx;
 namespace {
 
 constexpr double kNoFloor = 0;
+// Those whose advantages of a group sum to zero.
 constexpr AdvantageKind kKinds[] = {AdvantageKind::kZScore, AdvantageKind::kMeanOnly,
                                     AdvantageKind::kLeaveOneOut, AdvantageKind::kMaxAtK};
 
@@ -49,6 +50,21 @@ std::vector<std::vector<Reward>> random_groups() {
 }
 
 }  // namespace
+
+TEST_CASE("rejection sampling imitates a group's best, all of them if several are equal") {
+  const auto best = [](const std::vector<Reward>& group) {
+    return group_advantage(AdvantageKind::kBest, group, kNoFloor);
+  };
+  CHECK(best(rewards({0, 2.5, 1, 2.5})).advantages == std::vector<double>{0, 1, 0, 1});
+  CHECK(best(rewards({-3, -1, -2})).advantages == std::vector<double>{0, 1, 0});
+  CHECK(best(rewards({2, 2, 2})).state == GroupState::kZeroVariance);
+  auto group = rewards({1, 9, 4});
+  mask(group[1]);
+  const GroupAdvantage masked = best(group);
+  CHECK(masked.advantages == std::vector<double>{0, 0, 1});
+  CHECK(masked.weights == std::vector<double>{1, 0, 1});
+  CHECK(parse_advantage_kind("best") == AdvantageKind::kBest);
+}
 
 TEST_CASE("one success among sixteen has the published z-score") {
   std::vector<double> values(16, 0.0);
