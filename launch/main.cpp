@@ -79,7 +79,8 @@ void add_tasks_flags(CLI::App& app, Arguments& arguments) {
   arguments.config.add_to(&app);
   app.add_flag("--check", arguments.learner.check_tasks,
                "run every task's reference in a box and list the tasks whose verdicts would say little");
-  app.add_option("--write", arguments.learner.output_folder, "folder for train.json and held_out.json");
+  app.add_option("--write", arguments.learner.output_folder,
+                 "folder for a file of each split (train.json...)");
 }
 
 void add_init_flags(CLI::App& app, Arguments& arguments) {

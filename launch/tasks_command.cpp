@@ -15,7 +15,7 @@ namespace bicrl {
 namespace fs = std::filesystem;
 namespace {
 
-void describe(const char* name, const std::vector<Task>& tasks, const fs::path& folder) {
+void describe(const std::string& name, const std::vector<Task>& tasks, const fs::path& folder) {
   if (tasks.empty()) return;
   std::map<int, size_t> levels;
   size_t known = 0;
@@ -30,7 +30,7 @@ void describe(const char* name, const std::vector<Task>& tasks, const fs::path& 
   for (const auto& [level, count] : levels) std::cout << " " << level << ": " << count;
   std::cout << "\n";
   if (folder.empty()) return;
-  const fs::path file = folder / (std::string(name) + ".json");
+  const fs::path file = folder / (name + ".json");
   save_tasks(file, tasks);
   std::cout << "  written to " << file.string() << "\n";
 }
@@ -52,18 +52,17 @@ int run_tasks_command(const LearnerCommand& command) {
   const VerifierOptions verifier =
       VerifierOptions::from_config(document.root().section("verifier").section("server"));
   document.finish();
-  const TaskPool pool = TaskPool::load(settings.tasks);
+  const std::vector<TaskSplit> splits = load_splits(settings.tasks);
   const fs::path folder = command.output_folder;
   std::error_code failure;
   if (!folder.empty()) fs::create_directories(folder, failure);
   if (failure) throw Error(concat("cannot make ", folder.string(), ": ", failure.message()));
-  describe("train", pool.train, folder);
-  describe("held_out", pool.held_out, folder);
+  for (const TaskSplit& split : splits) describe(split.name, split.tasks, folder);
+  const std::vector<Task>& train = splits.front().tasks;
   if (command.check_tasks) {
-    check_tasks("train", pool.train, verifier.pipeline, std::cout);
-    check_tasks("held_out", pool.held_out, verifier.pipeline, std::cout);
-  } else if (folder.empty() && !pool.train.empty()) {
-    const Task& first = pool.train.front();
+    for (const TaskSplit& split : splits) check_tasks(split.name, split.tasks, verifier.pipeline, std::cout);
+  } else if (folder.empty() && !train.empty()) {
+    const Task& first = train.front();
     std::cout << "\nthe first one, " << first.id << "\n" << first.pytorch_code << "\n";
     if (!first.cuda_code.empty()) std::cout << "its known program\n" << first.cuda_code << "\n";
     const PromptStyle style = settings.tasks.prompt_style;

@@ -63,6 +63,13 @@ bool is_shown(const std::vector<std::string>& composition, const Technique& tech
                              [&](const std::string& map) { return map_is_shown(map, special); });
 }
 
+bool is_synthesised(const std::vector<std::string>& composition) {
+  const auto& table = synthetic_operators();
+  return !composition.empty() && std::ranges::all_of(composition, [&](const std::string& name) {
+    return std::ranges::find(table, name, &SyntheticOperator::name) != table.end();
+  });
+}
+
 void write_known_programs(const std::vector<ChainStep>& chain, Shape shape, std::optional<Shape> costed,
                           Task& task) {
   std::vector<Form> forms = all_forms(chain, shape, costed);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tasks/synthetic_program.h"
+#include "tasks/synthetic_module.h"
 #include "tasks/task.h"
 #include "tasks/technique.h"
 
@@ -25,8 +25,11 @@ namespace bicrl {
 // Everything else that costs no more than the plain form's parts is shown everywhere.
 bool is_shown(const std::vector<std::string>& composition, const Technique& technique);
 
+// Whether the operators are those of a synthesised task, about which is_shown() can be asked.
+bool is_synthesised(const std::vector<std::string>& composition);
+
 // Sets the task's program to that of the plain form, and its alternatives to shown forms, from dear to cheap
-// by guessed_cost(): all of them, or kMostAlternatives drawn by what the task is. `task` is write_task()'s.
+// by guessed_cost(): all of them, or kMostAlternatives drawn by what the task is. `task` is write_module()'s.
 constexpr size_t kMostAlternatives = 8;
 void write_known_programs(const std::vector<ChainStep>& chain, Shape shape, std::optional<Shape> costed,
                           Task& task);

@@ -1,6 +1,7 @@
 #include "tasks/synthesiser.h"
 
 #include <algorithm>
+#include <array>
 #include <iomanip>
 #include <iterator>
 #include <numeric>
@@ -11,33 +12,30 @@
 #include "common/error.h"
 #include "common/rng.h"
 #include "tasks/known_programs.h"
+#include "tasks/synthetic_module.h"
 #include "tasks/synthetic_operators.h"
 #include "tasks/synthetic_pieces.h"
-#include "tasks/synthetic_program.h"
 #include "tasks/synthetic_quality.h"
+#include "tasks/synthetic_split.h"
 
 namespace bicrl {
 namespace {
 
-constexpr double kHeldOutShare = 0.3;
 constexpr int kConstantDraws = 6;  // before a composition counts as degenerate
 constexpr int64_t kMaxCostingBytes = int64_t{1} << 30;
 constexpr int kMinLength = 2;
-constexpr int kMaxLength = 4;
-constexpr int kMaxLengthOfMany = static_cast<int>(pieces::kMaxKernels);
+constexpr int kMaxLength = static_cast<int>(pieces::kMaxKernels);
 
 // Wide shapes if rows are independent of each other's length; short rows if a row's length decides the
 // magnitude of the result, so that softmax and sums stay well above the verifier's tolerance.
 constexpr Shape kWideShapes[] = {{16, 16},  {8, 33},   {24, 48},   {64, 64},
                                  {50, 100}, {100, 77}, {128, 128}, {200, 30}};
 constexpr Shape kRowShapes[] = {{32, 8}, {64, 16}, {100, 7}, {48, 24}, {40, 33}, {256, 12}, {500, 20}};
-constexpr Shape kSoftmaxShapes[] = {{32, 8}, {64, 7}, {100, 6}, {256, 5}, {1000, 10}};
 // With rows that can be loaded in packs, and some that cannot.
-constexpr Shape kPackedSoftmaxShapes[] = {{32, 8}, {64, 7}, {100, 12}, {256, 5}, {500, 16}, {1000, 10}};
+constexpr Shape kSoftmaxShapes[] = {{32, 8}, {64, 7}, {100, 12}, {256, 5}, {500, 16}, {1000, 10}};
 constexpr int kWideColumns[] = {16};
 constexpr int kRowColumns[] = {7, 33};
-constexpr int kSoftmaxColumns[] = {5, 10};
-constexpr int kPackedSoftmaxColumns[] = {5, 16};
+constexpr int kSoftmaxColumns[] = {5, 16};
 
 struct Family {
   std::optional<OperatorKind> special;  // the kind that occurs exactly once; none: pointwise operators only
@@ -49,7 +47,6 @@ const Family kElementwise = {std::nullopt, kWideShapes, kWideColumns};
 const Family kBroadcast = {OperatorKind::kRowVector, kWideShapes, kWideColumns};
 const Family kReduction = {OperatorKind::kReduction, kRowShapes, kRowColumns};
 const Family kSoftmax = {OperatorKind::kSoftmax, kSoftmaxShapes, kSoftmaxColumns};
-const Family kPackedSoftmax = {OperatorKind::kSoftmax, kPackedSoftmaxShapes, kPackedSoftmaxColumns};
 const Family kStencil = {OperatorKind::kStencil, kWideShapes, kWideColumns};
 
 std::vector<const SyntheticOperator*> operators_of(OperatorKind kind) {
@@ -119,9 +116,11 @@ std::string composition_key(const std::vector<std::string>& composition) {
   return key;
 }
 
-// A smaller share's compositions are among those of a larger one.
-bool is_unknown(const std::vector<std::string>& composition, double share) {
-  return uniform_at(mix_key(mix_key(0, "unknown"), composition_key(composition)), 0) < share;
+bool has_structured_middle(const Composition& composition) {
+  for (size_t i = 1; i + 1 < composition.size(); ++i)
+    if (composition[i]->kind != OperatorKind::kPointwise && composition[i]->kind != OperatorKind::kRowVector)
+      return true;
+  return false;
 }
 
 std::vector<ChainStep> draw_constants(const Composition& composition, RandomStream& stream) {
@@ -129,6 +128,11 @@ std::vector<ChainStep> draw_constants(const Composition& composition, RandomStre
   for (const auto* op : composition) chain.push_back({op, op->constants[stream.below(op->constants.size())]});
   return chain;
 }
+
+struct MadeTask {
+  Task task;
+  uint64_t function;  // function_key() of its chain
+};
 
 // One family during a run: what is still to be dealt, and the draws of its constants and shapes.
 class FamilySource {
@@ -138,8 +142,8 @@ class FamilySource {
         weight_(weight),
         variants_(options.variants),
         costing_bytes_(options.costing_bytes),
-        programs_(options.programs),
-        unknown_share_(options.unknown_share),
+        costing_repeats_(options.costing_repeats),
+        known_middles_(options.known_middles),
         key_(key),
         deck_choice_(mix_key({key, 1})) {
     for (int length = kMinLength; length <= options.max_length; ++length)
@@ -148,8 +152,8 @@ class FamilySource {
   double weight() const { return weight_; }
 
   // Tasks of the next composition on the wanted side of the split; empty when there is none left.
-  std::vector<Task> next(bool held_out) {
-    auto& waiting = held_out ? waiting_held_out_ : waiting_train_;
+  std::vector<MadeTask> next(SyntheticSplit split) {
+    auto& waiting = waiting_[static_cast<size_t>(split)];
     while (waiting.empty() && !decks_.empty()) {
       const size_t choice = deck_choice_.below(decks_.size());
       const auto composition = decks_[choice].deal();
@@ -157,11 +161,13 @@ class FamilySource {
         decks_.erase(decks_.begin() + static_cast<std::ptrdiff_t>(choice));
         continue;
       }
-      const bool belongs_held_out = is_held_out(names_of(*composition));
-      auto tasks = write_variants(*composition, belongs_held_out ? 1 : variants_);
-      if (!belongs_held_out && is_unknown(names_of(*composition), unknown_share_))
-        std::ranges::for_each(tasks, forget_programs);
-      if (!tasks.empty()) (belongs_held_out ? waiting_held_out_ : waiting_train_).push_back(std::move(tasks));
+      const std::optional<SyntheticSplit> side = split_of(names_of(*composition));
+      if (!side) continue;
+      const bool trained = side == SyntheticSplit::kTrain;
+      auto tasks = write_variants(*composition, trained ? variants_ : 1);
+      if (trained && !known_middles_ && has_structured_middle(*composition))
+        for (MadeTask& made : tasks) forget_programs(made.task);
+      if (!tasks.empty()) waiting_[static_cast<size_t>(*side)].push_back(std::move(tasks));
     }
     if (waiting.empty()) return {};
     auto tasks = std::move(waiting.front());
@@ -170,8 +176,8 @@ class FamilySource {
   }
 
  private:
-  std::vector<Task> write_variants(const Composition& composition, int wanted) {
-    std::vector<Task> tasks;
+  std::vector<MadeTask> write_variants(const Composition& composition, int wanted) {
+    std::vector<MadeTask> tasks;
     std::set<std::string> seen;
     // A stream for each composition: the held-out tasks stay the same when more training tasks are asked for.
     RandomStream stream(mix_key(key_, composition_key(names_of(composition))));
@@ -179,12 +185,13 @@ class FamilySource {
       const auto chain = draw_constants(composition, stream);
       const Shape shape = family_.shapes[stream.below(family_.shapes.size())];
       if (!chain_problem(chain, family_.sample_columns).empty()) continue;
-      std::optional<Shape> costed;
-      if (costing_bytes_ > 0) costed = costed_shape(chain, shape, costing_bytes_);
-      Task task = write_task(chain, shape, costed);
-      if (programs_ == SyntheticPrograms::kMany) write_known_programs(chain, shape, costed, task);
+      std::optional<CostedInputs> costed;
+      if (costing_bytes_ > 0)
+        costed = {costed_shape(chain, shape, costing_bytes_ / costing_repeats_), costing_repeats_};
+      Task task = write_module(chain, shape, costed);
+      write_known_programs(chain, shape, costed ? std::optional(costed->shape) : std::nullopt, task);
       task.level = static_cast<int>(composition.size());
-      if (seen.insert(task.pytorch_code).second) tasks.push_back(std::move(task));
+      if (seen.insert(task.pytorch_code).second) tasks.push_back({std::move(task), function_key(chain)});
     }
     return tasks;
   }
@@ -193,12 +200,12 @@ class FamilySource {
   double weight_;
   int variants_;
   int64_t costing_bytes_;
-  SyntheticPrograms programs_;
-  double unknown_share_;
+  int costing_repeats_;
+  bool known_middles_;
   uint64_t key_;
   RandomStream deck_choice_;
-  std::vector<CompositionDeck> decks_;  // by length; empty ones are removed
-  std::vector<std::vector<Task>> waiting_train_, waiting_held_out_;
+  std::vector<CompositionDeck> decks_;                         // by length; empty ones are removed
+  std::array<std::vector<std::vector<MadeTask>>, 3> waiting_;  // [split], dealt for another side
 };
 
 size_t draw_by_weight(const std::vector<FamilySource*>& sources, RandomStream& stream) {
@@ -212,30 +219,36 @@ size_t draw_by_weight(const std::vector<FamilySource*>& sources, RandomStream& s
   return sources.size() - 1;
 }
 
-std::vector<Task> collect(std::vector<FamilySource*> sources, bool held_out, int compositions, uint64_t key) {
-  const std::string side = held_out ? "held_out" : "train";
+// Without tasks that compute what another composition's task computes already; `functions` are those so far.
+std::vector<Task> collect(std::vector<FamilySource*> sources, SyntheticSplit split, int compositions,
+                          uint64_t key, std::set<uint64_t>& functions) {
   RandomStream stream(key);
   std::vector<Task> tasks;
   for (int found = 0; found < compositions;) {
     if (sources.empty())
       throw InputError(
-          concat("synthesis: only ", found, " of ", compositions, " ", side,
+          concat("synthesis: only ", found, " of ", compositions, " ", to_string(split),
                  " compositions exist under these options; allow longer chains or more families"));
     const size_t choice = draw_by_weight(sources, stream);
-    auto fresh = sources[choice]->next(held_out);
+    auto fresh = sources[choice]->next(split);
     if (fresh.empty()) {
       sources.erase(sources.begin() + static_cast<std::ptrdiff_t>(choice));
       continue;
     }
+    std::erase_if(fresh, [&](const MadeTask& made) { return functions.contains(made.function); });
+    if (fresh.empty()) continue;
     ++found;
-    for (Task& task : fresh) tasks.push_back(std::move(task));
+    for (MadeTask& made : fresh) {
+      functions.insert(made.function);
+      tasks.push_back(std::move(made.task));
+    }
   }
   return tasks;
 }
 
-void name_in_order(std::vector<Task>& tasks, const std::string& side) {
+void name_in_order(std::vector<Task>& tasks, SyntheticSplit split) {
   for (size_t i = 0; i < tasks.size(); ++i)
-    tasks[i].id = concat(side, '_', std::setw(4), std::setfill('0'), i + 1);
+    tasks[i].id = concat(to_string(split), '_', std::setw(4), std::setfill('0'), i + 1);
 }
 
 }  // namespace
@@ -245,17 +258,18 @@ SynthesisOptions SynthesisOptions::from_config(const ConfigSection& section) {
   o.seed = static_cast<uint64_t>(section.integer("seed", static_cast<int64_t>(o.seed), 0));
   o.train_compositions =
       static_cast<int>(section.integer("train_compositions", o.train_compositions, 1, 100'000));
-  o.held_out_compositions =
-      static_cast<int>(section.integer("held_out_compositions", o.held_out_compositions, 0, 100'000));
+  o.development_compositions =
+      static_cast<int>(section.integer("development_compositions", o.development_compositions, 0, 100'000));
+  o.test_compositions =
+      static_cast<int>(section.integer("test_compositions", o.test_compositions, 0, 100'000));
   o.variants = static_cast<int>(section.integer("variants", o.variants, 1, 1000));
   o.max_length = static_cast<int>(section.integer("max_length", o.max_length, kMinLength, kMaxLength));
   o.costing_bytes = section.integer("costing_bytes", o.costing_bytes, 0, kMaxCostingBytes);
-  o.programs = section.choice("programs", "one", {"one", "many"}) == "many" ? SyntheticPrograms::kMany
-                                                                            : SyntheticPrograms::kOne;
-  o.unknown_share = section.real("unknown_share", o.unknown_share, 0, 1);
-  if (o.programs == SyntheticPrograms::kMany && o.max_length > kMaxLengthOfMany)
-    section.reject("max_length",
-                   concat("with many programs chains have up to ", kMaxLengthOfMany, " operators"));
+  if (o.costing_bytes > 0)
+    o.costing_repeats = static_cast<int>(section.integer("costing_repeats", o.costing_repeats, 1, 1024));
+  else
+    section.refuse_without_effect("costing_repeats", "without 'costing_bytes'");
+  o.known_middles = section.boolean("known_middles", o.known_middles);
   const ConfigSection families = section.section("families");
   o.elementwise = families.real("elementwise", o.elementwise, 0, 1e6);
   o.broadcast = families.real("broadcast", o.broadcast, 0, 1e6);
@@ -270,34 +284,35 @@ SynthesisOptions SynthesisOptions::from_config(const ConfigSection& section) {
 SyntheticTasks synthesise(const SynthesisOptions& options) {
   BICRL_CHECK(options.max_length >= kMinLength && options.max_length <= kMaxLength && options.variants >= 1,
               options.max_length, " ", options.variants);
-  const bool many = options.programs == SyntheticPrograms::kMany;
-  BICRL_CHECK(!many || options.max_length <= kMaxLengthOfMany, options.max_length);
   const std::pair<const Family*, double> families[] = {{&kElementwise, options.elementwise},
                                                        {&kBroadcast, options.broadcast},
                                                        {&kReduction, options.reduction},
-                                                       {many ? &kPackedSoftmax : &kSoftmax, options.softmax},
+                                                       {&kSoftmax, options.softmax},
                                                        {&kStencil, options.stencil}};
   std::vector<FamilySource> sources;
-  uint64_t number = 0;
+  uint64_t family_number = 0;
   for (const auto& [family, weight] : families) {
-    const uint64_t key = mix_key({options.seed, ++number});
+    const uint64_t key = mix_key({options.seed, ++family_number});
     if (weight > 0) sources.emplace_back(*family, weight, options, key);
   }
   std::vector<FamilySource*> available;
   for (auto& source : sources) available.push_back(&source);
+  // Held-out tasks first: they stay the same whatever is trained on.
+  std::set<uint64_t> functions;
+  const auto collected = [&](SyntheticSplit split, int compositions, uint64_t number) {
+    return collect(available, split, compositions, mix_key({options.seed, number}), functions);
+  };
   SyntheticTasks tasks;
-  tasks.train = collect(available, false, options.train_compositions, mix_key({options.seed, 101}));
-  tasks.held_out = collect(available, true, options.held_out_compositions, mix_key({options.seed, 102}));
+  tasks.development = collected(SyntheticSplit::kDevelopment, options.development_compositions, 102);
+  tasks.test = collected(SyntheticSplit::kTest, options.test_compositions, 104);
+  tasks.train = collected(SyntheticSplit::kTrain, options.train_compositions, 101);
   // Variants of a composition were dealt one after the other, and short compositions ran out first: in this
   // order a step would see few compositions, and the last steps only long ones.
   RandomStream(mix_key({options.seed, 103})).shuffle(tasks.train);
-  name_in_order(tasks.train, "train");
-  name_in_order(tasks.held_out, "held_out");
+  name_in_order(tasks.train, SyntheticSplit::kTrain);
+  name_in_order(tasks.development, SyntheticSplit::kDevelopment);
+  name_in_order(tasks.test, SyntheticSplit::kTest);
   return tasks;
-}
-
-bool is_held_out(const std::vector<std::string>& composition) {
-  return uniform_at(mix_key(0, composition_key(composition)), 0) < kHeldOutShare;
 }
 
 }  // namespace bicrl

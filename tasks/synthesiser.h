@@ -1,9 +1,11 @@
-// Synthesised tasks: PyTorch operators composed into small modules, each with a CUDA program in the published
-// form. Deterministic by seed. Pure functions.
+// Synthesised tasks: PyTorch operators composed into small modules, each with CUDA programs in the published
+// form: a plain one and faster ones, of which some are not told (tasks/known_programs.h). Deterministic by
+// seed. Pure functions.
 //
-// A composition is the ordered tuple of a task's operators (constants and shapes do not count). Whether it is
-// held out is a property of the composition alone, whatever seed and options: no held-out composition is ever
-// trained on, in this run or in another.
+// A composition is the ordered tuple of a task's operators (constants and shapes do not count). On which side
+// of the split it lies is a property of the composition alone (tasks/synthetic_split.h): none of development
+// or test is ever trained on, in this run or in another. Besides, no two tasks of different compositions
+// of one call compute the same function, whichever sides they are on.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -14,25 +16,24 @@
 
 namespace bicrl {
 
-enum class SyntheticPrograms {
-  kOne,  // each task has one, which is all there is to learn
-  kMany  // tasks/synthetic_forms.h: a plain one and faster ones, of which some are not told
-};
-
 struct SynthesisOptions {
   uint64_t seed = 1;
   int train_compositions = 600;
-  int held_out_compositions = 256;
+  int development_compositions = 256;
+  int test_compositions = 0;
   int variants = 1;    // tasks per training composition, with other constants and shapes if it has any
-  int max_length = 3;  // operators in a chain, from 2 on
+  int max_length = 3;  // operators in a chain: 2 or 3
   // What input and output take together where programs are costed (docs/cost_model.md): tasks say it in
   // get_costing_inputs(). 0: programs are costed on the inputs that they are judged on.
   int64_t costing_bytes = 0;
-  SyntheticPrograms programs = SyntheticPrograms::kOne;
-  // Of the training compositions: their tasks have a module and no program. Which ones is a property of the
-  // composition, and those of a smaller share are among those of a larger one. Infilling passes them over: it
-  // needs a scaffold.
-  double unknown_share = 0;
+  // Programs are run on this part of it, and modelled times are for so many times as many rows: that much
+  // less is executed. Each row is computed alone, so that the same kernels' counters grow with the rows.
+  int costing_repeats = 1;
+  // Whether programs are known of training tasks with a reduction, softmax or stencil between two other
+  // operators. If not, such a task is a module alone: what is known shows chains that begin or end with such
+  // an operator, and only reinforcement is told whether both sides were put together well. Infilling passes
+  // these tasks over: it needs a scaffold.
+  bool known_middles = true;
   // Relative weights of the families; 0 leaves one out.
   double elementwise = 4;
   double broadcast = 2;
@@ -44,15 +45,14 @@ struct SynthesisOptions {
   static SynthesisOptions from_config(const ConfigSection& section);
 };
 
-// Ids are train_0001..., held_out_0001...; a task's level is the number of its operators.
+// Ids are train_0001..., development_0001..., test_0001...; a task's level is the number of its operators.
 struct SyntheticTasks {
   std::vector<Task> train;
-  std::vector<Task> held_out;
+  std::vector<Task> development;
+  std::vector<Task> test;
 };
 
 // Throws InputError if the options leave too few compositions.
 SyntheticTasks synthesise(const SynthesisOptions& options);
-
-bool is_held_out(const std::vector<std::string>& composition);
 
 }  // namespace bicrl

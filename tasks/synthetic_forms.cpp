@@ -31,11 +31,6 @@ bool works_on_rows(const SyntheticOperator* structure) {
   return structure && structure->kind != OperatorKind::kStencil;
 }
 
-bool takes_row_vector(Chain chain) {
-  return std::ranges::any_of(chain,
-                             [](const ChainStep& step) { return step.op->kind == OperatorKind::kRowVector; });
-}
-
 // One launch: the operators' lines that its kernel applies.
 struct Launch {
   const SyntheticOperator* structure = nullptr;  // nullptr: a kernel of elements, with its lines in `before`

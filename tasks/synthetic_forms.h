@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tasks/synthetic_program.h"
+#include "tasks/synthetic_module.h"
 #include "tasks/task.h"
 #include "tasks/technique.h"
 

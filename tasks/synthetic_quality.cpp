@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <limits>
 #include <optional>
 
 #include "common/error.h"
@@ -11,6 +13,7 @@ namespace bicrl {
 namespace {
 
 constexpr size_t kSampleRows = 48;
+constexpr int kFunctionColumns = 6;  // of the samples that tell functions apart
 constexpr size_t kLeftOutNone = SIZE_MAX;
 
 struct Inputs {
@@ -99,6 +102,19 @@ std::string chain_problem(const std::vector<ChainStep>& chain, std::span<const i
     }
   }
   return {};
+}
+
+uint64_t function_key(const std::vector<ChainStep>& chain) {
+  const auto output = run(chain, draw_inputs(kFunctionColumns), std::numeric_limits<double>::infinity());
+  BICRL_CHECK(output, "nothing exceeds infinity");
+  std::string digits;
+  for (double value : output->values) {
+    char text[16];
+    // What is nothing but rounding is 0, whose sign says nothing, either.
+    snprintf(text, sizeof text, "%.3e ", std::fabs(value) < 1e-9 ? 0.0 : value);
+    digits += text;
+  }
+  return mix_key(0, digits);
 }
 
 }  // namespace bicrl

@@ -2,11 +2,12 @@
 // its outputs are finite, vary, are not its input, and depend on every one of its operators by more than the
 // verifier's tolerance. Pure functions.
 #pragma once
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "tasks/synthetic_program.h"
+#include "tasks/synthetic_module.h"
 
 namespace bicrl {
 
@@ -21,5 +22,9 @@ struct QualityLimits {
 // Empty if the chain is good, else why not. `column_counts`: widths of the samples to try.
 std::string chain_problem(const std::vector<ChainStep>& chain, std::span<const int> column_counts,
                           const QualityLimits& limits = {});
+
+// Equal for chains that compute the same function, up to rounding, and different for others: a hash of their
+// outputs on samples, to four digits. relu behind abs is abs, and two chains can differ in nothing but that.
+uint64_t function_key(const std::vector<ChainStep>& chain);
 
 }  // namespace bicrl

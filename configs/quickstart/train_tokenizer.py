@@ -1,4 +1,4 @@
-"""Trains the quickstart's tokenizer on synthesised tasks.
+"""Makes the quickstart's tokenizer from synthesised tasks: each of their lines and fixed pieces is one token.
 
     train_tokenizer.py train CORPUS.jsonl PIECES.json FOLDER    writes tokenizer.json and tokenizer_config.json
     train_tokenizer.py check CORPUS.jsonl PIECES.json FOLDER    exits 1 where FOLDER holds something else
@@ -19,7 +19,7 @@ except ImportError as error:
     print(f"needs the Python package tokenizers: {error}")
     sys.exit(77)
 
-# Learnt tokens besides the fixed pieces; the 256 bytes are among them, so that any text can be written.
+# Learnt tokens, for text of other tasks; the 256 bytes are among them, so that any text can be written.
 LEARNT_TOKENS = 512
 END = "<|endoftext|>"
 MASK = "<|mask|>"
@@ -55,8 +55,7 @@ def new_tokenizer():
 
 
 def variable_lines(tasks, pieces):
-    """The distinct lines left of the tasks' texts without the pieces: operators and shapes. Each counts once, so
-    that a rare operator is written in as few tokens as a common one."""
+    """The distinct lines left of the tasks' texts without the pieces: operators and shapes."""
     lines = set()
     longest_first = sorted(pieces, key=len, reverse=True)
     for task in tasks:
@@ -72,8 +71,10 @@ def train(tasks, pieces):
     trainer = trainers.BpeTrainer(
         vocab_size=LEARNT_TOKENS, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False)
     tokenizer = new_tokenizer()
-    tokenizer.train_from_iterator(variable_lines(tasks, pieces), trainer)
-    add_pieces(tokenizer, pieces)
+    lines = variable_lines(tasks, pieces)
+    tokenizer.train_from_iterator(lines, trainer)
+    # A small policy learns in minutes which line becomes which, but not how lines are spelt.
+    add_pieces(tokenizer, pieces + lines)
     return {
         "tokenizer.json": json.dumps(json.loads(tokenizer.to_str()), indent=1, ensure_ascii=False) + "\n",
         "tokenizer_config.json": json.dumps(CONFIG, indent=2) + "\n",

@@ -28,7 +28,7 @@ def trace(run):
 
 
 def words(run, *overrides):
-    return ["train", "configs/quickstart.yaml", f"run.directory={run}", *SMALL, *overrides]
+    return ["train", "tests/data/small_run.yaml", f"run.directory={run}", *SMALL, *overrides]
 
 
 def begun(run, steps, ranks, *overrides):

@@ -52,7 +52,7 @@ SMALL = ["warm_up.steps=6", "run.checkpoint_every_s=0.5", "reward=configs/reward
 
 
 def train(run, **more):
-    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={run}", *SMALL, more_environment=more)
+    code, out, err = bicrl("train", "tests/data/small_run.yaml", f"run.directory={run}", *SMALL, more_environment=more)
     expect(code == 0, f"the run in {run} ends well", out, err)
     return Path(run, "checkpoints/end_to_end/model.safetensors").read_bytes(), read_lines(f"{run}/metrics.jsonl"), err
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from support import BINARY, ENVIRONMENT, SOURCE, expect, folder
 from verifier_client import Server
 
-QUICKSTART = "configs/quickstart.yaml"
+SMALL_RUN = "tests/data/small_run.yaml"
 BUILD = Path(BINARY).resolve().parent.parent
 
 
@@ -103,14 +103,14 @@ with folder() as temporary:
     # ---- A configuration: read as a run reads it; its verifiers are asked.
     server = Server("workers=1")
     address = server.channel._channel.target().decode().removeprefix("dns:///")
-    code, checks = doctor(QUICKSTART, f"verifier.addresses=[{address}]", "verifier.server.bwrap=/nonexistent")
+    code, checks = doctor(SMALL_RUN, f"verifier.addresses=[{address}]", "verifier.server.bwrap=/nonexistent")
     expect(code == 0, "verifiers elsewhere need no boxes here", checks)
     expect_checks(checks, configuration="ok", bubblewrap="limited", verification="limited")
     answered = checks[f"verifier {address}"]
     expect(answered["status"] in ("ok", "limited") and " ms, " in answered["found"]
            and "1 workers" in answered["found"], "the verifier describes itself", answered)
     server.stop()
-    code, checks = doctor(QUICKSTART, f"verifier.addresses=[{address}]", "verifier.server.bwrap=/nonexistent",
+    code, checks = doctor(SMALL_RUN, f"verifier.addresses=[{address}]", "verifier.server.bwrap=/nonexistent",
                           "warm_up.stepps=3")
     expect(code == 3 and checks[f"verifier {address}"]["status"] == "missing", "a verifier that is gone", checks)
     expect_checks(checks, configuration="missing: did you mean warm_up.steps")

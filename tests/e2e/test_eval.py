@@ -9,7 +9,7 @@ from pathlib import Path
 
 from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, patient, read_json, read_lines, started_verifier
 
-TASKS = "{prompt_style: compact, %s synthetic: {train_compositions: 8, held_out_compositions: 8, max_length: 2}}"
+TASKS = "{prompt_style: compact, %s synthetic: {train_compositions: 8, development_compositions: 8, max_length: 2}}"
 
 
 def on_terminal(*command):
@@ -105,9 +105,16 @@ with folder() as temporary:
     expect(greedy[0]["all"]["correct"]["high"] - greedy[0]["all"]["correct"]["low"] > 0.2, "Wilson of eight tasks", greedy)
 
     # Task files, with the infilling form, and a held-out split that shares nothing with training.
-    code, out, err = bicrl("eval", config, "tasks.split=held_out", "samples_per_task=1", "pass_at_k=[]", "tasks.limit=2",
+    code, out, err = bicrl("eval", config, "tasks.split=development", "samples_per_task=1", "pass_at_k=[]", "tasks.limit=2",
                            "stage=infilling", "rollout.max_new_tokens=16", "--json", f"{temporary}/infilling.json")
     expect(code == 0 and "infilling, 2 tasks x 1" in out, "the infilling stage", out, err)
+    asked = {}
+    for split in ("train", "development", "test"):
+        code, out, err = bicrl("eval", config, f"tasks.split={split}", "tasks.synthetic.test_compositions=4", "samples_per_task=1", "pass_at_k=[]",
+                               "tasks.limit=2", "measure_time=false", "rollout.max_new_tokens=8", f"responses={temporary}/{split}.jsonl")
+        expect(code == 0, f"the {split} split", out, err)
+        asked[split] = {r["task_id"] for r in read_lines(f"{temporary}/{split}.jsonl")}
+    expect(len(set.union(*asked.values())) == 6, "splits share no task", asked)
 
     # The bar is there on a terminal, for ranks as well, and nowhere else.
     short = [BINARY, "eval", config, "tasks.limit=2", "samples_per_task=2", "pass_at_k=[1]", "rollout.max_new_tokens=16"]

@@ -14,7 +14,7 @@ SMALL = ["warm_up.steps=4", "evaluation.tasks=2", "run.checkpoint_every_s=0.01",
 
 
 def train(run):
-    return bicrl("train", "configs/quickstart.yaml", f"run.directory={run}", *SMALL, ranks=2)
+    return bicrl("train", "tests/data/small_run.yaml", f"run.directory={run}", *SMALL, ranks=2)
 
 
 def trace(run):

@@ -11,7 +11,7 @@ with folder() as temporary:
     code, out, err = bicrl("init", SHAPE, drawn, "--tokenizer", TOKENIZER, "--seed", "3", "--dtype", "float32")
     expect(code == 0 and "parameters, float32, drawn from seed 3" in out, "weights are drawn", code, out, err)
     # A rate so small that no weight moves: the run's weights are those that it began with.
-    code, out, err = bicrl("sft", "configs/quickstart.yaml", f"run.directory={temporary}/run", "run.seed=3", "warm_up.steps=1",
+    code, out, err = bicrl("sft", "tests/data/small_run.yaml", f"run.directory={temporary}/run", "run.seed=3", "warm_up.steps=1",
                            "warm_up.samples_per_step=1", "warm_up.update.learning_rate=1.0e-30", "evaluation.tasks=0")
     expect(code == 0, "a run of the same seed", code, out, err)
     weights = [Path(place, "model.safetensors").read_bytes() for place in (drawn, f"{temporary}/run/checkpoints/warm_up")]

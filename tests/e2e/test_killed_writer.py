@@ -18,7 +18,7 @@ def trace(run):
 
 
 def words(run):
-    return ["sft", "configs/quickstart.yaml", f"run.directory={run}", *SMALL]
+    return ["sft", "tests/data/small_run.yaml", f"run.directory={run}", *SMALL]
 
 
 def is_writing(run):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, patient, read_json, read_lines, reproducible
 
-QUICKSTART = "configs/quickstart.yaml"
+SMALL_RUN = "tests/data/small_run.yaml"
 LORA = ["policy.lora={rank: 8, alpha: 16}"]
 FULL = ["warm_up.steps=40", "warm_up.samples_per_step=8", "evaluation.tasks=0", "run.checkpoint_every_s=0.01"]
 WARM_UP = [*FULL, "warm_up.update.learning_rate=5e-3"]
@@ -31,7 +31,7 @@ def metrics(run):
 
 def killed(command, run, words, steps):
     """The run on two ranks until it has done so many steps; then its launcher and its ranks are gone."""
-    line = [*MPIRUN, "-np", "2", BINARY, command, QUICKSTART, f"run.directory={run}", *words]
+    line = [*MPIRUN, "-np", "2", BINARY, command, SMALL_RUN, f"run.directory={run}", *words]
     process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True, cwd=SOURCE, env=ENVIRONMENT)
     file = Path(run, "metrics.jsonl")
     deadline = time.monotonic() + 600
@@ -49,13 +49,13 @@ def killed(command, run, words, steps):
 
 
 def finished(command, run, words, ranks=2):
-    code, out, err = bicrl(command, QUICKSTART, f"run.directory={run}", *words, ranks=ranks)
+    code, out, err = bicrl(command, SMALL_RUN, f"run.directory={run}", *words, ranks=ranks)
     expect(code == 0, f"{command} {run} ends well", out, err)
     return out + err
 
 
 def refused(run, words, *parts):
-    code, out, err = bicrl("sft", QUICKSTART, f"run.directory={run}", *words)
+    code, out, err = bicrl("sft", SMALL_RUN, f"run.directory={run}", *words)
     expect(code == 2, f"refused: {words}", code, out, err)
     for part in parts:
         expect(part in err, f"says {part!r}", err)
@@ -83,10 +83,10 @@ def check_merged(run, base):
 
 with folder() as temporary:
     whole, run = f"{temporary}/whole", f"{temporary}/run"
-    code, out, err = bicrl("train", QUICKSTART, "--dry-run", f"run.directory={whole}", *LORA, *(f"stages.0.{key}" for key in REFERENCE))
+    code, out, err = bicrl("train", SMALL_RUN, "--dry-run", f"run.directory={whole}", *LORA, *(f"stages.0.{key}" for key in REFERENCE))
     expect(code == 0 and "trained parameters        77824, adapters of rank 8" in out, "what is trained is told", code, out, err)
     expect("the frozen weights with the warm-up's adapters, 0 MB more" in out, "what the reference takes is told", out)
-    code, out, err = bicrl("train", QUICKSTART, "--dry-run", *LORA, "warm_up.steps=0", *(f"stages.0.{key}" for key in REFERENCE))
+    code, out, err = bicrl("train", SMALL_RUN, "--dry-run", *LORA, "warm_up.steps=0", *(f"stages.0.{key}" for key in REFERENCE))
     expect("the frozen weights themselves, nothing more" in out, "without a warm-up it takes nothing", out)
     refused(whole, [*LORA, "policy.lora.rank=65", *WARM_UP], "policy.lora.rank is 65", "k_proj of [64, 128]")
     expect(not os.path.exists(whole), "refused before anything is written")

@@ -11,7 +11,7 @@ from pathlib import Path
 from support import BINARY, ENVIRONMENT, IMPATIENT, MPIRUN, SOURCE, bicrl, descendants, expect, folder, read_lines
 
 LIMIT_S = 6
-WORDS = ["sft", "configs/quickstart.yaml", "evaluation.tasks=0", "warm_up.steps=400", "warm_up.samples_per_step=6",
+WORDS = ["sft", "tests/data/small_run.yaml", "evaluation.tasks=0", "warm_up.steps=400", "warm_up.samples_per_step=6",
          "run.checkpoint_every_s=1", f"trainer.heartbeat_limit_s={LIMIT_S}", "tasks.synthetic.train_compositions=16"]
 
 

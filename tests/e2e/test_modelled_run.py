@@ -9,7 +9,7 @@ from pathlib import Path
 
 from support import BINARY, ENVIRONMENT, SOURCE, bicrl, expect, folder, patient, read_json, read_lines, reproducible
 
-TASKS = "tasks.synthetic={train_compositions: 6, held_out_compositions: 4, max_length: 2, costing_bytes: 1048576, families: {stencil: 0}}"
+TASKS = "tasks.synthetic={train_compositions: 6, development_compositions: 4, max_length: 2, costing_bytes: 1048576, families: {stencil: 0}}"
 SMALL = ["reward=configs/rewards/modelled_speedup.yaml", "run.checkpoint_every_s=0.2", "evaluation.tasks=4",
          "evaluation.best_of={tasks: 2, samples: 3}", *patient(60)]
 STAGE = ("{stage: end_to_end, steps: 4, tasks_per_step: 3, samples_per_task: 4, advantage: max_at_k, advantage_k: 2,"
@@ -17,13 +17,13 @@ STAGE = ("{stage: end_to_end, steps: 4, tasks_per_step: 3, samples_per_task: 4, 
 
 
 def words(run, *more):
-    return ["train", "configs/quickstart.yaml", f"run.directory={run}", *SMALL, "warm_up.steps=80", "warm_up.infilling_share=0",
+    return ["train", "tests/data/small_run.yaml", f"run.directory={run}", *SMALL, "warm_up.steps=80", "warm_up.infilling_share=0",
             "warm_up.update.learning_rate=2.0e-3", "warm_up.update.learning_rate_decay=cosine", "warm_up.update.min_learning_rate=1.0e-4",
             f"stages=[{STAGE}]", *more]
 
 
 with folder() as temporary:
-    code, out, err = bicrl("tasks", "configs/quickstart.yaml", TASKS, "--write", f"{temporary}/tasks")
+    code, out, err = bicrl("tasks", "tests/data/small_run.yaml", TASKS, "--write", f"{temporary}/tasks")
     expect(code == 0, "tasks", out, err)
     # What it is asked is what it has seen, so that a small policy is right now and then.
     SMALL.append(f"tasks={{prompt_style: compact, train: [{temporary}/tasks/train.json], held_out: [{temporary}/tasks/train.json]}}")
@@ -92,6 +92,7 @@ with folder() as temporary:
     tasks = [t for t in read_json(f"{temporary}/tasks/train.json") if t.get("middle")]
     for task in tasks:
         task["composition"] = []
+        task.pop("alternatives", None)
     def program_of(task, word):
         known = {key: task[key] for key in ("prefix", "suffix")}
         known["middle"] = task["middle"] + f"// {word}\n"
@@ -103,7 +104,7 @@ with folder() as temporary:
 
     def losses(name, programs, *more):
         run = f"{temporary}/{name}-{programs}"
-        code, out, err = bicrl("sft", "configs/quickstart.yaml", f"run.directory={run}", f"tasks={{prompt_style: compact, train: [{temporary}/{name}.json]}}",
+        code, out, err = bicrl("sft", "tests/data/small_run.yaml", f"run.directory={run}", f"tasks={{prompt_style: compact, train: [{temporary}/{name}.json]}}",
                                f"warm_up.programs={programs}", "warm_up.steps=8", "warm_up.samples_per_step=4", "evaluation.tasks=0", *more)
         expect(code == 0, f"{name}, {programs}: ends well", out, err)
         return [reproducible(s) for s in read_lines(f"{run}/metrics.jsonl")]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from support import BINARY, ENVIRONMENT, IMPATIENT, MPIRUN, SOURCE, expect, folder
 
-WORDS = ["sft", "configs/quickstart.yaml", "evaluation.tasks=0", "warm_up.steps=1", "warm_up.samples_per_step=2",
+WORDS = ["sft", "tests/data/small_run.yaml", "evaluation.tasks=0", "warm_up.steps=1", "warm_up.samples_per_step=2",
          "tasks.synthetic.train_compositions=8"]
 
 

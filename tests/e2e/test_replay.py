@@ -5,7 +5,7 @@ from pathlib import Path
 
 from support import bicrl, expect, folder, patient, read_lines, reproducible
 
-TASKS = ["tasks.synthetic.train_compositions=8", "tasks.synthetic.held_out_compositions=8", "tasks.synthetic.max_length=2"]
+TASKS = ["tasks.synthetic.train_compositions=8", "tasks.synthetic.development_compositions=8", "tasks.synthetic.max_length=2"]
 SMALL = [*TASKS, "policy.config=''", "warm_up.steps=3", "warm_up.update.learning_rate=1e-4", "reward=configs/rewards/pass_rate.yaml", "stages.0.steps=2", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=4",
          "stages.1.steps=2", "stages.1.tasks_per_step=4", "stages.1.samples_per_task=4",
          "evaluation.tasks=0", *patient(60)]
@@ -13,7 +13,7 @@ GENERATION = ("generated_tokens", "tokens_per_forward")
 
 
 def train(run, *overrides, ranks=2):
-    return bicrl("train", "configs/quickstart.yaml", f"run.directory={run}", f"policy.checkpoint={POLICY}", *SMALL, *overrides,
+    return bicrl("train", "tests/data/small_run.yaml", f"run.directory={run}", f"policy.checkpoint={POLICY}", *SMALL, *overrides,
                  ranks=ranks)
 
 
@@ -42,7 +42,7 @@ def steps(run):
 
 with folder() as temporary:
     # A policy whose programs compile now and then: if all rewards are equal, nothing is updated.
-    code, out, err = bicrl("sft", "configs/quickstart.yaml", f"run.directory={temporary}/warm", *TASKS, "warm_up.steps=120",
+    code, out, err = bicrl("sft", "tests/data/small_run.yaml", f"run.directory={temporary}/warm", *TASKS, "warm_up.steps=120",
                            "warm_up.samples_per_step=16", "warm_up.update.learning_rate=3e-3", "evaluation.tasks=0", ranks=2)
     expect(code == 0, "a first policy", out, err)
     POLICY = f"{temporary}/warm/checkpoints/warm_up"

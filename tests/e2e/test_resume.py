@@ -28,7 +28,7 @@ def trace(run):
 
 
 def start(run, *overrides):
-    words = [*MPIRUN, "-np", "2", BINARY, "train", "configs/quickstart.yaml", f"run.directory={run}", *SMALL, *overrides]
+    words = [*MPIRUN, "-np", "2", BINARY, "train", "tests/data/small_run.yaml", f"run.directory={run}", *SMALL, *overrides]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
                             cwd=SOURCE, env=ENVIRONMENT)
 
@@ -71,7 +71,7 @@ def rank_pids(run):
 
 with folder() as temporary:
     whole = f"{temporary}/whole"
-    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={whole}", *SMALL, ranks=2)
+    code, out, err = bicrl("train", "tests/data/small_run.yaml", f"run.directory={whole}", *SMALL, ranks=2)
     expect(code == 0, "the run without faults ends well", out, err)
     expected = trace(whole)
 
@@ -93,7 +93,7 @@ with folder() as temporary:
     wait_for_steps(process, run, 34)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=300)
-    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={run}", *SMALL, ranks=2)
+    code, out, err = bicrl("train", "tests/data/small_run.yaml", f"run.directory={run}", *SMALL, ranks=2)
     expect(code == 0, "the run goes on to its end", out, err)
     found = trace(run)
     for part, name in zip(range(3), ("metrics", "weights and optimizer", "responses")):
@@ -130,7 +130,7 @@ with folder() as temporary:
     before = {str(p): p.read_bytes() for p in Path(half).rglob("*") if p.is_file() and p.name != "verifier.log"}
 
     def refused(words, *overrides):
-        code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={half}", *SMALL, *overrides)
+        code, out, err = bicrl("train", "tests/data/small_run.yaml", f"run.directory={half}", *SMALL, *overrides)
         expect(code == 2, f"refused with {overrides}", code, out, err)
         for word in words:
             expect(word in err, f"says {word}", err)
@@ -166,7 +166,7 @@ with folder() as temporary:
     expect(not changed, "nothing was lost by refused runs", changed)
 
     # Another reward on resume, without a rebuild and without asking.
-    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={half}", *SMALL,
+    code, out, err = bicrl("train", "tests/data/small_run.yaml", f"run.directory={half}", *SMALL,
                            "reward=configs/rewards/pass_rate.yaml", ranks=2)
     expect(code == 0 and "going on with another reward" in err, "the reward can be swapped", code, out, err)
     code, out, err = bicrl("rescore", half, "--reward", "configs/rewards/binary.yaml")
@@ -178,11 +178,11 @@ with folder() as temporary:
 
     # A finished run keeps what it was rewarded with, whatever it is called with.
     rewarded = Path(half, "reward.yaml").read_text()
-    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={half}", *SMALL, "--reward",
+    code, out, err = bicrl("train", "tests/data/small_run.yaml", f"run.directory={half}", *SMALL, "--reward",
                            "configs/rewards/binary.yaml")
     expect(code == 0 and "has finished" in out, "a finished run starts nothing", code, out, err)
     expect(Path(half, "reward.yaml").read_text() == rewarded, "a finished run is not changed")
-    code, out, err = bicrl("sft", "configs/quickstart.yaml", f"run.directory={half}", *SMALL)
+    code, out, err = bicrl("sft", "tests/data/small_run.yaml", f"run.directory={half}", *SMALL)
     expect(code == 2 and "has finished" in err and "stages" in err, "sft is another run than train", code, out, err)
 
     # Killed while its first file was written: an empty folder but for that. No verdicts come: saved, told, and the same
@@ -191,22 +191,22 @@ with folder() as temporary:
     Path(young).mkdir()
     Path(young, "run.json.tmp.123").write_text("{")
     lonely = ["stages=[]", "verifier.max_attempts=1", "verifier.deadline_s=2", "verifier.attempt_s=1"]
-    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={young}", *SMALL, *lonely, "tasks.train=[/nowhere]")
+    code, out, err = bicrl("train", "tests/data/small_run.yaml", f"run.directory={young}", *SMALL, *lonely, "tasks.train=[/nowhere]")
     expect(code == 2, "broken tasks", code, err)
-    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={young}", *SMALL, *lonely,
+    code, out, err = bicrl("train", "tests/data/small_run.yaml", f"run.directory={young}", *SMALL, *lonely,
                            "verifier.addresses=[127.0.0.1:9]", ranks=2)
     expect(code == 3 and "no verifier answers" in err and "127.0.0.1:9" in err, "a run needs its verifier from the start", code, out, err)
     code, out = without_verdicts(young, *lonely)
     expect(code == 1 and "4 of 4 responses got no verdict" in out, "an evaluation without verdicts is no result", code, out)
     expect(not list(Path(young).glob("*.tmp.*")), "leftovers are removed")
-    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={young}", *SMALL, *lonely, ranks=2)
+    code, out, err = bicrl("train", "tests/data/small_run.yaml", f"run.directory={young}", *SMALL, *lonely, ranks=2)
     expect(code == 0 and "4 " in out, "evaluated once there is a verifier", code, out, err)
 
     # Not a run directory; a folder that cannot be written.
     Path(temporary, "other").mkdir()
     Path(temporary, "other/file").write_text("x")
-    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={temporary}/other", *SMALL)
+    code, out, err = bicrl("train", "tests/data/small_run.yaml", f"run.directory={temporary}/other", *SMALL)
     expect(code == 2 and "no run" in err, "a folder with other files is refused", code, err)
-    code, out, err = bicrl("train", "configs/quickstart.yaml", "run.directory=/proc/run", *SMALL)
+    code, out, err = bicrl("train", "tests/data/small_run.yaml", "run.directory=/proc/run", *SMALL)
     expect(code == 1 and "/proc/run" in err, "an unwritable place is told", code, err)
 print("stopped, killed, changed and damaged runs")

@@ -13,7 +13,7 @@ def server(*overrides):
 EVAL = ["eval", "configs/eval.yaml", "policy.checkpoint=", "policy.config=configs/quickstart/policy.json",
         "policy.tokenizer=configs/quickstart", "tasks.limit=2", "samples_per_task=1", "pass_at_k=[1]", "rollout.max_new_tokens=8"]
 NOWHERE = "127.0.0.1:9"
-TRAIN = ["train", "configs/quickstart.yaml", "warm_up.steps=2", "evaluation.tasks=2", "stages.0.steps=1", "stages.0.tasks_per_step=2",
+TRAIN = ["train", "tests/data/small_run.yaml", "warm_up.steps=2", "evaluation.tasks=2", "stages.0.steps=1", "stages.0.tasks_per_step=2",
          "stages.0.samples_per_task=2", "stages.1.tasks_per_step=2", "stages.1.samples_per_task=2"]
 
 code, out, err = bicrl(*EVAL, f"verifier.addresses=[{NOWHERE}]", "verifier.deadline_s=2")

@@ -22,7 +22,7 @@ def trace(run):
 
 
 def words(run, *overrides):
-    return ["sft", "configs/quickstart.yaml", f"run.directory={run}", *SMALL, *overrides]
+    return ["sft", "tests/data/small_run.yaml", f"run.directory={run}", *SMALL, *overrides]
 
 
 def killed(run, steps):

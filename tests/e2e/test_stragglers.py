@@ -17,7 +17,7 @@ from verifier_client import grpc, messages, services
 RANKS = 2
 EVERYTHING = type("Everything", (), {"__contains__": lambda *_: True})()
 HELD = 4  # so many programs get no answer the first time that they are asked about
-TASKS = ["tasks.synthetic.train_compositions=8", "tasks.synthetic.held_out_compositions=4", "tasks.synthetic.max_length=2"]
+TASKS = ["tasks.synthetic.train_compositions=8", "tasks.synthetic.development_compositions=4", "tasks.synthetic.max_length=2"]
 SMALL = [*TASKS, "warm_up.steps=0", "stages.0.steps=2", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=4",
          "stages.1.steps=0", "evaluation.tasks=0", "rollout.max_new_tokens=16", "run.checkpoint_every_s=0", "run.save_rollouts=true", "run.max_unverified_share=1",
          "verifier.deadline_s=600", "verifier.attempt_s=600", "stages.0.update.learning_rate=1e-3"]
@@ -61,7 +61,7 @@ class Grader(services.VerifierServicer):
 
 
 def words(run, *overrides):
-    return ["train", "configs/quickstart.yaml", f"run.directory={run}", *SMALL, *overrides]
+    return ["train", "tests/data/small_run.yaml", f"run.directory={run}", *SMALL, *overrides]
 
 
 def done(what, run, *overrides):
@@ -199,7 +199,7 @@ with folder() as temporary:
     expect(not masked(forgetful) and weights(forgetful) != weights(whole), "what is masked shapes the weights")
 
     replay = ["replay.only=updates", f"replay.rollouts={whole}", f"run.directory={temporary}/none"]
-    code, out, err = bicrl("train", "configs/quickstart.yaml", *replay, "run.straggler_deadline_s=1", "--dry-run")
+    code, out, err = bicrl("train", "tests/data/small_run.yaml", *replay, "run.straggler_deadline_s=1", "--dry-run")
     expect(code == 0 and "straggler_deadline_s has no effect" in out, "no update waits in a replay of updates", code, out, err)
 
     # A replay of updates and a new scoring leave out what the run left out, whatever the ledger knows by now.

@@ -11,7 +11,7 @@ SMALL = ["warm_up.steps=6", "stages.0.steps=1", "stages.0.tasks_per_step=4", "st
 
 with folder() as temporary:
     run = f"{temporary}/run"
-    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={run}", *SMALL, ranks=2)
+    code, out, err = bicrl("train", "tests/data/small_run.yaml", f"run.directory={run}", *SMALL, ranks=2)
     expect(code == 0, "the run ends well", out, err)
     expect("infilling 1/1" in out and "end_to_end 2/2" in out, "a line per step", out)
     expect("after warm_up" in out and "after end_to_end" in out, "the table of held-out tasks", out)

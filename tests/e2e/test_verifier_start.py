@@ -59,7 +59,7 @@ with folder() as temporary:
         expect(words in done.stderr, f"the message says {words!r}", done.stderr)
 
     # ---- A run with such a verifier ends before it trains.
-    code, out, err = bicrl("train", "configs/quickstart.yaml", f"run.directory={temporary}/run",
+    code, out, err = bicrl("train", "tests/data/small_run.yaml", f"run.directory={temporary}/run",
                            f"verifier.server.python={broken}", ranks=2)
     reason = err[err.find("self-check failed"):]
     expect(code == 3 and "ImportError: libtorch_cpu.so: planted fault" in reason and "BICRL_PYTHON" in reason,

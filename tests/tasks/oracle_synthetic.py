@@ -1,8 +1,8 @@
 """oracle_synthetic.py TASKS.jsonl: checks synthesised tasks against PyTorch.
 
-Every module runs, its output is finite, varies and depends on the input. Every CUDA program, compiled as C++
+Every module runs, its output is finite, varies and depends on the input. Every known program, compiled as C++
 against the few definitions below (one block after the other; the threads of a block concurrently where the kernel
-has barriers), computes what its module does.
+has barriers or shuffles), computes what its module does.
 """
 import ctypes
 import json
@@ -21,6 +21,7 @@ except ImportError as error:
 PRELUDE = r"""
 #include <math.h>
 #include <stdint.h>
+#include <algorithm>
 #include <barrier>
 #include <memory>
 #include <thread>
@@ -28,13 +29,23 @@ PRELUDE = r"""
 #define __global__ static
 #define __device__ static
 #define __shared__ static
+using std::min;
 struct Index { unsigned x, y, z; };
-static thread_local Index blockIdx, blockDim, threadIdx;
+static thread_local Index blockIdx, blockDim, threadIdx, gridDim;
 static std::barrier<>* block_barrier;
 static void __syncthreads() { block_barrier->arrive_and_wait(); }
+static float exchanged[1024];
+// Every thread of a block shuffles as often as the others, so that the block's barrier does for the warp's.
+static float __shfl_xor_sync(unsigned, float v, int lanes) {
+  exchanged[threadIdx.x] = v;
+  __syncthreads();
+  const float other = exchanged[threadIdx.x ^ lanes];
+  __syncthreads();
+  return other;
+}
 template <class F> void launch(unsigned blocks, unsigned threads, bool concurrent, F body) {
   if (!concurrent) {
-    blockDim = {threads, 1, 1};
+    blockDim = {threads, 1, 1}, gridDim = {blocks, 1, 1};
     for (unsigned b = 0; b < blocks; ++b)
       for (unsigned t = 0; t < threads; ++t) blockIdx = {b, 0, 0}, threadIdx = {t, 0, 0}, body();
     return;
@@ -44,7 +55,7 @@ template <class F> void launch(unsigned blocks, unsigned threads, bool concurren
   std::vector<std::thread> running;
   for (unsigned t = 0; t < threads; ++t)
     running.emplace_back([=] {
-      blockDim = {threads, 1, 1};
+      blockDim = {threads, 1, 1}, gridDim = {blocks, 1, 1};
       for (unsigned b = 0; b < blocks; ++b) blockIdx = {b, 0, 0}, threadIdx = {t, 0, 0}, body(), __syncthreads();
     });
   for (auto& thread : running) thread.join();
@@ -99,25 +110,27 @@ def check_module(task):
     assert torch.equal(model(*first), a), "not deterministic"
 
 
-def translation_unit(tasks):
+def translation_unit(programs):
     text = PRELUDE
-    for number, task in enumerate(tasks):
+    for number, whole in enumerate(programs):
         scope = {}
-        whole = task["cuda_code"]
         exec(whole[whole.index("source = "):whole.index("module = ")], scope)
         body = re.sub(r"#include.*\n", "", scope["source"])
-        concurrent = "true" if "__syncthreads" in body else "false"
-        body = re.sub(r"fused_kernel<<<(.*), (\d+)>>>(\(.*\));",
-                      rf"launch(\1, \2, {concurrent}, [&] {{ fused_kernel\3; }});", body)
+        concurrent = "true" if runs_together(body) else "false"
+        body = re.sub(r"(k\d)<<<(.*), T>>>(\(.*\));", rf"launch(\2, T, {concurrent}, [&] {{ \1\3; }});", body)
         assert "<<<" not in body and scope["cpp_src"].strip().rstrip(";") in body
         arguments = "tx, ty" if "torch::Tensor y" in body else "tx"
         text += f"namespace program_{number} {{\n{body}\n}}\n" + WRAPPER % dict(number=number, arguments=arguments)
     return text
 
 
-def compile_programs(tasks, folder):
+def runs_together(program):
+    return "__syncthreads" in program or "__shfl" in program
+
+
+def compile_programs(programs, folder):
     source, library = folder / "programs.cpp", folder / "programs.so"
-    source.write_text(translation_unit(tasks))
+    source.write_text(translation_unit(programs))
     subprocess.run(["g++", "-std=c++20", "-O1", "-w", "-shared", "-fPIC", "-pthread", source, "-o", library], check=True)
     return ctypes.CDLL(str(library))
 
@@ -126,12 +139,12 @@ def pointer(tensor):
     return ctypes.c_void_p(tensor.data_ptr())
 
 
-def check_program(task, function):
+def check_program(task, program, function):
     model, get_inputs = module_of(task)
     torch.manual_seed(2)
     inputs = get_inputs()
-    if "__syncthreads" in task["cuda_code"]:
-        inputs[0] = inputs[0][:12].contiguous()  # thirty-two real threads take their time
+    if runs_together(program):
+        inputs[0] = inputs[0][:8].contiguous()  # so many real threads take their time
     expected = model(*inputs)
     out = torch.empty(inputs[0].numel())
     function.restype = ctypes.c_int64
@@ -143,17 +156,20 @@ def check_program(task, function):
 
 def main(path):
     tasks = [json.loads(line) for line in Path(path).read_text().splitlines()]
+    programs = [(task, known["cuda_code"]) for task in tasks for known in [task, *task.get("alternatives", [])]]
+    failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        library = compile_programs(tasks, Path(folder))
-        failed = 0
-        for number, task in enumerate(tasks):
+        library = compile_programs([program for _, program in programs], Path(folder))
+        checks = [(task, lambda task=task: check_module(task)) for task in tasks]
+        checks += [(task, lambda task=task, program=program, number=number: check_program(task, program, getattr(library, f"run_{number}")))
+                   for number, (task, program) in enumerate(programs)]
+        for task, check in checks:
             try:
-                check_module(task)
-                check_program(task, getattr(library, f"run_{number}"))
+                check()
             except Exception as error:
                 failed += 1
                 print(f"{task['id']} {task['composition']}: {type(error).__name__}: {error}")
-    print(f"{len(tasks)} tasks, {failed} failed")
+    print(f"{len(tasks)} tasks, {len(programs)} programs, {failed} failed")
     return 1 if failed else 0
 
 

@@ -21,7 +21,7 @@ def main(texts_path, folder):
     encode = lambda text: tokenizer.encode(text, add_special_tokens=False)
     decode = lambda ids: tokenizer.decode(ids, skip_special_tokens=False)
     assert tokenizer.eos_token == "<|endoftext|>" and tokenizer.mask_token == "<|mask|>"
-    assert 400 <= len(tokenizer) <= 700, len(tokenizer)
+    assert 400 <= len(tokenizer) <= 768, len(tokenizer)
     for text in ANY_TEXT:
         assert decode(encode(text)) == text, repr(text)
 
@@ -41,7 +41,7 @@ def main(texts_path, folder):
         assert ids["infilling"][-len(ids["end_to_end"]):] == ids["end_to_end"]
         assert encode(texts["end_to_end"] + texts["program"]) == ids["end_to_end"] + ids["program"]
     print(longest)
-    limits = {"end_to_end": 40, "infilling": 48, "program": 70, "middle": 60}
+    limits = {"end_to_end": 16, "infilling": 24, "program": 64, "middle": 60}
     for name, limit in limits.items():
         assert longest[name] <= limit, (name, longest[name])
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
 #include <map>
@@ -7,7 +8,8 @@
 #include "policy/tokenizer.h"
 #include "tasks/prompt.h"
 #include "tasks/synthesiser.h"
-#include "tasks/synthetic_program.h"
+#include "tasks/synthetic_module.h"
+#include "tasks/synthetic_pieces.h"
 #include "tasks/task_set.h"
 #include "tests/support/support.h"
 
@@ -17,11 +19,13 @@ namespace {
 
 const std::filesystem::path kFolder = std::filesystem::path(BICRL_SOURCE_DIR) / "configs" / "quickstart";
 
-// What the tokenizer is trained on: the quickstart's tasks with more variants, so that every constant and
-// shape occurs.
+// What the tokenizer is trained on: tasks like the quickstart's, with more variants, so that every constant
+// and shape occurs.
 SyntheticTasks corpus() {
   SynthesisOptions options;
   options.variants = 4;
+  options.costing_bytes = int64_t{3} << 20;
+  options.costing_repeats = 8;
   return synthesise(options);
 }
 
@@ -29,20 +33,23 @@ SyntheticTasks corpus() {
 
 TEST_CASE("the checked-in tokenizer is what its script makes of the synthesised tasks", "[tokenizer]") {
   const bicrl::testing::TemporaryFolder folder;
-  const auto tasks = folder.path() / "corpus.jsonl", pieces = folder.path() / "pieces.json";
+  const auto tasks = folder.path() / "corpus.jsonl", pieces_file = folder.path() / "pieces.json";
   save_tasks(tasks, corpus().train);
-  write_file_atomically(pieces, nlohmann::json(program_pieces()).dump());
+  std::vector<std::string_view> all = pieces::of_modules();
+  for (const std::string_view piece : pieces::of_programs())
+    if (std::ranges::find(all, piece) == all.end()) all.push_back(piece);
+  write_file_atomically(pieces_file, nlohmann::json(all).dump());
   const bool renew = std::getenv("BICRL_RENEW_TOKENIZER") != nullptr;
-  bicrl::testing::run_python(kFolder / "train_tokenizer.py",
-                             {renew ? "train" : "check", tasks.string(), pieces.string(), kFolder.string()});
+  bicrl::testing::run_python(kFolder / "train_tokenizer.py", {renew ? "train" : "check", tasks.string(),
+                                                              pieces_file.string(), kFolder.string()});
 }
 
 TEST_CASE("the quickstart's tokenizer writes short prompts and programs with clean seams", "[tokenizer]") {
   const bicrl::testing::TemporaryFolder folder;
   const Tokenizer tokenizer = Tokenizer::from_folder(kFolder);
   auto list = nlohmann::json::array();
-  const auto& [train, held_out] = corpus();
-  for (const auto* tasks : {&train, &held_out}) {
+  const auto& [train, development, test] = corpus();
+  for (const auto* tasks : {&train, &development, &test}) {
     for (const Task& task : *tasks) {
       const auto prompt = [&](Stage stage, Scaffold scaffold) {
         return make_prompt(task, stage, PromptStyle::kCompact, scaffold);

@@ -8,9 +8,10 @@
 #include "common/error.h"
 #include "tasks/prompt.h"
 #include "tasks/synthesiser.h"
+#include "tasks/synthetic_module.h"
 #include "tasks/synthetic_operators.h"
-#include "tasks/synthetic_program.h"
 #include "tasks/synthetic_quality.h"
+#include "tasks/synthetic_split.h"
 #include "tasks/task_set.h"
 #include "tests/support/support.h"
 
@@ -28,12 +29,27 @@ Compositions compositions(const std::vector<Task>& tasks) {
 }
 
 const SyntheticTasks& default_tasks() {
-  static const SyntheticTasks tasks = synthesise({});
+  static const SyntheticTasks tasks = synthesise({.test_compositions = 256});
   return tasks;
 }
 
 ChainStep step(std::string_view name, std::vector<std::string_view> constants = {}) {
   return {&synthetic_operator(name), std::move(constants)};
+}
+
+// Read back from the module's lines.
+std::vector<ChainStep> chain_of(const Task& task) {
+  std::vector<ChainStep> chain;
+  size_t at = 0;
+  for (const std::string& name : task.composition) {
+    const SyntheticOperator& op = synthetic_operator(name);
+    at = task.pytorch_code.find("        x = ", at) + 12;
+    const std::string line = task.pytorch_code.substr(at, task.pytorch_code.find('\n', at) - at);
+    for (const auto& constants : op.constants)
+      if (with_constants(op.torch, constants, "") == line) chain.push_back({&op, constants});
+  }
+  REQUIRE(chain.size() == task.composition.size());
+  return chain;
 }
 
 std::string problem_of(const std::vector<ChainStep>& chain) {
@@ -43,43 +59,104 @@ std::string problem_of(const std::vector<ChainStep>& chain) {
 
 }  // namespace
 
-TEST_CASE("the default options give 600 training and 256 held-out compositions, all distinct") {
-  const auto& [train, held_out] = default_tasks();
+TEST_CASE("the default options give 600 training and twice 256 held-out compositions, all distinct") {
+  const auto& [train, development, test] = default_tasks();
   CHECK(train.size() == 600);
   CHECK(compositions(train).size() == 600);
-  CHECK(held_out.size() == 256);
-  CHECK(compositions(held_out).size() == 256);
+  CHECK(development.size() == 256);
+  CHECK(compositions(development).size() == 256);
+  CHECK(test.size() == 256);
+  CHECK(compositions(test).size() == 256);
 }
 
-TEST_CASE("a held-out composition is never trained on, under any seed, length, mix or number of variants") {
-  Compositions trained, held;
+TEST_CASE("a composition is on one side, under any seed, mix or number of variants") {
+  std::map<SyntheticSplit, Compositions> sides;
   for (uint64_t seed : {1, 2, 3}) {
     SynthesisOptions options;
     options.seed = seed;
+    options.test_compositions = 256;
     options.variants = static_cast<int>(seed);
-    options.max_length = seed == 3 ? 4 : 3;
     options.softmax = seed == 2 ? 0 : 1;
     const SyntheticTasks tasks = synthesise(options);
-    trained.merge(compositions(tasks.train));
-    held.merge(compositions(tasks.held_out));
+    sides[SyntheticSplit::kTrain].merge(compositions(tasks.train));
+    sides[SyntheticSplit::kDevelopment].merge(compositions(tasks.development));
+    sides[SyntheticSplit::kTest].merge(compositions(tasks.test));
   }
-  CHECK(trained.size() > 1200);
-  CHECK(held.size() > 500);
-  Compositions both;
-  std::ranges::set_intersection(trained, held, std::inserter(both, both.end()));
-  CHECK(both.empty());
-  CHECK(std::ranges::none_of(trained, is_held_out));
-  CHECK(std::ranges::all_of(held, is_held_out));
+  CHECK(sides[SyntheticSplit::kTrain].size() > 1200);
+  CHECK(sides[SyntheticSplit::kDevelopment].size() > 500);
+  CHECK(sides[SyntheticSplit::kTest].size() > 500);
+  for (const auto& [side, found] : sides) {
+    INFO(to_string(side));
+    CHECK(std::ranges::all_of(found, [&](const auto& composition) { return split_of(composition) == side; }));
+  }
+}
+
+TEST_CASE("what is held out is how two operators meet: training sees none of those pairs") {
+  using Pairs = std::set<std::pair<std::string, std::string>>;
+  const auto pairs_of = [](const std::vector<std::string>& composition) {
+    Pairs pairs;
+    for (size_t i = 0; i + 1 < composition.size(); ++i) pairs.insert({composition[i], composition[i + 1]});
+    return pairs;
+  };
+  SynthesisOptions options;
+  options.train_compositions = 2400;
+  options.test_compositions = 256;
+  const SyntheticTasks tasks = synthesise(options);
+  Pairs trained;
+  for (const Task& task : tasks.train) trained.merge(pairs_of(task.composition));
+  CHECK(trained.size() > 300);
+  for (const auto* side : {&tasks.development, &tasks.test})
+    for (const Task& task : *side)
+      CHECK(std::ranges::any_of(pairs_of(task.composition),
+                                [&](const auto& pair) { return !trained.contains(pair); }));
+  // Both of a chain's pairs held out, each for another purpose: the chain is on no side.
+  const auto& all = synthetic_operators();
+  size_t nowhere = 0, chains = 0;
+  for (const auto& a : all)
+    for (const auto& b : all)
+      for (const auto& c : all) {
+        const std::string first(a.name), second(b.name), third(c.name);
+        const auto left = split_of({first, second}), right = split_of({second, third});
+        const auto whole = split_of({first, second, third});
+        ++chains, nowhere += !whole;
+        if (left == right || right == SyntheticSplit::kTrain) CHECK(whole == left);
+        if (left == SyntheticSplit::kTrain) CHECK(whole == right);
+      }
+  CHECK(nowhere > 0);
+  CHECK(nowhere < chains / 20);
+}
+
+TEST_CASE("chains that compute the same are known to be equal, and others to be not") {
+  const auto key = [](const std::vector<ChainStep>& chain) { return function_key(chain); };
+  CHECK(key({step("relu"), step("abs")}) == key({step("relu")}));
+  CHECK(key({step("add", {"1.0"}), step("sub", {"2.0"})}) == key({step("sub", {"1.0"})}));
+  CHECK(key({step("mul", {"0.5"}), step("mul", {"3.0"})}) ==
+        key({step("mul", {"3.0"}), step("mul", {"0.5"})}));
+  CHECK(key({step("add", {"0.5"}), step("softmax")}) == key({step("softmax")}));
+  CHECK(key({step("sub", {"1.0"}), step("add", {"1.0"}), step("relu")}) == key({step("relu")}));
+  CHECK(key({step("relu")}) != key({step("leaky_relu", {"0.1"})}));
+  CHECK(key({step("add_row")}) != key({step("mul_row")}));
+  CHECK(key({step("sum")}) != key({step("mean")}));
+  CHECK(key({step("avg3")}) != key({step("max3")}));
+  std::set<uint64_t> keys;
+  size_t tasks_count = 0;
+  for (const auto* side : {&default_tasks().train, &default_tasks().development, &default_tasks().test})
+    for (const Task& task : *side) {
+      keys.insert(function_key(chain_of(task)));
+      ++tasks_count;
+    }
+  CHECK(keys.size() == tasks_count);
 }
 
 TEST_CASE("tasks are a function of the options") {
   SynthesisOptions options;
   options.train_compositions = 60;
-  options.held_out_compositions = 20;
+  options.development_compositions = options.test_compositions = 20;
   const SyntheticTasks first = synthesise(options);
   const SyntheticTasks again = synthesise(options);
   CHECK(first.train == again.train);
-  CHECK(first.held_out == again.held_out);
+  CHECK(first.development == again.development);
+  CHECK(first.test == again.test);
   options.seed = 2;
   CHECK(synthesise(options).train != first.train);
 }
@@ -87,7 +164,7 @@ TEST_CASE("tasks are a function of the options") {
 TEST_CASE("a step's worth of training tasks is spread over compositions and lengths") {
   SynthesisOptions options;
   options.train_compositions = 300;
-  options.held_out_compositions = 0;
+  options.development_compositions = options.test_compositions = 0;
   options.variants = 4;
   const std::vector<Task> tasks = synthesise(options).train;
   const auto mean_length = [&](size_t from, size_t to) {
@@ -105,11 +182,11 @@ TEST_CASE("a step's worth of training tasks is spread over compositions and leng
 TEST_CASE("held-out tasks do not depend on how many training tasks there are") {
   SynthesisOptions options;
   options.train_compositions = 900;
+  options.test_compositions = 256;
   options.variants = 3;
-  options.held_out_compositions = 100;
-  const auto held_out = synthesise(options).held_out;
-  const auto& usual = default_tasks().held_out;
-  CHECK(std::equal(held_out.begin(), held_out.end(), usual.begin()));
+  const SyntheticTasks tasks = synthesise(options);
+  CHECK(tasks.development == default_tasks().development);
+  CHECK(tasks.test == default_tasks().test);
 }
 
 TEST_CASE("every operator and every family occurs, with shapes that are no powers of two among them") {
@@ -131,8 +208,6 @@ TEST_CASE("every operator and every family occurs, with shapes that are no power
   CHECK(count("randn(50, 100)") > 0);
   CHECK(count("randn(64, 64)") > 0);
   CHECK(count("randn(100, 7)") > 0);
-  CHECK(
-      std::ranges::any_of(train, [](const Task& t) { return t.middle.find("__shared__") != t.middle.npos; }));
 }
 
 TEST_CASE("synthesised tasks are in the published form and survive a file") {
@@ -148,25 +223,22 @@ TEST_CASE("synthesised tasks are in the published form and survive a file") {
   }
 }
 
-TEST_CASE("one line of PyTorch and one of CUDA for each pointwise operator") {
-  const Task task = write_task({step("clamp", {"0.5"}), step("sum"), step("tanh")}, {32, 8});
+TEST_CASE("one line of PyTorch for each operator") {
+  const Task task = write_module({step("clamp", {"0.5"}), step("sum"), step("tanh")}, {32, 8});
   CHECK_THAT(task.pytorch_code, ContainsSubstring("        x = torch.clamp(x, -0.5, 0.5)\n"
                                                   "        x = torch.sum(x, dim=-1)\n"
                                                   "        x = torch.tanh(x)\n"
                                                   "        return x\n"));
   CHECK_THAT(task.pytorch_code, ContainsSubstring("return [torch.randn(32, 8)]"));
-  CHECK_THAT(task.middle,
-             ContainsSubstring("before(float v) {\n    v = fminf(fmaxf(v, -0.5f), 0.5f);\n    return v;"));
-  CHECK_THAT(task.middle, ContainsSubstring("after(float v) {\n    v = tanhf(v);\n    return v;"));
-  CHECK(task.middle.find("32") == std::string::npos);
   CHECK(task.composition == std::vector<std::string>{"clamp", "sum", "tanh"});
-  CHECK_THROWS_AS(write_task({step("sum"), step("softmax")}, {32, 8}), Error);
+  CHECK(task.cuda_code.empty());
+  CHECK_THROWS_AS(write_module({step("sum"), step("softmax")}, {32, 8}), Error);
 }
 
 TEST_CASE("tasks name larger inputs for costing if they are asked to, and are otherwise as they were") {
   SynthesisOptions options;
   options.train_compositions = 60;
-  options.held_out_compositions = 0;
+  options.development_compositions = options.test_compositions = 0;
   const std::vector<Task> plain = synthesise(options).train;
   options.costing_bytes = 8 << 20;
   const std::vector<Task> costed = synthesise(options).train;
@@ -174,7 +246,7 @@ TEST_CASE("tasks name larger inputs for costing if they are asked to, and are ot
   const std::string head = "\n\ndef get_costing_inputs():\n    return [torch.randn(";
   for (size_t i = 0; i < costed.size(); ++i) {
     CHECK(plain[i].pytorch_code.find("costing") == std::string::npos);
-    CHECK(costed[i].cuda_code == plain[i].cuda_code);
+    CHECK(costed[i].cuda_code == plain[i].cuda_code);  // the plain form; others have to fit both shapes
     const std::string& code = costed[i].pytorch_code;
     const size_t begin = code.find(head), end = code.find("]\n", begin) + 2;
     REQUIRE(begin != std::string::npos);
@@ -202,15 +274,34 @@ TEST_CASE("tasks name larger inputs for costing if they are asked to, and are ot
   CHECK(prompt.text.find("timed on") == std::string::npos);
 }
 
+TEST_CASE("tasks may name a part of the rows for costing, and how many times it is taken") {
+  SynthesisOptions options;
+  options.train_compositions = 20;
+  options.development_compositions = 0;
+  options.costing_bytes = 8 << 20;
+  options.costing_repeats = 8;
+  const auto tasks = synthesise(options).train;
+  options.costing_bytes = 1 << 20;
+  options.costing_repeats = 1;
+  const auto smaller = synthesise(options).train;
+  const std::string repeats = "\n\ndef get_costing_repeats():\n    return 8\n";
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    std::string code = tasks[i].pytorch_code;
+    const size_t at = code.find(repeats);
+    REQUIRE(at != code.npos);
+    CHECK(code.erase(at, repeats.size()) == smaller[i].pytorch_code);
+  }
+}
+
 TEST_CASE("variants of a composition differ in constants or shapes") {
   SynthesisOptions options;
   options.train_compositions = 40;
-  options.held_out_compositions = 10;
+  options.development_compositions = 10;
   options.variants = 4;
   const SyntheticTasks tasks = synthesise(options);
   CHECK(compositions(tasks.train).size() == 40);
   CHECK(tasks.train.size() > 120);
-  CHECK(tasks.held_out.size() == 10);
+  CHECK(tasks.development.size() == 10);
   std::set<std::string> modules, ids;
   for (const Task& task : tasks.train) {
     modules.insert(task.pytorch_code);
@@ -243,11 +334,14 @@ TEST_CASE("synthesis from a configuration") {
       parse("seed: 9\ntrain_compositions: 50\nmax_length: 2\nfamilies: {softmax: 0, stencil: 2.5}");
   CHECK(options.seed == 9);
   CHECK(options.train_compositions == 50);
-  CHECK(options.held_out_compositions == 256);
+  CHECK(options.development_compositions == 256);
   CHECK(options.max_length == 2);
   CHECK(options.softmax == 0);
   CHECK(options.stencil == 2.5);
-  CHECK_THROWS_AS(parse("max_length: 9"), InputError);
+  CHECK_THROWS_AS(parse("max_length: 4"), InputError);
+  CHECK_FALSE(parse("known_middles: false").known_middles);
+  CHECK(parse("costing_bytes: 1000000\ncosting_repeats: 8").costing_repeats == 8);
+  CHECK_THROWS_AS(parse("costing_repeats: 8"), InputError);
   CHECK_THROWS_AS(parse("famillies: {softmax: 1}"), InputError);
   CHECK_THROWS_AS(parse("families: {elementwise: 0, broadcast: 0, reduction: 0, softmax: 0, stencil: 0}"),
                   InputError);
@@ -261,9 +355,9 @@ TEST_CASE("too few compositions under the options are an input error, not an end
 }
 
 TEST_CASE("modules run in PyTorch and their programs compute the same") {
-  const auto& [train, held_out] = default_tasks();
-  std::vector<Task> sample(train.begin(), train.begin() + 140);
-  sample.insert(sample.end(), held_out.begin(), held_out.begin() + 70);
+  const auto& [train, development, test] = default_tasks();
+  std::vector<Task> sample(train.begin(), train.begin() + 100);
+  sample.insert(sample.end(), development.begin(), development.begin() + 50);
   const bicrl::testing::TemporaryFolder folder;
   save_tasks(folder.path() / "sample.jsonl", sample);
   bicrl::testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/tasks/oracle_synthetic.py",

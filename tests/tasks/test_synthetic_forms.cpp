@@ -60,10 +60,10 @@ std::vector<Example> examples() {
 
 SynthesisOptions many() {
   SynthesisOptions options;
-  options.programs = SyntheticPrograms::kMany;
   options.costing_bytes = kCostingBytes;
   options.train_compositions = 300;
-  options.held_out_compositions = 60;
+  options.development_compositions = 60;
+  options.test_compositions = 0;
   return options;
 }
 
@@ -195,8 +195,6 @@ TEST_CASE("what is not of the grammar, or lacks a part, has no technique", "[for
   CHECK_FALSE(read_technique(replaced(program, lanes, "")));
   CHECK_FALSE(read_technique(replaced(program, "    k2<<<", "    k3<<<")));
   CHECK_FALSE(read_technique(default_tasks().train.front().pytorch_code));
-  for (const Task& task : synthesise({.train_compositions = 20, .held_out_compositions = 0}).train)
-    CHECK_FALSE(read_technique(task.cuda_code));
 }
 
 TEST_CASE("forms that would read beyond a row or the input, or race, are not right", "[forms]") {
@@ -332,9 +330,9 @@ TEST_CASE("the best form of some families is never shown to them", "[forms]") {
 }
 
 TEST_CASE("tasks know the plain program and shown ones from dear to cheap", "[forms]") {
-  const auto& [train, held_out] = default_tasks();
+  const auto& [train, development, test] = default_tasks();
   size_t alternatives = 0, without = 0;
-  for (const auto* tasks : {&train, &held_out}) {
+  for (const auto* tasks : {&train, &development}) {
     for (const Task& task : *tasks) {
       INFO(task.id);
       const auto plain = read_technique(task.cuda_code);
@@ -361,70 +359,46 @@ TEST_CASE("tasks know the plain program and shown ones from dear to cheap", "[fo
         CHECK_NOTHROW(expected_answer(prompt, known.cuda_code));
     }
   }
-  CHECK(alternatives > 3 * (train.size() + held_out.size()));
-  CHECK(without < (train.size() + held_out.size()) / 10);
+  CHECK(alternatives > 3 * (train.size() + development.size()));
+  CHECK(without < (train.size() + development.size()) / 10);
 }
 
 TEST_CASE("tasks with many programs are a function of the options, and survive a file", "[forms]") {
   SynthesisOptions options = many();
   options.train_compositions = 60;
-  options.held_out_compositions = 20;
+  options.development_compositions = 20;
   const SyntheticTasks first = synthesise(options), again = synthesise(options);
   CHECK(hash_of(first.train) == hash_of(again.train));
-  CHECK(first.held_out == again.held_out);
+  CHECK(first.development == again.development);
   const TaskSet set = parse_task_set(tasks_to_json_lines(first.train), "train.jsonl");
   CHECK(set.errors.empty());
   CHECK(set.tasks == first.train);
-  // The modules are those of tasks with one program, but for softmax, whose rows have other lengths.
-  options.softmax = 0;
-  const auto with_many = synthesise(options).train;
-  options.programs = SyntheticPrograms::kOne;
-  const auto with_one = synthesise(options).train;
-  CHECK(std::ranges::equal(with_many, with_one, {}, &Task::pytorch_code, &Task::pytorch_code));
 }
 
-TEST_CASE("a share of the training compositions has no known program at all", "[forms]") {
-  const auto unknown = [](double share) {
+TEST_CASE("of chains with a reduction, softmax or stencil in the middle no program need be known",
+          "[forms]") {
+  const auto unknown = [](bool known_middles) {
     SynthesisOptions options = many();
     options.variants = 2;
-    options.unknown_share = share;
+    options.known_middles = known_middles;
     const SyntheticTasks tasks = synthesise(options);
-    CHECK(std::ranges::none_of(tasks.held_out, [](const Task& task) { return task.cuda_code.empty(); }));
-    std::set<std::vector<std::string>> without, with;
+    CHECK(std::ranges::none_of(tasks.development, [](const Task& task) { return task.cuda_code.empty(); }));
+    size_t without = 0;
     for (const Task& task : tasks.train) {
-      if (task.cuda_code.empty()) {
-        CHECK_FALSE(task.has_scaffold());
-        CHECK(task.alternatives.empty());
-        CHECK_THAT(task.pytorch_code, ContainsSubstring("class Model("));
-      }
-      (task.cuda_code.empty() ? without : with).insert(task.composition);
+      const auto kind = [&](size_t place) { return synthetic_operator(task.composition[place]).kind; };
+      const bool middle =
+          task.level == 3 && kind(1) != OperatorKind::kPointwise && kind(1) != OperatorKind::kRowVector;
+      CHECK(task.cuda_code.empty() == (middle && !known_middles));
+      if (!task.cuda_code.empty()) continue;
+      ++without;
+      CHECK_FALSE(task.has_scaffold());
+      CHECK(task.alternatives.empty());
+      CHECK_THAT(task.pytorch_code, ContainsSubstring("class Model("));
     }
-    CHECK(std::ranges::none_of(without, [&](const auto& composition) { return with.contains(composition); }));
     return without;
   };
-  CHECK(unknown(0).empty());
-  const auto some = unknown(0.2), more = unknown(0.5);
-  CHECK(some.size() > 30);
-  CHECK(some.size() < 90);
-  CHECK(std::ranges::includes(more, some));
-  CHECK(unknown(1).size() == 300);
-}
-
-TEST_CASE("many programs from a configuration", "[forms]") {
-  const auto parse = [](const std::string& yaml) {
-    const auto document = ConfigDocument::from_text(yaml, "c.yaml");
-    const SynthesisOptions options = SynthesisOptions::from_config(document.root());
-    document.finish();
-    return options;
-  };
-  CHECK(parse("seed: 1").programs == SyntheticPrograms::kOne);
-  CHECK(parse("programs: one\nmax_length: 4").programs == SyntheticPrograms::kOne);
-  const SynthesisOptions options = parse("programs: many\nunknown_share: 0.25");
-  CHECK(options.programs == SyntheticPrograms::kMany);
-  CHECK(options.unknown_share == 0.25);
-  CHECK_THROWS_AS(parse("programs: several"), InputError);
-  CHECK_THROWS_AS(parse("unknown_share: 1.5"), InputError);
-  CHECK_THROWS_AS(parse("programs: many\nmax_length: 4"), InputError);
+  CHECK(unknown(true) == 0);
+  CHECK(unknown(false) > 20);
 }
 
 // Run by hand: `BICRL_FORMS_FILE=forms.jsonl test_tasks "[forms-file]"`, then `bicrl verify --tasks
@@ -439,7 +413,7 @@ TEST_CASE("every form of the examples as a task of its own, for the verifier", "
     const Shape costed = costed_shape(example.chain, example.shape, kFewBytes);
     for (const Form& form : all_forms(example.chain, example.shape, costed)) {
       const KnownProgram program = write_form(example.chain, form);
-      Task task = write_task(example.chain, example.shape, costed);
+      Task task = write_module(example.chain, example.shape, CostedInputs{costed});
       task.id = example.chain[0].op->name;
       for (size_t i = 1; i < example.chain.size(); ++i) task.id += concat("-", example.chain[i].op->name);
       task.id += concat(" ", program.technique);

@@ -173,7 +173,7 @@ TEST_CASE("The settings of an evaluation are checked against each other") {
   CHECK(reason({"policy.checkpoint=elsewhere"}).find("'elsewhere' does not exist") != std::string::npos);
   CHECK(reason({"tasks.files=[]"}).find("tasks come either from") != std::string::npos);
   CHECK(reason({"tasks.synthetic={seed: 1}"}).find("tasks come either from") != std::string::npos);
-  CHECK(reason({"tasks.split=train"}).find("files are not split") != std::string::npos);
+  CHECK(reason({"tasks.split=train"}).find("with `files`, all of which are asked") != std::string::npos);
   CHECK(reason({"samples=3"}).find("unknown") != std::string::npos);
 }
 

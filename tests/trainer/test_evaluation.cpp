@@ -8,6 +8,7 @@
 
 #include "common/error.h"
 #include "common/files.h"
+#include "tasks/synthesiser.h"
 #include "tests/support/support.h"
 #include "trainer/evaluation/evaluated_response.h"
 #include "trainer/run/program_pair.h"
@@ -99,6 +100,52 @@ TEST_CASE("a response of an evaluation is kept without what differs between equa
   write_file_atomically(file, to_json(found).dump() + "\n{\"task_id\": 1}\n");
   CHECK_THROWS_WITH(read_evaluated_responses(file), ContainsSubstring("warm_up.jsonl:2: "));
   CHECK_THROWS_AS(read_evaluated_responses(folder.path() / "none.jsonl"), InputError);
+}
+
+TEST_CASE("how a right program of a synthesised task computes is kept, and whether anybody showed it") {
+  SynthesisOptions options;
+  options.train_compositions = 40;
+  options.development_compositions = 0;
+  size_t shown = 0, unshown = 0;
+  for (Task task : synthesise(options).train) {
+    VerifiedResponse response = right_response(task);
+    for (const std::string& program :
+         {task.cuda_code, task.alternatives.empty() ? task.cuda_code : task.alternatives.back().cuda_code}) {
+      response.program = program;
+      const EvaluatedResponse found = evaluated_response(response);
+      CHECK_FALSE(found.technique.empty());
+      CHECK_FALSE(found.unshown);
+      CHECK(evaluated_response_from_json(to_json(found)) == found);
+      ++shown;
+    }
+    // What is fused for other operators, and not for these.
+    const size_t at = task.cuda_code.find("constexpr int W = 1;");
+    if (task.level != 2 || at == task.cuda_code.npos) continue;
+    response.program = task.cuda_code;
+    response.program.replace(at, 20, "constexpr int W = 2;");
+    const EvaluatedResponse other = evaluated_response(response);
+    unshown += other.unshown;
+    CHECK(evaluated_response_from_json(to_json(other)) == other);
+    response.verdict->correct = false;
+    CHECK(evaluated_response(response).technique.empty());
+    response.verdict->correct = true;
+    response.program = "something else";
+    CHECK(evaluated_response(response).technique.empty());
+    task.composition = {"relu", "no operator of ours"};
+    response.program = task.cuda_code;
+    CHECK(evaluated_response(response).technique.empty());
+  }
+  CHECK(shown == 80);
+  CHECK(unshown > 0);
+  EvaluationResult result;
+  result.phase = "end_to_end";
+  result.tasks = 8;
+  result.correct_rate = 0.5;
+  result.unshown_rate = 0.25;
+  CHECK_THAT(evaluation_table({result}), ContainsSubstring("new ways") && ContainsSubstring("25.0 %"));
+  CHECK(evaluation_from_json(to_json(result)).unshown_rate == 0.25);
+  result.unshown_rate = 0;
+  CHECK_FALSE(lines(evaluation_table({result})).front().ends_with("new ways"));
 }
 
 TEST_CASE("the best of several samples counts by task") {

@@ -14,7 +14,7 @@ namespace {
 MemoryBudget budget_of(const std::vector<std::string>& overrides, int rank) {
   const std::filesystem::path source = BICRL_SOURCE_DIR;
   std::vector<std::string> all = {"tasks.synthetic.train_compositions=20",
-                                  "tasks.synthetic.held_out_compositions=8", "trainer.placement=split",
+                                  "tasks.synthetic.development_compositions=8", "trainer.placement=split",
                                   "trainer.generator_ranks=2"};
   all.insert(all.end(), overrides.begin(), overrides.end());
   const ConfigDocument document = ConfigDocument::from_file(source / "configs/quickstart.yaml", all);

@@ -49,8 +49,16 @@ EvalSettings EvalSettings::from_config(const ConfigSection& root, const fs::path
   s.policy.refuse_training(root.section("policy"));
   const ConfigSection tasks = root.section("tasks");
   s.tasks = tasks_from(tasks, config_folder);
-  s.train_split = tasks.choice("split", "held_out", {"held_out", "train"}) == "train";
-  if (s.train_split && !s.tasks.synthetic) tasks.reject("split", "files are not split");
+  if (s.tasks.synthetic) {
+    const std::string split = tasks.choice("split", "development", {"development", "test", "train"});
+    s.tasks.split = split == "test"    ? SyntheticSplit::kTest
+                    : split == "train" ? SyntheticSplit::kTrain
+                                       : SyntheticSplit::kDevelopment;
+    if (s.tasks.split == SyntheticSplit::kTest && s.tasks.synthetic->test_compositions == 0)
+      tasks.reject("split", "there are no test tasks: tasks.synthetic.test_compositions is 0");
+  } else {
+    tasks.refuse_without_effect("split", "with `files`, all of which are asked");
+  }
   s.task_limit = tasks.integer("limit", 0, 0, kMany);
   s.stage = parse_stage(root.choice("stage", "end_to_end", {"infilling", "end_to_end"}));
   s.samples_per_task = root.integer("samples_per_task", 1, 1, 1'000'000);
@@ -81,7 +89,7 @@ ScoringSettings EvalSettings::scoring() const {
 
 std::vector<Task> load_eval_tasks(const EvalSettings& settings) {
   TaskPool pool = TaskPool::load(settings.tasks);
-  std::vector<Task> tasks = std::move(settings.train_split ? pool.train : pool.held_out);
+  std::vector<Task> tasks = std::move(pool.held_out);
   if (settings.stage == Stage::kInfilling) {
     const size_t unusable = std::erase_if(tasks, [](const Task& task) { return !task.has_scaffold(); });
     if (unusable > 0)

@@ -15,9 +15,8 @@ namespace bicrl {
 
 struct EvalSettings {
   PolicySource policy;
-  TaskSource tasks;          // files are in held_out_files
-  bool train_split = false;  // of synthesised tasks: those for training instead of the held-out ones
-  int64_t task_limit = 0;    // the first so many; 0: all
+  TaskSource tasks;        // files are in held_out_files
+  int64_t task_limit = 0;  // the first so many; 0: all
   Stage stage = Stage::kEndToEnd;
   int64_t samples_per_task = 1;
   std::vector<int64_t> pass_at_k;  // ascending, none above samples_per_task

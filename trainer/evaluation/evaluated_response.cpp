@@ -7,6 +7,7 @@
 #include "common/files.h"
 #include "common/json.h"
 #include "reward/reward_rule.h"
+#include "tasks/known_programs.h"
 
 namespace bicrl {
 namespace {
@@ -39,6 +40,12 @@ EvaluatedResponse evaluated_response(const VerifiedResponse& response) {
   found.tokens = response.rollout.scored_tokens();
   found.program = response.program;
   if (!verdict.correct) return found;
+  if (is_synthesised(response.task->composition)) {
+    if (const auto technique = read_technique(response.program)) {
+      found.technique = technique->text();
+      found.unshown = !is_shown(response.task->composition, *technique);
+    }
+  }
   found.speedup = trusted_speedup(verdict, /*native_only=*/true);
   found.candidate_ms = verdict.candidate_ms;
   found.eager_ms = verdict.eager_ms;
@@ -58,6 +65,10 @@ nlohmann::ordered_json to_json(const EvaluatedResponse& r) {
     json["eager_ms"] = r.eager_ms;
     if (!r.bound_by.empty()) json["bound_by"] = r.bound_by;
   }
+  if (!r.technique.empty()) {
+    json["technique"] = r.technique;
+    json["unshown"] = r.unshown;
+  }
   json["program"] = r.program;
   return json;
 }
@@ -76,6 +87,8 @@ EvaluatedResponse evaluated_response_from_json(const nlohmann::json& json) {
   r.candidate_ms = json.value("candidate_ms", 0.0);
   r.eager_ms = json.value("eager_ms", 0.0);
   r.bound_by = json.value("bound_by", "");
+  r.technique = json.value("technique", "");
+  r.unshown = json.value("unshown", false);
   json.at("program").get_to(r.program);
   return r;
 }

@@ -24,6 +24,10 @@ struct EvaluatedResponse {
   double candidate_ms = 0, eager_ms = 0;
   std::string clock;     // of the times: kModelClock if they are modelled
   std::string bound_by;  // of modelled times: "memory", "issue", "latency", "launch"
+  // Of a correct program of a synthesised task: how it computes (tasks/technique.h; empty if it is not of
+  // that grammar), and whether known programs of these operators are held back from computing so (is_shown()).
+  std::string technique;
+  bool unshown = false;
   std::string program;
 
   bool operator==(const EvaluatedResponse&) const = default;

@@ -24,6 +24,7 @@ EvaluationResult evaluation_result(const std::string& phase, const TaskScores& s
     sum.timed += task.timed;
     sum.fast_1 += task.fast_1;
     sum.fast_2 += task.fast_2;
+    sum.unshown += task.unshown;
     sum.log_speedup += task.log_speedup;
     for (const auto& [name, number] : task.fault_classes) sum.fault_classes[name] += number;
   }
@@ -39,6 +40,7 @@ EvaluationResult evaluation_result(const std::string& phase, const TaskScores& s
           .geomean_speedup = sum.timed > 0 ? std::exp(sum.log_speedup / static_cast<double>(sum.timed)) : 0.0,
           .fast_1 = rate(sum.fast_1),
           .fast_2 = rate(sum.fast_2),
+          .unshown_rate = rate(sum.unshown),
           .unverified = sum.unverified,
           .unverified_reason = scores.unverified_reason,
           .fault_classes = std::move(sum.fault_classes),
@@ -84,6 +86,7 @@ nlohmann::json to_json(const EvaluationResult& r) {
                          {"geomean_speedup", r.geomean_speedup},
                          {"fast_1", r.fast_1},
                          {"fast_2", r.fast_2},
+                         {"unshown_rate", r.unshown_rate},
                          {"unverified", r.unverified},
                          {"fault_classes", r.fault_classes},
                          {"seconds", r.seconds}};
@@ -109,6 +112,7 @@ EvaluationResult evaluation_from_json(const nlohmann::json& json) {
   r.geomean_speedup = json.value("geomean_speedup", 0.0);
   r.fast_1 = json.value("fast_1", 0.0);
   r.fast_2 = json.value("fast_2", 0.0);
+  r.unshown_rate = json.value("unshown_rate", 0.0);
   r.unverified = json.at("unverified").get<int64_t>();
   r.fault_classes = json.at("fault_classes").get<std::map<std::string, int64_t>>();
   r.seconds = json.at("seconds").get<double>();
@@ -160,6 +164,9 @@ std::string evaluation_table(const std::vector<EvaluationResult>& results, const
   std::string table = "held-out tasks, greedy     tasks  compile  correct   change";
   // Speed-ups are those of the correct programs, fast_p shares of all tasks.
   if (timed) table += "  speed-up  fast_1   fast_2";
+  // Programs of synthesised tasks that compute as none of the known ones does.
+  const bool unshown = std::ranges::any_of(results, [](const auto& r) { return r.unshown_rate > 0; });
+  if (unshown) table += "  new ways";
   table += "\n";
   for (size_t i = 0; i < results.size(); ++i) {
     const EvaluationResult& r = results[i];
@@ -175,6 +182,10 @@ std::string evaluation_table(const std::vector<EvaluationResult>& results, const
     if (timed) {
       snprintf(line, sizeof line, "    %5.2fx  %5.1f %%  %5.1f %%", r.geomean_speedup, 100 * r.fast_1,
                100 * r.fast_2);
+      table += line;
+    }
+    if (unshown) {
+      snprintf(line, sizeof line, "   %5.1f %%", 100 * r.unshown_rate);
       table += line;
     }
     if (r.unverified > 0) table += concat("   (", r.unverified, " without a verdict)");

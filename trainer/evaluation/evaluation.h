@@ -45,7 +45,8 @@ struct EvaluationResult {
   double geomean_speedup = 0;  // of these; 0 if there are none
   double fast_1 = 0;           // share of the responses, as above, that are correct and faster than eager
   double fast_2 = 0;           // likewise, and more than twice as fast
-  int64_t unverified = 0;      // responses without a verdict: infrastructure; rates are over the others
+  double unshown_rate = 0;  // share that is correct in a way that nobody showed (EvaluatedResponse::unshown)
+  int64_t unverified = 0;   // responses without a verdict: infrastructure; rates are over the others
   std::string unverified_reason{};  // of one of them
   std::map<std::string, int64_t> fault_classes;
   double seconds = 0;

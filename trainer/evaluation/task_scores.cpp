@@ -25,6 +25,7 @@ void count(const VerifiedResponse& response, TaskScore& score) {
   score.truncated += response.rollout.truncated();
   score.compiled += verdict.compiled;
   score.correct += verdict.correct;
+  score.unshown += evaluated_response(response).unshown;
   if (!verdict.correct) ++score.fault_classes[verdict.fault_class];
   const double speedup = verdict.correct ? trusted_speedup(verdict, /*native_only=*/true) : 0;
   if (speedup <= 0) return;
@@ -64,9 +65,9 @@ nlohmann::json share_of(const CollectedResponses& collected, KeptResponses keep)
   }
   nlohmann::json rows = nlohmann::json::array();
   for (const auto& [index, s] : scores)
-    rows.push_back({index, s.verified, s.compiled, s.correct, s.truncated, s.unverified, s.fault_classes,
-                    s.timed, s.fast_1, s.fast_2, s.log_speedup, s.best_log_speedup, s.task_fault,
-                    lines[index]});
+    rows.push_back({index, s.verified, s.compiled, s.correct, s.truncated, s.unverified, s.unshown,
+                    s.fault_classes, s.timed, s.fast_1, s.fast_2, s.log_speedup, s.best_log_speedup,
+                    s.task_fault, lines[index]});
   return {{"rows", rows}, {"reason", reason}, {"tokens", collected.decoding.generated_tokens}};
 }
 
@@ -78,10 +79,10 @@ TaskScores merge(const std::vector<nlohmann::json>& ranks, size_t task_count) {
     UnverifiedCount count;
     for (const auto& row : rank.at("rows")) {
       const auto index = row.at(0).get<size_t>();
-      const TaskScore& task =
-          all.tasks.at(index) = {row.at(1), row.at(2), row.at(3), row.at(4),  row.at(5),  row.at(6),
-                                 row.at(7), row.at(8), row.at(9), row.at(10), row.at(11), row.at(12)};
-      lines[index] = row.at(13);
+      const TaskScore& task = all.tasks.at(index) = {row.at(1),  row.at(2),  row.at(3), row.at(4), row.at(5),
+                                                     row.at(6),  row.at(7),  row.at(8), row.at(9), row.at(10),
+                                                     row.at(11), row.at(12), row.at(13)};
+      lines[index] = row.at(14);
       count.responses += task.verified + task.unverified;
       count.unverified += task.unverified;
     }

@@ -32,13 +32,24 @@ std::vector<Task> load_files(const std::vector<std::filesystem::path>& files, bo
 
 }  // namespace
 
+std::vector<TaskSplit> load_splits(const TaskSource& source) {
+  if (!source.synthetic)
+    return {{"train", load_files(source.train_files, source.strict)},
+            {"held_out", load_files(source.held_out_files, source.strict)}};
+  SyntheticTasks made = synthesise(*source.synthetic);
+  return {{to_string(SyntheticSplit::kTrain), std::move(made.train)},
+          {to_string(SyntheticSplit::kDevelopment), std::move(made.development)},
+          {to_string(SyntheticSplit::kTest), std::move(made.test)}};
+}
+
 TaskPool TaskPool::load(const TaskSource& source) {
-  if (source.synthetic) {
-    SyntheticTasks made = synthesise(*source.synthetic);
-    return {.train = std::move(made.train), .held_out = std::move(made.held_out)};
-  }
-  return {.train = load_files(source.train_files, source.strict),
-          .held_out = load_files(source.held_out_files, source.strict)};
+  std::vector<TaskSplit> splits = load_splits(source);
+  const std::string held_out = source.synthetic ? to_string(source.split) : "held_out";
+  TaskPool pool;
+  for (const TaskSplit& split : splits)
+    if (split.name == held_out) pool.held_out = split.tasks;
+  pool.train = std::move(splits.front().tasks);
+  return pool;
 }
 
 std::vector<Task> TaskPool::usable(Stage stage) const {

@@ -4,6 +4,7 @@
 // `tasks` and `policy` of a configuration and load what they name (existing_path.h finds files);
 // prompt_filter.h leaves out what does not fit the policy.
 #pragma once
+#include <string>
 #include <vector>
 
 #include "tasks/task.h"
@@ -11,10 +12,18 @@
 
 namespace bicrl {
 
+// All that a source has, by the name of the part: train, development and test of synthesised tasks, train and
+// held_out of files. Throws as TaskPool::load() does.
+struct TaskSplit {
+  std::string name;
+  std::vector<Task> tasks;
+};
+std::vector<TaskSplit> load_splits(const TaskSource& source);
+
 // Immutable after loading. Every rank loads its own, and all are equal.
 struct TaskPool {
   std::vector<Task> train;
-  std::vector<Task> held_out;
+  std::vector<Task> held_out;  // of synthesised tasks those that the source's `split` names
 
   // Throws InputError for broken entries if the source is strict; otherwise reports them as warnings.
   static TaskPool load(const TaskSource& source);

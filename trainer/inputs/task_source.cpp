@@ -5,6 +5,18 @@
 namespace bicrl {
 namespace fs = std::filesystem;
 
+SyntheticSplit held_out_split_from(const ConfigSection& section,
+                                   const std::optional<SynthesisOptions>& synthetic) {
+  if (!synthetic) {
+    section.refuse_without_effect("split", "with tasks from files, which name what they hold out");
+    return SyntheticSplit::kDevelopment;
+  }
+  const bool test = section.choice("split", "development", {"development", "test"}) == "test";
+  if (test && synthetic->test_compositions == 0)
+    section.reject("split", "there are no test tasks: tasks.synthetic.test_compositions is 0");
+  return test ? SyntheticSplit::kTest : SyntheticSplit::kDevelopment;
+}
+
 TaskSource TaskSource::from_config(const ConfigSection& section, const fs::path& config_folder) {
   TaskSource source;
   source.train_files = existing_paths(section, "train", config_folder);

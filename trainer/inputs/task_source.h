@@ -7,14 +7,23 @@
 #include "common/config.h"
 #include "tasks/prompt.h"
 #include "tasks/synthesiser.h"
+#include "tasks/synthetic_split.h"
 
 namespace bicrl {
+
+// Key `split` of a section: "development" or "test", of which there have to be tasks; refused for tasks from
+// files (without `synthetic`), which name what they hold out.
+SyntheticSplit held_out_split_from(const ConfigSection& section,
+                                   const std::optional<SynthesisOptions>& synthetic);
 
 // Synthesised tasks, or files. A stage takes the tasks that it can use (infilling needs a scaffold).
 struct TaskSource {
   std::optional<SynthesisOptions> synthetic;
   std::vector<std::filesystem::path> train_files;
   std::vector<std::filesystem::path> held_out_files;
+  // Which of the synthesised tasks TaskPool::held_out has: what a run's `evaluation` or an evaluation's
+  // `tasks` says.
+  SyntheticSplit split = SyntheticSplit::kDevelopment;
   bool strict = true;  // a broken entry stops the run; otherwise it is reported and left out
   PromptStyle prompt_style = PromptStyle::kCompact;
 

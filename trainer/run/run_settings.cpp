@@ -36,7 +36,7 @@ StageSettings stage_from(const ConfigSection& section, const ConfigSection& shar
   stage.tasks_per_step = section.integer("tasks_per_step", 32, 1, kMany);
   stage.samples_per_task = section.integer("samples_per_task", 8, 2, kMany);
   stage.advantage = parse_advantage_kind(
-      section.choice("advantage", "zscore", {"zscore", "mean_only", "leave_one_out", "max_at_k"}));
+      section.choice("advantage", "zscore", {"zscore", "mean_only", "leave_one_out", "best", "max_at_k"}));
   if (stage.advantage == AdvantageKind::kMaxAtK)
     stage.advantage_k = section.integer("advantage_k", std::max<int64_t>(1, stage.samples_per_task / 2), 1,
                                         stage.samples_per_task - 1);
@@ -55,15 +55,13 @@ StageSettings stage_from(const ConfigSection& section, const ConfigSection& shar
 BestOfSettings best_of_from(const ConfigSection& section, const DecodingSettings& greedy, int64_t evaluated,
                             double temperature) {
   BestOfSettings best;
-  best.tasks = section.integer("tasks", 0, 0, kMany);
-  if (best.tasks == 0) {
+  const int64_t asked = section.integer("tasks", 0, 0, kMany);
+  if (asked == 0) {
     for (const char* key : {"samples", "temperature", "after_warm_up"})
       section.refuse_without_effect(key, "with 'tasks: 0'");
     return best;
   }
-  if (best.tasks > evaluated)
-    section.reject("tasks",
-                   concat("is more than evaluation.tasks, of which they are the first: ", evaluated));
+  best.tasks = std::min(asked, evaluated);
   best.samples = section.integer("samples", best.samples, 2, 1'000'000);
   best.after_warm_up = section.boolean("after_warm_up", false);
   best.decoding = greedy;
@@ -165,6 +163,7 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   settings.trainer = TrainerSettings::from_config(root.section("trainer"));
   settings.curation = CurationSettings::from_config(root.section("curation"));
   settings.evaluation = evaluation_from(root.section("evaluation"), decoding);
+  settings.tasks.split = held_out_split_from(root.section("evaluation"), settings.tasks.synthetic);
   settings.reward_file = existing_path(root, "reward", root.required_text("reward"), config_folder);
   settings.replay = ReplaySettings::from_config(root.section("replay"), config_folder);
   if (settings.trainer.generator_ranks > 0 && settings.replay.parts != RunParts::kWhole)

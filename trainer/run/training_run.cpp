@@ -116,8 +116,9 @@ TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, const Ru
       policy_.has_adapters()
           ? concat(", all frozen, and ", policy_.trained().layout().parameter_count(), " of adapters")
           : "",
-      "; tasks: ", tasks_.train.size(), " for training, ", tasks_.held_out.size(),
-      " held out; ranks: ", control_.size(),
+      "; tasks: ", tasks_.train.size(), " for training, ", tasks_.held_out.size(), " held out",
+      settings_.tasks.synthetic ? concat(" (", to_string(settings_.tasks.split), ")") : "",
+      "; ranks: ", control_.size(),
       placement_.is_split() ? concat(", of which the last ", placement_.generators(), " only generate") : "");
 }
 

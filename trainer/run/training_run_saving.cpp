@@ -142,6 +142,7 @@ void TrainingRun::write_summary() const {
                             {"reward", reward_.rule_name()},
                             {"held_out", nlohmann::json::object()},
                             {"seconds", nlohmann::json::object()}};
+  if (settings_.tasks.synthetic) summary["held_out_split"] = to_string(settings_.tasks.split);
   for (const EvaluationResult& result : state_.evaluations)
     summary["held_out"][result.phase] = to_json(result);
   double total = 0;
