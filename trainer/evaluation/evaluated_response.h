@@ -25,7 +25,7 @@ struct EvaluatedResponse {
   std::string clock;     // of the times: kModelClock if they are modelled
   std::string bound_by;  // of modelled times: "memory", "issue", "latency", "launch"
   // Of a correct program of a synthesised task: how it computes (tasks/technique.h; empty if it is not of
-  // that grammar), and whether known programs of these operators are held back from computing so (is_shown()).
+  // that grammar), and whether known programs of these operators are held back from it (is_shown()).
   std::string technique;
   bool unshown = false;
   std::string program;
