@@ -64,10 +64,7 @@ bool is_shown(const std::vector<std::string>& composition, const Technique& tech
 }
 
 bool is_synthesised(const std::vector<std::string>& composition) {
-  const auto& table = synthetic_operators();
-  return !composition.empty() && std::ranges::all_of(composition, [&](const std::string& name) {
-    return std::ranges::find(table, name, &SyntheticOperator::name) != table.end();
-  });
+  return !composition.empty() && std::ranges::all_of(composition, find_synthetic_operator);
 }
 
 void write_known_programs(const std::vector<ChainStep>& chain, Shape shape, std::optional<Shape> costed,

@@ -118,8 +118,7 @@ std::string composition_key(const std::vector<std::string>& composition) {
 
 bool has_structured_middle(const Composition& composition) {
   for (size_t i = 1; i + 1 < composition.size(); ++i)
-    if (composition[i]->kind != OperatorKind::kPointwise && composition[i]->kind != OperatorKind::kRowVector)
-      return true;
+    if (is_structural(*composition[i])) return true;
   return false;
 }
 
@@ -138,14 +137,7 @@ struct MadeTask {
 class FamilySource {
  public:
   FamilySource(const Family& family, double weight, const SynthesisOptions& options, uint64_t key)
-      : family_(family),
-        weight_(weight),
-        variants_(options.variants),
-        costing_bytes_(options.costing_bytes),
-        costing_repeats_(options.costing_repeats),
-        known_middles_(options.known_middles),
-        key_(key),
-        deck_choice_(mix_key({key, 1})) {
+      : family_(family), weight_(weight), options_(options), key_(key), deck_choice_(mix_key({key, 1})) {
     for (int length = kMinLength; length <= options.max_length; ++length)
       decks_.emplace_back(family, length, mix_key({key, 2, static_cast<uint64_t>(length)}));
   }
@@ -164,8 +156,8 @@ class FamilySource {
       const std::optional<SyntheticSplit> side = split_of(names_of(*composition));
       if (!side) continue;
       const bool trained = side == SyntheticSplit::kTrain;
-      auto tasks = write_variants(*composition, trained ? variants_ : 1);
-      if (trained && !known_middles_ && has_structured_middle(*composition))
+      auto tasks = write_variants(*composition, trained ? options_.variants : 1);
+      if (trained && !options_.known_middles && has_structured_middle(*composition))
         for (MadeTask& made : tasks) forget_programs(made.task);
       if (!tasks.empty()) waiting_[static_cast<size_t>(*side)].push_back(std::move(tasks));
     }
@@ -186,8 +178,8 @@ class FamilySource {
       const Shape shape = family_.shapes[stream.below(family_.shapes.size())];
       if (!chain_problem(chain, family_.sample_columns).empty()) continue;
       std::optional<CostedInputs> costed;
-      if (costing_bytes_ > 0)
-        costed = {costed_shape(chain, shape, costing_bytes_ / costing_repeats_), costing_repeats_};
+      if (const int repeats = options_.costing_repeats; options_.costing_bytes > 0)
+        costed = {costed_shape(chain, shape, options_.costing_bytes / repeats), repeats};
       Task task = write_module(chain, shape, costed);
       write_known_programs(chain, shape, costed ? std::optional(costed->shape) : std::nullopt, task);
       task.level = static_cast<int>(composition.size());
@@ -198,10 +190,7 @@ class FamilySource {
 
   const Family& family_;
   double weight_;
-  int variants_;
-  int64_t costing_bytes_;
-  int costing_repeats_;
-  bool known_middles_;
+  const SynthesisOptions& options_;
   uint64_t key_;
   RandomStream deck_choice_;
   std::vector<CompositionDeck> decks_;                         // by length; empty ones are removed

@@ -17,13 +17,11 @@ constexpr int kPlainThreads = 256;
 constexpr int kRowThreads = 128;
 constexpr int kFewThreads = 64;
 
-bool is_structural(const ChainStep& step) {
-  return step.op->kind != OperatorKind::kPointwise && step.op->kind != OperatorKind::kRowVector;
-}
+bool has_structure(const ChainStep& step) { return is_structural(*step.op); }
 
 // The chain's operator that is neither pointwise nor takes a row vector; nullptr without one.
 const SyntheticOperator* structure_of(Chain chain) {
-  const auto found = std::ranges::find_if(chain, is_structural);
+  const auto found = std::ranges::find_if(chain, has_structure);
   return found == chain.end() ? nullptr : found->op;
 }
 
@@ -40,12 +38,12 @@ struct Launch {
 std::vector<Launch> launches_of(Chain chain, bool fused) {
   std::vector<Launch> launches;
   if (fused) {
-    const auto place = static_cast<size_t>(std::ranges::find_if(chain, is_structural) - chain.begin());
+    const auto place = static_cast<size_t>(std::ranges::find_if(chain, has_structure) - chain.begin());
     if (place == chain.size()) return {{nullptr, chain, {}}};
     return {{chain[place].op, chain.first(place), chain.subspan(place + 1)}};
   }
   for (size_t i = 0; i < chain.size(); ++i) {
-    if (is_structural(chain[i]))
+    if (has_structure(chain[i]))
       launches.push_back({chain[i].op, {}, {}});
     else
       launches.push_back({nullptr, chain.subspan(i, 1), {}});
@@ -214,7 +212,7 @@ bool rows_are_right(Chain chain, const SyntheticOperator& op, const Form& form, 
   if (form.passes == SoftmaxPasses::kKeep && shape.cols > kKeptPacks * lanes_of(form) * form.width)
     return false;
   // Kernels behind a reduction work on a float for each row.
-  const bool more_kernels = !form.fused && !is_structural(chain.back());
+  const bool more_kernels = !form.fused && !has_structure(chain.back());
   return softmax || !more_kernels || shape.rows % form.width == 0;
 }
 

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "common/error.h"
+#include "tasks/synthetic_pieces.h"
 
 namespace bicrl {
 namespace {
@@ -12,8 +13,6 @@ constexpr int kCostedRowElements = 32;  // at least
 
 constexpr std::string_view kModule =
     "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n\n\nclass Model(nn.Module):\n";
-constexpr std::string_view kForward1 = "    def forward(self, x):\n";
-constexpr std::string_view kForward2 = "    def forward(self, x, y):\n";
 constexpr std::string_view kReturn = "        return x\n\n\ndef get_inputs():\n";
 constexpr std::string_view kCostingInputs = "\n\ndef get_costing_inputs():\n";
 constexpr std::string_view kCostingRepeats = "\n\ndef get_costing_repeats():\n";
@@ -28,7 +27,7 @@ std::string inputs_line(Shape shape, bool two_inputs) {
 
 std::string module_text(Chain chain, Shape shape, std::optional<CostedInputs> costed) {
   const bool two_inputs = takes_row_vector(chain);
-  std::string text = concat(kModule, two_inputs ? kForward2 : kForward1);
+  std::string text = concat(kModule, two_inputs ? pieces::kForwardOfTwo : pieces::kForward);
   for (const ChainStep& step : chain)
     text += concat("        x = ", with_constants(step.op->torch, step.constants, ""), "\n");
   text += concat(kReturn, inputs_line(shape, two_inputs));
@@ -70,7 +69,7 @@ bool takes_row_vector(std::span<const ChainStep> chain) {
 }
 
 std::vector<std::string_view> pieces::of_modules() {
-  return {kModule, kForward1, kForward2, kReturn, kCostingInputs, kCostingRepeats, kInitInputs};
+  return {kModule, kForward, kForwardOfTwo, kReturn, kCostingInputs, kCostingRepeats, kInitInputs};
 }
 
 }  // namespace bicrl

@@ -142,11 +142,20 @@ const std::vector<SyntheticOperator>& synthetic_operators() {
   return table;
 }
 
-const SyntheticOperator& synthetic_operator(std::string_view name) {
+const SyntheticOperator* find_synthetic_operator(std::string_view name) {
   const auto& table = synthetic_operators();
   const auto found = std::ranges::find(table, name, &SyntheticOperator::name);
-  BICRL_CHECK(found != table.end(), "unknown operator '", name, "'");
+  return found == table.end() ? nullptr : &*found;
+}
+
+const SyntheticOperator& synthetic_operator(std::string_view name) {
+  const SyntheticOperator* found = find_synthetic_operator(name);
+  BICRL_CHECK(found, "unknown operator '", name, "'");
   return *found;
+}
+
+bool is_structural(const SyntheticOperator& op) {
+  return op.kind != OperatorKind::kPointwise && op.kind != OperatorKind::kRowVector;
 }
 
 std::string with_constants(std::string_view text, std::span<const std::string_view> constants,

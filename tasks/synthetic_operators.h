@@ -43,8 +43,14 @@ struct SyntheticOperator {
 
 const std::vector<SyntheticOperator>& synthetic_operators();
 
-// Throws Error for a name that the table lacks.
+// nullptr for a name that the table lacks.
+const SyntheticOperator* find_synthetic_operator(std::string_view name);
+// Throws Error for such a name.
 const SyntheticOperator& synthetic_operator(std::string_view name);
+
+// Whether it needs more than the element that it computes, and its own column's in a row vector: a reduction,
+// softmax or stencil.
+bool is_structural(const SyntheticOperator& op);
 
 // The text with $0, $1 replaced; `suffix` is appended to each constant ("f" for CUDA).
 std::string with_constants(std::string_view text, std::span<const std::string_view> constants,

@@ -50,12 +50,8 @@ EvalSettings EvalSettings::from_config(const ConfigSection& root, const fs::path
   const ConfigSection tasks = root.section("tasks");
   s.tasks = tasks_from(tasks, config_folder);
   if (s.tasks.synthetic) {
-    const std::string split = tasks.choice("split", "development", {"development", "test", "train"});
-    s.tasks.split = split == "test"    ? SyntheticSplit::kTest
-                    : split == "train" ? SyntheticSplit::kTrain
-                                       : SyntheticSplit::kDevelopment;
-    if (s.tasks.split == SyntheticSplit::kTest && s.tasks.synthetic->test_compositions == 0)
-      tasks.reject("split", "there are no test tasks: tasks.synthetic.test_compositions is 0");
+    s.tasks.split = split_from(tasks, *s.tasks.synthetic,
+                               {SyntheticSplit::kDevelopment, SyntheticSplit::kTest, SyntheticSplit::kTrain});
   } else {
     tasks.refuse_without_effect("split", "with `files`, all of which are asked");
   }

@@ -4,14 +4,13 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "reward/reward_rule.h"
 #include "trainer/evaluation/evaluated_response.h"
 #include "trainer/experience/response_collector.h"
 
 namespace bicrl {
 namespace {
 
-void count(const VerifiedResponse& response, TaskScore& score) {
+void count(const VerifiedResponse& response, const EvaluatedResponse& evaluated, TaskScore& score) {
   if (response.verdict && response.verdict->outcome == Outcome::kTaskFault) {
     score.task_fault = response.verdict->diagnostics;
     return;
@@ -25,9 +24,9 @@ void count(const VerifiedResponse& response, TaskScore& score) {
   score.truncated += response.rollout.truncated();
   score.compiled += verdict.compiled;
   score.correct += verdict.correct;
-  score.unshown += evaluated_response(response).unshown;
+  score.unshown += evaluated.unshown;
   if (!verdict.correct) ++score.fault_classes[verdict.fault_class];
-  const double speedup = verdict.correct ? trusted_speedup(verdict, /*native_only=*/true) : 0;
+  const double speedup = evaluated.speedup;
   if (speedup <= 0) return;
   const double log_speedup = std::log(speedup);
   score.best_log_speedup = score.timed > 0 ? std::max(score.best_log_speedup, log_speedup) : log_speedup;
@@ -56,10 +55,10 @@ nlohmann::json share_of(const CollectedResponses& collected, KeptResponses keep)
   std::map<int64_t, std::string> lines;
   std::string reason;
   for (const VerifiedResponse& response : collected.responses) {
-    count(response, scores[response.group]);
+    const EvaluatedResponse evaluated = evaluated_response(response);
+    count(response, evaluated, scores[response.group]);
     if (keep == KeptResponses::kWithVerdicts) lines[response.group] += dump(entry_of(response)) + "\n";
-    if (keep == KeptResponses::kEvaluated)
-      lines[response.group] += dump(to_json(evaluated_response(response))) + "\n";
+    if (keep == KeptResponses::kEvaluated) lines[response.group] += dump(to_json(evaluated)) + "\n";
     if (response.verdict->outcome == Outcome::kInfrastructure && reason.empty())
       reason = response.verdict->diagnostics;
   }

@@ -1,20 +1,21 @@
 #include "trainer/inputs/task_source.h"
 
+#include <algorithm>
+
 #include "trainer/inputs/existing_path.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;
 
-SyntheticSplit held_out_split_from(const ConfigSection& section,
-                                   const std::optional<SynthesisOptions>& synthetic) {
-  if (!synthetic) {
-    section.refuse_without_effect("split", "with tasks from files, which name what they hold out");
-    return SyntheticSplit::kDevelopment;
-  }
-  const bool test = section.choice("split", "development", {"development", "test"}) == "test";
-  if (test && synthetic->test_compositions == 0)
+SyntheticSplit split_from(const ConfigSection& section, const SynthesisOptions& synthetic,
+                          const std::vector<SyntheticSplit>& allowed) {
+  std::vector<std::string> names;
+  for (const SyntheticSplit split : allowed) names.push_back(to_string(split));
+  const std::string name = section.choice("split", names.front(), names);
+  const SyntheticSplit split = allowed[static_cast<size_t>(std::ranges::find(names, name) - names.begin())];
+  if (split == SyntheticSplit::kTest && synthetic.test_compositions == 0)
     section.reject("split", "there are no test tasks: tasks.synthetic.test_compositions is 0");
-  return test ? SyntheticSplit::kTest : SyntheticSplit::kDevelopment;
+  return split;
 }
 
 TaskSource TaskSource::from_config(const ConfigSection& section, const fs::path& config_folder) {

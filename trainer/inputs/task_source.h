@@ -11,10 +11,10 @@
 
 namespace bicrl {
 
-// Key `split` of a section: "development" or "test", of which there have to be tasks; refused for tasks from
-// files (without `synthetic`), which name what they hold out.
-SyntheticSplit held_out_split_from(const ConfigSection& section,
-                                   const std::optional<SynthesisOptions>& synthetic);
+// Key `split` of a section: one of these parts of synthesised tasks, the first unless another is named, and
+// never one without tasks.
+SyntheticSplit split_from(const ConfigSection& section, const SynthesisOptions& synthetic,
+                          const std::vector<SyntheticSplit>& allowed);
 
 // Synthesised tasks, or files. A stage takes the tasks that it can use (infilling needs a scaffold).
 struct TaskSource {

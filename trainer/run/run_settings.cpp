@@ -163,7 +163,12 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   settings.trainer = TrainerSettings::from_config(root.section("trainer"));
   settings.curation = CurationSettings::from_config(root.section("curation"));
   settings.evaluation = evaluation_from(root.section("evaluation"), decoding);
-  settings.tasks.split = held_out_split_from(root.section("evaluation"), settings.tasks.synthetic);
+  if (settings.tasks.synthetic)
+    settings.tasks.split = split_from(root.section("evaluation"), *settings.tasks.synthetic,
+                                      {SyntheticSplit::kDevelopment, SyntheticSplit::kTest});
+  else
+    root.section("evaluation")
+        .refuse_without_effect("split", "with tasks from files, which name what they hold out");
   settings.reward_file = existing_path(root, "reward", root.required_text("reward"), config_folder);
   settings.replay = ReplaySettings::from_config(root.section("replay"), config_folder);
   if (settings.trainer.generator_ranks > 0 && settings.replay.parts != RunParts::kWhole)
