@@ -152,13 +152,17 @@ TEST_CASE("a structured draw holds rows of every pattern") {
     if (draw.kind != "structured") continue;
     const auto x = floats(draw.inputs.at(0));
     std::map<std::string, int> rows;
+    double largest_tile_end = 0;
     for (size_t r = 0; r < 44; ++r) {
       std::vector<float> row(x.begin() + static_cast<std::ptrdiff_t>(r * 64),
                              x.begin() + static_cast<std::ptrdiff_t>(r * 64 + 64));
       const auto all = [&](auto holds) { return std::all_of(row.begin(), row.end(), holds); };
       const auto size = [](float v) { return std::abs(v); };
-      double tile_ends = 0;
-      for (size_t i = 15; i < 64; i += 16) tile_ends += size(row[i]) / 4;
+      double tile_ends = 0;  // the largest of the four, and of the other sixty
+      for (size_t i = 15; i < 64; i += 16) tile_ends = std::max<double>(tile_ends, size(row[i]));
+      double between = 0;
+      for (size_t i = 0; i < 64; ++i)
+        if (i % 16 != 15) between = std::max<double>(between, size(row[i]));
       double sizes = 0;
       for (const float v : row) sizes += size(v) / 64;
       const bool equal = all([&](float v) { return v == row[0]; });
@@ -174,8 +178,11 @@ TEST_CASE("a structured draw holds rows of every pattern") {
       rows["below"] += row[0] < -23 && row[1] > -6;
       rows["wide"] += !halves && sizes > 1.8 && row[0] < -3.5 && row[63] > 3.5 && row[63] < 22;
       rows["halves"] += halves && !equal && size(row[0]) < 20;
-      rows["tiles"] += sizes > 1e-2 && tile_ends > 3.5 * sizes && std::max(-row[0], row[63]) < 20;
+      const bool tiles = sizes > 1e-2 && between < 0.6 && !equal;  // a tenth of what the task draws
+      rows["tiles"] += tiles;
+      if (tiles) largest_tile_end = std::max(largest_tile_end, tile_ends);
     }
+    CHECK(largest_tile_end > 1);
     for (const auto& [pattern, count] : rows) {
       INFO(pattern);
       CHECK(count == 4);
