@@ -68,7 +68,7 @@ bool is_synthesised(const std::vector<std::string>& composition) {
 }
 
 void write_known_programs(const std::vector<ChainStep>& chain, Shape shape, std::optional<Shape> costed,
-                          Task& task) {
+                          size_t most, Task& task) {
   std::vector<Form> forms = all_forms(chain, shape, costed);
   const KnownProgram plain = write_form(chain, forms.front());
   task.cuda_code = plain.cuda_code;
@@ -79,7 +79,7 @@ void write_known_programs(const std::vector<ChainStep>& chain, Shape shape, std:
   std::erase_if(forms,
                 [&](const Form& form) { return !is_shown(task.composition, technique_of(chain, form)); });
   RandomStream(mix_key(mix_key(0, "known programs"), task.pytorch_code)).shuffle(forms);
-  forms.resize(std::min(forms.size(), kMostAlternatives));
+  forms.resize(std::min(forms.size(), most));
   std::ranges::stable_sort(forms, std::greater(),
                            [&](const Form& form) { return guessed_cost(chain, form); });
   task.alternatives.clear();

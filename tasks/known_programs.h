@@ -29,10 +29,10 @@ bool is_shown(const std::vector<std::string>& composition, const Technique& tech
 bool is_synthesised(const std::vector<std::string>& composition);
 
 // Sets the task's program to that of the plain form, and its alternatives to shown forms, from dear to cheap
-// by guessed_cost(): all of them, or kMostAlternatives drawn by what the task is. `task` is write_module()'s.
-constexpr size_t kMostAlternatives = 8;
+// by guessed_cost(): all of them, or `most` drawn by what the task is, so that a larger number keeps those of
+// a smaller one. `task` is write_module()'s.
 void write_known_programs(const std::vector<ChainStep>& chain, Shape shape, std::optional<Shape> costed,
-                          Task& task);
+                          size_t most, Task& task);
 
 // Takes the task's programs away; its module stays.
 void forget_programs(Task& task);

@@ -157,7 +157,7 @@ class FamilySource {
       if (!side) continue;
       const bool trained = side == SyntheticSplit::kTrain;
       auto tasks = write_variants(*composition, trained ? options_.variants : 1);
-      if (trained && !options_.known_middles && has_structured_middle(*composition))
+      if (trained && has_structured_middle(*composition) && !is_known_middle(*composition))
         for (MadeTask& made : tasks) forget_programs(made.task);
       if (!tasks.empty()) waiting_[static_cast<size_t>(*side)].push_back(std::move(tasks));
     }
@@ -168,6 +168,12 @@ class FamilySource {
   }
 
  private:
+  // A property of the composition: with a larger share more are known, and none fewer.
+  bool is_known_middle(const Composition& composition) const {
+    const uint64_t key = mix_key(mix_key(0, "known middles"), composition_key(names_of(composition)));
+    return uniform_at(key, 0) < options_.known_middles;
+  }
+
   std::vector<MadeTask> write_variants(const Composition& composition, int wanted) {
     std::vector<MadeTask> tasks;
     std::set<std::string> seen;
@@ -181,7 +187,8 @@ class FamilySource {
       if (const int repeats = options_.costing_repeats; options_.costing_bytes > 0)
         costed = {costed_shape(chain, shape, options_.costing_bytes / repeats), repeats};
       Task task = write_module(chain, shape, costed);
-      write_known_programs(chain, shape, costed ? std::optional(costed->shape) : std::nullopt, task);
+      write_known_programs(chain, shape, costed ? std::optional(costed->shape) : std::nullopt,
+                           static_cast<size_t>(options_.alternatives), task);
       task.level = static_cast<int>(composition.size());
       if (seen.insert(task.pytorch_code).second) tasks.push_back({std::move(task), function_key(chain)});
     }
@@ -252,13 +259,14 @@ SynthesisOptions SynthesisOptions::from_config(const ConfigSection& section) {
   o.test_compositions =
       static_cast<int>(section.integer("test_compositions", o.test_compositions, 0, 100'000));
   o.variants = static_cast<int>(section.integer("variants", o.variants, 1, 1000));
+  o.alternatives = static_cast<int>(section.integer("alternatives", o.alternatives, 0, 1000));
   o.max_length = static_cast<int>(section.integer("max_length", o.max_length, kMinLength, kMaxLength));
   o.costing_bytes = section.integer("costing_bytes", o.costing_bytes, 0, kMaxCostingBytes);
   if (o.costing_bytes > 0)
     o.costing_repeats = static_cast<int>(section.integer("costing_repeats", o.costing_repeats, 1, 1024));
   else
     section.refuse_without_effect("costing_repeats", "without 'costing_bytes'");
-  o.known_middles = section.boolean("known_middles", o.known_middles);
+  o.known_middles = section.real("known_middles", o.known_middles, 0, 1);
   const ConfigSection families = section.section("families");
   o.elementwise = families.real("elementwise", o.elementwise, 0, 1e6);
   o.broadcast = families.real("broadcast", o.broadcast, 0, 1e6);

@@ -21,19 +21,20 @@ struct SynthesisOptions {
   int train_compositions = 600;
   int development_compositions = 256;
   int test_compositions = 0;
-  int variants = 1;    // tasks per training composition, with other constants and shapes if it has any
-  int max_length = 3;  // operators in a chain: 2 or 3
+  int variants = 1;      // tasks per training composition, with other constants and shapes if it has any
+  int max_length = 3;    // operators in a chain: 2 or 3
+  int alternatives = 8;  // known programs of a task beside the plain one, at most (tasks/known_programs.h)
   // What input and output take together where programs are costed (docs/cost_model.md): tasks say it in
   // get_costing_inputs(). 0: programs are costed on the inputs that they are judged on.
   int64_t costing_bytes = 0;
   // Programs are run on this part of it, and modelled times are for so many times as many rows: that much
   // less is executed. Each row is computed alone, so that the same kernels' counters grow with the rows.
   int costing_repeats = 1;
-  // Whether programs are known of training tasks with a reduction, softmax or stencil between two other
-  // operators. If not, such a task is a module alone: what is known shows chains that begin or end with such
-  // an operator, and only reinforcement is told whether both sides were put together well. Infilling passes
-  // these tasks over: it needs a scaffold.
-  bool known_middles = true;
+  // The share of training compositions with a reduction, softmax or stencil between two other operators that
+  // programs are known of. The tasks of the others are modules alone: what is known shows mostly chains that
+  // begin or end with such an operator, and only reinforcement is told whether both sides were put together
+  // well. Infilling passes these tasks over: it needs a scaffold.
+  double known_middles = 1;
   // Relative weights of the families; 0 leaves one out.
   double elementwise = 4;
   double broadcast = 2;

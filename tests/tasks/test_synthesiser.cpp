@@ -339,7 +339,10 @@ TEST_CASE("synthesis from a configuration") {
   CHECK(options.softmax == 0);
   CHECK(options.stencil == 2.5);
   CHECK_THROWS_AS(parse("max_length: 4"), InputError);
-  CHECK_FALSE(parse("known_middles: false").known_middles);
+  CHECK(parse("known_middles: 0.1").known_middles == 0.1);
+  CHECK_THROWS_AS(parse("known_middles: 2"), InputError);
+  CHECK(parse("alternatives: 20").alternatives == 20);
+  CHECK_THROWS_AS(parse("alternatives: -1"), InputError);
   CHECK(parse("costing_bytes: 1000000\ncosting_repeats: 8").costing_repeats == 8);
   CHECK_THROWS_AS(parse("costing_repeats: 8"), InputError);
   CHECK_THROWS_AS(parse("famillies: {softmax: 1}"), InputError);

@@ -339,7 +339,7 @@ TEST_CASE("tasks know the plain program and shown ones from dear to cheap", "[fo
       REQUIRE(plain);
       CHECK(plain->kernels == task.level);
       CHECK(plain->width == 1);
-      CHECK(task.alternatives.size() <= kMostAlternatives);
+      CHECK(task.alternatives.size() <= 8);
       alternatives += task.alternatives.size();
       without += task.alternatives.empty();
       std::set<std::string> texts = {task.cuda_code};
@@ -363,6 +363,29 @@ TEST_CASE("tasks know the plain program and shown ones from dear to cheap", "[fo
   CHECK(without < (train.size() + development.size()) / 10);
 }
 
+TEST_CASE("with more alternatives a task knows those that it knew, and more", "[forms]") {
+  SynthesisOptions options = many();
+  options.train_compositions = 100;
+  options.development_compositions = 0;
+  const auto texts_of = [&](int most) {
+    options.alternatives = most;
+    std::vector<std::set<std::string>> texts;
+    for (const Task& task : synthesise(options).train) {
+      texts.emplace_back();
+      for (const KnownProgram& known : task.alternatives) texts.back().insert(known.cuda_code);
+    }
+    return texts;
+  };
+  const auto none = texts_of(0), few = texts_of(8), all = texts_of(1000);
+  size_t more = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    CHECK(none[i].empty());
+    CHECK(std::ranges::includes(all[i], few[i]));
+    more += all[i].size() > few[i].size();
+  }
+  CHECK(more > 10);
+}
+
 TEST_CASE("tasks with many programs are a function of the options, and survive a file", "[forms]") {
   SynthesisOptions options = many();
   options.train_compositions = 60;
@@ -377,28 +400,37 @@ TEST_CASE("tasks with many programs are a function of the options, and survive a
 
 TEST_CASE("of chains with a reduction, softmax or stencil in the middle no program need be known",
           "[forms]") {
-  const auto unknown = [](bool known_middles) {
+  struct Middles {
+    std::set<std::vector<std::string>> known, unknown;  // compositions
+  };
+  const auto middles = [](double known_middles) {
     SynthesisOptions options = many();
     options.variants = 2;
     options.known_middles = known_middles;
     const SyntheticTasks tasks = synthesise(options);
     CHECK(std::ranges::none_of(tasks.development, [](const Task& task) { return task.cuda_code.empty(); }));
-    size_t without = 0;
+    Middles found;
     for (const Task& task : tasks.train) {
       const auto kind = [&](size_t place) { return synthetic_operator(task.composition[place]).kind; };
       const bool middle =
           task.level == 3 && kind(1) != OperatorKind::kPointwise && kind(1) != OperatorKind::kRowVector;
-      CHECK(task.cuda_code.empty() == (middle && !known_middles));
+      if (middle) (task.cuda_code.empty() ? found.unknown : found.known).insert(task.composition);
       if (!task.cuda_code.empty()) continue;
-      ++without;
+      CHECK(middle);
       CHECK_FALSE(task.has_scaffold());
       CHECK(task.alternatives.empty());
       CHECK_THAT(task.pytorch_code, ContainsSubstring("class Model("));
     }
-    return without;
+    return found;
   };
-  CHECK(unknown(true) == 0);
-  CHECK(unknown(false) > 20);
+  const Middles all = middles(1), some = middles(0.3), none = middles(0);
+  CHECK(all.unknown.empty());
+  CHECK(none.known.empty());
+  CHECK(none.unknown.size() > 10);
+  CHECK(some.known.size() + some.unknown.size() == none.unknown.size());
+  CHECK(some.known.size() > none.unknown.size() / 10);
+  CHECK(some.known.size() < none.unknown.size() / 2);
+  for (const auto& composition : some.known) CHECK_FALSE(some.unknown.contains(composition));
 }
 
 // Run by hand: `BICRL_FORMS_FILE=forms.jsonl test_tasks "[forms-file]"`, then `bicrl verify --tasks
