@@ -14,6 +14,10 @@ namespace {
 // Rewards that differ only by rounding are equal; a z-score would blow the difference up to +-1.
 constexpr double kEqualWithin = 1e-9;
 
+constexpr AdvantageKind kKinds[] = {AdvantageKind::kZScore, AdvantageKind::kMeanOnly,
+                                    AdvantageKind::kLeaveOneOut, AdvantageKind::kBest,
+                                    AdvantageKind::kMaxAtK};
+
 struct Statistics {
   double mean = 0;
   double deviation = 0;
@@ -77,18 +81,19 @@ std::vector<double> best_of_k(const std::vector<Reward>& rewards, int64_t k) {
 }  // namespace
 
 AdvantageKind parse_advantage_kind(const std::string& text) {
-  const std::vector<AdvantageKind> kinds = {AdvantageKind::kZScore, AdvantageKind::kMeanOnly,
-                                            AdvantageKind::kLeaveOneOut, AdvantageKind::kBest,
-                                            AdvantageKind::kMaxAtK};
-  std::vector<std::string> names;
-  for (AdvantageKind kind : kinds) {
+  for (AdvantageKind kind : kKinds)
     if (text == to_string(kind)) return kind;
-    names.push_back(to_string(kind));
-  }
-  const auto nearest = nearest_spelling(text, names);
-  throw InputError(concat("unknown advantage '", text,
-                          "': expected zscore, mean_only, leave_one_out, best or max_at_k",
+  std::string expected;
+  for (const std::string& name : advantage_names()) expected += (expected.empty() ? "" : ", ") + name;
+  const auto nearest = nearest_spelling(text, advantage_names());
+  throw InputError(concat("unknown advantage '", text, "': expected one of ", expected,
                           nearest ? "; did you mean " + *nearest + "?" : ""));
+}
+
+std::vector<std::string> advantage_names() {
+  std::vector<std::string> names;
+  for (AdvantageKind kind : kKinds) names.push_back(to_string(kind));
+  return names;
 }
 
 std::string to_string(AdvantageKind kind) {

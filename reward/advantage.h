@@ -16,9 +16,9 @@ enum class AdvantageKind {
   kBest,         // 1 for the best, 0 for the others: rejection sampling, each group's best imitated
   kMaxAtK        // what the response adds to the best of k (reward/max_at_k.h)
 };
-AdvantageKind parse_advantage_kind(
-    const std::string& text);  // "zscore", "mean_only", "leave_one_out", "best", "max_at_k"; InputError
-std::string to_string(AdvantageKind kind);
+std::string to_string(AdvantageKind kind);                    // "zscore", "mean_only" and so on
+AdvantageKind parse_advantage_kind(const std::string& text);  // InputError
+std::vector<std::string> advantage_names();                   // of all kinds
 
 enum class GroupState {
   kUsed,

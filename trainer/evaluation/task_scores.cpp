@@ -8,6 +8,11 @@
 #include "trainer/experience/response_collector.h"
 
 namespace bicrl {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TaskScore, verified, compiled, correct, truncated, unverified, unshown,
+                                   fault_classes, timed, fast_1, fast_2, log_speedup, best_log_speedup,
+                                   task_fault)
+
 namespace {
 
 void count(const VerifiedResponse& response, const EvaluatedResponse& evaluated, TaskScore& score) {
@@ -64,9 +69,7 @@ nlohmann::json share_of(const CollectedResponses& collected, KeptResponses keep)
   }
   nlohmann::json rows = nlohmann::json::array();
   for (const auto& [index, s] : scores)
-    rows.push_back({index, s.verified, s.compiled, s.correct, s.truncated, s.unverified, s.unshown,
-                    s.fault_classes, s.timed, s.fast_1, s.fast_2, s.log_speedup, s.best_log_speedup,
-                    s.task_fault, lines[index]});
+    rows.push_back({{"task", index}, {"score", s}, {"lines", lines[index]}});
   return {{"rows", rows}, {"reason", reason}, {"tokens", collected.decoding.generated_tokens}};
 }
 
@@ -77,11 +80,9 @@ TaskScores merge(const std::vector<nlohmann::json>& ranks, size_t task_count) {
   for (const nlohmann::json& rank : ranks) {
     UnverifiedCount count;
     for (const auto& row : rank.at("rows")) {
-      const auto index = row.at(0).get<size_t>();
-      const TaskScore& task = all.tasks.at(index) = {row.at(1),  row.at(2),  row.at(3), row.at(4), row.at(5),
-                                                     row.at(6),  row.at(7),  row.at(8), row.at(9), row.at(10),
-                                                     row.at(11), row.at(12), row.at(13)};
-      lines[index] = row.at(14);
+      const auto index = row.at("task").get<size_t>();
+      const TaskScore& task = all.tasks.at(index) = row.at("score").get<TaskScore>();
+      lines[index] = row.at("lines");
       count.responses += task.verified + task.unverified;
       count.unverified += task.unverified;
     }

@@ -35,8 +35,8 @@ StageSettings stage_from(const ConfigSection& section, const ConfigSection& shar
   stage.steps = section.integer("steps", 0, 0, kMany);
   stage.tasks_per_step = section.integer("tasks_per_step", 32, 1, kMany);
   stage.samples_per_task = section.integer("samples_per_task", 8, 2, kMany);
-  stage.advantage = parse_advantage_kind(
-      section.choice("advantage", "zscore", {"zscore", "mean_only", "leave_one_out", "best", "max_at_k"}));
+  stage.advantage =
+      parse_advantage_kind(section.choice("advantage", to_string(AdvantageKind::kZScore), advantage_names()));
   if (stage.advantage == AdvantageKind::kMaxAtK)
     stage.advantage_k = section.integer("advantage_k", std::max<int64_t>(1, stage.samples_per_task / 2), 1,
                                         stage.samples_per_task - 1);
