@@ -1,0 +1,213 @@
+"""Tables of what the runs of bench/learning.py reached.
+
+    python3 bench/learning_report.py report --out build/learning [--reference rl]
+    python3 bench/learning_report.py discovery --out build/learning --program build/cpu/bin/bicrl [--arm rl] [--workers 2] [--show 3]
+    python3 bench/learning_report.py fastest --out build/learning [--arm rl] [--show 20]
+
+`report`: rates, speed-ups, and the reference against every other arm, paired by seed and task, with 95 % intervals of a bootstrap that
+draws seeds and, within them, tasks. *Unknown* tasks are of the kind that training tasks without a known program are of.
+`discovery`: of the tasks with a right answer that computes in a way that was held back (its signature: tasks/technique.h), all programs
+shown for such operators are verified on the same task; a discovery is an answer whose modelled time is less than that of each of them.
+`fastest`: the answers with the largest speed-up, to be read."""
+import argparse
+import json
+import math
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[1]
+RESAMPLES = 2000
+LEAST_GAIN = 1.01  # the model's own precision where programs run on part of the rows
+
+
+def lines_of(path):
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+def last_of(folder, suffix=""):
+    """The answers of a run's last evaluation."""
+    files = [folder / "evaluations" / f"{phase}{suffix}.jsonl" for phase in ("end_to_end", "infilling", "warm_up")]
+    return lines_of(next(f for f in files if f.exists()))
+
+
+def speed(answer):
+    return answer.get("speedup") or 0
+
+
+def unknown_ids(tasks):
+    """Held-out tasks of the kind of which nobody knows programs in training: with such an operator between two others."""
+    middles = {t["composition"][1] for t in json.loads((tasks / "train.json").read_text()) if not t.get("cuda_code")}
+    return {t["id"] for t in json.loads((tasks / "held_out.json").read_text()) if len(t["composition"]) == 3 and t["composition"][1] in middles}
+
+
+class Arms:
+    """Greedy answers by arm, seed and task."""
+
+    def __init__(self, out):
+        self.of, self.unknown, self.best_of = {}, {}, {}
+        for folder in sorted(Path(out).glob("seed-*/*/")):
+            seed = folder.parent.name
+            if not (folder / "summary.json").exists():
+                continue
+            self.of.setdefault(folder.name, {})[seed] = {a["task_id"]: a for a in last_of(folder)}
+            self.unknown.setdefault(seed, unknown_ids(folder.parent / "tasks"))
+            if folder.name == "warm_up" and list(folder.glob("evaluations/*_best_of.jsonl")):
+                self.best_of[seed] = best_of_each(last_of(folder, "_best_of"))
+
+    def pairs(self, one, other, unknown_only=False):
+        """[seed][task] -> (answer of one, answer of the other)"""
+        return [[(one[s][t], other[s][t]) for t in sorted(one[s].keys() & other[s].keys()) if not unknown_only or t in self.unknown[s]]
+                for s in sorted(one.keys() & other.keys())]
+
+
+def best_of_each(samples):
+    best = {}
+    for sample in samples:
+        task = sample["task_id"]
+        if task not in best or (sample["correct"], speed(sample)) > (best[task]["correct"], speed(best[task])):
+            best[task] = sample
+    return best
+
+
+# ---- Statistics of pairs.
+def bootstrap(seeds, statistic):
+    """The statistic and its 95 % interval: seeds are drawn, and tasks within them."""
+    draw, values = random.Random(1), []
+    for _ in range(RESAMPLES):
+        chosen = [seeds[draw.randrange(len(seeds))] for _ in seeds]
+        values.append(statistic([[s[draw.randrange(len(s))] for _ in s] for s in chosen if s]))
+    values = sorted(v for v in values if v is not None)
+    middle = statistic(seeds)
+    if middle is None or not values:
+        return math.nan, math.nan, math.nan
+    return middle, values[int(0.025 * len(values))], values[int(0.975 * len(values)) - 1]
+
+
+def geometric_mean(ratios):
+    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else None
+
+
+def ratio_on_both(seeds):
+    return geometric_mean([speed(a) / speed(b) for s in seeds for a, b in s if speed(a) > 0 and speed(b) > 0])
+
+
+def ratio_over_all(seeds):
+    return geometric_mean([max(1.0, speed(a)) / max(1.0, speed(b)) for s in seeds for a, b in s])
+
+
+def correct_difference(seeds):
+    pairs = [100 * (a["correct"] - b["correct"]) for s in seeds for a, b in s]
+    return sum(pairs) / len(pairs) if pairs else None
+
+
+def told(figures, form):
+    middle, low, high = (format(f, form) for f in figures)
+    return f"{middle} ({low} to {high})"
+
+
+# ---- The commands.
+def row(name, seeds, unknown):
+    answers = [a for s in seeds.values() for a in s.values()]
+    hard = [a for seed, s in seeds.items() for task, a in s.items() if task in unknown[seed]]
+    share = lambda rows, test: f"{100 * sum(map(test, rows)) / len(rows):.1f} %" if rows else "none"
+    each = ", ".join(f"{100 * sum(a['correct'] for a in s.values()) / len(s):.1f}" for s in seeds.values())
+    mean = geometric_mean([speed(a) for a in answers if speed(a) > 0])
+    return (f"| {name} | {share(answers, lambda a: a['correct'])} ({each}) | {share(hard, lambda a: a['correct'])} | {mean or 0:.2f} | "
+            f"{share(answers, lambda a: speed(a) > 1)} | {share(answers, lambda a: speed(a) > 2)} | {share(answers, lambda a: a.get('unshown', False))} |")
+
+
+def report(options):
+    arms = Arms(options.out)
+    print("| arm | correct (seeds) | of the unknown kind | speed-up of the correct | fast_1 | fast_2 | new ways |\n|---|---|---|---|---|---|---|")
+    for arm, seeds in arms.of.items():
+        print(row(arm, seeds, arms.unknown))
+    if options.reference not in arms.of:
+        return
+    reference = arms.of[options.reference]
+    print(f"\n| {options.reference} against | speed-up, both right | over all tasks, wrong = 1, at least eager | correct, points | of the unknown kind, points |\n|---|---|---|---|---|")
+    for arm, seeds in arms.of.items():
+        pairs = arms.pairs(reference, seeds)
+        if arm == options.reference or not pairs:
+            continue
+        hard = arms.pairs(reference, seeds, unknown_only=True)
+        print(f"| {arm} | {told(bootstrap(pairs, ratio_on_both), '.2f')} | {told(bootstrap(pairs, ratio_over_all), '.2f')} | "
+              f"{told(bootstrap(pairs, correct_difference), '+.1f')} | {told(bootstrap(hard, correct_difference), '+.1f')} |")
+    if arms.best_of:
+        print("\nOn the tasks that the warm-up answered 8 times, greedy beside its best of 8:\n")
+        print("| arm | correct (seeds) | of the unknown kind | speed-up of the correct | fast_1 | fast_2 | new ways |\n|---|---|---|---|---|---|---|")
+        print(row("best of 8 of the warm-up", arms.best_of, arms.unknown))
+        for arm, seeds in arms.of.items():
+            print(row(arm, {seed: {t: seeds[seed][t] for t in best} for seed, best in arms.best_of.items() if seed in seeds}, arms.unknown))
+
+
+def shown_times(options, folder, wanted):
+    """[task] -> modelled milliseconds of every program that is shown for its operators; kept beside the runs."""
+    kept = folder / "shown_times.json"
+    times = json.loads(kept.read_text()) if kept.exists() else {}
+    missing = [t for t in json.loads((folder / "tasks/held_out.json").read_text()) if t["id"] in wanted and t["id"] not in times]
+    if missing:
+        candidates = [{**{key: t[key] for key in ("level", "pytorch_code")}, "id": f"{t['id']} {n}", "cuda_code": code}
+                      for t in missing for n, code in enumerate([t["cuda_code"], *(a["cuda_code"] for a in t.get("alternatives", []))])]
+        (folder / "shown.jsonl").write_text("".join(json.dumps(c) + "\n" for c in candidates))
+        # Its exit status says whether all are correct; the times say so below.
+        subprocess.run([options.program, "verify", "--tasks", folder / "shown.jsonl", "--json", folder / "shown_verdicts.json",
+                        f"verifier.server.workers={options.workers}", "verifier.server.cost_device=l4"], stdout=subprocess.DEVNULL, cwd=SOURCE)
+        for verdict in json.loads((folder / "shown_verdicts.json").read_text())["verdicts"]:
+            if not verdict["correct"]:
+                print(f"{folder.name}: a shown program of {verdict['task_id']} is {verdict['outcome']} {verdict['fault_class']}", file=sys.stderr)
+                continue
+            times.setdefault(verdict["task_id"].split()[0], []).append(verdict["candidate_ms"])
+        kept.write_text(json.dumps(times))
+    return times
+
+
+def discovery(options):
+    found, count = [], 0
+    print("| seed | tasks | right in a new way | cheaper than all that was shown |\n|---|---|---|---|")
+    for folder in sorted(Path(options.out).glob(f"seed-*/{options.arm}")):
+        if not (folder / "summary.json").exists():
+            continue
+        answers = last_of(folder)
+        new = {a["task_id"]: a for a in answers if a.get("unshown") and speed(a) > 0}
+        times = shown_times(options, folder.parent, new)
+        cheaper = [(min(times[t]) / a["candidate_ms"], folder.parent, a) for t, a in new.items() if min(times[t]) > LEAST_GAIN * a["candidate_ms"]]
+        found, count = found + cheaper, count + len(answers)
+        print(f"| {folder.parent.name} | {len(answers)} | {len(new)} | {len(cheaper)} ({100 * len(cheaper) / len(answers):.1f} %) |")
+    print(f"\n{len(found)} of {count}: {100 * len(found) / max(1, count):.1f} %")
+    for gain, folder, answer in sorted(found, key=lambda f: -f[0])[: options.show]:
+        task = next(t for t in json.loads((folder / "tasks/held_out.json").read_text()) if t["id"] == answer["task_id"])
+        print(f"\n{folder.name} {answer['task_id']} ({', '.join(task['composition'])}): {1000 * answer['candidate_ms']:.1f} us, {gain:.2f} times as fast as all "
+              f"shown, {speed(answer):.2f} times as eager; {answer['technique']}\n{answer['program']}")
+
+
+def fastest(options):
+    for folder in sorted(Path(options.out).glob(f"seed-*/{options.arm}")):
+        tasks = {t["id"]: t for t in json.loads((folder.parent / "tasks/held_out.json").read_text())}
+        for answer in sorted(last_of(folder), key=lambda a: -speed(a))[: options.show]:
+            print(f"\n=== {folder.parent.name} {answer['task_id']} ({', '.join(tasks[answer['task_id']]['composition'])}): {speed(answer):.2f} times as fast as eager, "
+                  f"{1000 * answer['candidate_ms']:.1f} us, bound by {answer['bound_by']}; {answer['technique']}\n{answer['program']}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, work in (("report", report), ("discovery", discovery), ("fastest", fastest)):
+        command = commands.add_parser(name)
+        command.set_defaults(work=work)
+        command.add_argument("--out", required=True)
+        if name == "report":
+            command.add_argument("--reference", default="rl")
+            continue
+        command.add_argument("--arm", default="rl")
+        command.add_argument("--show", type=int, default=3 if name == "discovery" else 20)
+        if name == "discovery":
+            command.add_argument("--program", required=True, type=lambda p: str(Path(p).resolve()))
+            command.add_argument("--workers", type=int, default=2)
+    options = parser.parse_args()
+    options.work(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
