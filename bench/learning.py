@@ -23,34 +23,37 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[1]
 CONFIG = SOURCE / "configs/quickstart.yaml"
-NO_STAGES = ("stages.0.steps=0", "stages.1.steps=0")  # an empty list would also leave out the times of evaluations
 ARMS = ("rl", "best", "rejection", "shuffled", "no_infilling")
 
 
 class Stages:
-    """What the configuration with the overrides says of the infilling and the end-to-end stage."""
+    """What the configuration with the overrides says of the stages, of which the first is the infilling one."""
 
     def __init__(self, program, overrides):
         text = subprocess.run([program, "train", CONFIG, "--dry-run", "run.directory=/nonexistent/run", *overrides], capture_output=True, text=True, cwd=SOURCE).stdout
         value_of = lambda key: re.findall(rf"^ +(?:- )?{key}: (\S+)$", text, re.M)
-        self.infilling, self.end_to_end = map(int, value_of("steps")[-2:])
+        self.count = len(value_of("stage"))
+        self.steps = [int(n) for n in value_of("steps")[-self.count:]]
         self.responses = int(value_of("tasks_per_step")[0]) * int(value_of("samples_per_task")[0])
         self.rates = {key: value_of(key)[-1] for key in ("learning_rate", "learning_rate_decay", "min_learning_rate")}
 
+    def each(self, word):
+        return [f"stages.{i}.{word}" for i in range(self.count)]
 
+
+# Without steps rather than without stages: those say that evaluations need times.
 def overrides_of(arm, warm_up, stages):
-    steps = stages.infilling + stages.end_to_end
     source = [f"policy.checkpoint={warm_up}/checkpoints/warm_up", "policy.config="]
     if arm == "best":
-        return [*source, *NO_STAGES, f"warm_up.steps={steps}", "warm_up.programs=best", f"warm_up.samples_per_step={stages.responses}",
+        return [*source, *stages.each("steps=0"), f"warm_up.steps={sum(stages.steps)}", "warm_up.programs=best", f"warm_up.samples_per_step={stages.responses}",
                 "warm_up.update.warmup_updates=0", *(f"warm_up.update.{key}={value}" for key, value in stages.rates.items())]
     kept = [*source, "warm_up.steps=0"]
     if arm == "rejection":
-        return [*kept, "stages.0.advantage=best", "stages.1.advantage=best"]
+        return [*kept, *stages.each("advantage=best")]
     if arm == "shuffled":
-        return [*kept, "stages.0.shuffled_advantages=true", "stages.1.shuffled_advantages=true"]
+        return [*kept, *stages.each("shuffled_advantages=true")]
     if arm == "no_infilling":
-        return [*kept, "stages.0.steps=0", f"stages.1.steps={steps}"]
+        return [*kept, "stages.0.steps=0", f"stages.1.steps={stages.steps[0] + stages.steps[1]}"]
     return kept
 
 
@@ -77,7 +80,7 @@ class Bench:
 
     def warm_up(self, seed):
         folder = Path(self.options.out).resolve() / f"seed-{seed}" / "warm_up"
-        self.train(folder, [f"run.seed={seed}", f"tasks.synthetic.seed={seed}", *NO_STAGES,
+        self.train(folder, [f"run.seed={seed}", f"tasks.synthetic.seed={seed}", *self.stages.each("steps=0"),
                             f"evaluation.best_of={{tasks: {self.options.best_of}, samples: 8}}" if self.options.best_of else "evaluation.best_of={}"])
         return folder
 

@@ -28,7 +28,7 @@ def lines_of(path):
 
 def last_of(folder, suffix=""):
     """The answers of a run's last evaluation."""
-    files = [folder / "evaluations" / f"{phase}{suffix}.jsonl" for phase in ("end_to_end", "infilling", "warm_up")]
+    files = [folder / "evaluations" / f"{phase}{suffix}.jsonl" for phase in ("end_to_end_2", "end_to_end", "infilling", "warm_up")]
     return lines_of(next(f for f in files if f.exists()))
 
 

@@ -16,9 +16,10 @@ using namespace curriculum_state;
 
 class SequentialCurriculum : public Curriculum {
  public:
-  explicit SequentialCurriculum(const std::vector<Task>& tasks)
+  SequentialCurriculum(const std::vector<Task>& tasks, size_t first)
       : tasks_(tasks), fingerprint_(fingerprint(tasks)) {
     require_tasks(tasks);
+    offset_ = first % tasks.size();
   }
 
   std::vector<const Task*> next(size_t count) override {
@@ -136,8 +137,8 @@ class LevelCurriculum : public Curriculum {
 
 }  // namespace
 
-std::unique_ptr<Curriculum> make_sequential_curriculum(const std::vector<Task>& tasks) {
-  return std::make_unique<SequentialCurriculum>(tasks);
+std::unique_ptr<Curriculum> make_sequential_curriculum(const std::vector<Task>& tasks, size_t first) {
+  return std::make_unique<SequentialCurriculum>(tasks, first);
 }
 
 std::unique_ptr<Curriculum> make_level_curriculum(const std::vector<Task>& tasks, double promote_at,
@@ -161,7 +162,7 @@ CurriculumSettings CurriculumSettings::from_config(const ConfigSection& section)
 }
 
 std::unique_ptr<Curriculum> make_curriculum(const CurriculumSettings& settings,
-                                            const std::vector<Task>& tasks, uint64_t key) {
+                                            const std::vector<Task>& tasks, uint64_t key, size_t first) {
   switch (settings.kind) {
     case CurriculumKind::kLevel:
       return make_level_curriculum(tasks, settings.promote_at, settings.window);
@@ -170,7 +171,7 @@ std::unique_ptr<Curriculum> make_curriculum(const CurriculumSettings& settings,
     case CurriculumKind::kSequential:
       break;
   }
-  return make_sequential_curriculum(tasks);
+  return make_sequential_curriculum(tasks, first);
 }
 
 }  // namespace bicrl

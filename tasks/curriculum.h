@@ -55,11 +55,12 @@ struct CurriculumSettings {
   static CurriculumSettings from_config(const ConfigSection& section);
 };
 
-// `key` decides the draws of those that draw.
+// `key` decides the draws of those that draw; a sequential one begins with the task of number `first`,
+// counted round and round.
 std::unique_ptr<Curriculum> make_curriculum(const CurriculumSettings& settings,
-                                            const std::vector<Task>& tasks, uint64_t key);
+                                            const std::vector<Task>& tasks, uint64_t key, size_t first);
 
-std::unique_ptr<Curriculum> make_sequential_curriculum(const std::vector<Task>& tasks);
+std::unique_ptr<Curriculum> make_sequential_curriculum(const std::vector<Task>& tasks, size_t first = 0);
 std::unique_ptr<Curriculum> make_level_curriculum(const std::vector<Task>& tasks, double promote_at,
                                                   size_t window);
 // tasks/adaptive_curriculum.cpp

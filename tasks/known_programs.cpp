@@ -1,6 +1,7 @@
 #include "tasks/known_programs.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/error.h"
 #include "common/rng.h"
@@ -65,6 +66,14 @@ bool is_shown(const std::vector<std::string>& composition, const Technique& tech
 
 bool is_synthesised(const std::vector<std::string>& composition) {
   return !composition.empty() && std::ranges::all_of(composition, find_synthetic_operator);
+}
+
+std::optional<ProgramWay> way_of(const Task& task, std::string_view program) {
+  if (!is_synthesised(task.composition)) return std::nullopt;
+  std::optional<Technique> technique = read_technique(program);
+  if (!technique) return std::nullopt;
+  const bool shown = is_shown(task.composition, *technique);
+  return ProgramWay{std::move(*technique), shown};
 }
 
 void write_known_programs(const std::vector<ChainStep>& chain, Shape shape, std::optional<Shape> costed,

@@ -4,6 +4,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tasks/synthetic_module.h"
@@ -27,6 +28,14 @@ bool is_shown(const std::vector<std::string>& composition, const Technique& tech
 
 // Whether the operators are those of a synthesised task, about which is_shown() can be asked.
 bool is_synthesised(const std::vector<std::string>& composition);
+
+// How a program of a synthesised task computes, and whether known programs of its operators may. Nothing for
+// other tasks, and for programs outside of the grammar. It does not say that the program is right.
+struct ProgramWay {
+  Technique technique;
+  bool shown = true;
+};
+std::optional<ProgramWay> way_of(const Task& task, std::string_view program);
 
 // Sets the task's program to that of the plain form, and its alternatives to shown forms, from dear to cheap
 // by guessed_cost(): all of them, or `most` drawn by what the task is, so that a larger number keeps those of

@@ -49,6 +49,8 @@ TEST_CASE("sequential: step e takes the next n tasks modulo the set's size") {
   CHECK(ids(curriculum->next(7)) == Ids{"t1", "t2", "t3", "t4", "t0", "t1", "t2"});
   CHECK(curriculum->next(0).empty());
   CHECK(curriculum->position() == "sequential 3/5");
+  CHECK(ids(make_sequential_curriculum(tasks, /*first=*/3)->next(3)) == Ids{"t3", "t4", "t0"});
+  CHECK(ids(make_sequential_curriculum(tasks, /*first=*/12)->next(1)) == Ids{"t2"});
 }
 
 TEST_CASE("level: the lowest first, promoted when a full window passes") {
@@ -269,7 +271,7 @@ TEST_CASE("curricula from a configuration") {
   const auto first = [&](const std::string& yaml) {
     const auto document = ConfigDocument::from_text(yaml, "c.yaml");
     const auto curriculum =
-        make_curriculum(CurriculumSettings::from_config(document.root()), tasks, /*key=*/1);
+        make_curriculum(CurriculumSettings::from_config(document.root()), tasks, /*key=*/1, /*first=*/0);
     document.finish();
     return curriculum->next(1)[0]->id;
   };

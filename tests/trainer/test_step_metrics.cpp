@@ -55,9 +55,12 @@ TEST_CASE("a step tells how many distinct right programs a group has") {
   m.responses->responses = 16;
   m.responses->unique_programs = 9;
   m.responses->unique_right = 1.75;
+  m.responses->unshown_rate = 0.25;
   m.update.entropy = 0.5;
   CHECK_THAT(step_line(m, 60), ContainsSubstring("| unique 9/16, right 1.8 a group |"));
+  CHECK_THAT(step_line(m, 60), ContainsSubstring("| new ways 25 % |"));
   CHECK(to_json(m).at("unique_right") == 1.75);
+  CHECK(to_json(m).at("unshown_rate") == 0.25);
   CHECK(to_json(m).at("entropy") == 0.5);
   m.meaning.verified = false;  // a replay of rollouts alone
   CHECK_THAT(step_line(m, 60), ContainsSubstring("| unique 9/16 |"));

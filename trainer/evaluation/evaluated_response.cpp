@@ -40,11 +40,9 @@ EvaluatedResponse evaluated_response(const VerifiedResponse& response) {
   found.tokens = response.rollout.scored_tokens();
   found.program = response.program;
   if (!verdict.correct) return found;
-  if (is_synthesised(response.task->composition)) {
-    if (const auto technique = read_technique(response.program)) {
-      found.technique = technique->text();
-      found.unshown = !is_shown(response.task->composition, *technique);
-    }
+  if (const auto way = way_of(*response.task, response.program)) {
+    found.technique = way->technique.text();
+    found.unshown = !way->shown;
   }
   found.speedup = trusted_speedup(verdict, /*native_only=*/true);
   found.candidate_ms = verdict.candidate_ms;

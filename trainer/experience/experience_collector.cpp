@@ -11,6 +11,7 @@
 
 #include "common/hash.h"
 #include "common/rng.h"
+#include "tasks/known_programs.h"
 #include "trainer/experience/experience_exchange.h"
 
 namespace bicrl {
@@ -62,7 +63,11 @@ void add_response(const VerifiedResponse& response, const Reward& reward, StepSh
   sums.responses += 1;
   sums.truncated += response.rollout.truncated();
   sums.compiled += response.verdict && response.verdict->compiled;
-  sums.correct += response.verdict && response.verdict->correct;
+  if (response.verdict && response.verdict->correct) {
+    sums.correct += 1;
+    const auto way = way_of(*response.task, response.program);
+    sums.unshown += way && !way->shown;
+  }
   if (const double speedup = response.verdict ? trusted_speedup(*response.verdict, /*native_only=*/true) : 0;
       speedup > 0 && response.verdict->correct) {
     ++sums.timed;

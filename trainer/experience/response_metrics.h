@@ -11,6 +11,9 @@ struct ResponseMetrics {
   int64_t responses = 0;
   int64_t unique_programs = 0;
   double unique_right = 0;  // distinct right programs in a group, on average over all groups
+  // Responses that are right in a way that no known program shows for the task's operators
+  // (tasks/known_programs.h), of those that correct_rate is of.
+  double unshown_rate = 0;
   double reward_mean = 0;
   double reward_spread = 0;
   std::map<std::string, double> reward_terms;  // the mean of each summand

@@ -20,7 +20,7 @@ void visit_sums(Sums& s, const Visitor& visit) {
                       &s.repairs,        &s.rewarded,         &s.reward,
                       &s.reward_squares, &s.groups,           &s.zero_variance_groups,
                       &s.too_few_groups, &s.generated_tokens, &s.forwards,
-                      &s.unique_right})
+                      &s.unique_right,   &s.unshown})
     visit(*value);
 }
 
@@ -157,6 +157,7 @@ ResponseMetrics metrics_of(const std::vector<StepShare>& ranks) {
   m.quarantined = std::llround(s.quarantined);
   m.repairs = std::llround(s.repairs);
   m.unique_right = share(s.unique_right, s.groups);
+  m.unshown_rate = share(s.unshown, known);
   m.reward_mean = share(s.reward, s.rewarded);
   m.reward_spread =
       std::sqrt(std::max(0.0, share(s.reward_squares, s.rewarded) - m.reward_mean * m.reward_mean));

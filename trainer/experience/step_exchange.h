@@ -22,6 +22,7 @@ struct ResponseSums {
          stragglers = 0, task_faults = 0;
   double timed = 0, log_speedup = 0, faster = 0;  // correct ones with a speed-up over eager; those above 1
   double unique_right = 0;                        // distinct right programs, of one group
+  double unshown = 0;  // correct ones that compute in a way that no known program shows for these operators
   double quarantined = 0, repairs = 0;
   double rewarded = 0, reward = 0, reward_squares = 0;
   double groups = 0, zero_variance_groups = 0, too_few_groups = 0;

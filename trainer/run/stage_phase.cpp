@@ -47,7 +47,7 @@ class StagePhase : public Phase {
         replay_.updates() && settings_.updater.objective.kl_reference == KlReference::kInitial;
     if (context_.updater)
       context_.updater->begin_phase(settings_.updater, needs_reference ? &context_.reference() : nullptr);
-    curriculum_ = make_curriculum(settings_.curriculum, tasks_, mix_key(key_, "curriculum"));
+    curriculum_ = make_curriculum(settings_.curriculum, tasks_, mix_key(key_, "curriculum"), asked_before());
     const RewardFunction& reward = context_.reward;
     verifier_ = std::make_unique<ResponseVerifier>(
         context_.verifier, context_.ledger,
@@ -132,6 +132,16 @@ class StagePhase : public Phase {
   }
 
  private:
+  // Tasks that the stages of this kind before this one ask in order.
+  size_t asked_before() const {
+    int64_t tasks = 0;
+    for (const StageSettings& stage : context_.settings.stages) {
+      if (&stage == &settings_) break;
+      if (stage.stage == settings_.stage && stage.curriculum.kind == CurriculumKind::kSequential)
+        tasks += stage.steps * stage.tasks_per_step;
+    }
+    return static_cast<size_t>(tasks);
+  }
   uint64_t step_key(int64_t step) const { return mix_key({key_, static_cast<uint64_t>(step)}); }
 
   PromptUse prompt_use() const {

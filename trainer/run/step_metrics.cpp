@@ -29,6 +29,7 @@ std::string response_part(const ResponseMetrics& r, const StepMetrics& m) {
                    fixed(r.geomean_speedup, 2), "x, fast_1 ", percent(r.fast_1));
   line += concat(" | unique ", r.unique_programs, "/", r.responses);
   if (m.meaning.verified) line += concat(", right ", fixed(r.unique_right, 1), " a group");
+  if (r.unshown_rate > 0) line += concat(" | new ways ", percent(r.unshown_rate));
   if (r.truncated_rate > 0) line += concat(" | truncated ", percent(r.truncated_rate));
   if (r.task_fault_rate > 0) line += concat(" | task at fault ", percent(r.task_fault_rate));
   if (r.infrastructure_rate > 0) line += concat(" | no verdict ", percent(r.infrastructure_rate));
@@ -118,6 +119,7 @@ nlohmann::json to_json(const StepMetrics& m) {
   json.update({{"responses", r.responses},
                {"unique_programs", r.unique_programs},
                {"unique_right", r.unique_right},
+               {"unshown_rate", r.unshown_rate},
                {"reward_rule", m.meaning.reward_rule},
                {"reward_mean", r.reward_mean},
                {"reward_spread", r.reward_spread},
