@@ -7,7 +7,7 @@ It starts one verifier that all arms share, so that no program is verified twice
 finished is not run again. Further words are overrides for every run. bench/learning_report.py makes tables of the folder.
 Arms make as many updates as the stages of configs/quickstart.yaml, and ask for as many verdicts where they ask for any:
     rl            the stages as they are
-    best          supervised, on the best known program of each training task
+    best          supervised, on the best known program of each training task, from the stages' highest rate down to their lowest
     rejection     the same stages, each group's best response imitated
     shuffled      the same stages with advantages dealt out at random
     no_infilling  as many steps, all end to end
@@ -35,7 +35,8 @@ class Stages:
         self.count = len(value_of("stage"))
         self.steps = [int(n) for n in value_of("steps")[-self.count:]]
         self.responses = int(value_of("tasks_per_step")[0]) * int(value_of("samples_per_task")[0])
-        self.rates = {key: value_of(key)[-1] for key in ("learning_rate", "learning_rate_decay", "min_learning_rate")}
+        self.highest_rate = max(value_of("learning_rate")[-self.count:], key=float)
+        self.lowest_rate = value_of("min_learning_rate")[-1]
 
     def each(self, word):
         return [f"stages.{i}.{word}" for i in range(self.count)]
@@ -46,7 +47,8 @@ def overrides_of(arm, warm_up, stages):
     source = [f"policy.checkpoint={warm_up}/checkpoints/warm_up", "policy.config="]
     if arm == "best":
         return [*source, *stages.each("steps=0"), f"warm_up.steps={sum(stages.steps)}", "warm_up.programs=best", f"warm_up.samples_per_step={stages.responses}",
-                "warm_up.update.warmup_updates=0", *(f"warm_up.update.{key}={value}" for key, value in stages.rates.items())]
+                "warm_up.update.warmup_updates=0", f"warm_up.update.learning_rate={stages.highest_rate}", "warm_up.update.learning_rate_decay=cosine",
+                f"warm_up.update.min_learning_rate={stages.lowest_rate}"]
     kept = [*source, "warm_up.steps=0"]
     if arm == "rejection":
         return [*kept, *stages.each("advantage=best")]

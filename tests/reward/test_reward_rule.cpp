@@ -276,7 +276,9 @@ TEST_CASE("modelled_speedup: correctness and the modelled speed-up up to 4") {
   CHECK(worth(9) == 5);
   CHECK(reward.evaluate(timed(2), false).value == 1);  // measured, by another clock
   CHECK(reward.evaluate(graded(false), false).value == 0);
-  CHECK(reward.evaluate(graded(true), true).masked);
+  // Cut off: nothing, whatever it holds, and not left out.
+  CHECK_FALSE(reward.evaluate(graded(true), true).masked);
+  CHECK(reward.evaluate(graded(true), true).value == 0);
   CHECK(reward.min_deviation() == 0.05);
 }
 
