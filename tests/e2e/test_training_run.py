@@ -97,10 +97,10 @@ with folder() as temporary:
                            f"policy.checkpoint={checkpoint}")
     expect(code == 0, "sft goes on from a checkpoint", out, err)
     expect(Path(temporary, "sft/checkpoints/warm_up/config.json").exists(), "sft saves its policy")
-print("a run, its repetition, sft and generate")
 
     # A second stage of a kind goes on in the tasks where the first one ended.
     stage = "{stage: end_to_end, steps: 1, tasks_per_step: 3, samples_per_task: 2}"
     code, out, err = bicrl("train", f"{run}/config.yaml", f"run.directory={run}-7", "warm_up.steps=1", f"stages=[{stage}, {stage}]", "evaluation.tasks=0")
     asked = [sorted({r["task"] for r in step["responses"]}) for step in read_lines(f"{run}-7/responses.jsonl")]
     expect(code == 0 and asked == [["train_0001", "train_0002", "train_0003"], ["train_0004", "train_0005", "train_0006"]], "the next tasks", asked, out, err)
+print("a run, its repetition, sft and generate")
