@@ -115,7 +115,7 @@ class Bench:
         self.run_words = [
             "train", "configs/quickstart.yaml", f"warm_up.steps={arguments.steps}", "warm_up.samples_per_step=8", "evaluation.tasks=8",
             "run.checkpoint_every_s=2", f"verifier.addresses=[verifier:{PORT}]", *access[1], "tasks.synthetic.train_compositions=32",
-            *(f"stages.{i}.{key}" for i in (0, 1) for key in ("steps=3", "tasks_per_step=4", "samples_per_task=2"))]
+            *(f"stages.{i}.{key}" for i in (0, 1, 2) for key in ("steps=3", "tasks_per_step=4", "samples_per_task=2"))]
 
     def make_access(self):
         certificate, key, token = (self.out / name for name in ("verifier.pem", "verifier.key.pem", "verifier.token"))

@@ -152,7 +152,7 @@ def main():
         raise SystemExit(f"the warm-up failed; see {out}/warm.log")
     config = ["configs/quickstart.yaml", "policy.config=''", f"policy.checkpoint={out}/warm/checkpoints/warm_up",
               "warm_up.steps=40", "warm_up.update.learning_rate=1e-4", f"run.checkpoint_every_s={arguments.checkpoint_every}", "evaluation.tasks=24"]
-    for stage, steps in ((0, 6), (1, 8)):
+    for stage, steps in ((0, 6), (1, 5), (2, 3)):
         config += [f"stages.{stage}.steps={steps}", f"stages.{stage}.tasks_per_step=8", f"stages.{stage}.samples_per_task=4"]
     if run_to_end(arguments, [*config, f"run.directory={out}/whole"], out / "whole.log") != 0:
         raise SystemExit(f"the run without kills failed; see {out}/whole.log")

@@ -67,8 +67,8 @@ def main():
     run = out / "run"
     # Infilling is left out and the learning rate kept small, so that steps differ little.
     words = [arguments.program, "train", "configs/quickstart.yaml", f"run.directory={run}",
-             f"verifier.server.scratch={out}/scratch", "evaluation.tasks=0", "stages.0.steps=0", "stages.1.steps=1000000",
-             "stages.1.update.min_learning_rate=1.0e-5", "stages.1.update.learning_rate=1.0e-5", *arguments.overrides]
+             f"verifier.server.scratch={out}/scratch", "evaluation.tasks=0", "stages.0.steps=0", "stages.2.steps=0", "stages.1.steps=1000000",
+             "stages.1.update.learning_rate=1.0e-5", *arguments.overrides]
     environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     with open(out / "run.log", "w") as log:
         launcher = subprocess.Popen(["mpirun", "-np", str(arguments.ranks), "--bind-to", "none", "--oversubscribe", *words],
