@@ -28,8 +28,8 @@ def lines_of(path):
 
 def last_of(folder, suffix=""):
     """The answers of a run's last evaluation."""
-    files = [folder / "evaluations" / f"{phase}{suffix}.jsonl" for phase in ("end_to_end_2", "end_to_end", "infilling", "warm_up")]
-    return lines_of(next(f for f in files if f.exists()))
+    phases = list(dict.fromkeys(step["phase"] for step in lines_of(folder / "metrics.jsonl")))
+    return lines_of(folder / "evaluations" / f"{phases[-1]}{suffix}.jsonl")
 
 
 def speed(answer):
@@ -108,6 +108,12 @@ def told(figures, form):
 
 
 # ---- The commands.
+def print_table(arms, unknown):
+    print("| arm | correct (seeds) | of the unknown kind | speed-up of the correct | fast_1 | fast_2 | new ways |\n|---|---|---|---|---|---|---|")
+    for name, seeds in arms.items():
+        print(row(name, seeds, unknown))
+
+
 def row(name, seeds, unknown):
     answers = [a for s in seeds.values() for a in s.values()]
     hard = [a for seed, s in seeds.items() for task, a in s.items() if task in unknown[seed]]
@@ -120,9 +126,7 @@ def row(name, seeds, unknown):
 
 def report(options):
     arms = Arms(options.out)
-    print("| arm | correct (seeds) | of the unknown kind | speed-up of the correct | fast_1 | fast_2 | new ways |\n|---|---|---|---|---|---|---|")
-    for arm, seeds in arms.of.items():
-        print(row(arm, seeds, arms.unknown))
+    print_table(arms.of, arms.unknown)
     if options.reference not in arms.of:
         return
     reference = arms.of[options.reference]
@@ -136,10 +140,8 @@ def report(options):
               f"{told(bootstrap(pairs, correct_difference), '+.1f')} | {told(bootstrap(hard, correct_difference), '+.1f')} |")
     if arms.best_of:
         print("\nOn the tasks that the warm-up answered 8 times, greedy beside its best of 8:\n")
-        print("| arm | correct (seeds) | of the unknown kind | speed-up of the correct | fast_1 | fast_2 | new ways |\n|---|---|---|---|---|---|---|")
-        print(row("best of 8 of the warm-up", arms.best_of, arms.unknown))
-        for arm, seeds in arms.of.items():
-            print(row(arm, {seed: {t: seeds[seed][t] for t in best} for seed, best in arms.best_of.items() if seed in seeds}, arms.unknown))
+        on_the_same = lambda seeds: {seed: {t: seeds[seed][t] for t in best} for seed, best in arms.best_of.items() if seed in seeds}
+        print_table({"best of 8 of the warm-up": arms.best_of, **{arm: on_the_same(seeds) for arm, seeds in arms.of.items()}}, arms.unknown)
 
 
 def shown_times(options, folder, wanted):

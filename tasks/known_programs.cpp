@@ -51,6 +51,11 @@ bool reduction_is_shown(const SyntheticOperator& special, const Technique& techn
   return how == "none" || how == "tree";
 }
 
+// Whether is_shown() can be asked about the operators.
+bool is_synthesised(const std::vector<std::string>& composition) {
+  return !composition.empty() && std::ranges::all_of(composition, find_synthetic_operator);
+}
+
 }  // namespace
 
 bool is_shown(const std::vector<std::string>& composition, const Technique& technique) {
@@ -62,10 +67,6 @@ bool is_shown(const std::vector<std::string>& composition, const Technique& tech
   if (special && !technique.reduction.empty() && !reduction_is_shown(*special, technique)) return false;
   return std::ranges::all_of(technique.maps,
                              [&](const std::string& map) { return map_is_shown(map, special); });
-}
-
-bool is_synthesised(const std::vector<std::string>& composition) {
-  return !composition.empty() && std::ranges::all_of(composition, find_synthetic_operator);
 }
 
 std::optional<ProgramWay> way_of(const Task& task, std::string_view program) {

@@ -26,9 +26,6 @@ namespace bicrl {
 // Everything else that costs no more than the plain form's parts is shown everywhere.
 bool is_shown(const std::vector<std::string>& composition, const Technique& technique);
 
-// Whether the operators are those of a synthesised task, about which is_shown() can be asked.
-bool is_synthesised(const std::vector<std::string>& composition);
-
 // How a program of a synthesised task computes, and whether known programs of its operators may. Nothing for
 // other tasks, and for programs outside of the grammar. It does not say that the program is right.
 struct ProgramWay {

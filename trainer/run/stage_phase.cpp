@@ -142,6 +142,7 @@ class StagePhase : public Phase {
     }
     return static_cast<size_t>(tasks);
   }
+
   uint64_t step_key(int64_t step) const { return mix_key({key_, static_cast<uint64_t>(step)}); }
 
   PromptUse prompt_use() const {
