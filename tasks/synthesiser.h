@@ -22,7 +22,7 @@ struct SynthesisOptions {
   int development_compositions = 256;
   int test_compositions = 0;
   int variants = 1;      // tasks per training composition, with other constants and shapes if it has any
-  int max_length = 3;    // operators in a chain: 2 or 3
+  int max_length = 3;    // operators in a chain: from 2, up to 5
   int alternatives = 8;  // known programs of a task beside the plain one, at most (tasks/known_programs.h)
   // What input and output take together where programs are costed (docs/cost_model.md): tasks say it in
   // get_costing_inputs(). 0: programs are costed on the inputs that they are judged on.

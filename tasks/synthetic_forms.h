@@ -41,7 +41,7 @@ bool is_right(const std::vector<ChainStep>& chain, const Form& form, Shape shape
 // Forms that are right on both shapes, the plain one first; no two have the same text.
 std::vector<Form> all_forms(const std::vector<ChainStep>& chain, Shape shape, std::optional<Shape> costed);
 
-// The chain has up to three operators, of which one at most is not pointwise.
+// The chain has up to five operators, of which one at most is not pointwise.
 KnownProgram write_form(const std::vector<ChainStep>& chain, const Form& form);
 
 // What read_technique() tells of write_form()'s text.

@@ -10,7 +10,7 @@
 
 namespace bicrl::pieces {
 
-constexpr size_t kMaxKernels = 3;  // as many as a chain has operators
+constexpr size_t kMaxKernels = 5;  // as many as a chain has operators
 
 // ---- Constants of the whole program: threads of a block, lanes that share a row, floats that a thread
 // loads and stores at a time.
@@ -27,12 +27,14 @@ constexpr std::array<std::string_view, 3> kWidths = {
 
 // ---- Functions that hold the operators' lines: f1 is what kernel k1 does to each element, before() and
 // after() are what a kernel of rows or neighbours does to what it reads and writes.
-constexpr std::array<std::string_view, kMaxKernels> kFunctions = {"__device__ float f1(float v) {\n",
-                                                                  "__device__ float f2(float v) {\n",
-                                                                  "__device__ float f3(float v) {\n"};
+constexpr std::array<std::string_view, kMaxKernels> kFunctions = {
+    "__device__ float f1(float v) {\n", "__device__ float f2(float v) {\n",
+    "__device__ float f3(float v) {\n", "__device__ float f4(float v) {\n",
+    "__device__ float f5(float v) {\n"};
 constexpr std::array<std::string_view, kMaxKernels> kFunctionsOfTwo = {
     "__device__ float f1(float v, float y) {\n", "__device__ float f2(float v, float y) {\n",
-    "__device__ float f3(float v, float y) {\n"};
+    "__device__ float f3(float v, float y) {\n", "__device__ float f4(float v, float y) {\n",
+    "__device__ float f5(float v, float y) {\n"};
 constexpr std::string_view kBefore = "__device__ float before(float v) {\n";
 constexpr std::string_view kAfter = "__device__ float after(float v) {\n";
 constexpr std::string_view kReturnValue = "    return v;\n}\n\n";
@@ -41,11 +43,15 @@ constexpr std::string_view kReturnValue = "    return v;\n}\n\n";
 constexpr std::array<std::string_view, kMaxKernels> kKernels = {
     "__global__ void k1(const float* x, float* out, int rows, int cols) {\n",
     "__global__ void k2(const float* x, float* out, int rows, int cols) {\n",
-    "__global__ void k3(const float* x, float* out, int rows, int cols) {\n"};
+    "__global__ void k3(const float* x, float* out, int rows, int cols) {\n",
+    "__global__ void k4(const float* x, float* out, int rows, int cols) {\n",
+    "__global__ void k5(const float* x, float* out, int rows, int cols) {\n"};
 constexpr std::array<std::string_view, kMaxKernels> kKernelsOfTwo = {
     "__global__ void k1(const float* x, const float* y, float* out, int rows, int cols) {\n",
     "__global__ void k2(const float* x, const float* y, float* out, int rows, int cols) {\n",
-    "__global__ void k3(const float* x, const float* y, float* out, int rows, int cols) {\n"};
+    "__global__ void k3(const float* x, const float* y, float* out, int rows, int cols) {\n",
+    "__global__ void k4(const float* x, const float* y, float* out, int rows, int cols) {\n",
+    "__global__ void k5(const float* x, const float* y, float* out, int rows, int cols) {\n"};
 
 // Which packs a thread takes: its own, with a check or without one; every so many; those of its block's row.
 constexpr std::string_view kIndex = "    int i = blockIdx.x * T + threadIdx.x;\n";
@@ -64,6 +70,10 @@ constexpr std::array<std::string_view, kMaxKernels> kElements = {
     "        Pack p = ((const Pack*)x)[i];\n        for (int k = 0; k < W; ++k) p.v[k] = f2(p.v[k]);\n"
     "        ((Pack*)out)[i] = p;\n    }\n}\n\n",
     "        Pack p = ((const Pack*)x)[i];\n        for (int k = 0; k < W; ++k) p.v[k] = f3(p.v[k]);\n"
+    "        ((Pack*)out)[i] = p;\n    }\n}\n\n",
+    "        Pack p = ((const Pack*)x)[i];\n        for (int k = 0; k < W; ++k) p.v[k] = f4(p.v[k]);\n"
+    "        ((Pack*)out)[i] = p;\n    }\n}\n\n",
+    "        Pack p = ((const Pack*)x)[i];\n        for (int k = 0; k < W; ++k) p.v[k] = f5(p.v[k]);\n"
     "        ((Pack*)out)[i] = p;\n    }\n}\n\n"};
 constexpr std::array<std::string_view, kMaxKernels> kElementsOfTwo = {
     "        Pack p = ((const Pack*)x)[i], q = *(const Pack*)(y + c);\n"
@@ -74,6 +84,12 @@ constexpr std::array<std::string_view, kMaxKernels> kElementsOfTwo = {
     "        ((Pack*)out)[i] = p;\n    }\n}\n\n",
     "        Pack p = ((const Pack*)x)[i], q = *(const Pack*)(y + c);\n"
     "        for (int k = 0; k < W; ++k) p.v[k] = f3(p.v[k], q.v[k]);\n"
+    "        ((Pack*)out)[i] = p;\n    }\n}\n\n",
+    "        Pack p = ((const Pack*)x)[i], q = *(const Pack*)(y + c);\n"
+    "        for (int k = 0; k < W; ++k) p.v[k] = f4(p.v[k], q.v[k]);\n"
+    "        ((Pack*)out)[i] = p;\n    }\n}\n\n",
+    "        Pack p = ((const Pack*)x)[i], q = *(const Pack*)(y + c);\n"
+    "        for (int k = 0; k < W; ++k) p.v[k] = f5(p.v[k], q.v[k]);\n"
     "        ((Pack*)out)[i] = p;\n    }\n}\n\n"};
 
 // ---- Neighbours: what becomes of three, and what stands beyond a row's ends. Read one by one, or through a
@@ -178,7 +194,8 @@ constexpr std::string_view kLauncherOfTwo =
     "torch::Tensor forward_cuda(torch::Tensor x, torch::Tensor y) {\n    torch::Tensor out;\n";
 constexpr std::string_view kSameShape = "    out = torch::empty_like(x);\n";
 constexpr std::string_view kRowShape = "    out = torch::empty({x.size(0)}, x.options());\n";
-constexpr std::array<std::string_view, kMaxKernels> kNames = {"    k1", "    k2", "    k3"};
+constexpr std::array<std::string_view, kMaxKernels> kNames = {"    k1", "    k2", "    k3", "    k4",
+                                                              "    k5"};
 constexpr std::string_view kGridFull =
     "<<<(x.numel() / W + T - 1) / T, T>>>(x.data_ptr<float>(), out.data_ptr<float>(), x.size(0), "
     "x.numel() / x.size(0));\n    x = out;\n";

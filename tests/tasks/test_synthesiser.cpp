@@ -13,6 +13,7 @@
 #include "tasks/synthetic_quality.h"
 #include "tasks/synthetic_split.h"
 #include "tasks/task_set.h"
+#include "tasks/technique.h"
 #include "tests/support/support.h"
 
 using namespace bicrl;
@@ -338,7 +339,7 @@ TEST_CASE("synthesis from a configuration") {
   CHECK(options.max_length == 2);
   CHECK(options.softmax == 0);
   CHECK(options.stencil == 2.5);
-  CHECK_THROWS_AS(parse("max_length: 4"), InputError);
+  CHECK_THROWS_AS(parse("max_length: 6"), InputError);
   CHECK(parse("known_middles: 0.1").known_middles == 0.1);
   CHECK_THROWS_AS(parse("known_middles: 2"), InputError);
   CHECK(parse("alternatives: 20").alternatives == 20);
@@ -363,6 +364,24 @@ TEST_CASE("modules run in PyTorch and their programs compute the same") {
   sample.insert(sample.end(), development.begin(), development.begin() + 50);
   const bicrl::testing::TemporaryFolder folder;
   save_tasks(folder.path() / "sample.jsonl", sample);
+  bicrl::testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/tasks/oracle_synthetic.py",
+                             {(folder.path() / "sample.jsonl").string()});
+}
+
+TEST_CASE("chains of five operators have modules and programs like shorter ones") {
+  SynthesisOptions options;
+  options.max_length = 5;
+  options.train_compositions = 60;
+  options.development_compositions = options.test_compositions = 10;
+  const SyntheticTasks tasks = synthesise(options);
+  std::set<size_t> lengths;
+  for (const Task& task : tasks.train) {
+    lengths.insert(task.composition.size());
+    CHECK(read_technique(task.cuda_code));
+  }
+  CHECK(lengths == std::set<size_t>{2, 3, 4, 5});
+  const bicrl::testing::TemporaryFolder folder;
+  save_tasks(folder.path() / "sample.jsonl", tasks.train);
   bicrl::testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/tasks/oracle_synthetic.py",
                              {(folder.path() / "sample.jsonl").string()});
 }
