@@ -66,6 +66,8 @@ SpawnSpec plan(const BoxHost& host, const BoxSpec& spec, const BoxSlot& slot, Pl
   auto& command = process.argv;
   append_system_root(spec.root, command);
   append_devices(command);
+  for (const auto& device : spec.devices) command.insert(command.end(), {"--dev-bind", device, device});
+  if (spec.process_folder) command.insert(command.end(), {"--proc", "/proc"});
   append_mounts(spec.mounts, command);
   append_mounts({{share_folder() / "box" / "bicrl-box-init", kInitTarget}}, command);
   for (const auto& pair : spec.env) {

@@ -45,6 +45,8 @@ struct BoxSpec {
   std::vector<std::string> env;   // "NAME=value"; empty by default
   SystemRoot root = SystemRoot::kLibraries;
   std::vector<BoxMount> mounts;
+  std::vector<std::filesystem::path> devices;  // besides null, zero and random; the program may write to them
+  bool process_folder = false;                 // /proc, of the box's own processes
   // A private tmpfs that the program may write to, also its working folder. Empty: nothing is writable.
   std::string work_folder;
   uint64_t work_bytes = 64ull << 20;
