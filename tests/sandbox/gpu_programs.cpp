@@ -149,15 +149,15 @@ bool has_gpu() {
 }
 
 Backend& small_gpu_backend() {
+  BoxHost& host = box_host();  // before what uses it, so that it outlives it
   static std::unique_ptr<ScratchFolder> scratch;
   static std::unique_ptr<Backend> backend;
-  BoxHost& host = box_host();
   if (backend) return *backend;
   if (!has_gpu()) setenv("LD_LIBRARY_PATH", BICRL_BINARY_DIR "/fake_driver", 1);
   scratch = std::make_unique<ScratchFolder>();
   backend =
       std::make_unique<GpuBackend>(host, *scratch, std::make_shared<DrawFiles>(*scratch, 1 << 20),
-                                   DeviceToolchain::find(PythonInstall::find(BICRL_TEST_PYTHON)).libraries,
+                                   DeviceToolchain::find(PythonInstall::find(test_python())).libraries,
                                    GpuOptions{.processes = 2, .run_s = 1, .max_buffer_bytes = 1ull << 30});
   return *backend;
 }

@@ -13,7 +13,7 @@ namespace bicrl {
 TEST_CASE("PTX becomes machine code for an architecture, or the assembler's log") {
   BoxHost& host = testing::box_host();
   ScratchFolder scratch;
-  const auto libraries = DeviceToolchain::find(PythonInstall::find(BICRL_TEST_PYTHON)).libraries;
+  const auto libraries = DeviceToolchain::find(PythonInstall::find(testing::test_python())).libraries;
   Assembler assembler(host, scratch, libraries, "sm_90");
   const MachineCode made = assembler.assemble(testing::kGpuText);
   CHECK(made.reason == "");

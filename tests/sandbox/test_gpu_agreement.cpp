@@ -157,7 +157,7 @@ struct Setting {
 Setting make_setting(double compile_s, double record_s, uint64_t lane_operations, double run_s, int workers) {
   Setting setting;
   PipelineOptions options;
-  options.python = BICRL_TEST_PYTHON;
+  options.python = testing::test_python();
   options.compile.cpu_s = compile_s;
   options.record.wall_s = record_s;
   options.execute.lane_operations = lane_operations;
