@@ -7,7 +7,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "sandbox/box/descriptor_passing.h"
+#include "sandbox/gpu/shared_poison.h"
 #include "sandbox/run_report.h"
 
 namespace bicrl {
@@ -89,6 +89,9 @@ GpuBackend::GpuBackend(BoxHost& host, ScratchFolder& scratch, std::shared_ptr<Dr
   if (!hello) unavailable(hello.reason());
   describe(hello.value());
   assembler_ = std::make_unique<Assembler>(host, scratch, libraries, hello.value().at("architecture"));
+  MachineCode poison = assembler_->assemble(gpu::kSharedPoisonText);
+  if (!poison.code) unavailable("no machine code can be made for it: " + poison.reason);
+  poison_ = std::move(poison.code);
   for (int i = 1; i < options.processes; ++i) free_.push_back(start());
 }
 
@@ -185,6 +188,7 @@ void GpuBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
     asked["ptx"].push_back(files.add(std::string_view(*plan.modules[i].ptx)));
     asked["code"].push_back(files.add(std::string_view(*code[i])));
   }
+  asked["poison"] = files.add(std::string_view(*poison_));
   for (const DrawInputs& draw : plan.draws) {
     auto file = draws_->file(plan.trace->inputs, draw);
     if (!file) return infrastructure(result, file.reason());

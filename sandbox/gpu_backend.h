@@ -51,6 +51,7 @@ class GpuBackend : public Backend {
   GpuOptions options_;
   BackendFeatures features_;
   std::unique_ptr<Assembler> assembler_;
+  std::shared_ptr<const std::string> poison_;  // machine code of gpu/shared_poison.h
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::vector<std::unique_ptr<GpuProcess>> free_;

@@ -22,6 +22,7 @@
 
 #include "sandbox/box/descriptor_passing.h"
 #include "sandbox/gpu/device_run.h"
+#include "sandbox/gpu/shared_poison.h"
 
 namespace bicrl {
 namespace {
@@ -45,7 +46,9 @@ void write_all(int fd, const void* bytes, size_t size) {
 // The files of one request.
 class Job {
  public:
-  Job(gpu::Driver& driver, std::vector<UniqueFd> files) : driver_(driver), files_(std::move(files)) {}
+  // `poison`: of the context, made by its first job.
+  Job(gpu::Driver& driver, std::optional<gpu::SharedPoison>& poison, std::vector<UniqueFd> files)
+      : driver_(driver), poison_(poison), files_(std::move(files)) {}
 
   // Whether the context may be used again.
   bool execute(size_t plan) {
@@ -82,6 +85,7 @@ class Job {
     for (const ptx::Module& module : program.value().modules())
       for (const ptx::Function& function : module.functions)
         if (function.name == "malloc") reusable_ = false;
+    if (!poison_) poison_.emplace(driver_, contents(plan_.at("poison").get<size_t>()));
     const CallSummary calls = summarise_calls(trace);
     json report{{"runs", json::array()}};
     bool follow_copies = CopiedContents::matter(trace);
@@ -105,6 +109,7 @@ class Job {
   json run(const DeviceProgram& program, const std::vector<std::string>& code, const Trace& trace,
            const CallSummary& calls, const json& asked, bool follow_copies) {
     follow_copies = follow_copies && !asked.at("skip_launches").get<bool>();
+    poison_->spread();
     DeviceRun device(driver_, program, code, trace, calls,
                      {.seed = asked.at("seed").get<uint64_t>(),
                       .skip_launches = asked.at("skip_launches").get<bool>(),
@@ -161,6 +166,7 @@ class Job {
   }
 
   gpu::Driver& driver_;
+  std::optional<gpu::SharedPoison>& poison_;
   std::vector<UniqueFd> files_;
   json plan_;
   bool reusable_ = true;
@@ -195,11 +201,12 @@ int serve(int channel, int device) {
   if (!send_packet(channel, hello.dump(), {}) || !driver) return 3;
   // What kernels print is nobody's.
   if (const int nowhere = open("/dev/null", O_WRONLY); nowhere >= 0) dup2(nowhere, STDOUT_FILENO);
+  std::optional<gpu::SharedPoison> poison;
   while (true) {
     std::vector<UniqueFd> files;
     const auto plan = receive_request(channel, files);
     if (!plan) return 0;
-    const bool reusable = Job(driver.value(), std::move(files)).execute(*plan);
+    const bool reusable = Job(driver.value(), poison, std::move(files)).execute(*plan);
     if (!send_packet(channel, json{{"done", true}, {"retire", !reusable}}.dump(), {})) return 0;
     // Nothing is torn down: a kernel without end would have us wait for it.
     if (!reusable) _exit(0);
