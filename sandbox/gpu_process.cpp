@@ -17,7 +17,7 @@ constexpr int kChannelFd = 16;
 constexpr const char* kDriverLibrary = "libcuda.so.1";
 constexpr const char* kDriverTarget = "/driver";
 constexpr double kForEver_s = 30.0 * 24 * 3600;
-constexpr uint64_t kMostFileBytes = 64ull << 30;
+constexpr uint64_t kMostFileBytes = 64ull << 30, kMostAddressBytes = uint64_t{1} << 46;
 
 std::vector<fs::path> device_nodes() {
   std::vector<fs::path> nodes;
@@ -76,14 +76,16 @@ GpuProcess::GpuProcess(BoxHost& host, int device, uint64_t memory_bytes) {
     spec.env.push_back(concat("LD_LIBRARY_PATH=", kDriverTarget));
   }
   spec.devices = device_nodes();
-  spec.process_folder = true;
+  spec.process_folder = true;  // the driver names its threads there
   spec.work_folder = "/work";
   spec.fds = {{channel.theirs.get(), kChannelFd}};
   spec.limits.wall_s = kForEver_s;
   spec.limits.cpu_s = static_cast<int>(kForEver_s);
   spec.limits.memory_bytes = memory_bytes;
+  spec.limits.data_bytes = kMostAddressBytes;  // the driver reserves more than it ever uses
   spec.limits.file_bytes = kMostFileBytes;
   spec.limits.open_files = 1024;
+  spec.syscalls = SyscallProfile::kDriver;
   box_ = std::thread(&GpuProcess::run, this, std::ref(host), std::move(spec), std::move(channel.theirs));
 }
 
@@ -103,7 +105,7 @@ std::string GpuProcess::end() {
     case BoxEnd::kExited:
       return concat("ended with status ", result_.code, " ", result_.output.substr(0, 400));
     case BoxEnd::kSignalled:
-      return concat("ended by signal ", result_.code);
+      return concat("ended by signal ", result_.code, " ", result_.output.substr(0, 400));
     case BoxEnd::kMemory:
       return "needed more memory than its limit";
     case BoxEnd::kOutputLimit:
@@ -140,15 +142,16 @@ Result<nlohmann::json> GpuProcess::hello(double patience_s, const std::stop_toke
     case Wait::kSilent:
       return Reply::failure(concat("the GPU does not answer within ", patience_s, " s"));
     case Wait::kGone:
-      hello_ = Reply::failure("the GPU's process does not start: " + end());
+      hello_ = Reply::failure("the GPU's process does not start: it " + end());
       return *hello_;
   }
   const Packet packet = receive_packet(channel_.get());
-  if (packet.content.is_object() && packet.content.contains("architecture"))
+  if (!packet.content.is_object())
+    hello_ = Reply::failure("the GPU's process does not start: it " + end());
+  else if (packet.content.contains("architecture"))
     hello_ = Reply(packet.content);
   else
-    hello_ = Reply::failure(packet.content.is_object() ? packet.content.value("error", "it says nothing")
-                                                       : "the GPU's process says nothing");
+    hello_ = Reply::failure(packet.content.value("error", "the GPU's process says nothing"));
   return *hello_;
 }
 

@@ -28,6 +28,7 @@ struct BoxLimits {
   double wall_s = 10;
   int cpu_s = 10;                      // per process
   uint64_t memory_bytes = 1ull << 30;  // control group, and private data of one process
+  uint64_t data_bytes = 0;             // private data of one process if that is to be another limit
   int processes = 64;                  // threads count
   uint64_t file_bytes = 64ull << 20;
   int open_files = 256;
