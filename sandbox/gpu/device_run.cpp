@@ -66,9 +66,12 @@ DeviceRun::DeviceRun(Driver& driver, const DeviceProgram& program,
       layout_(&trace.output_layout()),
       places_(trace.buffers.size()) {}
 
-// What modules keep is wiped like all memory.
+// What modules keep is wiped like all memory. A lost context is left as it is: its process ends next.
 DeviceRun::~DeviceRun() {
-  if (context_lost_) return;
+  if (context_lost_) {
+    for (GuardedMemory& memory : memories_) memory.abandon();
+    return;
+  }
   try {
     for (const Module& module : modules_) {
       for (const auto& [name, variable] : module.variables)

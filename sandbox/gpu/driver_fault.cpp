@@ -24,11 +24,12 @@ constexpr Meaning kMeanings[] = {
     {702, FaultPlace::kKernel, "timeout", "the device's own limit of time ended the kernel"},
     {710, FaultPlace::kKernel, "trap", "an assertion failed"},
     {714, FaultPlace::kKernel, "memory", "the stack of a thread ran over"},
-    {715, FaultPlace::kKernel, "trap", "a trap, or an illegal instruction"},
+    {715, FaultPlace::kKernel, "trap", "an illegal instruction"},
     {716, FaultPlace::kKernel, "illegal_access", "a misaligned access"},
     {717, FaultPlace::kKernel, "illegal_access", "an access to another address space than the address's"},
     {718, FaultPlace::kKernel, "illegal_access", "a jump or a call to where no code is"},
-    {719, FaultPlace::kKernel, "illegal_access", "the device ended the kernel after an exception"}};
+    // What accesses end in has numbers of its own; this is what `trap` is told as (seen on an H200).
+    {719, FaultPlace::kKernel, "trap", "a trap, or another exception that ends a kernel"}};
 
 const Meaning* find(int code) {
   const auto found = std::ranges::find(kMeanings, code, &Meaning::code);

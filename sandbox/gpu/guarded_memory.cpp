@@ -28,6 +28,7 @@ GuardedMemory::GuardedMemory(Driver& driver, const std::vector<uint64_t>& buffer
 
 // Where the device is lost, its driver wipes.
 GuardedMemory::~GuardedMemory() {
+  if (base_ == 0) return;
   try {
     driver_.fill(base_, 4, 0, layout_.bytes / 4);
     driver_.release(base_);

@@ -22,6 +22,8 @@ class GuardedMemory {
   DeviceAddress address(size_t buffer) const { return base_ + layout_.buffers[buffer].begin; }
   // From now on the buffer is a guard band.
   void release(size_t buffer);
+  // The driver is not asked for anything any more: behind a kernel without end it would not answer.
+  void abandon() { base_ = 0; }
 
   // A byte of a guard band that no longer holds poison, and the buffer that lies nearest.
   struct Breach {

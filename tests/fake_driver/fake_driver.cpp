@@ -14,8 +14,8 @@
 
 namespace {
 
-constexpr int kInvalidValue = 1, kNotFound = 500, kNotReady = 600, kIllegalAddress = 700, kTrap = 715,
-              kMisaligned = 716, kLost = 999;
+constexpr int kInvalidValue = 1, kNotFound = 500, kNotReady = 600, kIllegalAddress = 700, kMisaligned = 716,
+              kLaunchFailed = 719, kLost = 999;
 
 // A lost context says the same to every call that follows.
 int state = 0;
@@ -55,7 +55,7 @@ int run(const std::string& kernel, const Parameters& p) {
   } else if (kernel == "wild") {
     state = kIllegalAddress;
   } else if (kernel == "traps") {
-    state = kTrap;
+    state = kLaunchFailed;
   } else if (kernel == "misaligned") {
     state = kMisaligned;
   } else if (kernel == "loses_device") {
@@ -68,7 +68,11 @@ int run(const std::string& kernel, const Parameters& p) {
   return 0;
 }
 
-int answer() { return state == kNotReady ? 0 : state; }
+// Whatever waits for the device waits for ever behind a kernel without end.
+int answer() {
+  while (state == kNotReady) pause();
+  return state;
+}
 
 }  // namespace
 

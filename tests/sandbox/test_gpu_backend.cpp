@@ -66,7 +66,7 @@ TEST_CASE("errors of the driver are somebody's fault") {
   using gpu::fault_class_of;
   using gpu::FaultPlace;
   CHECK(fault_class_of(700, FaultPlace::kKernel) == "illegal_access");
-  CHECK(fault_class_of(715, FaultPlace::kKernel) == "trap");
+  CHECK(fault_class_of(719, FaultPlace::kKernel) == "trap");
   CHECK(fault_class_of(701, FaultPlace::kLaunch) == "launch");
   CHECK(fault_class_of(700, FaultPlace::kLaunch) == "");  // another program's, so a defect of ours
   for (const int lost : {2, 46, 214, 226, 999}) CHECK(fault_class_of(lost, FaultPlace::kKernel) == "");
