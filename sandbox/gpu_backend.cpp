@@ -132,9 +132,17 @@ void GpuBackend::give_back(std::unique_ptr<GpuProcess> process) {
   changed_.notify_one();
 }
 
-// The next one starts before the last one has ended: a context takes a moment.
+// The next one starts before the last one has ended: a context takes a moment. Where none can be started (no
+// descriptors are left) the last one keeps the seat: whoever asks it finds it gone, and tries again.
 void GpuBackend::replace(std::unique_ptr<GpuProcess> process) {
-  auto next = start();
+  std::unique_ptr<GpuProcess> next;
+  try {
+    next = start();
+  } catch (const std::exception& error) {
+    log_warning("a process for the GPU cannot be started: ", error.what());
+    next = std::move(process);
+    next->end();
+  }
   process.reset();
   give_back(std::move(next));
 }

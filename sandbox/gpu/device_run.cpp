@@ -175,7 +175,8 @@ void DeviceRun::allocate(uint32_t call) {
     const TraceBuffer& buffer = trace_.buffers[owners[number]];
     places_[owners[number]] = {memory.address(number), &memory, number};
     if (buffer.kind == TraceBuffer::Kind::kConstant)
-      driver_.upload(memory.address(number), trace_.blobs[buffer.source].data(), buffer.bytes);
+      driver_.upload(memory.address(number), trace_.blobs[buffer.source].data(),
+                     std::min<uint64_t>(buffer.bytes, trace_.blobs[buffer.source].size()));
   }
   owners_.push_back(std::move(owners));
 }
