@@ -20,7 +20,11 @@ struct DeviceModule {
 };
 
 struct BackendFeatures {
-  std::string_view name;  // "ptx": part of what names a verifier
+  std::string name;  // "ptx": part of what names a verifier
+  // What a RunRequest may ask for besides a plain run. Of what a backend cannot do, it does nothing.
+  bool shadows = true, watches_reads = true, counts = true;
+  std::vector<std::string> present = {};  // for a person, like SandboxFeatures: "device: NVIDIA H200, ..."
+  std::vector<std::string> missing = {};  // with the reason, and what a user can do about it
 };
 
 // One run of the trace from fresh memory.
@@ -28,7 +32,7 @@ struct RunRequest {
   uint32_t draw = 0;  // of RunPlan::draws
   // The draws of the trace's repeats, which are executed where they may answer otherwise than the first call.
   // Empty: they are not.
-  std::vector<uint32_t> repeat_draws;
+  std::vector<uint32_t> repeat_draws = {};
   uint64_t seed = 0;         // of the order of blocks, and of addresses
   bool warps_apart = false;  // and of that of warps
   bool shadows = false;
@@ -96,8 +100,10 @@ struct RunResult {
   bool infrastructure = false;
   std::string fault_class;  // of all runs; empty: look at each
   std::string reason;
-  std::vector<RunOutcome> runs;  // up to the first that failed
-  std::string memory;            // what the views of `runs` point into
+  // Up to the first that failed; where one has, the others need not have been executed.
+  std::vector<RunOutcome> runs;
+  std::vector<std::string> memory;  // what the views of `runs` point into
+  std::string note;                 // what a reader of the verdict should know of how it was run
   double run_ms = 0;
 };
 

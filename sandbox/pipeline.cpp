@@ -47,8 +47,9 @@ std::string bounded(const std::string& text) {
 
 // What a reader of the verdict should know, though it is allowed: nobody looks at inputs afterwards, and at
 // an output only before the next call.
-std::string remarks(const Trace& trace, const std::vector<RunOutcome>& runs, const OracleAnswers& answers) {
-  std::string text;
+std::string remarks(const Trace& trace, const RunResult& result, const OracleAnswers& answers) {
+  const std::vector<RunOutcome>& runs = result.runs;
+  std::string text = result.note;
   const auto remark = [&text](const auto&... parts) { text += concat(text.empty() ? "" : "; ", parts...); };
   std::set<uint32_t> changed, overwritten;
   for (const RunOutcome& run : runs) {
@@ -82,7 +83,7 @@ Pipeline::Pipeline(const PipelineOptions& options)
       compiler_(std::make_unique<CandidateCompiler>(*host_, python_, options_.compile)),
       oracle_(std::make_unique<Oracle>(*host_, python_, options_.oracle)),
       recorder_(std::make_unique<Recorder>(*host_, python_, *compiler_, options_.record)),
-      backend_(std::make_unique<PtxBackend>(*host_, *scratch_, options_.execute)),
+      backend_(options_.backend({*host_, *scratch_, python_, options_.execute})),
       name_(concat(backend_->features().name, "/torch-", python_.torch_version, "/",
                    hash_hex(compiler_->toolchain_id()).substr(0, 8))) {}
 
@@ -307,7 +308,7 @@ void Pipeline::grade(Job& job, SizedTask& task, const RecordResult& recorded) {
     cost(job, task, recorded);
     if (!job.verdict.correct) return;
   }
-  const std::string remarked = remarks(*recorded.trace, result->runs, *task.known);
+  const std::string remarked = remarks(*recorded.trace, *result, *task.known);
   if (remarked.empty()) return;
   std::string& told = job.verdict.diagnostics;
   told += concat(told.empty() ? "" : "; ", remarked);

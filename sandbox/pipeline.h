@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "sandbox/backend_factory.h"
 #include "sandbox/box/box_host.h"
 #include "sandbox/candidate/candidate_compiler.h"
 #include "sandbox/cost/device_table.h"
 #include "sandbox/oracle.h"
-#include "sandbox/ptx_backend.h"
 #include "sandbox/recorder.h"
 #include "tasks/verdict.h"
 #include "tasks/verification_request.h"
@@ -30,6 +30,7 @@ struct PipelineOptions {
   CompileOptions compile;
   RecordOptions record;
   ExecuteOptions execute;
+  BackendFactory backend = ptx_backend();
   size_t max_program_bytes = 64u << 10;
   int infrastructure_retries = 2;
   std::string cost_device = "h100";  // of sandbox/cost/device_table.h: where programs are modelled

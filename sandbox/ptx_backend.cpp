@@ -8,8 +8,8 @@
 #include "sandbox/box/box.h"
 #include "sandbox/box/processor_wait.h"
 #include "sandbox/box/unique_fd.h"
-#include "sandbox/device/entry_names.h"
 #include "sandbox/executor/stream_order.h"
+#include "sandbox/run_report.h"
 
 namespace bicrl {
 namespace {
@@ -48,83 +48,11 @@ void set_end(const BoxResult& box, RunResult& result) {
   }
 }
 
-std::string message_of(const nlohmann::json& fault) {
-  std::string text;
-  const std::string kernel = fault.value("kernel", "");
-  if (!kernel.empty()) text = readable_name(kernel) + ": ";
-  text += fault.value("message", "");
-  if (const int line = fault.value("line", 0); line > 0) text += concat(" (line ", line, " of cuda_sources)");
-  return text;
-}
-
-// The outputs lie one behind the other, as far as there are runs.
-void read_runs(const nlohmann::json& said, const RunPlan& plan, RunResult& result) {
-  std::string_view left = result.memory;
-  const auto take = [&left](size_t bytes) {
-    if (bytes > left.size()) throw Error("the executor's outputs are cut off");
-    const std::string_view part = left.substr(0, bytes);
-    left.remove_prefix(bytes);
-    return part;
-  };
-  const auto take_call = [&take](const OutputLayout& layout, bool shadows) {
-    CallOutcome call;
-    call.outputs = take(layout.draw_bytes);
-    if (shadows) call.writers = take(layout.numel());
-    return call;
-  };
-  const auto& repeats = plan.trace->repeats;
-  for (const auto& one : said.at("runs")) {
-    RunOutcome run;
-    const bool shadows = plan.runs.at(result.runs.size()).shadows;
-    const OutputLayout& layout = plan.trace->output_layout();
-    run.first = take_call(layout, shadows);
-    run.copied_leaves = one.value("copied", std::vector<uint32_t>{});
-    if (!run.copied_leaves.empty()) run.copied = take(layout.draw_bytes);
-    const auto calls = one.at("calls").get<size_t>();
-    run.first_repeat = one.value("first_repeat", size_t{0});
-    for (size_t i = 1; i < calls; ++i)
-      run.repeats.push_back(take_call(repeats.at(run.first_repeat + i - 1).returned.layout, shadows));
-    for (const auto& reordered : one.value("reordered", nlohmann::json::array())) {
-      const auto call = reordered.at(0).get<size_t>();
-      const OutputLayout& of_call =
-          call == 0 ? layout : repeats.at(run.first_repeat + call - 1).returned.layout;
-      run.reordered.push_back({call, take(of_call.draw_bytes), reordered.at(1)});
-    }
-    run.lane_operations = one.at("lane_operations");
-    run.changed_inputs = one.at("changed_inputs").get<std::vector<uint32_t>>();
-    run.overwritten_outputs = one.value("overwritten_outputs", std::vector<uint32_t>{});
-    for (const auto& bytes : one.value("unread", nlohmann::json::array()))
-      run.unread.push_back({bytes.at(0), bytes.at(1), bytes.at(2)});
-    run.benign_races = one.value("benign_races", false);
-    if (one.contains("counters"))
-      for (const auto& launch : one["counters"]) run.counters.push_back(launch_counters_from_json(launch));
-    if (one.contains("fault")) {
-      run.fault_class = one["fault"].at("class");
-      run.message = message_of(one["fault"]);
-      if (calls > 1 && !one["fault"].value("of_all_calls", false))
-        run.message = concat("at call ", run.first_repeat + calls, " of forward: ", run.message);
-    }
-    result.runs.push_back(std::move(run));
-  }
-  const bool failed = !result.runs.empty() && !result.runs.back().fault_class.empty();
-  if (!failed && result.runs.size() != plan.runs.size()) throw Error("the executor left out runs");
-}
-
 }  // namespace
 
-PtxBackend::PtxBackend(BoxHost& host, ScratchFolder& scratch, const ExecuteOptions& options)
-    : host_(host), scratch_(scratch), options_(options), inputs_(options.input_cache_bytes) {}
-
-Result<std::shared_ptr<const ScratchFile>> PtxBackend::inputs(const InputLayout& layout,
-                                                              const DrawInputs& draw) {
-  using Reply = Result<std::shared_ptr<const ScratchFile>>;
-  if (auto known = inputs_.find(draw.key)) return Reply(std::move(*known));
-  const auto encoded = encode_inputs(layout, {*draw.leaves});
-  if (!encoded) return Reply::failure(encoded.reason());
-  std::shared_ptr<const ScratchFile> file = scratch_.write(encoded.value());
-  inputs_.insert(draw.key, file, encoded.value().size());
-  return Reply(std::move(file));
-}
+PtxBackend::PtxBackend(BoxHost& host, ScratchFolder& scratch, std::shared_ptr<DrawFiles> draws,
+                       const ExecuteOptions& options)
+    : host_(host), scratch_(scratch), draws_(std::move(draws)), options_(options) {}
 
 RunResult PtxBackend::run(const RunPlan& plan, std::stop_token stop) {
   RunResult result;
@@ -166,19 +94,11 @@ void PtxBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
   for (size_t i = 0; i < plan.modules.size(); ++i)
     asked["ptx"].push_back(show(scratch_.write(*plan.modules[i].ptx), concat("/job/ptx", i)));
   for (size_t i = 0; i < plan.draws.size(); ++i) {
-    auto file = inputs(plan.trace->inputs, plan.draws[i]);
+    auto file = draws_->file(plan.trace->inputs, plan.draws[i]);
     if (!file) return infrastructure(result, file.reason());
     asked["draws"].push_back(show(file.value(), concat("/job/draw", i)));
   }
-  for (const RunRequest& run : plan.runs)
-    asked["runs"].push_back({{"draw", run.draw},
-                             {"repeat_draws", run.repeat_draws},
-                             {"seed", run.seed},
-                             {"warps_apart", run.warps_apart},
-                             {"shadows", run.shadows},
-                             {"skip_launches", run.skip_launches},
-                             {"watch_reads", run.watch_reads},
-                             {"count", run.count}});
+  for (const RunRequest& run : plan.runs) asked["runs"].push_back(to_json(run));
   show(scratch_.write(asked.dump()), "/job/plan");
   const UniqueFd outputs = make_memfd("outputs"), control = make_memfd("control");
   spec.fds = {{outputs.get(), kOutputFd}, {control.get(), kControlFd}};
@@ -196,8 +116,7 @@ void PtxBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
   const auto said = nlohmann::json::parse(read_whole(control.get()));
   if (said.contains("error")) return infrastructure(result, said["error"]);
   if (said.contains("unsupported")) return fault(result, "unsupported", said["unsupported"]);
-  result.memory = read_whole(outputs.get());
-  read_runs(said, plan, result);
+  read_runs(said, plan, read_whole(outputs.get()), result);
 }
 
 }  // namespace bicrl

@@ -1,8 +1,9 @@
 // The backend of machines without a GPU: runs PTX in a box that holds bicrl-execute, our own machine for it.
 #pragma once
-#include "common/lru_cache.h"
+#include <memory>
+
 #include "sandbox/backend.h"
-#include "sandbox/box/scratch_folder.h"
+#include "sandbox/draw_files.h"
 
 namespace bicrl {
 
@@ -18,19 +19,19 @@ struct ExecuteOptions {
 
 class PtxBackend : public Backend {
  public:
-  PtxBackend(BoxHost& host, ScratchFolder& scratch, const ExecuteOptions& options);
-  static constexpr BackendFeatures kFeatures{.name = "ptx"};
-  const BackendFeatures& features() const override { return kFeatures; }
+  PtxBackend(BoxHost& host, ScratchFolder& scratch, std::shared_ptr<DrawFiles> draws,
+             const ExecuteOptions& options);
+  const BackendFeatures& features() const override { return features_; }
   RunResult run(const RunPlan& plan, std::stop_token stop) override;
 
  private:
-  Result<std::shared_ptr<const ScratchFile>> inputs(const InputLayout& layout, const DrawInputs& draw);
   void execute(const RunPlan& plan, std::stop_token stop, RunResult& result);
 
+  const BackendFeatures features_{.name = "ptx", .present = {}, .missing = {}};
   BoxHost& host_;
   ScratchFolder& scratch_;
+  std::shared_ptr<DrawFiles> draws_;
   ExecuteOptions options_;
-  LruCache<std::shared_ptr<const ScratchFile>> inputs_;
 };
 
 }  // namespace bicrl

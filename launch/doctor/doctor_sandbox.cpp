@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <optional>
 
 #include "common/clock.h"
 #include "common/error.h"
@@ -101,11 +102,21 @@ Check check_python(const PipelineOptions& options) {
   }
 }
 
-Check check_verification(const PipelineOptions& options) {
+Check check_backend(const BackendFeatures& backend) {
+  std::string found = backend.name, missing;
+  for (const auto& text : backend.present) found += "; " + text;
+  for (const auto& text : backend.missing) missing += (missing.empty() ? "" : "; ") + text;
+  if (missing.empty()) return check_ok("run backend", found);
+  return check_limited("run backend", found, missing);
+}
+
+// `backend`: what is said of it, if there is one.
+Check check_verification(const PipelineOptions& options, std::optional<Check>& backend) {
   constexpr const char* kName = "verification";
   try {
     const Stopwatch start;
     Pipeline pipeline(options);
+    backend = check_backend(pipeline.backend());
     const CanaryTimes times = run_canaries(pipeline);
     const double start_s = start.seconds() - times.wrong_ms * 1e-3;
     return check_ok(kName, concat("a right program after ", std::round(start_s * 10) / 10,
@@ -143,10 +154,14 @@ void check_sandbox(const PipelineOptions& options, bool required, DoctorReport& 
                    {kLeastScratch_bytes, kEnoughScratch_bytes,
                     "large tasks need half a GiB: name another folder with the verifier's key `scratch`, or "
                     "give a container more shared memory (docker: --shm-size=1g)"}));
-  if (complete)
-    add(check_verification(options));
-  else
+  if (complete) {
+    std::optional<Check> backend;
+    const Check verification = check_verification(options, backend);
+    if (backend) add(*backend);
+    add(verification);
+  } else {
     add(check_missing("verification", "not tried", "first what is missing above"));
+  }
 }
 
 }  // namespace bicrl

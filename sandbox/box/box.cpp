@@ -38,7 +38,9 @@ std::string number(uint64_t value) { return std::to_string(value); }
 
 // Bounds the private memory of one process, behind the control group's bound on all of them. Shared
 // libraries' data count, too.
-uint64_t data_limit(const BoxLimits& limits) { return limits.memory_bytes + (64ull << 20); }
+uint64_t data_limit(const BoxLimits& limits) {
+  return limits.data_bytes > 0 ? limits.data_bytes : limits.memory_bytes + (64ull << 20);
+}
 
 void append_init_arguments(const BoxHost& host, const BoxSpec& spec, const BoxSlot& slot, int next_fd,
                            std::vector<std::string>& command) {
@@ -66,6 +68,8 @@ SpawnSpec plan(const BoxHost& host, const BoxSpec& spec, const BoxSlot& slot, Pl
   auto& command = process.argv;
   append_system_root(spec.root, command);
   append_devices(command);
+  for (const auto& device : spec.devices) command.insert(command.end(), {"--dev-bind", device, device});
+  if (spec.process_folder) command.insert(command.end(), {"--proc", "/proc"});
   append_mounts(spec.mounts, command);
   append_mounts({{share_folder() / "box" / "bicrl-box-init", kInitTarget}}, command);
   for (const auto& pair : spec.env) {

@@ -28,6 +28,7 @@ struct BoxLimits {
   double wall_s = 10;
   int cpu_s = 10;                      // per process
   uint64_t memory_bytes = 1ull << 30;  // control group, and private data of one process
+  uint64_t data_bytes = 0;             // private data of one process if that is to be another limit
   int processes = 64;                  // threads count
   uint64_t file_bytes = 64ull << 20;
   int open_files = 256;
@@ -45,6 +46,8 @@ struct BoxSpec {
   std::vector<std::string> env;   // "NAME=value"; empty by default
   SystemRoot root = SystemRoot::kLibraries;
   std::vector<BoxMount> mounts;
+  std::vector<std::filesystem::path> devices;  // besides null, zero and random; the program may write to them
+  bool process_folder = false;                 // /proc, of the box's own processes
   // A private tmpfs that the program may write to, also its working folder. Empty: nothing is writable.
   std::string work_folder;
   uint64_t work_bytes = 64ull << 20;

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -30,9 +31,9 @@ constexpr const char* kRefused[] = {
     "open_tree", "fsopen", "fsconfig", "fsmount", "fspick", "name_to_handle_at", "open_by_handle_at",
     "kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "reboot", "swapon",
     "swapoff", "acct", "settimeofday", "clock_settime", "adjtimex", "clock_adjtime", "quotactl",
-    "quotactl_fd", "syslog", "iopl", "ioperm", "sethostname", "setdomainname", "vhangup", "nfsservctl",
-    // the network; socketpair stays
-    "socket", "bind", "listen", "connect", "accept", "accept4"};
+    "quotactl_fd", "syslog", "iopl", "ioperm", "sethostname", "setdomainname", "vhangup", "nfsservctl"};
+// The network; socketpair stays.
+constexpr const char* kRefusedNetwork[] = {"bind", "listen", "connect", "accept", "accept4"};
 
 class Filter {
  public:
@@ -67,6 +68,12 @@ class Filter {
 std::string build(SyscallProfile profile) {
   Filter filter;
   for (const char* name : kRefused) filter.refuse(name);
+  if (profile == SyscallProfile::kDriver) {
+    filter.rule(SCMP_ACT_ERRNO(EPERM), "socket", SCMP_A0(SCMP_CMP_NE, AF_UNIX));
+  } else {
+    filter.refuse("socket");
+    for (const char* name : kRefusedNetwork) filter.refuse(name);
+  }
   filter.rule(SCMP_ACT_ERRNO(EPERM), "fcntl", SCMP_A1(SCMP_CMP_EQ, F_SETLEASE));
   filter.rule(SCMP_ACT_ERRNO(EPERM), "ioctl", SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffu, TIOCSTI));
   // The flags of clone3 lie in memory, out of a filter's sight; without it the C library uses clone.
@@ -89,7 +96,16 @@ std::string build(SyscallProfile profile) {
 std::string syscall_filter(SyscallProfile profile) {
   static const std::string program = build(SyscallProfile::kProgram);
   static const std::string single = build(SyscallProfile::kSingleProcess);
-  return profile == SyscallProfile::kSingleProcess ? single : program;
+  static const std::string driver = build(SyscallProfile::kDriver);
+  switch (profile) {
+    case SyscallProfile::kProgram:
+      return program;
+    case SyscallProfile::kDriver:
+      return driver;
+    case SyscallProfile::kSingleProcess:
+      return single;
+  }
+  return program;
 }
 
 }  // namespace bicrl

@@ -6,6 +6,7 @@ namespace bicrl {
 
 enum class SyscallProfile {
   kProgram,       // may start processes: programs of boxes, the compiler
+  kDriver,        // and open Unix sockets, as NVIDIA's driver does: of its box's own network alone
   kSingleProcess  // threads only: a fork ends the process with SIGSYS
 };
 

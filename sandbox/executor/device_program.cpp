@@ -42,14 +42,18 @@ Result<DeviceProgram> DeviceProgram::parse(const std::vector<std::string>& texts
   return program;
 }
 
-const ptx::Kernel& DeviceProgram::kernel(uint32_t module, const std::string& entry) {
-  const auto key = std::make_pair(module, entry);
-  if (const auto known = kernels_.find(key); known != kernels_.end()) return known->second;
+const ptx::Function& DeviceProgram::entry(uint32_t module, const std::string& entry) const {
   if (module >= modules_.size()) unsupported("a launch from a module that has no device code", entry);
   const auto name = names_[module].entries.find(entry_key(entry));
   if (name == names_[module].entries.end())
     unsupported("the launched kernel is not among the device code's entries", entry);
-  auto kernel = ptx::lower_kernel(modules_[module], name->second);
+  return *modules_[module].find_entry(name->second);
+}
+
+const ptx::Kernel& DeviceProgram::kernel(uint32_t module, const std::string& entry) {
+  const auto key = std::make_pair(module, entry);
+  if (const auto known = kernels_.find(key); known != kernels_.end()) return known->second;
+  auto kernel = ptx::lower_kernel(modules_[module], this->entry(module, entry).name);
   if (!kernel) unsupported(kernel.reason(), entry);
   return kernels_.emplace(key, std::move(kernel.value())).first->second;
 }

@@ -7,6 +7,8 @@
 namespace bicrl {
 namespace {
 
+constexpr uint64_t kNoLimitOfWork = uint64_t{1} << 60;
+
 uint64_t mebibytes(const ConfigSection& section, const std::string& key, uint64_t fallback_bytes,
                    int64_t least) {
   return static_cast<uint64_t>(
@@ -40,6 +42,18 @@ VerifierOptions VerifierOptions::from_config(const ConfigSection& section) {
   for (const DeviceTable& table : device_tables()) devices.emplace_back(table.name);
   o.pipeline.cost_device = section.choice("cost_device", o.pipeline.cost_device, devices);
 
+  const std::string backend = section.choice("backend", "ptx", {"ptx", "gpu"});
+  const ConfigSection gpu = section.section("gpu");
+  GpuOptions device;
+  device.device = static_cast<int>(gpu.integer("device", device.device, 0, 255));
+  device.processes = static_cast<int>(gpu.integer("processes", device.processes, 1, 64));
+  device.run_s = gpu.real("run_s", device.run_s, 0.1, 3600);
+  device.max_buffer_bytes = mebibytes(gpu, "buffers_mib", device.max_buffer_bytes, 1);
+  const bool required =
+      gpu.choice("designated", "required", {"required", "where_possible"}) == std::string("required");
+  if (backend == "gpu")
+    o.pipeline.backend = gpu_backend(device, required ? Designated::kRequired : Designated::kWherePossible);
+
   const ConfigSection protocol = section.section("protocol");
   o.protocol.tolerance = read_tolerance(protocol, o.protocol.tolerance);
   o.protocol.trials = static_cast<int>(protocol.integer("trials", o.protocol.trials, 1, kMaxTrials));
@@ -64,7 +78,9 @@ VerifierOptions VerifierOptions::from_config(const ConfigSection& section) {
   o.pipeline.execute.lane_operations = static_cast<uint64_t>(
       limits.integer("run_lane_operations", static_cast<int64_t>(o.pipeline.execute.lane_operations), 1 << 16,
                      int64_t{1} << 50));
-  o.pipeline.oracle.most_lane_operations = o.pipeline.execute.lane_operations;
+  // A task whose reference is more work than a run may be cannot be graded, unless a device runs it alone.
+  o.pipeline.oracle.most_lane_operations =
+      backend == "ptx" || required ? o.pipeline.execute.lane_operations : kNoLimitOfWork;
   o.pipeline.compile.memory_bytes = mebibytes(limits, "compile_mib", o.pipeline.compile.memory_bytes, 64);
   o.pipeline.record.memory_bytes = mebibytes(limits, "record_mib", o.pipeline.record.memory_bytes, 64);
   o.pipeline.execute.memory_bytes = mebibytes(limits, "run_mib", o.pipeline.execute.memory_bytes, 64);

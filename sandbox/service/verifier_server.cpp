@@ -203,12 +203,16 @@ class Service : public v1::Verifier::CallbackService {
   grpc::ServerUnaryReactor* Describe(grpc::CallbackServerContext*, const v1::DescribeRequest*,
                                      v1::DescribeReply* reply) override {
     const QueueStatistics statistics = queue_.statistics();
+    const auto with = [](std::vector<std::string> of_boxes, const std::vector<std::string>& of_backend) {
+      of_boxes.insert(of_boxes.end(), of_backend.begin(), of_backend.end());
+      return of_boxes;
+    };
     to_wire({.address = "",
              .backend = pipeline_.name(),
              .protocol_version = kProtocolVersion,
              .workers = options_.queue.workers,
-             .sandbox_features = pipeline_.features().present,
-             .missing_features = pipeline_.features().missing,
+             .sandbox_features = with(pipeline_.features().present, pipeline_.backend().present),
+             .missing_features = with(pipeline_.features().missing, pipeline_.backend().missing),
              .verified = statistics.verified,
              .cache_hits = statistics.cache_hits,
              .protocol = options_.protocol,

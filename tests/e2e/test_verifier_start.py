@@ -9,7 +9,7 @@ import sysconfig
 import time
 from pathlib import Path
 
-from support import BINARY, ENVIRONMENT, bicrl, expect, folder, started_verifier, verifier_process
+from support import BINARY, ENVIRONMENT, SOURCE, bicrl, expect, folder, started_verifier, verifier_process
 
 PYTHON = os.environ.get("BICRL_TEST_PYTHON", sys.executable)
 
@@ -45,6 +45,12 @@ with folder() as temporary:
     _, err = server.communicate(timeout=120)
     expect(server.returncode == 0, "a Python environment below /tmp works", err)
     expect("self-check passed" in err, "the log says that the self-check passed", err)
+
+    # ---- A GPU's verifier on a machine without a driver: exit code 3, in one line.
+    if not Path("/dev/nvidiactl").exists():
+        done = verifier(str(SOURCE / "configs/verifiers/gpu.yaml"), "listen=127.0.0.1:0")
+        expect(done.returncode == 3 and "no NVIDIA driver on this machine" in done.stderr
+               and len(done.stderr.strip().splitlines()) == 1, "a missing driver is told", done)
 
     # ---- Without what compiles device code: exit code 3, and what to install.
     done = verifier(f"python={broken}")

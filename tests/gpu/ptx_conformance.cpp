@@ -237,7 +237,7 @@ std::vector<std::vector<char>> run_machine(const Module& module, const std::stri
   }
   const auto lowered = lower_kernel(module, kernel);
   if (!lowered.ok()) throw std::runtime_error(lowered.reason());
-  Grid grid(lowered.value(), loaded.value(), memory, config, {}, {}, 0);
+  Grid grid(lowered.value(), loaded.value(), memory, config, {}, {}, {});
   if (const auto fault = grid.run()) throw std::runtime_error(fault->message);
   std::vector<std::vector<char>> results;
   for (size_t i = 0; i < count_of(form.entry.destinations); ++i) {

@@ -1,7 +1,7 @@
-# class: wrong_shape|record|unsupported|dead_kernel|uninitialised|framework_fallback|non_finite
+# class: wrong_shape|record|unsupported|dead_kernel|uninitialised|framework_fallback|non_finite|wrong_value
 # task: affine
 # hack: H23 a tensor without storage is returned
-# why: there is nothing to compare
+# why: there is nothing to compare; what stands in its place is whatever the memory held
 import torch
 import torch.nn as nn
 from torch.utils.cpp_extension import load_inline

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 
@@ -13,7 +14,11 @@ namespace bicrl::testing {
 namespace fs = std::filesystem;
 namespace {
 
-fs::path path_of(const std::string& folder) { return fs::path(BICRL_SOURCE_DIR) / "tests" / folder; }
+// $BICRL_SOURCE: where the sources are on another machine than that of the build.
+fs::path path_of(const std::string& folder) {
+  const char* named = getenv("BICRL_SOURCE");
+  return fs::path(named ? named : BICRL_SOURCE_DIR) / "tests" / folder;
+}
 
 std::string field(const std::string& program, const std::string& name) {
   const std::string key = "# " + name + ": ";

@@ -1,6 +1,7 @@
 #include "tests/sandbox/service_support.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
 
 #include "common/error.h"
 
@@ -23,7 +24,7 @@ T& made_once(Make make) {
 
 std::unique_ptr<Pipeline> make_pipeline(double compile_s, double record_s, uint64_t lane_operations) {
   PipelineOptions options;
-  options.python = BICRL_TEST_PYTHON;
+  options.python = test_python();
   options.compile.cpu_s = compile_s;
   options.record.wall_s = record_s;
   options.execute.lane_operations = lane_operations;
@@ -35,6 +36,11 @@ std::unique_ptr<Pipeline> make_pipeline(double compile_s, double record_s, uint6
 }
 
 }  // namespace
+
+std::string test_python() {
+  const char* named = getenv("BICRL_TEST_PYTHON");
+  return named ? named : BICRL_TEST_PYTHON;
+}
 
 BoxHost& box_host() {
   return made_once<BoxHost>([] { return std::make_unique<BoxHost>(); });

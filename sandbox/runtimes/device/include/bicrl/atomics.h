@@ -14,20 +14,38 @@ struct Word<8> {
   using type = unsigned long long;
 };
 
-// *address = change(*address, value); what was there before.
+template <size_t bytes>
+struct Bits {
+  using type = typename Word<bytes>::type;
+};
+template <>
+struct Bits<1> {
+  using type = unsigned char;
+};
+template <>
+struct Bits<2> {
+  using type = unsigned short;
+};
+
+// *address = change(*address, value); what was there before. By shifts, never through bytes in memory: ptxas
+// 13.0 stores the low byte of a register that holds an fp16 as its value converted to a whole number.
 template <class T, class F>
 T change_atomically(T* address, T value, F change) {
   using W = typename Word<sizeof(T)>::type;
+  using B = typename Bits<sizeof(T)>::type;
   const size_t at = reinterpret_cast<size_t>(address), part = at % sizeof(W);
   W* word = reinterpret_cast<W*>(at - part);
+  const int shift = static_cast<int>(8 * part);
+  const W mask = static_cast<W>(static_cast<B>(~B{0})) << shift;
   W seen = *const_cast<volatile W*>(word);
   for (;;) {
-    W wanted = seen;
+    const B bits = static_cast<B>(seen >> shift);
     T old;
-    memcpy(&old, reinterpret_cast<const char*>(&seen) + part, sizeof(T));
+    memcpy(&old, &bits, sizeof(T));
     const T made = static_cast<T>(change(old, value));
-    memcpy(reinterpret_cast<char*>(&wanted) + part, &made, sizeof(T));
-    const W met = atomicCAS(word, seen, wanted);
+    B changed;
+    memcpy(&changed, &made, sizeof(T));
+    const W met = atomicCAS(word, seen, (seen & ~mask) | (static_cast<W>(changed) << shift));
     if (met == seen) return old;
     seen = met;
   }

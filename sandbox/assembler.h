@@ -1,0 +1,38 @@
+// Machine code of PTX for one architecture, by nvJitLink from torch's wheels: no GPU and no driver are
+// needed. The text is a candidate's as far as its inline assembly goes, so each runs through a box of its
+// own. Equal texts are assembled once. Thread-safe.
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "common/lru_cache.h"
+#include "sandbox/box/box_host.h"
+#include "sandbox/box/scratch_folder.h"
+
+namespace bicrl {
+
+struct MachineCode {
+  std::shared_ptr<const std::string> code;  // null on failure
+  bool infrastructure = false;              // of a failure
+  std::string fault_class;                  // of a failure that is the text's
+  std::string reason;
+};
+
+class Assembler {
+ public:
+  // `libraries`: DeviceToolchain::libraries. Throws Error(kUnavailable), with the remedy, without nvJitLink.
+  Assembler(BoxHost& host, ScratchFolder& scratch, const std::filesystem::path& libraries,
+            const std::string& architecture);
+  MachineCode assemble(const std::string& ptx, std::stop_token stop = {});
+
+ private:
+  BoxHost& host_;
+  ScratchFolder& scratch_;
+  std::filesystem::path library_;
+  std::string architecture_;
+  LruCache<std::shared_ptr<const std::string>> known_;
+};
+
+}  // namespace bicrl

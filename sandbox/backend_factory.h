@@ -1,0 +1,31 @@
+// How a pipeline comes to its backend, which it knows by the interface alone.
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "sandbox/backend.h"
+#include "sandbox/box/box_host.h"
+#include "sandbox/box/python_install.h"
+#include "sandbox/box/scratch_folder.h"
+#include "sandbox/gpu_backend.h"
+#include "sandbox/ptx_backend.h"
+#include "sandbox/routed_backend.h"
+
+namespace bicrl {
+
+// What the pipeline has that backends need; all of it outlives them.
+struct BackendSetting {
+  BoxHost& host;
+  ScratchFolder& scratch;
+  const PythonInstall& python;
+  const ExecuteOptions& execute;
+};
+
+// Throws Error(kUnavailable), with the remedy, where the machine lacks what the backend needs.
+using BackendFactory = std::function<std::unique_ptr<Backend>(const BackendSetting&)>;
+
+BackendFactory ptx_backend();
+// Plain runs on a GPU, all others by the PTX machine.
+BackendFactory gpu_backend(const GpuOptions& options, Designated designated);
+
+}  // namespace bicrl

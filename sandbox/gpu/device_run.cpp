@@ -1,0 +1,451 @@
+#include "sandbox/gpu/device_run.h"
+
+#define XXH_INLINE_ALL  // the program that runs in the box links no library for it
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+#include "common/rng.h"
+#include "sandbox/device/entry_names.h"
+#include "sandbox/executor/element_copy.h"
+#include "sandbox/gpu/driver_fault.h"
+
+namespace bicrl::gpu {
+namespace {
+
+constexpr uint32_t kUsualSharedBytes = 48 * 1024;
+
+// On its way to whoever runs a call.
+struct Ended {
+  DeviceFault fault;
+};
+[[noreturn]] void end(const std::string& fault_class, const std::string& message,
+                      const std::string& kernel = "") {
+  throw Ended{{fault_class, message, kernel}};
+}
+
+// One element behind the other, in order.
+bool is_dense(const TensorLayout& tensor) {
+  int64_t stride = 1;
+  for (size_t d = tensor.sizes.size(); d-- > 0;) {
+    if (tensor.sizes[d] != 1 && tensor.strides[d] != stride) return false;
+    stride *= tensor.sizes[d];
+  }
+  return true;
+}
+
+ElementPlace place_in(std::string& bytes) {
+  return {reinterpret_cast<std::byte*>(bytes.data()), nullptr, nullptr};
+}
+
+uint64_t parameter_bytes(const ptx::Module& module, const ptx::Function& entry) {
+  uint64_t end = 0;
+  for (const uint32_t number : entry.prototype.parameters) {
+    const ptx::Variable& parameter = module.variables[number];
+    end = (end + parameter.alignment - 1) / parameter.alignment * parameter.alignment + parameter.bytes;
+  }
+  return end;
+}
+
+}  // namespace
+
+DeviceRun::DeviceRun(Driver& driver, const DeviceProgram& program,
+                     const std::vector<std::string>& machine_code, const Trace& trace,
+                     const CallSummary& calls, const DeviceRunOptions& options)
+    : driver_(driver),
+      program_(program),
+      machine_code_(machine_code),
+      trace_(trace),
+      calls_(calls),
+      options_(options),
+      start_(std::chrono::steady_clock::now()),
+      deadline_(start_ + std::chrono::microseconds(static_cast<int64_t>(options.limit_s * 1e6))),
+      outputs_(&trace.outputs),
+      layout_(&trace.output_layout()),
+      places_(trace.buffers.size()) {}
+
+// What modules keep is wiped like all memory. A lost context is left as it is: its process ends next.
+DeviceRun::~DeviceRun() {
+  if (context_lost_) {
+    for (GuardedMemory& memory : memories_) memory.abandon();
+    return;
+  }
+  try {
+    for (const Module& module : modules_) {
+      for (const auto& [name, variable] : module.variables)
+        driver_.fill(variable.address, 1, 0, variable.bytes);
+      driver_.unload(module.handle);
+    }
+  } catch (const DriverError&) {
+  }
+}
+
+double DeviceRun::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+std::optional<DeviceFault> DeviceRun::guarded(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Ended& ended) {
+    return ended.fault;
+  } catch (const ptx::FaultError& error) {
+    return DeviceFault{to_string(error.fault().fault_class), error.fault().message, error.fault().kernel};
+  }
+  return find_breach();
+}
+
+std::optional<DeviceFault> DeviceRun::run(std::string_view inputs) {
+  inputs_ = inputs;
+  return guarded([&] {
+    load_modules();
+    allocate_up_to(0);
+    write_inputs(0, 0);
+    if (options_.follow_copies) follow_copies();
+    const std::span<const TraceOp> ops = trace_.ops;
+    for (const TraceOp& op : ops.first(trace_.construction_ops)) execute(op);
+    constructed_ = kept_state();
+    for (const TraceOp& op : ops.subspan(trace_.construction_ops)) execute(op);
+  });
+}
+
+std::optional<DeviceFault> DeviceRun::repeat(size_t index, std::string_view inputs) {
+  const TraceRepeat& call = trace_.repeats[index];
+  inputs_ = inputs;
+  outputs_ = &call.outputs;
+  layout_ = &call.returned.layout;
+  copied_.reset();
+  return guarded([&] {
+    const auto number = static_cast<uint32_t>(index) + 1;
+    allocate_up_to(number);
+    write_inputs(number, call.tensors);
+    for (const TraceOp& op : call.ops) execute(op);
+  });
+}
+
+void DeviceRun::load_modules() {
+  for (size_t i = 0; i < machine_code_.size(); ++i) {
+    Module& module = modules_.emplace_back();
+    module.handle = driver_.load(machine_code_[i]);
+    for (const ptx::Variable& variable : program_.modules()[i].variables) {
+      if (variable.is_declared_only ||
+          (variable.space != ptx::Space::kGlobal && variable.space != ptx::Space::kConst))
+        continue;
+      const Driver::Variable found = driver_.variable(module.handle, variable.name);
+      if (found.bytes > 0) module.variables[variable.name] = found;
+    }
+  }
+}
+
+void DeviceRun::allocate_up_to(uint32_t call) {
+  for (; allocated_calls_ <= call; ++allocated_calls_) allocate(allocated_calls_);
+}
+
+// What the call is the first to touch.
+void DeviceRun::allocate(uint32_t call) {
+  std::vector<uint32_t> owners;
+  std::vector<uint64_t> sizes;
+  for (uint32_t i = 0; i < trace_.buffers.size(); ++i) {
+    const TraceBuffer& buffer = trace_.buffers[i];
+    if (calls_.first_uses[i] != call) continue;
+    if (buffer.kind == TraceBuffer::Kind::kSymbol) {
+      // One that no device code uses is not in the PTX, or not in machine code: the host part writes to bytes
+      // that nobody reads.
+      if (const auto name = program_.variable(buffer.source, buffer.symbol)) {
+        const auto& variables = modules_[buffer.source].variables;
+        if (const auto known = variables.find(*name); known != variables.end()) {
+          if (known->second.bytes < buffer.bytes)
+            end("unsupported", "a variable has another size in the host part");
+          places_[i] = {known->second.address, nullptr, 0};
+          continue;
+        }
+      }
+    }
+    owners.push_back(i);
+    sizes.push_back(buffer.bytes);
+    if (buffer.bytes > options_.max_bytes - allocated_bytes_)
+      end("memory", concat("buffers of more than ", options_.max_bytes, " bytes in all"));
+    allocated_bytes_ += buffer.bytes;
+  }
+  if (owners.empty()) return;
+  GuardedMemory& memory = memories_.emplace_back(driver_, sizes, mix_key({options_.seed, call}));
+  for (size_t number = 0; number < owners.size(); ++number) {
+    const TraceBuffer& buffer = trace_.buffers[owners[number]];
+    places_[owners[number]] = {memory.address(number), &memory, number};
+    if (buffer.kind == TraceBuffer::Kind::kConstant)
+      driver_.upload(memory.address(number), trace_.blobs[buffer.source].data(),
+                     std::min<uint64_t>(buffer.bytes, trace_.blobs[buffer.source].size()));
+  }
+  owners_.push_back(std::move(owners));
+}
+
+void DeviceRun::write_inputs(uint32_t call, uint32_t tensors) {
+  for (size_t i = 0; i < trace_.buffers.size(); ++i) {
+    const TraceBuffer& buffer = trace_.buffers[i];
+    if (buffer.kind == TraceBuffer::Kind::kInput && buffer.tensors == tensors && calls_.first_uses[i] <= call)
+      driver_.upload(places_[i].address, inputs_.data() + trace_.inputs.leaves[buffer.source].offset_bytes,
+                     buffer.bytes);
+  }
+}
+
+const std::byte* DeviceRun::bytes_of(uint32_t buffer) {
+  auto [known, fresh] = seen_.try_emplace(buffer);
+  if (fresh) {
+    known->second.resize(trace_.buffers[buffer].bytes);
+    driver_.download(known->second.data(), places_[buffer].address, known->second.size());
+  }
+  return reinterpret_cast<const std::byte*>(known->second.data());
+}
+
+void DeviceRun::follow_copies() {
+  copied_ = std::make_unique<CopiedContents>(trace_, [this](uint32_t buffer) { return bytes_of(buffer); });
+  for (uint32_t i = 0; i < trace_.buffers.size(); ++i) {
+    const TraceBuffer& buffer = trace_.buffers[i];
+    if (buffer.kind == TraceBuffer::Kind::kInput && buffer.tensors == 0) {
+      const InputLayout::Leaf& leaf = trace_.inputs.leaves[buffer.source];
+      copied_->set(i, leaf.tensor.dtype, inputs_.substr(leaf.offset_bytes, buffer.bytes));
+    } else if (buffer.kind == TraceBuffer::Kind::kConstant) {
+      copied_->set(i, DType::kFloat32, trace_.blobs[buffer.source]);
+    }
+  }
+}
+
+bool DeviceRun::store_copied_output(size_t index, std::byte* to) {
+  return copied_->output(trace_.outputs[index], trace_.output_layout().leaves[index], to);
+}
+
+void DeviceRun::check_time(const std::string& kernel) const {
+  if (std::chrono::steady_clock::now() > deadline_)
+    end("timeout", concat("has not ended after ", options_.limit_s, " s on the device"), kernel);
+}
+
+void DeviceRun::execute(const TraceOp& op) {
+  check_time("");
+  if (copied_) copied_->execute(op);
+  seen_.clear();
+  switch (op.kind) {
+    case TraceOp::Kind::kLaunch:
+      if (!options_.skip_launches) launch(op);
+      return;
+    case TraceOp::Kind::kFill:
+      return fill(op);
+    case TraceOp::Kind::kCopy:
+      return copy(op);
+    case TraceOp::Kind::kUpload: {
+      std::string bytes = trace_.blobs[op.blob];
+      relocate(bytes, op.relocations);
+      return driver_.upload(places_[op.target.buffer].address + op.target.offset_bytes, bytes.data(),
+                            bytes.size());
+    }
+    case TraceOp::Kind::kFree:
+      if (const Place& place = places_[op.target.buffer]; place.memory) place.memory->release(place.number);
+      return;
+  }
+}
+
+std::string DeviceRun::download(const TraceView& view) {
+  std::string bytes(view.tensor.span_bytes(), '\0');
+  driver_.download(bytes.data(), places_[view.buffer].address + view.offset_bytes, bytes.size());
+  return bytes;
+}
+
+void DeviceRun::fill(const TraceOp& op) {
+  const TensorLayout& tensor = op.target.tensor;
+  const DeviceAddress at = places_[op.target.buffer].address + op.target.offset_bytes;
+  const size_t size = element_bytes(tensor.dtype);
+  if (is_dense(tensor) && size <= 4 && at % size == 0) {
+    uint32_t element = 0;
+    memcpy(&element, op.value.data(), size);
+    return driver_.fill(at, size, element, static_cast<uint64_t>(tensor.numel()));
+  }
+  std::string bytes = download(op.target);
+  fill_elements(tensor, place_in(bytes), op.value, ptx::Writer::kHost);
+  driver_.upload(at, bytes.data(), bytes.size());
+}
+
+// Of one layout and type it is the device's; else elements are converted here, as the PTX machine does it.
+void DeviceRun::copy(const TraceOp& op) {
+  const TensorLayout &to = op.target.tensor, &from = op.source.tensor;
+  const DeviceAddress at = places_[op.target.buffer].address + op.target.offset_bytes;
+  if (to.dtype == from.dtype && is_dense(to) && is_dense(from) && op.target.buffer != op.source.buffer)
+    return driver_.copy(at, places_[op.source.buffer].address + op.source.offset_bytes, to.span_bytes());
+  std::string source = download(op.source), target = download(op.target);
+  if (op.target.buffer == op.source.buffer) {
+    // The two may share bytes, and then one write shows in the next read.
+    const uint64_t begin = std::min(op.target.offset_bytes, op.source.offset_bytes);
+    const uint64_t end =
+        std::max(op.target.offset_bytes + target.size(), op.source.offset_bytes + source.size());
+    std::string both(end - begin, '\0');
+    const DeviceAddress first = places_[op.target.buffer].address + begin;
+    driver_.download(both.data(), first, both.size());
+    auto* const data = reinterpret_cast<std::byte*>(both.data());
+    copy_elements(to, {data + (op.target.offset_bytes - begin), nullptr, nullptr}, from,
+                  {data + (op.source.offset_bytes - begin), nullptr, nullptr});
+    return driver_.upload(first, both.data(), both.size());
+  }
+  copy_elements(to, place_in(target), from, place_in(source));
+  driver_.upload(at, target.data(), target.size());
+}
+
+void DeviceRun::relocate(std::string& bytes, const std::vector<TraceRelocation>& relocations) const {
+  for (const TraceRelocation& r : relocations) {
+    const uint64_t address = places_[r.buffer].address + r.addend;
+    memcpy(bytes.data() + r.offset, &address, sizeof address);
+  }
+}
+
+// Launch bounds are those of the machine code's own metadata. The host part's allowance of dynamic shared
+// memory is what a device goes by.
+void DeviceRun::prepare(KernelHandle kernel, const TraceOp& op) const {
+  const KernelAttributes attributes = driver_.attributes(kernel);
+  const uint64_t threads = uint64_t{op.block[0]} * op.block[1] * op.block[2];
+  if (threads > attributes.max_threads)
+    end("launch", concat(threads, " threads in a block, the kernel has room for ", attributes.max_threads),
+        op.entry);
+  const uint64_t shared = uint64_t{attributes.static_shared_bytes} + op.shared_bytes;
+  const bool extended = op.shared_limit > kUsualSharedBytes;
+  if (op.shared_bytes > std::max(op.shared_limit, extended ? 0 : kUsualSharedBytes) ||
+      shared > (extended ? driver_.device().max_shared_bytes : kUsualSharedBytes))
+    end("launch", concat(shared, " bytes of shared memory in a block"), op.entry);
+  if (extended)
+    driver_.allow_shared_bytes(kernel, std::min(op.shared_limit, driver_.device().max_shared_bytes -
+                                                                     attributes.static_shared_bytes));
+}
+
+void DeviceRun::launch(const TraceOp& op) {
+  const ptx::Function& entry = program_.entry(op.module, op.entry);
+  const uint64_t expected = parameter_bytes(program_.modules()[op.module], entry);
+  if (op.arguments.size() != expected)
+    end("launch", concat(op.arguments.size(), " bytes of parameters, the kernel has ", expected), op.entry);
+  Module& module = modules_[op.module];
+  KernelHandle& kernel = module.kernels[entry.name];
+  if (!kernel) kernel = driver_.kernel(module.handle, entry.name);
+  prepare(kernel, op);
+  std::string arguments = op.arguments;
+  relocate(arguments, op.relocations);
+  Launch launch{.shared_bytes = op.shared_bytes, .cooperative = op.cooperative, .parameters = arguments};
+  std::copy(op.grid, op.grid + 3, launch.grid);
+  std::copy(op.block, op.block + 3, launch.block);
+  const auto blame = [&](const DriverError& error, FaultPlace place) {
+    const std::string fault_class = fault_class_of(error.code(), place);
+    if (fault_class.empty()) throw error;
+    end(fault_class, fault_message_of(error.code()), op.entry);
+  };
+  try {
+    driver_.start(kernel, launch);
+  } catch (const DriverError& error) {
+    blame(error, FaultPlace::kLaunch);
+  }
+  bool done = false;
+  try {
+    done = driver_.wait(deadline_);
+  } catch (const DriverError& error) {
+    context_lost_ = true;
+    blame(error, FaultPlace::kKernel);
+  }
+  if (done) return;
+  context_lost_ = true;
+  end("timeout", concat("has not ended after ", options_.limit_s, " s on the device"), op.entry);
+}
+
+std::optional<DeviceFault> DeviceRun::find_breach() {
+  for (size_t m = 0; m < memories_.size(); ++m) {
+    const auto breach = memories_[m].find_breach();
+    if (!breach) continue;
+    const std::string name = buffer_name(owners_[m][breach->buffer]);
+    if (breach->distance_bytes == 0)
+      return DeviceFault{"illegal_access", "a write to " + name + ", which was freed", ""};
+    return DeviceFault{"illegal_access",
+                       concat("a write ", breach->distance_bytes, " bytes ",
+                              breach->behind ? "behind the end of " : "before ", name),
+                       ""};
+  }
+  return std::nullopt;
+}
+
+// By a secret seed, so that no kernel can leave other bytes that look the same.
+DeviceRun::Hashes DeviceRun::kept_state() {
+  if (calls_.first_other == 0 || options_.skip_launches) return {};
+  Hashes state;
+  const auto add = [&](DeviceAddress address, uint64_t bytes) {
+    std::string contents(bytes, '\0');
+    driver_.download(contents.data(), address, bytes);
+    const XXH128_hash_t hash = XXH3_128bits_withSeed(contents.data(), bytes, options_.seed);
+    state.emplace_back(hash.low64, hash.high64);
+  };
+  for (const Module& module : modules_)
+    for (const auto& [name, variable] : module.variables) add(variable.address, variable.bytes);
+  for (const uint32_t buffer : calls_.kept) add(places_[buffer].address, trace_.buffers[buffer].bytes);
+  return state;
+}
+
+size_t DeviceRun::first_repeat() {
+  if (calls_.first_other == 0 || kept_state() != constructed_) return 0;
+  return calls_.first_other;
+}
+
+bool DeviceRun::has_room(size_t index) const {
+  uint64_t bytes = allocated_bytes_;
+  for (size_t i = 0; i < trace_.buffers.size(); ++i)
+    if (calls_.first_uses[i] >= allocated_calls_ && calls_.first_uses[i] <= index + 1)
+      bytes += trace_.buffers[i].bytes;
+  return bytes <= options_.max_bytes;
+}
+
+std::vector<uint32_t> DeviceRun::changed_inputs() {
+  std::vector<uint32_t> changed;
+  for (uint32_t i = 0; i < trace_.buffers.size(); ++i) {
+    const TraceBuffer& buffer = trace_.buffers[i];
+    if (buffer.kind != TraceBuffer::Kind::kInput || buffer.tensors != 0 || calls_.first_uses[i] != 0)
+      continue;
+    std::string now(buffer.bytes, '\0');
+    driver_.download(now.data(), places_[i].address, now.size());
+    if (now != inputs_.substr(trace_.inputs.leaves[buffer.source].offset_bytes, buffer.bytes))
+      changed.push_back(buffer.source);
+  }
+  return changed;
+}
+
+void DeviceRun::store_outputs(std::byte* outputs) {
+  for (size_t i = 0; i < outputs_->size(); ++i) {
+    const TraceView& view = (*outputs_)[i];
+    const OutputLayout::Leaf& leaf = layout_->leaves[i];
+    std::string bytes = download(view);
+    copy_elements(dense_layout(leaf), {outputs + leaf.offset_bytes, nullptr, nullptr}, view.tensor,
+                  place_in(bytes));
+  }
+}
+
+std::set<uint32_t> DeviceRun::overwritten_outputs(const std::vector<std::byte>& first) {
+  std::set<uint32_t> overwritten;
+  for (uint32_t i = 0; i < trace_.outputs.size(); ++i) {
+    const TraceView& view = trace_.outputs[i];
+    const OutputLayout::Leaf& leaf = trace_.output_layout().leaves[i];
+    if (leaf.bytes == 0 || trace_.buffers[view.buffer].kind == TraceBuffer::Kind::kInput) continue;
+    std::vector<std::byte> now(leaf.bytes);
+    std::string bytes = download(view);
+    copy_elements(dense_layout(leaf), {now.data(), nullptr, nullptr}, view.tensor, place_in(bytes));
+    if (memcmp(now.data(), first.data() + leaf.offset_bytes, leaf.bytes) != 0) overwritten.insert(i);
+  }
+  return overwritten;
+}
+
+std::string DeviceRun::buffer_name(uint32_t buffer) const {
+  for (size_t output = 0; output < outputs_->size(); ++output)
+    if ((*outputs_)[output].buffer == buffer) return concat("output ", output);
+  switch (trace_.buffers[buffer].kind) {
+    case TraceBuffer::Kind::kInput:
+      return concat("input ", trace_.buffers[buffer].source);
+    case TraceBuffer::Kind::kSymbol:
+      return "variable " + readable_name(trace_.buffers[buffer].symbol);
+    case TraceBuffer::Kind::kConstant:
+      return "a constant of the host part";
+    case TraceBuffer::Kind::kAllocation:
+      return "an intermediate buffer";
+  }
+  return "a buffer";
+}
+
+}  // namespace bicrl::gpu

@@ -1,0 +1,121 @@
+// NVIDIA's driver, loaded at run time, so that a program that may use a GPU starts on machines without one.
+// One context on one device, one stream, used by one thread. Whatever the driver refuses throws DriverError.
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "common/error.h"
+
+namespace bicrl::gpu {
+
+// `code` is the driver's (CUresult); 0 where the driver has not spoken.
+class DriverError : public std::runtime_error {
+ public:
+  DriverError(int code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  int code() const { return code_; }
+
+ private:
+  int code_;
+};
+
+struct DeviceDescription {
+  std::string name;          // "NVIDIA H200"
+  std::string architecture;  // "sm_90"
+  int driver_version = 0;    // 13000: of CUDA that the driver knows
+  int multiprocessors = 0;
+  uint64_t memory_bytes = 0;
+  uint32_t max_shared_bytes = 0;  // of a block, if the kernel is allowed it
+};
+
+struct Launch {
+  uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  uint32_t shared_bytes = 0;
+  bool cooperative = false;
+  std::string_view parameters;
+};
+
+// What machine code says of a kernel.
+struct KernelAttributes {
+  uint32_t max_threads = 0;  // of a block: launch bounds, and what its registers leave
+  uint32_t static_shared_bytes = 0;
+};
+
+using DeviceAddress = uint64_t;
+using ModuleHandle = void*;
+using KernelHandle = void*;
+
+class Driver {
+ public:
+  // Fails with one line if there is no driver, no such device, or the driver is too old for what is used
+  // here.
+  static Result<Driver> open(int device);
+  const DeviceDescription& device() const { return device_; }
+
+  uint64_t free_bytes();
+  DeviceAddress allocate(uint64_t bytes);
+  void release(DeviceAddress address);
+  void upload(DeviceAddress to, const void* from, uint64_t bytes);
+  void download(void* to, DeviceAddress from, uint64_t bytes);
+  void copy(DeviceAddress to, DeviceAddress from, uint64_t bytes);
+  // So many elements of 1, 2 or 4 bytes.
+  void fill(DeviceAddress to, size_t element_bytes, uint32_t element, uint64_t count);
+
+  ModuleHandle load(const std::string& machine_code);
+  void unload(ModuleHandle module);
+  KernelHandle kernel(ModuleHandle module, const std::string& name);
+  KernelAttributes attributes(KernelHandle kernel);
+  void allow_shared_bytes(KernelHandle kernel, uint32_t bytes);
+  struct Variable {
+    DeviceAddress address = 0;
+    uint64_t bytes = 0;
+  };
+  // Nothing (0 bytes) if the machine code has no such variable.
+  Variable variable(ModuleHandle module, const std::string& name);
+
+  // Returns at once.
+  void start(KernelHandle kernel, const Launch& launch);
+  // Waits until the device has done everything. False if it has not by then.
+  using Deadline = std::chrono::steady_clock::time_point;
+  bool wait(Deadline deadline);
+
+ private:
+  Driver() = default;
+  void check(int code, const char* what) const;
+  struct Interface {
+    int (*init)(unsigned) = nullptr;
+    int (*driver_version)(int*) = nullptr;
+    int (*device_get)(int*, int) = nullptr;
+    int (*device_name)(char*, int, int) = nullptr;
+    int (*device_attribute)(int*, int, int) = nullptr;
+    int (*device_memory)(size_t*, int) = nullptr;
+    int (*context_retain)(void**, int) = nullptr;
+    int (*context_flags)(int, unsigned) = nullptr;
+    int (*context_set)(void*) = nullptr;
+    int (*memory_info)(size_t*, size_t*) = nullptr;
+    int (*allocate)(uint64_t*, size_t) = nullptr;
+    int (*release)(uint64_t) = nullptr;
+    int (*upload)(uint64_t, const void*, size_t) = nullptr;
+    int (*download)(void*, uint64_t, size_t) = nullptr;
+    int (*copy)(uint64_t, uint64_t, size_t) = nullptr;
+    int (*fill8)(uint64_t, unsigned char, size_t) = nullptr;
+    int (*fill16)(uint64_t, unsigned short, size_t) = nullptr;
+    int (*fill32)(uint64_t, unsigned, size_t) = nullptr;
+    int (*load)(void**, const void*) = nullptr;
+    int (*unload)(void*) = nullptr;
+    int (*kernel)(void**, void*, const char*) = nullptr;
+    int (*variable)(uint64_t*, size_t*, void*, const char*) = nullptr;
+    int (*attribute)(int*, int, void*) = nullptr;
+    int (*set_attribute)(void*, int, int) = nullptr;
+    int (*launch)(const void*, void*, void**, void**) = nullptr;
+    int (*stream_query)(void*) = nullptr;
+    int (*error_name)(int, const char**) = nullptr;
+  };
+  Interface call_;
+  DeviceDescription device_;
+};
+
+}  // namespace bicrl::gpu

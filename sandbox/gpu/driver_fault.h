@@ -1,0 +1,18 @@
+// What an error of the driver says about whom. Pure function.
+#pragma once
+#include <string>
+
+namespace bicrl::gpu {
+
+enum class FaultPlace {
+  kLaunch,  // the driver refused a launch, or to make room for it
+  kKernel   // a kernel ran and ended so
+};
+
+// A class of tasks/fault_class.h if the program is at fault; empty: the driver, the device or this project
+// is, and what was to be run must be run elsewhere. `code`: CUresult.
+std::string fault_class_of(int code, FaultPlace place);
+// For the program's author.
+std::string fault_message_of(int code);
+
+}  // namespace bicrl::gpu

@@ -1,0 +1,32 @@
+#include "sandbox/gpu/shared_poison.h"
+
+#include "sandbox/ptx/device_memory.h"
+
+namespace bicrl::gpu {
+namespace {
+
+constexpr uint32_t kThreads = 1024;
+constexpr auto kLimit = std::chrono::seconds(10);  // other processes may have the device meanwhile
+
+}  // namespace
+
+SharedPoison::SharedPoison(Driver& driver, std::string machine_code)
+    : driver_(driver), machine_code_(std::move(machine_code)) {
+  kernel_ = driver_.kernel(driver_.load(machine_code_), "poison_shared");
+  driver_.allow_shared_bytes(kernel_, driver_.device().max_shared_bytes);
+}
+
+// A block takes all shared memory of a multiprocessor, so as many blocks as there are meet one each.
+void SharedPoison::spread() {
+  const uint32_t parameters[2] = {driver_.device().max_shared_bytes,
+                                  uint32_t{ptx::kPoisonWord} << 16 | ptx::kPoisonWord};
+  Launch launch{.grid = {static_cast<uint32_t>(driver_.device().multiprocessors), 1, 1},
+                .block = {kThreads, 1, 1},
+                .shared_bytes = driver_.device().max_shared_bytes,
+                .parameters = {reinterpret_cast<const char*>(parameters), sizeof parameters}};
+  driver_.start(kernel_, launch);
+  if (!driver_.wait(std::chrono::steady_clock::now() + kLimit))
+    throw DriverError(0, "the device does not come back from a kernel of the verifier's own");
+}
+
+}  // namespace bicrl::gpu

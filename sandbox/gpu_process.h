@@ -1,0 +1,55 @@
+// A process of ours in a box that holds a context on a GPU (runtimes/gpu/load_main.cpp), and how it is spoken
+// to. It starts with the object and ends with it. Used by one thread at a time.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/error.h"
+#include "sandbox/box/box.h"
+#include "sandbox/box/unique_fd.h"
+
+namespace bicrl {
+
+// Where this machine keeps NVIDIA's driver; empty if it has none.
+std::filesystem::path find_driver_library();
+
+class GpuProcess {
+ public:
+  // Starts at once; whatever fails shows in hello(). `host` outlives this.
+  GpuProcess(BoxHost& host, int device, uint64_t memory_bytes);
+  ~GpuProcess();
+  GpuProcess(const GpuProcess&) = delete;
+  GpuProcess& operator=(const GpuProcess&) = delete;
+
+  // What the process says of its device, waited for at most so long; or in one line why it has none.
+  Result<nlohmann::json> hello(double patience_s, const std::stop_token& stop);
+
+  struct Reply {
+    enum class Kind { kDone, kSilent, kGone, kCancelled };
+    Kind kind = Kind::kGone;
+    bool retire = false;  // of kDone: it has ended
+  };
+  // Files of ours that it may read and write for this request; `plan`: the number of the plan's.
+  Reply ask(const std::vector<int>& files, size_t plan, double patience_s, const std::stop_token& stop);
+  // Ends it. How it ended, in one line.
+  std::string end();
+
+ private:
+  enum class Wait { kReadable, kSilent, kGone, kCancelled };
+  Wait wait(double patience_s, const std::stop_token& stop) const;
+  void run(BoxHost& host, BoxSpec spec, UniqueFd theirs);
+  UniqueFd channel_;
+  std::optional<Result<nlohmann::json>> hello_;
+  BoxResult result_;
+  std::atomic<bool> ended_ = false;
+  std::stop_source stop_;
+  std::thread box_;
+};
+
+}  // namespace bicrl

@@ -1,0 +1,230 @@
+// bicrl-gpu-load: holds one context on a GPU and runs launch traces there on secret inputs, one plan after
+// the other, in a box that holds this program and the driver. What it reads may be forged. It never sees what
+// an answer should be.
+//   bicrl-gpu-load CHANNEL DEVICE     CHANNEL: a descriptor, a socket of packets (box/descriptor_passing.h)
+//   bicrl-gpu-load - DEVICE           says what it would say first, to stdout, and ends
+// It first says {"device", "architecture", "driver", "multiprocessors", "memory_bytes"} or {"error"}. A
+// request is packets that carry files and say nothing else ({}), and then {"plan": number}: the plan is that
+// file, the JSON of bicrl-execute's plan, where files have numbers instead of paths, with "code": machine
+// code for each of "ptx", and "limit_s" in place of "lane_operations". Its answer is {"done": true, "retire"}
+// once the files "output_file" and "control_file" hold what bicrl-execute writes to its descriptors; with
+// "retire" it has ended: a context that saw a fault is of no use, nor one whose kernels may have left
+// something behind.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "sandbox/box/descriptor_passing.h"
+#include "sandbox/gpu/device_run.h"
+#include "sandbox/gpu/shared_poison.h"
+
+namespace bicrl {
+namespace {
+
+using gpu::DeviceFault;
+using gpu::DeviceRun;
+using nlohmann::json;
+
+// Up to which repeats beyond the certain ones are executed.
+constexpr double kCheap_s = 0.2;
+constexpr uint64_t kCheapOutputBytes = 32u << 20;
+
+void write_all(int fd, const void* bytes, size_t size) {
+  for (size_t done = 0; done < size;) {
+    const ssize_t n = write(fd, static_cast<const char*>(bytes) + done, size - done);
+    if (n <= 0) throw InputError(concat("an answer cannot be written: ", strerror(errno)));
+    done += static_cast<size_t>(n);
+  }
+}
+
+// The files of one request.
+class Job {
+ public:
+  // `poison`: of the context, made by its first job.
+  Job(gpu::Driver& driver, std::optional<gpu::SharedPoison>& poison, std::vector<UniqueFd> files)
+      : driver_(driver), poison_(poison), files_(std::move(files)) {}
+
+  // Whether the context may be used again.
+  bool execute(size_t plan) {
+    plan_ = json::parse(contents(plan));
+    json report;
+    try {
+      report = run_plan();
+    } catch (const gpu::DriverError& error) {
+      report = {{"error", concat("GPU: ", error.what())}};
+      reusable_ = false;
+    }
+    const std::string text = report.dump(-1, ' ', true, json::error_handler_t::replace);
+    write_all(file("control_file"), text.data(), text.size());
+    return reusable_;
+  }
+
+ private:
+  std::string contents(size_t number) const { return read_whole(files_.at(number).get()); }
+  int file(const char* name) const { return files_.at(plan_.at(name).get<size_t>()).get(); }
+  std::vector<std::string> all(const char* name) const {
+    std::vector<std::string> texts;
+    for (const json& number : plan_.at(name)) texts.push_back(contents(number.get<size_t>()));
+    return texts;
+  }
+
+  json run_plan() {
+    const auto decoded = Trace::decode(contents(plan_.at("trace").get<size_t>()));
+    if (!decoded) return {{"error", "bad trace: " + decoded.reason()}};
+    const Trace& trace = decoded.value();
+    const std::vector<std::string> texts = all("ptx"), code = all("code");
+    const auto program = DeviceProgram::parse(texts);
+    if (!program) return {{"unsupported", program.reason()}};
+    // What device code takes from the context's heap stays there.
+    for (const ptx::Module& module : program.value().modules())
+      for (const ptx::Function& function : module.functions)
+        if (function.name == "malloc") reusable_ = false;
+    if (!poison_) poison_.emplace(driver_, contents(plan_.at("poison").get<size_t>()));
+    const CallSummary calls = summarise_calls(trace);
+    json report{{"runs", json::array()}};
+    bool follow_copies = CopiedContents::matter(trace);
+    for (const json& asked : plan_.at("runs")) {
+      json one = run(program.value(), code, trace, calls, asked, follow_copies);
+      if (one.contains("copied")) follow_copies = follow_copies && !one["copied"].empty();
+      const bool failed = one.contains("fault");
+      report["runs"].push_back(std::move(one));
+      if (failed) break;
+    }
+    return report;
+  }
+
+  std::string draw(const Trace& trace, const json& number) const {
+    std::string inputs = contents(plan_.at("draws").at(number.get<size_t>()).get<size_t>());
+    if (inputs.size() != trace.inputs.draw_bytes) throw InputError("the inputs have another size");
+    return inputs;
+  }
+
+  // A run's calls; the outputs of one that failed are zeros that nobody reads.
+  json run(const DeviceProgram& program, const std::vector<std::string>& code, const Trace& trace,
+           const CallSummary& calls, const json& asked, bool follow_copies) {
+    follow_copies = follow_copies && !asked.at("skip_launches").get<bool>();
+    poison_->spread();
+    DeviceRun device(driver_, program, code, trace, calls,
+                     {.seed = asked.at("seed").get<uint64_t>(),
+                      .skip_launches = asked.at("skip_launches").get<bool>(),
+                      .follow_copies = follow_copies,
+                      .limit_s = plan_.at("limit_s").get<double>(),
+                      .max_bytes = plan_.at("max_bytes").get<uint64_t>()});
+    std::string inputs = draw(trace, asked.at("draw"));
+    json report{{"lane_operations", 0}, {"changed_inputs", json::array()}, {"calls", 0}};
+    const auto end_call = [&](const std::optional<DeviceFault>& fault, const OutputLayout& layout) {
+      std::vector<std::byte> outputs(layout.draw_bytes);
+      if (!fault) device.store_outputs(outputs.data());
+      write_all(file("output_file"), outputs.data(), outputs.size());
+      report["calls"] = report["calls"].get<size_t>() + 1;
+      if (fault)
+        report["fault"] = {
+            {"class", fault->fault_class}, {"message", fault->message}, {"kernel", fault->kernel}};
+      return outputs;
+    };
+    const auto first = end_call(device.run(inputs), trace.output_layout());
+    const auto failed = [&report] { return report.contains("fault"); };
+    if (!failed()) {
+      report["changed_inputs"] = device.changed_inputs();
+      if (follow_copies) store_copied(device, trace.output_layout(), report);
+    }
+    const json& draws = asked.at("repeat_draws");
+    size_t begin = 0, end = 0;
+    std::set<uint32_t> overwritten;
+    if (!draws.empty() && !failed()) report["first_repeat"] = begin = end = device.first_repeat();
+    while (!draws.empty() && !failed() && end < trace.repeats.size() && goes_on(device, trace, begin, end)) {
+      inputs = draw(trace, draws.at(end));
+      end_call(device.repeat(end, inputs), trace.repeats[end].returned.layout);
+      ++end;
+      if (!failed()) overwritten.merge(device.overwritten_outputs(first));
+    }
+    if (end > begin && !failed()) report["overwritten_outputs"] = overwritten;
+    reusable_ = reusable_ && !device.context_lost();
+    return report;
+  }
+
+  static bool goes_on(const DeviceRun& device, const Trace& trace, size_t begin, size_t end) {
+    const size_t done = end - begin;
+    if (done < kCertainRepeats) return true;
+    const uint64_t output_bytes = (done + 2) * trace.output_layout().draw_bytes;
+    return device.seconds() <= kCheap_s && output_bytes <= kCheapOutputBytes && device.has_room(end);
+  }
+
+  void store_copied(DeviceRun& device, const OutputLayout& layout, json& report) const {
+    std::vector<std::byte> outputs(layout.draw_bytes);
+    json leaves = json::array();
+    for (size_t i = 0; i < layout.leaves.size(); ++i)
+      if (device.store_copied_output(i, outputs.data() + layout.leaves[i].offset_bytes)) leaves.push_back(i);
+    if (!leaves.empty()) write_all(file("output_file"), outputs.data(), outputs.size());
+    report["copied"] = std::move(leaves);
+  }
+
+  gpu::Driver& driver_;
+  std::optional<gpu::SharedPoison>& poison_;
+  std::vector<UniqueFd> files_;
+  json plan_;
+  bool reusable_ = true;
+};
+
+json description(const gpu::DeviceDescription& device) {
+  return {{"device", device.name},
+          {"architecture", device.architecture},
+          {"driver", device.driver_version},
+          {"multiprocessors", device.multiprocessors},
+          {"memory_bytes", device.memory_bytes}};
+}
+
+// The next request's files and the number of its plan; nothing if the other side is gone.
+std::optional<size_t> receive_request(int channel, std::vector<UniqueFd>& files) {
+  while (true) {
+    if (!wait_readable(channel, 3600, {})) continue;
+    Packet packet = receive_packet(channel);
+    if (packet.content.is_discarded()) return std::nullopt;
+    for (UniqueFd& fd : packet.fds) files.push_back(std::move(fd));
+    if (packet.content.contains("plan")) return packet.content["plan"].get<size_t>();
+  }
+}
+
+int serve(int channel, int device) {
+  auto driver = gpu::Driver::open(device);
+  const json hello = driver ? description(driver.value().device()) : json{{"error", driver.reason()}};
+  if (channel < 0) {
+    printf("%s\n", hello.dump().c_str());
+    return driver ? 0 : 3;
+  }
+  if (!send_packet(channel, hello.dump(), {}) || !driver) return 3;
+  // What kernels print is nobody's.
+  if (const int nowhere = open("/dev/null", O_WRONLY); nowhere >= 0) dup2(nowhere, STDOUT_FILENO);
+  std::optional<gpu::SharedPoison> poison;
+  while (true) {
+    std::vector<UniqueFd> files;
+    const auto plan = receive_request(channel, files);
+    if (!plan) return 0;
+    const bool reusable = Job(driver.value(), poison, std::move(files)).execute(*plan);
+    if (!send_packet(channel, json{{"done", true}, {"retire", !reusable}}.dump(), {})) return 0;
+    // Nothing is torn down: a kernel without end would have us wait for it.
+    if (!reusable) _exit(0);
+  }
+}
+
+}  // namespace
+}  // namespace bicrl
+
+int main(int argc, char** argv) {
+  try {
+    if (argc != 3) throw bicrl::InputError("usage: bicrl-gpu-load CHANNEL DEVICE");
+    const bool alone = strcmp(argv[1], "-") == 0;
+    return bicrl::serve(alone ? -1 : atoi(argv[1]), atoi(argv[2]));
+  } catch (const std::bad_alloc&) {
+    return 4;
+  } catch (const std::exception& error) {
+    fprintf(stderr, "bicrl-gpu-load: %s\n", error.what());
+    return 2;
+  }
+}

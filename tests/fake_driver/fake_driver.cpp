@@ -1,0 +1,175 @@
+// What the loader of traces (sandbox/gpu/driver.h) needs of libcuda.so.1, for machines without a GPU: memory
+// of the host, and kernels of tests/sandbox/gpu_programs.h by their names. One thread at a time.
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+#include <string>
+
+namespace {
+
+constexpr int kInvalidValue = 1, kNotFound = 500, kNotReady = 600, kIllegalAddress = 700, kMisaligned = 716,
+              kLaunchFailed = 719, kLost = 999;
+
+// A lost context says the same to every call that follows.
+int state = 0;
+uint32_t counter = 7;
+std::set<std::string>& names() {
+  static std::set<std::string> known;
+  return known;
+}
+
+struct Configuration {
+  unsigned grid[3], block[3], shared_bytes;
+};
+
+struct Parameters {
+  const char* bytes = nullptr;
+  template <class T>
+  T at(size_t offset) const {
+    T value;
+    memcpy(&value, bytes + offset, sizeof value);
+    return value;
+  }
+};
+
+int run(const std::string& kernel, const Parameters& p) {
+  if (kernel == "twice" || kernel == "beyond") {
+    const auto* x = reinterpret_cast<const float*>(p.at<uint64_t>(0));
+    auto* y = reinterpret_cast<float*>(p.at<uint64_t>(8));
+    const int n = p.at<int>(16);
+    if (kernel == "twice")
+      for (int i = 0; i < 4; ++i) y[i] = i < n ? x[i] + x[i] : y[i];
+    else
+      y[n] = 1;
+  } else if (kernel == "count") {
+    *reinterpret_cast<uint32_t*>(p.at<uint64_t>(8)) = ++counter;
+  } else if (kernel == "endless") {
+    state = kNotReady;
+  } else if (kernel == "wild") {
+    state = kIllegalAddress;
+  } else if (kernel == "traps") {
+    state = kLaunchFailed;
+  } else if (kernel == "misaligned") {
+    state = kMisaligned;
+  } else if (kernel == "loses_device") {
+    state = kLost;
+  } else if (kernel == "silences_driver") {
+    while (true) pause();
+  } else if (kernel == "kills_loader") {
+    abort();
+  }
+  return 0;
+}
+
+// Whatever waits for the device waits for ever behind a kernel without end.
+int answer() {
+  while (state == kNotReady) pause();
+  return state;
+}
+
+}  // namespace
+
+extern "C" {
+// As NVIDIA's: it opens a socket for other processes, and names its threads.
+int cuInit(unsigned) {
+  constexpr int kOperatingSystem = 304;
+  char name[64];
+  snprintf(name, sizeof name, "/proc/self/task/%d/comm", static_cast<int>(gettid()));
+  const int socket_fd = socket(AF_UNIX, SOCK_SEQPACKET, 0), name_fd = open(name, O_WRONLY);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  strcpy(address.sun_path + 1, "pretended-driver");
+  const bool good = socket_fd >= 0 && name_fd >= 0 && write(name_fd, "driver", 6) == 6 &&
+                    bind(socket_fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+                    socket(AF_INET, SOCK_STREAM, 0) < 0;
+  return good ? 0 : kOperatingSystem;
+}
+int cuDriverGetVersion(int* version) { return *version = 13000, 0; }
+int cuDeviceGet(int* device, int number) { return *device = number, number == 0 ? 0 : 101; }
+int cuDeviceGetName(char* name, int bytes, int) {
+  snprintf(name, static_cast<size_t>(bytes), "Pretended GPU");
+  return 0;
+}
+int cuDeviceGetAttribute(int* value, int attribute, int) {
+  *value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 97 ? 232448 : 2;
+  return 0;
+}
+int cuDeviceTotalMem_v2(size_t* bytes, int) { return *bytes = size_t{1} << 30, 0; }
+int cuDevicePrimaryCtxRetain(void** context, int) { return *context = &state, 0; }
+int cuDevicePrimaryCtxSetFlags_v2(int, unsigned) { return 0; }
+int cuCtxSetCurrent(void*) { return 0; }
+int cuMemGetInfo_v2(size_t* free, size_t* all) { return *free = *all = size_t{1} << 30, 0; }
+int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
+  *address = reinterpret_cast<uint64_t>(aligned_alloc(512, (bytes + 511) / 512 * 512));
+  return answer();
+}
+int cuMemFree_v2(uint64_t address) {
+  free(reinterpret_cast<void*>(address));
+  return answer();
+}
+int cuMemcpyHtoD_v2(uint64_t to, const void* from, size_t bytes) {
+  memcpy(reinterpret_cast<void*>(to), from, bytes);
+  return answer();
+}
+int cuMemcpyDtoH_v2(void* to, uint64_t from, size_t bytes) {
+  memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  return answer();
+}
+int cuMemcpyDtoD_v2(uint64_t to, uint64_t from, size_t bytes) {
+  memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  return answer();
+}
+int cuMemsetD8_v2(uint64_t to, unsigned char value, size_t count) {
+  memset(reinterpret_cast<void*>(to), value, count);
+  return answer();
+}
+int cuMemsetD16_v2(uint64_t to, unsigned short value, size_t count) {
+  for (size_t i = 0; i < count; ++i) memcpy(reinterpret_cast<char*>(to) + 2 * i, &value, 2);
+  return answer();
+}
+int cuMemsetD32_v2(uint64_t to, unsigned value, size_t count) {
+  for (size_t i = 0; i < count; ++i) memcpy(reinterpret_cast<char*>(to) + 4 * i, &value, 4);
+  return answer();
+}
+int cuModuleLoadData(void** module, const void* code) {
+  *module = const_cast<void*>(code);
+  counter = 7;
+  return memcmp(code,
+                "\x7f"
+                "ELF",
+                4) == 0
+             ? answer()
+             : 200;
+}
+int cuModuleUnload(void*) { return answer(); }
+int cuModuleGetFunction(void** kernel, void*, const char* name) {
+  *kernel = const_cast<std::string*>(&*names().insert(name).first);
+  return answer();
+}
+int cuModuleGetGlobal_v2(uint64_t* address, size_t* bytes, void*, const char* name) {
+  if (strcmp(name, "counter") != 0) return kNotFound;
+  *address = reinterpret_cast<uint64_t>(&counter);
+  *bytes = sizeof counter;
+  return answer();
+}
+int cuFuncGetAttribute(int* value, int attribute, void*) {
+  *value = attribute == 0 ? 1024 : 0;
+  return answer();
+}
+int cuFuncSetAttribute(void*, int, int) { return answer(); }
+int cuLaunchKernelEx(const void* configuration, void* kernel, void**, void** extra) {
+  const auto* c = static_cast<const Configuration*>(configuration);
+  if (c->grid[0] == 0 || c->block[0] == 0) return kInvalidValue;
+  if (state != 0) return answer();
+  return run(*static_cast<const std::string*>(kernel), {static_cast<const char*>(extra[1])});
+}
+int cuStreamQuery(void*) { return state; }
+int cuGetErrorName(int, const char** name) { return *name = "CUDA_ERROR_PRETENDED", 0; }
+}

@@ -1,0 +1,165 @@
+#include "tests/sandbox/gpu_programs.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
+#include <cstring>
+
+#include "sandbox/candidate/device_toolchain.h"
+#include "tests/sandbox/service_support.h"
+
+namespace bicrl::testing {
+
+using nlohmann::json;
+
+const char* const kGpuText = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.global .align 4 .u32 counter = 7;
+.visible .entry twice(.param .u64 x, .param .u64 y, .param .u32 n) {
+  .reg .pred %p<2>; .reg .f32 %f<3>; .reg .b32 %r<4>; .reg .b64 %rd<8>;
+  ld.param.u64 %rd1, [x];
+  ld.param.u64 %rd2, [y];
+  ld.param.u32 %r1, [n];
+  mov.u32 %r2, %tid.x;
+  setp.ge.s32 %p1, %r2, %r1;
+  @%p1 bra $done;
+  mul.wide.s32 %rd5, %r2, 4;
+  add.s64 %rd6, %rd1, %rd5;
+  ld.global.f32 %f1, [%rd6];
+  add.f32 %f2, %f1, %f1;
+  add.s64 %rd7, %rd2, %rd5;
+  st.global.f32 [%rd7], %f2;
+$done:
+  ret;
+}
+.visible .entry beyond(.param .u64 x, .param .u64 y, .param .u32 n) {
+  .reg .f32 %f<2>; .reg .b32 %r<2>; .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [y];
+  ld.param.u32 %r1, [n];
+  mul.wide.s32 %rd2, %r1, 4;
+  add.s64 %rd3, %rd1, %rd2;
+  mov.f32 %f1, 0f3F800000;
+  st.global.f32 [%rd3], %f1;
+  ret;
+}
+.visible .entry count(.param .u64 x, .param .u64 y, .param .u32 n) {
+  .reg .b32 %r<3>; .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [y];
+  ld.global.u32 %r1, [counter];
+  add.s32 %r2, %r1, 1;
+  st.global.u32 [counter], %r2;
+  st.global.u32 [%rd1], %r2;
+  ret;
+}
+.visible .entry endless(.param .u64 x, .param .u64 y, .param .u32 n) {
+  .reg .pred %p<2>; .reg .b32 %r<2>; .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [y];
+$again:
+  ld.volatile.global.u32 %r1, [%rd1];
+  setp.ne.u32 %p1, %r1, 77;
+  @%p1 bra $again;
+  ret;
+}
+.visible .entry wild(.param .u64 x, .param .u64 y, .param .u32 n) {
+  .reg .b32 %r<2>; .reg .b64 %rd<2>;
+  mov.u64 %rd1, 16;
+  mov.u32 %r1, 1;
+  st.global.u32 [%rd1], %r1;
+  ret;
+}
+.visible .entry traps(.param .u64 x, .param .u64 y, .param .u32 n) {
+  trap;
+  ret;
+}
+.visible .entry misaligned(.param .u64 x, .param .u64 y, .param .u32 n) {
+  .reg .b32 %r<2>; .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [y];
+  add.s64 %rd2, %rd1, 1;
+  mov.u32 %r1, 1;
+  st.global.u32 [%rd2], %r1;
+  ret;
+}
+.visible .entry loses_device(.param .u64 x, .param .u64 y, .param .u32 n) { ret; }
+.visible .entry silences_driver(.param .u64 x, .param .u64 y, .param .u32 n) { ret; }
+.visible .entry kills_loader(.param .u64 x, .param .u64 y, .param .u32 n) { ret; }
+)";
+
+json gpu_view(int buffer, int64_t count, int64_t offset_bytes) {
+  return {{"t", "tensor"},    {"buffer", buffer}, {"offset", offset_bytes},
+          {"shape", {count}}, {"strides", {1}},   {"dtype", "float32"}};
+}
+
+json gpu_launch(const std::string& kernel, int n, int threads) {
+  std::string arguments(32, '0');
+  for (int i = 0; i < 4; ++i)
+    for (const int shift : {4, 0})
+      arguments += "0123456789abcdef"[static_cast<unsigned>(n) >> (8 * i + shift) & 15];
+  return {{"op", "launch"},           {"module", 0},
+          {"entry", kernel},          {"grid", {1, 1, 1}},
+          {"block", {threads, 1, 1}}, {"shared", 0},
+          {"shared_limit", 49152},    {"cooperative", false},
+          {"args", arguments},        {"relocations", {{0, 0, 0}, {8, 1, 0}}}};
+}
+
+GpuRan run_on(Backend& backend, const GpuRecording& recording, const RunRequest& request) {
+  const auto layout =
+      input_layout(json::parse(R"([{"t":"tensor","shape":[4],"strides":[1],"dtype":"float32"}])")).value();
+  json frame{{"kind", "trace"},
+             {"buffers",
+              {{{"kind", "input"}, {"bytes", 16}, {"source", 0}},
+               {{"kind", "allocation"}, {"bytes", 16}},
+               {{"kind", "allocation"}, {"bytes", recording.scratch_bytes}}}},
+             {"ops", recording.ops},
+             {"outputs", gpu_view(1, 4)}};
+  if (!recording.repeats.empty()) {
+    frame["construction_ops"] = 0;
+    frame["repeats"] = json::array();
+    for (const json& ops : recording.repeats)
+      frame["repeats"].push_back({{"tensors", 0}, {"ops", ops}, {"outputs", gpu_view(1, 4)}});
+  }
+  const auto trace = Trace::parse(frame, {}, layout);
+  REQUIRE((trace.ok() ? "" : trace.reason()) == "");
+  const float values[4] = {1, 2, 3, 4};
+  const std::vector<std::string> leaves{std::string(reinterpret_cast<const char*>(values), sizeof values)};
+  RunPlan plan{
+      &trace.value(), {{std::make_shared<const std::string>(kGpuText)}}, {{"draw", &leaves}}, {request}};
+  plan.runs[0].repeat_draws.assign(recording.repeats.size(), 0);
+  GpuRan ran{backend.run(plan, {}), "", "", {}};
+  if (ran.result.infrastructure || !ran.result.fault_class.empty()) {
+    ran.fault_class = ran.result.infrastructure ? "infrastructure" : ran.result.fault_class;
+    ran.message = ran.result.reason;
+    return ran;
+  }
+  const RunOutcome& outcome = ran.result.runs.back();
+  ran.fault_class = outcome.fault_class;
+  ran.message = outcome.message;
+  if (!ran.fault_class.empty()) return ran;
+  const auto keep = [&](const CallOutcome& call) {
+    memcpy(ran.calls.emplace_back(4).data(), call.outputs.data(), sizeof values);
+  };
+  keep(outcome.first);
+  for (const CallOutcome& call : outcome.repeats) keep(call);
+  return ran;
+}
+
+bool has_gpu() {
+  static const bool found = !find_driver_library().empty();
+  return found;
+}
+
+Backend& small_gpu_backend() {
+  BoxHost& host = box_host();  // before what uses it, so that it outlives it
+  static std::unique_ptr<ScratchFolder> scratch;
+  static std::unique_ptr<Backend> backend;
+  if (backend) return *backend;
+  if (!has_gpu()) setenv("LD_LIBRARY_PATH", BICRL_BINARY_DIR "/fake_driver", 1);
+  scratch = std::make_unique<ScratchFolder>();
+  backend =
+      std::make_unique<GpuBackend>(host, *scratch, std::make_shared<DrawFiles>(*scratch, 1 << 20),
+                                   DeviceToolchain::find(PythonInstall::find(test_python())).libraries,
+                                   GpuOptions{.processes = 2, .run_s = 1, .max_buffer_bytes = 1ull << 30});
+  return *backend;
+}
+
+}  // namespace bicrl::testing

@@ -1,0 +1,38 @@
+// Machine code of PTX, without a GPU.
+#include "sandbox/assembler.h"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "sandbox/candidate/device_toolchain.h"
+#include "sandbox/device/cubin_resources.h"
+#include "tests/sandbox/gpu_programs.h"
+#include "tests/sandbox/service_support.h"
+
+namespace bicrl {
+
+TEST_CASE("PTX becomes machine code for an architecture, or the assembler's log") {
+  BoxHost& host = testing::box_host();
+  ScratchFolder scratch;
+  const auto libraries = DeviceToolchain::find(PythonInstall::find(testing::test_python())).libraries;
+  Assembler assembler(host, scratch, libraries, "sm_90");
+  const MachineCode made = assembler.assemble(testing::kGpuText);
+  CHECK(made.reason == "");
+  REQUIRE(made.code);
+  const auto resources = read_cubin_resources(*made.code);
+  REQUIRE(resources);
+  CHECK(resources.value().contains("twice"));
+  CHECK(assembler.assemble(testing::kGpuText).code == made.code);
+
+  const MachineCode refused = assembler.assemble(
+      ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { frobnicate.u32 %r1; ret; }\n");
+  CHECK_FALSE(refused.code);
+  CHECK_FALSE(refused.infrastructure);
+  CHECK(refused.fault_class == "compile");
+  CHECK(refused.reason.find("frobnicate") != std::string::npos);
+
+  Assembler older(host, scratch, libraries, "sm_80");
+  CHECK(older.assemble(testing::kGpuText).fault_class == "compile");
+  CHECK_THROWS_AS(Assembler(host, scratch, "/nowhere", "sm_90"), Error);
+}
+
+}  // namespace bicrl
