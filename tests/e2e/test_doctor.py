@@ -37,7 +37,7 @@ def expect_checks(checks, **expected):
 
 NAMES = ["learner module", "CPUs", "memory", "run directory", "MPI launcher", "bubblewrap", "namespaces", "seccomp",
          "uid per box", "control groups", "box compiler", "compiled preludes", "Python of boxes", "scratch folder",
-         "verification"]
+         "run backend", "verification"]
 
 with folder() as temporary:
     # ---- This machine, which runs the other tests as well.
