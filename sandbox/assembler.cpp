@@ -1,5 +1,6 @@
 #include "sandbox/assembler.h"
 
+#include <csignal>
 #include <cstring>
 
 #include "common/error.h"
@@ -39,7 +40,7 @@ Assembler::Assembler(BoxHost& host, ScratchFolder& scratch, const std::filesyste
 
 MachineCode Assembler::assemble(const std::string& ptx, std::stop_token stop) {
   const std::string key = hash_hex(ptx);
-  if (auto known = known_.find(key)) return {*known, false, "", ""};
+  if (auto known = known_.find(key); known && known->ptx == ptx) return {known->code, false, "", ""};
   const auto text = scratch_.write(ptx);
   const UniqueFd output = make_memfd("machine-code");
   const std::string library = "/assembler/" + library_.filename().string();
@@ -56,7 +57,7 @@ MachineCode Assembler::assemble(const std::string& ptx, std::stop_token stop) {
   const BoxResult box = run_box(host_, spec, stop);
   if (box.succeeded()) {
     const auto code = std::make_shared<const std::string>(read_whole(output.get()));
-    known_.insert(key, code, code->size());
+    known_.insert(key, {ptx, code}, ptx.size() + code->size());
     return {code, false, "", ""};
   }
   switch (box.end) {
@@ -69,6 +70,7 @@ MachineCode Assembler::assemble(const std::string& ptx, std::stop_token stop) {
     case BoxEnd::kTimeout:
       return failed(false, "timeout", concat("machine code takes longer than ", kCpu_s, " s"));
     case BoxEnd::kSignalled:
+      if (box.code == SIGKILL) return failed(true, "", "somebody has killed the assembler");
       return failed(false, "compile", concat("the assembler ends in a signal: ", strsignal(box.code)));
     case BoxEnd::kCancelled:
       return failed(true, "", "cancelled");

@@ -32,7 +32,11 @@ class Assembler {
   ScratchFolder& scratch_;
   std::filesystem::path library_;
   std::string architecture_;
-  LruCache<std::shared_ptr<const std::string>> known_;
+  struct Known {
+    std::string ptx;  // compared: the key's hash is not a cryptographic one, and the text a candidate's
+    std::shared_ptr<const std::string> code;
+  };
+  LruCache<Known> known_;
 };
 
 }  // namespace bicrl

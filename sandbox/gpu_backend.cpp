@@ -113,8 +113,14 @@ void GpuBackend::describe(const nlohmann::json& hello) {
   features_.shadows = features_.watches_reads = features_.counts = false;
   features_.present = {concat("gpu: ", device, ", ", architecture, ", CUDA ", version, ", ",
                               hello.at("memory_bytes").get<uint64_t>() >> 30, " GiB")};
-  features_.missing = {
-      "gpu-timing: times are modelled, not measured, also where candidates run on the GPU (`cost_device`)"};
+  if (hello.at("reaches_host_memory").get<bool>())
+    features_.missing.push_back(
+        "host-memory: kernels can reach the memory of the process that holds the device (heterogeneous "
+        "memory "
+        "management), so each candidate has one of its own; load the module nvidia-uvm with "
+        "uvm_disable_hmm=1");
+  features_.missing.push_back(
+      "gpu-timing: times are modelled, not measured, also where candidates run on the GPU (`cost_device`)");
 }
 
 // Nothing if a stop is asked for.
@@ -143,8 +149,9 @@ void GpuBackend::replace(std::unique_ptr<GpuProcess> process) {
     next = std::move(process);
     next->end();
   }
-  process.reset();
+  // First, since an end may have to be waited for.
   give_back(std::move(next));
+  process.reset();
 }
 
 RunResult GpuBackend::run(const RunPlan& asked, std::stop_token stop) {
@@ -239,11 +246,9 @@ void GpuBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
 // A process that meets none of its own limits hangs in the driver. If another one gets a context, the device
 // is well, and what hung was this program's.
 void GpuBackend::silent(RunResult& result, std::stop_token stop) {
-  Seat seat(*this, stop);
-  if (!seat) return infrastructure(result, "cancelled");
-  const auto hello = seat->hello(kStart_s, stop);
+  const auto another = start();
+  const auto hello = another->hello(kStart_s, stop);
   if (!hello) return infrastructure(result, "GPU: " + hello.reason());
-  seat.keep();
   fault(result, "timeout", "the device has not come back from the kernels within their limit");
 }
 

@@ -20,6 +20,7 @@
 
 #include "sandbox/executor/copied_contents.h"
 #include "sandbox/executor/device_program.h"
+#include "sandbox/executor/element_copy.h"
 #include "sandbox/gpu/driver.h"
 #include "sandbox/gpu/guarded_memory.h"
 #include "sandbox/trace/calls.h"
@@ -76,8 +77,13 @@ class DeviceRun {
     std::map<std::string, Driver::Variable> variables;
     std::map<std::string, KernelHandle> kernels;
   };
+  struct Ended {  // on its way to whoever runs a call
+    DeviceFault fault;
+  };
   using Hashes = std::vector<std::pair<uint64_t, uint64_t>>;
 
+  [[noreturn]] static void end(const std::string& fault_class, const std::string& message,
+                               const std::string& kernel = "");
   void load_modules();
   void allocate_up_to(uint32_t call);
   void allocate(uint32_t call);
@@ -95,6 +101,7 @@ class DeviceRun {
   std::optional<DeviceFault> find_breach();
   Hashes kept_state();
   std::string download(const TraceView& view);
+  static ElementPlace place_in(std::string& bytes);
   std::string buffer_name(uint32_t buffer) const;
 
   Driver& driver_;

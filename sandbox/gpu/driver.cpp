@@ -10,7 +10,8 @@ namespace {
 
 // Values and structures of the driver's interface; source: NVIDIA, "CUDA Driver API", version 13.0.
 constexpr int kNotReady = 600, kNotFound = 500;
-constexpr int kDeviceMultiprocessors = 16, kDeviceMajor = 75, kDeviceMinor = 76, kDeviceMaxShared = 97;
+constexpr int kDeviceMultiprocessors = 16, kDeviceMajor = 75, kDeviceMinor = 76, kDeviceMaxShared = 97,
+              kDevicePageableAccess = 88;
 constexpr int kKernelMaxThreads = 0, kKernelShared = 1, kKernelMaxDynamicShared = 8;
 constexpr uintptr_t kParameterBuffer = 1, kParameterBytes = 2, kEnd = 0;
 constexpr unsigned kBlockingSync = 4;
@@ -67,7 +68,6 @@ Result<Driver> Driver::open(int device) {
   find(c.context_retain, "cuDevicePrimaryCtxRetain");
   find(c.context_flags, "cuDevicePrimaryCtxSetFlags_v2");
   find(c.context_set, "cuCtxSetCurrent");
-  find(c.memory_info, "cuMemGetInfo_v2");
   find(c.allocate, "cuMemAlloc_v2");
   find(c.release, "cuMemFree_v2");
   find(c.upload, "cuMemcpyHtoD_v2");
@@ -106,6 +106,7 @@ Result<Driver> Driver::open(int device) {
     d.architecture = concat("sm_", attribute(kDeviceMajor), attribute(kDeviceMinor));
     d.multiprocessors = attribute(kDeviceMultiprocessors);
     d.max_shared_bytes = static_cast<uint32_t>(attribute(kDeviceMaxShared));
+    d.reaches_host_memory = attribute(kDevicePageableAccess) != 0;
     size_t bytes = 0;
     driver.check(c.device_memory(&bytes, number), "the GPU's memory");
     d.memory_bytes = bytes;
@@ -116,12 +117,6 @@ Result<Driver> Driver::open(int device) {
     return Reply::failure(error.what());
   }
   return driver;
-}
-
-uint64_t Driver::free_bytes() {
-  size_t free = 0, all = 0;
-  check(call_.memory_info(&free, &all), "free memory");
-  return free;
 }
 
 DeviceAddress Driver::allocate(uint64_t bytes) {

@@ -28,7 +28,8 @@ struct DeviceDescription {
   int driver_version = 0;    // 13000: of CUDA that the driver knows
   int multiprocessors = 0;
   uint64_t memory_bytes = 0;
-  uint32_t max_shared_bytes = 0;  // of a block, if the kernel is allowed it
+  bool reaches_host_memory = false;  // kernels may load and store any address of the process
+  uint32_t max_shared_bytes = 0;     // of a block, if the kernel is allowed it
 };
 
 struct Launch {
@@ -55,7 +56,6 @@ class Driver {
   static Result<Driver> open(int device);
   const DeviceDescription& device() const { return device_; }
 
-  uint64_t free_bytes();
   DeviceAddress allocate(uint64_t bytes);
   void release(DeviceAddress address);
   void upload(DeviceAddress to, const void* from, uint64_t bytes);
@@ -95,7 +95,6 @@ class Driver {
     int (*context_retain)(void**, int) = nullptr;
     int (*context_flags)(int, unsigned) = nullptr;
     int (*context_set)(void*) = nullptr;
-    int (*memory_info)(size_t*, size_t*) = nullptr;
     int (*allocate)(uint64_t*, size_t) = nullptr;
     int (*release)(uint64_t) = nullptr;
     int (*upload)(uint64_t, const void*, size_t) = nullptr;

@@ -98,14 +98,13 @@ int cuDeviceGetName(char* name, int bytes, int) {
   return 0;
 }
 int cuDeviceGetAttribute(int* value, int attribute, int) {
-  *value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 97 ? 232448 : 2;
+  *value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 97 ? 232448 : attribute == 88 ? 0 : 2;
   return 0;
 }
 int cuDeviceTotalMem_v2(size_t* bytes, int) { return *bytes = size_t{1} << 30, 0; }
 int cuDevicePrimaryCtxRetain(void** context, int) { return *context = &state, 0; }
 int cuDevicePrimaryCtxSetFlags_v2(int, unsigned) { return 0; }
 int cuCtxSetCurrent(void*) { return 0; }
-int cuMemGetInfo_v2(size_t* free, size_t* all) { return *free = *all = size_t{1} << 30, 0; }
 int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
   *address = reinterpret_cast<uint64_t>(aligned_alloc(512, (bytes + 511) / 512 * 512));
   return answer();

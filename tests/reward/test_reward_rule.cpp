@@ -279,7 +279,7 @@ TEST_CASE("modelled_speedup: correctness and the modelled speed-up up to 4") {
   // Cut off: nothing, whatever it holds, and not left out.
   CHECK_FALSE(reward.evaluate(graded(true), true).masked);
   CHECK(reward.evaluate(graded(true), true).value == 0);
-  CHECK(reward.min_deviation() == 0.05);
+  CHECK(reward.min_deviation() == 0.5);
 }
 
 TEST_CASE("two rules of one name are a programming fault") {

@@ -3,7 +3,7 @@
 // an answer should be.
 //   bicrl-gpu-load CHANNEL DEVICE     CHANNEL: a descriptor, a socket of packets (box/descriptor_passing.h)
 //   bicrl-gpu-load - DEVICE           says what it would say first, to stdout, and ends
-// It first says {"device", "architecture", "driver", "multiprocessors", "memory_bytes"} or {"error"}. A
+// It first says {"device", "architecture", "driver", "memory_bytes", "reaches_host_memory"} or {"error"}. A
 // request is packets that carry files and say nothing else ({}), and then {"plan": number}: the plan is that
 // file, the JSON of bicrl-execute's plan, where files have numbers instead of paths, with "code": machine
 // code for each of "ptx", and "limit_s" in place of "lane_operations". Its answer is {"done": true, "retire"}
@@ -145,7 +145,8 @@ class Job {
       if (!failed()) overwritten.merge(device.overwritten_outputs(first));
     }
     if (end > begin && !failed()) report["overwritten_outputs"] = overwritten;
-    reusable_ = reusable_ && !device.context_lost();
+    // A kernel that wrote beside its buffers may have written anywhere in the context.
+    reusable_ = reusable_ && !device.context_lost() && !failed();
     return report;
   }
 
@@ -169,15 +170,16 @@ class Job {
   std::optional<gpu::SharedPoison>& poison_;
   std::vector<UniqueFd> files_;
   json plan_;
-  bool reusable_ = true;
+  // Where kernels reach this process's own memory, what a candidate left here must not run the next one.
+  bool reusable_ = !driver_.device().reaches_host_memory;
 };
 
 json description(const gpu::DeviceDescription& device) {
   return {{"device", device.name},
           {"architecture", device.architecture},
           {"driver", device.driver_version},
-          {"multiprocessors", device.multiprocessors},
-          {"memory_bytes", device.memory_bytes}};
+          {"memory_bytes", device.memory_bytes},
+          {"reaches_host_memory", device.reaches_host_memory}};
 }
 
 // The next request's files and the number of its plan; nothing if the other side is gone.
