@@ -5,7 +5,7 @@
 
 It starts one verifier that all arms share, so that no program is verified twice, and goes on where it was stopped: what has
 finished is not run again. Further words are overrides for every run. bench/learning_report.py makes tables of the folder.
-Arms make as many updates as the stages of configs/quickstart.yaml (with their imitation), and ask for as many verdicts where they ask for any:
+Arms make as many updates as the stages of configs/quickstart.yaml (with their imitation; they make one a step otherwise), and ask for as many verdicts where they ask for any:
     rl            the stages as they are
     best          supervised, on the best known program of each training task, from the stages' highest rate down to their lowest
     rejection     the same stages, each group's best response imitated
@@ -104,7 +104,7 @@ def write_tasks(options, seed):
     if (folder / "tasks").exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
-    words = [f"tasks.synthetic.seed={seed}", "tasks.synthetic.alternatives=1000", *sizes_of_splits(options), *options.overrides]
+    words = [*sizes_of_splits(options), *options.overrides, f"tasks.synthetic.seed={seed}", "tasks.synthetic.alternatives=1000"]
     subprocess.run([options.program, "tasks", str(CONFIG), "--write", folder / "tasks.new", *words], check=True, stdout=subprocess.DEVNULL, cwd=SOURCE)
     (folder / "tasks.new" / f"{options.split}.json").rename(folder / "tasks.new/held_out.json")
     (folder / "tasks.new").rename(folder / "tasks")

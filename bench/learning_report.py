@@ -61,8 +61,11 @@ class Arms:
             if seed not in self.unknown:
                 self.unknown[seed] = unknown_ids(folder.parent / "tasks")
                 self.tasks[seed] = compositions(folder.parent / "tasks")
-            for answer in self.of[folder.name][seed].values():
-                if answer.get("composition", self.tasks[seed][answer["task_id"]]) != self.tasks[seed][answer["task_id"]]:
+            answers = self.of[folder.name][seed].values()
+            if not all("composition" in answer for answer in answers):
+                print(f"{folder} does not say what its tasks are: {folder.parent / 'tasks'} is believed", file=sys.stderr)
+            for answer in answers:
+                if self.tasks[seed].get(answer["task_id"]) != answer.get("composition", self.tasks[seed].get(answer["task_id"])):
                     sys.exit(f"{folder}: {answer['task_id']} is another task than in {folder.parent / 'tasks'}; delete that folder")
             if folder.name == "warm_up" and list(folder.glob("evaluations/*_best_of.jsonl")):
                 self.best_of[seed] = best_of_each(last_of(folder, "_best_of"))

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "common/error.h"
 #include "common/rng.h"
@@ -11,8 +12,23 @@ namespace {
 
 using nlohmann::json;
 
+// As text: a state holds many, and a list in an indented document takes a line for each.
+std::string text_of(const std::vector<int64_t>& tokens) {
+  std::string text;
+  for (const int64_t token : tokens) text += concat(text.empty() ? "" : " ", token);
+  return text;
+}
+
+std::vector<int64_t> tokens_of(const json& text) {
+  std::istringstream stream(text.get<std::string>());
+  std::vector<int64_t> tokens;
+  for (int64_t token = 0; stream >> token;) tokens.push_back(token);
+  if (!stream.eof()) throw InputError("rewards of a group: what should be token ids is something else");
+  return tokens;
+}
+
 json best_to_json(double reward, const ResponseTokens& tokens) {
-  return {{"reward", reward}, {"prompt", tokens.prompt}, {"response", tokens.response}};
+  return {{"reward", reward}, {"prompt", text_of(tokens.prompt)}, {"response", text_of(tokens.response)}};
 }
 
 }  // namespace
@@ -31,8 +47,8 @@ GroupReward group_reward_from_json(const json& object) try {
   if (const auto best = object.find("best"); best != object.end()) {
     group.best.emplace();
     best->at("reward").get_to(group.best->reward);
-    best->at("prompt").get_to(group.best->tokens.prompt);
-    best->at("response").get_to(group.best->tokens.response);
+    group.best->tokens = {.prompt = tokens_of(best->at("prompt")),
+                          .response = tokens_of(best->at("response"))};
   }
   return group;
 } catch (const json::exception& error) {
@@ -75,6 +91,10 @@ const ResponseTokens* BestResponses::draw(uint64_t key, Stage stage) const {
   return drawn ? &drawn->tokens : nullptr;
 }
 
+void BestResponses::forget(const std::string& task_id) {
+  std::erase_if(entries_, [&](const Entry& entry) { return entry.task_id == task_id; });
+}
+
 size_t BestResponses::size(Stage stage) const {
   return static_cast<size_t>(std::ranges::count_if(
       entries_, [&](const Entry& entry) { return entry.stage == stage && entry.gain() > 0; }));
@@ -87,15 +107,22 @@ json BestResponses::state() const {
                                           .stage = entry.stage,
                                           .mean = entry.mean,
                                           .best = GroupReward::Best{entry.reward, entry.tokens}}));
-  return {{"entries", entries}};
+  return {{"basis", basis_}, {"entries", entries}};
 }
 
 void BestResponses::restore(const json& state) {
   const auto found = state.is_object() ? state.find("entries") : state.end();
+  const auto basis = state.is_object() ? state.find("basis") : state.end();
   if (!state.is_object() || found == state.end() || !found->is_array())
     throw InputError("state of best responses: field 'entries' must be a list");
-  BestResponses fresh(capacity_);
-  for (const json& entry : *found) fresh.note(group_reward_from_json(entry));
+  if (basis == state.end() || !basis->is_string())
+    throw InputError("state of best responses: field 'basis' must be a string");
+  BestResponses fresh(basis_, capacity_);
+  for (const json& entry : *found) {
+    const GroupReward group = group_reward_from_json(entry);
+    if (!group.best) throw InputError("state of best responses: an entry has no response");
+    if (*basis == basis_) fresh.note(group);
+  }
   entries_ = std::move(fresh.entries_);
 }
 

@@ -39,8 +39,10 @@ GroupReward group_reward_from_json(const nlohmann::json& json);  // throws Input
 
 class BestResponses {
  public:
-  // Of so many tasks; where there are more, those that were asked longest ago leave.
-  explicit BestResponses(size_t capacity = 1024) : capacity_(capacity) {}
+  // Of so many tasks; where there are more, those that were asked longest ago leave. `basis` says by what
+  // rewards they were earned: those of another basis compare with nothing here.
+  explicit BestResponses(std::string basis = "", size_t capacity = 1024)
+      : basis_(std::move(basis)), capacity_(capacity) {}
 
   // The best of the group takes the task's place if it earned more than what is there. The task's mean reward
   // is the group's from now on.
@@ -49,21 +51,27 @@ class BestResponses {
   // of the group that answered its task last. Null if none has a gain. Valid until the next note().
   const ResponseTokens* draw(uint64_t key, Stage stage) const;
 
+  // What was thought to be right is not, or the task cannot be graded: nothing of it is imitated any more.
+  void forget(const std::string& task_id);
+
   // Tasks of the stage whose best response has a gain.
   size_t size(Stage stage) const;
 
   nlohmann::json state() const;
-  void restore(const nlohmann::json& state);  // throws InputError, and changes nothing then
+  // Empty if the state is of another basis. Throws InputError, and changes nothing then.
+  void restore(const nlohmann::json& state);
 
  private:
+  static constexpr double kLeastGain = 1e-6;  // less is rounding
   struct Entry {
     std::string task_id;
     Stage stage = Stage::kEndToEnd;
     double reward = 0;
     double mean = 0;
     ResponseTokens tokens;
-    double gain() const { return reward > mean ? reward - mean : 0; }
+    double gain() const { return reward - mean > kLeastGain ? reward - mean : 0; }
   };
+  std::string basis_;
   size_t capacity_;
   std::deque<Entry> entries_;  // the task asked longest ago first
 };

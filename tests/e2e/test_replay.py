@@ -8,6 +8,8 @@ from support import bicrl, expect, folder, patient, read_lines, reproducible
 TASKS = ["tasks.synthetic.train_compositions=8", "tasks.synthetic.development_compositions=8", "tasks.synthetic.max_length=2"]
 SMALL = [*TASKS, "policy.config=''", "warm_up.steps=3", "warm_up.update.learning_rate=1e-4", "reward=configs/rewards/pass_rate.yaml", "stages.0.steps=2", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=4",
          "stages.1.steps=2", "stages.1.tasks_per_step=4", "stages.1.samples_per_task=4",
+         # Both kinds: what the run found, and what its tasks bring along. Repairs are among the prompts.
+         "stages.1.imitation={updates: 1, samples: 8, known_share: 0.5}", "curation.repair.probability=0.3",
          "evaluation.tasks=0", *patient(60)]
 GENERATION = ("generated_tokens", "tokens_per_forward")
 

@@ -68,7 +68,7 @@ TEST_CASE("a better response takes the place, and a group that does as well ends
 }
 
 TEST_CASE("tasks that were asked longest ago leave first") {
-  BestResponses best(2);
+  BestResponses best("rewards", 2);
   best.note(group("a", 0, 1, 10));
   best.note(group("b", 0, 1, 20));
   best.note(group("a", 0, 1, 11));
@@ -77,6 +77,26 @@ TEST_CASE("tasks that were asked longest ago leave first") {
   CHECK(drawn.size() == 2);
   CHECK(drawn.contains(10));
   CHECK(drawn.contains(30));
+}
+
+TEST_CASE("what was no success after all, or cannot be graded, is forgotten") {
+  BestResponses best;
+  best.note(group("a", 0, 1, 10));
+  best.note(group("a", 0, 1, 11, Stage::kInfilling));
+  best.note(group("b", 0, 1, 20));
+  best.forget("a");
+  CHECK(best.size(Stage::kInfilling) == 0);
+  CHECK(shares(best).size() == 1);
+}
+
+TEST_CASE("rewards of another rule are not compared with") {
+  BestResponses best("speed-up"), like("speed-up"), other("binary");
+  best.note(group("a", 1, 4.8, 10));
+  like.restore(best.state());
+  CHECK(like.size(Stage::kEndToEnd) == 1);
+  other.note(group("b", 0, 1, 20));
+  other.restore(best.state());
+  CHECK(other.size(Stage::kEndToEnd) == 0);
 }
 
 TEST_CASE("best responses survive their state, and a broken one changes nothing") {
@@ -88,8 +108,13 @@ TEST_CASE("best responses survive their state, and a broken one changes nothing"
   CHECK(again.state() == best.state());
   for (uint64_t key = 0; key < 50; ++key)
     CHECK(*again.draw(key, Stage::kEndToEnd) == *best.draw(key, Stage::kEndToEnd));
-  for (const char* broken : {"{}", R"({"entries": 3})", R"({"entries": [{"task_id": "a"}]})",
-                             R"({"entries": [{"task_id": "a", "stage": "third", "mean": 0}]})"}) {
+  for (const char* broken :
+       {"{}", R"({"entries": []})", R"({"basis": "", "entries": 3})",
+        R"({"basis": "", "entries": [{"task_id": "a"}]})",
+        R"({"basis": "", "entries": [{"task_id": "a", "stage": "third", "mean": 0}]})",
+        R"({"basis": "", "entries": [{"task_id": "a", "stage": "infilling", "mean": 0}]})",
+        R"({"basis": "", "entries": [{"task_id": "a", "stage": "infilling", "mean": 0,
+            "best": {"reward": 1, "prompt": "1 2", "response": "3 x"}}]})"}) {
     CHECK_THROWS_AS(again.restore(nlohmann::json::parse(broken)), InputError);
     CHECK(again.state() == best.state());
   }

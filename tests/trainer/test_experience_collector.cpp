@@ -273,12 +273,12 @@ TEST_CASE("where a stage imitates, ranks tell each group's best response") {
   }();
   for (size_t i = 0; i < rollouts.size(); ++i)
     rollouts[i].rollout.finish = i % 4 == 0 ? FinishReason::kTokenLimit : FinishReason::kEndToken;
-  const auto told = [&](int ranks, const CollectorSettings& settings) {
+  const auto told = [&](int ranks, const CollectorSettings& settings, uint64_t key = 7) {
     const TemporaryFolder folder;
     std::vector<CollectedStep> steps(static_cast<size_t>(ranks));
     on_ranks(ranks, [&](ControlPlane& control) {
       Rank rank(control, folder, known, Placement::colocated(ranks), binary(), settings);
-      steps[static_cast<size_t>(control.rank())] = rank.collector.collect_saved(rollouts, tasks, 7);
+      steps[static_cast<size_t>(control.rank())] = rank.collector.collect_saved(rollouts, tasks, key);
     });
     return steps;
   };
@@ -321,13 +321,17 @@ TEST_CASE("where a stage imitates, ranks tell each group's best response") {
 
   // The control keeps what is imitated apart from what rewards say.
   bool wrong = false;
-  const auto shuffled = told(1, {.samples_per_task = 4, .shuffled_advantages = true, .imitates = true})[0];
-  for (const GroupOutcome& outcome : shuffled.group_outcomes)
-    if (outcome.reward && outcome.reward->best) {
-      const auto& shown = outcome.reward->best->tokens.response;
-      CHECK(any.at(outcome.task_id).contains(shown));
-      wrong |= !right.at(outcome.task_id).contains(shown);
-    }
+  for (uint64_t key = 1; key <= 6; ++key) {
+    const auto shuffled =
+        told(1, {.samples_per_task = 4, .shuffled_advantages = true, .imitates = true}, key)[0];
+    for (const GroupOutcome& outcome : shuffled.group_outcomes)
+      if (outcome.reward && outcome.reward->best) {
+        const auto& shown = outcome.reward->best->tokens.response;
+        CHECK(any.at(outcome.task_id).contains(shown));
+        CHECK((outcome.reward->mean == 0 && outcome.reward->best->reward == 1));
+        wrong |= !right[outcome.task_id].contains(shown);
+      }
+  }
   CHECK(wrong);
 }
 

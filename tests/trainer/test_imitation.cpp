@@ -171,6 +171,34 @@ TEST_CASE("what curation knows of rewards travels between ranks and into checkpo
   CHECK(second.best().draw(1, Stage::kEndToEnd)->response == std::vector<int64_t>{2, 3});
 }
 
+TEST_CASE("successes that were not confirmed and tasks at fault are imitated no more") {
+  const auto outcome_of = [](const std::string& task) {
+    GroupOutcome outcome{.task_id = task, .noted = {}, .failure = std::nullopt};
+    outcome.reward = GroupReward{.task_id = task,
+                                 .stage = Stage::kEndToEnd,
+                                 .mean = 0,
+                                 .best = GroupReward::Best{1, {.prompt = {1}, .response = {2, 3}}}};
+    return outcome;
+  };
+  Curation curation({}, "rewards");
+  curation.note({outcome_of("a"), outcome_of("b"), outcome_of("c")});
+  CHECK(curation.best().size(Stage::kEndToEnd) == 3);
+  GroupOutcome unconfirmed{.task_id = "a", .noted = {}, .failure = std::nullopt};
+  unconfirmed.noted.push_back({"program", Verdict{}});
+  curation.note({unconfirmed});
+  curation.note_fault("b", "the reference is random");
+  CHECK(curation.best().size(Stage::kEndToEnd) == 1);
+
+  // A state that is refused changes nothing; one from before there were best responses has none.
+  nlohmann::json state = Curation({}, "rewards").state(), before = curation.state();
+  state["best"]["entries"] = 3;
+  CHECK_THROWS_AS(curation.restore(state), InputError);
+  CHECK(curation.state() == before);
+  before.erase("best");
+  curation.restore(before);
+  CHECK(curation.best().size(Stage::kEndToEnd) == 0);
+}
+
 TEST_CASE("imitation's keys without effect are refused") {
   CHECK(settings_of("{}").updates == 0);
   CHECK(settings_of("{updates: 2}").samples == 32);

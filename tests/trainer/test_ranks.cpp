@@ -24,7 +24,7 @@ namespace {
 
 constexpr int64_t kStages = 4;
 
-struct ThreeUpdates {
+struct SomeUpdates {
   std::vector<at::Tensor> gradients;  // of three updates: twice TraceRL, once supervised
   std::vector<UpdateStatistics> statistics;
   at::Tensor parameters;
@@ -51,9 +51,9 @@ std::vector<T> share_of(const std::vector<T>& all, const ControlPlane& control) 
 }
 
 // The same three updates for any number of ranks: each takes every size-th item.
-ThreeUpdates three_updates(PolicyUpdater& updater, const Transformer& policy, ControlPlane& control) {
+SomeUpdates some_updates(PolicyUpdater& updater, const Transformer& policy, ControlPlane& control) {
   const PolicyConfig& config = policy.config();
-  ThreeUpdates outcome;
+  SomeUpdates outcome;
   updater.observe_gradients(
       [&](const std::vector<at::Tensor>& gradients) { outcome.gradients.push_back(flat(gradients)); });
   outcome.statistics.push_back(reinforce(updater, share_of(random_experiences(config, 4), control), control));
@@ -63,6 +63,18 @@ ThreeUpdates three_updates(PolicyUpdater& updater, const Transformer& policy, Co
   std::vector<SftSample> samples;
   for (uint64_t i = 0; i < 5; ++i) samples.push_back(make_sft_sample({2, 3, 4}, {5, 6, 7, kEnd}, config, i));
   outcome.statistics.push_back(supervise(updater, share_of(samples, control), control));
+  // Imitation beside it: of the second batch the other ranks have nothing.
+  const auto experiences = share_of(random_experiences(config, 6), control);
+  const auto batch_of = [&](const std::vector<SftSample>& all) {
+    int64_t tokens = 0;
+    for (const SftSample& sample : all) tokens += supervised_tokens(sample, {});
+    return SupervisedBatch{share_of(all, control), tokens};
+  };
+  const UpdateTotals totals =
+      updater.reinforce(experiences, all_gather_lists(control, shares_of(experiences)),
+                        {batch_of(samples), batch_of({samples[0]})});
+  outcome.statistics.push_back(over_ranks(all_gather_values(control, totals)));
+  CHECK(outcome.statistics.back().imitation_updates == 2);
   CHECK(reinforce(updater, {}, control).updates == 0);
   updater.check_replicas();
   outcome.parameters = flat_values(policy);
@@ -79,18 +91,18 @@ Transformer some_policy(const PolicyConfig& config, uint64_t seed, at::ScalarTyp
   return policy;
 }
 
-ThreeUpdates three_updates(ControlPlane& control, TensorPlane& tensors, const PolicyConfig& config,
-                           at::ScalarType dtype, int64_t tokens_per_pack, Trained trained,
-                           Sharding sharding = {}) {
+SomeUpdates some_updates(ControlPlane& control, TensorPlane& tensors, const PolicyConfig& config,
+                         at::ScalarType dtype, int64_t tokens_per_pack, Trained trained,
+                         Sharding sharding = {}) {
   // Ranks start from different weights on purpose: the broadcast has to make them equal.
   Transformer policy = some_policy(config, 40 + static_cast<uint64_t>(control.rank()), dtype, trained);
   PolicyUpdater updater(policy, tiny_allowed(config), moving_settings(tokens_per_pack), control, tensors,
                         sharding);
   updater.broadcast_parameters();
-  return three_updates(updater, policy, control);
+  return some_updates(updater, policy, control);
 }
 
-std::string bytes_of(const ThreeUpdates& o) {
+std::string bytes_of(const SomeUpdates& o) {
   std::string bytes;
   const auto add = [&](const at::Tensor& t) {
     const at::Tensor wide = t.to(at::kDouble).contiguous();
@@ -99,9 +111,10 @@ std::string bytes_of(const ThreeUpdates& o) {
   for (const auto& g : o.gradients) add(g);
   add(o.parameters);
   for (const auto& s : o.statistics) {
-    add(at::tensor({s.loss, s.policy_loss, s.kl, s.entropy, s.logprob_gap_mean, s.logprob_gap_max,
-                    s.grad_norm, s.largest_weight, static_cast<double>(s.scored_tokens)},
-                   at::kDouble));
+    add(at::tensor(
+        {s.loss, s.policy_loss, s.kl, s.entropy, s.logprob_gap_mean, s.logprob_gap_max, s.grad_norm,
+         s.largest_weight, static_cast<double>(s.scored_tokens), s.imitation_loss, s.imitation_grad_norm},
+        at::kDouble));
   }
   return bytes;
 }
@@ -225,8 +238,8 @@ TEST_CASE("a rank of the test under mpirun", "[.ranks]") {
   check_that_divergence_is_found(control, tensors);
   for (const Trained trained : {Trained::kAll, Trained::kAdapters})
     for (int64_t stage = 0; stage < kStages; ++stage) {
-      const ThreeUpdates outcome =
-          three_updates(control, tensors, tiny_config(4), at::kDouble, kManyPacks, trained, Sharding{stage});
+      const SomeUpdates outcome =
+          some_updates(control, tensors, tiny_config(4), at::kDouble, kManyPacks, trained, Sharding{stage});
       if (control.rank() == 0)
         write_file_atomically(output_folder() / outcome_file(trained, stage), bytes_of(outcome));
     }
@@ -236,9 +249,9 @@ TEST_CASE("ranks take the updates of one, whatever they divide among them") {
   OneRank alone;
   std::map<Trained, std::string> expected;
   for (const Trained trained : {Trained::kAll, Trained::kAdapters}) {
-    const ThreeUpdates one =
-        three_updates(alone.control, alone.tensors, tiny_config(4), at::kDouble, kManyPacks, trained);
-    REQUIRE(one.gradients.size() == 3);
+    const SomeUpdates one =
+        some_updates(alone.control, alone.tensors, tiny_config(4), at::kDouble, kManyPacks, trained);
+    REQUIRE(one.gradients.size() == 6);
     for (const auto& g : one.gradients) CHECK(g.norm().item<double>() > 1e-3);
     expected[trained] = bytes_of(one);
   }
@@ -264,7 +277,7 @@ TEST_CASE("a rank of the stages' test under mpirun", "[.stages]") {
       PolicyUpdater updater(policy, tiny_allowed(policy.config()), moving_settings(variant.tokens_per_pack),
                             control, tensors, Sharding{stage}, recompute_in(stage));
       updater.broadcast_parameters();
-      const ThreeUpdates outcome = three_updates(updater, policy, control);
+      const SomeUpdates outcome = some_updates(updater, policy, control);
       const fs::path place = output_folder() / file_of(variant, stage);
       save(place, policy, updater, control);
       if (control.rank() == 0) write_file_atomically(place / "outcome", bytes_of(outcome));
@@ -282,7 +295,7 @@ TEST_CASE("a rank that goes on in another stage, under mpirun", "[.resumed]") {
                             control, tensors, Sharding{stage});
       const int64_t from = (stage + 3) % kStages;
       load(output_folder() / file_of(variant, from), policy, updater);
-      const ThreeUpdates outcome = three_updates(updater, policy, control);
+      const SomeUpdates outcome = some_updates(updater, policy, control);
       const fs::path place = output_folder() / resumed_file(variant, control.size(), stage);
       save(place, policy, updater, control);
       if (control.rank() == 0) write_file_atomically(place / "outcome", bytes_of(outcome));

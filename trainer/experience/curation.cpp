@@ -50,7 +50,10 @@ std::vector<std::string> Curation::note(const std::vector<GroupOutcome>& groups)
   for (const GroupOutcome& group : groups) {
     for (const GroupOutcome::Success& success : group.noted) {
       quarantine_.note(group.task_id, success.program, success.verdict);
-      if (success.verdict.correct) repair_.solved(group.task_id);
+      if (success.verdict.correct)
+        repair_.solved(group.task_id);
+      else
+        best_.forget(group.task_id);
     }
     if (repairs_failures_ && group.failure) repair_.add(*group.failure);
     if (group.reward) best_.note(*group.reward);
@@ -63,6 +66,7 @@ std::vector<std::string> Curation::note(const std::vector<GroupOutcome>& groups)
 
 std::string Curation::note_fault(const std::string& task_id, const std::string& reason) {
   if (!at_fault_.emplace(task_id, reason).second) return "";
+  best_.forget(task_id);
   return concat("task ", task_id, " cannot be graded and is left out from now on: ", reason);
 }
 
@@ -74,13 +78,17 @@ nlohmann::json Curation::state() const {
 }
 
 void Curation::restore(const nlohmann::json& state) {
-  for (const char* part : {"quarantine", "repair", "best", "at_fault"})
+  for (const char* part : {"quarantine", "repair", "at_fault"})
     if (!state.is_object() || !state.contains(part))
       throw InputError(concat("state of curation: ", part, " is missing"));
-  quarantine_.restore(state["quarantine"]);
-  repair_.restore(state["repair"]);
-  best_.restore(state["best"]);
-  at_fault_ = state["at_fault"].get<std::map<std::string, std::string>>();
+  Curation fresh = *this;
+  fresh.quarantine_.restore(state["quarantine"]);
+  fresh.repair_.restore(state["repair"]);
+  const auto best = state.find("best");
+  fresh.best_.restore(
+      best != state.end() ? *best : nlohmann::json{{"basis", ""}, {"entries", nlohmann::json::array()}});
+  fresh.at_fault_ = state["at_fault"].get<std::map<std::string, std::string>>();
+  *this = std::move(fresh);
 }
 
 }  // namespace bicrl

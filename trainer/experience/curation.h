@@ -1,7 +1,7 @@
 // What a run keeps of its tasks from step to step: which successes must be confirmed, which failures come
 // back as prompts, which responses are worth imitating, and which tasks can never be graded and are left out
-// from then on. All ranks hold equal
-// contents, because all of them note every rank's outcomes in the same order. Not thread-safe.
+// from then on. All ranks hold equal contents, because all of them note every rank's outcomes in the same
+// order. Not thread-safe.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -43,9 +43,11 @@ GroupOutcome group_outcome_from_json(const nlohmann::json& json);
 
 class Curation {
  public:
-  explicit Curation(const CurationSettings& settings)
+  // `reward_basis` is equal for equal rewards: BestResponses.
+  explicit Curation(const CurationSettings& settings, const std::string& reward_basis = "")
       : quarantine_(settings.quarantine),
         repair_(settings.repair),
+        best_(reward_basis),
         repairs_failures_(settings.repair.probability > 0) {}
 
   // For each of a step's `groups`, the earlier failure that it is asked to repair, if any. `key` decides.
@@ -62,7 +64,8 @@ class Curation {
   int64_t tasks_at_fault() const { return static_cast<int64_t>(at_fault_.size()); }
 
   nlohmann::json state() const;
-  void restore(const nlohmann::json& state);  // throws InputError
+  // A state from before there were best responses has none. Throws InputError, and changes nothing then.
+  void restore(const nlohmann::json& state);
 
  private:
   Quarantine quarantine_;

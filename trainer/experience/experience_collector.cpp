@@ -256,27 +256,26 @@ GroupAdvantage ExperienceCollector::advantage_of(const std::vector<VerifiedRespo
 std::optional<GroupReward> ExperienceCollector::group_reward(ResponseSpan group,
                                                              std::span<const Reward> rewards, double mean,
                                                              uint64_t key) const {
-  std::vector<size_t> whole;  // members that count and came to an end
+  std::vector<size_t> counted;
   std::optional<size_t> best;
-  bool counts = false;
   for (size_t i = 0; i < group.size(); ++i) {
     if (rewards[i].masked) continue;
-    counts = true;
-    if (group[i].rollout.truncated()) continue;
-    whole.push_back(i);
-    const bool right = group[i].verified() && group[i].verdict->correct;
+    counted.push_back(i);
+    const bool right = group[i].verified() && group[i].verdict->correct && !group[i].rollout.truncated();
     if (right && (!best || rewards[i].value > rewards[*best].value)) best = i;
   }
-  if (!counts) return std::nullopt;
+  if (counted.empty()) return std::nullopt;
   GroupReward told{.task_id = group.front().task->id, .stage = settings_.stage, .mean = mean};
-  if (!best) return told;
-  // A control must not learn from rewards by this way, either: any member stands for the best.
-  const size_t shown = settings_.shuffled_advantages
-                           ? whole[RandomStream(mix_key({mix_key(key, kShuffleStream),
-                                                         static_cast<uint64_t>(group[0].group), 1}))
-                                       .below(whole.size())]
-                           : *best;
-  told.best = {.reward = rewards[*best].value, .tokens = response_tokens(group[shown].rollout)};
+  double reward = best ? rewards[*best].value : 0;
+  if (settings_.shuffled_advantages) {
+    // A control must not learn from rewards by this way, either: any member, and all tasks alike.
+    RandomStream draw(mix_key({mix_key(key, kShuffleStream), static_cast<uint64_t>(group[0].group), 1}));
+    best = counted[draw.below(counted.size())];
+    if (group[*best].rollout.truncated()) best.reset();  // there is no end to imitate
+    told.mean = 0;
+    reward = 1;
+  }
+  if (best) told.best = {.reward = reward, .tokens = response_tokens(group[*best].rollout)};
   return told;
 }
 
@@ -319,7 +318,7 @@ StepShare ExperienceCollector::score(CollectedResponses& collected, const std::v
     // How a task fares when a failure is shown says nothing of how it fares by itself.
     if (!is_repair) told.task_outcome = task_outcome_of(members, group);
     GroupOutcome outcome = group_outcome_of(members, settings_.stage);
-    if (settings_.imitates && !is_repair)
+    if (settings_.imitates)
       outcome.reward = group_reward(members, std::span(rewards).subspan(first, group_size), group.mean, key);
     if (!outcome.empty()) told.group_outcome = std::move(outcome);
   }

@@ -12,6 +12,7 @@
 #include "trainer/experience/prompt_plan.h"
 #include "trainer/experience/rollout_store.h"
 #include "trainer/inputs/prompt_filter.h"
+#include "trainer/run/kept_batch.h"
 #include "trainer/run/phase.h"
 
 namespace bicrl {
@@ -48,10 +49,7 @@ class StagePhase : public Phase {
         replay_.updates() && settings_.updater.objective.kl_reference == KlReference::kInitial;
     if (context_.updater)
       context_.updater->begin_phase(settings_.updater, needs_reference ? &context_.reference() : nullptr);
-    if (context_.updater && settings_.imitation.known_share > 0)
-      known_ = KnownSamples(context_.tasks.train, settings_.imitation.known, settings_.stage,
-                            context_.settings.tasks.prompt_style, settings_.decoding.scaffold,
-                            context_.tokenizer, context_.policy.config());
+    if (context_.updater) take_known();
     curriculum_ = make_curriculum(settings_.curriculum, tasks_, mix_key(key_, "curriculum"), asked_before());
     const RewardFunction& reward = context_.reward;
     verifier_ = std::make_unique<ResponseVerifier>(
@@ -121,8 +119,15 @@ class StagePhase : public Phase {
 
   std::string keep_batch() const override try {
     save(latest_step_, latest_);
-    return concat("The rollouts of step ", latest_step_, " are kept in ", own_rollouts_.folder().string(),
-                  ".");
+    const std::string kept =
+        concat("The rollouts of step ", latest_step_, " are kept in ", own_rollouts_.folder().string());
+    if (!context_.updater || settings_.imitation.updates == 0) return kept + ".";
+    std::vector<SftSample> samples;
+    for (const SupervisedBatch& batch : imitated(latest_step_))
+      samples.insert(samples.end(), batch.mine.begin(), batch.mine.end());
+    const auto folder =
+        keep_samples(context_.settings.directory, name(), latest_step_, context_.control.rank(), samples);
+    return concat(kept, ", what it imitated in ", folder.string(), ".");
   } catch (const Error& error) {
     return concat("The rollouts of step ", latest_step_, " could not be kept: ", error.what());
   }
@@ -174,6 +179,19 @@ class StagePhase : public Phase {
       if (latest_step_ == 0) throw;  // not latest_.empty(): a rank without a share keeps that, too
       throw SharedError(concat(name(), " step ", step, ": ", error.what(), " ", keep_batch()), error.code());
     }
+  }
+
+  // Of trainers.
+  void take_known() {
+    if (settings_.imitation.known_share == 0) return;
+    known_ = KnownSamples(context_.tasks.train, settings_.imitation.known, settings_.stage,
+                          context_.settings.tasks.prompt_style, settings_.decoding.scaffold,
+                          context_.tokenizer, context_.policy.config());
+    if (context_.control.rank() != 0) return;
+    if (known_.empty())
+      log_warning(name(), ": no training task has a known program that fits, so none is imitated");
+    else if (known_.left_out() > 0)
+      log_warning(name(), ": ", known_.left_out(), " known programs are too long to be imitated");
   }
 
   std::vector<SupervisedBatch> imitated(int64_t step) const {

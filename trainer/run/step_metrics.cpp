@@ -38,7 +38,7 @@ std::string response_part(const ResponseMetrics& r, const StepMetrics& m) {
   if (r.repairs > 0) line += concat(" | repairs ", r.repairs, "/", r.groups);
   if (m.meaning.verified)
     line += concat(" | zero variance ", r.zero_variance_groups + r.too_few_groups, "/", r.groups);
-  if (m.update.updates > 0)
+  if (m.update.updates > m.update.imitation_updates)
     line += concat(" | kl ", fixed(m.update.kl, 4), " | clip ", percent(m.update.clip_share), " | gap ",
                    fixed(m.update.logprob_gap_max, 6));
   return line;
@@ -82,7 +82,9 @@ double StepMetrics::rank_trained_per_second() const {
 std::string step_line(const StepMetrics& m, double eta_seconds) {
   std::string line = concat(m.phase, " ", m.step, "/", m.steps);
   line += m.responses ? response_part(*m.responses, m) : concat(" | loss ", fixed(m.update.loss, 3));
-  if (m.update.imitation_updates > 0) line += concat(" | imitation loss ", fixed(m.update.imitation_loss, 3));
+  if (m.update.imitation_updates > 0)
+    line += concat(" | imitation loss ", fixed(m.update.imitation_loss, 3), " grad ",
+                   fixed(m.update.imitation_grad_norm, 2));
   if (m.update.updates > 0 || !m.responses)
     line +=
         concat(" | grad ", fixed(m.update.grad_norm, 2), m.update.skipped_updates > 0 ? " (skipped)" : "");
@@ -149,6 +151,7 @@ nlohmann::json to_json(const StepMetrics& m) {
                {"entropy", m.update.entropy},
                {"imitation_updates", m.update.imitation_updates},
                {"imitation_loss", m.update.imitation_loss},
+               {"imitation_grad_norm", m.update.imitation_grad_norm},
                {"log_prob_gap", m.update.logprob_gap_max},
                {"rollout_seconds", m.seconds.rollout},
                {"verify_wait_seconds", m.seconds.verify_wait},

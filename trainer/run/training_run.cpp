@@ -61,7 +61,7 @@ TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, const Ru
       tokenizer_(std::move(inputs.tokenizer)),
       policy_(first_policy(settings, tokenizer_, checkpoint, control_)),
       tasks_(std::move(inputs.tasks)),
-      curation_(settings.curation) {
+      curation_(settings.curation, hash_hex(reward.resolved_yaml())) {
   expect_equal_on_ranks(control_, "shape of the policy", policy_.config().to_json_text());
   const auto hashes = hashes_of_inputs();
   for (const auto& [name, hash] : hashes) expect_equal_on_ranks(control_, name, hash);

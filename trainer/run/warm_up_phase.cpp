@@ -1,8 +1,8 @@
 // The supervised warm-up: tasks with known programs, noised and restored.
 #include "common/clock.h"
-#include "common/files.h"
 #include "common/log.h"
 #include "common/rng.h"
+#include "trainer/run/kept_batch.h"
 #include "trainer/run/phase.h"
 #include "trainer/update/known_samples.h"
 
@@ -66,17 +66,8 @@ class WarmUpPhase : public Phase {
 
   std::string keep_batch() const override try {
     if (!context_.updater) return "";
-    const std::filesystem::path folder =
-        context_.settings.directory / "batches" / concat(name(), "-", latest_step_);
-    std::error_code failure;
-    std::filesystem::create_directories(folder, failure);
-    nlohmann::json samples = nlohmann::json::array();
-    for (const SftSample& sample : batch(latest_step_).mine)
-      samples.push_back({{"tokens", sample.tokens},
-                         {"prompt_tokens", sample.prompt_tokens},
-                         {"response_tokens", sample.response_tokens},
-                         {"noise_key", sample.noise_key}});
-    write_file_atomically(folder / concat("rank-", context_.control.rank(), ".json"), samples.dump() + "\n");
+    const auto folder = keep_samples(context_.settings.directory, name(), latest_step_,
+                                     context_.control.rank(), batch(latest_step_).mine);
     return concat("The batch of step ", latest_step_, " is kept in ", folder.string(), ".");
   } catch (const Error& error) {
     return concat("The batch of step ", latest_step_, " could not be kept: ", error.what());

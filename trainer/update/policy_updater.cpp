@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "common/error.h"
 #include "common/hash.h"
@@ -153,7 +154,9 @@ UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& experiences
     totals.imitation_loss += supervised.loss;
     totals.packed_rows += supervised.packed_rows;
     ++totals.imitation_updates;
+    const double reinforced = totals.grad_norm;
     apply_gradient(totals.updates, totals);
+    totals.imitation_grad_norm = std::exchange(totals.grad_norm, reinforced);
   }
   end_step(totals);
   return totals;

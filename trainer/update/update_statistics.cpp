@@ -37,6 +37,7 @@ UpdateStatistics over_ranks(std::span<const UpdateTotals> ranks) {
           .clip_share = mean(sum.clipped, sum.scored_tokens),
           .imitation_updates = sum.imitation_updates,
           .imitation_loss = mean(sum.imitation_loss, static_cast<double>(sum.imitation_updates)),
+          .imitation_grad_norm = sum.imitation_grad_norm,
           .entropy = mean(sum.entropy, sum.scored_tokens),
           .logprob_gap_mean = mean(sum.gap, sum.gap_tokens),
           .logprob_gap_max = sum.gap_max,

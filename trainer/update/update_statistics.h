@@ -13,14 +13,15 @@ struct UpdateTotals {
   double scored_tokens = 0, packed_rows = 0;
   // Sums over scored tokens, but for `loss`, which is the sum of what was minimised.
   double loss = 0, policy_loss = 0, kl = 0, clipped = 0, entropy = 0;
-  // Of the updates, those that imitated best responses, and the sum of what they minimised. They count in
-  // `packed_rows`, and in nothing else above.
+  // Of the updates, those that imitated, and the sum of what they minimised. They count in `packed_rows`, and
+  // in nothing else that is summed here.
   int64_t imitation_updates = 0;
   double imitation_loss = 0;
+  double imitation_grad_norm = 0;  // before clipping; of the last of them; equal on all ranks
   // |logp_new - logp_old| before the first parameter change.
   double gap_tokens = 0, gap = 0, gap_max = 0;
-  double grad_norm = 0;      // before clipping; of the last update; equal on all ranks
-  double learning_rate = 0;  // likewise
+  double grad_norm = 0;      // before clipping; of the last update that did not imitate; equal on all ranks
+  double learning_rate = 0;  // of the last update; likewise
   // Of what is trained, in magnitude, after the last update; infinite if one is no number.
   double largest_weight = 0;
 };
@@ -38,6 +39,7 @@ struct UpdateStatistics {
   double clip_share = 0;
   int64_t imitation_updates = 0;
   double imitation_loss = 0;  // mean over these
+  double imitation_grad_norm = 0;
   double entropy = 0;
   // Rollout and trainer would agree exactly at 0.
   double logprob_gap_mean = 0;
