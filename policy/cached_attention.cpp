@@ -1,12 +1,14 @@
 #include "policy/cached_attention.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "common/error.h"
+#include "policy/kernels.h"
 
 namespace bicrl {
 namespace {
@@ -98,9 +100,46 @@ at::Tensor CachedAttention::attend(int64_t layer, const at::Tensor& q, const at:
   BICRL_CHECK(q.size(0) == write_rows.size(0), q.size(0), " rows, begin() planned ", write_rows.size(0));
   // Rows that are not stored use the reserved place of their position as scratch: a later forward overwrites
   // it.
+  cache_.pool(layer).index_copy_(0, write_rows, at::stack({k, v}, 1));
+  return attend_stored(layer, q);
+}
+
+// One pass over the rows instead of some fifteen operators.
+at::Tensor CachedAttention::attend_projected(int64_t layer, const ProjectedHeads& heads) {
   at::Tensor pool = cache_.pool(layer);
-  pool.index_copy_(0, write_rows, at::stack({k, v}, 1));
-  const at::Tensor pages = pool.view({cache_.total_pages(), -1});
+  const auto dense = [](const at::Tensor& x) {
+    return x.scalar_type() == at::kFloat && x.stride(2) == 1 && x.stride(1) == x.size(2);
+  };
+  if (!pool.is_cpu() || pool.scalar_type() != at::kFloat || at::GradMode::is_enabled() || !dense(heads.q) ||
+      !dense(heads.k) || !dense(heads.v))
+    return AttentionContext::attend_projected(layer, heads);
+  const at::Tensor write_rows = planner_.write_rows();
+  BICRL_CHECK(heads.q.size(0) == write_rows.size(0), heads.q.size(0), " rows, begin() planned ",
+              write_rows.size(0));
+  at::Tensor rotated = at::empty(heads.q.sizes(), heads.q.options());
+  kernels::norm_rotate_store_cpu({.rows = heads.q.size(0),
+                                  .heads = config_.heads,
+                                  .kv_heads = config_.kv_heads,
+                                  .head_dim = config_.head_dim,
+                                  .q = heads.q.const_data_ptr<float>(),
+                                  .k = heads.k.const_data_ptr<float>(),
+                                  .v = heads.v.const_data_ptr<float>(),
+                                  .q_stride = heads.q.stride(0),
+                                  .k_stride = heads.k.stride(0),
+                                  .v_stride = heads.v.stride(0),
+                                  .q_norm = heads.q_norm.const_data_ptr<float>(),
+                                  .k_norm = heads.k_norm.const_data_ptr<float>(),
+                                  .eps = heads.eps,
+                                  .cos = heads.rotation.cos.const_data_ptr<float>(),
+                                  .sin = heads.rotation.sin.const_data_ptr<float>(),
+                                  .write_rows = write_rows.const_data_ptr<int64_t>(),
+                                  .rotated = rotated.mutable_data_ptr<float>(),
+                                  .pool = pool.mutable_data_ptr<float>()});
+  return attend_stored(layer, rotated);
+}
+
+at::Tensor CachedAttention::attend_stored(int64_t layer, const at::Tensor& q) const {
+  const at::Tensor pages = cache_.pool(layer).view({cache_.total_pages(), -1});
   if (batches_.size() == 1) return attend_batch(batches_[0], q, pages);
   std::vector<at::Tensor> parts;
   for (const Batch& batch : batches_) {

@@ -24,6 +24,7 @@ class CachedAttention : public AttentionContext {
   // rows run as one batch: order them so.
   void begin(const std::vector<CachedSegment>& segments);
   at::Tensor attend(int64_t layer, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) override;
+  at::Tensor attend_projected(int64_t layer, const ProjectedHeads& heads) override;
   // Marks the stored rows as valid. Call once after the forward.
   void commit();
 
@@ -38,6 +39,8 @@ class CachedAttention : public AttentionContext {
     at::Tensor mask;  // [segments, 1, group * rows, pages * kPageTokens], additive
   };
   Batch make_batch(const AttentionPlan& plan, int64_t first_segment, int64_t count) const;
+  // Over what the pool holds, with this forward's rows.
+  at::Tensor attend_stored(int64_t layer, const at::Tensor& q) const;
   at::Tensor attend_batch(const Batch& batch, const at::Tensor& q, const at::Tensor& pages) const;
 
   PolicyConfig config_;

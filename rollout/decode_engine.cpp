@@ -49,8 +49,9 @@ std::string describe_damage(const Transformer& policy) {
 
 // At its addresses for as long as nobody asks for more.
 struct DecodeEngine::Memory {
-  Memory(const Transformer& policy, const EngineCapacity& wanted)
-      : capacity(wanted),
+  Memory(const Transformer& policy, const EngineCapacity& its_asked, int64_t pages)
+      : asked(its_asked),
+        capacity{asked.sequences, pages, asked.prefill_tokens},
         cache(policy.config(), capacity.pages, policy.device(), policy.dtype()),
         buffer(policy.device()),
         attention(policy.config(), max_rows(policy.config()), cache, buffer),
@@ -59,10 +60,11 @@ struct DecodeEngine::Memory {
   }
   // Of each sequence a block to commit and one to denoise.
   int64_t max_rows(const PolicyConfig& config) const {
-    return capacity.prefill_tokens + capacity.sequences * 2 * config.block_size;
+    return std::max(capacity.prefill_tokens, config.block_size) + capacity.sequences * 2 * config.block_size;
   }
 
-  EngineCapacity capacity;
+  EngineCapacity asked;     // what it was made for
+  EngineCapacity capacity;  // with the pages that there was room for
   KvCache cache;
   StepBuffer buffer;
   CachedAttention attention;
@@ -119,7 +121,7 @@ void DecodeEngine::Work::admit() {
 
 int64_t DecodeEngine::Work::add_prefill() {
   int64_t rows = 0;
-  for (const auto& chunk : scheduler.prefill(settings.prefill_tokens)) {
+  for (const auto& chunk : scheduler.prefill()) {
     memory.state.add_segment(chunk.segment, chunk.tokens);
     rows += chunk.segment.rows;
   }
@@ -187,22 +189,23 @@ DecodeEngine::DecodeEngine(const Transformer& policy, const Tokenizer& tokenizer
 DecodeEngine::~DecodeEngine() = default;
 
 void DecodeEngine::reserve(const EngineCapacity& capacity) {
-  if (memory_ && memory_->capacity.holds(capacity)) return;
-  EngineCapacity wanted = memory_ ? memory_->capacity.joined(capacity) : capacity;
+  if (memory_ && memory_->asked.holds(capacity)) return;
+  const EngineCapacity asked = memory_ ? memory_->asked.joined(capacity) : capacity;
+  int64_t pages = asked.pages;
   memory_.reset();
   const PolicyConfig& config = policy_.config();
   if (const int64_t unused = unused_device_bytes(policy_.device()); unused > 0) {
     EngineBudget plan = budget();
-    plan.workspace_bytes = decoding_workspace_bytes(config, policy_.dtype(), wanted.sequences,
-                                                    wanted.pages * KvCache::kPageTokens);
+    plan.workspace_bytes = decoding_workspace_bytes(config, policy_.dtype(), asked.sequences,
+                                                    asked.pages * KvCache::kPageTokens);
     plan.limit_bytes = unused + plan.weights_bytes;
     const int64_t page_bytes = KvCache::bytes_per_page(config, policy_.dtype());
-    wanted.pages = std::min(wanted.pages, plan.free_bytes() / page_bytes);
-    if (wanted.pages < 1)
+    pages = std::min(pages, plan.free_bytes() / page_bytes);
+    if (pages < 1)
       throw InputError(concat("there is no room for a key/value cache, of which a page takes ", page_bytes,
                               " bytes\n", plan.table()));
   }
-  memory_ = std::make_unique<Memory>(policy_, wanted);
+  memory_ = std::make_unique<Memory>(policy_, asked, pages);
 }
 
 void DecodeEngine::open(const DecodingSettings& settings, int64_t policy_version,
@@ -224,7 +227,8 @@ void DecodeEngine::open(const DecodingSettings& settings, int64_t policy_version
   reserve(capacity);
   const SchedulerLimits limits{.max_new_tokens = settings.max_new_tokens,
                                .max_active = capacity.sequences,
-                               .pages = std::min(capacity.pages, memory_->capacity.pages)};
+                               .pages = std::min(capacity.pages, memory_->capacity.pages),
+                               .prefill_tokens = capacity.prefill_tokens};
   work_ = std::make_unique<Work>(policy_, tokenizer_, allowed_, settings, policy_version, limits, *memory_);
   statistics_ = {};
   statistics_.cache_bytes = limits.pages * KvCache::bytes_per_page(policy_.config(), policy_.dtype());
@@ -246,12 +250,12 @@ void DecodeEngine::check_fits(const GenerationRequest& request, int64_t number) 
     throw InputError(concat(describe(request, number), " needs ", budget.tokens(), " positions with ",
                             new_tokens, " new tokens; the policy has ", config.max_position));
   if (budget.pages() > work_->limits.pages)
-    throw InputError(concat(describe(request, number), " needs ", budget.pages(), " pages of ",
-                            KvCache::kPageTokens, " tokens of cache with ", new_tokens, " new tokens; ",
-                            work_->settings.cache_tokens > 0
-                                ? concat("cache_tokens is ", work_->settings.cache_tokens, ", ")
-                                : std::string(),
-                            "which makes ", work_->limits.pages, " pages\n", this->budget().table()));
+    throw InputError(concat(
+        describe(request, number), " needs ", budget.pages(), " pages of ", KvCache::kPageTokens,
+        " tokens of cache with ", new_tokens, " new tokens; it has ", work_->limits.pages,
+        work_->settings.cache_tokens > 0 ? concat(" (cache_tokens is ", work_->settings.cache_tokens, ")")
+                                         : std::string(),
+        "\n", this->budget().table()));
 }
 
 void DecodeEngine::submit(GenerationRequest request) {

@@ -84,10 +84,10 @@ void Scheduler::drop_waiting() {
   incomplete_.clear();
 }
 
-std::vector<Scheduler::PrefillChunk> Scheduler::prefill(int64_t budget_tokens) {
+std::vector<Scheduler::PrefillChunk> Scheduler::prefill() {
   std::erase_if(incomplete_,
                 [&](const auto& prompt) { return cache_.stored_tokens(prompt->slot) == prompt->tokens; });
-  int64_t left = std::max(budget_tokens / block_size_, int64_t{1}) * block_size_;
+  int64_t left = std::max(limits_.prefill_tokens / block_size_, int64_t{1}) * block_size_;
   std::vector<PrefillChunk> chunks;
   for (const auto& prompt : incomplete_) {
     if (left == 0) break;

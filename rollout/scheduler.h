@@ -30,7 +30,8 @@ RequestBudget budget_of(int64_t prompt_tokens, int64_t block_size, int64_t max_n
 struct SchedulerLimits {
   int64_t max_new_tokens = 0;  // of requests that name none
   int64_t max_active = 0;
-  int64_t pages = 0;  // of the cache; no request needs more by itself
+  int64_t pages = 0;           // of the cache; no request needs more by itself
+  int64_t prefill_tokens = 0;  // of one forward, but one block at least
 };
 
 class Scheduler {
@@ -59,9 +60,9 @@ class Scheduler {
     CachedSegment segment;
     const int64_t* tokens = nullptr;  // [segment.rows]
   };
-  // Parts of admitted prompts that are not computed yet, at most `budget_tokens` of them (but one block at
-  // least). Their tokens stay where they are until the next call.
-  std::vector<PrefillChunk> prefill(int64_t budget_tokens);
+  // Parts of admitted prompts that are not computed yet, as many as one forward takes. Their tokens stay
+  // where they are until the next call.
+  std::vector<PrefillChunk> prefill();
 
   bool waits() const { return !line_.empty(); }
   int64_t active() const { return active_; }

@@ -1,0 +1,80 @@
+#include <algorithm>
+#include <cmath>
+
+#include "common/error.h"
+#include "policy/kernels.h"
+#include "policy/row_loops.h"
+
+namespace bicrl::kernels {
+namespace {
+
+// Elements that make threads worth their start.
+constexpr int64_t kElementsForThreads = 1 << 16;
+constexpr int64_t kMaxHeadDim = 1024;
+
+// Compiled for processors that multiply and add in one instruction as well; the others do it in more.
+#if defined(__x86_64__)
+#define BICRL_WITH_FMA __attribute__((target_clones("arch=haswell", "default")))
+#else
+#define BICRL_WITH_FMA
+#endif
+
+// out = x * cos + (halves of x swapped) * sin, rounded as at::addcmul rounds it: the product with the cosine,
+// then the sum.
+BICRL_WITH_FMA void rotate(const float* __restrict x, const float* __restrict cos,
+                           const float* __restrict sin, float* __restrict out, int64_t head_dim) {
+  const int64_t half = head_dim / 2;
+  for (int64_t i = 0; i < half; ++i) {
+    out[i] = std::fma(x[half + i], sin[i], x[i] * cos[i]);
+    out[half + i] = std::fma(x[i], sin[half + i], x[half + i] * cos[half + i]);
+  }
+}
+
+void norm_rotate_store_row(const NormRotateStore<float>& work, int64_t r) {
+  const int64_t d = work.head_dim, kv_width = work.kv_heads * d;
+  const float *cos = work.cos + r * d, *sin = work.sin + r * d;
+  float normed[kMaxHeadDim];
+  float* const rotated = work.rotated + r * work.heads * d;
+  for (int64_t head = 0; head < work.heads; ++head) {
+    normalize_row(work.q + r * work.q_stride + head * d, work.q_norm, normed, d, work.eps);
+    rotate(normed, cos, sin, rotated + head * d, d);
+  }
+  float* const key = work.pool + work.write_rows[r] * 2 * kv_width;
+  for (int64_t head = 0; head < work.kv_heads; ++head) {
+    normalize_row(work.k + r * work.k_stride + head * d, work.k_norm, normed, d, work.eps);
+    rotate(normed, cos, sin, key + head * d, d);
+  }
+  std::copy_n(work.v + r * work.v_stride, kv_width, key + kv_width);
+}
+
+}  // namespace
+
+void norm_rotate_store_cpu(const NormRotateStore<float>& work) {
+  BICRL_CHECK(work.head_dim <= kMaxHeadDim && work.head_dim % 2 == 0, "head_dim ", work.head_dim);
+  [[maybe_unused]] const int64_t elements = work.rows * (work.heads + work.kv_heads) * work.head_dim;
+#pragma omp parallel for schedule(static) if (elements >= kElementsForThreads)
+  for (int64_t r = 0; r < work.rows; ++r) norm_rotate_store_row(work, r);
+}
+
+void accept_by_score_cpu(const AcceptByScore& work) {
+  const int64_t b = work.block_size;
+  for (int64_t block = 0; block < work.blocks; ++block) {
+    const float* score = work.score + block * b;
+    const uint8_t* masked = work.masked + block * b;
+    uint8_t* accepted = work.accepted + block * b;
+    int64_t sure = 0;
+    for (int64_t i = 0; i < b; ++i) {
+      accepted[i] = masked[i] && score[i] > work.threshold;
+      sure += accepted[i];
+    }
+    if (sure >= work.quotas[block]) continue;
+    for (int64_t i = 0; i < b; ++i) {
+      int64_t before = 0;
+      for (int64_t j = 0; j < b; ++j)
+        before += masked[j] && (score[j] > score[i] || (score[j] == score[i] && j < i));
+      accepted[i] = masked[i] && before < work.quotas[block];
+    }
+  }
+}
+
+}  // namespace bicrl::kernels
