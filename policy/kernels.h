@@ -30,6 +30,33 @@ struct NormRotateStore {
 };
 void norm_rotate_store_cpu(const NormRotateStore<float>& work);
 
+// A token for each row of the masked positions' logits, as rollout/sampling.h defines it without top-k and
+// top-p: of the softmax over allowed ids at the temperature, the first id whose cumulative probability (in
+// fp64) exceeds uniform * total; at temperature 0 the most probable id, under the distribution at
+// temperature 1.
+struct SampleRows {
+  int64_t rows = 0, vocab = 0;
+  const float* logits = nullptr;     // [rows, vocab]
+  const uint8_t* allowed = nullptr;  // [vocab]
+  const double* uniforms = nullptr;  // [rows] in [0, 1)
+  float temperature = 1;
+
+  int64_t* tokens = nullptr;   // [rows]
+  float* log_probs = nullptr;  // [rows]; its exponential is the confidence
+  float* entropies = nullptr;  // [rows] nats; null: not asked for
+};
+// For checks: where torch vectorises exponentials its operators are faster.
+void sample_rows_cpu(const SampleRows& work);
+
+// The draw alone, from weights that need not sum to one.
+struct DrawRows {
+  int64_t rows = 0, vocab = 0;
+  const float* weights = nullptr;    // [rows, vocab]
+  const double* uniforms = nullptr;  // [rows] in [0, 1)
+  int64_t* tokens = nullptr;         // [rows]
+};
+void draw_rows_cpu(const DrawRows& work);
+
 // Which of a block's masked positions are accepted: rollout/acceptance.h says by what rule.
 struct AcceptByScore {
   int64_t blocks = 0, block_size = 0;

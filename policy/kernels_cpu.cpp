@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include "common/error.h"
 #include "policy/kernels.h"
@@ -47,7 +49,58 @@ void norm_rotate_store_row(const NormRotateStore<float>& work, int64_t r) {
   std::copy_n(work.v + r * work.v_stride, kv_width, key + kv_width);
 }
 
+// The first id whose cumulative weight exceeds uniform * total.
+int64_t draw(const float* weights, int64_t count, double uniform) {
+  double total = 0, sum = 0;
+  for (int64_t i = 0; i < count; ++i) total += weights[i];
+  const double target = total * uniform;
+  for (int64_t i = 0; i < count; ++i) {
+    sum += weights[i];
+    if (sum > target) return i;
+  }
+  if (weights[count - 1] > 0) return count - 1;  // the target was rounded up to the total
+  return std::max_element(weights, weights + count) - weights;
+}
+
+void sample_row(const SampleRows& work, int64_t r, std::vector<float>& probabilities) {
+  const float* logits = work.logits + r * work.vocab;
+  const bool greedy = work.temperature == 0;
+  const float temperature = greedy ? 1 : work.temperature;
+  float highest = -std::numeric_limits<float>::infinity();
+  for (int64_t i = 0; i < work.vocab; ++i)
+    if (work.allowed[i]) highest = std::max(highest, logits[i] / temperature);
+  double total = 0;
+  for (int64_t i = 0; i < work.vocab; ++i) {
+    probabilities[i] = work.allowed[i] ? std::exp(logits[i] / temperature - highest) : 0;
+    total += probabilities[i];
+  }
+  const auto log_total = static_cast<float>(std::log(total));
+  const auto log_prob = [&](int64_t id) { return logits[id] / temperature - highest - log_total; };
+  const int64_t token =
+      greedy ? std::max_element(probabilities.begin(), probabilities.end()) - probabilities.begin()
+             : draw(probabilities.data(), work.vocab, work.uniforms[r]);
+  work.tokens[r] = token;
+  work.log_probs[r] = log_prob(token);
+  if (!work.entropies) return;
+  double entropy = 0;
+  for (int64_t i = 0; i < work.vocab; ++i)
+    if (probabilities[i] > 0) entropy -= probabilities[i] / total * log_prob(i);
+  work.entropies[r] = static_cast<float>(entropy);
+}
+
 }  // namespace
+
+void sample_rows_cpu(const SampleRows& work) {
+  std::vector<float> probabilities(static_cast<size_t>(work.vocab));
+  for (int64_t r = 0; r < work.rows; ++r) sample_row(work, r, probabilities);
+}
+
+void draw_rows_cpu(const DrawRows& work) {
+  [[maybe_unused]] const int64_t elements = work.rows * work.vocab;
+#pragma omp parallel for schedule(static) if (elements >= kElementsForThreads)
+  for (int64_t r = 0; r < work.rows; ++r)
+    work.tokens[r] = draw(work.weights + r * work.vocab, work.vocab, work.uniforms[r]);
+}
 
 void norm_rotate_store_cpu(const NormRotateStore<float>& work) {
   BICRL_CHECK(work.head_dim <= kMaxHeadDim && work.head_dim % 2 == 0, "head_dim ", work.head_dim);
