@@ -5,7 +5,7 @@
 
 It starts one verifier that all arms share, so that no program is verified twice, and goes on where it was stopped: what has
 finished is not run again. Further words are overrides for every run. bench/learning_report.py makes tables of the folder.
-Arms make as many updates as the stages of configs/quickstart.yaml, and ask for as many verdicts where they ask for any:
+Arms make as many updates as the stages of configs/quickstart.yaml (with their imitation), and ask for as many verdicts where they ask for any:
     rl            the stages as they are
     best          supervised, on the best known program of each training task, from the stages' highest rate down to their lowest
     rejection     the same stages, each group's best response imitated
@@ -35,6 +35,7 @@ class Stages:
         self.count = len(value_of("stage"))
         self.steps = [int(n) for n in value_of("steps")[-self.count:]]
         self.responses = int(value_of("tasks_per_step")[0]) * int(value_of("samples_per_task")[0])
+        self.updates = sum(steps * (1 + int(more)) for steps, more in zip(self.steps, value_of("updates")[-self.count:]))
         self.highest_rate = max(value_of("learning_rate")[-self.count:], key=float)
         self.lowest_rate = value_of("min_learning_rate")[-1]
 
@@ -46,7 +47,7 @@ class Stages:
 def overrides_of(arm, warm_up, stages):
     source = [f"policy.checkpoint={warm_up}/checkpoints/warm_up", "policy.config="]
     if arm == "best":
-        return [*source, *stages.each("steps=0"), f"warm_up.steps={sum(stages.steps)}", "warm_up.programs=best", f"warm_up.samples_per_step={stages.responses}",
+        return [*source, *stages.each("steps=0"), f"warm_up.steps={stages.updates}", "warm_up.programs=best", f"warm_up.samples_per_step={stages.responses}",
                 "warm_up.update.warmup_updates=0", f"warm_up.update.learning_rate={stages.highest_rate}", "warm_up.update.learning_rate_decay=cosine",
                 f"warm_up.update.min_learning_rate={stages.lowest_rate}"]
     kept = [*source, "warm_up.steps=0"]

@@ -29,7 +29,7 @@ LongestSample longest_sample(const std::vector<Task>& tasks, const Tokenizer& to
     if (prompt.text.size() > longest.text.size()) longest = std::move(prompt);
     if (task.cuda_code.size() > program.size()) program = task.cuda_code;
     for (const KnownProgram& other : task.alternatives)
-      if (settings.warm_up.programs != WarmUpPrograms::kFirst && other.cuda_code.size() > program.size())
+      if (settings.warm_up.programs != KnownPrograms::kFirst && other.cuda_code.size() > program.size())
         program = other.cuda_code;
   }
   return {static_cast<int64_t>(make_request(longest, tokenizer, 0, 0).prompt_tokens.size()),

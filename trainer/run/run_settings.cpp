@@ -17,10 +17,7 @@ WarmUpSettings warm_up_from(const ConfigSection& section, uint64_t seed) {
   warm_up.steps = section.integer("steps", 0, 0, kMany);
   warm_up.samples_per_step = section.integer("samples_per_step", 32, 1, kMany);
   warm_up.infilling_share = section.real("infilling_share", 0.5, 0, 1);
-  const std::string programs = section.choice("programs", "first", {"first", "all", "best"});
-  warm_up.programs = programs == "all"    ? WarmUpPrograms::kAll
-                     : programs == "best" ? WarmUpPrograms::kBest
-                                          : WarmUpPrograms::kFirst;
+  warm_up.programs = parse_known_programs(section.choice("programs", "first", known_programs_names()));
   warm_up.updater = UpdaterSettings::supervised(section.section("update"), warm_up.steps, seed);
   return warm_up;
 }
@@ -47,8 +44,10 @@ StageSettings stage_from(const ConfigSection& section, const ConfigSection& shar
   stage.decoding = DecodingSettings::from_config(decoding);
   if (stage.decoding.sampling.temperature == 0)
     decoding.reject("temperature", "a stage samples; greedy responses of a group would all be equal");
+  stage.imitation = ImitationSettings::from_config(section.section("imitation"));
   stage.updater = UpdaterSettings::reinforced(section.section("update"), stage.decoding.sampling.temperature,
-                                              stage.steps, stage.responses_per_step(), seed);
+                                              stage.steps, stage.responses_per_step(), seed,
+                                              stage.imitation.updates, stage.imitation.sft);
   return stage;
 }
 
@@ -195,7 +194,8 @@ std::vector<std::string> settings_without_effect(const RunSettings& settings) {
   for (size_t i = 0; i < settings.stages.size(); ++i) {
     const UpdaterSettings& update = settings.stages[i].updater;
     if (update.objective.kl_weight > 0 && update.objective.kl_reference == KlReference::kBehaviour &&
-        update.updates_per_step == 1 && settings.trainer.max_staleness == 0)
+        update.updates_per_step - settings.stages[i].imitation.updates == 1 &&
+        settings.trainer.max_staleness == 0)
       notes.push_back(
           concat("stages.", i,
                  ".update.kl_weight has no effect: with one update a step the policy still is the "
