@@ -7,6 +7,19 @@
 
 namespace bicrl::kernels {
 
+// out = x / rms(x) * weight, row by row.
+template <class Element>
+struct NormRows {
+  int64_t rows = 0, width = 0;
+  const Element* x = nullptr;       // [rows, width]
+  const Element* weight = nullptr;  // [width]
+  double eps = 0;
+
+  Element* out = nullptr;        // [rows, width]
+  float* inverse_rms = nullptr;  // [rows]; null: not asked for
+};
+void norm_rows_cpu(const NormRows<float>& work);  // in this thread
+
 // What a layer's projections give to attention, on its way there: each head of queries and keys is normed
 // (RMS) and rotated (RoPE, rotate-half), and keys and values go straight into the rows of the paged cache.
 template <class Element>

@@ -14,17 +14,27 @@ namespace {
 constexpr int64_t kElementsForThreads = 1 << 16;
 constexpr int64_t kMaxHeadDim = 1024;
 
-// Compiled for processors that multiply and add in one instruction as well; the others do it in more.
+// Compiled for processors that multiply and add in one instruction as well, the others do it in more: the
+// same bits, as the compiler joins nothing by itself here (CMakeLists.txt).
 #if defined(__x86_64__)
-#define BICRL_WITH_FMA __attribute__((target_clones("arch=haswell", "default")))
+#define BICRL_WITH_FMA __attribute__((target_clones("fma", "default"), flatten))
 #else
-#define BICRL_WITH_FMA
+#define BICRL_WITH_FMA __attribute__((flatten))
 #endif
 
-// out = x * cos + (halves of x swapped) * sin, rounded as at::addcmul rounds it: the product with the cosine,
-// then the sum.
-BICRL_WITH_FMA void rotate(const float* __restrict x, const float* __restrict cos,
-                           const float* __restrict sin, float* __restrict out, int64_t head_dim) {
+BICRL_WITH_FMA void norm_row(const NormRows<float>& work, int64_t r) {
+  const float scale =
+      normalize_row(work.x + r * work.width, work.weight, work.out + r * work.width, work.width, work.eps);
+  if (work.inverse_rms) work.inverse_rms[r] = scale;
+}
+
+// A head, normed to x, becomes x * cos + (its halves swapped) * sin, rounded as at::addcmul rounds it: the
+// product with the cosine, then the sum.
+inline void norm_rotate(const float* __restrict head, const float* __restrict norm, double eps,
+                        const float* __restrict cos, const float* __restrict sin, float* __restrict out,
+                        int64_t head_dim) {
+  float x[kMaxHeadDim];
+  normalize_row(head, norm, x, head_dim, eps);
   const int64_t half = head_dim / 2;
   for (int64_t i = 0; i < half; ++i) {
     out[i] = std::fma(x[half + i], sin[i], x[i] * cos[i]);
@@ -32,20 +42,17 @@ BICRL_WITH_FMA void rotate(const float* __restrict x, const float* __restrict co
   }
 }
 
-void norm_rotate_store_row(const NormRotateStore<float>& work, int64_t r) {
+BICRL_WITH_FMA void norm_rotate_store_row(const NormRotateStore<float>& work, int64_t r) {
   const int64_t d = work.head_dim, kv_width = work.kv_heads * d;
   const float *cos = work.cos + r * d, *sin = work.sin + r * d;
-  float normed[kMaxHeadDim];
+  const float* q = work.q + r * work.q_stride;
   float* const rotated = work.rotated + r * work.heads * d;
-  for (int64_t head = 0; head < work.heads; ++head) {
-    normalize_row(work.q + r * work.q_stride + head * d, work.q_norm, normed, d, work.eps);
-    rotate(normed, cos, sin, rotated + head * d, d);
-  }
+  for (int64_t head = 0; head < work.heads; ++head)
+    norm_rotate(q + head * d, work.q_norm, work.eps, cos, sin, rotated + head * d, d);
+  const float* k = work.k + r * work.k_stride;
   float* const key = work.pool + work.write_rows[r] * 2 * kv_width;
-  for (int64_t head = 0; head < work.kv_heads; ++head) {
-    normalize_row(work.k + r * work.k_stride + head * d, work.k_norm, normed, d, work.eps);
-    rotate(normed, cos, sin, key + head * d, d);
-  }
+  for (int64_t head = 0; head < work.kv_heads; ++head)
+    norm_rotate(k + head * d, work.k_norm, work.eps, cos, sin, key + head * d, d);
   std::copy_n(work.v + r * work.v_stride, kv_width, key + kv_width);
 }
 
@@ -89,6 +96,10 @@ void sample_row(const SampleRows& work, int64_t r, std::vector<float>& probabili
 }
 
 }  // namespace
+
+void norm_rows_cpu(const NormRows<float>& work) {
+  for (int64_t r = 0; r < work.rows; ++r) norm_row(work, r);
+}
 
 void sample_rows_cpu(const SampleRows& work) {
   std::vector<float> probabilities(static_cast<size_t>(work.vocab));

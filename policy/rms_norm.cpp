@@ -7,6 +7,7 @@
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include "policy/kernels.h"
 #include "policy/row_loops.h"
 
 namespace bicrl {
@@ -24,10 +25,13 @@ int64_t grain_rows(int64_t n) { return std::max<int64_t>(1, kGrainElements / n);
 void normalize_rows(const float* x, const float* weight, float* out, float* inverse_rms, int64_t rows,
                     int64_t n, double eps) {
   at::parallel_for(0, rows, grain_rows(n), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      const float scale = normalize_row(x + r * n, weight, out + r * n, n, eps);
-      if (inverse_rms) inverse_rms[r] = scale;
-    }
+    kernels::norm_rows_cpu({.rows = end - begin,
+                            .width = n,
+                            .x = x + begin * n,
+                            .weight = weight,
+                            .eps = eps,
+                            .out = out + begin * n,
+                            .inverse_rms = inverse_rms ? inverse_rms + begin : nullptr});
   });
 }
 
