@@ -1,7 +1,8 @@
-// Kernels of decoding behind an interface of pointers, shapes and the stream that they run on: free of torch,
-// so that a device's own files need no header of it. The CPU's implementations stand beside them
-// (kernels_cpu.cpp): plain loops in fp32, which are what other devices' are checked against. All arrays lie
-// on the kernel's device, strides count elements, and nothing is kept. Thread-safe for different outputs.
+// Kernels of decoding behind an interface of pointers and shapes, free of torch, so that a device's own files
+// need no header of it; a device with streams takes the one to run on as a further argument. The CPU's
+// implementations stand beside them (kernels_cpu.cpp): plain loops in fp32, which are what other devices' are
+// checked against. All arrays lie on the kernel's device, strides count elements, and nothing is kept.
+// Thread-safe for different outputs.
 #pragma once
 #include <cstdint>
 

@@ -21,7 +21,8 @@ void StepBuffer::allocate() {
 }
 
 void StepBuffer::upload() {
-  if (!device_.is_cpu()) on_device_.copy_(host_, /*non_blocking=*/true);
+  // Not behind the host's back: a forward that draws nothing is over before its inputs are read.
+  if (!device_.is_cpu()) on_device_.copy_(host_);
 }
 
 }  // namespace bicrl

@@ -195,15 +195,17 @@ void DecodeEngine::reserve(const EngineCapacity& capacity) {
   memory_.reset();
   const PolicyConfig& config = policy_.config();
   if (const int64_t unused = unused_device_bytes(policy_.device()); unused > 0) {
-    EngineBudget plan = budget();
-    plan.workspace_bytes = decoding_workspace_bytes(config, policy_.dtype(), asked.sequences,
-                                                    asked.pages * KvCache::kPageTokens);
-    plan.limit_bytes = unused + plan.weights_bytes;
-    const int64_t page_bytes = KvCache::bytes_per_page(config, policy_.dtype());
-    pages = std::min(pages, plan.free_bytes() / page_bytes);
-    if (pages < 1)
-      throw InputError(concat("there is no room for a key/value cache, of which a page takes ", page_bytes,
+    const int64_t fixed = decoding_workspace_bytes(config, policy_.dtype(), asked.sequences, 0);
+    const int64_t each = KvCache::bytes_per_page(config, policy_.dtype()) +
+                         decoding_workspace_bytes(config, policy_.dtype(), 0, KvCache::kPageTokens);
+    pages = std::min(pages, (unused - fixed) / each);
+    if (pages < 1) {
+      EngineBudget plan = budget();
+      plan.workspace_bytes = fixed;
+      plan.limit_bytes = unused + plan.weights_bytes;
+      throw InputError(concat("there is no room for a key/value cache, of which a page takes ", each,
                               " bytes\n", plan.table()));
+    }
   }
   memory_ = std::make_unique<Memory>(policy_, asked, pages);
 }
