@@ -74,8 +74,7 @@ class Bench:
         o = self.options
         launcher = ["mpirun", "-np", str(o.ranks), *os.environ.get("BICRL_MPIRUN_FLAGS", "--bind-to none --oversubscribe").split()] if o.ranks > 1 else []
         command = [*launcher, o.program, "train", str(CONFIG), f"run.directory={folder}", f"verifier.addresses=[{self.address}]",
-                   f"evaluation.split={o.split}", f"evaluation.tasks={o.tasks}", f"tasks.synthetic.test_compositions={max(o.tasks, 1)}",
-                   f"tasks.synthetic.development_compositions={max(o.tasks, 1)}", *o.overrides, *words]
+                   f"evaluation.split={o.split}", f"evaluation.tasks={o.tasks}", *sizes_of_splits(o), *o.overrides, *words]
         begin = time.monotonic()
         with open(folder.with_suffix(".log"), "w") as log:
             code = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, cwd=SOURCE, env=self.environment).returncode
@@ -94,13 +93,18 @@ class Bench:
         self.train(folder / arm, [f"run.seed={seed}", f"tasks.synthetic.seed={seed}", "evaluation.best_of={}", *overrides_of(arm, folder / "warm_up", self.stages)])
 
 
+def sizes_of_splits(options):
+    """Which task is which depends on all of them."""
+    return [f"tasks.synthetic.{split}_compositions={max(options.tasks, 1)}" for split in ("development", "test")]
+
+
 def write_tasks(options, seed):
     """The held-out tasks with every program that is shown for their operators: the report asks what they cost."""
     folder = Path(options.out).resolve() / f"seed-{seed}"
     if (folder / "tasks").exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
-    words = [f"tasks.synthetic.{key}={value}" for key, value in (("seed", seed), ("alternatives", 1000), (f"{options.split}_compositions", max(options.tasks, 1)))]
+    words = [f"tasks.synthetic.seed={seed}", "tasks.synthetic.alternatives=1000", *sizes_of_splits(options), *options.overrides]
     subprocess.run([options.program, "tasks", str(CONFIG), "--write", folder / "tasks.new", *words], check=True, stdout=subprocess.DEVNULL, cwd=SOURCE)
     (folder / "tasks.new" / f"{options.split}.json").rename(folder / "tasks.new/held_out.json")
     (folder / "tasks.new").rename(folder / "tasks")
