@@ -69,7 +69,8 @@ class DecodeEngine {
   void open(const DecodingSettings& settings, int64_t policy_version, const EngineCapacity& capacity);
   // Puts a request into the line. Throws InputError, with the numbers, if it can never be decoded.
   void submit(GenerationRequest request);
-  // One forward. Returns what ended with it. Throws Error if the policy is broken, naming the tensor.
+  // One forward. Returns what ended with it. Throws Error if the policy is broken, naming the tensor; what is
+  // in work is to be abandoned then.
   std::vector<FinishedRollout> step();
   bool idle() const;
   // Drops what waits and what is in work.

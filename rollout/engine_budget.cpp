@@ -39,6 +39,7 @@ EngineCapacity capacity_for(const std::vector<GenerationRequest>& requests, cons
     const RequestBudget budget =
         budget_of(static_cast<int64_t>(request.prompt_tokens.size()), config.block_size,
                   request.max_new_tokens > 0 ? request.max_new_tokens : settings.max_new_tokens);
+    if (budget.tokens() > config.max_position) continue;
     own.push_back(KvCache::pages_for(budget.own_tokens));
     if (request.group >= 0 && !groups.insert(request.group).second) continue;
     shared.push_back(KvCache::pages_for(budget.shared_tokens));
@@ -46,7 +47,8 @@ EngineCapacity capacity_for(const std::vector<GenerationRequest>& requests, cons
   }
   EngineCapacity capacity;
   capacity.sequences = std::min(settings.max_active, static_cast<int64_t>(requests.size()));
-  capacity.pages = sum_of_largest(shared, capacity.sequences) + sum_of_largest(own, capacity.sequences);
+  capacity.pages = std::max<int64_t>(
+      sum_of_largest(shared, capacity.sequences) + sum_of_largest(own, capacity.sequences), 1);
   if (settings.cache_tokens > 0)
     capacity.pages = std::min(capacity.pages, settings.cache_tokens / KvCache::kPageTokens);
   capacity.prefill_tokens = std::min(std::max(settings.prefill_tokens, config.block_size), prompts);

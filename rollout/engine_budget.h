@@ -27,7 +27,7 @@ struct EngineCapacity {
 };
 
 // For these requests under these settings: pages for max_active of the longest ones, or cache_tokens if that
-// is less.
+// is less. Those that need more positions than the policy has do not count, as they are refused.
 EngineCapacity capacity_for(const std::vector<GenerationRequest>& requests, const PolicyConfig& config,
                             const DecodingSettings& settings);
 

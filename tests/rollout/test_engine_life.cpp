@@ -169,6 +169,11 @@ TEST_CASE("what can never be decoded is refused at submission, with its numbers"
   while (!engine.idle()) finished += engine.step().size();
   CHECK(finished == 1);
 
+  // Nor does anybody make a cache for it first.
+  DecodingSettings endless;
+  endless.max_new_tokens = int64_t{1} << 40;
+  CHECK_THROWS_WITH(generate(policy, endless, make_requests(1, 1)), ContainsSubstring("positions"));
+
   const Transformer odd = tiny_policy(tiny_config({}, 6));
   CHECK_THROWS_WITH(generate(odd, settings, make_requests(1, 1)), ContainsSubstring("block_size is 6"));
   settings.cache_tokens = 15;
