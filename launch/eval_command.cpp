@@ -114,7 +114,8 @@ int evaluate_on_ranks(const LearnerCommand& command, ControlPlane& control) {
       command.config_path, command.overrides, /*log_path=*/"", control, settings.verifier.addresses);
   VerifierClient verifier(settings.verifier);
   common_grading_basis(verifier, settings.verifier, control);  // refuses servers that differ
-  const TaskScores scores = score_tasks(policy, tokenizer, verifier, /*ledger=*/nullptr, control,
+  DecodeEngine engine(policy, tokenizer);
+  const TaskScores scores = score_tasks(engine, verifier, /*ledger=*/nullptr, control,
                                         Placement::colocated(control.size()), tasks, settings.scoring());
   ExitCode code = ExitCode::kOk;
   if (first) code = publish(command, settings, tasks, scores, control.size(), watch.seconds());

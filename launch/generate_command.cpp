@@ -9,7 +9,7 @@
 #include "common/log.h"
 #include "common/rng.h"
 #include "launch/learner_commands.h"
-#include "rollout/decoder.h"
+#include "rollout/decode_engine.h"
 #include "rollout/prompt_tokens.h"
 #include "tasks/task_set.h"
 #include "trainer/inputs/existing_path.h"
@@ -101,8 +101,9 @@ int run_generate_command(const LearnerCommand& command) {
   }
   std::vector<std::string> lines(requests.size());
   size_t finished = 0;
+  DecodeEngine engine(policy, tokenizer);
   const DecodingStatistics statistics =
-      Decoder(policy, tokenizer, settings.decoding).generate(requests, 0, [&](size_t index, Rollout rollout) {
+      engine.generate(settings.decoding, requests, /*policy_version=*/0, [&](size_t index, Rollout rollout) {
         lines[index] = to_json(rollout).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
         if (++finished % 100 == 0) log_info(finished, " of ", requests.size(), " responses");
       });

@@ -1,50 +1,50 @@
 #include "policy/cached_attention.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "common/error.h"
+#include "policy/kernels.h"
 
 namespace bicrl {
 namespace {
 
-at::Tensor on_device(const std::vector<int64_t>& values, at::Device device) {
-  return at::tensor(values, at::TensorOptions().dtype(at::kLong)).to(device);
+// Pages of a segment with those of the prompt that it extends.
+int64_t prompt_pages(const AttentionPlan& plan, size_t segment) {
+  const int32_t prompt = plan.segment_prompt[segment];
+  if (prompt < 0) return 0;
+  return plan.first_prompt_pages[static_cast<size_t>(prompt) + 1] -
+         plan.first_prompt_pages[static_cast<size_t>(prompt)];
+}
+
+int64_t own_pages(const AttentionPlan& plan, size_t segment) {
+  return plan.first_pages[segment + 1] - plan.first_pages[segment];
+}
+
+// mask: [rows, keys] of a segment; where it may not look becomes minus infinity. Index and position of a key
+// differ if the prompt does not fill its last page.
+void hide_keys(const AttentionPlan& plan, size_t segment, int64_t rows, int64_t keys, float* mask) {
+  const int64_t prompt_keys = prompt_pages(plan, segment) * plan.page_tokens;
+  const int64_t prompt_tokens = plan.prompt_tokens_of(static_cast<int64_t>(segment));
+  constexpr float kNever = -std::numeric_limits<float>::infinity();
+  for (int64_t r = 0; r < rows; ++r, mask += keys) {
+    const int64_t limit = plan.key_limits[static_cast<size_t>(plan.first_rows[segment] + r)];
+    std::fill(mask, mask + keys, 0.0f);
+    std::fill(mask + prompt_tokens, mask + prompt_keys, kNever);
+    std::fill(mask + prompt_keys + (limit - prompt_tokens), mask + keys, kNever);
+  }
 }
 
 }  // namespace
 
-void CachedAttention::check(const CachedSegment& s) const {
-  const int64_t b = config_.block_size;
-  BICRL_CHECK(s.rows > 0 && s.rows % b == 0 && s.context_tokens % b == 0 && s.store_rows % b == 0 &&
-                  s.store_rows <= s.rows,
-              "segments are whole blocks of ", b, ": context ", s.context_tokens, ", rows ", s.rows,
-              ", store ", s.store_rows);
-  BICRL_CHECK(s.context_tokens == cache_.stored_tokens(s.slot), "slot ", s.slot, " holds ",
-              cache_.stored_tokens(s.slot), " tokens, not ", s.context_tokens);
-  BICRL_CHECK(s.context_tokens + s.rows <= cache_.reserved_tokens(s.slot), "slot ", s.slot, " reserved ",
-              cache_.reserved_tokens(s.slot), " tokens; the segment ends at ", s.context_tokens + s.rows);
-}
-
 void CachedAttention::begin(const std::vector<CachedSegment>& segments) {
-  BICRL_CHECK(!segments.empty());
+  const AttentionPlan& plan = planner_.plan(segments);
   segments_ = segments;
   batches_.clear();
-  std::vector<int64_t> positions, write_rows;
-  for (const auto& s : segments) {
-    check(s);
-    for (int64_t i = 0; i < s.rows; ++i) {
-      positions.push_back(s.context_tokens + i);
-      write_rows.push_back(cache_.own_row(s.slot, s.context_tokens + i));
-    }
-  }
-  positions_ = on_device(positions, cache_.device());
-  write_rows_ = on_device(write_rows, cache_.device());
-
-  int64_t first_row = 0;
   for (size_t first = 0; first < segments.size();) {
     // A batch pads its keys to the longest segment; a factor of two bounds the waste.
     int64_t shortest = std::numeric_limits<int64_t>::max(), longest = 0;
@@ -56,70 +56,90 @@ void CachedAttention::begin(const std::vector<CachedSegment>& segments) {
       shortest = low;
       longest = high;
     }
-    batches_.push_back(make_batch(&segments[first], static_cast<int64_t>(end - first), first_row));
-    first_row += static_cast<int64_t>(end - first) * segments[first].rows;
+    batches_.push_back(make_batch(plan, static_cast<int64_t>(first), static_cast<int64_t>(end - first)));
     first = end;
   }
 }
 
-CachedAttention::Batch CachedAttention::make_batch(const CachedSegment* segments, int64_t count,
-                                                   int64_t first_row) const {
-  constexpr int64_t kPage = KvCache::kPageTokens;
+CachedAttention::Batch CachedAttention::make_batch(const AttentionPlan& plan, int64_t first_segment,
+                                                   int64_t count) const {
+  const auto first = static_cast<size_t>(first_segment), end = first + static_cast<size_t>(count);
   Batch batch;
-  batch.first_row = first_row;
+  batch.first_row = plan.first_rows[first];
   batch.segments = count;
-  batch.rows = segments[0].rows;
-  const auto own_pages_needed = [&](const CachedSegment& s) {
-    return KvCache::pages_for(s.context_tokens + s.rows - cache_.prefix_tokens(s.slot));
-  };
-  for (int64_t n = 0; n < count; ++n) {
-    const int64_t prefix_pages = static_cast<int64_t>(cache_.prefix_pages(segments[n].slot).size());
-    batch.pages = std::max(batch.pages, prefix_pages + own_pages_needed(segments[n]));
+  batch.rows = plan.first_rows[first + 1] - plan.first_rows[first];
+  for (size_t n = first; n < end; ++n)
+    batch.pages = std::max(batch.pages, prompt_pages(plan, n) + own_pages(plan, n));
+  const int64_t keys = batch.pages * plan.page_tokens, group = config_.heads / config_.kv_heads;
+  batch.page_ids = at::empty({count * batch.pages}, at::kLong);
+  at::Tensor mask = at::empty({count, 1, group, batch.rows, keys}, at::kFloat);
+  int64_t* page = batch.page_ids.mutable_data_ptr<int64_t>();
+  float* visible = mask.mutable_data_ptr<float>();
+  for (size_t n = first; n < end; ++n) {
+    const int64_t* const segment_end = page + batch.pages;
+    if (const int32_t prompt = plan.segment_prompt[n]; prompt >= 0)
+      page = std::copy_n(&plan.prompt_pages[static_cast<size_t>(plan.first_prompt_pages[prompt])],
+                         prompt_pages(plan, n), page);
+    const int32_t* const own = &plan.pages[static_cast<size_t>(plan.first_pages[n])];
+    page = std::copy_n(own, own_pages(plan, n), page);
+    while (page < segment_end) *page++ = *own;  // any page of the slot: its keys are masked
+    hide_keys(plan, n, batch.rows, keys, visible);
+    // The query heads of a key head are further rows.
+    for (int64_t head = 1; head < group; ++head)
+      std::copy_n(visible, batch.rows * keys, visible + head * batch.rows * keys);
+    visible += group * batch.rows * keys;
   }
-  std::vector<int64_t> page_ids, spans, prefixes, contexts;
-  for (int64_t n = 0; n < count; ++n) {
-    const CachedSegment& s = segments[n];
-    const auto& prefix = cache_.prefix_pages(s.slot);
-    const auto& own = cache_.own_pages(s.slot);
-    page_ids.insert(page_ids.end(), prefix.begin(), prefix.end());
-    page_ids.insert(page_ids.end(), own.begin(), own.begin() + own_pages_needed(s));
-    page_ids.resize((n + 1) * batch.pages, own.front());  // any finite page: its keys are masked
-    spans.push_back(static_cast<int64_t>(prefix.size()) * kPage);
-    prefixes.push_back(cache_.prefix_tokens(s.slot));
-    contexts.push_back(s.context_tokens);
-  }
-  const at::Device device = cache_.device();
-  batch.page_ids = on_device(page_ids, device);
-
-  // Key index and position differ if the prefix does not fill its last page.
-  const auto longs = at::TensorOptions().dtype(at::kLong).device(device);
-  const at::Tensor index = at::arange(batch.pages * kPage, longs).unsqueeze(0);  // [1, keys]
-  const at::Tensor span = on_device(spans, device).unsqueeze(1);                 // [segments, 1]
-  const at::Tensor prefix = on_device(prefixes, device).unsqueeze(1);
-  const at::Tensor context = on_device(contexts, device).unsqueeze(1);
-  const at::Tensor nowhere = at::full({1, 1}, std::numeric_limits<int64_t>::max(), longs);
-  const at::Tensor position = at::where(index < span, at::where(index < prefix, index, nowhere),
-                                        index - span + prefix);  // [segments, keys]
-  const int64_t b = config_.block_size;
-  const at::Tensor block_end = at::floor_divide(at::arange(batch.rows, longs), b).add(1).mul(b);  // [rows]
-  const at::Tensor limit = context + block_end.unsqueeze(0);              // [segments, rows]
-  const at::Tensor visible = position.unsqueeze(1) < limit.unsqueeze(2);  // [segments, rows, keys]
-  const int64_t group = config_.heads / config_.kv_heads;
-  batch.mask = at::zeros(visible.sizes(), cache_.pool(0).options())
-                   .masked_fill_(visible.logical_not(), -std::numeric_limits<double>::infinity())
-                   .repeat({1, group, 1})
-                   .unsqueeze(1);
+  batch.page_ids = batch.page_ids.to(cache_.device());
+  batch.mask = mask.view({count, 1, group * batch.rows, keys}).to(cache_.pool(0).options());
   return batch;
 }
 
 at::Tensor CachedAttention::attend(int64_t layer, const at::Tensor& q, const at::Tensor& k,
                                    const at::Tensor& v) {
-  BICRL_CHECK(q.size(0) == positions_.size(0), q.size(0), " rows, begin() planned ", positions_.size(0));
+  const at::Tensor write_rows = planner_.write_rows();
+  BICRL_CHECK(q.size(0) == write_rows.size(0), q.size(0), " rows, begin() planned ", write_rows.size(0));
   // Rows that are not stored use the reserved place of their position as scratch: a later forward overwrites
   // it.
+  cache_.pool(layer).index_copy_(0, write_rows, at::stack({k, v}, 1));
+  return attend_stored(layer, q);
+}
+
+// One pass over the rows instead of some fifteen operators.
+at::Tensor CachedAttention::attend_projected(int64_t layer, const ProjectedHeads& heads) {
   at::Tensor pool = cache_.pool(layer);
-  pool.index_copy_(0, write_rows_, at::stack({k, v}, 1));
-  const at::Tensor pages = pool.view({cache_.total_pages(), -1});
+  const auto dense = [](const at::Tensor& x) {
+    return x.scalar_type() == at::kFloat && x.stride(2) == 1 && x.stride(1) == x.size(2);
+  };
+  if (!pool.is_cpu() || pool.scalar_type() != at::kFloat || at::GradMode::is_enabled() || !dense(heads.q) ||
+      !dense(heads.k) || !dense(heads.v))
+    return AttentionContext::attend_projected(layer, heads);
+  const at::Tensor write_rows = planner_.write_rows();
+  BICRL_CHECK(heads.q.size(0) == write_rows.size(0), heads.q.size(0), " rows, begin() planned ",
+              write_rows.size(0));
+  at::Tensor rotated = at::empty(heads.q.sizes(), heads.q.options());
+  kernels::norm_rotate_store_cpu({.rows = heads.q.size(0),
+                                  .heads = config_.heads,
+                                  .kv_heads = config_.kv_heads,
+                                  .head_dim = config_.head_dim,
+                                  .q = heads.q.const_data_ptr<float>(),
+                                  .k = heads.k.const_data_ptr<float>(),
+                                  .v = heads.v.const_data_ptr<float>(),
+                                  .q_stride = heads.q.stride(0),
+                                  .k_stride = heads.k.stride(0),
+                                  .v_stride = heads.v.stride(0),
+                                  .q_norm = heads.q_norm.const_data_ptr<float>(),
+                                  .k_norm = heads.k_norm.const_data_ptr<float>(),
+                                  .eps = heads.eps,
+                                  .cos = heads.rotation.cos.const_data_ptr<float>(),
+                                  .sin = heads.rotation.sin.const_data_ptr<float>(),
+                                  .write_rows = write_rows.const_data_ptr<int64_t>(),
+                                  .rotated = rotated.mutable_data_ptr<float>(),
+                                  .pool = pool.mutable_data_ptr<float>()});
+  return attend_stored(layer, rotated);
+}
+
+at::Tensor CachedAttention::attend_stored(int64_t layer, const at::Tensor& q) const {
+  const at::Tensor pages = cache_.pool(layer).view({cache_.total_pages(), -1});
   if (batches_.size() == 1) return attend_batch(batches_[0], q, pages);
   std::vector<at::Tensor> parts;
   for (const Batch& batch : batches_) {

@@ -1,13 +1,15 @@
 #include "policy/kv_cache.h"
 
-#include <ATen/ops/zeros.h>
+#include <ATen/ATen.h>
+
+#include <cstring>
 
 #include "common/error.h"
 
 namespace bicrl {
 
 KvCache::KvCache(const PolicyConfig& config, int64_t pages, at::Device device, at::ScalarType dtype)
-    : total_pages_(pages) {
+    : total_pages_(pages), touched_(static_cast<size_t>(pages), 0) {
   BICRL_CHECK(pages > 0, "pages=", pages);
   pool_ = at::zeros({config.layers, pages * kPageTokens, 2, config.kv_heads, config.head_dim},
                     at::TensorOptions().device(device).dtype(dtype));
@@ -47,9 +49,31 @@ std::optional<KvCache::SlotId> KvCache::reserve(int64_t tokens, SlotId prefix) {
   slot.references = 1;
   slot.pages.assign(free_.rbegin(), free_.rbegin() + needed);
   free_.resize(free_.size() - needed);
+  clear(slot.pages);
   if (prefix != kNoPrefix) ++slots_[prefix].references;
   ++live_slots_;
   return id;
+}
+
+// A policy that was broken leaves NaN behind, which no mask takes out of a sum.
+void KvCache::clear(const std::vector<int64_t>& pages) {
+  std::vector<int64_t> used;
+  for (const int64_t page : pages) {
+    if (touched_[page]) used.push_back(page);
+    touched_[page] = 1;
+  }
+  if (used.empty()) return;
+  const int64_t layers = pool_.size(0);
+  if (!pool_.is_cpu()) {
+    const at::Tensor index = at::tensor(used, at::kLong).to(pool_.device());
+    pool_.view({layers, total_pages_, -1}).index_fill_(1, index, 0);
+    return;
+  }
+  const size_t page_bytes = pool_.nbytes() / static_cast<size_t>(layers * total_pages_);
+  char* const bytes = static_cast<char*>(pool_.mutable_data_ptr());
+  for (int64_t layer = 0; layer < layers; ++layer)
+    for (const int64_t page : used)
+      std::memset(bytes + static_cast<size_t>(layer * total_pages_ + page) * page_bytes, 0, page_bytes);
 }
 
 void KvCache::release(SlotId id) {
@@ -83,12 +107,6 @@ void KvCache::mark_stored(SlotId slot, int64_t count) {
 }
 
 int64_t KvCache::reserved_tokens(SlotId slot) const { return prefix_tokens(slot) + at(slot).reserved; }
-
-const std::vector<int64_t>& KvCache::prefix_pages(SlotId slot) const {
-  static const std::vector<int64_t> kNone;
-  const SlotId prefix = at(slot).prefix;
-  return prefix == kNoPrefix ? kNone : at(prefix).pages;
-}
 
 int64_t KvCache::own_row(SlotId slot, int64_t position) const {
   const int64_t own = position - prefix_tokens(slot);

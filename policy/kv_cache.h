@@ -1,6 +1,7 @@
 // Keys and values of committed tokens, in pages on the policy's device. A slot reserves the pages of its
 // whole budget when it is made, so whoever was admitted can always finish. A slot may extend a shared prefix
-// slot, which stays until its last user is gone. Owns the pool; not thread-safe.
+// slot, which stays until its last user is gone. What a page held before is gone when a slot gets it: rows
+// that are not written yet are zero. Owns the pool; not thread-safe.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -37,12 +38,12 @@ class KvCache {
   int64_t prefix_tokens(SlotId slot) const;    // tokens that belong to its prefix
   int64_t reserved_tokens(SlotId slot) const;  // prefix included
   const std::vector<int64_t>& own_pages(SlotId slot) const { return at(slot).pages; }
-  const std::vector<int64_t>& prefix_pages(SlotId slot) const;
+  SlotId prefix(SlotId slot) const { return at(slot).prefix; }  // kNoPrefix: none
   // Row in pool(layer) of the token at an absolute position of the slot's own part.
   int64_t own_row(SlotId slot, int64_t position) const;
 
-  // [pages * kPageTokens, 2 (key, value), kv_heads, head_dim]; zero until written, so that rows not yet
-  // written are finite.
+  // [pages * kPageTokens, 2 (key, value), kv_heads, head_dim]. Rows of a slot that are not written yet are
+  // zero: a backend may read and mask them, as they are finite.
   at::Tensor pool(int64_t layer) const { return pool_[layer]; }
   at::Device device() const { return pool_.device(); }
 
@@ -59,10 +60,12 @@ class KvCache {
     int64_t references = 0;
   };
   const Slot& at(SlotId slot) const;
+  void clear(const std::vector<int64_t>& pages);
 
   int64_t total_pages_;
   at::Tensor pool_;  // [layers, pages * kPageTokens, 2, kv_heads, head_dim]
   std::vector<int64_t> free_;
+  std::vector<char> touched_;  // [pages], handed out before
   std::vector<Slot> slots_;
   std::vector<SlotId> unused_slots_;
   int64_t live_slots_ = 0;

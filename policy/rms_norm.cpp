@@ -7,7 +7,8 @@
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include <cmath>
+#include "policy/kernels.h"
+#include "policy/row_loops.h"
 
 namespace bicrl {
 namespace {
@@ -17,45 +18,20 @@ using torch::autograd::variable_list;
 
 // Elements that make a thread worth its start.
 constexpr int64_t kGrainElements = 1 << 15;
-// Independent partial sums, which the compiler keeps in vector registers.
-constexpr int64_t kLanes = 16;
 
 int64_t grain_rows(int64_t n) { return std::max<int64_t>(1, kGrainElements / n); }
-
-template <class Term>
-float sum_over(int64_t n, const Term& term) {
-  float lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += term(i + lane);
-  float sum = 0;
-  for (; i < n; ++i) sum += term(i);
-  for (const float lane : lanes) sum += lane;
-  return sum;
-}
-
-// Calls `each` for 0..n-1, in runs of a length that the compiler knows.
-template <class Each>
-void for_each_element(int64_t n, const Each& each) {
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int64_t lane = 0; lane < kLanes; ++lane) each(i + lane);
-  for (; i < n; ++i) each(i);
-}
 
 // inverse_rms may be null.
 void normalize_rows(const float* x, const float* weight, float* out, float* inverse_rms, int64_t rows,
                     int64_t n, double eps) {
   at::parallel_for(0, rows, grain_rows(n), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      const float* __restrict row = x + r * n;
-      const float* __restrict w = weight;
-      float* __restrict to = out + r * n;
-      const float mean = sum_over(n, [&](int64_t i) { return row[i] * row[i]; }) / static_cast<float>(n);
-      const float scale = 1.0f / std::sqrt(mean + static_cast<float>(eps));
-      for_each_element(n, [=](int64_t i) { to[i] = row[i] * scale * w[i]; });
-      if (inverse_rms) inverse_rms[r] = scale;
-    }
+    kernels::norm_rows_cpu({.rows = end - begin,
+                            .width = n,
+                            .x = x + begin * n,
+                            .weight = weight,
+                            .eps = eps,
+                            .out = out + begin * n,
+                            .inverse_rms = inverse_rms ? inverse_rms + begin : nullptr});
   });
 }
 

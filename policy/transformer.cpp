@@ -72,17 +72,6 @@ bool same_values(const TensorSource& source, const std::string& name, const at::
 
 }  // namespace
 
-// Cosines and signed sines of one forward, so that rotate-half is x * cos + roll(x) * sin.
-struct Transformer::Rotation {
-  at::Tensor cos, sin;  // [T, 1, head_dim] fp32
-
-  // x: [T, heads, head_dim]; computed in fp32, returned in x's type.
-  at::Tensor apply(const at::Tensor& x) const {
-    const at::Tensor wide = x.to(at::kFloat);
-    return at::addcmul(wide * cos, at::roll(wide, wide.size(-1) / 2, -1), sin).to(x.scalar_type());
-  }
-};
-
 Transformer::Transformer(const PolicyConfig& config, at::Device device, at::ScalarType dtype)
     : Transformer(config, std::make_shared<ParameterStore>(config, device, dtype)) {}
 
@@ -161,7 +150,7 @@ void Transformer::bind() {
   BICRL_CHECK(next == parameters().size());
 }
 
-Transformer::Rotation Transformer::rotation(const at::Tensor& positions) const {
+Rotation Transformer::rotation(const at::Tensor& positions) const {
   const at::Tensor angles = positions.to(at::kFloat).unsqueeze(1) * inverse_frequency_;  // [T, head_dim / 2]
   const at::Tensor cos = angles.cos(), sin = angles.sin();
   return {at::cat({cos, cos}, 1).unsqueeze(1), at::cat({sin.neg(), sin}, 1).unsqueeze(1)};
@@ -174,10 +163,13 @@ at::Tensor Transformer::attention_branch(int64_t index, const at::Tensor& x, con
   const auto project = [&](const Projection& projection, int64_t heads) {
     return projection(normed).view({x.size(0), heads, config_.head_dim});
   };
-  const at::Tensor q = rms_norm(project(layer.q, config_.heads), layer.q_norm, config_.rms_norm_eps);
-  const at::Tensor k = rms_norm(project(layer.k, config_.kv_heads), layer.k_norm, config_.rms_norm_eps);
-  const at::Tensor mixed =
-      attention.attend(index, rotation.apply(q), rotation.apply(k), project(layer.v, config_.kv_heads));
+  const at::Tensor mixed = attention.attend_projected(index, {.q = project(layer.q, config_.heads),
+                                                              .k = project(layer.k, config_.kv_heads),
+                                                              .v = project(layer.v, config_.kv_heads),
+                                                              .q_norm = layer.q_norm,
+                                                              .k_norm = layer.k_norm,
+                                                              .eps = config_.rms_norm_eps,
+                                                              .rotation = rotation});
   return layer.o(mixed.reshape({x.size(0), config_.heads * config_.head_dim}));
 }
 

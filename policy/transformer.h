@@ -84,7 +84,6 @@ class Transformer {
     at::Tensor input_norm, post_norm, q_norm, k_norm;
     Projection q, k, v, o, gate, up, down;
   };
-  struct Rotation;
   void bind();  // fills the named fields from parameters()
   // ---- transformer_adapters.cpp ----
   void make_adapters(const LoraConfig& lora);  // of zeros

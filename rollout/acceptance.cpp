@@ -3,8 +3,10 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "common/error.h"
+#include "policy/kernels.h"
 
 namespace bicrl {
 namespace {
@@ -43,6 +45,28 @@ int64_t acceptance_quota(int64_t block_size, int64_t steps, int64_t step) {
 
 at::Tensor accept(const AcceptanceSettings& settings, const at::Tensor& score, const at::Tensor& masked,
                   const at::Tensor& quotas) {
+  // Sums of entropies in another order than the operators' could fall on another side of the bound.
+  if (!score.is_cpu() || settings.strategy == AcceptanceStrategy::kEntropyBounded)
+    return accept_by_operators(settings, score, masked, quotas);
+  const bool dynamic = settings.strategy == AcceptanceStrategy::kLowConfidenceDynamic;
+  // With equal scores the best are the leftmost.
+  const at::Tensor scores =
+      settings.strategy == AcceptanceStrategy::kSequential ? at::zeros_like(score) : score.contiguous();
+  const at::Tensor open = masked.contiguous();
+  at::Tensor accepted = at::empty_like(open);
+  kernels::accept_by_score_cpu(
+      {.blocks = scores.size(0),
+       .block_size = scores.size(1),
+       .score = scores.const_data_ptr<float>(),
+       .masked = static_cast<const uint8_t*>(open.const_data_ptr()),
+       .quotas = quotas.const_data_ptr<int64_t>(),
+       .threshold = dynamic ? static_cast<float>(settings.threshold) : std::numeric_limits<float>::infinity(),
+       .accepted = static_cast<uint8_t*>(accepted.mutable_data_ptr())});
+  return accepted;
+}
+
+at::Tensor accept_by_operators(const AcceptanceSettings& settings, const at::Tensor& score,
+                               const at::Tensor& masked, const at::Tensor& quotas) {
   const at::Tensor quota = quotas.unsqueeze(1);
   if (settings.strategy == AcceptanceStrategy::kSequential) {
     return masked.logical_and(masked.cumsum(1) <= quota);

@@ -38,5 +38,8 @@ int64_t acceptance_quota(int64_t block_size, int64_t steps, int64_t step);
 // equal scores the lowest position goes first.
 at::Tensor accept(const AcceptanceSettings& settings, const at::Tensor& score, const at::Tensor& masked,
                   const at::Tensor& quotas);
+// The same by torch's operators: on devices without a kernel for it, and what kernels are checked against.
+at::Tensor accept_by_operators(const AcceptanceSettings& settings, const at::Tensor& score,
+                               const at::Tensor& masked, const at::Tensor& quotas);
 
 }  // namespace bicrl

@@ -1,5 +1,5 @@
-// One forward of a decoder: packs the rows of all segments, runs the policy, and draws and accepts candidates
-// on the device. What comes back to the host is one small copy. Refers to policy, cache and settings; not
+// One forward of a decode engine: runs the policy over the rows of all segments, and draws and accepts
+// candidates on the device. What comes back to the host is one small copy. Refers to policy and settings; not
 // thread-safe.
 #pragma once
 #include <ATen/core/Tensor.h>
@@ -10,36 +10,12 @@
 #include "policy/cached_attention.h"
 #include "policy/transformer.h"
 #include "rollout/decoding_settings.h"
+#include "rollout/sampling.h"
+#include "rollout/step_state.h"
 
 namespace bicrl {
 
-// Rows of one forward, gathered on the host.
-class StepRows {
- public:
-  explicit StepRows(int64_t block_size) : block_size_(block_size) {}
-
-  // tokens: [segment.rows].
-  void add_segment(const CachedSegment& segment, const int64_t* tokens);
-  // The last block of the segment just added is denoised with this quota; follow with its masked positions.
-  void begin_block(int64_t quota);
-  // `uniform` draws the token, `lot` is for the random strategy.
-  void add_masked(int64_t offset, double uniform, double lot);
-
-  bool empty() const { return segments.empty(); }
-
-  std::vector<CachedSegment> segments;
-  std::vector<int64_t> tokens;     // [rows]
-  std::vector<int64_t> quotas;     // [blocks]
-  std::vector<int64_t> head_rows;  // [masked], packed rows
-  std::vector<int64_t> cells;      // [masked], block * block_size + offset
-  std::vector<double> uniforms;    // [masked]
-  std::vector<float> lots;         // [masked]
-
- private:
-  int64_t block_size_;
-};
-
-// For every masked position of StepRows, in its order.
+// For every masked position of a StepState, in its order.
 struct StepResult {
   std::vector<int64_t> tokens;
   std::vector<float> log_probs;
@@ -51,18 +27,17 @@ class DenoiseStep {
   // The head's logits are made in pieces of at most this many values.
   static constexpr int64_t kLogitsAtOnce = int64_t{1} << 25;
 
-  DenoiseStep(const Transformer& policy, const at::Tensor& allowed, const DecodingSettings& settings,
-              KvCache& cache);
-  StepResult run(const StepRows& rows);
+  // allowed: [vocab] bool.
+  DenoiseStep(const Transformer& policy, const at::Tensor& allowed) : policy_(policy), allowed_(allowed) {}
+  // `attention` has planned the state's segments, and the step's buffer is uploaded.
+  StepResult run(const StepState& state, const DecodingSettings& settings, CachedAttention& attention) const;
 
  private:
-  Candidates draw(const StepRows& rows, const at::Tensor& hidden) const;
-  at::Tensor pick(const StepRows& rows, const at::Tensor& hidden) const;
+  Candidates draw(const StepState& state, const DecodingSettings& settings, const at::Tensor& hidden) const;
+  at::Tensor pick(const StepState& state, const DecodingSettings& settings, const at::Tensor& hidden) const;
 
   const Transformer& policy_;
   at::Tensor allowed_;
-  const DecodingSettings& settings_;
-  CachedAttention attention_;
 };
 
 }  // namespace bicrl

@@ -13,7 +13,8 @@ struct GenerationRequest {
   int64_t group = -1;
   // All that the response's draws depend on, with position and denoise step.
   uint64_t key = 0;
-  std::vector<int64_t> prompt_tokens;  // the whole given context, the clamped prefix included
+  std::vector<int64_t> prompt_tokens;  // the whole given context, the clamped prefix included; not empty
+  int64_t max_new_tokens = 0;          // 0: as the settings say
   // Clamped infilling: the response ends as soon as the generated text holds `delimiter`; its program is
   // clamp_prefix + generated + delimiter + clamp_suffix. All empty for a free response.
   std::string clamp_prefix;

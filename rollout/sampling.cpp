@@ -6,6 +6,7 @@
 
 #include "common/error.h"
 #include "policy/distribution.h"
+#include "policy/kernels.h"
 
 namespace bicrl {
 namespace {
@@ -30,6 +31,16 @@ at::Tensor restrict_to_nucleus(at::Tensor probs, const SamplingSettings& setting
 
 // [N, 1]: the first id whose cumulative weight exceeds uniform * total.
 at::Tensor draw_by_inverse_cdf(const at::Tensor& weights, const at::Tensor& uniforms) {
+  if (weights.is_cpu() && weights.scalar_type() == at::kFloat) {
+    const at::Tensor rows = weights.contiguous();
+    at::Tensor tokens = at::empty({rows.size(0), 1}, at::kLong);
+    kernels::draw_rows_cpu({.rows = rows.size(0),
+                            .vocab = rows.size(1),
+                            .weights = rows.const_data_ptr<float>(),
+                            .uniforms = uniforms.contiguous().const_data_ptr<double>(),
+                            .tokens = tokens.mutable_data_ptr<int64_t>()});
+    return tokens;
+  }
   const at::Tensor cumulative = weights.cumsum(1, at::kDouble);
   const at::Tensor target = cumulative.narrow(1, cumulative.size(1) - 1, 1) * uniforms.unsqueeze(1);
   const at::Tensor drawn = at::searchsorted(cumulative, target, /*out_int32=*/false, /*right=*/true)

@@ -6,17 +6,17 @@
 
 namespace bicrl {
 
-Sequence::Sequence(const GenerationRequest& request, size_t index, KvCache::SlotId slot,
+Sequence::Sequence(GenerationRequest request, int64_t number, KvCache::SlotId slot,
                    const PolicyConfig& config, const Tokenizer& tokenizer, int64_t max_new_tokens)
-    : request_(&request),
-      index_(index),
+    : request_(std::move(request)),
+      number_(number),
       slot_(slot),
       block_size_(config.block_size),
       mask_token_(config.mask_token_id),
-      prompt_tokens_(static_cast<int64_t>(request.prompt_tokens.size())),
+      prompt_tokens_(static_cast<int64_t>(request_.prompt_tokens.size())),
       max_new_tokens_(max_new_tokens),
-      reader_(tokenizer, config.end_token_ids, request.delimiter),
-      tokens_(request.prompt_tokens) {
+      reader_(tokenizer, config.end_token_ids, request_.delimiter),
+      tokens_(request_.prompt_tokens) {
   block_start_ = prompt_tokens_ / block_size_ * block_size_;
   open_block();
 }
@@ -34,7 +34,7 @@ void Sequence::open_block() {
 }
 
 void Sequence::accept(int64_t offset, int64_t token, float log_prob) {
-  BICRL_CHECK(masked(offset), "position ", block_start_ + offset, " of task ", request_->task_id,
+  BICRL_CHECK(masked(offset), "position ", block_start_ + offset, " of task ", request_.task_id,
               " is not masked");
   masked_[offset] = 0;
   --masked_left_;
@@ -67,14 +67,14 @@ Rollout Sequence::take_rollout(int64_t policy_version) {
   std::for_each(step_map_.begin() + end.scored_tokens, step_map_.end(), [](int32_t& step) { step = -step; });
   std::fill(log_probs_.begin() + end.scored_tokens, log_probs_.end(), 0.0f);
   Rollout rollout;
-  rollout.task_id = request_->task_id;
+  rollout.task_id = request_.task_id;
   rollout.policy_version = policy_version;
   rollout.tokens = std::move(tokens_);
   rollout.prompt_tokens = prompt_tokens_;
   rollout.step_map = std::move(step_map_);
   rollout.log_probs = std::move(log_probs_);
   rollout.finish = end.reason;
-  rollout.text = request_->clamp_prefix + end.text + request_->delimiter + request_->clamp_suffix;
+  rollout.text = request_.clamp_prefix + end.text + request_.delimiter + request_.clamp_suffix;
   rollout.denoise_steps = steps_;
   return rollout;
 }

@@ -1,5 +1,5 @@
 // One response while it is generated: its tokens, the block being denoised, and the step map. Host state
-// only; owns what it holds, refers to its request and the tokenizer; not thread-safe.
+// only; owns its request, refers to the tokenizer; not thread-safe.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -14,11 +14,11 @@ namespace bicrl {
 
 class Sequence {
  public:
-  Sequence(const GenerationRequest& request, size_t index, KvCache::SlotId slot, const PolicyConfig& config,
+  Sequence(GenerationRequest request, int64_t number, KvCache::SlotId slot, const PolicyConfig& config,
            const Tokenizer& tokenizer, int64_t max_new_tokens);
 
-  const GenerationRequest& request() const { return *request_; }
-  size_t index() const { return index_; }  // of the request
+  const GenerationRequest& request() const { return request_; }
+  int64_t number() const { return number_; }  // of the request
   KvCache::SlotId slot() const { return slot_; }
 
   int64_t block_start() const { return block_start_; }
@@ -39,8 +39,8 @@ class Sequence {
  private:
   void open_block();
 
-  const GenerationRequest* request_;
-  size_t index_;
+  GenerationRequest request_;
+  int64_t number_;
   KvCache::SlotId slot_;
   int64_t block_size_, mask_token_, prompt_tokens_, max_new_tokens_;
   ResponseReader reader_;

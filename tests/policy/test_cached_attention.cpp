@@ -67,7 +67,9 @@ TEST_CASE("chunked prefill, denoising and fused commits equal a dense forward", 
   const int64_t b = GENERATE(int64_t{4}, int64_t{8});
   const Transformer policy = Transformer::random(tiny_config(b), 5, at::kCPU, at::kFloat);
   KvCache cache(policy.config(), 12, at::kCPU, at::kFloat);
-  CachedAttention attention(policy.config(), cache);
+  StepBuffer buffer(at::kCPU);
+  CachedAttention attention(policy.config(), 64, cache, buffer);
+  buffer.allocate();
   const auto tokens = draw_tokens(7 * b, 1);
   const at::Tensor expected = dense_hidden(policy, tokens);
   const auto slot = cache.reserve(7 * b).value();
@@ -98,7 +100,9 @@ TEST_CASE("one forward of mixed segments over a shared prefix equals each sequen
   const at::NoGradGuard no_grad;
   const Transformer policy = Transformer::random(tiny_config(), 6, at::kCPU, at::kFloat);
   KvCache cache(policy.config(), 64, at::kCPU, at::kFloat);
-  CachedAttention attention(policy.config(), cache);
+  StepBuffer buffer(at::kCPU);
+  CachedAttention attention(policy.config(), 64, cache, buffer);
+  buffer.allocate();
   // 20 prompt tokens do not fill their second page, so a member's own part starts on a page of its own.
   const auto prompt = draw_tokens(20, 2);
   const auto prefix = cache.reserve(20).value();
@@ -157,7 +161,9 @@ TEST_CASE("pages return with the last reference and a refused reservation change
 
 TEST_CASE("segments that break the cache's order are refused", "[cached_attention]") {
   KvCache cache(tiny_config(), 6, at::kCPU, at::kFloat);
-  CachedAttention attention(tiny_config(), cache);
+  StepBuffer buffer(at::kCPU);
+  CachedAttention attention(tiny_config(), 64, cache, buffer);
+  buffer.allocate();
   const auto slot = cache.reserve(8).value();
   CHECK_THROWS_AS(attention.begin({{slot, 4, 4, 0}}), Error);   // sees tokens that were never stored
   CHECK_THROWS_AS(attention.begin({{slot, 0, 12, 0}}), Error);  // beyond its reservation

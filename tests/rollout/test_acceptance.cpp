@@ -130,4 +130,19 @@ TEST_CASE("strategies are named as in configuration files", "[acceptance]") {
   CHECK_THROWS_AS(parse_acceptance_strategy("greedy"), InputError);
 }
 
+TEST_CASE("acceptance without operators is that of the operators", "[acceptance]") {
+  const int64_t blocks = 50;
+  for (const int64_t b : {1, 4, 7, 64})
+    for (const AcceptanceStrategy strategy : {kStatic, kDynamic, kSequential, kRandom}) {
+      INFO("blocks of " << b << ", strategy " << static_cast<int>(strategy));
+      // Of few values, so that many are equal.
+      const at::Tensor score = at::randint(0, 10, {blocks, b}, at::kFloat) / 10;
+      const at::Tensor masked = at::rand({blocks, b}) < 0.7;
+      const at::Tensor quotas = at::randint(1, b + 1, {blocks}, at::kLong);
+      const AcceptanceSettings settings{.strategy = strategy, .threshold = 0.6};
+      CHECK(at::equal(accept(settings, score, masked, quotas),
+                      accept_by_operators(settings, score, masked, quotas)));
+    }
+}
+
 }  // namespace bicrl

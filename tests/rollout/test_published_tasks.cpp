@@ -6,7 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "policy/transformer.h"
-#include "rollout/decoder.h"
+#include "rollout/decode_engine.h"
 #include "rollout/prompt_tokens.h"
 #include "rollout/response_end.h"
 #include "tasks/task_set.h"
@@ -86,7 +86,7 @@ void expect_rollouts(const Source& source) {
   settings.prefill_tokens = 512;
   int finished = 0;
   const DecodingStatistics statistics =
-      Decoder(policy, tokenizer, settings).generate(requests, 0, [&](size_t index, Rollout rollout) {
+      DecodeEngine(policy, tokenizer).generate(settings, requests, 0, [&](size_t index, Rollout rollout) {
         ++finished;
         const GenerationRequest& request = requests[index];
         CHECK(rollout.tokens.size() % 4 == 0);

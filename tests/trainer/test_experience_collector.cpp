@@ -60,7 +60,7 @@ struct Rank {
        const CollectorSettings& collected = {.samples_per_task = 4})
       : ledger(folder.path() / "ledger", {"p", "v"}, control),
         verifier(nullptr, &ledger, {.source = VerdictSource::kLedger}),
-        responses(policy(), tokenizer(), settings, verifier, nullptr),
+        responses(engine, settings, verifier, nullptr),
         collector(responses, &ledger, reward, control, placement, collected) {
     ledger.resume_at(0);
     ledger.adopt({.verdicts = known});
@@ -68,6 +68,7 @@ struct Rank {
   DecodingSettings settings = decoding();
   VerdictLedger ledger;
   ResponseVerifier verifier;
+  DecodeEngine engine{policy(), tokenizer()};
   ResponseCollector responses;
   ExperienceCollector collector;
 };
@@ -417,7 +418,7 @@ TEST_CASE("generation between updates builds no graph") {
   const auto generate = [&] {
     GenerationRequest request;
     request.prompt_tokens = {1, 2, 3, 4, 5};
-    Decoder(trained, tokenizer(), decoding()).generate({request}, 0, [&](size_t, Rollout rollout) {
+    DecodeEngine(trained, tokenizer()).generate(decoding(), {request}, 0, [&](size_t, Rollout rollout) {
       for (Experience& e : experiences) e.rollout = rollout;
     });
   };

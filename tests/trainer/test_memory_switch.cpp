@@ -2,7 +2,7 @@
 #include <ATen/ATen.h>
 
 #include "policy/distribution.h"
-#include "rollout/decoder.h"
+#include "rollout/decode_engine.h"
 #include "tests/trainer/counting_allocator.h"
 #include "tests/trainer/small_steps.h"
 #include "tests/trainer/thread_ranks.h"
@@ -32,6 +32,7 @@ Held held_over_steps(int ranks, int64_t sharding_stage) {
     settings.learning_rate.peak = 0;
     PolicyUpdater updater(trained, allowed_ids(trained.config(), tokenizer().size(), at::kCPU), settings,
                           control, tensors, Sharding{sharding_stage});
+    DecodeEngine engine(trained, tokenizer());
     GenerationRequest request;
     request.prompt_tokens = {1, 2, 3, 4, 5};
     // Where all ranks have come to; none goes on before it is noted.
@@ -47,10 +48,10 @@ Held held_over_steps(int ranks, int64_t sharding_stage) {
       std::vector<Experience> experiences(1);
       experiences[0].group = control.rank();
       experiences[0].advantage = 1;
-      Decoder(trained, tokenizer(), decoding()).generate({request}, step, [&](size_t, Rollout rollout) {
-        experiences[0].rollout = std::move(rollout);
-      });
+      engine.generate(decoding(), {request}, step,
+                      [&](size_t, Rollout rollout) { experiences[0].rollout = std::move(rollout); });
       note(&Held::after_generation);
+      engine.release_memory();
       updater.reinforce(experiences, all_gather_lists(control, shares_of(experiences)));
       note(&Held::after_update);
       if (control.rank() != 0) continue;

@@ -62,7 +62,8 @@ Taken take(const Setting& setting) {
     VerifierClient client(options_for(setting.address));
     ResponseVerifier verifier(&client, &ledger, {.straggler_deadline_s = setting.deadline_s});
     const DecodingSettings settings = decoding();
-    ResponseCollector responses(policy(), tokenizer(), settings, verifier, setting.quarantine);
+    DecodeEngine engine(policy(), tokenizer());
+    ResponseCollector responses(engine, settings, verifier, setting.quarantine);
     ExperienceCollector collector(responses, &ledger, binary(), control, Placement::colocated(control.size()),
                                   {.samples_per_task = 4});
     const StepPlace place{"infilling", setting.step};

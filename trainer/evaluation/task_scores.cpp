@@ -96,13 +96,13 @@ TaskScores merge(const std::vector<nlohmann::json>& ranks, size_t task_count) {
 
 }  // namespace
 
-TaskScores score_tasks(const Transformer& policy, const Tokenizer& tokenizer, VerifierClient& verifier,
-                       VerdictLedger* ledger, ControlPlane& control, const Placement& placement,
-                       const std::vector<Task>& tasks, const ScoringSettings& settings) {
+TaskScores score_tasks(DecodeEngine& engine, VerifierClient& verifier, VerdictLedger* ledger,
+                       ControlPlane& control, const Placement& placement, const std::vector<Task>& tasks,
+                       const ScoringSettings& settings) {
   const bool tells = control.rank() == placement.generator_of(0);
   ResponseVerifier verdicts(
       &verifier, ledger, {.progress = tells ? "evaluating" : "", .stop_requested = settings.stop_requested});
-  ResponseCollector collector(policy, tokenizer, settings.decoding, verdicts, /*quarantine=*/nullptr);
+  ResponseCollector collector(engine, settings.decoding, verdicts, /*quarantine=*/nullptr);
   nlohmann::json mine;
   const std::string error = error_of([&] {
     std::vector<PromptedGroup> groups;

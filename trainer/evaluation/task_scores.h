@@ -6,10 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "policy/tokenizer.h"
-#include "policy/transformer.h"
 #include "reward/client/verifier_client.h"
-#include "rollout/decoding_settings.h"
+#include "rollout/decode_engine.h"
 #include "tasks/prompt.h"
 #include "tasks/task.h"
 #include "trainer/experience/unverified.h"
@@ -67,8 +65,8 @@ struct ScoringSettings {
 // depends on key, task and sample alone, so the number of ranks changes nothing (up to rounding). The result
 // is whole on every rank. `ledger` may be null. Throws SharedError if a prompt does not fit the policy, or
 // the policy is broken, on any rank.
-TaskScores score_tasks(const Transformer& policy, const Tokenizer& tokenizer, VerifierClient& verifier,
-                       VerdictLedger* ledger, ControlPlane& control, const Placement& placement,
-                       const std::vector<Task>& tasks, const ScoringSettings& settings);
+TaskScores score_tasks(DecodeEngine& engine, VerifierClient& verifier, VerdictLedger* ledger,
+                       ControlPlane& control, const Placement& placement, const std::vector<Task>& tasks,
+                       const ScoringSettings& settings);
 
 }  // namespace bicrl

@@ -14,21 +14,21 @@ CollectedResponses ResponseCollector::collect(const std::vector<PromptedGroup>& 
   for (const PromptedGroup& group : groups)
     for (int64_t sample = 0; sample < samples; ++sample) {
       requests.push_back(
-          make_request(group.prompt, tokenizer_, group.index,
+          make_request(group.prompt, engine_.tokenizer(), group.index,
                        mix_key({key, static_cast<uint64_t>(group.index), static_cast<uint64_t>(sample)})));
       VerifiedResponse& response = collected.responses.emplace_back();
       response.group = group.index;
       response.sample = sample;
       response.task = group.task;
     }
-  collected.decoding = Decoder(policy_, tokenizer_, decoding_)
-                           .generate(requests, policy_version, [&](size_t index, Rollout rollout) {
-                             VerifiedResponse& response = collected.responses[index];
-                             response.rollout = std::move(rollout);
-                             response.program = extract_program(response.rollout.text);
-                             verifier_.submit(collected.responses, index);
-                             verifier_.take_ready(collected.responses);
-                           });
+  collected.decoding =
+      engine_.generate(decoding_, requests, policy_version, [&](size_t index, Rollout rollout) {
+        VerifiedResponse& response = collected.responses[index];
+        response.rollout = std::move(rollout);
+        response.program = extract_program(response.rollout.text);
+        verifier_.submit(collected.responses, index);
+        verifier_.take_ready(collected.responses);
+      });
   collected.rollout_seconds = watch.seconds();
   finish(collected);
   return collected;

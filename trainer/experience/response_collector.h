@@ -5,9 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "policy/tokenizer.h"
-#include "policy/transformer.h"
-#include "rollout/decoder.h"
+#include "rollout/decode_engine.h"
 #include "tasks/prompt.h"
 #include "trainer/experience/response_verifier.h"
 #include "trainer/experience/rollout_store.h"
@@ -35,13 +33,9 @@ struct CollectedResponses {
 class ResponseCollector {
  public:
   // `quarantine` may be null: every verdict counts as it is.
-  ResponseCollector(const Transformer& policy, const Tokenizer& tokenizer, const DecodingSettings& decoding,
-                    ResponseVerifier& verifier, const Quarantine* quarantine)
-      : policy_(policy),
-        tokenizer_(tokenizer),
-        decoding_(decoding),
-        verifier_(verifier),
-        quarantine_(quarantine) {}
+  ResponseCollector(DecodeEngine& engine, const DecodingSettings& decoding, ResponseVerifier& verifier,
+                    const Quarantine* quarantine)
+      : engine_(engine), decoding_(decoding), verifier_(verifier), quarantine_(quarantine) {}
 
   // `samples` responses to each prompt. `key` decides all draws with group and sample. Throws InputError if a
   // prompt does not fit the policy, Error if the policy is broken.
@@ -53,8 +47,7 @@ class ResponseCollector {
  private:
   void finish(CollectedResponses& collected);
 
-  const Transformer& policy_;
-  const Tokenizer& tokenizer_;
+  DecodeEngine& engine_;
   const DecodingSettings& decoding_;
   ResponseVerifier& verifier_;
   const Quarantine* quarantine_;

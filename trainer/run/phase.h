@@ -13,6 +13,7 @@
 #include "policy/transformer.h"
 #include "reward/client/verifier_client.h"
 #include "reward/reward_rule.h"
+#include "rollout/decode_engine.h"
 #include "trainer/experience/curation.h"
 #include "trainer/experience/response_entry.h"
 #include "trainer/experience/response_metrics.h"
@@ -32,6 +33,7 @@ struct PhaseContext {
   ControlPlane& control;
   const Tokenizer& tokenizer;
   const Transformer& policy;
+  DecodeEngine& engine;  // of this policy
   const TaskPool& tasks;
   Placement placement;
   PolicyUpdater* updater = nullptr;  // null on ranks that do not train

@@ -63,8 +63,8 @@ class StagePhase : public Phase {
             .needs_verdict = [&reward](const Rollout& r) { return reward.needs_verdict(r.truncated()); },
             .stop_requested = context_.stop_requested,
             .straggler_deadline_s = replay_.updates() ? context_.settings.straggler_deadline_s : 0});
-    responses_ = std::make_unique<ResponseCollector>(context_.policy, context_.tokenizer, settings_.decoding,
-                                                     *verifier_, &context_.curation.quarantine());
+    responses_ = std::make_unique<ResponseCollector>(context_.engine, settings_.decoding, *verifier_,
+                                                     &context_.curation.quarantine());
     collector_ = std::make_unique<ExperienceCollector>(
         *responses_, context_.ledger, reward, context_.control, context_.placement,
         CollectorSettings{.stage = settings_.stage,
@@ -165,10 +165,15 @@ class StagePhase : public Phase {
     verifier_->begin_step({.phase = name(), .step = step});
     if (!replay_.generates()) return collector_->collect_saved(saved_rollouts(step), tasks_, step_key(step));
     context_.bring_weights();
-    CollectedStep collected =
-        share(step, collector_->generate(prompted_tasks(step), step_key(step), policy_version));
+    CollectedStep collected = share(step, generate(step, prompted_tasks(step), policy_version));
     require_versions(collected.experiences, policy_version, policy_version);
     return collected;
+  }
+
+  GeneratedStep generate(int64_t step, const std::vector<PromptedTask>& prompts, int64_t policy_version) {
+    GeneratedStep generated = collector_->generate(prompts, step_key(step), policy_version);
+    if (context_.updater) context_.engine.release_memory();  // the update has use for it
+    return generated;
   }
 
   CollectedStep share(int64_t step, GeneratedStep generated) {
@@ -247,7 +252,7 @@ class StagePhase : public Phase {
   // Collective, beside and after that update: trainers have nothing to generate and come from it.
   void generate_ahead(const std::vector<PromptedTask>& prompts) {
     verifier_->begin_step({.phase = name(), .step = ahead_->step});
-    GeneratedStep generated = collector_->generate(prompts, step_key(ahead_->step), ahead_->policy_version);
+    GeneratedStep generated = generate(ahead_->step, prompts, ahead_->policy_version);
     // The weights that made them are gone when the run goes on.
     if (generated.error.empty())
       generated.error = error_of([&] {

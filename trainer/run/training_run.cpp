@@ -60,6 +60,7 @@ TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, const Ru
       stop_requested_(std::move(stop_requested)),
       tokenizer_(std::move(inputs.tokenizer)),
       policy_(first_policy(settings, tokenizer_, checkpoint, control_)),
+      engine_(policy_, tokenizer_),
       tasks_(std::move(inputs.tasks)),
       curation_(settings.curation, hash_hex(reward.resolved_yaml())) {
   expect_equal_on_ranks(control_, "shape of the policy", policy_.config().to_json_text());
@@ -155,6 +156,7 @@ PhaseContext TrainingRun::context() {
           .control = control_,
           .tokenizer = tokenizer_,
           .policy = policy_,
+          .engine = engine_,
           .tasks = tasks_,
           .placement = placement_,
           .updater = updater_.get(),

@@ -20,6 +20,7 @@
 #include "policy/transformer.h"
 #include "reward/client/verifier_client.h"
 #include "reward/reward_rule.h"
+#include "rollout/decode_engine.h"
 #include "trainer/evaluation/evaluation.h"
 #include "trainer/experience/verdict_ledger.h"
 #include "trainer/inputs/run_inputs.h"
@@ -137,6 +138,7 @@ class TrainingRun {
   std::function<bool()> stop_requested_;
   Tokenizer tokenizer_;
   Transformer policy_;
+  DecodeEngine engine_;  // of this rank; a rank that trains gives its memory back after each use
   std::optional<Transformer> reference_;
   TaskPool tasks_;
   std::unique_ptr<PolicyUpdater> updater_;  // null on ranks that do not train

@@ -75,8 +75,8 @@ TaskScores TrainingRun::score_and_keep(const std::string& file, const std::vecto
   settings.prompt_style = settings_.tasks.prompt_style;
   settings.keep = KeptResponses::kEvaluated;
   settings.stop_requested = stop_requested_;
-  TaskScores scores =
-      score_tasks(policy_, tokenizer_, *verifier_, ledger_.get(), control_, placement_, tasks, settings);
+  TaskScores scores = score_tasks(engine_, *verifier_, ledger_.get(), control_, placement_, tasks, settings);
+  if (updater_) engine_.release_memory();
   if (scores.interrupted) return scores;
   on_rank_zero(control_, [&] {
     if (directory_) directory_->write(concat(kEvaluations, "/", file, ".jsonl"), scores.responses);

@@ -5,7 +5,7 @@
 
 #include "common/error.h"
 #include "policy/kv_cache.h"
-#include "rollout/denoise_step.h"
+#include "rollout/engine_budget.h"
 #include "rollout/scheduler.h"
 
 namespace bicrl {
@@ -27,13 +27,8 @@ DecodingMemory decoding_memory(const PolicyConfig& config, c10::ScalarType dtype
   if (settings.cache_tokens > 0) pages = std::min(pages, settings.cache_tokens / KvCache::kPageTokens);
   DecodingMemory memory;
   memory.cache_bytes = pages * KvCache::bytes_per_page(config, dtype);
-  const int64_t own = static_cast<int64_t>(c10::elementSize(dtype));
-  // Logits, their logarithms, weights, and the cumulative weights in fp64 (rollout/sampling.cpp).
-  const int64_t logits = std::min(DenoiseStep::kLogitsAtOnce, active * config.block_size * config.vocab_size);
-  const int64_t keys = active * request.pages() * KvCache::kPageTokens;
-  const int64_t mask = keys * 2 * config.block_size * config.heads / config.kv_heads;
   memory.working_bytes =
-      5 * logits * static_cast<int64_t>(sizeof(float)) + mask * own + memory.cache_bytes / config.layers;
+      decoding_workspace_bytes(config, dtype, active, active * request.pages() * KvCache::kPageTokens);
   return memory;
 }
 

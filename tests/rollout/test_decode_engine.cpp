@@ -1,4 +1,4 @@
-// The batched decoder against decoding written down literally, and its invariants.
+// The decode engine against decoding written down literally, and its invariants.
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
@@ -11,81 +11,16 @@
 #include "common/error.h"
 #include "common/rng.h"
 #include "policy/transformer.h"
-#include "rollout/decoder.h"
+#include "rollout/decode_engine.h"
 #include "rollout/scheduler.h"
 #include "tests/rollout/literal_decoder.h"
+#include "tests/rollout/tiny_decoding.h"
 
 namespace bicrl {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
-using testing::decode_literally;
-using testing::LiteralResponse;
-
-// 266 ids: bytes, a few merges, end and MASK.
-const Tokenizer& tiny_tokenizer() {
-  static const Tokenizer tokenizer = Tokenizer::from_folder(BICRL_SOURCE_DIR "/tests/rollout/tiny_tokenizer");
-  return tokenizer;
-}
-
-// A few rows more than the tokenizer has ids. Wide initial weights make the distributions peaked, so that
-// confidences differ and some exceed a threshold.
-PolicyConfig tiny_config(std::vector<int64_t> end_tokens = {}, int64_t block_size = 4) {
-  PolicyConfig c;
-  c.vocab_size = 272;
-  c.hidden_size = 32;
-  c.layers = 2;
-  c.heads = 4;
-  c.kv_heads = 2;
-  c.head_dim = 16;
-  c.intermediate_size = 48;
-  c.initializer_range = 0.35;
-  c.max_position = 256;
-  c.block_size = block_size;
-  c.mask_token_id = 265;
-  c.end_token_ids = std::move(end_tokens);
-  return c;
-}
-
-Transformer tiny_policy(const PolicyConfig& config, at::Device device = at::kCPU) {
-  at::set_num_threads(1);  // threads that spin for such small operators slow each other down
-  return Transformer::random(config, 11, device, at::kFloat);
-}
-
-// Prompts of every length modulo the block size, with `samples` requests each.
-std::vector<GenerationRequest> make_requests(int64_t prompts, int64_t samples, int64_t first_length = 5) {
-  std::vector<GenerationRequest> requests;
-  for (int64_t p = 0; p < prompts; ++p) {
-    RandomStream stream(mix_key({31, static_cast<uint64_t>(p)}));
-    std::vector<int64_t> prompt;
-    for (int64_t i = 0; i < first_length + 3 * p; ++i)
-      prompt.push_back(static_cast<int64_t>(stream.below(264)));
-    for (int64_t s = 0; s < samples; ++s) {
-      GenerationRequest request;
-      request.task_id = "task" + std::to_string(p);
-      request.group = p;
-      request.key = mix_key({77, static_cast<uint64_t>(p), static_cast<uint64_t>(s)});
-      request.prompt_tokens = prompt;
-      requests.push_back(request);
-    }
-  }
-  return requests;
-}
-
-std::vector<Rollout> generate(const Transformer& policy, const DecodingSettings& settings,
-                              const std::vector<GenerationRequest>& requests,
-                              DecodingStatistics* statistics = nullptr) {
-  std::vector<Rollout> rollouts(requests.size());
-  std::vector<int> finished(requests.size(), 0);
-  const DecodingStatistics counted =
-      Decoder(policy, tiny_tokenizer(), settings).generate(requests, 9, [&](size_t index, Rollout rollout) {
-        ++finished.at(index);
-        rollouts[index] = std::move(rollout);
-      });
-  CHECK(std::all_of(finished.begin(), finished.end(), [](int n) { return n == 1; }));
-  if (statistics) *statistics = counted;
-  return rollouts;
-}
+using namespace testing;
 
 // The literal response cut as Rollout says.
 void check_equal(const Rollout& rollout, const LiteralResponse& literal,
@@ -105,14 +40,6 @@ void check_equal(const Rollout& rollout, const LiteralResponse& literal,
     CHECK(rollout.step_map[i] == (i < scored ? literal.steps[i] : -literal.steps[i]));
     CHECK(std::abs(rollout.log_probs[i] - (i < scored ? literal.log_probs[i] : 0.0)) < 1e-5);
   }
-}
-
-bool identical(const Rollout& a, const Rollout& b) {
-  if (a.log_probs.size() != b.log_probs.size()) return false;
-  for (size_t i = 0; i < a.log_probs.size(); ++i) {
-    if (std::abs(a.log_probs[i] - b.log_probs[i]) > 1e-5) return false;
-  }
-  return a.tokens == b.tokens && a.step_map == b.step_map && a.finish == b.finish && a.text == b.text;
 }
 
 // A response and a token that first appears in it, inside a block behind the first, and not at the block's
@@ -147,7 +74,7 @@ int64_t first_of_another(const std::vector<Rollout>& rollouts, size_t response) 
 
 }  // namespace
 
-TEST_CASE("batched decoding equals literal decoding", "[decoder]") {
+TEST_CASE("batched decoding equals literal decoding", "[decode_engine]") {
   DecodingSettings settings;
   settings.max_new_tokens = 18;
   settings.max_active = 5;  // fewer than the requests: sequences join while others are in the middle
@@ -207,7 +134,7 @@ TEST_CASE("batched decoding equals literal decoding", "[decoder]") {
     CHECK(std::any_of(rollouts.begin(), rollouts.end(), [&](const Rollout& r) { return ends_at(r, token); }));
 }
 
-TEST_CASE("a response depends on its request alone, not on the batch", "[decoder]") {
+TEST_CASE("a response depends on its request alone, not on the batch", "[decode_engine]") {
   DecodingSettings settings;
   settings.max_new_tokens = 14;
   const Transformer policy = tiny_policy(tiny_config());
@@ -226,7 +153,7 @@ TEST_CASE("a response depends on its request alone, not on the batch", "[decoder
   }
 }
 
-TEST_CASE("a lower threshold or a wider entropy bound takes fewer steps", "[decoder]") {
+TEST_CASE("a lower threshold or a wider entropy bound takes fewer steps", "[decode_engine]") {
   const Transformer policy = tiny_policy(tiny_config());
   const auto steps = [&](AcceptanceStrategy strategy, double threshold, double entropy_bound) {
     DecodingSettings settings;
@@ -246,7 +173,7 @@ TEST_CASE("a lower threshold or a wider entropy bound takes fewer steps", "[deco
   CHECK(steps(AcceptanceStrategy::kEntropyBounded, 0, 14.0) < bounded);
 }
 
-TEST_CASE("a clamped response ends where its delimiter appears", "[decoder]") {
+TEST_CASE("a clamped response ends where its delimiter appears", "[decode_engine]") {
   DecodingSettings settings;
   settings.max_new_tokens = 24;
   const Transformer policy = tiny_policy(tiny_config());
@@ -281,7 +208,7 @@ TEST_CASE("a clamped response ends where its delimiter appears", "[decoder]") {
   CHECK(clamped > 2);
 }
 
-TEST_CASE("a fused commit saves forwards and changes nothing", "[decoder]") {
+TEST_CASE("a fused commit saves forwards and changes nothing", "[decode_engine]") {
   DecodingSettings settings;
   settings.max_new_tokens = 16;
   const Transformer policy = tiny_policy(tiny_config());
@@ -295,7 +222,7 @@ TEST_CASE("a fused commit saves forwards and changes nothing", "[decoder]") {
   CHECK(fused.rows == plain.rows);
 }
 
-TEST_CASE("a group's prompt is computed once", "[decoder]") {
+TEST_CASE("a group's prompt is computed once", "[decode_engine]") {
   DecodingSettings settings;
   settings.max_new_tokens = 4;
   const Transformer policy = tiny_policy(tiny_config());
@@ -313,22 +240,22 @@ TEST_CASE("a group's prompt is computed once", "[decoder]") {
   CHECK_THROWS_WITH(generate(policy, settings, requests), ContainsSubstring("different prompts"));
 }
 
-TEST_CASE("a prompt without a whole block, or without tokens, is decoded too", "[decoder]") {
+TEST_CASE("a prompt without a whole block is decoded too", "[decode_engine]") {
   DecodingSettings settings;
   settings.max_new_tokens = 6;
   const Transformer policy = tiny_policy(tiny_config());
   auto requests = make_requests(1, 2, 3);
   requests[1].group = -1;
-  requests[1].prompt_tokens.clear();
+  requests[1].prompt_tokens.resize(1);
   const auto rollouts = generate(policy, settings, requests);
   for (size_t i = 0; i < 2; ++i) {
     check_equal(rollouts[i], decode_literally(policy, 266, {}, requests[i], settings), {});
   }
   CHECK(rollouts[0].tokens.size() == 12);  // 3 + 6, up to the end of the block
-  CHECK(rollouts[1].tokens.size() == 8);
+  CHECK(rollouts[1].tokens.size() == 8);   // 1 + 6
 }
 
-TEST_CASE("MASK and ids without a token are never drawn", "[decoder]") {
+TEST_CASE("MASK and ids without a token are never drawn", "[decode_engine]") {
   DecodingSettings settings;
   settings.max_new_tokens = 40;
   settings.sampling.temperature = 50.0;  // nearly uniform
@@ -343,7 +270,7 @@ TEST_CASE("MASK and ids without a token are never drawn", "[decoder]") {
   CHECK(std::count(seen.begin() + 265, seen.end(), 0) == 7);
 }
 
-TEST_CASE("the cache is bounded, and a request that cannot fit is refused by name", "[decoder]") {
+TEST_CASE("the cache is bounded, and a request that cannot fit is refused by name", "[decode_engine]") {
   const Transformer policy = tiny_policy(tiny_config());
   auto requests = make_requests(3, 4);
   DecodingSettings settings;
@@ -368,10 +295,10 @@ TEST_CASE("the cache is bounded, and a request that cannot fit is refused by nam
   settings.max_new_tokens = 300;
   CHECK_THROWS_WITH(generate(policy, settings, requests), ContainsSubstring("positions"));
   settings.denoise_steps = 5;
-  CHECK_THROWS_AS(Decoder(policy, tiny_tokenizer(), settings), InputError);
+  CHECK_THROWS_WITH(generate(policy, settings, requests), ContainsSubstring("denoise_steps is 5"));
 }
 
-TEST_CASE("a sequence is handed out while others still generate", "[decoder]") {
+TEST_CASE("a sequence is handed out while others still generate", "[decode_engine]") {
   DecodingSettings settings;
   settings.max_new_tokens = 40;
   const auto requests = make_requests(2, 3);
@@ -379,17 +306,17 @@ TEST_CASE("a sequence is handed out while others still generate", "[decoder]") {
   const int64_t end_token = token_in_the_middle(generate(endless, settings, requests), 4).token;
   std::vector<size_t> order;
   std::vector<int64_t> steps;
-  Decoder(tiny_policy(tiny_config({end_token})), tiny_tokenizer(), settings)
-      .generate(requests, 9, [&](size_t index, Rollout rollout) {
-        order.push_back(index);
-        steps.push_back(rollout.denoise_steps);
-      });
+  const Transformer ending = tiny_policy(tiny_config({end_token}));
+  DecodeEngine(ending, tiny_tokenizer()).generate(settings, requests, 9, [&](size_t index, Rollout rollout) {
+    order.push_back(index);
+    steps.push_back(rollout.denoise_steps);
+  });
   CHECK(order.size() == requests.size());
   CHECK(std::is_sorted(steps.begin(), steps.end()));
   CHECK(steps.front() < steps.back());
 }
 
-TEST_CASE("a GPU gives the host's responses", "[decoder]") {
+TEST_CASE("a GPU gives the host's responses", "[decode_engine]") {
   if (!at::hasCUDA()) SKIP("no GPU in this build or machine");
   const auto requests = make_requests(6, 4);
   for (const AcceptanceStrategy strategy :
@@ -415,15 +342,19 @@ TEST_CASE("a GPU gives the host's responses", "[decoder]") {
   }
 }
 
-TEST_CASE("what the callback throws ends the generation", "[decoder]") {
+TEST_CASE("what the callback throws ends the generation", "[decode_engine]") {
   DecodingSettings settings;
   settings.max_new_tokens = 8;
   const Transformer policy = tiny_policy(tiny_config());
-  const Decoder decoder(policy, tiny_tokenizer(), settings);
+  DecodeEngine engine(policy, tiny_tokenizer());
+  const auto requests = make_requests(2, 3);
   CHECK_THROWS_WITH(
-      decoder.generate(make_requests(1, 2), 0, [](size_t, Rollout) { throw Error("verifier lost"); }),
+      engine.generate(settings, requests, 0, [](size_t, Rollout) { throw Error("verifier lost"); }),
       ContainsSubstring("verifier lost"));
-  CHECK(generate(policy, settings, make_requests(1, 2)).size() == 2);
+  CHECK(engine.idle());
+  const auto expected = generate(policy, settings, requests);
+  engine.generate(settings, requests, 9,
+                  [&](size_t index, Rollout rollout) { CHECK(identical(rollout, expected[index])); });
 }
 
 }  // namespace bicrl

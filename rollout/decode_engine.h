@@ -1,0 +1,102 @@
+// Block-diffusion decoding of many sequences at once, block after block: requests come in, each forward takes
+// every sequence one denoise step further, and whoever ends leaves at once and makes room for the next.
+//
+// How this folder works: decode_engine.h lives as long as its rank, and everything that generates goes
+// through it: steps of reinforcement, evaluations, `bicrl generate` and `bicrl eval`. scheduler.h decides who
+// is in work, sequence.h is one response in the making, step_state.h what a forward computes, and
+// denoise_step.h that forward with what is drawn from it (sampling.h) and kept (acceptance.h).
+// engine_budget.h says what it takes of the device's memory.
+#pragma once
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "policy/tokenizer.h"
+#include "policy/transformer.h"
+#include "rollout/decoding_settings.h"
+#include "rollout/engine_budget.h"
+#include "rollout/generation_request.h"
+#include "rollout/rollout.h"
+
+namespace bicrl {
+
+struct DecodingStatistics {
+  int64_t forwards = 0;
+  int64_t rows = 0;              // token rows computed, all kinds
+  int64_t prefill_rows = 0;      // of them: prompts
+  int64_t generated_tokens = 0;  // accepted, those after an end token included
+  int64_t peak_active = 0;
+  int64_t cache_bytes = 0;  // of the pages that it may use
+  double seconds = 0;
+
+  double tokens_per_second() const { return seconds > 0 ? generated_tokens / seconds : 0.0; }
+};
+
+struct FinishedRollout {
+  int64_t number = 0;  // of the request: its place among those submitted since open()
+  Rollout rollout;
+};
+
+// Owns the key/value cache and the memory of a step, which are made once, at the first open(), and made anew
+// only when a later one asks for more. Refers to policy and tokenizer, which outlive it; reads the parameters
+// anew in every step. Not thread-safe.
+class DecodeEngine {
+ public:
+  // Throws InputError if the tokenizer has ids that the policy has not.
+  DecodeEngine(const Transformer& policy, const Tokenizer& tokenizer);
+  ~DecodeEngine();
+
+  const Transformer& policy() const { return policy_; }
+  const Tokenizer& tokenizer() const { return tokenizer_; }
+
+  // All of `requests`, the way nearly everyone takes: open(), submit() and step() until all are done.
+  // `on_finished` runs on this thread between two steps, once for each request, in the order in which they
+  // end; what it throws ends the generation, and the engine can go on with other requests. Results depend on
+  // a request and its key, not on what else is in the batch (up to rounding). Throws InputError, before
+  // generating, naming a request that does not fit.
+  using OnFinished = std::function<void(size_t request_index, Rollout rollout)>;
+  DecodingStatistics generate(const DecodingSettings& settings,
+                              const std::vector<GenerationRequest>& requests, int64_t policy_version,
+                              const OnFinished& on_finished);
+
+  // How the requests to come are decoded, with at most this capacity in work; only while idle. On a device
+  // with memory of its own the cache takes no more pages than there is room for. Throws InputError if the
+  // settings do not fit the policy, its block size does not fit pages, or there is no room for a cache.
+  void open(const DecodingSettings& settings, int64_t policy_version, const EngineCapacity& capacity);
+  // Puts a request into the line. Throws InputError, with the numbers, if it can never be decoded.
+  void submit(GenerationRequest request);
+  // One forward. Returns what ended with it. Throws Error if the policy is broken, naming the tensor; what is
+  // in work is to be abandoned then.
+  std::vector<FinishedRollout> step();
+  bool idle() const;
+  // Drops what waits and what is in work.
+  void abandon();
+
+  // Gives cache and workspace back, until the next open(): for a rank whose device trains in between. Only
+  // while idle.
+  void release_memory();
+
+  const DecodingStatistics& statistics() const { return statistics_; }  // since open(), but for the seconds
+  // Of what the engine holds; no cache and workspace while it holds none.
+  EngineBudget budget() const;
+
+ private:
+  struct Memory;  // cache and arrays, of a capacity
+  struct Work;    // since open()
+
+  void reserve(const EngineCapacity& capacity);
+  void check_fits(const GenerationRequest& request, int64_t number) const;
+
+  const Transformer& policy_;
+  const Tokenizer& tokenizer_;
+  at::Tensor allowed_;  // [vocab] bool
+  std::unique_ptr<Memory> memory_;
+  std::unique_ptr<Work> work_;
+  DecodingStatistics statistics_;
+};
+
+}  // namespace bicrl

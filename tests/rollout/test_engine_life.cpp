@@ -1,0 +1,199 @@
+// An engine over its life: who shares its pool, what it refuses, and that nothing of earlier work is left.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <limits>
+
+#include "common/error.h"
+#include "common/rng.h"
+#include "policy/kv_cache.h"
+#include "tests/rollout/tiny_decoding.h"
+
+namespace bicrl {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using namespace testing;
+
+// Prompts of 1 to 40 tokens for 1 to 24 new ones; every third request has the prompt of the one before.
+std::vector<GenerationRequest> random_requests(int64_t count) {
+  RandomStream stream(5);
+  std::vector<GenerationRequest> requests;
+  for (int64_t i = 0; i < count; ++i) {
+    GenerationRequest request;
+    request.task_id = "task" + std::to_string(i);
+    request.key = stream.next();
+    request.max_new_tokens = 1 + static_cast<int64_t>(stream.below(24));
+    if (i % 3 == 2) {
+      request.group = requests.back().group = i;
+      request.prompt_tokens = requests.back().prompt_tokens;
+    } else {
+      request.prompt_tokens.resize(1 + stream.below(40));
+      for (int64_t& token : request.prompt_tokens) token = static_cast<int64_t>(stream.below(264));
+    }
+    requests.push_back(request);
+  }
+  return requests;
+}
+
+DecodingSettings pool_of_three() {
+  DecodingSettings settings;
+  settings.cache_tokens = 3 * 5 * KvCache::kPageTokens;  // 40 shared and 24 own tokens take 3 and 2 pages
+  settings.acceptance.threshold = 0.3;
+  return settings;
+}
+
+}  // namespace
+
+TEST_CASE("2,000 requests of random length through a pool that holds three of them", "[decode_engine]") {
+  const Transformer policy = tiny_policy(tiny_config({7, 70}));
+  const auto requests = random_requests(2000);
+  const DecodingSettings settings = pool_of_three();
+  DecodingStatistics statistics;
+  const auto pooled = generate(policy, settings, requests, &statistics);
+  CHECK(statistics.peak_active < 16);
+  CHECK(statistics.cache_bytes == 15 * KvCache::bytes_per_page(policy.config(), at::kFloat));
+  DecodeEngine solo(policy, tiny_tokenizer());
+  int64_t different = 0;
+  for (size_t i = 0; i < requests.size(); ++i)
+    solo.generate(settings, {requests[i]}, 9,
+                  [&](size_t, Rollout rollout) { different += !identical(rollout, pooled[i]); });
+  CHECK(different == 0);
+}
+
+TEST_CASE("responses do not depend on when a request is submitted, or on who shares the pool",
+          "[decode_engine]") {
+  const Transformer policy = tiny_policy(tiny_config({7, 70}));
+  auto requests = random_requests(60);
+  const DecodingSettings settings = pool_of_three();
+  const auto expected = generate(policy, settings, requests);
+  // In another order, a few at a time, while others are in work.
+  std::vector<size_t> order;
+  for (size_t i = 0; i < requests.size(); ++i) order.push_back(i);
+  RandomStream stream(17);
+  stream.shuffle(order);
+  DecodeEngine engine(policy, tiny_tokenizer());
+  engine.open(settings, 9, capacity_for(requests, policy.config(), settings));
+  size_t submitted = 0, finished = 0;
+  while (finished < requests.size()) {
+    for (uint64_t n = engine.idle() ? 1 : stream.below(3); n > 0 && submitted < order.size(); --n)
+      engine.submit(requests[order[submitted++]]);
+    for (const FinishedRollout& done : engine.step()) {
+      ++finished;
+      CHECK(identical(done.rollout, expected[order[static_cast<size_t>(done.number)]]));
+    }
+  }
+  CHECK(engine.idle());
+}
+
+TEST_CASE("a cache that was used gives the responses of a fresh one, whatever is left in it",
+          "[decode_engine]") {
+  const Transformer policy = tiny_policy(tiny_config());
+  Transformer changing = policy.clone();
+  const auto requests = make_requests(4, 3), others = make_requests(3, 2, 17);
+  DecodingSettings settings;
+  settings.max_new_tokens = 14;
+  settings.max_active = 5;
+  const auto expected = generate(policy, settings, requests);
+  DecodeEngine engine(changing, tiny_tokenizer());
+  const auto expect_same = [&] {
+    engine.generate(settings, requests, 9, [&](size_t index, const Rollout& rollout) {
+      CHECK(rollout.tokens == expected[index].tokens);
+      CHECK(rollout.log_probs == expected[index].log_probs);  // bit for bit
+    });
+  };
+  expect_same();
+  const int64_t pages = engine.budget().cache_pages;
+  expect_same();
+  CHECK(engine.budget().cache_pages == pages);
+  engine.generate(settings, others, 9, [](size_t, const Rollout&) {});
+  expect_same();
+  // A policy that is broken fills pages with NaN.
+  const at::Tensor weight = changing.parameters()[7].second;
+  const at::Tensor value = weight[0].clone();
+  weight[0].fill_(std::numeric_limits<float>::quiet_NaN());
+  CHECK_THROWS_WITH(engine.generate(settings, requests, 9, [](size_t, const Rollout&) {}),
+                    ContainsSubstring(changing.parameters()[7].first + " holds NaN"));
+  CHECK(engine.idle());
+  weight[0].copy_(value);
+  expect_same();
+  engine.release_memory();
+  CHECK(engine.budget().cache_bytes == 0);
+  expect_same();
+}
+
+TEST_CASE("pages come without what they held before", "[decode_engine]") {
+  KvCache cache(tiny_config(), 6, at::kCPU, at::kFloat);
+  const auto first = cache.reserve(40).value();
+  for (int64_t layer = 0; layer < 2; ++layer)
+    cache.pool(layer).fill_(std::numeric_limits<float>::quiet_NaN());
+  cache.release(first);
+  const auto second = cache.reserve(20).value();
+  for (int64_t layer = 0; layer < 2; ++layer)
+    for (const int64_t page : cache.own_pages(second))
+      CHECK(cache.pool(layer)
+                .narrow(0, page * KvCache::kPageTokens, KvCache::kPageTokens)
+                .eq(0)
+                .all()
+                .item<bool>());
+}
+
+TEST_CASE("what can never be decoded is refused at submission, with its numbers", "[decode_engine]") {
+  const Transformer policy = tiny_policy(tiny_config());
+  DecodingSettings settings;
+  settings.max_new_tokens = 20;
+  DecodeEngine engine(policy, tiny_tokenizer());
+  engine.open(settings, 0, {.sequences = 2, .pages = 5, .prefill_tokens = 16});
+  GenerationRequest request;
+  request.task_id = "kernel";
+  request.prompt_tokens.assign(50, 65);
+  engine.submit(request);  // 48 shared and 24 own tokens
+  request.prompt_tokens.assign(90, 65);
+  CHECK_THROWS_WITH(
+      engine.submit(request),
+      ContainsSubstring("request 1 (task kernel, prompt of 90 tokens) needs 8 pages of 16 tokens") &&
+          ContainsSubstring("20 new tokens") && ContainsSubstring("it has 5") &&
+          ContainsSubstring("weights"));
+  request.prompt_tokens.assign(250, 65);
+  CHECK_THROWS_WITH(engine.submit(request),
+                    ContainsSubstring("needs 272 positions") && ContainsSubstring("the policy has 256"));
+  request.prompt_tokens.assign(256, 65);
+  CHECK_THROWS_WITH(engine.submit(request), ContainsSubstring("leaves no position"));
+  request.prompt_tokens.clear();
+  CHECK_THROWS_WITH(engine.submit(request), ContainsSubstring("its prompt is empty"));
+  // The first request is as it was.
+  size_t finished = 0;
+  while (!engine.idle()) finished += engine.step().size();
+  CHECK(finished == 1);
+
+  // Nor does anybody make a cache for it first.
+  DecodingSettings endless;
+  endless.max_new_tokens = int64_t{1} << 40;
+  CHECK_THROWS_WITH(generate(policy, endless, make_requests(1, 1)), ContainsSubstring("positions"));
+
+  const Transformer odd = tiny_policy(tiny_config({}, 6));
+  CHECK_THROWS_WITH(generate(odd, settings, make_requests(1, 1)), ContainsSubstring("block_size is 6"));
+  settings.cache_tokens = 15;
+  CHECK_THROWS_WITH(generate(policy, settings, make_requests(1, 1)), ContainsSubstring("cache_tokens is 15"));
+}
+
+TEST_CASE("the budget's table holds what the engine takes", "[decode_engine]") {
+  const Transformer policy = tiny_policy(tiny_config());
+  DecodeEngine engine(policy, tiny_tokenizer());
+  engine.open({}, 0, {.sequences = 2, .pages = 4, .prefill_tokens = 16});
+  const EngineBudget budget = engine.budget();
+  CHECK(budget.weights_bytes == 4 * policy.config().parameter_count());
+  CHECK(budget.cache_pages == 4);
+  CHECK(budget.cache_bytes == 4 * KvCache::bytes_per_page(policy.config(), at::kFloat));
+  CHECK(budget.workspace_bytes > 0);
+  CHECK_THAT(budget.table(), ContainsSubstring("weights") && ContainsSubstring("4 pages of 16 tokens") &&
+                                 ContainsSubstring("workspace"));
+  EngineBudget limited = budget;
+  limited.limit_bytes = budget.weights_bytes + budget.cache_bytes + budget.workspace_bytes + (1 << 30);
+  CHECK_THAT(limited.table(), ContainsSubstring("free") && ContainsSubstring("1.000"));
+}
+
+}  // namespace bicrl
