@@ -5,7 +5,7 @@
 
 It starts one verifier that all arms share, so that no program is verified twice, and goes on where it was stopped: what has
 finished is not run again. Further words are overrides for every run. bench/learning_report.py makes tables of the folder.
-Arms make as many updates as the stages of configs/quickstart.yaml, and ask for as many verdicts where they ask for any:
+Arms make as many updates as the stages of configs/quickstart.yaml (with their imitation), and ask for as many verdicts where they ask for any:
     rl            the stages as they are
     best          supervised, on the best known program of each training task, from the stages' highest rate down to their lowest
     rejection     the same stages, each group's best response imitated
@@ -35,6 +35,7 @@ class Stages:
         self.count = len(value_of("stage"))
         self.steps = [int(n) for n in value_of("steps")[-self.count:]]
         self.responses = int(value_of("tasks_per_step")[0]) * int(value_of("samples_per_task")[0])
+        self.updates = sum(steps * (1 + int(more)) for steps, more in zip(self.steps, value_of("updates")[-self.count:]))
         self.highest_rate = max(value_of("learning_rate")[-self.count:], key=float)
         self.lowest_rate = value_of("min_learning_rate")[-1]
 
@@ -46,7 +47,7 @@ class Stages:
 def overrides_of(arm, warm_up, stages):
     source = [f"policy.checkpoint={warm_up}/checkpoints/warm_up", "policy.config="]
     if arm == "best":
-        return [*source, *stages.each("steps=0"), f"warm_up.steps={sum(stages.steps)}", "warm_up.programs=best", f"warm_up.samples_per_step={stages.responses}",
+        return [*source, *stages.each("steps=0"), f"warm_up.steps={stages.updates}", "warm_up.programs=best", f"warm_up.samples_per_step={stages.responses}",
                 "warm_up.update.warmup_updates=0", f"warm_up.update.learning_rate={stages.highest_rate}", "warm_up.update.learning_rate_decay=cosine",
                 f"warm_up.update.min_learning_rate={stages.lowest_rate}"]
     kept = [*source, "warm_up.steps=0"]
@@ -73,8 +74,7 @@ class Bench:
         o = self.options
         launcher = ["mpirun", "-np", str(o.ranks), *os.environ.get("BICRL_MPIRUN_FLAGS", "--bind-to none --oversubscribe").split()] if o.ranks > 1 else []
         command = [*launcher, o.program, "train", str(CONFIG), f"run.directory={folder}", f"verifier.addresses=[{self.address}]",
-                   f"evaluation.split={o.split}", f"evaluation.tasks={o.tasks}", f"tasks.synthetic.test_compositions={max(o.tasks, 1)}",
-                   f"tasks.synthetic.development_compositions={max(o.tasks, 1)}", *o.overrides, *words]
+                   f"evaluation.split={o.split}", f"evaluation.tasks={o.tasks}", *sizes_of_splits(o), *o.overrides, *words]
         begin = time.monotonic()
         with open(folder.with_suffix(".log"), "w") as log:
             code = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, cwd=SOURCE, env=self.environment).returncode
@@ -93,13 +93,18 @@ class Bench:
         self.train(folder / arm, [f"run.seed={seed}", f"tasks.synthetic.seed={seed}", "evaluation.best_of={}", *overrides_of(arm, folder / "warm_up", self.stages)])
 
 
+def sizes_of_splits(options):
+    """Which task is which depends on all of them."""
+    return [f"tasks.synthetic.{split}_compositions={max(options.tasks, 1)}" for split in ("development", "test")]
+
+
 def write_tasks(options, seed):
     """The held-out tasks with every program that is shown for their operators: the report asks what they cost."""
     folder = Path(options.out).resolve() / f"seed-{seed}"
     if (folder / "tasks").exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
-    words = [f"tasks.synthetic.{key}={value}" for key, value in (("seed", seed), ("alternatives", 1000), (f"{options.split}_compositions", max(options.tasks, 1)))]
+    words = [f"tasks.synthetic.seed={seed}", "tasks.synthetic.alternatives=1000", *sizes_of_splits(options), *options.overrides]
     subprocess.run([options.program, "tasks", str(CONFIG), "--write", folder / "tasks.new", *words], check=True, stdout=subprocess.DEVNULL, cwd=SOURCE)
     (folder / "tasks.new" / f"{options.split}.json").rename(folder / "tasks.new/held_out.json")
     (folder / "tasks.new").rename(folder / "tasks")

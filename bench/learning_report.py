@@ -2,12 +2,14 @@
 
     python3 bench/learning_report.py report --out build/learning [--reference rl]
     python3 bench/learning_report.py discovery --out build/learning --program build/cpu/bin/bicrl [--arm rl] [--workers 2] [--show 3]
+    python3 bench/learning_report.py families --out build/learning
     python3 bench/learning_report.py fastest --out build/learning [--arm rl] [--show 20]
 
 `report`: rates, speed-ups, and the reference against every other arm, paired by seed and task, with 95 % intervals of a bootstrap that
 draws seeds and, within them, tasks. *Unknown* tasks are of the kind that training tasks without a known program are of.
 `discovery`: of the tasks with a right answer that computes in a way that was held back (its signature: tasks/technique.h), all programs
 shown for such operators are verified on the same task; a discovery is an answer whose modelled time is less than that of each of them.
+`families`: correct rates by what a task has beside elementwise operators, and where.
 `fastest`: the answers with the largest speed-up, to be read."""
 import argparse
 import json
@@ -36,6 +38,10 @@ def speed(answer):
     return answer.get("speedup") or 0
 
 
+def compositions(tasks):
+    return {t["id"]: t["composition"] for t in json.loads((tasks / "held_out.json").read_text())}
+
+
 def unknown_ids(tasks):
     """Held-out tasks of the kind of which nobody knows programs in training: with such an operator between two others."""
     middles = {t["composition"][1] for t in json.loads((tasks / "train.json").read_text()) if not t.get("cuda_code")}
@@ -46,13 +52,18 @@ class Arms:
     """Greedy answers by arm, seed and task."""
 
     def __init__(self, out):
-        self.of, self.unknown, self.best_of = {}, {}, {}
+        self.of, self.unknown, self.tasks, self.best_of = {}, {}, {}, {}
         for folder in sorted(Path(out).glob("seed-*/*/")):
             seed = folder.parent.name
             if not (folder / "summary.json").exists():
                 continue
             self.of.setdefault(folder.name, {})[seed] = {a["task_id"]: a for a in last_of(folder)}
-            self.unknown.setdefault(seed, unknown_ids(folder.parent / "tasks"))
+            if seed not in self.unknown:
+                self.unknown[seed] = unknown_ids(folder.parent / "tasks")
+                self.tasks[seed] = compositions(folder.parent / "tasks")
+            for answer in self.of[folder.name][seed].values():
+                if answer.get("composition", self.tasks[seed][answer["task_id"]]) != self.tasks[seed][answer["task_id"]]:
+                    sys.exit(f"{folder}: {answer['task_id']} is another task than in {folder.parent / 'tasks'}; delete that folder")
             if folder.name == "warm_up" and list(folder.glob("evaluations/*_best_of.jsonl")):
                 self.best_of[seed] = best_of_each(last_of(folder, "_best_of"))
 
@@ -144,6 +155,32 @@ def report(options):
         print_table({"best of 8 of the warm-up": arms.best_of, **{arm: on_the_same(seeds) for arm, seeds in arms.of.items()}}, arms.unknown)
 
 
+KINDS = {**dict.fromkeys(("sum", "mean", "max"), "reduction"), **dict.fromkeys(("avg3", "max3", "diff"), "stencil"), "softmax": "softmax"}
+
+
+def family_of(composition):
+    special = [(KINDS[operator], i) for i, operator in enumerate(composition) if operator in KINDS]
+    if len(special) > 1:
+        return "several of these"
+    if special:
+        kind, place = special[0]
+        return f"{kind}, {'first' if place == 0 else 'last' if place == len(composition) - 1 else 'between others'}"
+    return "rows" if any(operator.endswith("_row") for operator in composition) else "elementwise"
+
+
+def families(options):
+    arms = Arms(options.out)
+    found = {}
+    for arm, seeds in arms.of.items():
+        for seed, answers in seeds.items():
+            for task, answer in answers.items():
+                found.setdefault(family_of(arms.tasks[seed][task]), {}).setdefault(arm, []).append(answer["correct"])
+    print("| family | tasks | " + " | ".join(arms.of) + " |\n|---|---|" + "---|" * len(arms.of))
+    for family, by_arm in sorted(found.items(), key=lambda item: -max(map(len, item[1].values()))):
+        rates = [f"{100 * sum(by_arm[arm]) / len(by_arm[arm]):.1f} %" if arm in by_arm else "" for arm in arms.of]
+        print(f"| {family} | {max(map(len, by_arm.values()))} | " + " | ".join(rates) + " |")
+
+
 def shown_times(options, folder, wanted):
     """[task] -> modelled milliseconds of every program that is shown for its operators; kept beside the runs."""
     kept = folder / "shown_times.json"
@@ -154,7 +191,7 @@ def shown_times(options, folder, wanted):
                       for t in missing for n, code in enumerate([t["cuda_code"], *(a["cuda_code"] for a in t.get("alternatives", []))])]
         (folder / "shown.jsonl").write_text("".join(json.dumps(c) + "\n" for c in candidates))
         # Its exit status says whether all are correct; the times say so below.
-        subprocess.run([options.program, "verify", "--tasks", folder / "shown.jsonl", "--json", folder / "shown_verdicts.json",
+        subprocess.run([options.program, "verify", "--profile", "--tasks", folder / "shown.jsonl", "--json", folder / "shown_verdicts.json",
                         f"verifier.server.workers={options.workers}", "verifier.server.cost_device=l4"], stdout=subprocess.DEVNULL, cwd=SOURCE)
         for verdict in json.loads((folder / "shown_verdicts.json").read_text())["verdicts"]:
             if not verdict["correct"]:
@@ -195,12 +232,13 @@ def fastest(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name, work in (("report", report), ("discovery", discovery), ("fastest", fastest)):
+    for name, work in (("report", report), ("discovery", discovery), ("families", families), ("fastest", fastest)):
         command = commands.add_parser(name)
         command.set_defaults(work=work)
         command.add_argument("--out", required=True)
         if name == "report":
             command.add_argument("--reference", default="rl")
+        if name in ("report", "families"):
             continue
         command.add_argument("--arm", default="rl")
         command.add_argument("--show", type=int, default=3 if name == "discovery" else 20)

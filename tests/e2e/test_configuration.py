@@ -70,7 +70,8 @@ with folder() as temporary:
     # Keys that would do nothing are refused with the reason, and a curriculum can be chosen.
     nothing = "has no effect"
     for words in (["stages.0.curriculum.window=8"], ["warm_up.update.min_learning_rate=1e-5"], ["tasks.strict=false"],
-                  ["stages.0.update.normaliser_tokens=8"], ["stages.0.advantage_k=2"],
+                  ["stages.0.update.normaliser_tokens=8"], ["stages.0.advantage_k=2"], ["stages.0.imitation.samples=8"],
+                  ["stages.0.imitation={updates: 2}", "stages.0.imitation.known=best"],
                   ["stages.0.curriculum.kind=adaptive", "stages.0.curriculum.promote_at=0.5"],
                   ["evaluation.best_of={tasks: 0, samples: 8}", "evaluation.best_of.samples=4"]):
         code, out, err = bicrl("train", SMALL_RUN, "--dry-run", f"run.directory={temporary}/run", *words)
@@ -83,6 +84,11 @@ with folder() as temporary:
     code, out, err = bicrl("train", SMALL_RUN, "--dry-run", f"run.directory={temporary}/run", "stages.0.advantage=max_at_k",
                            "stages.1.curriculum.kind=adaptive", "warm_up.programs=all", "evaluation.best_of={tasks: 64, samples: 8}")
     expect(code == 0 and "advantage_k: 4" in out and "best of 8" in out, "what training for the best of several needs", code, out, err)
+    # What is imitated, and by whom a split run is trained.
+    code, out, err = bicrl("train", SMALL_RUN, "--dry-run", f"run.directory={temporary}/run", "stages.0.imitation={updates: 2, known_share: 0.5}", "trainer.placement=split")
+    expect(code == 0 and "then 2 updates from 32 imitated samples each" in out and "too few for 'placement: split' with 1 that generate" in out, "imitation, and too few ranks", code, out, err)
+    code, out, err = bicrl("train", SMALL_RUN, "--dry-run", f"run.directory={temporary}/run", "trainer.placement=split", ranks=2)
+    expect(code == 0 and "of which 1 train and 1 generate" in out and "exchange" not in out, "one rank of two trains", code, out, err)
     # Synthesised tasks have a split for choices and one for the end; files say themselves what they hold out.
     code, out, err = bicrl("train", SMALL_RUN, "--dry-run", f"run.directory={temporary}/run", "tasks={train: [tests/data/infilling_tasks.json], held_out: [tests/data/end_to_end_tasks.json]}", "evaluation.split=test")
     expect(code == 2 and "evaluation.split" in err and "name what they hold out" in err, "files are not split", code, err)

@@ -15,7 +15,9 @@ SMALL = ["warm_up.steps=30", "warm_up.samples_per_step=8", "stages.0.steps=2", "
          "run.checkpoint_every_s=0.01",
          # Minibatches, and a reference that a resumed run has to find again.
          "stages.1.update.responses_per_update=3", "stages.1.update.epochs=2", "stages.1.update.kl_weight=0.05",
-         "stages.1.update.kl_reference=initial", "stages.1.update.optimizer.moments=reset", *patient(60)]
+         "stages.1.update.kl_reference=initial", "stages.1.update.optimizer.moments=reset",
+         # What was imitated has to be imitated again.
+         "stages.0.imitation={updates: 2, samples: 5, known_share: 0.5}", *patient(60)]
 
 
 def trace(run):
@@ -74,6 +76,8 @@ with folder() as temporary:
     code, out, err = bicrl("train", "tests/data/small_run.yaml", f"run.directory={whole}", *SMALL, ranks=2)
     expect(code == 0, "the run without faults ends well", out, err)
     expected = trace(whole)
+    imitated = [step["imitation_updates"] for step in expected[0] if step["phase"] == "infilling"]
+    expect(imitated == [2, 2], "each infilling step imitates twice", imitated)
 
     # Killed in every phase, once each way; then stopped by Ctrl-C; then to the end.
     run = f"{temporary}/run"

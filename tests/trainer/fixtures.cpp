@@ -171,7 +171,7 @@ UpdateStatistics supervise(PolicyUpdater& updater, const std::vector<SftSample>&
   for (const SftSample& sample : mine) tokens += supervised_tokens(sample, settings);
   int64_t all_tokens = 0;
   for (int64_t part : all_gather_values(control, tokens)) all_tokens += part;
-  return over_ranks(all_gather_values(control, updater.supervise(mine, all_tokens)));
+  return over_ranks(all_gather_values(control, updater.supervise({mine, all_tokens})));
 }
 
 UpdateStatistics reinforce(PolicyUpdater& updater, const std::vector<Experience>& experiences) {

@@ -113,6 +113,7 @@ TEST_CASE("how a right program of a synthesised task computes is kept, and wheth
          {task.cuda_code, task.alternatives.empty() ? task.cuda_code : task.alternatives.back().cuda_code}) {
       response.program = program;
       const EvaluatedResponse found = evaluated_response(response);
+      CHECK(found.composition == task.composition);
       CHECK_FALSE(found.technique.empty());
       CHECK_FALSE(found.unshown);
       CHECK(evaluated_response_from_json(to_json(found)) == found);

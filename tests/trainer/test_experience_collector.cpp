@@ -7,6 +7,7 @@
 #include "tests/trainer/thread_ranks.h"
 #include "trainer/experience/experience_collector.h"
 #include "trainer/experience/experience_exchange.h"
+#include "trainer/experience/imitation.h"
 #include "trainer/update/policy_updater.h"
 
 #include <catch2/catch_test_macros.hpp>
@@ -55,11 +56,12 @@ struct Rank {
        const RewardFunction& reward = binary())
       : Rank(control, folder, known, Placement::colocated(control.size()), reward) {}
   Rank(ControlPlane& control, const TemporaryFolder& folder, const KnownVerdicts& known,
-       const Placement& placement, const RewardFunction& reward = binary())
+       const Placement& placement, const RewardFunction& reward = binary(),
+       const CollectorSettings& collected = {.samples_per_task = 4})
       : ledger(folder.path() / "ledger", {"p", "v"}, control),
         verifier(nullptr, &ledger, {.source = VerdictSource::kLedger}),
         responses(policy(), tokenizer(), settings, verifier, nullptr),
-        collector(responses, &ledger, reward, control, placement, {.samples_per_task = 4}) {
+        collector(responses, &ledger, reward, control, placement, collected) {
     ledger.resume_at(0);
     ledger.adopt({.verdicts = known});
   }
@@ -257,6 +259,76 @@ TEST_CASE("an update takes no experience of another version of the policy than i
                         Catch::Matchers::ContainsSubstring("takes version 5"));
   CHECK_THROWS_WITH(require_versions(experiences, 2, 3),
                     Catch::Matchers::ContainsSubstring("takes versions 2 to 3"));
+}
+
+TEST_CASE("where a stage imitates, ranks tell each group's best response") {
+  const std::vector<Task> tasks = five_tasks();
+  const auto known = verdicts_of_step(tasks, 7);
+  // This policy hardly ever ends by itself: of each group the first is cut off, the others are said to have
+  // ended.
+  std::vector<SavedRollout> rollouts = [&] {
+    SingleProcessControl alone;
+    const TemporaryFolder folder;
+    return Rank(alone, folder, known).collector.collect(prompted(tasks), 7, 0).rollouts;
+  }();
+  for (size_t i = 0; i < rollouts.size(); ++i)
+    rollouts[i].rollout.finish = i % 4 == 0 ? FinishReason::kTokenLimit : FinishReason::kEndToken;
+  const auto told = [&](int ranks, const CollectorSettings& settings) {
+    const TemporaryFolder folder;
+    std::vector<CollectedStep> steps(static_cast<size_t>(ranks));
+    on_ranks(ranks, [&](ControlPlane& control) {
+      Rank rank(control, folder, known, Placement::colocated(ranks), binary(), settings);
+      steps[static_cast<size_t>(control.rank())] = rank.collector.collect_saved(rollouts, tasks, 7);
+    });
+    return steps;
+  };
+  const auto rewards_of = [](const CollectedStep& step) {
+    nlohmann::json rewards = nlohmann::json::array();
+    for (const GroupOutcome& outcome : step.group_outcomes)
+      if (outcome.reward) rewards.push_back(to_json(*outcome.reward));
+    return rewards;
+  };
+  CHECK(rewards_of(told(1, {.samples_per_task = 4})[0]).empty());
+  const CollectedStep alone = told(1, {.samples_per_task = 4, .imitates = true})[0];
+  for (const CollectedStep& step : told(3, {.samples_per_task = 4, .imitates = true}))
+    CHECK(rewards_of(step) == rewards_of(alone));
+
+  // Right responses that came to an end, by task.
+  std::map<std::string, std::set<std::vector<int64_t>>> right, any;
+  std::map<std::string, std::pair<double, double>> sums;
+  for (size_t i = 0; i < alone.entries.size(); ++i) {
+    const ResponseEntry& entry = alone.entries[i];
+    if (entry.masked) continue;
+    sums[entry.task_id].first += entry.reward;
+    sums[entry.task_id].second += 1;
+    if (entry.truncated) continue;
+    const auto tokens = response_tokens(alone.rollouts[i].rollout).response;
+    any[entry.task_id].insert(tokens);
+    if (entry.verdict && entry.verdict->correct) right[entry.task_id].insert(tokens);
+  }
+  size_t best = 0;
+  for (const GroupOutcome& outcome : alone.group_outcomes) {
+    REQUIRE(outcome.reward);
+    const auto [sum, count] = sums.at(outcome.task_id);
+    CHECK_THAT(outcome.reward->mean, Catch::Matchers::WithinAbs(sum / count, 1e-12));
+    CHECK(outcome.reward->best.has_value() == right.contains(outcome.task_id));
+    if (!outcome.reward->best) continue;
+    ++best;
+    CHECK(outcome.reward->best->reward == 1);
+    CHECK(right.at(outcome.task_id).contains(outcome.reward->best->tokens.response));
+  }
+  CHECK(best > 0);
+
+  // The control keeps what is imitated apart from what rewards say.
+  bool wrong = false;
+  const auto shuffled = told(1, {.samples_per_task = 4, .shuffled_advantages = true, .imitates = true})[0];
+  for (const GroupOutcome& outcome : shuffled.group_outcomes)
+    if (outcome.reward && outcome.reward->best) {
+      const auto& shown = outcome.reward->best->tokens.response;
+      CHECK(any.at(outcome.task_id).contains(shown));
+      wrong |= !right.at(outcome.task_id).contains(shown);
+    }
+  CHECK(wrong);
 }
 
 TEST_CASE("a rank that cannot generate ends the step on all ranks with its reason") {

@@ -32,6 +32,7 @@ EvaluatedResponse evaluated_response(const VerifiedResponse& response) {
   const Verdict& verdict = *response.verdict;
   EvaluatedResponse found;
   found.task_id = response.task->id;
+  found.composition = response.task->composition;
   found.sample = response.sample;
   found.verdict = class_of(verdict);
   found.compiled = verdict.compiled;
@@ -53,9 +54,14 @@ EvaluatedResponse evaluated_response(const VerifiedResponse& response) {
 }
 
 nlohmann::ordered_json to_json(const EvaluatedResponse& r) {
-  nlohmann::ordered_json json = {{"task_id", r.task_id},   {"sample", r.sample},   {"verdict", r.verdict},
-                                 {"compiled", r.compiled}, {"correct", r.correct}, {"truncated", r.truncated},
-                                 {"tokens", r.tokens}};
+  nlohmann::ordered_json json = {{"task_id", r.task_id}};
+  if (!r.composition.empty()) json["composition"] = r.composition;
+  json.update(nlohmann::ordered_json{{"sample", r.sample},
+                                     {"verdict", r.verdict},
+                                     {"compiled", r.compiled},
+                                     {"correct", r.correct},
+                                     {"truncated", r.truncated},
+                                     {"tokens", r.tokens}});
   if (!r.clock.empty()) {
     json["clock"] = r.clock;
     json["speedup"] = r.speedup;
@@ -74,6 +80,7 @@ nlohmann::ordered_json to_json(const EvaluatedResponse& r) {
 EvaluatedResponse evaluated_response_from_json(const nlohmann::json& json) {
   EvaluatedResponse r;
   json.at("task_id").get_to(r.task_id);
+  if (const auto found = json.find("composition"); found != json.end()) found->get_to(r.composition);
   json.at("sample").get_to(r.sample);
   json.at("verdict").get_to(r.verdict);
   json.at("compiled").get_to(r.compiled);

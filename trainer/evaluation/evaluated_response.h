@@ -13,6 +13,7 @@ namespace bicrl {
 
 struct EvaluatedResponse {
   std::string task_id;
+  std::vector<std::string> composition;  // operators of a synthesised task; else empty
   int64_t sample = 0;
   std::string verdict;  // "correct", a fault's class, "infrastructure" or "task_fault"
   bool compiled = false;

@@ -19,7 +19,8 @@ nlohmann::json to_json(const GroupOutcome& outcome) {
   return {{"task", outcome.task_id},
           {"noted", noted},
           {"failure", outcome.failure ? to_json(*outcome.failure) : nlohmann::json()},
-          {"task_fault", outcome.task_fault}};
+          {"task_fault", outcome.task_fault},
+          {"reward", outcome.reward ? to_json(*outcome.reward) : nlohmann::json()}};
 }
 
 GroupOutcome group_outcome_from_json(const nlohmann::json& json) {
@@ -28,6 +29,7 @@ GroupOutcome group_outcome_from_json(const nlohmann::json& json) {
     outcome.noted.push_back({success.at("program"), verdict_from_json(success.at("verdict"))});
   if (!json.at("failure").is_null()) outcome.failure = repair_entry_from_json(json.at("failure"));
   outcome.task_fault = json.at("task_fault");
+  if (!json.at("reward").is_null()) outcome.reward = group_reward_from_json(json.at("reward"));
   return outcome;
 }
 
@@ -51,6 +53,7 @@ std::vector<std::string> Curation::note(const std::vector<GroupOutcome>& groups)
       if (success.verdict.correct) repair_.solved(group.task_id);
     }
     if (repairs_failures_ && group.failure) repair_.add(*group.failure);
+    if (group.reward) best_.note(*group.reward);
     if (group.task_fault.empty()) continue;
     if (std::string text = note_fault(group.task_id, group.task_fault); !text.empty())
       found.push_back(std::move(text));
@@ -64,15 +67,19 @@ std::string Curation::note_fault(const std::string& task_id, const std::string& 
 }
 
 nlohmann::json Curation::state() const {
-  return {{"quarantine", quarantine_.state()}, {"repair", repair_.state()}, {"at_fault", at_fault_}};
+  return {{"quarantine", quarantine_.state()},
+          {"repair", repair_.state()},
+          {"best", best_.state()},
+          {"at_fault", at_fault_}};
 }
 
 void Curation::restore(const nlohmann::json& state) {
-  for (const char* part : {"quarantine", "repair", "at_fault"})
+  for (const char* part : {"quarantine", "repair", "best", "at_fault"})
     if (!state.is_object() || !state.contains(part))
       throw InputError(concat("state of curation: ", part, " is missing"));
   quarantine_.restore(state["quarantine"]);
   repair_.restore(state["repair"]);
+  best_.restore(state["best"]);
   at_fault_ = state["at_fault"].get<std::map<std::string, std::string>>();
 }
 

@@ -1,5 +1,6 @@
-// What a run learns about its tasks beside rewards: which successes must be confirmed, which failures come
-// back as prompts, and which tasks can never be graded and are left out from then on. All ranks hold equal
+// What a run keeps of its tasks from step to step: which successes must be confirmed, which failures come
+// back as prompts, which responses are worth imitating, and which tasks can never be graded and are left out
+// from then on. All ranks hold equal
 // contents, because all of them note every rank's outcomes in the same order. Not thread-safe.
 #pragma once
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "reward/best_responses.h"
 #include "reward/quarantine.h"
 #include "reward/repair_buffer.h"
 
@@ -31,9 +33,10 @@ struct GroupOutcome {
   };
   std::vector<Success> noted;  // successes, and successes that were not confirmed
   std::optional<RepairEntry> failure;
-  std::string task_fault{};  // why the verifier can never grade the task; empty if it can
+  std::string task_fault{};             // why the verifier can never grade the task; empty if it can
+  std::optional<GroupReward> reward{};  // of a stage that imitates
 
-  bool empty() const { return noted.empty() && !failure && task_fault.empty(); }
+  bool empty() const { return noted.empty() && !failure && task_fault.empty() && !reward; }
 };
 nlohmann::json to_json(const GroupOutcome& outcome);
 GroupOutcome group_outcome_from_json(const nlohmann::json& json);
@@ -48,6 +51,7 @@ class Curation {
   // For each of a step's `groups`, the earlier failure that it is asked to repair, if any. `key` decides.
   std::vector<std::optional<RepairEntry>> repairs(size_t groups, Stage stage, uint64_t key) const;
   const Quarantine& quarantine() const { return quarantine_; }
+  const BestResponses& best() const { return best_; }
 
   // After a step: the groups of all ranks, in the same order on each. Returns sentences that name the tasks
   // found at fault for the first time, for a person.
@@ -63,6 +67,7 @@ class Curation {
  private:
   Quarantine quarantine_;
   RepairBuffer repair_;
+  BestResponses best_;
   bool repairs_failures_;
   std::map<std::string, std::string> at_fault_;  // tasks, and why
 };

@@ -13,6 +13,7 @@
 #include "common/rng.h"
 #include "tasks/known_programs.h"
 #include "trainer/experience/experience_exchange.h"
+#include "trainer/experience/imitation.h"
 
 namespace bicrl {
 namespace {
@@ -252,6 +253,33 @@ GroupAdvantage ExperienceCollector::advantage_of(const std::vector<VerifiedRespo
   return group;
 }
 
+std::optional<GroupReward> ExperienceCollector::group_reward(ResponseSpan group,
+                                                             std::span<const Reward> rewards, double mean,
+                                                             uint64_t key) const {
+  std::vector<size_t> whole;  // members that count and came to an end
+  std::optional<size_t> best;
+  bool counts = false;
+  for (size_t i = 0; i < group.size(); ++i) {
+    if (rewards[i].masked) continue;
+    counts = true;
+    if (group[i].rollout.truncated()) continue;
+    whole.push_back(i);
+    const bool right = group[i].verified() && group[i].verdict->correct;
+    if (right && (!best || rewards[i].value > rewards[*best].value)) best = i;
+  }
+  if (!counts) return std::nullopt;
+  GroupReward told{.task_id = group.front().task->id, .stage = settings_.stage, .mean = mean};
+  if (!best) return told;
+  // A control must not learn from rewards by this way, either: any member stands for the best.
+  const size_t shown = settings_.shuffled_advantages
+                           ? whole[RandomStream(mix_key({mix_key(key, kShuffleStream),
+                                                         static_cast<uint64_t>(group[0].group), 1}))
+                                       .below(whole.size())]
+                           : *best;
+  told.best = {.reward = rewards[*best].value, .tokens = response_tokens(group[shown].rollout)};
+  return told;
+}
+
 StepShare ExperienceCollector::score(CollectedResponses& collected, const std::vector<PromptedTask>& tasks,
                                      uint64_t key, CollectedStep& step) const {
   StepShare mine;
@@ -290,8 +318,10 @@ StepShare ExperienceCollector::score(CollectedResponses& collected, const std::v
     told.sums.repairs = is_repair;
     // How a task fares when a failure is shown says nothing of how it fares by itself.
     if (!is_repair) told.task_outcome = task_outcome_of(members, group);
-    if (GroupOutcome outcome = group_outcome_of(members, settings_.stage); !outcome.empty())
-      told.group_outcome = std::move(outcome);
+    GroupOutcome outcome = group_outcome_of(members, settings_.stage);
+    if (settings_.imitates && !is_repair)
+      outcome.reward = group_reward(members, std::span(rewards).subspan(first, group_size), group.mean, key);
+    if (!outcome.empty()) told.group_outcome = std::move(outcome);
   }
   mine.sums.quarantined = static_cast<double>(collected.confirmed);
   mine.experiences = shares_of(step.experiences);

@@ -10,6 +10,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,7 @@ struct CollectorSettings {
   int64_t advantage_k = 1;  // of kMaxAtK
   bool shuffled_advantages = false;
   bool has_verdicts = true;  // else every response is masked
+  bool imitates = false;     // each group's best response is told to all ranks
 };
 
 // Refers to everything it is given, owns nothing. One collector per phase and rank; not thread-safe.
@@ -108,6 +110,9 @@ class ExperienceCollector {
   StepShare score(CollectedResponses& collected, const std::vector<PromptedTask>& tasks, uint64_t key,
                   CollectedStep& step) const;
   std::vector<Reward> rewards_of(const std::vector<VerifiedResponse>& responses) const;
+  // Of a group, for those who imitate; nothing if no member counts.
+  std::optional<GroupReward> group_reward(std::span<const VerifiedResponse> group,
+                                          std::span<const Reward> rewards, double mean, uint64_t key) const;
   // Of the group that begins at responses[first].
   GroupAdvantage advantage_of(const std::vector<VerifiedResponse>& responses,
                               const std::vector<Reward>& rewards, size_t first, uint64_t key) const;

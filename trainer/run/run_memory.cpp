@@ -20,7 +20,8 @@ struct LongestSample {
 
 // By bytes of text, which is nearly by tokens: encoding all of them takes long.
 LongestSample longest_sample(const std::vector<Task>& tasks, const Tokenizer& tokenizer,
-                             const RunSettings& settings, Stage stage, Scaffold scaffold) {
+                             const RunSettings& settings, Stage stage, Scaffold scaffold,
+                             KnownPrograms programs) {
   std::string program;
   Prompt longest;
   for (const Task& task : tasks) {
@@ -29,7 +30,7 @@ LongestSample longest_sample(const std::vector<Task>& tasks, const Tokenizer& to
     if (prompt.text.size() > longest.text.size()) longest = std::move(prompt);
     if (task.cuda_code.size() > program.size()) program = task.cuda_code;
     for (const KnownProgram& other : task.alternatives)
-      if (settings.warm_up.programs != WarmUpPrograms::kFirst && other.cuda_code.size() > program.size())
+      if (programs != KnownPrograms::kFirst && other.cuda_code.size() > program.size())
         program = other.cuda_code;
   }
   return {static_cast<int64_t>(make_request(longest, tokenizer, 0, 0).prompt_tokens.size()),
@@ -70,8 +71,9 @@ MemoryBudget budget_of_run(const RunSettings& settings, const RunInputs& inputs,
     budget.pass = memory;
     budget.pack_rows = shape.rows;
   };
-  const auto longest_of = [&](const std::vector<Task>& tasks, Stage stage, Scaffold scaffold) {
-    return longest_sample(tasks, inputs.tokenizer, settings, stage, scaffold);
+  const auto longest_of = [&](const std::vector<Task>& tasks, Stage stage, Scaffold scaffold,
+                              KnownPrograms programs = KnownPrograms::kFirst) {
+    return longest_sample(tasks, inputs.tokenizer, settings, stage, scaffold, programs);
   };
   const auto generate = [&](const DecodingSettings& decoding, int64_t tasks, int64_t samples,
                             int64_t prompt_tokens) {
@@ -91,16 +93,21 @@ MemoryBudget budget_of_run(const RunSettings& settings, const RunInputs& inputs,
   }
   if (settings.warm_up.steps > 0) {
     const LongestSample longest =
-        longest_of(inputs.tasks.train, Stage::kEndToEnd, settings.evaluation.decoding.scaffold);
+        longest_of(inputs.tasks.train, Stage::kEndToEnd, settings.evaluation.decoding.scaffold,
+                   settings.warm_up.programs);
     train(PassShape::largest(settings.warm_up.updater.tokens_per_pack, longest.prompt_tokens,
                              longest.program_tokens, 1, b));
   }
   bool reference = false;
   for (const StageSettings& stage : settings.stages) {
     if (stage.steps == 0) continue;
-    const LongestSample longest = longest_of(inputs.tasks.train, stage.stage, stage.decoding.scaffold);
+    const LongestSample longest =
+        longest_of(inputs.tasks.train, stage.stage, stage.decoding.scaffold, stage.imitation.known);
     train(PassShape::largest(stage.updater.tokens_per_pack, longest.prompt_tokens,
                              stage.decoding.max_new_tokens, rounds_of(stage, b), b));
+    if (stage.imitation.known_share > 0)
+      train(PassShape::largest(stage.updater.tokens_per_pack, longest.prompt_tokens, longest.program_tokens,
+                               1, b));
     generate(stage.decoding, stage.tasks_per_step, stage.samples_per_task, longest.prompt_tokens);
     reference |= trains && stage.updater.objective.kl_reference == KlReference::kInitial;
   }

@@ -17,10 +17,7 @@ WarmUpSettings warm_up_from(const ConfigSection& section, uint64_t seed) {
   warm_up.steps = section.integer("steps", 0, 0, kMany);
   warm_up.samples_per_step = section.integer("samples_per_step", 32, 1, kMany);
   warm_up.infilling_share = section.real("infilling_share", 0.5, 0, 1);
-  const std::string programs = section.choice("programs", "first", {"first", "all", "best"});
-  warm_up.programs = programs == "all"    ? WarmUpPrograms::kAll
-                     : programs == "best" ? WarmUpPrograms::kBest
-                                          : WarmUpPrograms::kFirst;
+  warm_up.programs = parse_known_programs(section.choice("programs", "first", known_programs_names()));
   warm_up.updater = UpdaterSettings::supervised(section.section("update"), warm_up.steps, seed);
   return warm_up;
 }
@@ -47,8 +44,10 @@ StageSettings stage_from(const ConfigSection& section, const ConfigSection& shar
   stage.decoding = DecodingSettings::from_config(decoding);
   if (stage.decoding.sampling.temperature == 0)
     decoding.reject("temperature", "a stage samples; greedy responses of a group would all be equal");
+  stage.imitation = ImitationSettings::from_config(section.section("imitation"));
   stage.updater = UpdaterSettings::reinforced(section.section("update"), stage.decoding.sampling.temperature,
-                                              stage.steps, stage.responses_per_step(), seed);
+                                              stage.steps, stage.responses_per_step(), seed,
+                                              stage.imitation.updates, stage.imitation.sft);
   return stage;
 }
 
@@ -195,7 +194,8 @@ std::vector<std::string> settings_without_effect(const RunSettings& settings) {
   for (size_t i = 0; i < settings.stages.size(); ++i) {
     const UpdaterSettings& update = settings.stages[i].updater;
     if (update.objective.kl_weight > 0 && update.objective.kl_reference == KlReference::kBehaviour &&
-        update.updates_per_step == 1 && settings.trainer.max_staleness == 0)
+        update.updates_per_step - settings.stages[i].imitation.updates == 1 &&
+        settings.trainer.max_staleness == 0)
       notes.push_back(
           concat("stages.", i,
                  ".update.kl_weight has no effect: with one update a step the policy still is the "
@@ -253,7 +253,15 @@ TrainingMemory memory_of(const RunSettings& settings, int ranks) {
 }
 
 std::string derived_numbers(const RunSettings& settings, int ranks) {
-  std::string text = concat("ranks                     ", ranks, "\n");
+  const auto generators = static_cast<int>(settings.trainer.generator_ranks);
+  // The numbers of a run that has too few ranks to start are those of one trainer.
+  const int trainers = std::max(1, ranks - generators);
+  std::string text = concat("ranks                     ", ranks);
+  if (generators > 0 && ranks > generators)
+    text += concat(", of which ", trainers, " train and ", generators, " generate");
+  if (generators > 0 && ranks <= generators)
+    text += concat(", too few for 'placement: split' with ", generators, " that generate");
+  text += "\n";
   if (settings.warm_up.steps > 0)
     text += concat("warm-up samples           ", settings.warm_up.steps * settings.warm_up.samples_per_step,
                    "\n");
@@ -263,7 +271,11 @@ std::string derived_numbers(const RunSettings& settings, int ranks) {
     text += concat(to_string(stage.stage), ": ", stage.steps, " steps x ", stage.tasks_per_step, " tasks x ",
                    stage.samples_per_task, " samples = ", stage.responses_per_step(),
                    " responses a step, at most ", stage.responses_per_step() * stage.decoding.max_new_tokens,
-                   " new tokens a step\n");
+                   " new tokens a step");
+    if (stage.imitation.updates > 0)
+      text += concat(", then ", stage.imitation.updates, " updates from ", stage.imitation.samples,
+                     " imitated samples each");
+    text += "\n";
   }
   text += concat("responses in all          ", responses, "\n");
   text += concat("evaluation                ", settings.evaluation.tasks, " held-out tasks after each phase",
@@ -276,7 +288,7 @@ std::string derived_numbers(const RunSettings& settings, int ranks) {
                    best.after_warm_up ? " and the warm-up" : "", "\n");
   const PolicyConfig policy = policy_shape(settings.policy);
   const int64_t bytes_each = settings.policy.dtype == "bfloat16" ? 2 : 4;
-  const TrainingMemory memory = memory_of(settings, ranks);
+  const TrainingMemory memory = memory_of(settings, trainers);
   text += concat("parameters                ", policy.parameter_count(), "\n");
   if (const auto& lora = settings.policy.lora)
     text += concat("trained parameters        ", lora->parameter_count(policy), ", adapters of rank ",
@@ -284,8 +296,8 @@ std::string derived_numbers(const RunSettings& settings, int ranks) {
   text += concat("memory of a training rank ", megabytes(memory.total_bytes()), ": weights ",
                  megabytes(memory.weights_bytes), ", gradients ", megabytes(memory.gradients_bytes),
                  ", AdamW (moments", bytes_each == 2 ? ", fp32 weights" : "", ") ",
-                 megabytes(memory.optimizer_bytes), ranks > 1 ? ", exchange " : "",
-                 ranks > 1 ? megabytes(memory.exchange_bytes) : "",
+                 megabytes(memory.optimizer_bytes), trainers > 1 ? ", exchange " : "",
+                 trainers > 1 ? megabytes(memory.exchange_bytes) : "",
                  "; activations and logits of a pack come on top\n");
   if (memory.first_copy_bytes > 0)
     text += concat(

@@ -12,30 +12,25 @@
 #include "rollout/decoding_settings.h"
 #include "tasks/curriculum.h"
 #include "trainer/experience/curation.h"
+#include "trainer/experience/imitation.h"
 #include "trainer/inputs/policy_source.h"
 #include "trainer/inputs/task_source.h"
 #include "trainer/ranks/control_plane.h"
 #include "trainer/ranks/heartbeat.h"
 #include "trainer/ranks/placement.h"
 #include "trainer/run/replay_settings.h"
+#include "trainer/update/known_samples.h"
 #include "trainer/update/policy_updater.h"
 #include "trainer/update/sharding.h"
 #include "trainer/update/training_memory.h"
 
 namespace bicrl {
 
-// Which known programs of a task the warm-up imitates.
-enum class WarmUpPrograms {
-  kFirst,  // its cuda_code
-  kAll,    // one for each sample, drawn from cuda_code and all alternatives
-  kBest    // the last alternative, the cheapest known; cuda_code without one
-};
-
 struct WarmUpSettings {
   int64_t steps = 0;
   int64_t samples_per_step = 32;  // over all ranks
   double infilling_share = 0.5;   // of the samples; the others are end-to-end
-  WarmUpPrograms programs = WarmUpPrograms::kFirst;
+  KnownPrograms programs = KnownPrograms::kFirst;
   UpdaterSettings updater;
 };
 
@@ -50,6 +45,7 @@ struct StageSettings {
   CurriculumSettings curriculum;
   DecodingSettings decoding;
   UpdaterSettings updater;
+  ImitationSettings imitation;
 
   int64_t responses_per_step() const { return tasks_per_step * samples_per_task; }
 };

@@ -8,6 +8,7 @@
 #include "common/rng.h"
 #include "tasks/curriculum.h"
 #include "trainer/experience/experience_exchange.h"
+#include "trainer/experience/imitation.h"
 #include "trainer/experience/prompt_plan.h"
 #include "trainer/experience/rollout_store.h"
 #include "trainer/inputs/prompt_filter.h"
@@ -47,6 +48,10 @@ class StagePhase : public Phase {
         replay_.updates() && settings_.updater.objective.kl_reference == KlReference::kInitial;
     if (context_.updater)
       context_.updater->begin_phase(settings_.updater, needs_reference ? &context_.reference() : nullptr);
+    if (context_.updater && settings_.imitation.known_share > 0)
+      known_ = KnownSamples(context_.tasks.train, settings_.imitation.known, settings_.stage,
+                            context_.settings.tasks.prompt_style, settings_.decoding.scaffold,
+                            context_.tokenizer, context_.policy.config());
     curriculum_ = make_curriculum(settings_.curriculum, tasks_, mix_key(key_, "curriculum"), asked_before());
     const RewardFunction& reward = context_.reward;
     verifier_ = std::make_unique<ResponseVerifier>(
@@ -71,7 +76,8 @@ class StagePhase : public Phase {
                           .advantage = settings_.advantage,
                           .advantage_k = settings_.advantage_k,
                           .shuffled_advantages = settings_.shuffled_advantages,
-                          .has_verdicts = replay_.verifies() || replay_.updates()});
+                          .has_verdicts = replay_.verifies() || replay_.updates(),
+                          .imitates = settings_.imitation.updates > 0});
   }
 
   PhaseStep step(int64_t step, int64_t policy_version) override {
@@ -101,7 +107,7 @@ class StagePhase : public Phase {
     if (overlaps) next = plan_ahead(step + 1, policy_version);
     if (replay_.updates() && context_.updater) {
       const Stopwatch training;
-      taken.update = context_.updater->reinforce(collected.experiences, collected.shares);
+      taken.update = context_.updater->reinforce(collected.experiences, collected.shares, imitated(step));
       taken.seconds.train = training.seconds();
       if (step == steps()) context_.updater->check_replicas();
     }
@@ -168,6 +174,12 @@ class StagePhase : public Phase {
       if (latest_step_ == 0) throw;  // not latest_.empty(): a rank without a share keeps that, too
       throw SharedError(concat(name(), " step ", step, ": ", error.what(), " ", keep_batch()), error.code());
     }
+  }
+
+  std::vector<SupervisedBatch> imitated(int64_t step) const {
+    return imitated_batches(context_.curation.best(), known_, settings_.stage, settings_.imitation,
+                            context_.policy.config(), context_.placement, context_.control.rank(),
+                            mix_key(step_key(step), "imitation"));
   }
 
   // ---- trainer.max_staleness: 1. Which weights generate a step follows from its number alone: the first
@@ -303,6 +315,7 @@ class StagePhase : public Phase {
   RolloutStore other_rollouts_;
   uint64_t key_;
   std::vector<Task> tasks_;
+  KnownSamples known_;  // that are imitated
   std::unique_ptr<Curriculum> curriculum_;
   std::unique_ptr<ResponseVerifier> verifier_;
   std::unique_ptr<ResponseCollector> responses_;

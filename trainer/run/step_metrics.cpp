@@ -82,6 +82,7 @@ double StepMetrics::rank_trained_per_second() const {
 std::string step_line(const StepMetrics& m, double eta_seconds) {
   std::string line = concat(m.phase, " ", m.step, "/", m.steps);
   line += m.responses ? response_part(*m.responses, m) : concat(" | loss ", fixed(m.update.loss, 3));
+  if (m.update.imitation_updates > 0) line += concat(" | imitation loss ", fixed(m.update.imitation_loss, 3));
   if (m.update.updates > 0 || !m.responses)
     line +=
         concat(" | grad ", fixed(m.update.grad_norm, 2), m.update.skipped_updates > 0 ? " (skipped)" : "");
@@ -146,6 +147,8 @@ nlohmann::json to_json(const StepMetrics& m) {
                {"kl", m.update.kl},
                {"clip_share", m.update.clip_share},
                {"entropy", m.update.entropy},
+               {"imitation_updates", m.update.imitation_updates},
+               {"imitation_loss", m.update.imitation_loss},
                {"log_prob_gap", m.update.logprob_gap_max},
                {"rollout_seconds", m.seconds.rollout},
                {"verify_wait_seconds", m.seconds.verify_wait},

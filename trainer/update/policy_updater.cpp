@@ -59,12 +59,14 @@ UpdaterSettings UpdaterSettings::supervised(const ConfigSection& section, int64_
 }
 
 UpdaterSettings UpdaterSettings::reinforced(const ConfigSection& section, double temperature, int64_t steps,
-                                            int64_t responses_per_step, uint64_t seed) {
+                                            int64_t responses_per_step, uint64_t seed, int64_t imitated,
+                                            const SftSettings& sft) {
   const int64_t responses_per_update = section.integer("responses_per_update", 0, 0);
   const int64_t epochs = section.integer("epochs", 1, 1);
   const int64_t minibatches =
       responses_per_update == 0 ? 1 : (responses_per_step + responses_per_update - 1) / responses_per_update;
-  UpdaterSettings s = common_settings(section, steps, epochs * minibatches, seed);
+  UpdaterSettings s = common_settings(section, steps, epochs * minibatches + imitated, seed);
+  s.sft = sft;
   s.objective = ObjectiveSettings::from_config(section, temperature);
   s.responses_per_update = responses_per_update;
   s.epochs = epochs;
@@ -128,7 +130,8 @@ StepShares PolicyUpdater::masked_shares(const std::vector<Experience>& experienc
 }
 
 UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& experiences,
-                                      const StepShares& scored_shares) {
+                                      const StepShares& scored_shares,
+                                      const std::vector<SupervisedBatch>& imitated) {
   const std::vector<LiveSequence> sequences = sequences_of(experiences);
   const StepShares shares =
       settings_.objective.masking == Masking::kRandom ? masked_shares(experiences, sequences) : scored_shares;
@@ -143,6 +146,14 @@ UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& experiences
       accumulate_surrogate(chosen, minibatch.scales, totals);
       apply_gradient(totals.updates, totals);
     }
+  }
+  for (const SupervisedBatch& batch : imitated) {
+    UpdateTotals supervised;
+    accumulate_supervised(batch, supervised);
+    totals.imitation_loss += supervised.loss;
+    totals.packed_rows += supervised.packed_rows;
+    ++totals.imitation_updates;
+    apply_gradient(totals.updates, totals);
   }
   end_step(totals);
   return totals;
@@ -239,35 +250,39 @@ void PolicyUpdater::run_empty_pass() {
   if (gatherer_) gatherer_->end_pass();
 }
 
-UpdateTotals PolicyUpdater::supervise(const std::vector<SftSample>& samples, int64_t supervised_tokens) {
+UpdateTotals PolicyUpdater::supervise(const SupervisedBatch& batch) {
   UpdateTotals totals;
-  if (supervised_tokens > 0) {
-    std::vector<LiveSequence> sequences;
-    for (const auto& sample : samples)
-      sequences.push_back(sft_sequence(sample, settings_.sft, policy_.config()));
-    const std::vector<double> scales(sequences.size(), 1.0 / static_cast<double>(supervised_tokens));
-    const ScoredPass pass(policy_, allowed_, /*temperature=*/1.0);
-    const auto batches =
-        pack(sequences, scales, policy_.config().block_size, settings_.tokens_per_pack, policy_.device());
-    ChunkFigures figures;
-    run_passes(batches, [&](const PackedBatch& batch) {
-      pass.backward(batch, [&](const ScoredChunk& chunk) {
-        const auto loss = (chunk.part(batch.weights) * chunk.log_probs).sum().neg();
-        figures.add({loss, chunk.log_probs.detach().sum(), chunk.entropy.sum()});
-        return loss;
-      });
-      totals.scored_tokens += static_cast<double>(batch.scored());
-      totals.packed_rows += static_cast<double>(batch.rows());
-    });
-    for (const std::vector<double>& chunk : figures.values()) {
-      totals.loss += chunk[0];
-      totals.policy_loss -= chunk[1];
-      totals.entropy += chunk[2];
-    }
+  if (batch.supervised_tokens > 0) {
+    accumulate_supervised(batch, totals);
     apply_gradient(0, totals);
   }
   end_step(totals);
   return totals;
+}
+
+void PolicyUpdater::accumulate_supervised(const SupervisedBatch& supervised, UpdateTotals& totals) {
+  std::vector<LiveSequence> sequences;
+  for (const SftSample& sample : supervised.mine)
+    sequences.push_back(sft_sequence(sample, settings_.sft, policy_.config()));
+  const std::vector<double> scales(sequences.size(), 1.0 / static_cast<double>(supervised.supervised_tokens));
+  const ScoredPass pass(policy_, allowed_, /*temperature=*/1.0);
+  const auto batches =
+      pack(sequences, scales, policy_.config().block_size, settings_.tokens_per_pack, policy_.device());
+  ChunkFigures figures;
+  run_passes(batches, [&](const PackedBatch& batch) {
+    pass.backward(batch, [&](const ScoredChunk& chunk) {
+      const auto loss = (chunk.part(batch.weights) * chunk.log_probs).sum().neg();
+      figures.add({loss, chunk.log_probs.detach().sum(), chunk.entropy.sum()});
+      return loss;
+    });
+    totals.scored_tokens += static_cast<double>(batch.scored());
+    totals.packed_rows += static_cast<double>(batch.rows());
+  });
+  for (const std::vector<double>& chunk : figures.values()) {
+    totals.loss += chunk[0];
+    totals.policy_loss -= chunk[1];
+    totals.entropy += chunk[2];
+  }
 }
 
 void PolicyUpdater::apply_gradient(int64_t index, UpdateTotals& totals) {

@@ -45,7 +45,8 @@ struct UpdaterSettings {
   int64_t tokens_per_pack = 8192;    // rows of one forward and backward
   int64_t responses_per_update = 0;  // a minibatch, over all ranks; 0: all of a step's responses
   int64_t epochs = 1;                // passes over a step's responses
-  // Of a step in which every response counts; a step may need fewer. The learning rate follows these.
+  // Of a step in which every response counts and is followed by all imitation; a step may need fewer. The
+  // learning rate follows these.
   int64_t updates_per_step = 1;
   uint64_t seed = 0;  // of the order in which responses are dealt to minibatches
 
@@ -54,8 +55,10 @@ struct UpdaterSettings {
   // sft; reinforced also clip_low, clip_high, kl_weight, kl_estimator, normaliser, normaliser_tokens,
   // objective, shrink, responses_per_update and epochs. The seed is the run's.
   static UpdaterSettings supervised(const ConfigSection& section, int64_t steps, uint64_t seed);
+  // `imitated` updates follow those from a step's responses, by `sft`.
   static UpdaterSettings reinforced(const ConfigSection& section, double temperature, int64_t steps,
-                                    int64_t responses_per_step, uint64_t seed);
+                                    int64_t responses_per_step, uint64_t seed, int64_t imitated = 0,
+                                    const SftSettings& sft = {});
 };
 
 class PolicyUpdater {
@@ -67,12 +70,12 @@ class PolicyUpdater {
   PolicyUpdater& operator=(const PolicyUpdater&) = delete;
 
   // One step of reinforcement: the updates that `scored_shares`, of all ranks, ask for (shares_of() of the
-  // experiences, by rank). No experience on any rank: no update, totals of zeros. Throws Error on malformed
-  // rollouts.
-  UpdateTotals reinforce(const std::vector<Experience>& experiences, const StepShares& scored_shares);
-  // One step of one update from all samples of all ranks, which have so many supervised tokens together (0:
-  // no update).
-  UpdateTotals supervise(const std::vector<SftSample>& samples, int64_t supervised_tokens);
+  // experiences, by rank), then one for each batch that is imitated. No experience on any rank and no batch:
+  // no update, totals of zeros. Throws Error on malformed rollouts.
+  UpdateTotals reinforce(const std::vector<Experience>& experiences, const StepShares& scored_shares,
+                         const std::vector<SupervisedBatch>& imitated = {});
+  // One step of one update from all samples of all ranks (none if no token of them is supervised).
+  UpdateTotals supervise(const SupervisedBatch& batch);
 
   // Starts another phase: new settings and schedule, counted from step 0. `reference`, which must outlive the
   // phase, is the policy that KL is measured to if the settings ask for the initial one; else null.
@@ -107,6 +110,7 @@ class PolicyUpdater {
              double ScoredToken::*field) const;
   void accumulate_surrogate(const std::vector<LiveSequence>& sequences, const std::vector<double>& scales,
                             UpdateTotals& totals);
+  void accumulate_supervised(const SupervisedBatch& batch, UpdateTotals& totals);
   // Backward passes over the batches of an update, with as many passes without data as other ranks need.
   void run_passes(const std::vector<PackedBatch>& batches,
                   const std::function<void(const PackedBatch&)>& backward);

@@ -31,6 +31,12 @@ struct SftSample {
   uint64_t noise_key = 0;       // for instance mix_key({seed, epoch, index of the sample in its set})
 };
 
+// What one update is made of.
+struct SupervisedBatch {
+  std::vector<SftSample> mine;    // of this rank
+  int64_t supervised_tokens = 0;  // over all ranks, and what the loss is divided by
+};
+
 SftSample make_sft_sample(std::vector<int64_t> prompt, const std::vector<int64_t>& response,
                           const PolicyConfig& config, uint64_t noise_key);
 

@@ -17,6 +17,7 @@ UpdateStatistics over_ranks(std::span<const UpdateTotals> ranks) {
     sum.kl += t.kl;
     sum.clipped += t.clipped;
     sum.entropy += t.entropy;
+    sum.imitation_loss += t.imitation_loss;
     sum.gap_tokens += t.gap_tokens;
     sum.gap += t.gap;
     // What ends a run has to be the same on all ranks, also if one of them has miscalculated.
@@ -30,10 +31,12 @@ UpdateStatistics over_ranks(std::span<const UpdateTotals> ranks) {
           .largest_weight = sum.largest_weight,
           .scored_tokens = static_cast<int64_t>(sum.scored_tokens),
           .packed_rows = static_cast<int64_t>(sum.packed_rows),
-          .loss = mean(sum.loss, static_cast<double>(sum.updates)),
+          .loss = mean(sum.loss, static_cast<double>(sum.updates - sum.imitation_updates)),
           .policy_loss = mean(sum.policy_loss, sum.scored_tokens),
           .kl = mean(sum.kl, sum.scored_tokens),
           .clip_share = mean(sum.clipped, sum.scored_tokens),
+          .imitation_updates = sum.imitation_updates,
+          .imitation_loss = mean(sum.imitation_loss, static_cast<double>(sum.imitation_updates)),
           .entropy = mean(sum.entropy, sum.scored_tokens),
           .logprob_gap_mean = mean(sum.gap, sum.gap_tokens),
           .logprob_gap_max = sum.gap_max,

@@ -13,6 +13,10 @@ struct UpdateTotals {
   double scored_tokens = 0, packed_rows = 0;
   // Sums over scored tokens, but for `loss`, which is the sum of what was minimised.
   double loss = 0, policy_loss = 0, kl = 0, clipped = 0, entropy = 0;
+  // Of the updates, those that imitated best responses, and the sum of what they minimised. They count in
+  // `packed_rows`, and in nothing else above.
+  int64_t imitation_updates = 0;
+  double imitation_loss = 0;
   // |logp_new - logp_old| before the first parameter change.
   double gap_tokens = 0, gap = 0, gap_max = 0;
   double grad_norm = 0;      // before clipping; of the last update; equal on all ranks
@@ -28,10 +32,12 @@ struct UpdateStatistics {
   double largest_weight = 0;
   int64_t scored_tokens = 0;
   int64_t packed_rows = 0;  // rows the body computed
-  double loss = 0;          // as minimised: with the normaliser; mean over updates
+  double loss = 0;          // as minimised: with the normaliser; mean over updates without imitation
   double policy_loss = 0;   // mean per token
   double kl = 0;            // mean per token, to the reference that the settings name
   double clip_share = 0;
+  int64_t imitation_updates = 0;
+  double imitation_loss = 0;  // mean over these
   double entropy = 0;
   // Rollout and trainer would agree exactly at 0.
   double logprob_gap_mean = 0;
