@@ -32,7 +32,6 @@ uint64_t parameter_bytes(const ptx::Module& module, const ptx::Function& entry) 
 }  // namespace
 
 void DeviceRun::execute(const TraceOp& op) {
-  check_time("");
   if (copied_) copied_->execute(op);
   seen_.clear();
   switch (op.kind) {
@@ -128,7 +127,7 @@ void DeviceRun::prepare(KernelHandle kernel, const TraceOp& op) const {
                                                                      attributes.static_shared_bytes));
 }
 
-void DeviceRun::launch(const TraceOp& op) {
+DeviceRun::ReadyLaunch DeviceRun::make_ready(const TraceOp& op) {
   const ptx::Function& entry = program_.entry(op.module, op.entry);
   const uint64_t expected = parameter_bytes(program_.modules()[op.module], entry);
   if (op.arguments.size() != expected)
@@ -137,31 +136,123 @@ void DeviceRun::launch(const TraceOp& op) {
   KernelHandle& kernel = module.kernels[entry.name];
   if (!kernel) kernel = driver_.kernel(module.handle, entry.name);
   prepare(kernel, op);
-  std::string arguments = op.arguments;
-  relocate(arguments, op.relocations);
-  Launch launch{.shared_bytes = op.shared_bytes, .cooperative = op.cooperative, .parameters = arguments};
-  std::copy(op.grid, op.grid + 3, launch.grid);
-  std::copy(op.block, op.block + 3, launch.block);
-  const auto blame = [&](const DriverError& error, FaultPlace place) {
-    const std::string fault_class = fault_class_of(error.code(), place);
-    if (fault_class.empty()) throw error;
-    end(fault_class, fault_message_of(error.code()), op.entry);
-  };
-  try {
-    driver_.start(kernel, launch);
-  } catch (const DriverError& error) {
-    blame(error, FaultPlace::kLaunch);
+  ReadyLaunch ready{
+      .kernel = kernel,
+      .launch = {.shared_bytes = op.shared_bytes, .cooperative = op.cooperative, .parameters = {}},
+      .parameters = op.arguments};
+  relocate(ready.parameters, op.relocations);
+  std::copy(op.grid, op.grid + 3, ready.launch.grid);
+  std::copy(op.block, op.block + 3, ready.launch.block);
+  return ready;
+}
+
+// Ends the run if the program is at fault; else the error goes on to whoever can replace the device.
+void DeviceRun::blame(const DriverError& error, FaultPlace place, const TraceOp& op) {
+  const std::string fault_class = fault_class_of(error.code(), place);
+  if (fault_class.empty()) throw error;
+  if (fault_class == "memory" && place == FaultPlace::kLaunch) {
+    // Local memory is made for all threads that the device holds. What would fit into half of an empty one
+    // was refused because others have the rest.
+    const DeviceDescription& device = driver_.device();
+    const uint64_t threads =
+        uint64_t{device.resident_threads} * static_cast<uint64_t>(device.multiprocessors);
+    const KernelHandle kernel = modules_[op.module].kernels.at(program_.entry(op.module, op.entry).name);
+    if (driver_.attributes(kernel).local_bytes * threads < device.memory_bytes / 2) throw error;
   }
+  end(fault_class, fault_message_of(error.code()), op.entry);
+}
+
+void DeviceRun::launch(const TraceOp& op) {
+  ReadyLaunch ready = make_ready(op);
+  ready.launch.parameters = ready.parameters;
+  try {
+    driver_.start(ready.kernel, ready.launch);
+  } catch (const DriverError& error) {
+    blame(error, FaultPlace::kLaunch, op);
+  }
+  using Clock = std::chrono::steady_clock;
+  const auto limit = std::chrono::nanoseconds(static_cast<int64_t>(options_.limit_s * 1e9));
+  const auto begin = Clock::now();
   bool done = false;
   try {
-    done = driver_.wait(deadline_);
+    done = driver_.wait(begin + (limit - waited_));
   } catch (const DriverError& error) {
     context_lost_ = true;
-    blame(error, FaultPlace::kKernel);
+    blame(error, FaultPlace::kKernel, op);
   }
+  waited_ += Clock::now() - begin;
   if (done) return;
   context_lost_ = true;
   end("timeout", concat("has not ended after ", options_.limit_s, " s on the device"), op.entry);
+}
+
+// ---- Into a stream ----
+
+namespace {
+
+// The bytes of an element of up to 8 as a repeated element of 1, 2 or 4 bytes.
+struct Pattern {
+  size_t bytes = 0;  // 0: there is none
+  uint32_t element = 0;
+};
+
+Pattern pattern_of(const std::string& value) {
+  for (const size_t bytes : {size_t{1}, size_t{2}, size_t{4}}) {
+    if (bytes > value.size()) break;
+    bool repeats = true;
+    for (size_t i = bytes; i < value.size(); ++i) repeats = repeats && value[i] == value[i - bytes];
+    if (!repeats) continue;
+    Pattern pattern{bytes, 0};
+    memcpy(&pattern.element, value.data(), bytes);
+    return pattern;
+  }
+  return {};
+}
+
+std::string host_part(const TraceOp& op) {
+  const bool dense = is_dense(op.target.tensor);
+  switch (op.kind) {
+    case TraceOp::Kind::kLaunch:
+    case TraceOp::Kind::kFree:
+      return {};
+    case TraceOp::Kind::kFill:
+      return dense && pattern_of(op.value).bytes > 0 ? "" : "a fill of a view, or of large elements";
+    case TraceOp::Kind::kCopy:
+      return dense && is_dense(op.source.tensor) && op.target.tensor.dtype == op.source.tensor.dtype
+                 ? ""
+                 : "a copy that casts or changes strides";
+    case TraceOp::Kind::kUpload:
+      return "an upload from the host";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string DeviceRun::enqueue_problem() const {
+  for (const TraceOp& op : std::span(trace_.ops).subspan(trace_.construction_ops))
+    if (std::string problem = host_part(op); !problem.empty()) return problem;
+  return {};
+}
+
+// What is freed is left as it is: PyTorch's allocator does nothing on the device, either.
+void DeviceRun::enqueue(StreamHandle stream) {
+  const auto address = [this](const TraceView& view) {
+    return places_[view.buffer].address + view.offset_bytes;
+  };
+  for (const TraceOp& op : std::span(trace_.ops).subspan(trace_.construction_ops)) {
+    if (op.kind == TraceOp::Kind::kLaunch) {
+      ReadyLaunch ready = make_ready(op);
+      ready.launch.parameters = ready.parameters;
+      driver_.start(ready.kernel, ready.launch, stream);
+    } else if (op.kind == TraceOp::Kind::kFill) {
+      const Pattern pattern = pattern_of(op.value);
+      driver_.enqueue_fill(address(op.target), pattern.bytes, pattern.element,
+                           op.target.tensor.span_bytes() / pattern.bytes, stream);
+    } else if (op.kind == TraceOp::Kind::kCopy) {
+      driver_.enqueue_copy(address(op.target), address(op.source), op.target.tensor.span_bytes(), stream);
+    }
+  }
 }
 
 }  // namespace bicrl::gpu

@@ -22,7 +22,6 @@ DeviceRun::DeviceRun(Driver& driver, const DeviceProgram& program,
       calls_(calls),
       options_(options),
       start_(std::chrono::steady_clock::now()),
-      deadline_(start_ + std::chrono::microseconds(static_cast<int64_t>(options.limit_s * 1e6))),
       outputs_(&trace.outputs),
       layout_(&trace.output_layout()),
       places_(trace.buffers.size()) {}
@@ -95,7 +94,12 @@ void DeviceRun::load_modules() {
           (variable.space != ptx::Space::kGlobal && variable.space != ptx::Space::kConst))
         continue;
       const Driver::Variable found = driver_.variable(module.handle, variable.name);
-      if (found.bytes > 0) module.variables[variable.name] = found;
+      if (found.bytes == 0) continue;
+      module.variables[variable.name] = found;
+      if (!options_.renewable) continue;
+      std::string& image = module.images[variable.name];
+      image.resize(found.bytes);
+      driver_.download(image.data(), found.address, found.bytes);
     }
   }
 }
@@ -135,11 +139,32 @@ void DeviceRun::allocate(uint32_t call) {
   for (size_t number = 0; number < owners.size(); ++number) {
     const TraceBuffer& buffer = trace_.buffers[owners[number]];
     places_[owners[number]] = {memory.address(number), &memory, number};
-    if (buffer.kind == TraceBuffer::Kind::kConstant)
-      driver_.upload(memory.address(number), trace_.blobs[buffer.source].data(),
-                     std::min<uint64_t>(buffer.bytes, trace_.blobs[buffer.source].size()));
+    if (buffer.kind == TraceBuffer::Kind::kConstant) write_constant(owners[number]);
   }
   owners_.push_back(std::move(owners));
+}
+
+void DeviceRun::write_constant(uint32_t buffer) {
+  const std::string& bytes = trace_.blobs[trace_.buffers[buffer].source];
+  driver_.upload(places_[buffer].address, bytes.data(),
+                 std::min<uint64_t>(trace_.buffers[buffer].bytes, bytes.size()));
+}
+
+std::optional<DeviceFault> DeviceRun::renew(std::string_view inputs) {
+  inputs_ = inputs;
+  seen_.clear();
+  waited_ = {};
+  return guarded([&] {
+    for (GuardedMemory& memory : memories_) memory.renew();
+    for (const Module& module : modules_)
+      for (const auto& [name, image] : module.images)
+        driver_.upload(module.variables.at(name).address, image.data(), image.size());
+    for (uint32_t i = 0; i < trace_.buffers.size(); ++i)
+      if (trace_.buffers[i].kind == TraceBuffer::Kind::kConstant && calls_.first_uses[i] == 0)
+        write_constant(i);
+    write_inputs(0, 0);
+    for (const TraceOp& op : std::span(trace_.ops).first(trace_.construction_ops)) execute(op);
+  });
 }
 
 void DeviceRun::write_inputs(uint32_t call, uint32_t tensors) {
@@ -179,11 +204,6 @@ bool DeviceRun::store_copied_output(size_t index, std::byte* to) {
 
 void DeviceRun::end(const std::string& fault_class, const std::string& message, const std::string& kernel) {
   throw Ended{{fault_class, message, kernel}};
-}
-
-void DeviceRun::check_time(const std::string& kernel) const {
-  if (std::chrono::steady_clock::now() > deadline_)
-    end("timeout", concat("has not ended after ", options_.limit_s, " s on the device"), kernel);
 }
 
 std::optional<DeviceFault> DeviceRun::find_breach() {

@@ -22,6 +22,7 @@
 #include "sandbox/executor/device_program.h"
 #include "sandbox/executor/element_copy.h"
 #include "sandbox/gpu/driver.h"
+#include "sandbox/gpu/driver_fault.h"
 #include "sandbox/gpu/guarded_memory.h"
 #include "sandbox/trace/calls.h"
 #include "sandbox/trace/trace.h"
@@ -39,8 +40,9 @@ struct DeviceRunOptions {
   uint64_t seed = 0;
   bool skip_launches = false;       // what is left if no kernel runs
   bool follow_copies = false;       // in the first call: what would be left if kernels only copied
-  double limit_s = 10;              // of all calls together
+  double limit_s = 10;              // that all launches together may keep the host waiting
   uint64_t max_bytes = 2ull << 30;  // of all buffers
+  bool renewable = false;           // renew() may be asked for
 };
 
 class DeviceRun {
@@ -64,6 +66,20 @@ class DeviceRun {
   std::set<uint32_t> overwritten_outputs(const std::vector<std::byte>& first);
   // Whether a kernel is at fault, so that the context cannot be used again.
   bool context_lost() const { return context_lost_; }
+  void lose_context() { context_lost_ = true; }
+
+  // ---- For timing (timed_run.h), after run(), at the same addresses ----
+  // Everything as it was before the first call: memory, variables, with these inputs; and then what the
+  // constructor does.
+  std::optional<DeviceFault> renew(std::string_view inputs);
+  // Why the first call's operations cannot be put into a stream: the host has a part in one. Empty if they
+  // can.
+  std::string enqueue_problem() const;
+  // Puts the first call's operations into a stream, in the order of issue. Throws DriverError.
+  void enqueue(StreamHandle stream);
+  size_t operations() const { return trace_.ops.size() - trace_.construction_ops; }
+  std::optional<DeviceFault> find_breach();
+  double limit_s() const { return options_.limit_s; }
   double seconds() const;
 
  private:
@@ -75,7 +91,13 @@ class DeviceRun {
   struct Module {
     ModuleHandle handle = nullptr;
     std::map<std::string, Driver::Variable> variables;
+    std::map<std::string, std::string> images;  // of variables, as they were loaded; of renewable runs
     std::map<std::string, KernelHandle> kernels;
+  };
+  struct ReadyLaunch {
+    KernelHandle kernel = nullptr;
+    Launch launch;
+    std::string parameters;  // what the launch points to
   };
   struct Ended {  // on its way to whoever runs a call
     DeviceFault fault;
@@ -96,9 +118,10 @@ class DeviceRun {
   void copy(const TraceOp& op);
   void launch(const TraceOp& op);
   void prepare(KernelHandle kernel, const TraceOp& op) const;
+  ReadyLaunch make_ready(const TraceOp& op);
+  void write_constant(uint32_t buffer);
+  void blame(const DriverError& error, FaultPlace place, const TraceOp& op);
   void relocate(std::string& bytes, const std::vector<TraceRelocation>& relocations) const;
-  void check_time(const std::string& kernel) const;
-  std::optional<DeviceFault> find_breach();
   Hashes kept_state();
   std::string download(const TraceView& view);
   static ElementPlace place_in(std::string& bytes);
@@ -110,7 +133,8 @@ class DeviceRun {
   const Trace& trace_;
   const CallSummary& calls_;
   const DeviceRunOptions options_;
-  const std::chrono::steady_clock::time_point start_, deadline_;
+  const std::chrono::steady_clock::time_point start_;
+  std::chrono::nanoseconds waited_{0};     // for launches
   std::string_view inputs_;                // of the call that runs, or was the last to run
   const std::vector<TraceView>* outputs_;  // of that call
   const OutputLayout* layout_;

@@ -11,8 +11,9 @@ namespace {
 // Values and structures of the driver's interface; source: NVIDIA, "CUDA Driver API", version 13.0.
 constexpr int kNotReady = 600, kNotFound = 500;
 constexpr int kDeviceMultiprocessors = 16, kDeviceMajor = 75, kDeviceMinor = 76, kDeviceMaxShared = 97,
-              kDevicePageableAccess = 88;
-constexpr int kKernelMaxThreads = 0, kKernelShared = 1, kKernelMaxDynamicShared = 8;
+              kDevicePageableAccess = 88, kDeviceMemoryKhz = 36, kDeviceBusBits = 37, kDeviceL2 = 38,
+              kDeviceResidentThreads = 39;
+constexpr int kKernelMaxThreads = 0, kKernelShared = 1, kKernelLocal = 3, kKernelMaxDynamicShared = 8;
 constexpr uintptr_t kParameterBuffer = 1, kParameterBytes = 2, kEnd = 0;
 constexpr unsigned kBlockingSync = 4;
 constexpr int kCooperative = 2;
@@ -85,6 +86,23 @@ Result<Driver> Driver::open(int device) {
   find(c.launch, "cuLaunchKernelEx");
   find(c.stream_query, "cuStreamQuery");
   find(c.error_name, "cuGetErrorName");
+  find(c.bus, "cuDeviceGetPCIBusId");
+  find(c.stream_create, "cuStreamCreate");
+  find(c.copy_async, "cuMemcpyDtoDAsync_v2");
+  find(c.fill8_async, "cuMemsetD8Async");
+  find(c.fill16_async, "cuMemsetD16Async");
+  find(c.fill32_async, "cuMemsetD32Async");
+  find(c.event_create, "cuEventCreate");
+  find(c.event_record, "cuEventRecord");
+  find(c.event_query, "cuEventQuery");
+  find(c.event_elapsed, "cuEventElapsedTime");
+  find(c.capture_begin, "cuStreamBeginCapture_v2");
+  find(c.capture_end, "cuStreamEndCapture");
+  find(c.graph_instantiate, "cuGraphInstantiateWithFlags");
+  find(c.graph_upload, "cuGraphUpload");
+  find(c.graph_launch, "cuGraphLaunch");
+  find(c.graph_destroy, "cuGraphDestroy");
+  find(c.graph_exec_destroy, "cuGraphExecDestroy");
   if (!missing.empty())
     return Reply::failure(
         concat("the NVIDIA driver is too old: it lacks ", missing, ". Install a newer one"));
@@ -107,6 +125,13 @@ Result<Driver> Driver::open(int device) {
     d.multiprocessors = attribute(kDeviceMultiprocessors);
     d.max_shared_bytes = static_cast<uint32_t>(attribute(kDeviceMaxShared));
     d.reaches_host_memory = attribute(kDevicePageableAccess) != 0;
+    d.l2_bytes = static_cast<uint64_t>(attribute(kDeviceL2));
+    d.resident_threads = static_cast<uint32_t>(attribute(kDeviceResidentThreads));
+    // Two transfers in a cycle.
+    d.memory_gb_per_s = 2e-6 * attribute(kDeviceMemoryKhz) * attribute(kDeviceBusBits) / 8;
+    char bus[64] = {};
+    driver.check(c.bus(bus, sizeof bus, number), "the GPU's place on the bus");
+    d.bus = bus;
     size_t bytes = 0;
     driver.check(c.device_memory(&bytes, number), "the GPU's memory");
     d.memory_bytes = bytes;
@@ -166,10 +191,11 @@ KernelHandle Driver::kernel(ModuleHandle module, const std::string& name) {
 }
 
 KernelAttributes Driver::attributes(KernelHandle kernel) {
-  int threads = 0, shared = 0;
+  int threads = 0, shared = 0, local = 0;
   check(call_.attribute(&threads, kKernelMaxThreads, kernel), "an attribute of a kernel");
   check(call_.attribute(&shared, kKernelShared, kernel), "an attribute of a kernel");
-  return {static_cast<uint32_t>(threads), static_cast<uint32_t>(shared)};
+  check(call_.attribute(&local, kKernelLocal, kernel), "an attribute of a kernel");
+  return {static_cast<uint32_t>(threads), static_cast<uint32_t>(shared), static_cast<uint32_t>(local)};
 }
 
 void Driver::allow_shared_bytes(KernelHandle kernel, uint32_t bytes) {
@@ -186,7 +212,7 @@ Driver::Variable Driver::variable(ModuleHandle module, const std::string& name) 
   return found;
 }
 
-void Driver::start(KernelHandle kernel, const Launch& launch) {
+void Driver::start(KernelHandle kernel, const Launch& launch, StreamHandle stream) {
   size_t bytes = launch.parameters.size();
   void* extra[] = {reinterpret_cast<void*>(kParameterBuffer), const_cast<char*>(launch.parameters.data()),
                    reinterpret_cast<void*>(kParameterBytes), &bytes, reinterpret_cast<void*>(kEnd)};
@@ -195,7 +221,8 @@ void Driver::start(KernelHandle kernel, const Launch& launch) {
   cooperative.value.number = 1;
   LaunchConfiguration configuration{.grid = {launch.grid[0], launch.grid[1], launch.grid[2]},
                                     .block = {launch.block[0], launch.block[1], launch.block[2]},
-                                    .shared_bytes = launch.shared_bytes};
+                                    .shared_bytes = launch.shared_bytes,
+                                    .stream = stream};
   if (launch.cooperative) {
     configuration.attributes = &cooperative;
     configuration.attribute_count = 1;

@@ -1,5 +1,6 @@
 // NVIDIA's driver, loaded at run time, so that a program that may use a GPU starts on machines without one.
-// One context on one device, one stream, used by one thread. Whatever the driver refuses throws DriverError.
+// One context on one device, used by one thread. What names no stream is in order with all else and, but for
+// fills and launches, done when the call returns. Whatever the driver refuses throws DriverError.
 #pragma once
 #include <chrono>
 #include <cstddef>
@@ -26,8 +27,11 @@ struct DeviceDescription {
   std::string name;          // "NVIDIA H200"
   std::string architecture;  // "sm_90"
   int driver_version = 0;    // 13000: of CUDA that the driver knows
+  std::string bus;           // "0000:18:00.0": where NVML finds it
   int multiprocessors = 0;
-  uint64_t memory_bytes = 0;
+  uint64_t memory_bytes = 0, l2_bytes = 0;
+  double memory_gb_per_s = 0;        // its peak rate; 0 if the driver does not say
+  uint32_t resident_threads = 0;     // that a multiprocessor holds at most
   bool reaches_host_memory = false;  // kernels may load and store any address of the process
   uint32_t max_shared_bytes = 0;     // of a block, if the kernel is allowed it
 };
@@ -43,11 +47,15 @@ struct Launch {
 struct KernelAttributes {
   uint32_t max_threads = 0;  // of a block: launch bounds, and what its registers leave
   uint32_t static_shared_bytes = 0;
+  uint32_t local_bytes = 0;  // of a thread
 };
 
 using DeviceAddress = uint64_t;
 using ModuleHandle = void*;
 using KernelHandle = void*;
+using StreamHandle = void*;
+using EventHandle = void*;
+using GraphHandle = void*;
 
 class Driver {
  public:
@@ -77,10 +85,25 @@ class Driver {
   Variable variable(ModuleHandle module, const std::string& name);
 
   // Returns at once.
-  void start(KernelHandle kernel, const Launch& launch);
+  void start(KernelHandle kernel, const Launch& launch, StreamHandle stream = nullptr);
   // Waits until the device has done everything. False if it has not by then.
   using Deadline = std::chrono::steady_clock::time_point;
   bool wait(Deadline deadline);
+
+  // ---- Streams, for what is timed. They wait for nothing outside of them (driver_streams.cpp). ----
+  StreamHandle make_stream();
+  void enqueue_copy(DeviceAddress to, DeviceAddress from, uint64_t bytes, StreamHandle stream);
+  void enqueue_fill(DeviceAddress to, size_t element_bytes, uint32_t element, uint64_t count,
+                    StreamHandle stream);
+  EventHandle make_event();
+  void record(EventHandle event, StreamHandle stream);
+  bool reached(EventHandle event);  // asks the device without waiting
+  double elapsed_ms(EventHandle from, EventHandle to);
+  // What is put into the stream meanwhile is not done but kept, ready to be launched as one.
+  void begin_capture(StreamHandle stream);
+  GraphHandle end_capture(StreamHandle stream);
+  void launch(GraphHandle graph, StreamHandle stream);
+  void destroy(GraphHandle graph);
 
  private:
   Driver() = default;
@@ -112,6 +135,23 @@ class Driver {
     int (*launch)(const void*, void*, void**, void**) = nullptr;
     int (*stream_query)(void*) = nullptr;
     int (*error_name)(int, const char**) = nullptr;
+    int (*bus)(char*, int, int) = nullptr;
+    int (*stream_create)(void**, unsigned) = nullptr;
+    int (*copy_async)(uint64_t, uint64_t, size_t, void*) = nullptr;
+    int (*fill8_async)(uint64_t, unsigned char, size_t, void*) = nullptr;
+    int (*fill16_async)(uint64_t, unsigned short, size_t, void*) = nullptr;
+    int (*fill32_async)(uint64_t, unsigned, size_t, void*) = nullptr;
+    int (*event_create)(void**, unsigned) = nullptr;
+    int (*event_record)(void*, void*) = nullptr;
+    int (*event_query)(void*) = nullptr;
+    int (*event_elapsed)(float*, void*, void*) = nullptr;
+    int (*capture_begin)(void*, int) = nullptr;
+    int (*capture_end)(void*, void**) = nullptr;
+    int (*graph_instantiate)(void**, void*, unsigned long long) = nullptr;
+    int (*graph_upload)(void*, void*) = nullptr;
+    int (*graph_launch)(void*, void*) = nullptr;
+    int (*graph_destroy)(void*) = nullptr;
+    int (*graph_exec_destroy)(void*) = nullptr;
   };
   Interface call_;
   DeviceDescription device_;

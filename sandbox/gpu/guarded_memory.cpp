@@ -44,6 +44,11 @@ void GuardedMemory::poison(const Span& span) {
   driver_.fill(base_ + span.end() - 1, 1, kLow, 1);
 }
 
+void GuardedMemory::renew() {
+  released_.clear();
+  poison({0, layout_.bytes});
+}
+
 void GuardedMemory::release(size_t buffer) {
   poison(layout_.buffers[buffer]);
   released_.push_back(layout_.buffers[buffer]);

@@ -22,6 +22,8 @@ class GuardedMemory {
   DeviceAddress address(size_t buffer) const { return base_ + layout_.buffers[buffer].begin; }
   // From now on the buffer is a guard band.
   void release(size_t buffer);
+  // All of it as it was first: poison, and no buffer released.
+  void renew();
   // The driver is not asked for anything any more: behind a kernel without end it would not answer.
   void abandon() { base_ = 0; }
 

@@ -1,5 +1,6 @@
 // What the loader of traces (sandbox/gpu/driver.h) needs of libcuda.so.1, for machines without a GPU: memory
-// of the host, and kernels of tests/sandbox/gpu_programs.h by their names. One thread at a time.
+// of the host, and kernels of tests/sandbox/gpu_programs.h by their names. What work there is in streams
+// takes a time that its kind decides, in fake_streams.cpp. One thread at a time.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -12,13 +13,15 @@
 #include <set>
 #include <string>
 
+#include "tests/fake_driver/fake_streams.h"
+
+using fake_driver::state;
+
 namespace {
 
 constexpr int kInvalidValue = 1, kNotFound = 500, kNotReady = 600, kIllegalAddress = 700, kMisaligned = 716,
               kLaunchFailed = 719, kLost = 999;
 
-// A lost context says the same to every call that follows.
-int state = 0;
 uint32_t counter = 7;
 std::set<std::string>& names() {
   static std::set<std::string> known;
@@ -27,6 +30,7 @@ std::set<std::string>& names() {
 
 struct Configuration {
   unsigned grid[3], block[3], shared_bytes;
+  void* stream;
 };
 
 struct Parameters {
@@ -39,15 +43,38 @@ struct Parameters {
   }
 };
 
+void twice(const Parameters& p) {
+  const auto* x = reinterpret_cast<const float*>(p.at<uint64_t>(0));
+  auto* y = reinterpret_cast<float*>(p.at<uint64_t>(8));
+  for (int i = 0; i < 4; ++i) y[i] = i < p.at<int>(16) ? x[i] + x[i] : y[i];
+}
+
+// What no device lets a program know: how often it has been run.
+int launches_of_cheats = 0;
+constexpr int kHonestLaunches = 6;
+
 int run(const std::string& kernel, const Parameters& p) {
-  if (kernel == "twice" || kernel == "beyond") {
-    const auto* x = reinterpret_cast<const float*>(p.at<uint64_t>(0));
-    auto* y = reinterpret_cast<float*>(p.at<uint64_t>(8));
-    const int n = p.at<int>(16);
-    if (kernel == "twice")
-      for (int i = 0; i < 4; ++i) y[i] = i < n ? x[i] + x[i] : y[i];
+  if (kernel == "twice" || kernel == "twice_slowly") {
+    twice(p);
+  } else if (kernel == "twice_once") {
+    if (counter == 7) twice(p);
+    ++counter;
+  } else if (kernel == "idles_later") {
+    if (++launches_of_cheats <= kHonestLaunches) twice(p);
+  } else if (kernel == "answers_again") {
+    static float kept[4];
+    if (++launches_of_cheats == 1) {
+      twice(p);
+      memcpy(kept, reinterpret_cast<const void*>(p.at<uint64_t>(8)), sizeof kept);
+    }
+    memcpy(reinterpret_cast<void*>(p.at<uint64_t>(8)), kept, sizeof kept);
+  } else if (kernel == "dies_later") {
+    if (++launches_of_cheats <= kHonestLaunches)
+      twice(p);
     else
-      y[n] = 1;
+      state = kLost;
+  } else if (kernel == "beyond") {
+    reinterpret_cast<float*>(p.at<uint64_t>(8))[p.at<int>(16)] = 1;
   } else if (kernel == "count") {
     *reinterpret_cast<uint32_t*>(p.at<uint64_t>(8)) = ++counter;
   } else if (kernel == "endless") {
@@ -66,6 +93,12 @@ int run(const std::string& kernel, const Parameters& p) {
     abort();
   }
   return 0;
+}
+
+double milliseconds(const std::string& kernel) {
+  if (kernel == "nothing") return 0.002;
+  if (kernel == "twice_slowly") return 0.33;
+  return kernel == "idles_later" && launches_of_cheats > kHonestLaunches ? 0.01 : 0.3;
 }
 
 // Whatever waits for the device waits for ever behind a kernel without end.
@@ -98,11 +131,32 @@ int cuDeviceGetName(char* name, int bytes, int) {
   return 0;
 }
 int cuDeviceGetAttribute(int* value, int attribute, int) {
-  *value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 97 ? 232448 : attribute == 88 ? 0 : 2;
+  switch (attribute) {
+    case 36:
+      return *value = 1'000'000, 0;  // kHz of memory
+    case 37:
+      return *value = 512, 0;  // bits of its bus: 128 GB/s
+    case 38:
+      return *value = 1 << 20, 0;  // bytes of L2
+    case 39:
+      return *value = 2048, 0;  // threads of a multiprocessor
+    case 75:
+      return *value = 9, 0;
+    case 76:
+    case 88:
+      return *value = 0, 0;
+    case 97:
+      return *value = 232448, 0;
+    default:
+      return *value = 2, 0;
+  }
+}
+int cuDeviceGetPCIBusId(char* bus, int bytes, int) {
+  snprintf(bus, static_cast<size_t>(bytes), "0000:18:00.0");
   return 0;
 }
 int cuDeviceTotalMem_v2(size_t* bytes, int) { return *bytes = size_t{1} << 30, 0; }
-int cuDevicePrimaryCtxRetain(void** context, int) { return *context = &state, 0; }
+int cuDevicePrimaryCtxRetain(void** context, int) { return *context = &counter, 0; }
 int cuDevicePrimaryCtxSetFlags_v2(int, unsigned) { return 0; }
 int cuCtxSetCurrent(void*) { return 0; }
 int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
@@ -167,8 +221,10 @@ int cuLaunchKernelEx(const void* configuration, void* kernel, void**, void** ext
   const auto* c = static_cast<const Configuration*>(configuration);
   if (c->grid[0] == 0 || c->block[0] == 0) return kInvalidValue;
   if (state != 0) return answer();
-  return run(*static_cast<const std::string*>(kernel), {static_cast<const char*>(extra[1])});
+  // A graph keeps the parameters.
+  const std::string name = *static_cast<const std::string*>(kernel),
+                    parameters(static_cast<const char*>(extra[1]), *static_cast<size_t*>(extra[3]));
+  return fake_driver::enqueue(milliseconds(name), [=] { return run(name, {parameters.data()}); });
 }
-int cuStreamQuery(void*) { return state; }
 int cuGetErrorName(int, const char** name) { return *name = "CUDA_ERROR_PRETENDED", 0; }
 }

@@ -3,13 +3,14 @@
 // an answer should be.
 //   bicrl-gpu-load CHANNEL DEVICE     CHANNEL: a descriptor, a socket of packets (box/descriptor_passing.h)
 //   bicrl-gpu-load - DEVICE           says what it would say first, to stdout, and ends
-// It first says {"device", "architecture", "driver", "memory_bytes", "reaches_host_memory"} or {"error"}. A
+// It first says {"device", "architecture", "driver", "memory_bytes", "memory_gb_per_s", "l2_bytes", "bus",
+// "reaches_host_memory"} or {"error"}. A
 // request is packets that carry files and say nothing else ({}), and then {"plan": number}: the plan is that
 // file, the JSON of bicrl-execute's plan, where files have numbers instead of paths, with "code": machine
 // code for each of "ptx", and "limit_s" in place of "lane_operations". Its answer is {"done": true, "retire"}
 // once the files "output_file" and "control_file" hold what bicrl-execute writes to its descriptors; with
 // "retire" it has ended: a context that saw a fault is of no use, nor one whose kernels may have left
-// something behind.
+// something behind. A plan with "window" has no "runs": what is said until {"done"} is in window_session.h.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@
 #include "sandbox/box/descriptor_passing.h"
 #include "sandbox/gpu/device_run.h"
 #include "sandbox/gpu/shared_poison.h"
+#include "sandbox/runtimes/gpu/window_session.h"
 
 namespace bicrl {
 namespace {
@@ -43,12 +45,18 @@ void write_all(int fd, const void* bytes, size_t size) {
   }
 }
 
+// What stays as long as the process; made by the first job that needs it.
+struct Context {
+  gpu::Driver driver;
+  std::optional<gpu::SharedPoison> poison{};
+  std::optional<gpu::DeviceClock> clock{};
+};
+
 // The files of one request.
 class Job {
  public:
-  // `poison`: of the context, made by its first job.
-  Job(gpu::Driver& driver, std::optional<gpu::SharedPoison>& poison, std::vector<UniqueFd> files)
-      : driver_(driver), poison_(poison), files_(std::move(files)) {}
+  Job(Context& context, int channel, std::vector<UniqueFd> files)
+      : context_(context), driver_(context.driver), channel_(channel), files_(std::move(files)) {}
 
   // Whether the context may be used again.
   bool execute(size_t plan) {
@@ -56,6 +64,7 @@ class Job {
     json report;
     try {
       report = run_plan();
+      if (report.is_null()) return reusable_;
     } catch (const gpu::DriverError& error) {
       report = {{"error", concat("GPU: ", error.what())}};
       reusable_ = false;
@@ -85,8 +94,12 @@ class Job {
     for (const ptx::Module& module : program.value().modules())
       for (const ptx::Function& function : module.functions)
         if (function.name == "malloc") reusable_ = false;
-    if (!poison_) poison_.emplace(driver_, contents(plan_.at("poison").get<size_t>()));
+    if (!context_.poison) context_.poison.emplace(driver_, contents(plan_.at("poison").get<size_t>()));
     const CallSummary calls = summarise_calls(trace);
+    if (plan_.contains("window")) {
+      serve_window(program.value(), code, trace, calls);
+      return {};
+    }
     json report{{"runs", json::array()}};
     bool follow_copies = CopiedContents::matter(trace);
     for (const json& asked : plan_.at("runs")) {
@@ -99,6 +112,23 @@ class Job {
     return report;
   }
 
+  void serve_window(const DeviceProgram& program, const std::vector<std::string>& code, const Trace& trace,
+                    const CallSummary& calls) {
+    if (!context_.clock) context_.clock.emplace(driver_, contents(plan_.at("nothing").get<size_t>()));
+    context_.poison->spread();
+    DeviceRun device(driver_, program, code, trace, calls,
+                     {.seed = plan_.at("seed").get<uint64_t>(),
+                      .limit_s = plan_.at("limit_s").get<double>(),
+                      .max_bytes = plan_.at("max_bytes").get<uint64_t>(),
+                      .renewable = true});
+    const WindowFiles files{.channel = channel_,
+                            .outputs = file("output_file"),
+                            .inputs = [&](size_t number) { return draw(trace, number); }};
+    reusable_ =
+        bicrl::serve_window(driver_, *context_.clock, device, trace.output_layout().draw_bytes, files) &&
+        reusable_;
+  }
+
   std::string draw(const Trace& trace, const json& number) const {
     std::string inputs = contents(plan_.at("draws").at(number.get<size_t>()).get<size_t>());
     if (inputs.size() != trace.inputs.draw_bytes) throw InputError("the inputs have another size");
@@ -109,7 +139,7 @@ class Job {
   json run(const DeviceProgram& program, const std::vector<std::string>& code, const Trace& trace,
            const CallSummary& calls, const json& asked, bool follow_copies) {
     follow_copies = follow_copies && !asked.at("skip_launches").get<bool>();
-    poison_->spread();
+    context_.poison->spread();
     DeviceRun device(driver_, program, code, trace, calls,
                      {.seed = asked.at("seed").get<uint64_t>(),
                       .skip_launches = asked.at("skip_launches").get<bool>(),
@@ -166,8 +196,9 @@ class Job {
     report["copied"] = std::move(leaves);
   }
 
+  Context& context_;
   gpu::Driver& driver_;
-  std::optional<gpu::SharedPoison>& poison_;
+  const int channel_;
   std::vector<UniqueFd> files_;
   json plan_;
   // Where kernels reach this process's own memory, what a candidate left here must not run the next one.
@@ -179,6 +210,9 @@ json description(const gpu::DeviceDescription& device) {
           {"architecture", device.architecture},
           {"driver", device.driver_version},
           {"memory_bytes", device.memory_bytes},
+          {"memory_gb_per_s", device.memory_gb_per_s},
+          {"l2_bytes", device.l2_bytes},
+          {"bus", device.bus},
           {"reaches_host_memory", device.reaches_host_memory}};
 }
 
@@ -203,12 +237,12 @@ int serve(int channel, int device) {
   if (!send_packet(channel, hello.dump(), {}) || !driver) return 3;
   // What kernels print is nobody's.
   if (const int nowhere = open("/dev/null", O_WRONLY); nowhere >= 0) dup2(nowhere, STDOUT_FILENO);
-  std::optional<gpu::SharedPoison> poison;
+  Context context{.driver = std::move(driver.value())};
   while (true) {
     std::vector<UniqueFd> files;
     const auto plan = receive_request(channel, files);
     if (!plan) return 0;
-    const bool reusable = Job(driver.value(), poison, std::move(files)).execute(*plan);
+    const bool reusable = Job(context, channel, std::move(files)).execute(*plan);
     if (!send_packet(channel, json{{"done", true}, {"retire", !reusable}}.dump(), {})) return 0;
     // Nothing is torn down: a kernel without end would have us wait for it.
     if (!reusable) _exit(0);

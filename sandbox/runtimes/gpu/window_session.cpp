@@ -1,0 +1,101 @@
+#include "sandbox/runtimes/gpu/window_session.h"
+
+#include <unistd.h>
+
+#include <vector>
+
+#include "sandbox/box/descriptor_passing.h"
+
+namespace bicrl {
+namespace {
+
+using gpu::DeviceFault;
+using nlohmann::json;
+
+constexpr int kLaunchesOfNothing = 9;
+// Longer than a server takes to think; one that is gone is seen at once.
+constexpr double kPatience_s = 3600;
+
+class WindowSession {
+ public:
+  WindowSession(gpu::Driver& driver, gpu::DeviceClock& clock, gpu::DeviceRun& run, size_t output_bytes,
+                const WindowFiles& files)
+      : driver_(driver), clock_(clock), run_(run), outputs_(output_bytes), files_(files) {}
+
+  bool serve() {
+    // Once as any plain run: what a kernel is at fault for is told with its name.
+    inputs_ = files_.inputs(0);
+    if (const auto fault = run_.run(inputs_)) return end(*fault);
+    gpu::TimedRun timed(driver_, clock_, run_);
+    if (!timed.problem().empty()) return say({{"untimed", timed.problem()}});
+    json nothing_us = json::array();
+    for (int i = 0; i < kLaunchesOfNothing; ++i)
+      nothing_us.push_back(1e3 * clock_.measure_nothing(!timed.has_graph()).event_ms);
+    if (!say({{"opened", true}, {"graph", timed.has_graph()}, {"nothing_us", nothing_us}})) return false;
+    while (true) {
+      const json asked = next();
+      const std::string what = asked.is_object() ? asked.value("window", "") : "";
+      std::optional<DeviceFault> fault;
+      json said{{"step", "done"}};
+      if (what == "prepare") {
+        inputs_ = files_.inputs(asked.at("draw").get<size_t>());
+        fault = timed.prepare(inputs_);
+      } else if (what == "time") {
+        fault = time(timed, asked.at("by_stream").get<bool>(), said);
+      } else {
+        return what == "close";
+      }
+      if (fault) return end(*fault);
+      if (!say(said)) return false;
+    }
+  }
+
+ private:
+  std::optional<DeviceFault> time(gpu::TimedRun& timed, bool by_stream, json& said) {
+    gpu::TimedSpan span;
+    if (auto fault = timed.time(by_stream, span)) return fault;
+    run_.store_outputs(outputs_.data());
+    if (pwrite(files_.outputs, outputs_.data(), outputs_.size(), 0) != static_cast<ssize_t>(outputs_.size()))
+      throw InputError("an answer cannot be written");
+    said["event_ms"] = span.event_ms;
+    said["host_ms"] = span.host_ms;
+    return std::nullopt;
+  }
+
+  json next() const {
+    if (!wait_readable(files_.channel, kPatience_s, {})) return {};
+    return receive_packet(files_.channel).content;
+  }
+
+  bool say(const json& what) const {
+    return send_packet(files_.channel, what.dump(-1, ' ', true, json::error_handler_t::replace), {});
+  }
+
+  // A kernel that wrote beside its buffers may have written anywhere in the context.
+  bool end(const DeviceFault& fault) const {
+    say({{"fault", {{"class", fault.fault_class}, {"message", fault.message}, {"kernel", fault.kernel}}}});
+    return false;
+  }
+
+  gpu::Driver& driver_;
+  gpu::DeviceClock& clock_;
+  gpu::DeviceRun& run_;
+  std::string inputs_;  // the run points to them
+  std::vector<std::byte> outputs_;
+  const WindowFiles& files_;
+};
+
+}  // namespace
+
+bool serve_window(gpu::Driver& driver, gpu::DeviceClock& clock, gpu::DeviceRun& run, size_t output_bytes,
+                  const WindowFiles& files) {
+  try {
+    return WindowSession(driver, clock, run, output_bytes, files).serve();
+  } catch (const gpu::DriverError& error) {
+    run.lose_context();
+    send_packet(files.channel, json{{"error", concat("GPU: ", error.what())}}.dump(), {});
+    return false;
+  }
+}
+
+}  // namespace bicrl

@@ -1,0 +1,27 @@
+// A window on the loader's side: one recording is prepared and timed as the server asks, packet by packet.
+//   opened   {"opened": true, "graph": bool, "nothing_us": [of launches of nothing]}, or {"untimed": why}
+//   asked    {"window": "prepare", "draw": number} | {"window": "time", "by_stream": bool} | {"window":
+//   "close"} said     {"step": "done", and of "time" "event_ms", "host_ms"}, the outputs then lie at the
+//   beginning of
+//            "output_file"; or {"fault": {"class", "message", "kernel"}}, or {"error": why}: the last words
+#pragma once
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "sandbox/gpu/timed_run.h"
+
+namespace bicrl {
+
+struct WindowFiles {
+  int channel = -1;
+  int outputs = -1;
+  std::function<std::string(size_t draw)> inputs;  // of a draw, by its number in the plan
+};
+
+// Serves until it is closed, the other side is gone or a fault has been told. Whether the context is as good
+// as before.
+bool serve_window(gpu::Driver& driver, gpu::DeviceClock& clock, gpu::DeviceRun& run, size_t output_bytes,
+                  const WindowFiles& files);
+
+}  // namespace bicrl

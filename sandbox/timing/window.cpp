@@ -1,0 +1,170 @@
+#include "sandbox/timing/window.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "common/error.h"
+
+namespace bicrl::timing {
+namespace {
+
+// Up to which the two clocks agree: what the host needs to see that an event has come.
+constexpr double kGapShare = 0.03, kGap_ms = 0.03;
+
+// One window of several.
+class Window {
+ public:
+  Window(const WindowSetting& setting, const WindowOptions& options, std::stop_token stop)
+      : setting_(setting), options_(options), stop_(std::move(stop)), pairs_(setting.baselines.size()) {
+    parties_.push_back(setting.candidate);
+    parties_.insert(parties_.end(), setting.baselines.begin(), setting.baselines.end());
+  }
+
+  // Why it has to be repeated; empty if it is good, or failed() is.
+  std::string run() {
+    const double begin = setting_.seconds();
+    look_at_device();
+    for (size_t number = 0;; ++number) {
+      if (!time_round(number)) return {};
+      if (number % options_.health_every == 0) look_at_device();
+      if (number < options_.warm_up) continue;
+      const bool over = setting_.seconds() - begin > options_.limit_s;
+      // All baselines have to be known.
+      Judgement all{Advice::kEnough, ""};
+      for (const auto& pairs : pairs_) {
+        const Judgement judgement = judge_pairs(pairs, options_.steadiness, over);
+        if (judgement.advice == Advice::kRepeat) return judgement.reason;
+        if (judgement.advice == Advice::kMorePairs) all = judgement;
+      }
+      if (all.advice == Advice::kMorePairs) continue;
+      look_at_device();
+      if (health_.known && (health_.reasons & kThrottles) != 0)
+        return "the device was throttled: " + reasons_text(health_.reasons & kThrottles);
+      return clocks_disagree();
+    }
+  }
+
+  const Step& failed() const { return end_; }
+  void take(WindowResult& result) {
+    result.pairs = std::move(pairs_);
+    result.health = health_;
+    result.clock_gap_ms = median(gaps_ms_);
+  }
+
+ private:
+  void look_at_device() { health_.add(setting_.health()); }
+
+  bool good(Step step, const TimedParty* party) {
+    if (step.done()) return true;
+    end_ = std::move(step);
+    // A reference that fails here was right in the oracle.
+    if (party != setting_.candidate && end_.end == Step::End::kFault)
+      end_ = Step::infrastructure("the reference on the GPU: " + end_.reason);
+    return false;
+  }
+
+  size_t draw_of(size_t number) {
+    // Every draw as often, in a new order each time round, and none twice in a row.
+    if (number % setting_.draws == 0) {
+      const size_t last = order_.empty() ? setting_.draws : order_.back();
+      order_.resize(setting_.draws);
+      std::iota(order_.begin(), order_.end(), size_t{0});
+      shuffle(order_);
+      if (order_.front() == last) std::swap(order_.front(), order_.back());
+    }
+    return order_[number % setting_.draws];
+  }
+
+  template <class T>
+  void shuffle(std::vector<T>& items) {
+    for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[setting_.random() % i]);
+  }
+
+  bool time_round(size_t number) {
+    const size_t draw = draw_of(number);
+    for (TimedParty* party : parties_)
+      if (!good(party->prepare(draw), party)) return false;
+    std::vector<size_t> order(parties_.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    shuffle(order);
+    std::vector<TimedCall> calls(parties_.size());
+    for (const size_t i : order) {
+      if (stop_.stop_requested()) {
+        end_ = Step::infrastructure("cancelled");
+        return false;
+      }
+      if (!good(parties_[i]->time(calls[i]), parties_[i])) return false;
+    }
+    if (!good(setting_.check(draw), setting_.candidate)) return false;
+    if (number < options_.warm_up) return true;
+    for (size_t k = 0; k < pairs_.size(); ++k)
+      pairs_[k].push_back({calls[0].event_ms, calls[k + 1].event_ms});
+    for (const TimedCall& call : calls) {
+      events_ms_.push_back(call.event_ms);
+      gaps_ms_.push_back(call.host_ms - call.event_ms);
+    }
+    return true;
+  }
+
+  std::string clocks_disagree() const {
+    const double gap = median(gaps_ms_);
+    if (std::abs(gap) <= kGap_ms + kGapShare * median(events_ms_)) return {};
+    return concat("the device's events and the host's clock differ by ", std::lround(gap * 1000),
+                  " us in the middle, of ", std::lround(median(events_ms_) * 1000), " us");
+  }
+
+  const WindowSetting& setting_;
+  const WindowOptions& options_;
+  const std::stop_token stop_;
+  std::vector<TimedParty*> parties_;
+  std::vector<size_t> order_;  // of draws
+  std::vector<std::vector<Pair>> pairs_;
+  std::vector<double> events_ms_, gaps_ms_;
+  HealthSummary health_;
+  Step end_;
+};
+
+}  // namespace
+
+Step Step::fault(std::string fault_class, std::string reason) {
+  return {End::kFault, std::move(fault_class), std::move(reason)};
+}
+
+Step Step::infrastructure(std::string reason) { return {End::kInfrastructure, "", std::move(reason)}; }
+
+void HealthSummary::add(const DeviceHealth& health) {
+  if (!health.known) {
+    unknown_because = health.unknown_because;
+    return;
+  }
+  least_sm_mhz = known ? std::min(least_sm_mhz, health.sm_mhz) : health.sm_mhz;
+  most_sm_mhz = std::max(most_sm_mhz, health.sm_mhz);
+  memory_mhz = health.memory_mhz;
+  most_temperature_c = std::max(most_temperature_c, health.temperature_c);
+  reasons |= health.reasons;
+  most_tenants = std::max(most_tenants, health.tenants);
+  known = true;
+}
+
+WindowResult conduct(const WindowSetting& setting, const WindowOptions& options, std::stop_token stop) {
+  BICRL_CHECK(setting.draws >= 2 && !setting.baselines.empty(), "a window of one draw, or of one side");
+  WindowResult result;
+  while (true) {
+    Window window(setting, options, stop);
+    const std::string useless = window.run();
+    ++result.windows;
+    result.end = window.failed();
+    window.take(result);
+    if (!result.end.done() || useless.empty()) return result;
+    result.repeated_because.push_back(useless);
+    if (result.windows >= options.most_windows) {
+      result.end = Step::infrastructure(
+          concat("no window of ", result.windows, " gave a time: in the last one ", useless));
+      return result;
+    }
+    setting.rest(result.windows);
+  }
+}
+
+}  // namespace bicrl::timing

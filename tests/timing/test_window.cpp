@@ -1,0 +1,203 @@
+// The conductor of windows, with parties that follow a script: order, checks, repetition.
+#include "sandbox/timing/window.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "common/rng.h"
+
+namespace bicrl::timing {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+struct Played {
+  std::string log;  // "P" prepares, "T" is timed, "C" is checked, with the party's letter and the draw
+  size_t call = 0;  // of the candidate
+  double now_s = 0;
+  int health_asked = 0;
+};
+
+struct Player : TimedParty {
+  Player(Played& played, char letter, double ms) : played(played), letter(letter), ms(ms) {}
+  Step prepare(size_t draw) override {
+    played.log += std::string(" P") + letter + std::to_string(draw);
+    prepared = draw;
+    return {};
+  }
+  Step time(TimedCall& call) override {
+    played.log += std::string(" T") + letter;
+    played.now_s += ms / 1e3;
+    call.event_ms = ms * (1 + 0.002 * noise.normal());
+    call.host_ms = call.event_ms + gap_ms;
+    ++calls;
+    if (calls == fails_at) return failure;
+    return {};
+  }
+  Played& played;
+  char letter;
+  double ms, gap_ms = 0.005;
+  size_t prepared = 0, calls = 0, fails_at = 0;
+  Step failure;
+  RandomStream noise{7};
+};
+
+struct Stage {
+  Played played;
+  Player candidate{played, 'c', 0.1}, eager{played, 'e', 0.2}, compiled{played, 'k', 0.15};
+  RandomStream random{11};
+  std::function<Step(size_t)> check = [](size_t) { return Step{}; };
+  std::function<DeviceHealth(int)> health = [](int) {
+    return DeviceHealth{.known = true, .sm_mhz = 1800, .memory_mhz = 3201, .temperature_c = 50, .tenants = 3};
+  };
+  int rests = 0;
+  WindowOptions options;
+  WindowResult run(bool both = false, std::stop_token stop = {}) {
+    WindowSetting setting{.candidate = &candidate,
+                          .baselines = {&eager},
+                          .draws = 2,
+                          .check =
+                              [this](size_t draw) {
+                                played.log += " C" + std::to_string(draw);
+                                ++played.call;
+                                return check(draw);
+                              },
+                          .health = [this] { return health(played.health_asked++); },
+                          .random = [this] { return random.next(); },
+                          .rest = [this](int) { ++rests; },
+                          .seconds = [this] { return played.now_s; }};
+    if (both) setting.baselines.push_back(&compiled);
+    return conduct(setting, options, std::move(stop));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("both sides are prepared with one draw, timed in changing order, and the answer is checked") {
+  Stage stage;
+  const WindowResult result = stage.run();
+  REQUIRE(result.end.reason == "");
+  CHECK(result.windows == 1);
+  REQUIRE(result.pairs.size() == 1);
+  CHECK(result.pairs[0].size() == stage.options.steadiness.least_pairs);
+  CHECK(stage.played.call == result.pairs[0].size() + stage.options.warm_up);
+  // " Pc0 Pe0 Tc Te C0", or " Te Tc".
+  constexpr size_t kRound = 17;
+  std::set<std::string> rounds;
+  std::string last;
+  for (size_t at = 0; at < stage.played.log.size(); at += kRound) {
+    const std::string round = stage.played.log.substr(at, kRound);
+    REQUIRE(round.size() == kRound);
+    CHECK(round.substr(0, 3) == " Pc");
+    CHECK((round[3] == round[7] && round[3] == round[16]));
+    if (!last.empty()) CHECK(round[3] != last[3]);  // another draw
+    rounds.insert(last = round);
+  }
+  CHECK(rounds.size() == 4);  // two draws, two orders
+  CHECK(result.health.least_sm_mhz == 1800);
+  CHECK(result.health.most_tenants == 3);
+}
+
+TEST_CASE("an answer that is wrong in any timed call, warm-up included, ends the window as a fault") {
+  for (const size_t wrong_at : {1u, 2u, 9u}) {
+    Stage stage;
+    stage.check = [&](size_t) {
+      return stage.played.call == wrong_at ? Step::fault("wrong_value", "wrong") : Step{};
+    };
+    const WindowResult result = stage.run();
+    CHECK(result.end.end == Step::End::kFault);
+    CHECK(result.end.fault_class == "wrong_value");
+    CHECK(stage.played.call == wrong_at);
+  }
+}
+
+TEST_CASE("an answer kept from the call before is never that of this call's draw") {
+  Stage stage;
+  // What it computes for its first inputs it gives again and again.
+  std::optional<size_t> kept;
+  stage.check = [&](size_t draw) {
+    if (!kept) kept = draw;
+    return *kept == draw ? Step{} : Step::fault("wrong_value", "stale");
+  };
+  CHECK(stage.run().end.reason == "stale");
+  CHECK(stage.played.call == 2);
+}
+
+TEST_CASE("a baseline's failure is the verifier's, a candidate's its own") {
+  Stage baseline;
+  baseline.eager.fails_at = 4;
+  baseline.eager.failure = Step::fault("raises", "out of memory");
+  const WindowResult of_baseline = baseline.run();
+  CHECK(of_baseline.end.end == Step::End::kInfrastructure);
+  CHECK_THAT(of_baseline.end.reason, ContainsSubstring("reference on the GPU: out of memory"));
+  Stage candidate;
+  candidate.candidate.fails_at = 4;
+  candidate.candidate.failure = Step::fault("illegal_access", "beyond");
+  CHECK(candidate.run().end.fault_class == "illegal_access");
+  Stage lost;
+  lost.candidate.fails_at = 4;
+  lost.candidate.failure = Step::infrastructure("999");
+  CHECK(lost.run().end.end == Step::End::kInfrastructure);
+}
+
+TEST_CASE("a throttled window is repeated, and after the third there is no time") {
+  Stage once;
+  once.health = [](int asked) {
+    return DeviceHealth{
+        .known = true, .sm_mhz = asked < 4 ? 900u : 1800u, .reasons = asked < 4 ? kHardwareThermal : 0};
+  };
+  const WindowResult recovered = once.run();
+  CHECK(recovered.end.done());
+  CHECK(recovered.windows == 2);
+  CHECK(once.rests == 1);
+  REQUIRE(recovered.repeated_because.size() == 1);
+  CHECK_THAT(recovered.repeated_because[0], ContainsSubstring("throttled: thermal (hardware)"));
+  CHECK(recovered.health.reasons == 0);
+  CHECK(recovered.health.least_sm_mhz == 1800);
+  Stage always;
+  always.health = [](int) { return DeviceHealth{.known = true, .reasons = kPowerBrake | kPowerCap}; };
+  const WindowResult given_up = always.run();
+  CHECK(given_up.windows == 3);
+  CHECK(always.rests == 2);
+  CHECK(given_up.end.end == Step::End::kInfrastructure);
+  CHECK_THAT(given_up.end.reason, ContainsSubstring("power brake"));
+  // The cap of power is where a device works all day.
+  Stage capped;
+  capped.health = [](int) { return DeviceHealth{.known = true, .reasons = kPowerCap}; };
+  CHECK(capped.run().windows == 1);
+}
+
+TEST_CASE("what NVML does not say is not guessed") {
+  Stage stage;
+  stage.health = [](int) { return DeviceHealth{.unknown_because = "no library"}; };
+  const WindowResult result = stage.run();
+  CHECK(result.end.done());
+  CHECK(!result.health.known);
+  CHECK(result.health.unknown_because == "no library");
+}
+
+TEST_CASE("clocks that disagree give no time") {
+  Stage stage;
+  stage.candidate.gap_ms = stage.eager.gap_ms = -0.06;  // the host saw less than the events say
+  const WindowResult result = stage.run();
+  CHECK(result.end.end == Step::End::kInfrastructure);
+  CHECK_THAT(result.end.reason, ContainsSubstring("events and the host's clock differ"));
+}
+
+TEST_CASE("two baselines share a window, and a cancelled one ends") {
+  Stage stage;
+  const WindowResult result = stage.run(/*both=*/true);
+  REQUIRE(result.pairs.size() == 2);
+  CHECK(result.pairs[0].size() == result.pairs[1].size());
+  CHECK(std::abs(estimate_ratio(result.pairs[0]).value - 2) < 0.02);
+  CHECK(std::abs(estimate_ratio(result.pairs[1]).value - 1.5) < 0.02);
+  std::stop_source stop;
+  stop.request_stop();
+  Stage cancelled;
+  CHECK(cancelled.run(false, stop.get_token()).end.reason == "cancelled");
+}
+
+}  // namespace bicrl::timing
