@@ -110,8 +110,8 @@ at::Tensor CachedAttention::attend_projected(int64_t layer, const ProjectedHeads
   const auto dense = [](const at::Tensor& x) {
     return x.scalar_type() == at::kFloat && x.stride(2) == 1 && x.stride(1) == x.size(2);
   };
-  if (!pool.is_cpu() || pool.scalar_type() != at::kFloat || at::GradMode::is_enabled() || !dense(heads.q) ||
-      !dense(heads.k) || !dense(heads.v))
+  if (!pool.is_cpu() || pool.scalar_type() != at::kFloat || at::GradMode::is_enabled() ||
+      config_.head_dim > kernels::kMaxHeadDim || !dense(heads.q) || !dense(heads.k) || !dense(heads.v))
     return AttentionContext::attend_projected(layer, heads);
   const at::Tensor write_rows = planner_.write_rows();
   BICRL_CHECK(heads.q.size(0) == write_rows.size(0), heads.q.size(0), " rows, begin() planned ",

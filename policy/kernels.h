@@ -21,6 +21,9 @@ struct NormRows {
 };
 void norm_rows_cpu(const NormRows<float>& work);  // in this thread
 
+// Of norm_rotate_store_cpu.
+constexpr int64_t kMaxHeadDim = 1024;
+
 // What a layer's projections give to attention, on its way there: each head of queries and keys is normed
 // (RMS) and rotated (RoPE, rotate-half), and keys and values go straight into the rows of the paged cache.
 template <class Element>
@@ -44,25 +47,8 @@ struct NormRotateStore {
 };
 void norm_rotate_store_cpu(const NormRotateStore<float>& work);
 
-// A token for each row of the masked positions' logits, as rollout/sampling.h defines it without top-k and
-// top-p: of the softmax over allowed ids at the temperature, the first id whose cumulative probability (in
-// fp64) exceeds uniform * total; at temperature 0 the most probable id, under the distribution at
-// temperature 1.
-struct SampleRows {
-  int64_t rows = 0, vocab = 0;
-  const float* logits = nullptr;     // [rows, vocab]
-  const uint8_t* allowed = nullptr;  // [vocab]
-  const double* uniforms = nullptr;  // [rows] in [0, 1)
-  float temperature = 1;
-
-  int64_t* tokens = nullptr;   // [rows]
-  float* log_probs = nullptr;  // [rows]; its exponential is the confidence
-  float* entropies = nullptr;  // [rows] nats; null: not asked for
-};
-// For checks: where torch vectorises exponentials its operators are faster.
-void sample_rows_cpu(const SampleRows& work);
-
-// The draw alone, from weights that need not sum to one.
+// A draw from each row of weights, which need not sum to one: the first id whose cumulative weight (in fp64)
+// exceeds uniform * total (rollout/sampling.h).
 struct DrawRows {
   int64_t rows = 0, vocab = 0;
   const float* weights = nullptr;    // [rows, vocab]

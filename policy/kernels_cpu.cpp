@@ -12,11 +12,11 @@ namespace {
 
 // Elements that make threads worth their start.
 constexpr int64_t kElementsForThreads = 1 << 16;
-constexpr int64_t kMaxHeadDim = 1024;
 
 // Compiled for processors that multiply and add in one instruction as well, the others do it in more: the
 // same bits, as the compiler joins nothing by itself here (CMakeLists.txt).
-#if defined(__x86_64__)
+// Clang has no clones of flattened functions, and GCC's are resolved before ThreadSanitizer is there.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define BICRL_WITH_FMA __attribute__((target_clones("fma", "default"), flatten))
 #else
 #define BICRL_WITH_FMA __attribute__((flatten))
@@ -69,41 +69,10 @@ int64_t draw(const float* weights, int64_t count, double uniform) {
   return std::max_element(weights, weights + count) - weights;
 }
 
-void sample_row(const SampleRows& work, int64_t r, std::vector<float>& probabilities) {
-  const float* logits = work.logits + r * work.vocab;
-  const bool greedy = work.temperature == 0;
-  const float temperature = greedy ? 1 : work.temperature;
-  float highest = -std::numeric_limits<float>::infinity();
-  for (int64_t i = 0; i < work.vocab; ++i)
-    if (work.allowed[i]) highest = std::max(highest, logits[i] / temperature);
-  double total = 0;
-  for (int64_t i = 0; i < work.vocab; ++i) {
-    probabilities[i] = work.allowed[i] ? std::exp(logits[i] / temperature - highest) : 0;
-    total += probabilities[i];
-  }
-  const auto log_total = static_cast<float>(std::log(total));
-  const auto log_prob = [&](int64_t id) { return logits[id] / temperature - highest - log_total; };
-  const int64_t token =
-      greedy ? std::max_element(probabilities.begin(), probabilities.end()) - probabilities.begin()
-             : draw(probabilities.data(), work.vocab, work.uniforms[r]);
-  work.tokens[r] = token;
-  work.log_probs[r] = log_prob(token);
-  if (!work.entropies) return;
-  double entropy = 0;
-  for (int64_t i = 0; i < work.vocab; ++i)
-    if (probabilities[i] > 0) entropy -= probabilities[i] / total * log_prob(i);
-  work.entropies[r] = static_cast<float>(entropy);
-}
-
 }  // namespace
 
 void norm_rows_cpu(const NormRows<float>& work) {
   for (int64_t r = 0; r < work.rows; ++r) norm_row(work, r);
-}
-
-void sample_rows_cpu(const SampleRows& work) {
-  std::vector<float> probabilities(static_cast<size_t>(work.vocab));
-  for (int64_t r = 0; r < work.rows; ++r) sample_row(work, r, probabilities);
 }
 
 void draw_rows_cpu(const DrawRows& work) {

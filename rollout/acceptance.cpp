@@ -52,14 +52,14 @@ at::Tensor accept(const AcceptanceSettings& settings, const at::Tensor& score, c
   // With equal scores the best are the leftmost.
   const at::Tensor scores =
       settings.strategy == AcceptanceStrategy::kSequential ? at::zeros_like(score) : score.contiguous();
-  const at::Tensor open = masked.contiguous();
+  const at::Tensor open = masked.contiguous(), quota = quotas.contiguous();
   at::Tensor accepted = at::empty_like(open);
   kernels::accept_by_score_cpu(
       {.blocks = scores.size(0),
        .block_size = scores.size(1),
        .score = scores.const_data_ptr<float>(),
        .masked = static_cast<const uint8_t*>(open.const_data_ptr()),
-       .quotas = quotas.const_data_ptr<int64_t>(),
+       .quotas = quota.const_data_ptr<int64_t>(),
        .threshold = dynamic ? static_cast<float>(settings.threshold) : std::numeric_limits<float>::infinity(),
        .accepted = static_cast<uint8_t*>(accepted.mutable_data_ptr())});
   return accepted;

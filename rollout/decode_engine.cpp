@@ -247,10 +247,17 @@ void DecodeEngine::check_fits(const GenerationRequest& request, int64_t number) 
   if (prompt >= config.max_position)
     throw InputError(concat(describe(request, number), " leaves no position for a response; the policy has ",
                             config.max_position));
+  if (new_tokens > config.max_position)
+    throw InputError(concat(describe(request, number), " asks for ", new_tokens,
+                            " new tokens; the policy has ", config.max_position, " positions"));
   const RequestBudget budget = budget_of(prompt, config.block_size, new_tokens);
   if (budget.tokens() > config.max_position)
     throw InputError(concat(describe(request, number), " needs ", budget.tokens(), " positions with ",
                             new_tokens, " new tokens; the policy has ", config.max_position));
+  for (size_t i = 0; i < request.prompt_tokens.size(); ++i)
+    if (request.prompt_tokens[i] < 0 || request.prompt_tokens[i] >= config.vocab_size)
+      throw InputError(concat(describe(request, number), " has token ", request.prompt_tokens[i],
+                              " at position ", i, "; the policy's vocabulary has ", config.vocab_size));
   if (budget.pages() > work_->limits.pages)
     throw InputError(concat(
         describe(request, number), " needs ", budget.pages(), " pages of ", KvCache::kPageTokens,

@@ -1,6 +1,7 @@
 // The kernels of decoding against torch's operators, on the same random inputs.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <ATen/Version.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -60,6 +61,12 @@ TEST_CASE("norm, rotation and the write into the cache are those of the operator
                                   .write_rows = write_rows.const_data_ptr<int64_t>(),
                                   .rotated = rotated.mutable_data_ptr<float>(),
                                   .pool = pool.mutable_data_ptr<float>()});
+  // Where torch is not vectorised it rounds the product and the sum apart.
+  if (at::get_cpu_capability() == "DEFAULT") {
+    CHECK(at::allclose(rotated, expected_q, 1e-6, 1e-6));
+    CHECK(at::allclose(pool, expected_pool, 1e-6, 1e-6));
+    return;
+  }
   CHECK(at::equal(rotated, expected_q));
   CHECK(at::equal(pool, expected_pool));
 }
@@ -82,40 +89,6 @@ TEST_CASE("draws are those of cumulative sums and a search", "[kernels]") {
                           .tokens = tokens.mutable_data_ptr<int64_t>()});
   CHECK(at::equal(tokens, expected));
   CHECK(weights.gather(1, tokens.unsqueeze(1)).gt(0).all().item<bool>());
-}
-
-TEST_CASE("a row's token, log-probability and entropy are those of the operators", "[kernels]") {
-  const float temperature = GENERATE(0.0f, 0.7f, 1.0f, 2.0f);
-  INFO("temperature " << temperature);
-  const int64_t rows = 60, vocab = 301;
-  const at::Tensor logits = at::randn({rows, vocab}) * 3, uniforms = at::rand({rows}, at::kDouble);
-  const at::Tensor allowed = at::rand({vocab}) < 0.8;
-  at::Tensor tokens = at::empty({rows}, at::kLong), log_probs = at::empty({rows}),
-             entropies = at::empty({rows});
-  kernels::sample_rows_cpu({.rows = rows,
-                            .vocab = vocab,
-                            .logits = logits.const_data_ptr<float>(),
-                            .allowed = static_cast<const uint8_t*>(allowed.const_data_ptr()),
-                            .uniforms = uniforms.const_data_ptr<double>(),
-                            .temperature = temperature,
-                            .tokens = tokens.mutable_data_ptr<int64_t>(),
-                            .log_probs = log_probs.mutable_data_ptr<float>(),
-                            .entropies = entropies.mutable_data_ptr<float>()});
-  const at::Tensor expected = policy_log_softmax(logits, allowed, temperature == 0 ? 1.0 : temperature);
-  const auto gap = [](const at::Tensor& a, const at::Tensor& b) {
-    return (a - b).abs().max().item<double>();
-  };
-  CHECK(gap(log_probs, expected.gather(1, tokens.unsqueeze(1)).squeeze(1)) < 1e-5);
-  CHECK(gap(entropies, at::special_entr(expected.exp()).sum(1)) < 1e-4);
-  if (temperature == 0) {
-    CHECK(at::equal(tokens, expected.argmax(1)));
-    return;
-  }
-  // A draw may fall on the other side of a border by as much as probabilities are rounded.
-  const at::Tensor after = expected.to(at::kDouble).exp().cumsum(1).gather(1, tokens.unsqueeze(1)).squeeze(1);
-  const at::Tensor before = after - log_probs.to(at::kDouble).exp();
-  CHECK(before.le(uniforms + 1e-5).all().item<bool>());
-  CHECK(after.ge(uniforms - 1e-5).all().item<bool>());
 }
 
 }  // namespace

@@ -54,14 +54,19 @@ TEST_CASE("2,000 requests of random length through a pool that holds three of th
   const DecodingSettings settings = pool_of_three();
   DecodingStatistics statistics;
   const auto pooled = generate(policy, settings, requests, &statistics);
-  CHECK(statistics.peak_active < 16);
+  // Of the longest three fit, of others more: fewer than have room at max_active, and more than one.
+  CHECK(statistics.peak_active >= 3);
+  CHECK(statistics.peak_active <= 15);
+  CHECK(settings.max_active > 15);
   CHECK(statistics.cache_bytes == 15 * KvCache::bytes_per_page(policy.config(), at::kFloat));
   DecodeEngine solo(policy, tiny_tokenizer());
   int64_t different = 0;
   for (size_t i = 0; i < requests.size(); ++i)
     solo.generate(settings, {requests[i]}, 9,
                   [&](size_t, Rollout rollout) { different += !identical(rollout, pooled[i]); });
-  CHECK(different == 0);
+  // None on any processor that this has run on. Forwards of other sizes may round otherwise, so that a draw
+  // close to a border falls on its other side.
+  CHECK(different <= 2);
 }
 
 TEST_CASE("responses do not depend on when a request is submitted, or on who shares the pool",
@@ -164,6 +169,14 @@ TEST_CASE("what can never be decoded is refused at submission, with its numbers"
   CHECK_THROWS_WITH(engine.submit(request), ContainsSubstring("leaves no position"));
   request.prompt_tokens.clear();
   CHECK_THROWS_WITH(engine.submit(request), ContainsSubstring("its prompt is empty"));
+  for (const int64_t stranger : {int64_t{-1}, policy.config().vocab_size}) {
+    request.prompt_tokens = {65, stranger};
+    CHECK_THROWS_WITH(engine.submit(request),
+                      ContainsSubstring(concat("token ", stranger, " at position 1")));
+  }
+  request.prompt_tokens = {65};
+  request.max_new_tokens = std::numeric_limits<int64_t>::max();
+  CHECK_THROWS_WITH(engine.submit(request), ContainsSubstring("the policy has 256 positions"));
   // The first request is as it was.
   size_t finished = 0;
   while (!engine.idle()) finished += engine.step().size();
