@@ -184,7 +184,13 @@ void DecodeEngine::Work::apply(const StepResult& result, const std::vector<Seque
 DecodeEngine::DecodeEngine(const Transformer& policy, const Tokenizer& tokenizer)
     : policy_(policy),
       tokenizer_(tokenizer),
-      allowed_(allowed_ids(policy.config(), tokenizer.size(), policy.device())) {}
+      allowed_(allowed_ids(policy.config(), tokenizer.size(), policy.device())) {
+  const int64_t b = policy_.config().block_size, page = KvCache::kPageTokens;
+  // So that no block begins within a page and ends within another.
+  if (page % b != 0 && b % page != 0)
+    throw InputError(concat("the policy's block_size is ", b, ", which neither divides a page of the cache (",
+                            page, " tokens) nor is a multiple of it"));
+}
 
 DecodeEngine::~DecodeEngine() = default;
 
@@ -214,10 +220,6 @@ void DecodeEngine::open(const DecodingSettings& settings, int64_t policy_version
                         const EngineCapacity& capacity) {
   BICRL_CHECK(idle(), "the engine is at work");
   const int64_t b = policy_.config().block_size, page = KvCache::kPageTokens;
-  // So that no block begins within a page and ends within another.
-  if (page % b != 0 && b % page != 0)
-    throw InputError(concat("the policy's block_size is ", b, ", which neither divides a page of the cache (",
-                            page, " tokens) nor is a multiple of it"));
   if (settings.denoise_steps > b)
     throw InputError(concat("denoise_steps is ", settings.denoise_steps, ", but a block of the policy has ",
                             b, " positions"));

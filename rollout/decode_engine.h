@@ -42,11 +42,13 @@ struct FinishedRollout {
 };
 
 // Owns the key/value cache and the memory of a step, which are made once, at the first open(), and made anew
-// only when a later one asks for more. Refers to policy and tokenizer, which outlive it; reads the parameters
-// anew in every step. Not thread-safe.
+// only when a later one asks for more. Refers to policy and tokenizer, which outlive it. Parameters may
+// change while it is idle, and stay as they are from open() until it is idle again: what is cached is of
+// them. Not thread-safe.
 class DecodeEngine {
  public:
-  // Throws InputError if the tokenizer has ids that the policy has not.
+  // Throws InputError if the tokenizer has ids that the policy has not, or the policy a block size that pages
+  // of the cache cannot be cut into.
   DecodeEngine(const Transformer& policy, const Tokenizer& tokenizer);
   ~DecodeEngine();
 
