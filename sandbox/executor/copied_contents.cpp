@@ -27,15 +27,6 @@ bool is_whole(const TraceView& view, uint64_t buffer_bytes) {
          static_cast<uint64_t>(view.tensor.numel()) * element_bytes(view.tensor.dtype) == buffer_bytes;
 }
 
-bool is_row_major(const TensorLayout& tensor) {
-  int64_t step = 1;
-  for (size_t d = tensor.sizes.size(); d-- > 0;) {
-    if (tensor.sizes[d] != 1 && tensor.strides[d] != step) return false;
-    step *= tensor.sizes[d];
-  }
-  return true;
-}
-
 bool same_order(const TensorLayout& a, const TensorLayout& b) {
   if (a.dtype != b.dtype) return false;
   for (size_t d = 0; d < a.sizes.size(); ++d)
@@ -51,7 +42,7 @@ bool lays_out(const TraceOp& op, const std::vector<TraceBuffer>& buffers) {
 }
 
 bool shows_all_in_order(const TraceView& view, const std::vector<TraceBuffer>& buffers) {
-  return is_row_major(view.tensor) && is_whole(view, buffers[view.buffer].bytes);
+  return view.tensor.is_row_major() && is_whole(view, buffers[view.buffer].bytes);
 }
 
 // Its elements as they lie in memory, once each unless strides overlap.

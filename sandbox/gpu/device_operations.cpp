@@ -10,16 +10,6 @@ namespace {
 
 constexpr uint32_t kUsualSharedBytes = 48 * 1024;
 
-// One element behind the other, in order.
-bool is_dense(const TensorLayout& tensor) {
-  int64_t stride = 1;
-  for (size_t d = tensor.sizes.size(); d-- > 0;) {
-    if (tensor.sizes[d] != 1 && tensor.strides[d] != stride) return false;
-    stride *= tensor.sizes[d];
-  }
-  return true;
-}
-
 uint64_t parameter_bytes(const ptx::Module& module, const ptx::Function& entry) {
   uint64_t end = 0;
   for (const uint32_t number : entry.prototype.parameters) {
@@ -68,7 +58,7 @@ void DeviceRun::fill(const TraceOp& op) {
   const TensorLayout& tensor = op.target.tensor;
   const DeviceAddress at = places_[op.target.buffer].address + op.target.offset_bytes;
   const size_t size = element_bytes(tensor.dtype);
-  if (is_dense(tensor) && size <= 4 && at % size == 0) {
+  if (tensor.is_row_major() && size <= 4 && at % size == 0) {
     uint32_t element = 0;
     memcpy(&element, op.value.data(), size);
     return driver_.fill(at, size, element, static_cast<uint64_t>(tensor.numel()));
@@ -82,7 +72,8 @@ void DeviceRun::fill(const TraceOp& op) {
 void DeviceRun::copy(const TraceOp& op) {
   const TensorLayout &to = op.target.tensor, &from = op.source.tensor;
   const DeviceAddress at = places_[op.target.buffer].address + op.target.offset_bytes;
-  if (to.dtype == from.dtype && is_dense(to) && is_dense(from) && op.target.buffer != op.source.buffer)
+  if (to.dtype == from.dtype && to.is_row_major() && from.is_row_major() &&
+      op.target.buffer != op.source.buffer)
     return driver_.copy(at, places_[op.source.buffer].address + op.source.offset_bytes, to.span_bytes());
   std::string source = download(op.source), target = download(op.target);
   if (op.target.buffer == op.source.buffer) {
@@ -210,7 +201,7 @@ Pattern pattern_of(const std::string& value) {
 }
 
 std::string host_part(const TraceOp& op) {
-  const bool dense = is_dense(op.target.tensor);
+  const bool dense = op.target.tensor.is_row_major();
   switch (op.kind) {
     case TraceOp::Kind::kLaunch:
     case TraceOp::Kind::kFree:
@@ -218,7 +209,7 @@ std::string host_part(const TraceOp& op) {
     case TraceOp::Kind::kFill:
       return dense && pattern_of(op.value).bytes > 0 ? "" : "a fill of a view, or of large elements";
     case TraceOp::Kind::kCopy:
-      return dense && is_dense(op.source.tensor) && op.target.tensor.dtype == op.source.tensor.dtype
+      return dense && op.source.tensor.is_row_major() && op.target.tensor.dtype == op.source.tensor.dtype
                  ? ""
                  : "a copy that casts or changes strides";
     case TraceOp::Kind::kUpload:

@@ -9,16 +9,6 @@ bool same_places(const TensorLayout& a, const TensorLayout& b) {
   return true;
 }
 
-// Elements one behind the other.
-bool is_run(const TensorLayout& tensor) {
-  int64_t step = 1;
-  for (size_t d = tensor.sizes.size(); d-- > 0;) {
-    if (tensor.sizes[d] != 1 && tensor.strides[d] != step) return false;
-    step *= tensor.sizes[d];
-  }
-  return true;
-}
-
 bool is_whole(const TraceView& view, const TraceBuffer& buffer) {
   return view.offset_bytes == 0 && view.tensor.span_bytes() == buffer.bytes;
 }
@@ -32,7 +22,7 @@ bool is_given_input(const Trace& trace, const TraceView& view) {
 
 bool moves(const Trace& trace, const TraceOp& op) {
   if (is_given_input(trace, op.source) && is_whole(op.target, trace.buffers[op.target.buffer])) return false;
-  if (is_run(op.target.tensor) && is_run(op.source.tensor)) return false;
+  if (op.target.tensor.is_row_major() && op.source.tensor.is_row_major()) return false;
   return !same_places(op.target.tensor, op.source.tensor) ||
          !is_whole(op.target, trace.buffers[op.target.buffer]) ||
          !is_whole(op.source, trace.buffers[op.source.buffer]);

@@ -46,6 +46,15 @@ size_t OutputLayout::numel() const {
   return count;
 }
 
+bool TensorLayout::is_row_major() const {
+  int64_t stride = 1;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    if (sizes[d] != 1 && strides[d] != stride) return false;
+    stride *= sizes[d];
+  }
+  return true;
+}
+
 uint64_t TensorLayout::span_bytes() const {
   int64_t last = 0;
   for (size_t d = 0; d < sizes.size(); ++d) {

@@ -36,6 +36,7 @@ struct TensorLayout {
   std::vector<int64_t> strides;  // in elements, none negative
   int64_t numel() const;
   uint64_t span_bytes() const;
+  bool is_row_major() const;  // one element behind the other, in order
 };
 // From {"t":"tensor","shape":[],"strides":[],"dtype":""}; strides may be absent (contiguous).
 Result<TensorLayout> parse_tensor_layout(const nlohmann::json& spec);
