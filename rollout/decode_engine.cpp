@@ -241,8 +241,7 @@ void DecodeEngine::open(const DecodingSettings& settings, int64_t policy_version
 void DecodeEngine::check_fits(const GenerationRequest& request, int64_t number) const {
   const PolicyConfig& config = policy_.config();
   const int64_t prompt = static_cast<int64_t>(request.prompt_tokens.size());
-  const int64_t new_tokens =
-      request.max_new_tokens > 0 ? request.max_new_tokens : work_->limits.max_new_tokens;
+  const int64_t new_tokens = request.new_tokens(work_->limits.max_new_tokens);
   if (prompt == 0)
     throw InputError(
         concat(describe(request, number), ": there is nothing to answer, as its prompt is empty"));

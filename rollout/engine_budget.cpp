@@ -36,7 +36,7 @@ EngineCapacity capacity_for(const std::vector<GenerationRequest>& requests, cons
   std::set<int64_t> groups;
   int64_t prompts = 0;
   for (const GenerationRequest& request : requests) {
-    const int64_t new_tokens = request.max_new_tokens > 0 ? request.max_new_tokens : settings.max_new_tokens;
+    const int64_t new_tokens = request.new_tokens(settings.max_new_tokens);
     if (new_tokens > config.max_position) continue;
     const RequestBudget budget =
         budget_of(static_cast<int64_t>(request.prompt_tokens.size()), config.block_size, new_tokens);

@@ -14,10 +14,6 @@ RequestBudget budget_of(int64_t prompt_tokens, int64_t block_size, int64_t max_n
   return budget;
 }
 
-int64_t Scheduler::new_tokens_of(const GenerationRequest& request) const {
-  return request.max_new_tokens > 0 ? request.max_new_tokens : limits_.max_new_tokens;
-}
-
 void Scheduler::submit(int64_t number, GenerationRequest request) {
   std::shared_ptr<SharedPrompt> prompt;
   if (const auto found = group_in_line_.find(request.group);
@@ -42,7 +38,7 @@ std::optional<Scheduler::Admission> Scheduler::admit() {
   SharedPrompt& prompt = *line_.front();
   Waiting& next = prompt.waiting.front();
   const RequestBudget budget = budget_of(static_cast<int64_t>(next.request.prompt_tokens.size()), block_size_,
-                                         new_tokens_of(next.request));
+                                         next.request.new_tokens(limits_.max_new_tokens));
   const bool fresh = prompt.tokens > 0 && prompt.slot == KvCache::kNoPrefix;
   const int64_t needed =
       KvCache::pages_for(budget.own_tokens) + (fresh ? KvCache::pages_for(budget.shared_tokens) : 0);
@@ -57,7 +53,7 @@ std::optional<Scheduler::Admission> Scheduler::admit() {
   }
   Admission admission;
   admission.number = next.number;
-  admission.max_new_tokens = new_tokens_of(next.request);
+  admission.max_new_tokens = next.request.new_tokens(limits_.max_new_tokens);
   admission.slot = cache_.reserve(budget.own_tokens, prompt.slot).value();
   admission.request = std::move(next.request);
   prompt.waiting.pop_front();

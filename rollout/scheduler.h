@@ -80,7 +80,6 @@ class Scheduler {
     KvCache::SlotId slot = KvCache::kNoPrefix;  // while it is reserved
   };
 
-  int64_t new_tokens_of(const GenerationRequest& request) const;
   int64_t free_pages() const { return limits_.pages - (cache_.total_pages() - cache_.free_pages()); }
   void leave_line();
 
