@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "common/rng.h"
+#include "tests/support/tiny_policy_config.h"
 
 namespace bicrl::testing {
 
@@ -16,20 +17,7 @@ const Tokenizer& tiny_tokenizer() {
 }
 
 PolicyConfig tiny_config(std::vector<int64_t> end_tokens, int64_t block_size) {
-  PolicyConfig c;
-  c.vocab_size = 272;
-  c.hidden_size = 32;
-  c.layers = 2;
-  c.heads = 4;
-  c.kv_heads = 2;
-  c.head_dim = 16;
-  c.intermediate_size = 48;
-  c.initializer_range = 0.35;
-  c.max_position = 256;
-  c.block_size = block_size;
-  c.mask_token_id = 265;
-  c.end_token_ids = std::move(end_tokens);
-  return c;
+  return tiny_policy_config(std::move(end_tokens), block_size);
 }
 
 Transformer tiny_policy(const PolicyConfig& config, at::Device device) {

@@ -11,6 +11,7 @@
 #include "reward/reward_rule.h"
 #include "rollout/decoding_settings.h"
 #include "tasks/task.h"
+#include "tests/support/tiny_policy_config.h"
 #include "trainer/experience/experience_collector.h"
 
 namespace bicrl::testing {
@@ -21,20 +22,8 @@ inline const Tokenizer& tokenizer() {
 }
 
 inline const Transformer& policy() {
-  PolicyConfig c;
-  c.vocab_size = 272;
-  c.hidden_size = 32;
-  c.layers = 2;
-  c.heads = 4;
-  c.kv_heads = 2;
-  c.head_dim = 16;
-  c.intermediate_size = 48;
-  c.initializer_range = 0.35;
-  c.max_position = 256;
-  c.block_size = 4;
-  c.mask_token_id = 265;
-  c.end_token_ids = {264};
-  static const Transformer policy = Transformer::random(c, 11, at::kCPU, at::kFloat);
+  static const Transformer policy =
+      Transformer::random(tiny_policy_config({264}, 4), 11, at::kCPU, at::kFloat);
   return policy;
 }
 
