@@ -80,6 +80,8 @@ std::vector<std::string> notes_on(const LoadedRun& run) {
     notes.push_back("evaluation.max_new_tokens has no effect with 'tasks: 0'");
   if (run.settings.evaluation.tasks == 0 && run.settings.evaluation.every_steps > 0)
     notes.push_back("evaluation.every_steps has no effect with 'tasks: 0'");
+  if (run.settings.evaluation.tasks == 0 && run.settings.evaluation.last_phase_alone)
+    notes.push_back("evaluation.phases has no effect with 'tasks: 0'");
   return notes;
 }
 

@@ -64,6 +64,9 @@ with folder() as temporary:
         expect(Path(best.parent, best.read_text().strip(), "manifest.json").exists(), "and is there")
     else:
         expect(not best.exists(), "no checkpoint is better than the start", rates)
+    code, out, err = bicrl("train", f"{run}/config.yaml", f"run.directory={run}-last", "warm_up.steps=0", "stages.0.steps=1", "stages.1.steps=1", "evaluation.phases=last",
+                           "policy.config=''", "policy.tokenizer=''", f"policy.checkpoint={checkpoint}", ranks=2)
+    expect(code == 0 and list(read_json(f"{run}-last/summary.json")["held_out"]) == ["end_to_end"], "evaluated after the last phase alone", out, err)
     # Gradients that are not finite: their updates are left out and what they were made of is kept; too many end the run.
     Path(f"{temporary}/reward.yaml").write_text("rule: binary\ntruncated: penalise\ntruncated_value: -1\n")  # tells bad responses apart
     broken = [f"reward={temporary}/reward.yaml", "stages.1.samples_per_task=4", "warm_up.steps=2", "stages.0.steps=0", "stages.1.steps=3", "stages.1.update.kl_weight=1.0e+300",

@@ -75,12 +75,16 @@ EvaluationSettings evaluation_from(const ConfigSection& section, const DecodingS
   evaluation.tasks = section.integer("tasks", 256, 0, kMany);
   if (evaluation.tasks > 0 || section.has("every_steps"))
     evaluation.every_steps = section.integer("every_steps", 0, 0, kMany);
+  if (evaluation.tasks > 0 || section.has("phases"))
+    evaluation.last_phase_alone = section.choice("phases", "all", {"all", "last"}) == "last";
   evaluation.decoding = sampling;
   if (evaluation.tasks > 0 || section.has("max_new_tokens"))
     evaluation.decoding.max_new_tokens = section.integer("max_new_tokens", sampling.max_new_tokens, 1, kMany);
   evaluation.decoding.sampling.temperature = 0;
   evaluation.best_of = best_of_from(section.section("best_of"), evaluation.decoding, evaluation.tasks,
                                     sampling.sampling.temperature);
+  if (evaluation.best_of.after_warm_up && evaluation.last_phase_alone)
+    section.reject("phases", "must be 'all' with 'best_of.after_warm_up: true'");
   return evaluation;
 }
 
@@ -278,7 +282,8 @@ std::string derived_numbers(const RunSettings& settings, int ranks) {
     text += "\n";
   }
   text += concat("responses in all          ", responses, "\n");
-  text += concat("evaluation                ", settings.evaluation.tasks, " held-out tasks after each phase",
+  text += concat("evaluation                ", settings.evaluation.tasks, " held-out tasks after ",
+                 settings.evaluation.last_phase_alone ? "the last phase" : "each phase",
                  settings.evaluation.every_steps > 0
                      ? concat(" and every ", settings.evaluation.every_steps, " steps within it")
                      : "",

@@ -59,8 +59,9 @@ struct BestOfSettings {
 };
 
 struct EvaluationSettings {
-  int64_t tasks = 0;        // held-out tasks; 0: no evaluation
-  int64_t every_steps = 0;  // within phases; 0: only after each
+  int64_t tasks = 0;              // held-out tasks; 0: no evaluation
+  int64_t every_steps = 0;        // within phases; 0: only after them
+  bool last_phase_alone = false;  // neither at the start nor after others
   DecodingSettings decoding;
   BestOfSettings best_of;
 };

@@ -249,7 +249,7 @@ bool TrainingRun::finish_phase(const Phase& phase) {
   state_.seconds_in_phase = seconds_before_ + in_phase_.seconds();
   if (!state_saved_) save_checkpoint(phase.name());
   state_.phase_seconds.emplace_back(phase.name(), state_.seconds_in_phase);
-  if (evaluates()) {
+  if (evaluates() && (!settings_.evaluation.last_phase_alone || phase.name() == last_phase())) {
     if (!evaluate_apart(phase.name())) return false;
     if (newest_is_best()) mark_best(phase);
   }

@@ -25,6 +25,7 @@ bool TrainingRun::evaluates() const {
 bool TrainingRun::evaluate_start() {
   const bool before_all = state_.phase == 0 && state_.step == 0 && state_.evaluations.empty();
   if (!before_all || settings_.warm_up.steps > 0 || settings_.stages.empty() || !evaluates()) return true;
+  if (settings_.evaluation.last_phase_alone) return true;
   return evaluate_apart(std::string(kStartEvaluation));
 }
 
