@@ -16,7 +16,8 @@ namespace {
 constexpr int kChannelFd = 16;
 constexpr const char* kDriverLibrary = "libcuda.so.1";
 constexpr const char* kDriverTarget = "/driver";
-constexpr const char* kWorkFolder = "/work";
+constexpr const char* kScriptTarget = "/references";
+constexpr const char* kWorkFolder = "/scratch";
 constexpr uint64_t kCompilerCacheBytes = 1ull << 30;
 constexpr int kThreadsOfPython = 1024;  // and processes
 constexpr double kForEver_s = 30.0 * 24 * 3600;
@@ -112,9 +113,9 @@ GpuProcess::GpuProcess(BoxHost& host, const PythonInstall& python, const std::st
   }
   BoxSpec spec = gpu_box(library, memory_bytes);
   spec.root = SystemRoot::kToolchain;  // what torch.compile makes is compiled here
-  spec.argv = {python.interpreter, "-I", "-B", "/box/baseline.py", std::to_string(kChannelFd), device};
+  spec.argv = {python.interpreter, "-I", "-B", concat(kScriptTarget, "/baseline.py"), std::to_string(kChannelFd), device};
   spec.mounts.insert(spec.mounts.end(), python.mounts.begin(), python.mounts.end());
-  spec.mounts.push_back({share_folder() / "box", "/box"});
+  spec.mounts.push_back({share_folder() / "box", kScriptTarget});
   spec.mounts.push_back({"/sys/devices/system/cpu", "/sys/devices/system/cpu"});
   for (const auto& [name, value] : {std::pair<std::string, std::string>{"PATH", "/usr/bin:/bin"},
                                     {"HOME", kWorkFolder},
