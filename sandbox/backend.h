@@ -25,7 +25,7 @@ struct BackendFeatures {
   std::string name;  // "ptx": part of what names a verifier
   // What a RunRequest may ask for besides a plain run. Of what a backend cannot do, it does nothing.
   bool shadows = true, watches_reads = true, counts = true;
-  std::string clock_device = {};  // on what time() measures, and how; empty: it does not
+  std::string clock_device = {};          // on what time() measures, and how; empty: it does not
   std::vector<std::string> present = {};  // for a person, like SandboxFeatures: "device: NVIDIA H200, ..."
   std::vector<std::string> missing = {};  // with the reason, and what a user can do about it
 };
@@ -125,11 +125,11 @@ struct TimingPlan {
 };
 
 struct TimingResult {
-  timing::Step end;     // kDone: there are times, or it says why not
-  std::string untimed;  // why there are none though nothing is wrong
+  timing::Step end;                                  // kDone: there are times, or it says why not
+  std::string untimed;                               // why there are none though nothing is wrong
   double candidate_ms = 0, candidate_spread_ms = 0;  // median and interquartile range
-  // candidate_ms times the median of the pairs' ratios, which a device that changes its speed leaves alone; of
-  // torch.compile 0 where it is not asked for.
+  // candidate_ms times the median of the pairs' ratios, which a device that changes its speed leaves alone;
+  // of torch.compile 0 where it is not asked for.
   double eager_ms = 0, eager_spread_ms = 0, torch_compile_ms = 0;
   double roofline_fraction = 0;
   std::string measurement;  // JSON, as in a verdict

@@ -80,7 +80,8 @@ timing::Step Baseline::Session::read(const GpuProcess::Said& answer, nlohmann::j
   said = answer.content;
   if (answer.kind == GpuProcess::Reply::Kind::kDone && !said.contains("error")) return {};
   lost_ = true;
-  if (said.contains("error")) return timing::Step::infrastructure("the references' process: " + said["error"].get<std::string>());
+  if (said.contains("error"))
+    return timing::Step::infrastructure("the references' process: " + said["error"].get<std::string>());
   if (answer.kind == GpuProcess::Reply::Kind::kCancelled) return timing::Step::infrastructure("cancelled");
   if (answer.kind == GpuProcess::Reply::Kind::kSilent)
     return timing::Step::infrastructure("the references' process does not answer");

@@ -1,6 +1,6 @@
-// Who may work on a device now: many runs at a time, or one window that times (timing/window.h) and nobody else.
-// Holds between the threads of this process and, by a lock on a file, between the servers of a host. Served in
-// the order of asking, so that neither kind starves. Thread-safe.
+// Who may work on a device now: many runs at a time, or one window that times (timing/window.h) and nobody
+// else. Holds between the threads of this process and, by a lock on a file, between the servers of a host.
+// Served in the order of asking, so that neither kind starves. Thread-safe.
 #pragma once
 #include <condition_variable>
 #include <deque>

@@ -51,8 +51,8 @@ timing::DeviceHealth DeviceMonitor::look() {
   const std::lock_guard lock(mutex_);
   unsigned processes = 0;
   unsigned long long reasons = 0;
-  const int clocks = call_.clock(device_, kSmClock, &health.sm_mhz) |
-                     call_.clock(device_, kMemoryClock, &health.memory_mhz);
+  const int clocks =
+      call_.clock(device_, kSmClock, &health.sm_mhz) | call_.clock(device_, kMemoryClock, &health.memory_mhz);
   // Without room for them it says how many there are.
   const int listed = call_.processes(device_, &processes, nullptr);
   if (clocks != 0 || call_.reasons(device_, &reasons) != 0 || (listed != 0 && listed != kInsufficientSize) ||

@@ -60,13 +60,18 @@ fs::path find_driver_library(const std::string& name) {
 
 namespace {
 
+// Of the driver's libraries.
+std::string folder_in_box(const fs::path& library) {
+  return below(library, "/usr/lib") ? library.parent_path().string() : std::string(kDriverTarget);
+}
+
 // A box that sees the machine's GPUs and their driver. What ends what runs in it is its owner.
 BoxSpec gpu_box(const fs::path& library, uint64_t memory_bytes) {
   BoxSpec spec;
   // What the server may see of the machine's GPUs, its box may.
   if (const char* visible = getenv("CUDA_VISIBLE_DEVICES"))
     spec.env.push_back(concat("CUDA_VISIBLE_DEVICES=", visible));
-  if (!library.empty() && !below(library, "/usr/lib")) {
+  if (!library.empty() && folder_in_box(library) == kDriverTarget) {
     spec.mounts.push_back({library.parent_path(), kDriverTarget});
     spec.env.push_back(concat("LD_LIBRARY_PATH=", kDriverTarget));
   }
@@ -113,7 +118,8 @@ GpuProcess::GpuProcess(BoxHost& host, const PythonInstall& python, const std::st
   }
   BoxSpec spec = gpu_box(library, memory_bytes);
   spec.root = SystemRoot::kToolchain;  // what torch.compile makes is compiled here
-  spec.argv = {python.interpreter, "-I", "-B", concat(kScriptTarget, "/baseline.py"), std::to_string(kChannelFd), device};
+  spec.argv = {python.interpreter,         "-I",  "-B", concat(kScriptTarget, "/baseline.py"),
+               std::to_string(kChannelFd), device};
   spec.mounts.insert(spec.mounts.end(), python.mounts.begin(), python.mounts.end());
   spec.mounts.push_back({share_folder() / "box", kScriptTarget});
   spec.mounts.push_back({"/sys/devices/system/cpu", "/sys/devices/system/cpu"});
@@ -123,10 +129,11 @@ GpuProcess::GpuProcess(BoxHost& host, const PythonInstall& python, const std::st
                                     {"USER", "box"},
                                     {"LANG", "C.UTF-8"},
                                     {"OMP_NUM_THREADS", "1"},
+                                    {"TORCHINDUCTOR_COMPILE_THREADS", "1"},
                                     {"TORCHINDUCTOR_CACHE_DIR", std::string(kWorkFolder) + "/inductor"},
                                     {"TRITON_CACHE_DIR", std::string(kWorkFolder) + "/triton"}})
     spec.env.push_back(concat(name, "=", value));
-  if (!library.empty()) spec.env.push_back(concat("TRITON_LIBCUDA_PATH=", library.parent_path().string()));
+  if (!library.empty()) spec.env.push_back(concat("TRITON_LIBCUDA_PATH=", folder_in_box(library)));
   spec.work_bytes = kCompilerCacheBytes;
   spec.limits.processes = kThreadsOfPython;
   start(host, std::move(spec));

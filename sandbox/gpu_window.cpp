@@ -241,15 +241,14 @@ class GpuBackend::Window {
     candidate.by_stream = !candidate.has_graph() || !references.has_graph();
     ReferenceParty eager(references, "eager", true, candidate.by_stream),
         compiled(references, "compile", false, candidate.by_stream);
-    timing::WindowSetting setting{
-        .candidate = &candidate,
-        .baselines = {&eager},
-        .draws = draws_.size(),
-        .check = [&](size_t draw) { return check(draw); },
-        .health = [&] { return backend_.monitor_->look(); },
-        .random = secret_number,
-        .rest = [&](int windows) { wait_for(windows * kRest_s, stop_); },
-        .seconds = [clock = Stopwatch()] { return clock.seconds(); }};
+    timing::WindowSetting setting{.candidate = &candidate,
+                                  .baselines = {&eager},
+                                  .draws = draws_.size(),
+                                  .check = [&](size_t draw) { return check(draw); },
+                                  .health = [&] { return backend_.monitor_->look(); },
+                                  .random = secret_number,
+                                  .rest = [&](int windows) { wait_for(windows * kRest_s, stop_); },
+                                  .seconds = [clock = Stopwatch()] { return clock.seconds(); }};
     if (options_.timing.torch_compile) setting.baselines.push_back(&compiled);
     const timing::WindowResult window = timing::conduct(setting, options_.timing.window, stop_);
     result.end = window.end;
@@ -274,11 +273,13 @@ class GpuBackend::Window {
   // begins, and may keep what is written.
   double least_ms() const {
     if (backend_.memory_gb_per_s_ <= 0) return 0;
-    const uint64_t written = plan_.least_written_bytes - std::min(plan_.least_written_bytes, backend_.l2_bytes_);
+    const uint64_t written =
+        plan_.least_written_bytes - std::min(plan_.least_written_bytes, backend_.l2_bytes_);
     return static_cast<double>(plan_.least_read_bytes + written) / (backend_.memory_gb_per_s_ * 1e6);
   }
 
-  void summarise(const timing::WindowResult& window, const LoaderParty& candidate, TimingResult& result) const {
+  void summarise(const timing::WindowResult& window, const LoaderParty& candidate,
+                 TimingResult& result) const {
     std::vector<double> candidate_times, eager_times;
     for (const timing::Pair& pair : window.pairs.front()) {
       candidate_times.push_back(pair.candidate_ms);

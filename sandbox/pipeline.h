@@ -41,8 +41,8 @@ struct PipelineOptions {
 
 class Pipeline {
  public:
-  // Throws Error(kUnavailable), with the remedy, if boxes cannot be made, there is no interpreter, or times are
-  // to be measured and the backend has no clock.
+  // Throws Error(kUnavailable), with the remedy, if boxes cannot be made, there is no interpreter, or times
+  // are to be measured and the backend has no clock.
   explicit Pipeline(const PipelineOptions& options);
   ~Pipeline();
 

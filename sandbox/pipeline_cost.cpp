@@ -1,6 +1,7 @@
-// How a correct program comes to its time, of which here is what is modelled. A task may name larger inputs for it, because at a few
-// thousand elements speed is the number of launches. There the program is judged once more, like everywhere:
-// all elements, one draw with shadows and races, once without launches. What is counted is what is compared.
+// How a correct program comes to its time, of which here is what is modelled. A task may name larger inputs
+// for it, because at a few thousand elements speed is the number of launches. There the program is judged
+// once more, like everywhere: all elements, one draw with shadows and races, once without launches. What is
+// counted is what is compared.
 #include <algorithm>
 #include <cmath>
 

@@ -39,10 +39,10 @@ struct Verdict {
   double torch_compile_ms = 0;   // of the reference under torch.compile; 0 if not known
   double roofline_fraction = 0;  // the device's least possible time over candidate_ms; 0 if not known
   std::string clock;             // where the times come from (kModelClock is no measurement); empty: nowhere
-  std::string device;       // its name and the version of the tables, or of how times are taken
-  std::string costed_size;  // shapes of the inputs that times are of, "64x128, 128"
-  std::string counters;     // of kModelClock: JSON, a list of the program's launches and what each did
-  std::string measurement;  // of kMeasuredClock: JSON, how sure the times are and how the device was
+  std::string device;            // its name and the version of the tables, or of how times are taken
+  std::string costed_size;       // shapes of the inputs that times are of, "64x128, 128"
+  std::string counters;          // of kModelClock: JSON, a list of the program's launches and what each did
+  std::string measurement;       // of kMeasuredClock: JSON, how sure the times are and how the device was
   std::string diagnostics;
   double compile_ms = 0, record_ms = 0, run_ms = 0, total_ms = 0;
   int64_t lane_operations = 0;  // work of all its runs; 0 if none ran

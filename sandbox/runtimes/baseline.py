@@ -8,8 +8,8 @@ It first says {"architecture", "device", "torch"} or {"error"}. A request is pac
      "flush_bytes", "leaves": [{"offset", "bytes", "shape", "strides", "dtype"} of each input tensor], "draws": [files]}
 It answers {"opened": true, "graph": bool} once the module has run ("graph": all sides can be replayed), or {"untimed": why},
 and then, until it is closed,
-    {"window": "prepare", "side": "eager" or "compile", "draw": number}     {"step": "done"}
-    {"window": "time", "side", "by_stream": bool}                           {"step": "done", "event_ms", "host_ms"}
+    {"window": "prepare", "draw": number}                                   {"step": "done"}
+    {"window": "time", "side": "eager" or "compile", "by_stream": bool}     {"step": "done", "event_ms", "host_ms"}
     {"window": "close"}                                                     {"done": true, "retire": false}
 or says {"error": why} and ends. A task that was opened last stays, for the next candidate on it.
 """
@@ -148,11 +148,10 @@ class Task:
 
 
 def set_precision(tf32):
-    """What a task may have changed, as a user has it: products in fp32, convolutions in TF32. Products in TF32 where
-    candidates may have them, too."""
+    """What a task may have changed. Like with like: products and convolutions in TF32 where candidates may have it."""
     torch.set_default_dtype(torch.float32)
     torch.backends.cuda.matmul.allow_tf32 = tf32
-    torch.backends.cudnn.allow_tf32 = True
+    torch.backends.cudnn.allow_tf32 = tf32
     torch.backends.cudnn.benchmark = False
 
 

@@ -132,8 +132,7 @@ GpuRan run_on(Backend& backend, const GpuRecording& recording, const RunRequest&
   const Trace trace = gpu_trace(recording);
   const float values[4] = {1, 2, 3, 4};
   const std::vector<std::string> leaves{std::string(reinterpret_cast<const char*>(values), sizeof values)};
-  RunPlan plan{
-      &trace, {{std::make_shared<const std::string>(kGpuText)}}, {{"draw", &leaves}}, {request}};
+  RunPlan plan{&trace, {{std::make_shared<const std::string>(kGpuText)}}, {{"draw", &leaves}}, {request}};
   plan.runs[0].repeat_draws.assign(recording.repeats.size(), 0);
   GpuRan ran{backend.run(plan, {}), "", "", {}};
   if (ran.result.infrastructure || !ran.result.fault_class.empty()) {
@@ -169,8 +168,7 @@ std::unique_ptr<Backend> make_gpu_backend(const GpuOptions& options) {
 
 Backend& small_gpu_backend() {
   static std::unique_ptr<Backend> backend;
-  if (!backend)
-    backend = make_gpu_backend({.processes = 2, .run_s = 1, .max_buffer_bytes = 1ull << 30});
+  if (!backend) backend = make_gpu_backend({.processes = 2, .run_s = 1, .max_buffer_bytes = 1ull << 30});
   return *backend;
 }
 

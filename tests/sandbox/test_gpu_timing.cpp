@@ -26,8 +26,9 @@ struct TimedProgram {
 };
 
 std::string task(const std::string& forward, const std::string& inputs) {
-  return "import torch\nimport torch.nn as nn\nclass Model(nn.Module):\n    def forward(self, *a):\n" + forward +
-         "\ndef get_inputs():\n    return [" + inputs + "]\ndef get_init_inputs():\n    return []\n";
+  return "import torch\nimport torch.nn as nn\nclass Model(nn.Module):\n    def forward(self, *a):\n" +
+         forward + "\ndef get_inputs():\n    return [" + inputs +
+         "]\ndef get_init_inputs():\n    return []\n";
 }
 
 // `source` defines run(), which takes so many tensors.
@@ -38,48 +39,59 @@ std::string program(const std::string& source, int tensors) {
     arguments += concat(", x", i);
   }
   const std::string declared = "torch::Tensor run(" + parameters + ")";
-  return "import torch\nimport torch.nn as nn\nfrom torch.utils.cpp_extension import load_inline\nsource = '''\n"
+  return "import torch\nimport torch.nn as nn\nfrom torch.utils.cpp_extension import load_inline\nsource = "
+         "'''\n"
          "#include <torch/extension.h>\n" +
          source + "'''\nmodule = load_inline(name='m', cpp_sources='" + declared +
          ";', cuda_sources=source, functions=['run'])\nclass ModelNew(nn.Module):\n    def forward(self" +
          arguments + "):\n        return module.run(" + arguments.substr(2) + ")\n";
 }
 
-// Each thread has ten elements with 132 blocks, and eleven with 120.
+// Each thread has ten elements with 33 blocks, and eleven with 30.
 TimedProgram waves(const char* name, int blocks) {
-  return {name,
-          task("        x = a[0]\n        for _ in range(96):\n"
-               "            x = torch.add(x, torch.sin(x), alpha=0.01)\n        return x",
-               "torch.randn(1320, 128)"),
-          program(concat("__global__ void wave(const float* x, float* y, int n) {\n"
-                         "  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {\n"
-                         "    float v = x[i];\n    for (int k = 0; k < 96; ++k) v = v + 0.01f * sinf(v);\n"
-                         "    y[i] = v;\n  }\n}\ntorch::Tensor run(torch::Tensor x0) {\n"
-                         "  auto y = torch::empty_like(x0);\n  wave<<<",
-                         blocks, ", 128>>>(x0.data_ptr<float>(), y.data_ptr<float>(), x0.numel());\n  return y;\n}\n"),
-                  1)};
+  return {
+      name,
+      task("        x = a[0]\n        for _ in range(96):\n"
+           "            x = torch.add(x, torch.sin(x), alpha=0.01)\n        return x",
+           "torch.randn(330, 128)"),
+      program(
+          concat(
+              "__global__ void wave(const float* x, float* y, int n) {\n"
+              "  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {\n"
+              "    float v = x[i];\n    for (int k = 0; k < 96; ++k) v = v + 0.01f * sinf(v);\n"
+              "    y[i] = v;\n  }\n}\ntorch::Tensor run(torch::Tensor x0) {\n"
+              "  auto y = torch::empty_like(x0);\n  wave<<<",
+              blocks, ", 128>>>(x0.data_ptr<float>(), y.data_ptr<float>(), x0.numel());\n  return y;\n}\n"),
+          1)};
 }
 
 TimedProgram naive_product() {
-  return {"product of 640x640",
-          task("        return a[0] @ a[1]", "torch.randn(640, 640), torch.randn(640, 640)"),
-          program("__global__ void product(const float* a, const float* b, float* c, int n) {\n"
-                  "  int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;\n"
-                  "  float sum = 0.0f;\n  for (int k = 0; k < n; ++k) sum += a[row * n + k] * b[k * n + column];\n"
-                  "  c[row * n + column] = sum;\n}\ntorch::Tensor run(torch::Tensor x0, torch::Tensor x1) {\n"
-                  "  auto c = torch::empty_like(x0);\n  product<<<dim3(40, 40), dim3(16, 16)>>>(x0.data_ptr<float>(),\n"
-                  "      x1.data_ptr<float>(), c.data_ptr<float>(), 640);\n  return c;\n}\n",
-                  2)};
+  return {
+      "product of 640x640",
+      task("        return a[0] @ a[1]", "torch.randn(640, 640), torch.randn(640, 640)"),
+      program(
+          "__global__ void product(const float* a, const float* b, float* c, int n) {\n"
+          "  int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;\n"
+          "  float sum = 0.0f;\n  for (int k = 0; k < n; ++k) sum += a[row * n + k] * b[k * n + column];\n"
+          "  c[row * n + column] = sum;\n}\ntorch::Tensor run(torch::Tensor x0, torch::Tensor x1) {\n"
+          "  auto c = torch::empty_like(x0);\n  product<<<dim3(40, 40), dim3(16, "
+          "16)>>>(x0.data_ptr<float>(),\n"
+          "      x1.data_ptr<float>(), c.data_ptr<float>(), 640);\n  return c;\n}\n",
+          2)};
 }
 
 // Shorter than 50 us: told, and asked nothing of.
 TimedProgram small() {
-  return {"small", task("        return torch.relu(a[0]) * 2", "torch.randn(512, 512)"),
-          program("__global__ void twice(const float* x, float* y, int n) {\n"
-                  "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) y[i] = 2.0f * fmaxf(x[i], 0.0f);\n}\n"
-                  "torch::Tensor run(torch::Tensor x0) {\n  auto y = torch::empty_like(x0);\n  int n = x0.numel();\n"
-                  "  twice<<<(n + 255) / 256, 256>>>(x0.data_ptr<float>(), y.data_ptr<float>(), n);\n  return y;\n}\n",
-                  1)};
+  return {
+      "small", task("        return torch.relu(a[0]) * 2", "torch.randn(512, 512)"),
+      program(
+          "__global__ void twice(const float* x, float* y, int n) {\n"
+          "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) y[i] = 2.0f * fmaxf(x[i], "
+          "0.0f);\n}\n"
+          "torch::Tensor run(torch::Tensor x0) {\n  auto y = torch::empty_like(x0);\n  int n = x0.numel();\n"
+          "  twice<<<(n + 255) / 256, 256>>>(x0.data_ptr<float>(), y.data_ptr<float>(), n);\n  return "
+          "y;\n}\n",
+          1)};
 }
 
 std::unique_ptr<Pipeline> timing_pipeline(int workers) {
@@ -108,7 +120,8 @@ void print(const TimedProgram& program, const std::vector<Verdict>& verdicts) {
     run_ms.push_back(v.run_ms);
     total_ms.push_back(v.total_ms);
     if (v.speedup() <= 0) {
-      ++others[to_string(v.outcome) + " " + v.fault_class + " " + v.reached + ": " + v.diagnostics.substr(0, 500)];
+      ++others[to_string(v.outcome) + " " + v.fault_class + " " + v.reached + ": " +
+               v.diagnostics.substr(0, 500)];
       continue;
     }
     speedups.push_back(v.speedup());
@@ -116,13 +129,15 @@ void print(const TimedProgram& program, const std::vector<Verdict>& verdicts) {
     eager.push_back(v.eager_ms * 1e3);
   }
   const std::span<const double> fresh = std::span(speedups).first(std::min(kFresh, speedups.size()));
-  printf("TIMING %s: %zu timed of %zu, %.1f us (CV %.2f %%), eager %.1f us, speed-up %.4f, CV of %zu: %.2f %%, of "
-         "all %.2f %%, extremes %.4f %.4f; run %.0f ms, total %.0f ms\n",
-         program.name, speedups.size(), verdicts.size(), timing::median(candidate),
-         100 * timing::coefficient_of_variation(candidate), timing::median(eager), timing::median(speedups),
-         fresh.size(), 100 * timing::coefficient_of_variation(fresh),
-         100 * timing::coefficient_of_variation(speedups), timing::quantile(speedups, 0),
-         timing::quantile(speedups, 1), timing::median(run_ms), timing::median(total_ms));
+  printf(
+      "TIMING %s: %zu timed of %zu, %.1f us (CV %.2f %%), eager %.1f us, speed-up %.4f, CV of %zu: %.2f %%, "
+      "of "
+      "all %.2f %%, extremes %.4f %.4f; run %.0f ms, total %.0f ms\n",
+      program.name, speedups.size(), verdicts.size(), timing::median(candidate),
+      100 * timing::coefficient_of_variation(candidate), timing::median(eager), timing::median(speedups),
+      fresh.size(), 100 * timing::coefficient_of_variation(fresh),
+      100 * timing::coefficient_of_variation(speedups), timing::quantile(speedups, 0),
+      timing::quantile(speedups, 1), timing::median(run_ms), timing::median(total_ms));
   if (!verdicts.empty()) printf("  %s\n", verdicts.front().measurement.c_str());
   for (const auto& [text, count] : others) printf("  %d times %s\n", count, text.c_str());
 }
@@ -135,17 +150,18 @@ TEST_CASE("measured speed-ups repeat, and order programs that differ by a tenth"
   const char* bound = getenv("BICRL_TIMING_SECONDS");
   const double seconds = bound ? atof(bound) : 1e9;
   const Stopwatch clock;
-  const int workers = std::max(2, static_cast<int>(std::thread::hardware_concurrency()) / 2);
+  const int workers = std::max(2, static_cast<int>(std::thread::hardware_concurrency()) - 2);
   const auto pipeline = timing_pipeline(workers);
   for (const auto& text : pipeline->backend().present) printf("PRESENT %s\n", text.c_str());
   for (const auto& text : pipeline->backend().missing) printf("MISSING %s\n", text.c_str());
   printf("TIMING on %s, ready after %.1f s\n", pipeline->device().c_str(), clock.seconds());
-  const std::vector<TimedProgram> programs{waves("ten a thread", 132), waves("eleven a thread", 120),
+  const std::vector<TimedProgram> programs{waves("ten a thread", 33), waves("eleven a thread", 30),
                                            naive_product(), small()};
   // Fresh ones of all first, then pairs.
   std::vector<size_t> asked;
-  for (size_t i = 0; i < kFresh; ++i) asked.insert(asked.end(), {0, 1, 2, 3});
-  for (size_t i = kFresh; i < kOrdered; ++i) asked.insert(asked.end(), {0, 1});
+  for (size_t i = 0; i < kOrdered; ++i)
+    for (size_t program = 0; program < (i < kFresh ? programs.size() : 2); ++program)
+      asked.push_back(program);
   std::vector<Seen> seen(programs.size());
   std::atomic<size_t> next = 0;
   {

@@ -1,6 +1,6 @@
-// Windows of the GPU backend from plan to times: both processes, the lease, checks of what was timed, and what
-// follows when a side fails. Where there is no GPU a driver of the tests' own stands in for NVIDIA's, whose
-// kernels take fixed times, and references run on the CPU.
+// Windows of the GPU backend from plan to times: both processes, the lease, checks of what was timed, and
+// what follows when a side fails. Where there is no GPU a driver of the tests' own stands in for NVIDIA's,
+// whose kernels take fixed times, and references run on the CPU.
 #include <signal.h>
 #include <sys/file.h>
 
@@ -37,10 +37,10 @@ def get_init_inputs():
 GpuOptions options() {
   GpuOptions made{.processes = 1, .run_s = 1, .max_buffer_bytes = 1ull << 30};
   made.timing.on = true;
-  if (testing::has_gpu()) return made;
-  made.timing.baseline.device = "cpu";
-  // Nothing of how busy this machine is.
-  made.timing.window.steadiness = {.least_pairs = 4, .most_pairs = 4, .enough = 1e9, .most = 1e9, .step = 1e9};
+  if (!testing::has_gpu()) made.timing.baseline.device = "cpu";
+  // Nothing of how steady the times are: four floats take no time, and this machine may be busy.
+  made.timing.window.steadiness = {
+      .least_pairs = 4, .most_pairs = 4, .enough = 1e9, .most = 1e9, .step = 1e9};
   return made;
 }
 
@@ -77,7 +77,8 @@ TimingResult time(Backend& backend, const Asked& asked) {
   size_t call = 0;
   plan.check = [&](size_t draw, std::string_view outputs) {
     asked.meanwhile(call++);
-    return outputs.starts_with(expected[draw]) ? timing::Step{} : timing::Step::fault("wrong_value", "not twice");
+    return outputs.starts_with(expected[draw]) ? timing::Step{}
+                                               : timing::Step::fault("wrong_value", "not twice");
   };
   return backend.time(plan, asked.stop);
 }
@@ -94,18 +95,26 @@ void check_timed(const TimingResult& result) {
   CHECK(measured.at("launch_us") > 0);
 }
 
-// Processes of ours whose command line holds a text.
-std::vector<pid_t> processes_with(const std::string& text) {
-  std::vector<pid_t> found;
+pid_t parent_of(pid_t process) {
+  std::ifstream file(concat("/proc/", process, "/stat"));
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  const size_t name_end = text.rfind(')');
+  return name_end == text.npos ? 0 : static_cast<pid_t>(std::stoi(text.substr(name_end + 4)));
+}
+
+// Kills what of this process's descendants has the text in its command line.
+void kill_descendants(const std::string& text) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != name.npos) continue;
     std::ifstream file(entry.path() / "cmdline", std::ios::binary);
     const std::string line((std::istreambuf_iterator<char>(file)), {});
     if (line.find(text) == line.npos) continue;
-    found.push_back(static_cast<pid_t>(std::stoi(name)));
+    const auto process = static_cast<pid_t>(std::stoi(name));
+    pid_t ancestor = process;
+    while (ancestor > 1 && ancestor != getpid()) ancestor = parent_of(ancestor);
+    if (ancestor == getpid() && process != getpid()) kill(process, SIGKILL);
   }
-  return found;
 }
 
 }  // namespace
@@ -172,26 +181,22 @@ TEST_CASE("a program that is at fault where it is timed has its class", "[gpu]")
   }
 }
 
-TEST_CASE("references whose process dies within a window are infrastructure, and another one starts", "[gpu]") {
+TEST_CASE("references whose process dies within a window are infrastructure, and another one starts",
+          "[gpu]") {
   Backend& backend = timing_backend();
-  const std::string reason = [&] {
-    const TimingResult result = time(backend, {.meanwhile = [](size_t call) {
-                                      if (call != 2) return;
-                                      for (const pid_t pid : processes_with("/references/baseline.py")) kill(pid, SIGKILL);
-                                    }});
-    CHECK(result.end.end == timing::Step::End::kInfrastructure);
-    return result.end.reason;
-  }();
-  CHECK_THAT(reason, ContainsSubstring("references"));
+  const TimingResult result = time(backend, {.meanwhile = [](size_t call) {
+                                     if (call == 2) kill_descendants("/references/baseline.py");
+                                   }});
+  CHECK(result.end.end == timing::Step::End::kInfrastructure);
+  CHECK_THAT(result.end.reason, ContainsSubstring("references"));
   check_timed(time(backend, {}));
 }
 
 TEST_CASE("a loader that dies within a window is infrastructure, and another one starts", "[gpu]") {
   Backend& backend = timing_backend();
   const TimingResult result = time(backend, {.meanwhile = [](size_t call) {
-                                    if (call != 2) return;
-                                    for (const pid_t pid : processes_with("/gpu/bicrl-gpu-load")) kill(pid, SIGKILL);
-                                  }});
+                                     if (call == 2) kill_descendants("/gpu/bicrl-gpu-load");
+                                   }});
   CHECK(result.end.end == timing::Step::End::kInfrastructure);
   CHECK_THAT(result.end.reason, ContainsSubstring("the GPU's process"));
   check_timed(time(backend, {}));
@@ -200,43 +205,38 @@ TEST_CASE("a loader that dies within a window is infrastructure, and another one
 TEST_CASE("a stop ends a window, and the next one is served", "[gpu]") {
   Backend& backend = timing_backend();
   std::stop_source source;
-  const TimingResult result =
-      time(backend, {.stop = source.get_token(), .meanwhile = [&](size_t call) {
-             if (call == 1) source.request_stop();
-           }});
+  const TimingResult result = time(backend, {.stop = source.get_token(), .meanwhile = [&](size_t call) {
+                                               if (call == 1) source.request_stop();
+                                             }});
   CHECK(result.end.end == timing::Step::End::kInfrastructure);
   CHECK(result.end.reason == "cancelled");
   check_timed(time(backend, {}));
 }
 
-TEST_CASE("a lease is one window's or many runs', in the order of asking") {
+TEST_CASE("a lease is one window's or many runs'") {
   DeviceLease lease("tests:order");
   auto first = lease.share({});
   auto second = lease.share({});
   CHECK((first && second));
-  std::atomic<int> stage = 0;
-  std::jthread window([&] {
-    const auto alone = lease.take({});
-    stage = 1;
-    while (stage == 1) std::this_thread::yield();
+  std::stop_source gives_up;
+  std::jthread patient([&] { CHECK_FALSE(lease.take(gives_up.get_token())); });
+  std::jthread clock([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    gives_up.request_stop();
   });
-  std::jthread run([&] {
-    while (stage != 1) {
-      // Behind the window, unless that has not asked yet.
-      std::stop_source now;
-      now.request_stop();
-      (void)lease.share(now.get_token());
-      std::this_thread::yield();
-    }
-    stage = 2;
-    const auto behind = lease.share({});
-    stage = 3;
-  });
+  clock.join();
+  patient.join();
+  // Nobody waits any more.
+  CHECK(lease.share({}));
   first.release();
   second.release();
-  window.join();
-  run.join();
-  CHECK(stage == 3);
+  auto window = lease.take({});
+  CHECK(window);
+  std::stop_source at_once;
+  at_once.request_stop();
+  CHECK_FALSE(lease.share(at_once.get_token()));
+  window.release();
+  CHECK(lease.share({}));
 }
 
 TEST_CASE("a lease that another server holds is waited for, given up on request, and lost with its holder") {

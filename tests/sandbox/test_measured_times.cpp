@@ -1,5 +1,5 @@
-// The stage of a verification that measures: what it gives a backend that has a clock, and what becomes of the
-// answer.
+// The stage of a verification that measures: what it gives a backend that has a clock, and what becomes of
+// the answer.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <set>
@@ -31,7 +31,8 @@ def get_init_inputs():
 constexpr const char* kCosting = "def get_costing_inputs():\n    return [torch.randn(96, 64)]\n";
 
 std::string program(const std::string& rows = "x.size(0)") {
-  return "import torch\nimport torch.nn as nn\nfrom torch.utils.cpp_extension import load_inline\nsource = '''\n"
+  return "import torch\nimport torch.nn as nn\nfrom torch.utils.cpp_extension import load_inline\nsource = "
+         "'''\n"
          "#include <torch/extension.h>\n"
          "__global__ void scaled(const float* x, const float* w, float* y) {\n"
          "  int i = blockIdx.x * 64 + threadIdx.x;\n  y[i] = fmaxf(x[i], 0.0f) * w[threadIdx.x];\n}\n"
