@@ -54,8 +54,6 @@ VerifierOptions VerifierOptions::from_config(const ConfigSection& section) {
   if (device.timing.torch_compile && !device.timing.on)
     gpu.reject("torch_compile",
                "times a second baseline, and without 'measure_times: true' there are no times");
-  device.timing.baseline.memory_bytes =
-      mebibytes(gpu, "references_mib", device.timing.baseline.memory_bytes, 1024);
   device.timing.baseline.device = concat("cuda:", device.device);
   const bool required =
       gpu.choice("designated", "required", {"required", "where_possible"}) == std::string("required");
