@@ -86,7 +86,9 @@ void GpuBackend::describe(const nlohmann::json& hello) {
 
 void GpuBackend::start_clock(const nlohmann::json& hello) {
   const auto references = baseline_->hello({});
-  if (!references) unavailable(concat("programs cannot be timed (gpu.measure_times): ", references.reason()));
+  if (!references)
+    unavailable(
+        concat("programs cannot be timed (gpu.measure_times=false does without): ", references.reason()));
   l2_bytes_ = hello.at("l2_bytes");
   memory_gb_per_s_ = hello.at("memory_gb_per_s");
   monitor_ = std::make_unique<DeviceMonitor>(hello.at("bus"));

@@ -150,7 +150,7 @@ TEST_CASE("measured speed-ups repeat, and order programs that differ by a tenth"
   const char* bound = getenv("BICRL_TIMING_SECONDS");
   const double seconds = bound ? atof(bound) : 1e9;
   const Stopwatch clock;
-  const int workers = std::max(2, static_cast<int>(std::thread::hardware_concurrency()) - 2);
+  const int workers = std::max(2, static_cast<int>(std::thread::hardware_concurrency()) - 4);
   const auto pipeline = timing_pipeline(workers);
   for (const auto& text : pipeline->backend().present) printf("PRESENT %s\n", text.c_str());
   for (const auto& text : pipeline->backend().missing) printf("MISSING %s\n", text.c_str());

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/file.h>
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstring>
@@ -12,6 +13,7 @@
 #include <thread>
 
 #include "sandbox/device_lease.h"
+#include "sandbox/device_monitor.h"
 #include "tests/sandbox/gpu_programs.h"
 #include "tests/sandbox/service_support.h"
 
@@ -131,6 +133,32 @@ TEST_CASE("a window times a program beside its task's module", "[gpu]") {
   // The driver of the tests knows what takes how long.
   CHECK(std::abs(first.candidate_ms - 0.3) < 1e-6);
   CHECK(std::abs(time(backend, {.kernel = "twice_slowly"}).candidate_ms - 0.33) < 1e-6);
+}
+
+TEST_CASE("a window of a device that was throttled is repeated, and says why") {
+  Backend& backend = timing_backend();
+  if (testing::has_gpu()) SKIP("asks for the driver of the tests");
+  const auto& present = backend.features().present;
+  CHECK(std::ranges::any_of(present, [](const std::string& text) { return text.starts_with("nvml: "); }));
+  setenv("BICRL_FAKE_THROTTLED", "1", 1);
+  const TimingResult result = time(backend, {});
+  unsetenv("BICRL_FAKE_THROTTLED");
+  check_timed(result);
+  const json measured = json::parse(result.measurement);
+  CHECK(measured.at("windows") == 2);
+  CHECK_THAT(measured.at("repeated_because").at(0).get<std::string>(),
+             ContainsSubstring("thermal (hardware)"));
+  CHECK(measured.at("device").at("sm_mhz") == json{1980, 1980});
+  CHECK(measured.at("device").at("processes") == 2);
+  CHECK(measured.at("device").at("slowed_by") == "");
+}
+
+TEST_CASE("a machine without NVML is told so, and times all the same") {
+  DeviceMonitor nowhere("ffff:ff:ff.0");
+  CHECK_FALSE(nowhere.problem().empty());
+  const timing::DeviceHealth health = nowhere.look();
+  CHECK_FALSE(health.known);
+  CHECK(health.unknown_because == nowhere.problem());
 }
 
 TEST_CASE("what beats the device's memory has no times, and the reason is told", "[gpu]") {
