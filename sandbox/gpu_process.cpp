@@ -60,6 +60,12 @@ fs::path find_driver_library(const std::string& name) {
 
 namespace {
 
+// The end says why: a traceback is longer than a reason may be.
+std::string last_words(const std::string& output) {
+  constexpr size_t kMostBytes = 400;
+  return output.substr(output.size() - std::min(output.size(), kMostBytes));
+}
+
 // Of the driver's libraries.
 std::string folder_in_box(const fs::path& library) {
   return below(library, "/usr/lib") ? library.parent_path().string() : std::string(kDriverTarget);
@@ -160,9 +166,9 @@ std::string GpuProcess::end() {
   box_.join();
   switch (result_.end) {
     case BoxEnd::kExited:
-      return concat("ended with status ", result_.code, " ", result_.output.substr(0, 400));
+      return concat("ended with status ", result_.code, " ", last_words(result_.output));
     case BoxEnd::kSignalled:
-      return concat("ended by signal ", result_.code, " ", result_.output.substr(0, 400));
+      return concat("ended by signal ", result_.code, " ", last_words(result_.output));
     case BoxEnd::kMemory:
       return "needed more memory than its limit";
     case BoxEnd::kOutputLimit:
