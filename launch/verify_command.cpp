@@ -61,14 +61,16 @@ void print_row(const std::string& task_id, const Verdict& v) {
 }
 
 void print_profile(const Verdict& v) {
-  if (!v.correct || v.counters.empty()) return;
-  char line[200];
+  if (!v.correct || v.candidate_ms == 0) return;
+  char line[200], fused[40] = "";
+  if (v.torch_compile_ms > 0) snprintf(fused, sizeof fused, ", %.2f us fused", 1000 * v.torch_compile_ms);
   snprintf(line, sizeof line,
-           "  %.2f us; the reference: %.2f us as eager PyTorch, %.2f us fused; %.0f %% of what memory allows "
-           "(clock: %s, inputs %.60s)\n",
-           1000 * v.candidate_ms, 1000 * v.eager_ms, 1000 * v.torch_compile_ms, 100 * v.roofline_fraction,
-           v.clock.c_str(), v.costed_size.c_str());
-  std::cout << line << profile_text(v.counters, v.device) << std::flush;
+           "  %.2f us; the reference: %.2f us as eager PyTorch%s; %.0f %% of what memory allows (clock: %s, "
+           "inputs %.60s)\n",
+           1000 * v.candidate_ms, 1000 * v.eager_ms, fused, 100 * v.roofline_fraction, v.clock.c_str(),
+           v.costed_size.c_str());
+  std::cout << line << (v.counters.empty() ? v.measurement + "\n" : profile_text(v.counters, v.device))
+            << std::flush;
 }
 
 // What went in and what came out.

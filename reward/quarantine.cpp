@@ -44,6 +44,7 @@ void take_slower_times(Verdict& verdict, const Verdict& second) {
     verdict.eager_spread_ms = second.eager_spread_ms;
     verdict.torch_compile_ms = second.torch_compile_ms;
     verdict.roofline_fraction = second.roofline_fraction;
+    verdict.measurement = second.measurement;
   }
   verdict.coverage = std::min(verdict.coverage, second.coverage);
 }

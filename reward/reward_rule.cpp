@@ -12,8 +12,6 @@ std::map<std::string, RewardRuleRegistration::Factory>& registry() {
   return rules;
 }
 
-constexpr const char* kMeasuredClock = "cuda_event";
-
 // The verdict as a rule may see it that wants times by another clock.
 Verdict without_times(Verdict verdict) {
   verdict.candidate_ms = verdict.eager_ms = verdict.torch_compile_ms = verdict.roofline_fraction = 0;

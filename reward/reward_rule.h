@@ -79,7 +79,7 @@ class RewardFunction {
   // False if the verdict of a truncated response cannot matter, so that it need not be asked for.
   bool needs_verdict(bool truncated) const { return !truncated || truncation_ == TruncationPolicy::kScore; }
   bool uses_times() const { return rule_->uses_times(); }
-  // Whose times count; those of a verdict with another clock do not. "cuda_event" (measured) unless the file
+  // Whose times count; those of a verdict with another clock do not. "measured" (measured) unless the file
   // says "model" (modelled).
   const std::string& clock() const { return clock_; }
   // Empty for a run, which refuses them, but for those that the clock tells.

@@ -7,7 +7,7 @@ namespace bicrl {
 std::string to_string(Unmeasured input) {
   switch (input) {
     case Unmeasured::kTorchCompileTime:
-      return "reports a time under torch.compile";
+      return "with a clock that measures is sure to report a time under torch.compile";
     case Unmeasured::kMixedProgram:
       return "reports that a framework operator had a part in an answer";
     case Unmeasured::kPartialCoverage:

@@ -2,6 +2,7 @@
 // code, and secret inputs, and gets outputs, who wrote them, and faults.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "common/error.h"
 #include "sandbox/cost/launch_counters.h"
+#include "sandbox/timing/window.h"
 #include "sandbox/trace/trace.h"
 
 namespace bicrl {
@@ -23,6 +25,7 @@ struct BackendFeatures {
   std::string name;  // "ptx": part of what names a verifier
   // What a RunRequest may ask for besides a plain run. Of what a backend cannot do, it does nothing.
   bool shadows = true, watches_reads = true, counts = true;
+  std::string clock_device = {};          // on what time() measures, and how; empty: it does not
   std::vector<std::string> present = {};  // for a person, like SandboxFeatures: "device: NVIDIA H200, ..."
   std::vector<std::string> missing = {};  // with the reason, and what a user can do about it
 };
@@ -107,12 +110,40 @@ struct RunResult {
   double run_ms = 0;
 };
 
+// A program that is right, to be timed beside its task's reference.
+struct TimingPlan {
+  const Trace* trace = nullptr;
+  std::vector<DeviceModule> modules;  // by number of the load_inline call
+  std::vector<DrawInputs> draws;      // made for this plan alone; at least two
+  std::string task_code;
+  int64_t init_seed = 0;
+  bool costing_inputs = false;  // those of get_costing_inputs()
+  bool tf32 = false;            // the reference may multiply in it
+  // Compares the outputs of a timed call, which are as the trace's layout says.
+  std::function<timing::Step(size_t draw, std::string_view outputs)> check;
+  uint64_t least_read_bytes = 0, least_written_bytes = 0;  // by any program: what beats the memory is refused
+};
+
+struct TimingResult {
+  timing::Step end;                                  // kDone: there are times, or it says why not
+  std::string untimed;                               // why there are none though nothing is wrong
+  double candidate_ms = 0, candidate_spread_ms = 0;  // median and interquartile range
+  // candidate_ms times the median of the pairs' ratios, which a device that changes its speed leaves alone;
+  // of torch.compile 0 where it is not asked for.
+  double eager_ms = 0, eager_spread_ms = 0, torch_compile_ms = 0;
+  double roofline_fraction = 0;
+  std::string measurement;  // JSON, as in a verdict
+  double run_ms = 0;        // all of it
+};
+
 // Thread-safe.
 class Backend {
  public:
   virtual ~Backend() = default;
   virtual const BackendFeatures& features() const = 0;
   virtual RunResult run(const RunPlan& plan, std::stop_token stop) = 0;
+  // Only of a backend that has a clock.
+  virtual TimingResult time(const TimingPlan& plan, std::stop_token stop);
 };
 
 }  // namespace bicrl

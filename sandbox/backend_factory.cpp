@@ -22,7 +22,7 @@ BackendFactory ptx_backend() {
 BackendFactory gpu_backend(const GpuOptions& options, Designated designated) {
   return [=](const BackendSetting& setting) -> std::unique_ptr<Backend> {
     const auto draws = draw_files(setting);
-    auto device = std::make_unique<GpuBackend>(setting.host, setting.scratch, draws,
+    auto device = std::make_unique<GpuBackend>(setting.host, setting.scratch, draws, setting.python,
                                                DeviceToolchain::find(setting.python).libraries, options);
     return std::make_unique<RoutedBackend>(std::move(device), make_ptx(setting, draws), designated);
   };

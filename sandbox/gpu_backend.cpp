@@ -1,22 +1,15 @@
 #include "sandbox/gpu_backend.h"
 
-#include <fcntl.h>
-
-#include <cerrno>
-#include <cstring>
-
 #include "common/clock.h"
 #include "common/log.h"
+#include "sandbox/gpu/device_clock.h"
 #include "sandbox/gpu/shared_poison.h"
+#include "sandbox/gpu_seat.h"
 #include "sandbox/run_report.h"
 
 namespace bicrl {
 namespace {
 
-// A context takes about a second; a busy machine's takes longer.
-constexpr double kStart_s = 60;
-// Beside its runs' own limits: modules, copies and comparisons.
-constexpr double kGrace_s = 30;
 constexpr int kOldestArchitecture = 90;  // of DeviceCompilerOptions::architecture
 constexpr int kOldestDriver = 13000;     // that reads machine code of torch's wheels
 
@@ -30,68 +23,38 @@ void fault(RunResult& result, const std::string& fault_class, const std::string&
   result.reason = reason;
 }
 
+void end_in(RunResult& result, const timing::Step& step) {
+  if (step.end == timing::Step::End::kInfrastructure) return infrastructure(result, step.reason);
+  fault(result, step.fault_class, step.reason);
+}
+
 [[noreturn]] void unavailable(const std::string& reason) {
   throw Error(concat("the backend `gpu` cannot be used: ", reason, ". `backend: ptx` works without a GPU"),
               ExitCode::kUnavailable);
 }
 
-// What a request's files are, by number.
-class JobFiles {
- public:
-  size_t add(std::string_view bytes) { return add(make_memfd("gpu-job", bytes)); }
-  size_t add(UniqueFd fd) {
-    owned_.push_back(std::move(fd));
-    numbers_.push_back(owned_.back().get());
-    return numbers_.size() - 1;
-  }
-  size_t add(std::shared_ptr<const ScratchFile> file) {
-    UniqueFd fd(open(file->path().c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd) throw Error(concat("the inputs' file: ", strerror(errno)));
-    return add(std::move(fd));
-  }
-  const std::vector<int>& numbers() const { return numbers_; }
-
- private:
-  std::vector<UniqueFd> owned_;
-  std::vector<int> numbers_;
-};
-
 }  // namespace
 
-// A process for the length of a request.
-class GpuBackend::Seat {
- public:
-  Seat(GpuBackend& backend, std::stop_token stop) : backend_(backend), process_(backend.take(stop)) {}
-  ~Seat() {
-    if (!process_) return;
-    if (good_)
-      backend_.give_back(std::move(process_));
-    else
-      backend_.replace(std::move(process_));
-  }
-  Seat(const Seat&) = delete;
-  Seat& operator=(const Seat&) = delete;
-  GpuProcess* operator->() const { return process_.get(); }
-  explicit operator bool() const { return process_ != nullptr; }
-  void keep() { good_ = true; }
-
- private:
-  GpuBackend& backend_;
-  std::unique_ptr<GpuProcess> process_;
-  bool good_ = false;
-};
-
 GpuBackend::GpuBackend(BoxHost& host, ScratchFolder& scratch, std::shared_ptr<DrawFiles> draws,
-                       const std::filesystem::path& libraries, const GpuOptions& options)
+                       const PythonInstall& python, const std::filesystem::path& libraries,
+                       const GpuOptions& options)
     : host_(host), draws_(std::move(draws)), options_(options) {
+  // It takes longest, and starts beside the rest.
+  if (options_.timing.on) baseline_ = std::make_unique<Baseline>(host, python, options_.timing.baseline);
   free_.push_back(start());
-  const auto hello = free_.front()->hello(kStart_s, {});
+  const auto hello = free_.front()->hello(kGpuStart_s, {});
   if (!hello) unavailable(hello.reason());
   describe(hello.value());
   assembler_ = std::make_unique<Assembler>(host, scratch, libraries, hello.value().at("architecture"));
-  MachineCode poison = assembler_->assemble(gpu::kSharedPoisonText);
-  if (!poison.code) unavailable("no machine code can be made for it: " + poison.reason);
-  poison_ = std::move(poison.code);
+  const auto own = [&](const char* text) {
+    MachineCode made = assembler_->assemble(text);
+    if (!made.code) unavailable("no machine code can be made for it: " + made.reason);
+    return made.code;
+  };
+  poison_ = own(gpu::kSharedPoisonText);
+  nothing_ = own(gpu::kNothingText);
+  lease_ = std::make_unique<DeviceLease>(hello.value().at("bus"));
+  if (baseline_) start_clock(hello.value());
   for (int i = 1; i < options.processes; ++i) free_.push_back(start());
 }
 
@@ -119,8 +82,28 @@ void GpuBackend::describe(const nlohmann::json& hello) {
         "memory "
         "management), so each candidate has one of its own; load the module nvidia-uvm with "
         "uvm_disable_hmm=1");
-  features_.missing.push_back(
-      "gpu-timing: times are modelled, not measured, also where candidates run on the GPU (`cost_device`)");
+}
+
+void GpuBackend::start_clock(const nlohmann::json& hello) {
+  const auto references = baseline_->hello({});
+  if (!references)
+    unavailable(
+        concat("programs cannot be timed (gpu.measure_times=false does without): ", references.reason()));
+  l2_bytes_ = hello.at("l2_bytes");
+  memory_gb_per_s_ = hello.at("memory_gb_per_s");
+  monitor_ = std::make_unique<DeviceMonitor>(hello.at("bus"));
+  const std::string device = hello.at("device");
+  features_.clock_device = concat(device, ", windows ", timing::kWindowsVersion,
+                                  options_.timing.torch_compile ? " with torch.compile" : "");
+  features_.present.push_back(concat("times: beside eager PyTorch",
+                                     options_.timing.torch_compile ? " and torch.compile" : "", " of torch ",
+                                     references.value().at("torch").get<std::string>()));
+  if (monitor_->problem().empty())
+    features_.present.emplace_back("nvml: clocks and throttling of timed windows");
+  else
+    features_.missing.push_back(concat("nvml: ", monitor_->problem(),
+                                       ", so a window that was throttled is not seen: mount the driver's "
+                                       "libraries (docker: the capability `utility`)"));
 }
 
 // Nothing if a stop is asked for.
@@ -159,11 +142,8 @@ RunResult GpuBackend::run(const RunPlan& asked, std::stop_token stop) {
   RunResult result;
   RunPlan plan = asked;
   for (RunRequest& run : plan.runs) run.shadows = run.watch_reads = run.count = false;
-  const uint64_t buffers = plan.trace->buffer_bytes();
-  if (buffers > options_.max_buffer_bytes) {
-    fault(result, "memory",
-          concat("allocates ", buffers >> 20, " MiB of device memory, over the limit of ",
-                 options_.max_buffer_bytes >> 20, " MiB"));
+  if (const std::string problem = too_large(*plan.trace); !problem.empty()) {
+    fault(result, "memory", problem);
     return result;
   }
   try {
@@ -177,33 +157,52 @@ RunResult GpuBackend::run(const RunPlan& asked, std::stop_token stop) {
   return result;
 }
 
-bool GpuBackend::assemble(const RunPlan& plan, std::stop_token stop, RunResult& result,
-                          std::vector<std::shared_ptr<const std::string>>& code) {
-  for (const DeviceModule& module : plan.modules) {
+std::string GpuBackend::too_large(const Trace& trace) const {
+  const uint64_t buffers = trace.buffer_bytes();
+  if (buffers <= options_.max_buffer_bytes) return {};
+  return concat("allocates ", buffers >> 20, " MiB of device memory, over the limit of ",
+                options_.max_buffer_bytes >> 20, " MiB");
+}
+
+GpuBackend::Assembled GpuBackend::assemble(const std::vector<DeviceModule>& modules, std::stop_token stop) {
+  Assembled assembled;
+  for (const DeviceModule& module : modules) {
     MachineCode made = assembler_->assemble(*module.ptx, stop);
-    if (made.infrastructure)
-      infrastructure(result, made.reason);
-    else if (!made.code)
-      fault(result, made.fault_class, made.reason);
-    if (!made.code) return false;
-    code.push_back(std::move(made.code));
+    if (!made.code) {
+      assembled.failed = std::move(made);
+      return assembled;
+    }
+    assembled.code.push_back(std::move(made.code));
   }
-  return true;
+  assembled.done = true;
+  return assembled;
+}
+
+nlohmann::json GpuBackend::describe_program(const Trace& trace, const std::vector<DeviceModule>& modules,
+                                            const Assembled& assembled, JobFiles& files) const {
+  nlohmann::json asked{{"limit_s", options_.run_s},
+                       {"max_bytes", options_.max_buffer_bytes},
+                       {"ptx", nlohmann::json::array()},
+                       {"code", nlohmann::json::array()},
+                       {"draws", nlohmann::json::array()}};
+  asked["trace"] = files.add(std::string_view(trace.encode()));
+  for (size_t i = 0; i < modules.size(); ++i) {
+    asked["ptx"].push_back(files.add(std::string_view(*modules[i].ptx)));
+    asked["code"].push_back(files.add(std::string_view(*assembled.code[i])));
+  }
+  asked["poison"] = files.add(std::string_view(*poison_));
+  return asked;
 }
 
 void GpuBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& result) {
-  std::vector<std::shared_ptr<const std::string>> code;
-  if (!assemble(plan, stop, result, code)) return;
-  JobFiles files;
-  nlohmann::json asked{{"limit_s", options_.run_s},        {"max_bytes", options_.max_buffer_bytes},
-                       {"ptx", nlohmann::json::array()},   {"code", nlohmann::json::array()},
-                       {"draws", nlohmann::json::array()}, {"runs", nlohmann::json::array()}};
-  asked["trace"] = files.add(std::string_view(plan.trace->encode()));
-  for (size_t i = 0; i < plan.modules.size(); ++i) {
-    asked["ptx"].push_back(files.add(std::string_view(*plan.modules[i].ptx)));
-    asked["code"].push_back(files.add(std::string_view(*code[i])));
+  const Assembled assembled = assemble(plan.modules, stop);
+  if (!assembled.done) {
+    if (assembled.failed.infrastructure) return infrastructure(result, assembled.failed.reason);
+    return fault(result, assembled.failed.fault_class, assembled.failed.reason);
   }
-  asked["poison"] = files.add(std::string_view(*poison_));
+  JobFiles files;
+  nlohmann::json asked = describe_program(*plan.trace, plan.modules, assembled, files);
+  asked["runs"] = nlohmann::json::array();
   for (const DrawInputs& draw : plan.draws) {
     auto file = draws_->file(plan.trace->inputs, draw);
     if (!file) return infrastructure(result, file.reason());
@@ -220,9 +219,11 @@ void GpuBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
   {
     Seat seat(*this, stop);
     if (!seat) return infrastructure(result, "cancelled");
-    if (const auto hello = seat->hello(kStart_s, stop); !hello)
+    if (const auto hello = seat->hello(kGpuStart_s, stop); !hello)
       return infrastructure(result, "GPU: " + hello.reason());
-    const double patience_s = static_cast<double>(plan.runs.size()) * options_.run_s + kGrace_s;
+    const DeviceLease::Hold hold = lease_->share(stop);
+    if (!hold) return infrastructure(result, "cancelled");
+    const double patience_s = static_cast<double>(plan.runs.size()) * options_.run_s + kGpuGrace_s;
     reply = seat->ask(files.numbers(), number, patience_s, stop);
     if (reply.kind == GpuProcess::Reply::Kind::kDone && !reply.retire) seat.keep();
     if (reply.kind == GpuProcess::Reply::Kind::kGone) ended = seat->end();
@@ -233,7 +234,7 @@ void GpuBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
     case GpuProcess::Reply::Kind::kGone:
       return infrastructure(result, "the GPU's process " + ended);
     case GpuProcess::Reply::Kind::kSilent:
-      return silent(result, stop);
+      return end_in(result, silent(stop));
     case GpuProcess::Reply::Kind::kDone:
       break;
   }
@@ -245,11 +246,11 @@ void GpuBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
 
 // A process that meets none of its own limits hangs in the driver. If another one gets a context, the device
 // is well, and what hung was this program's.
-void GpuBackend::silent(RunResult& result, std::stop_token stop) {
+timing::Step GpuBackend::silent(std::stop_token stop) {
   const auto another = start();
-  const auto hello = another->hello(kStart_s, stop);
-  if (!hello) return infrastructure(result, "GPU: " + hello.reason());
-  fault(result, "timeout", "the device has not come back from the kernels within their limit");
+  const auto hello = another->hello(kGpuStart_s, stop);
+  if (!hello) return timing::Step::infrastructure("GPU: " + hello.reason());
+  return timing::Step::fault("timeout", "the device has not come back from the kernels within their limit");
 }
 
 }  // namespace bicrl

@@ -12,10 +12,21 @@
 
 #include "sandbox/assembler.h"
 #include "sandbox/backend.h"
+#include "sandbox/baseline.h"
+#include "sandbox/device_lease.h"
+#include "sandbox/device_monitor.h"
 #include "sandbox/draw_files.h"
 #include "sandbox/gpu_process.h"
+#include "sandbox/job_files.h"
 
 namespace bicrl {
+
+struct GpuTimingOptions {
+  bool on = false;             // whether there are windows in which programs are timed
+  bool torch_compile = false;  // as a second baseline
+  timing::WindowOptions window = {};
+  BaselineOptions baseline = {};
+};
 
 struct GpuOptions {
   int device = 0;                          // as the driver numbers them
@@ -23,35 +34,57 @@ struct GpuOptions {
   double run_s = 10;                       // of one run on the device; a kernel that takes longer is ended
   uint64_t max_buffer_bytes = 2ull << 30;  // what a trace may allocate
   uint64_t process_memory_bytes = 16ull << 30;  // of the host, for each process
+  GpuTimingOptions timing = {};
 };
 
 class GpuBackend : public Backend {
  public:
   // Waits for the device. Throws Error(kUnavailable) with one line if there is none that can be used.
-  // `libraries`: DeviceToolchain::libraries. `host` and `scratch` outlive this.
+  // `libraries`: DeviceToolchain::libraries. `python` is that of tasks' references, with a torch that knows
+  // CUDA if programs are to be timed. All references outlive this.
   GpuBackend(BoxHost& host, ScratchFolder& scratch, std::shared_ptr<DrawFiles> draws,
-             const std::filesystem::path& libraries, const GpuOptions& options);
+             const PythonInstall& python, const std::filesystem::path& libraries, const GpuOptions& options);
   const BackendFeatures& features() const override { return features_; }
   RunResult run(const RunPlan& plan, std::stop_token stop) override;
+  TimingResult time(const TimingPlan& plan, std::stop_token stop) override;
 
  private:
   class Seat;
+  class Window;  // gpu_window.cpp
   std::unique_ptr<GpuProcess> start() const;
   void describe(const nlohmann::json& hello);
+  void start_clock(const nlohmann::json& hello);
   std::unique_ptr<GpuProcess> take(std::stop_token stop);
   void give_back(std::unique_ptr<GpuProcess> process);
   void replace(std::unique_ptr<GpuProcess> process);
-  bool assemble(const RunPlan& plan, std::stop_token stop, RunResult& result,
-                std::vector<std::shared_ptr<const std::string>>& code);
+  // `failed` where there is no machine code, with the reason in the others' terms.
+  struct Assembled {
+    std::vector<std::shared_ptr<const std::string>> code;
+    MachineCode failed;
+    bool done = false;
+  };
+  Assembled assemble(const std::vector<DeviceModule>& modules, std::stop_token stop);
+  // What every plan for the loader holds.
+  nlohmann::json describe_program(const Trace& trace, const std::vector<DeviceModule>& modules,
+                                  const Assembled& assembled, JobFiles& files) const;
+  std::string too_large(const Trace& trace) const;
   void execute(const RunPlan& plan, std::stop_token stop, RunResult& result);
-  void silent(RunResult& result, std::stop_token stop);
+  // Whose fault it is that a process of the loader says nothing.
+  timing::Step silent(std::stop_token stop);
 
   BoxHost& host_;
   std::shared_ptr<DrawFiles> draws_;
   GpuOptions options_;
   BackendFeatures features_;
   std::unique_ptr<Assembler> assembler_;
-  std::shared_ptr<const std::string> poison_;  // machine code of gpu/shared_poison.h
+  std::shared_ptr<const std::string> poison_;   // machine code of gpu/shared_poison.h,
+  std::shared_ptr<const std::string> nothing_;  // and of gpu/device_clock.h
+  std::unique_ptr<DeviceLease> lease_;
+  // Of backends that time.
+  std::unique_ptr<Baseline> baseline_;
+  std::unique_ptr<DeviceMonitor> monitor_;
+  uint64_t l2_bytes_ = 0;
+  double memory_gb_per_s_ = 0;  // 0: the driver does not say
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::vector<std::unique_ptr<GpuProcess>> free_;

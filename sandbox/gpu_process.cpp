@@ -16,6 +16,10 @@ namespace {
 constexpr int kChannelFd = 16;
 constexpr const char* kDriverLibrary = "libcuda.so.1";
 constexpr const char* kDriverTarget = "/driver";
+constexpr const char* kScriptTarget = "/references";
+constexpr const char* kWorkFolder = "/scratch";
+constexpr uint64_t kCompilerCacheBytes = 1ull << 30;
+constexpr int kThreadsOfPython = 1024;  // and processes
 constexpr double kForEver_s = 30.0 * 24 * 3600;
 constexpr uint64_t kMostFileBytes = 64ull << 30, kMostAddressBytes = uint64_t{1} << 46;
 
@@ -39,7 +43,7 @@ bool below(const fs::path& file, const fs::path& folder) {
 
 }  // namespace
 
-fs::path find_driver_library() {
+fs::path find_driver_library(const std::string& name) {
   std::vector<fs::path> folders;
   const char* path = getenv("LD_LIBRARY_PATH");
   std::istringstream named(path ? path : "");
@@ -50,35 +54,36 @@ fs::path find_driver_library() {
     folders.emplace_back(usual);
   std::error_code none;
   for (const fs::path& folder : folders)
-    if (fs::exists(folder / kDriverLibrary, none)) return folder / kDriverLibrary;
+    if (fs::exists(folder / name, none)) return folder / name;
   return {};
 }
 
-GpuProcess::GpuProcess(BoxHost& host, int device, uint64_t memory_bytes) {
-  const fs::path library = find_driver_library();
-  if (library.empty()) {
-    hello_ = Result<nlohmann::json>::failure(
-        concat("there is no NVIDIA driver on this machine (", kDriverLibrary, " is in no library folder)"));
-    ended_ = true;
-    return;
-  }
-  FdPair channel = make_packet_pair();
-  channel_ = std::move(channel.ours);
+namespace {
+
+// The end says why: a traceback is longer than a reason may be.
+std::string last_words(const std::string& output) {
+  constexpr size_t kMostBytes = 400;
+  return output.substr(output.size() - std::min(output.size(), kMostBytes));
+}
+
+// Of the driver's libraries.
+std::string folder_in_box(const fs::path& library) {
+  return below(library, "/usr/lib") ? library.parent_path().string() : std::string(kDriverTarget);
+}
+
+// A box that sees the machine's GPUs and their driver. What ends what runs in it is its owner.
+BoxSpec gpu_box(const fs::path& library, uint64_t memory_bytes) {
   BoxSpec spec;
-  spec.argv = {"/gpu/bicrl-gpu-load", std::to_string(kChannelFd), std::to_string(device)};
-  // No cache of machine code in files; what the server may see of the machine's GPUs, its box may.
-  spec.env = {"CUDA_CACHE_DISABLE=1"};
+  // What the server may see of the machine's GPUs, its box may.
   if (const char* visible = getenv("CUDA_VISIBLE_DEVICES"))
     spec.env.push_back(concat("CUDA_VISIBLE_DEVICES=", visible));
-  spec.mounts = {{share_folder() / "gpu" / "bicrl-gpu-load", "/gpu/bicrl-gpu-load"}};
-  if (!below(library, "/usr/lib")) {
+  if (!library.empty() && folder_in_box(library) == kDriverTarget) {
     spec.mounts.push_back({library.parent_path(), kDriverTarget});
     spec.env.push_back(concat("LD_LIBRARY_PATH=", kDriverTarget));
   }
   spec.devices = device_nodes();
   spec.process_folder = true;  // the driver names its threads there
-  spec.work_folder = "/work";
-  spec.fds = {{channel.theirs.get(), kChannelFd}};
+  spec.work_folder = kWorkFolder;
   spec.limits.wall_s = kForEver_s;
   spec.limits.cpu_s = static_cast<int>(kForEver_s);
   spec.limits.memory_bytes = memory_bytes;
@@ -86,6 +91,64 @@ GpuProcess::GpuProcess(BoxHost& host, int device, uint64_t memory_bytes) {
   spec.limits.file_bytes = kMostFileBytes;
   spec.limits.open_files = 1024;
   spec.syscalls = SyscallProfile::kDriver;
+  return spec;
+}
+
+std::string no_driver() {
+  return concat("there is no NVIDIA driver on this machine (", kDriverLibrary, " is in no library folder)");
+}
+
+}  // namespace
+
+GpuProcess::GpuProcess(BoxHost& host, int device, uint64_t memory_bytes) {
+  const fs::path library = find_driver_library();
+  if (library.empty()) {
+    hello_ = Result<nlohmann::json>::failure(no_driver());
+    ended_ = true;
+    return;
+  }
+  BoxSpec spec = gpu_box(library, memory_bytes);
+  spec.argv = {"/gpu/bicrl-gpu-load", std::to_string(kChannelFd), std::to_string(device)};
+  spec.env.push_back("CUDA_CACHE_DISABLE=1");  // no cache of machine code in files
+  spec.mounts.push_back({share_folder() / "gpu" / "bicrl-gpu-load", "/gpu/bicrl-gpu-load"});
+  start(host, std::move(spec));
+}
+
+GpuProcess::GpuProcess(BoxHost& host, const PythonInstall& python, const std::string& device,
+                       uint64_t memory_bytes) {
+  const fs::path library = find_driver_library();
+  if (library.empty() && device != "cpu") {
+    hello_ = Result<nlohmann::json>::failure(no_driver());
+    ended_ = true;
+    return;
+  }
+  BoxSpec spec = gpu_box(library, memory_bytes);
+  spec.root = SystemRoot::kToolchain;  // what torch.compile makes is compiled here
+  spec.argv = {python.interpreter,         "-I",  "-B", concat(kScriptTarget, "/baseline.py"),
+               std::to_string(kChannelFd), device};
+  spec.mounts.insert(spec.mounts.end(), python.mounts.begin(), python.mounts.end());
+  spec.mounts.push_back({share_folder() / "box", kScriptTarget});
+  spec.mounts.push_back({"/sys/devices/system/cpu", "/sys/devices/system/cpu"});
+  for (const auto& [name, value] : {std::pair<std::string, std::string>{"PATH", "/usr/bin:/bin"},
+                                    {"HOME", kWorkFolder},
+                                    {"TMPDIR", kWorkFolder},
+                                    {"USER", "box"},
+                                    {"LANG", "C.UTF-8"},
+                                    {"OMP_NUM_THREADS", "1"},
+                                    {"TORCHINDUCTOR_COMPILE_THREADS", "1"},
+                                    {"TORCHINDUCTOR_CACHE_DIR", std::string(kWorkFolder) + "/inductor"},
+                                    {"TRITON_CACHE_DIR", std::string(kWorkFolder) + "/triton"}})
+    spec.env.push_back(concat(name, "=", value));
+  if (!library.empty()) spec.env.push_back(concat("TRITON_LIBCUDA_PATH=", folder_in_box(library)));
+  spec.work_bytes = kCompilerCacheBytes;
+  spec.limits.processes = kThreadsOfPython;
+  start(host, std::move(spec));
+}
+
+void GpuProcess::start(BoxHost& host, BoxSpec spec) {
+  FdPair channel = make_packet_pair();
+  channel_ = std::move(channel.ours);
+  spec.fds = {{channel.theirs.get(), kChannelFd}};
   box_ = std::thread(&GpuProcess::run, this, std::ref(host), std::move(spec), std::move(channel.theirs));
 }
 
@@ -103,9 +166,9 @@ std::string GpuProcess::end() {
   box_.join();
   switch (result_.end) {
     case BoxEnd::kExited:
-      return concat("ended with status ", result_.code, " ", result_.output.substr(0, 400));
+      return concat("ended with status ", result_.code, " ", last_words(result_.output));
     case BoxEnd::kSignalled:
-      return concat("ended by signal ", result_.code, " ", result_.output.substr(0, 400));
+      return concat("ended by signal ", result_.code, " ", last_words(result_.output));
     case BoxEnd::kMemory:
       return "needed more memory than its limit";
     case BoxEnd::kOutputLimit:
@@ -155,30 +218,47 @@ Result<nlohmann::json> GpuProcess::hello(double patience_s, const std::stop_toke
   return *hello_;
 }
 
-GpuProcess::Reply GpuProcess::ask(const std::vector<int>& files, size_t plan, double patience_s,
-                                  const std::stop_token& stop) {
+GpuProcess::Said GpuProcess::listen(double patience_s, const std::stop_token& stop) {
   using Kind = Reply::Kind;
+  switch (wait(patience_s, stop)) {
+    case Wait::kReadable:
+      break;
+    case Wait::kCancelled:
+      return {Kind::kCancelled, {}};
+    case Wait::kSilent:
+      return {Kind::kSilent, {}};
+    case Wait::kGone:
+      return {Kind::kGone, {}};
+  }
+  Packet packet = receive_packet(channel_.get());
+  if (!packet.content.is_object()) return {Kind::kGone, {}};
+  return {Kind::kDone, std::move(packet.content)};
+}
+
+GpuProcess::Said GpuProcess::tell(const nlohmann::json& asked, double patience_s,
+                                  const std::stop_token& stop) {
+  if (!send_packet(channel_.get(), asked.dump(), {})) return {Reply::Kind::kGone, {}};
+  return listen(patience_s, stop);
+}
+
+GpuProcess::Said GpuProcess::request(const std::vector<int>& files, size_t plan, double patience_s,
+                                     const std::stop_token& stop) {
   for (size_t i = 0; i < files.size(); i += kMaxDescriptors) {
     const size_t end = std::min(i + kMaxDescriptors, files.size());
     if (!send_packet(channel_.get(), "{}",
                      {files.begin() + static_cast<std::ptrdiff_t>(i),
                       files.begin() + static_cast<std::ptrdiff_t>(end)}))
-      return {Kind::kGone, false};
+      return {Reply::Kind::kGone, {}};
   }
-  if (!send_packet(channel_.get(), nlohmann::json{{"plan", plan}}.dump(), {})) return {Kind::kGone, false};
-  switch (wait(patience_s, stop)) {
-    case Wait::kReadable:
-      break;
-    case Wait::kCancelled:
-      return {Kind::kCancelled, false};
-    case Wait::kSilent:
-      return {Kind::kSilent, false};
-    case Wait::kGone:
-      return {Kind::kGone, false};
-  }
-  const Packet packet = receive_packet(channel_.get());
-  if (!packet.content.is_object() || !packet.content.contains("done")) return {Kind::kGone, false};
-  return {Kind::kDone, packet.content.value("retire", true)};
+  return tell({{"plan", plan}}, patience_s, stop);
+}
+
+GpuProcess::Reply GpuProcess::ask(const std::vector<int>& files, size_t plan, double patience_s,
+                                  const std::stop_token& stop) {
+  const Said said = request(files, plan, patience_s, stop);
+  if (said.kind != Reply::Kind::kDone) return {said.kind, false};
+  if (!said.content.contains("done")) return {Reply::Kind::kGone, false};
+  return {Reply::Kind::kDone, said.content.value("retire", true)};
 }
 
 }  // namespace bicrl

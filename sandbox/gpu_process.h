@@ -1,5 +1,6 @@
-// A process of ours in a box that holds a context on a GPU (runtimes/gpu/load_main.cpp), and how it is spoken
-// to. It starts with the object and ends with it. Used by one thread at a time.
+// A process of ours in a box that holds a context on a GPU, and how it is spoken to: the loader, which runs
+// candidates' kernels (runtimes/gpu/load_main.cpp), or the baseline, which times references
+// (runtimes/baseline.py). It starts with the object and ends with it. Used by one thread at a time.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -12,17 +13,20 @@
 
 #include "common/error.h"
 #include "sandbox/box/box.h"
+#include "sandbox/box/python_install.h"
 #include "sandbox/box/unique_fd.h"
 
 namespace bicrl {
 
-// Where this machine keeps NVIDIA's driver; empty if it has none.
-std::filesystem::path find_driver_library();
+// Where this machine keeps a library of NVIDIA's driver; empty if it has none.
+std::filesystem::path find_driver_library(const std::string& name = "libcuda.so.1");
 
 class GpuProcess {
  public:
   // Starts at once; whatever fails shows in hello(). `host` outlives this.
   GpuProcess(BoxHost& host, int device, uint64_t memory_bytes);
+  // The baseline, on "cuda:0" or the like; on "cpu" it needs no driver.
+  GpuProcess(BoxHost& host, const PythonInstall& python, const std::string& device, uint64_t memory_bytes);
   ~GpuProcess();
   GpuProcess(const GpuProcess&) = delete;
   GpuProcess& operator=(const GpuProcess&) = delete;
@@ -37,12 +41,22 @@ class GpuProcess {
   };
   // Files of ours that it may read and write for this request; `plan`: the number of the plan's.
   Reply ask(const std::vector<int>& files, size_t plan, double patience_s, const std::stop_token& stop);
+
+  // The same where more is to be said than one answer: the first one.
+  struct Said {
+    Reply::Kind kind = Reply::Kind::kGone;
+    nlohmann::json content;  // an object, of kDone
+  };
+  Said request(const std::vector<int>& files, size_t plan, double patience_s, const std::stop_token& stop);
+  Said tell(const nlohmann::json& asked, double patience_s, const std::stop_token& stop);
+  Said listen(double patience_s, const std::stop_token& stop);
   // Ends it. How it ended, in one line.
   std::string end();
 
  private:
   enum class Wait { kReadable, kSilent, kGone, kCancelled };
   Wait wait(double patience_s, const std::stop_token& stop) const;
+  void start(BoxHost& host, BoxSpec spec);
   void run(BoxHost& host, BoxSpec spec, UniqueFd theirs);
   UniqueFd channel_;
   std::optional<Result<nlohmann::json>> hello_;

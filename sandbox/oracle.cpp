@@ -201,6 +201,15 @@ std::shared_ptr<OracleTask> Oracle::open(const std::string& pytorch_code, int le
   return task;
 }
 
+std::shared_ptr<OracleTask> Oracle::open_fresh(const std::string& pytorch_code, int64_t init_seed,
+                                               TaskSize size) {
+  auto task = std::make_shared<OracleTask>();
+  const std::lock_guard lock(mutex_);
+  jobs_.push_back({task, pytorch_code, draw_kinds(size), size, init_seed});
+  work_.notify_one();
+  return task;
+}
+
 void Oracle::forget(const OracleTask& failed) {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(entries_.begin(), entries_.end(),
@@ -273,10 +282,10 @@ void Oracle::load(const Job& job, std::stop_token stop) {
       {"kind", "task"},
       {"task_code", job.code},
       {"costing", job.size == TaskSize::kCosted},
-      {"init_seed", secret_number() >> 33},
+      {"init_seed", job.init_seed.value_or(static_cast<int64_t>(secret_number() >> 33))},
       {"secret", secret_text()},
       {"least_draws", job.least_draws},
-      {"most_draws", job.size == TaskSize::kGiven ? options_.pool_draws : job.least_draws},
+      {"most_draws", job.size == TaskSize::kGiven && !job.init_seed ? options_.pool_draws : job.least_draws},
       {"max_input_bytes", options_.max_input_bytes},
       {"max_output_bytes", options_.max_output_bytes},
       {"most_lane_operations", options_.most_lane_operations},

@@ -120,6 +120,9 @@ class Oracle {
   // Starts the reference unless the task is known.
   std::shared_ptr<OracleTask> open(const std::string& pytorch_code, int least_draws,
                                    TaskSize size = TaskSize::kGiven);
+  // A run of its own that nobody else gets: draws that did not exist before, a kind each, of the model that
+  // another run of the task made from `init_seed`.
+  std::shared_ptr<OracleTask> open_fresh(const std::string& pytorch_code, int64_t init_seed, TaskSize size);
   // The next open() runs the reference again, unless another one has done so since: for tasks that failed by
   // infrastructure.
   void forget(const OracleTask& failed);
@@ -141,6 +144,7 @@ class Oracle {
     std::string code;
     int least_draws = 0;
     TaskSize size = TaskSize::kGiven;
+    std::optional<int64_t> init_seed = {};  // of a fresh run; else a new one
   };
   ChildLimits limits() const;
   void load(const Job& job, std::stop_token stop);

@@ -85,11 +85,18 @@ Pipeline::Pipeline(const PipelineOptions& options)
       recorder_(std::make_unique<Recorder>(*host_, python_, *compiler_, options_.record)),
       backend_(options_.backend({*host_, *scratch_, python_, options_.execute})),
       name_(concat(backend_->features().name, "/torch-", python_.torch_version, "/",
-                   hash_hex(compiler_->toolchain_id()).substr(0, 8))) {}
+                   hash_hex(compiler_->toolchain_id()).substr(0, 8))) {
+  if (options_.measures_times && backend().clock_device.empty())
+    throw Error(concat("the backend ", backend().name, " cannot measure times"), ExitCode::kUnavailable);
+}
 
 Pipeline::~Pipeline() = default;
 
 const SandboxFeatures& Pipeline::features() const { return host_->features(); }
+std::string Pipeline::device() const {
+  return options_.measures_times ? backend().clock_device
+                                 : concat(options_.cost_device, ", tables ", kDeviceTablesVersion);
+}
 const Zygote& Pipeline::record_zygote() const { return recorder_->zygote(); }
 const Zygote& Pipeline::oracle_zygote() const { return oracle_->zygote(); }
 
@@ -132,7 +139,7 @@ Verdict Pipeline::attempt(const VerificationRequest& request, std::stop_token st
   job.verdict.trials = request.protocol.trials;
   if (request.protocol.measure_time) {
     job.verdict.clock = options_.clock();
-    job.verdict.device = options_.device();
+    job.verdict.device = device();
   }
   if (!check_text(job)) return job.verdict;
   SizedTask given{oracle_->open(request.pytorch_code, draws_of(request.protocol))};

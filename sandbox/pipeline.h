@@ -33,15 +33,16 @@ struct PipelineOptions {
   BackendFactory backend = ptx_backend();
   size_t max_program_bytes = 64u << 10;
   int infrastructure_retries = 2;
+  bool measures_times = false;       // by the backend's clock; else they are modelled
   std::string cost_device = "h100";  // of sandbox/cost/device_table.h: where programs are modelled
-  // What tells times, and of it the device, as verdicts have them.
-  std::string clock() const { return kModelClock; }
-  std::string device() const { return concat(cost_device, ", tables ", kDeviceTablesVersion); }
+  // What tells times, as verdicts have it.
+  std::string clock() const { return measures_times ? kMeasuredClock : kModelClock; }
 };
 
 class Pipeline {
  public:
-  // Throws Error(kUnavailable), with the remedy, if boxes cannot be made or there is no interpreter.
+  // Throws Error(kUnavailable), with the remedy, if boxes cannot be made, there is no interpreter, or times
+  // are to be measured and the backend has no clock.
   explicit Pipeline(const PipelineOptions& options);
   ~Pipeline();
 
@@ -54,6 +55,8 @@ class Pipeline {
   // Names what verdicts depend on: the backend, torch, and the compilers with their flags and headers.
   const std::string& name() const { return name_; }
   const BackendFeatures& backend() const { return backend_->features(); }
+  // Of the times, as verdicts have it.
+  std::string device() const;
   const Zygote& record_zygote() const;
   const Zygote& oracle_zygote() const;
 
@@ -70,9 +73,10 @@ class Pipeline {
   void grade(Job& job, SizedTask& task, const RecordResult& recorded);
   bool reads_what_decides(Job& job, const SizedTask& task, const RunResult& result);
   bool has_registers(Job& job, const RecordResult& recorded);
-  // Of a correct program: its modelled time, and the reference's.
+  // Of a correct program: its time, and the reference's.
   void cost(Job& job, const SizedTask& given, const RecordResult& recorded);
   void cost_on_larger_inputs(Job& job, const Trace& given);
+  void measure_times(Job& job, const SizedTask& task, const RecordResult& recorded);
   void model_times(Job& job, const SizedTask& task, const RecordResult& recorded, const Trace& given,
                    std::vector<LaunchCounters>& launches);
   static bool structure_matches(Job& job, const Returned& returned, const nlohmann::json& expected,

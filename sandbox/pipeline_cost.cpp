@@ -1,6 +1,7 @@
-// How a correct program comes to its modelled time. A task may name larger inputs for it, because at a few
-// thousand elements speed is the number of launches. There the program is judged once more, like everywhere:
-// all elements, one draw with shadows and races, once without launches. What is counted is what is compared.
+// How a correct program comes to its time, of which here is what is modelled. A task may name larger inputs
+// for it, because at a few thousand elements speed is the number of launches. There the program is judged
+// once more, like everywhere: all elements, one draw with shadows and races, once without launches. What is
+// counted is what is compared.
 #include <algorithm>
 #include <cmath>
 
@@ -21,18 +22,6 @@ double coarse(double ms) {
   double unit = 1e-9;
   while (ms / unit > 1000) unit *= 10;
   return std::ceil(ms / unit) * unit;
-}
-
-std::string size_text(const InputLayout& layout, uint64_t repeats) {
-  std::string text;
-  for (const InputLayout::Leaf& leaf : layout.leaves) {
-    text += text.empty() ? "" : ", ";
-    if (leaf.tensor.sizes.empty()) text += "scalar";
-    for (size_t i = 0; i < leaf.tensor.sizes.size(); ++i)
-      text += concat(i == 0 ? "" : "x", leaf.tensor.sizes[i]);
-  }
-  if (repeats > 1) text += concat(", ", repeats, " times");
-  return text;
 }
 
 std::vector<uint64_t> blocks_of_kernels(const Trace& trace) {
@@ -64,8 +53,21 @@ uint64_t repeat_launches(const Trace& given, const Trace& counted, uint64_t repe
 
 }  // namespace
 
+std::string size_text(const InputLayout& layout, uint64_t repeats) {
+  std::string text;
+  for (const InputLayout::Leaf& leaf : layout.leaves) {
+    text += text.empty() ? "" : ", ";
+    if (leaf.tensor.sizes.empty()) text += "scalar";
+    for (size_t i = 0; i < leaf.tensor.sizes.size(); ++i)
+      text += concat(i == 0 ? "" : "x", leaf.tensor.sizes[i]);
+  }
+  if (repeats > 1) text += concat(", ", repeats, " times");
+  return text;
+}
+
 void Pipeline::cost(Job& job, const SizedTask& given, const RecordResult& recorded) {
   if (given.spec->has_costing_inputs) return cost_on_larger_inputs(job, *recorded.trace);
+  if (options_.measures_times) return measure_times(job, given, recorded);
   SizedTask counted = given;
   counted.plan.runs = {{.draw = 0, .repeat_draws = {}, .seed = kCountedSeed, .count = true}};
   auto result = run(job, counted);
@@ -83,13 +85,17 @@ void Pipeline::cost_on_larger_inputs(Job& job, const Trace& given) {
   if (!costed.opened->answers(job.stop)) return oracle_failure(job, costed);
   if (const auto recorded = record(job, costed);
       recorded && plan_draws(job, costed, *recorded, draw_kinds(TaskSize::kCosted))) {
-    // The first draw is plain: the counters of programs are of like inputs.
     costed.plan.runs = plan_runs(costed.draws.size(), costed.draws.size(), recorded->trace->repeats.size(),
                                  /*watch_reads=*/false);
-    for (size_t i = 0; i < costed.draws.size(); ++i) costed.plan.runs[i].shadows = i > 0;
-    costed.plan.runs.front() = {.draw = 0, .repeat_draws = {}, .seed = kCountedSeed, .count = true};
+    if (!options_.measures_times) {
+      // The first draw is plain: the counters of programs are of like inputs.
+      for (size_t i = 0; i < costed.draws.size(); ++i) costed.plan.runs[i].shadows = i > 0;
+      costed.plan.runs.front() = {.draw = 0, .repeat_draws = {}, .seed = kCountedSeed, .count = true};
+    }
     result = run_and_compare(job, costed);
-    if (result && job.verdict.correct)
+    if (result && job.verdict.correct && options_.measures_times)
+      measure_times(job, costed, *recorded);
+    else if (result && job.verdict.correct)
       model_times(job, costed, *recorded, given, result->runs.front().counters);
   }
   job.verdict.trials_passed = job.verdict.correct ? trials_passed : std::max(trials_passed - 1, 0);

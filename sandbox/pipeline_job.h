@@ -55,4 +55,7 @@ struct Pipeline::SizedTask {
   RunPlan plan{};                          // on them
 };
 
+// Shapes of the inputs, "64x128, 128", and how many times as many rows times are of.
+std::string size_text(const InputLayout& layout, uint64_t repeats = 1);
+
 }  // namespace bicrl

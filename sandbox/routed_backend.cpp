@@ -69,6 +69,7 @@ RoutedBackend::RoutedBackend(std::unique_ptr<Backend> device, std::unique_ptr<Ba
   const BackendFeatures &device_has = device_->features(), &machine_has = machine_->features();
   features_ = machine_has;
   features_.name = concat(device_has.name, "+", machine_has.name);
+  features_.clock_device = device_has.clock_device;
   const auto add = [](const std::vector<std::string>& from, std::vector<std::string>& to) {
     to.insert(to.end(), from.begin(), from.end());
   };

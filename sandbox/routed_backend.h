@@ -20,6 +20,9 @@ class RoutedBackend : public Backend {
   RoutedBackend(std::unique_ptr<Backend> device, std::unique_ptr<Backend> machine, Designated designated);
   const BackendFeatures& features() const override { return features_; }
   RunResult run(const RunPlan& plan, std::stop_token stop) override;
+  TimingResult time(const TimingPlan& plan, std::stop_token stop) override {
+    return device_->time(plan, stop);
+  }
 
  private:
   bool device_can(const RunRequest& run) const;

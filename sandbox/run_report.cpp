@@ -3,9 +3,8 @@
 #include "sandbox/device/entry_names.h"
 
 namespace bicrl {
-namespace {
 
-std::string message_of(const nlohmann::json& fault) {
+std::string fault_text(const nlohmann::json& fault) {
   std::string text;
   const std::string kernel = fault.value("kernel", "");
   if (!kernel.empty()) text = readable_name(kernel) + ": ";
@@ -13,8 +12,6 @@ std::string message_of(const nlohmann::json& fault) {
   if (const int line = fault.value("line", 0); line > 0) text += concat(" (line ", line, " of cuda_sources)");
   return text;
 }
-
-}  // namespace
 
 nlohmann::json to_json(const RunRequest& run) {
   return {{"draw", run.draw},
@@ -69,7 +66,7 @@ void read_runs(const nlohmann::json& said, const RunPlan& plan, std::string outp
       for (const auto& launch : one["counters"]) run.counters.push_back(launch_counters_from_json(launch));
     if (one.contains("fault")) {
       run.fault_class = one["fault"].at("class");
-      run.message = message_of(one["fault"]);
+      run.message = fault_text(one["fault"]);
       if (calls > 1 && !one["fault"].value("of_all_calls", false))
         run.message = concat("at call ", run.first_repeat + calls, " of forward: ", run.message);
     }

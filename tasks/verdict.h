@@ -18,14 +18,15 @@ constexpr bool judges_program(Outcome outcome) {
   return outcome == Outcome::kGraded || outcome == Outcome::kCandidateFault;
 }
 
-// Of a verdict whose times the cost model made.
+// Of a verdict whose times the cost model made, and of one whose times a GPU took.
 inline constexpr const char* kModelClock = "model";
+inline constexpr const char* kMeasuredClock = "measured";
 
 struct Verdict {
   std::string request_id;
   Outcome outcome = Outcome::kInfrastructure;
   std::string fault_class;  // empty if correct; see tasks/fault_class.h
-  std::string reached;      // how far it came: extract, compile, record, run, compare
+  std::string reached;      // how far it came: extract, compile, record, run, compare, time
   bool compiled = false;
   bool correct = false;
   int trials = 0;
@@ -35,12 +36,13 @@ struct Verdict {
   std::string legality;        // "native" or "mixed"
   double coverage = 0;         // share of launched work done by candidate kernels
   double candidate_ms = 0, eager_ms = 0, candidate_spread_ms = 0, eager_spread_ms = 0;
-  double torch_compile_ms = 0;   // median of the reference under torch.compile; 0 if not known
+  double torch_compile_ms = 0;   // of the reference under torch.compile; 0 if not known
   double roofline_fraction = 0;  // the device's least possible time over candidate_ms; 0 if not known
   std::string clock;             // where the times come from (kModelClock is no measurement); empty: nowhere
-  std::string device;            // of kModelClock: its name and the version of the tables
-  std::string costed_size;       // of kModelClock: shapes of the inputs that times are of, "64x128, 128"
+  std::string device;            // its name and the version of the tables, or of how times are taken
+  std::string costed_size;       // shapes of the inputs that times are of, "64x128, 128"
   std::string counters;          // of kModelClock: JSON, a list of the program's launches and what each did
+  std::string measurement;       // of kMeasuredClock: JSON, how sure the times are and how the device was
   std::string diagnostics;
   double compile_ms = 0, record_ms = 0, run_ms = 0, total_ms = 0;
   int64_t lane_operations = 0;  // work of all its runs; 0 if none ran

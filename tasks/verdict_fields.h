@@ -47,6 +47,7 @@ inline constexpr std::tuple kVerdictFields{
     verdict_field("times.device", &Verdict::device),
     verdict_field("times.costed_size", &Verdict::costed_size),
     verdict_field("counters", &Verdict::counters),
+    verdict_field("measurement", &Verdict::measurement),
     verdict_field("diagnostics", &Verdict::diagnostics),
     verdict_field("compile_ms", &Verdict::compile_ms),
     verdict_field("record_ms", &Verdict::record_ms),

@@ -9,7 +9,7 @@
 namespace bicrl {
 
 // Of the messages and of what verdicts mean: raised if either changes.
-inline constexpr const char* kProtocolVersion = "5";
+inline constexpr const char* kProtocolVersion = "6";
 
 struct VerifierDescription {
   std::string address;  // where it was asked; not part of the answer
@@ -21,7 +21,7 @@ struct VerifierDescription {
   int64_t verified = 0;
   int64_t cache_hits = 0;
   VerificationProtocol protocol{};  // what a request gets that leaves its own open
-  // What tells times, kModelClock or one that measures, and of the former the device; empty: a request that
+  // What tells times, kModelClock or kMeasuredClock, and the device as in verdicts; empty: a request that
   // asks for times is refused.
   std::string clock, device;
   bool operator==(const VerifierDescription&) const = default;

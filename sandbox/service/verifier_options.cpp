@@ -49,8 +49,16 @@ VerifierOptions VerifierOptions::from_config(const ConfigSection& section) {
   device.processes = static_cast<int>(gpu.integer("processes", device.processes, 1, 64));
   device.run_s = gpu.real("run_s", device.run_s, 0.1, 3600);
   device.max_buffer_bytes = mebibytes(gpu, "buffers_mib", device.max_buffer_bytes, 1);
+  device.timing.on = gpu.boolean("measure_times", false);
+  device.timing.torch_compile = gpu.boolean("torch_compile", false);
+  if (device.timing.torch_compile && !device.timing.on)
+    gpu.reject("torch_compile",
+               "times a second baseline, and without 'measure_times: true' there are no times");
+  device.timing.baseline.device = concat("cuda:", device.device);
   const bool required =
       gpu.choice("designated", "required", {"required", "where_possible"}) == std::string("required");
+  o.pipeline.measures_times = device.timing.on;
+  if (device.timing.on && backend != "gpu") gpu.reject("measure_times", "needs 'backend: gpu'");
   if (backend == "gpu")
     o.pipeline.backend = gpu_backend(device, required ? Designated::kRequired : Designated::kWherePossible);
 

@@ -217,7 +217,7 @@ class Service : public v1::Verifier::CallbackService {
              .cache_hits = statistics.cache_hits,
              .protocol = options_.protocol,
              .clock = options_.pipeline.clock(),
-             .device = options_.pipeline.device()},
+             .device = pipeline_.device()},
             *reply);
     return new RefusedCall(grpc::Status::OK);
   }
@@ -288,7 +288,7 @@ int run_verifier_server(const VerifierOptions& options) {
       [&pipeline](const VerificationRequest& request, std::stop_token stop) {
         return pipeline.verify(request, std::move(stop));
       },
-      concat(pipeline.name(), "/", options.pipeline.device()), options.queue,
+      concat(pipeline.name(), "/", options.pipeline.clock(), " ", pipeline.device()), options.queue,
       [&pipeline](const VerificationRequest& request) { pipeline.prepare(request); });
   Service service(queue, pipeline, options);
 

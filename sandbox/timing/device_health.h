@@ -18,7 +18,6 @@ struct DeviceHealth {
   uint32_t sm_mhz = 0, memory_mhz = 0, temperature_c = 0;
   uint64_t reasons = 0;  // of the above, and others
   int tenants = 0;       // processes that compute on it, ours included
-  uint32_t busy_percent = 0;
 };
 
 // "thermal (hardware), power cap"; empty if there is none of the above.

@@ -13,6 +13,9 @@
 
 namespace bicrl::timing {
 
+// Of what a time means: raised if it is made otherwise, as times of two versions are not comparable.
+inline constexpr const char* kWindowsVersion = "1";
+
 struct TimedCall {
   double event_ms = 0;  // by the device's events
   double host_ms = 0;   // by the host's monotonic clock around the same span

@@ -115,7 +115,7 @@ with folder() as temporary:
     for words in (["--dry-run"], []):
         for file in ("configs/rewards/speedup.yaml", "configs/rewards/composite.yaml", timed):
             code, out, err = bicrl("train", SMALL_RUN, f"run.directory={temporary}/run", "--reward", file, *words)
-            expect(code == 2 and file in err and "wants times by the clock 'cuda_event'" in err and "verifier.addresses" in err, f"{file} needs times", code, out, err)
+            expect(code == 2 and file in err and "wants times by the clock 'measured'" in err and "verifier.addresses" in err, f"{file} needs times", code, out, err)
     expect(not os.path.exists(f"{temporary}/run"), "refused before anything is written")
     code, out, err = bicrl("train", SMALL_RUN, "--dry-run", "--reward", timed, "verifier.addresses=[127.0.0.1:9]")
     expect(code == 0, "a verifier elsewhere may measure them", code, out, err)

@@ -17,7 +17,7 @@ std::vector<Verdict> verdicts() {
   fast.coverage = 1;
   fast.candidate_ms = 1e-3;
   fast.eager_ms = 10;
-  fast.clock = "cuda_event";
+  fast.clock = "measured";
   Verdict wrong = fast;
   wrong.correct = false;
   wrong.fault_class = "wrong_value";

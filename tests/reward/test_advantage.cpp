@@ -195,7 +195,7 @@ TEST_CASE("times that jitter by 1 % make small advantages under a floor") {
     verdict.legality = "native";
     verdict.candidate_ms = 1;
     verdict.eager_ms = i % 2 ? 2.02 : 1.98;
-    verdict.clock = "cuda_event";
+    verdict.clock = "measured";
     group.push_back(speedup.evaluate(verdict, false));
   }
   const GroupAdvantage bare = group_advantage(AdvantageKind::kZScore, group, kNoFloor);

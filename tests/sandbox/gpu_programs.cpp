@@ -83,6 +83,11 @@ $again:
 .visible .entry loses_device(.param .u64 x, .param .u64 y, .param .u32 n) { ret; }
 .visible .entry silences_driver(.param .u64 x, .param .u64 y, .param .u32 n) { ret; }
 .visible .entry kills_loader(.param .u64 x, .param .u64 y, .param .u32 n) { ret; }
+.visible .entry twice_once(.param .u64 x, .param .u64 y, .param .u32 n) { ret; }
+.visible .entry twice_slowly(.param .u64 x, .param .u64 y, .param .u32 n) { ret; }
+.visible .entry idles_later(.param .u64 x, .param .u64 y, .param .u32 n) { ret; }
+.visible .entry answers_again(.param .u64 x, .param .u64 y, .param .u32 n) { ret; }
+.visible .entry dies_later(.param .u64 x, .param .u64 y, .param .u32 n) { ret; }
 )";
 
 json gpu_view(int buffer, int64_t count, int64_t offset_bytes) {
@@ -102,7 +107,7 @@ json gpu_launch(const std::string& kernel, int n, int threads) {
           {"args", arguments},        {"relocations", {{0, 0, 0}, {8, 1, 0}}}};
 }
 
-GpuRan run_on(Backend& backend, const GpuRecording& recording, const RunRequest& request) {
+Trace gpu_trace(const GpuRecording& recording) {
   const auto layout =
       input_layout(json::parse(R"([{"t":"tensor","shape":[4],"strides":[1],"dtype":"float32"}])")).value();
   json frame{{"kind", "trace"},
@@ -118,12 +123,16 @@ GpuRan run_on(Backend& backend, const GpuRecording& recording, const RunRequest&
     for (const json& ops : recording.repeats)
       frame["repeats"].push_back({{"tensors", 0}, {"ops", ops}, {"outputs", gpu_view(1, 4)}});
   }
-  const auto trace = Trace::parse(frame, {}, layout);
+  auto trace = Trace::parse(frame, {}, layout);
   REQUIRE((trace.ok() ? "" : trace.reason()) == "");
+  return std::move(trace.value());
+}
+
+GpuRan run_on(Backend& backend, const GpuRecording& recording, const RunRequest& request) {
+  const Trace trace = gpu_trace(recording);
   const float values[4] = {1, 2, 3, 4};
   const std::vector<std::string> leaves{std::string(reinterpret_cast<const char*>(values), sizeof values)};
-  RunPlan plan{
-      &trace.value(), {{std::make_shared<const std::string>(kGpuText)}}, {{"draw", &leaves}}, {request}};
+  RunPlan plan{&trace, {{std::make_shared<const std::string>(kGpuText)}}, {{"draw", &leaves}}, {request}};
   plan.runs[0].repeat_draws.assign(recording.repeats.size(), 0);
   GpuRan ran{backend.run(plan, {}), "", "", {}};
   if (ran.result.infrastructure || !ran.result.fault_class.empty()) {
@@ -148,17 +157,18 @@ bool has_gpu() {
   return found;
 }
 
-Backend& small_gpu_backend() {
+std::unique_ptr<Backend> make_gpu_backend(const GpuOptions& options) {
   BoxHost& host = box_host();  // before what uses it, so that it outlives it
-  static std::unique_ptr<ScratchFolder> scratch;
-  static std::unique_ptr<Backend> backend;
-  if (backend) return *backend;
+  static const PythonInstall python = PythonInstall::find(test_python());
+  static ScratchFolder scratch;
   if (!has_gpu()) setenv("LD_LIBRARY_PATH", BICRL_BINARY_DIR "/fake_driver", 1);
-  scratch = std::make_unique<ScratchFolder>();
-  backend =
-      std::make_unique<GpuBackend>(host, *scratch, std::make_shared<DrawFiles>(*scratch, 1 << 20),
-                                   DeviceToolchain::find(PythonInstall::find(test_python())).libraries,
-                                   GpuOptions{.processes = 2, .run_s = 1, .max_buffer_bytes = 1ull << 30});
+  return std::make_unique<GpuBackend>(host, scratch, std::make_shared<DrawFiles>(scratch, 1 << 20), python,
+                                      DeviceToolchain::find(python).libraries, options);
+}
+
+Backend& small_gpu_backend() {
+  static std::unique_ptr<Backend> backend;
+  if (!backend) backend = make_gpu_backend({.processes = 2, .run_s = 1, .max_buffer_bytes = 1ull << 30});
   return *backend;
 }
 

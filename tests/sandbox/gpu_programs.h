@@ -12,7 +12,9 @@ namespace bicrl::testing {
 
 // (const float* x, float* y, int n): twice: y[i] = 2 x[i] for i < n; beyond: y[n] = 1; count: y[0] =
 // ++counter, a variable of the module that begins at 7; endless, wild (a null pointer), traps, misaligned as
-// they are called; loses_device, silences_driver and kills_loader do so with the fake driver alone.
+// they are called; the rest with the fake driver alone: loses_device, silences_driver and kills_loader do so,
+// twice_slowly takes a tenth longer; twice_once works in the first of its launches, idles_later and
+// dies_later in the first six, answers_again says always what it said first.
 extern const char* const kGpuText;
 
 // One call's operations.
@@ -32,10 +34,12 @@ struct GpuRan {
   std::string message;                    // likewise
   std::vector<std::vector<float>> calls;  // outputs, of runs without a fault
 };
+Trace gpu_trace(const GpuRecording& recording);
 GpuRan run_on(Backend& backend, const GpuRecording& recording, const RunRequest& request = {.seed = 1});
 
 // On this machine's GPU, or on the fake driver where there is none. Skips like box_host().
 Backend& small_gpu_backend();
+std::unique_ptr<Backend> make_gpu_backend(const GpuOptions& options);
 bool has_gpu();
 
 }  // namespace bicrl::testing

@@ -162,7 +162,7 @@ TEST_CASE("a machine without a driver is told so in one line") {
   unsetenv("LD_LIBRARY_PATH");
   ScratchFolder scratch;
   try {
-    GpuBackend backend(host, scratch, nullptr, "/nowhere", {});
+    GpuBackend backend(host, scratch, nullptr, PythonInstall{}, "/nowhere", {});
     FAIL("there is a backend without a driver");
   } catch (const Error& error) {
     CHECK(error.code() == ExitCode::kUnavailable);

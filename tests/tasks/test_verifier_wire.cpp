@@ -256,7 +256,7 @@ TEST_CASE("whatever verdicts depend on is part of their basis") {
     CHECK(grading_basis(other, {}) == basis);
     all.insert(grading_basis(other, {.measure_time = true}));
   };
-  timed("cuda_event", "");
+  timed("measured", "");
   timed("model", "h100, tables 1");
   timed("model", "a100, tables 1");
   CHECK(all.size() == 11);
