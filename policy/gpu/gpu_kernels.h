@@ -81,7 +81,7 @@ struct PagedAttention {
   const AttentionTile* tiles = nullptr;
   const int32_t* tile_count = nullptr;
   const int32_t* pages = nullptr;        // of the tiles
-  const int32_t* key_limits = nullptr;   // [rows] absolute
+  const int64_t* key_limits = nullptr;   // [rows] absolute
   const int32_t* first_share = nullptr;  // [rows + 1] into shares
   const int32_t* shares = nullptr;       // rows of partial_out
   const int32_t* count = nullptr;        // rows from here on have no shares

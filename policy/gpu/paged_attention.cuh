@@ -32,7 +32,8 @@ constexpr int kAttentionSharedBytes =
 struct AttentionArguments {
   const __nv_bfloat16 *q, *pool;
   const AttentionTile* tiles;
-  const int32_t *tile_count, *pages, *key_limits;
+  const int32_t *tile_count, *pages;
+  const int64_t* key_limits;
   float *partial_out, *partial_log;
   float scale_log2;  // of the scores, times log2(e)
   int heads, kv_heads;
@@ -88,7 +89,7 @@ __device__ inline void begin_rows(const AttentionArguments& a, const AttentionTi
       rows.q[k][half] = q[k * 8 + lane % 4];
       rows.q[k][half + 2] = q[k * 8 + 4 + lane % 4];
     }
-    rows.limit[half] = used ? min(a.key_limits[row] - tile.base, tile.end_key) : 0;
+    rows.limit[half] = used ? min(static_cast<int>(a.key_limits[row]) - tile.base, tile.end_key) : 0;
     rows.best[half] = kNever;
     rows.sum[half] = 0;
   }

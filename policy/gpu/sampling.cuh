@@ -207,11 +207,11 @@ __device__ inline int draw_id(const LogitRow& row, const Kept& kept, float best,
                               SampleShared& shared) {
   const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
   double target = total_of(shared) * uniform;
-  int chosen = -1;
-  for (int w = 0; w < kSampleWarps; ++w) {
-    if (shared.mass[w] > 0) chosen = w;  // the last one, if the target was rounded up to the total
-    if (shared.mass[w] > target) break;
-    target -= shared.mass[w];
+  int chosen = 0;
+  while (chosen < kSampleWarps && !(shared.mass[chosen] > target)) target -= shared.mass[chosen++];
+  if (chosen == kSampleWarps) {  // the target was rounded up to the total: the last id that weighs anything
+    target = INFINITY;
+    while (chosen > 0 && !(shared.mass[--chosen] > 0)) continue;
   }
   if (threadIdx.x == 0) shared.id = 0;
   __syncthreads();

@@ -23,7 +23,8 @@ class AttentionCase {
   AttentionShape shape;
   AttentionTiles tiles;
   int64_t rows = 0;
-  std::vector<int32_t> pages, key_limits;
+  std::vector<int32_t> pages;
+  std::vector<int64_t> key_limits;
   at::Tensor q;         // [rows, heads, head_dim] bf16
   at::Tensor pool;      // [.., 2, kv_heads, head_dim] bf16; NaN where nobody may look
   at::Tensor expected;  // [rows, heads, head_dim] fp64

@@ -95,7 +95,7 @@ TEST_CASE("attention over pages is that of fp64, on a GPU", "[paged_attention][g
   const at::Tensor tiles = bytes_on_gpu(work.tiles.tiles);
   const at::Tensor tile_count = on_gpu(at::tensor({static_cast<int64_t>(work.tiles.tiles.size())}, at::kInt));
   const at::Tensor pages = on_gpu(at::tensor(work.pages, at::kInt)),
-                   limits = on_gpu(at::tensor(work.key_limits, at::kInt));
+                   limits = on_gpu(at::tensor(work.key_limits, at::kLong));
   const at::Tensor first = on_gpu(at::tensor(work.tiles.first_share, at::kInt));
   const at::Tensor shares = on_gpu(at::tensor(work.tiles.shares, at::kInt));
   const at::Tensor count = on_gpu(at::tensor({work.rows}, at::kInt));
@@ -112,7 +112,7 @@ TEST_CASE("attention over pages is that of fp64, on a GPU", "[paged_attention][g
                         .tiles = reinterpret_cast<const AttentionTile*>(tiles.const_data_ptr()),
                         .tile_count = tile_count.const_data_ptr<int32_t>(),
                         .pages = pages.const_data_ptr<int32_t>(),
-                        .key_limits = limits.const_data_ptr<int32_t>(),
+                        .key_limits = limits.const_data_ptr<int64_t>(),
                         .first_share = first.const_data_ptr<int32_t>(),
                         .shares = shares.const_data_ptr<int32_t>(),
                         .count = count.const_data_ptr<int32_t>(),
