@@ -126,6 +126,27 @@ void PagedForward::norm(int64_t rows, const at::Tensor& addend, const at::Tensor
                           current_stream());
 }
 
+void PagedForward::mix(int64_t layer, int64_t rows) {
+  paged_attention({.rows = rows,
+                   .heads = config_.heads,
+                   .kv_heads = config_.kv_heads,
+                   .head_dim = config_.head_dim,
+                   .scale = 1.0f / std::sqrt(static_cast<float>(config_.head_dim)),
+                   .q = bf16(rotated_),
+                   .pool = bf16(cache_.pool(layer)),
+                   .tiles = tiles_.on_device(),
+                   .tile_count = counts_.on_device(),
+                   .pages = pages_.on_device(),
+                   .key_limits = planner_.key_limits_on_device(),
+                   .first_share = first_share_.on_device(),
+                   .shares = shares_.on_device(),
+                   .count = counts_.on_device() + 1,
+                   .partial_out = fp32(partial_out_),
+                   .partial_log = fp32(partial_log_),
+                   .out = bf16(mixed_)},
+                  current_stream());
+}
+
 void PagedForward::attend(int64_t index, int64_t rows) {
   const Transformer::Layer& layer = policy_.layers()[static_cast<size_t>(index)];
   const int64_t q_width = config_.heads * config_.head_dim, kv_width = config_.kv_heads * config_.head_dim;
@@ -135,9 +156,6 @@ void PagedForward::attend(int64_t index, int64_t rows) {
   add_adapter(layer.q, normed, qkv.narrow(1, 0, q_width));
   add_adapter(layer.k, normed, qkv.narrow(1, q_width, kv_width));
   add_adapter(layer.v, normed, qkv.narrow(1, q_width + kv_width, kv_width));
-  const Stream stream = current_stream();
-  const int32_t* const counts = counts_.on_device();
-  const at::Tensor pool = cache_.pool(index);
   norm_rotate_store<BFloat16>({.rows = rows,
                                .heads = config_.heads,
                                .kv_heads = config_.kv_heads,
@@ -155,26 +173,9 @@ void PagedForward::attend(int64_t index, int64_t rows) {
                                .sin = fp32(sin_),
                                .write_rows = planner_.write_rows_on_device(),
                                .rotated = bf16(rotated_),
-                               .pool = bf16(pool)},
-                              counts + 1, stream);
-  paged_attention({.rows = rows,
-                   .heads = config_.heads,
-                   .kv_heads = config_.kv_heads,
-                   .head_dim = config_.head_dim,
-                   .scale = 1.0f / std::sqrt(static_cast<float>(config_.head_dim)),
-                   .q = bf16(rotated_),
-                   .pool = bf16(pool),
-                   .tiles = tiles_.on_device(),
-                   .tile_count = counts,
-                   .pages = pages_.on_device(),
-                   .key_limits = planner_.key_limits_on_device(),
-                   .first_share = first_share_.on_device(),
-                   .shares = shares_.on_device(),
-                   .count = counts + 1,
-                   .partial_out = fp32(partial_out_),
-                   .partial_log = fp32(partial_log_),
-                   .out = bf16(mixed_)},
-                  stream);
+                               .pool = bf16(cache_.pool(index))},
+                              counts_.on_device() + 1, current_stream());
+  mix(index, rows);
   project(layer.o, mixed_.narrow(0, 0, rows), branch_.narrow(0, 0, rows));
 }
 

@@ -38,6 +38,9 @@ class PagedForward {
   // the first `count` are written. rows: [selected.size(0)] on the device.
   void select(const int64_t* rows, const int32_t* count, const at::Tensor& out);
 
+  // A part of run(): attention of a layer over the queries that are there.
+  void mix(int64_t layer, int64_t rows);
+
  private:
   struct FusedLayer {
     at::Tensor qkv, gate_up;  // [rows of all, hidden]

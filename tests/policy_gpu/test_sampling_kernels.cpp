@@ -136,4 +136,91 @@ TEST_CASE("draws are those of the operators, on a GPU", "[sampling_kernels][gpu]
   check_draws(work, settings, static_cast<const gpu::Drawn*>(back.const_data_ptr()));
 }
 
+namespace {
+
+// Blocks of eight with some positions masked, scores that repeat, and quotas.
+struct AcceptCase {
+  explicit AcceptCase(AcceptanceStrategy strategy) {
+    at::manual_seed(9);
+    settings.strategy = strategy;
+    settings.threshold = 0.6;
+    settings.entropy_bound = 1.0;
+    score = at::floor(at::rand({kBlocks, 8}) * 10) / 10;
+    if (strategy == AcceptanceStrategy::kEntropyBounded) score = -score;
+    masked = at::rand({kBlocks, 8}) < 0.6;
+    quotas = at::randint(1, 4, {kBlocks}, at::kLong);
+    cells = masked.flatten().nonzero().flatten();
+    for (int64_t i = 0; i < cells.numel(); ++i)
+      drawn.push_back({.score = score.flatten()[cells[i]].item<float>()});
+  }
+  gpu::AcceptDrawn work() const {
+    const bool entropy = settings.strategy == AcceptanceStrategy::kEntropyBounded;
+    gpu::AcceptDrawn work;
+    work.rows = cells.numel() + 20;
+    work.block_size = 8;
+    work.rule = settings.strategy == AcceptanceStrategy::kLowConfidenceDynamic
+                    ? gpu::Acceptance::kAboveThreshold
+                : settings.strategy == AcceptanceStrategy::kSequential ? gpu::Acceptance::kLeftmost
+                : entropy                                              ? gpu::Acceptance::kEntropyBounded
+                                                                       : gpu::Acceptance::kBest;
+    work.threshold = static_cast<float>(settings.threshold);
+    work.entropy_bound = static_cast<float>(settings.entropy_bound);
+    return work;
+  }
+  void check(const gpu::Drawn* done) const {
+    const at::Tensor expected = accept_by_operators(settings, score, masked, quotas).flatten();
+    for (int64_t i = 0; i < cells.numel(); ++i) {
+      INFO("masked position " << i << ", cell " << cells[i].item<int64_t>());
+      CHECK((done[i].accepted != 0) == expected[cells[i]].item<bool>());
+    }
+  }
+
+  static constexpr int64_t kBlocks = 40;
+  AcceptanceSettings settings;
+  at::Tensor score, masked, quotas, cells;
+  std::vector<gpu::Drawn> drawn;
+};
+
+AcceptanceStrategy every_strategy() {
+  return GENERATE(AcceptanceStrategy::kLowConfidenceStatic, AcceptanceStrategy::kLowConfidenceDynamic,
+                  AcceptanceStrategy::kSequential, AcceptanceStrategy::kEntropyBounded);
+}
+
+}  // namespace
+
+TEST_CASE("acceptance is that of the operators, on the PTX machine", "[sampling_kernels]") {
+  const AcceptCase work(every_strategy());
+  auto machine = machine_with("sampling");
+  const auto upload = [&](const at::Tensor& tensor) {
+    const auto* first = tensor.const_data_ptr<int64_t>();
+    return reinterpret_cast<const int64_t*>(
+        machine.upload(std::vector<int64_t>(first, first + tensor.numel())));
+  };
+  gpu::AcceptDrawn arguments = work.work();
+  arguments.cells = upload(work.cells);
+  arguments.quotas = upload(work.quotas);
+  arguments.count = reinterpret_cast<const int32_t*>(
+      machine.upload(std::vector<int32_t>{static_cast<int32_t>(work.cells.numel())}));
+  const uint64_t drawn = machine.upload(work.drawn);
+  arguments.drawn = reinterpret_cast<gpu::Drawn*>(drawn);
+  CHECK(ptx::testing::told(machine.launch(kernel_named(machine, {"accept_position"}), {3, 1, 1}, {128, 1, 1},
+                                          0, arguments)) == "");
+  work.check(machine.download<gpu::Drawn>(drawn).data());
+}
+
+TEST_CASE("acceptance is that of the operators, on a GPU", "[sampling_kernels][gpu]") {
+  require_gpu();
+  const AcceptCase work(every_strategy());
+  const at::Tensor cells = on_gpu(work.cells), quotas = on_gpu(work.quotas), drawn = bytes_on_gpu(work.drawn);
+  const at::Tensor count = on_gpu(at::tensor({work.cells.numel()}, at::kInt));
+  gpu::AcceptDrawn arguments = work.work();
+  arguments.cells = cells.const_data_ptr<int64_t>();
+  arguments.quotas = quotas.const_data_ptr<int64_t>();
+  arguments.count = count.const_data_ptr<int32_t>();
+  arguments.drawn = static_cast<gpu::Drawn*>(drawn.mutable_data_ptr());
+  gpu::accept_drawn(arguments, current_stream());
+  const at::Tensor back = drawn.cpu();
+  work.check(static_cast<const gpu::Drawn*>(back.const_data_ptr()));
+}
+
 }  // namespace bicrl
