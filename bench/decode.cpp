@@ -107,7 +107,7 @@ double products_ms(const Transformer& policy, int64_t rows) {
              wide = at::empty({rows, fused[0].second.size(0)}, options),
              out = at::empty({rows, c.hidden_size}, options);
   RecordedLaunches launches;
-  const auto pool = at::cuda::graph_pool_handle();
+  const LaunchRecorder recorder;
   const auto all = [&] {
     for (size_t i = 0; i < fused.size(); ++i) {
       at::mm_out(qkv, x, fused[i].first.t());
@@ -116,8 +116,8 @@ double products_ms(const Transformer& policy, int64_t rows) {
       at::mm_out(out, gated, policy.layers()[i].down.weight.t());
     }
   };
-  launches.run(pool, all);
-  return milliseconds(10, [&] { launches.run(pool, all); });
+  launches.run(recorder, all);
+  return milliseconds(10, [&] { launches.run(recorder, all); });
 }
 
 double head_ms(const Transformer& policy, int64_t rows) {
@@ -163,10 +163,10 @@ void print_parts(const Transformer& policy, const Settings& s) {
     forward.plan(segments);
     buffer.upload();
     RecordedLaunches launches;
-    const auto pool = at::cuda::graph_pool_handle();
+    const LaunchRecorder recorder;
     const auto all = [&] { forward.run(tokens.on_device(), rows); };
-    launches.run(pool, all);
-    const double whole = milliseconds(20, [&] { launches.run(pool, all); });
+    launches.run(recorder, all);
+    const double whole = milliseconds(20, [&] { launches.run(recorder, all); });
     const double eager = milliseconds(5, all);
     const Stopwatch stopwatch;
     for (int i = 0; i < 20; ++i) forward.plan(segments);
@@ -176,8 +176,8 @@ void print_parts(const Transformer& policy, const Settings& s) {
     const auto attention = [&] {
       for (int64_t i = 0; i < c.layers; ++i) forward.mix(i, rows);
     };
-    layers.run(pool, attention);
-    const double attending = milliseconds(20, [&] { layers.run(pool, attention); });
+    layers.run(recorder, attention);
+    const double attending = milliseconds(20, [&] { layers.run(recorder, attention); });
     const double products = products_ms(policy, rows);
     printf(
         "  %5ld rows: forward %.3f ms (unrecorded %.3f) = products %.3f + attention %.3f + rest %.3f; host: "

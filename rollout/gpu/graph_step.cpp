@@ -16,6 +16,8 @@ namespace {
 // units.
 constexpr int64_t kMaxPiece = 512;
 constexpr int64_t kMaxLogits = int64_t{1} << 27;
+// What the matrix library takes for the streams of a step, and recorded graphs for themselves.
+constexpr int64_t kLibraryBytes = int64_t{192} << 20;
 
 int64_t piece_rows(int64_t max_masked, int64_t vocab) {
   return std::min({max_masked, kMaxPiece, std::max(kMaxLogits / vocab, int64_t{1})});
@@ -65,7 +67,8 @@ int64_t GraphStep::bucket(int64_t rows, int64_t limit) {
 StepMemory GraphStep::memory(const PolicyConfig& config, const EngineCapacity& capacity) {
   const int64_t masked = capacity.sequences * config.block_size;
   const int64_t logits = piece_rows(masked, config.vocab_size) * config.vocab_size;
-  return {.fixed_bytes = gpu::PagedForward::workspace_bytes(config, capacity.max_rows(config.block_size)) +
+  return {.fixed_bytes = kLibraryBytes +
+                         gpu::PagedForward::workspace_bytes(config, capacity.max_rows(config.block_size)) +
                          logits * static_cast<int64_t>(sizeof(float)) +
                          masked * (config.hidden_size * static_cast<int64_t>(sizeof(gpu::BFloat16)) +
                                    static_cast<int64_t>(sizeof(gpu::Drawn))),
@@ -80,8 +83,7 @@ GraphStep::GraphStep(const Transformer& policy, const at::Tensor& allowed, const
       forward_(policy, capacity.max_rows(policy.config().block_size), cache, buffer),
       masked_(buffer, 1),
       decoding_rows_(capacity.sequences * 2 * policy.config().block_size),
-      max_masked_(capacity.sequences * policy.config().block_size),
-      pool_(at::cuda::graph_pool_handle()) {
+      max_masked_(capacity.sequences * policy.config().block_size) {
   const PolicyConfig& config = policy.config();
   const auto options = at::TensorOptions().device(policy.device()).dtype(policy.dtype());
   selected_ = at::zeros({max_masked_, config.hidden_size}, options);
@@ -113,7 +115,7 @@ void GraphStep::forward(const StepState& state) {
     return;
   }
   const int64_t rounded = bucket(rows, decoding_rows_);
-  forwards_[rounded].run(pool_, [&] { forward_.run(tokens, rounded); });
+  forwards_[rounded].run(recorder_, [&] { forward_.run(tokens, rounded); });
 }
 
 void GraphStep::draw(const StepState& state, int64_t rows) {
@@ -164,7 +166,7 @@ StepResult GraphStep::run(const StepState& state) {
   forward_.commit();
   if (masked > 0) {
     const int64_t rows = bucket(masked, max_masked_);
-    draws_[rows].run(pool_, [&] { draw(state, rows); });
+    draws_[rows].run(recorder_, [&] { draw(state, rows); });
     const int64_t bytes = masked * static_cast<int64_t>(sizeof(gpu::Drawn));
     drawn_on_host_.narrow(0, 0, bytes).copy_(drawn_.narrow(0, 0, bytes), /*non_blocking=*/true);
   }

@@ -40,7 +40,7 @@ class GraphStep : public DenoiseStep {
   at::Tensor drawn_, drawn_on_host_;  // [max_masked * sizeof Drawn] bytes
   DecodingSettings settings_;
   std::vector<const void*> parameters_;  // where they lay when launches were recorded
-  at::cuda::MempoolId_t pool_;
+  LaunchRecorder recorder_;
   std::map<int64_t, RecordedLaunches> forwards_, draws_;  // by bucket
 };
 

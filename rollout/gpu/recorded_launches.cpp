@@ -4,7 +4,7 @@
 
 namespace bicrl {
 
-void RecordedLaunches::run(at::cuda::MempoolId_t pool, const std::function<void()>& launches) {
+void RecordedLaunches::run(const LaunchRecorder& recorder, const std::function<void()>& launches) {
   if (!warm_) {
     launches();
     warm_ = true;
@@ -12,9 +12,8 @@ void RecordedLaunches::run(at::cuda::MempoolId_t pool, const std::function<void(
   }
   if (!graph_) {
     auto graph = std::make_unique<at::cuda::CUDAGraph>();
-    // The default stream cannot be recorded.
-    const c10::cuda::CUDAStreamGuard aside(c10::cuda::getStreamFromPool());
-    graph->capture_begin(pool, cudaStreamCaptureModeThreadLocal);
+    const c10::cuda::CUDAStreamGuard aside(recorder.stream);
+    graph->capture_begin(recorder.pool, cudaStreamCaptureModeThreadLocal);
     launches();
     graph->capture_end();
     graph_ = std::move(graph);
