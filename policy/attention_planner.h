@@ -29,6 +29,10 @@ class AttentionPlanner {
   const AttentionPlan& plan(const std::vector<CachedSegment>& segments);
   at::Tensor positions() const { return positions_.tensor(); }    // [T] int64
   at::Tensor write_rows() const { return write_rows_.tensor(); }  // [T] int64
+  // The same and the limits at their addresses on the device, for a forward of fixed shape.
+  const int64_t* positions_on_device() const { return positions_.on_device(); }
+  const int64_t* write_rows_on_device() const { return write_rows_.on_device(); }
+  const int64_t* key_limits_on_device() const { return key_limits_.on_device(); }
 
  private:
   void check(const CachedSegment& segment) const;

@@ -36,7 +36,8 @@ class StepArray {
   bool empty() const { return size_ == 0; }
   T& back() { return data()[size_ - 1]; }
   std::span<const T> values() const { return {data(), static_cast<size_t>(size_)}; }  // on the host
-  at::Tensor tensor() const;  // [size], on the device; as of the buffer's last upload()
+  at::Tensor tensor() const;   // [size], on the device; as of the buffer's last upload()
+  const T* on_device() const;  // [capacity]; what is behind the size is of earlier steps, zero at first
 
  private:
   T* data() const;
@@ -56,6 +57,8 @@ class StepBuffer {
   // Once, after all arrays have taken their places and before any of them is filled.
   void allocate();
   void upload();
+  // Returns at once: arrays may be filled again when the device has done what was asked of it so far.
+  void upload_behind();
   int64_t bytes() const { return bytes_; }
 
  private:
@@ -84,6 +87,12 @@ template <class T>
 at::Tensor StepArray<T>::tensor() const {
   const int64_t bytes = size_ * static_cast<int64_t>(sizeof(T));
   return buffer_->on_device_.narrow(0, offset_bytes_, bytes).view(c10::CppTypeToScalarType<T>::value);
+}
+
+template <class T>
+const T* StepArray<T>::on_device() const {
+  return reinterpret_cast<const T*>(static_cast<const char*>(buffer_->on_device_.const_data_ptr()) +
+                                    offset_bytes_);
 }
 
 }  // namespace bicrl

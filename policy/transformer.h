@@ -71,6 +71,16 @@ class Transformer {
   // What training changes: the adapters of a policy that has them, else all parameters.
   ParameterStore& trained() { return adapters_ ? *adapters_ : *store_; }
   const ParameterStore& trained() const { return adapters_ ? *adapters_ : *store_; }
+  // The live parameters by their part in the forward.
+  struct Layer {
+    at::Tensor input_norm, post_norm, q_norm, k_norm;
+    Projection q, k, v, o, gate, up, down;
+  };
+  const std::vector<Layer>& layers() const { return layers_; }
+  const at::Tensor& embedding() const { return embedding_; }                  // [vocab, hidden]
+  const at::Tensor& final_norm() const { return final_norm_; }                // [hidden]
+  const at::Tensor& inverse_frequency() const { return inverse_frequency_; }  // [head_dim / 2], fp32
+
   // For parameters that are not in memory all the time; null (as at first): they are. To outlive its use.
   void set_residency(ParameterResidency* residency) { residency_ = residency; }
   // Of forwards with a graph from here on, whose attention context must live until their backward pass is
@@ -80,10 +90,6 @@ class Transformer {
  private:
   Transformer(const PolicyConfig& config, at::Device device, at::ScalarType dtype);  // values of zero
   Transformer(const PolicyConfig& config, std::shared_ptr<ParameterStore> store);
-  struct Layer {
-    at::Tensor input_norm, post_norm, q_norm, k_norm;
-    Projection q, k, v, o, gate, up, down;
-  };
   void bind();  // fills the named fields from parameters()
   // ---- transformer_adapters.cpp ----
   void make_adapters(const LoraConfig& lora);  // of zeros

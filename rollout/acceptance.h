@@ -26,6 +26,7 @@ struct AcceptanceSettings {
   AcceptanceStrategy strategy = AcceptanceStrategy::kLowConfidenceDynamic;
   double threshold = 0.9;       // of the dynamic strategy, a probability
   double entropy_bound = 0.35;  // of the entropy-bounded strategy, in nats
+  bool operator==(const AcceptanceSettings&) const = default;
 };
 
 // Positions that step `step` (from 0) of a block takes when `steps` steps share its `block_size` positions:

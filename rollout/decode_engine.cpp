@@ -49,41 +49,38 @@ std::string describe_damage(const Transformer& policy) {
 
 // At its addresses for as long as nobody asks for more.
 struct DecodeEngine::Memory {
-  Memory(const Transformer& policy, const EngineCapacity& its_asked, int64_t pages)
+  Memory(const Transformer& policy, const at::Tensor& allowed, const EngineCapacity& its_asked, int64_t pages)
       : asked(its_asked),
         capacity{asked.sequences, pages, asked.prefill_tokens},
         cache(policy.config(), capacity.pages, policy.device(), policy.dtype()),
         buffer(policy.device()),
-        attention(policy.config(), max_rows(policy.config()), cache, buffer),
-        state(policy.config().block_size, max_rows(policy.config()), capacity.sequences, buffer) {
+        forward(make_denoise_step(policy, allowed, capacity, cache, buffer)),
+        state(policy.config().block_size, capacity.max_rows(policy.config().block_size), capacity.sequences,
+              buffer) {
     buffer.allocate();
-  }
-  // Of each sequence a block to commit and one to denoise.
-  int64_t max_rows(const PolicyConfig& config) const {
-    return std::max(capacity.prefill_tokens, config.block_size) + capacity.sequences * 2 * config.block_size;
   }
 
   EngineCapacity asked;     // what it was made for
   EngineCapacity capacity;  // with the pages that there was room for
   KvCache cache;
   StepBuffer buffer;
-  CachedAttention attention;
+  std::unique_ptr<DenoiseStep> forward;
   StepState state;
 };
 
 // What is decoded since open(). Refers to the engine's memory.
 struct DecodeEngine::Work {
-  Work(const Transformer& policy, const Tokenizer& its_tokenizer, const at::Tensor& allowed,
-       const DecodingSettings& its_settings, int64_t version, const SchedulerLimits& its_limits,
-       Memory& its_memory)
-      : config(policy.config()),
+  Work(const PolicyConfig& its_config, const Tokenizer& its_tokenizer, const DecodingSettings& its_settings,
+       int64_t version, const SchedulerLimits& its_limits, Memory& its_memory)
+      : config(its_config),
         tokenizer(its_tokenizer),
         settings(its_settings),
         policy_version(version),
         limits(its_limits),
         memory(its_memory),
-        scheduler(config.block_size, limits, memory.cache),
-        forward(policy, allowed) {}
+        scheduler(config.block_size, limits, memory.cache) {
+    memory.forward->open(settings);
+  }
 
   void admit();
   int64_t uncommitted_tokens(const Sequence& s) const {
@@ -107,7 +104,6 @@ struct DecodeEngine::Work {
   const SchedulerLimits limits;
   Memory& memory;
   Scheduler scheduler;
-  DenoiseStep forward;
   std::vector<std::unique_ptr<Sequence>> active;
   int64_t submitted = 0;
 };
@@ -201,19 +197,18 @@ void DecodeEngine::reserve(const EngineCapacity& capacity) {
   memory_.reset();
   const PolicyConfig& config = policy_.config();
   if (const int64_t unused = unused_device_bytes(policy_.device()); unused > 0) {
-    const int64_t fixed = decoding_workspace_bytes(config, policy_.dtype(), asked.sequences, 0);
-    const int64_t each = KvCache::bytes_per_page(config, policy_.dtype()) +
-                         decoding_workspace_bytes(config, policy_.dtype(), 0, KvCache::kPageTokens);
-    pages = std::min(pages, (unused - fixed) / each);
+    const StepMemory step = denoise_step_memory(config, policy_.device(), policy_.dtype(), asked);
+    const int64_t each = KvCache::bytes_per_page(config, policy_.dtype()) + step.bytes_per_page;
+    pages = std::min(pages, (unused - step.fixed_bytes) / each);
     if (pages < 1) {
       EngineBudget plan = budget();
-      plan.workspace_bytes = fixed;
+      plan.workspace_bytes = step.fixed_bytes;
       plan.limit_bytes = unused + plan.weights_bytes;
       throw InputError(concat("there is no room for a key/value cache, of which a page takes ", each,
                               " bytes\n", plan.table()));
     }
   }
-  memory_ = std::make_unique<Memory>(policy_, asked, pages);
+  memory_ = std::make_unique<Memory>(policy_, allowed_, asked, pages);
 }
 
 void DecodeEngine::open(const DecodingSettings& settings, int64_t policy_version,
@@ -233,7 +228,7 @@ void DecodeEngine::open(const DecodingSettings& settings, int64_t policy_version
                                .max_active = capacity.sequences,
                                .pages = std::min(capacity.pages, memory_->capacity.pages),
                                .prefill_tokens = capacity.prefill_tokens};
-  work_ = std::make_unique<Work>(policy_, tokenizer_, allowed_, settings, policy_version, limits, *memory_);
+  work_ = std::make_unique<Work>(policy_.config(), tokenizer_, settings, policy_version, limits, *memory_);
   statistics_ = {};
   statistics_.cache_bytes = limits.pages * KvCache::bytes_per_page(policy_.config(), policy_.dtype());
 }
@@ -286,9 +281,7 @@ std::vector<FinishedRollout> DecodeEngine::step() {
   memory.state.clear();
   statistics_.prefill_rows += work.add_prefill();
   const std::vector<Sequence*> denoised = work.gather();
-  memory.attention.begin(memory.state.segments());
-  memory.buffer.upload();
-  const StepResult result = work.forward.run(memory.state, work.settings, memory.attention);
+  const StepResult result = memory.forward->run(memory.state);
   ++statistics_.forwards;
   statistics_.rows += memory.state.tokens.size();
   statistics_.generated_tokens += std::count(result.accepted.begin(), result.accepted.end(), 1);
@@ -355,9 +348,9 @@ EngineBudget DecodeEngine::budget() const {
     const EngineCapacity& capacity = memory_->capacity;
     budget.cache_pages = capacity.pages;
     budget.cache_bytes = capacity.pages * KvCache::bytes_per_page(config, policy_.dtype());
+    const StepMemory step = denoise_step_memory(config, policy_.device(), policy_.dtype(), capacity);
     budget.workspace_bytes =
-        memory_->buffer.bytes() + decoding_workspace_bytes(config, policy_.dtype(), capacity.sequences,
-                                                           capacity.pages * KvCache::kPageTokens);
+        memory_->buffer.bytes() + step.fixed_bytes + capacity.pages * step.bytes_per_page;
   }
   const int64_t unused = unused_device_bytes(policy_.device());
   if (unused > 0) budget.limit_bytes = unused + budget.weights_bytes + budget.cache_bytes;

@@ -1,16 +1,16 @@
 // One forward of a decode engine: runs the policy over the rows of all segments, and draws and accepts
-// candidates on the device. What comes back to the host is one small copy. Refers to policy and settings; not
-// thread-safe.
+// candidates on the device. What comes back to the host is one small copy. Implementations: by torch's
+// operators (operator_step.h), and by kernels for NVIDIA GPUs (gpu/graph_step.h). Not thread-safe.
 #pragma once
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
-#include "policy/cached_attention.h"
 #include "policy/transformer.h"
 #include "rollout/decoding_settings.h"
-#include "rollout/sampling.h"
+#include "rollout/engine_budget.h"
 #include "rollout/step_state.h"
 
 namespace bicrl {
@@ -24,20 +24,25 @@ struct StepResult {
 
 class DenoiseStep {
  public:
-  // The head's logits are made in pieces of at most this many values.
-  static constexpr int64_t kLogitsAtOnce = int64_t{1} << 25;
-
-  // allowed: [vocab] bool.
-  DenoiseStep(const Transformer& policy, const at::Tensor& allowed) : policy_(policy), allowed_(allowed) {}
-  // `attention` has planned the state's segments, and the step's buffer is uploaded.
-  StepResult run(const StepState& state, const DecodingSettings& settings, CachedAttention& attention) const;
-
- private:
-  Candidates draw(const StepState& state, const DecodingSettings& settings, const at::Tensor& hidden) const;
-  at::Tensor pick(const StepState& state, const DecodingSettings& settings, const at::Tensor& hidden) const;
-
-  const Transformer& policy_;
-  at::Tensor allowed_;
+  virtual ~DenoiseStep() = default;
+  // How the steps to come draw and accept; parameters stay where they are until the next call.
+  virtual void open(const DecodingSettings& settings) = 0;
+  // Plans the state's segments, uploads the step's buffer, and computes.
+  virtual StepResult run(const StepState& state) = 0;
 };
+
+// The fastest there is for the policy in this build. Refers to all of its arguments; takes its place in
+// `buffer`. allowed: [vocab] bool.
+std::unique_ptr<DenoiseStep> make_denoise_step(const Transformer& policy, const at::Tensor& allowed,
+                                               const EngineCapacity& capacity, KvCache& cache,
+                                               StepBuffer& buffer);
+
+// What such a step takes of memory beside the cache and the step's buffer.
+struct StepMemory {
+  int64_t fixed_bytes = 0;
+  int64_t bytes_per_page = 0;  // of the cache
+};
+StepMemory denoise_step_memory(const PolicyConfig& config, at::Device device, c10::ScalarType dtype,
+                               const EngineCapacity& capacity);
 
 }  // namespace bicrl

@@ -10,7 +10,7 @@
 
 #include "common/error.h"
 #include "policy/kv_cache.h"
-#include "rollout/denoise_step.h"
+#include "rollout/operator_step.h"
 #include "rollout/scheduler.h"
 
 namespace bicrl {
@@ -61,7 +61,7 @@ int64_t decoding_workspace_bytes(const PolicyConfig& config, c10::ScalarType dty
   const auto element = static_cast<int64_t>(c10::elementSize(dtype));
   // Logits, their logarithms, weights, and the cumulative weights in fp64 (rollout/sampling.cpp).
   const int64_t logits =
-      std::min(DenoiseStep::kLogitsAtOnce, sequences * config.block_size * config.vocab_size);
+      std::min(OperatorStep::kLogitsAtOnce, sequences * config.block_size * config.vocab_size);
   const int64_t mask = keys * 2 * config.block_size * config.heads / config.kv_heads;
   const int64_t gathered = keys * 2 * config.kv_heads * config.head_dim;
   return 5 * logits * static_cast<int64_t>(sizeof(float)) + (mask + gathered) * element;

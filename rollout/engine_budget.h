@@ -22,6 +22,10 @@ struct EngineCapacity {
   bool holds(const EngineCapacity& other) const {
     return sequences >= other.sequences && pages >= other.pages && prefill_tokens >= other.prefill_tokens;
   }
+  // Of one forward: of each sequence a block to commit and one to denoise, beside the prompt tokens.
+  int64_t max_rows(int64_t block_size) const {
+    return (prefill_tokens > block_size ? prefill_tokens : block_size) + sequences * 2 * block_size;
+  }
   EngineCapacity joined(const EngineCapacity& other) const;  // the larger of each
   bool operator==(const EngineCapacity&) const = default;
 };
@@ -31,8 +35,8 @@ struct EngineCapacity {
 EngineCapacity capacity_for(const std::vector<GenerationRequest>& requests, const PolicyConfig& config,
                             const DecodingSettings& settings);
 
-// Of one forward in which `sequences` blocks are denoised before `keys` keys in all: logits and their copies,
-// and a layer's gathered keys and values with their mask.
+// By torch's operators, of one forward in which `sequences` blocks are denoised before `keys` keys in all:
+// logits and their copies, and a layer's gathered keys and values with their mask.
 int64_t decoding_workspace_bytes(const PolicyConfig& config, c10::ScalarType dtype, int64_t sequences,
                                  int64_t keys);
 

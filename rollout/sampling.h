@@ -15,6 +15,7 @@ struct SamplingSettings {
   double top_p = 1.0;
   // The published behaviour: confidence after the restriction (always 1 with top_k 1).
   bool reference_confidence = false;
+  bool operator==(const SamplingSettings&) const = default;
 };
 
 struct Candidates {

@@ -79,7 +79,8 @@ MemoryBudget budget_of_run(const RunSettings& settings, const RunInputs& inputs,
                             int64_t prompt_tokens) {
     if (!generates) return;
     const int64_t requests = (tasks + placement.generators() - 1) / placement.generators() * samples;
-    const DecodingMemory memory = decoding_memory(config, pass.dtype, decoding, requests, prompt_tokens);
+    const DecodingMemory memory =
+        decoding_memory(config, device, pass.dtype, decoding, requests, prompt_tokens);
     if (memory.cache_bytes + memory.working_bytes >
         budget.decoding.cache_bytes + budget.decoding.working_bytes)
       budget.decoding = memory;

@@ -5,7 +5,7 @@
 
 #include "common/error.h"
 #include "policy/kv_cache.h"
-#include "rollout/engine_budget.h"
+#include "rollout/denoise_step.h"
 #include "rollout/scheduler.h"
 
 namespace bicrl {
@@ -19,7 +19,7 @@ std::string gib(int64_t bytes) {
 
 }  // namespace
 
-DecodingMemory decoding_memory(const PolicyConfig& config, c10::ScalarType dtype,
+DecodingMemory decoding_memory(const PolicyConfig& config, c10::Device device, c10::ScalarType dtype,
                                const DecodingSettings& settings, int64_t requests, int64_t prompt_tokens) {
   const int64_t active = std::min(requests, settings.max_active);
   const RequestBudget request = budget_of(prompt_tokens, config.block_size, settings.max_new_tokens);
@@ -27,8 +27,10 @@ DecodingMemory decoding_memory(const PolicyConfig& config, c10::ScalarType dtype
   if (settings.cache_tokens > 0) pages = std::min(pages, settings.cache_tokens / KvCache::kPageTokens);
   DecodingMemory memory;
   memory.cache_bytes = pages * KvCache::bytes_per_page(config, dtype);
-  memory.working_bytes =
-      decoding_workspace_bytes(config, dtype, active, active * request.pages() * KvCache::kPageTokens);
+  const StepMemory step =
+      denoise_step_memory(config, device, dtype,
+                          {.sequences = active, .pages = pages, .prefill_tokens = settings.prefill_tokens});
+  memory.working_bytes = step.fixed_bytes + active * request.pages() * step.bytes_per_page;
   return memory;
 }
 

@@ -13,10 +13,10 @@ namespace bicrl {
 
 struct DecodingMemory {
   int64_t cache_bytes = 0;    // keys and values
-  int64_t working_bytes = 0;  // of one forward: logits and their copies, keys and values of a layer, mask
+  int64_t working_bytes = 0;  // of one forward (rollout/denoise_step.h)
 };
 // Of `requests` responses at a time, or as many as the settings let generate, to prompts of `prompt_tokens`.
-DecodingMemory decoding_memory(const PolicyConfig& config, c10::ScalarType dtype,
+DecodingMemory decoding_memory(const PolicyConfig& config, c10::Device device, c10::ScalarType dtype,
                                const DecodingSettings& settings, int64_t requests, int64_t prompt_tokens);
 
 struct MemoryBudget {

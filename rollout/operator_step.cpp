@@ -1,4 +1,4 @@
-#include "rollout/denoise_step.h"
+#include "rollout/operator_step.h"
 
 #include <ATen/ATen.h>
 #include <c10/core/InferenceMode.h>
@@ -7,10 +7,22 @@
 
 namespace bicrl {
 
+OperatorStep::OperatorStep(const Transformer& policy, const at::Tensor& allowed, int64_t max_rows,
+                           KvCache& cache, StepBuffer& buffer)
+    : policy_(policy),
+      allowed_(allowed),
+      buffer_(buffer),
+      attention_(policy.config(), max_rows, cache, buffer) {}
+
+StepMemory OperatorStep::memory(const PolicyConfig& config, c10::ScalarType dtype,
+                                const EngineCapacity& capacity) {
+  return {.fixed_bytes = decoding_workspace_bytes(config, dtype, capacity.sequences, 0),
+          .bytes_per_page = decoding_workspace_bytes(config, dtype, 0, KvCache::kPageTokens)};
+}
+
 // For all masked positions, with the logits made in pieces.
-Candidates DenoiseStep::draw(const StepState& state, const DecodingSettings& settings,
-                             const at::Tensor& hidden) const {
-  const bool with_entropy = settings.acceptance.strategy == AcceptanceStrategy::kEntropyBounded;
+Candidates OperatorStep::draw(const StepState& state, const at::Tensor& hidden) const {
+  const bool with_entropy = settings_.acceptance.strategy == AcceptanceStrategy::kEntropyBounded;
   const int64_t masked = state.masked();
   const at::Tensor selected = hidden.index_select(0, state.head_rows.tensor());  // [masked, hidden]
   const at::Tensor uniforms = state.uniforms.tensor();
@@ -20,7 +32,7 @@ Candidates DenoiseStep::draw(const StepState& state, const DecodingSettings& set
     const int64_t count = std::min(piece, masked - first);
     const Candidates part =
         sample_candidates(policy_.logits(selected.narrow(0, first, count)), allowed_,
-                          uniforms.narrow(0, first, count), settings.sampling, with_entropy);
+                          uniforms.narrow(0, first, count), settings_.sampling, with_entropy);
     tokens.push_back(part.tokens);
     log_probs.push_back(part.log_probs);
     confidence.push_back(part.confidence);
@@ -32,31 +44,31 @@ Candidates DenoiseStep::draw(const StepState& state, const DecodingSettings& set
 
 // [3, masked] fp64: token, log-probability, accepted. fp64 holds each of them exactly, so one copy carries
 // all.
-at::Tensor DenoiseStep::pick(const StepState& state, const DecodingSettings& settings,
-                             const at::Tensor& hidden) const {
-  const Candidates drawn = draw(state, settings, hidden);
+at::Tensor OperatorStep::pick(const StepState& state, const at::Tensor& hidden) const {
+  const Candidates drawn = draw(state, hidden);
   at::Tensor score = drawn.confidence;
-  if (settings.acceptance.strategy == AcceptanceStrategy::kEntropyBounded) score = drawn.entropy.neg();
-  if (settings.acceptance.strategy == AcceptanceStrategy::kRandom) score = state.lots.tensor();
+  if (settings_.acceptance.strategy == AcceptanceStrategy::kEntropyBounded) score = drawn.entropy.neg();
+  if (settings_.acceptance.strategy == AcceptanceStrategy::kRandom) score = state.lots.tensor();
 
   const int64_t blocks = state.blocks(), b = policy_.config().block_size;
   const at::Tensor cells = state.cells.tensor();
   const at::Tensor grid = at::zeros({blocks * b}, score.options()).index_copy_(0, cells, score);
   const at::Tensor is_masked = at::zeros({blocks * b}, allowed_.options()).index_fill_(0, cells, 1);
-  const at::Tensor accepted =
-      accept(settings.acceptance, grid.view({blocks, b}), is_masked.view({blocks, b}), state.quotas.tensor());
+  const at::Tensor accepted = accept(settings_.acceptance, grid.view({blocks, b}),
+                                     is_masked.view({blocks, b}), state.quotas.tensor());
   return at::stack({drawn.tokens.to(at::kDouble), drawn.log_probs.to(at::kDouble),
                     accepted.reshape(-1).index_select(0, cells).to(at::kDouble)});
 }
 
-StepResult DenoiseStep::run(const StepState& state, const DecodingSettings& settings,
-                            CachedAttention& attention) const {
+StepResult OperatorStep::run(const StepState& state) {
+  attention_.begin(state.segments());
+  buffer_.upload();
   const c10::InferenceMode inference;
-  const at::Tensor hidden = policy_.hidden(state.tokens.tensor(), attention.positions(), attention);
-  attention.commit();
+  const at::Tensor hidden = policy_.hidden(state.tokens.tensor(), attention_.positions(), attention_);
+  attention_.commit();
   StepResult result;
   if (state.masked() == 0) return result;
-  const at::Tensor picked = pick(state, settings, hidden).cpu();
+  const at::Tensor picked = pick(state, hidden).cpu();
   const auto values = picked.accessor<double, 2>();
   for (int64_t i = 0; i < picked.size(1); ++i) {
     result.tokens.push_back(static_cast<int64_t>(values[0][i]));

@@ -1,0 +1,295 @@
+// What decoding reaches on the GPU at hand, for a policy of random weights of any shape: tokens a second by
+// the engine, the bound that the same run measures (matrix products of the tokens that the exact algorithm
+// forwards, the head on masked rows, unique bytes of keys and values at the rate of a copy), and where the
+// time of a forward goes.
+//   bench_decode configs/shapes/sdar-1.7b.json --sequences 128 --prompt 1024 --group 16 --response 512
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAStream.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "common/clock.h"
+#include "common/error.h"
+#include "common/files.h"
+#include "common/rng.h"
+#include "policy/gpu/paged_forward.h"
+#include "rollout/decode_engine.h"
+#include "rollout/gpu/graph_step.h"
+
+namespace bicrl {
+namespace {
+
+struct Settings {
+  std::string shape, tokenizer = "configs/quickstart";
+  int64_t sequences = 128, prompt = 1024, group = 16, response = 512, steps = 4;
+  double threshold = 0;  // 0: static
+  bool parts = false;
+};
+
+// Weights drawn on the device.
+class RandomWeights : public TensorSource {
+ public:
+  explicit RandomWeights(const PolicyConfig& config) : layout_(config), range_(config.initializer_range) {}
+  std::vector<std::string> names() const override {
+    std::vector<std::string> names;
+    for (const ParameterEntry& e : layout_.entries()) names.push_back(e.name);
+    return names;
+  }
+  std::vector<int64_t> shape(const std::string& name) const override { return entry(name).shape; }
+  void read(const std::string& name, int64_t, const at::Tensor& into) const override {
+    if (entry(name).is_norm)
+      at::Tensor(into).fill_(1);
+    else
+      at::Tensor(into).normal_(0, range_);
+  }
+
+ private:
+  const ParameterEntry& entry(const std::string& name) const { return layout_.entry(layout_.index_of(name)); }
+  ParameterLayout layout_;
+  double range_;
+};
+
+// As many ids as the policy has, so that draws go over all of them.
+Tokenizer tokenizer_for(const PolicyConfig& config, const std::string& folder) {
+  auto file = nlohmann::json::parse(read_file(folder + "/tokenizer.json"));
+  auto& vocab = file["model"]["vocab"];
+  int64_t next = static_cast<int64_t>(vocab.size());
+  for (const auto& added : file["added_tokens"]) next = std::max(next, added["id"].get<int64_t>() + 1);
+  for (; next < config.mask_token_id; ++next) vocab["id" + std::to_string(next)] = next;
+  return Tokenizer::from_files({{"tokenizer.json", file.dump()}}, folder);
+}
+
+std::vector<GenerationRequest> make_requests(const Settings& s) {
+  std::vector<GenerationRequest> requests;
+  for (int64_t i = 0; i < s.sequences; ++i) {
+    GenerationRequest request;
+    request.task_id = std::to_string(i);
+    request.group = s.group > 1 ? i / s.group : -1;
+    request.key = mix_key({9, static_cast<uint64_t>(i)});
+    RandomStream stream(mix_key({3, static_cast<uint64_t>(i / s.group)}));
+    for (int64_t t = 0; t < s.prompt; ++t)
+      request.prompt_tokens.push_back(static_cast<int64_t>(stream.below(100)));
+    requests.push_back(std::move(request));
+  }
+  return requests;
+}
+
+double milliseconds(int64_t rounds, const std::function<void()>& work) {
+  const auto wait = [] { c10::cuda::stream_synchronize(c10::cuda::getCurrentCUDAStream().stream()); };
+  work();
+  wait();
+  const Stopwatch stopwatch;
+  for (int64_t i = 0; i < rounds; ++i) work();
+  wait();
+  return stopwatch.seconds() * 1e3 / static_cast<double>(rounds);
+}
+
+// Matrix products of all layers for so many rows.
+double products_ms(const Transformer& policy, int64_t rows) {
+  const PolicyConfig& c = policy.config();
+  const auto options = policy.head().options();
+  const at::Tensor x = at::randn({rows, c.hidden_size}, options),
+                   mixed = at::randn({rows, c.heads * c.head_dim}, options),
+                   gated = at::randn({rows, c.intermediate_size}, options);
+  std::vector<std::pair<at::Tensor, at::Tensor>> fused;
+  for (int64_t i = 0; i < c.layers; ++i) {
+    const std::string layer = concat("model.layers.", i, ".");
+    fused.emplace_back(
+        policy.store().fused(layer + "self_attn.q_proj.weight", layer + "self_attn.v_proj.weight"),
+        policy.store().fused(layer + "mlp.gate_proj.weight", layer + "mlp.up_proj.weight"));
+  }
+  at::Tensor qkv = at::empty({rows, fused[0].first.size(0)}, options),
+             wide = at::empty({rows, fused[0].second.size(0)}, options),
+             out = at::empty({rows, c.hidden_size}, options);
+  RecordedLaunches launches;
+  const LaunchRecorder recorder;
+  const auto all = [&] {
+    for (size_t i = 0; i < fused.size(); ++i) {
+      at::mm_out(qkv, x, fused[i].first.t());
+      at::mm_out(out, mixed, policy.layers()[i].o.weight.t());
+      at::mm_out(wide, x, fused[i].second.t());
+      at::mm_out(out, gated, policy.layers()[i].down.weight.t());
+    }
+  };
+  launches.run(recorder, all);
+  return milliseconds(10, [&] { launches.run(recorder, all); });
+}
+
+double head_ms(const Transformer& policy, int64_t rows) {
+  const at::Tensor x = at::randn({rows, policy.config().hidden_size}, policy.head().options());
+  at::Tensor logits = at::empty({rows, policy.config().vocab_size}, x.options().dtype(at::kFloat));
+  return milliseconds(5, [&] { at::mm_out(logits, x, policy.head().t(), at::kFloat); });
+}
+
+double copy_bytes_per_ms() {
+  const at::Tensor from =
+      at::empty({int64_t{1} << 31}, at::TensorOptions().device(at::kCUDA).dtype(at::kByte));
+  at::Tensor to = at::empty_like(from);
+  return 2.0 * static_cast<double>(from.numel()) / milliseconds(5, [&] { to.copy_(from); });
+}
+
+// One step of all sequences, halfway through their responses: the whole forward, recorded, and attention.
+void print_parts(const Transformer& policy, const Settings& s) {
+  const PolicyConfig& c = policy.config();
+  const int64_t b = c.block_size, own = s.response / 2 / b * b,
+                groups = (s.sequences + s.group - 1) / s.group;
+  const int64_t max_rows = s.sequences * 2 * b;
+  const int64_t pages = groups * KvCache::pages_for(s.prompt) + s.sequences * KvCache::pages_for(own + 2 * b);
+  KvCache cache(c, pages, policy.device(), policy.dtype());
+  StepBuffer buffer(policy.device());
+  StepArray<int64_t> tokens(buffer, max_rows);
+  AttentionPlanner planner(b, max_rows, cache, buffer);
+  gpu::PagedForward forward(policy, max_rows, cache, buffer);
+  buffer.allocate();
+  std::vector<KvCache::SlotId> slots;
+  for (int64_t i = 0; i < s.sequences; ++i) {
+    static KvCache::SlotId prompt = KvCache::kNoPrefix;
+    if (i % s.group == 0) {
+      prompt = cache.reserve(s.prompt / b * b).value();
+      cache.mark_stored(prompt, s.prompt / b * b);
+    }
+    slots.push_back(cache.reserve(own + 2 * b, prompt).value());
+    if (own > 0) cache.mark_stored(slots.back(), own);
+  }
+  for (const int64_t blocks : {int64_t{1}, int64_t{2}}) {
+    std::vector<CachedSegment> segments;
+    for (const auto slot : slots) segments.push_back({slot, cache.stored_tokens(slot), blocks * b, 0});
+    const int64_t rows = s.sequences * blocks * b;
+    forward.plan(segments);
+    buffer.upload();
+    RecordedLaunches launches;
+    const LaunchRecorder recorder;
+    const auto all = [&] { forward.run(tokens.on_device(), rows); };
+    launches.run(recorder, all);
+    const double whole = milliseconds(20, [&] { launches.run(recorder, all); });
+    const double eager = milliseconds(5, all);
+    const Stopwatch stopwatch;
+    for (int i = 0; i < 20; ++i) forward.plan(segments);
+    const double planning = stopwatch.seconds() * 1e3 / 20;
+    const double upload = milliseconds(20, [&] { buffer.upload_behind(); });
+    RecordedLaunches layers;
+    const auto attention = [&] {
+      for (int64_t i = 0; i < c.layers; ++i) forward.mix(i, rows);
+    };
+    layers.run(recorder, attention);
+    const double attending = milliseconds(20, [&] { layers.run(recorder, attention); });
+    const double products = products_ms(policy, rows);
+    printf(
+        "  %5ld rows: forward %.3f ms (unrecorded %.3f) = products %.3f + attention %.3f + rest %.3f; host: "
+        "plan %.3f, "
+        "upload %.3f (%ld kB)\n",
+        rows, whole, eager, products, attending, whole - products - attending, planning, upload,
+        buffer.bytes() / 1000);
+    fflush(stdout);
+  }
+}
+
+void print_bound(const Transformer& policy, const Settings& s, double tokens_per_second) {
+  const PolicyConfig& c = policy.config();
+  const int64_t b = c.block_size, n = s.sequences;
+  double products = products_ms(policy, 2 * b * n) + static_cast<double>(b - 1) * products_ms(policy, b * n),
+         head = 0;
+  for (int64_t masked = b; masked > 0; --masked) head += head_ms(policy, masked * n);
+  const int64_t groups = (n + s.group - 1) / s.group;
+  const double keys = static_cast<double>(b * (groups * s.prompt + n * s.response / 2));
+  const double memory =
+      keys * static_cast<double>(KvCache::bytes_per_page(c, policy.dtype()) / KvCache::kPageTokens) /
+      copy_bytes_per_ms();
+  const double bound = static_cast<double>(n * b) / (products + head + memory) * 1e3;
+  printf(
+      "bound %.0f tok/s (a block of all: products %.2f ms, head %.2f, keys and values %.2f); reached %.1f "
+      "%%\n",
+      bound, products, head, memory, 100 * tokens_per_second / bound);
+}
+
+void run(const Settings& s) {
+  const at::NoGradGuard no_grad;
+  const PolicyConfig config = [&] {
+    PolicyConfig c = PolicyConfig::from_file(s.shape);
+    c.end_token_ids.clear();  // responses of full length
+    return c;
+  }();
+  Stopwatch made;
+  const Transformer policy =
+      Transformer::from_source(config, RandomWeights(config), at::Device(at::kCUDA, 0), at::kBFloat16);
+  const Tokenizer tokenizer = tokenizer_for(config, s.tokenizer);
+  DecodingSettings decoding;
+  decoding.max_new_tokens = s.response;
+  decoding.denoise_steps = s.steps;
+  decoding.max_active = s.sequences;
+  decoding.acceptance.strategy =
+      s.threshold > 0 ? AcceptanceStrategy::kLowConfidenceDynamic : AcceptanceStrategy::kLowConfidenceStatic;
+  decoding.acceptance.threshold = s.threshold;
+  const auto requests = make_requests(s);
+  DecodeEngine engine(policy, tokenizer);
+  printf("%s, %ld sequences, prompts of %ld in groups of %ld, responses of %ld (made in %.1f s)\n",
+         s.shape.c_str(), s.sequences, s.prompt, s.group, s.response, made.seconds());
+  fflush(stdout);
+  double rate = 0;
+  for (int round = 0; round < 2; ++round) {
+    engine.open(decoding, 0, capacity_for(requests, config, decoding));
+    for (const auto& request : requests) engine.submit(request);
+    // Steps with prompts among them apart from those without.
+    double prefill = 0, decode = 0;
+    int64_t decode_steps = 0, decode_tokens = 0;
+    while (!engine.idle()) {
+      const DecodingStatistics before = engine.statistics();
+      const Stopwatch stopwatch;
+      engine.step();
+      const DecodingStatistics after = engine.statistics();
+      if (after.prefill_rows > before.prefill_rows) {
+        prefill += stopwatch.seconds();
+        continue;
+      }
+      decode += stopwatch.seconds();
+      ++decode_steps;
+      decode_tokens += after.generated_tokens - before.generated_tokens;
+    }
+    const DecodingStatistics total = engine.statistics();
+    rate = static_cast<double>(decode_tokens) / decode;
+    printf(
+        "%s: %.0f tok/s with prompts; prompts %.0f tok/s in %.2f s; decoding %.0f tok/s, %.1f forwards/s, "
+        "%.3f ms each, "
+        "%.2f tokens each\n",
+        round == 0 ? "first round (recording)" : "second round",
+        static_cast<double>(total.generated_tokens) / (prefill + decode),
+        static_cast<double>(total.prefill_rows) / prefill, prefill, rate,
+        static_cast<double>(decode_steps) / decode, decode * 1e3 / static_cast<double>(decode_steps),
+        static_cast<double>(decode_tokens) / static_cast<double>(decode_steps * s.sequences));
+    fflush(stdout);
+  }
+  printf("%s\n", engine.budget().table().c_str());
+  engine.release_memory();
+  if (s.parts) print_parts(policy, s);
+  print_bound(policy, s, rate);
+}
+
+}  // namespace
+}  // namespace bicrl
+
+int main(int argc, char** argv) {
+  bicrl::Settings settings;
+  CLI::App app("Measures decoding on the GPU at hand");
+  app.add_option("shape", settings.shape, "config.json of the policy")->required();
+  app.add_option("--tokenizer", settings.tokenizer, "folder of a tokenizer.json to begin with");
+  app.add_option("--sequences", settings.sequences);
+  app.add_option("--prompt", settings.prompt, "tokens of a prompt");
+  app.add_option("--group", settings.group, "responses to a prompt")->check(CLI::PositiveNumber);
+  app.add_option("--response", settings.response, "tokens of a response");
+  app.add_option("--steps", settings.steps, "denoise steps of a block");
+  app.add_option("--threshold", settings.threshold, "of dynamic decoding; 0: static");
+  app.add_flag("--parts", settings.parts, "show where the time of a forward goes");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    bicrl::run(settings);
+  } catch (const std::exception& error) {
+    fprintf(stderr, "bench_decode: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,142 @@
+// Kernels of decoding on NVIDIA GPUs, behind pointers, shapes and a stream: what policy/kernels.h is for the
+// CPU, and what a GPU needs beside it so that a layer is a few launches. Free of torch, so that .cu files
+// see none of its headers. All arrays lie on the device of the stream; nothing is kept; calls return at once,
+// and throw Error, naming the kernel, if it could not be started.
+//
+// Launches have fixed shapes, so that a CUDA graph of them can be replayed for other inputs: where a step may
+// have fewer rows than there is room for, `count` on the device tells how many.
+//
+// How this folder works: *.cuh are the device functions, *.cu start them; paged_forward.h is the policy's
+// forward made of them and of matrix products.
+#pragma once
+#include <cstdint>
+
+#include "policy/attention_tiles.h"
+#include "policy/kernels.h"
+
+struct CUstream_st;
+
+namespace bicrl::gpu {
+
+using Stream = CUstream_st*;
+
+// As __nv_bfloat16 lies in memory.
+struct BFloat16 {
+  uint16_t bits;
+};
+
+// For r < rows: sum[r] = base[s] + addend[s] and out[r] = sum[r] / rms(sum[r]) * weight, with s = gather[r],
+// or r without it. The sum is rounded to Element before it is normed. Elements: float, BFloat16.
+template <class Element>
+struct SumNormRows {
+  int64_t rows = 0, width = 0;      // a row is a multiple of 16 bytes, as is every pointer
+  const Element* base = nullptr;    // [.., width]
+  const Element* addend = nullptr;  // likewise; null: none
+  const int64_t* gather = nullptr;  // [rows]
+  const int32_t* count = nullptr;   // rows from here on are left out; null: none
+  const Element* weight = nullptr;  // [width]
+  double eps = 0;
+
+  Element* sum = nullptr;  // [rows, width], may be base without gather; null: not kept
+  Element* out = nullptr;  // [rows, width]
+};
+template <class Element>
+void sum_norm_rows(const SumNormRows<Element>& work, Stream stream);
+
+// Cosines and signed sines as NormRotateStore takes them.
+struct RotationRows {
+  int64_t rows = 0, head_dim = 0;
+  const int64_t* positions = nullptr;        // [rows]
+  const float* inverse_frequency = nullptr;  // [head_dim / 2]
+  float* cos = nullptr;                      // [rows, head_dim]
+  float* sin = nullptr;
+};
+void rotation_rows(const RotationRows& work, Stream stream);
+
+// head_dim: 64, 128 or 256. count: rows from there on are not stored.
+template <class Element>
+void norm_rotate_store(const kernels::NormRotateStore<Element>& work, const int32_t* count, Stream stream);
+
+// out = silu(gate) * up, where a row of gate_up is a row of each.
+template <class Element>
+struct SwiGlu {
+  int64_t rows = 0, width = 0;
+  const Element* gate_up = nullptr;  // [rows, 2 * width]
+  Element* out = nullptr;            // [rows, width]
+};
+template <class Element>
+void swiglu(const SwiGlu<Element>& work, Stream stream);
+
+// Attention of rows of queries over pages of keys and values, tile by tile (policy/attention_tiles.h): every
+// tile leaves its share of a row's output with the log of its weight, and a second launch joins the shares of
+// a row. Both are read by many heads at once: keys and values of a key head are loaded once for all rows and
+// query heads of a tile.
+struct PagedAttention {
+  int64_t rows = 0, heads = 0, kv_heads = 0;
+  int64_t head_dim = 0;            // 64 or 128
+  float scale = 0;                 // of the scores
+  const BFloat16* q = nullptr;     // [rows, heads, head_dim]
+  const BFloat16* pool = nullptr;  // [.., 2 (key, value), kv_heads, head_dim]
+
+  const AttentionTile* tiles = nullptr;
+  const int32_t* tile_count = nullptr;
+  const int32_t* pages = nullptr;        // of the tiles
+  const int64_t* key_limits = nullptr;   // [rows] absolute
+  const int32_t* first_share = nullptr;  // [rows + 1] into shares
+  const int32_t* shares = nullptr;       // rows of partial_out
+  const int32_t* count = nullptr;        // rows from here on have no shares
+
+  float* partial_out = nullptr;  // [.., heads, head_dim]
+  float* partial_log = nullptr;  // [.., heads], to the base of 2
+  BFloat16* out = nullptr;       // [rows, heads, head_dim]
+};
+// Query heads of a key head that a tile has room for.
+constexpr int64_t kMaxHeadGroup = 64;
+void paged_attention(const PagedAttention& work, Stream stream);
+
+// What one masked position comes to.
+struct Drawn {
+  int32_t token = 0;
+  float log_prob = 0;  // under the policy's unrestricted distribution
+  float score = 0;     // by which it is accepted
+  int32_t accepted = 0;
+};
+
+enum class Score : int32_t { kConfidence, kMinusEntropy, kLot };
+
+// A draw for each row of logits, by the rules of rollout/sampling.h: the distribution is over allowed ids, at
+// the temperature (0: greedy, at 1), and a token is the first id whose cumulative weight exceeds
+// uniform * total.
+struct SampleRows {
+  int64_t rows = 0, vocab = 0;
+  const float* logits = nullptr;     // [rows, vocab]
+  const uint8_t* allowed = nullptr;  // [vocab]
+  const double* uniforms = nullptr;  // [rows] in [0, 1)
+  const float* lots = nullptr;       // [rows]
+  const int32_t* count = nullptr;    // rows are `first` ... of count
+  int64_t first = 0;
+  float temperature = 1;
+  int64_t top_k = 0;  // 0: off
+  double top_p = 1;   // 1: off
+  bool reference_confidence = false;
+  Score score = Score::kConfidence;
+  Drawn* drawn = nullptr;  // [rows], but for `accepted`
+};
+void sample_rows(const SampleRows& work, Stream stream);
+
+// Which of the drawn are accepted, by the rules of rollout/acceptance.h.
+enum class Acceptance : int32_t { kBest, kAboveThreshold, kLeftmost, kEntropyBounded };
+struct AcceptDrawn {
+  int64_t rows = 0;
+  int64_t block_size = 0;
+  const int32_t* count = nullptr;
+  const int64_t* cells = nullptr;   // [rows] block * block_size + offset, ascending
+  const int64_t* quotas = nullptr;  // [blocks]
+  Acceptance rule = Acceptance::kBest;
+  float threshold = 0;
+  float entropy_bound = 0;
+  Drawn* drawn = nullptr;
+};
+void accept_drawn(const AcceptDrawn& work, Stream stream);
+
+}  // namespace bicrl::gpu

@@ -1,0 +1,57 @@
+#include "policy/gpu/paged_attention.cuh"
+
+#include <cuda_runtime_api.h>
+
+#include "common/error.h"
+#include "policy/gpu/launch_check.h"
+
+namespace bicrl::gpu {
+namespace {
+
+constexpr int kBlocksOfProcessor = 3;
+
+int processors() {
+  int device = 0, count = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
+  return count;
+}
+
+template <int kHeadDim>
+void run(const PagedAttention& work, Stream stream) {
+  constexpr int kShared = kAttentionSharedBytes<kHeadDim>;
+  // For this device; cheap enough to be said each time.
+  cudaFuncSetAttribute(attend_tiles<kHeadDim>, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared);
+  const AttentionArguments arguments = {reinterpret_cast<const __nv_bfloat16*>(work.q),
+                                        reinterpret_cast<const __nv_bfloat16*>(work.pool),
+                                        work.tiles,
+                                        work.tile_count,
+                                        work.pages,
+                                        work.key_limits,
+                                        work.partial_out,
+                                        work.partial_log,
+                                        work.scale * 1.44269504088896340736f,
+                                        static_cast<int>(work.heads),
+                                        static_cast<int>(work.kv_heads)};
+  static const int blocks = kBlocksOfProcessor * processors();
+  attend_tiles<kHeadDim><<<static_cast<unsigned>(blocks), kAttentionThreads, kShared, stream>>>(arguments);
+  check_launch("paged_attention (tiles)");
+  const int64_t joins = (work.rows * work.heads + kAttentionWarps - 1) / kAttentionWarps;
+  join_shares<kHeadDim><<<static_cast<unsigned>(joins), kAttentionThreads, 0, stream>>>(
+      work.first_share, work.shares, work.count, work.partial_out, work.partial_log,
+      reinterpret_cast<__nv_bfloat16*>(work.out), static_cast<int>(work.rows), static_cast<int>(work.heads));
+  check_launch("paged_attention (shares)");
+}
+
+}  // namespace
+
+void paged_attention(const PagedAttention& work, Stream stream) {
+  if (work.rows == 0) return;
+  BICRL_CHECK(work.head_dim == 64 || work.head_dim == 128, "head_dim ", work.head_dim);
+  if (work.head_dim == 64)
+    run<64>(work, stream);
+  else
+    run<128>(work, stream);
+}
+
+}  // namespace bicrl::gpu

@@ -1,0 +1,17 @@
+#include "rollout/operator_step.h"
+
+namespace bicrl {
+
+std::unique_ptr<DenoiseStep> make_denoise_step(const Transformer& policy, const at::Tensor& allowed,
+                                               const EngineCapacity& capacity, KvCache& cache,
+                                               StepBuffer& buffer) {
+  return std::make_unique<OperatorStep>(policy, allowed, capacity.max_rows(policy.config().block_size), cache,
+                                        buffer);
+}
+
+StepMemory denoise_step_memory(const PolicyConfig& config, at::Device, c10::ScalarType dtype,
+                               const EngineCapacity& capacity) {
+  return OperatorStep::memory(config, dtype, capacity);
+}
+
+}  // namespace bicrl

@@ -1,0 +1,22 @@
+#include "policy/gpu/paged_forward.h"
+#include "rollout/gpu/graph_step.h"
+#include "rollout/operator_step.h"
+
+namespace bicrl {
+
+std::unique_ptr<DenoiseStep> make_denoise_step(const Transformer& policy, const at::Tensor& allowed,
+                                               const EngineCapacity& capacity, KvCache& cache,
+                                               StepBuffer& buffer) {
+  const PolicyConfig& config = policy.config();
+  if (gpu::PagedForward::supports(config, policy.device(), policy.dtype()))
+    return std::make_unique<GraphStep>(policy, allowed, capacity, cache, buffer);
+  return std::make_unique<OperatorStep>(policy, allowed, capacity.max_rows(config.block_size), cache, buffer);
+}
+
+StepMemory denoise_step_memory(const PolicyConfig& config, at::Device device, c10::ScalarType dtype,
+                               const EngineCapacity& capacity) {
+  return gpu::PagedForward::supports(config, device, dtype) ? GraphStep::memory(config, capacity)
+                                                            : OperatorStep::memory(config, dtype, capacity);
+}
+
+}  // namespace bicrl

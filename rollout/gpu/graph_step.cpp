@@ -1,0 +1,185 @@
+#include "rollout/gpu/graph_step.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAGuard.h>
+
+#include <algorithm>
+
+#include "common/error.h"
+
+namespace bicrl {
+namespace {
+
+// Masked positions whose logits are made at once: enough to multiply by the head at the speed of the matrix
+// units.
+constexpr int64_t kMaxPiece = 512;
+constexpr int64_t kMaxLogits = int64_t{1} << 27;
+// What the matrix library takes for the streams of a step, and recorded graphs for themselves.
+constexpr int64_t kLibraryBytes = int64_t{192} << 20;
+
+int64_t piece_rows(int64_t max_masked, int64_t vocab) {
+  return std::min({max_masked, kMaxPiece, std::max(kMaxLogits / vocab, int64_t{1})});
+}
+
+gpu::Score score_of(AcceptanceStrategy strategy) {
+  switch (strategy) {
+    case AcceptanceStrategy::kEntropyBounded:
+      return gpu::Score::kMinusEntropy;
+    case AcceptanceStrategy::kRandom:
+      return gpu::Score::kLot;
+    default:
+      return gpu::Score::kConfidence;
+  }
+}
+
+gpu::Acceptance rule_of(AcceptanceStrategy strategy) {
+  switch (strategy) {
+    case AcceptanceStrategy::kLowConfidenceDynamic:
+      return gpu::Acceptance::kAboveThreshold;
+    case AcceptanceStrategy::kSequential:
+      return gpu::Acceptance::kLeftmost;
+    case AcceptanceStrategy::kEntropyBounded:
+      return gpu::Acceptance::kEntropyBounded;
+    default:
+      return gpu::Acceptance::kBest;
+  }
+}
+
+std::vector<const void*> addresses_of(const Transformer& policy) {
+  std::vector<const void*> addresses;
+  const auto add = [&](const ParameterStore& store) {
+    for (const auto& [name, value] : store.values()) addresses.push_back(value.const_data_ptr());
+  };
+  add(policy.store());
+  if (policy.has_adapters()) add(policy.trained());
+  return addresses;
+}
+
+}  // namespace
+
+int64_t GraphStep::bucket(int64_t rows, int64_t limit) {
+  const int64_t step = rows <= 256 ? 32 : rows <= 1024 ? 64 : 128;
+  return std::min((rows + step - 1) / step * step, limit);
+}
+
+StepMemory GraphStep::memory(const PolicyConfig& config, const EngineCapacity& capacity) {
+  const int64_t masked = capacity.sequences * config.block_size;
+  const int64_t logits = piece_rows(masked, config.vocab_size) * config.vocab_size;
+  return {.fixed_bytes = kLibraryBytes +
+                         gpu::PagedForward::workspace_bytes(config, capacity.max_rows(config.block_size)) +
+                         logits * static_cast<int64_t>(sizeof(float)) +
+                         masked * (config.hidden_size * static_cast<int64_t>(sizeof(gpu::BFloat16)) +
+                                   static_cast<int64_t>(sizeof(gpu::Drawn))),
+          .bytes_per_page = 0};
+}
+
+GraphStep::GraphStep(const Transformer& policy, const at::Tensor& allowed, const EngineCapacity& capacity,
+                     KvCache& cache, StepBuffer& buffer)
+    : policy_(policy),
+      allowed_(allowed),
+      buffer_(buffer),
+      forward_(policy, capacity.max_rows(policy.config().block_size), cache, buffer),
+      masked_(buffer, 1),
+      decoding_rows_(capacity.sequences * 2 * policy.config().block_size),
+      max_masked_(capacity.sequences * policy.config().block_size) {
+  const PolicyConfig& config = policy.config();
+  const auto options = at::TensorOptions().device(policy.device()).dtype(policy.dtype());
+  selected_ = at::zeros({max_masked_, config.hidden_size}, options);
+  logits_ =
+      at::zeros({piece_rows(max_masked_, config.vocab_size), config.vocab_size}, options.dtype(at::kFloat));
+  const int64_t drawn_bytes = max_masked_ * static_cast<int64_t>(sizeof(gpu::Drawn));
+  drawn_ = at::zeros({drawn_bytes}, options.dtype(at::kByte));
+  drawn_on_host_ = at::zeros({drawn_bytes}, at::TensorOptions().dtype(at::kByte).pinned_memory(true));
+}
+
+void GraphStep::open(const DecodingSettings& settings) {
+  for (int64_t group = 0; group < policy_.store().layout().group_count(); ++group)
+    BICRL_CHECK(policy_.store().resident(group), "parameters of ", policy_.store().layout().group(group).name,
+                " are not in memory");
+  std::vector<const void*> parameters = addresses_of(policy_);
+  if (parameters != parameters_) forwards_.clear();
+  if (parameters != parameters_ || settings.sampling != settings_.sampling ||
+      settings.acceptance != settings_.acceptance)
+    draws_.clear();
+  parameters_ = std::move(parameters);
+  settings_ = settings;
+}
+
+void GraphStep::forward(const StepState& state) {
+  const int64_t rows = forward_.planned_rows();
+  const int64_t* const tokens = state.tokens.on_device();
+  if (rows > decoding_rows_) {
+    forward_.run(tokens, rows);
+    return;
+  }
+  const int64_t rounded = bucket(rows, decoding_rows_);
+  forwards_[rounded].run(recorder_, [&] { forward_.run(tokens, rounded); });
+}
+
+void GraphStep::draw(const StepState& state, int64_t rows) {
+  const int32_t* const masked = masked_.on_device();
+  forward_.select(state.head_rows.on_device(), masked, selected_.narrow(0, 0, rows));
+  const gpu::Stream stream = c10::cuda::getCurrentCUDAStream().stream();
+  auto* const drawn = static_cast<gpu::Drawn*>(drawn_.mutable_data_ptr());
+  for (int64_t first = 0; first < rows; first += logits_.size(0)) {
+    at::Tensor logits = logits_.narrow(0, 0, std::min(logits_.size(0), rows - first));
+    at::mm_out(logits, selected_.narrow(0, first, logits.size(0)), policy_.head().t(), at::kFloat);
+    gpu::sample_rows({.rows = logits.size(0),
+                      .vocab = logits.size(1),
+                      .logits = logits.const_data_ptr<float>(),
+                      .allowed = static_cast<const uint8_t*>(allowed_.const_data_ptr()),
+                      .uniforms = state.uniforms.on_device() + first,
+                      .lots = state.lots.on_device() + first,
+                      .count = masked,
+                      .first = first,
+                      .temperature = static_cast<float>(settings_.sampling.temperature),
+                      .top_k = settings_.sampling.top_k,
+                      .top_p = settings_.sampling.top_p,
+                      .reference_confidence = settings_.sampling.reference_confidence,
+                      .score = score_of(settings_.acceptance.strategy),
+                      .drawn = drawn + first},
+                     stream);
+  }
+  gpu::accept_drawn({.rows = rows,
+                     .block_size = policy_.config().block_size,
+                     .count = masked,
+                     .cells = state.cells.on_device(),
+                     .quotas = state.quotas.on_device(),
+                     .rule = rule_of(settings_.acceptance.strategy),
+                     .threshold = static_cast<float>(settings_.acceptance.threshold),
+                     .entropy_bound = static_cast<float>(settings_.acceptance.entropy_bound),
+                     .drawn = drawn},
+                    stream);
+}
+
+StepResult GraphStep::run(const StepState& state) {
+  const at::NoGradGuard no_grad;
+  const c10::cuda::CUDAGuard device(policy_.device());
+  const int64_t masked = state.masked();
+  forward_.plan(state.segments());
+  masked_.clear();
+  masked_.push_back(static_cast<int32_t>(masked));
+  buffer_.upload_behind();
+  forward(state);
+  forward_.commit();
+  if (masked > 0) {
+    const int64_t rows = bucket(masked, max_masked_);
+    draws_[rows].run(recorder_, [&] { draw(state, rows); });
+    const int64_t bytes = masked * static_cast<int64_t>(sizeof(gpu::Drawn));
+    drawn_on_host_.narrow(0, 0, bytes).copy_(drawn_.narrow(0, 0, bytes), /*non_blocking=*/true);
+  }
+  // The arrays of the step are free again then, too.
+  c10::cuda::stream_synchronize(c10::cuda::getCurrentCUDAStream().stream());
+  StepResult result;
+  const auto* const drawn = static_cast<const gpu::Drawn*>(drawn_on_host_.const_data_ptr());
+  for (int64_t i = 0; i < masked; ++i) {
+    result.tokens.push_back(drawn[i].token);
+    result.log_probs.push_back(drawn[i].log_prob);
+    result.accepted.push_back(drawn[i].accepted != 0);
+  }
+  return result;
+}
+
+}  // namespace bicrl

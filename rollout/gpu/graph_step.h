@@ -1,0 +1,47 @@
+// A denoise step on an NVIDIA GPU: the forward and the draws are kernels at fixed addresses, recorded as CUDA
+// graphs for a few numbers of rows and of masked positions, to which a step's are rounded up. A step is one
+// upload, one or two graphs, and one small copy back, for which the host waits. Refers to policy, cache and
+// buffer; not thread-safe.
+#pragma once
+#include <map>
+
+#include "policy/gpu/paged_forward.h"
+#include "rollout/denoise_step.h"
+#include "rollout/gpu/recorded_launches.h"
+
+namespace bicrl {
+
+class GraphStep : public DenoiseStep {
+ public:
+  GraphStep(const Transformer& policy, const at::Tensor& allowed, const EngineCapacity& capacity,
+            KvCache& cache, StepBuffer& buffer);
+  void open(const DecodingSettings& settings) override;
+  StepResult run(const StepState& state) override;
+
+  static StepMemory memory(const PolicyConfig& config, const EngineCapacity& capacity);
+  // The number of rows that `rows` are rounded up to, at most `limit`: close together where forwards are
+  // short.
+  static int64_t bucket(int64_t rows, int64_t limit);
+
+ private:
+  void forward(const StepState& state);
+  // For `rows` masked positions, a bucket.
+  void draw(const StepState& state, int64_t rows);
+
+  const Transformer& policy_;
+  at::Tensor allowed_;
+  StepBuffer& buffer_;
+  gpu::PagedForward forward_;
+  StepArray<int32_t> masked_;  // [1]
+  int64_t decoding_rows_;      // more than these only with a prompt among them
+  int64_t max_masked_;
+  at::Tensor selected_;               // [max_masked, hidden]
+  at::Tensor logits_;                 // [rows of a piece, vocab] fp32
+  at::Tensor drawn_, drawn_on_host_;  // [max_masked * sizeof Drawn] bytes
+  DecodingSettings settings_;
+  std::vector<const void*> parameters_;  // where they lay when launches were recorded
+  LaunchRecorder recorder_;
+  std::map<int64_t, RecordedLaunches> forwards_, draws_;  // by bucket
+};
+
+}  // namespace bicrl

@@ -1,0 +1,33 @@
+// A denoise step by torch's operators and the CPU's kernels: runs every policy on every device, and is what
+// other implementations are checked against. Refers to policy, cache and buffer; not thread-safe.
+#pragma once
+#include "policy/cached_attention.h"
+#include "rollout/denoise_step.h"
+#include "rollout/sampling.h"
+
+namespace bicrl {
+
+class OperatorStep : public DenoiseStep {
+ public:
+  // The head's logits are made in pieces of at most this many values.
+  static constexpr int64_t kLogitsAtOnce = int64_t{1} << 25;
+
+  OperatorStep(const Transformer& policy, const at::Tensor& allowed, int64_t max_rows, KvCache& cache,
+               StepBuffer& buffer);
+  void open(const DecodingSettings& settings) override { settings_ = settings; }
+  StepResult run(const StepState& state) override;
+
+  static StepMemory memory(const PolicyConfig& config, c10::ScalarType dtype, const EngineCapacity& capacity);
+
+ private:
+  Candidates draw(const StepState& state, const at::Tensor& hidden) const;
+  at::Tensor pick(const StepState& state, const at::Tensor& hidden) const;
+
+  const Transformer& policy_;
+  at::Tensor allowed_;
+  StepBuffer& buffer_;
+  CachedAttention attention_;
+  DecodingSettings settings_;
+};
+
+}  // namespace bicrl

@@ -1,0 +1,129 @@
+// Tiles cover what a plan lets each row see, once.
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <set>
+
+#include "policy/attention_planner.h"
+#include "policy/attention_tiles.h"
+
+namespace bicrl {
+namespace {
+
+PolicyConfig config_of(int64_t block_size) {
+  PolicyConfig c;
+  c.layers = 1;
+  c.heads = c.kv_heads = 1;
+  c.head_dim = 8;
+  c.block_size = block_size;
+  return c;
+}
+
+// Segments of sequences with and without prompts, some of which are neighbours in a group.
+struct Planned {
+  explicit Planned(int64_t b)
+      : cache(config_of(b), 300, at::kCPU, at::kFloat), buffer(at::kCPU), planner(b, 1024, cache, buffer) {
+    buffer.allocate();
+    const auto prompt = cache.reserve(31 * b).value(), other = cache.reserve(3 * b).value();
+    cache.mark_stored(prompt, 31 * b);
+    cache.mark_stored(other, 3 * b);
+    const auto add = [&](int64_t own, int64_t blocks, KvCache::SlotId prefix) {
+      const auto slot = cache.reserve((own + blocks) * b, prefix).value();
+      if (own > 0) cache.mark_stored(slot, own * b);
+      segments.push_back({slot, cache.stored_tokens(slot), blocks * b, 0});
+    };
+    for (int64_t i = 0; i < 7; ++i) add(3 * i, 1 + i % 2, prompt);
+    add(0, 40, KvCache::kNoPrefix);
+    add(1, 2, other);
+    add(5, 1, prompt);  // of the first group, apart from it
+    plan = planner.plan(segments);
+  }
+  KvCache cache;
+  StepBuffer buffer;
+  AttentionPlanner planner;
+  std::vector<CachedSegment> segments;
+  AttentionPlan plan;
+};
+
+// Rows of the pool that a row of the plan sees, in order.
+std::vector<int64_t> seen_by(const AttentionPlan& plan, int64_t segment, int64_t row) {
+  const auto s = static_cast<size_t>(segment);
+  std::vector<int64_t> seen;
+  const auto add = [&](std::span<const int32_t> pages, int64_t first, int64_t count) {
+    for (int64_t i = 0; i < count; ++i)
+      seen.push_back(pages[static_cast<size_t>(first + i / plan.page_tokens)] * plan.page_tokens +
+                     i % plan.page_tokens);
+  };
+  const int64_t prompt_tokens = plan.prompt_tokens_of(segment);
+  if (prompt_tokens > 0)
+    add(plan.prompt_pages, plan.first_prompt_pages[static_cast<size_t>(plan.segment_prompt[s])],
+        prompt_tokens);
+  add(plan.pages, plan.first_pages[s], plan.key_limits[static_cast<size_t>(row)] - prompt_tokens);
+  return seen;
+}
+
+}  // namespace
+
+TEST_CASE("tiles cover each row's keys once and number its shares", "[attention_tiles]") {
+  const int64_t b = GENERATE(int64_t{4}, int64_t{16});
+  const TileLimits limits = {.rows = GENERATE(int64_t{5}, int64_t{32}), .keys = 64, .shares = 1 << 20};
+  const Planned planned(b);
+  const AttentionPlan& plan = planned.plan;
+  AttentionTiles work;
+  work.make(plan, limits);
+
+  std::vector<int32_t> pages(plan.pages.begin(), plan.pages.end());
+  pages.insert(pages.end(), plan.prompt_pages.begin(), plan.prompt_pages.end());
+  std::vector<std::vector<int64_t>> seen(static_cast<size_t>(plan.rows()));
+  std::set<int32_t> numbered;
+  for (const AttentionTile& tile : work.tiles) {
+    CHECK((tile.rows >= 1 && tile.rows <= limits.rows));
+    CHECK((tile.end_key > tile.first_key && tile.end_key - tile.first_key <= limits.keys));
+    for (int32_t i = 0; i < tile.rows; ++i) {
+      const auto row = static_cast<size_t>(tile.first_row + i);
+      CHECK(numbered.insert(tile.first_share + i).second);
+      const auto first = work.shares.begin() + work.first_share[row],
+                 end = work.shares.begin() + work.first_share[row + 1];
+      CHECK(std::count(first, end, tile.first_share + i) == 1);
+      for (int32_t key = tile.first_key; key < tile.end_key && tile.base + key < plan.key_limits[row]; ++key)
+        seen[row].push_back(pages[static_cast<size_t>(tile.first_page + key / plan.page_tokens)] *
+                                plan.page_tokens +
+                            key % plan.page_tokens);
+    }
+  }
+  CHECK(numbered.size() == work.shares.size());
+  for (int64_t s = 0; s < plan.segments(); ++s) {
+    for (int64_t row = plan.first_rows[static_cast<size_t>(s)];
+         row < plan.first_rows[static_cast<size_t>(s) + 1]; ++row) {
+      INFO("segment " << s << ", row " << row);
+      auto expected = seen_by(plan, s, row);
+      auto& mine = seen[static_cast<size_t>(row)];
+      std::sort(expected.begin(), expected.end());
+      std::sort(mine.begin(), mine.end());
+      CHECK(mine == expected);
+    }
+  }
+}
+
+TEST_CASE("a group's prompt is read once for its neighbouring rows", "[attention_tiles]") {
+  const Planned planned(4);
+  AttentionTiles work;
+  work.make(planned.plan, {.rows = 64, .keys = 1024, .shares = 1 << 20});
+  const auto prompt_keys = 31 * 4;
+  // Seven members side by side, and one apart.
+  CHECK(std::count_if(work.tiles.begin(), work.tiles.end(), [&](const AttentionTile& tile) {
+          return tile.base == 0 && tile.end_key == prompt_keys;
+        }) == 2);
+}
+
+TEST_CASE("tiles grow until their shares fit", "[attention_tiles]") {
+  const Planned planned(4);
+  AttentionTiles wide, narrow;
+  wide.make(planned.plan, {.rows = 32, .keys = 16, .shares = 1 << 20});
+  const int64_t least = 2 * planned.plan.rows();
+  narrow.make(planned.plan, {.rows = 32, .keys = 16, .shares = least});
+  CHECK(std::ssize(wide.shares) > least);
+  CHECK(std::ssize(narrow.shares) <= least);
+}
+
+}  // namespace bicrl

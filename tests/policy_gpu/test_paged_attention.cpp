@@ -1,0 +1,126 @@
+// Attention over pages against fp64, on the PTX machine and on a GPU.
+#include <ATen/ATen.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include "policy/gpu/gpu_kernels.h"
+#include "tests/policy_gpu/attention_case.h"
+#include "tests/policy_gpu/gpu_tensors.h"
+#include "tests/policy_gpu/kernel_texts.h"
+
+namespace bicrl {
+namespace {
+
+using namespace testing;
+
+AttentionShape a_shape() {
+  return GENERATE(AttentionShape{4, 2, 64, 4, 128}, AttentionShape{4, 1, 128, 4, 64},
+                  AttentionShape{16, 8, 128, 4, 512}, AttentionShape{3, 1, 64, 8, 192},
+                  AttentionShape{2, 2, 128, 16, 256});
+}
+
+std::string told(const AttentionShape& shape) {
+  return concat(shape.heads, " heads, ", shape.kv_heads, " of keys, head_dim ", shape.head_dim,
+                ", blocks of ", shape.block_size, ", ", shape.tile_keys, " keys a tile");
+}
+
+void check_close(const AttentionCase& work, const at::Tensor& out) {
+  const at::Tensor gap = (out.to(at::kCPU).to(at::kDouble) - work.expected).abs();
+  const at::Tensor worst = gap.flatten(1).amax(1).nan_to_num(1e9);
+  const int64_t row = worst.argmax().item<int64_t>();
+  INFO("row " << row << " of " << work.rows << ": " << worst[row].item<double>() << ", mean "
+              << gap.mean().item<double>() << "; rows with gaps: " << worst.gt(0.03).sum().item<int64_t>());
+  CHECK(worst[row].item<double>() < 0.03);
+  CHECK(gap.mean().item<double>() < 0.002);
+}
+
+// As the kernel has them.
+struct TileArguments {
+  uint64_t q, pool, tiles, tile_count, pages, key_limits, partial_out, partial_log;
+  float scale_log2;
+  int32_t heads, kv_heads;
+};
+
+constexpr uint32_t kSharedBytes128 = 65536;
+
+}  // namespace
+
+TEST_CASE("attention over pages is that of fp64, on the PTX machine", "[paged_attention]") {
+  const AttentionCase work(a_shape());
+  const AttentionShape& shape = work.shape;
+  INFO(told(shape));
+  auto machine = machine_with("paged_attention");
+  const auto upload = [&](const at::Tensor& tensor) {
+    const auto* first = static_cast<const uint16_t*>(tensor.const_data_ptr());
+    return machine.upload(std::vector<uint16_t>(first, first + tensor.numel()));
+  };
+  const auto one = [&](int64_t value) {
+    return machine.upload(std::vector<int32_t>{static_cast<int32_t>(value)});
+  };
+  const auto partials = static_cast<uint64_t>(work.share_rows() * shape.heads);
+  const TileArguments arguments = {
+      .q = upload(work.q),
+      .pool = upload(work.pool),
+      .tiles = machine.upload(work.tiles.tiles),
+      .tile_count = one(static_cast<int64_t>(work.tiles.tiles.size())),
+      .pages = machine.upload(work.pages),
+      .key_limits = machine.upload(work.key_limits),
+      .partial_out = machine.reserve(partials * static_cast<uint64_t>(shape.head_dim) * 4),
+      .partial_log = machine.reserve(partials * 4),
+      .scale_log2 = work.scale() * 1.44269504f,
+      .heads = static_cast<int32_t>(shape.heads),
+      .kv_heads = static_cast<int32_t>(shape.kv_heads)};
+  const std::string part = concat("ILi", shape.head_dim, "E");
+  CHECK(ptx::testing::told(
+            machine.launch(kernel_named(machine, {"attend_tiles", part}), {7, 1, 1}, {128, 1, 1},
+                           kSharedBytes128 * static_cast<uint32_t>(shape.head_dim) / 128, arguments)) == "");
+  const uint64_t out = machine.reserve(static_cast<uint64_t>(work.q.numel()) * 2);
+  CHECK(ptx::testing::told(
+            machine.launch(kernel_named(machine, {"join_shares", part}),
+                           {static_cast<uint32_t>((work.rows * shape.heads + 3) / 4), 1, 1}, {128, 1, 1}, 0,
+                           machine.upload(work.tiles.first_share), machine.upload(work.tiles.shares),
+                           one(work.rows), arguments.partial_out, arguments.partial_log, out,
+                           static_cast<int32_t>(work.rows), static_cast<int32_t>(shape.heads))) == "");
+  std::vector<uint16_t> bits = machine.download<uint16_t>(out);
+  check_close(work, at::from_blob(bits.data(), work.q.sizes(), at::kBFloat16));
+}
+
+TEST_CASE("attention over pages is that of fp64, on a GPU", "[paged_attention][gpu]") {
+  require_gpu();
+  const AttentionCase work(a_shape());
+  const AttentionShape& shape = work.shape;
+  INFO(told(shape));
+  const at::Tensor q = on_gpu(work.q), pool = on_gpu(work.pool), out = at::full_like(q, 77);
+  const at::Tensor tiles = bytes_on_gpu(work.tiles.tiles);
+  const at::Tensor tile_count = on_gpu(at::tensor({static_cast<int64_t>(work.tiles.tiles.size())}, at::kInt));
+  const at::Tensor pages = on_gpu(at::tensor(work.pages, at::kInt)),
+                   limits = on_gpu(at::tensor(work.key_limits, at::kLong));
+  const at::Tensor first = on_gpu(at::tensor(work.tiles.first_share, at::kInt));
+  const at::Tensor shares = on_gpu(at::tensor(work.tiles.shares, at::kInt));
+  const at::Tensor count = on_gpu(at::tensor({work.rows}, at::kInt));
+  const at::Tensor partial_out =
+      at::empty({work.share_rows(), shape.heads, shape.head_dim}, q.options().dtype(at::kFloat));
+  const at::Tensor partial_log = at::empty({work.share_rows(), shape.heads}, partial_out.options());
+  gpu::paged_attention({.rows = work.rows,
+                        .heads = shape.heads,
+                        .kv_heads = shape.kv_heads,
+                        .head_dim = shape.head_dim,
+                        .scale = work.scale(),
+                        .q = bf16(q),
+                        .pool = bf16(pool),
+                        .tiles = reinterpret_cast<const AttentionTile*>(tiles.const_data_ptr()),
+                        .tile_count = tile_count.const_data_ptr<int32_t>(),
+                        .pages = pages.const_data_ptr<int32_t>(),
+                        .key_limits = limits.const_data_ptr<int64_t>(),
+                        .first_share = first.const_data_ptr<int32_t>(),
+                        .shares = shares.const_data_ptr<int32_t>(),
+                        .count = count.const_data_ptr<int32_t>(),
+                        .partial_out = partial_out.mutable_data_ptr<float>(),
+                        .partial_log = partial_log.mutable_data_ptr<float>(),
+                        .out = bf16(out)},
+                       current_stream());
+  check_close(work, out);
+}
+
+}  // namespace bicrl

@@ -1,0 +1,266 @@
+// The forward and the engine on a GPU against the same policy in fp32 on the CPU.
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <cmath>
+
+#include "common/rng.h"
+#include "policy/cached_attention.h"
+#include "policy/gpu/paged_forward.h"
+#include "rollout/gpu/graph_step.h"
+#include "tests/policy_gpu/gpu_tensors.h"
+#include "tests/rollout/tiny_decoding.h"
+
+namespace bicrl {
+namespace {
+
+using namespace testing;
+
+// For the tiny tokenizer, of a shape that there are kernels for.
+PolicyConfig small_config(std::vector<int64_t> end_tokens = {}) {
+  PolicyConfig c = tiny_config(std::move(end_tokens));
+  c.hidden_size = 96;
+  c.layers = 3;
+  c.heads = 6;
+  c.kv_heads = 2;
+  c.head_dim = 64;
+  c.intermediate_size = 160;
+  c.initializer_range = 0.15;
+  c.max_position = 2048;
+  return c;
+}
+
+const at::Device kGpu(at::kCUDA, 0);
+
+// The same weights, widened.
+Transformer widened(const Transformer& policy) {
+  std::map<std::string, at::Tensor> tensors;
+  for (const auto& [name, value] : policy.parameters()) tensors[name] = value.cpu().to(at::kFloat);
+  Transformer wide = Transformer::from_tensors(policy.config(), tensors, at::kCPU, at::kFloat);
+  return wide;
+}
+
+// One way to run segments of sequences through a cache of its own.
+struct Host {
+  Host(const Transformer& its_policy, int64_t max_rows)
+      : policy(its_policy),
+        cache(policy.config(), 200, policy.device(), policy.dtype()),
+        buffer(policy.device()),
+        tokens(buffer, max_rows),
+        rows(buffer, max_rows),
+        count(buffer, 1) {}
+  virtual ~Host() = default;
+  virtual at::Tensor forward(
+      const std::vector<CachedSegment>& segments) = 0;  // [rows, hidden] fp32 on the CPU
+  at::Tensor run(const std::vector<CachedSegment>& segments,
+                 const std::vector<std::vector<int64_t>>& sequences) {
+    tokens.clear();
+    for (size_t i = 0; i < segments.size(); ++i)
+      for (int64_t r = 0; r < segments[i].rows; ++r)
+        tokens.push_back(sequences[i][static_cast<size_t>(segments[i].context_tokens + r)]);
+    return forward(segments);
+  }
+
+  const Transformer& policy;
+  KvCache cache;
+  StepBuffer buffer;
+  StepArray<int64_t> tokens, rows;
+  StepArray<int32_t> count;
+};
+
+struct OperatorHost : Host {
+  OperatorHost(const Transformer& policy, int64_t max_rows)
+      : Host(policy, max_rows), attention(policy.config(), max_rows, cache, buffer) {
+    buffer.allocate();
+  }
+  at::Tensor forward(const std::vector<CachedSegment>& segments) override {
+    attention.begin(segments);
+    buffer.upload();
+    const at::Tensor hidden = policy.hidden(tokens.tensor(), attention.positions(), attention);
+    attention.commit();
+    return hidden.cpu().to(at::kFloat);
+  }
+  CachedAttention attention;
+};
+
+struct PagedHost : Host {
+  PagedHost(const Transformer& policy, int64_t its_max_rows)
+      : Host(policy, its_max_rows), max_rows(its_max_rows), paged(policy, max_rows, cache, buffer) {
+    buffer.allocate();
+  }
+  at::Tensor forward(const std::vector<CachedSegment>& segments) override {
+    paged.plan(segments);
+    rows.clear();
+    count.clear();
+    for (int64_t r = 0; r < tokens.size(); ++r) rows.push_back(r);
+    count.push_back(static_cast<int32_t>(tokens.size()));
+    buffer.upload();
+    paged.run(tokens.on_device(), std::min(max_rows, tokens.size() + 5));
+    paged.commit();
+    const at::Tensor out = at::zeros({tokens.size(), policy.config().hidden_size},
+                                     at::TensorOptions().device(kGpu).dtype(at::kBFloat16));
+    paged.select(rows.on_device(), count.on_device(), out);
+    return out.cpu().to(at::kFloat);
+  }
+  int64_t max_rows;
+  gpu::PagedForward paged;
+};
+
+std::vector<int64_t> draw_tokens(int64_t count, uint64_t key) {
+  RandomStream stream(key);
+  std::vector<int64_t> tokens;
+  for (int64_t i = 0; i < count; ++i) tokens.push_back(static_cast<int64_t>(stream.below(260)));
+  return tokens;
+}
+
+// Prefill, then members of a group at different places, in every form; all outputs one behind the other.
+at::Tensor run_script(Host& host) {
+  const auto prompt = draw_tokens(76, 2), lonely = draw_tokens(700, 3);
+  const auto prefix = host.cache.reserve(76).value();
+  std::vector<std::vector<int64_t>> members;
+  std::vector<KvCache::SlotId> slots;
+  for (uint64_t n = 0; n < 4; ++n) {
+    members.push_back(prompt);
+    const auto tail = draw_tokens(80, 10 + n);
+    members.back().insert(members.back().end(), tail.begin(), tail.end());
+    slots.push_back(host.cache.reserve(80, prefix).value());
+  }
+  const auto lonely_slot = host.cache.reserve(700).value();
+  std::vector<at::Tensor> out;
+  out.push_back(host.run({{prefix, 0, 40, 40}, {lonely_slot, 0, 300, 300}}, {prompt, lonely}));
+  out.push_back(host.run({{prefix, 40, 36, 36}, {lonely_slot, 300, 388, 388}}, {prompt, lonely}));
+  out.push_back(host.run({{slots[1], 76, 24, 24}, {slots[3], 76, 4, 4}}, {members[1], members[3]}));
+  out.push_back(host.run({{slots[0], 76, 8, 4},
+                          {slots[1], 100, 8, 4},
+                          {slots[2], 76, 4, 0},
+                          {slots[3], 80, 4, 0},
+                          {lonely_slot, 688, 4, 0}},
+                         {members[0], members[1], members[2], members[3], lonely}));
+  return at::cat(out);
+}
+
+TEST_CASE("the forward over pages is as close to fp32 as that of operators", "[paged_forward][gpu]") {
+  require_gpu();
+  const at::NoGradGuard no_grad;
+  Transformer policy = Transformer::random(small_config(), 5, kGpu, at::kBFloat16);
+  const bool adapted = GENERATE(false, true);
+  if (adapted) {
+    policy.add_adapters({.rank = 4, .alpha = 8}, 3);
+    for (const auto& [name, value] : policy.trained().values()) at::Tensor(value).normal_(0, 0.1);
+  }
+  Transformer wide = widened(policy);
+  if (adapted) {
+    wide.add_adapters(*policy.lora(), 3);
+    for (size_t i = 0; i < policy.trained().values().size(); ++i)
+      wide.trained().values()[i].second.copy_(policy.trained().values()[i].second);
+  }
+  OperatorHost exact(wide, 1024), operators(policy, 1024);
+  PagedHost paged(policy, 1024);
+  const at::Tensor expected = run_script(exact);
+  const auto error = [&](Host& host) { return (run_script(host) - expected).abs().amax(1).nan_to_num(1e9); };
+  const at::Tensor ours = error(paged), theirs = error(operators);
+  const int64_t worst = ours.argmax().item<int64_t>();
+  INFO("adapters " << adapted << ", row " << worst << ": " << ours[worst].item<float>() << " (operators "
+                   << theirs[worst].item<float>() << "), mean of rows " << ours.mean().item<float>() << " ("
+                   << theirs.mean().item<float>() << ")");
+  CHECK(ours.mean().item<float>() < 1.3 * theirs.mean().item<float>() + 1e-3);
+  CHECK(ours.max().item<float>() < 2 * theirs.max().item<float>() + 1e-2);
+}
+
+// The shares of rollouts with the same tokens, and the mean gap of their log-probabilities.
+struct Agreement {
+  double same = 0, gap = 0;
+};
+Agreement agreement(const std::vector<Rollout>& a, const std::vector<Rollout>& b) {
+  int64_t same = 0, scored = 0;
+  double gap = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i].tokens != b[i].tokens || a[i].step_map != b[i].step_map) continue;
+    ++same;
+    for (size_t j = 0; j < a[i].log_probs.size(); ++j) gap += std::abs(a[i].log_probs[j] - b[i].log_probs[j]);
+    scored += static_cast<int64_t>(a[i].log_probs.size());
+  }
+  return {static_cast<double>(same) / static_cast<double>(a.size()),
+          scored > 0 ? gap / static_cast<double>(scored) : 1e9};
+}
+
+TEST_CASE("responses of the engine on a GPU are those on the CPU but for rounding", "[graph_step][gpu]") {
+  require_gpu();
+  const Transformer policy = Transformer::random(small_config({7, 70}), 5, kGpu, at::kBFloat16);
+  const Transformer wide = widened(policy);
+  DecodingSettings settings;
+  settings.max_new_tokens = 12;
+  settings.max_active = 24;
+  settings.acceptance.strategy = GENERATE(
+      AcceptanceStrategy::kLowConfidenceStatic, AcceptanceStrategy::kLowConfidenceDynamic,
+      AcceptanceStrategy::kSequential, AcceptanceStrategy::kEntropyBounded, AcceptanceStrategy::kRandom);
+  settings.acceptance.threshold = 0.3;
+  settings.sampling.temperature = GENERATE(1.0, 0.0);
+  settings.prefill_tokens = 64;
+  const auto requests = make_requests(12, 4, 9);
+  const auto expected = generate(wide, settings, requests);
+  const auto ours = generate(policy, settings, requests);
+  const Agreement agreed = agreement(ours, expected);
+  INFO(acceptance_strategy_names()[static_cast<size_t>(settings.acceptance.strategy)]
+       << " at temperature " << settings.sampling.temperature << ": " << agreed.same << " alike, gap "
+       << agreed.gap);
+  CHECK(agreed.same > 0.6);
+  CHECK(agreed.gap < 0.03);
+}
+
+TEST_CASE("a recorded step gives what the unrecorded one gives", "[graph_step][gpu]") {
+  require_gpu();
+  const Transformer policy = Transformer::random(small_config({7, 70}), 5, kGpu, at::kBFloat16);
+  DecodingSettings settings;
+  settings.max_new_tokens = 40;
+  settings.max_active = 16;
+  const auto requests = make_requests(10, 4, 30);
+  DecodeEngine engine(policy, tiny_tokenizer());
+  std::vector<std::vector<Rollout>> rounds;
+  for (int round = 0; round < 3; ++round) {
+    rounds.emplace_back(requests.size());
+    engine.generate(settings, requests, 9,
+                    [&](size_t index, Rollout rollout) { rounds.back()[index] = std::move(rollout); });
+  }
+  // A round is of the same shapes as the one before, and every shape came twice in the first two.
+  for (int round = 1; round < 3; ++round) {
+    int64_t different = 0;
+    for (size_t i = 0; i < requests.size(); ++i)
+      different += !identical(rounds[0][i], rounds[static_cast<size_t>(round)][i]);
+    INFO("round " << round);
+    CHECK(different == 0);
+  }
+  // Other settings, then parameters elsewhere.
+  settings.sampling.temperature = 0.0;
+  std::vector<Rollout> greedy(requests.size());
+  engine.generate(settings, requests, 9,
+                  [&](size_t index, Rollout rollout) { greedy[index] = std::move(rollout); });
+  const auto fresh = generate(policy, settings, requests);
+  CHECK(agreement(greedy, fresh).same == 1.0);
+}
+
+TEST_CASE("steps are rounded up to few shapes", "[graph_step]") {
+  CHECK(GraphStep::bucket(1, 512) == 32);
+  CHECK(GraphStep::bucket(32, 512) == 32);
+  CHECK(GraphStep::bucket(257, 512) == 320);
+  CHECK(GraphStep::bucket(510, 511) == 511);
+  CHECK(GraphStep::bucket(1025, 4096) == 1152);
+}
+
+TEST_CASE("the workspace of an engine on a GPU is counted", "[graph_step]") {
+  const PolicyConfig config = small_config();
+  const EngineCapacity capacity{.sequences = 8, .pages = 100, .prefill_tokens = 64};
+  // Rows: 64 of prompts and 8 * 2 * 4 of blocks.
+  const int64_t of_row = 2 * (3 * 96 + 3 * 384 + 2 * 128 + 3 * 160) + 2 * 64 * 4, of_share = 6 * 65 * 4;
+  const int64_t forward = 128 * (of_row + 4 * of_share);
+  const int64_t masked = 8 * 4;
+  CHECK(gpu::PagedForward::workspace_bytes(config, 128) == forward);
+  const int64_t libraries = int64_t{192} << 20;
+  CHECK(GraphStep::memory(config, capacity).fixed_bytes ==
+        libraries + forward + masked * (272 * 4 + 96 * 2 + 16));
+}
+
+}  // namespace
+}  // namespace bicrl

@@ -1,0 +1,226 @@
+// Draws and acceptance against torch's operators, on the PTX machine and on a GPU.
+#include <ATen/ATen.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <cmath>
+
+#include "policy/gpu/gpu_kernels.h"
+#include "rollout/acceptance.h"
+#include "rollout/sampling.h"
+#include "tests/policy_gpu/gpu_tensors.h"
+#include "tests/policy_gpu/kernel_texts.h"
+
+namespace bicrl {
+namespace {
+
+using namespace testing;
+
+struct Settings {
+  SamplingSettings sampling;
+  gpu::Score score = gpu::Score::kConfidence;
+};
+
+Settings some_settings() {
+  return GENERATE(Settings{{.temperature = 1.0}}, Settings{{.temperature = 0.0}},
+                  Settings{{.temperature = 0.7}}, Settings{{.temperature = 1.3, .top_k = 5}},
+                  Settings{{.temperature = 1.0, .top_p = 0.6}},
+                  Settings{{.temperature = 0.8, .top_k = 40, .top_p = 0.9, .reference_confidence = true}},
+                  Settings{{.temperature = 0.0, .top_k = 3, .reference_confidence = true}},
+                  Settings{{.temperature = 1.0}, gpu::Score::kMinusEntropy},
+                  Settings{{.temperature = 1.0}, gpu::Score::kLot});
+}
+
+constexpr int64_t kRows = 24;
+
+struct SampleCase {
+  explicit SampleCase(int64_t its_vocab) : vocab(its_vocab) {
+    at::manual_seed(8);
+    logits = at::randn({kRows, vocab}) * 3;
+    logits[3] = 0.5;                           // all alike
+    logits[4] = at::floor(logits[4]);          // many alike
+    logits[5].slice(0, 0, vocab / 2) = -1000;  // half of them weigh nothing
+    logits[6] *= 30;                           // one has nearly all the weight
+    allowed = at::rand({vocab}) < 0.9;
+    allowed[vocab - 1] = false;
+    uniforms = at::rand({kRows}, at::kDouble);
+    uniforms[0] = 0.0;
+    uniforms[1] = std::nextafter(1.0, 0.0);
+    lots = at::rand({kRows});
+  }
+  int64_t vocab;
+  at::Tensor logits, allowed, uniforms, lots;
+
+  gpu::SampleRows work(const Settings& settings) const {
+    gpu::SampleRows work;
+    work.rows = kRows;
+    work.vocab = vocab;
+    work.temperature = static_cast<float>(settings.sampling.temperature);
+    work.top_k = settings.sampling.top_k;
+    work.top_p = settings.sampling.top_p;
+    work.reference_confidence = settings.sampling.reference_confidence;
+    work.score = settings.score;
+    return work;
+  }
+};
+
+// Tokens are the operators', unless the draw falls next to a border between two.
+void check_draws(const SampleCase& work, const Settings& settings, const gpu::Drawn* drawn) {
+  const Candidates expected =
+      sample_candidates(work.logits, work.allowed, work.uniforms, settings.sampling, true);
+  const at::Tensor log_probs =
+      (settings.sampling.temperature == 0 ? work.logits : work.logits / settings.sampling.temperature)
+          .masked_fill(work.allowed.logical_not(), -INFINITY)
+          .log_softmax(1);
+  int64_t different = 0;
+  for (int64_t r = 0; r < kRows; ++r) {
+    INFO("row " << r);
+    const gpu::Drawn& mine = drawn[r];
+    REQUIRE((mine.token >= 0 && mine.token < work.vocab));
+    if (mine.token != expected.tokens[r].item<int64_t>()) {
+      ++different;
+      WARN("row " << r << ": token " << mine.token << ", the operators draw "
+                  << expected.tokens[r].item<int64_t>());
+    }
+    const auto log_prob = log_probs[r][mine.token].item<float>();
+    CHECK(std::abs(mine.log_prob - log_prob) < 1e-4 * (1 + std::abs(log_prob)));
+    float score = settings.score == gpu::Score::kLot ? work.lots[r].item<float>()
+                                                     : expected.confidence[r].item<float>();
+    if (settings.score == gpu::Score::kMinusEntropy) score = -expected.entropy[r].item<float>();
+    if (mine.token == expected.tokens[r].item<int64_t>())
+      CHECK(std::abs(mine.score - score) < 1e-4 * (1 + std::abs(score)));
+  }
+  CHECK(different <= 1);
+}
+
+}  // namespace
+
+TEST_CASE("draws are those of the operators, on the PTX machine", "[sampling_kernels]") {
+  const Settings settings = some_settings();
+  const SampleCase work(3001);
+  auto machine = machine_with("sampling");
+  const auto upload = [&]<class T>(const at::Tensor& tensor, T) {
+    const auto* first = static_cast<const T*>(tensor.const_data_ptr());
+    return reinterpret_cast<const T*>(machine.upload(std::vector<T>(first, first + tensor.numel())));
+  };
+  gpu::SampleRows arguments = work.work(settings);
+  arguments.logits = upload(work.logits, float{});
+  arguments.allowed = upload(work.allowed, uint8_t{});
+  arguments.uniforms = upload(work.uniforms, double{});
+  arguments.lots = upload(work.lots, float{});
+  arguments.count = upload(at::tensor({kRows}, at::kInt), int32_t{});
+  const uint64_t drawn = machine.upload(std::vector<gpu::Drawn>(kRows));
+  arguments.drawn = reinterpret_cast<gpu::Drawn*>(drawn);
+  CHECK(ptx::testing::told(machine.launch(kernel_named(machine, {"sample_row"}), {kRows, 1, 1}, {512, 1, 1},
+                                          0, arguments)) == "");
+  check_draws(work, settings, machine.download<gpu::Drawn>(drawn).data());
+}
+
+TEST_CASE("draws are those of the operators, on a GPU", "[sampling_kernels][gpu]") {
+  require_gpu();
+  const Settings settings = some_settings();
+  const SampleCase work(GENERATE(int64_t{3001}, int64_t{151936}));
+  const at::Tensor logits = on_gpu(work.logits), allowed = on_gpu(work.allowed),
+                   uniforms = on_gpu(work.uniforms);
+  const at::Tensor lots = on_gpu(work.lots), count = on_gpu(at::tensor({kRows}, at::kInt));
+  const at::Tensor drawn = bytes_on_gpu(std::vector<gpu::Drawn>(kRows));
+  gpu::SampleRows arguments = work.work(settings);
+  arguments.logits = logits.const_data_ptr<float>();
+  arguments.allowed = static_cast<const uint8_t*>(allowed.const_data_ptr());
+  arguments.uniforms = uniforms.const_data_ptr<double>();
+  arguments.lots = lots.const_data_ptr<float>();
+  arguments.count = count.const_data_ptr<int32_t>();
+  arguments.drawn = static_cast<gpu::Drawn*>(drawn.mutable_data_ptr());
+  gpu::sample_rows(arguments, current_stream());
+  const at::Tensor back = drawn.cpu();
+  check_draws(work, settings, static_cast<const gpu::Drawn*>(back.const_data_ptr()));
+}
+
+namespace {
+
+// Blocks of eight with some positions masked, scores that repeat, and quotas.
+struct AcceptCase {
+  explicit AcceptCase(AcceptanceStrategy strategy) {
+    at::manual_seed(9);
+    settings.strategy = strategy;
+    settings.threshold = 0.6;
+    settings.entropy_bound = 1.0;
+    score = at::floor(at::rand({kBlocks, 8}) * 10) / 10;
+    if (strategy == AcceptanceStrategy::kEntropyBounded) score = -score;
+    masked = at::rand({kBlocks, 8}) < 0.6;
+    quotas = at::randint(1, 4, {kBlocks}, at::kLong);
+    cells = masked.flatten().nonzero().flatten();
+    for (int64_t i = 0; i < cells.numel(); ++i)
+      drawn.push_back({.score = score.flatten()[cells[i]].item<float>()});
+  }
+  gpu::AcceptDrawn work() const {
+    const bool entropy = settings.strategy == AcceptanceStrategy::kEntropyBounded;
+    gpu::AcceptDrawn work;
+    work.rows = cells.numel() + 20;
+    work.block_size = 8;
+    work.rule = settings.strategy == AcceptanceStrategy::kLowConfidenceDynamic
+                    ? gpu::Acceptance::kAboveThreshold
+                : settings.strategy == AcceptanceStrategy::kSequential ? gpu::Acceptance::kLeftmost
+                : entropy                                              ? gpu::Acceptance::kEntropyBounded
+                                                                       : gpu::Acceptance::kBest;
+    work.threshold = static_cast<float>(settings.threshold);
+    work.entropy_bound = static_cast<float>(settings.entropy_bound);
+    return work;
+  }
+  void check(const gpu::Drawn* done) const {
+    const at::Tensor expected = accept_by_operators(settings, score, masked, quotas).flatten();
+    for (int64_t i = 0; i < cells.numel(); ++i) {
+      INFO("masked position " << i << ", cell " << cells[i].item<int64_t>());
+      CHECK((done[i].accepted != 0) == expected[cells[i]].item<bool>());
+    }
+  }
+
+  static constexpr int64_t kBlocks = 40;
+  AcceptanceSettings settings;
+  at::Tensor score, masked, quotas, cells;
+  std::vector<gpu::Drawn> drawn;
+};
+
+AcceptanceStrategy every_strategy() {
+  return GENERATE(AcceptanceStrategy::kLowConfidenceStatic, AcceptanceStrategy::kLowConfidenceDynamic,
+                  AcceptanceStrategy::kSequential, AcceptanceStrategy::kEntropyBounded);
+}
+
+}  // namespace
+
+TEST_CASE("acceptance is that of the operators, on the PTX machine", "[sampling_kernels]") {
+  const AcceptCase work(every_strategy());
+  auto machine = machine_with("sampling");
+  const auto upload = [&](const at::Tensor& tensor) {
+    const auto* first = tensor.const_data_ptr<int64_t>();
+    return reinterpret_cast<const int64_t*>(
+        machine.upload(std::vector<int64_t>(first, first + tensor.numel())));
+  };
+  gpu::AcceptDrawn arguments = work.work();
+  arguments.cells = upload(work.cells);
+  arguments.quotas = upload(work.quotas);
+  arguments.count = reinterpret_cast<const int32_t*>(
+      machine.upload(std::vector<int32_t>{static_cast<int32_t>(work.cells.numel())}));
+  const uint64_t drawn = machine.upload(work.drawn);
+  arguments.drawn = reinterpret_cast<gpu::Drawn*>(drawn);
+  CHECK(ptx::testing::told(machine.launch(kernel_named(machine, {"accept_position"}), {3, 1, 1}, {128, 1, 1},
+                                          0, arguments)) == "");
+  work.check(machine.download<gpu::Drawn>(drawn).data());
+}
+
+TEST_CASE("acceptance is that of the operators, on a GPU", "[sampling_kernels][gpu]") {
+  require_gpu();
+  const AcceptCase work(every_strategy());
+  const at::Tensor cells = on_gpu(work.cells), quotas = on_gpu(work.quotas), drawn = bytes_on_gpu(work.drawn);
+  const at::Tensor count = on_gpu(at::tensor({work.cells.numel()}, at::kInt));
+  gpu::AcceptDrawn arguments = work.work();
+  arguments.cells = cells.const_data_ptr<int64_t>();
+  arguments.quotas = quotas.const_data_ptr<int64_t>();
+  arguments.count = count.const_data_ptr<int32_t>();
+  arguments.drawn = static_cast<gpu::Drawn*>(drawn.mutable_data_ptr());
+  gpu::accept_drawn(arguments, current_stream());
+  const at::Tensor back = drawn.cpu();
+  work.check(static_cast<const gpu::Drawn*>(back.const_data_ptr()));
+}
+
+}  // namespace bicrl
