@@ -26,6 +26,7 @@ Verdict full_verdict(bool correct) {
   v.device = "h100, tables 1";
   v.costed_size = "64x128, 128";
   v.counters = "{\"launches\": 1}";
+  v.measurement = "{\"pairs\": 16}";
   v.diagnostics = "line 1\n\"line\" 2 \u00b5";
   v.compile_ms = 50;
   v.record_ms = 2;
