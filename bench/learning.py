@@ -50,7 +50,7 @@ def overrides_of(arm, warm_up, stages):
         return [*source, *stages.each("steps=0"), f"warm_up.steps={stages.updates}", "warm_up.programs=best", f"warm_up.samples_per_step={stages.responses}",
                 "warm_up.update.warmup_updates=0", f"warm_up.update.learning_rate={stages.highest_rate}", "warm_up.update.learning_rate_decay=cosine",
                 f"warm_up.update.min_learning_rate={stages.lowest_rate}"]
-    kept = [*source, "warm_up.steps=0"]
+    kept = [*source, "warm_up.steps=0", "evaluation.phases=last"]
     if arm == "rejection":
         return [*kept, *stages.each("advantage=best")]
     if arm == "shuffled":
