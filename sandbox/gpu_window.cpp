@@ -180,7 +180,7 @@ class GpuBackend::Window {
       if (!hold) return void(result.end = Step::infrastructure("cancelled"));
       time(assembled, candidate, references, result);
       if (candidate.reusable()) seat.keep();
-      silent = candidate.is_silent();
+      silent = !result.end.done() && candidate.is_silent();
     }
     if (silent) result.end = backend_.silent(stop_);
   }
@@ -253,6 +253,7 @@ class GpuBackend::Window {
     const timing::WindowResult window = timing::conduct(setting, options_.timing.window, stop_);
     result.end = window.end;
     if (!result.end.done()) return;
+    if (result.untimed = window.unsteady; !result.untimed.empty()) return;
     // What was measured stays good if the process is not.
     (void)candidate.close();
     summarise(window, candidate, result);

@@ -62,12 +62,10 @@ std::optional<DeviceFault> DeviceRun::run(std::string_view inputs) {
   return guarded([&] {
     load_modules();
     allocate_up_to(0);
-    write_inputs(0, 0);
     if (options_.follow_copies) follow_copies();
-    const std::span<const TraceOp> ops = trace_.ops;
-    for (const TraceOp& op : ops.first(trace_.construction_ops)) execute(op);
+    construct();
     constructed_ = kept_state();
-    for (const TraceOp& op : ops.subspan(trace_.construction_ops)) execute(op);
+    for (const TraceOp& op : std::span(trace_.ops).subspan(trace_.construction_ops)) execute(op);
   });
 }
 
@@ -83,6 +81,13 @@ std::optional<DeviceFault> DeviceRun::repeat(size_t index, std::string_view inpu
     write_inputs(number, call.tensors);
     for (const TraceOp& op : call.ops) execute(op);
   });
+}
+
+// Inputs come last: a kernel of the constructor that looks beyond its buffers finds poison where they will
+// lie, and cannot work on them before anybody times what it does.
+void DeviceRun::construct() {
+  for (const TraceOp& op : std::span(trace_.ops).first(trace_.construction_ops)) execute(op);
+  write_inputs(0, 0);
 }
 
 void DeviceRun::load_modules() {
@@ -162,8 +167,7 @@ std::optional<DeviceFault> DeviceRun::renew(std::string_view inputs) {
     for (uint32_t i = 0; i < trace_.buffers.size(); ++i)
       if (trace_.buffers[i].kind == TraceBuffer::Kind::kConstant && calls_.first_uses[i] == 0)
         write_constant(i);
-    write_inputs(0, 0);
-    for (const TraceOp& op : std::span(trace_.ops).first(trace_.construction_ops)) execute(op);
+    construct();
   });
 }
 

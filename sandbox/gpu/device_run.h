@@ -106,6 +106,7 @@ class DeviceRun {
 
   [[noreturn]] static void end(const std::string& fault_class, const std::string& message,
                                const std::string& kernel = "");
+  void construct();
   void load_modules();
   void allocate_up_to(uint32_t call);
   void allocate(uint32_t call);

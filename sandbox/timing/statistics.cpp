@@ -89,8 +89,8 @@ Judgement judge_pairs(std::span<const Pair> pairs, const SteadinessLimits& limit
   const Ratio ratio = estimate_ratio(pairs);
   const bool last = over || pairs.size() >= limits.most_pairs;
   if (!last && ratio.uncertainty() > limits.enough) return {};
-  if (!enough_pairs)
-    return {Advice::kRepeat, concat("only ", pairs.size(), " pairs within the window's time")};
+  if (pairs.size() < std::min(limits.few_pairs, limits.least_pairs))
+    return {Advice::kTooSlow, concat("only ", pairs.size(), " pairs within the window's time")};
   // A ratio may have survived it, a time has not.
   if (std::max(step_of(pairs, &Pair::candidate_ms), step_of(pairs, &Pair::baseline_ms)) > limits.step)
     return {Advice::kRepeat, "the device changed its speed within the window"};

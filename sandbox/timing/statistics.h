@@ -36,16 +36,22 @@ Order order_of(const Ratio& ratio);
 
 struct SteadinessLimits {
   size_t least_pairs = 16;
+  size_t few_pairs = 5;  // that may do where no time is left for more
   size_t most_pairs = 64;
   double enough = 0.004;  // an uncertainty with which no more pairs are timed
   double most = 0.03;     // and one that is of no use
   double step = 0.08;     // of a side's median from the first half of a window to the second
 };
 
-enum class Advice { kMorePairs, kEnough, kRepeat };
+enum class Advice {
+  kMorePairs,
+  kEnough,
+  kRepeat,
+  kTooSlow  // a further window would hold as few pairs
+};
 struct Judgement {
   Advice advice = Advice::kMorePairs;
-  std::string reason;  // of kRepeat
+  std::string reason;  // of kRepeat and kTooSlow
 };
 // What to do after these pairs of a window. `over`: no time is left for more.
 Judgement judge_pairs(std::span<const Pair> pairs, const SteadinessLimits& limits, bool over);

@@ -12,6 +12,13 @@ namespace {
 // Up to which the two clocks agree: what the host needs to see that an event has come.
 constexpr double kGapShare = 0.03, kGap_ms = 0.03;
 
+// Why a window was of no use. What a device does passes; a program whose time depends on its inputs is no
+// better known in the end, and one that a window is too short for will not be in the next one either.
+struct Useless {
+  std::string reason;  // empty: it was of use
+  bool is_devices = true, may_pass = true;
+};
+
 // One window of several.
 class Window {
  public:
@@ -19,10 +26,12 @@ class Window {
       : setting_(setting), options_(options), stop_(std::move(stop)), pairs_(setting.baselines.size()) {
     parties_.push_back(setting.candidate);
     parties_.insert(parties_.end(), setting.baselines.begin(), setting.baselines.end());
+    events_ms_.resize(parties_.size());
+    gaps_ms_.resize(parties_.size());
   }
 
-  // Why it has to be repeated; empty if it is good, or failed() is.
-  std::string run() {
+  // No reason if it is good, or failed() is.
+  Useless run() {
     const double begin = setting_.seconds();
     look_at_device();
     for (size_t number = 0;; ++number) {
@@ -34,14 +43,12 @@ class Window {
       Judgement all{Advice::kEnough, ""};
       for (const auto& pairs : pairs_) {
         const Judgement judgement = judge_pairs(pairs, options_.steadiness, over);
-        if (judgement.advice == Advice::kRepeat) return judgement.reason;
+        if (judgement.advice == Advice::kRepeat || judgement.advice == Advice::kTooSlow)
+          return useless(judgement);
         if (judgement.advice == Advice::kMorePairs) all = judgement;
       }
       if (all.advice == Advice::kMorePairs) continue;
-      look_at_device();
-      if (health_.known && (health_.reasons & kThrottles) != 0)
-        return "the device was throttled: " + reasons_text(health_.reasons & kThrottles);
-      return clocks_disagree();
+      return useless(all);
     }
   }
 
@@ -49,11 +56,20 @@ class Window {
   void take(WindowResult& result) {
     result.pairs = std::move(pairs_);
     result.health = health_;
-    result.clock_gap_ms = median(gaps_ms_);
+    result.clock_gap_ms = median(gaps_ms_.front());
   }
 
  private:
   void look_at_device() { health_.add(setting_.health()); }
+
+  // What the device is to blame for goes before what the pairs say.
+  Useless useless(const Judgement& pairs) {
+    look_at_device();
+    if (health_.known && (health_.reasons & kThrottles) != 0)
+      return {"the device was throttled: " + reasons_text(health_.reasons & kThrottles)};
+    if (const std::string problem = clocks_disagree(); !problem.empty()) return {problem};
+    return {pairs.reason, /*is_devices=*/false, /*may_pass=*/pairs.advice != Advice::kTooSlow};
+  }
 
   bool good(Step step, const TimedParty* party) {
     if (step.done()) return true;
@@ -100,18 +116,22 @@ class Window {
     if (number < options_.warm_up) return true;
     for (size_t k = 0; k < pairs_.size(); ++k)
       pairs_[k].push_back({calls[0].event_ms, calls[k + 1].event_ms});
-    for (const TimedCall& call : calls) {
-      events_ms_.push_back(call.event_ms);
-      gaps_ms_.push_back(call.host_ms - call.event_ms);
+    for (size_t i = 0; i < calls.size(); ++i) {
+      events_ms_[i].push_back(calls[i].event_ms);
+      gaps_ms_[i].push_back(calls[i].host_ms - calls[i].event_ms);
     }
     return true;
   }
 
+  // Each party by itself: what is allowed beside a long run would hide a short one.
   std::string clocks_disagree() const {
-    const double gap = median(gaps_ms_);
-    if (std::abs(gap) <= kGap_ms + kGapShare * median(events_ms_)) return {};
-    return concat("the device's events and the host's clock differ by ", std::lround(gap * 1000),
-                  " us in the middle, of ", std::lround(median(events_ms_) * 1000), " us");
+    for (size_t i = 0; i < parties_.size(); ++i) {
+      const double gap = median(gaps_ms_[i]), event = median(events_ms_[i]);
+      if (std::abs(gap) <= kGap_ms + kGapShare * event) continue;
+      return concat("the device's events and the host's clock differ by ", std::lround(gap * 1000),
+                    " us in the middle, of ", std::lround(event * 1000), " us");
+    }
+    return {};
   }
 
   const WindowSetting& setting_;
@@ -120,7 +140,7 @@ class Window {
   std::vector<TimedParty*> parties_;
   std::vector<size_t> order_;  // of draws
   std::vector<std::vector<Pair>> pairs_;
-  std::vector<double> events_ms_, gaps_ms_;
+  std::vector<std::vector<double>> events_ms_, gaps_ms_;  // of each party
   HealthSummary health_;
   Step end_;
 };
@@ -152,15 +172,18 @@ WindowResult conduct(const WindowSetting& setting, const WindowOptions& options,
   WindowResult result;
   while (true) {
     Window window(setting, options, stop);
-    const std::string useless = window.run();
+    const Useless useless = window.run();
     ++result.windows;
     result.end = window.failed();
     window.take(result);
-    if (!result.end.done() || useless.empty()) return result;
-    result.repeated_because.push_back(useless);
-    if (result.windows >= options.most_windows) {
-      result.end = Step::infrastructure(
-          concat("no window of ", result.windows, " gave a time: in the last one ", useless));
+    if (!result.end.done() || useless.reason.empty()) return result;
+    result.repeated_because.push_back(useless.reason);
+    if (result.windows >= options.most_windows || !useless.may_pass) {
+      const std::string why = concat("no window of ", result.windows, " gave a time: ", useless.reason);
+      if (useless.is_devices)
+        result.end = Step::infrastructure(why);
+      else
+        result.unsteady = why;
       return result;
     }
     setting.rest(result.windows);

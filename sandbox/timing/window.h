@@ -71,9 +71,10 @@ struct HealthSummary {
 };
 
 struct WindowResult {
-  Step end;                                   // kDone: the rest is there
-  std::vector<std::vector<Pair>> pairs;       // of each baseline, in the order of time
-  int windows = 0;                            // that were needed
+  Step end;                              // kDone: the rest is there
+  std::string unsteady;                  // of kDone: why the pairs say nothing, though the device was well
+  std::vector<std::vector<Pair>> pairs;  // of each baseline, in the order of time
+  int windows = 0;                       // that were needed
   std::vector<std::string> repeated_because;  // one for each window that was of no use
   double clock_gap_ms = 0;                    // median of host less events, over all calls of the last window
   HealthSummary health;                       // of the last window

@@ -117,8 +117,8 @@ Trace gpu_trace(const GpuRecording& recording) {
                {{"kind", "allocation"}, {"bytes", recording.scratch_bytes}}}},
              {"ops", recording.ops},
              {"outputs", gpu_view(1, 4)}};
+  frame["construction_ops"] = recording.construction_ops;
   if (!recording.repeats.empty()) {
-    frame["construction_ops"] = 0;
     frame["repeats"] = json::array();
     for (const json& ops : recording.repeats)
       frame["repeats"].push_back({{"tensors", 0}, {"ops", ops}, {"outputs", gpu_view(1, 4)}});

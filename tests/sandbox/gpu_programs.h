@@ -25,6 +25,7 @@ nlohmann::json gpu_view(int buffer, int64_t count, int64_t offset_bytes = 0);
 struct GpuRecording {
   nlohmann::json ops = nlohmann::json::array();
   nlohmann::json repeats = nlohmann::json::array();  // operations of each
+  size_t construction_ops = 0;
   uint64_t scratch_bytes = 16;
 };
 

@@ -53,6 +53,7 @@ Backend& timing_backend() {
 
 struct Asked {
   std::string kernel = "twice";
+  bool in_constructor = false;  // where nobody times it; forward launches a kernel that leaves all as it is
   std::string task = kTask;
   uint64_t least_read_bytes = 0;
   std::stop_token stop = {};
@@ -60,7 +61,12 @@ struct Asked {
 };
 
 TimingResult time(Backend& backend, const Asked& asked) {
-  const Trace trace = testing::gpu_trace({.ops = {gpu_launch(asked.kernel)}});
+  testing::GpuRecording recording{.ops = {gpu_launch(asked.kernel)}};
+  if (asked.in_constructor) {
+    recording.ops.push_back(gpu_launch(asked.kernel, /*n=*/0));
+    recording.construction_ops = 1;
+  }
+  const Trace trace = testing::gpu_trace(recording);
   std::vector<std::vector<std::string>> draws;
   std::vector<std::string> expected;
   for (const float first : {1.f, 5.f, -3.f}) {
@@ -194,6 +200,15 @@ TEST_CASE("a program that works only when it is not timed is found out") {
   const TimingResult lost = time(backend, {.kernel = "dies_later"});
   CHECK(lost.end.end == timing::Step::End::kInfrastructure);
   CHECK_THAT(lost.end.reason, ContainsSubstring("999"));
+  check_timed(time(backend, {}));
+}
+
+TEST_CASE("a constructor that finds where inputs lie finds none there", "[gpu]") {
+  Backend& backend = timing_backend();
+  const TimingResult result = time(backend, {.in_constructor = true});
+  CHECK(result.end.end == timing::Step::End::kFault);
+  CHECK(result.end.fault_class == "wrong_value");
+  CHECK(result.candidate_ms == 0);
   check_timed(time(backend, {}));
 }
 

@@ -116,8 +116,12 @@ TEST_CASE("a window goes on until its ratio is known, and is repeated where it i
     return judge_pairs(pairs, limits, over).advice;
   };
   CHECK(advice(window(1, 0.1, 0.1, kQuiet, 8)) == Advice::kMorePairs);
-  CHECK(advice(window(1, 0.1, 0.1, kQuiet, 8), true) == Advice::kRepeat);
   const Device exact{.noise = 1e-4, .spikes = 0};
+  // Slow programs are known by few pairs, or not at all.
+  CHECK(advice(window(1, 0.1, 0.1, exact, 8)) == Advice::kMorePairs);
+  CHECK(advice(window(1, 0.1, 0.1, exact, limits.few_pairs), true) == Advice::kEnough);
+  CHECK(advice(window(1, 0.1, 0.1, {.noise = 0.1}, 8), true) == Advice::kRepeat);
+  CHECK(advice(window(1, 0.1, 0.1, exact, limits.few_pairs - 1), true) == Advice::kTooSlow);
   CHECK(advice(window(1, 0.1, 0.1, exact, 16)) == Advice::kEnough);
   CHECK(advice(window(1, 0.1, 0.1, {.noise = 0.05}, 16)) == Advice::kMorePairs);
   CHECK(advice(window(1, 0.1, 0.1, kQuiet, 64)) == Advice::kEnough);

@@ -30,8 +30,9 @@ struct Player : TimedParty {
   }
   Step time(TimedCall& call) override {
     played.log += std::string(" T") + letter;
-    played.now_s += ms / 1e3;
-    call.event_ms = ms * (1 + 0.002 * noise.normal());
+    const double takes_ms = ms * (time_of_draw ? time_of_draw(prepared) : 1);
+    played.now_s += takes_ms / 1e3;
+    call.event_ms = takes_ms * (1 + 0.002 * noise.normal());
     call.host_ms = call.event_ms + gap_ms;
     ++calls;
     if (calls == fails_at) return failure;
@@ -42,6 +43,7 @@ struct Player : TimedParty {
   double ms, gap_ms = 0.005;
   size_t prepared = 0, calls = 0, fails_at = 0;
   Step failure;
+  std::function<double(size_t)> time_of_draw = {};  // as a share of ms
   RandomStream noise{7};
 };
 
@@ -179,12 +181,53 @@ TEST_CASE("what NVML does not say is not guessed") {
   CHECK(result.health.unknown_because == "no library");
 }
 
-TEST_CASE("clocks that disagree give no time") {
-  Stage stage;
-  stage.candidate.gap_ms = stage.eager.gap_ms = -0.06;  // the host saw less than the events say
-  const WindowResult result = stage.run();
-  CHECK(result.end.end == Step::End::kInfrastructure);
-  CHECK_THAT(result.end.reason, ContainsSubstring("events and the host's clock differ"));
+TEST_CASE("clocks that disagree give no time, whichever side they do so for") {
+  for (const bool eager_too : {true, false}) {
+    Stage stage;
+    stage.eager.ms = 10;             // beside which the candidate's gap would be small
+    stage.candidate.gap_ms = -0.06;  // the host saw less than the events say
+    if (eager_too) stage.eager.gap_ms = -0.6;
+    const WindowResult result = stage.run();
+    CHECK(result.end.end == Step::End::kInfrastructure);
+    CHECK(result.windows == 3);
+    CHECK_THAT(result.end.reason, ContainsSubstring("events and the host's clock differ"));
+  }
+}
+
+TEST_CASE(
+    "a program that a window is too short for has its time by few pairs, or none, and is not at fault") {
+  Stage slow;
+  slow.candidate.ms = 2000;
+  slow.eager.ms = 100;
+  const WindowResult few = slow.run();
+  REQUIRE(few.end.done());
+  CHECK(few.unsteady == "");
+  CHECK(few.windows == 1);
+  CHECK(few.pairs[0].size() < slow.options.steadiness.least_pairs);
+  CHECK(std::abs(estimate_ratio(few.pairs[0]).value * 20 - 1) < 0.02);
+  Stage slower;
+  slower.candidate.ms = 8000;
+  const WindowResult none = slower.run();
+  CHECK(none.end.done());
+  CHECK(none.windows == 1);  // the next one would be no longer
+  CHECK_THAT(none.unsteady, ContainsSubstring("pairs within the window's time"));
+}
+
+TEST_CASE(
+    "a program whose time depends on its inputs is correct and has none, unless the device was to blame") {
+  for (const bool throttled : {false, true}) {
+    Stage stage;
+    stage.candidate.time_of_draw = [](size_t draw) { return draw == 0 ? 1.0 : 1.5; };
+    if (throttled)
+      stage.health = [](int) { return DeviceHealth{.known = true, .reasons = kHardwareThermal}; };
+    const WindowResult result = stage.run();
+    CHECK(result.windows == 3);
+    CHECK(result.end.done() != throttled);
+    if (throttled)
+      CHECK_THAT(result.end.reason, ContainsSubstring("throttled"));
+    else
+      CHECK_THAT(result.unsteady, ContainsSubstring("the ratio is only known within"));
+  }
 }
 
 TEST_CASE("two baselines share a window, and a cancelled one ends") {
