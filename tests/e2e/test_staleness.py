@@ -17,6 +17,8 @@ with folder() as temporary:
     expect(overlapped["files"] != trace(f"{temporary}/in_turns")["files"], "the weights of the step before generate")
     gaps = [step["log_prob_gap"] for step in overlapped["steps"] if step["phase"] == "end_to_end"]
     expect(gaps[0] < 1e-4 < max(gaps[1:]), "importance weights are not 1 where another version generated", gaps)
+    # Steps that were generated ahead are kept for checkpoints within a stage, of which none is left.
+    expect(os.listdir(f"{temporary}/ahead/rollouts") == [], "rollouts are gone with the checkpoints that needed them")
     run = f"{temporary}/ahead_moved"
     for steps, ranks, more in ((5, 2, []), (7, 3, ["trainer.generator_ranks=2"])):
         process = begun(run, steps, ranks, *here, *SPLIT, *ahead, *more)

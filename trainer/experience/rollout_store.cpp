@@ -164,4 +164,11 @@ std::vector<SavedRollout> RolloutStore::read(const std::string& phase, int64_t s
   return all;
 }
 
+void RolloutStore::remove(const std::string& phase, int64_t step) const {
+  std::error_code failure;
+  fs::remove_all(step_folder(phase, step), failure);
+  if (failure)
+    throw Error(concat("cannot remove ", step_folder(phase, step).string(), ": ", failure.message()));
+}
+
 }  // namespace bicrl

@@ -28,6 +28,8 @@ class RolloutStore {
   // Of all ranks, by group, within a group in order of samples. Throws InputError if the step was not
   // saved whole or a file is damaged.
   std::vector<SavedRollout> read(const std::string& phase, int64_t step) const;
+  // The files of all ranks; nobody may write to the step meanwhile.
+  void remove(const std::string& phase, int64_t step) const;
 
  private:
   std::filesystem::path step_folder(const std::string& phase, int64_t step) const;

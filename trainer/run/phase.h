@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,6 +79,9 @@ class Phase {
   // Everything beside policy and optimizer that decides later steps.
   virtual nlohmann::json state() const { return nullptr; }
   virtual void restore(const nlohmann::json&) {}
+  // On rank 0: of what the phase keeps in the run directory for checkpoints within it, only that of those
+  // after these steps is still needed.
+  virtual void keep_for_checkpoints(const std::set<int64_t>& /*steps*/) {}
 
  private:
   std::string name_;

@@ -140,6 +140,16 @@ class StagePhase : public Phase {
   void restore(const nlohmann::json& state) override {
     curriculum_->restore(state.at("curriculum"));
     if (const auto ahead = state.find("ahead"); ahead != state.end()) ahead_ = Ahead::from_json(*ahead);
+    if (ahead_) saved_ahead_.insert(ahead_->step);
+  }
+  // A step that was generated ahead is needed by the checkpoint before it, and where it is still to come.
+  void keep_for_checkpoints(const std::set<int64_t>& steps) override {
+    if (context_.settings.save_rollouts) return;
+    std::erase_if(saved_ahead_, [&](int64_t step) {
+      if (steps.contains(step - 1) || (ahead_ && ahead_->step == step)) return false;
+      own_rollouts_.remove(name(), step);
+      return true;
+    });
   }
 
  private:
@@ -261,6 +271,7 @@ class StagePhase : public Phase {
           rollouts.push_back({.group = response.group, .rollout = response.rollout});
         save(ahead_->step, rollouts);
       });
+    saved_ahead_.insert(ahead_->step);
     CollectedStep collected = share(ahead_->step, std::move(generated));
     ahead_->generated_tokens = collected.metrics.generated_tokens;
     ahead_->tokens_per_forward = collected.metrics.tokens_per_forward;
@@ -344,6 +355,7 @@ class StagePhase : public Phase {
   std::unique_ptr<ResponseCollector> responses_;
   std::unique_ptr<ExperienceCollector> collector_;
   std::optional<Ahead> ahead_;  // the step to come, if it is generated already
+  std::set<int64_t> saved_ahead_;
   int64_t latest_step_ = 0;
   std::vector<SavedRollout> latest_;  // of that step
 };

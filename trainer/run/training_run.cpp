@@ -245,7 +245,7 @@ RunEnd TrainingRun::run_phases() {
   return RunEnd::kFinished;
 }
 
-bool TrainingRun::finish_phase(const Phase& phase) {
+bool TrainingRun::finish_phase(Phase& phase) {
   state_.seconds_in_phase = seconds_before_ + in_phase_.seconds();
   if (!state_saved_) save_checkpoint(phase.name());
   state_.phase_seconds.emplace_back(phase.name(), state_.seconds_in_phase);

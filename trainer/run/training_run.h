@@ -87,7 +87,7 @@ class TrainingRun {
   void log_step(const StepMetrics& metrics, const PhaseStep& taken);
   // Keeps what an update that was skipped was made of; too many of them end the run.
   void note_skipped(const Phase& phase, const StepMetrics& metrics);
-  bool finish_phase(const Phase& phase);
+  bool finish_phase(Phase& phase);
   bool stopping();           // collective: the same answer on all ranks
   int64_t run_step() const;  // steps done over all phases
 
@@ -125,7 +125,7 @@ class TrainingRun {
   void mark_best(const Phase& phase);  // the latest checkpoint; waits for it
   std::string name_within(const Phase& phase) const;
   uint64_t checkpoint_bytes() const;  // roughly, over all ranks
-  void remove_checkpoints_within(const Phase& phase, int64_t keep);
+  void remove_checkpoints_within(Phase& phase, int64_t keep);
   void write_summary() const;
 
   const RunSettings& settings_;

@@ -124,13 +124,22 @@ uint64_t TrainingRun::checkpoint_bytes() const {
   return static_cast<uint64_t>(memory.weights_bytes + memory.optimizer_bytes);
 }
 
-void TrainingRun::remove_checkpoints_within(const Phase& phase, int64_t keep) {
+void TrainingRun::remove_checkpoints_within(Phase& phase, int64_t keep) {
   if (!checkpoints_) return;
-  std::vector<std::string> names;  // ascending, as steps have a fixed number of digits
-  for (const std::string& name : checkpoints_->names())
-    if (name.starts_with(phase.name() + "-")) names.push_back(name);
+  const std::string prefix = phase.name() + "-";
+  const auto names_within = [&] {
+    std::vector<std::string> names;  // ascending, as steps have a fixed number of digits
+    for (const std::string& name : checkpoints_->names())
+      if (name.starts_with(prefix)) names.push_back(name);
+    return names;
+  };
+  const std::vector<std::string> names = names_within();
   for (int64_t i = 0; i + keep < static_cast<int64_t>(names.size()); ++i)
     checkpoints_->remove(names[static_cast<size_t>(i)]);
+  std::set<int64_t> steps;
+  for (const std::string& name : names_within())  // the best one stays as well
+    steps.insert(std::stoll(name.substr(prefix.size())));
+  phase.keep_for_checkpoints(steps);
 }
 
 void TrainingRun::write_summary() const {
