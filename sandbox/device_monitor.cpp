@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "common/error.h"
-#include "sandbox/gpu_process.h"
+#include "sandbox/gpu_box.h"
 
 namespace bicrl {
 namespace {

@@ -18,9 +18,6 @@
 
 namespace bicrl {
 
-// Where this machine keeps a library of NVIDIA's driver; empty if it has none.
-std::filesystem::path find_driver_library(const std::string& name = "libcuda.so.1");
-
 class GpuProcess {
  public:
   // Starts at once; whatever fails shows in hello(). `host` outlives this.

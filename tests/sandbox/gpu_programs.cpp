@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "sandbox/candidate/device_toolchain.h"
+#include "sandbox/gpu_box.h"
 #include "tests/sandbox/service_support.h"
 
 namespace bicrl::testing {
