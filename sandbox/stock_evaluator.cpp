@@ -1,0 +1,184 @@
+#include "sandbox/stock_evaluator.h"
+
+#include <cstdlib>
+
+#include "common/json.h"
+#include "sandbox/box/box_host.h"
+#include "sandbox/gpu_box.h"
+
+namespace bicrl {
+namespace fs = std::filesystem;
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr const char* kHost = "cpu";
+constexpr const char* kToolkitTarget = "/cuda";
+constexpr const char* kProtocol = "kernelbench (423217d), trusts the candidate";
+constexpr int kSeed = 42;
+constexpr double kProbe_s = 180;  // torch is imported, from a disk that may be cold
+constexpr uint64_t kBuildBytes = 4ull << 30, kResultBytes = 1ull << 20;
+constexpr size_t kOutputBytes = 1u << 20;  // of its stderr
+
+// Of a toolkit that has a compiler: $CUDA_HOME, the one on PATH, the usual place. Empty without.
+fs::path find_toolkit() {
+  std::vector<fs::path> places;
+  if (const char* named = getenv("CUDA_HOME")) places.emplace_back(named);
+  if (const std::string compiler = find_program("nvcc"); !compiler.empty())
+    places.push_back(fs::canonical(compiler).parent_path().parent_path());
+  places.emplace_back("/usr/local/cuda");
+  std::error_code none;
+  for (const fs::path& place : places)
+    if (fs::exists(place / "bin" / "nvcc", none)) return fs::canonical(place);
+  return {};
+}
+
+// A program can write what it likes where the result is read.
+bool is_record(const ordered_json& told) {
+  const auto is = [&](const char* key, auto check) { return told.contains(key) && (told[key].*check)(); };
+  for (const char* key : {"compiled", "correctness"})
+    if (!is(key, &ordered_json::is_boolean)) return false;
+  for (const char* key : {"runtime", "ref_runtime"})
+    if (!is(key, &ordered_json::is_number)) return false;
+  for (const char* key : {"metadata", "runtime_stats", "ref_runtime_stats"})
+    if (!is(key, &ordered_json::is_object)) return false;
+  return true;
+}
+
+std::string end_of_text(const std::string& text) {
+  constexpr size_t kMostBytes = 1000;
+  return text.substr(text.size() - std::min(text.size(), kMostBytes));
+}
+
+// How a process that gave no answer ended, as a key of the metadata and its text.
+std::pair<std::string, std::string> cause_of(const BoxResult& box, const StockOptions& options) {
+  switch (box.end) {
+    case BoxEnd::kTimeout:
+      return {"timeout", concat("no end within ", options.timeout_s, " s")};
+    case BoxEnd::kMemory:
+      return {"memory", concat("needed more than ", options.memory_bytes >> 20, " MiB")};
+    case BoxEnd::kOutputLimit:
+      return {"output_limit", concat("wrote more than ", kOutputBytes, " bytes to stderr")};
+    case BoxEnd::kSignalled:
+      return {"process_ended", concat("signal ", box.code, " ", end_of_text(box.output))};
+    default:
+      return {"process_ended",
+              concat("exit status ", box.code, " without a result ", end_of_text(box.output))};
+  }
+}
+
+}  // namespace
+
+StockEvaluator::StockEvaluator(BoxHost& host, const PythonInstall& python, const StockOptions& options)
+    : host_(host), python_(python), options_(options) {
+  const bool on_gpu = options_.device != kHost;
+  const auto refuse = [](const std::string& why) {
+    throw Error(concat("KernelBench's own protocol cannot run here: ", why), ExitCode::kUnavailable);
+  };
+  if (on_gpu) {
+    library_ = find_driver_library();
+    if (library_.empty()) refuse(no_driver());
+    toolkit_ = find_toolkit();
+    if (toolkit_.empty()) refuse("there is no CUDA toolkit with nvcc ($CUDA_HOME, PATH, /usr/local/cuda)");
+  }
+  const Answer answer = run("probe", "", "", {});
+  if (answer.box.end == BoxEnd::kBoxFailed) refuse(answer.box.reason);
+  if (answer.content.contains("error")) refuse(answer.content["error"]);
+  if (!answer.content.contains("hardware")) refuse(cause_of(answer.box, options_).second);
+  hardware_ = answer.content["hardware"];
+  device_ = answer.content["device"];
+  if (on_gpu) lease_ = std::make_unique<DeviceLease>(answer.content["bus"].get<std::string>());
+}
+
+StockEvaluator::Answer StockEvaluator::run(const char* mode, const std::string& reference,
+                                           const std::string& program, std::stop_token stop) {
+  BoxSpec spec = torch_box(library_, python_, "stock_protocol.py", {}, options_.memory_bytes);
+  const auto in_work = [&](const char* name) { return spec.work_folder + "/" + name; };
+  const std::string job = ordered_json{{"mode", mode},
+                                       {"device", options_.device},
+                                       {"precision", options_.precision},
+                                       {"seed", kSeed},
+                                       {"correctness_trials", options_.correctness_trials},
+                                       {"timing_trials", options_.timing_trials},
+                                       {"reference", in_work("reference.py")},
+                                       {"candidate", in_work("candidate.py")},
+                                       {"result", in_work("result.json")}}
+                              .dump();
+  spec.argv.push_back(in_work("job.json"));
+  spec.files = {
+      {in_work("job.json"), job}, {in_work("reference.py"), reference}, {in_work("candidate.py"), program}};
+  spec.exports = {{in_work("result.json"), kResultBytes}};
+  // Last wins: ninja may lie beside the interpreter.
+  std::string path = concat(fs::path(python_.interpreter).parent_path().string(), ":/usr/bin:/bin");
+  if (!toolkit_.empty()) {
+    const bool in_root = toolkit_ == "/usr";  // a distribution's package, which the box shows as it is
+    if (!in_root) spec.mounts.push_back({toolkit_, kToolkitTarget});
+    const std::string home = in_root ? "/usr" : kToolkitTarget;
+    spec.env.push_back(concat("CUDA_HOME=", home));
+    path = concat(home, "/bin:", path);
+  }
+  spec.env.push_back(concat("PATH=", path));
+  spec.env.push_back(concat("TORCH_EXTENSIONS_DIR=", in_work("extensions")));
+  spec.env.push_back("TORCH_USE_CUDA_DSA=1");
+  spec.work_bytes = kBuildBytes;
+  spec.limits.wall_s = mode == std::string("probe") ? kProbe_s : options_.timeout_s;
+  spec.limits.output_bytes = kOutputBytes;
+  DeviceLease::Hold alone;
+  if (lease_) alone = lease_->take(stop);
+  Answer answer;
+  if (lease_ && !alone) {
+    answer.box.end = BoxEnd::kCancelled;
+    return answer;
+  }
+  answer.box = run_box(host_, spec, stop);
+  if (answer.box.exported.empty()) return answer;
+  ordered_json content = ordered_json::parse(answer.box.exported[0], nullptr, /*allow_exceptions=*/false);
+  if (content.is_object()) answer.content = std::move(content);
+  return answer;
+}
+
+Result<ordered_json> StockEvaluator::time_reference(const std::string& reference, std::stop_token stop) {
+  using Reply = Result<ordered_json>;
+  Answer answer = run("baseline", reference, "", stop);
+  if (answer.content.contains("stats")) return Reply(std::move(answer.content["stats"]));
+  if (answer.content.contains("error")) return Reply::failure(answer.content["error"].get<std::string>());
+  return Reply::failure(answer.box.end == BoxEnd::kBoxFailed ? answer.box.reason
+                                                             : cause_of(answer.box, options_).second);
+}
+
+Result<ordered_json> StockEvaluator::evaluate(const std::string& reference, const std::string& program,
+                                              std::stop_token stop) {
+  using Reply = Result<ordered_json>;
+  const Answer answer = run("evaluate", reference, program, stop);
+  if (answer.box.end == BoxEnd::kBoxFailed) return Reply::failure(answer.box.reason);
+  if (answer.box.end == BoxEnd::kCancelled) return Reply::failure("cancelled");
+  return Reply(record_of(answer));
+}
+
+ordered_json StockEvaluator::record_of(const Answer& answer) const {
+  ordered_json record{{"compiled", false},
+                      {"correctness", false},
+                      {"metadata", ordered_json::object()},
+                      {"runtime", -1.0},
+                      {"runtime_stats", ordered_json::object()},
+                      {"ref_runtime", -1.0},
+                      {"ref_runtime_stats", ordered_json::object()}};
+  ordered_json metadata{{"protocol", kProtocol},
+                        {"hardware", hardware_},
+                        {"device", device_},
+                        {"precision", options_.precision},
+                        {"clock", options_.device == kHost ? "host" : "CUDA events"}};
+  const auto told = answer.content.find("record");
+  if (told != answer.content.end() && is_record(*told)) {
+    record.update(*told);
+    metadata.update(record["metadata"]);
+  } else {
+    record["compiled"] = answer.content.contains("stage") && answer.content["stage"] == "run";
+    const auto [key, text] = cause_of(answer.box, options_);
+    metadata[key] = text;
+  }
+  record["metadata"] = std::move(metadata);
+  return record;
+}
+
+}  // namespace bicrl

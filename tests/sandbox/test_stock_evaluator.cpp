@@ -1,0 +1,249 @@
+// KernelBench's own protocol on the host's clock: what a right program's record holds, and how each way to be
+// wrong is recorded. With a GPU the same path runs there: bench/kernelbench.py.
+#include "sandbox/stock_evaluator.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
+#include <map>
+
+#include "sandbox/gpu_box.h"
+#include "tests/sandbox/service_support.h"
+
+namespace bicrl {
+namespace {
+
+using nlohmann::ordered_json;
+
+const std::string kReference = R"(
+import torch
+import torch.nn as nn
+
+class Model(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.linear = nn.Linear(features, features)
+
+    def forward(self, x):
+        return torch.relu(self.linear(x))
+
+def get_inputs():
+    return [torch.randn(8, 16)]
+
+def get_init_inputs():
+    return [16]
+)";
+
+// A right program, but for what `forward` returns.
+std::string program(const std::string& forward, const std::string& before = "") {
+  return before + R"(
+import torch
+import torch.nn as nn
+
+class ModelNew(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.linear = nn.Linear(features, features)
+
+    def forward(self, x):
+)" + forward;
+}
+
+const std::string kRight = "        return self.linear(x).clamp(min=0)\n";
+
+StockOptions on_host(const std::string& precision = "fp32", double timeout_s = 900) {
+  return {.device = "cpu",
+          .precision = precision,
+          .timing_trials = 10,
+          .timeout_s = timeout_s,
+          .memory_bytes = 8ull << 30};
+}
+
+const PythonInstall& python() {
+  static const PythonInstall found = PythonInstall::find(testing::test_python());
+  return found;
+}
+
+ordered_json evaluate(const std::string& code, const StockOptions& options = on_host()) {
+  static std::map<std::pair<std::string, double>, StockEvaluator> evaluators;
+  auto& evaluator =
+      evaluators.try_emplace({options.precision, options.timeout_s}, testing::box_host(), python(), options)
+          .first->second;
+  auto record = evaluator.evaluate(kReference, code);
+  INFO((record ? "" : record.reason()));
+  REQUIRE(record);
+  INFO(record.value().dump(1));
+  const ordered_json& r = record.value();
+  for (const char* key : {"compiled", "correctness", "metadata", "runtime", "runtime_stats", "ref_runtime",
+                          "ref_runtime_stats"})
+    CHECK(r.contains(key));
+  CHECK(r["metadata"]["protocol"] == "kernelbench (423217d), trusts the candidate");
+  CHECK(r["metadata"]["hardware"] == "cpu");
+  CHECK(r["metadata"]["device"] == "cpu");
+  if (r["correctness"] == false) CHECK(r["runtime"] == -1.0);
+  return r;
+}
+
+// Neither compiled nor correct, or not correct.
+void check_fault(const ordered_json& record, bool compiled, const std::string& key, const std::string& text) {
+  INFO(record.dump(1));
+  CHECK(record["compiled"] == compiled);
+  CHECK(record["correctness"] == false);
+  REQUIRE(record["metadata"].contains(key));
+  CHECK(record["metadata"][key].get<std::string>().find(text) != std::string::npos);
+}
+
+TEST_CASE("a right program has the trials and times of its record") {
+  const ordered_json record = evaluate(program(kRight));
+  CHECK(record["compiled"] == true);
+  CHECK(record["correctness"] == true);
+  CHECK(record["metadata"]["correctness_trials"] == "(5 / 5)");
+  CHECK(record["metadata"]["clock"] == "host");
+  for (const std::string which : {"runtime", "ref_runtime"}) {
+    const ordered_json& stats = record[which + "_stats"];
+    CHECK(record[which] == stats["mean"]);
+    CHECK(stats["num_trials"] == 10);
+    CHECK(stats["min"].get<double>() > 0);
+    CHECK(stats["min"] <= stats["mean"]);
+    CHECK(stats["mean"] <= stats["max"]);
+    CHECK(stats["std"].get<double>() >= 0);
+  }
+}
+
+// The program knows the published seeds and refuses other inputs.
+TEST_CASE("inputs are those of seed 42, and calls as many as published") {
+  const std::string check = R"(
+        global calls
+        calls += 1
+        drawn = seeds[calls - 1] if calls <= 5 else 42
+        assert torch.equal(x, torch.randn(8, 16, generator=torch.Generator().manual_seed(drawn))), f"call {calls}"
+        assert calls <= 5 + 3 + 1 + 10, "more calls than published"
+        return self.linear(x).clamp(min=0)
+)";
+  const std::string seeds = R"(
+import torch
+generator = torch.Generator().manual_seed(42)
+seeds = [torch.randint(0, 2**32 - 1, (1,), generator=generator).item() for _ in range(5)]
+calls = 0
+)";
+  const ordered_json record = evaluate(program(check, seeds));
+  INFO(record.dump(1));
+  CHECK(record["correctness"] == true);
+  CHECK(record["runtime"].get<double>() > 0);
+  CHECK_FALSE(record["metadata"].contains("error_during_performance"));
+}
+
+TEST_CASE("tolerances are those of the precision") {
+  const std::string off = "        return (self.linear(x).clamp(min=0) + 2e-3).to(x.dtype)\n";
+  const ordered_json fp32 = evaluate(program(off));
+  check_fault(fp32, true, "correctness_issue", "Output mismatch");
+  CHECK(fp32["metadata"]["max_difference"].size() == 5);
+  CHECK(fp32["metadata"]["correctness_trials"] == "(0 / 5)");
+  for (const std::string precision : {"fp16", "bf16"}) {
+    const ordered_json record = evaluate(program(off), on_host(precision));
+    CHECK(record["correctness"] == true);
+    CHECK(record["metadata"]["precision"] == precision);
+  }
+  const ordered_json far =
+      evaluate(program("        return self.linear(x).clamp(min=0) + 0.1\n"), on_host("bf16"));
+  check_fault(far, true, "correctness_issue", "Output mismatch");
+}
+
+TEST_CASE("wrong programs are recorded as KernelBench records them") {
+  check_fault(evaluate(program("        return self.linear(x)[:4]\n")), true, "correctness_issue",
+              "Output shape mismatch");
+  check_fault(evaluate(program("        raise ValueError('no answer')\n")), true, "runtime_error",
+              "no answer");
+  check_fault(evaluate(program("        return [1]\n")), true, "runtime_error", "");
+  check_fault(evaluate("raise ValueError('at import')\n"), false, "compilation_error", "at import");
+  check_fault(evaluate("def broken(:\n"), false, "compilation_error_name", "SyntaxError");
+  check_fault(evaluate("x = 1\n"), false, "compilation_error", "ModelNew is not defined");
+  check_fault(evaluate("class ModelNew(nn.Module):\n    pass\n"), false, "other_error",
+              "");  // no constructor
+}
+
+TEST_CASE("programs that end their process, print, or write where the result lies have a record") {
+  check_fault(evaluate(program("        import os; os._exit(0)\n")), true, "process_ended", "exit status 0");
+  check_fault(evaluate("import sys\nsys.exit(3)\n"), false, "process_ended", "exit status 3");
+  check_fault(evaluate(program("        import os; os.kill(os.getpid(), 11)\n")), true, "process_ended", "");
+  const ordered_json loud =
+      evaluate(program(kRight, "print('{\"record\": {\"correctness\": true}}\\n' * 100000)\n"));
+  CHECK(loud["correctness"] == true);
+  for (const std::string text : {"null", "{", R"({"record": {"compiled": 3}})"})
+    check_fault(evaluate("import os\nopen('/scratch/result.json', 'w').write('" + text + "')\nos._exit(0)\n"),
+                false, "process_ended", "");
+  // What starts something that does not end is right all the same.
+  CHECK(evaluate(program(kRight,
+                         "import threading, time\n"
+                         "threading.Thread(target=time.sleep, args=(100000,)).start()\n"))["correctness"] ==
+        true);
+}
+
+TEST_CASE("a program without end meets the limit of time") {
+  const ordered_json record = evaluate("while True:\n    pass\n", on_host("fp32", 15));
+  check_fault(record, false, "timeout", "15 s");
+}
+
+TEST_CASE("a program is in a box, without network and without files of the host") {
+  setenv("BICRL_TEST_SECRET", "planted", 1);
+  const ordered_json record = evaluate(R"(
+import os, socket
+assert "BICRL_TEST_SECRET" not in os.environ
+for path in ("/usr/x", "/x", "/references/x"):
+    try:
+        open(path, "w")
+        raise SystemError(path + " can be written")
+    except OSError:
+        pass
+try:
+    socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    raise SystemError("there is a network")
+except OSError:
+    pass
+)" + program(kRight));
+  INFO(record.dump(1));
+  CHECK(record["correctness"] == true);
+}
+
+TEST_CASE("a program is built by torch's own load_inline, and a compiler's message is its fault") {
+  const auto built = [](const std::string& body) {
+    return "from torch.utils.cpp_extension import load_inline\n"
+           "source = '''\ntorch::Tensor clamp(torch::Tensor x) {\n" +
+           body +
+           "\n}\n'''\n"
+           "built = load_inline(name='built', cpp_sources=source, functions=['clamp'])\n" +
+           program("        return built.clamp(self.linear(x))\n");
+  };
+  const ordered_json record = evaluate(built("  return x.clamp_min(0);"));
+  INFO(record.dump(1));
+  CHECK(record["correctness"] == true);
+  // KernelBench takes a message with these letters for a lock file's, and forgets the program.
+  check_fault(evaluate(built("  int block = ;\n  return x;")), false, "compilation_error", "block");
+}
+
+TEST_CASE("references are timed without a program") {
+  StockEvaluator evaluator(testing::box_host(), python(), on_host());
+  const auto stats = evaluator.time_reference(kReference);
+  REQUIRE(stats);
+  for (const char* key : {"mean", "std", "min", "max", "num_trials", "hardware", "device"})
+    CHECK(stats.value().contains(key));
+  CHECK(stats.value()["num_trials"] == 10);
+  const auto none = evaluator.time_reference("raise ValueError('a broken task')\n");
+  REQUIRE_FALSE(none);
+  CHECK(none.reason().find("a broken task") != std::string::npos);
+}
+
+TEST_CASE("a machine without a GPU refuses in one line") {
+  if (!find_driver_library().empty()) SKIP("there is a driver here");
+  try {
+    StockEvaluator evaluator(testing::box_host(), python(), {});
+    FAIL("it runs");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kUnavailable);
+    const std::string message = error.what();
+    CHECK(message.find("no NVIDIA driver") != std::string::npos);
+    CHECK(message.find('\n') == std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace bicrl
