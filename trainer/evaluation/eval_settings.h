@@ -2,11 +2,13 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "common/config.h"
 #include "reward/client/verifier_client.h"
 #include "rollout/decoding_settings.h"
+#include "trainer/evaluation/suite_settings.h"
 #include "trainer/evaluation/task_scores.h"
 #include "trainer/inputs/policy_source.h"
 #include "trainer/inputs/task_source.h"
@@ -14,7 +16,8 @@
 namespace bicrl {
 
 struct EvalSettings {
-  PolicySource policy;
+  std::optional<SuiteSettings> suite;
+  PolicySource policy;     // not read, like all that is of generating, if the suite names programs
   TaskSource tasks;        // files are in held_out_files
   int64_t task_limit = 0;  // the first so many; 0: all
   Stage stage = Stage::kEndToEnd;

@@ -42,11 +42,12 @@ void count(const VerifiedResponse& response, const EvaluatedResponse& evaluated,
 }
 
 nlohmann::json entry_of(const VerifiedResponse& response) {
-  return {{"task_id", response.task->id},
-          {"sample", response.sample},
-          {"truncated", response.rollout.truncated()},
-          {"program", response.program},
-          {"verdict", to_json(*response.verdict)}};
+  nlohmann::json entry{{"task_id", response.task->id},
+                       {"sample", response.sample},
+                       {"truncated", response.rollout.truncated()},
+                       {"program", response.program}};
+  if (response.verdict) entry["verdict"] = to_json(*response.verdict);
+  return entry;
 }
 
 template <typename Json>
@@ -94,6 +95,34 @@ TaskScores merge(const std::vector<nlohmann::json>& ranks, size_t task_count) {
   return all;
 }
 
+// Of this rank.
+std::vector<PromptedGroup> groups_of(const ControlPlane& control, const Placement& placement,
+                                     const std::vector<Task>& tasks, const ScoringSettings& settings) {
+  std::vector<PromptedGroup> groups;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    const auto index = static_cast<int64_t>(i);
+    if (placement.generator_of(index) != control.rank()) continue;
+    groups.push_back(
+        {.index = index,
+         .task = &tasks[i],
+         .prompt = make_prompt(tasks[i], settings.stage, settings.prompt_style, settings.decoding.scaffold)});
+  }
+  return groups;
+}
+
+// What each rank found; throws on all of them if one failed.
+std::vector<nlohmann::json> gather(ControlPlane& control, nlohmann::json mine, const std::string& error) {
+  mine["error"] = error;
+  std::vector<nlohmann::json> ranks;
+  std::vector<std::string> errors;
+  for (const std::string& part : control.all_gather(dump(mine))) {
+    ranks.push_back(nlohmann::json::parse(part));
+    errors.push_back(ranks.back().at("error"));
+  }
+  throw_first_error(errors);
+  return ranks;
+}
+
 }  // namespace
 
 TaskScores score_tasks(DecodeEngine& engine, VerifierClient& verifier, VerdictLedger* ledger,
@@ -105,29 +134,14 @@ TaskScores score_tasks(DecodeEngine& engine, VerifierClient& verifier, VerdictLe
   ResponseCollector collector(engine, settings.decoding, verdicts, /*quarantine=*/nullptr);
   nlohmann::json mine;
   const std::string error = error_of([&] {
-    std::vector<PromptedGroup> groups;
-    for (size_t i = 0; i < tasks.size(); ++i) {
-      const auto index = static_cast<int64_t>(i);
-      if (placement.generator_of(index) != control.rank()) continue;
-      groups.push_back({.index = index,
-                        .task = &tasks[i],
-                        .prompt = make_prompt(tasks[i], settings.stage, settings.prompt_style,
-                                              settings.decoding.scaffold)});
-    }
-    const CollectedResponses collected =
-        collector.collect(groups, settings.samples_per_task, settings.key, /*policy_version=*/0);
+    const CollectedResponses collected = collector.collect(groups_of(control, placement, tasks, settings),
+                                                           settings.samples_per_task, settings.key,
+                                                           /*policy_version=*/0);
     if (!collected.interrupted) mine = share_of(collected, settings.keep);
     mine["interrupted"] = collected.interrupted;
   });
-  mine["error"] = error;
   if (ledger) mine["ledger_lines"] = ledger->unshared();
-  std::vector<nlohmann::json> ranks;
-  std::vector<std::string> errors;
-  for (const std::string& part : control.all_gather(dump(mine))) {
-    ranks.push_back(nlohmann::json::parse(part));
-    errors.push_back(ranks.back().at("error"));
-  }
-  throw_first_error(errors);
+  const std::vector<nlohmann::json> ranks = gather(control, std::move(mine), error);
   for (const nlohmann::json& rank : ranks)
     if (rank.at("interrupted")) return {.interrupted = true};
   if (ledger) {
@@ -136,6 +150,30 @@ TaskScores score_tasks(DecodeEngine& engine, VerifierClient& verifier, VerdictLe
     ledger->end_round(lines);
   }
   return merge(ranks, tasks.size());
+}
+
+GeneratedResponses generate_responses(DecodeEngine& engine, ControlPlane& control, const Placement& placement,
+                                      const std::vector<Task>& tasks, const ScoringSettings& settings) {
+  ResponseVerifier no_verdicts(/*verifier=*/nullptr, /*ledger=*/nullptr, {.source = VerdictSource::kNone});
+  ResponseCollector collector(engine, settings.decoding, no_verdicts, /*quarantine=*/nullptr);
+  nlohmann::json mine;
+  const std::string error = error_of([&] {
+    const CollectedResponses collected = collector.collect(groups_of(control, placement, tasks, settings),
+                                                           settings.samples_per_task, settings.key,
+                                                           /*policy_version=*/0);
+    std::map<int64_t, std::string> lines;
+    for (const VerifiedResponse& response : collected.responses)
+      lines[response.group] += dump(entry_of(response)) + "\n";
+    mine = {{"lines", lines}, {"tokens", collected.decoding.generated_tokens}};
+  });
+  GeneratedResponses all;
+  std::map<int64_t, std::string> lines;
+  for (const nlohmann::json& rank : gather(control, std::move(mine), error)) {
+    all.generated_tokens += rank.at("tokens").get<int64_t>();
+    lines.merge(rank.at("lines").get<std::map<int64_t, std::string>>());
+  }
+  for (const auto& [task, text] : lines) all.lines += text;
+  return all;
 }
 
 }  // namespace bicrl

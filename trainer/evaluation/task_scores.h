@@ -69,4 +69,15 @@ TaskScores score_tasks(DecodeEngine& engine, VerifierClient& verifier, VerdictLe
                        ControlPlane& control, const Placement& placement, const std::vector<Task>& tasks,
                        const ScoringSettings& settings);
 
+// Responses without verdicts: JSON lines in the order of tasks and samples, {"task_id", "sample",
+// "truncated", "program"}.
+struct GeneratedResponses {
+  std::string lines;
+  int64_t generated_tokens = 0;
+};
+
+// Collective, and the same responses as those of score_tasks(). Throws as that does.
+GeneratedResponses generate_responses(DecodeEngine& engine, ControlPlane& control, const Placement& placement,
+                                      const std::vector<Task>& tasks, const ScoringSettings& settings);
+
 }  // namespace bicrl
