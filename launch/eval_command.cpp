@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "common/clock.h"
@@ -10,6 +11,7 @@
 #include "common/log.h"
 #include "launch/learner_commands.h"
 #include "launch/rank_session.h"
+#include "launch/suite_evaluation.h"
 #include "sandbox/service/verifier_server.h"
 #include "trainer/evaluation/eval_report.h"
 #include "trainer/evaluation/eval_settings.h"
@@ -21,6 +23,10 @@ namespace bicrl {
 namespace {
 
 namespace fs = std::filesystem;
+
+std::string name_of(const PolicySource& policy) {
+  return policy.checkpoint.empty() ? policy.config_file.string() : policy.checkpoint.string();
+}
 
 std::string headline(const EvalSettings& settings, size_t tasks) {
   const std::string policy = settings.policy.checkpoint.empty()
@@ -35,8 +41,7 @@ std::string headline(const EvalSettings& settings, size_t tasks) {
 nlohmann::json full_json(const EvalSettings& settings, const EvalReport& report, const TaskScores& scores,
                          const std::vector<Task>& tasks, int ranks, double seconds) {
   nlohmann::json json = to_json(report);
-  json["policy"] = settings.policy.checkpoint.empty() ? settings.policy.config_file.string()
-                                                      : settings.policy.checkpoint.string();
+  json["policy"] = name_of(settings.policy);
   json["stage"] = to_string(settings.stage);
   json["samples_per_task"] = settings.samples_per_task;
   json["temperature"] = settings.decoding.sampling.temperature;
@@ -74,59 +79,170 @@ ExitCode publish(const LearnerCommand& command, const EvalSettings& settings, co
   return ExitCode::kFailure;
 }
 
-int evaluate_on_ranks(const LearnerCommand& command, ControlPlane& control) {
-  const bool first = control.rank() == 0;
-  const ConfigDocument document = ConfigDocument::from_file(command.config_path, command.overrides);
-  EvalSettings settings =
-      EvalSettings::from_config(document.root(), fs::path(command.config_path).parent_path());
-  // The embedded server reads this section itself; here its keys are checked before anything starts.
-  VerifierOptions::from_config(document.root().section("verifier").section("server"));
-  document.finish();
-  const std::string note =
-      note_on_unused_server(document.root().section("verifier"), settings.verifier.addresses);
-  std::vector<Task> tasks = load_eval_tasks(settings);
-  if (command.dry_run) {
-    const auto most = static_cast<int64_t>(tasks.size());
-    const int64_t count = settings.task_limit > 0 ? std::min(settings.task_limit, most) : most;
-    if (first)
-      std::cout << document.resolved_yaml() << "\n# tasks: " << count
-                << ", responses: " << count * settings.samples_per_task << "\n"
-                << (note.empty() ? "" : "# " + note + "\n") << std::flush;
-    return static_cast<int>(ExitCode::kOk);
-  }
-  if (first && !note.empty()) log_warning(note);
-  const Stopwatch watch;
-  expect_equal_on_ranks(control, "configuration", document.resolved_yaml());
-  expect_equal_on_ranks(control, "set of tasks", hash_of(tasks));
-  at::set_num_threads(static_cast<int>(settings.threads_per_rank));
-  const Tokenizer tokenizer = load_tokenizer(settings.policy);
-  const Transformer policy =
-      make_policy(settings.policy, tokenizer, settings.seed, control.local_rank(), control.ranks_on_host());
-  const std::string left_out =
-      keep_fitting(tasks, "tasks", {settings.stage, settings.tasks.prompt_style, settings.decoding},
-                   tokenizer, policy.config());
-  if (settings.task_limit > 0 && static_cast<int64_t>(tasks.size()) > settings.task_limit)
-    tasks.resize(static_cast<size_t>(settings.task_limit));
-  if (first && !left_out.empty()) log_warning(left_out);
-  if (first) check_writable(command.json_path);
-  if (first) check_writable(settings.responses_file.string());
-  const std::unique_ptr<EmbeddedVerifier> server = share_embedded_verifier(
-      command.config_path, command.overrides, /*log_path=*/"", control, settings.verifier.addresses);
-  VerifierClient verifier(settings.verifier);
-  common_grading_basis(verifier, settings.verifier, control);  // refuses servers that differ
-  DecodeEngine engine(policy, tokenizer);
-  const TaskScores scores = score_tasks(engine, verifier, /*ledger=*/nullptr, control,
-                                        Placement::colocated(control.size()), tasks, settings.scoring());
-  ExitCode code = ExitCode::kOk;
-  if (first) code = publish(command, settings, tasks, scores, control.size(), watch.seconds());
-  // The server stays until the last rank has its verdicts, which rank 0 then has gathered.
-  return static_cast<int>(code);
+// A policy's answers to the tasks; to those of a suite by KernelBench's own protocol without verdicts.
+struct Answers {
+  TaskScores scores;
+  GeneratedResponses ungraded;
+};
+
+void print_plan(const ConfigDocument& document, const EvalSettings& settings, size_t task_count,
+                const std::string& note) {
+  const auto most = static_cast<int64_t>(task_count);
+  const int64_t count = settings.task_limit > 0 ? std::min(settings.task_limit, most) : most;
+  std::cout << document.resolved_yaml() << "\n# tasks: " << count;
+  if (!settings.suite || settings.suite->programs.empty())
+    std::cout << ", responses: " << count * settings.samples_per_task;
+  std::cout << "\n" << (note.empty() ? "" : "# " + note + "\n") << std::flush;
 }
+
+// One evaluation from its configuration on. Every method is collective.
+class Evaluation {
+ public:
+  Evaluation(const LearnerCommand& command, ControlPlane& control)
+      : command_(command),
+        control_(control),
+        document_(ConfigDocument::from_file(command.config_path, command.overrides)),
+        settings_(EvalSettings::from_config(document_.root(), fs::path(command.config_path).parent_path())),
+        // The embedded server reads this section itself; here its keys are checked before anything starts.
+        server_(VerifierOptions::from_config(document_.root().section("verifier").section("server"))) {
+    document_.finish();
+  }
+
+  ExitCode run() {
+    const std::string note =
+        note_on_unused_server(document_.root().section("verifier"), settings_.verifier.addresses);
+    if (settings_.suite)
+      load_suite();
+    else
+      tasks_ = load_eval_tasks(settings_);
+    if (command_.dry_run) {
+      if (first()) print_plan(document_, settings_, tasks_.size(), note);
+      return ExitCode::kOk;
+    }
+    if (first() && !note.empty()) log_warning(note);
+    expect_equal_on_ranks(control_, "configuration", document_.resolved_yaml());
+    expect_equal_on_ranks(control_, "set of tasks", hash_of(tasks_));
+    if (first()) check_writable(command_.json_path);
+    if (first()) check_writable(settings_.responses_file.string());
+    return settings_.suite ? evaluate_suite() : evaluate_tasks();
+  }
+
+ private:
+  bool first() const { return control_.rank() == 0; }
+  bool is_stock() const {
+    return settings_.suite && settings_.suite->protocol == SuiteProtocol::kKernelBench;
+  }
+
+  ExitCode evaluate_tasks() {
+    const Answers answers = ask_policy();
+    if (!first()) return ExitCode::kOk;
+    return publish(command_, settings_, tasks_, answers.scores, control_.size(), watch_.seconds());
+  }
+
+  ExitCode evaluate_suite() {
+    const SuiteSettings& suite = *settings_.suite;
+    std::unique_ptr<StockGrader> stock;  // of rank 0
+    if (is_stock())
+      on_rank_zero(control_, [&] {
+        stock = std::make_unique<StockGrader>(suite, server_.pipeline.python, server_.pipeline.bwrap);
+      });
+    nlohmann::json about{{"ranks", control_.size()}};
+    const KernelBenchResults results =
+        programs_.empty() ? grade_responses(stock.get(), about) : grade_programs(stock.get(), about);
+    if (!first()) return ExitCode::kOk;
+    about["seconds"] = watch_.seconds();
+    return publish_suite(command_, settings_, problems_, results, std::move(about));
+  }
+
+  KernelBenchResults grade_programs(StockGrader* stock, nlohmann::json& about) {
+    about["programs"] = settings_.suite->programs.string();
+    if (stock) return stock->grade(problems_, programs_);
+    const std::unique_ptr<EmbeddedVerifier> server = start_verifier();
+    VerifierClient verifier(settings_.verifier);
+    common_grading_basis(verifier, settings_.verifier, control_);
+    return grade_natively(verifier, settings_.suite->level, problems_, programs_);
+  }
+
+  // Empty but on rank 0.
+  KernelBenchResults grade_responses(StockGrader* stock, nlohmann::json& about) {
+    about.update({{"policy", name_of(settings_.policy)},
+                  {"samples_per_task", settings_.samples_per_task},
+                  {"temperature", settings_.decoding.sampling.temperature},
+                  {"seed", settings_.seed}});
+    const Answers answers = ask_policy();
+    if (!first()) return {};
+    const std::string& lines = is_stock() ? answers.ungraded.lines : answers.scores.responses;
+    if (!settings_.responses_file.empty()) write_file_atomically(settings_.responses_file, lines);
+    if (stock) return stock->grade(problems_, parse_programs(lines, "the policy's responses", problems_));
+    return results_of_responses(lines, settings_.suite->level, problems_);
+  }
+
+  void load_suite() {
+    problems_ = load_problems(settings_);
+    for (const KernelBenchTask& problem : problems_) tasks_.push_back(problem.task);
+    if (settings_.suite->programs.empty()) return;
+    if (control_.size() > 1)
+      throw InputError("programs that exist are graded by one process: start it without mpirun");
+    programs_ = load_programs(settings_.suite->programs, problems_);
+    check_enough();
+  }
+
+  void check_enough() const {
+    std::map<size_t, int64_t> counts;
+    for (const KernelBenchProgram& program : programs_) ++counts[program.problem];
+    int64_t most = 0;
+    for (const auto& [problem, count] : counts) most = std::max(most, count);
+    if (!settings_.pass_at_k.empty() && settings_.pass_at_k.back() > most)
+      throw InputError(concat("pass@", settings_.pass_at_k.back(),
+                              " needs as many programs of a problem, and ",
+                              settings_.suite->programs.string(), " has ", most, " at most"));
+  }
+
+  std::unique_ptr<EmbeddedVerifier> start_verifier() {
+    return share_embedded_verifier(command_.config_path, command_.overrides, /*log_path=*/"", control_,
+                                   settings_.verifier.addresses);
+  }
+
+  // Leaves out of `tasks_` what is not asked. A suite's problems count all the same.
+  Answers ask_policy() {
+    at::set_num_threads(static_cast<int>(settings_.threads_per_rank));
+    const Tokenizer tokenizer = load_tokenizer(settings_.policy);
+    const Transformer policy = make_policy(settings_.policy, tokenizer, settings_.seed, control_.local_rank(),
+                                           control_.ranks_on_host());
+    const std::string left_out =
+        keep_fitting(tasks_, "tasks", {settings_.stage, settings_.tasks.prompt_style, settings_.decoding},
+                     tokenizer, policy.config());
+    if (settings_.task_limit > 0 && static_cast<int64_t>(tasks_.size()) > settings_.task_limit)
+      tasks_.resize(static_cast<size_t>(settings_.task_limit));
+    if (first() && !left_out.empty()) log_warning(left_out);
+    DecodeEngine engine(policy, tokenizer);
+    const Placement placement = Placement::colocated(control_.size());
+    if (is_stock()) return {{}, generate_responses(engine, control_, placement, tasks_, settings_.scoring())};
+    const std::unique_ptr<EmbeddedVerifier> server = start_verifier();
+    VerifierClient verifier(settings_.verifier);
+    common_grading_basis(verifier, settings_.verifier, control_);  // refuses servers that differ
+    // The server stays until the last rank has its verdicts, which rank 0 then has gathered.
+    return {
+        score_tasks(engine, verifier, /*ledger=*/nullptr, control_, placement, tasks_, settings_.scoring()),
+        {}};
+  }
+
+  const LearnerCommand& command_;
+  ControlPlane& control_;
+  const Stopwatch watch_;
+  const ConfigDocument document_;
+  EvalSettings settings_;
+  const VerifierOptions server_;
+  std::vector<KernelBenchTask> problems_;     // of a suite
+  std::vector<KernelBenchProgram> programs_;  // that exist
+  std::vector<Task> tasks_;
+};
 
 }  // namespace
 
 int run_eval_command(const LearnerCommand& command) {
-  return with_ranks([&](RankPlanes ranks) { return evaluate_on_ranks(command, ranks.control); });
+  return with_ranks(
+      [&](RankPlanes ranks) { return static_cast<int>(Evaluation(command, ranks.control).run()); });
 }
 
 }  // namespace bicrl

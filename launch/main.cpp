@@ -44,7 +44,8 @@ struct ConfigArguments {
 // What the flags of all subcommands set; a command line is of one of them.
 struct Arguments {
   ConfigArguments config;
-  std::string reward;  // of `train`
+  std::string reward;                  // of `train`
+  std::string suite, level, programs;  // of `eval`
   bicrl::LearnerCommand learner;
   bicrl::VerifierCommand verifier;
   bicrl::VerifyCommand verify;
@@ -73,6 +74,10 @@ void add_train_flags(CLI::App& app, Arguments& arguments) {
 void add_eval_flags(CLI::App& app, Arguments& arguments) {
   add_learner_flags(app, arguments);
   app.add_option("--json", arguments.learner.json_path, "write the figures to this file as well");
+  app.add_option("--suite", arguments.suite, "the published suite that the tasks are of: kernelbench");
+  app.add_option("--level", arguments.level, "of the suite");
+  app.add_option("--programs", arguments.programs,
+                 "grade these instead of a policy's: a folder, or JSON lines");
 }
 
 void add_tasks_flags(CLI::App& app, Arguments& arguments) {
@@ -141,7 +146,12 @@ int run_configured(Arguments& arguments) {
   take_config(arguments, learner);
   if (learner.config_path.empty())
     throw bicrl::InputError("bicrl " + learner.name + " needs a configuration file");
-  if (!arguments.reward.empty()) learner.overrides.push_back("reward=" + arguments.reward);
+  // Flags are short for keys.
+  for (const auto& [key, value] : {std::pair<const char*, std::string>{"reward", arguments.reward},
+                                   {"suite.name", arguments.suite},
+                                   {"suite.level", arguments.level},
+                                   {"suite.programs", arguments.programs}})
+    if (!value.empty()) learner.overrides.push_back(bicrl::concat(key, "=", value));
   return bicrl::run_learner(learner);
 }
 

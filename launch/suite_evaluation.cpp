@@ -1,0 +1,186 @@
+#include "launch/suite_evaluation.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+
+#include "common/clock.h"
+#include "common/files.h"
+#include "common/log.h"
+#include "trainer/evaluation/eval_report.h"
+
+namespace bicrl {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+KernelBenchResults empty_results(int64_t level, const std::vector<KernelBenchTask>& problems) {
+  KernelBenchResults results{.level = level, .entries = {}};
+  for (const KernelBenchTask& problem : problems) results.entries.emplace_back().problem = problem.problem;
+  return results;
+}
+
+void print_row(const KernelBenchTask& problem, const KernelBenchSample& sample) {
+  const char* found = !sample.graded    ? "not graded"
+                      : sample.correct  ? "correct"
+                      : sample.compiled ? "wrong"
+                                        : "not compiled";
+  char line[200];
+  snprintf(line, sizeof line, "%-24s sample %-4lld %-12s", problem.task.id.c_str(),
+           static_cast<long long>(sample.number), found);
+  std::cout << line;
+  if (sample.runtime_ms > 0) {
+    snprintf(line, sizeof line, " %.4g ms", sample.runtime_ms);
+    std::cout << line;
+  }
+  std::cout << std::endl;
+}
+
+// Programs may hold anything, messages of their compilers as well.
+std::string text_of(const ordered_json& json) {
+  return json.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+void write_results(const fs::path& folder, const KernelBenchResults& results) {
+  if (folder.empty()) return;
+  fs::create_directories(folder);
+  write_file_atomically(folder / "eval_results.json", text_of(eval_results_json(results)));
+  write_file_atomically(folder / "baseline_time_torch.json", text_of(baseline_json(results)));
+}
+
+StockOptions stock_options(const SuiteSettings& suite) {
+  return {.device = suite.device,
+          .precision = suite.precision,
+          .correctness_trials = suite.correctness_trials,
+          .timing_trials = suite.timing_trials,
+          .timeout_s = suite.timeout_s,
+          .memory_bytes = suite.memory_bytes};
+}
+
+}  // namespace
+
+std::vector<KernelBenchTask> load_problems(const EvalSettings& settings) {
+  std::vector<KernelBenchTask> problems =
+      load_kernelbench(settings.tasks.held_out_files, settings.suite->level);
+  if (settings.task_limit > 0 && static_cast<int64_t>(problems.size()) > settings.task_limit)
+    problems.resize(static_cast<size_t>(settings.task_limit));
+  return problems;
+}
+
+StockGrader::StockGrader(const SuiteSettings& suite, const std::string& python, const std::string& bwrap)
+    : suite_(suite),
+      python_(PythonInstall::find(python)),
+      host_(bwrap),
+      evaluator_(host_, python_, stock_options(suite)) {}
+
+KernelBenchResults StockGrader::grade(const std::vector<KernelBenchTask>& problems,
+                                      const std::vector<KernelBenchProgram>& programs) {
+  KernelBenchResults results = empty_results(suite_.level, problems);
+  log_info("grading ", programs.size(), " programs by KernelBench's own protocol on ", evaluator_.hardware(),
+           ", which trusts them");
+  for (size_t i = 0; i < programs.size(); ++i) {
+    const KernelBenchProgram& program = programs[i];
+    const KernelBenchTask& problem = problems[program.problem];
+    KernelBenchEntry& entry = results.entries[program.problem];
+    if (entry.samples.empty()) {
+      auto baseline = evaluator_.time_reference(problem.task.pytorch_code);
+      if (baseline)
+        entry.baseline = std::move(baseline.value());
+      else
+        log_warning(problem.task.id,
+                    ": its reference has no times, so no program counts as fast: ", baseline.reason());
+    }
+    const auto record = evaluator_.evaluate(problem.task.pytorch_code, program.program);
+    entry.samples.push_back(record ? sample_of(record.value(), program.sample)
+                                   : ungraded_sample(record.reason(), program.sample));
+    print_row(problem, entry.samples.back());
+    write_results(suite_.results, results);
+  }
+  return results;
+}
+
+KernelBenchResults grade_natively(VerifierClient& client, int64_t level,
+                                  const std::vector<KernelBenchTask>& problems,
+                                  const std::vector<KernelBenchProgram>& programs) {
+  for (size_t i = 0; i < programs.size(); ++i) {
+    const Task& task = problems[programs[i].problem].task;
+    client.submit({.request_id = std::to_string(i),
+                   .task_id = task.id,
+                   .pytorch_code = task.pytorch_code,
+                   .program = programs[i].program});
+  }
+  std::vector<KernelBenchSample> samples(programs.size());
+  while (client.pending() > 0) {
+    const std::optional<Verdict> verdict = client.next(std::chrono::seconds(5));
+    if (!verdict) continue;  // the client's own deadline ends a request that hangs
+    const size_t index = std::stoul(verdict->request_id);
+    samples[index] = sample_of(*verdict, programs[index].sample);
+    print_row(problems[programs[index].problem], samples[index]);
+  }
+  KernelBenchResults results = empty_results(level, problems);
+  for (size_t i = 0; i < programs.size(); ++i)
+    results.entries[programs[i].problem].samples.push_back(std::move(samples[i]));
+  take_baselines_of_pairs(results);
+  return results;
+}
+
+KernelBenchResults results_of_responses(const std::string& lines, int64_t level,
+                                        const std::vector<KernelBenchTask>& problems) {
+  KernelBenchResults results = empty_results(level, problems);
+  std::istringstream stream(lines);
+  size_t place = 0;
+  for (std::string line; std::getline(stream, line);) {
+    const auto json = nlohmann::json::parse(line);
+    while (problems.at(place).task.id != json.at("task_id")) ++place;  // both are in order
+    KernelBenchSample sample =
+        sample_of(verdict_from_json(json.at("verdict")), json.at("sample").get<int64_t>());
+    json.at("truncated").get_to(sample.truncated);
+    results.entries[place].samples.push_back(std::move(sample));
+  }
+  take_baselines_of_pairs(results);
+  return results;
+}
+
+ExitCode publish_suite(const LearnerCommand& command, const EvalSettings& settings,
+                       const std::vector<KernelBenchTask>& problems, const KernelBenchResults& results,
+                       nlohmann::json about) {
+  const SuiteSettings& suite = *settings.suite;
+  write_results(suite.results, results);
+  std::vector<Task> tasks;
+  for (const KernelBenchTask& problem : problems) tasks.push_back(problem.task);
+  const std::vector<TaskScore> scores = scores_of(results);
+  const EvalReport report =
+      make_eval_report(tasks, scores, settings.pass_at_k,
+                       {.confidence = settings.confidence, .resamples = settings.bootstrap_resamples});
+  const KernelBenchSummary summary = summarise(results);
+  const bool stock = suite.protocol == SuiteProtocol::kKernelBench;
+  std::cout << "KernelBench level " << suite.level << ", " << problems.size() << " problems, "
+            << (stock ? concat("its own protocol on ", suite.device, " in ", suite.precision,
+                               ", which trusts the programs")
+                      : std::string("our verifier"))
+            << "\n\n"
+            << eval_table(report) << "\n"
+            << summary_table(summary);
+  if (!suite.results.empty())
+    std::cout << "eval_results.json and baseline_time_torch.json are in " << suite.results.string() << "\n";
+  std::cout << std::flush;
+  if (!command.json_path.empty()) {
+    nlohmann::json json = to_json(report);
+    json.update(about);
+    json["kernelbench"] = to_json(summary);
+    json["kernelbench"]["level"] = suite.level;
+    json["kernelbench"]["protocol"] = stock ? "kernelbench" : "native";
+    if (stock) json["kernelbench"].update({{"device", suite.device}, {"precision", suite.precision}});
+    write_file_atomically(command.json_path, json.dump(2) + "\n");
+  }
+  const std::string problem =
+      unverified_problem({{report.responses, report.unverified}}, settings.max_unverified_share);
+  if (problem.empty()) return ExitCode::kOk;
+  log_error(problem, " (max_unverified_share is ", settings.max_unverified_share,
+            "): these figures say little");
+  return ExitCode::kFailure;
+}
+
+}  // namespace bicrl
