@@ -124,6 +124,7 @@ class Evaluation {
     expect_equal_on_ranks(control_, "set of tasks", hash_of(tasks_));
     if (first()) check_writable(command_.json_path);
     if (first()) check_writable(settings_.responses_file.string());
+    if (first() && settings_.suite) prepare_results(*settings_.suite);
     return settings_.suite ? evaluate_suite() : evaluate_tasks();
   }
 

@@ -45,7 +45,6 @@ std::string text_of(const ordered_json& json) {
 
 void write_results(const fs::path& folder, const KernelBenchResults& results) {
   if (folder.empty()) return;
-  fs::create_directories(folder);
   write_file_atomically(folder / "eval_results.json", text_of(eval_results_json(results)));
   write_file_atomically(folder / "baseline_time_torch.json", text_of(baseline_json(results)));
 }
@@ -67,6 +66,15 @@ std::vector<KernelBenchTask> load_problems(const EvalSettings& settings) {
   if (settings.task_limit > 0 && static_cast<int64_t>(problems.size()) > settings.task_limit)
     problems.resize(static_cast<size_t>(settings.task_limit));
   return problems;
+}
+
+void prepare_results(const SuiteSettings& suite) {
+  if (suite.results.empty()) return;
+  std::error_code error;
+  fs::create_directories(suite.results, error);
+  if (error)
+    throw InputError(concat("cannot make the folder ", suite.results.string(), ": ", error.message()));
+  check_writable(suite.results / "eval_results.json");
 }
 
 StockGrader::StockGrader(const SuiteSettings& suite, const std::string& python, const std::string& bwrap)

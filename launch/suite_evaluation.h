@@ -19,6 +19,10 @@ namespace bicrl {
 // The problems that a suite's evaluation counts, `tasks.limit` of them.
 std::vector<KernelBenchTask> load_problems(const EvalSettings& settings);
 
+// Before long work: makes the folder of results, if one is named. Throws Error with exit code kUsage if it
+// cannot.
+void prepare_results(const SuiteSettings& suite);
+
 // KernelBench's own protocol with what it needs. Not movable: its parts refer to each other.
 class StockGrader {
  public:

@@ -104,6 +104,7 @@ with folder() as temporary:
     refused(2, "no task file has a problem of level 4", "--suite", "kernelbench", "--level", "4", "--programs", programs)
     refused(2, "suite.name", "--suite", "another", "--programs", programs)
     refused(2, "does not exist", *suite, "--programs", here / "none")
+    refused(2, "cannot make the folder", *suite, "--programs", programs, f"suite.results={config}/below")
     refused(2, "pass@3 needs", *suite, "--programs", programs, "pass_at_k=[3]")
     refused(2, "by one process", *suite, "--programs", programs, ranks=2)
     refused(2, "has no effect with `suite.programs`", *suite, "--programs", programs, *policy)

@@ -304,7 +304,8 @@ TEST_CASE("a suite's settings: what has no effect is refused, and what is resolv
             "must be cpu or cuda:NUMBER"));
   CHECK(has(why(exist, {"suite.protocol=kernelbench", "suite.stock.precision=fp8"}), "precision"));
   CHECK(has(why(exist, {"suite.protocol=kernelbench", "measure_time=true"}), "always measures"));
-  CHECK(has(why(exist, {"suite.protocol=kernelbench", "verifier.addresses=[a:1]"}), "no verifier is asked"));
+  CHECK(has(why(exist, {"suite.protocol=kernelbench", "verifier.addresses=['127.0.0.1:1']"}),
+            "no verifier is asked"));
   CHECK(has(why(exist, {"suite.name=other"}), "name"));
   CHECK(has(why(asked, {"tasks.strict=false"}), "strict: has no effect with a suite"));
   CHECK(has(why(asked, {"tasks={synthetic: {}}"}), "files"));
