@@ -1,9 +1,12 @@
 #include "sandbox/stock_evaluator.h"
 
+#include <sys/stat.h>
+
 #include <cstdlib>
 
 #include "common/json.h"
 #include "sandbox/box/box_host.h"
+#include "sandbox/box/unique_fd.h"
 #include "sandbox/gpu_box.h"
 
 namespace bicrl {
@@ -17,7 +20,9 @@ constexpr const char* kToolkitTarget = "/cuda";
 constexpr const char* kProtocol = "kernelbench (423217d), trusts the candidate";
 constexpr int kSeed = 42;
 constexpr double kProbe_s = 180;  // torch is imported, from a disk that may be cold
-constexpr uint64_t kBuildBytes = 4ull << 30, kResultBytes = 1ull << 20;
+constexpr int kResultFd = 16;
+constexpr uint64_t kBuildBytes = 4ull << 30;
+constexpr off_t kResultBytes = 1 << 20;
 constexpr size_t kOutputBytes = 1u << 20;  // of its stderr
 
 // Of a toolkit that has a compiler: $CUDA_HOME, the one on PATH, the usual place. Empty without.
@@ -94,20 +99,21 @@ StockEvaluator::Answer StockEvaluator::run(const char* mode, const std::string& 
                                            const std::string& program, std::stop_token stop) {
   BoxSpec spec = torch_box(library_, python_, "stock_protocol.py", {}, options_.memory_bytes);
   const auto in_work = [&](const char* name) { return spec.work_folder + "/" + name; };
-  const std::string job = ordered_json{{"mode", mode},
-                                       {"device", options_.device},
-                                       {"precision", options_.precision},
-                                       {"seed", kSeed},
-                                       {"correctness_trials", options_.correctness_trials},
-                                       {"timing_trials", options_.timing_trials},
-                                       {"reference", in_work("reference.py")},
-                                       {"candidate", in_work("candidate.py")},
-                                       {"result", in_work("result.json")}}
-                              .dump();
+  const std::string job = ordered_json{
+      {"mode", mode},
+      {"device", options_.device},
+      {"precision", options_.precision},
+      {"seed", kSeed},
+      {"correctness_trials", options_.correctness_trials},
+      {"timing_trials", options_.timing_trials},
+      {"reference", in_work("reference.py")},
+      {"candidate", in_work("candidate.py")},
+      {"result", kResultFd}}.dump();
   spec.argv.push_back(in_work("job.json"));
   spec.files = {
       {in_work("job.json"), job}, {in_work("reference.py"), reference}, {in_work("candidate.py"), program}};
-  spec.exports = {{in_work("result.json"), kResultBytes}};
+  const UniqueFd result = make_memfd("result");
+  spec.fds = {{result.get(), kResultFd}};
   // Last wins: ninja may lie beside the interpreter.
   std::string path = concat(fs::path(python_.interpreter).parent_path().string(), ":/usr/bin:/bin");
   if (!toolkit_.empty()) {
@@ -131,8 +137,11 @@ StockEvaluator::Answer StockEvaluator::run(const char* mode, const std::string& 
     return answer;
   }
   answer.box = run_box(host_, spec, stop);
-  if (answer.box.exported.empty()) return answer;
-  ordered_json content = ordered_json::parse(answer.box.exported[0], nullptr, /*allow_exceptions=*/false);
+  struct stat info {};
+  if (fstat(result.get(), &info) != 0 || info.st_size > kResultBytes) return answer;
+  const std::string told = read_whole(result.get());
+  if (is_too_deep_json(told)) return answer;
+  ordered_json content = ordered_json::parse(told, nullptr, /*allow_exceptions=*/false);
   if (content.is_object()) answer.content = std::move(content);
   return answer;
 }

@@ -53,7 +53,7 @@ class StockEvaluator {
  private:
   struct Answer {
     BoxResult box;
-    nlohmann::ordered_json content = nlohmann::ordered_json::object();  // empty if nothing was written
+    nlohmann::ordered_json content = nlohmann::ordered_json::object();  // empty if nothing could be read
   };
   Answer run(const char* mode, const std::string& reference, const std::string& program,
              std::stop_token stop);

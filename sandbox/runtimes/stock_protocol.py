@@ -2,7 +2,8 @@
 load_inline builds it. It TRUSTS THE PROGRAM, which runs in this very process with the inputs, the reference and the clock.
     stock_protocol.py JOB      JOB: a JSON file,
     {"mode": "probe", "evaluate" or "baseline", "device": "cuda:0" or "cpu" (whose clock is the host's), "precision": "fp32",
-     "fp16" or "bf16", "seed", "correctness_trials", "timing_trials", "reference", "candidate": files of code, "result": file}
+     "fp16" or "bf16", "seed", "correctness_trials", "timing_trials", "reference", "candidate": files of code, "result": a
+     descriptor of a file, which outlives the process however that ends}
 Before the program's code is run the result is {"stage": "compile"}, then {"stage": "run"}: should the process die, that says
 how far it came. At the end it is
     probe      {"hardware", "device", "bus": where the device is, "" for the host}, or {"error"}
@@ -276,10 +277,9 @@ def read(path):
 
 
 def tell(job, result):
-    temporary = job["result"] + ".new"
-    with open(temporary, "w", encoding="utf-8") as file:
-        json.dump(result, file)
-    os.replace(temporary, job["result"])
+    text = json.dumps(result).encode()
+    os.ftruncate(job["result"], 0)
+    os.pwrite(job["result"], text, 0)
 
 
 def main():

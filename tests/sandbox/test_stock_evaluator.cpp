@@ -168,8 +168,10 @@ TEST_CASE("programs that end their process, print, or write where the result lie
   const ordered_json loud =
       evaluate(program(kRight, "print('{\"record\": {\"correctness\": true}}\\n' * 100000)\n"));
   CHECK(loud["correctness"] == true);
-  for (const std::string text : {"null", "{", R"({"record": {"compiled": 3}})"})
-    check_fault(evaluate("import os\nopen('/scratch/result.json', 'w').write('" + text + "')\nos._exit(0)\n"),
+  const std::string deep = concat("{\"record\": ", std::string(100'000, '['), std::string(100'000, ']'), "}");
+  for (const std::string& text :
+       {std::string("null"), std::string("{"), std::string(R"({"record": {"compiled": 3}})"), deep})
+    check_fault(evaluate("import os\nos.ftruncate(16, 0)\nos.pwrite(16, b'" + text + "', 0)\nos._exit(0)\n"),
                 false, "process_ended", "");
   // What starts something that does not end is right all the same.
   CHECK(evaluate(program(kRight,

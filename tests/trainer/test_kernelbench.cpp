@@ -84,6 +84,7 @@ TEST_CASE(
   check_against_script(results);
   const std::string table = summary_table(s);
   CHECK(table.find("best of 2") != std::string::npos);
+  CHECK(table.find("compiled        50.0 %\ncorrect         50.0 %       75.0 %\n") != std::string::npos);
   CHECK(table.find("fast_0.8        50.0 %       75.0 %") != std::string::npos);
   CHECK(table.find("1 problems have no program") != std::string::npos);
 

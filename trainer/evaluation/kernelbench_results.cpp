@@ -224,7 +224,8 @@ std::string summary_table(const KernelBenchSummary& s) {
            several ? concat("   best of ", s.most_samples).c_str() : "");
   std::string table = line;
   snprintf(line, sizeof line, "%-12s %7.1f %%\n", "compiled", 100 * s.compiled);
-  table += line + row("correct", s.correct, s.best_correct);
+  table += line;
+  table += row("correct", s.correct, s.best_correct);
   if (s.timed)
     for (size_t i = 0; i < std::size(kFastThresholds); ++i) {
       snprintf(line, sizeof line, "fast_%g", kFastThresholds[i]);
