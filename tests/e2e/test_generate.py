@@ -10,8 +10,8 @@ from pathlib import Path
 
 from support import BINARY, ENVIRONMENT, SOURCE, bicrl, expect, folder, read_lines
 
-PROMPTS = 60
-SAMPLES = 4
+PROMPTS = 24
+SAMPLES = 3
 
 
 def command(config, *words):
@@ -24,6 +24,20 @@ def write_prompts(path, prompts):
 
 def some_prompts(count):
     return [{"id": f"p{i}", "prompt": "import torch\n" * (1 + i % 3) + f"# {i}: größer\n" + "x = x + 1\n" * (i % 7)} for i in range(count)]
+
+
+def same_but_for_rounding(lines, expected):
+    """Forwards of other sizes may round otherwise: log-probabilities in their last digits, and hardly ever a draw at a border."""
+    expect(len(lines) == len(expected), "as many responses", len(lines))
+    different = 0
+    for line, other in zip(lines, expected):
+        expect(line.keys() == other.keys() and (line["id"], line["sample"]) == (other["id"], other["sample"]), "the same response", line, other)
+        if line["tokens"] == other["tokens"]:
+            expect(all(abs(p - q) < 1e-4 for p, q in zip(line["log_probs"], other["log_probs"])), "equal log-probabilities", line, other)
+            expect({**line, "log_probs": 0} == {**other, "log_probs": 0}, "all else is equal", line, other)
+        else:
+            different += 1
+    expect(different <= 2, "the same tokens", different)
 
 
 def interrupted(config, output, lines, how, *words):
@@ -63,7 +77,7 @@ with folder() as temporary:
     Path(config).write_text(
         "policy: {config: configs/quickstart/policy.json, tokenizer: configs/quickstart}\n"
         f"prompts: {prompts}\nsamples_per_task: {SAMPLES}\n"
-        "rollout: {max_new_tokens: 32, temperature: 1.0, threshold: 0.9, max_active: 24}\n")
+        "rollout: {max_new_tokens: 32, temperature: 1.0, threshold: 0.9, max_active: 1}\n")
 
     def generate(name, *words):
         output = f"{temporary}/{name}.jsonl"
@@ -84,44 +98,47 @@ with folder() as temporary:
         expect(all(p <= 0 for p in line["log_probs"]) and "program" not in line, "log-probabilities, and no program", line)
     expect(len({line["text"] for line in lines}) > len(lines) // 2, "samples of a prompt differ")
 
-    # Interrupted and killed again and again, each time a little further on.
+    # Interrupted and killed again and again, each time a little further on. One response at a time has equal bits.
     ends = {}
     for how, code_of_it in ((signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)):
         output = f"{temporary}/{how.name}.jsonl"
         ends[how] = 0
-        for lines_more in (1, 20, 60):
+        for lines_more in (1, 10, 20):
             code, shown = interrupted(config, output, lines_more, how)
             expect(code in (code_of_it, 0), f"{how.name}: exit code", code, shown)
             ends[how] += code == code_of_it
             if code == 130:
                 expect("the same command goes on" in shown, f"{how.name}: it says how to go on", shown)
-                for line in read_lines(output):  # the file can be read
-                    expect(line["text"] is not None, "a whole response", line)
-                if how == signal.SIGINT:  # a kill within the next line
-                    with open(output, "ab") as file:
-                        file.write(expected.splitlines()[-1][:700])
+                names = [(line["id"], line["sample"]) for line in read_lines(output)]  # the file can be read
+                expect(len(set(names)) == len(names), "each response once", names)
+            if code == code_of_it and how == signal.SIGKILL:
+                with open(output, "ab") as file:  # as if killed within the next line
+                    file.write(expected.splitlines()[-1][:700])
         expect(ends[how] > 0, f"{how.name} interrupts the work at least once")
         code, out, err = bicrl("generate", config, f"output={output}")
         expect(code == 0, f"{how.name}: the same command goes on to the end", out, err)
         expect(Path(output).read_bytes() == expected, f"{how.name}: as if nothing had been", output)
+
+    # Many at a time end in another order, and are the same up to rounding.
+    many = f"{temporary}/many.jsonl"
+    interrupted(config, many, 5, signal.SIGTERM, "rollout.max_active=16")
+    code, out, err = bicrl("generate", config, f"output={many}", "rollout.max_active=8")
+    expect(code == 0, "many at a time", out, err)
+    same_but_for_rounding(read_lines(many), lines)
     code, out, err = bicrl("generate", config, f"output={whole}")
     expect(code == 0 and f"has {len(lines)} of {len(lines)}" in err and whole.read_bytes() == expected, "nothing is left to do", err)
 
     # Responses depend on their own prompts alone: not on others, the order of the file, its form, or how many are in work.
     by_name = {(line["id"], line["sample"]): line for line in lines}
-    some = [p for i, p in enumerate(some_prompts(PROMPTS)) if i % 9 == 4][::-1]
+    some = [p for i, p in enumerate(some_prompts(PROMPTS)) if i % 5 == 4][::-1]
     Path(f"{temporary}/some.json").write_text(json.dumps(some))
     part = read_lines(generate("part", f"prompts={temporary}/some.json", "samples_per_task=2", "rollout.max_active=3"))
-    expect([line["id"] for line in part] == [p["id"] for p in some for _ in range(2)], "in the order of the file", part)
-    for line in part:
-        other = by_name[line["id"], line["sample"]]
-        expect(line["tokens"] == other["tokens"] and line["text"] == other["text"], "the same response among others", line, other)
+    same_but_for_rounding(part, [by_name[p["id"], s] for p in some for s in range(2)])
 
     # More samples and more prompts join those that are there.
-    grown = generate("grown", "samples_per_task=1", "limit=20")
-    expect(grown.read_bytes().count(b"\n") == 20, "a limit")
-    grown = generate("grown", "threads=2")
-    expect([json.loads(line)["tokens"] for line in grown.read_text().splitlines()] == [line["tokens"] for line in lines], "grown to all")
+    grown = generate("grown", "samples_per_task=1", "limit=10")
+    expect(grown.read_bytes().count(b"\n") == 10, "a limit")
+    same_but_for_rounding(read_lines(generate("grown", "threads=2", "rollout.max_active=32")), lines)
 
     # Made otherwise: refused, with the reason, and untouched.
     def refused(text, *words, code_of_it=2):
@@ -134,9 +151,9 @@ with folder() as temporary:
     other_shape = json.loads(Path(SOURCE, "configs/quickstart/policy.json").read_text())
     Path(f"{temporary}/policy.json").write_text(json.dumps({**other_shape, "rope_theta": 20000}))
     refused("inputs.policy:", f"policy.config={temporary}/policy.json")
-    write_prompts(f"{temporary}/changed.jsonl", [*some_prompts(PROMPTS)[:-1], {"id": "p59", "prompt": "another"}])
+    write_prompts(f"{temporary}/changed.jsonl", [*some_prompts(PROMPTS)[:-1], {"id": f"p{PROMPTS - 1}", "prompt": "another"}])
     refused("inputs.prompts:", f"prompts={temporary}/changed.jsonl")
-    refused("which is not asked for", "samples_per_task=3")
+    refused("which is not asked for", "samples_per_task=2")
     Path(f"{temporary}/foreign.jsonl").write_text("{}\n")
     refused("no foreign.jsonl.origin.yaml", f"output={temporary}/foreign.jsonl")
     refused("is no folder", f"output={temporary}/none/out.jsonl")
@@ -158,9 +175,9 @@ with folder() as temporary:
     expect({line["id"] for line in read_lines(f"{temporary}/long_out.jsonl")} == {"2"}, "the others are answered")
 
     # A bar on a terminal, and only there.
-    code, shown = on_terminal(*command(config, f"output={temporary}/bar.jsonl", "limit=8"))
-    expect(code == 0 and "generating  [" in shown and "tokens/s" in shown and "ETA" in shown and "/32 responses" in shown, "a bar", shown)
-    code, out, err = bicrl("generate", config, f"output={temporary}/no_bar.jsonl", "limit=8")
+    code, shown = on_terminal(*command(config, f"output={temporary}/bar.jsonl", "limit=8", "rollout.max_active=8"))
+    expect(code == 0 and "generating  [" in shown and "tokens/s" in shown and "ETA" in shown and "/24 responses" in shown, "a bar", shown)
+    code, out, err = bicrl("generate", config, f"output={temporary}/no_bar.jsonl", "limit=8", "rollout.max_active=8")
     expect("generating  [" not in out + err and "tokens/s" in err, "no bar in a pipe", out, err)
     expect(Path(f"{temporary}/bar.jsonl").read_bytes() == Path(f"{temporary}/no_bar.jsonl").read_bytes(), "the same responses")
 
@@ -181,10 +198,10 @@ with folder() as temporary:
     tasks = ["tasks=tests/data/infilling_tasks.json", "stage=infilling", "limit=2", "prompts=", "policy.config=tests/data/tokenizer/config.json",
              "policy.tokenizer=tests/data/tokenizer"]
     code, out, err = bicrl("generate", config, *tasks, f"output={temporary}/tasks.jsonl", "--dry-run")
-    expect(code == 0 and "# tasks: 2, responses: 8" in out and not Path(f"{temporary}/tasks.jsonl").exists(), "a dry run", out, err)
+    expect(code == 0 and "# tasks: 2, responses: 6" in out and not Path(f"{temporary}/tasks.jsonl").exists(), "a dry run", out, err)
     programs = read_lines(generate("tasks", *tasks))
     known = {str(t["id"]): t for t in json.loads(Path(SOURCE, "tests/data/infilling_tasks.json").read_text())}
-    expect(len(programs) == 8, "two tasks", programs)
+    expect(len(programs) == 6, "two tasks", programs)
     for line in programs:
         task = known[line["task_id"]]
         expect(line["program"].startswith(task["prefix"]) and line["program"].endswith(task["suffix"]), "a scaffold", line)
