@@ -58,18 +58,20 @@ void hide() {
 
 }  // namespace
 
+std::string progress_pace(int64_t done, int64_t total, int64_t done_before, double seconds) {
+  if (done <= done_before || seconds <= 0) return "";
+  const double rate = static_cast<double>(done - done_before) / seconds;
+  char text[64];
+  snprintf(text, sizeof text, rate < 0.95 ? "%.1f s each" : "%.1f/s", rate < 0.95 ? 1 / rate : rate);
+  if (done >= total) return text;
+  return text + ("  ETA " + clock_text(static_cast<double>(total - done) / rate));
+}
+
 std::string progress_text(const std::string& label, int64_t done, int64_t total, const std::string& unit,
-                          int64_t done_before, double seconds, int width) {
+                          const std::string& its_pace, int width) {
   const std::string count =
       std::to_string(done) + "/" + std::to_string(total) + (unit.empty() ? "" : " " + unit);
-  std::string pace;
-  if (done > done_before && seconds > 0) {
-    const double rate = static_cast<double>(done - done_before) / seconds;
-    char text[64];
-    snprintf(text, sizeof text, rate < 0.95 ? "  %.1f s each" : "  %.1f/s", rate < 0.95 ? 1 / rate : rate);
-    pace = text;
-    if (done < total) pace += "  ETA " + clock_text(static_cast<double>(total - done) / rate);
-  }
+  const std::string pace = its_pace.empty() ? "" : "  " + its_pace;
   const auto room = [&](const std::string& tail) {
     return width - static_cast<int>(label.size() + count.size() + tail.size()) - 6;  // brackets and blanks
   };
@@ -99,12 +101,17 @@ void ProgressBar::set(int64_t done) {
   update(done);
 }
 
+void ProgressBar::set(int64_t done, const std::string& pace) {
+  const std::lock_guard lock(mutex);
+  update(done, &pace);
+}
+
 void ProgressBar::advance(int64_t by) {
   const std::lock_guard lock(mutex);
   update(done_ + by);
 }
 
-void ProgressBar::update(int64_t done) {
+void ProgressBar::update(int64_t done, const std::string* pace) {
   done_ = done;
   if (drawn_ && done < total_ && since_drawn_.seconds() < kSecondsBetweenDraws) return;
   drawn_ = true;
@@ -113,9 +120,13 @@ void ProgressBar::update(int64_t done) {
   if (width == 0) return;
   // One column stays free: a full last line would make some terminals scroll.
   write_all(std::string(kEraseLine) +
-            progress_text(label_, done_, total_, unit_, first_, since_start_.seconds(), width - 1));
+            progress_text(label_, done_, total_, unit_,
+                          pace ? *pace : progress_pace(done_, total_, first_, since_start_.seconds()),
+                          width - 1));
   shown = this;
 }
+
+bool can_show_progress() { return terminal_width() > 0; }
 
 void print_line(const std::string& line) {
   const std::lock_guard lock(mutex);

@@ -24,9 +24,12 @@ class ProgressBar {
   // Draws at most ten times a second, and always when all is done.
   void set(int64_t done);
   void advance(int64_t by = 1);
+  // With a pace that the caller knows better ("830 tokens/s  ETA 0:12") than by what is done.
+  void set(int64_t done, const std::string& pace);
 
  private:
-  void update(int64_t done);
+  // Without a pace: by what is done.
+  void update(int64_t done, const std::string* pace = nullptr);
 
   std::string label_;
   int64_t total_;
@@ -44,9 +47,16 @@ void print_line(const std::string& line);
 // Takes the bar off the terminal until its next update, for output by other means.
 void hide_progress_bar();
 
-// What a bar looks like in `width` columns; if they are few, the bar itself, then the rate are left out,
+// Whether a bar would be seen.
+bool can_show_progress();
+
+// "12.3/s  ETA 0:12", or with slow work "2.0 s each  ETA 0:12", of which `done_before` was done when the
+// clock started; empty as long as nothing is known.
+std::string progress_pace(int64_t done, int64_t total, int64_t done_before, double seconds);
+
+// What a bar looks like in `width` columns; if they are few, the bar itself, then the pace are left out,
 // then the text is cut. Never longer than `width`.
 std::string progress_text(const std::string& label, int64_t done, int64_t total, const std::string& unit,
-                          int64_t done_before, double seconds, int width);
+                          const std::string& pace, int width);
 
 }  // namespace bicrl

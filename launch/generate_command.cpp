@@ -1,32 +1,48 @@
 #include <ATen/Parallel.h>
 
+#include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "common/files.h"
+#include "common/hash.h"
 #include "common/log.h"
 #include "common/rng.h"
+#include "launch/generation_progress.h"
 #include "launch/learner_commands.h"
+#include "launch/signals.h"
 #include "rollout/decode_engine.h"
 #include "rollout/prompt_tokens.h"
-#include "tasks/task_set.h"
-#include "trainer/inputs/existing_path.h"
+#include "rollout/response_file.h"
+#include "tasks/chat_template.h"
 #include "trainer/inputs/policy_source.h"
 #include "trainer/inputs/prompt_filter.h"
+#include "trainer/inputs/prompt_source.h"
 
 namespace bicrl {
 namespace {
 
 namespace fs = std::filesystem;
 
+// Keys that decide how much is generated, how fast, and where it lies, not what comes out; or where something
+// lies of which the origin has the hash.
+const std::vector<std::string> kFreeKeys = {"policy.checkpoint",
+                                            "policy.config",
+                                            "policy.tokenizer",
+                                            "tasks",
+                                            "prompts",
+                                            "limit",
+                                            "samples_per_task",
+                                            "threads",
+                                            "rollout.max_active",
+                                            "rollout.cache_tokens",
+                                            "rollout.prefill_tokens",
+                                            "output"};
+
 struct GenerateSettings {
   PolicySource policy;
-  fs::path tasks;
-  int64_t limit = 0;  // of tasks; 0: all
-  Stage stage = Stage::kEndToEnd;
-  PromptStyle prompt_style = PromptStyle::kPublished;
+  PromptSource source;
   int64_t samples_per_task = 1;
   uint64_t seed = 1;
   int64_t threads = 1;
@@ -37,10 +53,7 @@ struct GenerateSettings {
     GenerateSettings s;
     s.policy = PolicySource::from_config(root.section("policy"), folder);
     s.policy.refuse_training(root.section("policy"));
-    s.tasks = existing_path(root, "tasks", root.required_text("tasks"), folder);
-    s.limit = root.integer("limit", 0, 0);
-    s.stage = parse_stage(root.choice("stage", "end_to_end", {"infilling", "end_to_end"}));
-    s.prompt_style = parse_prompt_style(root.choice("prompt_style", "published", prompt_style_names()));
+    s.source = PromptSource::from_config(root, folder);
     s.samples_per_task = root.integer("samples_per_task", 1, 1);
     s.seed = static_cast<uint64_t>(root.integer("seed", 1, 0));
     s.threads = root.integer("threads", 1, 1, 1024);
@@ -65,11 +78,118 @@ const char* name_of(FinishReason reason) {
   return "";
 }
 
-nlohmann::json to_json(const Rollout& rollout) {
-  return {{"task_id", rollout.task_id},   {"program", extract_program(rollout.text)},
-          {"text", rollout.text},         {"finish", name_of(rollout.finish)},
-          {"tokens", rollout.tokens},     {"prompt_tokens", rollout.prompt_tokens},
-          {"step_map", rollout.step_map}, {"log_probs", rollout.log_probs}};
+// In no more digits than it takes to read the same float again.
+double in_few_digits(float value) {
+  char digits[32];
+  const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+  double wide = 0;
+  std::from_chars(digits, end, wide);
+  return wide;
+}
+
+nlohmann::ordered_json to_json(const Rollout& rollout, bool of_task) {
+  nlohmann::ordered_json json = {{"finish", name_of(rollout.finish)}, {"text", rollout.text}};
+  if (of_task) json["program"] = extract_program(rollout.text);
+  json["prompt_tokens"] = rollout.prompt_tokens;
+  json["tokens"] = rollout.tokens;
+  json["step_map"] = rollout.step_map;
+  for (auto& log_probs = json["log_probs"] = nlohmann::ordered_json::array();
+       const float p : rollout.log_probs)
+    log_probs.push_back(in_few_digits(p));
+  return json;
+}
+
+// Conversations need the tokens of turns, and responses to them should end with theirs.
+void check_turns(const PromptSource& source, const std::vector<Prompt>& prompts, const Tokenizer& tokenizer,
+                 const PolicyConfig& policy) {
+  const auto chat =
+      std::ranges::find_if(prompts, [](const Prompt& prompt) { return !prompt.answer_end.empty(); });
+  if (chat == prompts.end()) return;
+  const int64_t end = tokenizer.id_of(chat->answer_end);
+  if (end < 0 || tokenizer.id_of(kTurnOpening) < 0)
+    throw InputError(concat(source.file().string(), ": prompt ", chat->task_id,
+                            " is a conversation, and the ", "tokenizer has no ", kTurnOpening, " and ",
+                            kTurnClosing, " to write one with"));
+  const auto& ends = policy.end_token_ids;
+  if (std::ranges::find(ends, end) == ends.end())
+    log_warning("responses to conversations do not stop at ", chat->answer_end,
+                ", which is no end token of the policy (policy.end_tokens)");
+}
+
+// What the responses are made of: equal origins, equal responses.
+ResponseOrigin origin_of(const ConfigDocument& document, const std::string& prompts_hash,
+                         const Tokenizer& tokenizer, const Transformer& policy) {
+  const std::string policy_hash = hash_hex({policy.config().to_json_text(), policy.store().checksum()});
+  return {.yaml = concat(document.resolved_yaml(), "\ninputs:\n  policy: '", policy_hash, "'\n  tokenizer: '",
+                         tokenizer.hash(), "'\n  prompts: '", prompts_hash, "'\n"),
+          .free_keys = kFreeKeys};
+}
+
+// A response to each, in the order of prompts and samples.
+struct AskedResponses {
+  std::vector<ResponseName> names;
+  std::vector<const Prompt*> prompts;
+
+  AskedResponses(const std::vector<Prompt>& all, int64_t samples) {
+    for (const Prompt& prompt : all)
+      for (int64_t sample = 0; sample < samples; ++sample) {
+        names.push_back({prompt.task_id, sample});
+        prompts.push_back(&prompt);
+      }
+  }
+};
+
+// Requests for what the file lacks.
+struct MissingResponses {
+  std::vector<GenerationRequest> requests;
+  std::vector<size_t> places;  // of their responses in the file
+
+  MissingResponses(const AskedResponses& asked, const ResponseFile& file, const Tokenizer& tokenizer,
+                   uint64_t seed) {
+    int64_t group = -1;
+    for (size_t i = 0; i < asked.names.size(); ++i) {
+      if (i == 0 || asked.prompts[i] != asked.prompts[i - 1]) ++group;
+      if (file.has(i)) continue;
+      // By name and not by place, so that a response depends on nothing but its own prompt.
+      const auto& [id, sample] = asked.names[i];
+      requests.push_back(make_request(*asked.prompts[i], tokenizer, group,
+                                      mix_key({mix_key(seed, id), static_cast<uint64_t>(sample)})));
+      places.push_back(i);
+    }
+  }
+};
+
+// Generates what the file lacks. False if it was asked to stop.
+bool generate_missing(const GenerateSettings& settings, const AskedResponses& asked, DecodeEngine& engine,
+                      ResponseFile& file) {
+  auto [requests, places] = MissingResponses(asked, file, engine.tokenizer(), settings.seed);
+  if (requests.empty()) return true;
+  GenerationPace pace{.responses = static_cast<int64_t>(asked.names.size()),
+                      .done = static_cast<int64_t>(file.count()),
+                      .max_new_tokens = settings.decoding.max_new_tokens};
+  GenerationProgress progress(pace.responses, pace.done);
+  engine.open(settings.decoding, /*policy_version=*/0,
+              capacity_for(requests, engine.policy().config(), settings.decoding));
+  for (GenerationRequest& request : requests) engine.submit(std::move(request));
+  for (const Stopwatch watch; !engine.idle();) {
+    if (stop_requested()) {
+      engine.abandon();
+      return false;
+    }
+    for (const FinishedRollout& finished : engine.step()) {
+      file.add(places[static_cast<size_t>(finished.number)],
+               to_json(finished.rollout, /*of_task=*/!settings.source.plain()));
+      ++pace.done;
+      ++pace.ended;
+      pace.ended_tokens += finished.rollout.response_tokens();
+    }
+    pace.generated_tokens = engine.statistics().generated_tokens;
+    pace.seconds = watch.seconds();
+    progress.show(pace);
+  }
+  log_info(pace.ended, " responses, ", pace.generated_tokens, " tokens in ", clock_text(pace.seconds), ", ",
+           to_string(pace));
+  return true;
 }
 
 }  // namespace
@@ -79,39 +199,37 @@ int run_generate_command(const LearnerCommand& command) {
   const GenerateSettings settings =
       GenerateSettings::from_config(document.root(), fs::path(command.config_path).parent_path());
   document.finish();
+  PromptList list = settings.source.load(settings.decoding.scaffold);
+  std::vector<Prompt>& prompts = list.prompts;
   if (command.dry_run) {
-    std::cout << document.resolved_yaml();
+    std::cout << document.resolved_yaml() << "\n# " << settings.source.what() << ": " << prompts.size()
+              << ", responses: " << prompts.size() * settings.samples_per_task << "\n";
     return static_cast<int>(ExitCode::kOk);
   }
+  check_writable(settings.output.string());
+  install_stop_handler();
   at::set_num_threads(static_cast<int>(settings.threads));
-  std::vector<Task> tasks = load_tasks(settings.tasks);
-  if (settings.limit > 0 && static_cast<int64_t>(tasks.size()) > settings.limit) tasks.resize(settings.limit);
   const Tokenizer tokenizer = load_tokenizer(settings.policy);
   const Transformer policy = make_policy(settings.policy, tokenizer, settings.seed, /*local_rank=*/0);
-  const std::string left_out = keep_fitting(
-      tasks, "tasks", {settings.stage, settings.prompt_style, settings.decoding}, tokenizer, policy.config());
+  if (settings.source.plain()) check_turns(settings.source, prompts, tokenizer, policy.config());
+  const std::string left_out =
+      keep_fitting(prompts, settings.source.what(), settings.decoding, tokenizer, policy.config());
   if (!left_out.empty()) log_warning(left_out);
-  std::vector<GenerationRequest> requests;
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    const Prompt prompt =
-        make_prompt(tasks[i], settings.stage, settings.prompt_style, settings.decoding.scaffold);
-    for (int64_t sample = 0; sample < settings.samples_per_task; ++sample)
-      requests.push_back(make_request(prompt, tokenizer, static_cast<int64_t>(i),
-                                      mix_key({settings.seed, i, static_cast<uint64_t>(sample)})));
-  }
-  std::vector<std::string> lines(requests.size());
-  size_t finished = 0;
+
+  const AskedResponses asked(prompts, settings.samples_per_task);
+  ResponseFile file(settings.output, settings.source.plain() ? "id" : "task_id", asked.names,
+                    origin_of(document, list.hash, tokenizer, policy));
+  if (file.count() > 0)
+    log_info(settings.output.string(), " has ", file.count(), " of ", asked.names.size(), " responses");
   DecodeEngine engine(policy, tokenizer);
-  const DecodingStatistics statistics =
-      engine.generate(settings.decoding, requests, /*policy_version=*/0, [&](size_t index, Rollout rollout) {
-        lines[index] = to_json(rollout).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-        if (++finished % 100 == 0) log_info(finished, " of ", requests.size(), " responses");
-      });
-  std::string text;
-  for (const std::string& line : lines) text += line;
-  write_file_atomically(settings.output, text);
-  log_info(requests.size(), " responses, ", statistics.generated_tokens, " tokens in ", statistics.seconds,
-           " s; written to ", settings.output.string());
+  if (!generate_missing(settings, asked, engine, file)) {
+    file.sync();
+    log_info("interrupted with ", file.count(), " of ", asked.names.size(), " responses in ",
+             settings.output.string(), "; the same command goes on");
+    return static_cast<int>(ExitCode::kInterrupted);
+  }
+  file.finish();
+  log_info("all ", asked.names.size(), " responses are in ", settings.output.string());
   return static_cast<int>(ExitCode::kOk);
 }
 

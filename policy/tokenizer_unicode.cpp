@@ -109,13 +109,15 @@ bool is_space(char32_t c) {
          c == 0x3000;
 }
 
+bool leads_several_bytes(unsigned char byte) { return byte >= 0xC2 && byte <= 0xF4; }
+
 // Length of the longest prefix of a well-formed character at text[at] (at least 1), and whether it is
 // complete.
 std::pair<size_t, bool> character_prefix(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(at);
   if (lead < 0x80) return {1, true};
-  if (lead < 0xC2 || lead > 0xF4) return {1, false};
+  if (!leads_several_bytes(lead)) return {1, false};
   const size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
   // The second byte's range excludes overlong forms, surrogates and what lies above U+10FFFF.
   unsigned char low = 0x80, high = 0xBF;
@@ -163,6 +165,16 @@ std::string replace_invalid_utf8(std::string_view text) {
     at += length;
   }
   return out;
+}
+
+size_t unfinished_bytes(std::string_view text) {
+  for (size_t count = 1; count <= std::min<size_t>(3, text.size()); ++count) {
+    const size_t at = text.size() - count;
+    if (!leads_several_bytes(static_cast<unsigned char>(text[at]))) continue;
+    const auto [length, complete] = character_prefix(text, at);
+    return !complete && length == count ? count : 0;
+  }
+  return 0;
 }
 
 void append_utf8(std::string& out, char32_t c) {

@@ -13,6 +13,9 @@ bool is_valid_utf8(std::string_view text);
 // Each maximal part of an ill-formed sequence becomes one U+FFFD, as in Python's errors="replace".
 std::string replace_invalid_utf8(std::string_view text);
 
+// Bytes at the end of `text` that may yet become a character, if the right ones follow: 0 to 3.
+size_t unfinished_bytes(std::string_view text);
+
 // Canonical decomposition, canonical order, canonical composition. `text` must be valid UTF-8.
 std::string to_nfc(std::string_view text);
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "policy/tokenizer.h"
+#include "policy/tokenizer_stream.h"
 #include "rollout/rollout.h"
 
 namespace bicrl {
@@ -25,15 +25,15 @@ class ResponseReader {
 
   // Takes the next generated token; tells whether the response ends with it. Not to be called after the end.
   bool read(int64_t token);
-  // The end that read() found, or the token limit if it found none.
-  ResponseEnd end() const;
+  // The end that read() found, or the token limit if it found none; nothing is read after that.
+  ResponseEnd end();
 
  private:
-  const Tokenizer& tokenizer_;
+  TextStream stream_;
   std::vector<int64_t> end_tokens_;
   std::string delimiter_;
-  std::string bytes_;
-  std::vector<int64_t> tokens_;
+  std::string text_;
+  int64_t tokens_ = 0;
   FinishReason reason_ = FinishReason::kTokenLimit;
 };
 

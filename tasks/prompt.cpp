@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "common/error.h"
+#include "tasks/chat_template.h"
 #include "tasks/fault_class.h"
 #include "tasks/prompt_example.h"
 
@@ -11,7 +12,6 @@ namespace bicrl {
 namespace {
 
 constexpr std::string_view kTurnStart = "<|im_start|>user\n";
-constexpr std::string_view kTurnEnd = "<|im_end|>";
 constexpr std::string_view kFence = "```";
 constexpr std::string_view kQuotes = "\"\"\"";
 
@@ -188,7 +188,7 @@ Prompt build_prompt(const Task& task, Stage stage, PromptStyle style, Scaffold s
         stage == Stage::kInfilling ? chat_infilling(task, form, tried) : chat_end_to_end(task, form, tried);
     prompt.answer_opening = form.answer_opening;
     prompt.answer_closing = kFence;
-    prompt.answer_end = kTurnEnd;
+    prompt.answer_end = kTurnClosing;
     // A clamped response is the bare program; what an answer opens with is given then, like the prefix.
     if (clamped) prompt.text += form.answer_opening;
   }

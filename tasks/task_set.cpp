@@ -1,22 +1,17 @@
 #include "tasks/task_set.h"
 
-#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
 #include "common/error.h"
 #include "common/files.h"
-#include "common/json.h"
+#include "common/json_entries.h"
 #include "tasks/task_entry.h"
 
 namespace bicrl {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-constexpr std::string_view kBlank = " \t\r\n";
-constexpr size_t kErrorsNamed = 10;
 
 class SetBuilder {
  public:
@@ -51,28 +46,6 @@ class SetBuilder {
   size_t seen_ = 0;
 };
 
-void add_list(std::string_view text, const std::string& file, SetBuilder& builder) {
-  const auto list = try_parse_json(text);
-  if (!list) throw InputError(concat(file, ": is not JSON: ", list.reason()));
-  size_t entry = 0;
-  for (const auto& value : list.value()) builder.add(++entry, value);
-}
-
-void add_lines(std::string_view text, SetBuilder& builder) {
-  size_t line_number = 0;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    ++line_number;
-    if (line.find_first_not_of(kBlank) == line.npos) continue;
-    if (const auto entry = try_parse_json(line))
-      builder.add(line_number, entry.value());
-    else
-      builder.fail_entry(line_number, concat("is not JSON: ", entry.reason()));
-  }
-}
-
 }  // namespace
 
 std::string EntryError::message() const {
@@ -80,17 +53,11 @@ std::string EntryError::message() const {
 }
 
 TaskSet parse_task_set(std::string_view text, const std::string& file) {
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   SetBuilder builder(file);
-  const size_t start = text.find_first_not_of(kBlank);
-  const char opening = start == text.npos ? '\0' : text[start];
-  if (opening == '[') {
-    add_list(text, file, builder);
-  } else if (opening == '{') {
-    add_lines(text, builder);
-  } else if (opening != '\0') {
-    throw InputError(concat(file, ": is neither a JSON list nor JSON lines"));
-  }
+  read_json_entries(
+      text, file,
+      {.take = [&](size_t entry, const json& value) { builder.add(entry, value); },
+       .broken = [&](size_t entry, const std::string& reason) { builder.fail_entry(entry, reason); }});
   return builder.finish();
 }
 
@@ -101,12 +68,9 @@ TaskSet load_task_set(const std::filesystem::path& path) {
 std::vector<Task> load_tasks(const std::filesystem::path& path) {
   TaskSet set = load_task_set(path);
   if (set.errors.empty()) return std::move(set.tasks);
-  std::string message;
-  for (size_t i = 0; i < std::min(set.errors.size(), kErrorsNamed); ++i)
-    message += (i > 0 ? "\n" : "") + set.errors[i].message();
-  if (set.errors.size() > kErrorsNamed)
-    message += concat("\n... and ", set.errors.size() - kErrorsNamed, " more broken entries");
-  throw InputError(message);
+  std::vector<std::string> messages;
+  for (const EntryError& error : set.errors) messages.push_back(error.message());
+  throw InputError(joined_entry_errors(messages));
 }
 
 std::string tasks_to_json(const std::vector<Task>& tasks) {

@@ -122,6 +122,17 @@ TEST_CASE("A progress bar is there until it ends") {
   CHECK(screen.lines[0].starts_with("training  [####"));
 }
 
+TEST_CASE("A pace that the caller knows takes the place of the bar's own") {
+  const std::string bytes = on_terminal(80, [] {
+    if (!can_show_progress()) _exit(1);
+    ProgressBar bar("generating", 4, "responses");
+    usleep(120'000);
+    bar.set(1, "830 tokens/s  ETA 0:12");
+    _exit(0);  // without its destructor
+  });
+  CHECK(screen_after(bytes).lines.back().ends_with("]  1/4 responses  830 tokens/s  ETA 0:12"));
+}
+
 TEST_CASE("The younger of two progress bars is the one to be seen") {
   const std::string bytes = on_terminal(60, [] {
     ProgressBar outer("outer", 2);
@@ -142,6 +153,7 @@ TEST_CASE("A progress bar is drawn rarely, however often it is set") {
 
 TEST_CASE("Without a terminal in front there is no progress bar") {
   const auto work = [] {
+    if (can_show_progress()) _exit(1);
     ProgressBar bar("hidden", 3);
     bar.set(2);
     print_line("a line");
@@ -220,21 +232,28 @@ TEST_CASE("Under mpirun a progress bar is drawn where mpirun's output is a termi
 }
 
 TEST_CASE("The text of a progress bar fits any width") {
+  const std::string pace = progress_pace(37, 256, 5, 16);
+  CHECK(pace == "2.0/s  ETA 1:50");
   for (int width = -1; width < 140; ++width) {
-    const std::string text = progress_text("evaluating", 37, 256, "tasks", 5, 16, width);
+    const std::string text = progress_text("evaluating", 37, 256, "tasks", pace, width);
     CHECK(static_cast<int>(text.size()) <= std::max(width, 0));
   }
-  CHECK(progress_text("evaluating", 37, 256, "tasks", 5, 16, 80) ==
+  CHECK(progress_text("evaluating", 37, 256, "tasks", pace, 80) ==
         "evaluating  [#####..............................]  37/256 tasks  2.0/s  ETA 1:50");
-  CHECK(progress_text("evaluating", 37, 256, "tasks", 5, 16, 45) ==
+  CHECK(progress_text("evaluating", 37, 256, "tasks", pace, 45) ==
         "evaluating  37/256 tasks  2.0/s  ETA 1:50");
-  CHECK(progress_text("evaluating", 37, 256, "tasks", 5, 16, 30) == "evaluating  37/256 tasks");
-  CHECK(progress_text("evaluating", 37, 256, "tasks", 5, 16, 8) == "evaluati");
+  CHECK(progress_text("evaluating", 37, 256, "tasks", pace, 30) == "evaluating  37/256 tasks");
+  CHECK(progress_text("evaluating", 37, 256, "tasks", pace, 8) == "evaluati");
   // Slow work, none yet, nothing to do, more than all.
-  CHECK(progress_text("steps", 3, 4, "", 0, 30, 40) == "steps  3/4  10.0 s each  ETA 10 s");
-  CHECK(progress_text("steps", 0, 4, "", 0, 30, 20) == "steps  0/4");
-  CHECK(progress_text("steps", 0, 0, "", 0, 0, 24) == "steps  [##########]  0/0");
-  CHECK(progress_text("steps", 9, 4, "", 9, 1, 24) == "steps  [##########]  9/4");
+  CHECK(progress_pace(3, 4, 0, 30) == "10.0 s each  ETA 10 s");
+  CHECK(progress_pace(4, 4, 0, 40) == "10.0 s each");
+  CHECK(progress_pace(0, 4, 0, 30).empty());
+  CHECK(progress_pace(9, 4, 9, 1).empty());
+  CHECK(progress_pace(1, 4, 0, 0).empty());
+  CHECK(progress_text("steps", 3, 4, "", "10.0 s each", 40) == "steps  [#########....]  3/4  10.0 s each");
+  CHECK(progress_text("steps", 0, 4, "", "", 20) == "steps  0/4");
+  CHECK(progress_text("steps", 0, 0, "", "", 24) == "steps  [##########]  0/0");
+  CHECK(progress_text("steps", 9, 4, "", "", 24) == "steps  [##########]  9/4");
 }
 
 }  // namespace

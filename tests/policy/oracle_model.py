@@ -1,9 +1,10 @@
 """Logits and gradients of transformers' Qwen3ForCausalLM under a block-causal mask, in fp32.
 
 oracle_model.py OUT_FOLDER: writes OUT/NAME/{config.json, model.safetensors} and OUT/NAME/case_T.safetensors with
-tokens, targets, logits and, as grad.*, the gradients of mean(-log_softmax(logits)[targets]).
+tokens, targets, logits, those of the model in bfloat16, and as grad.* the gradients of mean(-log_softmax(logits)[targets]).
 """
 
+import copy
 import json
 import pathlib
 import sys
@@ -20,8 +21,11 @@ VARIANTS = {
     "tied": dict(tie=True, heads=4, kv_heads=2, head_dim=16, block=4),
     "untied": dict(tie=False, heads=4, kv_heads=1, head_dim=24, block=4),
     "wide_block": dict(tie=False, heads=2, kv_heads=2, head_dim=32, block=8),
+    "block_of_16": dict(tie=True, heads=2, kv_heads=1, head_dim=16, block=16),
+    "block_of_32": dict(tie=False, heads=6, kv_heads=3, head_dim=8, block=32),
+    "block_of_64": dict(tie=False, heads=4, kv_heads=4, head_dim=16, block=64),
 }
-LENGTHS = [1, 4, 7, 37]
+LENGTHS = [1, 4, 7, 37, 150]
 
 
 def block_causal(length, block):
@@ -57,12 +61,16 @@ def write_variant(folder, tie, heads, kv_heads, head_dim, block):
     (folder / "config.json").write_text(json.dumps({**fields, **extra}))
     parameters = dict(model.named_parameters())
     save_file({name: p.detach().contiguous() for name, p in parameters.items()}, folder / "model.safetensors")
+    rounded = copy.deepcopy(model).bfloat16()
     for length in LENGTHS:
         tokens, targets = torch.randint(0, 97, (length,)), torch.randint(0, 97, (length,))
         model.zero_grad()
         logits = model(input_ids=tokens[None], attention_mask=block_causal(length, block), use_cache=False).logits[0]
         torch.nn.functional.cross_entropy(logits, targets).backward()
-        case = {"tokens": tokens, "targets": targets, "logits": logits.detach()}
+        with torch.no_grad():
+            mask = block_causal(length, block).bfloat16()
+            bf16 = rounded(input_ids=tokens[None], attention_mask=mask, use_cache=False).logits[0].float()
+        case = {"tokens": tokens, "targets": targets, "logits": logits.detach(), "logits_bf16": bf16}
         case |= {f"grad.{name}": p.grad.clone() for name, p in parameters.items()}
         save_file(case, folder / f"case_{length}.safetensors")
 

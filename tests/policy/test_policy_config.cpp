@@ -86,7 +86,8 @@ TEST_CASE("a config that this architecture cannot run is refused by field and va
     CHECK(message.starts_with("some.json: "));
     CHECK(message.find(fault.field) != std::string::npos);
   }
-  for (const char* field : {"vocab_size", "hidden_size", "head_dim", "mask_token_id"}) {
+  for (const char* field : {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
+                            "num_key_value_heads", "head_dim", "intermediate_size", "mask_token_id"}) {
     nlohmann::json json = valid();
     json.erase(field);
     CHECK(answer(json).find(std::string(field) + ": missing") != std::string::npos);

@@ -75,6 +75,11 @@ int64_t first_of_another(const std::vector<Rollout>& rollouts, size_t response) 
 }  // namespace
 
 TEST_CASE("batched decoding equals literal decoding", "[decode_engine]") {
+  const auto wide_blocks = [](int64_t size, int64_t& block_size, DecodingSettings& settings) {
+    block_size = size;
+    settings.max_new_tokens = 2 * size + 2;  // so that responses end within a block behind the first
+    settings.acceptance.threshold = 0.1;
+  };
   DecodingSettings settings;
   settings.max_new_tokens = 18;
   settings.max_active = 5;  // fewer than the requests: sequences join while others are in the middle
@@ -95,6 +100,9 @@ TEST_CASE("batched decoding equals literal decoding", "[decode_engine]") {
   }
   SECTION("acceptance by lot") { settings.acceptance.strategy = AcceptanceStrategy::kRandom; }
   SECTION("blocks of eight") { block_size = 8; }
+  SECTION("blocks of sixteen, a page each") { wide_blocks(16, block_size, settings); }
+  SECTION("blocks of 32, of two pages") { wide_blocks(32, block_size, settings); }
+  SECTION("blocks of 64, of four pages") { wide_blocks(64, block_size, settings); }
   SECTION("hot, with top-k and top-p") {
     settings.sampling.temperature = 1.4;
     settings.sampling.top_k = 20;

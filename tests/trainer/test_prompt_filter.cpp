@@ -74,3 +74,16 @@ TEST_CASE("tasks that do not fit are left out and told; none left is an error") 
   std::vector<Task> hopeless = {task_of_length("long", 500)};
   CHECK_THROWS_AS(keep_fitting(hopeless, "tasks", use, tokenizer(), policy), InputError);
 }
+
+TEST_CASE("prompts without tasks that do not fit are left out and told") {
+  std::vector<Prompt> prompts(3);
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    prompts[i].task_id = std::to_string(i + 1);
+    prompts[i].text = std::string(i == 1 ? 500 : 20, 'q');
+  }
+  CHECK_THAT(
+      keep_fitting(prompts, "prompts", new_tokens(16), tokenizer(), positions(128)),
+      ContainsSubstring("1 of 3 prompts are left out") && ContainsSubstring("(that of 2 has 500 tokens)"));
+  REQUIRE(prompts.size() == 2);
+  CHECK(prompts[1].task_id == "3");
+}

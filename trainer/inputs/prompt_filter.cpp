@@ -23,6 +23,28 @@ bool fits_tokens(int64_t prompt_tokens, const PolicyConfig& policy, const Decodi
          (decoding.cache_tokens == 0 || budget.pages() <= decoding.cache_tokens / KvCache::kPageTokens);
 }
 
+// `prompt_of` makes the prompt of an item, `name_of` names it.
+template <class Item, class PromptOf, class NameOf>
+std::string keep_fitting_items(std::vector<Item>& items, const std::string& what, const PromptOf& prompt_of,
+                               const NameOf& name_of, const DecodingSettings& decoding,
+                               const Tokenizer& tokenizer, const PolicyConfig& policy) {
+  const size_t all = items.size();
+  std::string example;
+  std::erase_if(items, [&](const Item& item) {
+    const Prompt& prompt = prompt_of(item);
+    if (fits(prompt, tokenizer, policy, decoding)) return false;
+    if (example.empty()) example = concat(name_of(item), " has ", tokens_of(prompt, tokenizer), " tokens");
+    return true;
+  });
+  if (example.empty()) return "";
+  const std::string reason =
+      concat(all - items.size(), " of ", all, " ", what, " are left out, because prompt and ",
+             decoding.max_new_tokens, " new tokens need more than ", max_tokens(policy, decoding),
+             " positions (", example, ")");
+  if (items.empty()) throw InputError(reason + ": none is left");
+  return reason;
+}
+
 }  // namespace
 
 bool fits(const Prompt& prompt, const Tokenizer& tokenizer, const PolicyConfig& policy,
@@ -34,22 +56,19 @@ bool fits(const Prompt& prompt, const Tokenizer& tokenizer, const PolicyConfig& 
 
 std::string keep_fitting(std::vector<Task>& tasks, const std::string& what, const PromptUse& use,
                          const Tokenizer& tokenizer, const PolicyConfig& policy) {
-  const size_t all = tasks.size();
-  std::string example;
-  std::erase_if(tasks, [&](const Task& task) {
-    const Prompt prompt = make_prompt(task, use.stage, use.style, use.decoding.scaffold);
-    if (fits(prompt, tokenizer, policy, use.decoding)) return false;
-    if (example.empty())
-      example = concat("the prompt of task ", task.id, " has ", tokens_of(prompt, tokenizer), " tokens");
-    return true;
-  });
-  if (example.empty()) return "";
-  const std::string reason =
-      concat(all - tasks.size(), " of ", all, " ", what, " are left out, because prompt and ",
-             use.decoding.max_new_tokens, " new tokens need more than ", max_tokens(policy, use.decoding),
-             " positions (", example, ")");
-  if (tasks.empty()) throw InputError(reason + ": none is left");
-  return reason;
+  const auto prompt_of = [&](const Task& task) {
+    return make_prompt(task, use.stage, use.style, use.decoding.scaffold);
+  };
+  const auto name_of = [](const Task& task) { return concat("the prompt of task ", task.id); };
+  return keep_fitting_items(tasks, what, prompt_of, name_of, use.decoding, tokenizer, policy);
+}
+
+std::string keep_fitting(std::vector<Prompt>& prompts, const std::string& what,
+                         const DecodingSettings& decoding, const Tokenizer& tokenizer,
+                         const PolicyConfig& policy) {
+  const auto itself = [](const Prompt& prompt) -> const Prompt& { return prompt; };
+  const auto name_of = [](const Prompt& prompt) { return concat("that of ", prompt.task_id); };
+  return keep_fitting_items(prompts, what, itself, name_of, decoding, tokenizer, policy);
 }
 
 }  // namespace bicrl

@@ -1,4 +1,4 @@
-// Which tasks fit the policy: those whose prompts are too long are left out when a run starts, and told.
+// Which prompts fit the policy: tasks whose prompts are too long are left out when a run starts, and told.
 #pragma once
 #include <vector>
 
@@ -25,5 +25,9 @@ bool fits(const Prompt& prompt, const Tokenizer& tokenizer, const PolicyConfig& 
 // one, empty if all fit. `what` names the tasks. Throws InputError if none is left.
 std::string keep_fitting(std::vector<Task>& tasks, const std::string& what, const PromptUse& use,
                          const Tokenizer& tokenizer, const PolicyConfig& policy);
+// The same of prompts that are made already.
+std::string keep_fitting(std::vector<Prompt>& prompts, const std::string& what,
+                         const DecodingSettings& decoding, const Tokenizer& tokenizer,
+                         const PolicyConfig& policy);
 
 }  // namespace bicrl
