@@ -37,11 +37,17 @@ std::vector<fs::path> device_nodes() {
   return nodes;
 }
 
+bool is_of_a_gpu(const fs::path& node) {
+  return isdigit(static_cast<unsigned char>(node.string().back())) != 0;
+}
+
 bool below(const fs::path& file, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
 }
 
 }  // namespace
+
+int gpu_nodes() { return static_cast<int>(std::ranges::count_if(device_nodes(), is_of_a_gpu)); }
 
 fs::path find_driver_library(const std::string& name) {
   std::vector<fs::path> folders;
@@ -91,6 +97,7 @@ BoxSpec gpu_box(const fs::path& library, uint64_t memory_bytes) {
   spec.limits.file_bytes = kMostFileBytes;
   spec.limits.open_files = 1024;
   spec.syscalls = SyscallProfile::kDriver;
+  spec.on_all_cores = true;
   return spec;
 }
 
@@ -100,7 +107,7 @@ std::string no_driver() {
 
 }  // namespace
 
-GpuProcess::GpuProcess(BoxHost& host, int device, uint64_t memory_bytes) {
+GpuProcess::GpuProcess(BoxHost& host, std::optional<int> device, uint64_t memory_bytes) {
   const fs::path library = find_driver_library();
   if (library.empty()) {
     hello_ = Result<nlohmann::json>::failure(no_driver());
@@ -108,7 +115,7 @@ GpuProcess::GpuProcess(BoxHost& host, int device, uint64_t memory_bytes) {
     return;
   }
   BoxSpec spec = gpu_box(library, memory_bytes);
-  spec.argv = {"/gpu/bicrl-gpu-load", std::to_string(kChannelFd), std::to_string(device)};
+  spec.argv = {"/gpu/bicrl-gpu-load", std::to_string(kChannelFd), device ? std::to_string(*device) : "count"};
   spec.env.push_back("CUDA_CACHE_DISABLE=1");  // no cache of machine code in files
   spec.mounts.push_back({share_folder() / "gpu" / "bicrl-gpu-load", "/gpu/bicrl-gpu-load"});
   start(host, std::move(spec));
@@ -211,7 +218,7 @@ Result<nlohmann::json> GpuProcess::hello(double patience_s, const std::stop_toke
   const Packet packet = receive_packet(channel_.get());
   if (!packet.content.is_object())
     hello_ = Reply::failure("the GPU's process does not start: it " + end());
-  else if (packet.content.contains("architecture"))
+  else if (packet.content.contains("architecture") || packet.content.contains("devices"))
     hello_ = Reply(packet.content);
   else
     hello_ = Reply::failure(packet.content.value("error", "the GPU's process says nothing"));
