@@ -265,6 +265,16 @@ std::vector<int64_t> ConfigSection::integers(const std::string& key, const std::
   return values;
 }
 
+std::vector<int64_t> ConfigSection::integers_or(const std::string& key, const std::string& word, int64_t min,
+                                                int64_t max) const {
+  const ConfigNode* node = find_value(*node_, key);
+  if (node && node->kind == Kind::kList && !node->items.empty()) return integers(key, {}, min, max);
+  if (node && (node->kind != Kind::kScalar || node->scalar != word))
+    expected(*node, concat(word, " or a list of integers"));
+  node_->note(key, word);
+  return {};
+}
+
 ConfigSection ConfigSection::section(const std::string& key) const {
   if (auto* known = node_->find_read(key))
     if (auto* section = std::get_if<Pointer>(known)) return ConfigSection(*section);

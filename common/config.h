@@ -35,6 +35,9 @@ class ConfigSection {
   std::vector<std::string> texts(const std::string& key, const std::vector<std::string>& fallback = {}) const;
   std::vector<int64_t> integers(const std::string& key, const std::vector<int64_t>& fallback, int64_t min,
                                 int64_t max) const;
+  // The word, which is the default and gives an empty list, or a list of at least one integer.
+  std::vector<int64_t> integers_or(const std::string& key, const std::string& word, int64_t min,
+                                   int64_t max) const;
   ConfigSection section(const std::string& key) const;
   std::vector<ConfigSection> sections(const std::string& key) const;  // a YAML list of mappings
   bool has(const std::string& key) const;  // present and not null; does not declare the key

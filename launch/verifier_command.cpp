@@ -12,6 +12,7 @@ int run_verifier_command(const VerifierCommand& command) {
   if (command.of_run) {
     options = VerifierOptions::from_config(document.root().section("verifier").section("server"));
     options.die_with_parent = true;
+    options.drain_s = 0;  // the run that ends it waits for nothing more
   } else {
     options = VerifierOptions::from_config(document.root());
     document.finish();

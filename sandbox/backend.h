@@ -101,7 +101,8 @@ struct RunOutcome {
 
 struct RunResult {
   bool infrastructure = false;
-  std::string fault_class;  // of all runs; empty: look at each
+  bool device_lost = false;  // of infrastructure: its device does not answer, another one may
+  std::string fault_class;   // of all runs; empty: look at each
   std::string reason;
   // Up to the first that failed; where one has, the others need not have been executed.
   std::vector<RunOutcome> runs;
@@ -132,8 +133,18 @@ struct TimingResult {
   // of torch.compile 0 where it is not asked for.
   double eager_ms = 0, eager_spread_ms = 0, torch_compile_ms = 0;
   double roofline_fraction = 0;
-  std::string measurement;  // JSON, as in a verdict
-  double run_ms = 0;        // all of it
+  std::string measurement;   // JSON, as in a verdict
+  double run_ms = 0;         // all of it
+  bool device_lost = false;  // as of a RunResult
+};
+
+// One of the devices that a backend runs programs on, as it is now.
+struct BackendDevice {
+  std::string name;     // among the backend's: "0"
+  std::string trouble;  // why it is not used; empty: it is
+  int contexts = 0;     // processes that hold one, or are about to
+  int64_t runs = 0;     // plans
+  int64_t windows = 0, repeated_windows = 0;
 };
 
 // Thread-safe.
@@ -144,6 +155,8 @@ class Backend {
   virtual RunResult run(const RunPlan& plan, std::stop_token stop) = 0;
   // Only of a backend that has a clock.
   virtual TimingResult time(const TimingPlan& plan, std::stop_token stop);
+  // Empty of a backend that has none.
+  virtual std::vector<BackendDevice> devices() const { return {}; }
 };
 
 }  // namespace bicrl

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "sandbox/backend.h"
 #include "sandbox/box/box_host.h"
@@ -10,6 +11,7 @@
 #include "sandbox/gpu_backend.h"
 #include "sandbox/ptx_backend.h"
 #include "sandbox/routed_backend.h"
+#include "sandbox/spread_backend.h"
 
 namespace bicrl {
 
@@ -25,7 +27,9 @@ struct BackendSetting {
 using BackendFactory = std::function<std::unique_ptr<Backend>(const BackendSetting&)>;
 
 BackendFactory ptx_backend();
-// Plain runs on a GPU, all others by the PTX machine.
-BackendFactory gpu_backend(const GpuOptions& options, Designated designated);
+// Plain runs on GPUs, all others by the PTX machine. `devices`: as the driver numbers them; empty: all that
+// it shows, and of those that cannot be used the backend says why. `options.device` is not read.
+BackendFactory gpu_backend(const GpuOptions& options, Designated designated,
+                           const std::vector<int>& devices = {});
 
 }  // namespace bicrl

@@ -17,7 +17,7 @@
 namespace bicrl {
 
 struct BaselineOptions {
-  std::string device = "cuda:0";        // as PyTorch names it; "cpu" in tests without a GPU
+  std::string device = "";              // as PyTorch names it; empty: whoever asks for it has one
   uint64_t memory_bytes = 32ull << 30;  // of the host
 };
 

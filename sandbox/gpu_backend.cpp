@@ -1,5 +1,7 @@
 #include "sandbox/gpu_backend.h"
 
+#include <algorithm>
+
 #include "common/clock.h"
 #include "common/log.h"
 #include "sandbox/gpu/device_clock.h"
@@ -35,17 +37,19 @@ void end_in(RunResult& result, const timing::Step& step) {
 
 }  // namespace
 
-GpuBackend::GpuBackend(BoxHost& host, ScratchFolder& scratch, std::shared_ptr<DrawFiles> draws,
-                       const PythonInstall& python, const std::filesystem::path& libraries,
-                       const GpuOptions& options)
+GpuBackend::GpuBackend(BoxHost& host, std::shared_ptr<DrawFiles> draws, const PythonInstall& python,
+                       const AssemblerFor& assembler, const GpuOptions& options)
     : host_(host), draws_(std::move(draws)), options_(options) {
+  BaselineOptions& references = options_.timing.baseline;
+  if (references.device.empty()) references.device = concat("cuda:", options_.device);
   // It takes longest, and starts beside the rest.
-  if (options_.timing.on) baseline_ = std::make_unique<Baseline>(host, python, options_.timing.baseline);
+  if (options_.timing.on) baseline_ = std::make_unique<Baseline>(host, python, references);
   free_.push_back(start());
   const auto hello = free_.front()->hello(kGpuStart_s, {});
   if (!hello) unavailable(hello.reason());
-  describe(hello.value());
-  assembler_ = std::make_unique<Assembler>(host, scratch, libraries, hello.value().at("architecture"));
+  hello_ = hello.value();
+  describe(hello_);
+  assembler_ = assembler(hello_.at("architecture"));
   const auto own = [&](const char* text) {
     MachineCode made = assembler_->assemble(text);
     if (!made.code) unavailable("no machine code can be made for it: " + made.reason);
@@ -53,8 +57,8 @@ GpuBackend::GpuBackend(BoxHost& host, ScratchFolder& scratch, std::shared_ptr<Dr
   };
   poison_ = own(gpu::kSharedPoisonText);
   nothing_ = own(gpu::kNothingText);
-  lease_ = std::make_unique<DeviceLease>(hello.value().at("bus"));
-  if (baseline_) start_clock(hello.value());
+  lease_ = std::make_unique<DeviceLease>(hello_.at("bus"));
+  if (baseline_) start_clock(hello_);
   for (int i = 1; i < options.processes; ++i) free_.push_back(start());
 }
 
@@ -74,8 +78,8 @@ void GpuBackend::describe(const nlohmann::json& hello) {
                        kOldestDriver / 1000, ": install a newer driver"));
   features_.name = concat("gpu/", device, "/", architecture, "/driver-", version);
   features_.shadows = features_.watches_reads = features_.counts = false;
-  features_.present = {concat("gpu: ", device, ", ", architecture, ", CUDA ", version, ", ",
-                              hello.at("memory_bytes").get<uint64_t>() >> 30, " GiB")};
+  features_.present = {concat("gpu ", options_.device, ": ", device, ", ", architecture, ", CUDA ", version,
+                              ", ", hello.at("memory_bytes").get<uint64_t>() >> 30, " GiB")};
   if (hello.at("reaches_host_memory").get<bool>())
     features_.missing.push_back(
         "host-memory: kernels can reach the memory of the process that holds the device (heterogeneous "
@@ -106,10 +110,11 @@ void GpuBackend::start_clock(const nlohmann::json& hello) {
                                        "libraries (docker: the capability `utility`)"));
 }
 
-// Nothing if a stop is asked for.
+// Nothing if a stop is asked for, or the device is lost.
 std::unique_ptr<GpuProcess> GpuBackend::take(std::stop_token stop) {
   std::unique_lock lock(mutex_);
-  if (!changed_.wait(lock, stop, [this] { return !free_.empty(); })) return nullptr;
+  if (!changed_.wait(lock, stop, [this] { return !free_.empty() || !trouble_.empty(); }) || !trouble_.empty())
+    return nullptr;
   auto process = std::move(free_.back());
   free_.pop_back();
   return process;
@@ -140,6 +145,7 @@ void GpuBackend::replace(std::unique_ptr<GpuProcess> process) {
 RunResult GpuBackend::run(const RunPlan& asked, std::stop_token stop) {
   const Stopwatch clock;
   RunResult result;
+  ++runs_;
   RunPlan plan = asked;
   for (RunRequest& run : plan.runs) run.shadows = run.watch_reads = run.count = false;
   if (const std::string problem = too_large(*plan.trace); !problem.empty()) {
@@ -153,6 +159,7 @@ RunResult GpuBackend::run(const RunPlan& asked, std::stop_token stop) {
   } catch (const Error& error) {
     infrastructure(result, error.what());
   }
+  result.device_lost = result.infrastructure && !stop.stop_requested() && is_lost(stop);
   result.run_ms = clock.ms();
   return result;
 }
@@ -218,7 +225,7 @@ void GpuBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
   std::string ended;
   {
     Seat seat(*this, stop);
-    if (!seat) return infrastructure(result, "cancelled");
+    if (!seat) return infrastructure(result, why_no_seat());
     if (const auto hello = seat->hello(kGpuStart_s, stop); !hello)
       return infrastructure(result, "GPU: " + hello.reason());
     const DeviceLease::Hold hold = lease_->share(stop);
@@ -251,6 +258,62 @@ timing::Step GpuBackend::silent(std::stop_token stop) {
   const auto hello = another->hello(kGpuStart_s, stop);
   if (!hello) return timing::Step::infrastructure("GPU: " + hello.reason());
   return timing::Step::fault("timeout", "the device has not come back from the kernels within their limit");
+}
+
+std::string GpuBackend::why_no_seat() const {
+  const std::lock_guard lock(mutex_);
+  return trouble_.empty() ? "cancelled" : concat("GPU ", options_.device, " is lost: ", trouble_);
+}
+
+// A process that starts anew tells: behind each failure there is one.
+bool GpuBackend::is_lost(std::stop_token stop) {
+  Seat seat(*this, stop);
+  std::string trouble;
+  if (seat) {
+    const auto hello = seat->hello(kGpuStart_s, stop);
+    if (hello)
+      seat.keep();
+    else if (!stop.stop_requested())
+      trouble = hello.reason();
+  }
+  const std::lock_guard lock(mutex_);
+  if (!trouble.empty() && trouble_.empty()) {
+    trouble_ = trouble;
+    changed_.notify_all();  // who waits for a process goes elsewhere
+    log_warning("GPU ", options_.device, " is lost: ", trouble_);
+  }
+  return !trouble_.empty();
+}
+
+bool GpuBackend::revive(std::stop_token stop) try {
+  auto process = start();
+  const auto hello = process->hello(kGpuStart_s, stop);
+  if (!hello || hello.value() != hello_) return false;
+  // What waits in a free seat may be from before.
+  std::vector<std::unique_ptr<GpuProcess>> fresh;
+  fresh.push_back(std::move(process));
+  for (int i = 1; i < options_.processes; ++i) fresh.push_back(start());
+  {
+    const std::lock_guard lock(mutex_);
+    std::swap_ranges(free_.begin(), free_.end(), fresh.begin());
+    trouble_.clear();
+  }
+  changed_.notify_all();
+  log_info("GPU ", options_.device, " works again");
+  return true;
+} catch (const std::exception& error) {
+  log_warning("GPU ", options_.device, ": ", error.what());
+  return false;
+}
+
+std::vector<BackendDevice> GpuBackend::devices() const {
+  const std::lock_guard lock(mutex_);
+  return {{.name = std::to_string(options_.device),
+           .trouble = trouble_,
+           .contexts = trouble_.empty() ? options_.processes : 0,
+           .runs = runs_,
+           .windows = windows_,
+           .repeated_windows = repeated_windows_}};
 }
 
 }  // namespace bicrl

@@ -4,7 +4,9 @@
 // or a kernel without end, goes with its process, and another one starts. It makes plain runs, whatever else
 // a request asks for: what a device cannot say, the PTX machine can (routed_backend.h).
 #pragma once
+#include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -34,19 +36,25 @@ struct GpuOptions {
   double run_s = 10;                       // of one run on the device; a kernel that takes longer is ended
   uint64_t max_buffer_bytes = 2ull << 30;  // what a trace may allocate
   uint64_t process_memory_bytes = 16ull << 30;  // of the host, for each process
-  GpuTimingOptions timing = {};
+  GpuTimingOptions timing = {};  // the references are on the same device, unless their options name another
 };
+
+// One for each architecture, so that devices of one model share what was assembled.
+using AssemblerFor = std::function<std::shared_ptr<Assembler>(const std::string& architecture)>;
 
 class GpuBackend : public Backend {
  public:
   // Waits for the device. Throws Error(kUnavailable) with one line if there is none that can be used.
-  // `libraries`: DeviceToolchain::libraries. `python` is that of tasks' references, with a torch that knows
-  // CUDA if programs are to be timed. All references outlive this.
-  GpuBackend(BoxHost& host, ScratchFolder& scratch, std::shared_ptr<DrawFiles> draws,
-             const PythonInstall& python, const std::filesystem::path& libraries, const GpuOptions& options);
+  // `python` is that of tasks' references, with a torch that knows CUDA if programs are to be timed. All
+  // references outlive this.
+  GpuBackend(BoxHost& host, std::shared_ptr<DrawFiles> draws, const PythonInstall& python,
+             const AssemblerFor& assembler, const GpuOptions& options);
   const BackendFeatures& features() const override { return features_; }
   RunResult run(const RunPlan& plan, std::stop_token stop) override;
   TimingResult time(const TimingPlan& plan, std::stop_token stop) override;
+  std::vector<BackendDevice> devices() const override;
+  // A device that was lost (RunResult::device_lost) runs nothing until this finds it well, and what it was.
+  bool revive(std::stop_token stop);
 
  private:
   class Seat;
@@ -71,12 +79,15 @@ class GpuBackend : public Backend {
   void execute(const RunPlan& plan, std::stop_token stop, RunResult& result);
   // Whose fault it is that a process of the loader says nothing.
   timing::Step silent(std::stop_token stop);
+  bool is_lost(std::stop_token stop);
+  std::string why_no_seat() const;
 
   BoxHost& host_;
   std::shared_ptr<DrawFiles> draws_;
   GpuOptions options_;
   BackendFeatures features_;
-  std::unique_ptr<Assembler> assembler_;
+  nlohmann::json hello_;  // what the first process said of the device
+  std::shared_ptr<Assembler> assembler_;
   std::shared_ptr<const std::string> poison_;   // machine code of gpu/shared_poison.h,
   std::shared_ptr<const std::string> nothing_;  // and of gpu/device_clock.h
   std::unique_ptr<DeviceLease> lease_;
@@ -85,9 +96,11 @@ class GpuBackend : public Backend {
   std::unique_ptr<DeviceMonitor> monitor_;
   uint64_t l2_bytes_ = 0;
   double memory_gb_per_s_ = 0;  // 0: the driver does not say
-  std::mutex mutex_;
+  std::atomic<int64_t> runs_ = 0, windows_ = 0, repeated_windows_ = 0;
+  mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::vector<std::unique_ptr<GpuProcess>> free_;
+  std::string trouble_;  // why the device is lost; empty: it is not
 };
 
 }  // namespace bicrl

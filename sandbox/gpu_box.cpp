@@ -35,6 +35,10 @@ std::vector<fs::path> device_nodes() {
   return nodes;
 }
 
+bool is_of_a_gpu(const fs::path& node) {
+  return isdigit(static_cast<unsigned char>(node.string().back())) != 0;
+}
+
 bool below(const fs::path& file, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
 }
@@ -45,6 +49,8 @@ std::string folder_in_box(const fs::path& library) {
 }
 
 }  // namespace
+
+int gpu_nodes() { return static_cast<int>(std::ranges::count_if(device_nodes(), is_of_a_gpu)); }
 
 fs::path find_driver_library(const std::string& name) {
   std::vector<fs::path> folders;
@@ -84,6 +90,7 @@ BoxSpec gpu_box(const fs::path& library, uint64_t memory_bytes) {
   spec.limits.file_bytes = kMostFileBytes;
   spec.limits.open_files = 1024;
   spec.syscalls = SyscallProfile::kDriver;
+  spec.on_all_cores = true;
   return spec;
 }
 

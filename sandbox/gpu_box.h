@@ -14,6 +14,8 @@ namespace bicrl {
 // Where this machine keeps a library of NVIDIA's driver; empty if it has none.
 std::filesystem::path find_driver_library(const std::string& name = "libcuda.so.1");
 std::string no_driver();  // what to say then
+// How many GPUs this machine has nodes for, whether or not a driver can use them.
+int gpu_nodes();
 
 // `library`: the driver's libcuda; empty: a box without a driver.
 BoxSpec gpu_box(const std::filesystem::path& library, uint64_t memory_bytes);

@@ -21,7 +21,7 @@ std::string last_words(const std::string& output) {
 
 }  // namespace
 
-GpuProcess::GpuProcess(BoxHost& host, int device, uint64_t memory_bytes) {
+GpuProcess::GpuProcess(BoxHost& host, std::optional<int> device, uint64_t memory_bytes) {
   const fs::path library = find_driver_library();
   if (library.empty()) {
     hello_ = Result<nlohmann::json>::failure(no_driver());
@@ -29,7 +29,7 @@ GpuProcess::GpuProcess(BoxHost& host, int device, uint64_t memory_bytes) {
     return;
   }
   BoxSpec spec = gpu_box(library, memory_bytes);
-  spec.argv = {"/gpu/bicrl-gpu-load", std::to_string(kChannelFd), std::to_string(device)};
+  spec.argv = {"/gpu/bicrl-gpu-load", std::to_string(kChannelFd), device ? std::to_string(*device) : "count"};
   spec.env.push_back("CUDA_CACHE_DISABLE=1");  // no cache of machine code in files
   spec.mounts.push_back({share_folder() / "gpu" / "bicrl-gpu-load", "/gpu/bicrl-gpu-load"});
   start(host, std::move(spec));
@@ -118,7 +118,7 @@ Result<nlohmann::json> GpuProcess::hello(double patience_s, const std::stop_toke
   const Packet packet = receive_packet(channel_.get());
   if (!packet.content.is_object())
     hello_ = Reply::failure("the GPU's process does not start: it " + end());
-  else if (packet.content.contains("architecture"))
+  else if (packet.content.contains("architecture") || packet.content.contains("devices"))
     hello_ = Reply(packet.content);
   else
     hello_ = Reply::failure(packet.content.value("error", "the GPU's process says nothing"));

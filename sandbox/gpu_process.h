@@ -20,8 +20,9 @@ namespace bicrl {
 
 class GpuProcess {
  public:
-  // Starts at once; whatever fails shows in hello(). `host` outlives this.
-  GpuProcess(BoxHost& host, int device, uint64_t memory_bytes);
+  // Starts at once; whatever fails shows in hello(). `host` outlives this. Without a device it says
+  // {"devices"}, how many there are, and ends.
+  GpuProcess(BoxHost& host, std::optional<int> device, uint64_t memory_bytes);
   // The baseline, on "cuda:0" or the like; on "cpu" it needs no driver.
   GpuProcess(BoxHost& host, const PythonInstall& python, const std::string& device, uint64_t memory_bytes);
   ~GpuProcess();

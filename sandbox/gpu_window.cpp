@@ -172,7 +172,7 @@ class GpuBackend::Window {
     bool silent = false;
     {
       Seat seat(backend_, stop_);
-      if (!seat) return void(result.end = Step::infrastructure("cancelled"));
+      if (!seat) return void(result.end = Step::infrastructure(backend_.why_no_seat()));
       if (const auto hello = seat->hello(kGpuStart_s, stop_); !hello)
         return void(result.end = Step::infrastructure("GPU: " + hello.reason()));
       LoaderParty candidate(*seat.operator->(), options_.run_s + kGpuGrace_s, stop_);
@@ -251,6 +251,8 @@ class GpuBackend::Window {
                                   .seconds = [clock = Stopwatch()] { return clock.seconds(); }};
     if (options_.timing.torch_compile) setting.baselines.push_back(&compiled);
     const timing::WindowResult window = timing::conduct(setting, options_.timing.window, stop_);
+    backend_.windows_ += window.windows;
+    backend_.repeated_windows_ += static_cast<int64_t>(window.repeated_because.size());
     result.end = window.end;
     if (!result.end.done()) return;
     if (result.untimed = window.unsteady; !result.untimed.empty()) return;
@@ -336,6 +338,8 @@ TimingResult GpuBackend::time(const TimingPlan& plan, std::stop_token stop) {
   } catch (const Error& error) {
     result.end = Step::infrastructure(error.what());
   }
+  result.device_lost =
+      result.end.end == Step::End::kInfrastructure && !stop.stop_requested() && is_lost(stop);
   result.run_ms = clock.ms();
   return result;
 }

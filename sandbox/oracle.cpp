@@ -149,6 +149,11 @@ std::shared_ptr<const OracleAnswers> OracleTask::answers(std::stop_token stop) {
   return answers_;
 }
 
+bool OracleTask::is_known() const {
+  const std::lock_guard lock(mutex_);
+  return answers_ || failure_;
+}
+
 OracleFailure OracleTask::failure() const {
   const std::lock_guard lock(mutex_);
   return failure_.value_or(OracleFailure{false, "cancelled", ""});
@@ -183,13 +188,48 @@ Oracle::~Oracle() {
   for (const auto& job : jobs_) job.task->fail({false, "the verifier is stopping", ""});
 }
 
-std::shared_ptr<OracleTask> Oracle::open(const std::string& pytorch_code, int least_draws, TaskSize size) {
+class Oracle::Use {
+ public:
+  Use(Oracle& oracle, std::shared_ptr<OracleTask> task, std::stop_token user)
+      : oracle_(oracle), task_(std::move(task)), user_(std::move(user)) {}
+  ~Use() { oracle_.let_go(task_, user_.stop_requested()); }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+
+ private:
+  Oracle& oracle_;
+  const std::shared_ptr<OracleTask> task_;
+  const std::stop_token user_;
+};
+
+// With the lock held.
+std::shared_ptr<OracleTask> Oracle::hand_out(const std::shared_ptr<OracleTask>& task, std::stop_token user) {
+  ++task->users_;
+  return {std::make_shared<Use>(*this, task, std::move(user)), task.get()};
+}
+
+// A verification that ends leaves the reference at work, for the task's next candidate; one that was stopped
+// does not, unless another one needs it.
+void Oracle::let_go(const std::shared_ptr<OracleTask>& task, bool stopped) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (--task->users_ > 0 || !stopped || task->is_known()) return;
+    // Whoever asks from now on gets a run of its own.
+    const auto kept = std::ranges::find_if(entries_, [&](const auto& e) { return e.second.task == task; });
+    if (kept != entries_.end()) drop(kept);
+    jobs_.remove_if([&](const Job& job) { return job.task == task; });
+  }
+  task->stop_.request_stop();
+}
+
+std::shared_ptr<OracleTask> Oracle::open(const std::string& pytorch_code, int least_draws, TaskSize size,
+                                         std::stop_token user) {
   const std::string key = hash_hex({pytorch_code, size == TaskSize::kGiven ? "given" : "costed"});
   const std::lock_guard lock(mutex_);
   if (const auto found = entries_.find(key); found != entries_.end()) {
     if (found->second.least_draws >= least_draws) {
       ages_.splice(ages_.begin(), ages_, found->second.age);
-      return found->second.task;
+      return hand_out(found->second.task, std::move(user));
     }
     drop(found);
   }
@@ -198,16 +238,16 @@ std::shared_ptr<OracleTask> Oracle::open(const std::string& pytorch_code, int le
   entries_[key] = {task, least_draws, ages_.begin()};
   jobs_.push_back({task, pytorch_code, least_draws, size});
   work_.notify_one();
-  return task;
+  return hand_out(task, std::move(user));
 }
 
 std::shared_ptr<OracleTask> Oracle::open_fresh(const std::string& pytorch_code, int64_t init_seed,
-                                               TaskSize size) {
+                                               TaskSize size, std::stop_token user) {
   auto task = std::make_shared<OracleTask>();
   const std::lock_guard lock(mutex_);
   jobs_.push_back({task, pytorch_code, draw_kinds(size), size, init_seed});
   work_.notify_one();
-  return task;
+  return hand_out(task, std::move(user));
 }
 
 void Oracle::forget(const OracleTask& failed) {
@@ -274,8 +314,10 @@ Result<bool> Oracle::decides(const std::string& pytorch_code, const OracleSpec& 
   return decides;
 }
 
-void Oracle::load(const Job& job, std::stop_token stop) {
+void Oracle::load(const Job& job, std::stop_token server_stop) {
   const std::shared_ptr<OracleTask>& task = job.task;
+  const std::stop_token stop = task->stop_.get_token();
+  const std::stop_callback both(server_stop, [&task] { task->stop_.request_stop(); });
   auto child = zygote_.fork(limits(), stop);
   if (!child) return task->fail({false, child.reason(), ""});
   const nlohmann::json request{

@@ -103,26 +103,32 @@ class OracleTask {
  private:
   friend class Oracle;
   void fail(OracleFailure failure);
+  bool is_known() const;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::shared_ptr<const OracleSpec> spec_;
   std::shared_ptr<const OracleAnswers> answers_;
   std::optional<OracleFailure> failure_;
   size_t rotation_ = 0;
-  uint64_t bytes_ = 0;  // guarded by the oracle's mutex
+  std::stop_source stop_;
+  // Guarded by the oracle's mutex.
+  uint64_t bytes_ = 0;
+  int users_ = 0;
 };
 
-// Thread-safe. Outlives the tasks it handed out.
+// Thread-safe. Outlives whatever it handed out.
 class Oracle {
  public:
   Oracle(BoxHost& host, const PythonInstall& python, const OracleOptions& options);
   ~Oracle();
-  // Starts the reference unless the task is known.
+  // Starts the reference unless the task is known. Whoever lets go of what this returns when its `user` was
+  // stopped, and nobody else holds it, ends a reference that is still at work.
   std::shared_ptr<OracleTask> open(const std::string& pytorch_code, int least_draws,
-                                   TaskSize size = TaskSize::kGiven);
+                                   TaskSize size = TaskSize::kGiven, std::stop_token user = {});
   // A run of its own that nobody else gets: draws that did not exist before, a kind each, of the model that
   // another run of the task made from `init_seed`.
-  std::shared_ptr<OracleTask> open_fresh(const std::string& pytorch_code, int64_t init_seed, TaskSize size);
+  std::shared_ptr<OracleTask> open_fresh(const std::string& pytorch_code, int64_t init_seed, TaskSize size,
+                                         std::stop_token user = {});
   // The next open() runs the reference again, unless another one has done so since: for tasks that failed by
   // infrastructure.
   void forget(const OracleTask& failed);
@@ -146,8 +152,11 @@ class Oracle {
     TaskSize size = TaskSize::kGiven;
     std::optional<int64_t> init_seed = {};  // of a fresh run; else a new one
   };
+  class Use;
+  std::shared_ptr<OracleTask> hand_out(const std::shared_ptr<OracleTask>& task, std::stop_token user);
+  void let_go(const std::shared_ptr<OracleTask>& task, bool stopped);
   ChildLimits limits() const;
-  void load(const Job& job, std::stop_token stop);
+  void load(const Job& job, std::stop_token server_stop);
   void drop(std::unordered_map<std::string, Entry>::iterator entry);
   void converse(OracleTask& task, ZygoteChild& child, const nlohmann::json& request, size_t kinds,
                 std::stop_token stop);

@@ -77,7 +77,7 @@ int draws_of(const VerificationProtocol& protocol) { return std::max(protocol.tr
 
 Pipeline::Pipeline(const PipelineOptions& options)
     : options_(within_machine(options)),
-      host_(std::make_unique<BoxHost>(options.bwrap)),
+      host_(std::make_unique<BoxHost>(options.bwrap, options.cores_set_aside)),
       python_(PythonInstall::find(options.python)),
       scratch_(std::make_unique<ScratchFolder>(options.scratch)),
       compiler_(std::make_unique<CandidateCompiler>(*host_, python_, options_.compile)),
@@ -129,8 +129,8 @@ Verdict Pipeline::verify(const VerificationRequest& request, std::stop_token sto
   return verdict;
 }
 
-void Pipeline::prepare(const VerificationRequest& request) {
-  oracle_->open(request.pytorch_code, draws_of(request.protocol));
+std::shared_ptr<const void> Pipeline::prepare(const VerificationRequest& request, std::stop_token stop) {
+  return oracle_->open(request.pytorch_code, draws_of(request.protocol), TaskSize::kGiven, std::move(stop));
 }
 
 Verdict Pipeline::attempt(const VerificationRequest& request, std::stop_token stop) {
@@ -142,7 +142,7 @@ Verdict Pipeline::attempt(const VerificationRequest& request, std::stop_token st
     job.verdict.device = device();
   }
   if (!check_text(job)) return job.verdict;
-  SizedTask given{oracle_->open(request.pytorch_code, draws_of(request.protocol))};
+  SizedTask given{oracle_->open(request.pytorch_code, draws_of(request.protocol), TaskSize::kGiven, stop)};
   const auto recorded = record(job, given);
   if (recorded && plan_draws(job, given, *recorded, draws_of(request.protocol))) grade(job, given, *recorded);
   return job.verdict;

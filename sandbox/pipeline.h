@@ -33,7 +33,8 @@ struct PipelineOptions {
   BackendFactory backend = ptx_backend();
   size_t max_program_bytes = 64u << 10;
   int infrastructure_retries = 2;
-  bool measures_times = false;       // by the backend's clock; else they are modelled
+  int cores_set_aside = 0;      // for what feeds devices: boxes of candidates and references leave them alone
+  bool measures_times = false;  // by the backend's clock; else they are modelled
   std::string cost_device = "h100";  // of sandbox/cost/device_table.h: where programs are modelled
   // What tells times, as verdicts have it.
   std::string clock() const { return measures_times ? kMeasuredClock : kModelClock; }
@@ -49,12 +50,15 @@ class Pipeline {
   // The request's protocol leaves nothing open.
   Verdict verify(const VerificationRequest& request, std::stop_token stop = {});
   // Starts the reference of a request that will be verified soon, unless it is known. Returns at once.
-  void prepare(const VerificationRequest& request);
+  // Whoever lets go of what this returns when `stop` was asked for ends it, unless somebody else needs it.
+  std::shared_ptr<const void> prepare(const VerificationRequest& request, std::stop_token stop = {});
 
   const SandboxFeatures& features() const;
+  const CoreShare& cores() const { return host_->cores(); }
   // Names what verdicts depend on: the backend, torch, and the compilers with their flags and headers.
   const std::string& name() const { return name_; }
   const BackendFeatures& backend() const { return backend_->features(); }
+  std::vector<BackendDevice> devices() const { return backend_->devices(); }
   // Of the times, as verdicts have it.
   std::string device() const;
   const Zygote& record_zygote() const;

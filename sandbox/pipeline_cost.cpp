@@ -79,7 +79,8 @@ void Pipeline::cost(Job& job, const SizedTask& given, const RecordResult& record
 
 void Pipeline::cost_on_larger_inputs(Job& job, const Trace& given) {
   const int trials_passed = job.verdict.trials_passed;
-  SizedTask costed{oracle_->open(job.request.pytorch_code, draw_kinds(TaskSize::kCosted), TaskSize::kCosted)};
+  SizedTask costed{
+      oracle_->open(job.request.pytorch_code, draw_kinds(TaskSize::kCosted), TaskSize::kCosted, job.stop)};
   std::optional<RunResult> result;
   // A program is only asked to work where the reference does.
   if (!costed.opened->answers(job.stop)) return oracle_failure(job, costed);

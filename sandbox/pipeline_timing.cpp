@@ -10,7 +10,7 @@ namespace bicrl {
 void Pipeline::measure_times(Job& job, const SizedTask& task, const RecordResult& recorded) {
   const bool costed = task.spec->has_costing_inputs;
   SizedTask fresh{oracle_->open_fresh(job.request.pytorch_code, task.spec->init_seed,
-                                      costed ? TaskSize::kCosted : TaskSize::kGiven)};
+                                      costed ? TaskSize::kCosted : TaskSize::kGiven, job.stop)};
   fresh.known = fresh.opened->answers(job.stop);
   if (!fresh.known)
     return job.infrastructure("time", "the oracle, for what is timed: " + fresh.opened->failure().reason);

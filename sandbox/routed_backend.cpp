@@ -68,7 +68,8 @@ RoutedBackend::RoutedBackend(std::unique_ptr<Backend> device, std::unique_ptr<Ba
     : device_(std::move(device)), machine_(std::move(machine)), designated_(designated) {
   const BackendFeatures &device_has = device_->features(), &machine_has = machine_->features();
   features_ = machine_has;
-  features_.name = concat(device_has.name, "+", machine_has.name);
+  features_.name = concat(device_has.name, "+", machine_has.name,
+                          designated == Designated::kWherePossible ? "-where-possible" : "");
   features_.clock_device = device_has.clock_device;
   const auto add = [](const std::vector<std::string>& from, std::vector<std::string>& to) {
     to.insert(to.end(), from.begin(), from.end());

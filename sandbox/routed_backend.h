@@ -23,6 +23,7 @@ class RoutedBackend : public Backend {
   TimingResult time(const TimingPlan& plan, std::stop_token stop) override {
     return device_->time(plan, stop);
   }
+  std::vector<BackendDevice> devices() const override { return device_->devices(); }
 
  private:
   bool device_can(const RunRequest& run) const;

@@ -33,6 +33,11 @@ void ServerPool::failed(size_t server, Clock::time_point now) {
   s.paused_until = now + std::chrono::duration_cast<Clock::duration>(pause);
 }
 
+void ServerPool::refused(size_t server, Clock::time_point now) {
+  servers_[server].failures = 0;
+  servers_[server].paused_until = now + std::chrono::duration_cast<Clock::duration>(first_pause_);
+}
+
 bool ServerPool::another_is_up(size_t server, Clock::time_point now) const {
   for (size_t i = 0; i < servers_.size(); ++i)
     if (i != server && servers_[i].paused_until <= now) return true;

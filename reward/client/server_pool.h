@@ -25,6 +25,8 @@ class ServerPool {
 
   void succeeded(size_t server);
   void failed(size_t server, Clock::time_point now);
+  // It answers, but takes nothing now: left alone for `first_pause`, however often.
+  void refused(size_t server, Clock::time_point now);
 
   // Whether some server other than `server` is not paused.
   bool another_is_up(size_t server, Clock::time_point now) const;

@@ -13,9 +13,9 @@ gpr_timespec deadline_after(double seconds) {
 
 std::optional<Problem> find_problem(const Call& call, const std::string& address, Verdict& verdict) {
   if (const int code = call.status.error_code(); code != grpc::StatusCode::OK) {
-    const bool permanent = is_permanent(code);
+    const bool permanent = is_permanent(code), busy = code == grpc::StatusCode::RESOURCE_EXHAUSTED;
     return Problem{concat(address, ": ", explain_status(code, call.status.error_message())), permanent,
-                   !permanent};
+                   !permanent, busy};
   }
   const Result<Verdict> read = from_wire(call.reply);
   if (!read) return Problem{concat(address, ": ", read.reason())};

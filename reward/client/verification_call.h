@@ -29,6 +29,7 @@ struct Job {
   std::vector<std::string> waiting;  // request ids
   bool withdrawn = false;            // nobody waits any more
   int attempts = 0;
+  int refused = 0;  // of the attempts: by servers without room
   std::optional<Clock::time_point> first_call;
   std::optional<size_t> last_server;
   std::string trouble;             // of the last attempt
@@ -66,6 +67,7 @@ struct Problem {
   std::string reason;
   bool answered = false;  // the server itself is well
   bool retry = true;
+  bool busy = false;  // the server is well and has no room now
 };
 
 // Takes the verdict out of a finished call to the server at `address`; nothing if it counts. If the

@@ -290,6 +290,7 @@ void VerifierClient::Engine::finish_call(const Call& call) {
 void VerifierClient::Engine::note_health(size_t server, const std::optional<Problem>& problem) {
   const Clock::time_point now = Clock::now();
   std::optional<Clock::time_point>& warned = warned_[server];
+  if (problem && problem->busy) return pool_.refused(server, now);
   if (!problem || problem->answered) {
     pool_.succeeded(server);
     if (!warned || now - *warned < kQuietAfterWarning) return;
@@ -305,12 +306,14 @@ void VerifierClient::Engine::note_health(size_t server, const std::optional<Prob
 void VerifierClient::Engine::retry_or_give_up(const JobPointer& job, const Problem& problem) {
   job->trouble = problem.reason;
   const Clock::time_point now = Clock::now();
+  job->refused += problem.busy;
   const double wait_s = pool_.another_is_up(*job->last_server, now)
                             ? 0
                             : backoff_s(job->attempts, options_.backoff_s, options_.max_backoff_s, job->key);
   const double left_s = options_.deadline_s - Seconds(now - *job->first_call).count();
-  if (!problem.retry || job->attempts >= options_.max_attempts || wait_s >= left_s)
-    return give_up(job, problem.reason);
+  // A server without room costs time, not attempts.
+  const bool used_up = job->attempts - job->refused >= options_.max_attempts;
+  if (!problem.retry || used_up || wait_s >= left_s) return give_up(job, problem.reason);
   if (wait_s == 0) {
     queue_.push_front(job);
     return;

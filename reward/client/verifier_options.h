@@ -15,7 +15,7 @@ struct VerifierClientOptions {
   int max_in_flight = 32;              // calls at a time, over all servers
   double deadline_s = 180;             // for one request from its first call on, retries included
   double attempt_s = 90;               // for one call
-  int max_attempts = 12;
+  int max_attempts = 12;    // calls for one request, but for those that found a server without room
   double backoff_s = 0.25;  // before the first retry; doubles with each further one
   double max_backoff_s = 8;
   int memory_verdicts =

@@ -104,6 +104,7 @@ SpawnSpec plan(const BoxHost& host, const BoxSpec& spec, const BoxSlot& slot, Pl
   }
   append_init_arguments(host, spec, slot, first_export, command);
   process.join = slot.cgroup->join_files();
+  if (!spec.on_all_cores) process.cores = host.cores().of_boxes();
   return process;
 }
 

@@ -56,6 +56,7 @@ struct BoxSpec {
   std::vector<BoxExport> exports;
   BoxLimits limits;
   SyscallProfile syscalls = SyscallProfile::kProgram;
+  bool on_all_cores = false;  // also on those that are set aside
 };
 
 enum class BoxEnd {

@@ -103,7 +103,9 @@ SandboxFeatures SandboxFeatures::probe(const std::string& bwrap) {
   return f;
 }
 
-BoxHost::BoxHost(const std::string& bwrap) : features_(SandboxFeatures::probe(bwrap)) {
+BoxHost::BoxHost(const std::string& bwrap, int cores_set_aside)
+    : features_(SandboxFeatures::probe(bwrap)),
+      cores_(CoreShare::divide(CoreShare::of_this_process(), cores_set_aside)) {
   if (!features_.usable) {
     std::string reasons;
     for (const auto& reason : features_.missing) reasons += "\n  " + reason;
@@ -115,6 +117,9 @@ BoxHost::BoxHost(const std::string& bwrap) : features_(SandboxFeatures::probe(bw
                cgroups_.has_memory() && cgroups_.has_pids() ? "," : "", cgroups_.has_pids() ? "pids" : ""));
   if (!cgroups_.missing().empty()) features_.missing.push_back(cgroups_.missing());
   if (features_.as_root) uids_.push_back(UidRange::claim());
+  if (cores_.set_aside() > 0)
+    features_.present.push_back(
+        concat("cores: ", cores_.set_aside(), " of ", cores_.total(), " set aside for what feeds GPUs"));
 }
 
 std::vector<std::string> BoxHost::bwrap_command(const std::vector<std::string>& capabilities) const {

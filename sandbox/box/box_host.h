@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sandbox/box/cgroup.h"
+#include "sandbox/box/core_share.h"
 #include "sandbox/box/uid_range.h"
 
 namespace bicrl {
@@ -50,9 +51,11 @@ class SlotLease {
 // Thread-safe. Lives longer than every box made with it.
 class BoxHost {
  public:
-  // Throws Error(kUnavailable) with reasons and remedies if no boxes can be made.
-  explicit BoxHost(const std::string& bwrap = "");
+  // Throws Error(kUnavailable) with reasons and remedies if no boxes can be made. `cores_set_aside`: that
+  // boxes leave alone, but for those that say otherwise.
+  explicit BoxHost(const std::string& bwrap = "", int cores_set_aside = 0);
   const SandboxFeatures& features() const { return features_; }
+  const CoreShare& cores() const { return cores_; }
   SlotLease take_slot(const CgroupLimits& limits);
 
   // bubblewrap with fresh namespaces, an empty environment and no capabilities but `capabilities`, nothing
@@ -63,6 +66,7 @@ class BoxHost {
   friend class SlotLease;
   void give_back(std::unique_ptr<BoxSlot> slot);
   SandboxFeatures features_;
+  const CoreShare cores_;
   CgroupTree cgroups_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<BoxSlot>> free_;

@@ -23,6 +23,7 @@ struct Prepared {
   std::vector<char*> argv, env;
   std::vector<int> from, staged, to;
   std::vector<const char*> join;
+  const cpu_set_t* cores = nullptr;
   int null_fd = -1;
   int first_free = 3;  // above every target number
   volatile int error = 0;
@@ -46,6 +47,7 @@ Prepared prepare(const SpawnSpec& spec, int null_fd) {
     }
   p.staged.resize(p.from.size());
   for (const auto& file : spec.join) p.join.push_back(file.c_str());
+  if (spec.cores) p.cores = &*spec.cores;
   return p;
 }
 
@@ -61,6 +63,8 @@ bool join_cgroup(const char* file) {
   setsid();
   bool good = true;
   for (const char* file : p.join) good = good && join_cgroup(file);
+  // A machine that has lost cores since has none to spare, and the program starts all the same.
+  if (p.cores) (void)sched_setaffinity(0, sizeof *p.cores, p.cores);
   // Source numbers may collide with target numbers, so every source is first moved above all targets.
   for (size_t i = 0; good && i < p.from.size(); ++i)
     good = (p.staged[i] = fcntl(p.from[i], F_DUPFD, p.first_free)) >= 0;

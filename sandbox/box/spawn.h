@@ -1,7 +1,9 @@
 // Starts a program from a process with many threads, and waits for it.
 #pragma once
+#include <sched.h>
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +17,7 @@ struct SpawnSpec {
   std::vector<std::pair<int, int>> fds;
   // cgroup.procs files that the child joins before the program starts.
   std::vector<std::string> join;
+  std::optional<cpu_set_t> cores = {};  // that it may run on; nothing: all of ours
 };
 
 // The child dies with the calling *thread*: call from threads that outlive it. Throws Error if the process

@@ -239,7 +239,8 @@ void Zygote::run_once(std::stop_token stop) {
                             {output.theirs.get(), 2},
                             {control.theirs.get(), kControlFd},
                             {filter.get(), kFilterFd}},
-                           {}});
+                           {},
+                           host_.cores().of_boxes()});
   control.theirs.reset();
   output.theirs.reset();
   {

@@ -18,6 +18,9 @@ constexpr uintptr_t kParameterBuffer = 1, kParameterBytes = 2, kEnd = 0;
 constexpr unsigned kBlockingSync = 4;
 constexpr int kCooperative = 2;
 
+constexpr const char* kNoDriver =
+    "there is no NVIDIA driver here (libcuda.so.1 cannot be loaded): install it";
+
 struct LaunchAttribute {
   int id = 0;
   char padding[4] = {};
@@ -40,6 +43,18 @@ constexpr auto kBusyWait = std::chrono::microseconds(200), kPause = std::chrono:
 
 }  // namespace
 
+Result<int> count_devices() {
+  using Reply = Result<int>;
+  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library) return Reply::failure(kNoDriver);
+  const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(library, "cuInit"));
+  const auto count = reinterpret_cast<int (*)(int*)>(dlsym(library, "cuDeviceGetCount"));
+  int devices = 0, code = init && count ? init(0) : kNotFound;
+  if (code == 0) code = count(&devices);
+  if (code != 0) return Reply::failure(concat("the NVIDIA driver does not count its devices (", code, ")"));
+  return devices;
+}
+
 void Driver::check(int code, const char* what) const {
   if (code == 0) return;
   const char* name = nullptr;
@@ -51,8 +66,7 @@ Result<Driver> Driver::open(int device) {
   using Reply = Result<Driver>;
   Driver driver;
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!library)
-    return Reply::failure("there is no NVIDIA driver here (libcuda.so.1 cannot be loaded): install it");
+  if (!library) return Reply::failure(kNoDriver);
   std::string missing;
   const auto find = [&](auto& function, const char* name) {
     void* address = dlsym(library, name);

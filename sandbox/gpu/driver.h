@@ -57,6 +57,9 @@ using StreamHandle = void*;
 using EventHandle = void*;
 using GraphHandle = void*;
 
+// How many devices the driver shows to this process; fails like Driver::open().
+Result<int> count_devices();
+
 class Driver {
  public:
   // Fails with one line if there is no driver, no such device, or the driver is too old for what is used

@@ -8,6 +8,8 @@
 namespace bicrl {
 namespace {
 
+constexpr const char* kStopping = "the verifier is stopping";
+
 Verdict infrastructure(const std::string& reason) {
   Verdict verdict;
   verdict.outcome = Outcome::kInfrastructure;
@@ -20,9 +22,10 @@ size_t cost_bytes(const Verdict& verdict) { return sizeof(Verdict) + 256 + verdi
 }  // namespace
 
 VerificationQueue::VerificationQueue(VerifyOne verify_one, std::string key_salt, const QueueOptions& options,
-                                     Announce announce)
+                                     Announce announce, Observe observe)
     : verify_one_(std::move(verify_one)),
       announce_(std::move(announce)),
+      observe_(std::move(observe)),
       key_salt_(std::move(key_salt)),
       options_(options),
       verdicts_(options.cache_bytes) {
@@ -40,12 +43,27 @@ void VerificationQueue::stop() {
   }
   for (auto& thread : workers_) thread.request_stop();
   workers_.clear();
+  answer_waiting();
+}
+
+bool VerificationQueue::drain(double limit_s, std::stop_token hurry) {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  answer_waiting();
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, hurry, std::chrono::duration<double>(limit_s),
+                           [this] { return statistics_.running == 0; });
+}
+
+void VerificationQueue::answer_waiting() {
   std::deque<std::shared_ptr<Work>> left;
   {
     const std::lock_guard lock(mutex_);
     left.swap(queue_);
   }
-  for (const auto& work : left) finish(work, infrastructure("the verifier is stopping"));
+  for (const auto& work : left) finish(work, infrastructure(kStopping));
 }
 
 std::string VerificationQueue::key_of(const VerificationRequest& request) const {
@@ -67,7 +85,7 @@ Result<VerificationQueue::Ticket> VerificationQueue::submit(VerificationRequest 
     }
   }
   const std::lock_guard lock(mutex_);
-  if (stopping_) return Result<Ticket>::failure("the verifier is stopping");
+  if (stopping_) return Result<Ticket>::failure(kStopping);
   const Ticket ticket = next_ticket_++;
   if (request.fresh) key += concat("/", ticket);  // shares with nobody
   const auto found = in_flight_.find(key);
@@ -77,9 +95,11 @@ Result<VerificationQueue::Ticket> VerificationQueue::submit(VerificationRequest 
     tickets_[ticket] = found->second;
     return Result<Ticket>(ticket);
   }
-  if (queue_.size() >= options_.capacity)
+  if (queue_.size() >= options_.capacity) {
+    ++statistics_.rejected;
     return Result<Ticket>::failure(
         concat("the verifier's queue is full (", options_.capacity, " candidates wait)"));
+  }
   auto work = std::make_shared<Work>();
   work->key = key;
   work->waiters.push_back({ticket, request.request_id, std::move(done)});
@@ -96,6 +116,7 @@ bool VerificationQueue::cancel(Ticket ticket) {
   const auto found = tickets_.find(ticket);
   if (found == tickets_.end()) return false;
   const auto work = found->second;
+  ++statistics_.cancelled;
   tickets_.erase(found);
   std::erase_if(work->waiters, [&](const Waiter& waiter) { return waiter.ticket == ticket; });
   if (!work->waiters.empty()) return true;
@@ -121,7 +142,10 @@ Verdict VerificationQueue::verify(VerificationRequest request) {
 
 QueueStatistics VerificationQueue::statistics() const {
   const std::lock_guard lock(mutex_);
-  return statistics_;
+  QueueStatistics now = statistics_;
+  now.waiting = queue_.size();
+  now.stopping = stopping_;
+  return now;
 }
 
 void VerificationQueue::worker(std::stop_token stop) {
@@ -134,13 +158,27 @@ void VerificationQueue::worker(std::stop_token stop) {
       queue_.pop_front();
       work->running = true;
       ++statistics_.verified;
+      ++statistics_.running;
       // As far ahead as there are workers, so that each request is announced, and about once.
       const auto ahead = static_cast<size_t>(std::max(1, options_.workers));
       if (!queue_.empty()) coming = queue_[std::min(ahead, queue_.size()) - 1];
     }
-    if (coming) announce_(coming->request);
-    finish(work, verify_one_(work->request, work->stop.get_token()));
+    if (coming) announce(coming);
+    const double waited_s = work->since.seconds();
+    const Verdict verdict = verify_one_(work->request, work->stop.get_token());
+    if (observe_) observe_(verdict, waited_s);
+    finish(work, verdict);
+    work.reset();
+    const std::lock_guard lock(mutex_);
+    if (--statistics_.running == 0) changed_.notify_all();
   }
+}
+
+void VerificationQueue::announce(const std::shared_ptr<Work>& work) {
+  if (!announce_) return;
+  auto prepared = announce_(work->request, work->stop.get_token());
+  const std::lock_guard lock(mutex_);
+  work->prepared = std::move(prepared);
 }
 
 void VerificationQueue::finish(const std::shared_ptr<Work>& work, const Verdict& verdict) {

@@ -11,11 +11,14 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
+#include <future>
+#include <optional>
 #include <thread>
 
 #include "common/log.h"
 #include "proto/verifier.grpc.pb.h"
 #include "sandbox/service/canary.h"
+#include "sandbox/service/verifier_metrics.h"
 #include "tasks/verifier_wire.h"
 
 namespace bicrl {
@@ -52,7 +55,9 @@ class UnaryCall : public grpc::ServerUnaryReactor {
     if (ticket)
       ticket_ = ticket.value();
     else
-      Finish(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, ticket.reason()));
+      Finish(grpc::Status(
+          queue.statistics().stopping ? grpc::StatusCode::UNAVAILABLE : grpc::StatusCode::RESOURCE_EXHAUSTED,
+          ticket.reason()));
   }
   void OnCancel() override {
     if (ticket_ && queue_.cancel(ticket_)) Finish(grpc::Status::CANCELLED);
@@ -212,7 +217,8 @@ class Service : public v1::Verifier::CallbackService {
              .protocol_version = kProtocolVersion,
              .workers = options_.queue.workers,
              .sandbox_features = with(pipeline_.features().present, pipeline_.backend().present),
-             .missing_features = with(pipeline_.features().missing, pipeline_.backend().missing),
+             .missing_features =
+                 with(with(pipeline_.features().missing, pipeline_.backend().missing), lost_devices()),
              .verified = statistics.verified,
              .cache_hits = statistics.cache_hits,
              .protocol = options_.protocol,
@@ -223,13 +229,21 @@ class Service : public v1::Verifier::CallbackService {
   }
 
  private:
+  std::vector<std::string> lost_devices() const {
+    std::vector<std::string> lost;
+    for (const BackendDevice& device : pipeline_.devices())
+      if (!device.trouble.empty())
+        lost.push_back(concat("gpu ", device.name, ": lost (", device.trouble, "); it is looked at again"));
+    return lost;
+  }
+
   VerificationQueue& queue_;
   const Pipeline& pipeline_;
   const VerifierOptions& options_;
 };
 
-// SIGTERM and SIGINT, blocked for all threads and waited for by one: they stop the server in order, also
-// while it starts.
+// SIGTERM and SIGINT, blocked for all threads and waited for by one: the first stops the server in order,
+// also while it starts, and another one hurries.
 class StopSignals {
  public:
   StopSignals() {
@@ -240,11 +254,9 @@ class StopSignals {
     listener_ = std::jthread([this](std::stop_token over) { listen(over); });
   }
   std::stop_token token() const { return asked_.get_token(); }
-  // Blocks until one comes; its number.
-  int wait() {
-    listener_.join();
-    return number_;
-  }
+  std::stop_token hurry() const { return hurried_.get_token(); }
+  // Blocks until one comes; its number. Call once.
+  int wait() { return first_.get_future().get(); }
 
  private:
   void listen(std::stop_token over) {
@@ -252,15 +264,18 @@ class StopSignals {
     while (!over.stop_requested()) {
       const int number = sigtimedwait(&signals_, nullptr, &moment);
       if (number < 0) continue;
-      number_ = number;
-      asked_.request_stop();
-      return;
+      if (asked_.stop_requested()) {
+        hurried_.request_stop();
+      } else {
+        asked_.request_stop();
+        first_.set_value(number);
+      }
     }
   }
 
   sigset_t signals_;
-  int number_ = 0;
-  std::stop_source asked_;
+  std::promise<int> first_;
+  std::stop_source asked_, hurried_;
   std::jthread listener_;  // last: it uses the others
 };
 
@@ -281,16 +296,27 @@ int run_verifier_server(const VerifierOptions& options) {
   const auto credentials = server_credentials(options.access, options.listen);
   Pipeline pipeline(options.pipeline);
   for (const auto& missing : pipeline.features().missing) log_warning("sandbox without ", missing);
+  if (const size_t gpus = pipeline.devices().size(); gpus > 0)
+    log_info("verifier: ", gpus, gpus == 1 ? " GPU; " : " GPUs of one model; ", pipeline.cores().set_aside(),
+             " of ", pipeline.cores().total(), " cores are left to what feeds them");
   const CanaryTimes self_check = run_canaries(pipeline, stop_signals.token());
   log_info("verifier: self-check passed (", std::lround(self_check.right_ms), " ms with the start, then ",
            std::lround(self_check.wrong_ms), " ms)");
-  VerificationQueue queue(
-      [&pipeline](const VerificationRequest& request, std::stop_token stop) {
-        return pipeline.verify(request, std::move(stop));
-      },
-      concat(pipeline.name(), "/", options.pipeline.clock(), " ", pipeline.device()), options.queue,
-      [&pipeline](const VerificationRequest& request) { pipeline.prepare(request); });
-  Service service(queue, pipeline, options);
+  std::optional<VerificationQueue> queue;
+  VerifierMetrics metrics(pipeline.name(), [&] {
+    return VerifierState{queue->statistics(), pipeline.devices(), options.queue.workers};
+  });
+  queue.emplace([&pipeline](const VerificationRequest& request,
+                            std::stop_token stop) { return pipeline.verify(request, std::move(stop)); },
+                concat(pipeline.name(), "/", options.pipeline.clock(), " ", pipeline.device()), options.queue,
+                [&pipeline](const VerificationRequest& request, std::stop_token stop) {
+                  return pipeline.prepare(request, std::move(stop));
+                },
+                [&metrics](const Verdict& verdict, double waited_s) { metrics.count(verdict, waited_s); });
+  if (!options.metrics_listen.empty())
+    log_info("verifier: metrics at http://", host_of(options.metrics_listen), ":",
+             metrics.serve(options.metrics_listen), "/metrics");
+  Service service(*queue, pipeline, options);
 
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -307,9 +333,12 @@ int run_verifier_server(const VerifierOptions& options) {
   fflush(stdout);
 
   log_info("verifier: stopping (", strsignal(stop_signals.wait()), ")");
+  if (auto* health = server->GetHealthCheckService()) health->SetServingStatus(false);
+  if (!queue->drain(options.drain_s, stop_signals.hurry()))
+    log_warning("verifier: ", queue->statistics().running, " verifications are given up");
   // Calls under way get their verdicts from the dying queue, or are cut off.
   std::jthread closing([&] { server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2)); });
-  queue.stop();
+  queue->stop();
   closing.join();
   return static_cast<int>(ExitCode::kOk);
 }

@@ -19,6 +19,8 @@ namespace bicrl {
 struct VerifierOptions {
   std::string listen = "127.0.0.1:0";                // port 0: any free port
   ServerAccess access;                               // needed beyond loopback
+  std::string metrics_listen;                        // where Prometheus may ask; empty: nowhere
+  double drain_s = 20;                               // for what runs when the server is asked to end
   bool die_with_parent = false;                      // for a server that a training run starts for itself
   VerificationProtocol protocol = kDefaultProtocol;  // what a request leaves open
   PipelineOptions pipeline;
@@ -28,11 +30,12 @@ struct VerifierOptions {
   static VerifierOptions from_config(const ConfigSection& section);
 };
 
-// Serves until SIGTERM or SIGINT; returns the process's exit code. Call from main, before other threads
-// exist: it blocks these signals. Prints "listening on HOST:PORT" on stdout when it takes requests, which is
-// after the canaries passed: a verifier that listens works. Throws Error(kUnavailable) if the machine
-// lacks something, InputError if it cannot or must not listen at the
-// address.
+// Serves until SIGTERM or SIGINT; returns the process's exit code. Then it takes nothing more (its health is
+// NOT_SERVING, requests are UNAVAILABLE), lets what runs come to its end, for drain_s at most, and ends; a
+// second signal ends it at once. Call from main, before other threads exist: it blocks these signals. Prints
+// "listening on HOST:PORT" on stdout when it takes requests, which is after the canaries passed: a verifier
+// that listens works. Throws Error(kUnavailable) if the machine lacks something, InputError if it cannot or
+// must not listen at the address.
 int run_verifier_server(const VerifierOptions& options);
 
 }  // namespace bicrl

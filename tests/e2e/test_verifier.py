@@ -20,7 +20,8 @@ def code_of(call):
 
 
 # A candidate without an end runs for an hour here unless it is cancelled: whoever waits for one fails by its deadline.
-PATIENT = patient(3600, prefix="")
+# It is not waited for at a server's end, either.
+PATIENT = [*patient(3600, prefix=""), "drain_s=0"]
 server = Server("workers=2", *PATIENT)
 
 # ---- What it says of itself

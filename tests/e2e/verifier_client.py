@@ -40,6 +40,10 @@ class Server:
 
     def __init__(self, *overrides, of_run=False):
         self.process, address = started_verifier(*(["--of-run"] if of_run else []), *overrides)
+        self.metrics = None
+        if any(str(word).startswith("metrics_listen=") for word in overrides):
+            said = next(filter(None, (re.search(r"http://\S+/metrics", line) for line in self.process.stderr)), None)
+            self.metrics = said.group()
         self.channel = grpc.insecure_channel(address)
         self.stub = services.VerifierStub(self.channel)
 

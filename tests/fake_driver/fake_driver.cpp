@@ -1,6 +1,7 @@
 // What the loader of traces (sandbox/gpu/driver.h) needs of libcuda.so.1, for machines without a GPU: memory
 // of the host, and kernels of tests/sandbox/gpu_programs.h by their names. What work there is in streams
 // takes a time that its kind decides, in fake_streams.cpp. One thread at a time.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -10,8 +11,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <numeric>
 #include <set>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "tests/fake_driver/fake_streams.h"
 
@@ -21,6 +26,28 @@ namespace {
 
 constexpr int kInvalidValue = 1, kNotFound = 500, kNotReady = 600, kIllegalAddress = 700, kMisaligned = 716,
               kLaunchFailed = 719, kLost = 999;
+
+// Which devices there are, and which one a number means, is told as NVIDIA's is: "0,3" are two, by their
+// places in the machine. Those from kOtherModels on are of another model. One is lost as long as there is a
+// file of the name lost-PLACE beside this library.
+constexpr int kOtherModels = 8, kNoDevice = 101, kUnavailableDevice = 46;
+
+std::vector<int> places() {
+  const char* visible = getenv("CUDA_VISIBLE_DEVICES");
+  std::vector<int> found;
+  std::istringstream all(visible ? visible : "0");
+  for (std::string one; std::getline(all, one, ',');) found.push_back(atoi(one.c_str()));
+  return found;
+}
+int place = 0;  // of the one with a context
+
+bool is_lost(int device) {
+  Dl_info here{};
+  if (dladdr(&place, &here) == 0) return false;
+  return access((std::filesystem::path(here.dli_fname).parent_path() / ("lost-" + std::to_string(device)))
+                    .c_str(),
+                F_OK) == 0;
+}
 
 uint32_t counter = 7;
 std::set<std::string>& names() {
@@ -53,8 +80,18 @@ void twice(const Parameters& p) {
 int launches_of_cheats = 0;
 constexpr int kHonestLaunches = 6;
 
-int run(const std::string& kernel, const Parameters& p) {
-  if (kernel == "twice" || kernel == "twice_slowly") {
+// What a verifier checks itself with (sandbox/service/canary.cpp): a row's sum of squares for each block.
+void row_squares(const Parameters& p, unsigned rows) {
+  const auto* x = reinterpret_cast<const float*>(p.at<uint64_t>(0));
+  auto* y = reinterpret_cast<float*>(p.at<uint64_t>(8));
+  const int n = p.at<int>(16);
+  for (unsigned row = 0; row < rows; ++row, x += n) y[row] = std::inner_product(x, x + n, x, 0.0f);
+}
+
+int run(const std::string& kernel, const Parameters& p, unsigned blocks) {
+  if (kernel.find("row_squares_kernel") != std::string::npos) {
+    row_squares(p, blocks);
+  } else if (kernel == "twice" || kernel == "twice_slowly") {
     twice(p);
   } else if (kernel == "twice_once") {
     if (counter == 7) twice(p);
@@ -103,6 +140,7 @@ double milliseconds(const std::string& kernel) {
 
 // Whatever waits for the device waits for ever behind a kernel without end.
 int answer() {
+  if (is_lost(place)) state = kLost;
   while (state == kNotReady) pause();
   return state;
 }
@@ -125,9 +163,14 @@ int cuInit(unsigned) {
   return good ? 0 : kOperatingSystem;
 }
 int cuDriverGetVersion(int* version) { return *version = 13000, 0; }
-int cuDeviceGet(int* device, int number) { return *device = number, number == 0 ? 0 : 101; }
-int cuDeviceGetName(char* name, int bytes, int) {
-  snprintf(name, static_cast<size_t>(bytes), "Pretended GPU");
+int cuDeviceGetCount(int* count) { return *count = static_cast<int>(places().size()), 0; }
+int cuDeviceGet(int* device, int number) {
+  const std::vector<int> all = places();
+  if (number < 0 || number >= static_cast<int>(all.size())) return kNoDevice;
+  return *device = all[static_cast<size_t>(number)], 0;
+}
+int cuDeviceGetName(char* name, int bytes, int device) {
+  snprintf(name, static_cast<size_t>(bytes), device < kOtherModels ? "Pretended GPU" : "Pretended other GPU");
   return 0;
 }
 int cuDeviceGetAttribute(int* value, int attribute, int) {
@@ -151,12 +194,15 @@ int cuDeviceGetAttribute(int* value, int attribute, int) {
       return *value = 2, 0;
   }
 }
-int cuDeviceGetPCIBusId(char* bus, int bytes, int) {
-  snprintf(bus, static_cast<size_t>(bytes), "0000:18:00.0");
+int cuDeviceGetPCIBusId(char* bus, int bytes, int device) {
+  snprintf(bus, static_cast<size_t>(bytes), "0000:%02x:00.0", 0x18 + device);
   return 0;
 }
 int cuDeviceTotalMem_v2(size_t* bytes, int) { return *bytes = size_t{1} << 30, 0; }
-int cuDevicePrimaryCtxRetain(void** context, int) { return *context = &counter, 0; }
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+  place = device;
+  return *context = &counter, is_lost(device) ? kUnavailableDevice : 0;
+}
 int cuDevicePrimaryCtxSetFlags_v2(int, unsigned) { return 0; }
 int cuCtxSetCurrent(void*) { return 0; }
 int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
@@ -224,7 +270,8 @@ int cuLaunchKernelEx(const void* configuration, void* kernel, void**, void** ext
   // A graph keeps the parameters.
   const std::string name = *static_cast<const std::string*>(kernel),
                     parameters(static_cast<const char*>(extra[1]), *static_cast<size_t*>(extra[3]));
-  return fake_driver::enqueue(milliseconds(name), [=] { return run(name, {parameters.data()}); });
+  return fake_driver::enqueue(milliseconds(name),
+                              [=, blocks = c->grid[0]] { return run(name, {parameters.data()}, blocks); });
 }
 int cuGetErrorName(int, const char** name) { return *name = "CUDA_ERROR_PRETENDED", 0; }
 }

@@ -20,7 +20,8 @@ extern "C" {
 int nvmlInit_v2() { return 0; }
 int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** device) {
   *device = device;
-  return strcmp(bus, "0000:18:00.0") == 0 ? 0 : kNotSupported;
+  // As the driver of the tests names them.
+  return strncmp(bus, "0000:", 5) == 0 && strlen(bus) == 12 ? 0 : kNotSupported;
 }
 int nvmlDeviceGetClockInfo(void*, int kind, unsigned* mhz) { return *mhz = kind == 1 ? 1980 : 3201, 0; }
 int nvmlDeviceGetTemperature(void*, int, unsigned* degrees) { return *degrees = 41, 0; }

@@ -60,6 +60,14 @@ TEST_CASE("a server that fails is left alone, longer each time") {
   CHECK_FALSE(is_paused(now + 1100ms));  // a success ends the doubling
 }
 
+TEST_CASE("a server without room is left alone for a moment, however often") {
+  const ServerPool::Clock::time_point now{};
+  ServerPool pool(2, 1s, 4s);
+  for (int i = 0; i < 5; ++i) pool.refused(0, now);
+  CHECK_FALSE(pool.another_is_up(1, now + 900ms));
+  CHECK(pool.another_is_up(1, now + 1100ms));
+}
+
 TEST_CASE("a retry goes elsewhere, unless everybody else is down") {
   const ServerPool::Clock::time_point now{};
   ServerPool pool(2, 1s, 4s);

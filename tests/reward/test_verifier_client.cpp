@@ -158,6 +158,37 @@ TEST_CASE("a server that is unavailable at first is asked again") {
   CHECK(client.counters().infrastructure == 0);
 }
 
+TEST_CASE("a server without room is waited for, beyond the attempts, and others are asked meanwhile") {
+  const auto busy_until = [](int calls) {
+    return FakeVerifier::Answer([calls](const auto& asked, int call, auto& reply) {
+      if (call < calls) return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "full");
+      return FakeVerifier::answer_correct(asked, call, reply);
+    });
+  };
+  FakeVerifier full(busy_until(8));
+  auto options = options_for({full.address()});
+  options.max_attempts = 2;
+  {
+    VerifierClient client(options);
+    CHECK(verify(client, "a", "p").correct);
+    CHECK(full.calls() == 8);
+    CHECK(client.counters().infrastructure == 0);
+  }
+  FakeVerifier always_full(busy_until(1 << 30)), other;
+  options.addresses = {always_full.address(), other.address()};
+  options.deadline_s = 60;
+  VerifierClient client(options);
+  for (int i = 0; i < 4; ++i) CHECK(verify(client, std::to_string(i), concat("q", i)).correct);
+  CHECK(other.calls() == 4);
+  // Its time is bounded all the same.
+  options.addresses = {always_full.address()};
+  options.deadline_s = 0.3;
+  VerifierClient impatient(options);
+  const Verdict v = verify(impatient, "a", "r");
+  CHECK(v.outcome == Outcome::kInfrastructure);
+  CHECK_THAT(v.diagnostics, ContainsSubstring("busy (full)"));
+}
+
 TEST_CASE("without any server there is a masked verdict, not an exception") {
   const DeafPort port(false);
   auto options = options_for({port.address()});

@@ -129,13 +129,14 @@ Trace gpu_trace(const GpuRecording& recording) {
   return std::move(trace.value());
 }
 
-GpuRan run_on(Backend& backend, const GpuRecording& recording, const RunRequest& request) {
+GpuRan run_on(Backend& backend, const GpuRecording& recording, const RunRequest& request,
+              std::stop_token stop) {
   const Trace trace = gpu_trace(recording);
   const float values[4] = {1, 2, 3, 4};
   const std::vector<std::string> leaves{std::string(reinterpret_cast<const char*>(values), sizeof values)};
   RunPlan plan{&trace, {{std::make_shared<const std::string>(kGpuText)}}, {{"draw", &leaves}}, {request}};
   plan.runs[0].repeat_draws.assign(recording.repeats.size(), 0);
-  GpuRan ran{backend.run(plan, {}), "", "", {}};
+  GpuRan ran{backend.run(plan, std::move(stop)), "", "", {}};
   if (ran.result.infrastructure || !ran.result.fault_class.empty()) {
     ran.fault_class = ran.result.infrastructure ? "infrastructure" : ran.result.fault_class;
     ran.message = ran.result.reason;
@@ -163,8 +164,11 @@ std::unique_ptr<Backend> make_gpu_backend(const GpuOptions& options) {
   static const PythonInstall python = PythonInstall::find(test_python());
   static ScratchFolder scratch;
   if (!has_gpu()) setenv("LD_LIBRARY_PATH", BICRL_BINARY_DIR "/fake_driver", 1);
-  return std::make_unique<GpuBackend>(host, scratch, std::make_shared<DrawFiles>(scratch, 1 << 20), python,
-                                      DeviceToolchain::find(python).libraries, options);
+  const AssemblerFor assembler = [&](const std::string& architecture) {
+    return std::make_shared<Assembler>(host, scratch, DeviceToolchain::find(python).libraries, architecture);
+  };
+  return std::make_unique<GpuBackend>(host, std::make_shared<DrawFiles>(scratch, 1 << 20), python, assembler,
+                                      options);
 }
 
 Backend& small_gpu_backend() {

@@ -36,7 +36,8 @@ struct GpuRan {
   std::vector<std::vector<float>> calls;  // outputs, of runs without a fault
 };
 Trace gpu_trace(const GpuRecording& recording);
-GpuRan run_on(Backend& backend, const GpuRecording& recording, const RunRequest& request = {.seed = 1});
+GpuRan run_on(Backend& backend, const GpuRecording& recording, const RunRequest& request = {.seed = 1},
+              std::stop_token stop = {});
 
 // On this machine's GPU, or on the fake driver where there is none. Skips like box_host().
 Backend& small_gpu_backend();

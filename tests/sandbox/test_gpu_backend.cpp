@@ -160,9 +160,8 @@ TEST_CASE("a machine without a driver is told so in one line") {
   const char* before = getenv("LD_LIBRARY_PATH");
   const std::string kept = before ? before : "";
   unsetenv("LD_LIBRARY_PATH");
-  ScratchFolder scratch;
   try {
-    GpuBackend backend(host, scratch, nullptr, PythonInstall{}, "/nowhere", {});
+    GpuBackend backend(host, nullptr, PythonInstall{}, nullptr, {});
     FAIL("there is a backend without a driver");
   } catch (const Error& error) {
     CHECK(error.code() == ExitCode::kUnavailable);

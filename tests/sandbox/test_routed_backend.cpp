@@ -112,6 +112,7 @@ TEST_CASE("designated runs beyond the machine's limit fail, or are made on the d
   CHECK(strict.device->asked.empty());
 
   Both lenient(Designated::kWherePossible, good, slow);
+  CHECK(lenient.routed.features().name == "gpu+ptx-where-possible");  // its verdicts know less
   const RunResult result = lenient.routed.run(plan(), {});
   CHECK(lenient.device->asked == Seeds{1, 2, 4});
   REQUIRE(result.runs.size() == 5);

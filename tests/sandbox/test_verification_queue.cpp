@@ -6,6 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <future>
 #include <latch>
+#include <thread>
 
 namespace bicrl {
 namespace {
@@ -135,10 +136,12 @@ TEST_CASE("each request is announced before its turn, as far ahead as there are 
   std::mutex mutex;
   std::vector<std::string> announced;
   std::latch all(6);
-  VerificationQueue queue(gate.function(), "", {2, 100, 1 << 20}, [&](const VerificationRequest& r) {
-    const std::lock_guard lock(mutex);
-    announced.push_back(r.program);
-  });
+  VerificationQueue queue(gate.function(), "", {2, 100, 1 << 20},
+                          [&](const VerificationRequest& r, const std::stop_token&) {
+                            const std::lock_guard lock(mutex);
+                            announced.push_back(r.program);
+                            return nullptr;
+                          });
   // Two run; of the others none is announced before they end.
   for (int i = 0; i < 2; ++i)
     REQUIRE(queue.submit(request("", std::to_string(i)), [&](const Verdict&) { all.count_down(); }));
@@ -154,6 +157,104 @@ TEST_CASE("each request is announced before its turn, as far ahead as there are 
   const std::lock_guard lock(mutex);
   for (const char* name : {"4", "5"})
     CHECK(std::find(announced.begin(), announced.end(), name) != announced.end());
+}
+
+TEST_CASE("draining lets what runs come to its end, and hands back what waits") {
+  Gate gate;
+  VerificationQueue queue(gate.function(), "", {1, 100, 1 << 20});
+  std::vector<Outcome> outcomes(3);
+  std::latch all(3);
+  for (size_t i = 0; i < 3; ++i)
+    REQUIRE(queue.submit(request("", std::to_string(i)), [&, i](const Verdict& v) {
+      outcomes[i] = v.outcome;
+      all.count_down();
+    }));
+  gate.wait_entered(1);
+  CHECK(queue.statistics().waiting == 2);
+  CHECK(queue.statistics().running == 1);
+  // A limit: the one that runs is still at it.
+  CHECK_FALSE(queue.drain(0.01, {}));
+  CHECK(queue.statistics().stopping);
+  CHECK(queue.statistics().waiting == 0);
+  CHECK_FALSE(queue.submit(request("", "late"), [](const Verdict&) {}).ok());
+  // Whoever is in a hurry waits no longer.
+  std::stop_source hurry;
+  hurry.request_stop();
+  CHECK_FALSE(queue.drain(3600, hurry.get_token()));
+  std::jthread opens([&] { gate.open.set_value(); });
+  CHECK(queue.drain(3600, {}));
+  all.wait();
+  CHECK(outcomes ==
+        std::vector<Outcome>{Outcome::kGraded, Outcome::kInfrastructure, Outcome::kInfrastructure});
+  CHECK(gate.entered == 1);
+}
+
+TEST_CASE(
+    "what was prepared for a request is kept until its verdict, and dropped with it if it is given up") {
+  struct Prepared {
+    std::stop_token stop;
+    std::atomic<int>&kept, &given_up;
+    Prepared(std::stop_token token, std::atomic<int>& k, std::atomic<int>& g)
+        : stop(std::move(token)), kept(k), given_up(g) {
+      ++kept;
+    }
+    ~Prepared() {
+      --kept;
+      given_up += stop.stop_requested();
+    }
+  };
+  std::atomic<int> kept = 0, given_up = 0;
+  Gate gate;
+  {
+    VerificationQueue queue(gate.function(), "", {1, 100, 1 << 20},
+                            [&](const VerificationRequest&, std::stop_token stop) {
+                              return std::make_shared<Prepared>(std::move(stop), kept, given_up);
+                            });
+    std::vector<VerificationQueue::Ticket> tickets;
+    const auto ignore = [](const Verdict&) {};
+    // The first is not announced: it runs at once.
+    REQUIRE(queue.submit(request("", "0"), ignore));
+    gate.wait_entered(1);
+    for (const char* name : {"1", "2"}) tickets.push_back(queue.submit(request("", name), ignore).value());
+    gate.open.set_value();
+    while (queue.statistics().running + queue.statistics().waiting > 0) std::this_thread::yield();
+    CHECK(kept == 0);
+    CHECK(given_up == 0);
+  }
+  Gate shut;
+  VerificationQueue queue(shut.function(), "", {1, 100, 1 << 20},
+                          [&](const VerificationRequest&, std::stop_token stop) {
+                            return std::make_shared<Prepared>(std::move(stop), kept, given_up);
+                          });
+  std::vector<VerificationQueue::Ticket> tickets;
+  for (const char* name : {"0", "1", "2"})
+    tickets.push_back(queue.submit(request("", name), [](const Verdict&) {}).value());
+  shut.wait_entered(1);
+  const int announced = kept;
+  for (const auto ticket : tickets) CHECK(queue.cancel(ticket));
+  while (kept > 0) std::this_thread::yield();
+  CHECK(given_up == announced);
+  CHECK(queue.statistics().cancelled == 3);
+}
+
+TEST_CASE("verdicts are kept apart by salt, protocol, task and program, each by itself") {
+  const auto graded_by = [](const std::string& salt) {
+    return [salt](const VerificationRequest&, std::stop_token) { return graded(salt); };
+  };
+  VerificationQueue queue(graded_by("one"), "gpu/A/measured A", {1, 100, 1 << 20});
+  VerificationRequest first = request("", "p");
+  first.protocol = kDefaultProtocol;
+  CHECK_FALSE(queue.verify(first).cached);
+  CHECK(queue.verify(first).cached);
+  std::vector<VerificationRequest> others(6, first);
+  others[0].protocol.tolerance = TolerancePolicy::kPublished;
+  others[1].protocol.tolerance = TolerancePolicy::kTf32;
+  others[2].protocol.trials = 5;
+  others[3].protocol.measure_time = true;
+  others[4].pytorch_code += " ";
+  others[5].program += " ";
+  for (const VerificationRequest& other : others) CHECK_FALSE(queue.verify(other).cached);
+  for (const VerificationRequest& other : others) CHECK(queue.verify(other).cached);
 }
 
 TEST_CASE("stopping answers everybody") {

@@ -36,4 +36,24 @@ TEST_CASE("keys of times that would do nothing are refused with their place") {
       ContainsSubstring("verifier.yaml:2: gpu.torch_compile") && ContainsSubstring("measure_times"));
 }
 
+TEST_CASE("metrics are told to this machine alone, and where they are is checked") {
+  CHECK(read("backend: ptx").metrics_listen.empty());
+  for (const char* good : {"127.0.0.1:9464", "localhost:0", "'[::1]:9464'"})
+    CHECK_FALSE(read(concat("metrics_listen: ", good)).metrics_listen.empty());
+  CHECK_THROWS_WITH(read("metrics_listen: 0.0.0.0:9464"),
+                    ContainsSubstring("verifier.yaml:1: metrics_listen") && ContainsSubstring("127.0.0.1"));
+  for (const char* bad : {"9464", "127.0.0.1", "127.0.0.1:http", "127.0.0.1:99999"})
+    CHECK_THROWS_WITH(read(concat("metrics_listen: ", bad)), ContainsSubstring("is not HOST:PORT"));
+}
+
+TEST_CASE("GPUs are all or named, each once") {
+  read("backend: gpu\ngpu: {devices: all}");
+  read("backend: gpu\ngpu: {devices: [0, 3]}");
+  CHECK_THROWS_WITH(read("backend: gpu\ngpu: {devices: [0, 0]}"), ContainsSubstring("names a GPU twice"));
+  for (const char* bad : {"some", "[]", "[-1]", "[a]", "{a: 1}"})
+    CHECK_THROWS_WITH(read(concat("backend: gpu\ngpu: {devices: ", bad, "}")),
+                      ContainsSubstring("verifier.yaml:2: gpu.devices"));
+  CHECK_THROWS_WITH(read("backend: gpu\ngpu: {device: 0}"), ContainsSubstring("did you mean gpu.devices?"));
+}
+
 }  // namespace bicrl

@@ -3,6 +3,7 @@
 // an answer should be.
 //   bicrl-gpu-load CHANNEL DEVICE     CHANNEL: a descriptor, a socket of packets (box/descriptor_passing.h)
 //   bicrl-gpu-load - DEVICE           says what it would say first, to stdout, and ends
+//   bicrl-gpu-load CHANNEL count      says {"devices"}, how many there are, or {"error"}, and ends
 // It first says {"device", "architecture", "driver", "memory_bytes", "memory_gb_per_s", "l2_bytes", "bus",
 // "reaches_host_memory"} or {"error"}. A
 // request is packets that carry files and say nothing else ({}), and then {"plan": number}: the plan is that
@@ -227,6 +228,12 @@ std::optional<size_t> receive_request(int channel, std::vector<UniqueFd>& files)
   }
 }
 
+int count(int channel) {
+  const auto devices = gpu::count_devices();
+  const json said = devices ? json{{"devices", devices.value()}} : json{{"error", devices.reason()}};
+  return send_packet(channel, said.dump(), {}) ? 0 : 3;
+}
+
 int serve(int channel, int device) {
   auto driver = gpu::Driver::open(device);
   const json hello = driver ? description(driver.value().device()) : json{{"error", driver.reason()}};
@@ -256,6 +263,7 @@ int main(int argc, char** argv) {
   try {
     if (argc != 3) throw bicrl::InputError("usage: bicrl-gpu-load CHANNEL DEVICE");
     const bool alone = strcmp(argv[1], "-") == 0;
+    if (!alone && strcmp(argv[2], "count") == 0) return bicrl::count(atoi(argv[1]));
     return bicrl::serve(alone ? -1 : atoi(argv[1]), atoi(argv[2]));
   } catch (const std::bad_alloc&) {
     return 4;

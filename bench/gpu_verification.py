@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""What a verification costs with a GPU: candidates a core-hour and a GPU-hour, with the machine's designated run and without,
+with times, on 1, 4 and 16 cores, beside the CPU executor.
+
+    bicrl tasks configs/quickstart.yaml tasks.synthetic.train_compositions=1024 --write tasks
+    bench/gpu_verification.py --tasks tasks/train.json --out build/speed.jsonl [--candidates 1024] [--cores 1,4,16]
+                              [--ways ptx,gpu,alone,times] [--binary build/cpu/bin/bicrl] [key.path=value ...]
+
+ptx: all runs by the PTX machine; gpu: plain runs on the GPU; alone: nearly all of them there (the machine's limit of work is 65,536
+operations, `designated: where_possible`); times: as gpu, with a window for each program. `--ways ptx` needs no GPU. Each
+combination is a line of --out as soon as it is there, and one that is there already is not run again. Core-seconds are those of
+the container where there is one, else of the machine, which should be idle otherwise; the start is measured with one candidate
+and subtracted. bench/verification.py --stock measures what stock load_inline costs for the same programs."""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ON_GPU = ["verifier.server.backend=gpu"]
+WAYS = {"ptx": [],
+        "gpu": ON_GPU,
+        "alone": [*ON_GPU, "verifier.server.gpu.designated=where_possible", "verifier.server.limits.run_lane_operations=65536"],
+        "times": [*ON_GPU, "verifier.server.gpu.measure_times=true"]}
+PATIENCE = ["verifier.deadline_s=3600", "verifier.attempt_s=3600", "verifier.max_in_flight=256"]
+STAGES = ("compile_ms", "record_ms", "run_ms", "total_ms")
+
+
+def busy_seconds():
+    """Of the control group of this container, or of the machine."""
+    v2, v1 = Path("/sys/fs/cgroup/cpu.stat"), Path("/sys/fs/cgroup/cpuacct/cpuacct.usage")
+    if v2.exists():
+        return int(dict(line.split() for line in v2.read_text().splitlines())["usage_usec"]) * 1e-6
+    if v1.exists():
+        return int(v1.read_text()) * 1e-9
+    user, nice, system, _, _, irq, softirq, *_ = map(int, open("/proc/stat").readline().split()[1:])
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+
+
+def verify(options, way, cores, tasks):
+    """(core-seconds, seconds, the report of `bicrl verify`)"""
+    with tempfile.TemporaryDirectory() as folder:
+        source, report = Path(folder, "tasks.json"), Path(folder, "verdicts.json")
+        source.write_text(json.dumps(tasks))
+        command = ["taskset", "-c", ",".join(map(str, cores)), options.binary, "verify", "--tasks", source, "--json", report,
+                   *(["--profile"] if way == "times" else []), *PATIENCE, *WAYS[way], *options.overrides]
+        before, start = busy_seconds(), time.monotonic()
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+        spent, seconds = busy_seconds() - before, time.monotonic() - start
+        if not report.exists():
+            sys.exit(f"{command}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
+        return spent, seconds, json.loads(report.read_text())
+
+
+def measure(options, way, cores, tasks):
+    start = min(verify(options, way, cores, tasks[:1])[0] for _ in range(2))
+    spent, _, report = verify(options, way, cores, tasks)
+    verdicts = report["verdicts"]
+    each = max(spent - start, 1e-9) / len(tasks)
+    quantiles = {stage: [round(q) for q in statistics.quantiles([v.get(stage, 0) for v in verdicts], n=20, method="inclusive")][9::9]
+                 for stage in STAGES} if len(verdicts) > 1 else {}
+    return {"way": way, "cores": len(cores), "candidates": len(tasks), "outcomes": report["outcomes"], "seconds": report["seconds"],
+            "a_second": report["candidates_per_second"], "core_seconds_each": each, "a_core_hour": 3600 / each,
+            "a_device_hour": 3600 * report["candidates_per_second"], "start_core_seconds": start, "p50_p95": quantiles,
+            "timed": sum(v.get("candidate_ms", 0) > 0 for v in verdicts)}
+
+
+def show(row):
+    stages = ", ".join(f"{stage.removesuffix('_ms')} {p50}/{p95}" for stage, (p50, p95) in row["p50_p95"].items())
+    print(f"{row['way']:6} {row['cores']:3} cores: {row['candidates']} in {row['seconds']:.1f} s, {row['a_second']:.1f} a second, "
+          f"{row['core_seconds_each']:.3f} core-seconds each ({row['a_core_hour']:.0f} a core-hour, {row['a_device_hour']:.0f} an hour of "
+          f"the device); ms p50/p95: {stages}; {row['outcomes']}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tasks", required=True)
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--binary", default="build/cpu/bin/bicrl")
+    parser.add_argument("--candidates", type=int, default=1024)
+    parser.add_argument("--cores", default="1,4,16")
+    parser.add_argument("--ways", default="ptx,gpu,alone,times")
+    parser.add_argument("overrides", nargs="*")
+    options = parser.parse_args()
+    tasks = json.loads(Path(options.tasks).read_text())[:options.candidates]
+    if len({task["cuda_code"] for task in tasks}) < options.candidates:
+        sys.exit(f"{options.tasks} has fewer than {options.candidates} distinct candidates")
+    out = Path(options.out)
+    known = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+    usable = sorted(os.sched_getaffinity(0))
+    for way in options.ways.split(","):
+        for count in map(int, options.cores.split(",")):
+            if count > len(usable):
+                print(f"{way:6} {count:3} cores: left out, there are {len(usable)}", flush=True)
+                continue
+            # One core for a thousand candidates takes long and says no more than a part of them does.
+            part = tasks[:max(1, min(len(tasks), 128 * count))]
+            row = next((r for r in known if (r["way"], r["cores"], r["candidates"]) == (way, count, len(part))), None)
+            if not row:
+                row = measure(options, way, usable[:count], part)
+                with out.open("a") as file:
+                    file.write(json.dumps(row) + "\n")
+            show(row)
+
+
+if __name__ == "__main__":
+    main()
