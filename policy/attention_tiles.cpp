@@ -20,7 +20,6 @@ struct Stretch {
 std::vector<Stretch> stretches_of(const AttentionPlan& plan) {
   std::vector<Stretch> found;
   const auto segments = static_cast<size_t>(plan.segments());
-  // Prompts first: their tiles are the largest.
   for (size_t first = 0; first < segments;) {
     size_t end = first + 1;
     const int32_t prompt = plan.segment_prompt[first];
@@ -43,6 +42,8 @@ std::vector<Stretch> stretches_of(const AttentionPlan& plan) {
 void AttentionTiles::make(const AttentionPlan& plan, const TileLimits& limits) {
   BICRL_CHECK(limits.rows > 0 && limits.keys > 0 && limits.shares >= 2 * plan.rows(), "tiles of ",
               limits.rows, " rows, ", limits.keys, " keys, and ", limits.shares, " shares");
+  BICRL_CHECK(limits.keys % plan.page_tokens == 0, "tiles of ", limits.keys, " keys, pages of ",
+              plan.page_tokens);
   const std::vector<Stretch> stretches = stretches_of(plan);
   const auto tile_rows = static_cast<int32_t>(limits.rows);
   for (int64_t tile_keys = limits.keys;; tile_keys *= 2) {
@@ -72,6 +73,9 @@ void AttentionTiles::make(const AttentionPlan& plan, const TileLimits& limits) {
   for (const AttentionTile& tile : tiles)
     for (int32_t i = 0; i < tile.rows; ++i)
       shares[static_cast<size_t>(next[static_cast<size_t>(tile.first_row + i)]++)] = tile.first_share + i;
+  // Behind the shares, whose order is that in which a row's are summed up.
+  std::stable_sort(tiles.begin(), tiles.end(),
+                   [](const AttentionTile& a, const AttentionTile& b) { return a.cost() > b.cost(); });
 }
 
 }  // namespace bicrl

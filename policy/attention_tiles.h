@@ -11,25 +11,29 @@ namespace bicrl {
 struct AttentionPlan;
 
 // Rows [first_row, first_row + rows) against keys [first_key, end_key) of the list of pages that begins at
-// `first_page`, whose key 0 stands at the absolute position `base`. What row first_row + i makes of them is
-// share first_share + i.
+// `first_page`, whose key 0 stands at the absolute position `base`; first_key is the first of a page. What
+// row first_row + i makes of them is share first_share + i.
 struct AttentionTile {
   int32_t first_row = 0, rows = 0;
   int32_t first_page = 0;
   int32_t first_key = 0, end_key = 0;
   int32_t base = 0;
   int32_t first_share = 0;
+
+  // How long it takes compared with others, roughly.
+  int64_t cost() const { return int64_t{rows} * (end_key - first_key); }
 };
 
 struct TileLimits {
-  int64_t rows = 0;    // of a tile
-  int64_t keys = 0;    // of a tile; twice as many, and so on, while there are more shares than room
+  int64_t rows = 0;  // of a tile
+  int64_t keys =
+      0;  // of a tile, whole pages; twice as many, and so on, while there are more shares than room
   int64_t shares = 0;  // room: two for each row always suffice
 };
 
 // Refers to nothing; its memory is used again by the next make(). Not thread-safe.
 struct AttentionTiles {
-  std::vector<AttentionTile> tiles;
+  std::vector<AttentionTile> tiles;  // the costliest first
   std::vector<int32_t> first_share;  // [rows + 1] into shares
   std::vector<int32_t> shares;       // of each row, one behind the other
 

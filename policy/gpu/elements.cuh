@@ -54,5 +54,9 @@ __device__ inline double sum_of_warp(double x) {
   for (int apart = kWarp / 2; apart > 0; apart /= 2) x += __shfl_xor_sync(kAllLanes, x, apart);
   return x;
 }
+__device__ inline float max_of_warp(float x) {
+  for (int apart = kWarp / 2; apart > 0; apart /= 2) x = fmaxf(x, __shfl_xor_sync(kAllLanes, x, apart));
+  return x;
+}
 
 }  // namespace bicrl::gpu

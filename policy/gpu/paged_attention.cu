@@ -8,8 +8,6 @@
 namespace bicrl::gpu {
 namespace {
 
-constexpr int kBlocksOfProcessor = 3;
-
 int processors() {
   int device = 0, count = 0;
   cudaGetDevice(&device);
@@ -19,7 +17,7 @@ int processors() {
 
 template <int kHeadDim>
 void run(const PagedAttention& work, Stream stream) {
-  constexpr int kShared = kAttentionSharedBytes<kHeadDim>;
+  constexpr int kShared = sizeof(AttentionMemory<kHeadDim>);
   // For this device; cheap enough to be said each time.
   cudaFuncSetAttribute(attend_tiles<kHeadDim>, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared);
   const AttentionArguments arguments = {reinterpret_cast<const __nv_bfloat16*>(work.q),
@@ -33,7 +31,7 @@ void run(const PagedAttention& work, Stream stream) {
                                         work.scale * 1.44269504088896340736f,
                                         static_cast<int>(work.heads),
                                         static_cast<int>(work.kv_heads)};
-  static const int blocks = kBlocksOfProcessor * processors();
+  static const int blocks = kAttentionBlocks * processors();
   attend_tiles<kHeadDim><<<static_cast<unsigned>(blocks), kAttentionThreads, kShared, stream>>>(arguments);
   check_launch("paged_attention (tiles)");
   const int64_t joins = (work.rows * work.heads + kAttentionWarps - 1) / kAttentionWarps;

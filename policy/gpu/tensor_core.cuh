@@ -16,6 +16,13 @@ __device__ inline void copy_async(unsigned to, const void* from, bool wanted) {
                "r"(bytes)
                : "memory");
 }
+// Likewise four bytes.
+__device__ inline void copy_word_async(unsigned to, const void* from, bool wanted) {
+  const int bytes = wanted ? 4 : 0;
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(__cvta_generic_to_global(from)),
+               "r"(bytes)
+               : "memory");
+}
 __device__ inline void close_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 // Until at most so many of the groups closed last are under way.
 template <int kPending>
@@ -39,8 +46,7 @@ __device__ inline void load_matrices_transposed(unsigned address, unsigned (&to)
 
 // c += a b, with a [16, 16] and b [16, 8].
 __device__ inline void multiply_add(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
       "{%0, %1, %2, %3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
@@ -50,6 +56,13 @@ __device__ inline void multiply_add(float (&c)[4], const unsigned (&a)[4], unsig
 __device__ inline unsigned pack_pair(float first, float second) {
   const __nv_bfloat162 pair = __floats2bfloat162_rn(first, second);
   return *reinterpret_cast<const unsigned*>(&pair);
+}
+
+// 2 to the x; -inf gives zero.
+__device__ inline float exponential2(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
 }
 
 }  // namespace bicrl::gpu

@@ -42,7 +42,10 @@ struct TileArguments {
   int32_t heads, kv_heads;
 };
 
-constexpr uint32_t kSharedBytes128 = 65536;
+// Two steps of 64 keys and values, four tiles, the pages of two steps, and scores of 32 rows.
+uint32_t shared_bytes(int64_t head_dim) {
+  return static_cast<uint32_t>(2 * 2 * 64 * head_dim * 2 + 4 * 28 + 2 * 4 * 4 + 32 * (64 + 8) * 4);
+}
 
 }  // namespace
 
@@ -72,9 +75,8 @@ TEST_CASE("attention over pages is that of fp64, on the PTX machine", "[paged_at
       .heads = static_cast<int32_t>(shape.heads),
       .kv_heads = static_cast<int32_t>(shape.kv_heads)};
   const std::string part = concat("ILi", shape.head_dim, "E");
-  CHECK(ptx::testing::told(
-            machine.launch(kernel_named(machine, {"attend_tiles", part}), {7, 1, 1}, {128, 1, 1},
-                           kSharedBytes128 * static_cast<uint32_t>(shape.head_dim) / 128, arguments)) == "");
+  CHECK(ptx::testing::told(machine.launch(kernel_named(machine, {"attend_tiles", part}), {7, 1, 1},
+                                          {128, 1, 1}, shared_bytes(shape.head_dim), arguments)) == "");
   const uint64_t out = machine.reserve(static_cast<uint64_t>(work.q.numel()) * 2);
   CHECK(ptx::testing::told(
             machine.launch(kernel_named(machine, {"join_shares", part}),
