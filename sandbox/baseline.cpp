@@ -1,5 +1,9 @@
 #include "sandbox/baseline.h"
 
+#include <utility>
+
+#include "common/log.h"
+
 namespace bicrl {
 namespace {
 
@@ -32,11 +36,23 @@ Baseline::Session::~Session() {
   if (!holds_) return;
   nlohmann::json said;
   if (open_ && !lost_) (void)tell({{"window", "close"}}, said);
-  // Another one starts now, so that the next session need not wait.
-  if (lost_) owner_.process_ = owner_.start();
+  std::unique_ptr<GpuProcess> lost;  // ends when the next session has begun: it may hang in the driver
+  if (lost_) lost = owner_.replace();
   const std::lock_guard lock(owner_.mutex_);
   owner_.in_use_ = false;
   owner_.changed_.notify_one();
+}
+
+// Another one starts now, so that the next session need not wait. Where none can be started the lost one
+// stays: the next session is told so, and tries again behind it.
+std::unique_ptr<GpuProcess> Baseline::replace() noexcept try {
+  auto another = start();
+  const std::lock_guard lock(mutex_);
+  std::swap(process_, another);
+  return another;
+} catch (const std::exception& error) {
+  log_warning("no process for references on the GPU can be started: ", error.what());
+  return nullptr;
 }
 
 timing::Step Baseline::Session::open(const std::vector<int>& files, size_t plan, double patience_s) {

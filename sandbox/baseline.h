@@ -55,6 +55,7 @@ class Baseline {
 
  private:
   std::unique_ptr<GpuProcess> start() const;
+  std::unique_ptr<GpuProcess> replace() noexcept;
   BoxHost& host_;
   const PythonInstall& python_;
   const BaselineOptions options_;

@@ -5,8 +5,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
-#include <filesystem>
+#include <cstring>
 
 #include "common/error.h"
 
@@ -18,13 +19,27 @@ constexpr auto kLook = std::chrono::milliseconds(2);  // at a file that another 
 
 }  // namespace
 
-// Without the file the lease holds within this process alone: a machine without /dev/shm has one server.
 DeviceLease::DeviceLease(const std::string& device) {
   std::string name = device;
   std::ranges::replace(name, '/', '-');
-  const std::filesystem::path path = std::filesystem::path(kFolder) / ("bicrl-gpu-" + name + ".lock");
-  file_ = UniqueFd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
-  if (file_) (void)fchmod(file_.get(), 0666);  // servers of other users count, too
+  file_ = open_lock("bicrl-gpu-" + name + ".lock");
+  gate_ = open_lock("bicrl-gpu-" + name + ".gate");
+}
+
+// Servers of other users count, too. A file of another user's in a folder like this one may be opened, but
+// not with O_CREAT (fs.protected_regular).
+UniqueFd DeviceLease::open_lock(const std::string& name) {
+  const std::string path = concat(kFolder, "/", name);
+  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+  UniqueFd file;
+  for (int round = 0; round < 2 && !file; ++round) {  // another server may make it between the two
+    file = UniqueFd(open(path.c_str(), kFlags));
+    if (file || errno != ENOENT) break;
+    file = UniqueFd(open(path.c_str(), kFlags | O_CREAT | O_EXCL, 0666));
+    if (file) (void)fchmod(file.get(), 0666);
+  }
+  if (!file && problem_.empty()) problem_ = concat("cannot open ", path, ": ", strerror(errno));
+  return file;
 }
 
 DeviceLease::Hold& DeviceLease::Hold::operator=(Hold&& other) noexcept {
@@ -59,18 +74,27 @@ DeviceLease::Hold DeviceLease::wait(bool alone, const std::stop_token& stop) {
   return granted ? Hold(this) : Hold();
 }
 
-// The first holder locks for all. Whoever is here is first in the queue, so that nobody else comes meanwhile.
+// The first holder locks the file for all. Whoever is here is first in the queue, so that nobody else comes
+// meanwhile.
 bool DeviceLease::lock_file(std::unique_lock<std::mutex>& lock, bool alone, const std::stop_token& stop) {
-  if (!file_) return true;
-  while (holders_ == 0 && flock(file_.get(), (alone ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0)
-    if (changed_.wait_for(lock, stop, kLook, [] { return false; }) || stop.stop_requested()) return false;
-  return true;
+  if (!problem_.empty()) return true;
+  const auto locked = [&](const UniqueFd& file, int kind) {
+    while (flock(file.get(), kind | LOCK_NB) != 0)
+      if (changed_.wait_for(lock, stop, kLook, [] { return false; }) || stop.stop_requested()) return false;
+    return true;
+  };
+  // Everybody goes through the gate, and a window of any server waits in it: runs of others, which may
+  // overlap for ever, get no further until it has had its turn.
+  if (!locked(gate_, LOCK_EX)) return false;
+  const bool granted = holders_ > 0 || locked(file_, alone ? LOCK_EX : LOCK_SH);
+  flock(gate_.get(), LOCK_UN);
+  return granted;
 }
 
 void DeviceLease::give_back() {
   const std::lock_guard lock(mutex_);
   alone_ = false;
-  if (--holders_ == 0 && file_) flock(file_.get(), LOCK_UN);
+  if (--holders_ == 0 && problem_.empty()) flock(file_.get(), LOCK_UN);
   changed_.notify_all();
 }
 

@@ -58,6 +58,10 @@ GpuBackend::GpuBackend(BoxHost& host, std::shared_ptr<DrawFiles> draws, const Py
   poison_ = own(gpu::kSharedPoisonText);
   nothing_ = own(gpu::kNothingText);
   lease_ = std::make_unique<DeviceLease>(hello_.at("bus"));
+  if (!lease_->problem().empty())
+    features_.missing.push_back(concat("lease: ", lease_->problem(),
+                                       ", so other servers of this host do not wait while one of them times: "
+                                       "run one server for each device"));
   if (baseline_) start_clock(hello_);
   for (int i = 1; i < options.processes; ++i) free_.push_back(start());
 }
@@ -224,11 +228,12 @@ void GpuBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
   GpuProcess::Reply reply;
   std::string ended;
   {
+    DeviceLease::Hold hold;  // given back last: until its process has ended a kernel may run
     Seat seat(*this, stop);
     if (!seat) return infrastructure(result, why_no_seat());
     if (const auto hello = seat->hello(kGpuStart_s, stop); !hello)
       return infrastructure(result, "GPU: " + hello.reason());
-    const DeviceLease::Hold hold = lease_->share(stop);
+    hold = lease_->share(stop);
     if (!hold) return infrastructure(result, "cancelled");
     const double patience_s = static_cast<double>(plan.runs.size()) * options_.run_s + kGpuGrace_s;
     reply = seat->ask(files.numbers(), number, patience_s, stop);

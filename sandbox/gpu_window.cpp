@@ -171,12 +171,13 @@ class GpuBackend::Window {
     if (result.untimed = references.untimed(); !result.untimed.empty()) return;
     bool silent = false;
     {
+      DeviceLease::Hold hold;  // given back last: until its process has ended a kernel may run
       Seat seat(backend_, stop_);
       if (!seat) return void(result.end = Step::infrastructure(backend_.why_no_seat()));
       if (const auto hello = seat->hello(kGpuStart_s, stop_); !hello)
         return void(result.end = Step::infrastructure("GPU: " + hello.reason()));
       LoaderParty candidate(*seat.operator->(), options_.run_s + kGpuGrace_s, stop_);
-      const DeviceLease::Hold hold = backend_.lease_->take(stop_);
+      hold = backend_.lease_->take(stop_);
       if (!hold) return void(result.end = Step::infrastructure("cancelled"));
       time(assembled, candidate, references, result);
       if (candidate.reusable()) seat.keep();

@@ -4,6 +4,7 @@
 
 #include "sandbox/box/core_share.h"
 #include "sandbox/box/processor_wait.h"
+#include "sandbox/gpu_box.h"
 #include "sandbox/service/verifier_metrics.h"
 #include "sandbox/service/verifier_server.h"
 

@@ -5,6 +5,7 @@
 #include <sys/file.h>
 
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstring>
@@ -280,6 +281,45 @@ TEST_CASE("a lease is one window's or many runs'") {
   CHECK_FALSE(lease.share(at_once.get_token()));
   window.release();
   CHECK(lease.share({}));
+}
+
+TEST_CASE("a window has its turn beside a server whose runs overlap for ever") {
+  const std::string device = "tests:overlap";
+  DeviceLease windows(device), busy(device);
+  std::atomic<int> begun = 0;
+  std::stop_source stop;
+  // Each run ends when the other thread's next one has begun, unless that does not come.
+  const auto runs = [&] {
+    while (!stop.stop_requested()) {
+      const auto hold = busy.share(stop.get_token());
+      const int mine = ++begun;
+      for (int look = 0; look < 100 && begun == mine; ++look)
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  };
+  std::jthread one(runs), other(runs);
+  while (begun < 4) std::this_thread::yield();
+  std::stop_source patience;
+  std::jthread clock([&](std::stop_token done) {
+    for (int look = 0; look < 3000 && !done.stop_requested(); ++look)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    patience.request_stop();
+  });
+  CHECK(windows.take(patience.get_token()));
+  clock.request_stop();
+  stop.request_stop();
+}
+
+TEST_CASE("a lease that other servers cannot know of says so, and holds within its process") {
+  std::filesystem::create_directory("/dev/shm/bicrl-gpu-tests:folder.lock");
+  DeviceLease lease("tests:folder");
+  CHECK_THAT(lease.problem(), ContainsSubstring("/dev/shm/bicrl-gpu-tests:folder.lock"));
+  std::filesystem::remove("/dev/shm/bicrl-gpu-tests:folder.lock");
+  CHECK(DeviceLease("tests:folder").problem().empty());
+  auto window = lease.take({});
+  std::stop_source at_once;
+  at_once.request_stop();
+  CHECK_FALSE(lease.share(at_once.get_token()));
 }
 
 TEST_CASE("a lease that another server holds is waited for, given up on request, and lost with its holder") {
