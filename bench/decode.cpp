@@ -235,7 +235,7 @@ void run(const Settings& s) {
     engine.open(decoding, 0, capacity_for(requests, config, decoding));
     for (const auto& request : requests) engine.submit(request);
     // Steps with prompts among them apart from those without.
-    double prefill = 0, decode = 0;
+    double prefill = 0, decode = 0, between = 0;
     int64_t decode_steps = 0, decode_tokens = 0;
     while (!engine.idle()) {
       const DecodingStatistics before = engine.statistics();
@@ -247,6 +247,7 @@ void run(const Settings& s) {
         continue;
       }
       decode += stopwatch.seconds();
+      between += after.between_seconds - before.between_seconds;
       ++decode_steps;
       decode_tokens += after.generated_tokens - before.generated_tokens;
     }
@@ -255,12 +256,13 @@ void run(const Settings& s) {
     printf(
         "%s: %.0f tok/s with prompts; prompts %.0f tok/s in %.2f s; decoding %.0f tok/s, %.1f forwards/s, "
         "%.3f ms each, "
-        "%.2f tokens each\n",
+        "%.2f tokens each; no forward was under way %.1f %% of the time (%.3f ms each)\n",
         round == 0 ? "first round (recording)" : "second round",
         static_cast<double>(total.generated_tokens) / (prefill + decode),
         static_cast<double>(total.prefill_rows) / prefill, prefill, rate,
         static_cast<double>(decode_steps) / decode, decode * 1e3 / static_cast<double>(decode_steps),
-        static_cast<double>(decode_tokens) / static_cast<double>(decode_steps * s.sequences));
+        static_cast<double>(decode_tokens) / static_cast<double>(decode_steps * s.sequences),
+        100 * between / decode, between * 1e3 / static_cast<double>(decode_steps));
     fflush(stdout);
   }
   printf("%s\n", engine.budget().table().c_str());

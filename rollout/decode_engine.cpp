@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/rng.h"
 #include "policy/distribution.h"
-#include "rollout/denoise_step.h"
 #include "rollout/scheduler.h"
 #include "rollout/sequence.h"
 
@@ -49,12 +49,13 @@ std::string describe_damage(const Transformer& policy) {
 
 // At its addresses for as long as nobody asks for more.
 struct DecodeEngine::Memory {
-  Memory(const Transformer& policy, const at::Tensor& allowed, const EngineCapacity& its_asked, int64_t pages)
+  Memory(const Transformer& policy, const at::Tensor& allowed, MakeDenoiseStep& make_step,
+         const EngineCapacity& its_asked, int64_t pages)
       : asked(its_asked),
         capacity{asked.sequences, pages, asked.prefill_tokens},
         cache(policy.config(), capacity.pages, policy.device(), policy.dtype()),
         buffer(policy.device()),
-        forward(make_denoise_step(policy, allowed, capacity, cache, buffer)),
+        forward(make_step(policy, allowed, capacity, cache, buffer)),
         state(policy.config().block_size, capacity.max_rows(policy.config().block_size), capacity.sequences,
               buffer) {
     buffer.allocate();
@@ -95,7 +96,7 @@ struct DecodeEngine::Work {
   void add_denoise(const Sequence& s);
   // The rows of all that goes on; returns what is denoised, in the order of the state's blocks.
   std::vector<Sequence*> gather();
-  void apply(const StepResult& result, const std::vector<Sequence*>& denoised);
+  void apply(const StepResult& result);
 
   const PolicyConfig config;
   const Tokenizer& tokenizer;
@@ -106,6 +107,10 @@ struct DecodeEngine::Work {
   Scheduler scheduler;
   std::vector<std::unique_ptr<Sequence>> active;
   int64_t submitted = 0;
+  // The forward under way.
+  bool begun = false;
+  std::vector<Sequence*> denoised;  // in it
+  int64_t prefill_rows = 0;         // in it
 };
 
 void DecodeEngine::Work::admit() {
@@ -164,7 +169,7 @@ std::vector<Sequence*> DecodeEngine::Work::gather() {
   return denoised;
 }
 
-void DecodeEngine::Work::apply(const StepResult& result, const std::vector<Sequence*>& denoised) {
+void DecodeEngine::Work::apply(const StepResult& result) {
   size_t next = 0;
   for (Sequence* s : denoised) {
     for (int64_t offset = 0; offset < config.block_size; ++offset) {
@@ -177,9 +182,10 @@ void DecodeEngine::Work::apply(const StepResult& result, const std::vector<Seque
   BICRL_CHECK(next == result.tokens.size());
 }
 
-DecodeEngine::DecodeEngine(const Transformer& policy, const Tokenizer& tokenizer)
+DecodeEngine::DecodeEngine(const Transformer& policy, const Tokenizer& tokenizer, MakeDenoiseStep& make_step)
     : policy_(policy),
       tokenizer_(tokenizer),
+      make_step_(make_step),
       allowed_(allowed_ids(policy.config(), tokenizer.size(), policy.device())) {
   const int64_t b = policy_.config().block_size, page = KvCache::kPageTokens;
   // So that no block begins within a page and ends within another.
@@ -188,7 +194,9 @@ DecodeEngine::DecodeEngine(const Transformer& policy, const Tokenizer& tokenizer
                             page, " tokens) nor is a multiple of it"));
 }
 
-DecodeEngine::~DecodeEngine() = default;
+DecodeEngine::~DecodeEngine() {
+  if (work_ && work_->begun) memory_->forward->cancel();
+}
 
 void DecodeEngine::reserve(const EngineCapacity& capacity) {
   if (memory_ && memory_->asked.holds(capacity)) return;
@@ -208,7 +216,7 @@ void DecodeEngine::reserve(const EngineCapacity& capacity) {
                               " bytes\n", plan.table()));
     }
   }
-  memory_ = std::make_unique<Memory>(policy_, allowed_, asked, pages);
+  memory_ = std::make_unique<Memory>(policy_, allowed_, make_step_, asked, pages);
 }
 
 void DecodeEngine::open(const DecodingSettings& settings, int64_t policy_version,
@@ -272,18 +280,28 @@ void DecodeEngine::submit(GenerationRequest request) {
 
 bool DecodeEngine::idle() const { return !work_ || (!work_->scheduler.waits() && work_->active.empty()); }
 
+void DecodeEngine::begin_forward() {
+  Work& work = *work_;
+  work.admit();
+  statistics_.peak_active = std::max(statistics_.peak_active, work.scheduler.active());
+  memory_->state.clear();
+  work.prefill_rows = work.add_prefill();
+  work.denoised = work.gather();
+  memory_->forward->begin(memory_->state);
+  work.begun = true;
+}
+
 std::vector<FinishedRollout> DecodeEngine::step() {
   BICRL_CHECK(!idle(), "nothing to decode");
   Work& work = *work_;
   Memory& memory = *memory_;
-  work.admit();
-  statistics_.peak_active = std::max(statistics_.peak_active, work.scheduler.active());
-  memory.state.clear();
-  statistics_.prefill_rows += work.add_prefill();
-  const std::vector<Sequence*> denoised = work.gather();
-  const StepResult result = memory.forward->run(memory.state);
+  if (!work.begun) begin_forward();
+  work.begun = false;
+  const StepResult result = memory.forward->finish();
+  const Stopwatch between;
   ++statistics_.forwards;
   statistics_.rows += memory.state.tokens.size();
+  statistics_.prefill_rows += work.prefill_rows;
   statistics_.generated_tokens += std::count(result.accepted.begin(), result.accepted.end(), 1);
   if (!std::all_of(result.log_probs.begin(), result.log_probs.end(),
                    [](float p) { return std::isfinite(p); }))
@@ -291,7 +309,7 @@ std::vector<FinishedRollout> DecodeEngine::step() {
         concat("the policy gives a log-probability that is not finite: its weights, or an update of "
                "them, are broken (",
                describe_damage(policy_), ")."));
-  work.apply(result, denoised);
+  work.apply(result);
 
   std::vector<FinishedRollout> finished;
   for (auto& s : work.active) {
@@ -301,14 +319,19 @@ std::vector<FinishedRollout> DecodeEngine::step() {
     s.reset();
   }
   std::erase(work.active, nullptr);
-  if (idle())
+  if (idle()) {
     BICRL_CHECK(memory.cache.live_slots() == 0 && memory.cache.free_pages() == memory.cache.total_pages(),
                 memory.cache.live_slots(), " slots were not returned");
+    return finished;
+  }
+  begin_forward();
+  statistics_.between_seconds += between.seconds();
   return finished;
 }
 
 void DecodeEngine::abandon() {
   if (!work_) return;
+  if (std::exchange(work_->begun, false)) memory_->forward->cancel();
   work_->scheduler.drop_waiting();
   for (const auto& s : work_->active) work_->scheduler.finish(s->slot());
   work_->active.clear();

@@ -18,6 +18,7 @@
 #include "policy/tokenizer.h"
 #include "policy/transformer.h"
 #include "rollout/decoding_settings.h"
+#include "rollout/denoise_step.h"
 #include "rollout/engine_budget.h"
 #include "rollout/generation_request.h"
 #include "rollout/rollout.h"
@@ -32,6 +33,7 @@ struct DecodingStatistics {
   int64_t peak_active = 0;
   int64_t cache_bytes = 0;  // of the pages that it may use
   double seconds = 0;
+  double between_seconds = 0;  // from the end of a forward to the begin of the next: a GPU has nothing to do
 
   double tokens_per_second() const { return seconds > 0 ? generated_tokens / seconds : 0.0; }
 };
@@ -48,8 +50,9 @@ struct FinishedRollout {
 class DecodeEngine {
  public:
   // Throws InputError if the tokenizer has ids that the policy has not, or the policy a block size that pages
-  // of the cache cannot be cut into.
-  DecodeEngine(const Transformer& policy, const Tokenizer& tokenizer);
+  // of the cache cannot be cut into. make_step: how forwards are computed.
+  DecodeEngine(const Transformer& policy, const Tokenizer& tokenizer,
+               MakeDenoiseStep& make_step = make_denoise_step);
   ~DecodeEngine();
 
   const Transformer& policy() const { return policy_; }
@@ -57,7 +60,8 @@ class DecodeEngine {
 
   // All of `requests`, the way nearly everyone takes: open(), submit() and step() until all are done.
   // `on_finished` runs on this thread between two steps, once for each request, in the order in which they
-  // end; what it throws ends the generation, and the engine can go on with other requests. Results depend on
+  // end, while a GPU computes the next forward; what it throws ends the generation, and the engine can go on
+  // with other requests. Results depend on
   // a request and its key, not on what else is in the batch (up to rounding). Throws InputError, before
   // generating, naming a request that does not fit.
   using OnFinished = std::function<void(size_t request_index, Rollout rollout)>;
@@ -71,8 +75,9 @@ class DecodeEngine {
   void open(const DecodingSettings& settings, int64_t policy_version, const EngineCapacity& capacity);
   // Puts a request into the line. Throws InputError, with the numbers, if it can never be decoded.
   void submit(GenerationRequest request);
-  // One forward. Returns what ended with it. Throws Error if the policy is broken, naming the tensor; what is
-  // in work is to be abandoned then.
+  // Waits for a forward, returns what ended with it, and has begun the next one by then, if there is one:
+  // requests that are submitted now take part in the one after it. Throws Error if the policy is broken,
+  // naming the tensor; what is in work is to be abandoned then.
   std::vector<FinishedRollout> step();
   bool idle() const;
   // Drops what waits and what is in work.
@@ -91,10 +96,12 @@ class DecodeEngine {
   struct Work;    // since open()
 
   void reserve(const EngineCapacity& capacity);
+  void begin_forward();
   void check_fits(const GenerationRequest& request, int64_t number) const;
 
   const Transformer& policy_;
   const Tokenizer& tokenizer_;
+  MakeDenoiseStep& make_step_;
   at::Tensor allowed_;  // [vocab] bool
   std::unique_ptr<Memory> memory_;
   std::unique_ptr<Work> work_;

@@ -1,6 +1,7 @@
 // One forward of a decode engine: runs the policy over the rows of all segments, and draws and accepts
-// candidates on the device. What comes back to the host is one small copy. Implementations: by torch's
-// operators (operator_step.h), and by kernels for NVIDIA GPUs (gpu/graph_step.h). Not thread-safe.
+// candidates on the device. What comes back to the host is one small copy, for which the host waits when it
+// wants it: between begin() and finish() it is free for other things. Implementations: by torch's operators
+// (operator_step.h), and by kernels for NVIDIA GPUs (gpu/graph_step.h). Not thread-safe.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -27,15 +28,20 @@ class DenoiseStep {
   virtual ~DenoiseStep() = default;
   // How the steps to come draw and accept; parameters stay where they are until the next call.
   virtual void open(const DecodingSettings& settings) = 0;
-  // Plans the state's segments, uploads the step's buffer, and computes.
-  virtual StepResult run(const StepState& state) = 0;
+  // Plans the state's segments and sets the device to work, if it is one that works by itself. The state and
+  // what it refers to stay as they are until finish() or cancel(), of which one follows.
+  virtual void begin(const StepState& state) = 0;
+  virtual StepResult finish() = 0;
+  // Nobody wants the result any more. When it returns the device is done with cache and buffer.
+  virtual void cancel() = 0;
 };
 
-// The fastest there is for the policy in this build. Refers to all of its arguments; takes its place in
-// `buffer`. allowed: [vocab] bool.
-std::unique_ptr<DenoiseStep> make_denoise_step(const Transformer& policy, const at::Tensor& allowed,
-                                               const EngineCapacity& capacity, KvCache& cache,
-                                               StepBuffer& buffer);
+// Makes a step that refers to all of the arguments and takes its place in `buffer`. allowed: [vocab] bool.
+using MakeDenoiseStep = std::unique_ptr<DenoiseStep>(const Transformer& policy, const at::Tensor& allowed,
+                                                     const EngineCapacity& capacity, KvCache& cache,
+                                                     StepBuffer& buffer);
+// The fastest there is for the policy in this build.
+MakeDenoiseStep make_denoise_step;
 
 // What such a step takes of memory beside the cache and the step's buffer.
 struct StepMemory {

@@ -5,8 +5,7 @@ namespace bicrl {
 std::unique_ptr<DenoiseStep> make_denoise_step(const Transformer& policy, const at::Tensor& allowed,
                                                const EngineCapacity& capacity, KvCache& cache,
                                                StepBuffer& buffer) {
-  return std::make_unique<OperatorStep>(policy, allowed, capacity.max_rows(policy.config().block_size), cache,
-                                        buffer);
+  return OperatorStep::make(policy, allowed, capacity, cache, buffer);
 }
 
 StepMemory denoise_step_memory(const PolicyConfig& config, at::Device, c10::ScalarType dtype,

@@ -10,7 +10,7 @@ std::unique_ptr<DenoiseStep> make_denoise_step(const Transformer& policy, const 
   const PolicyConfig& config = policy.config();
   if (gpu::PagedForward::supports(config, policy.device(), policy.dtype()))
     return std::make_unique<GraphStep>(policy, allowed, capacity, cache, buffer);
-  return std::make_unique<OperatorStep>(policy, allowed, capacity.max_rows(config.block_size), cache, buffer);
+  return OperatorStep::make(policy, allowed, capacity, cache, buffer);
 }
 
 StepMemory denoise_step_memory(const PolicyConfig& config, at::Device device, c10::ScalarType dtype,

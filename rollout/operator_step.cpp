@@ -4,6 +4,9 @@
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "common/error.h"
 
 namespace bicrl {
 
@@ -60,9 +63,22 @@ at::Tensor OperatorStep::pick(const StepState& state, const at::Tensor& hidden) 
                     accepted.reshape(-1).index_select(0, cells).to(at::kDouble)});
 }
 
-StepResult OperatorStep::run(const StepState& state) {
+std::unique_ptr<DenoiseStep> OperatorStep::make(const Transformer& policy, const at::Tensor& allowed,
+                                                const EngineCapacity& capacity, KvCache& cache,
+                                                StepBuffer& buffer) {
+  return std::make_unique<OperatorStep>(policy, allowed, capacity.max_rows(policy.config().block_size), cache,
+                                        buffer);
+}
+
+void OperatorStep::begin(const StepState& state) {
   attention_.begin(state.segments());
   buffer_.upload();
+  state_ = &state;
+}
+
+StepResult OperatorStep::finish() {
+  BICRL_CHECK(state_ != nullptr, "no step was begun");
+  const StepState& state = *std::exchange(state_, nullptr);
   const c10::InferenceMode inference;
   const at::Tensor hidden = policy_.hidden(state.tokens.tensor(), attention_.positions(), attention_);
   attention_.commit();

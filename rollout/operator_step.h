@@ -15,7 +15,15 @@ class OperatorStep : public DenoiseStep {
   OperatorStep(const Transformer& policy, const at::Tensor& allowed, int64_t max_rows, KvCache& cache,
                StepBuffer& buffer);
   void open(const DecodingSettings& settings) override { settings_ = settings; }
-  StepResult run(const StepState& state) override;
+  // Computes in finish(): operators would keep the host busy anyway.
+  void begin(const StepState& state) override;
+  StepResult finish() override;
+  void cancel() override { state_ = nullptr; }
+
+  // As an engine takes it.
+  static std::unique_ptr<DenoiseStep> make(const Transformer& policy, const at::Tensor& allowed,
+                                           const EngineCapacity& capacity, KvCache& cache,
+                                           StepBuffer& buffer);
 
   static StepMemory memory(const PolicyConfig& config, c10::ScalarType dtype, const EngineCapacity& capacity);
 
@@ -28,6 +36,7 @@ class OperatorStep : public DenoiseStep {
   StepBuffer& buffer_;
   CachedAttention attention_;
   DecodingSettings settings_;
+  const StepState* state_ = nullptr;  // that was begun
 };
 
 }  // namespace bicrl

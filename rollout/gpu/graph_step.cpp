@@ -154,7 +154,7 @@ void GraphStep::draw(const StepState& state, int64_t rows) {
                     stream);
 }
 
-StepResult GraphStep::run(const StepState& state) {
+void GraphStep::begin(const StepState& state) {
   const at::NoGradGuard no_grad;
   const c10::cuda::CUDAGuard device(policy_.device());
   const int64_t masked = state.masked();
@@ -170,11 +170,20 @@ StepResult GraphStep::run(const StepState& state) {
     const int64_t bytes = masked * static_cast<int64_t>(sizeof(gpu::Drawn));
     drawn_on_host_.narrow(0, 0, bytes).copy_(drawn_.narrow(0, 0, bytes), /*non_blocking=*/true);
   }
+  begun_masked_ = masked;
+}
+
+void GraphStep::wait() const {
+  const c10::cuda::CUDAGuard device(policy_.device());
   // The arrays of the step are free again then, too.
   c10::cuda::stream_synchronize(c10::cuda::getCurrentCUDAStream().stream());
+}
+
+StepResult GraphStep::finish() {
+  wait();
   StepResult result;
   const auto* const drawn = static_cast<const gpu::Drawn*>(drawn_on_host_.const_data_ptr());
-  for (int64_t i = 0; i < masked; ++i) {
+  for (int64_t i = 0; i < begun_masked_; ++i) {
     result.tokens.push_back(drawn[i].token);
     result.log_probs.push_back(drawn[i].log_prob);
     result.accepted.push_back(drawn[i].accepted != 0);

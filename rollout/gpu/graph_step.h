@@ -1,6 +1,6 @@
 // A denoise step on an NVIDIA GPU: the forward and the draws are kernels at fixed addresses, recorded as CUDA
 // graphs for a few numbers of rows and of masked positions, to which a step's are rounded up. A step is one
-// upload, one or two graphs, and one small copy back, for which the host waits. Refers to policy, cache and
+// upload, one or two graphs, and one small copy back, for which finish() waits. Refers to policy, cache and
 // buffer; not thread-safe.
 #pragma once
 #include <map>
@@ -16,7 +16,9 @@ class GraphStep : public DenoiseStep {
   GraphStep(const Transformer& policy, const at::Tensor& allowed, const EngineCapacity& capacity,
             KvCache& cache, StepBuffer& buffer);
   void open(const DecodingSettings& settings) override;
-  StepResult run(const StepState& state) override;
+  void begin(const StepState& state) override;
+  StepResult finish() override;
+  void cancel() override { wait(); }
 
   static StepMemory memory(const PolicyConfig& config, const EngineCapacity& capacity);
   // The number of rows that `rows` are rounded up to, at most `limit`: close together where forwards are
@@ -25,6 +27,7 @@ class GraphStep : public DenoiseStep {
 
  private:
   void forward(const StepState& state);
+  void wait() const;
   // For `rows` masked positions, a bucket.
   void draw(const StepState& state, int64_t rows);
 
@@ -35,6 +38,7 @@ class GraphStep : public DenoiseStep {
   StepArray<int32_t> masked_;  // [1]
   int64_t decoding_rows_;      // more than these only with a prompt among them
   int64_t max_masked_;
+  int64_t begun_masked_ = 0;          // of the step under way
   at::Tensor selected_;               // [max_masked, hidden]
   at::Tensor logits_;                 // [rows of a piece, vocab] fp32
   at::Tensor drawn_, drawn_on_host_;  // [max_masked * sizeof Drawn] bytes

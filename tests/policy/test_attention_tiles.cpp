@@ -92,6 +92,8 @@ TEST_CASE("tiles cover each row's keys once and number its shares", "[attention_
     }
   }
   CHECK(numbered.size() == work.shares.size());
+  CHECK(std::is_sorted(work.tiles.begin(), work.tiles.end(),
+                       [](const AttentionTile& a, const AttentionTile& b) { return a.cost() > b.cost(); }));
   for (int64_t s = 0; s < plan.segments(); ++s) {
     for (int64_t row = plan.first_rows[static_cast<size_t>(s)];
          row < plan.first_rows[static_cast<size_t>(s) + 1]; ++row) {

@@ -46,6 +46,33 @@ DecodingSettings pool_of_three() {
   return settings;
 }
 
+// Counts what an engine asks of its step.
+struct CountedStep : DenoiseStep {
+  explicit CountedStep(std::unique_ptr<DenoiseStep> step) : inner(std::move(step)) {
+    begun = finished = cancelled = 0;
+  }
+  static std::unique_ptr<DenoiseStep> make(const Transformer& policy, const at::Tensor& allowed,
+                                           const EngineCapacity& capacity, KvCache& cache,
+                                           StepBuffer& buffer) {
+    return std::make_unique<CountedStep>(make_denoise_step(policy, allowed, capacity, cache, buffer));
+  }
+  void open(const DecodingSettings& settings) override { inner->open(settings); }
+  void begin(const StepState& state) override {
+    ++begun;
+    inner->begin(state);
+  }
+  StepResult finish() override {
+    ++finished;
+    return inner->finish();
+  }
+  void cancel() override {
+    ++cancelled;
+    inner->cancel();
+  }
+  static inline int64_t begun, finished, cancelled;
+  std::unique_ptr<DenoiseStep> inner;
+};
+
 }  // namespace
 
 TEST_CASE("2,000 requests of random length through a pool that holds three of them", "[decode_engine]") {
@@ -207,6 +234,30 @@ TEST_CASE("the budget's table holds what the engine takes", "[decode_engine]") {
   EngineBudget limited = budget;
   limited.limit_bytes = budget.weights_bytes + budget.cache_bytes + budget.workspace_bytes + (1 << 30);
   CHECK_THAT(limited.table(), ContainsSubstring("free") && ContainsSubstring("1.000"));
+}
+
+TEST_CASE("while a response is handed out the next forward is under way", "[decode_engine]") {
+  const Transformer policy = tiny_policy(tiny_config({7, 70}));
+  const auto requests = random_requests(20);
+  const DecodingSettings settings = pool_of_three();
+  const auto expected = generate(policy, settings, requests);
+  DecodeEngine engine(policy, tiny_tokenizer(), CountedStep::make);
+  size_t handed_out = 0;
+  const DecodingStatistics statistics =
+      engine.generate(settings, requests, 9, [&](size_t index, const Rollout& rollout) {
+        CHECK(identical(rollout, expected[index]));
+        ++handed_out;
+        CHECK((CountedStep::begun == CountedStep::finished + 1 || engine.idle()));
+      });
+  CHECK(handed_out == requests.size());
+  CHECK(CountedStep::begun == statistics.forwards);
+  CHECK(CountedStep::finished == statistics.forwards);
+  // What is under way when somebody gives up is neither waited for nor mistaken for what comes later.
+  CHECK_THROWS(engine.generate(settings, requests, 9, [](size_t, Rollout) { throw Error("lost"); }));
+  CHECK(CountedStep::cancelled == 1);
+  engine.generate(settings, requests, 9,
+                  [&](size_t index, const Rollout& rollout) { CHECK(identical(rollout, expected[index])); });
+  CHECK(CountedStep::begun == CountedStep::finished + 1);
 }
 
 }  // namespace bicrl
