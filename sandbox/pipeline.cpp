@@ -170,7 +170,10 @@ std::optional<RecordResult> Pipeline::record(Job& job, SizedTask& task) {
     oracle_failure(job, task);
     return std::nullopt;
   }
-  RecordResult recorded = recorder_->run(job.request.program, *task.spec, job.stop);
+  const bool modelled = job.request.protocol.measure_time && !options_.measures_times;
+  RecordResult recorded =
+      recorder_->run(job.request.program, *task.spec, job.stop,
+                     modelled ? std::string(find_device_table(options_.cost_device)->architecture) : "");
   job.verdict.compiled = !recorded.modules.empty();
   job.verdict.compile_ms += recorded.compile_ms;
   job.verdict.record_ms += recorded.record_ms;

@@ -68,12 +68,14 @@ Recorder::Recorder(BoxHost& host, const PythonInstall& python, CandidateCompiler
 
 // What has come of a program so far.
 struct Recorder::Progress {
-  RecordResult result;
+  const std::string& architecture;
+  RecordResult result{};
   size_t source_bytes = 0;
 };
 
-RecordResult Recorder::run(const std::string& program, const OracleSpec& spec, std::stop_token stop) {
-  Progress progress;
+RecordResult Recorder::run(const std::string& program, const OracleSpec& spec, std::stop_token stop,
+                           const std::string& architecture) {
+  Progress progress{architecture};
   RecordResult& result = progress.result;
   const Stopwatch clock;
   ChildLimits limits;
@@ -152,7 +154,8 @@ bool Recorder::compile(ZygoteChild& child, const Frame& frame, std::stop_token s
     set_fault(result, "unsupported", concat("more than ", options_.modules, " calls of load_inline"));
     return false;
   }
-  const CompileResult compiled = compiler_.compile(program, stop, progress.source_bytes);
+  const CompileResult compiled =
+      compiler_.compile(program, stop, progress.source_bytes, progress.architecture);
   progress.source_bytes += source_bytes(program);
   result.compile_ms += clock.ms();
   child.extend(clock.seconds());

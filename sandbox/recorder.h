@@ -40,8 +40,10 @@ class Recorder {
   Recorder(BoxHost& host, const PythonInstall& python, CandidateCompiler& compiler,
            const RecordOptions& options);
 
-  // `spec` is all that the candidate's process gets to know of the task.
-  RecordResult run(const std::string& program, const OracleSpec& spec, std::stop_token stop = {});
+  // `spec` is all that the candidate's process gets to know of the task. `architecture`: for which the
+  // compiler will be asked what kernels need, or "".
+  RecordResult run(const std::string& program, const OracleSpec& spec, std::stop_token stop = {},
+                   const std::string& architecture = "");
   const Zygote& zygote() const { return zygote_; }
 
  private:

@@ -36,6 +36,10 @@ std::string device_key(const CudaProgram& program) {
   return hash_hex(all);
 }
 
+std::string resources_key(const std::string& device_key, const std::string& architecture) {
+  return concat(architecture, ":", device_key);
+}
+
 std::string program_key(const CudaProgram& program) {
   std::string all;
   for (const ProgramTexts& part : kProgramTexts) append(program.*part.texts, all);
@@ -97,7 +101,7 @@ CandidateCompiler::CandidateCompiler(BoxHost& host, const PythonInstall& python,
       resources_(options.cache_bytes / 16) {}
 
 CompileResult CandidateCompiler::compile(const CudaProgram& program, std::stop_token stop,
-                                         size_t earlier_bytes) {
+                                         size_t earlier_bytes, const std::string& architecture) {
   const size_t bytes = source_bytes(program) + earlier_bytes;
   if (bytes > options_.max_source_bytes)
     return failure("extract", concat("the program compiles ", bytes, " bytes of text, over the limit of ",
@@ -105,7 +109,7 @@ CompileResult CandidateCompiler::compile(const CudaProgram& program, std::stop_t
   const std::string key = program_key(program);
   if (auto known = programs_.find(key)) return *known;
   const Stopwatch clock;
-  CompileResult result = make(program, device_key(program), stop);
+  CompileResult result = make(program, architecture, stop);
   if (!result.infrastructure) programs_.insert(key, result, cost_of(result));
   result.compile_ms = clock.ms();
   return result;
@@ -114,24 +118,55 @@ CompileResult CandidateCompiler::compile(const CudaProgram& program, std::stop_t
 std::map<std::string, KernelResources> CandidateCompiler::resources(const CudaProgram& program,
                                                                     const std::string& architecture,
                                                                     std::stop_token stop) {
-  const std::string key = concat(architecture, ":", device_key(program));
-  if (auto known = resources_.find(key)) return *known;
+  const std::string key = device_key(program);
+  if (auto known = resources_.find(resources_key(key, architecture))) return *known;
   auto job = forge_.begin(program, /*device_code=*/true, stop, architecture);
   if (!job || job.value().split(stop).fault.failed()) return {};
-  ForgeDevice device = job.value().device(stop);
+  std::optional<Resources> resources;
+  if (!job.value().device(stop).fault.failed()) resources = job.value().resources(stop);
   forge_.dismiss(std::move(job.value()));
-  if (device.fault.failed()) return {};
-  size_t bytes = sizeof device.resources;
-  for (const auto& [entry, needs] : device.resources) bytes += entry.size() + sizeof needs;
-  resources_.insert(key, device.resources, bytes);
-  return device.resources;
+  if (!resources) return {};
+  keep(key, architecture, *resources);
+  return *resources;
 }
 
-CompileResult CandidateCompiler::make(const CudaProgram& program, const std::string& device_key,
+void CandidateCompiler::keep(const std::string& device_key, const std::string& architecture,
+                             const Resources& resources) {
+  size_t bytes = sizeof resources;
+  for (const auto& [entry, needs] : resources) bytes += entry.size() + sizeof needs;
+  resources_.insert(resources_key(device_key, architecture), resources, bytes);
+}
+
+std::shared_ptr<const ForgeDevice> CandidateCompiler::make_device(ForgeJob& job, const CudaProgram& program,
+                                                                  const std::string& architecture,
+                                                                  std::stop_token stop) {
+  const std::string key = device_key(program);
+  ForgeDevice made = job.device(stop);
+  // What is asked besides must cost no program its verdict.
+  const bool again = made.ended && !made.fault.infrastructure && !architecture.empty();
+  if (again) {
+    auto alone = forge_.begin(program, /*device_code=*/true, stop);
+    if (!alone)
+      made.fault = {true, "", alone.reason()};
+    else if (const ForgeSplit split = alone.value().split(stop); split.fault.failed())
+      made.fault = split.fault;
+    else
+      made = alone.value().device(stop);
+    if (alone) forge_.dismiss(std::move(alone.value()));
+  }
+  const auto device = std::make_shared<const ForgeDevice>(std::move(made));
+  if (device->fault.infrastructure) return device;
+  devices_.insert(key, device, sizeof *device + device->ptx.size() + device->fault.reason.size());
+  if (device->fault.failed() || architecture.empty() || again) return device;
+  if (const auto resources = job.resources(stop)) keep(key, architecture, *resources);
+  return device;
+}
+
+CompileResult CandidateCompiler::make(const CudaProgram& program, const std::string& architecture,
                                       std::stop_token stop) {
   std::shared_ptr<const ForgeDevice> device;
-  if (auto known = devices_.find(device_key)) device = *known;
-  auto job = forge_.begin(program, !device, stop);
+  if (auto known = devices_.find(device_key(program))) device = *known;
+  auto job = forge_.begin(program, !device, stop, architecture);
   if (!job) return failure({true, "", job.reason()});
   ForgeSplit split = job.value().split(stop);
   if (split.fault.failed()) return failure(split.fault);
@@ -145,11 +180,7 @@ CompileResult CandidateCompiler::make(const CudaProgram& program, const std::str
   // The thread outlives its box: the future is waited for.
   auto host_part =
       std::async(std::launch::async, [this, &split, stop] { return modules_.compile(split.program, stop); });
-  if (!device) {
-    device = std::make_shared<const ForgeDevice>(job.value().device(stop));
-    if (!device->fault.infrastructure)
-      devices_.insert(device_key, device, sizeof *device + device->ptx.size() + device->fault.reason.size());
-  }
+  if (!device) device = make_device(job.value(), program, architecture, stop);
   forge_.dismiss(std::move(job.value()));
   return join(host_part.get(), device);
 }

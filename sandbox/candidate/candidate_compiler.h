@@ -48,8 +48,10 @@ class CandidateCompiler {
  public:
   // Throws Error(kUnavailable), with the remedy, if a compiler or its headers are missing.
   CandidateCompiler(BoxHost& host, const PythonInstall& python, const CompileOptions& options);
-  // `earlier_bytes`: source_bytes() of the program's load_inline calls before this one.
-  CompileResult compile(const CudaProgram& program, std::stop_token stop = {}, size_t earlier_bytes = 0);
+  // `earlier_bytes`: source_bytes() of the program's load_inline calls before this one. `architecture`: for
+  // which resources() will be asked, or "". They cost less together.
+  CompileResult compile(const CudaProgram& program, std::stop_token stop = {}, size_t earlier_bytes = 0,
+                        const std::string& architecture = "");
   // What the kernels of a program that compiles need on an architecture such as "sm_90", by entry; empty if
   // that cannot be known.
   std::map<std::string, KernelResources> resources(const CudaProgram& program,
@@ -59,7 +61,11 @@ class CandidateCompiler {
   const Zygote& forge_zygote() const { return forge_.zygote(); }
 
  private:
-  CompileResult make(const CudaProgram& program, const std::string& device_key, std::stop_token stop);
+  using Resources = std::map<std::string, KernelResources>;
+  CompileResult make(const CudaProgram& program, const std::string& architecture, std::stop_token stop);
+  std::shared_ptr<const ForgeDevice> make_device(ForgeJob& job, const CudaProgram& program,
+                                                 const std::string& architecture, std::stop_token stop);
+  void keep(const std::string& device_key, const std::string& architecture, const Resources& resources);
   CompileOptions options_;
   HostModules modules_;
   DeviceToolchain toolchain_;
@@ -67,7 +73,7 @@ class CandidateCompiler {
   Forge forge_;
   LruCache<CompileResult> programs_;
   LruCache<std::shared_ptr<const ForgeDevice>> devices_;
-  LruCache<std::map<std::string, KernelResources>> resources_;
+  LruCache<Resources> resources_;
 };
 
 }  // namespace bicrl

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "common/error.h"
 #include "sandbox/device/device_headers.h"
@@ -74,6 +75,16 @@ Forge::Forge(BoxHost& host, const PythonInstall& python, const DeviceToolchain& 
                {{toolchain.libraries, "/nvrtc"}},
                {{toolchain.shim, "/shim"}, {toolchain.headers, "/cuda"}}}) {}
 
+// An architecture once: with a wish there is no spare child.
+std::vector<std::string> Forge::wishes(const CudaProgram& program, const std::string& architecture) {
+  std::vector<std::string> words = header_words(program);
+  if (architecture.empty()) return words;
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(known_architectures_[architecture], zygote_.starts()) != zygote_.starts())
+    words.push_back(architecture);
+  return words;
+}
+
 Result<ForgeJob> Forge::begin(const CudaProgram& program, bool device_code, std::stop_token stop,
                               const std::string& architecture) {
   ChildLimits limits;
@@ -88,7 +99,7 @@ Result<ForgeJob> Forge::begin(const CudaProgram& program, bool device_code, std:
   limits.frames.blob_bytes = kMaxPtxBytes;
   nlohmann::json request{{"kind", "forge"}, {"device", device_code}, {"architecture", architecture}};
   write_cuda_program(program, request);
-  auto child = zygote_.fork(limits, stop, kStartPatience_s, header_words(program));
+  auto child = zygote_.fork(limits, stop, kStartPatience_s, wishes(program, device_code ? architecture : ""));
   if (!child) return Result<ForgeJob>::failure(child.reason());
   // One that died already is met when it owes its answer.
   child.value()->send(request, {}, stop);
@@ -120,6 +131,7 @@ ForgeDevice ForgeJob::device(std::stop_token stop) {
   auto frame = child_ ? child_->receive(stop) : std::nullopt;
   if (!frame) {
     device.fault = end();
+    device.ended = true;
     return device;
   }
   try {
@@ -130,14 +142,24 @@ ForgeDevice ForgeJob::device(std::stop_token stop) {
     } else {
       device.cut = frame->header.at("cut").get<bool>();
       device.ptx = std::move(frame->blobs.front());
-      if (frame->header.contains("resources"))
-        for (const auto& [entry, needs] : frame->header["resources"].items())
-          device.resources[entry] = {needs.at(0).get<uint32_t>(), needs.at(1).get<uint32_t>()};
     }
   } catch (const nlohmann::json::exception&) {
     device.fault = kNonsense;
   }
   return device;
+}
+
+std::optional<std::map<std::string, KernelResources>> ForgeJob::resources(std::stop_token stop) {
+  const auto frame = child_ ? child_->receive(stop) : std::nullopt;
+  if (!frame) return std::nullopt;
+  std::map<std::string, KernelResources> resources;
+  try {
+    for (const auto& [entry, needs] : frame->header.at("resources").items())
+      resources[entry] = {needs.at(0).get<uint32_t>(), needs.at(1).get<uint32_t>()};
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  }
+  return resources;
 }
 
 // How a child ended that owes an answer.

@@ -4,8 +4,11 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "sandbox/box/zygote.h"
 #include "sandbox/candidate/device_toolchain.h"
@@ -36,16 +39,19 @@ struct ForgeSplit {
 struct ForgeDevice {
   ForgeFault fault;
   std::string ptx;
-  bool cut = false;                                  // host functions had to be left out
-  std::map<std::string, KernelResources> resources;  // by entry, as far as they were asked for and are known
+  bool cut = false;    // host functions had to be left out
+  bool ended = false;  // of a fault: it had no answer when it ended, or was ended by a limit
 };
 
-// One program's child. Used by one thread, split() before device().
+// One program's child. Used by one thread, split() before device() before resources().
 class ForgeJob {
  public:
   ForgeSplit split(std::stop_token stop = {});
   // Meaningful if the split has no issues and device code was asked for.
   ForgeDevice device(std::stop_token stop = {});
+  // Meaningful if there is device code and an architecture was named: what kernels need there, by entry, as
+  // far as it is known. Nothing: the child had to be ended before it knew.
+  std::optional<std::map<std::string, KernelResources>> resources(std::stop_token stop = {});
 
  private:
   friend class Forge;
@@ -60,7 +66,8 @@ class Forge {
   Forge(BoxHost& host, const PythonInstall& python, const DeviceToolchain& toolchain,
         const ForgeOptions& options);
   // Starts work on a program. Failure is infrastructure.
-  // `architecture`: such as "sm_90", to learn what kernels need there; "" asks for nothing.
+  // `architecture`: such as "sm_90", to learn what kernels need there; "" asks for nothing. What it costs
+  // counts against the limits of the program: whoever was ended may do without.
   Result<ForgeJob> begin(const CudaProgram& program, bool device_code, std::stop_token stop = {},
                          const std::string& architecture = "");
   // Ends a job whose answers are known without waiting for its memory to be torn down.
@@ -68,8 +75,11 @@ class Forge {
   const Zygote& zygote() const { return zygote_; }
 
  private:
+  std::vector<std::string> wishes(const CudaProgram& program, const std::string& architecture);
   ForgeOptions options_;
   Zygote zygote_;
+  std::mutex mutex_;
+  std::map<std::string, int> known_architectures_;  // to the interpreter that was started as the so-manyth
 };
 
 }  // namespace bicrl

@@ -51,29 +51,48 @@ Result<DeviceCompiler> DeviceCompiler::load(const DeviceCompilerOptions& options
 }
 
 std::string DeviceCompiler::precompile(const std::string& includes, const std::vector<std::string>& flags,
-                                       const std::string& folder) {
+                                       const std::string& folder, const std::string& architecture) {
+  const std::string& target = architecture.empty() ? options_.architecture : architecture;
   const std::string file = "headers" + std::to_string(precompiled_.size()) + ".pch";
-  const DeviceCode code = run(includes, flags, {"--pch-dir=" + folder, "--create-pch=" + file});
+  const DeviceCode code = run(includes, target, flags, {"--pch-dir=" + folder, "--create-pch=" + file});
   if (!code.ok) return code.log;
-  precompiled_.push_back({includes, flags, folder, file});
+  precompiled_.push_back({includes, flags, folder, file, target});
   return "";
 }
 
 // The longest that fits.
-const DeviceCompiler::Precompiled* DeviceCompiler::find_precompiled(
-    const std::string& text, const std::vector<std::string>& flags) const {
+const DeviceCompiler::Precompiled* DeviceCompiler::find_precompiled(const std::string& text,
+                                                                    const std::vector<std::string>& flags,
+                                                                    const std::string& architecture) const {
   const Precompiled* found = nullptr;
   for (const Precompiled& one : precompiled_)
-    if (one.flags == flags && text.compare(0, one.includes.size(), one.includes) == 0 &&
+    if (one.architecture == architecture && one.flags == flags &&
+        text.compare(0, one.includes.size(), one.includes) == 0 &&
         (!found || found->includes.size() < one.includes.size()))
       found = &one;
   return found;
 }
 
 DeviceCode DeviceCompiler::compile(const std::string& text, const std::vector<std::string>& flags) const {
-  const Precompiled* ready = find_precompiled(text, flags);
-  if (!ready) return run(text, flags, {});
-  return run(text, flags, {"--pch-dir=" + ready->folder, "--use-pch=" + ready->file});
+  return compile(text, flags, options_.architecture);
+}
+
+DeviceCode DeviceCompiler::compile(const std::string& text, const std::vector<std::string>& flags,
+                                   const std::string& architecture) const {
+  const Precompiled* ready = find_precompiled(text, flags, architecture);
+  if (!ready) return run(text, architecture, flags, {});
+  return run(text, architecture, flags, {"--pch-dir=" + ready->folder, "--use-pch=" + ready->file});
+}
+
+std::string DeviceCompiler::retargeted(const std::string& ptx) const {
+  // Behind comments and the version; a candidate's text comes later.
+  constexpr std::string_view kDirective = "\n.target ";
+  const size_t at = ptx.find(kDirective);
+  const size_t begin = at == std::string::npos ? ptx.size() : at + kDirective.size();
+  const size_t end = ptx.find('\n', begin);
+  if (end == std::string::npos) return ptx;
+  const std::string target = "sm_" + options_.architecture.substr(options_.architecture.find('_') + 1);
+  return ptx.substr(0, begin) + target + ptx.substr(end);
 }
 
 int DeviceCompiler::start(const std::string& text, const std::string& architecture,
@@ -93,36 +112,15 @@ int DeviceCompiler::start(const std::string& text, const std::string& architectu
   return nvrtc_.compile(program, static_cast<int>(pointers.size()), pointers.data());
 }
 
-DeviceCode DeviceCompiler::run(const std::string& text, const std::vector<std::string>& flags,
+DeviceCode DeviceCompiler::run(const std::string& text, const std::string& architecture,
+                               const std::vector<std::string>& flags,
                                const std::vector<std::string>& more) const {
   Program program = nullptr;
-  const int status = start(text, options_.architecture, flags, more, program);
-  if (!program) return {false, "", nvrtc_.error_text(status)};
-  DeviceCode code = collect(program, status);
+  const int status = start(text, architecture, flags, more, program);
+  if (!program) return {false, "", nvrtc_.error_text(status), ""};
+  DeviceCode code = collect(program, status, architecture.starts_with("sm_"));
   nvrtc_.destroy(&program);
   return code;
-}
-
-// Headers are read anew: those that were precompiled are of another architecture.
-Result<std::string> DeviceCompiler::machine_code(const std::string& text,
-                                                 const std::vector<std::string>& flags,
-                                                 const std::string& architecture) const {
-  using Reply = Result<std::string>;
-  Program program = nullptr;
-  int status = start(text, architecture, flags, {}, program);
-  if (!program) return Reply::failure(nvrtc_.error_text(status));
-  size_t bytes = 0;
-  std::string cubin;
-  if (!status) status = nvrtc_.cubin_size(program, &bytes);
-  if (!status && bytes <= options_.max_ptx_bytes) {
-    cubin.resize(bytes);
-    status = nvrtc_.cubin(program, cubin.data());
-  }
-  const std::string log = status ? log_of(program) : "";
-  nvrtc_.destroy(&program);
-  if (status) return Reply::failure(log.empty() ? nvrtc_.error_text(status) : log);
-  if (cubin.empty()) return Reply::failure(concat("machine code of ", bytes, " bytes"));
-  return Reply(std::move(cubin));
 }
 
 std::string DeviceCompiler::log_of(Program program) const {
@@ -136,7 +134,7 @@ std::string DeviceCompiler::log_of(Program program) const {
   return log;
 }
 
-DeviceCode DeviceCompiler::collect(Program program, int status) const {
+DeviceCode DeviceCompiler::collect(Program program, int status, bool with_machine_code) const {
   DeviceCode code;
   size_t bytes = 0;
   code.log = log_of(program);
@@ -155,6 +153,11 @@ DeviceCode DeviceCompiler::collect(Program program, int status) const {
   code.ptx.resize(bytes);
   code.ok = nvrtc_.ptx(program, code.ptx.data()) == 0;
   code.ptx.resize(code.ok ? bytes - 1 : 0);
+  if (!with_machine_code || !code.ok) return code;
+  code.ok = !nvrtc_.cubin_size(program, &bytes) && bytes > 0 && bytes <= options_.max_ptx_bytes;
+  code.machine_code.resize(code.ok ? bytes : 0);
+  code.ok = code.ok && !nvrtc_.cubin(program, code.machine_code.data());
+  if (!code.ok) code.log = "there is no machine code, or too much";
   return code;
 }
 

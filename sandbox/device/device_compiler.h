@@ -25,7 +25,8 @@ struct DeviceCompilerOptions {
 struct DeviceCode {
   bool ok = false;
   std::string ptx;
-  std::string log;  // errors, with lines of "cuda_sources"; cut at the limit
+  std::string log;           // errors, with lines of "cuda_sources"; cut at the limit
+  std::string machine_code;  // a cubin, if the architecture is a real one
 };
 
 // Loaded once and then good for any number of compilations, by one thread at a time. The library stays
@@ -35,18 +36,21 @@ class DeviceCompiler {
   static Result<DeviceCompiler> load(const DeviceCompilerOptions& options);
   const std::vector<std::string>& include_folders() const { return options_.include_folders; }
 
-  // Reads include lines once, for all texts that begin with them and are compiled under the same flags: in
-  // this process and its forks, which must find the folder's files unchanged. Returns why it failed, or "".
-  // The largest headers cost 140 MB each.
+  // Reads include lines once, for all texts that begin with them and are compiled under the same flags for
+  // the same architecture ("": that of the options): in this process and its forks, which must find the
+  // folder's files unchanged. Returns why it failed, or "". The largest headers cost 140 MB each.
   std::string precompile(const std::string& includes, const std::vector<std::string>& flags,
-                         const std::string& folder);
+                         const std::string& folder, const std::string& architecture = "");
 
   // `text` as whole_device_text() and cut_device_text() make it; `flags` as read_device_flags() makes them.
+  // For the options' architecture, or another one: of a real one such as "sm_90" there is machine code as
+  // well, and the log may be the assembler's, which alone reads what stands in `asm`.
   DeviceCode compile(const std::string& text, const std::vector<std::string>& flags) const;
-  // Machine code (a cubin) for an architecture such as "sm_90", of text that compile() accepts; or the log of
-  // the assembler, which alone reads what stands in `asm`.
-  Result<std::string> machine_code(const std::string& text, const std::vector<std::string>& flags,
-                                   const std::string& architecture) const;
+  DeviceCode compile(const std::string& text, const std::vector<std::string>& flags,
+                     const std::string& architecture) const;
+  // PTX of another architecture as that of the options'. The same as compile() makes it of a text for which
+  // may_ask_for_architecture() is false.
+  std::string retargeted(const std::string& ptx) const;
 
  private:
   using Program = void*;
@@ -66,18 +70,19 @@ class DeviceCompiler {
   struct Precompiled {
     std::string includes;
     std::vector<std::string> flags;
-    std::string folder, file;
+    std::string folder, file, architecture;
   };
 
   DeviceCompiler() = default;
   // Throws nothing; destroy() the program whatever the status is, if there is one.
   int start(const std::string& text, const std::string& architecture, const std::vector<std::string>& flags,
             const std::vector<std::string>& more, Program& program) const;
-  DeviceCode run(const std::string& text, const std::vector<std::string>& flags,
-                 const std::vector<std::string>& more) const;
-  const Precompiled* find_precompiled(const std::string& text, const std::vector<std::string>& flags) const;
+  DeviceCode run(const std::string& text, const std::string& architecture,
+                 const std::vector<std::string>& flags, const std::vector<std::string>& more) const;
+  const Precompiled* find_precompiled(const std::string& text, const std::vector<std::string>& flags,
+                                      const std::string& architecture) const;
   std::string log_of(Program program) const;  // cut at the limit
-  DeviceCode collect(Program program, int status) const;
+  DeviceCode collect(Program program, int status, bool with_machine_code) const;
 
   DeviceCompilerOptions options_;
   Interface nvrtc_;

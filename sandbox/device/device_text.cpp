@@ -275,6 +275,27 @@ std::string unsupported_device_feature(const std::string& cuda_source) {
   return "";
 }
 
+bool may_ask_for_architecture(const std::string& prepared) {
+  std::string joined;  // lines that a backslash splits, perhaps within a name
+  for (size_t i = 0; i < prepared.size(); ++i) {
+    if (prepared.compare(i, 2, "\\\n") == 0)
+      ++i;
+    else
+      joined += prepared[i];
+  }
+  const TokenText t(std::move(joined));
+  for (size_t i = 0; i < t.size(); ++i) {
+    const std::string_view word = t.at(i);
+    if (t.tokens()[i].kind == Token::Kind::kInclude && !header_path(word).starts_with("bicrl/")) return true;
+    if ((word == "#" && t.is(i + 1, "#")) || (word == "%" && t.is(i + 1, ":"))) return true;
+    if (!t.is_identifier(i)) continue;
+    if (word == "include") return true;
+    for (const std::string_view part : {"ARCH", "NV_", "reflect", "asm"})
+      if (word.find(part) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 std::string whole_device_text(const std::string& cuda_source, const std::string& macros) {
   return Preparation(cuda_source, macros).whole();
 }

@@ -22,6 +22,11 @@ std::string unsupported_device_feature(const std::string& cuda_source);
 std::string whole_device_text(const std::string& cuda_source, const std::string& macros = "");
 std::string cut_device_text(const std::string& cuda_source, const std::string& macros = "");
 
+// Whether a text that was made ready may be another one for another architecture: it includes headers of the
+// toolkit, names what tells architectures apart or could put such a name together, or has assembly. What this
+// denies means the same to NVRTC for each of sm_80 and above, as far as these have its instructions.
+bool may_ask_for_architecture(const std::string& prepared);
+
 // Several cuda_sources of one load_inline call are one text.
 std::string join_cuda_sources(const std::vector<std::string>& sources);
 

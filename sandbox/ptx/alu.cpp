@@ -95,8 +95,13 @@ AluTwin best_alu_twin() {
 }
 
 const AluTable& alu_table(AluTwin twin) {
-  static const AluTable tables[] = {make_table(AluTwin::kBaseline), make_table(AluTwin::kAvx2)};
-  return tables[static_cast<int>(twin)];
+  // Each when it is asked for: a short run of the machine would make one in vain.
+  if (twin == AluTwin::kAvx2) {
+    static const AluTable fast = make_table(AluTwin::kAvx2);
+    return fast;
+  }
+  static const AluTable plain = make_table(AluTwin::kBaseline);
+  return plain;
 }
 
 std::optional<AluEntry> find_alu_twin(AluTwin twin, const Instruction& instruction,
@@ -118,7 +123,7 @@ std::optional<AluEntry> find_alu(const Instruction& instruction, const std::vect
 const std::vector<std::string>& alu_opcodes() {
   static const std::vector<std::string> opcodes = [] {
     std::vector<std::string> names;
-    for (const auto& [name, entry] : alu_table(AluTwin::kBaseline).entries())
+    for (const auto& [name, entry] : alu_table(best_alu_twin()).entries())
       names.push_back(name.substr(0, name.find('.')));
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());

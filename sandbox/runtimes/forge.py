@@ -5,7 +5,8 @@ request  {"kind": "forge", "cuda_sources", "cpp_sources", "functions", "cuda_cfl
           "architecture": "" or that whose machine code is asked about}
 replies  {"kind": "split", "issues", "units"}, the last one if there are issues or no device
              code is asked for
-         {"kind": "device", "ok", "cut", "class", "reason", "resources"} + PTX
+         {"kind": "device", "ok", "cut", "class", "reason"} + PTX
+         {"kind": "resources", "resources"} if it is ok and an architecture is asked about
 """
 import ctypes
 import json
@@ -51,7 +52,7 @@ def prepare():
 
 
 def prepare_more(word):
-    """What the later texts need that have this word; each takes one to two seconds."""
+    """What the later texts need that have this word, or are compiled for this architecture; up to two seconds each."""
     error = library.bicrl_forge_precompile(word.encode())
     if error:
         print("headers cannot be precompiled:", error.decode(errors="replace"), file=sys.stderr)
@@ -70,3 +71,7 @@ def run(fd):
     library.bicrl_forge_device(program, ctypes.c_size_t(len(program)), ctypes.byref(answer))
     header = json.loads(ctypes.string_at(answer.header, answer.header_bytes))
     say(channel, header, [ctypes.string_at(answer.blob, answer.blob_bytes)] if header["ok"] else [])
+    if not header["ok"] or not request["architecture"]:
+        return
+    library.bicrl_forge_resources(request["architecture"].encode(), ctypes.byref(answer))
+    say(channel, json.loads(ctypes.string_at(answer.header, answer.header_bytes)))

@@ -29,9 +29,9 @@ TEST_CASE("registers and stacks of kernels are read from machine code") {
   const std::vector<std::string> flags = read_device_flags({}).options;
   for (const char* architecture : {"sm_80", "sm_89", "sm_90"}) {
     INFO(architecture);
-    const auto cubin = device_compiler().machine_code(whole_device_text(text), flags, architecture);
-    REQUIRE((cubin.ok() ? "" : cubin.reason()) == "");
-    const auto read = read_cubin_resources(cubin.value());
+    const DeviceCode code = device_compiler().compile(whole_device_text(text), flags, architecture);
+    REQUIRE(code.log == "");
+    const auto read = read_cubin_resources(code.machine_code);
     REQUIRE((read.ok() ? "" : read.reason()) == "");
     const auto& kernels = read.value();
     REQUIRE(kernels.size() == 3);
@@ -44,7 +44,7 @@ TEST_CASE("registers and stacks of kernels are read from machine code") {
     CHECK(kernels.at("bounded").registers >= 32);
     CHECK(kernels.at("bounded").stack_bytes > 0);
     // Cut off or changed anywhere, it is refused or read, and nothing worse.
-    std::string broken = cubin.value();
+    std::string broken = code.machine_code;
     for (size_t bytes = 0; bytes < broken.size(); bytes += 97) read_cubin_resources(broken.substr(0, bytes));
     for (size_t at = 0; at < broken.size(); at += 31) {
       broken[at] = static_cast<char>(broken[at] ^ 0x55);
@@ -56,8 +56,10 @@ TEST_CASE("registers and stacks of kernels are read from machine code") {
 }
 
 TEST_CASE("text that does not compile has no machine code") {
-  CHECK_FALSE(
-      device_compiler().machine_code("__global__ void f( {", read_device_flags({}).options, "sm_90").ok());
+  const DeviceCode code =
+      device_compiler().compile("__global__ void f( {", read_device_flags({}).options, "sm_90");
+  CHECK_FALSE(code.ok);
+  CHECK(code.machine_code.empty());
 }
 
 TEST_CASE("what the assembler refuses of inline assembly is told") {
@@ -66,8 +68,7 @@ TEST_CASE("what the assembler refuses of inline assembly is told") {
     const std::string text = "__global__ void k(float* x) { float a, b, c; asm volatile(\"" + assembly +
                              "\" : \"=f\"(a), \"=f\"(b), \"=f\"(c) : \"l\"(x)); x[0] = a + b + c; }";
     REQUIRE(device_compiler().compile(whole_device_text(text), flags).ok);
-    const auto cubin = device_compiler().machine_code(whole_device_text(text), flags, "sm_90a");
-    return cubin.ok() ? "" : cubin.reason();
+    return device_compiler().compile(whole_device_text(text), flags, "sm_90a").log;
   };
   CHECK(made("mov.f32 %0, 0f3f800000; mov.f32 %1, %0; ld.global.f32 %2, [%3];") == "");
   CHECK(made("ld.global.v3.f32 {%0, %1, %2}, [%3];").find("ptxas") != std::string::npos);

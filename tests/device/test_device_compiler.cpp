@@ -263,6 +263,51 @@ TEST_CASE("Overloaded kernels keep their entries apart") {
   }
 }
 
+TEST_CASE("A text that cannot ask for the architecture has the same PTX for each") {
+  std::vector<testing::NamedText> programs = testing::own_programs();
+  for (testing::NamedText& program : testing::published_programs()) programs.push_back(std::move(program));
+  size_t same = 0, other = 0;
+  for (const auto& program : programs) {
+    if (program.text.empty()) continue;
+    const std::string text = whole_device_text(program.text);
+    if (may_ask_for_architecture(text)) {
+      ++other;
+      continue;
+    }
+    INFO(program.name);
+    const DeviceCode usual = device_compiler().compile(text, kFlags);
+    if (!usual.ok) continue;
+    for (const char* architecture : {"sm_80", "sm_89"}) {
+      INFO(architecture);
+      const DeviceCode there = device_compiler().compile(text, kFlags, architecture);
+      REQUIRE(there.log == "");
+      CHECK_FALSE(there.machine_code.empty());
+      CHECK(there.ptx != usual.ptx);
+      CHECK(device_compiler().retargeted(there.ptx) == usual.ptx);
+    }
+    ++same;
+  }
+  CHECK(same >= 30);
+  CHECK(other >= 3);
+}
+
+TEST_CASE("What may tell architectures apart is seen") {
+  const auto asks = [](const std::string& text) {
+    return may_ask_for_architecture(
+        whole_device_text(text + "\n__global__ void k(float* x) { x[0] = 1; }\n"));
+  };
+  CHECK_FALSE(asks("#include <torch/extension.h>\n#include <cuda_runtime.h>\n#include <algorithm>"));
+  CHECK_FALSE(asks("// __CUDA_ARCH__\nconst char* text = \"__CUDA_ARCH__ ##\";"));
+  CHECK(asks("#if __CUDA_ARCH__ >= 900\n#endif"));
+  CHECK(asks("#if __CUDA_AR\\\nCH__ >= 900\n#endif"));
+  CHECK(asks("#define NAME(x) __CUDA_##x"));
+  CHECK(asks("%:define NAME(x) x"));
+  CHECK(asks("#include <cuda_fp16.h>\n__half h;"));
+  CHECK(asks("# /**/ include <nv/target>"));
+  CHECK(asks("__device__ void f() { asm(\"\"); }"));
+  CHECK(asks("extern \"C\" __device__ int __nvvm_reflect(const char*);"));
+}
+
 TEST_CASE("Every common beginning of include lines can be precompiled, and is one") {
   DeviceCompiler compiler = testing::limited_compiler(DeviceCompilerOptions().max_ptx_bytes);
   const testing::TemporaryFolder folder;

@@ -69,7 +69,7 @@ ForgeDevice device_part(Forge& forge, const std::string& text) {
   INFO((job ? "" : job.reason()));
   REQUIRE(job.ok());
   const ForgeSplit split = job.value().split();
-  if (split.fault.failed()) return {split.fault, "", false, {}};
+  if (split.fault.failed()) return {split.fault, "", false, false};
   ForgeDevice device = job.value().device();
   INFO(device.fault.reason);
   REQUIRE_FALSE(device.fault.infrastructure);

@@ -17,7 +17,6 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
@@ -32,9 +31,12 @@ namespace {
 using nlohmann::json;
 
 std::string file_bytes(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) throw InputError("cannot open " + path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::string bytes(static_cast<size_t>(file.tellg()), '\0');
+  file.seekg(0).read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  if (!file) throw InputError("cannot read " + path);
+  return bytes;
 }
 
 void write_all(int fd, const void* bytes, size_t size) {
@@ -304,7 +306,7 @@ int main(int argc, char** argv) {
     const std::string report =
         bicrl::run_plan(plan).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
     bicrl::write_all(plan.at("control_fd").get<int>(), report.data(), report.size());
-    return 0;
+    _exit(0);  // nobody needs the memory back in order
   } catch (const std::bad_alloc&) {
     return 4;
   } catch (const std::exception& error) {

@@ -1,5 +1,4 @@
 #include "sandbox/runtimes/forge/forge.h"
-#include "sandbox/device/cubin_resources.h"
 
 #include <new>
 #include <nlohmann/json.hpp>
@@ -7,6 +6,7 @@
 #include <string>
 
 #include "sandbox/candidate/splitter.h"
+#include "sandbox/device/cubin_resources.h"
 #include "sandbox/device/device_compiler.h"
 #include "sandbox/device/device_flags.h"
 #include "sandbox/device/device_headers.h"
@@ -49,6 +49,8 @@ struct Forge {
   std::string pch_folder;
   std::vector<Set> sets = all_sets();
   std::string said, header, blob;
+  DeviceProgram compiled;  // the last one, whose PTX is the blob,
+  DeviceFlags flags;       // and its flags
 };
 
 Forge& forge() {
@@ -89,13 +91,26 @@ json refused_by_compiler(const std::string& log) {
   return refusal("compile", readable_device_log(log, forge().compiler->include_folders()));
 }
 
+// One pass of NVRTC for PTX and machine code of another architecture, where the PTX is the same for both.
+// Whatever speaks against it is found out, and told, without.
+bool compile_together(const std::string& text, const DeviceFlags& flags, const std::string& architecture) {
+  Forge& f = forge();
+  if (architecture.empty() || flags.options != read_device_flags({}).options ||
+      may_ask_for_architecture(text))
+    return false;
+  f.compiled = {f.compiler->compile(text, flags.options, architecture), false, text};
+  f.compiled.code.ptx = f.compiler->retargeted(f.compiled.code.ptx);
+  return f.compiled.code.ok;
+}
+
 // {entry: [registers, bytes of stack]}. Machine code is made to look at; where it cannot be, nothing is
 // known.
-json resources(const DeviceProgram& program, const DeviceFlags& flags, const std::string& architecture) {
+json resources(const std::string& architecture) {
+  Forge& f = forge();
+  std::string& cubin = f.compiled.code.machine_code;
+  if (cubin.empty()) cubin = f.compiler->compile(f.compiled.text, f.flags.options, architecture).machine_code;
   json known = json::object();
-  const auto cubin = forge().compiler->machine_code(program.text, flags.options, architecture);
-  if (!cubin) return known;
-  const auto kernels = read_cubin_resources(cubin.value());
+  const auto kernels = read_cubin_resources(cubin);
   if (!kernels) return known;
   for (const auto& [entry, kernel] : kernels.value()) known[entry] = {kernel.registers, kernel.stack_bytes};
   return known;
@@ -118,20 +133,20 @@ json device(const CudaProgram& program, const std::string& architecture, std::st
   const std::string source = join_cuda_sources(program.cuda_sources);
   if (const std::string feature = unsupported_device_feature(source); !feature.empty())
     return refusal("unsupported", feature);
-  const DeviceFlags flags = read_device_flags(program.cuda_cflags);
+  const DeviceFlags& flags = forge().flags = read_device_flags(program.cuda_cflags);
   if (!flags.refused.empty()) return refusal("unsupported", "extra_cuda_cflags: " + flags.refused);
   if (const std::string call = host_call_in_device_code(source); !call.empty())
     return refusal("compile", call);
-  DeviceProgram compiled = compile_device_program(*forge().compiler, source, flags);
+  DeviceProgram& compiled = forge().compiled;
+  if (!compile_together(whole_device_text(source, flags.macros), flags, architecture))
+    compiled = compile_device_program(*forge().compiler, source, flags);
   if (!compiled.code.ok) return refused_by_compiler(compiled.code.log);
   if (has_assembly(source)) {
-    const auto made = forge().compiler->machine_code(compiled.text, flags.options, kAssembler);
-    if (!made) return refused_by_compiler(made.reason());
+    const DeviceCode made = forge().compiler->compile(compiled.text, flags.options, kAssembler);
+    if (!made.ok) return refused_by_compiler(made.log);
   }
   ptx = std::move(compiled.code.ptx);
-  json header{{"kind", "device"}, {"ok", true}, {"cut", compiled.cut}};
-  if (!architecture.empty()) header["resources"] = resources(compiled, flags, architecture);
-  return header;
+  return {{"kind", "device"}, {"ok", true}, {"cut", compiled.cut}};
 }
 
 }  // namespace
@@ -158,6 +173,13 @@ const char* bicrl_forge_precompile(const char* word) {
   using namespace bicrl;
   Forge& f = forge();
   f.said.clear();
+  if (const std::string architecture = word; architecture.starts_with("sm_")) {
+    const auto usual = read_device_flags({}).options;
+    for (const CommonIncludes& includes : common_includes())
+      if (includes.word.empty() && f.said.empty())
+        f.said = f.compiler->precompile(includes.lines, usual, f.pch_folder, architecture);
+    return f.said.c_str();
+  }
   for (Set& set : f.sets) {
     if (set.done || set.includes.word != word || !f.said.empty()) continue;
     f.said = f.compiler->precompile(set.includes.lines, set.flags, f.pch_folder);
@@ -182,5 +204,15 @@ void bicrl_forge_device(const char* program, size_t bytes, ForgeAnswer* answer) 
     header = refused_by_compiler("out of memory");
   }
   answer_with(header, std::move(ptx), answer);
+}
+
+void bicrl_forge_resources(const char* architecture, ForgeAnswer* answer) {
+  using namespace bicrl;
+  json known = json::object();
+  try {
+    known = resources(architecture);
+  } catch (const std::bad_alloc&) {
+  }
+  answer_with({{"kind", "resources"}, {"resources", std::move(known)}}, "", answer);
 }
 }

@@ -16,15 +16,17 @@ struct ForgeAnswer {
 // Takes {"library", "include_folders", "pch_folder", "max_ptx_bytes"}. "" or why NVRTC cannot be used.
 const char* bicrl_forge_load(const char* options);
 
-// Precompiles the headers that texts with this word need ("": what most texts need), unless that is done. ""
-// or why it failed.
+// Precompiles the headers that texts with this word need ("": what most texts need), unless that is done; of
+// an architecture such as "sm_90", what most texts need there. "" or why it failed.
 const char* bicrl_forge_precompile(const char* word);
 
 // {"kind": "split", "issues", "units"}
 void bicrl_forge_split(const char* program, size_t bytes, ForgeAnswer* answer);
 
-// {"kind": "device", "ok", "cut", "class", "reason"}, and PTX in the blob if it is ok. If the request names
-// an "architecture" such as "sm_90" and not "", what kernels need there: "resources", {entry: [registers,
-// bytes of stack]}.
+// {"kind": "device", "ok", "cut", "class", "reason"}, and PTX in the blob if it is ok.
 void bicrl_forge_device(const char* program, size_t bytes, ForgeAnswer* answer);
+
+// What the kernels of the program before need on an architecture such as "sm_90": {"kind": "resources",
+// "resources": {entry: [registers, bytes of stack]}}.
+void bicrl_forge_resources(const char* architecture, ForgeAnswer* answer);
 }
