@@ -365,6 +365,7 @@ void DecodeEngine::release_memory() {
 EngineBudget DecodeEngine::budget() const {
   const PolicyConfig& config = policy_.config();
   EngineBudget budget;
+  int64_t held_bytes = 0;  // of the workspace
   budget.weights_bytes = bytes_of(policy_.store());
   if (policy_.has_adapters()) budget.weights_bytes += bytes_of(policy_.trained());
   if (memory_) {
@@ -374,9 +375,10 @@ EngineBudget DecodeEngine::budget() const {
     const StepMemory step = denoise_step_memory(config, policy_.device(), policy_.dtype(), capacity);
     budget.workspace_bytes =
         memory_->buffer.bytes() + step.fixed_bytes + capacity.pages * step.bytes_per_page;
+    held_bytes = memory_->buffer.bytes() + step.held_bytes;
   }
   const int64_t unused = unused_device_bytes(policy_.device());
-  if (unused > 0) budget.limit_bytes = unused + budget.weights_bytes + budget.cache_bytes;
+  if (unused > 0) budget.limit_bytes = unused + budget.weights_bytes + budget.cache_bytes + held_bytes;
   return budget;
 }
 

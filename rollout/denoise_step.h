@@ -47,6 +47,7 @@ MakeDenoiseStep make_denoise_step;
 struct StepMemory {
   int64_t fixed_bytes = 0;
   int64_t bytes_per_page = 0;  // of the cache
+  int64_t held_bytes = 0;      // of fixed_bytes: from its construction on, the rest while it runs
 };
 StepMemory denoise_step_memory(const PolicyConfig& config, at::Device device, c10::ScalarType dtype,
                                const EngineCapacity& capacity);

@@ -20,7 +20,8 @@ OperatorStep::OperatorStep(const Transformer& policy, const at::Tensor& allowed,
 StepMemory OperatorStep::memory(const PolicyConfig& config, c10::ScalarType dtype,
                                 const EngineCapacity& capacity) {
   return {.fixed_bytes = decoding_workspace_bytes(config, dtype, capacity.sequences, 0),
-          .bytes_per_page = decoding_workspace_bytes(config, dtype, 0, KvCache::kPageTokens)};
+          .bytes_per_page = decoding_workspace_bytes(config, dtype, 0, KvCache::kPageTokens),
+          .held_bytes = 0};
 }
 
 // For all masked positions, with the logits made in pieces.

@@ -67,12 +67,11 @@ int64_t GraphStep::bucket(int64_t rows, int64_t limit) {
 StepMemory GraphStep::memory(const PolicyConfig& config, const EngineCapacity& capacity) {
   const int64_t masked = capacity.sequences * config.block_size;
   const int64_t logits = piece_rows(masked, config.vocab_size) * config.vocab_size;
-  return {.fixed_bytes = kLibraryBytes +
-                         gpu::PagedForward::workspace_bytes(config, capacity.max_rows(config.block_size)) +
-                         logits * static_cast<int64_t>(sizeof(float)) +
-                         masked * (config.hidden_size * static_cast<int64_t>(sizeof(gpu::BFloat16)) +
-                                   static_cast<int64_t>(sizeof(gpu::Drawn))),
-          .bytes_per_page = 0};
+  const int64_t held = gpu::PagedForward::workspace_bytes(config, capacity.max_rows(config.block_size)) +
+                       logits * static_cast<int64_t>(sizeof(float)) +
+                       masked * (config.hidden_size * static_cast<int64_t>(sizeof(gpu::BFloat16)) +
+                                 static_cast<int64_t>(sizeof(gpu::Drawn)));
+  return {.fixed_bytes = kLibraryBytes + held, .bytes_per_page = 0, .held_bytes = held};
 }
 
 GraphStep::GraphStep(const Transformer& policy, const at::Tensor& allowed, const EngineCapacity& capacity,
@@ -83,7 +82,8 @@ GraphStep::GraphStep(const Transformer& policy, const at::Tensor& allowed, const
       forward_(policy, capacity.max_rows(policy.config().block_size), cache, buffer),
       masked_(buffer, 1),
       decoding_rows_(capacity.sequences * 2 * policy.config().block_size),
-      max_masked_(capacity.sequences * policy.config().block_size) {
+      max_masked_(capacity.sequences * policy.config().block_size),
+      recorder_(policy.device()) {
   const PolicyConfig& config = policy.config();
   const auto options = at::TensorOptions().device(policy.device()).dtype(policy.dtype());
   selected_ = at::zeros({max_masked_, config.hidden_size}, options);
@@ -103,6 +103,9 @@ void GraphStep::open(const DecodingSettings& settings) {
   if (parameters != parameters_ || settings.sampling != settings_.sampling ||
       settings.acceptance != settings_.acceptance)
     draws_.clear();
+  const auto recorded = [](const auto& launches) { return launches.second.recorded(); };
+  if (std::ranges::none_of(forwards_, recorded) && std::ranges::none_of(draws_, recorded))
+    recorder_.pool = at::cuda::graph_pool_handle();
   parameters_ = std::move(parameters);
   settings_ = settings;
 }

@@ -9,11 +9,15 @@
 
 namespace bicrl {
 
-// Where launches are recorded. Recordings of one recorder share memory, so no two of them run at a time.
+// Where launches of a device are recorded. Recordings of one recorder share memory, so no two of them run at
+// a time. A pool whose recordings are all gone takes no new one.
 struct LaunchRecorder {
+  explicit LaunchRecorder(at::Device device)
+      : stream(c10::cuda::getStreamFromPool(/*isHighPriority=*/false, device.index())) {}
+
   at::cuda::MempoolId_t pool = at::cuda::graph_pool_handle();
   // The default stream cannot be recorded; libraries have a workspace for each stream that they see.
-  c10::cuda::CUDAStream stream = c10::cuda::getStreamFromPool();
+  c10::cuda::CUDAStream stream;
 };
 
 class RecordedLaunches {
@@ -22,6 +26,7 @@ class RecordedLaunches {
   // first used; the second time recorded, then as recorded. `launches` works on memory that stays where it
   // is, but for what it allocates itself.
   void run(const LaunchRecorder& recorder, const std::function<void()>& launches);
+  bool recorded() const { return graph_ != nullptr; }
 
  private:
   bool warm_ = false;

@@ -280,7 +280,7 @@ TEST_CASE("a recorded step gives what the unrecorded one gives", "[graph_step][g
     INFO("round " << round);
     CHECK(different == 0);
   }
-  // Other settings, then parameters elsewhere.
+  // Other settings.
   settings.sampling.temperature = 0.0;
   std::vector<Rollout> greedy(requests.size());
   engine.generate(settings, requests, 9,
