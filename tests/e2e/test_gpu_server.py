@@ -26,6 +26,13 @@ def figures(server):
     return dict(re.findall(r"^(\w+(?:\{[^}]*\})?) (\S+)$", urllib.request.urlopen(server.metrics, timeout=60).read().decode(), re.M))
 
 
+def program_of(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]
+    except OSError:
+        return b""
+
+
 def anew(note):
     """The verifier's own canary is all that the pretended device computes: the text of sandbox/service/canary.cpp."""
     text = (SOURCE / "sandbox/service/canary.cpp").read_text()
@@ -56,12 +63,10 @@ with folder() as temporary:
                "each GPU is used", said)
 
     # ---- A kernel without end, cancelled: its process goes, and another one takes its place.
-    loaders = lambda: {pid for pid in descendants(server.process.pid)
-                       if b"bicrl-gpu-load" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]}
+    loaders = lambda: {pid for pid in descendants(server.process.pid) if b"bicrl-gpu-load" in program_of(pid)}
     endless = candidate("honest")
     endless.program = endless.program.replace("__global__ void affine_kernel", 'extern "C" __global__ void endless').replace(
         "affine_kernel<<<", "endless<<<")
-    before = loaders()
     wait_for(lambda: len(loaders()) == 4, "two contexts on each")
     ran = sum(float(figures(server)[f'bicrl_gpu_plans_total{{gpu="{n}"}}']) for n in (0, 1))
     call = server.stub.Verify.future(endless)
