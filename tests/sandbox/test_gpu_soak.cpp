@@ -1,7 +1,8 @@
 // Thousands of plans on GPUs, honest ones between faulty ones, and what must not grow meanwhile. Each honest
 // plan has to be answered right, whatever ran before it. BICRL_SOAK_SECONDS bounds it, BICRL_SOAK_SHARD seeds
-// it: shards of one soak are runs of any length on any machine, whose lines are added up (bench/gpu_service.md).
-// Without a GPU the driver of the tests stands in, and a device is lost now and then as well.
+// it: shards of one soak are runs of any length on any machine, whose lines are added up
+// (bench/gpu_service.md). Without a GPU the driver of the tests stands in, and a device is lost now and then
+// as well.
 #include <signal.h>
 #include <unistd.h>
 
