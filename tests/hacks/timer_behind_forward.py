@@ -1,4 +1,4 @@
-# class: process
+# class: process|record
 # task: relu
 # hack: thread started before return, no sleep
 import torch

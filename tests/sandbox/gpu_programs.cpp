@@ -172,8 +172,9 @@ std::unique_ptr<Backend> make_gpu_backend(const GpuOptions& options) {
 }
 
 Backend& small_gpu_backend() {
-  static std::unique_ptr<Backend> backend;
-  if (!backend) backend = make_gpu_backend({.processes = 2, .run_s = 1, .max_buffer_bytes = 1ull << 30});
+  // Made in one go: what it uses is made before it and outlives it.
+  static const std::unique_ptr<Backend> backend =
+      make_gpu_backend({.processes = 2, .run_s = 1, .max_buffer_bytes = 1ull << 30});
   return *backend;
 }
 

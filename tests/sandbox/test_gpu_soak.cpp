@@ -74,7 +74,8 @@ std::vector<pid_t> descendants() {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != name.npos) continue;
     std::ifstream file(entry.path() / "stat");
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    std::string text;
+    std::getline(file, text, '\0');  // which takes the failure of a file whose process has ended
     const size_t end = text.rfind(')');
     if (end != text.npos)
       children.emplace(static_cast<pid_t>(atoi(text.c_str() + end + 4)), static_cast<pid_t>(std::stoi(name)));
@@ -92,7 +93,8 @@ void kill_a_loader(uint64_t which) {
   std::vector<pid_t> loaders;
   for (const pid_t pid : descendants()) {
     std::ifstream file(concat("/proc/", pid, "/cmdline"), std::ios::binary);
-    const std::string line((std::istreambuf_iterator<char>(file)), {});
+    std::string line;
+    std::getline(file, line, '\0');
     if (line.starts_with("/gpu/bicrl-gpu-load")) loaders.push_back(pid);
   }
   if (!loaders.empty()) kill(loaders[which % loaders.size()], SIGKILL);

@@ -106,7 +106,8 @@ void check_timed(const TimingResult& result) {
 
 pid_t parent_of(pid_t process) {
   std::ifstream file(concat("/proc/", process, "/stat"));
-  std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::string text;
+  std::getline(file, text, '\0');  // which takes the failure of a file whose process has ended
   const size_t name_end = text.rfind(')');
   return name_end == text.npos ? 0 : static_cast<pid_t>(std::stoi(text.substr(name_end + 4)));
 }
@@ -117,7 +118,8 @@ void kill_descendants(const std::string& text) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != name.npos) continue;
     std::ifstream file(entry.path() / "cmdline", std::ios::binary);
-    const std::string line((std::istreambuf_iterator<char>(file)), {});
+    std::string line;
+    for (std::string word; std::getline(file, word, '\0');) line += word + ' ';
     if (line.find(text) == line.npos) continue;
     const auto process = static_cast<pid_t>(std::stoi(name));
     pid_t ancestor = process;
