@@ -2,6 +2,7 @@
 import atexit
 import json
 import os
+import pty
 import re
 import select
 import shutil
@@ -71,6 +72,21 @@ def bicrl(*words, ranks=None, timeout=600, cwd=SOURCE, more_environment=None):
             subprocess.run(["kill", "-9", str(pid)], check=False)
         expect(False, f"ends within {timeout} s: {' '.join(command)}", waits, *process.communicate())
     return process.returncode, out, err
+
+
+def on_terminal(*words):
+    """Runs a command on a terminal of its own; (exit code, what appears there)."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(SOURCE)
+        os.execvpe(words[0], list(words), {**ENVIRONMENT, "TERM": "xterm"})
+    shown = b""
+    try:
+        while piece := os.read(terminal, 65536):
+            shown += piece
+    except OSError:  # the other side is closed
+        pass
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode(errors="replace")
 
 
 def verifier_process(*words):

@@ -2,30 +2,12 @@
 figures; greedy; its progress bar; and what is refused."""
 import json
 import math
-import os
-import pty
 import subprocess
 from pathlib import Path
 
-from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, patient, read_json, read_lines, started_verifier
+from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, on_terminal, patient, read_json, read_lines, started_verifier
 
 TASKS = "{prompt_style: compact, %s synthetic: {train_compositions: 8, development_compositions: 8, max_length: 2}}"
-
-
-def on_terminal(*command):
-    """Runs a command on a terminal of its own; what appears there."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.chdir(SOURCE)
-        os.execvpe(command[0], list(command), {**ENVIRONMENT, "TERM": "xterm"})
-    shown = b""
-    try:
-        while piece := os.read(terminal, 65536):
-            shown += piece
-    except OSError:  # the other side is closed
-        pass
-    expect(os.waitpid(pid, 0)[1] == 0, "the command ends well", shown.decode(errors="replace"))
-    return shown.decode(errors="replace")
 
 
 def section_of(document, head):
@@ -119,7 +101,8 @@ with folder() as temporary:
     # The bar is there on a terminal, for ranks as well, and nowhere else.
     short = [BINARY, "eval", config, "tasks.limit=2", "samples_per_task=2", "pass_at_k=[1]", "rollout.max_new_tokens=16"]
     for command in (short, [*MPIRUN, "-np", "2", *short]):
-        shown = on_terminal(*command)
+        code, shown = on_terminal(*command)
+        expect(code == 0, "the command ends well", shown)
         expect("evaluating  [" in shown and "pass@1" in shown, "a progress bar", shown)
         done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, cwd=SOURCE)
         expect(done.returncode == 0 and "evaluating" not in done.stdout + done.stderr and "\x1b" not in done.stdout,

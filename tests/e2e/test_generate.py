@@ -1,14 +1,12 @@
 """Generation to a file: interrupted, killed in the middle of a line and resumed, it ends as if nothing had been; its responses depend on
 their own prompts alone; what it refuses; its bar; plain prompts and conversations."""
 import json
-import os
-import pty
 import signal
 import subprocess
 import time
 from pathlib import Path
 
-from support import BINARY, ENVIRONMENT, SOURCE, bicrl, expect, folder, read_lines
+from support import BINARY, ENVIRONMENT, SOURCE, bicrl, expect, folder, on_terminal, read_lines
 
 PROMPTS = 24
 SAMPLES = 3
@@ -54,21 +52,6 @@ def interrupted(config, output, lines, how, *words):
     process.send_signal(how)
     shown = process.communicate(timeout=300)[0]
     return process.returncode, shown
-
-
-def on_terminal(*words):
-    """Runs a command on a terminal of its own; (exit code, what appears there)."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.chdir(SOURCE)
-        os.execvpe(words[0], list(words), {**ENVIRONMENT, "TERM": "xterm"})
-    shown = b""
-    try:
-        while piece := os.read(terminal, 65536):
-            shown += piece
-    except OSError:  # the other side is closed
-        pass
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode(errors="replace")
 
 
 with folder() as temporary:

@@ -1,9 +1,9 @@
 #include "tests/sandbox/gpu_programs.h"
 
-#include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
 #include <cstring>
 
+#include "common/error.h"
 #include "sandbox/candidate/device_toolchain.h"
 #include "sandbox/gpu_box.h"
 #include "tests/sandbox/service_support.h"
@@ -125,7 +125,8 @@ Trace gpu_trace(const GpuRecording& recording) {
       frame["repeats"].push_back({{"tensors", 0}, {"ops", ops}, {"outputs", gpu_view(1, 4)}});
   }
   auto trace = Trace::parse(frame, {}, layout);
-  REQUIRE((trace.ok() ? "" : trace.reason()) == "");
+  // No assertion of the test's: plans are made by several threads at a time.
+  BICRL_CHECK(trace.ok(), trace.reason());
   return std::move(trace.value());
 }
 

@@ -10,11 +10,11 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <thread>
 
 #include "sandbox/device_lease.h"
 #include "sandbox/device_monitor.h"
+#include "tests/sandbox/child_processes.h"
 #include "tests/sandbox/gpu_programs.h"
 #include "tests/sandbox/service_support.h"
 
@@ -104,28 +104,8 @@ void check_timed(const TimingResult& result) {
   CHECK(measured.at("launch_us") > 0);
 }
 
-pid_t parent_of(pid_t process) {
-  std::ifstream file(concat("/proc/", process, "/stat"));
-  std::string text;
-  std::getline(file, text, '\0');  // which takes the failure of a file whose process has ended
-  const size_t name_end = text.rfind(')');
-  return name_end == text.npos ? 0 : static_cast<pid_t>(std::stoi(text.substr(name_end + 4)));
-}
-
-// Kills what of this process's descendants has the text in its command line.
 void kill_descendants(const std::string& text) {
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename();
-    if (name.find_first_not_of("0123456789") != name.npos) continue;
-    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
-    std::string line;
-    for (std::string word; std::getline(file, word, '\0');) line += word + ' ';
-    if (line.find(text) == line.npos) continue;
-    const auto process = static_cast<pid_t>(std::stoi(name));
-    pid_t ancestor = process;
-    while (ancestor > 1 && ancestor != getpid()) ancestor = parent_of(ancestor);
-    if (ancestor == getpid() && process != getpid()) kill(process, SIGKILL);
-  }
+  for (const pid_t process : testing::descendants_with(text)) kill(process, SIGKILL);
 }
 
 }  // namespace
