@@ -3,6 +3,7 @@
 // whose kernels take fixed times, and references run on the CPU.
 #include <signal.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -293,15 +294,19 @@ TEST_CASE("a window has its turn beside a server whose runs overlap for ever") {
 }
 
 TEST_CASE("a lease that other servers cannot know of says so, and holds within its process") {
-  std::filesystem::create_directory("/dev/shm/bicrl-gpu-tests:folder.lock");
-  DeviceLease lease("tests:folder");
-  CHECK_THAT(lease.problem(), ContainsSubstring("/dev/shm/bicrl-gpu-tests:folder.lock"));
-  std::filesystem::remove("/dev/shm/bicrl-gpu-tests:folder.lock");
-  CHECK(DeviceLease("tests:folder").problem().empty());
+  const std::string device = concat("tests:folder-", getpid());
+  const std::filesystem::path file = concat("/dev/shm/bicrl-gpu-", device, ".lock");
+  std::filesystem::create_directory(file);
+  DeviceLease lease(device);
+  CHECK_THAT(lease.problem(), ContainsSubstring(file));
   auto window = lease.take({});
   std::stop_source at_once;
   at_once.request_stop();
   CHECK_FALSE(lease.share(at_once.get_token()));
+  std::filesystem::remove(file);
+  CHECK(DeviceLease(device).problem().empty());
+  for (const char* end : {".lock", ".gate"})
+    std::filesystem::remove(concat("/dev/shm/bicrl-gpu-", device, end));
 }
 
 TEST_CASE("a lease that another server holds is waited for, given up on request, and lost with its holder") {
