@@ -107,7 +107,7 @@ double products_ms(const Transformer& policy, int64_t rows) {
              wide = at::empty({rows, fused[0].second.size(0)}, options),
              out = at::empty({rows, c.hidden_size}, options);
   RecordedLaunches launches;
-  const LaunchRecorder recorder;
+  const LaunchRecorder recorder(policy.device());
   const auto all = [&] {
     for (size_t i = 0; i < fused.size(); ++i) {
       at::mm_out(qkv, x, fused[i].first.t());
@@ -163,7 +163,7 @@ void print_parts(const Transformer& policy, const Settings& s) {
     forward.plan(segments);
     buffer.upload();
     RecordedLaunches launches;
-    const LaunchRecorder recorder;
+    const LaunchRecorder recorder(policy.device());
     const auto all = [&] { forward.run(tokens.on_device(), rows); };
     launches.run(recorder, all);
     const double whole = milliseconds(20, [&] { launches.run(recorder, all); });

@@ -84,9 +84,14 @@ class KeyStream {
   // the keys lie; the values are kStepBytes further. What the call before returned is of no meaning then.
   __device__ unsigned next() {
     settle();
-    const unsigned arrived = steps_ + stage(fetched_ - 1);
+    arrived_ = stage(fetched_ - 1);
     fetch();
-    return arrived;
+    return steps_ + arrived_;
+  }
+  // The memory of the step that next() returned, [kStepBytes * 2 / sizeof(float)], free to be written once all
+  // threads are done with it, until the next call.
+  __device__ float* spent() const {
+    return reinterpret_cast<float*>(reinterpret_cast<unsigned char*>(memory_.keys) + arrived_);
   }
 
  private:
@@ -166,9 +171,9 @@ class KeyStream {
   unsigned steps_;  // address in shared memory
   unsigned to_;     // of what this thread copies, within a step
   int from_;        // likewise within a page, in elements
-  int from_head_ = 0;
   int round_ = 0, first_key_ = 0;  // of the step that is fetched next
   int fetched_ = 0;                // steps so far
+  unsigned arrived_ = 0;           // where the last one that was asked for begins
   bool exhausted_ = false;         // there is none
 };
 

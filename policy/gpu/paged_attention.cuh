@@ -1,218 +1,274 @@
-// Device side of attention over pages: flash attention of one tile at a time. The rows of a tile are its
-// rows of queries times the query heads of one key head, sixteen to a warp; keys come in steps
-// (key_stream.cuh). Where a tile has rows for fewer than all warps, several share sixteen rows: each scores a
-// part of a step's keys, they tell each other the scores, and each weighs a part of the values' dimensions.
+// Device side of attention over pages: flash attention of one tile at a time, with keys in the place of a
+// product's rows. The rows of a tile are its rows of queries times the query heads of one key head: columns of
+// products, eight at a time, so that a short tile wastes none. Where a tile has columns for fewer than all
+// warps, several share them: each goes over a part of every step's keys (key_stream.cuh) by itself, and what
+// they found is joined once, at the tile's end.
 #pragma once
 #include "policy/gpu/key_stream.cuh"
 
 namespace bicrl::gpu {
 
-constexpr int kMmaRows = 16;
-constexpr int kMaxSharedRows = kAttentionWarps / 2 * kMmaRows;  // that more than one warp has
-constexpr int kScoreStride = kStepKeys + 8;                     // rows of scores do not meet in banks
+constexpr int kMmaKeys = 16;
+constexpr int kMmaColumns = 8;
+constexpr int kWarpColumns = 16;  // at most
 constexpr float kNever = -INFINITY;
+
+// What a warp found of a column: the best score, and the sum of weights relative to it. [warp][column]
+struct ColumnStatistics {
+  float best[kAttentionWarps * kWarpColumns], sum[kAttentionWarps * kWarpColumns];
+};
 
 template <int kHeadDim>
 struct AttentionMemory {
   StreamMemory<kHeadDim> stream;
-  float scores[kMaxSharedRows * kScoreStride];
+  ColumnStatistics statistics;
 };
 
-// What one warp knows of its sixteen rows while it goes over the keys. A thread has two of the rows, eight
-// apart: elements 0 and 1 of a product are of the first, 2 and 3 of the second. Of the output it has kDims
-// dimensions.
-template <int kHeadDim, int kDims>
-struct WarpRows {
-  unsigned q[kHeadDim / 16][4];
-  float out[kDims / 8][4];  // not divided by `sum` yet
-  float best[2];            // of the scores
-  float sum[2];             // of this thread's keys alone
-  int limit[2];             // keys of the list below it are seen
-  int share[2];             // row of the partial output; -1: none, nobody looks at the row
+// What one warp knows of kTiles times eight columns while it goes over its keys. A thread has two neighbours
+// of each eight; of keys (and of the output's dimensions) it has one of each eight.
+template <int kHeadDim, int kTiles>
+struct WarpColumns {
+  unsigned q[kHeadDim / 16][kTiles][2];
+  float out[kHeadDim / 16][kTiles][4];  // not divided by `sum` yet
+  float best[kTiles][2];                // of the scores
+  float sum[kTiles][2];                 // of this thread's keys alone
+  int limit[kTiles][2];                 // keys of the list below it are seen
 };
 
-template <int kHeadDim, int kDims>
-__device__ inline void begin_rows(const AttentionArguments& a, const AttentionTile& tile, int kv_head,
-                                  int first_row, WarpRows<kHeadDim, kDims>& rows) {
-  const int lane = threadIdx.x % kWarp, group = a.heads / a.kv_heads;
+// The packed rows [first_column, ..) of a tile.
+template <int kHeadDim, int kTiles>
+__device__ inline void begin_columns(const AttentionArguments& a, const AttentionTile& tile, int kv_head,
+                                     int first_column, WarpColumns<kHeadDim, kTiles>& columns) {
+  const int lane = threadIdx.x % kWarp, group = a.heads / a.kv_heads, used = tile.rows * group;
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int packed = first_row + lane / 4 + 8 * half;
-    const bool used = packed < tile.rows * group;
-    const int row = used ? packed / group : 0, head = kv_head * group + (used ? packed % group : 0);
+  for (int j = 0; j < kTiles; ++j) {
+    // A column behind the last one is computed like the first; nobody looks at it.
+    const int queried = first_column + j * kMmaColumns + lane / 4, column = queried < used ? queried : 0;
     const auto* const q = reinterpret_cast<const unsigned*>(
-        a.q + (static_cast<int64_t>(tile.first_row + row) * a.heads + head) * kHeadDim);
+        a.q + (static_cast<int64_t>(tile.first_row + column / group) * a.heads + kv_head * group +
+               column % group) *
+                  kHeadDim);
 #pragma unroll
     for (int k = 0; k < kHeadDim / 16; ++k) {
-      rows.q[k][half] = q[k * 8 + lane % 4];
-      rows.q[k][half + 2] = q[k * 8 + 4 + lane % 4];
+      columns.q[k][j][0] = q[k * 8 + lane % 4];
+      columns.q[k][j][1] = q[k * 8 + 4 + lane % 4];
     }
-    rows.limit[half] = min(static_cast<int>(a.key_limits[tile.first_row + row]) - tile.base, tile.end_key);
-    rows.share[half] = used ? (tile.first_share + row) * a.heads + head : -1;
-    rows.best[half] = kNever;
-    rows.sum[half] = 0;
-  }
 #pragma unroll
-  for (int n = 0; n < kDims / 8; ++n)
-    for (int i = 0; i < 4; ++i) rows.out[n][i] = 0;
+    for (int i = 0; i < 2; ++i) {
+      const int own = first_column + j * kMmaColumns + lane % 4 * 2 + i;
+      const int64_t limit = a.key_limits[tile.first_row + (own < used ? own / group : 0)];
+      columns.limit[j][i] = min(static_cast<int>(limit) - tile.base, tile.end_key);
+      columns.best[j][i] = kNever;
+      columns.sum[j][i] = 0;
+    }
+#pragma unroll
+    for (int d = 0; d < kHeadDim / 16; ++d)
+      for (int i = 0; i < 4; ++i) columns.out[d][j][i] = 0;
+  }
 }
 
-// Scores of kKeys keys of a step, from `first` on.
-template <int kHeadDim, int kKeys>
-__device__ inline void score_keys(const unsigned (&q)[kHeadDim / 16][4], unsigned keys, int first,
-                                  float (&score)[kKeys / 8][4]) {
+// Scores of kParts times sixteen keys of a step, from `first` on.
+template <int kHeadDim, int kTiles, int kParts>
+__device__ inline void score_keys(const unsigned (&q)[kHeadDim / 16][kTiles][2], unsigned keys, int first,
+                                  float (&score)[kParts][kTiles][4]) {
   const int lane = threadIdx.x % kWarp, matrix = lane / 8;
-  // Two times eight keys, each with two times eight dimensions.
-  const unsigned at = further(row_address<kHeadDim>(keys, first + matrix / 2 * 8 + lane % 8), matrix % 2);
+  // Two times eight dimensions, each of two times eight keys.
+  const unsigned at = further(row_address<kHeadDim>(keys, first + matrix % 2 * 8 + lane % 8), matrix / 2);
 #pragma unroll
-  for (int n = 0; n < kKeys / 8; ++n)
-    for (int i = 0; i < 4; ++i) score[n][i] = 0;
+  for (int m = 0; m < kParts; ++m)
+#pragma unroll
+    for (int j = 0; j < kTiles; ++j)
+      for (int i = 0; i < 4; ++i) score[m][j][i] = 0;
 #pragma unroll
   for (int k = 0; k < kHeadDim / 16; ++k) {
 #pragma unroll
-    for (int n = 0; n < kKeys / 16; ++n) {
-      unsigned b[4];
-      load_matrices(further(at, 2 * k) + n * 16 * kHeadDim * 2, b);
-      multiply_add(score[2 * n], q[k], b[0], b[1]);
-      multiply_add(score[2 * n + 1], q[k], b[2], b[3]);
+    for (int m = 0; m < kParts; ++m) {
+      unsigned its[4];
+      load_matrices(further(at, 2 * k) + m * kMmaKeys * kHeadDim * 2, its);
+#pragma unroll
+      for (int j = 0; j < kTiles; ++j) multiply_add(score[m][j], its, q[k][j][0], q[k][j][1]);
     }
-  }
-}
-
-// Each of the warps that share sixteen rows gives the scores of its keys, and gets those of all.
-template <int kKeys>
-__device__ inline void exchange_scores(float* rows, int first, const float (&own)[kKeys / 8][4],
-                                       float (&all)[kStepKeys / 8][4]) {
-  const int lane = threadIdx.x % kWarp;
-  float* const at = rows + lane / 4 * kScoreStride + lane % 4 * 2;
-  constexpr int kHalf = 8 * kScoreStride;
-#pragma unroll
-  for (int n = 0; n < kKeys / 8; ++n) {
-    *reinterpret_cast<float2*>(at + first + n * 8) = make_float2(own[n][0], own[n][1]);
-    *reinterpret_cast<float2*>(at + kHalf + first + n * 8) = make_float2(own[n][2], own[n][3]);
-  }
-  __syncthreads();
-#pragma unroll
-  for (int n = 0; n < kStepKeys / 8; ++n) {
-    const float2 upper = *reinterpret_cast<const float2*>(at + n * 8),
-                 lower = *reinterpret_cast<const float2*>(at + kHalf + n * 8);
-    all[n][0] = upper.x;
-    all[n][1] = upper.y;
-    all[n][2] = lower.x;
-    all[n][3] = lower.y;
   }
 }
 
 // Scores become weights, relative to the best score so far; what was summed up before is told.
-template <int kHeadDim, int kDims>
-__device__ inline void weigh(float scale_log2, int first_key, WarpRows<kHeadDim, kDims>& rows,
-                             float (&score)[kStepKeys / 8][4]) {
-  const int lane = threadIdx.x % kWarp, end_key = first_key + kStepKeys;
-  if (__any_sync(kAllLanes, end_key > rows.limit[0] || end_key > rows.limit[1])) {
-#pragma unroll
-    for (int n = 0; n < kStepKeys / 8; ++n)
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-        if (first_key + n * 8 + lane % 4 * 2 + i % 2 >= rows.limit[i / 2]) score[n][i] = kNever;
-  }
-  float origin[2];
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    float best = rows.best[half];
-#pragma unroll
-    for (int n = 0; n < kStepKeys / 8; ++n)
-      best = fmaxf(best, fmaxf(score[n][2 * half], score[n][2 * half + 1]));
-    best = fmaxf(best, __shfl_xor_sync(kAllLanes, best, 1));
-    best = fmaxf(best, __shfl_xor_sync(kAllLanes, best, 2));
-    origin[half] = best == kNever ? 0.0f : best * scale_log2;  // no key seen so far
-    const float shrink = exponential2(fmaf(rows.best[half], scale_log2, -origin[half]));
-    rows.best[half] = best;
-    rows.sum[half] *= shrink;
-#pragma unroll
-    for (int n = 0; n < kDims / 8; ++n) {
-      rows.out[n][2 * half] *= shrink;
-      rows.out[n][2 * half + 1] *= shrink;
-    }
-  }
-#pragma unroll
-  for (int n = 0; n < kStepKeys / 8; ++n)
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      score[n][i] = exponential2(fmaf(score[n][i], scale_log2, -origin[i / 2]));
-      rows.sum[i / 2] += score[n][i];
-    }
-}
-
-// Adds the weighted values of a step, in kDims dimensions from `first` on.
-template <int kHeadDim, int kDims>
-__device__ inline void add_values(const float (&weight)[kStepKeys / 8][4], unsigned values, int first,
-                                  float (&out)[kDims / 8][4]) {
-  const int lane = threadIdx.x % kWarp, matrix = lane / 8;
-  // Two times eight dimensions, each with two times eight keys.
-  const unsigned at =
-      further(further(row_address<kHeadDim>(values, matrix % 2 * 8 + lane % 8), first / 8), matrix / 2);
-#pragma unroll
-  for (int k = 0; k < kStepKeys / 16; ++k) {
-    const unsigned a[4] = {pack_pair(weight[2 * k][0], weight[2 * k][1]),
-                           pack_pair(weight[2 * k][2], weight[2 * k][3]),
-                           pack_pair(weight[2 * k + 1][0], weight[2 * k + 1][1]),
-                           pack_pair(weight[2 * k + 1][2], weight[2 * k + 1][3])};
-#pragma unroll
-    for (int n = 0; n < kDims / 16; ++n) {
-      unsigned b[4];
-      load_matrices_transposed(further(at, 2 * n) + k * 16 * kHeadDim * 2, b);
-      multiply_add(out[2 * n], a, b[0], b[1]);
-      multiply_add(out[2 * n + 1], a, b[2], b[3]);
-    }
-  }
-}
-
-// Writes this warp's dimensions of its rows' shares.
-template <int kHeadDim, int kDims>
-__device__ inline void end_rows(const AttentionArguments& a, int first_dim,
-                                const WarpRows<kHeadDim, kDims>& rows) {
+template <int kHeadDim, int kTiles, int kParts>
+__device__ inline void weigh(float scale_log2, int first_key, WarpColumns<kHeadDim, kTiles>& columns,
+                             float (&score)[kParts][kTiles][4]) {
   const int lane = threadIdx.x % kWarp;
+  bool cut = false, higher = false;
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    float sum = rows.sum[half];
-    sum += __shfl_xor_sync(kAllLanes, sum, 1);
-    sum += __shfl_xor_sync(kAllLanes, sum, 2);
-    if (rows.share[half] < 0) continue;
-    const float inverse = sum > 0 ? 1.0f / sum : 0.0f;
-    float* const out =
-        a.partial_out + static_cast<int64_t>(rows.share[half]) * kHeadDim + first_dim + lane % 4 * 2;
+  for (int j = 0; j < kTiles; ++j)
+    for (int i = 0; i < 2; ++i) cut |= first_key + kParts * kMmaKeys > columns.limit[j][i];
+  if (__any_sync(kAllLanes, cut)) {
 #pragma unroll
-    for (int n = 0; n < kDims / 8; ++n)
-      *reinterpret_cast<float2*>(out + n * 8) =
-          make_float2(rows.out[n][2 * half] * inverse, rows.out[n][2 * half + 1] * inverse);
-    if (first_dim == 0 && lane % 4 == 0)
-      a.partial_log[rows.share[half]] = sum > 0 ? rows.best[half] * a.scale_log2 + log2f(sum) : kNever;
+    for (int m = 0; m < kParts; ++m)
+#pragma unroll
+      for (int j = 0; j < kTiles; ++j)
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          if (first_key + m * kMmaKeys + i / 2 * 8 + lane / 4 >= columns.limit[j][i % 2])
+            score[m][j][i] = kNever;
+  }
+  float best[kTiles][2], origin[kTiles][2];
+#pragma unroll
+  for (int j = 0; j < kTiles; ++j) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      float x = columns.best[j][i];
+#pragma unroll
+      for (int m = 0; m < kParts; ++m) x = fmaxf(x, fmaxf(score[m][j][i], score[m][j][i + 2]));
+      for (int apart = 4; apart < kWarp; apart *= 2) x = fmaxf(x, __shfl_xor_sync(kAllLanes, x, apart));
+      best[j][i] = x;
+      origin[j][i] = x == kNever ? 0.0f : x * scale_log2;  // no key seen so far
+      higher |= x > columns.best[j][i];
+    }
+  }
+  if (__any_sync(kAllLanes, higher)) {
+#pragma unroll
+    for (int j = 0; j < kTiles; ++j)
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const float shrink = exponential2(fmaf(columns.best[j][i], scale_log2, -origin[j][i]));
+        columns.best[j][i] = best[j][i];
+        columns.sum[j][i] *= shrink;
+#pragma unroll
+        for (int d = 0; d < kHeadDim / 16; ++d) {
+          columns.out[d][j][i] *= shrink;
+          columns.out[d][j][i + 2] *= shrink;
+        }
+      }
+  }
+#pragma unroll
+  for (int m = 0; m < kParts; ++m)
+#pragma unroll
+    for (int j = 0; j < kTiles; ++j)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        score[m][j][i] = exponential2(fmaf(score[m][j][i], scale_log2, -origin[j][i % 2]));
+        columns.sum[j][i % 2] += score[m][j][i];
+      }
+}
+
+// Adds the weighted values of the keys that score_keys() took.
+template <int kHeadDim, int kTiles, int kParts>
+__device__ inline void add_values(const float (&weight)[kParts][kTiles][4], unsigned values, int first,
+                                  float (&out)[kHeadDim / 16][kTiles][4]) {
+  const int lane = threadIdx.x % kWarp, matrix = lane / 8;
+  // Two times eight keys, each of two times eight dimensions.
+  const unsigned at = further(row_address<kHeadDim>(values, first + matrix / 2 * 8 + lane % 8), matrix % 2);
+#pragma unroll
+  for (int m = 0; m < kParts; ++m) {
+    // A thread has one key of two columns, and needs two keys of one.
+    unsigned by_column[kTiles][2];
+#pragma unroll
+    for (int j = 0; j < kTiles; ++j)
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        by_column[j][half] = transposed(pack_pair(weight[m][j][2 * half], weight[m][j][2 * half + 1]));
+#pragma unroll
+    for (int d = 0; d < kHeadDim / 16; ++d) {
+      unsigned its[4];
+      load_matrices_transposed(further(at, 2 * d) + m * kMmaKeys * kHeadDim * 2, its);
+#pragma unroll
+      for (int j = 0; j < kTiles; ++j) multiply_add(out[d][j], its, by_column[j][0], by_column[j][1]);
+    }
   }
 }
 
-template <int kHeadDim, int kRowWarps>
-__device__ inline void attend_tile(const AttentionArguments& a, const AttentionTile& tile, int kv_head,
-                                   KeyStream<kHeadDim>& stream, float* scores) {
-  constexpr int kParts = kAttentionWarps / kRowWarps;  // of keys, and of dimensions
-  constexpr int kKeys = kStepKeys / kParts, kDims = kHeadDim / kParts;
-  const int warp = threadIdx.x / kWarp, row_warp = warp % kRowWarps, part = warp / kRowWarps;
-  WarpRows<kHeadDim, kDims> rows;
-  begin_rows(a, tile, kv_head, row_warp * kMmaRows, rows);
-  const int end_key = tile.end_key;
-  for (int first_key = tile.first_key; first_key < end_key; first_key += kStepKeys) {
-    const unsigned keys = stream.next(), values = keys + KeyStream<kHeadDim>::kStepBytes;
-    float score[kStepKeys / 8][4];
-    if constexpr (kParts == 1) {
-      score_keys<kHeadDim, kKeys>(rows.q, keys, 0, score);
-    } else {
-      float own[kKeys / 8][4];
-      score_keys<kHeadDim, kKeys>(rows.q, keys, part * kKeys, own);
-      exchange_scores<kKeys>(scores + row_warp * kMmaRows * kScoreStride, part * kKeys, own, score);
+// Where dimensions of a warp's column lie in the memory of a spent step: rotated, so that a warp's writes do
+// not meet in banks, four neighbours together.
+template <int kHeadDim>
+__device__ inline int spent_place(int column, int dimension) {
+  return column * kHeadDim + (dimension ^ (column / 2 % 4 * 8));
+}
+
+// Leaves a warp's columns where all threads find them.
+template <int kHeadDim, int kTiles>
+__device__ inline void leave_columns(WarpColumns<kHeadDim, kTiles>& columns, float* spent,
+                                     ColumnStatistics& statistics) {
+  const int lane = threadIdx.x % kWarp, first = threadIdx.x / kWarp * kWarpColumns;
+#pragma unroll
+  for (int j = 0; j < kTiles; ++j)
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int column = first + j * kMmaColumns + lane % 4 * 2 + i;
+#pragma unroll
+      for (int d = 0; d < kHeadDim / 16; ++d)
+#pragma unroll
+        for (int half = 0; half < 2; ++half)
+          spent[spent_place<kHeadDim>(column, d * 16 + half * 8 + lane / 4)] = columns.out[d][j][half * 2 + i];
+      float sum = columns.sum[j][i];
+      for (int apart = 4; apart < kWarp; apart *= 2) sum += __shfl_xor_sync(kAllLanes, sum, apart);
+      if (lane / 4 == 0) {
+        statistics.best[column] = columns.best[j][i];
+        statistics.sum[column] = sum;
+      }
     }
-    weigh(a.scale_log2, first_key, rows, score);
-    add_values<kHeadDim, kDims>(score, values, part * kDims, rows.out);
+}
+
+// Writes the shares of a tile's rows, joined of kKeyParts warps each.
+template <int kHeadDim, int kKeyParts>
+__device__ inline void write_shares(const AttentionArguments& a, const AttentionTile& tile, int kv_head,
+                                    const float* spent, const ColumnStatistics& statistics) {
+  constexpr int kPartColumns = kAttentionWarps / kKeyParts * kWarpColumns;
+  constexpr int kFours = kHeadDim / 4;  // of threads for a column
+  const int group = a.heads / a.kv_heads, used = tile.rows * group;
+  const int dimension = threadIdx.x % kFours * 4;
+  for (int column = threadIdx.x / kFours; column < used; column += kAttentionThreads / kFours) {
+    float best = kNever;
+#pragma unroll
+    for (int part = 0; part < kKeyParts; ++part)
+      best = fmaxf(best, statistics.best[part * kPartColumns + column]);
+    const float origin = best == kNever ? 0.0f : best * a.scale_log2;
+    float sum = 0;
+    float4 x = make_float4(0, 0, 0, 0);
+#pragma unroll
+    for (int part = 0; part < kKeyParts; ++part) {
+      const int its = part * kPartColumns + column;
+      const float weight = exponential2(fmaf(statistics.best[its], a.scale_log2, -origin));
+      const float4 y = *reinterpret_cast<const float4*>(spent + spent_place<kHeadDim>(its, dimension));
+      sum = fmaf(weight, statistics.sum[its], sum);
+      x.x = fmaf(weight, y.x, x.x);
+      x.y = fmaf(weight, y.y, x.y);
+      x.z = fmaf(weight, y.z, x.z);
+      x.w = fmaf(weight, y.w, x.w);
+    }
+    const float inverse = sum > 0 ? 1.0f / sum : 0.0f;
+    const int64_t share = static_cast<int64_t>(tile.first_share + column / group) * a.heads +
+                          kv_head * group + column % group;
+    *reinterpret_cast<float4*>(a.partial_out + share * kHeadDim + dimension) =
+        make_float4(x.x * inverse, x.y * inverse, x.z * inverse, x.w * inverse);
+    if (dimension == 0) a.partial_log[share] = sum > 0 ? origin + log2f(sum) : kNever;
   }
-  end_rows(a, part * kDims, rows);
+}
+
+// kColumnWarps warps have kTiles times eight columns each; the others have the same ones, and other keys.
+template <int kHeadDim, int kColumnWarps, int kTiles>
+__device__ inline void attend_tile(const AttentionArguments& a, const AttentionTile& tile, int kv_head,
+                                   KeyStream<kHeadDim>& stream, ColumnStatistics& statistics) {
+  constexpr int kKeyParts = kAttentionWarps / kColumnWarps;
+  constexpr int kKeys = kStepKeys / kKeyParts;
+  constexpr int kAtOnce = kKeys < 32 ? kKeys : 32;  // as scores of more take too many registers
+  const int warp = threadIdx.x / kWarp, first = warp / kColumnWarps * kKeys;
+  WarpColumns<kHeadDim, kTiles> columns;
+  begin_columns(a, tile, kv_head, warp % kColumnWarps * kWarpColumns, columns);
+  for (int first_key = tile.first_key; first_key < tile.end_key; first_key += kStepKeys) {
+    const unsigned keys = stream.next(), values = keys + KeyStream<kHeadDim>::kStepBytes;
+#pragma unroll
+    for (int some = first; some < first + kKeys; some += kAtOnce) {
+      if (first_key + some >= tile.end_key) break;
+      float score[kAtOnce / kMmaKeys][kTiles][4];
+      score_keys<kHeadDim>(columns.q, keys, some, score);
+      weigh(a.scale_log2, first_key + some, columns, score);
+      add_values<kHeadDim>(score, values, some, columns.out);
+    }
+  }
+  __syncthreads();  // the last step's values have been read
+  float* const spent = stream.spent();
+  leave_columns(columns, spent, statistics);
+  __syncthreads();
+  write_shares<kHeadDim, kKeyParts>(a, tile, kv_head, spent, statistics);
 }
 
 // Each block goes over its tasks (BlockTasks).
@@ -227,12 +283,14 @@ __global__ void __launch_bounds__(kAttentionThreads, kAttentionBlocks)
   for (int round = 0; tasks.at(round) < tasks.count; ++round) {
     const AttentionTile& tile = memory.stream.tiles[round % kTilesKept];
     const int kv_head = tasks.at(round) % a.kv_heads, used = tile.rows * (a.heads / a.kv_heads);
-    if (used <= kMmaRows)
-      attend_tile<kHeadDim, 1>(a, tile, kv_head, stream, memory.scores);
-    else if (used <= 2 * kMmaRows)
-      attend_tile<kHeadDim, 2>(a, tile, kv_head, stream, memory.scores);
+    if (used <= kMmaColumns)
+      attend_tile<kHeadDim, 1, 1>(a, tile, kv_head, stream, memory.statistics);
+    else if (used <= kWarpColumns)
+      attend_tile<kHeadDim, 1, 2>(a, tile, kv_head, stream, memory.statistics);
+    else if (used <= 2 * kWarpColumns)
+      attend_tile<kHeadDim, 2, 2>(a, tile, kv_head, stream, memory.statistics);
     else
-      attend_tile<kHeadDim, 4>(a, tile, kv_head, stream, memory.scores);
+      attend_tile<kHeadDim, 4, 2>(a, tile, kv_head, stream, memory.statistics);
   }
 }
 

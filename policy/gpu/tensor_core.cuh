@@ -44,6 +44,13 @@ __device__ inline void load_matrices_transposed(unsigned address, unsigned (&to)
                : "memory");
 }
 
+// An 8 by 8 matrix with rows and columns exchanged; lane l has elements 2 (l % 4) and the next of row l / 4.
+__device__ inline unsigned transposed(unsigned pair) {
+  unsigned other;
+  asm("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(other) : "r"(pair));
+  return other;
+}
+
 // c += a b, with a [16, 16] and b [16, 8].
 __device__ inline void multiply_add(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
   asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
