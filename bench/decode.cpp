@@ -8,6 +8,8 @@
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAStream.h>
 
+#include <sys/resource.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <functional>
@@ -17,6 +19,7 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "common/rng.h"
+#include "policy/checkpoint_io.h"
 #include "policy/gpu/paged_forward.h"
 #include "rollout/decode_engine.h"
 #include "rollout/gpu/graph_step.h"
@@ -25,7 +28,7 @@ namespace bicrl {
 namespace {
 
 struct Settings {
-  std::string shape, tokenizer = "configs/quickstart";
+  std::string shape, checkpoint, tokenizer = "configs/quickstart";
   int64_t sequences = 128, prompt = 1024, group = 16, response = 512, steps = 4;
   double threshold = 0;  // 0: static
   bool parts = false;
@@ -207,6 +210,33 @@ void print_bound(const Transformer& policy, const Settings& s, double tokens_per
       bound, products, head, memory, 100 * tokens_per_second / bound);
 }
 
+int64_t peak_host_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss * 1024;
+}
+
+// From a folder: read once so that its files are in the page cache, then measured.
+Transformer load(const Settings& s, const PolicyConfig& config) {
+  const at::Device device(at::kCUDA, 0);
+  if (s.checkpoint.empty())
+    return Transformer::from_source(config, RandomWeights(config), device, at::kBFloat16);
+  at::empty({1}, at::TensorOptions().device(device));  // the driver's start is not the loading's
+  const int64_t before = peak_host_bytes();
+  const Stopwatch stopwatch;
+  Transformer policy = load_policy(s.checkpoint, config, device, at::kBFloat16);
+  c10::cuda::device_synchronize();
+  const double seconds = stopwatch.seconds();
+  double bytes = 0;
+  for (const auto& [name, value] : policy.store().values()) bytes += static_cast<double>(value.nbytes());
+  printf(
+      "%s: %.2f GB in %.2f s, %.2f GB/s; the process' largest size grew by %.0f MB (pages of the files that "
+      "it looked at among them)\n",
+      s.checkpoint.c_str(), bytes * 1e-9, seconds, bytes * 1e-9 / seconds,
+      static_cast<double>(peak_host_bytes() - before) * 1e-6);
+  return policy;
+}
+
 void run(const Settings& s) {
   const at::NoGradGuard no_grad;
   const PolicyConfig config = [&] {
@@ -215,8 +245,7 @@ void run(const Settings& s) {
     return c;
   }();
   Stopwatch made;
-  const Transformer policy =
-      Transformer::from_source(config, RandomWeights(config), at::Device(at::kCUDA, 0), at::kBFloat16);
+  const Transformer policy = load(s, config);
   const Tokenizer tokenizer = tokenizer_for(config, s.tokenizer);
   DecodingSettings decoding;
   decoding.max_new_tokens = s.response;
@@ -278,6 +307,8 @@ int main(int argc, char** argv) {
   bicrl::Settings settings;
   CLI::App app("Measures decoding on the GPU at hand");
   app.add_option("shape", settings.shape, "config.json of the policy")->required();
+  app.add_option("--checkpoint", settings.checkpoint,
+                 "folder of weights, whose loading is timed; else random ones");
   app.add_option("--tokenizer", settings.tokenizer, "folder of a tokenizer.json to begin with");
   app.add_option("--sequences", settings.sequences);
   app.add_option("--prompt", settings.prompt, "tokens of a prompt");

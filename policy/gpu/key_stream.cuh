@@ -88,8 +88,8 @@ class KeyStream {
     fetch();
     return steps_ + arrived_;
   }
-  // The memory of the step that next() returned, [kStepBytes * 2 / sizeof(float)], free to be written once all
-  // threads are done with it, until the next call.
+  // The memory of the step that next() returned, [kStepBytes * 2 / sizeof(float)], free to be written once
+  // all threads are done with it, until the next call.
   __device__ float* spent() const {
     return reinterpret_cast<float*>(reinterpret_cast<unsigned char*>(memory_.keys) + arrived_);
   }
@@ -168,9 +168,9 @@ class KeyStream {
   const AttentionArguments& a_;
   StreamMemory<kHeadDim>& memory_;
   const BlockTasks tasks_;
-  unsigned steps_;  // address in shared memory
-  unsigned to_;     // of what this thread copies, within a step
-  int from_;        // likewise within a page, in elements
+  unsigned steps_;                 // address in shared memory
+  unsigned to_;                    // of what this thread copies, within a step
+  int from_;                       // likewise within a page, in elements
   int round_ = 0, first_key_ = 0;  // of the step that is fetched next
   int fetched_ = 0;                // steps so far
   unsigned arrived_ = 0;           // where the last one that was asked for begins

@@ -1,6 +1,6 @@
 // Device side of attention over pages: flash attention of one tile at a time, with keys in the place of a
-// product's rows. The rows of a tile are its rows of queries times the query heads of one key head: columns of
-// products, eight at a time, so that a short tile wastes none. Where a tile has columns for fewer than all
+// product's rows. The rows of a tile are its rows of queries times the query heads of one key head: columns
+// of products, eight at a time, so that a short tile wastes none. Where a tile has columns for fewer than all
 // warps, several share them: each goes over a part of every step's keys (key_stream.cuh) by itself, and what
 // they found is joined once, at the tile's end.
 #pragma once
@@ -45,9 +45,9 @@ __device__ inline void begin_columns(const AttentionArguments& a, const Attentio
     // A column behind the last one is computed like the first; nobody looks at it.
     const int queried = first_column + j * kMmaColumns + lane / 4, column = queried < used ? queried : 0;
     const auto* const q = reinterpret_cast<const unsigned*>(
-        a.q + (static_cast<int64_t>(tile.first_row + column / group) * a.heads + kv_head * group +
-               column % group) *
-                  kHeadDim);
+        a.q +
+        (static_cast<int64_t>(tile.first_row + column / group) * a.heads + kv_head * group + column % group) *
+            kHeadDim);
 #pragma unroll
     for (int k = 0; k < kHeadDim / 16; ++k) {
       columns.q[k][j][0] = q[k * 8 + lane % 4];
@@ -197,7 +197,8 @@ __device__ inline void leave_columns(WarpColumns<kHeadDim, kTiles>& columns, flo
       for (int d = 0; d < kHeadDim / 16; ++d)
 #pragma unroll
         for (int half = 0; half < 2; ++half)
-          spent[spent_place<kHeadDim>(column, d * 16 + half * 8 + lane / 4)] = columns.out[d][j][half * 2 + i];
+          spent[spent_place<kHeadDim>(column, d * 16 + half * 8 + lane / 4)] =
+              columns.out[d][j][half * 2 + i];
       float sum = columns.sum[j][i];
       for (int apart = 4; apart < kWarp; apart *= 2) sum += __shfl_xor_sync(kAllLanes, sum, apart);
       if (lane / 4 == 0) {
@@ -235,8 +236,8 @@ __device__ inline void write_shares(const AttentionArguments& a, const Attention
       x.w = fmaf(weight, y.w, x.w);
     }
     const float inverse = sum > 0 ? 1.0f / sum : 0.0f;
-    const int64_t share = static_cast<int64_t>(tile.first_share + column / group) * a.heads +
-                          kv_head * group + column % group;
+    const int64_t share =
+        static_cast<int64_t>(tile.first_share + column / group) * a.heads + kv_head * group + column % group;
     *reinterpret_cast<float4*>(a.partial_out + share * kHeadDim + dimension) =
         make_float4(x.x * inverse, x.y * inverse, x.z * inverse, x.w * inverse);
     if (dimension == 0) a.partial_log[share] = sum > 0 ? origin + log2f(sum) : kNever;
