@@ -1,7 +1,8 @@
 // Attention of a decoding step by the project's kernel and by FlashInfer's, on the shapes of bench/decode.md:
 // the same queries, pages and keys, results compared, both recorded as a CUDA graph over several layers'
 // pools, so that nothing is left in the L2 cache from one layer to the next but what a step leaves there.
-//   attention_peer
+//   attention_peer [HEADS SEQUENCES GROUP OWN_KEYS BLOCKS]      one shape, for a profiler, or all of the
+//   table
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -245,7 +246,18 @@ void compare(const DecodeAttention& shape, double bytes_per_us, cudaStream_t str
   fflush(stdout);
 }
 
-void run() {
+DecodeAttention shape_of(int64_t heads, int64_t sequences, int64_t group, int64_t own, int64_t blocks) {
+  return {.heads = heads,
+          .kv_heads = 8,
+          .sequences = sequences,
+          .group = group,
+          .prompt = 1024,
+          .own = own,
+          .blocks = blocks};
+}
+
+// One shape, or none for all.
+void run(const std::vector<int64_t>& only) {
   cudaStream_t stream = nullptr;
   check(cudaStreamCreate(&stream));
   const double bytes_per_us = copy_bytes_per_us(stream);
@@ -254,6 +266,11 @@ void run() {
       "| heads | sequences | prompts | own keys | rows of a sequence | at the rate of a copy, us | ours, us "
       "| "
       "FlashInfer, us | FlashInfer / ours | largest gap |\n|---|---|---|---|---|---|---|---|---|---|\n");
+  if (!only.empty()) {
+    BICRL_CHECK(only.size() == 5, "HEADS SEQUENCES GROUP OWN_KEYS BLOCKS");
+    compare(shape_of(only[0], only[1], only[2], only[3], only[4]), bytes_per_us, stream);
+    return;
+  }
   for (const int64_t heads : {16, 32})
     for (const int64_t sequences : {32, 64, 128, 256})
       for (const int64_t group : {16, 1}) {
@@ -261,23 +278,18 @@ void run() {
         for (const int64_t own : {64, 128, 512})
           for (const int64_t blocks : {1, 2})
             if (own == 128 || sequences == 128)
-              compare({.heads = heads,
-                       .kv_heads = 8,
-                       .sequences = sequences,
-                       .group = group,
-                       .prompt = 1024,
-                       .own = own,
-                       .blocks = blocks},
-                      bytes_per_us, stream);
+              compare(shape_of(heads, sequences, group, own, blocks), bytes_per_us, stream);
       }
 }
 
 }  // namespace
 }  // namespace bicrl::bench
 
-int main() {
+int main(int argc, char** argv) {
   try {
-    bicrl::bench::run();
+    std::vector<int64_t> only;
+    for (int i = 1; i < argc; ++i) only.push_back(std::stoll(argv[i]));
+    bicrl::bench::run(only);
   } catch (const std::exception& error) {
     fprintf(stderr, "attention_peer: %s\n", error.what());
     return 1;
