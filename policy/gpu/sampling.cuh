@@ -8,17 +8,32 @@ namespace bicrl::gpu {
 
 constexpr int kSampleThreads = 512;
 constexpr int kSampleWarps = kSampleThreads / kWarp;
-constexpr int kScanned = 8 * kWarp;  // ids that a warp sums up at a time
+constexpr int kMoves = 4;  // of four logits, that a thread has under way: rows come from the device's memory
+constexpr int kScanned = kMoves * 4 * kWarp;  // ids that a warp sums up at a time
 
 // The logits of one row at the temperature.
 struct LogitRow {
   const float* logits;
   const uint8_t* allowed;
   int vocab;
-  float temperature;
+  float inverse_temperature;
 
   __device__ float operator[](int id) const {
-    return id < vocab && allowed[id] ? logits[id] / temperature : -INFINITY;
+    return id < vocab && allowed[id] ? logits[id] * inverse_temperature : -INFINITY;
+  }
+  // Those of four neighbours, from a multiple of four on; in one move where rows begin at such multiples.
+  __device__ void load_four(int first, float (&x)[4]) const {
+    if (vocab % 4 != 0 || first >= vocab) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) x[i] = (*this)[first + i];
+      return;
+    }
+    const float4 all = *reinterpret_cast<const float4*>(logits + first);
+    const uchar4 may = *reinterpret_cast<const uchar4*>(allowed + first);
+    x[0] = may.x ? all.x * inverse_temperature : -INFINITY;
+    x[1] = may.y ? all.y * inverse_temperature : -INFINITY;
+    x[2] = may.z ? all.z * inverse_temperature : -INFINITY;
+    x[3] = may.w ? all.w * inverse_temperature : -INFINITY;
   }
 };
 
@@ -66,20 +81,24 @@ __device__ inline float weigh(const LogitRow& row, SampleShared& shared) {
   const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
   const Run run = run_of_warp(warp, row.vocab);
   float best = -INFINITY, sum = 0;
-  for (int first = run.begin; first < run.end; first += 4 * kWarp) {
-    float x[4];
+  for (int first = run.begin + lane * 4; first < run.end; first += kScanned) {
+    float x[kMoves][4];
 #pragma unroll
-    for (int i = 0; i < 4; ++i) x[i] = row[first + lane + i * kWarp];
-    const float higher = fmaxf(fmaxf(x[0], x[1]), fmaxf(x[2], x[3]));
+    for (int m = 0; m < kMoves; ++m) row.load_four(first + m * 4 * kWarp, x[m]);
+    float higher = best;
+#pragma unroll
+    for (int m = 0; m < kMoves; ++m)
+      higher = fmaxf(higher, fmaxf(fmaxf(x[m][0], x[m][1]), fmaxf(x[m][2], x[m][3])));
     if (higher > best) {
       sum *= expf(best - higher);
       best = higher;
     }
     // Before there is a value there is nothing to weigh; NaN goes on to the sum.
-    if (best == -INFINITY && !(sum != sum) && x[0] == x[0] && x[1] == x[1] && x[2] == x[2] && x[3] == x[3])
-      continue;
+    const float origin = best == -INFINITY ? 0.0f : best;
 #pragma unroll
-    for (int i = 0; i < 4; ++i) sum += expf(x[i] - best);
+    for (int m = 0; m < kMoves; ++m)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) sum += expf(x[m][i] - origin);
   }
   float of_warp = best;
   for (int apart = kWarp / 2; apart > 0; apart /= 2)
@@ -202,50 +221,51 @@ __device__ inline Kept restrict_row(const LogitRow& row, float best, int top_k, 
   return kept;
 }
 
-// The first id whose cumulative weight exceeds uniform * total, of what is kept and weighed in shared.mass.
+// The first place whose cumulative mass exceeds the target, which becomes relative to it. If rounding leaves
+// none, the last one that weighs anything, with an endless target.
+__device__ inline int place_of(const double (&mass)[kSampleWarps], double& target) {
+  int place = 0;
+  while (place < kSampleWarps && !(mass[place] > target)) target -= mass[place++];
+  if (place < kSampleWarps) return place;
+  target = INFINITY;
+  while (place > 0 && !(mass[--place] > 0)) continue;
+  return place;
+}
+
+// The first id whose cumulative weight exceeds uniform * total, of what is kept and weighed in shared.mass:
+// all warps weigh a part of the run that it lies in, one goes over the part that it lies in.
 __device__ inline int draw_id(const LogitRow& row, const Kept& kept, float best, double uniform,
                               SampleShared& shared) {
   const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
   double target = total_of(shared) * uniform;
-  int chosen = 0;
-  while (chosen < kSampleWarps && !(shared.mass[chosen] > target)) target -= shared.mass[chosen++];
-  if (chosen == kSampleWarps) {  // the target was rounded up to the total: the last id that weighs anything
-    target = INFINITY;
-    while (chosen > 0 && !(shared.mass[--chosen] > 0)) continue;
-  }
+  const Run run = run_of_warp(place_of(shared.mass, target), row.vocab);
+  const int each = ((run.end - run.begin + kSampleWarps - 1) / kSampleWarps + kWarp - 1) / kWarp * kWarp;
+  const auto weight = [&](int id) {
+    const float x = row[id];
+    return id < run.end && kept(x, id) ? static_cast<double>(expf(x - best)) : 0.0;
+  };
+  const int begin = run.begin + warp * each;
+  double sum = 0;
+#pragma unroll 4
+  for (int first = begin; first < begin + each; first += kWarp) sum += weight(first + lane);
+  sum = sum_of_warp(sum);
+  __syncthreads();  // all have read the runs' masses
+  if (lane == 0) shared.mass[warp] = sum;
   if (threadIdx.x == 0) shared.id = 0;
   __syncthreads();
-  if (warp == chosen) {
-    const Run run = run_of_warp(warp, row.vocab);
-    const auto weight = [&](int id) {
-      const float x = row[id];
-      return id < run.end && kept(x, id) ? static_cast<double>(expf(x - best)) : 0.0;
-    };
+  if (place_of(shared.mass, target) == warp) {
     int last = 0, found = -1;  // the last one that weighs anything
     double before = 0;
-    for (int first = run.begin; first < run.end && found < 0; first += kScanned) {
-      double sum = 0;
-      for (int i = 0; i < kScanned; i += kWarp) {
-        const double w = weight(first + i + lane);
-        if (w > 0) last = first + i + lane;
-        sum += w;
+    for (int first = begin; first < begin + each && found < 0; first += kWarp) {
+      double up_to = weight(first + lane);
+      if (up_to > 0) last = first + lane;
+      for (int apart = 1; apart < kWarp; apart *= 2) {
+        const double lower = __shfl_up_sync(kAllLanes, up_to, apart);
+        if (lane >= apart) up_to += lower;
       }
-      sum = sum_of_warp(sum);
-      if (!(before + sum > target)) {
-        before += sum;
-        continue;
-      }
-      for (int i = 0; i < kScanned && found < 0; i += kWarp) {
-        double up_to = weight(first + i + lane);
-        for (int apart = 1; apart < kWarp; apart *= 2) {
-          const double lower = __shfl_up_sync(kAllLanes, up_to, apart);
-          if (lane >= apart) up_to += lower;
-        }
-        const unsigned above = __ballot_sync(kAllLanes, before + up_to > target);
-        if (above) found = first + i + __ffs(static_cast<int>(above)) - 1;
-        before += __shfl_sync(kAllLanes, up_to, kWarp - 1);
-      }
-      if (found < 0) continue;
+      const unsigned above = __ballot_sync(kAllLanes, before + up_to > target);
+      if (above) found = first + __ffs(static_cast<int>(above)) - 1;
+      before += __shfl_sync(kAllLanes, up_to, kWarp - 1);
     }
     for (int apart = kWarp / 2; apart > 0; apart /= 2)
       last = max(last, __shfl_xor_sync(kAllLanes, last, apart));
@@ -296,7 +316,7 @@ __global__ void __launch_bounds__(kSampleThreads) sample_row(const SampleRows wo
   if (work.first + r >= *work.count) return;
   const bool greedy = work.temperature == 0;
   const LogitRow row = {work.logits + r * work.vocab, work.allowed, static_cast<int>(work.vocab),
-                        greedy ? 1.0f : work.temperature};
+                        greedy ? 1.0f : 1.0f / work.temperature};
   const float best = weigh(row, shared);
   const double total = total_of(shared);
   double restricted = total;
