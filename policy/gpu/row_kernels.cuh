@@ -63,6 +63,12 @@ __global__ void __launch_bounds__(kRowThreads)
   sin[at + half] = s;
 }
 
+// Moved at once, or sixteen bytes at a time.
+template <class E, int kCount>
+struct alignas(kCount * sizeof(E) < 16 ? kCount * sizeof(E) : 16) Neighbours {
+  E values[kCount];
+};
+
 // Arguments of norm_rotate_store_head, with pointers of the device's type.
 template <class E>
 struct HeadsArguments {
@@ -77,11 +83,13 @@ struct HeadsArguments {
   int rows, heads, kv_heads;
 };
 
-// One warp for each head of a row: queries, keys, then values. A lane has the elements `lane` modulo 32, so
-// that it has both of each pair that is rotated.
+// One warp for each head of a row: queries, keys, then values. A lane has neighbours, which it moves at once;
+// the other one of each pair that is rotated is half a warp away.
 template <class E, int kHeadDim>
 __global__ void __launch_bounds__(kRowThreads) norm_rotate_store_head(const HeadsArguments<E> a) {
   constexpr int kEach = kHeadDim / kWarp;
+  using Some = Neighbours<E, kEach>;
+  using SomeWide = Neighbours<float, kEach>;
   const int lane = threadIdx.x % kWarp, all = a.heads + 2 * a.kv_heads;
   const int task = (blockIdx.x * kRowThreads + threadIdx.x) / kWarp;
   const int row = task / all;
@@ -101,23 +109,24 @@ __global__ void __launch_bounds__(kRowThreads) norm_rotate_store_head(const Head
     from = is_value ? a.v + row * a.v_stride + head * kHeadDim : a.k + row * a.k_stride + head * kHeadDim;
     if (!is_value) norm = a.k_norm;
   }
-  if (!norm) {
-    for (int i = 0; i < kEach; ++i) to[lane + i * kWarp] = from[lane + i * kWarp];
-    return;
+  Some some = reinterpret_cast<const Some*>(from)[lane];
+  if (norm) {
+    const Some weight = reinterpret_cast<const Some*>(norm)[lane];
+    const auto cos = reinterpret_cast<const SomeWide*>(a.cos + static_cast<int64_t>(row) * kHeadDim)[lane];
+    const auto sin = reinterpret_cast<const SomeWide*>(a.sin + static_cast<int64_t>(row) * kHeadDim)[lane];
+    float x[kEach], squares = 0;
+    for (int i = 0; i < kEach; ++i) {
+      x[i] = widen(some.values[i]);
+      squares += x[i] * x[i];
+    }
+    const float scale = 1.0f / sqrtf(sum_of_warp(squares) / static_cast<float>(kHeadDim) + a.eps);
+    for (int i = 0; i < kEach; ++i) {
+      x[i] = rounded<E>(x[i] * scale * widen(weight.values[i]));
+      const float paired = __shfl_xor_sync(kAllLanes, x[i], kWarp / 2);
+      narrow(fmaf(paired, sin.values[i], __fmul_rn(x[i], cos.values[i])), some.values[i]);
+    }
   }
-  float x[kEach], squares = 0;
-  for (int i = 0; i < kEach; ++i) {
-    x[i] = widen(from[lane + i * kWarp]);
-    squares += x[i] * x[i];
-  }
-  const float scale = 1.0f / sqrtf(sum_of_warp(squares) / static_cast<float>(kHeadDim) + a.eps);
-  for (int i = 0; i < kEach; ++i) x[i] = rounded<E>(x[i] * scale * widen(norm[lane + i * kWarp]));
-  const float* const cos = a.cos + static_cast<int64_t>(row) * kHeadDim;
-  const float* const sin = a.sin + static_cast<int64_t>(row) * kHeadDim;
-  for (int i = 0; i < kEach; ++i) {
-    const int at = lane + i * kWarp;
-    narrow(fmaf(x[(i + kEach / 2) % kEach], sin[at], __fmul_rn(x[i], cos[at])), to[at]);
-  }
+  reinterpret_cast<Some*>(to)[lane] = some;
 }
 
 template <class E>
@@ -131,7 +140,8 @@ __global__ void __launch_bounds__(kRowThreads)
   const Pack<E> up = load_pack(gates + int64_t{packs_of_row} * Pack<E>::kSize);
   for (int j = 0; j < Pack<E>::kSize; ++j) {
     const float x = widen(gate.values[j]);
-    narrow(rounded<E>(x / (1.0f + expf(-x))) * widen(up.values[j]), gate.values[j]);
+    // Approximate by some 2^-21, of which nothing is left in bf16.
+    narrow(rounded<E>(__fdividef(x, 1.0f + __expf(-x))) * widen(up.values[j]), gate.values[j]);
   }
   store_pack(out + i * Pack<E>::kSize, gate);
 }
