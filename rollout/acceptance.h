@@ -18,6 +18,12 @@ enum class AcceptanceStrategy {
   kRandom           // the quota's positions by lot
 };
 
+// Exactly a quota of positions is accepted; by the others at least that many.
+constexpr bool accepts_by_quota(AcceptanceStrategy strategy) {
+  return strategy == AcceptanceStrategy::kLowConfidenceStatic ||
+         strategy == AcceptanceStrategy::kSequential || strategy == AcceptanceStrategy::kRandom;
+}
+
 // Names as in configuration files: "low_confidence_static", ...
 const std::vector<std::string>& acceptance_strategy_names();
 AcceptanceStrategy parse_acceptance_strategy(const std::string& name);  // throws InputError

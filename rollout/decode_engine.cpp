@@ -93,9 +93,13 @@ struct DecodeEngine::Work {
   }
   int64_t add_prefill();
   void add_commit(const Sequence& s);
+  int64_t quota(const Sequence& s) const;
   void add_denoise(const Sequence& s);
   // The rows of all that goes on; returns what is denoised, in the order of the state's blocks.
   std::vector<Sequence*> gather();
+  // What the forward behind the one under way brings, unless responses end before their length; nothing if
+  // that depends on more than quotas.
+  std::optional<StepBound> next_at_most() const;
   void apply(const StepResult& result);
 
   const PolicyConfig config;
@@ -109,6 +113,7 @@ struct DecodeEngine::Work {
   int64_t submitted = 0;
   // The forward under way.
   bool begun = false;
+  bool expected = false;            // the one behind it was announced
   std::vector<Sequence*> denoised;  // in it
   int64_t prefill_rows = 0;         // in it
 };
@@ -134,13 +139,17 @@ void DecodeEngine::Work::add_commit(const Sequence& s) {
   memory.state.add_segment({s.slot(), stored, pending, pending}, s.tokens().data() + stored);
 }
 
+int64_t DecodeEngine::Work::quota(const Sequence& s) const {
+  const int64_t b = config.block_size;
+  return acceptance_quota(b, settings.denoise_steps == 0 ? b : settings.denoise_steps, s.step_in_block());
+}
+
 // The block, and before it a finished one that is not in the cache yet.
 void DecodeEngine::Work::add_denoise(const Sequence& s) {
   const int64_t stored = memory.cache.stored_tokens(s.slot()), pending = uncommitted_tokens(s),
                 b = config.block_size;
   memory.state.add_segment({s.slot(), stored, pending + b, pending}, s.tokens().data() + stored);
-  const int64_t steps = settings.denoise_steps == 0 ? b : settings.denoise_steps;
-  memory.state.begin_block(acceptance_quota(b, steps, s.step_in_block()));
+  memory.state.begin_block(quota(s));
   for (int64_t offset = 0; offset < b; ++offset) {
     if (!s.masked(offset)) continue;
     const uint64_t position_key = mix_key({s.request().key, static_cast<uint64_t>(s.block_start() + offset)});
@@ -167,6 +176,24 @@ std::vector<Sequence*> DecodeEngine::Work::gather() {
   denoised.insert(denoised.end(), plain.begin(), plain.end());
   for (const Sequence* s : denoised) add_denoise(*s);
   return denoised;
+}
+
+std::optional<StepBound> DecodeEngine::Work::next_at_most() const {
+  if (!accepts_by_quota(settings.acceptance.strategy) || scheduler.waits() ||
+      denoised.size() != active.size())
+    return std::nullopt;
+  const int64_t b = config.block_size;
+  StepBound bound;
+  for (const Sequence* s : denoised) {
+    if (const int64_t left = s->masked_left() - quota(*s); left > 0) {
+      bound.rows += b;
+      bound.masked += left;
+    } else if (!s->in_last_block()) {
+      bound.rows += settings.fused_commit ? 2 * b : b;
+      bound.masked += settings.fused_commit ? b : 0;
+    }
+  }
+  return bound.rows > 0 ? std::optional(bound) : std::nullopt;
 }
 
 void DecodeEngine::Work::apply(const StepResult& result) {
@@ -289,14 +316,32 @@ void DecodeEngine::begin_forward() {
   work.denoised = work.gather();
   memory_->forward->begin(memory_->state);
   work.begun = true;
+  work.expected = false;
 }
 
 std::vector<FinishedRollout> DecodeEngine::step() {
   BICRL_CHECK(!idle(), "nothing to decode");
+  if (!work_->begun) begin_forward();
+  work_->begun = false;
+  try {
+    if (const auto bound = work_->next_at_most()) {
+      work_->expected = true;
+      memory_->forward->expect(*bound);
+    }
+    return finish_forward();
+  } catch (...) {
+    forget_expected();
+    throw;
+  }
+}
+
+void DecodeEngine::forget_expected() {
+  if (std::exchange(work_->expected, false)) memory_->forward->cancel();
+}
+
+std::vector<FinishedRollout> DecodeEngine::finish_forward() {
   Work& work = *work_;
   Memory& memory = *memory_;
-  if (!work.begun) begin_forward();
-  work.begun = false;
   const StepResult result = memory.forward->finish();
   const Stopwatch between;
   ++statistics_.forwards;
@@ -304,11 +349,13 @@ std::vector<FinishedRollout> DecodeEngine::step() {
   statistics_.prefill_rows += work.prefill_rows;
   statistics_.generated_tokens += std::count(result.accepted.begin(), result.accepted.end(), 1);
   if (!std::all_of(result.log_probs.begin(), result.log_probs.end(),
-                   [](float p) { return std::isfinite(p); }))
+                   [](float p) { return std::isfinite(p); })) {
+    forget_expected();  // the weights are looked at on the device
     throw Error(
         concat("the policy gives a log-probability that is not finite: its weights, or an update of "
                "them, are broken (",
                describe_damage(policy_), ")."));
+  }
   work.apply(result);
 
   std::vector<FinishedRollout> finished;
@@ -320,6 +367,7 @@ std::vector<FinishedRollout> DecodeEngine::step() {
   }
   std::erase(work.active, nullptr);
   if (idle()) {
+    forget_expected();
     BICRL_CHECK(memory.cache.live_slots() == 0 && memory.cache.free_pages() == memory.cache.total_pages(),
                 memory.cache.live_slots(), " slots were not returned");
     return finished;

@@ -97,6 +97,9 @@ class DecodeEngine {
 
   void reserve(const EngineCapacity& capacity);
   void begin_forward();
+  // Of the one under way; begins the next.
+  std::vector<FinishedRollout> finish_forward();
+  void forget_expected();
   void check_fits(const GenerationRequest& request, int64_t number) const;
 
   const Transformer& policy_;

@@ -23,6 +23,11 @@ struct StepResult {
   std::vector<char> accepted;
 };
 
+struct StepBound {
+  int64_t rows = 0;
+  int64_t masked = 0;  // positions
+};
+
 class DenoiseStep {
  public:
   virtual ~DenoiseStep() = default;
@@ -31,8 +36,12 @@ class DenoiseStep {
   // Plans the state's segments and sets the device to work, if it is one that works by itself. The state and
   // what it refers to stay as they are until finish() or cancel(), of which one follows.
   virtual void begin(const StepState& state) = 0;
+  // Between begin() and finish(), if the next begin() is known to bring at most so much: its launches may be
+  // queued ahead of their inputs. Until begin() or cancel() nothing else may be asked of the device.
+  virtual void expect(const StepBound&) {}
   virtual StepResult finish() = 0;
-  // Nobody wants the result any more. When it returns the device is done with cache and buffer.
+  // Nobody wants the result any more, nor what was expected. When it returns the device is done with cache
+  // and buffer.
   virtual void cancel() = 0;
 };
 

@@ -55,7 +55,7 @@ bool Sequence::close_block() {
   for (int64_t i = std::max(block_start_, prompt_tokens_); i < size; ++i) {
     if (reader_.read(tokens_[i])) return true;
   }
-  if (size - prompt_tokens_ >= max_new_tokens_) return true;
+  if (in_last_block()) return true;
   block_start_ = size;
   open_block();
   return false;

@@ -24,7 +24,10 @@ class Sequence {
   int64_t block_start() const { return block_start_; }
   bool masked(int64_t offset) const { return masked_[offset] != 0; }  // position block_start() + offset
   int64_t step_in_block() const { return step_in_block_; }            // denoise steps the block has had
-  int64_t next_step() const { return steps_ + 1; }                    // 1-based, of the whole sequence
+  int64_t masked_left() const { return masked_left_; }
+  int64_t next_step() const { return steps_ + 1; }  // 1-based, of the whole sequence
+  // No block comes behind the current one.
+  bool in_last_block() const { return block_start_ + block_size_ - prompt_tokens_ >= max_new_tokens_; }
   // Prompt, finished blocks, and the current block with MASK at the positions that are still open.
   const std::vector<int64_t>& tokens() const { return tokens_; }
 

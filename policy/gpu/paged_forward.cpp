@@ -107,6 +107,14 @@ void PagedForward::plan(const std::vector<CachedSegment>& segments) {
   counts_.push_back(static_cast<int32_t>(planned_rows_));
 }
 
+void PagedForward::plan_nothing() {
+  segments_.clear();
+  planned_rows_ = 0;
+  counts_.clear();
+  counts_.push_back(0);
+  counts_.push_back(0);
+}
+
 void PagedForward::commit() {
   for (const CachedSegment& s : segments_)
     if (s.store_rows > 0) cache_.mark_stored(s.slot, s.store_rows);

@@ -28,6 +28,8 @@ class PagedForward {
 
   // Plans a forward; the step's buffer is to be uploaded behind it.
   void plan(const std::vector<CachedSegment>& segments);
+  // A forward without rows: attends to nothing and stores nothing, whatever the arrays hold.
+  void plan_nothing();
   int64_t planned_rows() const { return planned_rows_; }
   // Launches it over `rows` rows, at least the planned ones; what is behind those is of no meaning.
   // tokens: [rows] on the device.

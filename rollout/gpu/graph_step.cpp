@@ -110,24 +110,13 @@ void GraphStep::open(const DecodingSettings& settings) {
   settings_ = settings;
 }
 
-void GraphStep::forward(const StepState& state) {
-  const int64_t rows = forward_.planned_rows();
-  const int64_t* const tokens = state.tokens.on_device();
-  if (rows > decoding_rows_) {
-    forward_.run(tokens, rows);
-    return;
-  }
-  const int64_t rounded = bucket(rows, decoding_rows_);
-  forwards_[rounded].run(recorder_, [&] { forward_.run(tokens, rounded); });
-}
-
-void GraphStep::draw(const StepState& state, int64_t rows) {
-  const int32_t* const masked = masked_.on_device();
-  forward_.select(state.head_rows.on_device(), masked, selected_.narrow(0, 0, rows));
+void GraphStep::draw(const StepState& state, int64_t masked) {
+  const int32_t* const count = masked_.on_device();
+  forward_.select(state.head_rows.on_device(), count, selected_.narrow(0, 0, masked));
   const gpu::Stream stream = c10::cuda::getCurrentCUDAStream().stream();
   auto* const drawn = static_cast<gpu::Drawn*>(drawn_.mutable_data_ptr());
-  for (int64_t first = 0; first < rows; first += logits_.size(0)) {
-    at::Tensor logits = logits_.narrow(0, 0, std::min(logits_.size(0), rows - first));
+  for (int64_t first = 0; first < masked; first += logits_.size(0)) {
+    at::Tensor logits = logits_.narrow(0, 0, std::min(logits_.size(0), masked - first));
     at::mm_out(logits, selected_.narrow(0, first, logits.size(0)), policy_.head().t(), at::kFloat);
     gpu::sample_rows({.rows = logits.size(0),
                       .vocab = logits.size(1),
@@ -135,7 +124,7 @@ void GraphStep::draw(const StepState& state, int64_t rows) {
                       .allowed = static_cast<const uint8_t*>(allowed_.const_data_ptr()),
                       .uniforms = state.uniforms.on_device() + first,
                       .lots = state.lots.on_device() + first,
-                      .count = masked,
+                      .count = count,
                       .first = first,
                       .temperature = static_cast<float>(settings_.sampling.temperature),
                       .top_k = settings_.sampling.top_k,
@@ -145,9 +134,9 @@ void GraphStep::draw(const StepState& state, int64_t rows) {
                       .drawn = drawn + first},
                      stream);
   }
-  gpu::accept_drawn({.rows = rows,
+  gpu::accept_drawn({.rows = masked,
                      .block_size = policy_.config().block_size,
-                     .count = masked,
+                     .count = count,
                      .cells = state.cells.on_device(),
                      .quotas = state.quotas.on_device(),
                      .rule = rule_of(settings_.acceptance.strategy),
@@ -157,33 +146,65 @@ void GraphStep::draw(const StepState& state, int64_t rows) {
                     stream);
 }
 
-void GraphStep::begin(const StepState& state) {
-  const at::NoGradGuard no_grad;
-  const c10::cuda::CUDAGuard device(policy_.device());
-  const int64_t masked = state.masked();
-  forward_.plan(state.segments());
-  masked_.clear();
-  masked_.push_back(static_cast<int32_t>(masked));
+void GraphStep::queue(const StepState& state, int64_t rows, int64_t masked) {
   buffer_.upload_behind();
-  forward(state);
-  forward_.commit();
+  const auto run = [&] { forward_.run(state.tokens.on_device(), rows); };
+  if (rows > decoding_rows_)
+    run();
+  else
+    forwards_[rows].run(recorder_, run);
   if (masked > 0) {
-    const int64_t rows = bucket(masked, max_masked_);
-    draws_[rows].run(recorder_, [&] { draw(state, rows); });
+    draws_[masked].run(recorder_, [&] { draw(state, masked); });
     const int64_t bytes = masked * static_cast<int64_t>(sizeof(gpu::Drawn));
     drawn_on_host_.narrow(0, 0, bytes).copy_(drawn_.narrow(0, 0, bytes), /*non_blocking=*/true);
   }
-  begun_masked_ = masked;
 }
 
-void GraphStep::wait() const {
+void GraphStep::begin(const StepState& state) {
+  const at::NoGradGuard no_grad;
   const c10::cuda::CUDAGuard device(policy_.device());
-  // The arrays of the step are free again then, too.
-  c10::cuda::stream_synchronize(c10::cuda::getCurrentCUDAStream().stream());
+  begun_ = &state;
+  begun_masked_ = state.masked();
+  forward_.plan(state.segments());
+  const int64_t rows = forward_.planned_rows();
+  masked_.clear();
+  masked_.push_back(static_cast<int32_t>(begun_masked_));
+  if (expected_) {
+    BICRL_CHECK(rows <= expected_->rows && begun_masked_ <= expected_->masked, rows, " rows and ",
+                begun_masked_, " masked positions, expected were ", expected_->rows, " and ",
+                expected_->masked);
+    gate_.open();
+    expected_.reset();
+    std::swap(done_[0], done_[1]);
+  } else {
+    queue(state, rows > decoding_rows_ ? rows : bucket(rows, decoding_rows_),
+          begun_masked_ > 0 ? bucket(begun_masked_, max_masked_) : 0);
+    done_[0].record();
+  }
+  forward_.commit();
+}
+
+void GraphStep::expect(const StepBound& bound) {
+  const StepBound rounded{bucket(bound.rows, decoding_rows_), bucket(bound.masked, max_masked_)};
+  // What is launched for the first time may wait for the whole device.
+  const auto is_recorded = [](const auto& launches, int64_t of) {
+    const auto found = launches.find(of);
+    return found != launches.end() && found->second.recorded();
+  };
+  if (bound.rows > decoding_rows_ || bound.masked == 0 || !is_recorded(forwards_, rounded.rows) ||
+      !is_recorded(draws_, rounded.masked))
+    return;
+  const at::NoGradGuard no_grad;
+  const c10::cuda::CUDAGuard device(policy_.device());
+  gate_.close(c10::cuda::getCurrentCUDAStream().stream());
+  expected_ = rounded;
+  queue(*begun_, rounded.rows, rounded.masked);
+  done_[1].record();
 }
 
 StepResult GraphStep::finish() {
-  wait();
+  // The arrays of the step are free again then, too.
+  done_[0].synchronize();
   StepResult result;
   const auto* const drawn = static_cast<const gpu::Drawn*>(drawn_on_host_.const_data_ptr());
   for (int64_t i = 0; i < begun_masked_; ++i) {
@@ -192,6 +213,18 @@ StepResult GraphStep::finish() {
     result.accepted.push_back(drawn[i].accepted != 0);
   }
   return result;
+}
+
+void GraphStep::cancel() {
+  const c10::cuda::CUDAGuard device(policy_.device());
+  if (expected_) {  // what is queued finds nothing to do
+    forward_.plan_nothing();
+    masked_.clear();
+    masked_.push_back(0);
+    gate_.open();
+    expected_.reset();
+  }
+  c10::cuda::stream_synchronize(c10::cuda::getCurrentCUDAStream().stream());
 }
 
 }  // namespace bicrl

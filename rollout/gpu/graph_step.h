@@ -1,10 +1,15 @@
 // A denoise step on an NVIDIA GPU: the forward and the draws are kernels at fixed addresses, recorded as CUDA
 // graphs for a few numbers of rows and of masked positions, to which a step's are rounded up. A step is one
-// upload, one or two graphs, and one small copy back, for which finish() waits. Refers to policy, cache and
-// buffer; not thread-safe.
+// upload, one or two graphs, and one small copy back, for which finish() waits. A step that is expected is
+// queued behind a gate while the one before it runs, and begins when its inputs are written. Refers to
+// policy, cache and buffer; not thread-safe.
 #pragma once
-#include <map>
+#include <ATen/cuda/CUDAEvent.h>
 
+#include <map>
+#include <optional>
+
+#include "policy/gpu/launch_gate.h"
 #include "policy/gpu/paged_forward.h"
 #include "rollout/denoise_step.h"
 #include "rollout/gpu/recorded_launches.h"
@@ -17,8 +22,9 @@ class GraphStep : public DenoiseStep {
             KvCache& cache, StepBuffer& buffer);
   void open(const DecodingSettings& settings) override;
   void begin(const StepState& state) override;
+  void expect(const StepBound& bound) override;
   StepResult finish() override;
-  void cancel() override { wait(); }
+  void cancel() override;
 
   static StepMemory memory(const PolicyConfig& config, const EngineCapacity& capacity);
   // The number of rows that `rows` are rounded up to, at most `limit`: close together where forwards are
@@ -26,10 +32,9 @@ class GraphStep : public DenoiseStep {
   static int64_t bucket(int64_t rows, int64_t limit);
 
  private:
-  void forward(const StepState& state);
-  void wait() const;
-  // For `rows` masked positions, a bucket.
-  void draw(const StepState& state, int64_t rows);
+  // Queue a forward of `rows` rows, and draws for `masked` positions: buckets, but for prompts' rows.
+  void queue(const StepState& state, int64_t rows, int64_t masked);
+  void draw(const StepState& state, int64_t masked);
 
   const Transformer& policy_;
   at::Tensor allowed_;
@@ -38,7 +43,11 @@ class GraphStep : public DenoiseStep {
   StepArray<int32_t> masked_;  // [1]
   int64_t decoding_rows_;      // more than these only with a prompt among them
   int64_t max_masked_;
-  int64_t begun_masked_ = 0;          // of the step under way
+  int64_t begun_masked_ = 0;  // of the step under way
+  const StepState* begun_ = nullptr;
+  at::cuda::CUDAEvent done_[2];        // of the step under way, and of the one that is expected
+  std::optional<StepBound> expected_;  // rounded up, and queued behind the gate
+  gpu::LaunchGate gate_;
   at::Tensor selected_;               // [max_masked, hidden]
   at::Tensor logits_;                 // [rows of a piece, vocab] fp32
   at::Tensor drawn_, drawn_on_host_;  // [max_masked * sizeof Drawn] bytes

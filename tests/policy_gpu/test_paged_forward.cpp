@@ -254,12 +254,16 @@ TEST_CASE("on a GPU responses are as close to fp32 as those by operators", "[gra
   check_agreement();
 }
 
-TEST_CASE("a recorded step gives what the unrecorded one gives", "[graph_step][gpu]") {
+TEST_CASE("a recorded step gives what the unrecorded one gives, and one that is queued ahead as well",
+          "[graph_step][gpu]") {
   require_gpu();
   const Transformer policy = Transformer::random(small_config({7, 70}), 5, kGpu, at::kBFloat16);
   DecodingSettings settings;
   settings.max_new_tokens = 40;
   settings.max_active = 16;
+  // With quotas steps are expected, once nobody waits for a place.
+  settings.acceptance.strategy =
+      GENERATE(AcceptanceStrategy::kLowConfidenceDynamic, AcceptanceStrategy::kLowConfidenceStatic);
   const auto requests = make_requests(10, 4, 30);
   DecodeEngine engine(policy, tiny_tokenizer());
   std::vector<std::vector<Rollout>> rounds;

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <limits>
+#include <optional>
 
 #include "common/error.h"
 #include "common/rng.h"
@@ -49,7 +51,7 @@ DecodingSettings pool_of_three() {
 // Counts what an engine asks of its step.
 struct CountedStep : DenoiseStep {
   explicit CountedStep(std::unique_ptr<DenoiseStep> step) : inner(std::move(step)) {
-    begun = finished = cancelled = 0;
+    begun = finished = cancelled = expected = exact = 0;
   }
   static std::unique_ptr<DenoiseStep> make(const Transformer& policy, const at::Tensor& allowed,
                                            const EngineCapacity& capacity, KvCache& cache,
@@ -59,7 +61,18 @@ struct CountedStep : DenoiseStep {
   void open(const DecodingSettings& settings) override { inner->open(settings); }
   void begin(const StepState& state) override {
     ++begun;
+    if (bound) {
+      CHECK(state.tokens.size() <= bound->rows);
+      CHECK(state.masked() <= bound->masked);
+      exact += state.tokens.size() == bound->rows && state.masked() == bound->masked;
+      bound.reset();
+    }
     inner->begin(state);
+  }
+  void expect(const StepBound& its_bound) override {
+    CHECK(begun == finished + cancelled + 1);
+    ++expected;
+    bound = its_bound;
   }
   StepResult finish() override {
     ++finished;
@@ -67,13 +80,67 @@ struct CountedStep : DenoiseStep {
   }
   void cancel() override {
     ++cancelled;
+    bound.reset();
     inner->cancel();
   }
-  static inline int64_t begun, finished, cancelled;
+  static inline int64_t begun, finished, cancelled, expected, exact;
+  std::optional<StepBound> bound;
   std::unique_ptr<DenoiseStep> inner;
 };
 
 }  // namespace
+
+TEST_CASE("what is expected of the next forward is what it brings, unless a response ends early",
+          "[decode_engine]") {
+  auto config = tiny_config({7, 70});
+  const bool fused = GENERATE(true, false), ends_early = GENERATE(false, true);
+  if (!ends_early) config.end_token_ids.clear();
+  const Transformer policy = tiny_policy(config);
+  DecodingSettings settings;
+  settings.fused_commit = fused;
+  settings.denoise_steps = GENERATE(1, 2, 0);
+  settings.acceptance.strategy = GENERATE(AcceptanceStrategy::kLowConfidenceStatic,
+                                          AcceptanceStrategy::kSequential, AcceptanceStrategy::kRandom);
+  auto requests = random_requests(30);
+  if (!ends_early)
+    for (auto& request : requests) request.max_new_tokens = 24;
+  DecodeEngine engine(policy, tiny_tokenizer(), CountedStep::make);
+  engine.generate(settings, requests, 9, [](size_t, const Rollout&) {});
+  CHECK(CountedStep::begun == CountedStep::finished);
+  // All but those in which prompts are computed, or finished blocks are committed by themselves.
+  CHECK(CountedStep::expected > CountedStep::begun / 3);
+  if (!ends_early) {
+    CHECK(CountedStep::exact == CountedStep::expected);
+    CHECK(CountedStep::cancelled == 0);
+  }
+  // Where more than a quota may be accepted, nothing is known.
+  settings.acceptance.strategy = AcceptanceStrategy::kLowConfidenceDynamic;
+  CountedStep::expected = 0;
+  engine.generate(settings, requests, 9, [](size_t, const Rollout&) {});
+  CHECK(CountedStep::expected == 0);
+}
+
+TEST_CASE("a broken policy is told when the next forward was expected already", "[decode_engine]") {
+  const Transformer policy = tiny_policy(tiny_config({7, 70}));
+  DecodingSettings settings;
+  settings.acceptance.strategy = AcceptanceStrategy::kLowConfidenceStatic;
+  auto requests = random_requests(4);
+  for (auto& request : requests) request.max_new_tokens = 24;
+  DecodeEngine engine(policy, tiny_tokenizer(), CountedStep::make);
+  engine.open(settings, 9, capacity_for(requests, policy.config(), settings));
+  for (const auto& request : requests) engine.submit(request);
+  engine.step();
+  engine.step();
+  at::Tensor(policy.store().values().front().second).fill_(NAN);
+  CHECK_THROWS_WITH(
+      [&] {
+        while (!engine.idle()) engine.step();
+      }(),
+      ContainsSubstring("NaN"));
+  CHECK(CountedStep::cancelled == 1);
+  engine.abandon();
+  CHECK(engine.idle());
+}
 
 TEST_CASE("2,000 requests of random length through a pool that holds three of them", "[decode_engine]") {
   const Transformer policy = tiny_policy(tiny_config({7, 70}));
