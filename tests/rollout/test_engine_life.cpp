@@ -107,8 +107,9 @@ TEST_CASE("what is expected of the next forward is what it brings, unless a resp
   DecodeEngine engine(policy, tiny_tokenizer(), CountedStep::make);
   engine.generate(settings, requests, 9, [](size_t, const Rollout&) {});
   CHECK(CountedStep::begun == CountedStep::finished);
-  // All but those in which prompts are computed, or finished blocks are committed by themselves.
-  CHECK(CountedStep::expected > CountedStep::begun / 3);
+  // All but those in which prompts are computed. Where finished blocks are committed by themselves, some
+  // sequence does so in nearly every forward.
+  if (fused) CHECK(CountedStep::expected > CountedStep::begun / 3);
   if (!ends_early) {
     CHECK(CountedStep::exact == CountedStep::expected);
     CHECK(CountedStep::cancelled == 0);

@@ -433,24 +433,30 @@ TEST_CASE("of chains with a reduction, softmax or stencil in the middle no progr
   for (const auto& composition : some.known) CHECK_FALSE(some.unknown.contains(composition));
 }
 
-// Run by hand: `BICRL_FORMS_FILE=forms.jsonl test_tasks "[forms-file]"`, then `bicrl verify --tasks
+// Run by hand: `BICRL_FORMS_FILE=forms.jsonl test_tasks "[forms-file]"` (BICRL_FORMS_BYTES,
+// BICRL_FORMS_REPEATS: see below), then `bicrl verify --tasks
 // forms.jsonl
 // --json verdicts.json`, which finds every one correct.
 TEST_CASE("every form of the examples as a task of its own, for the verifier", "[.][forms-file]") {
   const char* file = std::getenv("BICRL_FORMS_FILE");
   if (!file) SKIP("BICRL_FORMS_FILE names the file to write");
-  constexpr int64_t kFewBytes = 1 << 17;
+  const auto number_of = [](const char* name, int64_t otherwise) {
+    const char* value = std::getenv(name);
+    return value ? std::stoll(value) : otherwise;
+  };
+  // Inputs and outputs that are costed or timed, and how many times they are taken for modelled times.
+  const int64_t bytes = number_of("BICRL_FORMS_BYTES", 1 << 17);
+  const int repeats = static_cast<int>(number_of("BICRL_FORMS_REPEATS", 1));
   std::vector<Task> tasks;
   for (const Example& example : examples()) {
-    const Shape costed = costed_shape(example.chain, example.shape, kFewBytes);
+    const Shape costed = costed_shape(example.chain, example.shape, bytes);
     for (const Form& form : all_forms(example.chain, example.shape, costed)) {
       const KnownProgram program = write_form(example.chain, form);
-      Task task = write_module(example.chain, example.shape, CostedInputs{costed});
+      Task task = write_module(example.chain, example.shape, CostedInputs{costed, repeats});
       task.id = example.chain[0].op->name;
       for (size_t i = 1; i < example.chain.size(); ++i) task.id += concat("-", example.chain[i].op->name);
       task.id += concat(" ", program.technique);
       task.cuda_code = program.cuda_code;
-      task.middle = program.middle;
       tasks.push_back(std::move(task));
     }
   }
