@@ -5,6 +5,7 @@
 //   bench_decode configs/shapes/sdar-1.7b.json --sequences 128 --prompt 1024 --group 16 --response 512
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAStream.h>
 
@@ -216,6 +217,11 @@ int64_t peak_host_bytes() {
   return usage.ru_maxrss * 1024;
 }
 
+int64_t peak_device_bytes() {
+  const auto statistics = c10::cuda::CUDACachingAllocator::getDeviceStats(0);
+  return statistics.allocated_bytes[static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE)].peak;
+}
+
 // From a folder: read once so that its files are in the page cache, then measured.
 Transformer load(const Settings& s, const PolicyConfig& config) {
   const at::Device device(at::kCUDA, 0);
@@ -256,6 +262,7 @@ void run(const Settings& s) {
   decoding.acceptance.threshold = s.threshold;
   const auto requests = make_requests(s);
   DecodeEngine engine(policy, tokenizer);
+  c10::cuda::CUDACachingAllocator::resetPeakStats(0);
   printf("%s, %ld sequences, prompts of %ld in groups of %ld, responses of %ld (made in %.1f s)\n",
          s.shape.c_str(), s.sequences, s.prompt, s.group, s.response, made.seconds());
   fflush(stdout);
@@ -295,6 +302,12 @@ void run(const Settings& s) {
     fflush(stdout);
   }
   printf("%s\n", engine.budget().table().c_str());
+  const EngineBudget budget = engine.budget();
+  const auto planned =
+                 static_cast<double>(budget.weights_bytes + budget.cache_bytes + budget.workspace_bytes),
+             used = static_cast<double>(peak_device_bytes());
+  printf("tensors on the device took %.3f GiB at most, %.1f %% of the table's %.3f\n", used / (1 << 30),
+         100 * used / planned, planned / (1 << 30));
   engine.release_memory();
   if (s.parts) print_parts(policy, s);
   print_bound(policy, s, rate);
