@@ -22,7 +22,6 @@ class LaunchGate {
   void close(Stream stream);
   // What the host has written by now, the device reads behind the gate.
   void open();
-  bool is_closed() const { return closed_ > opened_->load(std::memory_order_relaxed); }
 
  private:
   std::atomic<int64_t>* opened_;  // pinned

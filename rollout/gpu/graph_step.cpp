@@ -173,7 +173,7 @@ void GraphStep::begin(const StepState& state) {
     BICRL_CHECK(rows <= expected_->rows && begun_masked_ <= expected_->masked, rows, " rows and ",
                 begun_masked_, " masked positions, expected were ", expected_->rows, " and ",
                 expected_->masked);
-    gate_.open();
+    gate_->open();
     expected_.reset();
     std::swap(done_[0], done_[1]);
   } else {
@@ -196,7 +196,8 @@ void GraphStep::expect(const StepBound& bound) {
     return;
   const at::NoGradGuard no_grad;
   const c10::cuda::CUDAGuard device(policy_.device());
-  gate_.close(c10::cuda::getCurrentCUDAStream().stream());
+  if (!gate_) gate_.emplace();
+  gate_->close(c10::cuda::getCurrentCUDAStream().stream());
   expected_ = rounded;
   queue(*begun_, rounded.rows, rounded.masked);
   done_[1].record();
@@ -221,7 +222,7 @@ void GraphStep::cancel() {
     forward_.plan_nothing();
     masked_.clear();
     masked_.push_back(0);
-    gate_.open();
+    gate_->open();
     expected_.reset();
   }
   c10::cuda::stream_synchronize(c10::cuda::getCurrentCUDAStream().stream());

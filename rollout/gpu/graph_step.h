@@ -45,12 +45,12 @@ class GraphStep : public DenoiseStep {
   int64_t max_masked_;
   int64_t begun_masked_ = 0;  // of the step under way
   const StepState* begun_ = nullptr;
-  at::cuda::CUDAEvent done_[2];        // of the step under way, and of the one that is expected
-  std::optional<StepBound> expected_;  // rounded up, and queued behind the gate
-  gpu::LaunchGate gate_;
-  at::Tensor selected_;               // [max_masked, hidden]
-  at::Tensor logits_;                 // [rows of a piece, vocab] fp32
-  at::Tensor drawn_, drawn_on_host_;  // [max_masked * sizeof Drawn] bytes
+  at::cuda::CUDAEvent done_[2];          // of the step under way, and of the one that is expected
+  std::optional<StepBound> expected_;    // rounded up, and queued behind the gate
+  std::optional<gpu::LaunchGate> gate_;  // from the first step that is expected on
+  at::Tensor selected_;                  // [max_masked, hidden]
+  at::Tensor logits_;                    // [rows of a piece, vocab] fp32
+  at::Tensor drawn_, drawn_on_host_;     // [max_masked * sizeof Drawn] bytes
   DecodingSettings settings_;
   std::vector<const void*> parameters_;  // where they lay when launches were recorded
   LaunchRecorder recorder_;
