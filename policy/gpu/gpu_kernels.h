@@ -90,8 +90,8 @@ struct PagedAttention {
   float* partial_log = nullptr;  // [.., heads], to the base of 2
   BFloat16* out = nullptr;       // [rows, heads, head_dim]
 };
-// Query heads of a key head that a tile has room for.
-constexpr int64_t kMaxHeadGroup = 64;
+// Query heads of a key head that a tile has room for, of all its rows together.
+constexpr int64_t kMaxHeadGroup = 128;
 void paged_attention(const PagedAttention& work, Stream stream);
 
 // What one masked position comes to.

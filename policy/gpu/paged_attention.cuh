@@ -1,17 +1,18 @@
-// Device side of attention over pages: flash attention of one tile at a time, with keys in the place of a
-// product's rows. The rows of a tile are its rows of queries times the query heads of one key head: columns
-// of products, eight at a time, so that a short tile wastes none. Where a tile has columns for fewer than all
-// warps, several share them: each goes over a part of every step's keys (key_stream.cuh) by itself, and what
-// they found is joined once, at the tile's end.
+// Device side of attention over pages: flash attention of one tile at a time. The rows of a tile are its rows
+// of queries times the query heads of one key head. Here, tiles of few such rows, and the kernel: with keys
+// in the place of a product's rows, queries are its columns, eight at a time, so that a short tile wastes
+// none. Where a tile has columns for fewer than all warps, several share them: each goes over a part of every
+// step's keys (key_stream.cuh) by itself, and what they found is joined once, at the tile's end. Tiles of
+// more rows are wide_tile.cuh's.
 #pragma once
 #include "policy/gpu/key_stream.cuh"
+#include "policy/gpu/wide_tile.cuh"
 
 namespace bicrl::gpu {
 
 constexpr int kMmaKeys = 16;
 constexpr int kMmaColumns = 8;
 constexpr int kWarpColumns = 16;  // at most
-constexpr float kNever = -INFINITY;
 
 // What a warp found of a column: the best score, and the sum of weights relative to it. [warp][column]
 struct ColumnStatistics {
@@ -282,16 +283,19 @@ __global__ void __launch_bounds__(kAttentionThreads, kAttentionBlocks)
   if (tasks.at(0) >= tasks.count) return;
   KeyStream<kHeadDim> stream(a, memory.stream);
   for (int round = 0; tasks.at(round) < tasks.count; ++round) {
+    __syncthreads();  // the tile is written, and the memory of the one before read
     const AttentionTile& tile = memory.stream.tiles[round % kTilesKept];
     const int kv_head = tasks.at(round) % a.kv_heads, used = tile.rows * (a.heads / a.kv_heads);
     if (used <= kMmaColumns)
       attend_tile<kHeadDim, 1, 1>(a, tile, kv_head, stream, memory.statistics);
     else if (used <= kWarpColumns)
       attend_tile<kHeadDim, 1, 2>(a, tile, kv_head, stream, memory.statistics);
-    else if (used <= 2 * kWarpColumns)
+    else if (used <= kNarrowColumns)
       attend_tile<kHeadDim, 2, 2>(a, tile, kv_head, stream, memory.statistics);
+    else if (used <= kTileColumns / 2)
+      attend_wide_tile<kHeadDim, 1>(a, tile, kv_head, stream);
     else
-      attend_tile<kHeadDim, 4, 2>(a, tile, kv_head, stream, memory.statistics);
+      attend_wide_tile<kHeadDim, 2>(a, tile, kv_head, stream);
   }
 }
 

@@ -42,9 +42,9 @@ struct TileArguments {
   int32_t heads, kv_heads;
 };
 
-// Two steps of 64 keys and values, four tiles, the pages of two steps, and two statistics of 64 columns.
+// Three steps of 64 keys and values, four tiles, and two statistics of 64 columns.
 uint32_t shared_bytes(int64_t head_dim) {
-  return static_cast<uint32_t>(2 * 2 * 64 * head_dim * 2 + 4 * 28 + 2 * 4 * 4 + 2 * 64 * 4);
+  return static_cast<uint32_t>(3 * 2 * 64 * head_dim * 2 + 4 * 28 + 2 * 64 * 4);
 }
 
 }  // namespace
