@@ -130,7 +130,8 @@ __device__ inline void weigh(float scale_log2, int first_key, WarpColumns<kHeadD
     for (int j = 0; j < kTiles; ++j)
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
-        const float shrink = exponential2(fmaf(columns.best[j][i], scale_log2, -origin[j][i]));
+        // Exactly one if it is not higher: a column does not depend on its neighbours.
+        const float shrink = exponential2(__fmul_rn(columns.best[j][i], scale_log2) - origin[j][i]);
         columns.best[j][i] = best[j][i];
         columns.sum[j][i] *= shrink;
 #pragma unroll
@@ -300,12 +301,12 @@ __global__ void __launch_bounds__(kAttentionThreads, kAttentionBlocks)
 }
 
 // One warp for each head of a row; a lane looks at one share's weight, and at kHeadDim / kWarp dimensions of
-// all shares.
+// all shares. Rows have few: the first ones' outputs are loaded at once, and beside the weights.
 template <int kHeadDim>
 __global__ void __launch_bounds__(kAttentionThreads)
     join_shares(const int32_t* first_share, const int32_t* shares, const int32_t* count,
                 const float* partial_out, const float* partial_log, __nv_bfloat16* out, int rows, int heads) {
-  constexpr int kDims = kHeadDim / kWarp;
+  constexpr int kDims = kHeadDim / kWarp, kAtOnce = 4;
   struct alignas(kDims * sizeof(float)) Wide {
     float x[kDims];
   };
@@ -322,17 +323,29 @@ __global__ void __launch_bounds__(kAttentionThreads)
     const bool mine = start + lane < end;
     const int at = mine ? shares[start + lane] * heads + head : 0;
     const float log = mine ? partial_log[at] : kNever;
+    const int here = min(kWarp, end - start);
+    Wide parts[kAtOnce];
+    const auto load = [&](int first_part) {
+#pragma unroll
+      for (int j = 0; j < kAtOnce; ++j) {
+        const int64_t from = __shfl_sync(kAllLanes, at, first_part + j);
+        parts[j] = first_part + j < here ? reinterpret_cast<const Wide*>(partial_out + from * kHeadDim)[lane]
+                                         : Wide{};
+      }
+    };
+    load(0);
     const float higher = fmaxf(best, max_of_warp(log)), origin = higher == kNever ? 0.0f : higher;
     const float shrink = exponential2(best - origin), weight = exponential2(log - origin);
     best = higher;
     sum = sum * shrink + sum_of_warp(weight);
     for (float& each : x) each *= shrink;
-#pragma unroll 4
-    for (int i = 0; i < min(kWarp, end - start); ++i) {
-      const int64_t from = __shfl_sync(kAllLanes, at, i);
-      const float its = __shfl_sync(kAllLanes, weight, i);
-      const Wide part = reinterpret_cast<const Wide*>(partial_out + from * kHeadDim)[lane];
-      for (int j = 0; j < kDims; ++j) x[j] += its * part.x[j];
+    for (int i = 0; i < here; i += kAtOnce) {
+      if (i > 0) load(i);
+#pragma unroll
+      for (int j = 0; j < kAtOnce; ++j) {
+        const float its = __shfl_sync(kAllLanes, weight, i + j);
+        for (int d = 0; d < kDims; ++d) x[d] += its * parts[j].x[d];
+      }
     }
   }
   Narrow joined;

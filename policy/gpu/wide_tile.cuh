@@ -115,7 +115,8 @@ __device__ inline void weigh_rows(float scale_log2, int first_key, WideRows<kHea
     for (int m = 0; m < kParts; ++m)
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
-        const float shrink = exponential2(fmaf(rows.best[m][i], scale_log2, -origin[m][i]));
+        // Exactly one if it is not higher: a row does not depend on its neighbours.
+        const float shrink = exponential2(__fmul_rn(rows.best[m][i], scale_log2) - origin[m][i]);
         rows.best[m][i] = best[m][i];
         rows.sum[m][i] *= shrink;
 #pragma unroll
