@@ -34,14 +34,25 @@ struct AttentionArguments {
 };
 
 // The tasks of a block: pairs of a tile and a key head. Costly tiles come first, so every other round goes
-// backwards: whoever had the costliest of one round has the cheapest of the next.
+// backwards: whoever had the costliest of one round has the cheapest of the next. Blocks of the second half
+// begin with their last ones: of the blocks that share a processor, one then computes wide tiles while
+// another waits for the memory of narrow ones.
 struct BlockTasks {
-  int count, kv_heads;
+  int count, kv_heads, rounds;
 
   __device__ explicit BlockTasks(const AttentionArguments& a)
-      : count(*a.tile_count * a.kv_heads), kv_heads(a.kv_heads) {}
-  // At least `count`: there is no such task.
+      : count(*a.tile_count * a.kv_heads), kv_heads(a.kv_heads) {
+    const int blocks = gridDim.x;
+    rounds = count / blocks;
+    if (forwards(rounds) < count) ++rounds;
+  }
+  // `round` is less than `rounds`.
   __device__ int at(int round) const {
+    return forwards(blockIdx.x < gridDim.x / 2 ? round : rounds - 1 - round);
+  }
+
+ private:
+  __device__ static int forwards(int round) {
     const int blocks = gridDim.x, block = blockIdx.x;
     return round * blocks + (round % 2 == 0 ? block : blocks - 1 - block);
   }
@@ -122,9 +133,9 @@ class KeyStream {
 
   __device__ void load_tile(int round) {
     constexpr int kWords = sizeof(AttentionTile) / sizeof(int);
-    const int task = tasks_.at(round), lane = threadIdx.x % kWarp;
-    if (task < tasks_.count && lane < kWords)
-      tile_word_ = reinterpret_cast<const int*>(a_.tiles + task / tasks_.kv_heads)[lane];
+    const int lane = threadIdx.x % kWarp;
+    if (round < tasks_.rounds && lane < kWords)
+      tile_word_ = reinterpret_cast<const int*>(a_.tiles + tasks_.at(round) / tasks_.kv_heads)[lane];
   }
   __device__ int of_tile(size_t offset) const {
     return __shfl_sync(kAllLanes, tile_word_, static_cast<int>(offset / sizeof(int)));
@@ -138,8 +149,7 @@ class KeyStream {
   // What is fetched next is the first of that round, whose tile has been loaded.
   __device__ void enter(int round) {
     round_ = round;
-    const int task = tasks_.at(round);
-    exhausted_ = task >= tasks_.count;
+    exhausted_ = round >= tasks_.rounds;
     if (exhausted_) return;
     if (threadIdx.x < sizeof(AttentionTile) / sizeof(int))
       reinterpret_cast<int*>(&memory_.tiles[round % kTilesKept])[threadIdx.x] = tile_word_;
@@ -147,7 +157,7 @@ class KeyStream {
     first_key_ = of_tile(offsetof(AttentionTile, first_key));
     end_key_ = of_tile(offsetof(AttentionTile, end_key));
     first_row_ = of_tile(offsetof(AttentionTile, first_row));
-    kv_head_ = task % tasks_.kv_heads;
+    kv_head_ = tasks_.at(round) % tasks_.kv_heads;
     columns_ = of_tile(offsetof(AttentionTile, rows)) * (a_.heads / a_.kv_heads);
     queries_due_ = columns_ > kNarrowColumns;
     load_page();

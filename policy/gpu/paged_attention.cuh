@@ -281,9 +281,9 @@ __global__ void __launch_bounds__(kAttentionThreads, kAttentionBlocks)
   extern __shared__ __align__(128) unsigned char shared[];
   auto& memory = *reinterpret_cast<AttentionMemory<kHeadDim>*>(shared);
   const BlockTasks tasks(a);
-  if (tasks.at(0) >= tasks.count) return;
+  if (tasks.rounds == 0) return;
   KeyStream<kHeadDim> stream(a, memory.stream);
-  for (int round = 0; tasks.at(round) < tasks.count; ++round) {
+  for (int round = 0; round < tasks.rounds; ++round) {
     __syncthreads();  // the tile is written, and the memory of the one before read
     const AttentionTile& tile = memory.stream.tiles[round % kTilesKept];
     const int kv_head = tasks.at(round) % a.kv_heads, used = tile.rows * (a.heads / a.kv_heads);
