@@ -28,7 +28,8 @@ struct AttentionArguments {
   const AttentionTile* tiles;
   const int32_t *tile_count, *pages;
   const int64_t* key_limits;
-  float *partial_out, *partial_log;
+  __nv_bfloat16* partial_out;
+  float* partial_log;
   float scale_log2;  // of the scores, times log2(e)
   int heads, kv_heads;
 };

@@ -26,7 +26,7 @@ void run(const PagedAttention& work, Stream stream) {
                                         work.tile_count,
                                         work.pages,
                                         work.key_limits,
-                                        work.partial_out,
+                                        reinterpret_cast<__nv_bfloat16*>(work.partial_out),
                                         work.partial_log,
                                         work.scale * 1.44269504088896340736f,
                                         static_cast<int>(work.heads),
@@ -36,8 +36,9 @@ void run(const PagedAttention& work, Stream stream) {
   check_launch("paged_attention (tiles)");
   const int64_t joins = (work.rows * work.heads + kAttentionWarps - 1) / kAttentionWarps;
   join_shares<kHeadDim><<<static_cast<unsigned>(joins), kAttentionThreads, 0, stream>>>(
-      work.first_share, work.shares, work.count, work.partial_out, work.partial_log,
-      reinterpret_cast<__nv_bfloat16*>(work.out), static_cast<int>(work.rows), static_cast<int>(work.heads));
+      work.first_share, work.shares, work.count, reinterpret_cast<const __nv_bfloat16*>(work.partial_out),
+      work.partial_log, reinterpret_cast<__nv_bfloat16*>(work.out), static_cast<int>(work.rows),
+      static_cast<int>(work.heads));
   check_launch("paged_attention (shares)");
 }
 

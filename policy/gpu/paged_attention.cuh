@@ -240,8 +240,8 @@ __device__ inline void write_shares(const AttentionArguments& a, const Attention
     const float inverse = sum > 0 ? 1.0f / sum : 0.0f;
     const int64_t share =
         static_cast<int64_t>(tile.first_share + column / group) * a.heads + kv_head * group + column % group;
-    *reinterpret_cast<float4*>(a.partial_out + share * kHeadDim + dimension) =
-        make_float4(x.x * inverse, x.y * inverse, x.z * inverse, x.w * inverse);
+    *reinterpret_cast<uint2*>(a.partial_out + share * kHeadDim + dimension) =
+        make_uint2(pack_pair(x.x * inverse, x.y * inverse), pack_pair(x.z * inverse, x.w * inverse));
     if (dimension == 0) a.partial_log[share] = sum > 0 ? origin + log2f(sum) : kNever;
   }
 }
@@ -305,12 +305,10 @@ __global__ void __launch_bounds__(kAttentionThreads, kAttentionBlocks)
 template <int kHeadDim>
 __global__ void __launch_bounds__(kAttentionThreads)
     join_shares(const int32_t* first_share, const int32_t* shares, const int32_t* count,
-                const float* partial_out, const float* partial_log, __nv_bfloat16* out, int rows, int heads) {
+                const __nv_bfloat16* partial_out, const float* partial_log, __nv_bfloat16* out, int rows,
+                int heads) {
   constexpr int kDims = kHeadDim / kWarp, kAtOnce = 4;
-  struct alignas(kDims * sizeof(float)) Wide {
-    float x[kDims];
-  };
-  struct alignas(kDims * sizeof(__nv_bfloat16)) Narrow {
+  struct alignas(kDims * sizeof(__nv_bfloat16)) Part {
     __nv_bfloat16 x[kDims];
   };
   const int lane = threadIdx.x % kWarp;
@@ -324,13 +322,13 @@ __global__ void __launch_bounds__(kAttentionThreads)
     const int at = mine ? shares[start + lane] * heads + head : 0;
     const float log = mine ? partial_log[at] : kNever;
     const int here = min(kWarp, end - start);
-    Wide parts[kAtOnce];
+    Part parts[kAtOnce];
     const auto load = [&](int first_part) {
 #pragma unroll
       for (int j = 0; j < kAtOnce; ++j) {
         const int64_t from = __shfl_sync(kAllLanes, at, first_part + j);
-        parts[j] = first_part + j < here ? reinterpret_cast<const Wide*>(partial_out + from * kHeadDim)[lane]
-                                         : Wide{};
+        parts[j] = first_part + j < here ? reinterpret_cast<const Part*>(partial_out + from * kHeadDim)[lane]
+                                         : Part{};
       }
     };
     load(0);
@@ -344,13 +342,13 @@ __global__ void __launch_bounds__(kAttentionThreads)
 #pragma unroll
       for (int j = 0; j < kAtOnce; ++j) {
         const float its = __shfl_sync(kAllLanes, weight, i + j);
-        for (int d = 0; d < kDims; ++d) x[d] += its * parts[j].x[d];
+        for (int d = 0; d < kDims; ++d) x[d] += its * __bfloat162float(parts[j].x[d]);
       }
     }
   }
-  Narrow joined;
+  Part joined;
   for (int j = 0; j < kDims; ++j) joined.x[j] = __float2bfloat16_rn(x[j] / sum);
-  reinterpret_cast<Narrow*>(out + (int64_t{row} * heads + head) * kHeadDim)[lane] = joined;
+  reinterpret_cast<Part*>(out + (int64_t{row} * heads + head) * kHeadDim)[lane] = joined;
 }
 
 }  // namespace bicrl::gpu

@@ -182,11 +182,11 @@ __device__ inline void write_rows(const AttentionArguments& a, const AttentionTi
       if (own >= used) continue;
       const int64_t share =
           static_cast<int64_t>(tile.first_share + own / group) * a.heads + kv_head * group + own % group;
-      float* const out = a.partial_out + share * kHeadDim + lane % 4 * 2;
+      auto* const out = reinterpret_cast<unsigned*>(a.partial_out + share * kHeadDim) + lane % 4;
 #pragma unroll
       for (int d = 0; d < kHeadDim / kMmaWidth; ++d)
-        *reinterpret_cast<float2*>(out + d * kMmaWidth) =
-            make_float2(rows.out[m][d][i * 2] * inverse, rows.out[m][d][i * 2 + 1] * inverse);
+        out[d * kMmaWidth / 2] =
+            pack_pair(rows.out[m][d][i * 2] * inverse, rows.out[m][d][i * 2 + 1] * inverse);
       if (lane % 4 == 0)
         a.partial_log[share] = sum > 0 ? fmaf(rows.best[m][i], a.scale_log2, log2f(sum)) : kNever;
     }

@@ -69,7 +69,7 @@ TEST_CASE("attention over pages is that of fp64, on the PTX machine", "[paged_at
       .tile_count = one(static_cast<int64_t>(work.tiles.tiles.size())),
       .pages = machine.upload(work.pages),
       .key_limits = machine.upload(work.key_limits),
-      .partial_out = machine.reserve(partials * static_cast<uint64_t>(shape.head_dim) * 4),
+      .partial_out = machine.reserve(partials * static_cast<uint64_t>(shape.head_dim) * 2),
       .partial_log = machine.reserve(partials * 4),
       .scale_log2 = work.scale() * 1.44269504f,
       .heads = static_cast<int32_t>(shape.heads),
@@ -101,9 +101,8 @@ TEST_CASE("attention over pages is that of fp64, on a GPU", "[paged_attention][g
   const at::Tensor first = on_gpu(at::tensor(work.tiles.first_share, at::kInt));
   const at::Tensor shares = on_gpu(at::tensor(work.tiles.shares, at::kInt));
   const at::Tensor count = on_gpu(at::tensor({work.rows}, at::kInt));
-  const at::Tensor partial_out =
-      at::empty({work.share_rows(), shape.heads, shape.head_dim}, q.options().dtype(at::kFloat));
-  const at::Tensor partial_log = at::empty({work.share_rows(), shape.heads}, partial_out.options());
+  const at::Tensor partial_out = at::empty({work.share_rows(), shape.heads, shape.head_dim}, q.options());
+  const at::Tensor partial_log = at::empty({work.share_rows(), shape.heads}, q.options().dtype(at::kFloat));
   gpu::paged_attention({.rows = work.rows,
                         .heads = shape.heads,
                         .kv_heads = shape.kv_heads,
@@ -118,7 +117,7 @@ TEST_CASE("attention over pages is that of fp64, on a GPU", "[paged_attention][g
                         .first_share = first.const_data_ptr<int32_t>(),
                         .shares = shares.const_data_ptr<int32_t>(),
                         .count = count.const_data_ptr<int32_t>(),
-                        .partial_out = partial_out.mutable_data_ptr<float>(),
+                        .partial_out = bf16(partial_out),
                         .partial_log = partial_log.mutable_data_ptr<float>(),
                         .out = bf16(out)},
                        current_stream());
