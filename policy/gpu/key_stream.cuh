@@ -32,6 +32,15 @@ struct AttentionArguments {
   float* partial_log;
   float scale_log2;  // of the scores, times log2(e)
   int heads, kv_heads;
+  int group, inverse_group;  // heads / kv_heads; 2^16 divided by it, rounded up
+
+  // Of a tile's column, which is one of its rows with one of the heads of a group: the row.
+  __device__ int row_of(int column) const { return column * inverse_group >> 16; }
+  // Where a column is in an array [rows, heads], where those of its tile begin with row `first`.
+  __device__ int64_t place_of(int column, int first, int kv_head) const {
+    const int row = row_of(column);
+    return int64_t{first + row} * heads + kv_head * group + column - row * group;
+  }
 };
 
 // The tasks of a block: pairs of a tile and a key head. Costly tiles come first, so every other round goes
@@ -159,7 +168,7 @@ class KeyStream {
     end_key_ = of_tile(offsetof(AttentionTile, end_key));
     first_row_ = of_tile(offsetof(AttentionTile, first_row));
     kv_head_ = tasks_.at(round) % tasks_.kv_heads;
-    columns_ = of_tile(offsetof(AttentionTile, rows)) * (a_.heads / a_.kv_heads);
+    columns_ = of_tile(offsetof(AttentionTile, rows)) * a_.group;
     queries_due_ = columns_ > kNarrowColumns;
     load_page();
     load_tile(round + 1);
@@ -182,16 +191,15 @@ class KeyStream {
   }
 
   __device__ void fetch_queries(unsigned to) {
-    const int thread = static_cast<int>(threadIdx.x), group = a_.heads / a_.kv_heads;
-    const __nv_bfloat16* const q =
-        a_.q + (int64_t{first_row_} * a_.heads + kv_head_ * group) * kHeadDim + thread % kChunks * 8;
+    const int thread = static_cast<int>(threadIdx.x);
+    const __nv_bfloat16* const q = a_.q + thread % kChunks * 8;
 #pragma unroll 4
     for (int first = 0; first < kTileColumns; first += kPassKeys) {
       // Zeros behind the last column: nobody looks at what becomes of them.
       const int column = first + thread / kChunks;
       const bool wanted = column < columns_;
-      const int from = wanted ? column / group * a_.heads + column % group : 0;
-      copy_async(to + first * kChunks * 16, q + int64_t{from} * kHeadDim, wanted);
+      const int64_t from = a_.place_of(wanted ? column : 0, first_row_, kv_head_);
+      copy_async(to + first * kChunks * 16, q + from * kHeadDim, wanted);
     }
     queries_due_ = false;
   }

@@ -17,6 +17,7 @@ int processors() {
 
 template <int kHeadDim>
 void run(const PagedAttention& work, Stream stream) {
+  const auto group = static_cast<int>(work.heads / work.kv_heads);
   constexpr int kShared = sizeof(AttentionMemory<kHeadDim>);
   // For this device; cheap enough to be said each time.
   cudaFuncSetAttribute(attend_tiles<kHeadDim>, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared);
@@ -30,7 +31,9 @@ void run(const PagedAttention& work, Stream stream) {
                                         work.partial_log,
                                         work.scale * 1.44269504088896340736f,
                                         static_cast<int>(work.heads),
-                                        static_cast<int>(work.kv_heads)};
+                                        static_cast<int>(work.kv_heads),
+                                        group,
+                                        (65535 + group) / group};
   static const int blocks = kAttentionBlocks * processors();
   attend_tiles<kHeadDim><<<static_cast<unsigned>(blocks), kAttentionThreads, kShared, stream>>>(arguments);
   check_launch("paged_attention (tiles)");

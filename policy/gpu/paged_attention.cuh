@@ -40,15 +40,13 @@ struct WarpColumns {
 template <int kHeadDim, int kTiles>
 __device__ inline void begin_columns(const AttentionArguments& a, const AttentionTile& tile, int kv_head,
                                      int first_column, WarpColumns<kHeadDim, kTiles>& columns) {
-  const int lane = threadIdx.x % kWarp, group = a.heads / a.kv_heads, used = tile.rows * group;
+  const int lane = threadIdx.x % kWarp, used = tile.rows * a.group;
 #pragma unroll
   for (int j = 0; j < kTiles; ++j) {
     // A column behind the last one is computed like the first; nobody looks at it.
     const int queried = first_column + j * kMmaColumns + lane / 4, column = queried < used ? queried : 0;
-    const auto* const q = reinterpret_cast<const unsigned*>(
-        a.q +
-        (static_cast<int64_t>(tile.first_row + column / group) * a.heads + kv_head * group + column % group) *
-            kHeadDim);
+    const auto* const q =
+        reinterpret_cast<const unsigned*>(a.q + a.place_of(column, tile.first_row, kv_head) * kHeadDim);
 #pragma unroll
     for (int k = 0; k < kHeadDim / 16; ++k) {
       columns.q[k][j][0] = q[k * 8 + lane % 4];
@@ -57,7 +55,7 @@ __device__ inline void begin_columns(const AttentionArguments& a, const Attentio
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       const int own = first_column + j * kMmaColumns + lane % 4 * 2 + i;
-      const int64_t limit = a.key_limits[tile.first_row + (own < used ? own / group : 0)];
+      const int64_t limit = a.key_limits[tile.first_row + (own < used ? a.row_of(own) : 0)];
       columns.limit[j][i] = min(static_cast<int>(limit) - tile.base, tile.end_key);
       columns.best[j][i] = kNever;
       columns.sum[j][i] = 0;
@@ -216,7 +214,7 @@ __device__ inline void write_shares(const AttentionArguments& a, const Attention
                                     const float* spent, const ColumnStatistics& statistics) {
   constexpr int kPartColumns = kAttentionWarps / kKeyParts * kWarpColumns;
   constexpr int kFours = kHeadDim / 4;  // of threads for a column
-  const int group = a.heads / a.kv_heads, used = tile.rows * group;
+  const int used = tile.rows * a.group;
   const int dimension = threadIdx.x % kFours * 4;
   for (int column = threadIdx.x / kFours; column < used; column += kAttentionThreads / kFours) {
     float best = kNever;
@@ -238,8 +236,7 @@ __device__ inline void write_shares(const AttentionArguments& a, const Attention
       x.w = fmaf(weight, y.w, x.w);
     }
     const float inverse = sum > 0 ? 1.0f / sum : 0.0f;
-    const int64_t share =
-        static_cast<int64_t>(tile.first_share + column / group) * a.heads + kv_head * group + column % group;
+    const int64_t share = a.place_of(column, tile.first_share, kv_head);
     *reinterpret_cast<uint2*>(a.partial_out + share * kHeadDim + dimension) =
         make_uint2(pack_pair(x.x * inverse, x.y * inverse), pack_pair(x.z * inverse, x.w * inverse));
     if (dimension == 0) a.partial_log[share] = sum > 0 ? origin + log2f(sum) : kNever;
@@ -286,7 +283,7 @@ __global__ void __launch_bounds__(kAttentionThreads, kAttentionBlocks)
   for (int round = 0; round < tasks.rounds; ++round) {
     __syncthreads();  // the tile is written, and the memory of the one before read
     const AttentionTile& tile = memory.stream.tiles[round % kTilesKept];
-    const int kv_head = tasks.at(round) % a.kv_heads, used = tile.rows * (a.heads / a.kv_heads);
+    const int kv_head = tasks.at(round) % a.kv_heads, used = tile.rows * a.group;
     if (used <= kMmaColumns)
       attend_tile<kHeadDim, 1, 1>(a, tile, kv_head, stream, memory.statistics);
     else if (used <= kWarpColumns)

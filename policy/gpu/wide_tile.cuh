@@ -27,13 +27,13 @@ struct WideRows {
 template <int kHeadDim, int kParts>
 __device__ inline void begin_rows(const AttentionArguments& a, const AttentionTile& tile, int first,
                                   WideRows<kHeadDim, kParts>& rows) {
-  const int lane = threadIdx.x % kWarp, group = a.heads / a.kv_heads, used = tile.rows * group;
+  const int lane = threadIdx.x % kWarp, used = tile.rows * a.group;
 #pragma unroll
   for (int m = 0; m < kParts; ++m) {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       const int own = first + m * kMmaRows + i * 8 + lane / 4;
-      const int64_t limit = a.key_limits[tile.first_row + (own < used ? own / group : 0)];
+      const int64_t limit = a.key_limits[tile.first_row + (own < used ? a.row_of(own) : 0)];
       rows.limit[m][i] = min(static_cast<int>(limit) - tile.base, tile.end_key);
       rows.best[m][i] = kNever;
       rows.sum[m][i] = 0;
@@ -170,7 +170,7 @@ __device__ inline void add_values_of_rows(const float (&weight)[kParts][kWideKey
 template <int kHeadDim, int kParts>
 __device__ inline void write_rows(const AttentionArguments& a, const AttentionTile& tile, int kv_head,
                                   int first, const WideRows<kHeadDim, kParts>& rows) {
-  const int lane = threadIdx.x % kWarp, group = a.heads / a.kv_heads, used = tile.rows * group;
+  const int lane = threadIdx.x % kWarp, used = tile.rows * a.group;
 #pragma unroll
   for (int m = 0; m < kParts; ++m)
 #pragma unroll
@@ -179,15 +179,20 @@ __device__ inline void write_rows(const AttentionArguments& a, const AttentionTi
       for (int apart = 1; apart < 4; apart *= 2) sum += __shfl_xor_sync(kAllLanes, sum, apart);
       const float inverse = sum > 0 ? 1.0f / sum : 0.0f;
       const int own = first + m * kMmaRows + i * 8 + lane / 4;
-      if (own >= used) continue;
-      const int64_t share =
-          static_cast<int64_t>(tile.first_share + own / group) * a.heads + kv_head * group + own % group;
-      auto* const out = reinterpret_cast<unsigned*>(a.partial_out + share * kHeadDim) + lane % 4;
+      const bool wanted = own < used, odd = lane % 2 != 0;
+      const int64_t share = a.place_of(wanted ? own : 0, tile.first_share, kv_head);
+      // Neighbours among lanes divide two eights of dimensions, so that four lanes write 32 bytes at once.
+      auto* const out =
+          reinterpret_cast<uint2*>(a.partial_out + share * kHeadDim) + lane % 2 * 2 + lane % 4 / 2;
 #pragma unroll
-      for (int d = 0; d < kHeadDim / kMmaWidth; ++d)
-        out[d * kMmaWidth / 2] =
-            pack_pair(rows.out[m][d][i * 2] * inverse, rows.out[m][d][i * 2 + 1] * inverse);
-      if (lane % 4 == 0)
+      for (int d = 0; d < kHeadDim / kMmaWidth; d += 2) {
+        const unsigned low = pack_pair(rows.out[m][d][i * 2] * inverse, rows.out[m][d][i * 2 + 1] * inverse);
+        const unsigned high =
+            pack_pair(rows.out[m][d + 1][i * 2] * inverse, rows.out[m][d + 1][i * 2 + 1] * inverse);
+        const unsigned other = __shfl_xor_sync(kAllLanes, odd ? low : high, 1);
+        if (wanted) out[d * kMmaWidth / 4] = odd ? make_uint2(other, high) : make_uint2(low, other);
+      }
+      if (wanted && lane % 4 == 0)
         a.partial_log[share] = sum > 0 ? fmaf(rows.best[m][i], a.scale_log2, log2f(sum)) : kNever;
     }
 }
@@ -197,7 +202,7 @@ template <int kHeadDim, int kParts>
 __device__ inline void attend_wide_tile(const AttentionArguments& a, const AttentionTile& tile, int kv_head,
                                         KeyStream<kHeadDim>& stream) {
   const int first = threadIdx.x / kWarp * kParts * kMmaRows;
-  const bool busy = first < tile.rows * (a.heads / a.kv_heads);
+  const bool busy = first < tile.rows * a.group;
   WideRows<kHeadDim, kParts> rows;
   begin_rows(a, tile, first, rows);
   const unsigned queries = stream.next_queries() + first * kHeadDim * 2;

@@ -39,7 +39,7 @@ void check_close(const AttentionCase& work, const at::Tensor& out) {
 struct TileArguments {
   uint64_t q, pool, tiles, tile_count, pages, key_limits, partial_out, partial_log;
   float scale_log2;
-  int32_t heads, kv_heads;
+  int32_t heads, kv_heads, group, inverse_group;
 };
 
 // Three steps of 64 keys and values, four tiles, and two statistics of 64 columns.
@@ -61,6 +61,7 @@ TEST_CASE("attention over pages is that of fp64, on the PTX machine", "[paged_at
   const auto one = [&](int64_t value) {
     return machine.upload(std::vector<int32_t>{static_cast<int32_t>(value)});
   };
+  const auto group = static_cast<int32_t>(shape.heads / shape.kv_heads);
   const auto partials = static_cast<uint64_t>(work.share_rows() * shape.heads);
   const TileArguments arguments = {
       .q = upload(work.q),
@@ -73,7 +74,9 @@ TEST_CASE("attention over pages is that of fp64, on the PTX machine", "[paged_at
       .partial_log = machine.reserve(partials * 4),
       .scale_log2 = work.scale() * 1.44269504f,
       .heads = static_cast<int32_t>(shape.heads),
-      .kv_heads = static_cast<int32_t>(shape.kv_heads)};
+      .kv_heads = static_cast<int32_t>(shape.kv_heads),
+      .group = group,
+      .inverse_group = (65535 + group) / group};
   const std::string part = concat("ILi", shape.head_dim, "E");
   CHECK(ptx::testing::told(machine.launch(kernel_named(machine, {"attend_tiles", part}), {7, 1, 1},
                                           {128, 1, 1}, shared_bytes(shape.head_dim), arguments)) == "");
