@@ -239,9 +239,8 @@ class KeyStream {
   int tile_word_ = 0;       // of the tile behind, one a lane
   // Places, a bit each: those that are being copied or read, and of these what next() returned and queries.
   unsigned taken_ = 0, spent_ = 0, kept_ = 0;
-  unsigned order_ =
-      0;            // of the places whose copies were begun and that next() has not returned, two bits each
-  int coming_ = 0;  // how many these are
+  unsigned order_ = 0;  // of those that next() has not returned, two bits each
+  int coming_ = 0;      // how many these are
 };
 
 }  // namespace bicrl::gpu

@@ -1,8 +1,8 @@
-// Tiles of many rows of queries (those of a group's shared prompt, of a prompt's own chunk): a warp has rows
-// of its own and goes over all keys of a step, so that matrices of keys and values, moved once, serve up to
-// two products each. Queries are the rows of products here, and weights become a factor of the next product
-// where they are. With 32 rows a warp there is no room for queries in registers: they stay in shared memory
-// beside the steps (key_stream.cuh), and are moved as often as keys are.
+// Tiles of many rows of queries (those of a group's shared prompt, of a prompt's own chunk): a warp has up to
+// 32 rows of its own and goes over all keys of a step, so that a move of four matrices of keys or values
+// feeds four products. Queries are the rows of products here, and weights become a factor of the next product
+// where they are. Beside the sums of 32 rows there is no room for queries in registers: they stay in shared
+// memory beside the steps (key_stream.cuh), and are moved as often as keys are.
 #pragma once
 #include "policy/gpu/key_stream.cuh"
 
