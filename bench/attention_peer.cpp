@@ -99,7 +99,7 @@ class OwnAttention {
     memory_.emplace_back(tiles_.first_share);
     memory_.emplace_back(tiles_.shares);
     const auto shares = static_cast<int64_t>(tiles_.shares.size());
-    memory_.emplace_back(shares * shape.heads * kHeadDim * 4);
+    memory_.emplace_back(shares * shape.heads * kHeadDim * 2);
     memory_.emplace_back(shares * shape.heads * 4);
   }
 
@@ -118,7 +118,7 @@ class OwnAttention {
                           .first_share = memory_[4].as<int32_t>(),
                           .shares = memory_[5].as<int32_t>(),
                           .count = memory_[1].as<int32_t>() + 1,
-                          .partial_out = memory_[6].as<float>(),
+                          .partial_out = memory_[6].as<gpu::BFloat16>(),
                           .partial_log = memory_[7].as<float>(),
                           .out = static_cast<gpu::BFloat16*>(out)},
                          stream);

@@ -55,10 +55,12 @@ void AttentionTiles::make(const AttentionPlan& plan, const TileLimits& limits) {
         // Limits ascend within a segment.
         const int64_t keys =
             s.keys >= 0 ? s.keys : plan.key_limits[static_cast<size_t>(row + rows - 1)] - s.base;
-        for (int64_t key = 0; key < keys; key += tile_keys, share += rows)
-          tiles.push_back({row, rows, s.first_page, static_cast<int32_t>(key),
-                           static_cast<int32_t>(std::min(keys, key + tile_keys)), s.base,
-                           static_cast<int32_t>(share)});
+        for (int64_t key = 0, end = 0; key < keys; key = end, share += rows) {
+          // What is left over and no half of a tile is not worth shares of its own.
+          end = keys - key <= tile_keys + tile_keys / 2 ? keys : key + tile_keys;
+          tiles.push_back({row, rows, s.first_page, static_cast<int32_t>(key), static_cast<int32_t>(end),
+                           s.base, static_cast<int32_t>(share)});
+        }
       }
     }
     if (share <= limits.shares) break;

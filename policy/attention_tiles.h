@@ -26,8 +26,9 @@ struct AttentionTile {
 
 struct TileLimits {
   int64_t rows = 0;  // of a tile
-  int64_t keys =
-      0;  // of a tile, whole pages; twice as many, and so on, while there are more shares than room
+  // Of a tile, whole pages, and up to half as many more of the last one; twice as many, and so on, while
+  // there are more shares than room.
+  int64_t keys = 0;
   int64_t shares = 0;  // room: two for each row always suffice
 };
 

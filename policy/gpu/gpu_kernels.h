@@ -86,12 +86,14 @@ struct PagedAttention {
   const int32_t* shares = nullptr;       // rows of partial_out
   const int32_t* count = nullptr;        // rows from here on have no shares
 
-  float* partial_out = nullptr;  // [.., heads, head_dim]
+  // [.., heads, head_dim]: as much of them is written and read as of keys where rows have short lists, and
+  // their rounding is no more than that of `out`.
+  BFloat16* partial_out = nullptr;
   float* partial_log = nullptr;  // [.., heads], to the base of 2
   BFloat16* out = nullptr;       // [rows, heads, head_dim]
 };
-// Query heads of a key head that a tile has room for.
-constexpr int64_t kMaxHeadGroup = 64;
+// Query heads of a key head that a tile has room for, of all its rows together.
+constexpr int64_t kMaxHeadGroup = 128;
 void paged_attention(const PagedAttention& work, Stream stream);
 
 // What one masked position comes to.

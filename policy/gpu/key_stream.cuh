@@ -1,8 +1,11 @@
 // Keys and values on their way through shared memory: a block goes over the steps of its tasks one behind the
-// other, and while one step is computed the next one's copies are under way, also from one task to the next.
-// What these copies need to know, tiles and numbers of pages, is copied ahead of them in the same way, so
-// that no thread waits for a load before it can begin a copy.
+// other, and while one step is computed the copies of the next ones are under way, also from one task to the
+// next. What these copies need to know, the tile behind this one and the pages of the next step, a lane of
+// each warp has loaded ahead of them, so that no thread waits for a load before it can begin a copy. A wide
+// tile has its queries in shared memory too: they come ahead of its steps in the same way, and stay.
 #pragma once
+#include <cstddef>
+
 #include "policy/gpu/elements.cuh"
 #include "policy/gpu/tensor_core.cuh"
 
@@ -10,13 +13,14 @@ namespace bicrl::gpu {
 
 constexpr int kAttentionWarps = 4;
 constexpr int kAttentionThreads = kAttentionWarps * kWarp;
-constexpr int kAttentionBlocks = 3;  // of a processor, side by side
+constexpr int kAttentionBlocks = 2;  // of a processor, side by side
 constexpr int kPageTokens = 16;      // of KvCache
 constexpr int kStepKeys = 64;
 constexpr int kStepPages = kStepKeys / kPageTokens;
-constexpr int kStages = 2;
-constexpr int kTilesKept =
-    4;  // those of the step that is computed, of the one that is copied, and two to come
+constexpr int kPlaces = 3;                   // in shared memory, for a step or the queries of a tile
+constexpr int kTilesKept = 4;                // that of the step that is computed, and three to come
+constexpr int kTileColumns = 2 * kStepKeys;  // at most: they take as much memory as a step
+constexpr int kNarrowColumns = 32;           // a tile of more has its queries in shared memory
 
 // Arguments of attend_tiles; PagedAttention with pointers of the device's types.
 struct AttentionArguments {
@@ -24,20 +28,41 @@ struct AttentionArguments {
   const AttentionTile* tiles;
   const int32_t *tile_count, *pages;
   const int64_t* key_limits;
-  float *partial_out, *partial_log;
+  __nv_bfloat16* partial_out;
+  float* partial_log;
   float scale_log2;  // of the scores, times log2(e)
   int heads, kv_heads;
+  int group, inverse_group;  // heads / kv_heads; 2^16 divided by it, rounded up
+
+  // Of a tile's column, which is one of its rows with one of the heads of a group: the row.
+  __device__ int row_of(int column) const { return column * inverse_group >> 16; }
+  // Where a column is in an array [rows, heads], where those of its tile begin with row `first`.
+  __device__ int64_t place_of(int column, int first, int kv_head) const {
+    const int row = row_of(column);
+    return int64_t{first + row} * heads + kv_head * group + column - row * group;
+  }
 };
 
 // The tasks of a block: pairs of a tile and a key head. Costly tiles come first, so every other round goes
-// backwards: whoever had the costliest of one round has the cheapest of the next.
+// backwards: whoever had the costliest of one round has the cheapest of the next. Blocks of the second half
+// begin with their last ones: of the blocks that share a processor, one then computes wide tiles while
+// another waits for the memory of narrow ones.
 struct BlockTasks {
-  int count, kv_heads;
+  int count, kv_heads, rounds;
 
   __device__ explicit BlockTasks(const AttentionArguments& a)
-      : count(*a.tile_count * a.kv_heads), kv_heads(a.kv_heads) {}
-  // At least `count`: there is no such task.
+      : count(*a.tile_count * a.kv_heads), kv_heads(a.kv_heads) {
+    const int blocks = gridDim.x;
+    rounds = count / blocks;
+    if (forwards(rounds) < count) ++rounds;
+  }
+  // `round` is less than `rounds`.
   __device__ int at(int round) const {
+    return forwards(blockIdx.x < gridDim.x / 2 ? round : rounds - 1 - round);
+  }
+
+ private:
+  __device__ static int forwards(int round) {
     const int blocks = gridDim.x, block = blockIdx.x;
     return round * blocks + (round % 2 == 0 ? block : blocks - 1 - block);
   }
@@ -46,17 +71,16 @@ struct BlockTasks {
 // In shared memory.
 template <int kHeadDim>
 struct StreamMemory {
-  __nv_bfloat16 keys[kStages][2][kStepKeys * kHeadDim];  // and values
-  AttentionTile tiles[kTilesKept];                       // by round
-  alignas(16) int32_t pages[kStages][kStepPages];        // by step
+  __nv_bfloat16 places[kPlaces][2 * kStepKeys * kHeadDim];  // of a step: its keys, then its values
+  AttentionTile tiles[kTilesKept];                          // by round
 };
 
-// Rows of keys in shared memory are rotated, so that neither the copies nor the moves of matrices meet in a
-// bank: the address of a row's first sixteen bytes, and, from there, that of those `chunks` further. A step
-// begins at a multiple of 128.
+// Rows of keys (and queries) in shared memory are rotated, so that neither the copies nor the moves of
+// matrices meet in a bank: the address of a row's first sixteen bytes, and, from there, that of those
+// `chunks` further. A place begins at a multiple of 128.
 template <int kHeadDim>
-__device__ inline unsigned row_address(unsigned step, int key) {
-  return step + static_cast<unsigned>(key * kHeadDim * 2 + key % 8 * 16);
+__device__ inline unsigned row_address(unsigned place, int key) {
+  return place + static_cast<unsigned>(key * kHeadDim * 2 + key % 8 * 16);
 }
 // Also in two moves, if their numbers have no bit in common.
 __device__ inline unsigned further(unsigned address, int chunks) {
@@ -70,97 +94,135 @@ class KeyStream {
   static constexpr unsigned kStepBytes = kStepKeys * kHeadDim * sizeof(__nv_bfloat16);
 
   __device__ KeyStream(const AttentionArguments& arguments, StreamMemory<kHeadDim>& memory)
-      : a_(arguments), memory_(memory), tasks_(arguments), steps_(shared_address(memory.keys)) {
-    const int key = threadIdx.x / kChunks, chunk = threadIdx.x % kChunks;
-    to_ = further(row_address<kHeadDim>(steps_, key), chunk);
-    copy_tile(0);
-    settle();
+      : a_(arguments), memory_(memory), tasks_(arguments), places_(shared_address(memory.places)) {
+    load_tile(0);
     enter(0);
-    settle();
-    fetch();
+    fill();
   }
 
-  // Waits until the next step is in shared memory, begins the copies of the one behind it, and returns where
-  // the keys lie; the values are kStepBytes further. What the call before returned is of no meaning then.
+  // Waits until what comes next is in shared memory: a step's keys, whose values are kStepBytes further.
+  // Returns where; what the call before returned is of no meaning then, as its place is copied into.
   __device__ unsigned next() {
-    settle();
-    arrived_ = stage(fetched_ - 1);
-    fetch();
-    return steps_ + arrived_;
+    if (coming_ > 1)
+      wait_for_copies<1>();
+    else
+      wait_for_copies<0>();
+    __syncthreads();
+    taken_ &= ~spent_;
+    const unsigned place = order_ % 4;
+    spent_ = 1u << place;
+    order_ /= 4;
+    --coming_;
+    fill();
+    return place_address(place);
   }
+  // Likewise the queries of a wide tile, ahead of its first step, until they are dropped.
+  __device__ unsigned next_queries() {
+    const unsigned address = next();
+    kept_ = spent_;
+    spent_ = 0;
+    return address;
+  }
+  __device__ void drop_queries() { spent_ |= kept_; }
   // The memory of the step that next() returned, [kStepBytes * 2 / sizeof(float)], free to be written once
   // all threads are done with it, until the next call.
   __device__ float* spent() const {
-    return reinterpret_cast<float*>(reinterpret_cast<unsigned char*>(memory_.keys) + arrived_);
+    return reinterpret_cast<float*>(memory_.places[__ffs(static_cast<int>(spent_)) - 1]);
   }
 
  private:
   static constexpr int kChunks = kHeadDim / 8;
   static constexpr int kPassKeys = kAttentionThreads / kChunks;  // that all threads copy at once
 
-  __device__ static unsigned stage(int step) {
-    return static_cast<unsigned>(step % kStages) * 2 * kStepBytes;
-  }
-  // All copies that were begun have arrived, for all threads.
-  __device__ static void settle() {
-    close_copies();
-    wait_for_copies<0>();
-    __syncthreads();
+  __device__ unsigned place_address(unsigned place) const { return places_ + place * 2 * kStepBytes; }
+  // What this thread copies of a place.
+  __device__ unsigned own_address(unsigned place) const {
+    const int key = threadIdx.x / kChunks, chunk = threadIdx.x % kChunks;
+    return further(row_address<kHeadDim>(place_address(place), key), chunk);
   }
 
-  __device__ void copy_tile(int round) {
+  __device__ void load_tile(int round) {
     constexpr int kWords = sizeof(AttentionTile) / sizeof(int);
-    const int task = tasks_.at(round);
-    if (task >= tasks_.count || threadIdx.x >= kWords) return;
-    const int word = static_cast<int>(threadIdx.x);
-    copy_word_async(shared_address(&memory_.tiles[round % kTilesKept]) + word * sizeof(int),
-                    reinterpret_cast<const int*>(a_.tiles + task / tasks_.kv_heads) + word, true);
+    const int lane = threadIdx.x % kWarp;
+    if (round < tasks_.rounds && lane < kWords)
+      tile_word_ = reinterpret_cast<const int*>(a_.tiles + tasks_.at(round) / tasks_.kv_heads)[lane];
+  }
+  __device__ int of_tile(size_t offset) const {
+    return __shfl_sync(kAllLanes, tile_word_, static_cast<int>(offset / sizeof(int)));
+  }
+  // The number of a page of the step at first_key_.
+  __device__ void load_page() {
+    const int key = first_key_ + threadIdx.x % kStepPages * kPageTokens;
+    page_ = key < end_key_ ? a_.pages[first_page_ + key / kPageTokens] : 0;
   }
 
-  // Numbers of the pages of the step at first_key_; zeros behind the last one.
-  __device__ void copy_pages() {
-    const AttentionTile& tile = memory_.tiles[round_ % kTilesKept];
-    const int page = static_cast<int>(threadIdx.x), key = first_key_ + page * kPageTokens;
-    if (page >= kStepPages) return;
-    const bool wanted = key < tile.end_key;
-    copy_word_async(shared_address(&memory_.pages[fetched_ % kStages][page]),
-                    a_.pages + (wanted ? tile.first_page + key / kPageTokens : 0), wanted);
-  }
-
-  // The step that is fetched next is the first one of that round. Its tile has arrived.
+  // What is fetched next is the first of that round, whose tile has been loaded.
   __device__ void enter(int round) {
-    const int task = tasks_.at(round);
     round_ = round;
-    exhausted_ = task >= tasks_.count;
+    exhausted_ = round >= tasks_.rounds;
     if (exhausted_) return;
-    first_key_ = memory_.tiles[round % kTilesKept].first_key;
-    const int thread = static_cast<int>(threadIdx.x), kv_head = task % tasks_.kv_heads;
-    from_ = (thread / kChunks * 2 * tasks_.kv_heads + kv_head) * kHeadDim + thread % kChunks * 8;
-    copy_pages();
-    copy_tile(round + 1);
+    if (threadIdx.x < sizeof(AttentionTile) / sizeof(int))
+      reinterpret_cast<int*>(&memory_.tiles[round % kTilesKept])[threadIdx.x] = tile_word_;
+    first_page_ = of_tile(offsetof(AttentionTile, first_page));
+    first_key_ = of_tile(offsetof(AttentionTile, first_key));
+    end_key_ = of_tile(offsetof(AttentionTile, end_key));
+    first_row_ = of_tile(offsetof(AttentionTile, first_row));
+    kv_head_ = tasks_.at(round) % tasks_.kv_heads;
+    columns_ = of_tile(offsetof(AttentionTile, rows)) * a_.group;
+    queries_due_ = columns_ > kNarrowColumns;
+    load_page();
+    load_tile(round + 1);
   }
 
-  // Begins the copies of a step; its pages have arrived.
-  __device__ void fetch() {
-    if (exhausted_) return;
-    const int end_key = memory_.tiles[round_ % kTilesKept].end_key;
-    const int left = end_key - first_key_ - static_cast<int>(threadIdx.x) / kChunks;
-    const int row = 2 * a_.kv_heads * kHeadDim, page = row * kPageTokens;  // elements
-    const int4 numbers = *reinterpret_cast<const int4*>(memory_.pages[fetched_ % kStages]);
-    const int pages[kStepPages] = {numbers.x, numbers.y, numbers.z, numbers.w};
-    const __nv_bfloat16* const pool = a_.pool + from_;
-    const unsigned to = to_ + stage(fetched_);
-#pragma unroll
-    for (int key = 0; key < kStepKeys; key += kPassKeys) {
-      const __nv_bfloat16* const from =
-          pool + static_cast<int64_t>(pages[key / kPageTokens]) * page + key % kPageTokens * row;
-      copy_async(to + key * kChunks * 16, from, key < left);
-      copy_async(to + key * kChunks * 16 + kStepBytes, from + a_.kv_heads * kHeadDim, key < left);
+  // Begins copies for as long as there is a place for them.
+  __device__ void fill() {
+#pragma unroll 1
+    while (!exhausted_ && taken_ != (1u << kPlaces) - 1) {
+      const unsigned place = __ffs(static_cast<int>(~taken_)) - 1;
+      taken_ |= 1u << place;
+      order_ |= place << (2 * coming_);
+      ++coming_;
+      if (queries_due_)
+        fetch_queries(own_address(place));
+      else
+        fetch_step(own_address(place));
+      close_copies();
     }
-    ++fetched_;
+  }
+
+  __device__ void fetch_queries(unsigned to) {
+    const int thread = static_cast<int>(threadIdx.x);
+    const __nv_bfloat16* const q = a_.q + thread % kChunks * 8;
+#pragma unroll 4
+    for (int first = 0; first < kTileColumns; first += kPassKeys) {
+      // Zeros behind the last column: nobody looks at what becomes of them.
+      const int column = first + thread / kChunks;
+      const bool wanted = column < columns_;
+      const int64_t from = a_.place_of(wanted ? column : 0, first_row_, kv_head_);
+      copy_async(to + first * kChunks * 16, q + from * kHeadDim, wanted);
+    }
+    queries_due_ = false;
+  }
+
+  __device__ void fetch_step(unsigned to) {
+    const int thread = static_cast<int>(threadIdx.x);
+    const int left = end_key_ - first_key_ - thread / kChunks;
+    const int row = 2 * a_.kv_heads * kHeadDim, page = row * kPageTokens;  // elements
+    const __nv_bfloat16* const pool =
+        a_.pool + (thread / kChunks * 2 * a_.kv_heads + kv_head_) * kHeadDim + thread % kChunks * 8;
+#pragma unroll
+    for (int first = 0; first < kStepKeys; first += kPageTokens) {
+      const int64_t number = __shfl_sync(kAllLanes, page_, first / kPageTokens);
+      const __nv_bfloat16* from = pool + number * page;
+#pragma unroll
+      for (int key = first; key < first + kPageTokens; key += kPassKeys, from += kPassKeys * row) {
+        copy_async(to + key * kChunks * 16, from, key < left);
+        copy_async(to + key * kChunks * 16 + kStepBytes, from + a_.kv_heads * kHeadDim, key < left);
+      }
+    }
     first_key_ += kStepKeys;
-    if (first_key_ < end_key)
-      copy_pages();
+    if (first_key_ < end_key_)
+      load_page();
     else
       enter(round_ + 1);
   }
@@ -168,13 +230,17 @@ class KeyStream {
   const AttentionArguments& a_;
   StreamMemory<kHeadDim>& memory_;
   const BlockTasks tasks_;
-  unsigned steps_;                 // address in shared memory
-  unsigned to_;                    // of what this thread copies, within a step
-  int from_;                       // likewise within a page, in elements
-  int round_ = 0, first_key_ = 0;  // of the step that is fetched next
-  int fetched_ = 0;                // steps so far
-  unsigned arrived_ = 0;           // where the last one that was asked for begins
-  bool exhausted_ = false;         // there is none
+  unsigned places_;  // address in shared memory
+  // Of what is fetched next: its task and tile, and whether that is the tile's queries.
+  int round_ = 0, kv_head_ = 0, first_page_ = 0, first_key_ = 0, end_key_ = 0, first_row_ = 0, columns_ = 0;
+  bool queries_due_ = false;
+  bool exhausted_ = false;  // there is nothing
+  int page_ = 0;            // of its pages, one a lane
+  int tile_word_ = 0;       // of the tile behind, one a lane
+  // Places, a bit each: those that are being copied or read, and of these what next() returned and queries.
+  unsigned taken_ = 0, spent_ = 0, kept_ = 0;
+  unsigned order_ = 0;  // of those that next() has not returned, two bits each
+  int coming_ = 0;      // how many these are
 };
 
 }  // namespace bicrl::gpu

@@ -17,6 +17,7 @@ int processors() {
 
 template <int kHeadDim>
 void run(const PagedAttention& work, Stream stream) {
+  const auto group = static_cast<int>(work.heads / work.kv_heads);
   constexpr int kShared = sizeof(AttentionMemory<kHeadDim>);
   // For this device; cheap enough to be said each time.
   cudaFuncSetAttribute(attend_tiles<kHeadDim>, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared);
@@ -26,18 +27,21 @@ void run(const PagedAttention& work, Stream stream) {
                                         work.tile_count,
                                         work.pages,
                                         work.key_limits,
-                                        work.partial_out,
+                                        reinterpret_cast<__nv_bfloat16*>(work.partial_out),
                                         work.partial_log,
                                         work.scale * 1.44269504088896340736f,
                                         static_cast<int>(work.heads),
-                                        static_cast<int>(work.kv_heads)};
+                                        static_cast<int>(work.kv_heads),
+                                        group,
+                                        (65535 + group) / group};
   static const int blocks = kAttentionBlocks * processors();
   attend_tiles<kHeadDim><<<static_cast<unsigned>(blocks), kAttentionThreads, kShared, stream>>>(arguments);
   check_launch("paged_attention (tiles)");
   const int64_t joins = (work.rows * work.heads + kAttentionWarps - 1) / kAttentionWarps;
   join_shares<kHeadDim><<<static_cast<unsigned>(joins), kAttentionThreads, 0, stream>>>(
-      work.first_share, work.shares, work.count, work.partial_out, work.partial_log,
-      reinterpret_cast<__nv_bfloat16*>(work.out), static_cast<int>(work.rows), static_cast<int>(work.heads));
+      work.first_share, work.shares, work.count, reinterpret_cast<const __nv_bfloat16*>(work.partial_out),
+      work.partial_log, reinterpret_cast<__nv_bfloat16*>(work.out), static_cast<int>(work.rows),
+      static_cast<int>(work.heads));
   check_launch("paged_attention (shares)");
 }
 

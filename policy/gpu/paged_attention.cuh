@@ -1,17 +1,18 @@
-// Device side of attention over pages: flash attention of one tile at a time, with keys in the place of a
-// product's rows. The rows of a tile are its rows of queries times the query heads of one key head: columns
-// of products, eight at a time, so that a short tile wastes none. Where a tile has columns for fewer than all
-// warps, several share them: each goes over a part of every step's keys (key_stream.cuh) by itself, and what
-// they found is joined once, at the tile's end.
+// Device side of attention over pages: flash attention of one tile at a time. The rows of a tile are its rows
+// of queries times the query heads of one key head. Here, tiles of few such rows, and the kernel: with keys
+// in the place of a product's rows, queries are its columns, eight at a time, so that a short tile wastes
+// none. Where a tile has columns for fewer than all warps, several share them: each goes over a part of every
+// step's keys (key_stream.cuh) by itself, and what they found is joined once, at the tile's end. Tiles of
+// more rows are wide_tile.cuh's.
 #pragma once
 #include "policy/gpu/key_stream.cuh"
+#include "policy/gpu/wide_tile.cuh"
 
 namespace bicrl::gpu {
 
 constexpr int kMmaKeys = 16;
 constexpr int kMmaColumns = 8;
 constexpr int kWarpColumns = 16;  // at most
-constexpr float kNever = -INFINITY;
 
 // What a warp found of a column: the best score, and the sum of weights relative to it. [warp][column]
 struct ColumnStatistics {
@@ -39,15 +40,13 @@ struct WarpColumns {
 template <int kHeadDim, int kTiles>
 __device__ inline void begin_columns(const AttentionArguments& a, const AttentionTile& tile, int kv_head,
                                      int first_column, WarpColumns<kHeadDim, kTiles>& columns) {
-  const int lane = threadIdx.x % kWarp, group = a.heads / a.kv_heads, used = tile.rows * group;
+  const int lane = threadIdx.x % kWarp, used = tile.rows * a.group;
 #pragma unroll
   for (int j = 0; j < kTiles; ++j) {
     // A column behind the last one is computed like the first; nobody looks at it.
     const int queried = first_column + j * kMmaColumns + lane / 4, column = queried < used ? queried : 0;
-    const auto* const q = reinterpret_cast<const unsigned*>(
-        a.q +
-        (static_cast<int64_t>(tile.first_row + column / group) * a.heads + kv_head * group + column % group) *
-            kHeadDim);
+    const auto* const q =
+        reinterpret_cast<const unsigned*>(a.q + a.place_of(column, tile.first_row, kv_head) * kHeadDim);
 #pragma unroll
     for (int k = 0; k < kHeadDim / 16; ++k) {
       columns.q[k][j][0] = q[k * 8 + lane % 4];
@@ -56,7 +55,7 @@ __device__ inline void begin_columns(const AttentionArguments& a, const Attentio
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       const int own = first_column + j * kMmaColumns + lane % 4 * 2 + i;
-      const int64_t limit = a.key_limits[tile.first_row + (own < used ? own / group : 0)];
+      const int64_t limit = a.key_limits[tile.first_row + (own < used ? a.row_of(own) : 0)];
       columns.limit[j][i] = min(static_cast<int>(limit) - tile.base, tile.end_key);
       columns.best[j][i] = kNever;
       columns.sum[j][i] = 0;
@@ -129,7 +128,8 @@ __device__ inline void weigh(float scale_log2, int first_key, WarpColumns<kHeadD
     for (int j = 0; j < kTiles; ++j)
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
-        const float shrink = exponential2(fmaf(columns.best[j][i], scale_log2, -origin[j][i]));
+        // Exactly one if it is not higher: a column does not depend on its neighbours.
+        const float shrink = exponential2(__fmul_rn(columns.best[j][i], scale_log2) - origin[j][i]);
         columns.best[j][i] = best[j][i];
         columns.sum[j][i] *= shrink;
 #pragma unroll
@@ -214,7 +214,7 @@ __device__ inline void write_shares(const AttentionArguments& a, const Attention
                                     const float* spent, const ColumnStatistics& statistics) {
   constexpr int kPartColumns = kAttentionWarps / kKeyParts * kWarpColumns;
   constexpr int kFours = kHeadDim / 4;  // of threads for a column
-  const int group = a.heads / a.kv_heads, used = tile.rows * group;
+  const int used = tile.rows * a.group;
   const int dimension = threadIdx.x % kFours * 4;
   for (int column = threadIdx.x / kFours; column < used; column += kAttentionThreads / kFours) {
     float best = kNever;
@@ -236,10 +236,9 @@ __device__ inline void write_shares(const AttentionArguments& a, const Attention
       x.w = fmaf(weight, y.w, x.w);
     }
     const float inverse = sum > 0 ? 1.0f / sum : 0.0f;
-    const int64_t share =
-        static_cast<int64_t>(tile.first_share + column / group) * a.heads + kv_head * group + column % group;
-    *reinterpret_cast<float4*>(a.partial_out + share * kHeadDim + dimension) =
-        make_float4(x.x * inverse, x.y * inverse, x.z * inverse, x.w * inverse);
+    const int64_t share = a.place_of(column, tile.first_share, kv_head);
+    *reinterpret_cast<uint2*>(a.partial_out + share * kHeadDim + dimension) =
+        make_uint2(pack_pair(x.x * inverse, x.y * inverse), pack_pair(x.z * inverse, x.w * inverse));
     if (dimension == 0) a.partial_log[share] = sum > 0 ? origin + log2f(sum) : kNever;
   }
 }
@@ -279,33 +278,34 @@ __global__ void __launch_bounds__(kAttentionThreads, kAttentionBlocks)
   extern __shared__ __align__(128) unsigned char shared[];
   auto& memory = *reinterpret_cast<AttentionMemory<kHeadDim>*>(shared);
   const BlockTasks tasks(a);
-  if (tasks.at(0) >= tasks.count) return;
+  if (tasks.rounds == 0) return;
   KeyStream<kHeadDim> stream(a, memory.stream);
-  for (int round = 0; tasks.at(round) < tasks.count; ++round) {
+  for (int round = 0; round < tasks.rounds; ++round) {
+    __syncthreads();  // the tile is written, and the memory of the one before read
     const AttentionTile& tile = memory.stream.tiles[round % kTilesKept];
-    const int kv_head = tasks.at(round) % a.kv_heads, used = tile.rows * (a.heads / a.kv_heads);
+    const int kv_head = tasks.at(round) % a.kv_heads, used = tile.rows * a.group;
     if (used <= kMmaColumns)
       attend_tile<kHeadDim, 1, 1>(a, tile, kv_head, stream, memory.statistics);
     else if (used <= kWarpColumns)
       attend_tile<kHeadDim, 1, 2>(a, tile, kv_head, stream, memory.statistics);
-    else if (used <= 2 * kWarpColumns)
+    else if (used <= kNarrowColumns)
       attend_tile<kHeadDim, 2, 2>(a, tile, kv_head, stream, memory.statistics);
+    else if (used <= kTileColumns / 2)
+      attend_wide_tile<kHeadDim, 1>(a, tile, kv_head, stream);
     else
-      attend_tile<kHeadDim, 4, 2>(a, tile, kv_head, stream, memory.statistics);
+      attend_wide_tile<kHeadDim, 2>(a, tile, kv_head, stream);
   }
 }
 
 // One warp for each head of a row; a lane looks at one share's weight, and at kHeadDim / kWarp dimensions of
-// all shares.
+// all shares. Rows have few: the first ones' outputs are loaded at once, and beside the weights.
 template <int kHeadDim>
 __global__ void __launch_bounds__(kAttentionThreads)
     join_shares(const int32_t* first_share, const int32_t* shares, const int32_t* count,
-                const float* partial_out, const float* partial_log, __nv_bfloat16* out, int rows, int heads) {
-  constexpr int kDims = kHeadDim / kWarp;
-  struct alignas(kDims * sizeof(float)) Wide {
-    float x[kDims];
-  };
-  struct alignas(kDims * sizeof(__nv_bfloat16)) Narrow {
+                const __nv_bfloat16* partial_out, const float* partial_log, __nv_bfloat16* out, int rows,
+                int heads) {
+  constexpr int kDims = kHeadDim / kWarp, kAtOnce = 4;
+  struct alignas(kDims * sizeof(__nv_bfloat16)) Part {
     __nv_bfloat16 x[kDims];
   };
   const int lane = threadIdx.x % kWarp;
@@ -318,22 +318,34 @@ __global__ void __launch_bounds__(kAttentionThreads)
     const bool mine = start + lane < end;
     const int at = mine ? shares[start + lane] * heads + head : 0;
     const float log = mine ? partial_log[at] : kNever;
+    const int here = min(kWarp, end - start);
+    Part parts[kAtOnce];
+    const auto load = [&](int first_part) {
+#pragma unroll
+      for (int j = 0; j < kAtOnce; ++j) {
+        const int64_t from = __shfl_sync(kAllLanes, at, first_part + j);
+        parts[j] = first_part + j < here ? reinterpret_cast<const Part*>(partial_out + from * kHeadDim)[lane]
+                                         : Part{};
+      }
+    };
+    load(0);
     const float higher = fmaxf(best, max_of_warp(log)), origin = higher == kNever ? 0.0f : higher;
     const float shrink = exponential2(best - origin), weight = exponential2(log - origin);
     best = higher;
     sum = sum * shrink + sum_of_warp(weight);
     for (float& each : x) each *= shrink;
-#pragma unroll 4
-    for (int i = 0; i < min(kWarp, end - start); ++i) {
-      const int64_t from = __shfl_sync(kAllLanes, at, i);
-      const float its = __shfl_sync(kAllLanes, weight, i);
-      const Wide part = reinterpret_cast<const Wide*>(partial_out + from * kHeadDim)[lane];
-      for (int j = 0; j < kDims; ++j) x[j] += its * part.x[j];
+    for (int i = 0; i < here; i += kAtOnce) {
+      if (i > 0) load(i);
+#pragma unroll
+      for (int j = 0; j < kAtOnce; ++j) {
+        const float its = __shfl_sync(kAllLanes, weight, i + j);
+        for (int d = 0; d < kDims; ++d) x[d] += its * __bfloat162float(parts[j].x[d]);
+      }
     }
   }
-  Narrow joined;
+  Part joined;
   for (int j = 0; j < kDims; ++j) joined.x[j] = __float2bfloat16_rn(x[j] / sum);
-  reinterpret_cast<Narrow*>(out + (int64_t{row} * heads + head) * kHeadDim)[lane] = joined;
+  reinterpret_cast<Part*>(out + (int64_t{row} * heads + head) * kHeadDim)[lane] = joined;
 }
 
 }  // namespace bicrl::gpu

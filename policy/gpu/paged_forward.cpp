@@ -46,7 +46,8 @@ int64_t PagedForward::workspace_bytes(const PolicyConfig& c, int64_t max_rows) {
   const int64_t of_row = (3 * c.hidden_size + 3 * q_width + 2 * kv_width + 3 * c.intermediate_size) *
                              static_cast<int64_t>(sizeof(BFloat16)) +
                          2 * c.head_dim * static_cast<int64_t>(sizeof(float));
-  const int64_t of_share = c.heads * (c.head_dim + 1) * static_cast<int64_t>(sizeof(float));
+  const int64_t of_share =
+      c.heads * (c.head_dim * static_cast<int64_t>(sizeof(BFloat16)) + static_cast<int64_t>(sizeof(float)));
   return max_rows * (of_row + kSharesOfRow * of_share);
 }
 
@@ -84,7 +85,7 @@ PagedForward::PagedForward(const Transformer& policy, int64_t max_rows, KvCache&
   gated_ = rows_of(config_.intermediate_size);
   cos_ = at::zeros({max_rows, config_.head_dim}, options.dtype(at::kFloat));
   sin_ = at::zeros_like(cos_);
-  partial_out_ = at::zeros({limits_.shares, config_.heads, config_.head_dim}, cos_.options());
+  partial_out_ = at::zeros({limits_.shares, config_.heads, config_.head_dim}, options);
   partial_log_ = at::zeros({limits_.shares, config_.heads}, cos_.options());
 }
 
@@ -149,7 +150,7 @@ void PagedForward::mix(int64_t layer, int64_t rows) {
                    .first_share = first_share_.on_device(),
                    .shares = shares_.on_device(),
                    .count = counts_.on_device() + 1,
-                   .partial_out = fp32(partial_out_),
+                   .partial_out = bf16(partial_out_),
                    .partial_log = fp32(partial_log_),
                    .out = bf16(mixed_)},
                   current_stream());

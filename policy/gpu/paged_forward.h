@@ -73,7 +73,7 @@ class PagedForward {
   at::Tensor mixed_;    // likewise
   at::Tensor gate_up_, gated_;
   at::Tensor cos_, sin_;                  // [.., head_dim] fp32
-  at::Tensor partial_out_, partial_log_;  // [shares, heads, head_dim], [shares, heads] fp32
+  at::Tensor partial_out_, partial_log_;  // [shares, heads, head_dim] bf16, [shares, heads] fp32
 };
 
 }  // namespace bicrl::gpu

@@ -16,13 +16,6 @@ __device__ inline void copy_async(unsigned to, const void* from, bool wanted) {
                "r"(bytes)
                : "memory");
 }
-// Likewise four bytes.
-__device__ inline void copy_word_async(unsigned to, const void* from, bool wanted) {
-  const int bytes = wanted ? 4 : 0;
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(__cvta_generic_to_global(from)),
-               "r"(bytes)
-               : "memory");
-}
 __device__ inline void close_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 // Until at most so many of the groups closed last are under way.
 template <int kPending>

@@ -39,12 +39,12 @@ void check_close(const AttentionCase& work, const at::Tensor& out) {
 struct TileArguments {
   uint64_t q, pool, tiles, tile_count, pages, key_limits, partial_out, partial_log;
   float scale_log2;
-  int32_t heads, kv_heads;
+  int32_t heads, kv_heads, group, inverse_group;
 };
 
-// Two steps of 64 keys and values, four tiles, the pages of two steps, and two statistics of 64 columns.
+// Three steps of 64 keys and values, four tiles, and two statistics of 64 columns.
 uint32_t shared_bytes(int64_t head_dim) {
-  return static_cast<uint32_t>(2 * 2 * 64 * head_dim * 2 + 4 * 28 + 2 * 4 * 4 + 2 * 64 * 4);
+  return static_cast<uint32_t>(3 * 2 * 64 * head_dim * 2 + 4 * 28 + 2 * 64 * 4);
 }
 
 }  // namespace
@@ -61,6 +61,7 @@ TEST_CASE("attention over pages is that of fp64, on the PTX machine", "[paged_at
   const auto one = [&](int64_t value) {
     return machine.upload(std::vector<int32_t>{static_cast<int32_t>(value)});
   };
+  const auto group = static_cast<int32_t>(shape.heads / shape.kv_heads);
   const auto partials = static_cast<uint64_t>(work.share_rows() * shape.heads);
   const TileArguments arguments = {
       .q = upload(work.q),
@@ -69,11 +70,13 @@ TEST_CASE("attention over pages is that of fp64, on the PTX machine", "[paged_at
       .tile_count = one(static_cast<int64_t>(work.tiles.tiles.size())),
       .pages = machine.upload(work.pages),
       .key_limits = machine.upload(work.key_limits),
-      .partial_out = machine.reserve(partials * static_cast<uint64_t>(shape.head_dim) * 4),
+      .partial_out = machine.reserve(partials * static_cast<uint64_t>(shape.head_dim) * 2),
       .partial_log = machine.reserve(partials * 4),
       .scale_log2 = work.scale() * 1.44269504f,
       .heads = static_cast<int32_t>(shape.heads),
-      .kv_heads = static_cast<int32_t>(shape.kv_heads)};
+      .kv_heads = static_cast<int32_t>(shape.kv_heads),
+      .group = group,
+      .inverse_group = (65535 + group) / group};
   const std::string part = concat("ILi", shape.head_dim, "E");
   CHECK(ptx::testing::told(machine.launch(kernel_named(machine, {"attend_tiles", part}), {7, 1, 1},
                                           {128, 1, 1}, shared_bytes(shape.head_dim), arguments)) == "");
@@ -101,9 +104,8 @@ TEST_CASE("attention over pages is that of fp64, on a GPU", "[paged_attention][g
   const at::Tensor first = on_gpu(at::tensor(work.tiles.first_share, at::kInt));
   const at::Tensor shares = on_gpu(at::tensor(work.tiles.shares, at::kInt));
   const at::Tensor count = on_gpu(at::tensor({work.rows}, at::kInt));
-  const at::Tensor partial_out =
-      at::empty({work.share_rows(), shape.heads, shape.head_dim}, q.options().dtype(at::kFloat));
-  const at::Tensor partial_log = at::empty({work.share_rows(), shape.heads}, partial_out.options());
+  const at::Tensor partial_out = at::empty({work.share_rows(), shape.heads, shape.head_dim}, q.options());
+  const at::Tensor partial_log = at::empty({work.share_rows(), shape.heads}, q.options().dtype(at::kFloat));
   gpu::paged_attention({.rows = work.rows,
                         .heads = shape.heads,
                         .kv_heads = shape.kv_heads,
@@ -118,7 +120,7 @@ TEST_CASE("attention over pages is that of fp64, on a GPU", "[paged_attention][g
                         .first_share = first.const_data_ptr<int32_t>(),
                         .shares = shares.const_data_ptr<int32_t>(),
                         .count = count.const_data_ptr<int32_t>(),
-                        .partial_out = partial_out.mutable_data_ptr<float>(),
+                        .partial_out = bf16(partial_out),
                         .partial_log = partial_log.mutable_data_ptr<float>(),
                         .out = bf16(out)},
                        current_stream());

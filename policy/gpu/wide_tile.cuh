@@ -1,0 +1,225 @@
+// Tiles of many rows of queries (those of a group's shared prompt, of a prompt's own chunk): a warp has up to
+// 32 rows of its own and goes over all keys of a step, so that a move of four matrices of keys or values
+// feeds four products. Queries are the rows of products here, and weights become a factor of the next product
+// where they are. Beside the sums of 32 rows there is no room for queries in registers: they stay in shared
+// memory beside the steps (key_stream.cuh), and are moved as often as keys are.
+#pragma once
+#include "policy/gpu/key_stream.cuh"
+
+namespace bicrl::gpu {
+
+constexpr int kMmaRows = 16;
+constexpr int kMmaDepth = 16;
+constexpr int kMmaWidth = 8;
+constexpr int kWideKeys = 32;  // at once, as scores of more take too many registers
+constexpr float kNever = -INFINITY;
+
+// What one warp knows of kParts times sixteen rows. A thread has two of each sixteen, eight apart; of keys
+// and of the output's dimensions, two neighbours of each eight.
+template <int kHeadDim, int kParts>
+struct WideRows {
+  float out[kParts][kHeadDim / kMmaWidth][4];  // not divided by `sum` yet
+  float best[kParts][2];                       // of the scores
+  float sum[kParts][2];                        // of this thread's keys alone
+  int limit[kParts][2];                        // keys of the list below it are seen
+};
+
+template <int kHeadDim, int kParts>
+__device__ inline void begin_rows(const AttentionArguments& a, const AttentionTile& tile, int first,
+                                  WideRows<kHeadDim, kParts>& rows) {
+  const int lane = threadIdx.x % kWarp, used = tile.rows * a.group;
+#pragma unroll
+  for (int m = 0; m < kParts; ++m) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int own = first + m * kMmaRows + i * 8 + lane / 4;
+      const int64_t limit = a.key_limits[tile.first_row + (own < used ? a.row_of(own) : 0)];
+      rows.limit[m][i] = min(static_cast<int>(limit) - tile.base, tile.end_key);
+      rows.best[m][i] = kNever;
+      rows.sum[m][i] = 0;
+    }
+#pragma unroll
+    for (int d = 0; d < kHeadDim / kMmaWidth; ++d)
+      for (int i = 0; i < 4; ++i) rows.out[m][d][i] = 0;
+  }
+}
+
+// Scores of kWideKeys of a step: the queries of the warp's rows are at `queries`, the keys at `keys`.
+template <int kHeadDim, int kParts>
+__device__ inline void score_rows(unsigned queries, unsigned keys,
+                                  float (&score)[kParts][kWideKeys / kMmaWidth][4]) {
+  const int lane = threadIdx.x % kWarp, matrix = lane / 8;
+  // Two times eight rows of queries, each of two times eight dimensions; of keys it is the other way round,
+  // so that the registers of a factor are neighbours. That spares moves.
+  const unsigned q_at = further(row_address<kHeadDim>(queries, matrix % 2 * 8 + lane % 8), matrix / 2);
+  const unsigned at = further(row_address<kHeadDim>(keys, matrix / 2 * 8 + lane % 8), matrix % 2);
+#pragma unroll
+  for (int m = 0; m < kParts; ++m)
+#pragma unroll
+    for (int n = 0; n < kWideKeys / kMmaWidth; ++n)
+      for (int i = 0; i < 4; ++i) score[m][n][i] = 0;
+#pragma unroll
+  for (int k = 0; k < kHeadDim / kMmaDepth; ++k) {
+    unsigned q[kParts][4];
+#pragma unroll
+    for (int m = 0; m < kParts; ++m) load_matrices(further(q_at, 2 * k) + m * kMmaRows * kHeadDim * 2, q[m]);
+#pragma unroll
+    for (int n = 0; n < kWideKeys / kMmaWidth; n += 2) {
+      unsigned its[4];
+      load_matrices(further(at, 2 * k) + n * kMmaWidth * kHeadDim * 2, its);
+#pragma unroll
+      for (int m = 0; m < kParts; ++m) {
+        multiply_add(score[m][n], q[m], its[0], its[1]);
+        multiply_add(score[m][n + 1], q[m], its[2], its[3]);
+      }
+    }
+  }
+}
+
+// Scores become weights, relative to the best score so far; what was summed up before is told.
+template <int kHeadDim, int kParts>
+__device__ inline void weigh_rows(float scale_log2, int first_key, WideRows<kHeadDim, kParts>& rows,
+                                  float (&score)[kParts][kWideKeys / kMmaWidth][4]) {
+  constexpr int kEights = kWideKeys / kMmaWidth;
+  const int lane = threadIdx.x % kWarp;
+  bool cut = false, higher = false;
+#pragma unroll
+  for (int m = 0; m < kParts; ++m)
+    for (int i = 0; i < 2; ++i) cut |= first_key + kWideKeys > rows.limit[m][i];
+  if (__any_sync(kAllLanes, cut)) {
+#pragma unroll
+    for (int m = 0; m < kParts; ++m)
+#pragma unroll
+      for (int n = 0; n < kEights; ++n)
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          if (first_key + n * kMmaWidth + lane % 4 * 2 + i % 2 >= rows.limit[m][i / 2])
+            score[m][n][i] = kNever;
+  }
+  float best[kParts][2], origin[kParts][2];
+#pragma unroll
+  for (int m = 0; m < kParts; ++m) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      float x = rows.best[m][i];
+#pragma unroll
+      for (int n = 0; n < kEights; ++n) x = fmaxf(x, fmaxf(score[m][n][i * 2], score[m][n][i * 2 + 1]));
+      for (int apart = 1; apart < 4; apart *= 2) x = fmaxf(x, __shfl_xor_sync(kAllLanes, x, apart));
+      best[m][i] = x;
+      origin[m][i] = x == kNever ? 0.0f : x * scale_log2;  // no key seen so far
+      higher |= x > rows.best[m][i];
+    }
+  }
+  if (__any_sync(kAllLanes, higher)) {
+#pragma unroll
+    for (int m = 0; m < kParts; ++m)
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        // Exactly one if it is not higher: a row does not depend on its neighbours.
+        const float shrink = exponential2(__fmul_rn(rows.best[m][i], scale_log2) - origin[m][i]);
+        rows.best[m][i] = best[m][i];
+        rows.sum[m][i] *= shrink;
+#pragma unroll
+        for (int d = 0; d < kHeadDim / kMmaWidth; ++d) {
+          rows.out[m][d][i * 2] *= shrink;
+          rows.out[m][d][i * 2 + 1] *= shrink;
+        }
+      }
+  }
+#pragma unroll
+  for (int m = 0; m < kParts; ++m)
+#pragma unroll
+    for (int n = 0; n < kEights; ++n)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        score[m][n][i] = exponential2(fmaf(score[m][n][i], scale_log2, -origin[m][i / 2]));
+        rows.sum[m][i / 2] += score[m][n][i];
+      }
+}
+
+// Adds the weighted values of the keys that score_rows() took.
+template <int kHeadDim, int kParts>
+__device__ inline void add_values_of_rows(const float (&weight)[kParts][kWideKeys / kMmaWidth][4],
+                                          unsigned values, float (&out)[kParts][kHeadDim / kMmaWidth][4]) {
+  const int lane = threadIdx.x % kWarp, matrix = lane / 8;
+  // Two times eight dimensions, each of two times eight keys.
+  const unsigned at = further(row_address<kHeadDim>(values, matrix % 2 * 8 + lane % 8), matrix / 2);
+#pragma unroll
+  for (int k = 0; k < kWideKeys / kMmaDepth; ++k) {
+    unsigned factor[kParts][4];
+#pragma unroll
+    for (int m = 0; m < kParts; ++m)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        factor[m][i] =
+            pack_pair(weight[m][2 * k + i / 2][i % 2 * 2], weight[m][2 * k + i / 2][i % 2 * 2 + 1]);
+#pragma unroll
+    for (int d = 0; d < kHeadDim / kMmaWidth; d += 2) {
+      unsigned its[4];
+      load_matrices_transposed(further(at, d) + k * kMmaDepth * kHeadDim * 2, its);
+#pragma unroll
+      for (int m = 0; m < kParts; ++m) {
+        multiply_add(out[m][d], factor[m], its[0], its[1]);
+        multiply_add(out[m][d + 1], factor[m], its[2], its[3]);
+      }
+    }
+  }
+}
+
+// Writes the shares of a warp's rows.
+template <int kHeadDim, int kParts>
+__device__ inline void write_rows(const AttentionArguments& a, const AttentionTile& tile, int kv_head,
+                                  int first, const WideRows<kHeadDim, kParts>& rows) {
+  const int lane = threadIdx.x % kWarp, used = tile.rows * a.group;
+#pragma unroll
+  for (int m = 0; m < kParts; ++m)
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      float sum = rows.sum[m][i];
+      for (int apart = 1; apart < 4; apart *= 2) sum += __shfl_xor_sync(kAllLanes, sum, apart);
+      const float inverse = sum > 0 ? 1.0f / sum : 0.0f;
+      const int own = first + m * kMmaRows + i * 8 + lane / 4;
+      const bool wanted = own < used, odd = lane % 2 != 0;
+      const int64_t share = a.place_of(wanted ? own : 0, tile.first_share, kv_head);
+      // Neighbours among lanes divide two eights of dimensions, so that four lanes write 32 bytes at once.
+      auto* const out =
+          reinterpret_cast<uint2*>(a.partial_out + share * kHeadDim) + lane % 2 * 2 + lane % 4 / 2;
+#pragma unroll
+      for (int d = 0; d < kHeadDim / kMmaWidth; d += 2) {
+        const unsigned low = pack_pair(rows.out[m][d][i * 2] * inverse, rows.out[m][d][i * 2 + 1] * inverse);
+        const unsigned high =
+            pack_pair(rows.out[m][d + 1][i * 2] * inverse, rows.out[m][d + 1][i * 2 + 1] * inverse);
+        const unsigned other = __shfl_xor_sync(kAllLanes, odd ? low : high, 1);
+        if (wanted) out[d * kMmaWidth / 4] = odd ? make_uint2(other, high) : make_uint2(low, other);
+      }
+      if (wanted && lane % 4 == 0)
+        a.partial_log[share] = sum > 0 ? fmaf(rows.best[m][i], a.scale_log2, log2f(sum)) : kNever;
+    }
+}
+
+// Each warp has kParts times sixteen rows.
+template <int kHeadDim, int kParts>
+__device__ inline void attend_wide_tile(const AttentionArguments& a, const AttentionTile& tile, int kv_head,
+                                        KeyStream<kHeadDim>& stream) {
+  const int first = threadIdx.x / kWarp * kParts * kMmaRows;
+  const bool busy = first < tile.rows * a.group;
+  WideRows<kHeadDim, kParts> rows;
+  begin_rows(a, tile, first, rows);
+  const unsigned queries = stream.next_queries() + first * kHeadDim * 2;
+  for (int first_key = tile.first_key; first_key < tile.end_key; first_key += kStepKeys) {
+    const unsigned keys = stream.next(), values = keys + KeyStream<kHeadDim>::kStepBytes;
+    if (!busy) continue;
+#pragma unroll 1
+    for (int some = 0; some < kStepKeys && first_key + some < tile.end_key; some += kWideKeys) {
+      const unsigned at = some * kHeadDim * 2;
+      float score[kParts][kWideKeys / kMmaWidth][4];
+      score_rows<kHeadDim>(queries, keys + at, score);
+      weigh_rows(a.scale_log2, first_key + some, rows, score);
+      add_values_of_rows<kHeadDim>(score, values + at, rows.out);
+    }
+  }
+  stream.drop_queries();
+  if (busy) write_rows(a, tile, kv_head, first, rows);
+}
+
+}  // namespace bicrl::gpu
