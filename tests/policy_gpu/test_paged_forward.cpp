@@ -301,7 +301,7 @@ TEST_CASE("the workspace of an engine on a GPU is counted", "[graph_step]") {
   const PolicyConfig config = small_config();
   const EngineCapacity capacity{.sequences = 8, .pages = 100, .prefill_tokens = 64};
   // Rows: 64 of prompts and 8 * 2 * 4 of blocks.
-  const int64_t of_row = 2 * (3 * 96 + 3 * 384 + 2 * 128 + 3 * 160) + 2 * 64 * 4, of_share = 6 * 65 * 4;
+  const int64_t of_row = 2 * (3 * 96 + 3 * 384 + 2 * 128 + 3 * 160) + 2 * 64 * 4, of_share = 6 * (64 * 2 + 4);
   const int64_t forward = 128 * (of_row + 4 * of_share);
   const int64_t masked = 8 * 4;
   CHECK(gpu::PagedForward::workspace_bytes(config, 128) == forward);
