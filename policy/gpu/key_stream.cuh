@@ -207,6 +207,7 @@ class KeyStream {
   __device__ void fetch_step(unsigned to) {
     const int thread = static_cast<int>(threadIdx.x);
     const int left = end_key_ - first_key_ - thread / kChunks;
+    const unsigned long long hint = columns_ > kNarrowColumns ? kOften : kOnce;
     const int row = 2 * a_.kv_heads * kHeadDim, page = row * kPageTokens;  // elements
     const __nv_bfloat16* const pool =
         a_.pool + (thread / kChunks * 2 * a_.kv_heads + kv_head_) * kHeadDim + thread % kChunks * 8;
@@ -216,8 +217,9 @@ class KeyStream {
       const __nv_bfloat16* from = pool + number * page;
 #pragma unroll
       for (int key = first; key < first + kPageTokens; key += kPassKeys, from += kPassKeys * row) {
-        copy_async(to + key * kChunks * 16, from, key < left);
-        copy_async(to + key * kChunks * 16 + kStepBytes, from + a_.kv_heads * kHeadDim, key < left);
+        copy_async_hinted(to + key * kChunks * 16, from, key < left, hint);
+        copy_async_hinted(to + key * kChunks * 16 + kStepBytes, from + a_.kv_heads * kHeadDim, key < left,
+                          hint);
       }
     }
     first_key_ += kStepKeys;

@@ -16,6 +16,15 @@ __device__ inline void copy_async(unsigned to, const void* from, bool wanted) {
                "r"(bytes)
                : "memory");
 }
+// Likewise, with a hint to the L2 cache (in the encoding of createpolicy): kOnce for what nobody reads again.
+constexpr unsigned long long kOnce = 0x12F0000000000000, kOften = 0x1000000000000000;
+__device__ inline void copy_async_hinted(unsigned to, const void* from, bool wanted,
+                                         unsigned long long hint) {
+  const int bytes = wanted ? 16 : 0;
+  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;" ::"r"(to),
+               "l"(__cvta_generic_to_global(from)), "r"(bytes), "l"(hint)
+               : "memory");
+}
 __device__ inline void close_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 // Until at most so many of the groups closed last are under way.
 template <int kPending>
