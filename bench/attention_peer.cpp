@@ -164,7 +164,8 @@ class OwnAttention {
                 .prompt_tokens = prompt_tokens},
                {.rows = gpu::kMaxHeadGroup * shape.kv_heads / shape.heads,
                 .keys = kTileKeys,
-                .shares = 4 * shape.rows()});
+                .shares = 4 * shape.rows(),
+                .few = gpu::few_tiles(shape.kv_heads)});
     all_pages_ = pages;
     all_pages_.insert(all_pages_.end(), prompt_pages.begin(), prompt_pages.end());
     return tiles;

@@ -37,6 +37,29 @@ std::vector<Stretch> stretches_of(const AttentionPlan& plan) {
   return found;
 }
 
+// Returns how many shares they have: those of a row do not depend on the rows beside it.
+int64_t cut(const AttentionPlan& plan, const std::vector<Stretch>& stretches, int64_t rows_at_most,
+            int64_t tile_keys, std::vector<AttentionTile>& tiles) {
+  const auto tile_rows = static_cast<int32_t>(rows_at_most);
+  tiles.clear();
+  int64_t share = 0;
+  for (const Stretch& s : stretches) {
+    for (int32_t row = s.first_row; row < s.end_row; row += tile_rows) {
+      const int32_t rows = std::min(tile_rows, s.end_row - row);
+      // Limits ascend within a segment.
+      const int64_t keys =
+          s.keys >= 0 ? s.keys : plan.key_limits[static_cast<size_t>(row + rows - 1)] - s.base;
+      for (int64_t key = 0, end = 0; key < keys; key = end, share += rows) {
+        // What is left over and no half of a tile is not worth shares of its own.
+        end = keys - key <= tile_keys + tile_keys / 2 ? keys : key + tile_keys;
+        tiles.push_back({row, rows, s.first_page, static_cast<int32_t>(key), static_cast<int32_t>(end),
+                         s.base, static_cast<int32_t>(share)});
+      }
+    }
+  }
+  return share;
+}
+
 }  // namespace
 
 void AttentionTiles::make(const AttentionPlan& plan, const TileLimits& limits) {
@@ -45,26 +68,11 @@ void AttentionTiles::make(const AttentionPlan& plan, const TileLimits& limits) {
   BICRL_CHECK(limits.keys % plan.page_tokens == 0, "tiles of ", limits.keys, " keys, pages of ",
               plan.page_tokens);
   const std::vector<Stretch> stretches = stretches_of(plan);
-  const auto tile_rows = static_cast<int32_t>(limits.rows);
-  for (int64_t tile_keys = limits.keys;; tile_keys *= 2) {
-    tiles.clear();
-    int64_t share = 0;
-    for (const Stretch& s : stretches) {
-      for (int32_t row = s.first_row; row < s.end_row; row += tile_rows) {
-        const int32_t rows = std::min(tile_rows, s.end_row - row);
-        // Limits ascend within a segment.
-        const int64_t keys =
-            s.keys >= 0 ? s.keys : plan.key_limits[static_cast<size_t>(row + rows - 1)] - s.base;
-        for (int64_t key = 0, end = 0; key < keys; key = end, share += rows) {
-          // What is left over and no half of a tile is not worth shares of its own.
-          end = keys - key <= tile_keys + tile_keys / 2 ? keys : key + tile_keys;
-          tiles.push_back({row, rows, s.first_page, static_cast<int32_t>(key), static_cast<int32_t>(end),
-                           s.base, static_cast<int32_t>(share)});
-        }
-      }
-    }
-    if (share <= limits.shares) break;
-  }
+  int64_t tile_keys = limits.keys;
+  while (cut(plan, stretches, limits.rows, tile_keys, tiles) > limits.shares) tile_keys *= 2;
+  const auto tall =
+      std::ranges::count_if(tiles, [&](const auto& tile) { return tile.rows > limits.rows / 2; });
+  if (tall > 0 && tall <= limits.few) cut(plan, stretches, limits.rows / 2, tile_keys, tiles);
   const auto rows = static_cast<size_t>(plan.rows());
   first_share.assign(rows + 1, 0);
   for (const AttentionTile& tile : tiles)

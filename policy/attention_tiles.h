@@ -30,6 +30,9 @@ struct TileLimits {
   // there are more shares than room.
   int64_t keys = 0;
   int64_t shares = 0;  // room: two for each row always suffice
+  // If no more tiles than this have over half of `rows`, all have at most half of them: such a tile takes as
+  // long as many short ones, and most processors would wait for a few.
+  int64_t few = 0;
 };
 
 // Refers to nothing; its memory is used again by the next make(). Not thread-safe.

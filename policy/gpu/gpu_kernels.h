@@ -94,6 +94,8 @@ struct PagedAttention {
 };
 // Query heads of a key head that a tile has room for, of all its rows together.
 constexpr int64_t kMaxHeadGroup = 128;
+// TileLimits::few for the current device: as many as half of the blocks that run side by side there.
+int64_t few_tiles(int64_t kv_heads);
 void paged_attention(const PagedAttention& work, Stream stream);
 
 // What one masked position comes to.

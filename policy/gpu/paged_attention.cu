@@ -47,6 +47,8 @@ void run(const PagedAttention& work, Stream stream) {
 
 }  // namespace
 
+int64_t few_tiles(int64_t kv_heads) { return int64_t{kAttentionBlocks} * processors() / 2 / kv_heads; }
+
 void paged_attention(const PagedAttention& work, Stream stream) {
   if (work.rows == 0) return;
   BICRL_CHECK(work.head_dim == 64 || work.head_dim == 128, "head_dim ", work.head_dim);

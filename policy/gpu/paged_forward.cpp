@@ -58,7 +58,8 @@ PagedForward::PagedForward(const Transformer& policy, int64_t max_rows, KvCache&
       planner_(config_.block_size, max_rows, cache, buffer),
       limits_{.rows = kMaxHeadGroup * config_.kv_heads / config_.heads,
               .keys = kTileKeys,
-              .shares = kSharesOfRow * max_rows},
+              .shares = kSharesOfRow * max_rows,
+              .few = few_tiles(config_.kv_heads)},
       // No tile is without a share.
       tiles_(buffer, limits_.shares),
       counts_(buffer, 2),

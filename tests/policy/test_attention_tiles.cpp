@@ -118,6 +118,36 @@ TEST_CASE("a group's prompt is read once for its neighbouring rows", "[attention
         }) == 2);
 }
 
+TEST_CASE("where tall tiles are few, they are halved, and every row's keys are cut as before",
+          "[attention_tiles]") {
+  const Planned planned(4);
+  TileLimits limits = {.rows = 32, .keys = 64, .shares = 1 << 20};
+  AttentionTiles tall, halved;
+  tall.make(planned.plan, limits);
+  const auto over_half = [&](const AttentionTiles& work) {
+    return std::ranges::count_if(work.tiles, [](const AttentionTile& tile) { return tile.rows > 16; });
+  };
+  REQUIRE(over_half(tall) > 0);
+  limits.few = over_half(tall) - 1;
+  halved.make(planned.plan, limits);
+  CHECK(halved.tiles.size() == tall.tiles.size());
+  limits.few = over_half(tall);
+  halved.make(planned.plan, limits);
+  CHECK(over_half(halved) == 0);
+  CHECK(halved.first_share == tall.first_share);
+  const auto cuts_of_rows = [&](const AttentionTiles& work) {
+    std::multiset<std::vector<int32_t>> cuts;
+    for (const AttentionTile& tile : work.tiles)
+      for (int32_t i = 0; i < tile.rows; ++i)
+        cuts.insert({tile.first_row + i, tile.first_page, tile.first_key, tile.end_key});
+    return cuts;
+  };
+  // But for rows with limits of their own, whose tile goes as far as its last row sees.
+  std::vector<std::vector<int32_t>> different;
+  std::ranges::set_difference(cuts_of_rows(tall), cuts_of_rows(halved), std::back_inserter(different));
+  for (const auto& cut : different) CHECK(planned.plan.first_rows[7] <= cut[0]);
+}
+
 TEST_CASE("tiles grow until their shares fit", "[attention_tiles]") {
   const Planned planned(4);
   AttentionTiles wide, narrow;
