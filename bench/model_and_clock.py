@@ -63,12 +63,13 @@ def spearman(x, y):
 def bootstrap(tasks, figure):
     """95 % interval over tasks."""
     generator, names = random.Random(1), list(tasks)
-    found = sorted(figure([tasks[n] for n in generator.choices(names, k=len(names))]) for _ in range(1000))
+    found = sorted(figure([tasks[n] for n in generator.choices(names, k=len(names))] if names else []) for _ in range(1000))
     return found[25], found[974]
 
 
 def ordered(lists, modelled):
-    right, count = map(sum, zip(*(pairs_of(programs, modelled) for programs in lists)))
+    found = [pairs_of(programs, modelled) for programs in lists]
+    right, count = sum(r for r, _ in found), sum(c for _, c in found)
     return right / count if count else float("nan")
 
 
