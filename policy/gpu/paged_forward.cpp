@@ -202,9 +202,7 @@ void PagedForward::transform(int64_t index, int64_t rows) {
   project(layer.down, gated_.narrow(0, 0, rows), branch_.narrow(0, 0, rows));
 }
 
-void PagedForward::run(const int64_t* tokens, int64_t rows) {
-  BICRL_CHECK(rows >= planned_rows_ && rows <= x_.size(0), rows, " rows, ", planned_rows_,
-              " planned, room for ", x_.size(0));
+void PagedForward::embed(const int64_t* tokens, int64_t rows) {
   rotation_rows({.rows = rows,
                  .head_dim = config_.head_dim,
                  .positions = planner_.positions_on_device(),
@@ -212,17 +210,23 @@ void PagedForward::run(const int64_t* tokens, int64_t rows) {
                  .cos = fp32(cos_),
                  .sin = fp32(sin_)},
                 current_stream());
-  const auto& layers = policy_.layers();
   sum_norm_rows<BFloat16>({.rows = rows,
                            .width = config_.hidden_size,
                            .base = bf16(policy_.embedding()),
                            .gather = tokens,
-                           .weight = bf16(layers.front().input_norm),
+                           .weight = bf16(policy_.layers().front().input_norm),
                            .eps = config_.rms_norm_eps,
                            .sum = bf16(x_),
                            .out = bf16(normed_)},
                           current_stream());
-  for (int64_t i = 0; i < config_.layers; ++i) {
+}
+
+void PagedForward::run(const int64_t* tokens, int64_t rows, int64_t first_layer, int64_t end_layer) {
+  BICRL_CHECK(rows >= planned_rows_ && rows <= x_.size(0), rows, " rows, ", planned_rows_,
+              " planned, room for ", x_.size(0));
+  if (first_layer == 0) embed(tokens, rows);
+  const auto& layers = policy_.layers();
+  for (int64_t i = first_layer; i < end_layer; ++i) {
     if (i > 0) norm(rows, branch_, layers[static_cast<size_t>(i)].input_norm);
     attend(i, rows);
     norm(rows, branch_, layers[static_cast<size_t>(i)].post_norm);

@@ -32,8 +32,9 @@ class PagedForward {
   void plan_nothing();
   int64_t planned_rows() const { return planned_rows_; }
   // Launches it over `rows` rows, at least the planned ones; what is behind those is of no meaning.
-  // tokens: [rows] on the device.
-  void run(const int64_t* tokens, int64_t rows);
+  // tokens: [rows] on the device. Layers [first, end): parts follow each other, from layer 0 on.
+  void run(const int64_t* tokens, int64_t rows, int64_t first_layer, int64_t end_layer);
+  void run(const int64_t* tokens, int64_t rows) { run(tokens, rows, 0, config_.layers); }
   // Marks the stored rows as valid. Call once after the forward.
   void commit();
   // The final-normed hidden states of some rows of the last forward: out [selected.size(0), hidden], of which
@@ -47,6 +48,7 @@ class PagedForward {
   struct FusedLayer {
     at::Tensor qkv, gate_up;  // [rows of all, hidden]
   };
+  void embed(const int64_t* tokens, int64_t rows);
   void attend(int64_t layer, int64_t rows);
   void transform(int64_t layer, int64_t rows);
   void norm(int64_t rows, const at::Tensor& addend, const at::Tensor& weight);

@@ -16,6 +16,9 @@ namespace {
 // units.
 constexpr int64_t kMaxPiece = 512;
 constexpr int64_t kMaxLogits = int64_t{1} << 27;
+// Recorded by themselves: a graph's launch takes the host longer the more kernels it has, and while the
+// device is busy with the first layers the others are launched.
+constexpr int64_t kFirstLayers = 4;
 // What the matrix library takes for the streams of a step, and recorded graphs for themselves.
 constexpr int64_t kLibraryBytes = int64_t{192} << 20;
 
@@ -99,12 +102,15 @@ void GraphStep::open(const DecodingSettings& settings) {
     BICRL_CHECK(policy_.store().resident(group), "parameters of ", policy_.store().layout().group(group).name,
                 " are not in memory");
   std::vector<const void*> parameters = addresses_of(policy_);
-  if (parameters != parameters_) forwards_.clear();
+  if (parameters != parameters_) {
+    first_layers_.clear();
+    other_layers_.clear();
+  }
   if (parameters != parameters_ || settings.sampling != settings_.sampling ||
       settings.acceptance != settings_.acceptance)
     draws_.clear();
   const auto recorded = [](const auto& launches) { return launches.second.recorded(); };
-  if (std::ranges::none_of(forwards_, recorded) && std::ranges::none_of(draws_, recorded))
+  if (std::ranges::none_of(first_layers_, recorded) && std::ranges::none_of(draws_, recorded))
     recorder_.pool = at::cuda::graph_pool_handle();
   parameters_ = std::move(parameters);
   settings_ = settings;
@@ -148,11 +154,16 @@ void GraphStep::draw(const StepState& state, int64_t masked) {
 
 void GraphStep::queue(const StepState& state, int64_t rows, int64_t masked) {
   buffer_.upload_behind();
-  const auto run = [&] { forward_.run(state.tokens.on_device(), rows); };
-  if (rows > decoding_rows_)
-    run();
-  else
-    forwards_[rows].run(recorder_, run);
+  const int64_t layers = policy_.config().layers, begun = std::min(kFirstLayers, layers);
+  const auto run = [&](int64_t first, int64_t end) {
+    forward_.run(state.tokens.on_device(), rows, first, end);
+  };
+  if (rows > decoding_rows_) {
+    run(0, layers);
+  } else {
+    first_layers_[rows].run(recorder_, [&] { run(0, begun); });
+    if (begun < layers) other_layers_[rows].run(recorder_, [&] { run(begun, layers); });
+  }
   if (masked > 0) {
     draws_[masked].run(recorder_, [&] { draw(state, masked); });
     const int64_t bytes = masked * static_cast<int64_t>(sizeof(gpu::Drawn));
@@ -191,7 +202,7 @@ void GraphStep::expect(const StepBound& bound) {
     const auto found = launches.find(of);
     return found != launches.end() && found->second.recorded();
   };
-  if (bound.rows > decoding_rows_ || bound.masked == 0 || !is_recorded(forwards_, rounded.rows) ||
+  if (bound.rows > decoding_rows_ || bound.masked == 0 || !is_recorded(first_layers_, rounded.rows) ||
       !is_recorded(draws_, rounded.masked))
     return;
   const at::NoGradGuard no_grad;
