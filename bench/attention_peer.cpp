@@ -162,7 +162,7 @@ class OwnAttention {
                 .first_prompt_pages = first_prompt,
                 .prompt_pages = prompt_pages,
                 .prompt_tokens = prompt_tokens},
-               {.rows = gpu::kMaxHeadGroup * shape.kv_heads / shape.heads,
+               {.rows = gpu::kTileColumnsAtMost * shape.kv_heads / shape.heads,
                 .keys = kTileKeys,
                 .shares = 4 * shape.rows(),
                 .few = gpu::few_tiles(shape.kv_heads)});

@@ -293,13 +293,16 @@ void run(const Settings& s) {
     printf(
         "%s: %.0f tok/s with prompts; prompts %.0f tok/s in %.2f s; decoding %.0f tok/s, %.1f forwards/s, "
         "%.3f ms each, "
-        "%.2f tokens each; no forward was under way %.1f %% of the time (%.3f ms each)\n",
+        "%.2f tokens each; no forward was under way %.1f %% of the time (%.3f ms each); %ld of %ld were "
+        "queued "
+        "ahead\n",
         round < 2 ? "a round (recording)" : "last round",
         static_cast<double>(total.generated_tokens) / (prefill + decode),
         static_cast<double>(total.prefill_rows) / prefill, prefill, rate,
         static_cast<double>(decode_steps) / decode, decode * 1e3 / static_cast<double>(decode_steps),
         static_cast<double>(decode_tokens) / static_cast<double>(decode_steps * s.sequences),
-        100 * between / decode, between * 1e3 / static_cast<double>(decode_steps));
+        100 * between / decode, between * 1e3 / static_cast<double>(decode_steps), total.queued_ahead,
+        total.forwards);
     fflush(stdout);
   }
   printf("%s\n", engine.budget().table().c_str());

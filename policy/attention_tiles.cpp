@@ -72,7 +72,8 @@ void AttentionTiles::make(const AttentionPlan& plan, const TileLimits& limits) {
   while (cut(plan, stretches, limits.rows, tile_keys, tiles) > limits.shares) tile_keys *= 2;
   const auto tall =
       std::ranges::count_if(tiles, [&](const auto& tile) { return tile.rows > limits.rows / 2; });
-  if (tall > 0 && tall <= limits.few) cut(plan, stretches, limits.rows / 2, tile_keys, tiles);
+  if (limits.rows > 1 && tall > 0 && tall <= limits.few)
+    cut(plan, stretches, limits.rows / 2, tile_keys, tiles);
   const auto rows = static_cast<size_t>(plan.rows());
   first_share.assign(rows + 1, 0);
   for (const AttentionTile& tile : tiles)

@@ -57,7 +57,8 @@ class StepBuffer {
   // Once, after all arrays have taken their places and before any of them is filled.
   void allocate();
   void upload();
-  // Returns at once: arrays may be filled again when the device has done what was asked of it so far.
+  // Returns at once. The copy has what the arrays hold when the device comes to it, and they may be filled
+  // again when it is done.
   void upload_behind();
   int64_t bytes() const { return bytes_; }
 

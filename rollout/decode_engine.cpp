@@ -98,7 +98,7 @@ struct DecodeEngine::Work {
   // The rows of all that goes on; returns what is denoised, in the order of the state's blocks.
   std::vector<Sequence*> gather();
   // What the forward behind the one under way brings, unless responses end before their length; nothing if
-  // that depends on more than quotas.
+  // that depends on more than quotas, or on who is admitted.
   std::optional<StepBound> next_at_most() const;
   void apply(const StepResult& result);
 
@@ -309,13 +309,15 @@ bool DecodeEngine::idle() const { return !work_ || (!work_->scheduler.waits() &&
 
 void DecodeEngine::begin_forward() {
   Work& work = *work_;
+  // Who is admitted has pages cleared, on a stream that what is expected may have closed.
+  BICRL_CHECK(!work.expected || !work.scheduler.waits());
   work.admit();
   statistics_.peak_active = std::max(statistics_.peak_active, work.scheduler.active());
   memory_->state.clear();
   work.prefill_rows = work.add_prefill();
   work.denoised = work.gather();
+  work.begun = true;  // if it fails half-way, there is something to cancel
   memory_->forward->begin(memory_->state);
-  work.begun = true;
   work.expected = false;
 }
 
@@ -326,7 +328,7 @@ std::vector<FinishedRollout> DecodeEngine::step() {
   try {
     if (const auto bound = work_->next_at_most()) {
       work_->expected = true;
-      memory_->forward->expect(*bound);
+      statistics_.queued_ahead += memory_->forward->expect(*bound);
     }
     return finish_forward();
   } catch (...) {

@@ -31,7 +31,8 @@ struct DecodingStatistics {
   int64_t prefill_rows = 0;      // of them: prompts
   int64_t generated_tokens = 0;  // accepted, those after an end token included
   int64_t peak_active = 0;
-  int64_t cache_bytes = 0;  // of the pages that it may use
+  int64_t cache_bytes = 0;   // of the pages that it may use
+  int64_t queued_ahead = 0;  // forwards that were on the device's stream before their inputs were known
   double seconds = 0;
   double between_seconds = 0;  // from the end of a forward to the begin of the next: a GPU has nothing to do
 

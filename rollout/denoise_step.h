@@ -37,8 +37,9 @@ class DenoiseStep {
   // what it refers to stay as they are until finish() or cancel(), of which one follows.
   virtual void begin(const StepState& state) = 0;
   // Between begin() and finish(), if the next begin() is known to bring at most so much: its launches may be
-  // queued ahead of their inputs. Until begin() or cancel() nothing else may be asked of the device.
-  virtual void expect(const StepBound&) {}
+  // queued ahead of their inputs; whether they were. Then nobody in this process may ask anything else of the
+  // device, wait for it, or take or give back its memory, until begin() or cancel(): it would wait for ever.
+  virtual bool expect(const StepBound&) { return false; }
   virtual StepResult finish() = 0;
   // Nobody wants the result any more, nor what was expected. When it returns the device is done with cache
   // and buffer.

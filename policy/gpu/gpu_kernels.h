@@ -92,9 +92,10 @@ struct PagedAttention {
   float* partial_log = nullptr;  // [.., heads], to the base of 2
   BFloat16* out = nullptr;       // [rows, heads, head_dim]
 };
-// Query heads of a key head that a tile has room for, of all its rows together.
-constexpr int64_t kMaxHeadGroup = 128;
-// TileLimits::few for the current device: as many as half of the blocks that run side by side there.
+// Columns of a tile: query heads of a key head, of all its rows together.
+constexpr int64_t kTileColumnsAtMost = 128;
+// TileLimits::few for the current device: so many tiles, with all their key heads, are half of the blocks
+// that run side by side there.
 int64_t few_tiles(int64_t kv_heads);
 void paged_attention(const PagedAttention& work, Stream stream);
 

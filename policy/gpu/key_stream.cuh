@@ -103,7 +103,9 @@ class KeyStream {
   // Waits until what comes next is in shared memory: a step's keys, whose values are kStepBytes further.
   // Returns where; what the call before returned is of no meaning then, as its place is copied into.
   __device__ unsigned next() {
-    if (coming_ > 1)
+    if (coming_ > 2)
+      wait_for_copies<2>();
+    else if (coming_ > 1)
       wait_for_copies<1>();
     else
       wait_for_copies<0>();

@@ -30,9 +30,9 @@ LaunchGate::LaunchGate() {
 LaunchGate::~LaunchGate() { cudaFreeHost(opened_); }
 
 void LaunchGate::close(Stream stream) {
-  wait_until_opened<<<1, 1, 0, stream>>>(reinterpret_cast<const int64_t*>(opened_), closed_ + 1);
+  ++closed_;  // also if the launch fails: what may have been queued is opened then
+  wait_until_opened<<<1, 1, 0, stream>>>(reinterpret_cast<const int64_t*>(opened_), closed_);
   check_launch("wait_until_opened");
-  ++closed_;
 }
 
 void LaunchGate::open() { opened_->store(closed_, std::memory_order_release); }

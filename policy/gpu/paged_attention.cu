@@ -8,6 +8,8 @@
 namespace bicrl::gpu {
 namespace {
 
+static_assert(kTileColumnsAtMost == kTileColumns);
+
 int processors() {
   int device = 0, count = 0;
   cudaGetDevice(&device);
@@ -34,7 +36,7 @@ void run(const PagedAttention& work, Stream stream) {
                                         static_cast<int>(work.kv_heads),
                                         group,
                                         (65535 + group) / group};
-  static const int blocks = kAttentionBlocks * processors();
+  const int blocks = kAttentionBlocks * processors();
   attend_tiles<kHeadDim><<<static_cast<unsigned>(blocks), kAttentionThreads, kShared, stream>>>(arguments);
   check_launch("paged_attention (tiles)");
   const int64_t joins = (work.rows * work.heads + kAttentionWarps - 1) / kAttentionWarps;

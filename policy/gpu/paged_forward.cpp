@@ -1,6 +1,7 @@
 #include "policy/gpu/paged_forward.h"
 
 #include <ATen/ATen.h>
+#include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
 #include <algorithm>
@@ -30,6 +31,11 @@ void project(const Projection& projection, const at::Tensor& x, at::Tensor out) 
   add_adapter(projection, x, out);
 }
 
+int64_t few_tiles_of(const Transformer& policy) {
+  const c10::cuda::CUDAGuard device(policy.device());
+  return few_tiles(policy.config().kv_heads);
+}
+
 Stream current_stream() { return c10::cuda::getCurrentCUDAStream().stream(); }
 
 }  // namespace
@@ -37,7 +43,7 @@ Stream current_stream() { return c10::cuda::getCurrentCUDAStream().stream(); }
 bool PagedForward::supports(const PolicyConfig& c, at::Device device, at::ScalarType dtype) {
   constexpr int64_t kPack = 16 / static_cast<int64_t>(sizeof(BFloat16));
   return device.is_cuda() && dtype == at::kBFloat16 && (c.head_dim == 64 || c.head_dim == 128) &&
-         c.heads / c.kv_heads <= kMaxHeadGroup && c.hidden_size % kPack == 0 &&
+         c.heads / c.kv_heads <= kTileColumnsAtMost && c.hidden_size % kPack == 0 &&
          c.intermediate_size % kPack == 0;
 }
 
@@ -56,10 +62,10 @@ PagedForward::PagedForward(const Transformer& policy, int64_t max_rows, KvCache&
       config_(policy.config()),
       cache_(cache),
       planner_(config_.block_size, max_rows, cache, buffer),
-      limits_{.rows = kMaxHeadGroup * config_.kv_heads / config_.heads,
+      limits_{.rows = kTileColumnsAtMost * config_.kv_heads / config_.heads,
               .keys = kTileKeys,
               .shares = kSharesOfRow * max_rows,
-              .few = few_tiles(config_.kv_heads)},
+              .few = few_tiles_of(policy)},
       // No tile is without a share.
       tiles_(buffer, limits_.shares),
       counts_(buffer, 2),

@@ -60,7 +60,7 @@ struct Kept {
 // The block's shared memory.
 struct SampleShared {
   float best[kSampleWarps];
-  double mass[kSampleWarps];
+  double mass[kSampleWarps];  // of runs, then of the parts of one; also what entropies are summed up in
   unsigned long long bins[256];
   unsigned long long amount;
   unsigned order;

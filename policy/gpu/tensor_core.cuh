@@ -16,7 +16,8 @@ __device__ inline void copy_async(unsigned to, const void* from, bool wanted) {
                "r"(bytes)
                : "memory");
 }
-// Likewise, with a hint to the L2 cache (in the encoding of createpolicy): kOnce for what nobody reads again.
+// Likewise, with a hint to the L2 cache (in the encoding of createpolicy): kOnce for what nobody reads again,
+// kOften is what there is without a hint.
 constexpr unsigned long long kOnce = 0x12F0000000000000, kOften = 0x1000000000000000;
 __device__ inline void copy_async_hinted(unsigned to, const void* from, bool wanted,
                                          unsigned long long hint) {

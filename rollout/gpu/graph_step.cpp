@@ -6,6 +6,8 @@
 #include <c10/cuda/CUDAGuard.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
 #include "common/error.h"
 
@@ -48,6 +50,16 @@ gpu::Acceptance rule_of(AcceptanceStrategy strategy) {
     default:
       return gpu::Acceptance::kBest;
   }
+}
+
+// Tools and settings that let the host wait for each kernel would wait for the gate for ever.
+bool may_queue_ahead() {
+  const auto value = [](const char* name) {
+    const char* found = std::getenv(name);
+    return std::string_view(found ? found : "");
+  };
+  const std::string_view blocking = value("CUDA_LAUNCH_BLOCKING");
+  return (blocking.empty() || blocking == "0") && value("BICRL_QUEUE_AHEAD") != "0";
 }
 
 std::vector<const void*> addresses_of(const Transformer& policy) {
@@ -114,6 +126,9 @@ void GraphStep::open(const DecodingSettings& settings) {
     recorder_.pool = at::cuda::graph_pool_handle();
   parameters_ = std::move(parameters);
   settings_ = settings;
+  // So that they are made by now.
+  const c10::cuda::CUDAGuard device(policy_.device());
+  for (auto& done : done_) done.record();
 }
 
 void GraphStep::draw(const StepState& state, int64_t masked) {
@@ -195,26 +210,30 @@ void GraphStep::begin(const StepState& state) {
   forward_.commit();
 }
 
-void GraphStep::expect(const StepBound& bound) {
+bool GraphStep::expect(const StepBound& bound) {
   const StepBound rounded{bucket(bound.rows, decoding_rows_), bucket(bound.masked, max_masked_)};
   // What is launched for the first time may wait for the whole device.
   const auto is_recorded = [](const auto& launches, int64_t of) {
     const auto found = launches.find(of);
     return found != launches.end() && found->second.recorded();
   };
-  if (bound.rows > decoding_rows_ || bound.masked == 0 || !is_recorded(first_layers_, rounded.rows) ||
+  if (!may_queue_ahead() || bound.rows > decoding_rows_ || bound.masked == 0 ||
+      !is_recorded(first_layers_, rounded.rows) ||
+      (policy_.config().layers > kFirstLayers && !is_recorded(other_layers_, rounded.rows)) ||
       !is_recorded(draws_, rounded.masked))
-    return;
+    return false;
   const at::NoGradGuard no_grad;
   const c10::cuda::CUDAGuard device(policy_.device());
   if (!gate_) gate_.emplace();
-  gate_->close(c10::cuda::getCurrentCUDAStream().stream());
   expected_ = rounded;
+  gate_->close(c10::cuda::getCurrentCUDAStream().stream());
   queue(*begun_, rounded.rows, rounded.masked);
   done_[1].record();
+  return true;
 }
 
 StepResult GraphStep::finish() {
+  const c10::cuda::CUDAGuard device(policy_.device());
   // The arrays of the step are free again then, too.
   done_[0].synchronize();
   StepResult result;

@@ -1,7 +1,8 @@
 // A denoise step on an NVIDIA GPU: the forward and the draws are kernels at fixed addresses, recorded as CUDA
 // graphs for a few numbers of rows and of masked positions, to which a step's are rounded up. A step is one
-// upload, one or two graphs, and one small copy back, for which finish() waits. A step that is expected is
-// queued behind a gate while the one before it runs, and begins when its inputs are written. Refers to
+// upload, up to three graphs, and one small copy back, for which finish() waits. A step that is expected is
+// queued behind a gate while the one before it runs, and begins when its inputs are written; not so with
+// CUDA_LAUNCH_BLOCKING, or with BICRL_QUEUE_AHEAD=0 for tools that let one kernel run at a time. Refers to
 // policy, cache and buffer; not thread-safe.
 #pragma once
 #include <ATen/cuda/CUDAEvent.h>
@@ -22,7 +23,7 @@ class GraphStep : public DenoiseStep {
             KvCache& cache, StepBuffer& buffer);
   void open(const DecodingSettings& settings) override;
   void begin(const StepState& state) override;
-  void expect(const StepBound& bound) override;
+  bool expect(const StepBound& bound) override;
   StepResult finish() override;
   void cancel() override;
 

@@ -66,7 +66,10 @@ std::vector<int64_t> seen_by(const AttentionPlan& plan, int64_t segment, int64_t
 
 TEST_CASE("tiles cover each row's keys once and number its shares", "[attention_tiles]") {
   const int64_t b = GENERATE(int64_t{4}, int64_t{16});
-  const TileLimits limits = {.rows = GENERATE(int64_t{5}, int64_t{32}), .keys = 64, .shares = 1 << 20};
+  const TileLimits limits = {.rows = GENERATE(int64_t{1}, int64_t{5}, int64_t{32}),
+                             .keys = 64,
+                             .shares = 1 << 20,
+                             .few = GENERATE(int64_t{0}, int64_t{1000})};
   const Planned planned(b);
   const AttentionPlan& plan = planned.plan;
   AttentionTiles work;

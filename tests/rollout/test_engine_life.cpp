@@ -69,10 +69,11 @@ struct CountedStep : DenoiseStep {
     }
     inner->begin(state);
   }
-  void expect(const StepBound& its_bound) override {
+  bool expect(const StepBound& its_bound) override {
     CHECK(begun == finished + cancelled + 1);
     ++expected;
     bound = its_bound;
+    return inner->expect(its_bound);
   }
   StepResult finish() override {
     ++finished;
