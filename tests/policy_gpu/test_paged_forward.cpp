@@ -4,6 +4,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 
 #include "common/rng.h"
@@ -17,6 +19,7 @@
 namespace bicrl {
 namespace {
 
+using Catch::Matchers::ContainsSubstring;
 using namespace testing;
 
 // For the tiny tokenizer, of a shape that there are kernels for.
@@ -272,6 +275,7 @@ TEST_CASE("a recorded step gives what the unrecorded one gives, and one that is 
     engine.generate(settings, requests, 9,
                     [&](size_t index, Rollout rollout) { rounds.back()[index] = std::move(rollout); });
   }
+  if (accepts_by_quota(settings.acceptance.strategy)) CHECK(engine.statistics().queued_ahead > 0);
   // A round is of the same shapes as the one before, and every shape came twice in the first two.
   for (int round = 1; round < 3; ++round) {
     int64_t different = 0;
@@ -287,6 +291,37 @@ TEST_CASE("a recorded step gives what the unrecorded one gives, and one that is 
                   [&](size_t index, Rollout rollout) { greedy[index] = std::move(rollout); });
   const auto fresh = generate(policy, settings, requests);
   CHECK(agreement(greedy, fresh).same == 1.0);
+}
+
+TEST_CASE("weights that break while a step is queued ahead are named, and the engine goes on",
+          "[graph_step][gpu]") {
+  require_gpu();
+  const Transformer policy = Transformer::random(small_config({7, 70}), 5, kGpu, at::kBFloat16);
+  DecodingSettings settings;
+  settings.max_new_tokens = 40;
+  settings.acceptance.strategy = AcceptanceStrategy::kLowConfidenceStatic;
+  const auto requests = make_requests(4, 4, 30);
+  DecodeEngine engine(policy, tiny_tokenizer());
+  for (int round = 0; round < 3; ++round)
+    engine.generate(settings, requests, 9, [](size_t, const Rollout&) {});
+  REQUIRE(engine.statistics().queued_ahead > 0);
+  at::Tensor weight = policy.store().values().front().second;
+  const at::Tensor kept = weight.clone();
+  engine.open(settings, 9, capacity_for(requests, policy.config(), settings));
+  for (const auto& request : requests) engine.submit(request);
+  for (int i = 0; i < 6; ++i) engine.step();
+  weight.fill_(NAN);
+  CHECK_THROWS_WITH(
+      [&] {
+        while (!engine.idle()) engine.step();
+      }(),
+      ContainsSubstring("NaN"));
+  engine.abandon();
+  weight.copy_(kept);
+  std::vector<Rollout> again(requests.size());
+  engine.generate(settings, requests, 9,
+                  [&](size_t index, Rollout rollout) { again[index] = std::move(rollout); });
+  CHECK(agreement(again, generate(policy, settings, requests)).same == 1.0);
 }
 
 TEST_CASE("steps are rounded up to few shapes", "[graph_step]") {

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <cmath>
+#include <limits>
 
 #include "policy/gpu/gpu_kernels.h"
 #include "rollout/acceptance.h"
@@ -95,10 +96,9 @@ void check_draws(const SampleCase& work, const Settings& settings, const gpu::Dr
 
 }  // namespace
 
-TEST_CASE("draws are those of the operators, on the PTX machine", "[sampling_kernels]") {
-  const Settings settings = some_settings();
-  // Rows that begin anywhere; that can be moved sixteen bytes at a time; shorter than what a warp sums up.
-  const SampleCase work(GENERATE(int64_t{3001}, int64_t{3004}, int64_t{300}));
+namespace {
+
+std::vector<gpu::Drawn> draw_on_machine(const SampleCase& work, const Settings& settings) {
   auto machine = machine_with("sampling");
   const auto upload = [&]<class T>(const at::Tensor& tensor, T) {
     const auto* first = static_cast<const T*>(tensor.const_data_ptr());
@@ -114,7 +114,38 @@ TEST_CASE("draws are those of the operators, on the PTX machine", "[sampling_ker
   arguments.drawn = reinterpret_cast<gpu::Drawn*>(drawn);
   CHECK(ptx::testing::told(machine.launch(kernel_named(machine, {"sample_row"}), {kRows, 1, 1}, {512, 1, 1},
                                           0, arguments)) == "");
-  check_draws(work, settings, machine.download<gpu::Drawn>(drawn).data());
+  return machine.download<gpu::Drawn>(drawn);
+}
+
+}  // namespace
+
+TEST_CASE("draws are those of the operators, on the PTX machine", "[sampling_kernels]") {
+  const Settings settings = some_settings();
+  // Rows that begin anywhere; that can be moved sixteen bytes at a time; shorter than what a warp sums up.
+  const SampleCase work(GENERATE(int64_t{3001}, int64_t{3004}, int64_t{300}));
+  check_draws(work, settings, draw_on_machine(work, settings).data());
+}
+
+TEST_CASE("a row that is broken has no finite log-probability, on the PTX machine", "[sampling_kernels]") {
+  const Settings settings{{.temperature = GENERATE(1.0, 0.0)}};
+  SampleCase work(3004);
+  work.allowed.fill_(true);
+  const float infinity = std::numeric_limits<float>::infinity();
+  work.logits[0][1700] = NAN;
+  work.logits[1].fill_(NAN);
+  work.logits[2][3] = infinity;
+  work.logits[3].fill_(infinity);
+  work.logits[4].fill_(-infinity);
+  const auto some = draw_on_machine(work, settings);
+  work.allowed.fill_(false);
+  const auto none = draw_on_machine(work, settings);
+  for (int64_t r = 0; r < kRows; ++r) {
+    INFO("row " << r);
+    const auto row = static_cast<size_t>(r);
+    CHECK(std::isfinite(some[row].log_prob) == (r > 4));
+    CHECK_FALSE(std::isfinite(none[row].log_prob));
+    for (const auto& drawn : {some[row], none[row]}) CHECK((drawn.token >= 0 && drawn.token < work.vocab));
+  }
 }
 
 TEST_CASE("draws are those of the operators, on a GPU", "[sampling_kernels][gpu]") {
