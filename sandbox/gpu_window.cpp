@@ -8,6 +8,7 @@
 
 #include "common/clock.h"
 #include "common/hash.h"
+#include "sandbox/box/unique_fd.h"
 #include "sandbox/gpu_seat.h"
 #include "sandbox/run_report.h"
 #include "sandbox/secret.h"
@@ -263,14 +264,10 @@ class GpuBackend::Window {
   }
 
   Step check(size_t draw) {
-    std::string outputs(plan_.trace->output_layout().draw_bytes, '\0');
-    for (size_t done = 0; done < outputs.size();) {
-      const ssize_t n = pread(for_candidate_.descriptor(outputs_), outputs.data() + done,
-                              outputs.size() - done, static_cast<off_t>(done));
-      if (n <= 0) return Step::infrastructure("the outputs of a timed call are cut off");
-      done += static_cast<size_t>(n);
-    }
-    return plan_.check(draw, outputs);
+    read_whole(for_candidate_.descriptor(outputs_), answer_);
+    if (answer_.size() != plan_.trace->output_layout().draw_bytes)
+      return Step::infrastructure("the outputs of a timed call are cut off");
+    return plan_.check(draw, answer_);
   }
 
   // That the device's memory takes at its peak rate for what nobody can leave out. L2 is cold when a call
@@ -326,6 +323,7 @@ class GpuBackend::Window {
   JobFiles for_candidate_, for_references_;
   std::vector<size_t> draws_;  // their numbers, which are the same for both
   size_t outputs_ = 0;
+  std::string answer_;  // of the call that was timed last
 };
 
 TimingResult GpuBackend::time(const TimingPlan& plan, std::stop_token stop) {

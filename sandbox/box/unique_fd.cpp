@@ -50,16 +50,21 @@ UniqueFd make_memfd(const char* name, std::string_view bytes) {
 }
 
 std::string read_whole(int fd) {
+  std::string bytes;
+  read_whole(fd, bytes);
+  return bytes;
+}
+
+void read_whole(int fd, std::string& into) {
   struct stat info {};
-  if (fstat(fd, &info) != 0) return {};
-  std::string bytes(static_cast<size_t>(info.st_size), '\0');
-  for (size_t done = 0; done < bytes.size();) {
-    const ssize_t n = pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+  if (fstat(fd, &info) != 0) return into.clear();
+  into.resize(static_cast<size_t>(info.st_size));
+  for (size_t done = 0; done < into.size();) {
+    const ssize_t n = pread(fd, into.data() + done, into.size() - done, static_cast<off_t>(done));
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return {};
+    if (n <= 0) return into.clear();
     done += static_cast<size_t>(n);
   }
-  return bytes;
 }
 
 }  // namespace bicrl

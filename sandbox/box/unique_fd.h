@@ -41,5 +41,7 @@ UniqueFd make_memfd(const char* name, std::string_view bytes = {});
 
 // All of the file behind a descriptor, wherever its position is; empty if it cannot be read.
 std::string read_whole(int fd);
+// Likewise, into memory that is kept where it has the size already.
+void read_whole(int fd, std::string& into);
 
 }  // namespace bicrl

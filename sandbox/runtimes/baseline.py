@@ -103,6 +103,7 @@ class Task:
         for ours, theirs in zip(self.inputs, leaves(given)):
             ours.copy_(theirs)
         arguments = with_leaves(given, self.inputs)
+        self.storages = []  # what a draw's tensors are read into, from draw to draw: fresh pages cost more than the reading
         bytes_of_flush = plan["flush_bytes"] if device.type == "cuda" else FLUSH_BYTES_OF_TESTS
         self.flushed = torch.empty(bytes_of_flush // 4, dtype=torch.int32, device=device)
         self.sides = {"eager": Side(model, arguments, device)}
@@ -115,12 +116,17 @@ class Task:
         """All as the constructor left it, with that draw's inputs."""
         for tensor, value in zip(self.kept, self.kept_values):
             tensor.detach().copy_(value)
-        for tensor, leaf in zip(self.inputs, plan["leaves"]):
+        if [len(storage) for storage in self.storages] != [leaf["bytes"] for leaf in plan["leaves"]]:
+            self.storages = [bytearray(leaf["bytes"]) for leaf in plan["leaves"]]
+        for tensor, leaf, storage in zip(self.inputs, plan["leaves"], self.storages):
             if not leaf["bytes"]:
                 continue
-            storage = bytearray(os.pread(fd, leaf["bytes"], leaf["offset"]))
-            while len(storage) < leaf["bytes"]:  # a read gives two GiB at most
-                storage += os.pread(fd, leaf["bytes"] - len(storage), leaf["offset"] + len(storage))
+            done = 0
+            while done < leaf["bytes"]:  # a read gives two GiB at most
+                read = os.preadv(fd, [memoryview(storage)[done:]], leaf["offset"] + done)
+                if not read:
+                    raise EOFError("a draw's file is cut off")
+                done += read
             values = torch.frombuffer(storage, dtype=getattr(torch, leaf["dtype"]))
             tensor.copy_(values.as_strided(leaf["shape"], leaf["strides"]))
 

@@ -124,16 +124,15 @@ class Job {
                       .renewable = true});
     const WindowFiles files{.channel = channel_,
                             .outputs = file("output_file"),
-                            .inputs = [&](size_t number) { return draw(trace, number); }};
+                            .inputs = [&](size_t number, std::string& into) { draw(trace, number, into); }};
     reusable_ =
         bicrl::serve_window(driver_, *context_.clock, device, trace.output_layout().draw_bytes, files) &&
         reusable_;
   }
 
-  std::string draw(const Trace& trace, const json& number) const {
-    std::string inputs = contents(plan_.at("draws").at(number.get<size_t>()).get<size_t>());
-    if (inputs.size() != trace.inputs.draw_bytes) throw InputError("the inputs have another size");
-    return inputs;
+  void draw(const Trace& trace, const json& number, std::string& into) const {
+    read_whole(files_.at(plan_.at("draws").at(number.get<size_t>()).get<size_t>()).get(), into);
+    if (into.size() != trace.inputs.draw_bytes) throw InputError("the inputs have another size");
   }
 
   // A run's calls; the outputs of one that failed are zeros that nobody reads.
@@ -147,7 +146,8 @@ class Job {
                       .follow_copies = follow_copies,
                       .limit_s = plan_.at("limit_s").get<double>(),
                       .max_bytes = plan_.at("max_bytes").get<uint64_t>()});
-    std::string inputs = draw(trace, asked.at("draw"));
+    std::string inputs;
+    draw(trace, asked.at("draw"), inputs);
     json report{{"lane_operations", 0}, {"changed_inputs", json::array()}, {"calls", 0}};
     const auto end_call = [&](const std::optional<DeviceFault>& fault, const OutputLayout& layout) {
       std::vector<std::byte> outputs(layout.draw_bytes);
@@ -170,7 +170,7 @@ class Job {
     std::set<uint32_t> overwritten;
     if (!draws.empty() && !failed()) report["first_repeat"] = begin = end = device.first_repeat();
     while (!draws.empty() && !failed() && end < trace.repeats.size() && goes_on(device, trace, begin, end)) {
-      inputs = draw(trace, draws.at(end));
+      draw(trace, draws.at(end), inputs);
       end_call(device.repeat(end, inputs), trace.repeats[end].returned.layout);
       ++end;
       if (!failed()) overwritten.merge(device.overwritten_outputs(first));

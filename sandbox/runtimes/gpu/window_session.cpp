@@ -24,7 +24,7 @@ class WindowSession {
 
   bool serve() {
     // Once as any plain run: what a kernel is at fault for is told with its name.
-    inputs_ = files_.inputs(0);
+    files_.inputs(0, inputs_);
     if (const auto fault = run_.run(inputs_)) return end(*fault);
     gpu::TimedRun timed(driver_, clock_, run_);
     if (!timed.problem().empty()) return say({{"untimed", timed.problem()}});
@@ -38,7 +38,7 @@ class WindowSession {
       std::optional<DeviceFault> fault;
       json said{{"step", "done"}};
       if (what == "prepare") {
-        inputs_ = files_.inputs(asked.at("draw").get<size_t>());
+        files_.inputs(asked.at("draw").get<size_t>(), inputs_);
         fault = timed.prepare(inputs_);
       } else if (what == "time") {
         fault = time(timed, asked.at("by_stream").get<bool>(), said);
