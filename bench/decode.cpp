@@ -294,8 +294,7 @@ void run(const Settings& s) {
         "%s: %.0f tok/s with prompts; prompts %.0f tok/s in %.2f s; decoding %.0f tok/s, %.1f forwards/s, "
         "%.3f ms each, "
         "%.2f tokens each; no forward was under way %.1f %% of the time (%.3f ms each); %ld of %ld were "
-        "queued "
-        "ahead\n",
+        "queued ahead\n",
         round < 2 ? "a round (recording)" : "last round",
         static_cast<double>(total.generated_tokens) / (prefill + decode),
         static_cast<double>(total.prefill_rows) / prefill, prefill, rate,
@@ -305,8 +304,8 @@ void run(const Settings& s) {
         total.forwards);
     fflush(stdout);
   }
-  printf("%s\n", engine.budget().table().c_str());
   const EngineBudget budget = engine.budget();
+  printf("%s\n", budget.table().c_str());
   const auto planned =
                  static_cast<double>(budget.weights_bytes + budget.cache_bytes + budget.workspace_bytes),
              used = static_cast<double>(peak_device_bytes());

@@ -219,9 +219,8 @@ class KeyStream {
       const __nv_bfloat16* from = pool + number * page;
 #pragma unroll
       for (int key = first; key < first + kPageTokens; key += kPassKeys, from += kPassKeys * row) {
-        copy_async_hinted(to + key * kChunks * 16, from, key < left, hint);
-        copy_async_hinted(to + key * kChunks * 16 + kStepBytes, from + a_.kv_heads * kHeadDim, key < left,
-                          hint);
+        copy_async(to + key * kChunks * 16, from, key < left, hint);
+        copy_async(to + key * kChunks * 16 + kStepBytes, from + a_.kv_heads * kHeadDim, key < left, hint);
       }
     }
     first_key_ += kStepKeys;

@@ -9,18 +9,12 @@ __device__ inline unsigned shared_address(const void* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
 
-// Sixteen bytes; zeros if they are not wanted, and nothing is read then.
-__device__ inline void copy_async(unsigned to, const void* from, bool wanted) {
-  const int bytes = wanted ? 16 : 0;
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(__cvta_generic_to_global(from)),
-               "r"(bytes)
-               : "memory");
-}
-// Likewise, with a hint to the L2 cache (in the encoding of createpolicy): kOnce for what nobody reads again,
-// kOften is what there is without a hint.
+// Hints to the L2 cache, in the encoding of createpolicy: for what nobody reads again, and what there is
+// without a hint.
 constexpr unsigned long long kOnce = 0x12F0000000000000, kOften = 0x1000000000000000;
-__device__ inline void copy_async_hinted(unsigned to, const void* from, bool wanted,
-                                         unsigned long long hint) {
+// Sixteen bytes; zeros if they are not wanted, and nothing is read then.
+__device__ inline void copy_async(unsigned to, const void* from, bool wanted,
+                                  unsigned long long hint = kOften) {
   const int bytes = wanted ? 16 : 0;
   asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;" ::"r"(to),
                "l"(__cvta_generic_to_global(from)), "r"(bytes), "l"(hint)

@@ -98,7 +98,8 @@ GraphStep::GraphStep(const Transformer& policy, const at::Tensor& allowed, const
       masked_(buffer, 1),
       decoding_rows_(capacity.sequences * 2 * policy.config().block_size),
       max_masked_(capacity.sequences * policy.config().block_size),
-      recorder_(policy.device()) {
+      recorder_(policy.device()),
+      queues_ahead_(may_queue_ahead()) {
   const PolicyConfig& config = policy.config();
   const auto options = at::TensorOptions().device(policy.device()).dtype(policy.dtype());
   selected_ = at::zeros({max_masked_, config.hidden_size}, options);
@@ -217,7 +218,7 @@ bool GraphStep::expect(const StepBound& bound) {
     const auto found = launches.find(of);
     return found != launches.end() && found->second.recorded();
   };
-  if (!may_queue_ahead() || bound.rows > decoding_rows_ || bound.masked == 0 ||
+  if (!queues_ahead_ || bound.rows > decoding_rows_ || bound.masked == 0 ||
       !is_recorded(first_layers_, rounded.rows) ||
       (policy_.config().layers > kFirstLayers && !is_recorded(other_layers_, rounded.rows)) ||
       !is_recorded(draws_, rounded.masked))

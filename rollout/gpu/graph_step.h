@@ -55,6 +55,7 @@ class GraphStep : public DenoiseStep {
   DecodingSettings settings_;
   std::vector<const void*> parameters_;  // where they lay when launches were recorded
   LaunchRecorder recorder_;
+  const bool queues_ahead_;
   std::map<int64_t, RecordedLaunches> first_layers_, other_layers_, draws_;  // by bucket
 };
 

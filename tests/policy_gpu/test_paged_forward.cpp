@@ -207,14 +207,19 @@ DecodingSettings drawing_by(AcceptanceStrategy strategy, double temperature) {
   return settings;
 }
 
+std::vector<Rollout> rollouts_of(DecodeEngine& engine, const DecodingSettings& settings,
+                                 const std::vector<GenerationRequest>& requests) {
+  std::vector<Rollout> rollouts(requests.size());
+  engine.generate(settings, requests, 9,
+                  [&](size_t index, Rollout rollout) { rollouts[index] = std::move(rollout); });
+  return rollouts;
+}
+
 std::vector<Rollout> generate_by(MakeDenoiseStep& make_step, const Transformer& policy,
                                  const DecodingSettings& settings,
                                  const std::vector<GenerationRequest>& requests) {
-  std::vector<Rollout> rollouts(requests.size());
-  DecodeEngine(policy, tiny_tokenizer(), make_step)
-      .generate(settings, requests, 9,
-                [&](size_t index, Rollout rollout) { rollouts[index] = std::move(rollout); });
-  return rollouts;
+  DecodeEngine engine(policy, tiny_tokenizer(), make_step);
+  return rollouts_of(engine, settings, requests);
 }
 
 std::string told(const Agreement& agreement) {
@@ -270,11 +275,7 @@ TEST_CASE("a recorded step gives what the unrecorded one gives, and one that is 
   const auto requests = make_requests(10, 4, 30);
   DecodeEngine engine(policy, tiny_tokenizer());
   std::vector<std::vector<Rollout>> rounds;
-  for (int round = 0; round < 3; ++round) {
-    rounds.emplace_back(requests.size());
-    engine.generate(settings, requests, 9,
-                    [&](size_t index, Rollout rollout) { rounds.back()[index] = std::move(rollout); });
-  }
+  for (int round = 0; round < 3; ++round) rounds.push_back(rollouts_of(engine, settings, requests));
   if (accepts_by_quota(settings.acceptance.strategy)) CHECK(engine.statistics().queued_ahead > 0);
   // A round is of the same shapes as the one before, and every shape came twice in the first two.
   for (int round = 1; round < 3; ++round) {
@@ -286,9 +287,7 @@ TEST_CASE("a recorded step gives what the unrecorded one gives, and one that is 
   }
   // Other settings.
   settings.sampling.temperature = 0.0;
-  std::vector<Rollout> greedy(requests.size());
-  engine.generate(settings, requests, 9,
-                  [&](size_t index, Rollout rollout) { greedy[index] = std::move(rollout); });
+  const auto greedy = rollouts_of(engine, settings, requests);
   const auto fresh = generate(policy, settings, requests);
   CHECK(agreement(greedy, fresh).same == 1.0);
 }
@@ -302,8 +301,7 @@ TEST_CASE("weights that break while a step is queued ahead are named, and the en
   settings.acceptance.strategy = AcceptanceStrategy::kLowConfidenceStatic;
   const auto requests = make_requests(4, 4, 30);
   DecodeEngine engine(policy, tiny_tokenizer());
-  for (int round = 0; round < 3; ++round)
-    engine.generate(settings, requests, 9, [](size_t, const Rollout&) {});
+  for (int round = 0; round < 3; ++round) rollouts_of(engine, settings, requests);
   REQUIRE(engine.statistics().queued_ahead > 0);
   at::Tensor weight = policy.store().values().front().second;
   const at::Tensor kept = weight.clone();
@@ -318,10 +316,7 @@ TEST_CASE("weights that break while a step is queued ahead are named, and the en
       ContainsSubstring("NaN"));
   engine.abandon();
   weight.copy_(kept);
-  std::vector<Rollout> again(requests.size());
-  engine.generate(settings, requests, 9,
-                  [&](size_t index, Rollout rollout) { again[index] = std::move(rollout); });
-  CHECK(agreement(again, generate(policy, settings, requests)).same == 1.0);
+  CHECK(agreement(rollouts_of(engine, settings, requests), generate(policy, settings, requests)).same == 1.0);
 }
 
 TEST_CASE("steps are rounded up to few shapes", "[graph_step]") {

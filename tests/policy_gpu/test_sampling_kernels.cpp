@@ -94,10 +94,6 @@ void check_draws(const SampleCase& work, const Settings& settings, const gpu::Dr
   CHECK(different <= 1);
 }
 
-}  // namespace
-
-namespace {
-
 std::vector<gpu::Drawn> draw_on_machine(const SampleCase& work, const Settings& settings) {
   auto machine = machine_with("sampling");
   const auto upload = [&]<class T>(const at::Tensor& tensor, T) {
