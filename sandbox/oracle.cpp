@@ -25,7 +25,10 @@ OracleFailure failure_of(const ChildResult& result) {
     case ChildEnd::kSignalled:
       return {true, concat("the reference crashed (signal ", result.code, ")"), "crash"};
     case ChildEnd::kExited:
-      return {true, concat("the reference ended its process (status ", result.code, ")"), "crash"};
+      return {
+          true,
+          concat("the reference ended its process (status ", result.code, ") ", last_lines(result.output)),
+          "crash"};
     case ChildEnd::kOutputLimit:
       return {true, "the reference prints too much", "crash"};
     case ChildEnd::kBadFrame:

@@ -18,11 +18,6 @@ constexpr std::array kClaimable = {
     "dead_kernel",  "launch",   "illegal_access", "timeout",      "memory", "process",
     "output_limit", "host_read"};
 
-std::string last_lines(const std::string& output) {
-  constexpr size_t kKeep = 400;
-  return output.size() > kKeep ? "..." + output.substr(output.size() - kKeep) : output;
-}
-
 void set_fault(RecordResult& result, const std::string& fault_class, const std::string& reason) {
   result.fault_class = fault_class;
   result.reason = reason;

@@ -36,14 +36,6 @@ int host_pid(int pidfd) {
   return std::max(pid, 0);
 }
 
-// The end of a traceback, which says why: short enough to fit into any report uncut.
-std::string last_lines(const std::string& text) {
-  constexpr size_t kKeepBytes = 400;
-  if (text.size() <= kKeepBytes) return text;
-  const std::string end = text.substr(text.size() - kKeepBytes);
-  return end.substr(end.find('\n') + 1);  // whole lines, or all if there is one only
-}
-
 void append_root(const std::vector<BoxMount>& mounts, std::vector<std::string>& command) {
   const std::string root = kRoot;
   command.insert(command.end(), {"--perms", "0755", "--tmpfs", root});
@@ -62,6 +54,13 @@ void append_scratch(std::vector<std::string>& command) {
 }
 
 }  // namespace
+
+std::string last_lines(const std::string& output) {
+  constexpr size_t kKeepBytes = 400;
+  if (output.size() <= kKeepBytes) return output;
+  const std::string end = output.substr(output.size() - kKeepBytes);
+  return end.substr(end.find('\n') + 1);  // whole lines, or all if there is one only
+}
 
 Zygote::Zygote(BoxHost& host, const PythonInstall& python, ZygoteSpec spec)
     : host_(host),

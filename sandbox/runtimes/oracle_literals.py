@@ -50,6 +50,7 @@ def demote(natures):
     for nature in drawn:
         ways = nature.literal.ways
         del ways[:ways.index(nature.way) + 1]
+        nature.way = None  # until choose_ways() has looked at what is left, which may be nothing
     return bool(drawn)
 
 

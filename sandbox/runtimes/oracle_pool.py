@@ -88,7 +88,6 @@ class Kind:
 class Pool:
     def __init__(self, reference, request):
         self.reference = reference
-        self.shapes = None  # of the output leaves
         self.tf32 = request["tf32"]
         self.request = request
         secret = random.Random(request["secret"])
@@ -101,6 +100,7 @@ class Pool:
         """Runs the reference once more than needed: is it the same twice, does it write to its inputs, how long does it
         take, does it run in fp64?"""
         self.plain = None  # statistics of the plain draws, which come first
+        self.shapes = None  # of the output leaves, which inputs drawn in a way that was given up may have had otherwise
         self.finite, self.variants, self.turns = 1.0, VARIANTS, 1
         if self.draws.natures is None:
             self.draws.plain()

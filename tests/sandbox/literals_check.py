@@ -13,8 +13,7 @@ torch.set_num_threads(1)
 INFINITY = float("inf")
 
 
-def drawn(inputs, forward="x", arguments="x"):
-    """The given leaves, and those of all draws, draw by draw."""
+def pool_of(inputs, forward="x", arguments="x"):
     code = ("import torch, torch.nn as nn, torch.nn.functional as F\nclass Model(nn.Module):\n"
             f"    def forward(self, {arguments}):\n        return {forward}\n"
             f"def get_inputs():\n    return [{inputs}]\ndef get_init_inputs():\n    return []\n")
@@ -24,6 +23,12 @@ def drawn(inputs, forward="x", arguments="x"):
     pool = Pool(reference, {"secret": "secret", "tf32": False, "least_draws": 8, "most_draws": 8, "pool_bytes": 1 << 28,
                             "max_output_bytes": 1 << 26, "most_lane_operations": 1 << 35})
     pool.draws.plain()
+    return reference, pool
+
+
+def drawn(*args, **kwargs):
+    """The given leaves, and those of all draws, draw by draw."""
+    reference, pool = pool_of(*args, **kwargs)
     pool.first_look()
     return reference.inputs(0), [draw.leaves for name in KINDS for draw in pool.kind(name).kept]
 
@@ -94,3 +99,13 @@ given, draws = first("torch.tensor([[0, 1, 2], [0, 1, 4]])", "x * 2")
 assert several(draws) and all(len(set(row)) == 3 for x in draws for row in x.tolist())
 given, draws = first("torch.tensor([[2, 0, 1], [1, 2, 0]])", "x * 2")
 assert several(draws) and all(sorted(row) == [0, 1, 2] for x in draws for row in x.tolist())
+# Ways are given up one after the other until the literal is as it is given; what an answer was like before is forgotten.
+reference, pool = pool_of("torch.tensor([0, 3, 1, 2, 0, 2]), torch.randn(6, 5)", "y[torch.nonzero(x).squeeze(1)] * 2", "x, y")
+pool.first_look()
+ways = len(pool.draws.natures[0].literal.ways) + 1
+while pool.draws.demote():
+    ways -= 1
+    assert ways > 0, "the same way is given up twice"
+    pool.shapes = [(torch.Size([5, 5]), torch.float32)]
+    pool.first_look()
+assert torch.equal(pool.draws.make("plain")[0][0], reference.inputs(0)[0])
