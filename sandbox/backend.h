@@ -11,6 +11,7 @@
 
 #include "common/error.h"
 #include "sandbox/cost/launch_counters.h"
+#include "sandbox/sanitizer_report.h"
 #include "sandbox/timing/window.h"
 #include "sandbox/trace/trace.h"
 
@@ -25,6 +26,7 @@ struct BackendFeatures {
   std::string name;  // "ptx": part of what names a verifier
   // What a RunRequest may ask for besides a plain run. Of what a backend cannot do, it does nothing.
   bool shadows = true, watches_reads = true, counts = true;
+  bool sanitizes = false;                 // has compute-sanitizer
   std::string clock_device = {};          // on what time() measures, and how; empty: it does not
   std::vector<std::string> present = {};  // for a person, like SandboxFeatures: "device: NVIDIA H200, ..."
   std::vector<std::string> missing = {};  // with the reason, and what a user can do about it
@@ -138,6 +140,14 @@ struct TimingResult {
   bool device_lost = false;  // as of a RunResult
 };
 
+// What compute-sanitizer found in a program's first call.
+struct SanitizerResult {
+  std::string problem;  // why some of the tools have not seen it to the end; empty: all have
+  std::vector<SanitizerFinding> findings;
+  double run_ms = 0;
+  bool device_lost = false;  // as of a RunResult
+};
+
 // One of the devices that a backend runs programs on, as it is now.
 struct BackendDevice {
   std::string name;     // among the backend's: "0"
@@ -145,6 +155,7 @@ struct BackendDevice {
   int contexts = 0;     // processes that hold one, or are about to
   int64_t runs = 0;     // plans
   int64_t windows = 0, repeated_windows = 0;
+  int64_t sanitized = 0, sanitizer_findings = 0;  // programs under compute-sanitizer, and those with findings
 };
 
 // Thread-safe.
@@ -155,6 +166,10 @@ class Backend {
   virtual RunResult run(const RunPlan& plan, std::stop_token stop) = 0;
   // Only of a backend that has a clock.
   virtual TimingResult time(const TimingPlan& plan, std::stop_token stop);
+  // The program once more, on the draw of the plan's first run, under each of the tools (kSanitizerTools).
+  // Only of a backend that has them.
+  virtual SanitizerResult sanitize(const RunPlan& plan, const std::vector<std::string>& tools,
+                                   std::stop_token stop);
   // Empty of a backend that has none.
   virtual std::vector<BackendDevice> devices() const { return {}; }
 };

@@ -63,6 +63,7 @@ GpuBackend::GpuBackend(BoxHost& host, std::shared_ptr<DrawFiles> draws, const Py
                                        ", so other servers of this host do not wait while one of them times: "
                                        "run one server for each device"));
   if (baseline_) start_clock(hello_);
+  find_tools();
   for (int i = 1; i < options.processes; ++i) free_.push_back(start());
 }
 
@@ -318,7 +319,9 @@ std::vector<BackendDevice> GpuBackend::devices() const {
            .contexts = trouble_.empty() ? options_.processes : 0,
            .runs = runs_,
            .windows = windows_,
-           .repeated_windows = repeated_windows_}};
+           .repeated_windows = repeated_windows_,
+           .sanitized = sanitized_,
+           .sanitizer_findings = sanitizer_findings_}};
 }
 
 }  // namespace bicrl

@@ -36,6 +36,7 @@ struct GpuOptions {
   double run_s = 10;                       // of one run on the device; a kernel that takes longer is ended
   uint64_t max_buffer_bytes = 2ull << 30;  // what a trace may allocate
   uint64_t process_memory_bytes = 16ull << 30;  // of the host, for each process
+  double sanitizer_s = 60;                      // of a program's kernels under a tool of compute-sanitizer
   GpuTimingOptions timing = {};  // the references are on the same device, unless their options name another
 };
 
@@ -52,6 +53,8 @@ class GpuBackend : public Backend {
   const BackendFeatures& features() const override { return features_; }
   RunResult run(const RunPlan& plan, std::stop_token stop) override;
   TimingResult time(const TimingPlan& plan, std::stop_token stop) override;
+  SanitizerResult sanitize(const RunPlan& plan, const std::vector<std::string>& tools,
+                           std::stop_token stop) override;
   std::vector<BackendDevice> devices() const override;
   // A device that was lost (RunResult::device_lost) runs nothing until this finds it well, and what it was.
   bool revive(std::stop_token stop);
@@ -62,6 +65,7 @@ class GpuBackend : public Backend {
   std::unique_ptr<GpuProcess> start() const;
   void describe(const nlohmann::json& hello);
   void start_clock(const nlohmann::json& hello);
+  void find_tools();
   std::unique_ptr<GpuProcess> take(std::stop_token stop);
   void give_back(std::unique_ptr<GpuProcess> process);
   void replace(std::unique_ptr<GpuProcess> process);
@@ -77,6 +81,9 @@ class GpuBackend : public Backend {
                                   const Assembled& assembled, JobFiles& files) const;
   std::string too_large(const Trace& trace) const;
   void execute(const RunPlan& plan, std::stop_token stop, RunResult& result);
+  // What a tool finds, or why it cannot tell.
+  Result<std::vector<SanitizerFinding>> watch(const RunPlan& plan, const Assembled& assembled,
+                                              const std::string& tool, std::stop_token stop);
   // Whose fault it is that a process of the loader says nothing.
   timing::Step silent(std::stop_token stop);
   bool is_lost(std::stop_token stop);
@@ -95,8 +102,10 @@ class GpuBackend : public Backend {
   std::unique_ptr<Baseline> baseline_;
   std::unique_ptr<DeviceMonitor> monitor_;
   uint64_t l2_bytes_ = 0;
-  double memory_gb_per_s_ = 0;  // 0: the driver does not say
-  std::atomic<int64_t> runs_ = 0, windows_ = 0, repeated_windows_ = 0;
+  double memory_gb_per_s_ = 0;       // 0: the driver does not say
+  std::filesystem::path sanitizer_;  // compute-sanitizer's folder; empty: there is none
+  std::atomic<int64_t> runs_ = 0, windows_ = 0, repeated_windows_ = 0, sanitized_ = 0,
+                       sanitizer_findings_ = 0;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::vector<std::unique_ptr<GpuProcess>> free_;

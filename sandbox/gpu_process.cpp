@@ -1,5 +1,7 @@
 #include "sandbox/gpu_process.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "common/clock.h"
@@ -12,11 +14,23 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kChannelFd = 16;
+constexpr const char* kSanitizerTarget = "/sanitizer";
+constexpr uint64_t kReportBytes = 1 << 20;
+constexpr int kReports = 100;           // of a tool; what follows is alike
+constexpr int kWatchedProcesses = 256;  // threads count
 
 // The end says why: a traceback is longer than a reason may be.
 std::string last_words(const std::string& output) {
   constexpr size_t kMostBytes = 400;
   return output.substr(output.size() - std::min(output.size(), kMostBytes));
+}
+
+BoxSpec loader_box(const fs::path& library, const std::string& device, uint64_t memory_bytes) {
+  BoxSpec spec = gpu_box(library, memory_bytes);
+  spec.argv = {"/gpu/bicrl-gpu-load", std::to_string(kChannelFd), device};
+  spec.env.push_back("CUDA_CACHE_DISABLE=1");  // no cache of machine code in files
+  spec.mounts.push_back({share_folder() / "gpu" / "bicrl-gpu-load", "/gpu/bicrl-gpu-load"});
+  return spec;
 }
 
 }  // namespace
@@ -28,10 +42,43 @@ GpuProcess::GpuProcess(BoxHost& host, std::optional<int> device, uint64_t memory
     ended_ = true;
     return;
   }
-  BoxSpec spec = gpu_box(library, memory_bytes);
-  spec.argv = {"/gpu/bicrl-gpu-load", std::to_string(kChannelFd), device ? std::to_string(*device) : "count"};
-  spec.env.push_back("CUDA_CACHE_DISABLE=1");  // no cache of machine code in files
-  spec.mounts.push_back({share_folder() / "gpu" / "bicrl-gpu-load", "/gpu/bicrl-gpu-load"});
+  start(host, loader_box(library, device ? std::to_string(*device) : "count", memory_bytes));
+}
+
+// The tool talks with the program that it watches through loopback of the box's own network.
+GpuProcess::GpuProcess(BoxHost& host, int device, uint64_t memory_bytes, const fs::path& sanitizer,
+                       const std::string& tool) {
+  const fs::path library = find_driver_library();
+  if (library.empty()) {
+    hello_ = Result<nlohmann::json>::failure(no_driver());
+    ended_ = true;
+    return;
+  }
+  BoxSpec spec = loader_box(library, std::to_string(device), memory_bytes);
+  const std::string report = spec.work_folder + "/report";
+  std::vector<std::string> watched{concat(kSanitizerTarget, "/compute-sanitizer"),
+                                   "--tool",
+                                   tool,
+                                   "--log-file",
+                                   report,
+                                   "--print-limit",
+                                   std::to_string(kReports),
+                                   "--demangle",
+                                   "no",
+                                   "--show-backtrace",
+                                   "no",
+                                   "--report-api-errors",
+                                   "no",
+                                   "--destroy-on-device-error",
+                                   "kernel"};
+  watched.insert(watched.end(), spec.argv.begin(), spec.argv.end());
+  spec.argv = std::move(watched);
+  spec.root = SystemRoot::kToolchain;  // libraries that the tool asks for
+  spec.mounts.push_back({sanitizer, kSanitizerTarget});
+  for (const auto& variable : {concat("HOME=", spec.work_folder), concat("TMPDIR=", spec.work_folder)})
+    spec.env.push_back(variable);
+  spec.limits.processes = kWatchedProcesses;
+  spec.exports = {{report, kReportBytes}};
   start(host, std::move(spec));
 }
 
@@ -66,6 +113,14 @@ void GpuProcess::run(BoxHost& host, BoxSpec spec, UniqueFd theirs) {
 }
 
 GpuProcess::~GpuProcess() { end(); }
+
+std::string GpuProcess::finish(double patience_s, const std::stop_token& stop) {
+  channel_.reset();
+  const Stopwatch clock;
+  while (!ended_ && clock.seconds() < patience_s && !stop.stop_requested()) usleep(10'000);
+  end();
+  return result_.exported.empty() ? "" : result_.exported.front();
+}
 
 std::string GpuProcess::end() {
   stop_.request_stop();

@@ -3,6 +3,7 @@
 // (runtimes/baseline.py). It starts with the object and ends with it. Used by one thread at a time.
 #pragma once
 #include <atomic>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -23,6 +24,10 @@ class GpuProcess {
   // Starts at once; whatever fails shows in hello(). `host` outlives this. Without a device it says
   // {"devices"}, how many there are, and ends.
   GpuProcess(BoxHost& host, std::optional<int> device, uint64_t memory_bytes);
+  // The same under one of compute-sanitizer's tools (sanitizer_report.h), for one request. finish() says
+  // what the tool has written.
+  GpuProcess(BoxHost& host, int device, uint64_t memory_bytes, const std::filesystem::path& sanitizer,
+             const std::string& tool);
   // The baseline, on "cuda:0" or the like; on "cpu" it needs no driver.
   GpuProcess(BoxHost& host, const PythonInstall& python, const std::string& device, uint64_t memory_bytes);
   ~GpuProcess();
@@ -48,6 +53,9 @@ class GpuProcess {
   Said request(const std::vector<int>& files, size_t plan, double patience_s, const std::stop_token& stop);
   Said tell(const nlohmann::json& asked, double patience_s, const std::stop_token& stop);
   Said listen(double patience_s, const std::stop_token& stop);
+  // Asks for nothing more, and waits until it has ended by itself or this takes too long: what it has left in
+  // the box's file for reports.
+  std::string finish(double patience_s, const std::stop_token& stop);
   // Ends it. How it ended, in one line.
   std::string end();
 

@@ -88,6 +88,10 @@ Pipeline::Pipeline(const PipelineOptions& options)
                    hash_hex(compiler_->toolchain_id()).substr(0, 8))) {
   if (options_.measures_times && backend().clock_device.empty())
     throw Error(concat("the backend ", backend().name, " cannot measure times"), ExitCode::kUnavailable);
+  if (options_.sanitizer_share > 0 && !backend().sanitizes)
+    throw Error(concat("a share of programs cannot be sanitized (gpu.sanitizer.share=0 does without): ",
+                       no_sanitizer()),
+                ExitCode::kUnavailable);
 }
 
 Pipeline::~Pipeline() = default;
@@ -318,10 +322,12 @@ void Pipeline::grade(Job& job, SizedTask& task, const RecordResult& recorded) {
     cost(job, task, recorded);
     if (!job.verdict.correct) return;
   }
-  const std::string remarked = remarks(*recorded.trace, *result, *task.known);
-  if (remarked.empty()) return;
   std::string& told = job.verdict.diagnostics;
-  told += concat(told.empty() ? "" : "; ", remarked);
+  const auto tell = [&told](const std::string& text) {
+    if (!text.empty()) told += concat(told.empty() ? "" : "; ", text);
+  };
+  tell(remarks(*recorded.trace, *result, *task.known));
+  if (job.verdict.correct) tell(sanitized(job, task));
 }
 
 }  // namespace bicrl

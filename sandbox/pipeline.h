@@ -35,6 +35,8 @@ struct PipelineOptions {
   int infrastructure_retries = 2;
   int cores_set_aside = 0;      // for what feeds devices: boxes of candidates and references leave them alone
   bool measures_times = false;  // by the backend's clock; else they are modelled
+  double sanitizer_share = 0;   // of right programs, that the backend's compute-sanitizer looks at
+  std::vector<std::string> sanitizer_tools{kSanitizerTools.begin(), kSanitizerTools.end()};
   std::string cost_device = "h100";  // of sandbox/cost/device_table.h: where programs are modelled
   // What tells times, as verdicts have it.
   std::string clock() const { return measures_times ? kMeasuredClock : kModelClock; }
@@ -83,6 +85,8 @@ class Pipeline {
   void measure_times(Job& job, const SizedTask& task, const RecordResult& recorded);
   void model_times(Job& job, const SizedTask& task, const RecordResult& recorded, const Trace& given,
                    std::vector<LaunchCounters>& launches);
+  // Of a correct program: what to tell of a tool's findings.
+  std::string sanitized(Job& job, const SizedTask& task);
   static bool structure_matches(Job& job, const Returned& returned, const nlohmann::json& expected,
                                 size_t call);
   void oracle_failure(Job& job, const SizedTask& task);

@@ -71,6 +71,7 @@ RoutedBackend::RoutedBackend(std::unique_ptr<Backend> device, std::unique_ptr<Ba
   features_.name = concat(device_has.name, "+", machine_has.name,
                           designated == Designated::kWherePossible ? "-where-possible" : "");
   features_.clock_device = device_has.clock_device;
+  features_.sanitizes = device_has.sanitizes;
   const auto add = [](const std::vector<std::string>& from, std::vector<std::string>& to) {
     to.insert(to.end(), from.begin(), from.end());
   };

@@ -27,6 +27,7 @@ void none_left(RunResult& result) {
   result.infrastructure = true;
   result.reason = kNoneLeft;
 }
+void none_left(SanitizerResult& result) { result.problem = kNoneLeft; }
 void none_left(TimingResult& result) { result.end = timing::Step::infrastructure(kNoneLeft); }
 
 }  // namespace
@@ -44,6 +45,7 @@ SpreadBackend::SpreadBackend(std::vector<Device> devices, const std::vector<std:
                  "), and verdicts of one task would not be alike: start a verifier for each model, "
                  "with its GPUs in `gpu.devices`"),
           ExitCode::kUnavailable);
+    features_.sanitizes = features_.sanitizes && has.sanitizes;
     add_new(has.present, features_.present);
     add_new(has.missing, features_.missing);
     members_.push_back({.device = std::move(device)});
@@ -115,6 +117,12 @@ RunResult SpreadBackend::run(const RunPlan& plan, std::stop_token stop) {
 
 TimingResult SpreadBackend::time(const TimingPlan& plan, std::stop_token stop) {
   return ask_around<TimingResult>(Work::kWindow, [&](Backend& backend) { return backend.time(plan, stop); });
+}
+
+SanitizerResult SpreadBackend::sanitize(const RunPlan& plan, const std::vector<std::string>& tools,
+                                        std::stop_token stop) {
+  return ask_around<SanitizerResult>(Work::kRun,
+                                     [&](Backend& backend) { return backend.sanitize(plan, tools, stop); });
 }
 
 std::vector<BackendDevice> SpreadBackend::devices() const {

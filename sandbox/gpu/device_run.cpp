@@ -9,6 +9,8 @@
 
 #include "common/rng.h"
 #include "sandbox/device/entry_names.h"
+#include "sandbox/gpu/guarded_memory.h"
+#include "sandbox/gpu/separate_memory.h"
 
 namespace bicrl::gpu {
 
@@ -29,7 +31,7 @@ DeviceRun::DeviceRun(Driver& driver, const DeviceProgram& program,
 // What modules keep is wiped like all memory. A lost context is left as it is: its process ends next.
 DeviceRun::~DeviceRun() {
   if (context_lost_) {
-    for (GuardedMemory& memory : memories_) memory.abandon();
+    for (const auto& memory : memories_) memory->abandon();
     return;
   }
   try {
@@ -140,7 +142,11 @@ void DeviceRun::allocate(uint32_t call) {
     allocated_bytes_ += buffer.bytes;
   }
   if (owners.empty()) return;
-  GuardedMemory& memory = memories_.emplace_back(driver_, sizes, mix_key({options_.seed, call}));
+  if (options_.apart)
+    memories_.push_back(std::make_unique<SeparateMemory>(driver_, sizes));
+  else
+    memories_.push_back(std::make_unique<GuardedMemory>(driver_, sizes, mix_key({options_.seed, call})));
+  DeviceBuffers& memory = *memories_.back();
   for (size_t number = 0; number < owners.size(); ++number) {
     const TraceBuffer& buffer = trace_.buffers[owners[number]];
     places_[owners[number]] = {memory.address(number), &memory, number};
@@ -160,7 +166,7 @@ std::optional<DeviceFault> DeviceRun::renew(std::string_view inputs) {
   seen_.clear();
   waited_ = {};
   return guarded([&] {
-    for (GuardedMemory& memory : memories_) memory.renew();
+    for (const auto& memory : memories_) memory->renew();
     for (const Module& module : modules_)
       for (const auto& [name, image] : module.images)
         driver_.upload(module.variables.at(name).address, image.data(), image.size());
@@ -212,7 +218,7 @@ void DeviceRun::end(const std::string& fault_class, const std::string& message, 
 
 std::optional<DeviceFault> DeviceRun::find_breach() {
   for (size_t m = 0; m < memories_.size(); ++m) {
-    const auto breach = memories_[m].find_breach();
+    const auto breach = memories_[m]->find_breach();
     if (!breach) continue;
     const std::string name = buffer_name(owners_[m][breach->buffer]);
     if (breach->distance_bytes == 0)

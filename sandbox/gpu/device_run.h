@@ -7,7 +7,6 @@
 // beyond a buffer (they find NaNs). The PTX machine's run of the same trace says it.
 #pragma once
 #include <chrono>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,9 +20,9 @@
 #include "sandbox/executor/copied_contents.h"
 #include "sandbox/executor/device_program.h"
 #include "sandbox/executor/element_copy.h"
+#include "sandbox/gpu/device_buffers.h"
 #include "sandbox/gpu/driver.h"
 #include "sandbox/gpu/driver_fault.h"
-#include "sandbox/gpu/guarded_memory.h"
 #include "sandbox/trace/calls.h"
 #include "sandbox/trace/trace.h"
 
@@ -43,6 +42,7 @@ struct DeviceRunOptions {
   double limit_s = 10;              // that all launches together may keep the host waiting
   uint64_t max_bytes = 2ull << 30;  // of all buffers
   bool renewable = false;           // renew() may be asked for
+  bool apart = false;               // each buffer has an allocation of its own (separate_memory.h)
 };
 
 class DeviceRun {
@@ -85,7 +85,7 @@ class DeviceRun {
  private:
   struct Place {  // of a buffer of the trace
     DeviceAddress address = 0;
-    GuardedMemory* memory = nullptr;  // null: a variable of a module
+    DeviceBuffers* memory = nullptr;  // null: a variable of a module
     size_t number = 0;                // in it
   };
   struct Module {
@@ -140,9 +140,9 @@ class DeviceRun {
   const std::vector<TraceView>* outputs_;  // of that call
   const OutputLayout* layout_;
   std::vector<Module> modules_;
-  std::deque<GuardedMemory> memories_;         // one for each call that has touched new buffers
-  std::vector<std::vector<uint32_t>> owners_;  // [memory][number]: the buffer of the trace
-  std::vector<Place> places_;                  // by buffer of the trace
+  std::vector<std::unique_ptr<DeviceBuffers>> memories_;  // one for each call that has touched new buffers
+  std::vector<std::vector<uint32_t>> owners_;             // [memory][number]: the buffer of the trace
+  std::vector<Place> places_;                             // by buffer of the trace
   uint64_t allocated_bytes_ = 0;
   uint32_t allocated_calls_ = 0;
   Hashes constructed_;  // what the first call met

@@ -54,7 +54,7 @@ void GuardedMemory::release(size_t buffer) {
   released_.push_back(layout_.buffers[buffer]);
 }
 
-std::optional<GuardedMemory::Breach> GuardedMemory::find_breach() {
+std::optional<Breach> GuardedMemory::find_breach() {
   std::vector<Span> guards = layout_.guards;
   guards.insert(guards.end(), released_.begin(), released_.end());
   // Small allocations are looked at as a whole: each copy from the device takes some microseconds.
@@ -74,7 +74,7 @@ std::optional<GuardedMemory::Breach> GuardedMemory::find_breach() {
   return std::nullopt;
 }
 
-GuardedMemory::Breach GuardedMemory::nearest(uint64_t place) const {
+Breach GuardedMemory::nearest(uint64_t place) const {
   Breach best;
   uint64_t least = UINT64_MAX;
   for (size_t i = 0; i < layout_.buffers.size(); ++i) {

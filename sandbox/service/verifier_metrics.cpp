@@ -85,6 +85,10 @@ class Present : public prometheus::Collectable {
         [](const BackendDevice& d) { return d.windows; });
     add(MetricType::Counter, "bicrl_gpu_windows_repeated_total", "Windows that were of no use",
         [](const BackendDevice& d) { return d.repeated_windows; });
+    add(MetricType::Counter, "bicrl_gpu_sanitized_total", "Right programs that compute-sanitizer looked at",
+        [](const BackendDevice& d) { return d.sanitized; });
+    add(MetricType::Counter, "bicrl_gpu_sanitizer_findings_total", "Those in which it found something",
+        [](const BackendDevice& d) { return d.sanitizer_findings; });
   }
 
   const std::function<VerifierState()> look_;

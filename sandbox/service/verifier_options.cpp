@@ -26,6 +26,19 @@ TolerancePolicy read_tolerance(const ConfigSection& section, TolerancePolicy fal
   return *parse_tolerance(name);
 }
 
+std::vector<std::string> read_tools(const ConfigSection& section) {
+  std::vector<std::string> tools;
+  for (const std::string& name : section.texts("tools", {kSanitizerTools.begin(), kSanitizerTools.end()})) {
+    if (std::ranges::find(kSanitizerTools, name) == kSanitizerTools.end())
+      section.reject("tools", concat("knows memcheck, racecheck, initcheck and synccheck, not '", name, "'"));
+    if (std::ranges::find(tools, name) != tools.end())
+      section.reject("tools", concat("names ", name, " twice"));
+    tools.push_back(name);
+  }
+  if (tools.empty()) section.reject("tools", "names none");
+  return tools;
+}
+
 // Whether the PTX machine makes a run of every program.
 bool read_backend(const ConfigSection& section, PipelineOptions& pipeline) {
   const std::string backend = section.choice("backend", "ptx", {"ptx", "gpu"});
@@ -44,6 +57,11 @@ bool read_backend(const ConfigSection& section, PipelineOptions& pipeline) {
   if (device.timing.torch_compile && !device.timing.on)
     gpu.reject("torch_compile",
                "times a second baseline, and without 'measure_times: true' there are no times");
+  const ConfigSection sanitizer = gpu.section("sanitizer");
+  pipeline.sanitizer_share = sanitizer.real("share", 0, 0, 1);
+  pipeline.sanitizer_tools = read_tools(sanitizer);
+  device.sanitizer_s = sanitizer.real("run_s", device.sanitizer_s, 1, 3600);
+  if (pipeline.sanitizer_share > 0 && backend != "gpu") sanitizer.reject("share", "needs 'backend: gpu'");
   const auto cores_per_gpu = static_cast<int>(gpu.integer("cores_per_gpu", 1, 0, 64));
   const bool required =
       gpu.choice("designated", "required", {"required", "where_possible"}) == std::string("required");

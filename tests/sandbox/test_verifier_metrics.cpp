@@ -49,9 +49,15 @@ TEST_CASE("metrics tell outcomes, stages, the queue and devices") {
   VerifierState state;
   state.workers = 3;
   state.queue = {.verified = 5, .cache_hits = 7, .rejected = 2, .cancelled = 1, .waiting = 11, .running = 3};
-  state.devices = {
-      {.name = "0", .trouble = "", .contexts = 2, .runs = 40, .windows = 9, .repeated_windows = 1},
-      {.name = "1", .trouble = "no context"}};
+  state.devices = {{.name = "0",
+                    .trouble = "",
+                    .contexts = 2,
+                    .runs = 40,
+                    .windows = 9,
+                    .repeated_windows = 1,
+                    .sanitized = 5,
+                    .sanitizer_findings = 2},
+                   {.name = "1", .trouble = "no context"}};
   VerifierMetrics metrics("ptx/torch-2", [&] { return state; });
   metrics.count(verdict(Outcome::kGraded, true), 0.4);
   metrics.count(verdict(Outcome::kGraded, true), 0.4);
@@ -81,7 +87,9 @@ TEST_CASE("metrics tell outcomes, stages, the queue and devices") {
                            "bicrl_gpu_contexts{gpu=\"0\"} 2",
                            "bicrl_gpu_plans_total{gpu=\"0\"} 40",
                            "bicrl_gpu_windows_total{gpu=\"0\"} 9",
-                           "bicrl_gpu_windows_repeated_total{gpu=\"0\"} 1"})
+                           "bicrl_gpu_windows_repeated_total{gpu=\"0\"} 1",
+                           "bicrl_gpu_sanitized_total{gpu=\"0\"} 5",
+                           "bicrl_gpu_sanitizer_findings_total{gpu=\"0\"} 2"})
     CHECK_THAT(text, ContainsSubstring(std::string(line) + "\n"));
   CHECK_THAT(text, ContainsSubstring("# TYPE bicrl_stage_seconds histogram\n"));
   CHECK_THAT(text, !ContainsSubstring("stage=\"record\""));  // nobody came there

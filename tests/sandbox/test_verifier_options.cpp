@@ -36,6 +36,21 @@ TEST_CASE("keys of times that would do nothing are refused with their place") {
       ContainsSubstring("verifier.yaml:2: gpu.torch_compile") && ContainsSubstring("measure_times"));
 }
 
+TEST_CASE("a share of programs goes through compute-sanitizer where there is one to go through") {
+  const auto options = read("backend: gpu\ngpu: {sanitizer: {share: 0.02, tools: [racecheck, memcheck]}}");
+  CHECK(options.pipeline.sanitizer_share == 0.02);
+  CHECK(options.pipeline.sanitizer_tools == std::vector<std::string>{"racecheck", "memcheck"});
+  CHECK(read("backend: gpu").pipeline.sanitizer_share == 0);
+  CHECK(read("backend: gpu").pipeline.sanitizer_tools.size() == 4);
+  const std::pair<const char*, const char*> refused[] = {
+      {"gpu: {sanitizer: {share: 0.1}}", "gpu.sanitizer.share"},
+      {"backend: gpu\ngpu: {sanitizer: {share: 2}}", "gpu.sanitizer.share"},
+      {"backend: gpu\ngpu: {sanitizer: {tools: [memchek]}}", "not 'memchek'"},
+      {"backend: gpu\ngpu: {sanitizer: {tools: [memcheck, memcheck]}}", "names memcheck twice"},
+      {"backend: gpu\ngpu: {sanitizer: {tools: []}}", "names none"}};
+  for (const auto& [text, expected] : refused) CHECK_THROWS_WITH(read(text), ContainsSubstring(expected));
+}
+
 TEST_CASE("metrics are told to this machine alone, and where they are is checked") {
   CHECK(read("backend: ptx").metrics_listen.empty());
   for (const char* good : {"127.0.0.1:9464", "localhost:0", "'[::1]:9464'"})

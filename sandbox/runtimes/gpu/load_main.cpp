@@ -12,6 +12,8 @@
 // once the files "output_file" and "control_file" hold what bicrl-execute writes to its descriptors; with
 // "retire" it has ended: a context that saw a fault is of no use, nor one whose kernels may have left
 // something behind. A plan with "window" has no "runs": what is said until {"done"} is in window_session.h.
+// With "watched" a tool looks on (sandbox/sanitizer_report.h): each buffer is an allocation, and nothing is
+// poisoned.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -95,14 +97,16 @@ class Job {
     for (const ptx::Module& module : program.value().modules())
       for (const ptx::Function& function : module.functions)
         if (function.name == "malloc") reusable_ = false;
-    if (!context_.poison) context_.poison.emplace(driver_, contents(plan_.at("poison").get<size_t>()));
+    watched_ = plan_.value("watched", false);
+    if (!watched_ && !context_.poison)
+      context_.poison.emplace(driver_, contents(plan_.at("poison").get<size_t>()));
     const CallSummary calls = summarise_calls(trace);
     if (plan_.contains("window")) {
       serve_window(program.value(), code, trace, calls);
       return {};
     }
     json report{{"runs", json::array()}};
-    bool follow_copies = CopiedContents::matter(trace);
+    bool follow_copies = !watched_ && CopiedContents::matter(trace);
     for (const json& asked : plan_.at("runs")) {
       json one = run(program.value(), code, trace, calls, asked, follow_copies);
       if (one.contains("copied")) follow_copies = follow_copies && !one["copied"].empty();
@@ -139,13 +143,14 @@ class Job {
   json run(const DeviceProgram& program, const std::vector<std::string>& code, const Trace& trace,
            const CallSummary& calls, const json& asked, bool follow_copies) {
     follow_copies = follow_copies && !asked.at("skip_launches").get<bool>();
-    context_.poison->spread();
+    if (!watched_) context_.poison->spread();
     DeviceRun device(driver_, program, code, trace, calls,
                      {.seed = asked.at("seed").get<uint64_t>(),
                       .skip_launches = asked.at("skip_launches").get<bool>(),
                       .follow_copies = follow_copies,
                       .limit_s = plan_.at("limit_s").get<double>(),
-                      .max_bytes = plan_.at("max_bytes").get<uint64_t>()});
+                      .max_bytes = plan_.at("max_bytes").get<uint64_t>(),
+                      .apart = watched_});
     std::string inputs;
     draw(trace, asked.at("draw"), inputs);
     json report{{"lane_operations", 0}, {"changed_inputs", json::array()}, {"calls", 0}};
@@ -202,6 +207,7 @@ class Job {
   const int channel_;
   std::vector<UniqueFd> files_;
   json plan_;
+  bool watched_ = false;
   // Where kernels reach this process's own memory, what a candidate left here must not run the next one.
   bool reusable_ = !driver_.device().reaches_host_memory;
 };

@@ -1,0 +1,190 @@
+// What a candidate's kernels, and the process that runs them, can find of others: secrets planted in freed
+// memory, shared memory and other contexts, in files and in the environment.
+#include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "tests/sandbox/child_processes.h"
+#include "tests/sandbox/gpu_programs.h"
+#include "tests/sandbox/service_support.h"
+
+namespace bicrl {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::gpu_launch;
+using testing::gpu_view;
+
+constexpr uint32_t kSecret = 0x5EC2E7ED;
+constexpr const char* kSecretBytes = "ede7c25e";  // as they lie in memory
+constexpr int kScratchWords = 16 << 10;
+
+// (const float* x, float* y, int n): `scan` counts the words n in the two mebibytes around y, of which all
+// can be read, since a device maps no less; `plant` leaves n in shared memory, `peek` counts it there. All of
+// a block of 256 threads.
+const char* const kProbes = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry scan(.param .u64 x, .param .u64 y, .param .u32 n) {
+  .reg .pred %p<4>; .reg .b32 %r<6>; .reg .b64 %rd<8>;
+  ld.param.u64 %rd1, [y];
+  ld.param.u32 %r1, [n];
+  mov.u32 %r2, %tid.x;
+  setp.ne.u32 %p1, %r2, 0;
+  mov.u32 %r3, 0;
+  @!%p1 st.global.u32 [%rd1], %r3;
+  bar.sync 0;
+  and.b64 %rd2, %rd1, -2097152;
+  add.s64 %rd3, %rd2, 2097152;
+  mul.wide.u32 %rd4, %r2, 4;
+  add.s64 %rd5, %rd2, %rd4;
+$next:
+  ld.volatile.global.u32 %r4, [%rd5];
+  setp.eq.u32 %p2, %r4, %r1;
+  @%p2 red.global.add.u32 [%rd1], 1;
+  add.s64 %rd5, %rd5, 1024;
+  setp.lt.u64 %p3, %rd5, %rd3;
+  @%p3 bra $next;
+  ret;
+}
+.visible .entry plant(.param .u64 x, .param .u64 y, .param .u32 n) {
+  .reg .pred %p<2>; .reg .b32 %r<6>;
+  .shared .align 4 .b8 words[32768];
+  ld.param.u32 %r1, [n];
+  mov.u32 %r2, %tid.x;
+  shl.b32 %r2, %r2, 2;
+  mov.u32 %r3, words;
+  add.s32 %r4, %r3, %r2;
+  add.s32 %r5, %r3, 32768;
+$next:
+  st.volatile.shared.u32 [%r4], %r1;
+  add.s32 %r4, %r4, 1024;
+  setp.lt.u32 %p1, %r4, %r5;
+  @%p1 bra $next;
+  ret;
+}
+.visible .entry peek(.param .u64 x, .param .u64 y, .param .u32 n) {
+  .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<2>;
+  .shared .align 4 .b8 words[32768];
+  ld.param.u64 %rd1, [y];
+  ld.param.u32 %r1, [n];
+  mov.u32 %r2, %tid.x;
+  mov.u32 %r8, 0;
+  setp.ne.u32 %p1, %r2, 0;
+  @!%p1 st.global.u32 [%rd1], %r8;
+  bar.sync 0;
+  shl.b32 %r2, %r2, 2;
+  mov.u32 %r3, words;
+  add.s32 %r4, %r3, %r2;
+  add.s32 %r5, %r3, 32768;
+$next:
+  ld.volatile.shared.u32 %r6, [%r4];
+  setp.eq.u32 %p2, %r6, %r1;
+  @%p2 red.global.add.u32 [%rd1], 1;
+  add.s32 %r4, %r4, 1024;
+  setp.lt.u32 %p3, %r4, %r5;
+  @%p3 bra $next;
+  ret;
+}
+)";
+
+json probe(const char* kernel) { return gpu_launch(kernel, static_cast<int>(kSecret), 256); }
+json hold_secret() {
+  return {{"op", "fill"}, {"target", gpu_view(2, kScratchWords)}, {"value", kSecretBytes}};
+}
+
+RunResult run_probes(Backend& backend, const json& ops) {
+  const Trace trace = testing::gpu_trace({.ops = ops, .scratch_bytes = 4 * kScratchWords});
+  const float values[4] = {1, 2, 3, 4};
+  const std::vector<std::string> leaves{std::string(reinterpret_cast<const char*>(values), sizeof values)};
+  const RunPlan plan{
+      &trace, {{std::make_shared<const std::string>(kProbes)}}, {{"draw", &leaves}}, {{.seed = 7}}};
+  return backend.run(plan, {});
+}
+
+// The first word of the answer.
+uint32_t counted(Backend& backend, const json& ops) {
+  const RunResult result = run_probes(backend, ops);
+  INFO(result.reason << result.fault_class);
+  REQUIRE(!result.infrastructure);
+  REQUIRE(result.fault_class.empty());
+  INFO(result.runs.back().fault_class << " " << result.runs.back().message);
+  REQUIRE(result.runs.back().fault_class.empty());
+  uint32_t first = 0;
+  result.runs.back().first.outputs.copy(reinterpret_cast<char*>(&first), sizeof first);
+  return first;
+}
+
+std::string contents_of(const fs::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace
+
+TEST_CASE("kernels find nothing of other programs' in memory that was given back, nor of other contexts'",
+          "[gpu]") {
+  if (!testing::has_gpu()) SKIP("the driver of the tests executes no probes");
+  const auto one = testing::make_gpu_backend({.processes = 1, .run_s = 5});
+  // The probe can find it.
+  CHECK(counted(*one, {hold_secret(), probe("scan")}) >= kScratchWords);
+  for (int i = 0; i < 4; ++i) CHECK(counted(*one, {probe("scan")}) == 0);
+  CHECK(counted(*one, {probe("plant"), probe("peek")}) <=
+        8192);  // most often all, but blocks may go elsewhere
+  for (int i = 0; i < 4; ++i) CHECK(counted(*one, {probe("peek")}) == 0);
+  // Contexts of other processes that hold it at the same time.
+  const auto other = testing::make_gpu_backend({.processes = 2, .run_s = 5});
+  std::jthread busy([&](std::stop_token stop) {
+    while (!stop.stop_requested()) run_probes(*other, {hold_secret(), probe("plant"), probe("scan")});
+  });
+  for (int i = 0; i < 20; ++i) {
+    CHECK(counted(*one, {probe("scan")}) == 0);
+    CHECK(counted(*one, {probe("peek")}) == 0);
+  }
+}
+
+TEST_CASE("the process that runs kernels sees no file, variable or process of others", "[gpu]") {
+  testing::box_host();
+  const std::string secret = "planted-5ec2e7";
+  const fs::path file = fs::temp_directory_path() / ("bicrl_" + secret);
+  std::ofstream(file) << secret << "\n";
+  setenv("BICRL_PLANTED", secret.c_str(), 1);
+  const auto backend = testing::make_gpu_backend({.processes = 1, .run_s = 5});
+  unsetenv("BICRL_PLANTED");
+  CHECK(testing::run_on(*backend, {.ops = {gpu_launch("twice")}}).fault_class.empty());
+  int looked_at = 0;
+  for (const pid_t pid : testing::descendants_with("/gpu/bicrl-gpu-load")) {
+    const fs::path process = fs::path("/proc") / std::to_string(pid);
+    // Of the box's own processes: those around it hold the command line as well.
+    if (!contents_of(process / "cmdline").starts_with("/gpu/bicrl-gpu-load")) continue;
+    ++looked_at;
+    CHECK(contents_of(process / "environ").find(secret) == std::string::npos);
+    CHECK(!contents_of(process / "environ").empty());
+    const fs::path root = process / "root";
+    std::error_code none;
+    CHECK(fs::exists(root / "gpu/bicrl-gpu-load", none));
+    CHECK(!fs::exists(root / file.relative_path(), none));
+    for (const char* folder : {"home", "root", "tmp", "work", "var", "etc/passwd", "etc/shadow", "sys"})
+      CHECK(!fs::exists(root / folder, none));
+    int processes = 0;
+    for (const auto& entry : fs::directory_iterator(root / "proc", none))
+      if (isdigit(static_cast<unsigned char>(entry.path().filename().string().front())) != 0) ++processes;
+    CHECK(processes <= 3);  // with the box's first
+    // What it has open: its channel, the driver's files, nothing of this process's.
+    for (const auto& entry : fs::directory_iterator(process / "fd", none)) {
+      const std::string target = fs::read_symlink(entry.path(), none);
+      INFO(target);
+      CHECK((target.starts_with("socket:") || target.starts_with("pipe:") ||
+             target.starts_with("anon_inode:") || target.starts_with("/dev/") ||
+             target.starts_with("/memfd:") || target.starts_with("/proc/")));
+    }
+  }
+  CHECK(looked_at > 0);
+  fs::remove(file);
+}
+
+}  // namespace bicrl

@@ -1,0 +1,221 @@
+// A share of right programs goes through compute-sanitizer: which, and what becomes of what it says; and on
+// machines with a GPU, what its tools say of the corpora beside the PTX machine.
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "common/clock.h"
+#include "tests/sandbox/corpus.h"
+#include "tests/sandbox/gpu_programs.h"
+#include "tests/sandbox/service_support.h"
+
+namespace bicrl {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+const std::vector<std::string> kAllTools{kSanitizerTools.begin(), kSanitizerTools.end()};
+
+// The PTX machine with tools that say what they are told to.
+class Sanitizing : public Backend {
+ public:
+  Sanitizing(std::unique_ptr<Backend> machine, SanitizerResult& says, std::atomic<int>& asked)
+      : machine_(std::move(machine)), says_(says), asked_(asked), features_(machine_->features()) {
+    features_.sanitizes = true;
+  }
+  const BackendFeatures& features() const override { return features_; }
+  RunResult run(const RunPlan& plan, std::stop_token stop) override { return machine_->run(plan, stop); }
+  SanitizerResult sanitize(const RunPlan&, const std::vector<std::string>& tools, std::stop_token) override {
+    CHECK(tools == kAllTools);
+    ++asked_;
+    return says_;
+  }
+
+ private:
+  std::unique_ptr<Backend> machine_;
+  SanitizerResult& says_;
+  std::atomic<int>& asked_;
+  BackendFeatures features_;
+};
+
+struct Share {
+  SanitizerResult says;
+  std::atomic<int> asked = 0;
+  std::unique_ptr<Pipeline> pipeline;
+
+  explicit Share(double share) {
+    testing::box_host();
+    PipelineOptions options;
+    options.python = testing::test_python();
+    options.oracle.cpu_s = 3600;
+    options.sanitizer_share = share;
+    options.backend = [this](const BackendSetting& setting) {
+      return std::make_unique<Sanitizing>(ptx_backend()(setting), says, asked);
+    };
+    pipeline = std::make_unique<Pipeline>(options);
+  }
+};
+
+// What the tools say of each program that comes to be run, right or wrong, before its verdict.
+class Watching : public Backend {
+ public:
+  explicit Watching(std::unique_ptr<Backend> path) : path_(std::move(path)) {}
+  const BackendFeatures& features() const override { return path_->features(); }
+  RunResult run(const RunPlan& plan, std::stop_token stop) override {
+    SanitizerResult said = path_->sanitize(plan, kAllTools, stop);
+    {
+      const std::lock_guard lock(mutex_);
+      said_[std::this_thread::get_id()] = std::move(said);
+    }
+    return path_->run(plan, stop);
+  }
+  // Of the calling thread's last verification.
+  std::optional<SanitizerResult> take() {
+    const std::lock_guard lock(mutex_);
+    auto node = said_.extract(std::this_thread::get_id());
+    if (node.empty()) return std::nullopt;
+    return std::move(node.mapped());
+  }
+
+ private:
+  std::unique_ptr<Backend> path_;
+  std::mutex mutex_;
+  std::map<std::thread::id, SanitizerResult> said_;
+};
+
+std::string tools_in(const SanitizerResult& said) {
+  std::set<std::string> tools;
+  for (const SanitizerFinding& found : said.findings) tools.insert(found.tool);
+  std::string text;
+  for (const std::string& tool : tools) text += concat(text.empty() ? "" : "+", tool);
+  return text.empty() ? "nothing" : text;
+}
+
+}  // namespace
+
+TEST_CASE("what compute-sanitizer finds in a right program is told, and leaves it right") {
+  const testing::CorpusEntry right = testing::corpus_entry("honest", "softmax_block");
+  Share all(1);
+  all.says.findings = {{"racecheck", "Error: Race reported between Write access", "softmax", 2}};
+  const Verdict verdict = all.pipeline->verify(right.request);
+  CHECK(verdict.correct);
+  CHECK_THAT(verdict.diagnostics, ContainsSubstring("compute-sanitizer finds racecheck: Error: Race reported "
+                                                    "between Write access in softmax (2 times)"));
+  all.says = {};
+  CHECK_THAT(all.pipeline->verify(right.request).diagnostics,
+             ContainsSubstring("compute-sanitizer finds nothing"));
+  // A tool that fails is no program's fault.
+  all.says.problem = "compute-sanitizer memcheck: Error: Device not supported";
+  const Verdict untouched = all.pipeline->verify(right.request);
+  CHECK(untouched.correct);
+  CHECK(untouched.diagnostics.find("compute-sanitizer") == std::string::npos);
+  CHECK(all.asked == 3);
+  // A wrong program has its verdict.
+  CHECK(!all.pipeline->verify(testing::corpus_entry("hacks", "attention_unscaled").request).correct);
+  CHECK(all.asked == 3);
+}
+
+TEST_CASE("the share of programs is the same everywhere, and of the size that was asked for") {
+  const testing::CorpusEntry right = testing::corpus_entry("honest", "add_relu_pybind");
+  Share first(0.5), second(0.5), none(0);
+  int asked = 0;
+  for (int i = 0; i < 12; ++i) {
+    VerificationRequest request = right.request;
+    request.program += concat("\n# ", i, "\n");
+    const int before = first.asked;
+    CHECK(first.pipeline->verify(request).correct);
+    CHECK(second.pipeline->verify(request).correct);
+    CHECK(first.asked == second.asked);
+    asked += first.asked - before;
+  }
+  CHECK(asked > 1);
+  CHECK(asked < 11);
+  CHECK(none.pipeline->verify(right.request).correct);
+  CHECK(none.asked == 0);
+}
+
+TEST_CASE("a server that is to sanitize programs and cannot says so at its start") {
+  testing::box_host();
+  PipelineOptions options;
+  options.python = testing::test_python();
+  options.sanitizer_share = 0.1;
+  CHECK_THROWS_WITH(Pipeline(options), ContainsSubstring("gpu.sanitizer.share=0"));
+}
+
+// Programs that run: faults that the PTX machine finds, and a sample of honest ones. A table of what both
+// say.
+TEST_CASE("compute-sanitizer and the PTX machine on the corpora", "[.][sanitizer_gpu]") {
+  if (!testing::has_gpu()) SKIP("this machine has no GPU's driver");
+  testing::box_host();
+  if (find_sanitizer().empty()) SKIP(no_sanitizer());
+  const char* seconds = getenv("BICRL_CORPUS_SECONDS");
+  const int workers = std::max(2, static_cast<int>(std::thread::hardware_concurrency()) - 1);
+  std::vector<testing::CorpusEntry> entries;
+  for (auto& entry : testing::corpus("hacks"))
+    for (const char* fault : {"race", "illegal_access", "uninitialised", "barrier"})
+      if (entry.expects(fault)) {
+        entries.push_back(std::move(entry));
+        break;
+      }
+  for (auto& entry : testing::corpus("honest")) entries.push_back(std::move(entry));
+  // So that what time allows is a sample of all.
+  if (seconds)
+    std::ranges::stable_sort(entries, {}, [](const auto& e) { return std::hash<std::string>{}(e.name); });
+  Watching* watching = nullptr;
+  PipelineOptions options;
+  options.python = testing::test_python();
+  options.oracle.cpu_s = 3600;
+  options.oracle.concurrent = std::max(options.oracle.concurrent, workers);
+  options.backend = [&](const BackendSetting& given) -> std::unique_ptr<Backend> {
+    auto one =
+        std::make_unique<Watching>(gpu_backend({.processes = 4, .run_s = 5}, Designated::kRequired)(given));
+    watching = one.get();
+    return one;
+  };
+  Pipeline pipeline(options);
+  struct Seen {
+    Verdict verdict;
+    std::optional<SanitizerResult> said;
+  };
+  std::vector<std::optional<Seen>> seen(entries.size());
+  std::atomic<size_t> next = 0;
+  const Stopwatch clock;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < workers; ++i)
+      threads.emplace_back([&] {
+        for (size_t k; (k = next++) < entries.size();) {
+          if (seconds && clock.seconds() > atof(seconds)) return;
+          Seen one{pipeline.verify(entries[k].request), std::nullopt};
+          one.said = watching->take();
+          seen[k] = std::move(one);
+        }
+      });
+  }
+  std::map<std::pair<std::string, std::string>, int> table;
+  int looked_at = 0, problems = 0;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (!seen[i] || !seen[i]->said) continue;
+    const Verdict& verdict = seen[i]->verdict;
+    const SanitizerResult& said = *seen[i]->said;
+    const std::string ended = verdict.correct ? "correct" : verdict.fault_class;
+    ++looked_at;
+    problems += !said.problem.empty();
+    ++table[{ended, tools_in(said)}];
+    printf("%s | %s | %s | %.120s | %.300s\n", entries[i].name.c_str(), ended.c_str(), tools_in(said).c_str(),
+           said.problem.c_str(), sanitizer_text(said.findings).c_str());
+  }
+  for (const auto& [key, count] : table)
+    printf("TABLE %-16s %-32s %d\n", key.first.c_str(), key.second.c_str(), count);
+  printf("%d programs in %.1f s, %d not seen to the end by every tool\n", looked_at, clock.seconds(),
+         problems);
+  CHECK(looked_at > 0);
+}
+
+}  // namespace bicrl
