@@ -1,9 +1,16 @@
 #include "launch/suite_evaluation.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <filesystem>
+#include <future>
 #include <iostream>
+#include <mutex>
+#include <optional>
+#include <set>
 #include <sstream>
+#include <thread>
 
 #include "common/clock.h"
 #include "common/files.h"
@@ -83,29 +90,56 @@ StockGrader::StockGrader(const SuiteSettings& suite, const std::string& python, 
       host_(bwrap),
       evaluator_(host_, python_, stock_options(suite)) {}
 
+int StockGrader::build_jobs() const {
+  if (suite_.build_jobs > 0) return suite_.build_jobs;
+  if (suite_.device == "cpu") return 1;  // compilers would take the time of what the host's clock measures
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()) / 2, 1, 8);
+}
+
+void StockGrader::time_references(const std::vector<KernelBenchTask>& problems,
+                                  const std::vector<KernelBenchProgram>& programs,
+                                  KernelBenchResults& results) {
+  std::set<size_t> asked;
+  for (const KernelBenchProgram& program : programs) {
+    if (!asked.insert(program.problem).second) continue;
+    const Task& task = problems[program.problem].task;
+    auto baseline = evaluator_.time_reference(task.pytorch_code);
+    if (baseline)
+      results.entries[program.problem].baseline = std::move(baseline.value());
+    else
+      log_warning(task.id, ": its reference has no times, so no program counts as fast: ", baseline.reason());
+  }
+}
+
 KernelBenchResults StockGrader::grade(const std::vector<KernelBenchTask>& problems,
                                       const std::vector<KernelBenchProgram>& programs) {
   KernelBenchResults results = empty_results(suite_.level, problems);
   log_info("grading ", programs.size(), " programs by KernelBench's own protocol on ", evaluator_.hardware(),
            ", which trusts them");
-  for (size_t i = 0; i < programs.size(); ++i) {
-    const KernelBenchProgram& program = programs[i];
-    const KernelBenchTask& problem = problems[program.problem];
-    KernelBenchEntry& entry = results.entries[program.problem];
-    if (entry.samples.empty()) {
-      auto baseline = evaluator_.time_reference(problem.task.pytorch_code);
-      if (baseline)
-        entry.baseline = std::move(baseline.value());
-      else
-        log_warning(problem.task.id,
-                    ": its reference has no times, so no program counts as fast: ", baseline.reason());
-    }
-    const auto record = evaluator_.evaluate(problem.task.pytorch_code, program.program);
-    entry.samples.push_back(record ? sample_of(record.value(), program.sample)
-                                   : ungraded_sample(record.reason(), program.sample));
-    print_row(problem, entry.samples.back());
+  time_references(problems, programs, results);
+  std::vector<std::optional<KernelBenchSample>> samples(programs.size());
+  std::mutex mutex;  // of samples and of what is written
+  const auto take = [&](size_t i, KernelBenchSample sample) {
+    const std::lock_guard lock(mutex);
+    print_row(problems[programs[i].problem], sample);
+    samples[i] = std::move(sample);
+    for (KernelBenchEntry& entry : results.entries) entry.samples.clear();
+    for (size_t k = 0; k < samples.size(); ++k)
+      if (samples[k]) results.entries[programs[k].problem].samples.push_back(*samples[k]);
     write_results(suite_.results, results);
-  }
+  };
+  std::atomic<size_t> next = 0;
+  std::vector<std::future<void>> workers;
+  for (int worker = 0; worker < build_jobs(); ++worker)
+    workers.push_back(std::async(std::launch::async, [&] {
+      for (size_t i; (i = next++) < programs.size();) {
+        const auto record =
+            evaluator_.evaluate(problems[programs[i].problem].task.pytorch_code, programs[i].program);
+        take(i, record ? sample_of(record.value(), programs[i].sample)
+                       : ungraded_sample(record.reason(), programs[i].sample));
+      }
+    }));
+  for (std::future<void>& worker : workers) worker.get();
   return results;
 }
 

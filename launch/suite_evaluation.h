@@ -31,13 +31,16 @@ class StockGrader {
   StockGrader(const StockGrader&) = delete;
   StockGrader& operator=(const StockGrader&) = delete;
 
-  // Times the references that have programs, then grades these, one by one, and prints a line for each. The
-  // files of `suite.results` are written after each, so that what was done by a long evaluation that is
-  // stopped is there.
+  // Times the references that have programs, then grades these, which are built several at a time, and prints
+  // a line for each as it is ready. The files of `suite.results` are written after each, so that what was
+  // done by a long evaluation that is stopped is there.
   KernelBenchResults grade(const std::vector<KernelBenchTask>& problems,
                            const std::vector<KernelBenchProgram>& programs);
 
  private:
+  int build_jobs() const;
+  void time_references(const std::vector<KernelBenchTask>& problems,
+                       const std::vector<KernelBenchProgram>& programs, KernelBenchResults& results);
   const SuiteSettings suite_;
   PythonInstall python_;
   BoxHost host_;

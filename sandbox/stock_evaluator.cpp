@@ -1,11 +1,17 @@
 #include "sandbox/stock_evaluator.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
+#include <thread>
 
+#include "common/clock.h"
 #include "common/json.h"
+#include "common/log.h"
 #include "sandbox/box/box_host.h"
+#include "sandbox/box/descriptor_passing.h"
 #include "sandbox/box/unique_fd.h"
 #include "sandbox/gpu_box.h"
 
@@ -20,7 +26,9 @@ constexpr const char* kToolkitTarget = "/cuda";
 constexpr const char* kProtocol = "kernelbench (423217d), trusts the candidate";
 constexpr int kSeed = 42;
 constexpr double kProbe_s = 180;  // torch is imported, from a disk that may be cold
-constexpr int kResultFd = 16;
+constexpr int kResultFd = 16, kTurnFd = 17;
+constexpr const char *kJob = "job.json", *kReference = "reference.py", *kCandidate = "candidate.py";
+constexpr double kLook_s = 0.05;  // at most, until the end of a process is seen
 constexpr uint64_t kBuildBytes = 4ull << 30;
 constexpr off_t kResultBytes = 1 << 20;
 constexpr size_t kOutputBytes = 1u << 20;  // of its stderr
@@ -92,28 +100,12 @@ StockEvaluator::StockEvaluator(BoxHost& host, const PythonInstall& python, const
   if (!answer.content.contains("hardware")) refuse(cause_of(answer.box, options_).second);
   hardware_ = answer.content["hardware"];
   device_ = answer.content["device"];
-  if (on_gpu) lease_ = std::make_unique<DeviceLease>(answer.content["bus"].get<std::string>());
+  architectures_ = answer.content["architectures"];
+  lease_ = std::make_unique<DeviceLease>(on_gpu ? answer.content["bus"].get<std::string>() : kHost);
 }
 
-StockEvaluator::Answer StockEvaluator::run(const char* mode, const std::string& reference,
-                                           const std::string& program, std::stop_token stop) {
+BoxSpec StockEvaluator::box() const {
   BoxSpec spec = torch_box(library_, python_, "stock_protocol.py", {}, options_.memory_bytes);
-  const auto in_work = [&](const char* name) { return spec.work_folder + "/" + name; };
-  const std::string job = ordered_json{
-      {"mode", mode},
-      {"device", options_.device},
-      {"precision", options_.precision},
-      {"seed", kSeed},
-      {"correctness_trials", options_.correctness_trials},
-      {"timing_trials", options_.timing_trials},
-      {"reference", in_work("reference.py")},
-      {"candidate", in_work("candidate.py")},
-      {"result", kResultFd}}.dump();
-  spec.argv.push_back(in_work("job.json"));
-  spec.files = {
-      {in_work("job.json"), job}, {in_work("reference.py"), reference}, {in_work("candidate.py"), program}};
-  const UniqueFd result = make_memfd("result");
-  spec.fds = {{result.get(), kResultFd}};
   // Last wins: ninja may lie beside the interpreter.
   std::string path = concat(fs::path(python_.interpreter).parent_path().string(), ":/usr/bin:/bin");
   if (!toolkit_.empty()) {
@@ -124,19 +116,49 @@ StockEvaluator::Answer StockEvaluator::run(const char* mode, const std::string& 
     path = concat(home, "/bin:", path);
   }
   spec.env.push_back(concat("PATH=", path));
-  spec.env.push_back(concat("TORCH_EXTENSIONS_DIR=", in_work("extensions")));
+  spec.env.push_back(concat("TORCH_EXTENSIONS_DIR=", spec.work_folder, "/extensions"));
   spec.env.push_back("TORCH_USE_CUDA_DSA=1");
+  if (!architectures_.empty()) spec.env.push_back(concat("TORCH_CUDA_ARCH_LIST=", architectures_));
   spec.work_bytes = kBuildBytes;
-  spec.limits.wall_s = mode == std::string("probe") ? kProbe_s : options_.timeout_s;
   spec.limits.output_bytes = kOutputBytes;
-  DeviceLease::Hold alone;
-  if (lease_) alone = lease_->take(stop);
+  return spec;
+}
+
+StockEvaluator::Answer StockEvaluator::run(const char* mode, const std::string& reference,
+                                           const std::string& program, std::stop_token stop) {
+  const bool builds = mode == std::string("evaluate");
+  BoxSpec spec = box();
+  const auto in_work = [&](const char* name) { return spec.work_folder + "/" + name; };
+  const std::string job = ordered_json{
+      {"mode", mode},
+      {"device", options_.device},
+      {"precision", options_.precision},
+      {"seed", kSeed},
+      {"correctness_trials", options_.correctness_trials},
+      {"timing_trials", options_.timing_trials},
+      {"reference", in_work(kReference)},
+      {"candidate", in_work(kCandidate)},
+      {"result", kResultFd},
+      {"turn", kTurnFd}}.dump();
+  spec.argv.push_back(in_work(kJob));
+  spec.files = {{in_work(kJob), job}, {in_work(kReference), reference}, {in_work(kCandidate), program}};
+  const UniqueFd result = make_memfd("result");
+  spec.fds = {{result.get(), kResultFd}};
   Answer answer;
-  if (lease_ && !alone) {
-    answer.box.end = BoxEnd::kCancelled;
-    return answer;
+  if (builds) {
+    const FdPair turn = make_packet_pair();
+    spec.fds.emplace_back(turn.theirs.get(), kTurnFd);
+    attend(spec, turn.ours.get(), std::move(stop), answer.box);
+  } else {
+    spec.limits.wall_s = lease_ ? options_.timeout_s : kProbe_s;
+    DeviceLease::Hold alone;
+    if (lease_) alone = lease_->take(stop);
+    if (lease_ && !alone) {
+      answer.box.end = BoxEnd::kCancelled;
+      return answer;
+    }
+    answer.box = run_box(host_, spec, stop);
   }
-  answer.box = run_box(host_, spec, stop);
   struct stat info {};
   if (fstat(result.get(), &info) != 0 || info.st_size > kResultBytes) return answer;
   const std::string told = read_whole(result.get());
@@ -144,6 +166,37 @@ StockEvaluator::Answer StockEvaluator::run(const char* mode, const std::string& 
   ordered_json content = ordered_json::parse(told, nullptr, /*allow_exceptions=*/false);
   if (content.is_object()) answer.content = std::move(content);
   return answer;
+}
+
+// From start to end; its process asks for its turn once the program is built. Waiting for it is nobody's
+// time.
+void StockEvaluator::attend(const BoxSpec& spec, int turn, std::stop_token stop, BoxResult& box) {
+  std::stop_source end;
+  std::atomic<bool> ended = false;
+  std::jthread process([&] {
+    box = run_box(host_, spec, end.get_token());
+    ended = true;
+  });
+  const auto until = [&](const auto& happened) {
+    const Stopwatch clock;
+    while (!ended && !happened() && !stop.stop_requested() && clock.seconds() < options_.timeout_s)
+      ;
+    return ended || happened();
+  };
+  const auto asks = [&] { return wait_readable(turn, kLook_s, stop); };
+  const auto waits = [&] {
+    std::this_thread::sleep_for(std::chrono::duration<double>(kLook_s));
+    return false;
+  };
+  bool in_time = until(asks);
+  DeviceLease::Hold alone;
+  if (in_time && !ended && (alone = lease_->take(stop))) {
+    if (write(turn, "g", 1) != 1) log_warning("a program's process has closed its channel");
+    in_time = until(waits);
+  }
+  end.request_stop();
+  process.join();
+  if (!in_time && !stop.stop_requested()) box.end = BoxEnd::kTimeout;
 }
 
 Result<ordered_json> StockEvaluator::time_reference(const std::string& reference, std::stop_token stop) {

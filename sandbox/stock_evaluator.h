@@ -28,11 +28,12 @@ struct StockOptions {
   std::string precision = "fp32";  // "fp16", "bf16"
   int correctness_trials = 5;
   int timing_trials = 100;
-  double timeout_s = 180;               // of a program, from its process's start, build included
+  double timeout_s = 180;               // of a program's build, and once more of what follows it
   uint64_t memory_bytes = 64ull << 30;  // of the host, compilers included
 };
 
-// Used by one thread at a time: programs are graded one by one, each alone on the device.
+// Programs of several threads are built side by side and graded one by one, each alone on the device.
+// Thread-safe.
 class StockEvaluator {
  public:
   // Throws Error(kUnavailable) in one line if this machine cannot: no driver, no nvcc, a torch without CUDA.
@@ -57,13 +58,16 @@ class StockEvaluator {
   };
   Answer run(const char* mode, const std::string& reference, const std::string& program,
              std::stop_token stop);
+  BoxSpec box() const;
+  void attend(const BoxSpec& spec, int turn, std::stop_token stop, BoxResult& box);
   nlohmann::ordered_json record_of(const Answer& answer) const;
   BoxHost& host_;
   const PythonInstall& python_;
   const StockOptions options_;
   std::filesystem::path library_, toolkit_;  // of the driver; of CUDA. Empty without
   std::string hardware_, device_;
-  std::unique_ptr<DeviceLease> lease_;  // of a GPU: nobody else times on it meanwhile
+  std::string architectures_;           // of the device, as TORCH_CUDA_ARCH_LIST names them
+  std::unique_ptr<DeviceLease> lease_;  // nobody else times on the device meanwhile; none while it is probed
 };
 
 }  // namespace bicrl

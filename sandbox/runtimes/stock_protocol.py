@@ -3,10 +3,13 @@ load_inline builds it. It TRUSTS THE PROGRAM, which runs in this very process wi
     stock_protocol.py JOB      JOB: a JSON file,
     {"mode": "probe", "evaluate" or "baseline", "device": "cuda:0" or "cpu" (whose clock is the host's), "precision": "fp32",
      "fp16" or "bf16", "seed", "correctness_trials", "timing_trials", "reference", "candidate": files of code, "result": a
-     descriptor of a file, which outlives the process however that ends}
+     descriptor of a file, which outlives the process however that ends, "turn": of a socket}
+An evaluation builds the program first, without a GPU and while others run; then it writes a byte to "turn", and touches no
+device before it has read one there.
 Before the program's code is run the result is {"stage": "compile"}, then {"stage": "run"}: should the process die, that says
 how far it came. At the end it is
-    probe      {"hardware", "device", "bus": where the device is, "" for the host}, or {"error"}
+    probe      {"hardware", "device", "bus": where the device is, "" for the host, "architectures": TORCH_CUDA_ARCH_LIST for it},
+               or {"error"}
     evaluate   {"record": {"compiled", "correctness", "metadata", "runtime", "runtime_stats", "ref_runtime", "ref_runtime_stats"}}
     baseline   {"stats": {"mean", "std", "min", "max", "num_trials", "hardware", "device"}}, or {"error"}
 Times are in milliseconds.
@@ -29,6 +32,7 @@ WARM_UP_CALLS, WARM_UP_CALLS_OF_BASELINES, DISCARDED_TRIALS = 3, 5, 1
 FLUSH_ELEMENTS = 32 << 20  # of int64: more than any L2 holds
 EXCESSIVE_SPEEDUP = 10
 LONGEST_TEXT = 4000
+REFUSED = "Error building extension"  # begins the message of a load_inline whose compiler failed
 
 
 class Gpu:
@@ -75,6 +79,10 @@ class Gpu:
         failed = driver.cuDeviceGet(ctypes.byref(number), self.device.index or 0) or driver.cuDeviceGetPCIBusId(text, 64, number)
         return "" if failed else text.value.decode()
 
+    def architectures(self):
+        """What load_inline finds out by itself where it sees the GPU."""
+        return "{}.{}+PTX".format(*torch.cuda.get_device_capability(self.device))
+
 
 class Host:
     def __init__(self, name):
@@ -98,6 +106,9 @@ class Host:
         return (time.perf_counter() - begin) * 1e3
 
     def bus(self):
+        return ""
+
+    def architectures(self):
         return ""
 
 
@@ -218,8 +229,42 @@ class Evaluation:
         self.metadata[kind + "_name"], self.metadata[kind] = name_of(error), shown(error)
 
 
-def evaluate(job, place):
+def build_ahead(job):
+    """The program in a process of its own that sees no GPU: what its load_inline makes is there for the next process that
+    asks for it, as after KernelBench's own builds in advance. The name and the message of a compiler's refusal, or nothing."""
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        refusal = None
+        try:
+            os.close(job["turn"])
+            os.environ["CUDA_VISIBLE_DEVICES"] = ""
+            names = {}
+            exec(read(job["reference"]), names)
+            exec(compile(read(job["candidate"]), "<string>", "exec"), names)
+        except Exception as error:  # but for that, it is the evaluation that tells what is wrong
+            refusal = (name_of(error), shown(error)) if REFUSED in str(error) else None
+        finally:
+            os.write(theirs, json.dumps(refusal).encode())
+            os._exit(0)
+    os.close(theirs)
+    os.waitpid(child, 0)
+    os.set_blocking(ours, False)  # what the program has started may hold the other end
+    try:
+        return json.loads(os.read(ours, 1 << 16) or b"null")
+    except BlockingIOError:
+        return None
+
+
+def evaluate(job):
     tell(job, {"stage": "compile"})
+    if refusal := build_ahead(job):
+        evaluation = Evaluation(job, None)
+        evaluation.metadata["compilation_error_name"], evaluation.metadata["compilation_error"] = refusal
+        return {"record": evaluation.record}
+    os.write(job["turn"], b"built")
+    os.read(job["turn"], 1)
+    place = place_of(job)
     evaluation = Evaluation(job, place)
     try:
         evaluation.run()
@@ -261,6 +306,10 @@ def timed(place, call, trials, warm_up):
             "hardware": place.hardware, "device": str(place.device)}
 
 
+def place_of(job):
+    return (Host if job["device"] == "cpu" else Gpu)(job["device"])
+
+
 def name_of(error):
     return f"{type(error).__module__}.{type(error).__name__}"
 
@@ -286,18 +335,18 @@ def main():
     job = json.loads(read(sys.argv[1]))
     torch.set_printoptions(precision=4, threshold=10, edgeitems=3, linewidth=80)
     os.dup2(os.open("/dev/null", os.O_WRONLY), 1)  # what programs print is nobody's answer
-    kind = Host if job["device"] == "cpu" else Gpu
     if job["mode"] == "evaluate":
-        tell(job, evaluate(job, kind(job["device"])))
+        tell(job, evaluate(job))
         os._exit(0)  # a program's threads and handlers do not undo what has been told
     try:
-        place = kind(job["device"])
+        place = place_of(job)
         if job["mode"] == "baseline":
             answer = baseline(job, place)
         elif missing := place.missing():
             answer = {"error": missing}
         else:
-            answer = {"hardware": place.hardware, "device": str(place.device), "bus": place.bus()}
+            answer = {"hardware": place.hardware, "device": str(place.device), "bus": place.bus(),
+                      "architectures": place.architectures()}
     except Exception as error:
         answer = {"error": f"{type(error).__name__}: {shown(error)}"}
     tell(job, answer)

@@ -11,7 +11,7 @@ TASKS = SOURCE / "tests/data/kernelbench_level1.json"
 ROW_SUMS = (SOURCE / "tests/honest/row_sum_tree.py").read_text()  # answers 1_Row_sums
 PLAIN = "import torch\n\nclass ModelNew(torch.nn.Module):\n    def __init__(self{arguments}):\n        super().__init__()\n\n    def forward(self, {inputs}):\n        return {answer}\n"
 EVAL = f"tasks: {{files: ['{TASKS}']}}\nverifier: {{server: {{workers: 2, cost_device: l4}}}}\n"
-STOCK = ["suite.protocol=kernelbench", "suite.stock={device: cpu, timing_trials: 5, timeout_s: 600, memory_gib: 8}"]
+STOCK = ["suite.protocol=kernelbench", "suite.stock={device: cpu, timing_trials: 5, timeout_s: 600, memory_gib: 8, build_jobs: 2}"]
 
 
 def plain(answer, inputs, arguments=""):

@@ -2,9 +2,13 @@
 // wrong is recorded. With a GPU the same path runs there: bench/kernelbench.py.
 #include "sandbox/stock_evaluator.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
+#include <future>
 #include <map>
+#include <sstream>
+#include <thread>
 
 #include "sandbox/gpu_box.h"
 #include "tests/sandbox/service_support.h"
@@ -220,6 +224,54 @@ TEST_CASE("a program is built by torch's own load_inline, and a compiler's messa
   CHECK(record["correctness"] == true);
   // KernelBench takes a message with these letters for a lock file's, and forgets the program.
   check_fault(evaluate(built("  int block = ;\n  return x;")), false, "compilation_error", "block");
+}
+
+TEST_CASE("a program is built before it has the device, and has it alone") {
+  // What is built is there when the program is read again; from __init__ to its end it tells the times.
+  const std::string code =
+      "import os, time\nfrom torch.utils.cpp_extension import load_inline\n"
+      "ready = os.path.exists(os.environ['TORCH_EXTENSIONS_DIR'] + '/built/built.so')\n"
+      "source = 'torch::Tensor same(torch::Tensor x) { return x; }'\n"
+      "built = load_inline(name='built', cpp_sources=source, functions=['same'])\n"
+      "import torch.nn as nn\nclass ModelNew(nn.Module):\n    def __init__(self, features):\n"
+      "        super().__init__()\n        self.begin = time.monotonic()\n"
+      "    def forward(self, x):\n        time.sleep(0.2)\n"
+      "        raise RuntimeError(f'{ready} {self.begin} {time.monotonic()}')\n";
+  StockEvaluator evaluator(testing::box_host(), python(), on_host());
+  std::vector<std::future<Result<ordered_json>>> asked;
+  for (int i = 0; i < 2; ++i)
+    asked.push_back(std::async(std::launch::async, [&] { return evaluator.evaluate(kReference, code); }));
+  std::vector<std::pair<double, double>> times;
+  for (auto& one : asked) {
+    const auto record = one.get();
+    REQUIRE(record);
+    INFO(record.value().dump(1));
+    std::istringstream said(record.value()["metadata"]["runtime_error"].get<std::string>());
+    std::string ready;
+    auto& [begin, end] = times.emplace_back();
+    said >> ready >> begin >> end;
+    CHECK(ready == "True");
+    CHECK(end > begin);
+  }
+  std::ranges::sort(times);
+  CHECK(times[0].second <= times[1].first);
+}
+
+TEST_CASE("a program that waits for the device gives way to a stop") {
+  StockEvaluator evaluator(testing::box_host(), python(), on_host());
+  const std::string slow = program("        import time\n        time.sleep(20)\n        return x\n");
+  std::stop_source stop;
+  auto first =
+      std::async(std::launch::async, [&] { return evaluator.evaluate(kReference, slow, stop.get_token()); });
+  auto second =
+      std::async(std::launch::async, [&] { return evaluator.evaluate(kReference, slow, stop.get_token()); });
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  stop.request_stop();
+  for (auto* one : {&first, &second}) {
+    const auto record = one->get();
+    REQUIRE_FALSE(record);
+    CHECK(record.reason() == "cancelled");
+  }
 }
 
 TEST_CASE("references are timed without a program") {

@@ -14,6 +14,7 @@ void read_stock(const ConfigSection& stock, SuiteSettings& s) {
   s.correctness_trials = static_cast<int>(stock.integer("correctness_trials", s.correctness_trials, 1, 1000));
   s.timing_trials = static_cast<int>(stock.integer("timing_trials", s.timing_trials, 1, 100'000));
   s.timeout_s = stock.real("timeout_s", s.timeout_s, 1, 86'400);
+  s.build_jobs = static_cast<int>(stock.integer("build_jobs", s.build_jobs, 0, 256));
   s.memory_bytes = static_cast<uint64_t>(stock.integer("memory_gib", 64, 1, 1 << 14)) << 30;
 }
 
