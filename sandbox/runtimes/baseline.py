@@ -15,6 +15,7 @@ or says {"error": why} and ends. A task that was opened last stays, for the next
 """
 import json
 import os
+import shutil
 import socket
 import sys
 import time
@@ -31,6 +32,7 @@ FLUSH_BYTES_OF_TESTS = 1 << 20
 HOST_OF_A_GRAPH_S = 75e-6  # until a graph and two events are issued, amply
 AMPLY = 2.0  # of the host's time for a call without a graph
 MOST_FLUSHES = 4096
+FOLDERS_OF_COMPILERS = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
 
 
 class HostEvent:
@@ -166,6 +168,7 @@ class Server:
         self.channel = socket.socket(fileno=channel)
         self.device = torch.device(device)
         self.key, self.task = None, None
+        self.compiled = False  # something, since it was last forgotten
 
     def say(self, what):
         self.channel.sendall(json.dumps(what).encode())
@@ -229,11 +232,18 @@ class Server:
         if self.key == plan["key"]:
             return
         self.forget()
+        self.compiled = plan["compile"]
         self.task = Task(plan, code, self.device)
         self.key = plan["key"]
 
     def forget(self):
         self.key, self.task = None, None
+        if self.compiled:
+            # What torch.compile has made of a task stays for a process's life, and its files fill the box's folder.
+            torch._dynamo.reset()
+            for folder in FOLDERS_OF_COMPILERS:
+                shutil.rmtree(os.environ.get(folder, ""), ignore_errors=True)
+            self.compiled = False
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
 

@@ -18,6 +18,7 @@
 #include "tests/sandbox/child_processes.h"
 #include "tests/sandbox/gpu_programs.h"
 #include "tests/sandbox/service_support.h"
+#include "tests/support/support.h"
 
 namespace bicrl {
 namespace {
@@ -206,6 +207,11 @@ TEST_CASE("a program that is at fault where it is timed has its class", "[gpu]")
     CHECK(result.end.fault_class == fault_class);
     check_timed(time(backend, {}));
   }
+}
+
+TEST_CASE("what torch.compile has made of a task is gone with the next one") {
+  testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/sandbox/baseline_check.py",
+                      {std::string(BICRL_SOURCE_DIR) + "/sandbox/runtimes"});
 }
 
 TEST_CASE("references whose process dies within a window are infrastructure, and another one starts",
