@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
+#include "common/error.h"
 #include "policy/attention.h"
 #include "policy/gpu/gpu_kernels.h"
 #include "tests/policy_gpu/gpu_tensors.h"
@@ -14,26 +15,25 @@ namespace {
 
 using namespace testing;
 
-constexpr int64_t kRows = 21, kWidth = 520, kHeads = 4, kKvHeads = 2, kHeadDim = 128;
+constexpr int64_t kRows = 21, kWidth = 520, kHeads = 4, kKvHeads = 2;
 constexpr double kEps = 1e-6;
-constexpr int64_t kHeadWidth = (kHeads + 2 * kKvHeads) * kHeadDim;
 
 // Inputs of all of them, in one type, and what they come to: computed in fp32 from rounded inputs, rounded
 // where the kernels say.
 struct RowsCase {
-  explicit RowsCase(at::ScalarType its_type) : type(its_type) {
+  RowsCase(at::ScalarType its_type, int64_t its_head_dim) : type(its_type), head_dim(its_head_dim) {
     at::manual_seed(4);
     const auto random = [&](at::IntArrayRef shape) { return at::randn(shape).to(type); };
     base = random({50, kWidth});
     addend = random({50, kWidth});
     weight = random({kWidth});
     gather = at::randint(50, {kRows}, at::kLong);
-    projected = random({kRows, kHeadWidth});
-    q_norm = random({kHeadDim});
-    k_norm = random({kHeadDim});
+    projected = random({kRows, head_width()});
+    q_norm = random({head_dim});
+    k_norm = random({head_dim});
     positions = at::randint(3000, {kRows}, at::kLong);
     frequency =
-        at::pow(at::Scalar(1e6), at::arange(0, kHeadDim, 2, at::kFloat) / -static_cast<double>(kHeadDim));
+        at::pow(at::Scalar(1e6), at::arange(0, head_dim, 2, at::kFloat) / -static_cast<double>(head_dim));
     write_rows = at::randperm(kRows + 9).narrow(0, 0, kRows).contiguous();
     gate_up = random({kRows, 2 * kWidth});
     const at::Tensor angles = positions.to(at::kFloat).unsqueeze(1) * frequency;
@@ -48,8 +48,8 @@ struct RowsCase {
     return rounded((base.to(at::kFloat) + addend.to(at::kFloat)).index_select(0, gather));
   }
   at::Tensor heads(int64_t first, int64_t count) const {
-    return projected.narrow(1, first * kHeadDim, count * kHeadDim)
-        .reshape({kRows, count, kHeadDim})
+    return projected.narrow(1, first * head_dim, count * head_dim)
+        .reshape({kRows, count, head_dim})
         .to(at::kFloat);
   }
   at::Tensor rotated(const at::Tensor& x, const at::Tensor& norm) const {
@@ -58,7 +58,7 @@ struct RowsCase {
   at::Tensor pool() const {
     const at::Tensor keys = rotated(heads(kHeads, kKvHeads), k_norm),
                      values = heads(kHeads + kKvHeads, kKvHeads);
-    return at::zeros({kRows + 9, 2, kKvHeads, kHeadDim})
+    return at::zeros({kRows + 9, 2, kKvHeads, head_dim})
         .index_copy_(0, write_rows, at::stack({keys, values}, 1));
   }
   at::Tensor gated() const {
@@ -66,7 +66,10 @@ struct RowsCase {
     return rounded(at::silu(x.narrow(1, 0, kWidth))) * x.narrow(1, kWidth, kWidth);
   }
 
+  int64_t head_width() const { return (kHeads + 2 * kKvHeads) * head_dim; }
+
   at::ScalarType type;
+  int64_t head_dim;
   at::Tensor base, addend, weight, gather, projected, q_norm, k_norm, positions, frequency, write_rows,
       gate_up, cos, sin;
 };
@@ -101,10 +104,10 @@ Results run_on_gpu(const RowsCase& work) {
   const gpu::Stream stream = current_stream();
   Results r = {empty({kRows, kWidth}, work.type),
                empty({kRows, kWidth}, work.type),
-               empty({kRows, kHeadDim}, at::kFloat),
-               empty({kRows, kHeadDim}, at::kFloat),
-               empty({kRows, kHeads, kHeadDim}, work.type),
-               empty({kRows + 9, 2, kKvHeads, kHeadDim}, work.type),
+               empty({kRows, work.head_dim}, at::kFloat),
+               empty({kRows, work.head_dim}, at::kFloat),
+               empty({kRows, kHeads, work.head_dim}, work.type),
+               empty({kRows + 9, 2, kKvHeads, work.head_dim}, work.type),
                empty({kRows, kWidth}, work.type)};
   const at::Tensor base = in(work.base), addend = in(work.addend), weight = in(work.weight),
                    gather = in(work.gather);
@@ -120,7 +123,7 @@ Results run_on_gpu(const RowsCase& work) {
                               stream);
   const at::Tensor positions = in(work.positions), frequency = in(work.frequency);
   gpu::rotation_rows({.rows = kRows,
-                      .head_dim = kHeadDim,
+                      .head_dim = work.head_dim,
                       .positions = positions.const_data_ptr<int64_t>(),
                       .inverse_frequency = frequency.const_data_ptr<float>(),
                       .cos = r.cos.mutable_data_ptr<float>(),
@@ -131,13 +134,13 @@ Results run_on_gpu(const RowsCase& work) {
   gpu::norm_rotate_store<Element>({.rows = kRows,
                                    .heads = kHeads,
                                    .kv_heads = kKvHeads,
-                                   .head_dim = kHeadDim,
+                                   .head_dim = work.head_dim,
                                    .q = element(projected),
-                                   .k = element(projected) + kHeads * kHeadDim,
-                                   .v = element(projected) + (kHeads + kKvHeads) * kHeadDim,
-                                   .q_stride = kHeadWidth,
-                                   .k_stride = kHeadWidth,
-                                   .v_stride = kHeadWidth,
+                                   .k = element(projected) + kHeads * work.head_dim,
+                                   .v = element(projected) + (kHeads + kKvHeads) * work.head_dim,
+                                   .q_stride = work.head_width(),
+                                   .k_stride = work.head_width(),
+                                   .v_stride = work.head_width(),
                                    .q_norm = element(q_norm),
                                    .k_norm = element(k_norm),
                                    .eps = kEps,
@@ -157,18 +160,22 @@ Results run_on_gpu(const RowsCase& work) {
 
 TEST_CASE("kernels over rows are those of fp32, on a GPU", "[row_kernels][gpu]") {
   require_gpu();
+  const int64_t head_dim = GENERATE(64, 128, 256);
+  INFO("heads of " << head_dim);
   {
     INFO("fp32");
-    const RowsCase work(at::kFloat);
+    const RowsCase work(at::kFloat, head_dim);
     check_results(work, run_on_gpu<float>(work));
   }
   INFO("bf16");
-  const RowsCase work(at::kBFloat16);
+  const RowsCase work(at::kBFloat16, head_dim);
   check_results(work, run_on_gpu<gpu::BFloat16>(work));
 }
 
 TEST_CASE("kernels over rows are those of fp32, on the PTX machine", "[row_kernels]") {
-  const RowsCase work(at::kBFloat16);
+  const int64_t head_dim = GENERATE(64, 128, 256);
+  INFO("heads of " << head_dim);
+  const RowsCase work(at::kBFloat16, head_dim);
   auto machine = machine_with("row_kernels");
   const auto upload = [&](const at::Tensor& x) {
     const auto* first = static_cast<const char*>(x.const_data_ptr());
@@ -190,13 +197,13 @@ TEST_CASE("kernels over rows are those of fp32, on the PTX machine", "[row_kerne
   const uint64_t none = 0;
   const uint64_t sum = zeros(kRows * kWidth, 2), normed = zeros(kRows * kWidth, 2),
                  gated = zeros(kRows * kWidth, 2);
-  const uint64_t cos = zeros(kRows * kHeadDim, 4), sin = zeros(kRows * kHeadDim, 4);
-  const uint64_t rotated = zeros(kRows * kHeads * kHeadDim, 2);
-  const uint64_t pool = zeros((kRows + 9) * 2 * kKvHeads * kHeadDim, 2);
+  const uint64_t cos = zeros(kRows * work.head_dim, 4), sin = zeros(kRows * work.head_dim, 4);
+  const uint64_t rotated = zeros(kRows * kHeads * work.head_dim, 2);
+  const uint64_t pool = zeros((kRows + 9) * 2 * kKvHeads * work.head_dim, 2);
   launch({"sum_norm_row", "bfloat16"}, kRows, upload(work.base), upload(work.addend), upload(work.gather),
          none, upload(work.weight), static_cast<float>(kEps), sum, normed, static_cast<int32_t>(kWidth));
-  launch({"rotation_row"}, (kRows * kHeadDim / 2 + 255) / 256, upload(work.positions), upload(work.frequency),
-         cos, sin, kRows, static_cast<int32_t>(kHeadDim / 2));
+  launch({"rotation_row"}, (kRows * work.head_dim / 2 + 255) / 256, upload(work.positions),
+         upload(work.frequency), cos, sin, kRows, static_cast<int32_t>(work.head_dim / 2));
   const uint64_t projected = upload(work.projected);
   struct {
     uint64_t q, k, v;
@@ -205,9 +212,9 @@ TEST_CASE("kernels over rows are those of fp32, on the PTX machine", "[row_kerne
     float eps;
     int32_t rows, heads, kv_heads;
   } const heads = {projected,
-                   projected + 2 * kHeads * kHeadDim,
-                   projected + 2 * (kHeads + kKvHeads) * kHeadDim,
-                   {kHeadWidth, kHeadWidth, kHeadWidth},
+                   projected + 2 * kHeads * work.head_dim,
+                   projected + 2 * (kHeads + kKvHeads) * work.head_dim,
+                   {work.head_width(), work.head_width(), work.head_width()},
                    upload(work.q_norm),
                    upload(work.k_norm),
                    cos,
@@ -220,16 +227,17 @@ TEST_CASE("kernels over rows are those of fp32, on the PTX machine", "[row_kerne
                    kRows,
                    kHeads,
                    kKvHeads};
-  launch({"norm_rotate_store_head", "bfloat16", "Li128E"}, (kRows * (kHeads + 2 * kKvHeads) * 32 + 255) / 256,
-         heads);
+  launch({"norm_rotate_store_head", "bfloat16", concat("Li", head_dim, "E")},
+         (kRows * (kHeads + 2 * kKvHeads) * 32 + 255) / 256, heads);
   launch({"swiglu_pack", "bfloat16"}, (kRows * kWidth / 8 + 255) / 256, upload(work.gate_up), gated,
          kRows * kWidth / 8, static_cast<int32_t>(kWidth / 8));
   check_results(
-      work, {download(sum, {kRows, kWidth}, at::kBFloat16), download(normed, {kRows, kWidth}, at::kBFloat16),
-             download(cos, {kRows, kHeadDim}, at::kFloat), download(sin, {kRows, kHeadDim}, at::kFloat),
-             download(rotated, {kRows, kHeads, kHeadDim}, at::kBFloat16),
-             download(pool, {kRows + 9, 2, kKvHeads, kHeadDim}, at::kBFloat16),
-             download(gated, {kRows, kWidth}, at::kBFloat16)});
+      work,
+      {download(sum, {kRows, kWidth}, at::kBFloat16), download(normed, {kRows, kWidth}, at::kBFloat16),
+       download(cos, {kRows, work.head_dim}, at::kFloat), download(sin, {kRows, work.head_dim}, at::kFloat),
+       download(rotated, {kRows, kHeads, work.head_dim}, at::kBFloat16),
+       download(pool, {kRows + 9, 2, kKvHeads, work.head_dim}, at::kBFloat16),
+       download(gated, {kRows, kWidth}, at::kBFloat16)});
 }
 
 }  // namespace bicrl
