@@ -3,6 +3,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <cmath>
 
 #include "policy/gpu/gpu_kernels.h"
 #include "tests/policy_gpu/attention_case.h"
@@ -47,12 +48,8 @@ uint32_t shared_bytes(int64_t head_dim) {
   return static_cast<uint32_t>(3 * 2 * 64 * head_dim * 2 + 4 * 28 + 2 * 64 * 4);
 }
 
-}  // namespace
-
-TEST_CASE("attention over pages is that of fp64, on the PTX machine", "[paged_attention]") {
-  const AttentionCase work(a_shape());
+at::Tensor run_on_machine(const AttentionCase& work) {
   const AttentionShape& shape = work.shape;
-  INFO(told(shape));
   auto machine = machine_with("paged_attention");
   const auto upload = [&](const at::Tensor& tensor) {
     const auto* first = static_cast<const uint16_t*>(tensor.const_data_ptr());
@@ -88,14 +85,11 @@ TEST_CASE("attention over pages is that of fp64, on the PTX machine", "[paged_at
                            one(work.rows), arguments.partial_out, arguments.partial_log, out,
                            static_cast<int32_t>(work.rows), static_cast<int32_t>(shape.heads))) == "");
   std::vector<uint16_t> bits = machine.download<uint16_t>(out);
-  check_close(work, at::from_blob(bits.data(), work.q.sizes(), at::kBFloat16));
+  return at::from_blob(bits.data(), work.q.sizes(), at::kBFloat16).clone();
 }
 
-TEST_CASE("attention over pages is that of fp64, on a GPU", "[paged_attention][gpu]") {
-  require_gpu();
-  const AttentionCase work(a_shape());
+at::Tensor run_on_gpu(const AttentionCase& work) {
   const AttentionShape& shape = work.shape;
-  INFO(told(shape));
   const at::Tensor q = on_gpu(work.q), pool = on_gpu(work.pool), out = at::full_like(q, 77);
   const at::Tensor tiles = bytes_on_gpu(work.tiles.tiles);
   const at::Tensor tile_count = on_gpu(at::tensor({static_cast<int64_t>(work.tiles.tiles.size())}, at::kInt));
@@ -124,7 +118,45 @@ TEST_CASE("attention over pages is that of fp64, on a GPU", "[paged_attention][g
                         .partial_log = partial_log.mutable_data_ptr<float>(),
                         .out = bf16(out)},
                        current_stream());
-  check_close(work, out);
+  return out.cpu();
+}
+
+// The query of one row is no number: its answer is none, and all others are what they were, bit for bit.
+void check_spoilt_row(AttentionCase& work, at::Tensor (*run)(const AttentionCase&)) {
+  const at::Tensor before = run(work);
+  const int64_t row = work.rows / 2;
+  work.q[row].fill_(NAN);
+  const at::Tensor after = run(work);
+  CHECK(after[row].isnan().all().item<bool>());
+  const at::Tensor others = at::arange(work.rows).ne(row);
+  CHECK(at::equal(after.index({others}).view(at::kShort), before.index({others}).view(at::kShort)));
+}
+
+}  // namespace
+
+TEST_CASE("attention over pages is that of fp64, on the PTX machine", "[paged_attention]") {
+  const AttentionCase work(a_shape());
+  INFO(told(work.shape));
+  check_close(work, run_on_machine(work));
+}
+
+TEST_CASE("attention over pages is that of fp64, on a GPU", "[paged_attention][gpu]") {
+  require_gpu();
+  const AttentionCase work(a_shape());
+  INFO(told(work.shape));
+  check_close(work, run_on_gpu(work));
+}
+
+TEST_CASE("a query that is no number spoils its own row alone", "[paged_attention]") {
+  AttentionCase work({4, 2, 64, 4, 128});
+  check_spoilt_row(work, run_on_machine);
+}
+
+TEST_CASE("a query that is no number spoils its own row alone, on a GPU", "[paged_attention][gpu]") {
+  require_gpu();
+  AttentionCase work(a_shape());
+  INFO(told(work.shape));
+  check_spoilt_row(work, run_on_gpu);
 }
 
 }  // namespace bicrl
