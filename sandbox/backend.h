@@ -142,17 +142,15 @@ struct TimingResult {
 
 // What compute-sanitizer found in a program's first call.
 struct SanitizerResult {
-  std::string problem;  // why some of the tools have not seen it to the end; empty: all have
   std::vector<SanitizerFinding> findings;
-  double run_ms = 0;
-  bool device_lost = false;  // as of a RunResult
+  std::string problem;  // why some of the tools have not seen it to the end; empty: all have
 };
 
 // One of the devices that a backend runs programs on, as it is now.
 struct BackendDevice {
   std::string name;     // among the backend's: "0"
   std::string trouble;  // why it is not used; empty: it is
-  int contexts = 0;     // processes that hold one, or are about to
+  int contexts = 0;     // processes that hold one, or are about to, to run plans
   int64_t runs = 0;     // plans
   int64_t windows = 0, repeated_windows = 0;
   int64_t sanitized = 0, sanitizer_findings = 0;  // programs under compute-sanitizer, and those with findings
@@ -167,7 +165,7 @@ class Backend {
   // Only of a backend that has a clock.
   virtual TimingResult time(const TimingPlan& plan, std::stop_token stop);
   // The program once more, on the draw of the plan's first run, under each of the tools (kSanitizerTools).
-  // Only of a backend that has them.
+  // Only of a backend that has them. Says nothing of the device: who runs a plan next finds out.
   virtual SanitizerResult sanitize(const RunPlan& plan, const std::vector<std::string>& tools,
                                    std::stop_token stop);
   // Empty of a backend that has none.

@@ -81,9 +81,8 @@ class GpuBackend : public Backend {
                                   const Assembled& assembled, JobFiles& files) const;
   std::string too_large(const Trace& trace) const;
   void execute(const RunPlan& plan, std::stop_token stop, RunResult& result);
-  // What a tool finds, or why it cannot tell.
-  Result<std::vector<SanitizerFinding>> watch(const RunPlan& plan, const Assembled& assembled,
-                                              const std::string& tool, std::stop_token stop);
+  SanitizerReport watch(const RunPlan& plan, const Assembled& assembled, const std::string& tool,
+                        std::stop_token stop);
   // Whose fault it is that a process of the loader says nothing.
   timing::Step silent(std::stop_token stop);
   bool is_lost(std::stop_token stop);
@@ -106,6 +105,7 @@ class GpuBackend : public Backend {
   std::filesystem::path sanitizer_;  // compute-sanitizer's folder; empty: there is none
   std::atomic<int64_t> runs_ = 0, windows_ = 0, repeated_windows_ = 0, sanitized_ = 0,
                        sanitizer_findings_ = 0;
+  std::timed_mutex watching_;  // one program at a time: tools take memory of the device beside the program's
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::vector<std::unique_ptr<GpuProcess>> free_;

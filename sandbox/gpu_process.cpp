@@ -45,7 +45,8 @@ GpuProcess::GpuProcess(BoxHost& host, std::optional<int> device, uint64_t memory
   start(host, loader_box(library, device ? std::to_string(*device) : "count", memory_bytes));
 }
 
-// The tool talks with the program that it watches through loopback of the box's own network.
+// The tool and the program that it watches talk through pipes in TMPDIR and a Unix socket without a name in
+// the file system, which is the box's own. The box is ended from outside if nothing comes of it.
 GpuProcess::GpuProcess(BoxHost& host, int device, uint64_t memory_bytes, const fs::path& sanitizer,
                        const std::string& tool) {
   const fs::path library = find_driver_library();
@@ -69,13 +70,17 @@ GpuProcess::GpuProcess(BoxHost& host, int device, uint64_t memory_bytes, const f
                                    "no",
                                    "--report-api-errors",
                                    "no",
+                                   "--check-api-memory-access",  // the loader copies what nobody has written
+                                   "no",
+                                   "--launch-timeout",
+                                   "0",
                                    "--destroy-on-device-error",
                                    "kernel"};
   watched.insert(watched.end(), spec.argv.begin(), spec.argv.end());
   spec.argv = std::move(watched);
-  spec.root = SystemRoot::kToolchain;  // libraries that the tool asks for
   spec.mounts.push_back({sanitizer, kSanitizerTarget});
-  for (const auto& variable : {concat("HOME=", spec.work_folder), concat("TMPDIR=", spec.work_folder)})
+  for (const auto& variable : {concat("HOME=", spec.work_folder), concat("TMPDIR=", spec.work_folder),
+                               std::string("NV_COMPUTE_SANITIZER_LOCAL_CONNECTION_OVERRIDE=uds")})
     spec.env.push_back(variable);
   spec.limits.processes = kWatchedProcesses;
   spec.exports = {{report, kReportBytes}};

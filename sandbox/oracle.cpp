@@ -27,7 +27,7 @@ OracleFailure failure_of(const ChildResult& result) {
     case ChildEnd::kExited:
       return {
           true,
-          concat("the reference ended its process (status ", result.code, ") ", last_lines(result.output)),
+          concat("the reference ended its process (status ", result.code, "): ", last_lines(result.output)),
           "crash"};
     case ChildEnd::kOutputLimit:
       return {true, "the reference prints too much", "crash"};

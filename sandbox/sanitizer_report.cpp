@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <initializer_list>
 #include <optional>
 
+#include "common/error.h"
 #include "sandbox/box/box_host.h"
 #include "sandbox/box/zygote.h"
 #include "sandbox/device/entry_names.h"
@@ -23,35 +25,54 @@ std::optional<std::string_view> told(std::string_view line) {
   return line.substr(kMark.size());
 }
 
-// Reports begin at the margin, and what belongs to them is indented. The rest at the margin is about the
-// tool.
-bool begins_report(std::string_view text) {
-  if (text.empty() || text.front() == ' ') return false;
-  for (const char* begin :
-       {"COMPUTE-SANITIZER", "Program hit", "Saved host backtrace", "Target application returned"})
-    if (text.starts_with(begin)) return false;
-  return text.find("SUMMARY:") == std::string_view::npos;
+enum class Kind {
+  kFinding,
+  kTrouble,  // the tool could not do its work, or not all of it, whatever its summary says
+  kNothing   // about itself, or about a call of the driver's
+};
+
+bool begins(std::string_view text, std::initializer_list<const char*> with) {
+  return std::ranges::any_of(with, [&](const char* begin) { return text.starts_with(begin); });
 }
 
-// It could not do its work, whatever the summary says.
-bool is_trouble(std::string_view text) {
-  for (const char* begin : {"Target application terminated", "Target application doesn't",
-                            "Error: process didn't", "Error: Target", "Error: No attachable", "Error: Could",
-                            "Error: couldn't", "Error: Failed", "Error launching", "Internal Sanitizer",
-                            "Internal error", "Unable to", "Process creation", "Out of memory"})
-    if (text.starts_with(begin)) return true;
-  return text.find("Device not supported") != std::string_view::npos;
+// What stands behind "Error: ", "WARNING: " and the like; nothing if there is none.
+std::optional<std::string_view> behind_severity(std::string_view text) {
+  for (const std::string_view severity : {"Error", "ERROR", "Warning", "WARNING", "Info", "INFO"})
+    if (text.starts_with(severity) && text.size() > severity.size() + 1 &&
+        (text[severity.size()] == ':' || text[severity.size()] == ' '))
+      return text.substr(text.find_first_not_of(": ", severity.size()));
+  return std::nullopt;
 }
 
-// "at kernel(float*)+0x90" or "at kernel(float*)+0x90 in file:12"; of a race "... access at kernel+0x90".
+// Of a line at the margin; what belongs to it is indented.
+Kind kind_of(std::string_view text) {
+  if (text.find("SUMMARY:") != std::string_view::npos ||
+      begins(text, {"COMPUTE-SANITIZER", "Program hit", "Saved host backtrace", "Host API"}))
+    return Kind::kNothing;
+  if (const auto told = behind_severity(text))
+    return begins(*told, {"Race reported", "Potential", "(Warp Level"}) ? Kind::kFinding : Kind::kTrouble;
+  if (begins(text, {"Target application", "Target app", "Internal", "Unable to", "Process creation",
+                    "Out of memory", "No attachable", "Device not supported"}))
+    return Kind::kTrouble;
+  return Kind::kFinding;
+}
+
+// "at kernel(float*)+0x90 in file:12" or "... access at kernel+0x90"; empty where none is named.
 std::string kernel_in(std::string_view text) {
-  const size_t at = text.starts_with("at ") ? 0 : text.find(" at ");
-  if (at == std::string_view::npos) return "";
-  std::string_view name = text.substr(text.find("at ", at) + 3);
-  const size_t end = std::min(name.find("+0x"), name.find(" in "));
+  const size_t end = text.find("+0x");
   if (end == std::string_view::npos) return "";
-  name = name.substr(0, end);
-  return std::string(name.substr(0, name.find('(')));
+  text = text.substr(0, end);
+  const size_t at = text.rfind(" at ");
+  if (at == std::string_view::npos && !text.starts_with("at ")) return "";
+  text = text.substr(at == std::string_view::npos ? 3 : at + 4);
+  return std::string(text.substr(0, text.find('(')));
+}
+
+// Without the places, which differ from thread to thread.
+std::string message_in(std::string_view text) {
+  for (const char* place : {" starting at ", " detected at ", " at "})
+    text = text.substr(0, text.find(place));
+  return std::string(text);
 }
 
 std::string_view without_indent(std::string_view text) {
@@ -81,7 +102,8 @@ fs::path find_sanitizer() {
     places.push_back(folder);
     places.push_back(folder.parent_path() / "compute-sanitizer");
   }
-  places.emplace_back("/usr/local/cuda/compute-sanitizer");
+  for (const char* usual : {"/usr/local/cuda", "/usr/lib/nvidia-cuda-toolkit"})
+    places.push_back(fs::path(usual) / "compute-sanitizer");
   const auto is_whole = [&](const fs::path& place) {
     return std::ranges::all_of(kParts, [&](const char* part) { return fs::exists(place / part, none); });
   };
@@ -94,13 +116,12 @@ std::string no_sanitizer() {
          "package cuda-sanitizer";
 }
 
-Result<std::vector<SanitizerFinding>> read_sanitizer_report(const std::string& tool, std::string_view text) {
-  using Reply = Result<std::vector<SanitizerFinding>>;
-  std::vector<SanitizerFinding> all;
+SanitizerReport read_sanitizer_report(const std::string& tool, std::string_view text) {
+  SanitizerReport report;
   std::optional<SanitizerFinding> open;
   bool summed_up = false;
   const auto close = [&] {
-    if (open) add(*open, all);
+    if (open) add(*open, report.findings);
     open.reset();
   };
   for (size_t begin = 0; begin < text.size();) {
@@ -108,25 +129,21 @@ Result<std::vector<SanitizerFinding>> read_sanitizer_report(const std::string& t
     const auto line = told(text.substr(begin, end - begin));
     begin = end + 1;
     if (!line) continue;
-    if (is_trouble(*line)) return Reply::failure(concat("compute-sanitizer ", tool, ": ", *line));
-    summed_up = summed_up || line->find("SUMMARY:") != std::string_view::npos;
-    if (begins_report(*line)) {
-      close();
-      open = SanitizerFinding{tool, std::string(*line), "", 1};
-      // A race names its kernel at once, and where in it belongs to this one report.
-      open->kernel = kernel_in(*line);
-      if (!open->kernel.empty()) open->message = line->substr(0, line->find(" at "));
-    } else if (open && open->kernel.empty() && line->starts_with(" ")) {
-      open->kernel = kernel_in(without_indent(*line));
-    } else if (!line->starts_with(" ")) {
-      close();
+    if (line->starts_with(' ')) {
+      if (open && open->kernel.empty()) open->kernel = kernel_in(without_indent(*line));
+      continue;
     }
+    close();
+    if (line->empty()) continue;
+    summed_up = summed_up || line->find("SUMMARY:") != std::string_view::npos;
+    const Kind kind = kind_of(*line);
+    if (kind == Kind::kFinding) open = SanitizerFinding{tool, message_in(*line), kernel_in(*line), 1};
+    if (kind == Kind::kTrouble && report.problem.empty()) report.problem = *line;
   }
   close();
-  if (!summed_up)
-    return Reply::failure(
-        concat("compute-sanitizer ", tool, " says nothing: ", last_lines(std::string(text))));
-  return Reply(std::move(all));
+  if (!summed_up && report.problem.empty())
+    report.problem = concat("says nothing ", last_lines(std::string(text)));
+  return report;
 }
 
 std::string sanitizer_text(const std::vector<SanitizerFinding>& findings) {
@@ -134,7 +151,7 @@ std::string sanitizer_text(const std::vector<SanitizerFinding>& findings) {
   for (const SanitizerFinding& found : findings) {
     text += concat(text.empty() ? "" : "; ", found.tool, ": ", found.message);
     if (!found.kernel.empty()) text += concat(" in ", readable_name(found.kernel));
-    if (found.count > 1) text += concat(" (", found.count, " times)");
+    if (found.count > 1) text += concat(" (", found.count, " reports)");
   }
   return text;
 }

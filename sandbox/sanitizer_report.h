@@ -13,8 +13,6 @@
 #include <string_view>
 #include <vector>
 
-#include "common/error.h"
-
 namespace bicrl {
 
 inline constexpr std::array kSanitizerTools = {"memcheck", "racecheck", "initcheck", "synccheck"};
@@ -33,11 +31,15 @@ struct SanitizerFinding {
   bool operator==(const SanitizerFinding&) const = default;
 };
 
-// What a tool wrote about a program that it saw to the end, each kind of report once, in the order of the
-// first of each. Failure: it did not see it to the end, with its last words.
-Result<std::vector<SanitizerFinding>> read_sanitizer_report(const std::string& tool, std::string_view text);
+struct SanitizerReport {
+  std::vector<SanitizerFinding> findings;  // each kind once, in the order of the first of each
+  std::string problem;  // why the tool has not seen the program to its end, in one line; empty: it has
+};
 
-// "racecheck: Error: Race reported ... in scan (3 times)", one behind the other.
+// What a tool wrote about a program.
+SanitizerReport read_sanitizer_report(const std::string& tool, std::string_view text);
+
+// "racecheck: Error: Race reported ... in scan (3 reports)", one behind the other.
 std::string sanitizer_text(const std::vector<SanitizerFinding>& findings);
 
 }  // namespace bicrl

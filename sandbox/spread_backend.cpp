@@ -27,7 +27,6 @@ void none_left(RunResult& result) {
   result.infrastructure = true;
   result.reason = kNoneLeft;
 }
-void none_left(SanitizerResult& result) { result.problem = kNoneLeft; }
 void none_left(TimingResult& result) { result.end = timing::Step::infrastructure(kNoneLeft); }
 
 }  // namespace
@@ -121,8 +120,15 @@ TimingResult SpreadBackend::time(const TimingPlan& plan, std::stop_token stop) {
 
 SanitizerResult SpreadBackend::sanitize(const RunPlan& plan, const std::vector<std::string>& tools,
                                         std::stop_token stop) {
-  return ask_around<SanitizerResult>(Work::kRun,
-                                     [&](Backend& backend) { return backend.sanitize(plan, tools, stop); });
+  std::optional<size_t> index;
+  {
+    const std::lock_guard lock(mutex_);
+    index = choose(std::vector<bool>(members_.size()));
+    if (index) ++members_[*index].runs;
+  }
+  if (!index) return {.findings = {}, .problem = kNoneLeft};
+  const Turn turn(*this, *index, Work::kRun);
+  return members_[*index].device.backend->sanitize(plan, tools, stop);
 }
 
 std::vector<BackendDevice> SpreadBackend::devices() const {

@@ -57,8 +57,9 @@ void append_scratch(std::vector<std::string>& command) {
 
 std::string last_lines(const std::string& output) {
   constexpr size_t kKeepBytes = 400;
-  if (output.size() <= kKeepBytes) return output;
-  const std::string end = output.substr(output.size() - kKeepBytes);
+  const std::string text = output.substr(0, output.find_last_not_of(" \t\r\n") + 1);
+  if (text.size() <= kKeepBytes) return text;
+  const std::string end = text.substr(text.size() - kKeepBytes);
   return end.substr(end.find('\n') + 1);  // whole lines, or all if there is one only
 }
 

@@ -22,6 +22,7 @@ SeparateMemory::~SeparateMemory() {
 }
 
 void SeparateMemory::release(size_t buffer) {
+  if (released_[buffer]) return;
   driver_.release(addresses_[buffer]);
   released_[buffer] = true;
 }

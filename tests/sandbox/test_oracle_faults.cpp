@@ -157,7 +157,7 @@ TEST_CASE("faults of a task name their cause and are not the candidate's") {
   CHECK(fault_of(task_code("import os; os._exit(0)", "[torch.randn(2)]")).find("ended its process") !=
         std::string::npos);
   CHECK(fault_of(task_code("import os; os.write(2, b'because'); os._exit(3)", "[torch.randn(2)]"))
-            .ends_with("(status 3) because"));
+            .ends_with("(status 3): because"));
   CHECK(fault_of(task_code("import ctypes; ctypes.string_at(0)", "[torch.randn(2)]")).find("crashed") !=
         std::string::npos);
   CHECK(fault_of(task_code("return x", "[torch.randn(2)]", "import no_such_module")).starts_with("missing"));

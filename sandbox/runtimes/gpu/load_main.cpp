@@ -12,8 +12,8 @@
 // once the files "output_file" and "control_file" hold what bicrl-execute writes to its descriptors; with
 // "retire" it has ended: a context that saw a fault is of no use, nor one whose kernels may have left
 // something behind. A plan with "window" has no "runs": what is said until {"done"} is in window_session.h.
-// With "watched" a tool looks on (sandbox/sanitizer_report.h): each buffer is an allocation, and nothing is
-// poisoned.
+// With "watched" a tool looks on (sandbox/sanitizer_report.h): each buffer is an allocation, nothing is
+// poisoned, and the process ends when the other side does, so that the tool can finish its report.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -76,6 +76,8 @@ class Job {
     write_all(file("control_file"), text.data(), text.size());
     return reusable_;
   }
+
+  bool watched() const { return watched_; }
 
  private:
   std::string contents(size_t number) const { return read_whole(files_.at(number).get()); }
@@ -255,10 +257,11 @@ int serve(int channel, int device) {
     std::vector<UniqueFd> files;
     const auto plan = receive_request(channel, files);
     if (!plan) return 0;
-    const bool reusable = Job(context, channel, std::move(files)).execute(*plan);
+    Job job(context, channel, std::move(files));
+    const bool reusable = job.execute(*plan), watched = job.watched();
     if (!send_packet(channel, json{{"done", true}, {"retire", !reusable}}.dump(), {})) return 0;
     // Nothing is torn down: a kernel without end would have us wait for it.
-    if (!reusable) _exit(0);
+    if (!reusable && !watched) _exit(0);
   }
 }
 
