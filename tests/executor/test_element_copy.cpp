@@ -67,6 +67,25 @@ TEST_CASE("strided copies transpose, expand and leave gaps alone") {
   CHECK(std::vector<float>(target, target + 6) == std::vector<float>{7, 1, 7, 2, 7, 2});
 }
 
+TEST_CASE("a copy whose source and target share bytes reads what it has written") {
+  std::vector<float> values(64);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  const auto at = [&](size_t i) {
+    return ElementPlace{reinterpret_cast<std::byte*>(values.data() + i), nullptr, nullptr};
+  };
+  const TensorLayout sixteen{DType::kFloat32, {4, 4}, {4, 1}};
+  copy_elements(sixteen, at(1), sixteen, at(0));
+  for (size_t i = 0; i < 17; ++i) CHECK(values[i] == 0);
+  CHECK(values[17] == 17);
+  // Onto what lies before it nothing is read twice; beside it, nothing is shared.
+  copy_elements(sixteen, at(20), sixteen, at(21));
+  CHECK(values[20] == 21);
+  CHECK(values[35] == 36);
+  copy_elements(sixteen, at(0), sixteen, at(48));
+  CHECK(std::vector<float>(values.begin(), values.begin() + 16) ==
+        std::vector<float>(values.begin() + 48, values.end()));
+}
+
 TEST_CASE("a converted element is undefined as a whole, and written by the weakest of its bytes' writers") {
   float source[2] = {1, 2};
   uint8_t undefined[8] = {0, 0, 0, 0, 0, 1, 0, 0}, writers[8] = {3, 3, 3, 3, 3, 2, 3, 3};

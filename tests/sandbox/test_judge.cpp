@@ -1,11 +1,13 @@
 // Comparison of outputs with the reference's: tolerance, non-finite values, every dtype, structures.
 #include "sandbox/judge.h"
 
+#include <array>
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <random>
 
 namespace bicrl {
 namespace {
@@ -197,6 +199,52 @@ TEST_CASE("structures: shape, dtype and nesting count, strides and list or tuple
   CHECK_FALSE(structure_difference(got, want).empty());
   CHECK_FALSE(structure_difference({{"t", "none"}}, tensor({1}, "float32")).empty());
   CHECK_FALSE(structure_difference({{"t", "int"}, {"v", 1}}, {{"t", "int"}, {"v", 2}}).empty());
+}
+
+// As tolerances are defined: element by element, in double precision.
+Comparison by_definition(const std::vector<float>& got, const std::vector<float>& want,
+                         const std::vector<float>& allowed) {
+  double worst = 0;
+  bool non_finite = false;
+  for (size_t i = 0; i < got.size(); ++i) {
+    if (std::isinf(allowed[i]) || got[i] == want[i] || (std::isnan(got[i]) && std::isnan(want[i]))) continue;
+    double ratio = 1e30;
+    if (std::isfinite(got[i]) && std::isfinite(want[i]))
+      ratio = std::min(std::abs(double{got[i]} - double{want[i]}) / double{allowed[i]}, 1e30);
+    else if (std::isfinite(want[i]))
+      non_finite = true;
+    worst = std::max(worst, std::isnan(ratio) ? 1e30 : ratio);
+  }
+  return {non_finite ? "non_finite" : worst > 1 ? "wrong_value" : "", worst};
+}
+
+TEST_CASE("many elements are compared as each of them is") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  std::mt19937_64 random(3);
+  const auto uniform = [&] { return std::uniform_real_distribution<float>(0, 1)(random); };
+  const float odd[] = {0,      -0.0f,        kNan,    kInfinity, -kInfinity, 1e-45f,
+                       3e-39f, 1.17549e-38f, 3.4e38f, -3.4e38f,  1,          1e-30f};
+  for (int round = 0; round < 400; ++round) {
+    const size_t count = 1 + random() % 9000;
+    const float scale = std::pow(10.0f, 80 * uniform() - 44), error = std::pow(10.0f, -8 * uniform());
+    const bool rough = round % 4 == 0;  // with numbers of all kinds, anywhere
+    std::vector<float> got(count), want(count), allowed(count);
+    for (size_t i = 0; i < count; ++i) {
+      want[i] = scale * (uniform() - 0.5f);
+      allowed[i] = scale * (1e-4f + 1e-3f * uniform());
+      got[i] = want[i] + (2 * uniform() - 1) * error * allowed[i];
+    }
+    for (int k = static_cast<int>(random() % (rough ? 40 : 2)); k > 0; --k) {
+      std::vector<float>& changed = std::array{&got, &want, &allowed}[random() % 3][0];
+      const float value = odd[random() % std::size(odd)];
+      changed[random() % count] = &changed == &allowed ? std::abs(value) : value;
+    }
+    const Comparison expected = by_definition(got, want, allowed);
+    const Comparison found = compare_profile(DType::kFloat32, got, want, allowed);
+    INFO(round << ": " << count << " elements of " << scale);
+    CHECK(found.fault_class == expected.fault_class);
+    CHECK(found.max_error_ratio == expected.max_error_ratio);
+  }
 }
 
 }  // namespace
