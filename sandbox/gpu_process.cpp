@@ -204,9 +204,10 @@ GpuProcess::Said GpuProcess::listen(double patience_s, const std::stop_token& st
 
 GpuProcess::Said GpuProcess::tell(const nlohmann::json& asked, double patience_s,
                                   const std::stop_token& stop) {
-  if (!send_packet(channel_.get(), asked.dump(), {})) return {Reply::Kind::kGone, {}};
-  return listen(patience_s, stop);
+  return post(asked) ? listen(patience_s, stop) : Said{Reply::Kind::kGone, {}};
 }
+
+bool GpuProcess::post(const nlohmann::json& asked) { return send_packet(channel_.get(), asked.dump(), {}); }
 
 GpuProcess::Said GpuProcess::request(const std::vector<int>& files, size_t plan, double patience_s,
                                      const std::stop_token& stop) {

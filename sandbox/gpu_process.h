@@ -52,6 +52,7 @@ class GpuProcess {
   };
   Said request(const std::vector<int>& files, size_t plan, double patience_s, const std::stop_token& stop);
   Said tell(const nlohmann::json& asked, double patience_s, const std::stop_token& stop);
+  bool post(const nlohmann::json& asked);  // and listen() later; false if it is gone
   Said listen(double patience_s, const std::stop_token& stop);
   // Asks for nothing more, and waits until it has ended by itself or this takes too long: what it has left in
   // the box's file for reports.

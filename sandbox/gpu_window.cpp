@@ -46,9 +46,14 @@ class LoaderParty : public timing::TimedParty {
     return {};
   }
 
+  // Copies of megabytes, which the references make at the same time.
   Step prepare(size_t draw) override {
     json said;
-    return tell({{"window", "prepare"}, {"draw", draw}}, said);
+    return process_.post({{"window", "prepare"}, {"draw", draw}}) ? Step{} : read({}, said);
+  }
+  Step await_ready() override {
+    json said;
+    return read(process_.listen(patience_s_, stop_), said);
   }
 
   Step time(TimedCall& call) override {

@@ -101,6 +101,8 @@ class Window {
     const size_t draw = draw_of(number);
     for (TimedParty* party : parties_)
       if (!good(party->prepare(draw), party)) return false;
+    for (TimedParty* party : parties_)
+      if (!good(party->await_ready(), party)) return false;
     std::vector<size_t> order(parties_.size());
     std::iota(order.begin(), order.end(), size_t{0});
     shuffle(order);

@@ -35,8 +35,10 @@ struct Step {
 class TimedParty {
  public:
   virtual ~TimedParty() = default;
-  // Everything as if nothing had run before, with that draw's inputs.
+  // Everything as if nothing had run before, with that draw's inputs: begins with it, so that parties do it
+  // side by side, and await_ready() waits for it. Nobody is timed before all are ready.
   virtual Step prepare(size_t draw) = 0;
+  virtual Step await_ready() { return {}; }
   virtual Step time(TimedCall& call) = 0;
 };
 

@@ -19,6 +19,7 @@ struct Played {
   size_t call = 0;  // of the candidate
   double now_s = 0;
   int health_asked = 0;
+  int unready = 0;  // parties that have begun to prepare and were not waited for
 };
 
 struct Player : TimedParty {
@@ -26,10 +27,16 @@ struct Player : TimedParty {
   Step prepare(size_t draw) override {
     played.log += std::string(" P") + letter + std::to_string(draw);
     prepared = draw;
+    ++played.unready;
+    return {};
+  }
+  Step await_ready() override {
+    --played.unready;
     return {};
   }
   Step time(TimedCall& call) override {
     played.log += std::string(" T") + letter;
+    CHECK(played.unready == 0);
     const double takes_ms = ms * (time_of_draw ? time_of_draw(prepared) : 1);
     played.now_s += takes_ms / 1e3;
     call.event_ms = takes_ms * (1 + 0.002 * noise.normal());
