@@ -48,12 +48,17 @@ def unknown_ids(tasks):
     return {t["id"] for t in json.loads((tasks / "held_out.json").read_text()) if len(t["composition"]) == 3 and t["composition"][1] in middles}
 
 
+def folders(out, arms):
+    """Those of the arms' runs, by the seeds' numbers."""
+    return sorted(Path(out).glob(f"seed-*/{arms}"), key=lambda folder: (int(folder.parent.name.removeprefix("seed-")), folder.name))
+
+
 class Arms:
     """Greedy answers by arm, seed and task."""
 
     def __init__(self, out):
         self.of, self.unknown, self.tasks, self.best_of = {}, {}, {}, {}
-        for folder in sorted(Path(out).glob("seed-*/*/")):
+        for folder in folders(out, "*/"):
             seed = folder.parent.name
             if not (folder / "summary.json").exists():
                 continue
@@ -208,7 +213,7 @@ def shown_times(options, folder, wanted):
 def discovery(options):
     found, count = [], 0
     print("| seed | tasks | right in a new way | cheaper than all that was shown |\n|---|---|---|---|")
-    for folder in sorted(Path(options.out).glob(f"seed-*/{options.arm}")):
+    for folder in folders(options.out, options.arm):
         if not (folder / "summary.json").exists():
             continue
         answers = last_of(folder)
@@ -225,7 +230,7 @@ def discovery(options):
 
 
 def fastest(options):
-    for folder in sorted(Path(options.out).glob(f"seed-*/{options.arm}")):
+    for folder in folders(options.out, options.arm):
         tasks = {t["id"]: t for t in json.loads((folder.parent / "tasks/held_out.json").read_text())}
         for answer in sorted(last_of(folder), key=lambda a: -speed(a))[: options.show]:
             print(f"\n=== {folder.parent.name} {answer['task_id']} ({', '.join(tasks[answer['task_id']]['composition'])}): {speed(answer):.2f} times as fast as eager, "
