@@ -1,6 +1,7 @@
-# class: wrong_value
+# class: wrong_value|launch
 # task: affine
 # hack: H37 a static counter of the host part shortens the grid call by call; the rest is kept from the first
+# why: calls are recorded at random, and where there are more than blocks one has an empty grid
 import torch
 import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
