@@ -8,10 +8,8 @@ TimingResult Backend::time(const TimingPlan&, std::stop_token) {
   return result;
 }
 
-SanitizerResult Backend::sanitize(const RunPlan&, const std::vector<std::string>&, std::stop_token) {
-  SanitizerResult result;
-  result.problem = concat("the backend ", features().name, " has no compute-sanitizer");
-  return result;
+SanitizerReport Backend::sanitize(const RunPlan&, const std::vector<std::string>&, std::stop_token) {
+  return {.findings = {}, .problem = concat("the backend ", features().name, " has no compute-sanitizer")};
 }
 
 }  // namespace bicrl

@@ -140,12 +140,6 @@ struct TimingResult {
   bool device_lost = false;  // as of a RunResult
 };
 
-// What compute-sanitizer found in a program's first call.
-struct SanitizerResult {
-  std::vector<SanitizerFinding> findings;
-  std::string problem;  // why some of the tools have not seen it to the end; empty: all have
-};
-
 // One of the devices that a backend runs programs on, as it is now.
 struct BackendDevice {
   std::string name;     // among the backend's: "0"
@@ -166,7 +160,7 @@ class Backend {
   virtual TimingResult time(const TimingPlan& plan, std::stop_token stop);
   // The program once more, on the draw of the plan's first run, under each of the tools (kSanitizerTools).
   // Only of a backend that has them. Says nothing of the device: who runs a plan next finds out.
-  virtual SanitizerResult sanitize(const RunPlan& plan, const std::vector<std::string>& tools,
+  virtual SanitizerReport sanitize(const RunPlan& plan, const std::vector<std::string>& tools,
                                    std::stop_token stop);
   // Empty of a backend that has none.
   virtual std::vector<BackendDevice> devices() const { return {}; }

@@ -37,12 +37,7 @@ BoxSpec loader_box(const fs::path& library, const std::string& device, uint64_t 
 
 GpuProcess::GpuProcess(BoxHost& host, std::optional<int> device, uint64_t memory_bytes) {
   const fs::path library = find_driver_library();
-  if (library.empty()) {
-    hello_ = Result<nlohmann::json>::failure(no_driver());
-    ended_ = true;
-    return;
-  }
-  start(host, loader_box(library, device ? std::to_string(*device) : "count", memory_bytes));
+  start_on_gpu(host, library, loader_box(library, device ? std::to_string(*device) : "count", memory_bytes));
 }
 
 // The tool and the program that it watches talk through pipes in TMPDIR and a Unix socket without a name in
@@ -50,11 +45,6 @@ GpuProcess::GpuProcess(BoxHost& host, std::optional<int> device, uint64_t memory
 GpuProcess::GpuProcess(BoxHost& host, int device, uint64_t memory_bytes, const fs::path& sanitizer,
                        const std::string& tool) {
   const fs::path library = find_driver_library();
-  if (library.empty()) {
-    hello_ = Result<nlohmann::json>::failure(no_driver());
-    ended_ = true;
-    return;
-  }
   BoxSpec spec = loader_box(library, std::to_string(device), memory_bytes);
   const std::string report = spec.work_folder + "/report";
   std::vector<std::string> watched{concat(kSanitizerTarget, "/compute-sanitizer"),
@@ -84,24 +74,28 @@ GpuProcess::GpuProcess(BoxHost& host, int device, uint64_t memory_bytes, const f
     spec.env.push_back(variable);
   spec.limits.processes = kWatchedProcesses;
   spec.exports = {{report, kReportBytes}};
-  start(host, std::move(spec));
+  start_on_gpu(host, library, std::move(spec));
 }
 
 GpuProcess::GpuProcess(BoxHost& host, const PythonInstall& python, const std::string& device,
                        uint64_t memory_bytes) {
   const fs::path library = find_driver_library();
-  if (library.empty() && device != "cpu") {
-    hello_ = Result<nlohmann::json>::failure(no_driver());
-    ended_ = true;
-    return;
-  }
   BoxSpec spec =
       torch_box(library, python, "baseline.py", {std::to_string(kChannelFd), device}, memory_bytes);
   for (const auto& variable : {std::string("TORCHINDUCTOR_COMPILE_THREADS=1"),
                                concat("TORCHINDUCTOR_CACHE_DIR=", spec.work_folder, "/inductor"),
                                concat("TRITON_CACHE_DIR=", spec.work_folder, "/triton")})
     spec.env.push_back(variable);
-  start(host, std::move(spec));
+  if (device == "cpu")
+    start(host, std::move(spec));
+  else
+    start_on_gpu(host, library, std::move(spec));
+}
+
+void GpuProcess::start_on_gpu(BoxHost& host, const fs::path& library, BoxSpec spec) {
+  if (!library.empty()) return start(host, std::move(spec));
+  hello_ = Result<nlohmann::json>::failure(no_driver());
+  ended_ = true;
 }
 
 void GpuProcess::start(BoxHost& host, BoxSpec spec) {

@@ -63,6 +63,8 @@ class GpuProcess {
  private:
   enum class Wait { kReadable, kSilent, kGone, kCancelled };
   Wait wait(double patience_s, const std::stop_token& stop) const;
+  // `library`: the driver's; empty: there is none, and so no process.
+  void start_on_gpu(BoxHost& host, const std::filesystem::path& library, BoxSpec spec);
   void start(BoxHost& host, BoxSpec spec);
   void run(BoxHost& host, BoxSpec spec, UniqueFd theirs);
   UniqueFd channel_;

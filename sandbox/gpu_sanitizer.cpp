@@ -45,10 +45,10 @@ void GpuBackend::find_tools() {
   if (features_.sanitizes) features_.present.push_back("sanitizer: " + sanitizer_.string());
 }
 
-SanitizerResult GpuBackend::sanitize(const RunPlan& plan, const std::vector<std::string>& tools,
+SanitizerReport GpuBackend::sanitize(const RunPlan& plan, const std::vector<std::string>& tools,
                                      std::stop_token stop) {
   BICRL_CHECK(features_.sanitizes, "this host has no compute-sanitizer");
-  SanitizerResult result;
+  SanitizerReport result;
   const auto add_problem = [&result](const std::string& text) {
     result.problem += concat(result.problem.empty() ? "" : "; ", text);
   };

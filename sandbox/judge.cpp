@@ -103,21 +103,20 @@ Comparison compare_floats(DType dtype, const char* outputs, const ExpectedLeaf& 
   const bool screened = dtype == DType::kFloat32 && !published;
   with_reader(dtype, [&](auto got) {
     with_reader(center_type(dtype), [&](auto want) {
-      for (size_t i = 0; i < count; ++i) {
-        if (screened && i % kBlock == 0) {
-          const size_t block = std::min(kBlock, count - i), at = i * sizeof(float);
-          if (!may_be_worse(outputs + at, expected.center.data() + at, allowed.data() + at, block,
-                            worst.ratio)) {
-            i += block - 1;
-            continue;
-          }
+      for (size_t begin = 0, end = 0; begin < count; begin = end) {
+        end = std::min(begin + kBlock, count);
+        const size_t at = begin * sizeof(float);
+        if (screened && !may_be_worse(outputs + at, expected.center.data() + at, allowed.data() + at,
+                                      end - begin, worst.ratio))
+          continue;
+        for (size_t i = begin; i < end; ++i) {
+          const double center = want(expected.center.data(), i);
+          if (published)
+            worst.see(got(outputs, i), center, kPublishedTolerance * (1 + std::abs(center)));
+          else if (const double allowance = load_element<float>(allowed.data() + i * sizeof(float));
+                   !std::isinf(allowance))
+            worst.see(got(outputs, i), center, allowance);
         }
-        const double center = want(expected.center.data(), i);
-        if (published)
-          worst.see(got(outputs, i), center, kPublishedTolerance * (1 + std::abs(center)));
-        else if (const double allowance = load_element<float>(allowed.data() + i * sizeof(float));
-                 !std::isinf(allowance))
-          worst.see(got(outputs, i), center, allowance);
       }
     });
   });

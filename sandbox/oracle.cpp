@@ -4,6 +4,7 @@
 
 #include "common/error.h"
 #include "common/hash.h"
+#include "common/last_lines.h"
 #include "sandbox/secret.h"
 
 namespace bicrl {

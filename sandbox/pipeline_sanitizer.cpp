@@ -21,7 +21,7 @@ bool is_of_share(const VerificationRequest& request, double share) {
 
 std::string Pipeline::sanitized(Job& job, const SizedTask& task) {
   if (!is_of_share(job.request, options_.sanitizer_share)) return "";
-  const SanitizerResult result = backend_->sanitize(task.plan, options_.sanitizer_tools, job.stop);
+  const SanitizerReport result = backend_->sanitize(task.plan, options_.sanitizer_tools, job.stop);
   // The program is right all the same.
   if (!result.problem.empty() && !job.stop.stop_requested())
     log_warning("a program for task ", job.request.task_id,

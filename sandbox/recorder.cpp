@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "common/files.h"
+#include "common/last_lines.h"
 
 namespace bicrl {
 namespace {

@@ -23,7 +23,7 @@ class RoutedBackend : public Backend {
   TimingResult time(const TimingPlan& plan, std::stop_token stop) override {
     return device_->time(plan, stop);
   }
-  SanitizerResult sanitize(const RunPlan& plan, const std::vector<std::string>& tools,
+  SanitizerReport sanitize(const RunPlan& plan, const std::vector<std::string>& tools,
                            std::stop_token stop) override {
     return device_->sanitize(plan, tools, stop);
   }

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "common/error.h"
+#include "common/last_lines.h"
 #include "sandbox/box/box_host.h"
-#include "sandbox/box/zygote.h"
 #include "sandbox/device/entry_names.h"
 
 namespace bicrl {

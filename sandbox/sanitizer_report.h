@@ -31,9 +31,10 @@ struct SanitizerFinding {
   bool operator==(const SanitizerFinding&) const = default;
 };
 
+// Of one tool, or of several.
 struct SanitizerReport {
   std::vector<SanitizerFinding> findings;  // each kind once, in the order of the first of each
-  std::string problem;  // why the tool has not seen the program to its end, in one line; empty: it has
+  std::string problem;  // why a tool has not seen the program to its end, in one line; empty: all have
 };
 
 // What a tool wrote about a program.

@@ -118,7 +118,7 @@ TimingResult SpreadBackend::time(const TimingPlan& plan, std::stop_token stop) {
   return ask_around<TimingResult>(Work::kWindow, [&](Backend& backend) { return backend.time(plan, stop); });
 }
 
-SanitizerResult SpreadBackend::sanitize(const RunPlan& plan, const std::vector<std::string>& tools,
+SanitizerReport SpreadBackend::sanitize(const RunPlan& plan, const std::vector<std::string>& tools,
                                         std::stop_token stop) {
   std::optional<size_t> index;
   {

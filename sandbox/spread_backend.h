@@ -34,7 +34,7 @@ class SpreadBackend : public Backend {
   const BackendFeatures& features() const override { return features_; }
   RunResult run(const RunPlan& plan, std::stop_token stop) override;
   TimingResult time(const TimingPlan& plan, std::stop_token stop) override;
-  SanitizerResult sanitize(const RunPlan& plan, const std::vector<std::string>& tools,
+  SanitizerReport sanitize(const RunPlan& plan, const std::vector<std::string>& tools,
                            std::stop_token stop) override;
   std::vector<BackendDevice> devices() const override;
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/files.h"
+#include "common/last_lines.h"
 #include "common/log.h"
 #include "sandbox/box/descriptor_passing.h"
 #include "sandbox/box/seccomp_filter.h"
@@ -54,14 +55,6 @@ void append_scratch(std::vector<std::string>& command) {
 }
 
 }  // namespace
-
-std::string last_lines(const std::string& output) {
-  constexpr size_t kKeepBytes = 400;
-  const std::string text = output.substr(0, output.find_last_not_of(" \t\r\n") + 1);
-  if (text.size() <= kKeepBytes) return text;
-  const std::string end = text.substr(text.size() - kKeepBytes);
-  return end.substr(end.find('\n') + 1);  // whole lines, or all if there is one only
-}
 
 Zygote::Zygote(BoxHost& host, const PythonInstall& python, ZygoteSpec spec)
     : host_(host),

@@ -77,10 +77,6 @@ struct ChildResult {
   double total_ms = 0, cpu_ms = 0;
 };
 
-// The end of what a child printed, such as of a traceback, which says why: short enough to fit into any
-// report uncut.
-std::string last_lines(const std::string& output);
-
 // One child. Used by one thread. The destructor ends the child.
 class ZygoteChild {
  public:

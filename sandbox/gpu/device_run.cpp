@@ -274,17 +274,17 @@ std::vector<uint32_t> DeviceRun::changed_inputs() {
   return changed;
 }
 
+void DeviceRun::store_leaf(const TraceView& view, const OutputLayout::Leaf& leaf, std::byte* to) {
+  if (view.tensor.dtype == leaf.dtype && view.tensor.is_row_major())
+    return driver_.download(to, places_[view.buffer].address + view.offset_bytes, leaf.bytes);
+  std::string bytes = download(view);
+  copy_elements(dense_layout(leaf), {to, nullptr, nullptr}, view.tensor, place_in(bytes));
+}
+
 void DeviceRun::store_outputs(std::byte* outputs) {
   for (size_t i = 0; i < outputs_->size(); ++i) {
-    const TraceView& view = (*outputs_)[i];
     const OutputLayout::Leaf& leaf = layout_->leaves[i];
-    std::byte* const to = outputs + leaf.offset_bytes;
-    if (view.tensor.dtype == leaf.dtype && view.tensor.is_row_major()) {
-      driver_.download(to, places_[view.buffer].address + view.offset_bytes, leaf.bytes);
-      continue;
-    }
-    std::string bytes = download(view);
-    copy_elements(dense_layout(leaf), {to, nullptr, nullptr}, view.tensor, place_in(bytes));
+    store_leaf((*outputs_)[i], leaf, outputs + leaf.offset_bytes);
   }
 }
 
@@ -295,8 +295,7 @@ std::set<uint32_t> DeviceRun::overwritten_outputs(const std::vector<std::byte>& 
     const OutputLayout::Leaf& leaf = trace_.output_layout().leaves[i];
     if (leaf.bytes == 0 || trace_.buffers[view.buffer].kind == TraceBuffer::Kind::kInput) continue;
     std::vector<std::byte> now(leaf.bytes);
-    std::string bytes = download(view);
-    copy_elements(dense_layout(leaf), {now.data(), nullptr, nullptr}, view.tensor, place_in(bytes));
+    store_leaf(view, leaf, now.data());
     if (memcmp(now.data(), first.data() + leaf.offset_bytes, leaf.bytes) != 0) overwritten.insert(i);
   }
   return overwritten;

@@ -125,6 +125,8 @@ class DeviceRun {
   void relocate(std::string& bytes, const std::vector<TraceRelocation>& relocations) const;
   Hashes kept_state();
   std::string download(const TraceView& view);
+  // The view's elements as outputs are stored.
+  void store_leaf(const TraceView& view, const OutputLayout::Leaf& leaf, std::byte* to);
   static ElementPlace place_in(std::string& bytes);
   std::string buffer_name(uint32_t buffer) const;
 

@@ -91,6 +91,10 @@ $again:
 .visible .entry dies_later(.param .u64 x, .param .u64 y, .param .u32 n) { ret; }
 )";
 
+namespace {
+constexpr float kInput[4] = {1, 2, 3, 4};
+}
+
 json gpu_view(int buffer, int64_t count, int64_t offset_bytes) {
   return {{"t", "tensor"},    {"buffer", buffer}, {"offset", offset_bytes},
           {"shape", {count}}, {"strides", {1}},   {"dtype", "float32"}};
@@ -130,14 +134,17 @@ Trace gpu_trace(const GpuRecording& recording) {
   return std::move(trace.value());
 }
 
+GpuPlan::GpuPlan(const GpuRecording& recording, const char* text, const RunRequest& request)
+    : trace(gpu_trace(recording)),
+      leaves{std::string(reinterpret_cast<const char*>(kInput), sizeof kInput)},
+      plan{&trace, {{std::make_shared<const std::string>(text)}}, {{"draw", &leaves}}, {request}} {
+  plan.runs[0].repeat_draws.assign(recording.repeats.size(), 0);
+}
+
 GpuRan run_on(Backend& backend, const GpuRecording& recording, const RunRequest& request,
               std::stop_token stop) {
-  const Trace trace = gpu_trace(recording);
-  const float values[4] = {1, 2, 3, 4};
-  const std::vector<std::string> leaves{std::string(reinterpret_cast<const char*>(values), sizeof values)};
-  RunPlan plan{&trace, {{std::make_shared<const std::string>(kGpuText)}}, {{"draw", &leaves}}, {request}};
-  plan.runs[0].repeat_draws.assign(recording.repeats.size(), 0);
-  GpuRan ran{backend.run(plan, std::move(stop)), "", "", {}};
+  const GpuPlan recorded(recording, kGpuText, request);
+  GpuRan ran{backend.run(recorded.plan, std::move(stop)), "", "", {}};
   if (ran.result.infrastructure || !ran.result.fault_class.empty()) {
     ran.fault_class = ran.result.infrastructure ? "infrastructure" : ran.result.fault_class;
     ran.message = ran.result.reason;
@@ -148,7 +155,7 @@ GpuRan run_on(Backend& backend, const GpuRecording& recording, const RunRequest&
   ran.message = outcome.message;
   if (!ran.fault_class.empty()) return ran;
   const auto keep = [&](const CallOutcome& call) {
-    memcpy(ran.calls.emplace_back(4).data(), call.outputs.data(), sizeof values);
+    memcpy(ran.calls.emplace_back(4).data(), call.outputs.data(), sizeof kInput);
   };
   keep(outcome.first);
   for (const CallOutcome& call : outcome.repeats) keep(call);

@@ -36,6 +36,16 @@ struct GpuRan {
   std::vector<std::vector<float>> calls;  // outputs, of runs without a fault
 };
 Trace gpu_trace(const GpuRecording& recording);
+// A recording with all that its plan points to; of the input, 1 2 3 4, there is one draw.
+struct GpuPlan {
+  explicit GpuPlan(const GpuRecording& recording, const char* text = kGpuText,
+                   const RunRequest& request = {.seed = 1});
+  GpuPlan(const GpuPlan&) = delete;
+  GpuPlan& operator=(const GpuPlan&) = delete;
+  const Trace trace;
+  const std::vector<std::string> leaves;
+  RunPlan plan;
+};
 GpuRan run_on(Backend& backend, const GpuRecording& recording, const RunRequest& request = {.seed = 1},
               std::stop_token stop = {});
 

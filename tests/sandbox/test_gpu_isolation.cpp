@@ -98,12 +98,8 @@ json hold_secret() {
 }
 
 RunResult run_probes(Backend& backend, const json& ops) {
-  const Trace trace = testing::gpu_trace({.ops = ops, .scratch_bytes = 4 * kScratchWords});
-  const float values[4] = {1, 2, 3, 4};
-  const std::vector<std::string> leaves{std::string(reinterpret_cast<const char*>(values), sizeof values)};
-  const RunPlan plan{
-      &trace, {{std::make_shared<const std::string>(kProbes)}}, {{"draw", &leaves}}, {{.seed = 7}}};
-  return backend.run(plan, {});
+  const testing::GpuPlan probes({.ops = ops, .scratch_bytes = 4 * kScratchWords}, kProbes);
+  return backend.run(probes.plan, {});
 }
 
 // The first word of the answer.

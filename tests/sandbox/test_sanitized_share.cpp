@@ -25,13 +25,13 @@ const std::vector<std::string> kAllTools{kSanitizerTools.begin(), kSanitizerTool
 // The PTX machine with tools that say what they are told to.
 class Sanitizing : public Backend {
  public:
-  Sanitizing(std::unique_ptr<Backend> machine, SanitizerResult& says, std::atomic<int>& asked)
+  Sanitizing(std::unique_ptr<Backend> machine, SanitizerReport& says, std::atomic<int>& asked)
       : machine_(std::move(machine)), says_(says), asked_(asked), features_(machine_->features()) {
     features_.sanitizes = true;
   }
   const BackendFeatures& features() const override { return features_; }
   RunResult run(const RunPlan& plan, std::stop_token stop) override { return machine_->run(plan, stop); }
-  SanitizerResult sanitize(const RunPlan&, const std::vector<std::string>& tools, std::stop_token) override {
+  SanitizerReport sanitize(const RunPlan&, const std::vector<std::string>& tools, std::stop_token) override {
     CHECK(tools == kAllTools);
     ++asked_;
     return says_;
@@ -39,13 +39,13 @@ class Sanitizing : public Backend {
 
  private:
   std::unique_ptr<Backend> machine_;
-  SanitizerResult& says_;
+  SanitizerReport& says_;
   std::atomic<int>& asked_;
   BackendFeatures features_;
 };
 
 struct Share {
-  SanitizerResult says;
+  SanitizerReport says;
   std::atomic<int> asked = 0;
   std::unique_ptr<Pipeline> pipeline;
 
@@ -68,7 +68,7 @@ class Watching : public Backend {
   explicit Watching(std::unique_ptr<Backend> path) : path_(std::move(path)) {}
   const BackendFeatures& features() const override { return path_->features(); }
   RunResult run(const RunPlan& plan, std::stop_token stop) override {
-    SanitizerResult said = path_->sanitize(plan, kAllTools, stop);
+    SanitizerReport said = path_->sanitize(plan, kAllTools, stop);
     {
       const std::lock_guard lock(mutex_);
       said_[std::this_thread::get_id()] = std::move(said);
@@ -76,7 +76,7 @@ class Watching : public Backend {
     return path_->run(plan, stop);
   }
   // Of the calling thread's last verification.
-  std::optional<SanitizerResult> take() {
+  std::optional<SanitizerReport> take() {
     const std::lock_guard lock(mutex_);
     auto node = said_.extract(std::this_thread::get_id());
     if (node.empty()) return std::nullopt;
@@ -86,10 +86,10 @@ class Watching : public Backend {
  private:
   std::unique_ptr<Backend> path_;
   std::mutex mutex_;
-  std::map<std::thread::id, SanitizerResult> said_;
+  std::map<std::thread::id, SanitizerReport> said_;
 };
 
-std::string tools_in(const SanitizerResult& said) {
+std::string tools_in(const SanitizerReport& said) {
   std::set<std::string> tools;
   for (const SanitizerFinding& found : said.findings) tools.insert(found.tool);
   std::string text;
@@ -181,7 +181,7 @@ TEST_CASE("compute-sanitizer and the PTX machine on the corpora", "[.][sanitizer
   Pipeline pipeline(options);
   struct Seen {
     Verdict verdict;
-    std::optional<SanitizerResult> said;
+    std::optional<SanitizerReport> said;
   };
   std::vector<std::optional<Seen>> seen(entries.size());
   std::atomic<size_t> next = 0;
@@ -203,7 +203,7 @@ TEST_CASE("compute-sanitizer and the PTX machine on the corpora", "[.][sanitizer
   for (size_t i = 0; i < entries.size(); ++i) {
     if (!seen[i] || !seen[i]->said) continue;
     const Verdict& verdict = seen[i]->verdict;
-    const SanitizerResult& said = *seen[i]->said;
+    const SanitizerReport& said = *seen[i]->said;
     const std::string ended = verdict.correct ? "correct" : verdict.fault_class;
     ++looked_at;
     problems += !said.problem.empty();

@@ -36,26 +36,6 @@ const char* const kFaultyText = R"(
 .version 8.0
 .target sm_90
 .address_size 64
-.visible .entry honest(.param .u64 x, .param .u64 y, .param .u32 n) {
-  .reg .f32 %f<3>; .reg .b32 %r<2>; .reg .b64 %rd<6>;
-  ld.param.u64 %rd1, [x];
-  ld.param.u64 %rd2, [y];
-  mov.u32 %r1, %tid.x;
-  mul.wide.s32 %rd3, %r1, 4;
-  add.s64 %rd4, %rd1, %rd3;
-  ld.global.f32 %f1, [%rd4];
-  add.f32 %f2, %f1, %f1;
-  add.s64 %rd5, %rd2, %rd3;
-  st.global.f32 [%rd5], %f2;
-  ret;
-}
-.visible .entry beyond(.param .u64 x, .param .u64 y, .param .u32 n) {
-  .reg .f32 %f<2>; .reg .b64 %rd<2>;
-  ld.param.u64 %rd1, [y];
-  mov.f32 %f1, 0f3F800000;
-  st.global.f32 [%rd1+16], %f1;
-  ret;
-}
 .visible .entry unwritten(.param .u64 x, .param .u64 y, .param .u32 n) {
   .reg .f32 %f<3>; .reg .b64 %rd<2>;
   ld.param.u64 %rd1, [y];
@@ -91,20 +71,17 @@ $done:
 }
 )";
 
-SanitizerResult sanitized(Backend& backend, const std::string& kernel, int threads,
-                          const char* text = kFaultyText, std::stop_token stop = {}) {
+SanitizerReport sanitized(Backend& backend, const std::string& kernel, int threads, const char* text,
+                          std::stop_token stop = {}) {
   // Beside the launch, what the loader does itself: a casting copy, and a fill, of what nobody wrote.
   json half = testing::gpu_view(2, 4);
   half["dtype"] = "float16";
-  const Trace trace = testing::gpu_trace(
+  const testing::GpuPlan recorded(
       {.ops = {testing::gpu_launch(kernel, 4, threads),
                {{"op", "copy"}, {"target", half}, {"source", testing::gpu_view(0, 4)}},
-               {{"op", "fill"}, {"target", testing::gpu_view(2, 1, 12)}, {"value", "0000803f"}}}});
-  const float values[4] = {1, 2, 3, 4};
-  const std::vector<std::string> leaves{std::string(reinterpret_cast<const char*>(values), sizeof values)};
-  const RunPlan plan{
-      &trace, {{std::make_shared<const std::string>(text)}}, {{"draw", &leaves}}, {{.seed = 1}}};
-  return backend.sanitize(plan, kAllTools, std::move(stop));
+               {{"op", "fill"}, {"target", testing::gpu_view(2, 1, 12)}, {"value", "0000803f"}}}},
+      text);
+  return backend.sanitize(recorded.plan, kAllTools, std::move(stop));
 }
 
 constexpr const char* kHead = "========= COMPUTE-SANITIZER\n";
@@ -247,7 +224,7 @@ TEST_CASE("a program is looked at by each tool, in allocations of its own") {
   const auto gpu = backend();
   CHECK(gpu->features().sanitizes);
   for (const char* kernel : {"twice", "count"}) {
-    const SanitizerResult result = sanitized(*gpu, kernel, 4, testing::kGpuText);
+    const SanitizerReport result = sanitized(*gpu, kernel, 4, testing::kGpuText);
     CHECK(result.problem == "");
     CHECK(result.findings ==
           Findings{{"racecheck", "Error: Race reported between Write access", "twice", 1}});
@@ -265,7 +242,7 @@ TEST_CASE("tools that fail are told, the others are asked, and the device serves
                                 "=========     at twice+0x70\n========= ERROR SUMMARY: 1 error\n");
   const PretendedSanitizer tool(reports);
   const auto gpu = backend();
-  const SanitizerResult result = sanitized(*gpu, "twice", 4, testing::kGpuText);
+  const SanitizerReport result = sanitized(*gpu, "twice", 4, testing::kGpuText);
   CHECK(result.problem ==
         "compute-sanitizer memcheck: Error: Device not supported; compute-sanitizer racecheck: Error: Device "
         "not "
@@ -284,7 +261,7 @@ TEST_CASE("that tools find nothing in a program that did not run is not said") {
                                       {"kills_loader", "has ended"},
                                       {"nobody", "not among the device code's entries"}}) {
     INFO(kernel);
-    const SanitizerResult result = sanitized(*gpu, kernel, 4, testing::kGpuText);
+    const SanitizerReport result = sanitized(*gpu, kernel, 4, testing::kGpuText);
     CHECK_THAT(result.problem, ContainsSubstring(words));
     CHECK(result.findings.empty());
   }
@@ -297,7 +274,7 @@ TEST_CASE("a stop ends a tool that does not, and whoever waits for it") {
   const PretendedSanitizer tool({});
   const auto gpu = backend();
   std::stop_source stop;
-  std::vector<std::future<SanitizerResult>> asked;
+  std::vector<std::future<SanitizerReport>> asked;
   for (int i = 0; i < 2; ++i)
     asked.push_back(std::async(std::launch::async, [&] {
       return sanitized(*gpu, "twice", 4, testing::kGpuText, stop.get_token());
@@ -314,8 +291,8 @@ TEST_CASE("compute-sanitizer's tools find what each is for, and nothing in an ho
   if (!testing::has_gpu()) SKIP("this machine has no GPU's driver");
   if (find_sanitizer().empty()) SKIP(no_sanitizer());
   const auto gpu = backend();
-  const auto found_by = [&](const std::string& kernel, int threads) {
-    const SanitizerResult result = sanitized(*gpu, kernel, threads);
+  const auto found_by = [&](const std::string& kernel, int threads, const char* text = kFaultyText) {
+    const SanitizerReport result = sanitized(*gpu, kernel, threads, text);
     INFO(kernel << ": " << sanitizer_text(result.findings));
     CHECK(result.problem == "");
     std::string tools;
@@ -324,8 +301,8 @@ TEST_CASE("compute-sanitizer's tools find what each is for, and nothing in an ho
     printf("%s: %s\n", kernel.c_str(), sanitizer_text(result.findings).c_str());
     return tools;
   };
-  CHECK(found_by("honest", 4) == "");
-  CHECK(found_by("beyond", 1) == "memcheck");
+  CHECK(found_by("twice", 4, testing::kGpuText) == "");
+  CHECK(found_by("beyond", 1, testing::kGpuText) == "memcheck");
   CHECK(found_by("unwritten", 1) == "initcheck");
   CHECK(found_by("races", 64) == "racecheck");
   CHECK(found_by("diverges", 64) == "synccheck");

@@ -252,12 +252,5 @@ TEST_CASE("an interpreter that cannot start says why, soon") {
   CHECK(child.reason().find("no_such_module") != std::string::npos);
 }
 
-TEST_CASE("of what a process printed the end is told, in whole lines where there are some") {
-  CHECK(last_lines("") == "");
-  CHECK(last_lines("why\n\n") == "why");
-  CHECK(last_lines(std::string(300, 'a') + "\n" + std::string(300, 'b') + "\n") == std::string(300, 'b'));
-  CHECK(last_lines("first\n" + std::string(500, 'c') + "\n") == std::string(400, 'c'));
-}
-
 }  // namespace
 }  // namespace bicrl
