@@ -80,7 +80,8 @@ constexpr size_t kBlock = 2048;  // elements that are looked at together, which 
 // room for its rounding: what is not counted here is not worse by the doubles of Worst::see(), either.
 bool may_be_worse(const char* got, const char* want, const char* allowed, size_t count, double worst) {
   constexpr float kRoom = 1 - 0x1p-20f;
-  const float bound = std::min(static_cast<float>(worst), FLT_MAX) * kRoom;
+  // A share below the least normal number is itself rounded by more: then nothing passes but what is equal.
+  const float bound = worst < FLT_MIN ? 0 : std::min(static_cast<float>(worst), FLT_MAX) * kRoom;
   unsigned suspects = 0;
   for (size_t i = 0; i < count; ++i) {
     const float gap = std::abs(load_element<float>(got + i * sizeof(float)) -

@@ -218,6 +218,16 @@ Comparison by_definition(const std::vector<float>& got, const std::vector<float>
   return {non_finite ? "non_finite" : worst > 1 ? "wrong_value" : "", worst};
 }
 
+TEST_CASE("a share that single precision cannot tell from the next is compared as any other") {
+  std::vector<float> got(5000), want(5000), allowed(5000, 1);
+  want[10] = 0x1.81b6dcp-50f;  // the worst so far, when the block of the next one is looked at
+  want[4000] = 0x1.81b6e6p-50f;
+  allowed[10] = allowed[4000] = 0x1.b6188p+99f;
+  const double expected = by_definition(got, want, allowed).max_error_ratio;
+  CHECK(expected == double{want[4000]} / double{allowed[4000]});
+  CHECK(compare_profile(DType::kFloat32, got, want, allowed).max_error_ratio == expected);
+}
+
 TEST_CASE("many elements are compared as each of them is") {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   std::mt19937_64 random(3);
