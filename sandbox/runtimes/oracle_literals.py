@@ -180,16 +180,22 @@ class Literal:
         return (0.1 * drawn if self.low == 0 else self.low * (0.5 + drawn)).to(self.given.dtype)
 
     def _with_special(self, generator):
-        """Each element is special with the share that they have; where there are infinities, what is finite may be large."""
+        """Each element is special with the share that they have; where there are infinities, what is finite may be large.
+        One element at least is special, and another is not and is large where any may be: chance alone would now and then give a
+        verification none."""
         count = self.values.numel()
+        order = torch.randperm(count, generator=generator)
         drawn = self.low + (self.high - self.low) * torch.rand(count, generator=generator, dtype=torch.float64)
         if bool(torch.isinf(self.special).any()):
-            large = 10.0 ** (math.log10(LARGEST_BESIDE_INFINITY) * torch.rand(count, generator=generator, dtype=torch.float64))
+            size = torch.rand(count, generator=generator, dtype=torch.float64)
+            is_large = torch.rand(count, generator=generator) < 0.5
+            size[order[1:2]], is_large[order[1:2]] = (1 + size[order[1:2]]) / 2, True
+            large = 10.0 ** (math.log10(LARGEST_BESIDE_INFINITY) * size)
             large *= torch.randint(0, 2, (count,), generator=generator) * 2 - 1
-            drawn = torch.where(torch.rand(count, generator=generator) < 0.5, large, drawn)
+            drawn = torch.where(is_large, large, drawn)
         share = min(max(self.special.numel() / count, 1 / 8), 7 / 8)
         special = torch.rand(count, generator=generator) < share
-        special[torch.randint(0, count, (), generator=generator)] = True
+        special[order[1:2]], special[order[0]] = False, True
         kinds = self.special[torch.randint(0, self.special.numel(), (count,), generator=generator)]
         return torch.where(special, kinds, drawn).view(self.given.shape).to(self.given.dtype)
 

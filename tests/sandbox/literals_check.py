@@ -60,6 +60,8 @@ given, draws = first("torch.tensor([3.0, float('inf'), 1.0, float('nan'), -float
 assert len({str(torch.isfinite(x).tolist()) for x in draws}) > 1
 assert all(bool((~torch.isfinite(x)).any()) for x in draws)
 assert any(float(x[torch.isfinite(x)].abs().max()) > 1e3 for x in draws if bool(torch.isfinite(x).any()))
+# In each of them: what takes a large number for infinite is wrong on every draw.
+assert all(float(x[torch.isfinite(x)].abs().max()) >= 1e6 * (1 - 1e-6) for x in draws)
 given, draws = first("torch.tensor([3.0, float('nan'), 1.0, 2.0])", "torch.isnan(x)")
 assert several(draws) and all(1 <= float(v) <= 3 for x in draws for v in x if v == v)
 # Integers: among those in their range, distinct where they are.
