@@ -1,6 +1,6 @@
 """Known programs through KernelBench's own protocol, each with the end that it must have: bench/kernelbench.md.
 
-    python bench/kernelbench.py BICRL [--device cuda:0] [--keep FOLDER]     with --device cpu only what needs no GPU
+    python bench/kernelbench.py BICRL [--device cuda:0] [--timeout-s 180] [--keep FOLDER]     with --device cpu only what needs no GPU
 
 Exit code 0 if every program ended as it must, and KernelBench's arithmetic on the files gives the printed figures.
 """
@@ -74,6 +74,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("bicrl")
     parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--timeout-s", type=float, default=180, help="of a build, and of what follows: two programs spend it")
     parser.add_argument("--keep", help="folder for the files of results")
     arguments = parser.parse_args()
     asked = [program for program in PROGRAMS if arguments.device != "cpu" or not program[2]]
@@ -84,7 +85,7 @@ def main():
         programs.write_text("".join(json.dumps({"task_id": "level_1_problem_2", "program": program[1]}) + "\n" for program in asked))
         config.write_text(json.dumps({"tasks": {"files": [str(TASKS)]}, "suite": {
             "name": "kernelbench", "level": 1, "protocol": "kernelbench", "programs": str(programs), "results": str(results),
-            "stock": {"device": arguments.device, "timeout_s": 180, "memory_gib": 16}}}))
+            "stock": {"device": arguments.device, "timeout_s": arguments.timeout_s, "memory_gib": 16}}}))
         done = subprocess.run([arguments.bicrl, "eval", str(config), "--json", str(figures)], check=False)
         if done.returncode != 0:
             sys.exit(f"bicrl eval ends with {done.returncode}")

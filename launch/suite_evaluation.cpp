@@ -15,6 +15,7 @@
 #include "common/clock.h"
 #include "common/files.h"
 #include "common/log.h"
+#include "common/usable_machine.h"
 #include "trainer/evaluation/eval_report.h"
 
 namespace bicrl {
@@ -56,13 +57,22 @@ void write_results(const fs::path& folder, const KernelBenchResults& results) {
   write_file_atomically(folder / "baseline_time_torch.json", text_of(baseline_json(results)));
 }
 
+int build_jobs(const SuiteSettings& suite) {
+  if (suite.build_jobs > 0) return suite.build_jobs;
+  constexpr double kBytesOfBuild = 6ull << 30;  // of nvcc with PyTorch's headers, amply
+  const double fit =
+      std::min(usable_cpus() / 2, static_cast<double>(available_memory_bytes()) / kBytesOfBuild);
+  return static_cast<int>(std::clamp(fit, 1.0, 8.0));
+}
+
 StockOptions stock_options(const SuiteSettings& suite) {
   return {.device = suite.device,
           .precision = suite.precision,
           .correctness_trials = suite.correctness_trials,
           .timing_trials = suite.timing_trials,
           .timeout_s = suite.timeout_s,
-          .memory_bytes = suite.memory_bytes};
+          .memory_bytes = suite.memory_bytes,
+          .build_jobs = build_jobs(suite)};
 }
 
 }  // namespace
@@ -90,12 +100,6 @@ StockGrader::StockGrader(const SuiteSettings& suite, const std::string& python, 
       host_(bwrap),
       evaluator_(host_, python_, stock_options(suite)) {}
 
-int StockGrader::build_jobs() const {
-  if (suite_.build_jobs > 0) return suite_.build_jobs;
-  if (suite_.device == "cpu") return 1;  // compilers would take the time of what the host's clock measures
-  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()) / 2, 1, 8);
-}
-
 void StockGrader::time_references(const std::vector<KernelBenchTask>& problems,
                                   const std::vector<KernelBenchProgram>& programs,
                                   KernelBenchResults& results) {
@@ -108,6 +112,7 @@ void StockGrader::time_references(const std::vector<KernelBenchTask>& problems,
       results.entries[program.problem].baseline = std::move(baseline.value());
     else
       log_warning(task.id, ": its reference has no times, so no program counts as fast: ", baseline.reason());
+    write_results(suite_.results, results);
   }
 }
 
@@ -130,13 +135,18 @@ KernelBenchResults StockGrader::grade(const std::vector<KernelBenchTask>& proble
   };
   std::atomic<size_t> next = 0;
   std::vector<std::future<void>> workers;
-  for (int worker = 0; worker < build_jobs(); ++worker)
+  for (int worker = 0; worker < evaluator_.build_jobs(); ++worker)
     workers.push_back(std::async(std::launch::async, [&] {
-      for (size_t i; (i = next++) < programs.size();) {
-        const auto record =
-            evaluator_.evaluate(problems[programs[i].problem].task.pytorch_code, programs[i].program);
-        take(i, record ? sample_of(record.value(), programs[i].sample)
-                       : ungraded_sample(record.reason(), programs[i].sample));
+      try {
+        for (size_t i; (i = next++) < programs.size();) {
+          const auto record =
+              evaluator_.evaluate(problems[programs[i].problem].task.pytorch_code, programs[i].program);
+          take(i, record ? sample_of(record.value(), programs[i].sample)
+                         : ungraded_sample(record.reason(), programs[i].sample));
+        }
+      } catch (...) {
+        next = programs.size();  // the others end soon, and get() tells
+        throw;
       }
     }));
   for (std::future<void>& worker : workers) worker.get();

@@ -38,7 +38,6 @@ class StockGrader {
                            const std::vector<KernelBenchProgram>& programs);
 
  private:
-  int build_jobs() const;
   void time_references(const std::vector<KernelBenchTask>& problems,
                        const std::vector<KernelBenchProgram>& programs, KernelBenchResults& results);
   const SuiteSettings suite_;

@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/last_lines.h"
 #include "common/log.h"
 #include "sandbox/box/box_host.h"
 #include "sandbox/box/descriptor_passing.h"
@@ -58,11 +59,6 @@ bool is_record(const ordered_json& told) {
   return true;
 }
 
-std::string end_of_text(const std::string& text) {
-  constexpr size_t kMostBytes = 1000;
-  return text.substr(text.size() - std::min(text.size(), kMostBytes));
-}
-
 // How a process that gave no answer ended, as a key of the metadata and its text.
 std::pair<std::string, std::string> cause_of(const BoxResult& box, const StockOptions& options) {
   switch (box.end) {
@@ -73,10 +69,10 @@ std::pair<std::string, std::string> cause_of(const BoxResult& box, const StockOp
     case BoxEnd::kOutputLimit:
       return {"output_limit", concat("wrote more than ", kOutputBytes, " bytes to stderr")};
     case BoxEnd::kSignalled:
-      return {"process_ended", concat("signal ", box.code, " ", end_of_text(box.output))};
+      return {"process_ended", concat("signal ", box.code, " ", last_lines(box.output))};
     default:
       return {"process_ended",
-              concat("exit status ", box.code, " without a result ", end_of_text(box.output))};
+              concat("exit status ", box.code, " without a result ", last_lines(box.output))};
   }
 }
 
@@ -102,6 +98,7 @@ StockEvaluator::StockEvaluator(BoxHost& host, const PythonInstall& python, const
   device_ = answer.content["device"];
   architectures_ = answer.content["architectures"];
   lease_ = std::make_unique<DeviceLease>(on_gpu ? answer.content["bus"].get<std::string>() : kHost);
+  compilers_ = std::make_unique<DeviceLease>("compilers");
 }
 
 BoxSpec StockEvaluator::box() const {
@@ -118,6 +115,8 @@ BoxSpec StockEvaluator::box() const {
   spec.env.push_back(concat("PATH=", path));
   spec.env.push_back(concat("TORCH_EXTENSIONS_DIR=", spec.work_folder, "/extensions"));
   spec.env.push_back("TORCH_USE_CUDA_DSA=1");
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  spec.env.push_back(concat("MAX_JOBS=", std::max(1, cores / std::max(1, options_.build_jobs))));
   if (!architectures_.empty()) spec.env.push_back(concat("TORCH_CUDA_ARCH_LIST=", architectures_));
   spec.work_bytes = kBuildBytes;
   spec.limits.output_bytes = kOutputBytes;
@@ -151,9 +150,8 @@ StockEvaluator::Answer StockEvaluator::run(const char* mode, const std::string& 
     attend(spec, turn.ours.get(), std::move(stop), answer.box);
   } else {
     spec.limits.wall_s = lease_ ? options_.timeout_s : kProbe_s;
-    DeviceLease::Hold alone;
-    if (lease_) alone = lease_->take(stop);
-    if (lease_ && !alone) {
+    Alone alone;
+    if (lease_ && !(alone = take(stop)).device) {
       answer.box.end = BoxEnd::kCancelled;
       return answer;
     }
@@ -168,13 +166,29 @@ StockEvaluator::Answer StockEvaluator::run(const char* mode, const std::string& 
   return answer;
 }
 
+StockEvaluator::Alone StockEvaluator::take(const std::stop_token& stop) {
+  Alone alone;
+  alone.quiet = compilers_->take(stop);
+  if (alone.quiet) alone.device = lease_->take(stop);
+  return alone;
+}
+
 // From start to end; its process asks for its turn once the program is built. Waiting for it is nobody's
 // time.
 void StockEvaluator::attend(const BoxSpec& spec, int turn, std::stop_token stop, BoxResult& box) {
-  std::stop_source end;
+  DeviceLease::Hold compiling = compilers_->share(stop);
+  if (!compiling) {
+    box.end = BoxEnd::kCancelled;
+    return;
+  }
   std::atomic<bool> ended = false;
-  std::jthread process([&] {
-    box = run_box(host_, spec, end.get_token());
+  std::jthread process([&](const std::stop_token& end) {
+    try {
+      box = run_box(host_, spec, end);
+    } catch (const std::exception& error) {
+      box.end = BoxEnd::kBoxFailed;
+      box.reason = error.what();
+    }
     ended = true;
   });
   const auto until = [&](const auto& happened) {
@@ -189,13 +203,14 @@ void StockEvaluator::attend(const BoxSpec& spec, int turn, std::stop_token stop,
     return false;
   };
   bool in_time = until(asks);
-  DeviceLease::Hold alone;
-  if (in_time && !ended && (alone = lease_->take(stop))) {
+  compiling.release();
+  Alone alone;
+  if (in_time && !ended && (alone = take(stop)).device) {
     if (write(turn, "g", 1) != 1) log_warning("a program's process has closed its channel");
     in_time = until(waits);
   }
-  end.request_stop();
-  process.join();
+  process.request_stop();
+  process.join();  // before anybody else has the device
   if (!in_time && !stop.stop_requested()) box.end = BoxEnd::kTimeout;
 }
 
@@ -234,6 +249,9 @@ ordered_json StockEvaluator::record_of(const Answer& answer) const {
   if (told != answer.content.end() && is_record(*told)) {
     record.update(*told);
     metadata.update(record["metadata"]);
+    // A compiler that was ended for it says only that it was ended.
+    if (answer.box.end == BoxEnd::kMemory && !record["compiled"])
+      metadata["memory"] = cause_of(answer.box, options_).second;
   } else {
     record["compiled"] = answer.content.contains("stage") && answer.content["stage"] == "run";
     const auto [key, text] = cause_of(answer.box, options_);

@@ -30,9 +30,11 @@ struct StockOptions {
   int timing_trials = 100;
   double timeout_s = 180;               // of a program's build, and once more of what follows it
   uint64_t memory_bytes = 64ull << 30;  // of the host, compilers included
+  int build_jobs = 1;                   // programs that are built at a time: they divide the cores
 };
 
-// Programs of several threads are built side by side and graded one by one, each alone on the device.
+// Programs of several threads are built side by side and graded one by one, each alone on the device and
+// beside nobody's compilers, as references are timed: no build begins while a program waits for its turn.
 // Thread-safe.
 class StockEvaluator {
  public:
@@ -41,6 +43,7 @@ class StockEvaluator {
   StockEvaluator(BoxHost& host, const PythonInstall& python, const StockOptions& options);
 
   const std::string& hardware() const { return hardware_; }  // the device's name; "cpu"
+  int build_jobs() const { return options_.build_jobs; }
 
   // The reference's times: {"mean", "std", "min", "max", "num_trials", "hardware", "device"}, in
   // milliseconds. No program is in that process. Failure: in one line, why it has none.
@@ -58,7 +61,11 @@ class StockEvaluator {
   };
   Answer run(const char* mode, const std::string& reference, const std::string& program,
              std::stop_token stop);
+  struct Alone {
+    DeviceLease::Hold quiet, device;
+  };
   BoxSpec box() const;
+  Alone take(const std::stop_token& stop);  // empty if a stop is asked for
   void attend(const BoxSpec& spec, int turn, std::stop_token stop, BoxResult& box);
   nlohmann::ordered_json record_of(const Answer& answer) const;
   BoxHost& host_;
@@ -66,8 +73,10 @@ class StockEvaluator {
   const StockOptions options_;
   std::filesystem::path library_, toolkit_;  // of the driver; of CUDA. Empty without
   std::string hardware_, device_;
-  std::string architectures_;           // of the device, as TORCH_CUDA_ARCH_LIST names them
-  std::unique_ptr<DeviceLease> lease_;  // nobody else times on the device meanwhile; none while it is probed
+  std::string architectures_;  // of the device, as TORCH_CUDA_ARCH_LIST names them
+  // Nobody else times on the device meanwhile; none while it is probed. And who compiles on this host, or
+  // times while nobody does; taken first.
+  std::unique_ptr<DeviceLease> lease_, compilers_;
 };
 
 }  // namespace bicrl

@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "common/config.h"
+#include "common/usable_machine.h"
 #include "launch/commands.h"
 #include "launch/doctor/doctor_learner.h"
 #include "launch/doctor/doctor_machine.h"

@@ -1,19 +1,14 @@
 #include "launch/doctor/doctor_machine.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstring>
-#include <fstream>
 #include <iomanip>
-#include <limits>
-#include <optional>
 #include <sstream>
 
 #include "common/error.h"
@@ -32,36 +27,6 @@ std::string gibibytes(uint64_t bytes) {
   std::ostringstream text;
   text << std::fixed << std::setprecision(1) << static_cast<double>(bytes) / kGiB << " GiB";
   return text.str();
-}
-
-// The first word of a file as a number; nothing if there is none ("max", "-1", no such file).
-std::optional<double> number_in(const fs::path& file, int word = 0) {
-  std::ifstream in(file);
-  std::string text;
-  for (int i = 0; i <= word; ++i)
-    if (!(in >> text)) return std::nullopt;
-  char* end = nullptr;
-  const double value = strtod(text.c_str(), &end);
-  if (end == text.c_str() || value <= 0) return std::nullopt;
-  return value;
-}
-
-// Folders of this process's control group: version 2 first, then version 1 with its controller's name.
-std::vector<fs::path> group_folders(const std::string& controller) {
-  std::vector<fs::path> folders;
-  std::ifstream in("/proc/self/cgroup");
-  for (std::string line; std::getline(in, line);) {
-    const size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string names = "," + line.substr(first + 1, second - first - 1) + ",";
-    const fs::path root =
-        names == ",," ? fs::path("/sys/fs/cgroup") : fs::path("/sys/fs/cgroup") / controller;
-    if (names != ",," && names.find("," + controller + ",") == std::string::npos) continue;
-    // Inside a container the group's own path may not be visible, and the mount shows the group itself.
-    for (const std::string& below : {line.substr(second + 1), std::string("/")})
-      folders.push_back(root.string() + below);
-  }
-  return folders;
 }
 
 fs::path nearest_existing(fs::path folder) {
@@ -100,40 +65,12 @@ std::string version_in(const std::string& text) {
 
 }  // namespace
 
-double usable_cpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  double usable = sched_getaffinity(0, sizeof set, &set) == 0
-                      ? CPU_COUNT(&set)
-                      : static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
-  for (const fs::path& group : group_folders("cpu")) {
-    const auto quota = number_in(group / "cpu.max"), period = number_in(group / "cpu.max", 1);
-    if (quota && period) usable = std::min(usable, *quota / *period);
-    const auto old_quota = number_in(group / "cpu.cfs_quota_us"),
-               old_period = number_in(group / "cpu.cfs_period_us");
-    if (old_quota && old_period) usable = std::min(usable, *old_quota / *old_period);
-  }
-  return usable;
-}
-
 Check check_cpus(double usable) {
   std::ostringstream found;
   found << std::setprecision(3) << usable << " usable";
   if (usable >= 2) return check_ok("CPUs", found.str());
   return check_limited("CPUs", found.str(),
                        "ranks and verifier share it: expect training to take twice as long; use one rank");
-}
-
-uint64_t available_memory_bytes() {
-  double available = std::numeric_limits<double>::infinity();
-  std::ifstream in("/proc/meminfo");
-  std::string key, unit;
-  for (double kibibytes = 0; in >> key >> kibibytes && std::getline(in, unit);)
-    if (key == "MemAvailable:") available = kibibytes * 1024;
-  for (const fs::path& group : group_folders("memory"))
-    for (const char* file : {"memory.max", "memory.limit_in_bytes"})
-      if (const auto limit = number_in(group / file)) available = std::min(available, *limit);
-  return static_cast<uint64_t>(std::min(available, 1e18));
 }
 
 Check check_memory(uint64_t available_bytes) {

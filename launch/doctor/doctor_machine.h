@@ -8,12 +8,8 @@
 
 namespace bicrl {
 
-// CPUs that this process may use: by affinity, and by the quota of its control group (a container's limit).
-double usable_cpus();
+// Of what common/usable_machine.h measures.
 Check check_cpus(double usable);
-
-// Memory that is free for this process: the machine's, and what its control group allows.
-uint64_t available_memory_bytes();
 Check check_memory(uint64_t available_bytes);
 
 // Whether `folder`, or the nearest folder above it that exists, can be written and has room: below

@@ -15,9 +15,11 @@ how far it came. At the end it is
 Times are in milliseconds.
 """
 import ctypes
+import glob
 import json
 import os
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -33,6 +35,7 @@ FLUSH_ELEMENTS = 32 << 20  # of int64: more than any L2 holds
 EXCESSIVE_SPEEDUP = 10
 LONGEST_TEXT = 4000
 REFUSED = "Error building extension"  # begins the message of a load_inline whose compiler failed
+STARVED = ("Killed", "Kill signal", "No space left", "annot allocate memory", "memory exhausted", "out of memory")
 
 
 class Gpu:
@@ -80,8 +83,10 @@ class Gpu:
         return "" if failed else text.value.decode()
 
     def architectures(self):
-        """What load_inline finds out by itself where it sees the GPU."""
-        return "{}.{}+PTX".format(*torch.cuda.get_device_capability(self.device))
+        """What load_inline finds out by itself where it sees the GPU: the newest that this torch knows for a newer device."""
+        known = [int(re.sub(r"\D", "", name)) for name in torch.cuda.get_arch_list() if name.startswith("sm_")]
+        newest = max(((number // 10, number % 10) for number in known), default=(99, 9))
+        return "{}.{}+PTX".format(*min(newest, torch.cuda.get_device_capability(self.device)))
 
 
 class Host:
@@ -231,29 +236,44 @@ class Evaluation:
 
 def build_ahead(job):
     """The program in a process of its own that sees no GPU: what its load_inline makes is there for the next process that
-    asks for it, as after KernelBench's own builds in advance. The name and the message of a compiler's refusal, or nothing."""
+    asks for it, as after KernelBench's own builds in advance. The name and the message of a compiler's refusal; nothing also
+    if it lacked memory or room, which the next process may have."""
     ours, theirs = os.pipe()
     child = os.fork()
     if child == 0:
         refusal = None
         try:
+            os.setpgid(0, 0)
             os.close(job["turn"])
             os.environ["CUDA_VISIBLE_DEVICES"] = ""
             names = {}
             exec(read(job["reference"]), names)
             exec(compile(read(job["candidate"]), "<string>", "exec"), names)
         except Exception as error:  # but for that, it is the evaluation that tells what is wrong
-            refusal = (name_of(error), shown(error)) if REFUSED in str(error) else None
+            text = str(error)
+            starved = any(words in text for words in STARVED)
+            refusal = (name_of(error), shown(error)) if REFUSED in text and not starved else None
         finally:
             os.write(theirs, json.dumps(refusal).encode())
             os._exit(0)
     os.close(theirs)
     os.waitpid(child, 0)
+    end_build(child)
     os.set_blocking(ours, False)  # what the program has started may hold the other end
     try:
         return json.loads(os.read(ours, 1 << 16) or b"null")
     except BlockingIOError:
         return None
+
+
+def end_build(group):
+    """What it has started and not awaited, and the locks of builds that were cut off: the next process would wait for these."""
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+    for lock in glob.glob(os.path.join(glob.escape(os.environ["TORCH_EXTENSIONS_DIR"]), "*", "lock")):
+        os.remove(lock)
 
 
 def evaluate(job):

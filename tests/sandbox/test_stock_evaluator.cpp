@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <future>
 #include <map>
+#include <mutex>
 #include <sstream>
 #include <thread>
 
@@ -226,35 +227,106 @@ TEST_CASE("a program is built by torch's own load_inline, and a compiler's messa
   check_fault(evaluate(built("  int block = ;\n  return x;")), false, "compilation_error", "block");
 }
 
-TEST_CASE("a program is built before it has the device, and has it alone") {
-  // What is built is there when the program is read again; from __init__ to its end it tells the times.
-  const std::string code =
-      "import os, time\nfrom torch.utils.cpp_extension import load_inline\n"
-      "ready = os.path.exists(os.environ['TORCH_EXTENSIONS_DIR'] + '/built/built.so')\n"
-      "source = 'torch::Tensor same(torch::Tensor x) { return x; }'\n"
-      "built = load_inline(name='built', cpp_sources=source, functions=['same'])\n"
-      "import torch.nn as nn\nclass ModelNew(nn.Module):\n    def __init__(self, features):\n"
-      "        super().__init__()\n        self.begin = time.monotonic()\n"
-      "    def forward(self, x):\n        time.sleep(0.2)\n"
-      "        raise RuntimeError(f'{ready} {self.begin} {time.monotonic()}')\n";
-  StockEvaluator evaluator(testing::box_host(), python(), on_host());
-  std::vector<std::future<Result<ordered_json>>> asked;
-  for (int i = 0; i < 2; ++i)
-    asked.push_back(std::async(std::launch::async, [&] { return evaluator.evaluate(kReference, code); }));
-  std::vector<std::pair<double, double>> times;
-  for (auto& one : asked) {
-    const auto record = one.get();
-    REQUIRE(record);
-    INFO(record.value().dump(1));
-    std::istringstream said(record.value()["metadata"]["runtime_error"].get<std::string>());
-    std::string ready;
-    auto& [begin, end] = times.emplace_back();
-    said >> ready >> begin >> end;
-    CHECK(ready == "True");
-    CHECK(end > begin);
-  }
-  std::ranges::sort(times);
-  CHECK(times[0].second <= times[1].first);
+// From one process to the next of a program: what the build has left.
+const std::string kLeft = R"(
+import os, time
+os.makedirs(os.environ['TORCH_EXTENSIONS_DIR'], exist_ok=True)
+left = os.environ['TORCH_EXTENSIONS_DIR'] + '/left'
+is_build = not os.path.exists(left)
+)";
+
+TEST_CASE("programs are built side by side, then each has the device alone, and nobody compiles meanwhile") {
+  const std::string code = kLeft + R"(
+from torch.utils.cpp_extension import load_inline
+library = os.environ['TORCH_EXTENSIONS_DIR'] + '/built/built.so'
+source = 'torch::Tensor same(torch::Tensor x) { return x; }'
+begin = time.monotonic()
+built = load_inline(name='built', cpp_sources=source, functions=['same'])
+if is_build:
+    with open(left, 'w') as file:
+        file.write(f'{begin} {time.monotonic()} {os.stat(library).st_mtime_ns}')
+build_begin, build_end, made = open(left).read().split()
+ready = int(made) == os.stat(library).st_mtime_ns
+import torch.nn as nn
+class ModelNew(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.begin = time.monotonic()
+    def forward(self, x):
+        time.sleep(0.2)
+        raise RuntimeError(f'{ready} {build_begin} {build_end} {self.begin} {time.monotonic()}')
+)";
+  StockOptions options = on_host();
+  options.build_jobs = 2;
+  StockEvaluator evaluator(testing::box_host(), python(), options);
+  struct Times {
+    double build_begin, build_end, begin, end;
+  };
+  std::vector<Times> times;
+  std::mutex mutex;
+  const auto grade = [&](int programs) {
+    for (int i = 0; i < programs; ++i) {
+      const auto record = evaluator.evaluate(kReference, code);
+      const std::lock_guard lock(mutex);
+      REQUIRE(record);
+      INFO(record.value().dump(1));
+      std::istringstream said(record.value()["metadata"]["runtime_error"].get<std::string>());
+      std::string ready;
+      Times t{};
+      said >> ready >> t.build_begin >> t.build_end >> t.begin >> t.end;
+      CHECK(ready == "True");
+      CHECK(t.build_end > t.build_begin);
+      CHECK(t.end > t.begin);
+      times.push_back(t);
+    }
+  };
+  auto beside = std::async(std::launch::async, grade, 2);
+  grade(1);
+  beside.get();
+  const auto overlap = [](double begin, double end, double other_begin, double other_end) {
+    return begin < other_end && other_begin < end;
+  };
+  size_t built_together = 0;
+  for (const Times& a : times)
+    for (const Times& b : times) {
+      if (&a == &b) continue;
+      CHECK_FALSE(overlap(a.begin, a.end, b.begin, b.end));
+      CHECK_FALSE(overlap(a.begin, a.end, b.build_begin, b.build_end));
+      built_together += overlap(a.build_begin, a.build_end, b.build_begin, b.build_end);
+    }
+  CHECK(built_together == 2);  // the first two
+}
+
+TEST_CASE("a build that is cut off or lacks memory is made up for") {
+  // Its lock would keep the next process waiting for ever.
+  const std::string cut_off = kLeft + R"(
+from torch.utils.cpp_extension import load_inline
+if is_build:
+    os.makedirs(os.environ['TORCH_EXTENSIONS_DIR'] + '/built')
+    open(os.environ['TORCH_EXTENSIONS_DIR'] + '/built/lock', 'w').close()
+    open(left, 'w').close()
+    os.kill(os.getpid(), 9)
+built = load_inline(name='built', functions=['same'], cpp_sources='torch::Tensor same(torch::Tensor x) { return x; }')
+)";
+  CHECK(evaluate(cut_off + program(kRight))["correctness"] == true);
+  const std::string starved = kLeft + R"(
+if is_build:
+    open(left, 'w').close()
+    raise RuntimeError("Error building extension 'built': c++: fatal error: Killed signal terminated program cc1plus")
+)";
+  CHECK(evaluate(starved + program(kRight))["correctness"] == true);
+  // What a build leaves running is ended with it.
+  const std::string lingering = kLeft + R"(
+import subprocess
+if is_build:
+    child = subprocess.Popen(['/bin/sh', '-c', 'while :; do echo > ' + left + '.alive; done'])
+    open(left, 'w').close()
+else:
+    seen = os.stat(left + '.alive').st_mtime_ns
+    time.sleep(0.5)
+    assert seen == os.stat(left + '.alive').st_mtime_ns, 'it goes on'
+)";
+  CHECK(evaluate(lingering + program(kRight))["correctness"] == true);
 }
 
 TEST_CASE("a program that waits for the device gives way to a stop") {

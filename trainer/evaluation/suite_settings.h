@@ -24,7 +24,7 @@ struct SuiteSettings {
   std::string precision = "fp32";
   int correctness_trials = 5, timing_trials = 100;
   double timeout_s = 180;
-  int build_jobs = 0;  // programs that are built at a time; 0: half of the cores, at most eight; on "cpu" one
+  int build_jobs = 0;  // programs that are built at a time; 0: by cores and memory, at most eight
   uint64_t memory_bytes = 64ull << 30;
 
   // `suite` is there. `root` is the whole configuration's: what has no effect with this suite is refused.
