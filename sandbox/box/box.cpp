@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <thread>
 
 #include "common/clock.h"
 #include "common/error.h"
@@ -202,6 +203,14 @@ void name_end(const BoxSpec& spec, const Watch& watch, MemoryEnd memory, BoxResu
   }
 }
 
+// What was killed may have a kernel on a GPU, which another program gets next.
+void wait_until_empty(const CgroupSlot& group) {
+  constexpr double kPatience_s = 10;
+  constexpr auto kLook = std::chrono::milliseconds(1);
+  const Stopwatch clock;
+  while (group.has_processes() && clock.seconds() < kPatience_s) std::this_thread::sleep_for(kLook);
+}
+
 }  // namespace
 
 BoxResult run_box(BoxHost& host, const BoxSpec& spec, std::stop_token stop) {
@@ -221,6 +230,7 @@ BoxResult run_box(BoxHost& host, const BoxSpec& spec, std::stop_token stop) {
       slot->cgroup->kill_all();
     }
     reap(pid);
+    if (ended_early) wait_until_empty(*slot->cgroup);
     const CgroupEvents events = slot->cgroup->events();
     result.process_limit_hit = events.refused_processes > before.refused_processes;
     if (watch.have_report()) {

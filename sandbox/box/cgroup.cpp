@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -273,6 +274,10 @@ CgroupEvents CgroupSlot::events() const {
   }
   if (!pids_.empty()) events.refused_processes = read_counter(pids_ / "pids.events", "max");
   return events;
+}
+
+bool CgroupSlot::has_processes() const {
+  return std::ranges::any_of(join_files_, [](const auto& file) { return !read_text(file).empty(); });
 }
 
 void CgroupSlot::kill_all() const {

@@ -46,6 +46,9 @@ class CgroupSlot {
   void add(int pid) const;  // moves a process in; throws Error
   CgroupEvents events() const;
   void kill_all() const;
+  // One that was killed leaves only when the kernel has ended what it does, such as a GPU's context. False
+  // also where there is no group.
+  bool has_processes() const;
   ~CgroupSlot();
 
  private:

@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <thread>
@@ -129,6 +131,32 @@ TEST_CASE("a stop request ends a box") {
   std::stop_source stop;
   std::jthread asker([&] { stop.request_stop(); });
   CHECK(run_box(box_host(), shell("sleep 1000"), stop.get_token()).end == BoxEnd::kCancelled);
+}
+
+// Ours only: tests of other processes have boxes meanwhile.
+size_t processes_of_boxes() {
+  size_t found = 0;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", none)) {
+    std::ifstream in(entry.path() / "cgroup");
+    const std::string groups{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    found += groups.find(concat("/bicrl-", getpid(), "/box-")) != std::string::npos;
+  }
+  return found;
+}
+
+TEST_CASE("a box that is ended early leaves no process behind that is still ending") {
+  const auto& present = box_host().features().present;
+  if (std::ranges::none_of(present, [](const auto& one) { return one.starts_with("cgroup-v"); }))
+    SKIP("there are no control groups here");
+  BoxSpec spec = python("x = bytearray(b'1' * (600 << 20))\nprint('full', flush=True)\nwhile True: pass");
+  spec.limits.memory_bytes = 1ull << 30;
+  spec.limits.output_bytes = 3;  // it ends as soon as it is full
+  const size_t before = processes_of_boxes();
+  for (int i = 0; i < 3; ++i) {
+    CHECK(run(spec).end == BoxEnd::kOutputLimit);
+    CHECK(processes_of_boxes() == before);
+  }
 }
 
 TEST_CASE("memory is bounded") {
