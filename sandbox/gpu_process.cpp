@@ -6,6 +6,7 @@
 
 #include "common/clock.h"
 #include "common/files.h"
+#include "common/last_lines.h"
 #include "sandbox/box/descriptor_passing.h"
 #include "sandbox/gpu_box.h"
 
@@ -18,12 +19,6 @@ constexpr const char* kSanitizerTarget = "/sanitizer";
 constexpr uint64_t kReportBytes = 1 << 20;
 constexpr int kReports = 100;           // of a tool; what follows is alike
 constexpr int kWatchedProcesses = 256;  // threads count
-
-// The end says why: a traceback is longer than a reason may be.
-std::string last_words(const std::string& output) {
-  constexpr size_t kMostBytes = 400;
-  return output.substr(output.size() - std::min(output.size(), kMostBytes));
-}
 
 BoxSpec loader_box(const fs::path& library, const std::string& device, uint64_t memory_bytes) {
   BoxSpec spec = gpu_box(library, memory_bytes);
@@ -127,9 +122,9 @@ std::string GpuProcess::end() {
   box_.join();
   switch (result_.end) {
     case BoxEnd::kExited:
-      return concat("ended with status ", result_.code, " ", last_words(result_.output));
+      return concat("ended with status ", result_.code, " ", last_lines(result_.output));
     case BoxEnd::kSignalled:
-      return concat("ended by signal ", result_.code, " ", last_words(result_.output));
+      return concat("ended by signal ", result_.code, " ", last_lines(result_.output));
     case BoxEnd::kMemory:
       return "needed more memory than its limit";
     case BoxEnd::kOutputLimit:

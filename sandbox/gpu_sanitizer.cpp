@@ -13,7 +13,7 @@ namespace bicrl {
 namespace {
 
 constexpr double kWatchedStart_s = 3 * kGpuStart_s;
-constexpr double kReportEnd_s = 30;
+constexpr double kReportEnd_s = 10;
 constexpr auto kLook = std::chrono::milliseconds(100);
 
 // Why the program was not run to its end; empty: it was.
@@ -89,13 +89,14 @@ SanitizerReport GpuBackend::watch(const RunPlan& plan, const Assembled& assemble
   asked["control_file"] = control;
   const size_t number = files.add(std::string_view(asked.dump()));
 
+  // From its start the process works on the device: no window may be open beside it.
+  const DeviceLease::Hold hold = lease_->share(stop);
+  if (!hold) return failure("cancelled");
   GpuProcess process(host_, options_.device, options_.process_memory_bytes, sanitizer_, tool);
   if (const auto hello = process.hello(kWatchedStart_s, stop); !hello) {
     const std::string told = read_sanitizer_report(tool, process.finish(0, stop)).problem;
     return failure(concat(hello.reason(), told.empty() ? "" : "; ", told));
   }
-  const DeviceLease::Hold hold = lease_->share(stop);
-  if (!hold) return failure("cancelled");
   const auto reply = process.ask(files.numbers(), number, options_.sanitizer_s + kGpuGrace_s, stop);
   SanitizerReport report = read_sanitizer_report(tool, process.finish(kReportEnd_s, stop));
   // A finding is one whatever became of the rest; that there is none says something of a whole run alone.

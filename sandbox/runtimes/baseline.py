@@ -13,6 +13,7 @@ and then, until it is closed,
     {"window": "close"}                                                     {"done": true, "retire": false}
 or says {"error": why} and ends. A task that was opened last stays, for the next candidate on it.
 """
+import gc
 import json
 import os
 import shutil
@@ -131,6 +132,8 @@ class Task:
                 done += read
             values = torch.frombuffer(storage, dtype=getattr(torch, leaf["dtype"]))
             tensor.copy_(values.as_strided(leaf["shape"], leaf["strides"]))
+        if self.device.type == "cuda":  # what is under way still would run beside the candidate's call
+            torch.cuda.synchronize(self.device)
 
     def time(self, name, by_stream):
         side = self.sides[name]
@@ -240,7 +243,10 @@ class Server:
         self.key, self.task = None, None
         if self.compiled:
             # What torch.compile has made of a task stays for a process's life, and its files fill the box's folder.
+            from torch._inductor.utils import clear_caches  # slow to import, and needed by few
             torch._dynamo.reset()
+            clear_caches()
+            gc.collect()
             for folder in FOLDERS_OF_COMPILERS:
                 shutil.rmtree(os.environ.get(folder, ""), ignore_errors=True)
             self.compiled = False
