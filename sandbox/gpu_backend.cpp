@@ -271,16 +271,21 @@ std::string GpuBackend::why_no_seat() const {
   return trouble_.empty() ? "cancelled" : concat("GPU ", options_.device, " is lost: ", trouble_);
 }
 
-// A process that starts anew tells: behind each failure there is one.
+// A process that starts anew tells: behind each failure there is one. Two, as somebody may have ended the
+// first; but a device that says nothing has had its time.
 bool GpuBackend::is_lost(std::stop_token stop) {
-  Seat seat(*this, stop);
   std::string trouble;
-  if (seat) {
+  const Stopwatch clock;
+  for (int attempt = 0; attempt < 2 && clock.seconds() < kGpuStart_s / 2; ++attempt) {
+    trouble.clear();
+    Seat seat(*this, stop);
+    if (!seat) break;
     const auto hello = seat->hello(kGpuStart_s, stop);
-    if (hello)
+    if (hello) {
       seat.keep();
-    else if (!stop.stop_requested())
-      trouble = hello.reason();
+      break;
+    }
+    if (!stop.stop_requested()) trouble = hello.reason();
   }
   const std::lock_guard lock(mutex_);
   if (!trouble.empty() && trouble_.empty()) {

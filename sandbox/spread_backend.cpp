@@ -32,8 +32,8 @@ void none_left(TimingResult& result) { result.end = timing::Step::infrastructure
 }  // namespace
 
 SpreadBackend::SpreadBackend(std::vector<Device> devices, const std::vector<std::string>& missing,
-                             double first_pause_s)
-    : first_pause_s_(first_pause_s) {
+                             double first_pause_s, double patience_s)
+    : first_pause_s_(first_pause_s), patience_s_(patience_s) {
   BICRL_CHECK(!devices.empty(), "a backend without devices");
   features_ = devices.front().backend->features();
   for (Device& device : devices) {
@@ -84,10 +84,16 @@ std::optional<size_t> SpreadBackend::choose(const std::vector<bool>& tried) {
 }
 
 template <class Result, class Ask>
-Result SpreadBackend::ask_around(Work work, Ask ask) {
+Result SpreadBackend::ask_around(Work work, const std::stop_token& stop, Ask ask) {
   std::vector<bool> tried(members_.size());
   Result result;
   none_left(result);
+  {
+    // What has seen a loss itself does not wait: it may be what the device was lost of.
+    std::unique_lock lock(mutex_);
+    changed_.wait_until(lock, stop, after(patience_s_),
+                        [this] { return !std::ranges::all_of(members_, &Member::is_out); });
+  }
   double spent_ms = 0;
   while (true) {
     std::optional<size_t> index;
@@ -111,11 +117,12 @@ Result SpreadBackend::ask_around(Work work, Ask ask) {
 }
 
 RunResult SpreadBackend::run(const RunPlan& plan, std::stop_token stop) {
-  return ask_around<RunResult>(Work::kRun, [&](Backend& backend) { return backend.run(plan, stop); });
+  return ask_around<RunResult>(Work::kRun, stop, [&](Backend& backend) { return backend.run(plan, stop); });
 }
 
 TimingResult SpreadBackend::time(const TimingPlan& plan, std::stop_token stop) {
-  return ask_around<TimingResult>(Work::kWindow, [&](Backend& backend) { return backend.time(plan, stop); });
+  return ask_around<TimingResult>(Work::kWindow, stop,
+                                  [&](Backend& backend) { return backend.time(plan, stop); });
 }
 
 SanitizerReport SpreadBackend::sanitize(const RunPlan& plan, const std::vector<std::string>& tools,
@@ -170,6 +177,7 @@ void SpreadBackend::look_again(std::stop_token stop) {
     next->is_out = !works;
     next->pause_s = std::min(2 * next->pause_s, kMostPause_s);
     next->look_at = after(next->pause_s);
+    if (works) changed_.notify_all();
   }
 }
 

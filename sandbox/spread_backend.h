@@ -26,10 +26,11 @@ class SpreadBackend : public Backend {
     std::function<bool(std::stop_token)> revive;
   };
   // At least one. `missing`: what else there is to say of the host's devices. `first_pause_s`: after a loss,
-  // until the device is looked at again; doubled each time that it is still lost. Throws Error(kUnavailable)
-  // if the devices are of several models: what differs in the names or the clocks of their backends.
+  // until the device is looked at again; doubled each time that it is still lost. `patience_s`: how long what
+  // comes while no device works waits for one. Throws Error(kUnavailable) if the devices are of several
+  // models: what differs in the names or the clocks of their backends.
   explicit SpreadBackend(std::vector<Device> devices, const std::vector<std::string>& missing = {},
-                         double first_pause_s = 5);
+                         double first_pause_s = 5, double patience_s = 60);
 
   const BackendFeatures& features() const override { return features_; }
   RunResult run(const RunPlan& plan, std::stop_token stop) override;
@@ -50,11 +51,11 @@ class SpreadBackend : public Backend {
   class Turn;  // a plan's on a device
   std::optional<size_t> choose(const std::vector<bool>& tried);
   template <class Result, class Ask>
-  Result ask_around(Work work, Ask ask);
+  Result ask_around(Work work, const std::stop_token& stop, Ask ask);
   void take_out(size_t index);
   void look_again(std::stop_token stop);
 
-  const double first_pause_s_;
+  const double first_pause_s_, patience_s_;
   BackendFeatures features_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;

@@ -56,7 +56,7 @@ class Scripted : public Backend {
 };
 
 struct Host {
-  explicit Host(size_t count, double first_pause_s = 3600) {
+  explicit Host(size_t count, double first_pause_s = 3600, double patience_s = 0.05) {
     std::vector<SpreadBackend::Device> devices;
     for (size_t i = 0; i < count; ++i) {
       scripts.push_back(std::make_shared<Script>());
@@ -67,7 +67,7 @@ struct Host {
            [script = scripts[i]](std::stop_token) { return !script->lost; }});
     }
     backend = std::make_unique<SpreadBackend>(std::move(devices), std::vector<std::string>{"gpu 9: broken"},
-                                              first_pause_s);
+                                              first_pause_s, patience_s);
   }
   std::vector<std::shared_ptr<Script>> scripts;
   std::unique_ptr<SpreadBackend> backend;
@@ -132,6 +132,24 @@ TEST_CASE("without a device that works everything is infrastructure, with a reas
   CHECK(later.infrastructure);
   CHECK_THAT(later.reason, ContainsSubstring("none of the devices"));
   CHECK(host.backend->time({}, {}).end.end == timing::Step::End::kInfrastructure);
+}
+
+TEST_CASE("what comes while no device works waits for one, unless it is stopped") {
+  Host host(1, 0.2, 600);
+  host.scripts[0]->lost = true;
+  CHECK(host.backend->run({}, {}).reason == "scripted");  // it saw the loss itself
+  std::stop_source stop;
+  std::jthread gives_up([&] {
+    const RunResult result = host.backend->run({}, stop.get_token());
+    CHECK(result.infrastructure);
+  });
+  std::jthread waits([&] { CHECK_FALSE(host.backend->run({}, {}).infrastructure); });
+  stop.request_stop();
+  gives_up.join();
+  CHECK(host.scripts[0]->plans == 1);
+  host.scripts[0]->lost = false;
+  waits.join();
+  CHECK(host.scripts[0]->plans == 2);
 }
 
 TEST_CASE("devices of one model are told together, of several models refused") {
