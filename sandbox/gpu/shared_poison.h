@@ -7,13 +7,15 @@
 
 namespace bicrl::gpu {
 
-// poison_shared(bytes, word): fills a block's dynamic shared memory.
+// poison_shared(bytes, word, arrived, blocks): fills a block's dynamic shared memory, and stays until so many
+// blocks have, or for a millisecond: one that was done could make room for another on its multiprocessor,
+// which another one lacks then.
 constexpr const char* kSharedPoisonText = R"(.version 8.0
 .target sm_90
 .address_size 64
 .extern .shared .align 16 .b8 board[];
-.visible .entry poison_shared(.param .u32 bytes, .param .u32 word) {
-  .reg .pred %p<2>; .reg .b32 %r<7>;
+.visible .entry poison_shared(.param .u32 bytes, .param .u32 word, .param .u64 arrived, .param .u32 blocks) {
+  .reg .pred %p<3>; .reg .b32 %r<10>; .reg .b64 %rd<4>;
   ld.param.u32 %r1, [bytes];
   ld.param.u32 %r2, [word];
   mov.u32 %r3, %tid.x;
@@ -29,6 +31,22 @@ $next:
   add.u32 %r3, %r3, %r5;
   bra $next;
 $done:
+  bar.sync 0;
+  mov.u32 %r7, %tid.x;
+  setp.ne.u32 %p1, %r7, 0;
+  @%p1 ret;
+  ld.param.u64 %rd1, [arrived];
+  ld.param.u32 %r8, [blocks];
+  red.global.add.u32 [%rd1], 1;
+  mov.u64 %rd2, %globaltimer;
+  add.u64 %rd2, %rd2, 1000000;
+$wait:
+  ld.volatile.global.u32 %r9, [%rd1];
+  setp.ge.u32 %p1, %r9, %r8;
+  @%p1 ret;
+  mov.u64 %rd3, %globaltimer;
+  setp.lt.u64 %p2, %rd3, %rd2;
+  @%p2 bra $wait;
   ret;
 }
 )";
@@ -45,6 +63,7 @@ class SharedPoison {
   Driver& driver_;
   const std::string machine_code_;
   KernelHandle kernel_ = nullptr;
+  DeviceAddress arrived_ = 0;  // blocks; goes with the context
 };
 
 }  // namespace bicrl::gpu

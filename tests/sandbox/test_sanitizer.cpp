@@ -62,7 +62,7 @@ const char* const kFaultyText = R"(
   .reg .pred %p<2>; .reg .b32 %r<2>; .reg .b64 %rd<2>;
   ld.param.u64 %rd1, [y];
   mov.u32 %r1, %tid.x;
-  setp.lt.u32 %p1, %r1, 32;
+  setp.lt.u32 %p1, %r1, 40;
   @!%p1 bra $done;
   bar.sync 0;
   st.global.u32 [%rd1], %r1;
