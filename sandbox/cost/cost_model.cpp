@@ -14,8 +14,8 @@ constexpr double kUnhidden = 0.125;
 // A lane's update of a word in shared memory that others of its warp wait for.
 constexpr double kPassWavefronts = 2;
 
-constexpr std::string_view kNames[kBounds] = {"dram", "l2",     "l1",      "shared",  "issue",
-                                              "pipe", "tensor", "atomics", "latency", "host"};
+constexpr std::string_view kNames[kBounds] = {"dram",   "l2",      "l1",      "shared", "issue", "pipe",
+                                              "tensor", "atomics", "latency", "starts", "host"};
 
 // From sizes to seconds: what the busiest multiprocessor has to do, and what the whole device has.
 class LaunchModel {
@@ -48,6 +48,8 @@ class LaunchModel {
     set(Bound::kAtomics, ms(std::max(number(c_.global_atomics) / d_.global_atomics_per_cycle,
                                      number(c_.hottest_atomics) / d_.same_address_atomics_per_cycle)));
     set(Bound::kLatency, ms(latency_cycles()));
+    if (c_.kind == LaunchCounters::Kind::kKernel)  // blocks of a runtime's own copies and fills go round
+      set(Bound::kStarts, ms(number(c_.blocks) / d_.block_starts_per_cycle));
     set(Bound::kHost, number(c_.uploaded_bytes) / (d_.host_link_gb_per_s * 1e6));
     double most = 0, sum = 0;
     for (size_t i = 0; i < kBounds; ++i) {
@@ -169,6 +171,7 @@ std::string_view bound_family(Bound bound) {
     case Bound::kIssue:
     case Bound::kPipe:
     case Bound::kTensor:
+    case Bound::kStarts:
       return "issue";
     case Bound::kLatency:
       return "latency";

@@ -27,9 +27,10 @@ enum class Bound : uint8_t {
   kTensor,
   kAtomics,  // on global memory
   kLatency,  // waiting for what earlier operations bring, with too few warps to hide it
+  kStarts,   // of blocks, which the device begins one after the other
   kHost      // the link to the host
 };
-constexpr size_t kBounds = 10;
+constexpr size_t kBounds = 11;
 std::string_view to_string(Bound bound);  // "dram"
 // The same in the four words that a user asks in: "memory", "issue", "latency" or "launch".
 std::string_view bound_family(Bound bound);

@@ -15,7 +15,8 @@ namespace {
 //      arithmetic instructions (results per cycle and multiprocessor).
 //   L  Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking",
 //      arXiv 2402.13499: latencies.
-//   M  measured by us on an H200 (bench/cost_model.md); E where another device has that figure.
+//   M  measured by us on an H200 or an H100 (bench/cost_model.md, bench/measured_times.md); E where another
+//      device has that figure.
 //   E  our estimate, where nothing is published: to be fitted to measurements.
 // Lanes per cycle, by InstructionKind: fp32, fp64, half (of one or two values), integer, convert, special,
 // global, local, shared, exchange, control, barrier, tensor. Where a table names no limit, the schedulers
@@ -42,6 +43,7 @@ constexpr DeviceTable hopper(std::string_view name, double dram_gb_per_s) {
       .dram_gb_per_s = dram_gb_per_s,
       .l2_bytes = uint64_t{50} << 20,          // W
       .l2_bytes_per_cycle = 3072,              // W says 5120 for its predecessor; E: three fifths can be had
+      .block_starts_per_cycle = 0.9,           // M, on an H100
       .global_atomics_per_cycle = 1024,        // E: one for each 4 bytes of the L2's width, at four fifths
       .same_address_atomics_per_cycle = 0.31,  // M
       .host_link_gb_per_s = 64,                // W: PCIe 5, one direction
@@ -53,7 +55,7 @@ constexpr DeviceTable hopper(std::string_view name, double dram_gb_per_s) {
 }
 
 constexpr DeviceTable kTables[] = {
-    hopper("h100", 3350),  // W: HBM3
+    hopper("h100", 2750),  // M: what reads reach of W's 3350 (HBM3)
     hopper("h200", 4800),  // W: HBM3e
     {
         .name = "a100",
@@ -75,6 +77,7 @@ constexpr DeviceTable kTables[] = {
         .dram_gb_per_s = 2039,           // W: 80 GB, SXM
         .l2_bytes = uint64_t{40} << 20,  // W
         .l2_bytes_per_cycle = 3072,      // W: 5120; E: three fifths can be had
+        .block_starts_per_cycle = 0.9,   // E
         .global_atomics_per_cycle = 1024,
         .same_address_atomics_per_cycle = 0.31,
         .host_link_gb_per_s = 32,  // W: PCIe 4
@@ -103,6 +106,7 @@ constexpr DeviceTable kTables[] = {
         .dram_gb_per_s = 1008,           // W
         .l2_bytes = uint64_t{72} << 20,  // W
         .l2_bytes_per_cycle = 1622,      // L
+        .block_starts_per_cycle = 0.9,   // E
         .global_atomics_per_cycle = 512,
         .same_address_atomics_per_cycle = 0.31,
         .host_link_gb_per_s = 32,
@@ -133,6 +137,7 @@ constexpr DeviceTable kTables[] = {
         .dram_gb_per_s = 300,            // D: GDDR6
         .l2_bytes = uint64_t{48} << 20,  // D
         .l2_bytes_per_cycle = 811,  // E: half of the RTX 4090's, as it has half its memory controllers (W)
+        .block_starts_per_cycle = 0.9,  // E
         .global_atomics_per_cycle = 256,
         .same_address_atomics_per_cycle = 0.31,
         .host_link_gb_per_s = 32,  // D: PCIe 4

@@ -10,7 +10,7 @@
 
 namespace bicrl {
 
-inline constexpr std::string_view kDeviceTablesVersion = "2";
+inline constexpr std::string_view kDeviceTablesVersion = "3";
 
 struct DeviceTable {
   std::string_view name;          // "h100"
@@ -38,6 +38,7 @@ struct DeviceTable {
   double dram_gb_per_s = 0;
   uint64_t l2_bytes = 0;
   double l2_bytes_per_cycle = 0;
+  double block_starts_per_cycle = 0;
   double global_atomics_per_cycle = 0;        // on addresses far apart
   double same_address_atomics_per_cycle = 0;  //
   double host_link_gb_per_s = 0;

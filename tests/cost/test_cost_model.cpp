@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -133,6 +134,22 @@ TEST_CASE("a large copy has about nine tenths of the memory's bandwidth") {
   }
 }
 
+// bench/measured_times.md: 190,651 blocks of two warps took 120.3 us on an H100, an empty kernel 4.8.
+TEST_CASE("blocks begin one after the other, however little each does") {
+  LaunchCounters small;
+  small.blocks = 190'651;
+  small.threads_per_block = 64;
+  small.instructions[static_cast<size_t>(InstructionKind::kInteger)] = 2 * small.blocks;
+  const LaunchCost cost = model_launch(small, *find_device_table("h100"));
+  CHECK(cost.bound_by == Bound::kStarts);
+  CHECK(std::abs(cost.total_ms - cost.launch_ms - 0.1155) < 0.002);
+  // Those of a copy go round.
+  const uint64_t bytes = uint64_t{256} << 20;
+  const LaunchCost copy =
+      model_launch(streaming_launch(LaunchCounters::Kind::kCopy, bytes, bytes), *find_device_table("h100"));
+  CHECK(copy.parts_ms[static_cast<size_t>(Bound::kStarts)] == 0);
+}
+
 TEST_CASE("three MiB are enough for a launch on an L4 to take no more than a fifth of the time") {
   const DeviceTable& device = *find_device_table("l4");
   const uint64_t half = 3 << 19;
@@ -162,9 +179,9 @@ TEST_CASE("the modelled time is the same to the bit on every machine") {
   uint64_t bits = 0;
   for (const DeviceTable& device : device_tables()) {
     bits = bits * 31 + std::bit_cast<uint64_t>(model_program({c, c}, device).modelled_ms);
-    if (device.name == "rtx4090") CHECK(bits == 0xb724f3353eb89028ULL);
+    if (device.name == "rtx4090") CHECK(bits == 0xacb4d1440622d8bbULL);
   }
-  CHECK(bits == 0x6d728f715abd95d5ULL);
+  CHECK(bits == 0x29de840b087624edULL);
 }
 
 TEST_CASE("occupancy is what NVIDIA's calculator says") {

@@ -170,7 +170,7 @@ std::vector<KernelPair> launch_pairs() {
            },
            2, 8},
           {"blocks of 32 threads against 256", kernel("f", "y[i] = x[i] * 2.0f;"), map("f", kN, 32),
-           map("f", kN, 256), 1.0, 3},
+           map("f", kN, 256), 1.0, 5},
           {"one block against 256, each thread as many elements",
            R"(extern "C" __global__ void f(const float* x, float* y, int n) {
          for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) y[i] = x[i] * 2.0f; })",

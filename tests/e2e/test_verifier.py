@@ -51,7 +51,7 @@ expect(wrong.outcome == GRADED and not wrong.correct and wrong.fault_class == "w
 # ---- Modelled times
 timed = server.verify(candidate("honest", protocol=messages.Protocol(measure_time=True)))
 again = server.verify(candidate("honest", protocol=messages.Protocol(measure_time=True), bypass_cache=True))
-expect(timed.correct and timed.times.clock == "model" and timed.times.device == "h100, tables 2"
+expect(timed.correct and timed.times.clock == "model" and timed.times.device == "h100, tables 3"
        and timed.times.candidate_ms > 0 and timed.times.eager_ms > 0 and timed.times.torch_compile_ms > 0
        and 0 < timed.roofline_fraction <= 1 and json.loads(timed.counters)["launches"] > 0, "modelled times", timed)
 expect(again.times == timed.times and again.counters == timed.counters and not again.cached, "the same every time", again)

@@ -28,7 +28,7 @@ TEST_CASE("a correct program has a modelled time beside its reference's") {
     INFO(name << ": " << v.diagnostics);
     REQUIRE(v.correct);
     CHECK(v.clock == kModelClock);
-    CHECK(v.device == "h100, tables 2");
+    CHECK(v.device == "h100, tables 3");
     CHECK(v.candidate_ms > 0.0025);  // a launch
     CHECK(v.eager_ms > 0.0025);
     CHECK(v.torch_compile_ms > 0);
