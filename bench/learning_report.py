@@ -44,8 +44,8 @@ def compositions(tasks):
 
 def unknown_ids(tasks):
     """Held-out tasks of the kind of which nobody knows programs in training: with such an operator between two others."""
-    middles = {t["composition"][1] for t in json.loads((tasks / "train.json").read_text()) if not t.get("cuda_code")}
-    return {t["id"] for t in json.loads((tasks / "held_out.json").read_text()) if len(t["composition"]) == 3 and t["composition"][1] in middles}
+    middles = {t["composition"][1] for t in json.loads((tasks / "train.json").read_text()) if len(t["composition"]) == 3 and not t.get("cuda_code")}
+    return {t["id"] for t in json.loads((tasks / "held_out.json").read_text()) if middles.intersection(t["composition"][1:-1])}
 
 
 def folders(out, arms):
