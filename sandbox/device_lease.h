@@ -34,7 +34,7 @@ class DeviceLease {
     explicit Hold(DeviceLease* lease) : lease_(lease) {}
     DeviceLease* lease_ = nullptr;
   };
-  // Block; empty if a stop is asked for. Nobody asks for a second one while it holds one.
+  // Block; empty if a stop is asked for. Nobody asks for a second one of the same lease while it holds one.
   Hold share(std::stop_token stop);
   Hold take(std::stop_token stop);
 

@@ -26,9 +26,9 @@ class SpreadBackend : public Backend {
     std::function<bool(std::stop_token)> revive;
   };
   // At least one. `missing`: what else there is to say of the host's devices. `first_pause_s`: after a loss,
-  // until the device is looked at again; doubled each time that it is still lost. `patience_s`: how long what
-  // comes while no device works waits for one. Throws Error(kUnavailable) if the devices are of several
-  // models: what differs in the names or the clocks of their backends.
+  // until the device is looked at again; doubled each time that it is still lost. `patience_s`: how long a
+  // run or a window that comes while no device works waits for one. Throws Error(kUnavailable) if the devices
+  // are of several models: what differs in the names or the clocks of their backends.
   explicit SpreadBackend(std::vector<Device> devices, const std::vector<std::string>& missing = {},
                          double first_pause_s = 5, double patience_s = 60);
 

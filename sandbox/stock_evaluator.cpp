@@ -11,6 +11,7 @@
 #include "common/json.h"
 #include "common/last_lines.h"
 #include "common/log.h"
+#include "common/usable_machine.h"
 #include "sandbox/box/box_host.h"
 #include "sandbox/box/descriptor_passing.h"
 #include "sandbox/box/unique_fd.h"
@@ -115,8 +116,8 @@ BoxSpec StockEvaluator::box() const {
   spec.env.push_back(concat("PATH=", path));
   spec.env.push_back(concat("TORCH_EXTENSIONS_DIR=", spec.work_folder, "/extensions"));
   spec.env.push_back("TORCH_USE_CUDA_DSA=1");
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  spec.env.push_back(concat("MAX_JOBS=", std::max(1, cores / std::max(1, options_.build_jobs))));
+  const double cores = usable_cpus() / std::max(1, options_.build_jobs);
+  spec.env.push_back(concat("MAX_JOBS=", std::max(1, static_cast<int>(cores))));
   if (!architectures_.empty()) spec.env.push_back(concat("TORCH_CUDA_ARCH_LIST=", architectures_));
   spec.work_bytes = kBuildBytes;
   spec.limits.output_bytes = kOutputBytes;
@@ -203,6 +204,10 @@ void StockEvaluator::attend(const BoxSpec& spec, int turn, std::stop_token stop,
     return false;
   };
   bool in_time = until(asks);
+  if (!in_time) {  // its compilers are gone before anybody times
+    process.request_stop();
+    process.join();
+  }
   compiling.release();
   Alone alone;
   if (in_time && !ended && (alone = take(stop)).device) {
@@ -210,7 +215,7 @@ void StockEvaluator::attend(const BoxSpec& spec, int turn, std::stop_token stop,
     in_time = until(waits);
   }
   process.request_stop();
-  process.join();  // before anybody else has the device
+  if (process.joinable()) process.join();  // before anybody else has the device
   if (!in_time && !stop.stop_requested()) box.end = BoxEnd::kTimeout;
 }
 
@@ -227,9 +232,11 @@ Result<ordered_json> StockEvaluator::evaluate(const std::string& reference, cons
                                               std::stop_token stop) {
   using Reply = Result<ordered_json>;
   const Answer answer = run("evaluate", reference, program, stop);
-  if (answer.box.end == BoxEnd::kBoxFailed) return Reply::failure(answer.box.reason);
+  ordered_json record = record_of(answer);
+  // A whole evaluation stands, whatever became of the compilers that were killed before it.
+  if (answer.box.end == BoxEnd::kBoxFailed && !record["compiled"]) return Reply::failure(answer.box.reason);
   if (answer.box.end == BoxEnd::kCancelled) return Reply::failure("cancelled");
-  return Reply(record_of(answer));
+  return Reply(std::move(record));
 }
 
 ordered_json StockEvaluator::record_of(const Answer& answer) const {

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -276,8 +275,12 @@ CgroupEvents CgroupSlot::events() const {
   return events;
 }
 
+// A process is listed no more once its first thread has left: its others are.
 bool CgroupSlot::has_processes() const {
-  return std::ranges::any_of(join_files_, [](const auto& file) { return !read_text(file).empty(); });
+  const auto holds = [this](const fs::path& group) {
+    return !group.empty() && !read_text(group / (version_ == 2 ? "cgroup.threads" : "tasks")).empty();
+  };
+  return holds(memory_) || holds(pids_);
 }
 
 void CgroupSlot::kill_all() const {

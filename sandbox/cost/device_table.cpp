@@ -55,7 +55,7 @@ constexpr DeviceTable hopper(std::string_view name, double dram_gb_per_s) {
 }
 
 constexpr DeviceTable kTables[] = {
-    hopper("h100", 2750),  // M: what reads reach of W's 3350 (HBM3)
+    hopper("h100", 2750),  // M: what reads reach of W's 3350 (HBM3); times of an H100 are compared with this
     hopper("h200", 4800),  // W: HBM3e
     {
         .name = "a100",

@@ -243,9 +243,9 @@ class Server:
         self.key, self.task = None, None
         if self.compiled:
             # What torch.compile has made of a task stays for a process's life, and its files fill the box's folder.
-            from torch._inductor.utils import clear_caches  # slow to import, and needed by few
             torch._dynamo.reset()
-            clear_caches()
+            inductor = sys.modules.get("torch._inductor.utils")
+            getattr(inductor, "clear_caches", lambda: None)()  # not every torch has them
             gc.collect()
             for folder in FOLDERS_OF_COMPILERS:
                 shutil.rmtree(os.environ.get(folder, ""), ignore_errors=True)

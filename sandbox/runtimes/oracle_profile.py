@@ -3,8 +3,8 @@
 For element i of an output, over draws of the same kind: S_i and V_i are the rms and the standard deviation of the fp64
 answer y64_i; e_i is the rms of the reference's own error |y - y64_i| (this draw's, if larger) plus the spread of y64_i
 if all inputs and parameters are changed by random relative jitters of 2^-22. Where much was cancelled an element's own
-error is a rounding of few bits, and small by chance: this draw's counts as at least the largest of the elements of its
-octave, as far as that is a 4096th of the leaf's usual size. A program may deviate by
+error is a rounding of few bits, and small by chance: below a sixteenth of the leaf's usual size this draw's counts as at
+least the largest of the elements of its octave, as far as that is a 4096th of the usual size. A program may deviate by
     4 e_i + 2 eps |y64_i| + f_i + min(c max(|y64_i|, S_i), 0.02 V_i),    eps of the output's type, c = 1e-4.
 Four draws tell V_i badly, so it counts as half of what is usual for the size of the element, if that is more: a
 hardly varying output is narrow everywhere, and no element is narrow by chance.
@@ -30,6 +30,7 @@ V_TF32 = 0.1
 USUAL = 0.5  # of a leaf's median counts for every element
 FLOOR = 2.0**-20
 MOST_BY_OCTAVE = 2.0**-12  # of the leaf's usual size
+CANCELLED = 1 / 16  # an answer so far below the usual size may be what a cancellation left
 LEAST_EXPONENT = -150  # of zero: below that of any float32
 LARGE = 1e15  # whose square, times a few, is near the end of float32
 SMALL_QUANTILE = 0.1
@@ -140,14 +141,16 @@ def own_error(own, exact):
 
 
 def raised_by_octave(error, size, usual):
-    """Of errors the largest among the elements whose sizes have the same exponent, up to a share of the usual size."""
+    """Of the errors of small elements the largest among those whose sizes have the same exponent, up to a share of the usual
+    size."""
     most = usual * MOST_BY_OCTAVE
-    if error.numel() == 0 or float(error.max()) <= usual * FLOOR:  # well-conditioned, as nearly all are
+    if error.numel() == 0 or float(error.max()) <= usual * FLOOR:  # nothing was cancelled
         return error
     octave = torch.where(size > 0, torch.frexp(size).exponent, LEAST_EXPONENT).reshape(-1)
     octave = (octave - octave.min()).long()
-    largest = torch.zeros(int(octave.max()) + 1).scatter_reduce_(0, octave, error.reshape(-1), "amax")
-    return torch.maximum(error, largest.clamp_(max=most)[octave].view_as(error))
+    largest = error.new_zeros(int(octave.max()) + 1).scatter_reduce_(0, octave, error.reshape(-1), "amax")
+    raised = torch.maximum(error, largest.clamp_(max=most)[octave].view_as(error))
+    return torch.where(size < usual * CANCELLED, raised, error)
 
 
 class LeafStatistics:

@@ -14,6 +14,7 @@ how far it came. At the end it is
     baseline   {"stats": {"mean", "std", "min", "max", "num_trials", "hardware", "device"}}, or {"error"}
 Times are in milliseconds.
 """
+import contextlib
 import ctypes
 import glob
 import json
@@ -35,7 +36,8 @@ FLUSH_ELEMENTS = 32 << 20  # of int64: more than any L2 holds
 EXCESSIVE_SPEEDUP = 10
 LONGEST_TEXT = 4000
 REFUSED = "Error building extension"  # begins the message of a load_inline whose compiler failed
-STARVED = ("Killed", "Kill signal", "No space left", "annot allocate memory", "memory exhausted", "out of memory")
+STARVED = ("Killed", "Kill signal", "No space left", "annot allocate memory", "memory exhausted", "out of memory",
+           "Resource temporarily unavailable")
 
 
 class Gpu:
@@ -268,12 +270,11 @@ def build_ahead(job):
 
 def end_build(group):
     """What it has started and not awaited, and the locks of builds that were cut off: the next process would wait for these."""
-    try:
+    with contextlib.suppress(OSError):
         os.killpg(group, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
     for lock in glob.glob(os.path.join(glob.escape(os.environ["TORCH_EXTENSIONS_DIR"]), "*", "lock")):
-        os.remove(lock)
+        with contextlib.suppress(OSError):
+            os.remove(lock)
 
 
 def evaluate(job):

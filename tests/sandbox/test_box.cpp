@@ -155,7 +155,7 @@ TEST_CASE("a box that is ended early leaves no process behind that is still endi
   const size_t before = processes_of_boxes();
   for (int i = 0; i < 3; ++i) {
     CHECK(run(spec).end == BoxEnd::kOutputLimit);
-    CHECK(processes_of_boxes() == before);
+    CHECK(processes_of_boxes() <= before);
   }
 }
 

@@ -144,6 +144,7 @@ TEST_CASE("what comes while no device works waits for one, unless it is stopped"
     CHECK(result.infrastructure);
   });
   std::jthread waits([&] { CHECK_FALSE(host.backend->run({}, {}).infrastructure); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // so that it waits by then
   stop.request_stop();
   gives_up.join();
   CHECK(host.scripts[0]->plans == 1);

@@ -320,6 +320,8 @@ if is_build:
 import subprocess
 if is_build:
     child = subprocess.Popen(['/bin/sh', '-c', 'while :; do echo > ' + left + '.alive; done'])
+    while not os.path.exists(left + '.alive'):
+        time.sleep(0.01)
     open(left, 'w').close()
 else:
     seen = os.stat(left + '.alive').st_mtime_ns
