@@ -235,6 +235,11 @@ TEST_CASE("inputs that a task gives alike every time are drawn") {
                       {std::string(BICRL_SOURCE_DIR) + "/sandbox/runtimes"});
 }
 
+TEST_CASE("a small element's own error counts as that of its octave") {
+  testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/sandbox/own_error_check.py",
+                      {std::string(BICRL_SOURCE_DIR) + "/sandbox/runtimes"});
+}
+
 TEST_CASE("what is drawn holds answers that are no numbers where the task's own inputs have them") {
   testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/sandbox/not_finite_check.py",
                       {std::string(BICRL_SOURCE_DIR) + "/sandbox/runtimes"});
