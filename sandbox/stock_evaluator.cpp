@@ -100,6 +100,9 @@ StockEvaluator::StockEvaluator(BoxHost& host, const PythonInstall& python, const
   architectures_ = answer.content["architectures"];
   lease_ = std::make_unique<DeviceLease>(on_gpu ? answer.content["bus"].get<std::string>() : kHost);
   compilers_ = std::make_unique<DeviceLease>("compilers");
+  if (!lease_->problem().empty())
+    log_warning("other servers of this host are not known of, and may work while programs are timed: ",
+                lease_->problem());
 }
 
 BoxSpec StockEvaluator::box() const {
