@@ -48,16 +48,18 @@ fs::path find_toolkit() {
   return {};
 }
 
-// A program can write what it likes where the result is read.
-bool is_record(const ordered_json& told) {
-  const auto is = [&](const char* key, auto check) { return told.contains(key) && (told[key].*check)(); };
+// The record of a whole evaluation, or null. A program can write what it likes where the result is read.
+const ordered_json* record_in(const ordered_json& content) {
+  const auto told = content.find("record");
+  if (told == content.end()) return nullptr;
+  const auto is = [&](const char* key, auto check) { return told->contains(key) && ((*told)[key].*check)(); };
   for (const char* key : {"compiled", "correctness"})
-    if (!is(key, &ordered_json::is_boolean)) return false;
+    if (!is(key, &ordered_json::is_boolean)) return nullptr;
   for (const char* key : {"runtime", "ref_runtime"})
-    if (!is(key, &ordered_json::is_number)) return false;
+    if (!is(key, &ordered_json::is_number)) return nullptr;
   for (const char* key : {"metadata", "runtime_stats", "ref_runtime_stats"})
-    if (!is(key, &ordered_json::is_object)) return false;
-  return true;
+    if (!is(key, &ordered_json::is_object)) return nullptr;
+  return &*told;
 }
 
 // How a process that gave no answer ended, as a key of the metadata and its text.
@@ -206,19 +208,19 @@ void StockEvaluator::attend(const BoxSpec& spec, int turn, std::stop_token stop,
     std::this_thread::sleep_for(std::chrono::duration<double>(kLook_s));
     return false;
   };
-  bool in_time = until(asks);
-  if (!in_time) {  // its compilers are gone before anybody times
+  const auto finish = [&] {
     process.request_stop();
-    process.join();
-  }
+    if (process.joinable()) process.join();
+  };
+  bool in_time = until(asks);
+  if (!in_time) finish();  // its compilers are gone before anybody times
   compiling.release();
   Alone alone;
   if (in_time && !ended && (alone = take(stop)).device) {
     if (write(turn, "g", 1) != 1) log_warning("a program's process has closed its channel");
     in_time = until(waits);
   }
-  process.request_stop();
-  if (process.joinable()) process.join();  // before anybody else has the device
+  finish();  // before anybody else has the device
   if (!in_time && !stop.stop_requested()) box.end = BoxEnd::kTimeout;
 }
 
@@ -235,11 +237,12 @@ Result<ordered_json> StockEvaluator::evaluate(const std::string& reference, cons
                                               std::stop_token stop) {
   using Reply = Result<ordered_json>;
   const Answer answer = run("evaluate", reference, program, stop);
-  ordered_json record = record_of(answer);
   // A whole evaluation stands, whatever became of the compilers that were killed before it.
-  if (answer.box.end == BoxEnd::kBoxFailed && !record["compiled"]) return Reply::failure(answer.box.reason);
+  const ordered_json* const told = record_in(answer.content);
+  const bool stands = told && (*told)["compiled"];
+  if (answer.box.end == BoxEnd::kBoxFailed && !stands) return Reply::failure(answer.box.reason);
   if (answer.box.end == BoxEnd::kCancelled) return Reply::failure("cancelled");
-  return Reply(std::move(record));
+  return Reply(record_of(answer));
 }
 
 ordered_json StockEvaluator::record_of(const Answer& answer) const {
@@ -255,8 +258,7 @@ ordered_json StockEvaluator::record_of(const Answer& answer) const {
                         {"device", device_},
                         {"precision", options_.precision},
                         {"clock", options_.device == kHost ? "host" : "CUDA events"}};
-  const auto told = answer.content.find("record");
-  if (told != answer.content.end() && is_record(*told)) {
+  if (const ordered_json* const told = record_in(answer.content)) {
     record.update(*told);
     metadata.update(record["metadata"]);
     // A compiler that was ended for it says only that it was ended.
