@@ -175,9 +175,7 @@ std::optional<DeviceFault> DeviceRun::renew(std::string_view inputs) {
         write_constant(i);
     construct();
     // Fills return before the device has done them, and a window's other side must not be timed beside them.
-    constexpr std::chrono::seconds kPatience{30};
-    if (!driver_.wait(std::chrono::steady_clock::now() + kPatience))
-      throw DriverError(0, concat("it has not filled memory after ", kPatience.count(), " s"));
+    driver_.finish(std::chrono::seconds(30), "fills");
   });
 }
 

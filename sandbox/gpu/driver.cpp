@@ -258,4 +258,10 @@ bool Driver::wait(Deadline deadline) {
   }
 }
 
+void Driver::finish(std::chrono::seconds limit, const char* work) {
+  if (!wait(std::chrono::steady_clock::now() + limit))
+    throw DriverError(0,
+                      concat("the device does not come back from ", work, " within ", limit.count(), " s"));
+}
+
 }  // namespace bicrl::gpu

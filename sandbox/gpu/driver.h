@@ -92,6 +92,8 @@ class Driver {
   // Waits until the device has done everything. False if it has not by then.
   using Deadline = std::chrono::steady_clock::time_point;
   bool wait(Deadline deadline);
+  // The same for work of the verifier's own, which ends soon whatever programs do: throws DriverError if not.
+  void finish(std::chrono::seconds limit, const char* work);
 
   // ---- Streams, for what is timed. They wait for nothing outside of them (driver_streams.cpp). ----
   StreamHandle make_stream();
