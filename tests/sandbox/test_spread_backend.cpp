@@ -139,17 +139,17 @@ TEST_CASE("what comes while no device works waits for one, unless it is stopped"
   host.scripts[0]->lost = true;
   CHECK(host.backend->run({}, {}).reason == "scripted");  // it saw the loss itself
   std::stop_source stop;
-  std::jthread gives_up([&] {
-    const RunResult result = host.backend->run({}, stop.get_token());
-    CHECK(result.infrastructure);
-  });
-  std::jthread waits([&] { CHECK_FALSE(host.backend->run({}, {}).infrastructure); });
+  RunResult given_up, waited;
+  std::jthread gives_up([&] { given_up = host.backend->run({}, stop.get_token()); });
+  std::jthread waits([&] { waited = host.backend->run({}, {}); });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));  // so that it waits by then
   stop.request_stop();
   gives_up.join();
+  CHECK(given_up.infrastructure);
   CHECK(host.scripts[0]->plans == 1);
   host.scripts[0]->lost = false;
   waits.join();
+  CHECK_FALSE(waited.infrastructure);
   CHECK(host.scripts[0]->plans == 2);
 }
 
