@@ -54,13 +54,19 @@ Verdict verify(VerifierClient& client, const std::string& id, const std::string&
   return verdict_of(client);
 }
 
-void wait_until(const std::function<bool()>& condition) {
+bool comes(const std::function<bool()>& condition) {
   const auto start = std::chrono::steady_clock::now();
   while (!condition()) {
-    REQUIRE(std::chrono::steady_clock::now() - start < kPatience);
+    if (std::chrono::steady_clock::now() - start >= kPatience) return false;
     std::this_thread::sleep_for(2ms);
   }
+  return true;
 }
+
+void wait_until(const std::function<bool()>& condition) { REQUIRE(comes(condition)); }
+
+// On a server's thread. Assertions are the test's own thread's, whose patience ends with this one's.
+void hold_until(const std::function<bool()>& condition) { (void)comes(condition); }
 
 // A port on which nobody listens, or (accepting) one that takes connections and never answers.
 class DeafPort {
@@ -99,13 +105,9 @@ TEST_CASE("a program that no message holds is refused without a call") {
 }
 
 TEST_CASE("a verdict arrives with everything the server said") {
-  FakeVerifier server([](const auto& asked, int, auto& reply) {
-    CHECK(asked.task().id() == "task");
-    CHECK(asked.task().pytorch_code() == "class Model: ...");
-    CHECK(asked.protocol().tolerance() == "tf32");
-    CHECK(asked.protocol().trials() == 5);
-    CHECK(asked.protocol().measure_time());
-    CHECK_FALSE(asked.bypass_cache());
+  FakeVerifier::Request got;
+  FakeVerifier server([&](const auto& asked, int, auto& reply) {
+    got = asked;
     reply.set_outcome(wire::OUTCOME_CANDIDATE_FAULT);
     reply.set_fault_class("compile");
     reply.set_reached("compile");
@@ -118,6 +120,12 @@ TEST_CASE("a verdict arrives with everything the server said") {
   options.protocol = {.tolerance = TolerancePolicy::kTf32, .trials = 5, .measure_time = true};
   VerifierClient client(options);
   const Verdict v = verify(client, "a", "p");
+  CHECK(got.task().id() == "task");
+  CHECK(got.task().pytorch_code() == "class Model: ...");
+  CHECK(got.protocol().tolerance() == "tf32");
+  CHECK(got.protocol().trials() == 5);
+  CHECK(got.protocol().measure_time());
+  CHECK_FALSE(got.bypass_cache());
   CHECK(v.request_id == "a");
   CHECK(v.outcome == Outcome::kCandidateFault);
   CHECK(v.fault_class == "compile");
@@ -131,7 +139,7 @@ TEST_CASE("a verdict arrives with everything the server said") {
 TEST_CASE("verdicts come in the order in which they are ready") {
   std::atomic<bool> release{false};
   FakeVerifier server([&](const auto& asked, int call, auto& reply) {
-    if (asked.program() == "slow") wait_until([&] { return release.load(); });
+    if (asked.program() == "slow") hold_until([&] { return release.load(); });
     return FakeVerifier::answer_correct(asked, call, reply);
   });
   VerifierClient client(options_for({server.address()}));
@@ -253,7 +261,7 @@ TEST_CASE("time spent waiting for a free call does not count against the deadlin
 TEST_CASE("a server that dies under a call and comes back loses nothing") {
   std::atomic<bool> first{true};
   FakeVerifier server([&](const auto& asked, int call, auto& reply) {
-    if (first) wait_until([] { return FakeVerifier::is_cancelled(); });
+    if (first) hold_until([] { return FakeVerifier::is_cancelled(); });
     return FakeVerifier::answer_correct(asked, call, reply);
   });
   auto options = options_for({server.address()});
@@ -351,7 +359,7 @@ TEST_CASE("an answer that cannot change is not asked for again") {
 TEST_CASE("identical candidates are verified once, under way or seen before") {
   std::atomic<bool> release{false};
   FakeVerifier server([&](const auto& asked, int call, auto& reply) {
-    wait_until([&] { return release.load(); });
+    hold_until([&] { return release.load(); });
     return FakeVerifier::answer_correct(asked, call, reply);
   });
   VerifierClient client(options_for({server.address()}));
@@ -431,7 +439,7 @@ TEST_CASE("bytes that are no UTF-8 reach the server as replacement characters") 
 TEST_CASE("the less loaded server gets more, a dead one nothing for long") {
   std::atomic<bool> release{false};
   FakeVerifier stuck([&](const auto& asked, int call, auto& reply) {
-    wait_until([&] { return release.load(); });
+    hold_until([&] { return release.load(); });
     return FakeVerifier::answer_correct(asked, call, reply);
   });
   FakeVerifier quick;
@@ -457,7 +465,7 @@ TEST_CASE("the less loaded server gets more, a dead one nothing for long") {
 TEST_CASE("a server that dies under load and stays away costs no verdict") {
   // Its calls hang until it goes, so that it certainly dies with some of them.
   FakeVerifier dying([](const auto&, int, auto&) {
-    wait_until([] { return FakeVerifier::is_cancelled(); });
+    hold_until([] { return FakeVerifier::is_cancelled(); });
     return grpc::Status::CANCELLED;
   });
   FakeVerifier quick, other;
@@ -488,7 +496,7 @@ TEST_CASE("what is withdrawn yields no verdict, and its ids are free again") {
   std::atomic<int> cancelled{0};
   FakeVerifier server([&](const auto& asked, int call, auto& reply) {
     if (hold && asked.program() == "slow") {
-      wait_until([] { return FakeVerifier::is_cancelled(); });
+      hold_until([] { return FakeVerifier::is_cancelled(); });
       ++cancelled;
     }
     return FakeVerifier::answer_correct(asked, call, reply);
@@ -522,7 +530,7 @@ TEST_CASE("requests that wait for a free call or for another attempt are withdra
   SECTION("for a free call") {
     std::atomic<bool> hold{true};
     FakeVerifier server([&](const auto& asked, int call, auto& reply) {
-      if (hold) wait_until([] { return FakeVerifier::is_cancelled(); });
+      if (hold) hold_until([] { return FakeVerifier::is_cancelled(); });
       return FakeVerifier::answer_correct(asked, call, reply);
     });
     auto options = options_for({server.address()});
@@ -559,7 +567,7 @@ TEST_CASE("requests that wait for a free call or for another attempt are withdra
 TEST_CASE("calls under way do not keep the client from going") {
   std::atomic<bool> release{false};
   FakeVerifier server([&](const auto& asked, int call, auto& reply) {
-    wait_until([&] { return release.load(); });
+    hold_until([&] { return release.load(); });
     return FakeVerifier::answer_correct(asked, call, reply);
   });
   const DeafPort port(false);
