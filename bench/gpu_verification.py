@@ -66,14 +66,24 @@ def measure(options, way, cores, tasks):
     return {"way": way, "cores": len(cores), "candidates": len(tasks), "outcomes": report["outcomes"], "seconds": report["seconds"],
             "a_second": report["candidates_per_second"], "core_seconds_each": each, "a_core_hour": 3600 / each,
             "a_device_hour": 3600 * report["candidates_per_second"], "start_core_seconds": start, "p50_p95": quantiles,
-            "timed": sum(v.get("candidate_ms", 0) > 0 for v in verdicts)}
+            "timed": sum(v.get("candidate_ms", 0) > 0 for v in verdicts), "windows": windows_of(verdicts)}
+
+
+def windows_of(verdicts):
+    """Medians over what was timed: pairs of a window, and the milliseconds of each of its stages."""
+    measured = [json.loads(v["measurement"]) for v in verdicts if v.get("measurement")]
+    if not measured:
+        return {}
+    stages = {stage: statistics.median(m["stages_ms"][stage] for m in measured) for stage in measured[0]["stages_ms"]}
+    return {"pairs": statistics.median(m["pairs"] for m in measured), **stages}
 
 
 def show(row):
     stages = ", ".join(f"{stage.removesuffix('_ms')} {p50}/{p95}" for stage, (p50, p95) in row["p50_p95"].items())
+    windows = "".join(f", {name} {value:g}" for name, value in row.get("windows", {}).items())
     print(f"{row['way']:6} {row['cores']:3} cores: {row['candidates']} in {row['seconds']:.1f} s, {row['a_second']:.1f} a second, "
           f"{row['core_seconds_each']:.3f} core-seconds each ({row['a_core_hour']:.0f} a core-hour, {row['a_device_hour']:.0f} an hour of "
-          f"the device); ms p50/p95: {stages}; {row['outcomes']}", flush=True)
+          f"the device); ms p50/p95: {stages}{'; windows:' + windows[1:] if windows else ''}; {row['outcomes']}", flush=True)
 
 
 def main():

@@ -8,7 +8,7 @@
 #include "common/files.h"
 #include "launch/learner.h"
 #include "sandbox/box/command.h"
-#include "sandbox/box/unique_fd.h"
+#include "sandbox/box/descriptors.h"
 
 namespace bicrl {
 

@@ -8,7 +8,7 @@
 #include "common/hash.h"
 #include "sandbox/box/box.h"
 #include "sandbox/box/processor_wait.h"
-#include "sandbox/box/unique_fd.h"
+#include "sandbox/box/descriptors.h"
 
 namespace bicrl {
 namespace {

@@ -35,6 +35,7 @@ Baseline::Session::Session(Baseline& owner, std::stop_token stop) : owner_(owner
 Baseline::Session::~Session() {
   if (!holds_) return;
   nlohmann::json said;
+  if (!lost_) (void)await_ready();
   if (open_ && !lost_) (void)tell({{"window", "close"}}, said);
   std::unique_ptr<GpuProcess> lost;  // ends when the next session has begun: it may hang in the driver
   if (lost_) lost = owner_.replace();
@@ -75,7 +76,16 @@ timing::Step Baseline::Session::open(const std::vector<int>& files, size_t plan,
 
 timing::Step Baseline::Session::prepare(size_t draw) {
   nlohmann::json said;
-  return tell({{"window", "prepare"}, {"draw", draw}}, said);
+  if (!owner_.process_->post({{"window", "prepare"}, {"draw", draw}})) return read({}, said);
+  preparing_ = true;
+  return {};
+}
+
+timing::Step Baseline::Session::await_ready() {
+  if (!preparing_) return {};
+  preparing_ = false;
+  nlohmann::json said;
+  return read(owner_.process_->listen(kStep_s, {}), said);
 }
 
 timing::Step Baseline::Session::time(const std::string& side, bool by_stream, timing::TimedCall& call) {

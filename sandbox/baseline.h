@@ -39,7 +39,8 @@ class Baseline {
     timing::Step open(const std::vector<int>& files, size_t plan, double patience_s);
     const std::string& untimed() const { return untimed_; }  // why the module cannot be timed; else empty
     bool has_graph() const { return has_graph_; }            // all sides can be replayed from graphs
-    timing::Step prepare(size_t draw);
+    timing::Step prepare(size_t draw);                       // begins with it
+    timing::Step await_ready();
     // `side`: "eager" or "compile".
     timing::Step time(const std::string& side, bool by_stream, timing::TimedCall& call);
 
@@ -50,6 +51,7 @@ class Baseline {
     const std::stop_token stop_;
     std::string untimed_;
     bool holds_ = false, open_ = false, has_graph_ = false;
+    bool preparing_ = false;
     bool lost_ = false;  // the process is gone, or nobody knows what it would say next
   };
 

@@ -1,45 +1,29 @@
 #include "sandbox/device_lease.h"
 
-#include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 
 #include "common/error.h"
+#include "common/lock_file.h"
 
 namespace bicrl {
 namespace {
 
-constexpr const char* kFolder = "/dev/shm";
 constexpr auto kLook = std::chrono::milliseconds(2);  // at a file that another server has locked
 
 }  // namespace
 
 DeviceLease::DeviceLease(const std::string& device) {
-  std::string name = device;
-  std::ranges::replace(name, '/', '-');
-  file_ = open_lock("bicrl-gpu-" + name + ".lock");
-  gate_ = open_lock("bicrl-gpu-" + name + ".gate");
+  file_ = open_lock(concat("bicrl-gpu-", device, ".lock"));
+  gate_ = open_lock(concat("bicrl-gpu-", device, ".gate"));
 }
 
-// Servers of other users count, too. A file of another user's in a folder like this one may be opened, but
-// not with O_CREAT (fs.protected_regular).
 UniqueFd DeviceLease::open_lock(const std::string& name) {
-  const std::string path = concat(kFolder, "/", name);
-  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
-  UniqueFd file;
-  for (int round = 0; round < 2 && !file; ++round) {  // another server may make it between the two
-    file = UniqueFd(open(path.c_str(), kFlags));
-    if (file || errno != ENOENT) break;
-    file = UniqueFd(open(path.c_str(), kFlags | O_CREAT | O_EXCL, 0666));
-    if (file) (void)fchmod(file.get(), 0666);
-  }
-  if (!file && problem_.empty()) problem_ = concat("cannot open ", path, ": ", strerror(errno));
-  return file;
+  LockFile opened = open_lock_file(name);
+  if (problem_.empty()) problem_ = opened.problem;
+  return std::move(opened.file);
 }
 
 DeviceLease::Hold& DeviceLease::Hold::operator=(Hold&& other) noexcept {

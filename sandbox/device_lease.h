@@ -9,7 +9,7 @@
 #include <stop_token>
 #include <string>
 
-#include "sandbox/box/unique_fd.h"
+#include "common/unique_fd.h"
 
 namespace bicrl {
 

@@ -57,7 +57,8 @@ GpuBackend::GpuBackend(BoxHost& host, std::shared_ptr<DrawFiles> draws, const Py
   };
   poison_ = own(gpu::kSharedPoisonText);
   nothing_ = own(gpu::kNothingText);
-  lease_ = std::make_unique<DeviceLease>(hello_.at("bus"));
+  bus_ = hello_.at("bus");
+  lease_ = std::make_unique<DeviceLease>(bus_);
   if (!lease_->problem().empty())
     features_.missing.push_back(concat("lease: ", lease_->problem(),
                                        ", so other servers of this host do not wait while one of them times: "

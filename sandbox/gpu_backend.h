@@ -96,6 +96,7 @@ class GpuBackend : public Backend {
   std::shared_ptr<Assembler> assembler_;
   std::shared_ptr<const std::string> poison_;   // machine code of gpu/shared_poison.h,
   std::shared_ptr<const std::string> nothing_;  // and of gpu/device_clock.h
+  std::string bus_;                             // where the device is on it
   std::unique_ptr<DeviceLease> lease_;
   // Of backends that time.
   std::unique_ptr<Baseline> baseline_;

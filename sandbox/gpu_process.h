@@ -14,8 +14,8 @@
 
 #include "common/error.h"
 #include "sandbox/box/box.h"
+#include "sandbox/box/descriptors.h"
 #include "sandbox/box/python_install.h"
-#include "sandbox/box/unique_fd.h"
 
 namespace bicrl {
 

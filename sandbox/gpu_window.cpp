@@ -3,12 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <condition_variable>
 #include <mutex>
 
 #include "common/clock.h"
+#include "common/device_turn.h"
 #include "common/hash.h"
-#include "sandbox/box/unique_fd.h"
+#include "sandbox/box/descriptors.h"
 #include "sandbox/gpu_seat.h"
 #include "sandbox/run_report.h"
 #include "sandbox/secret.h"
@@ -120,6 +122,7 @@ class ReferenceParty : public timing::TimedParty {
   ReferenceParty(Baseline::Session& session, std::string side, bool is_first, bool by_stream)
       : session_(session), side_(std::move(side)), is_first_(is_first), by_stream_(by_stream) {}
   Step prepare(size_t draw) override { return is_first_ ? session_.prepare(draw) : Step{}; }
+  Step await_ready() override { return is_first_ ? session_.await_ready() : Step{}; }
   Step time(TimedCall& call) override { return session_.time(side_, by_stream_, call); }
 
  private:
@@ -172,9 +175,15 @@ class GpuBackend::Window {
       return;
     }
     if (result.end = add_draws(); !result.end.done()) return;
+    clock_.restart();
     Baseline::Session references(*backend_.baseline_, stop_);
+    taken("queue");  // for the references' process
     if (result.end = open(references); !result.end.done()) return;
+    taken("reference");
     if (result.untimed = references.untimed(); !result.untimed.empty()) return;
+    // Before there is a seat, which other programs' runs can use as long as ranks work on the device.
+    const DeviceTurn turn = DeviceTurn::alone(backend_.bus_, stop_);
+    if (!turn) return void(result.end = Step::infrastructure("cancelled"));
     bool silent = false;
     {
       DeviceLease::Hold hold;  // given back last: until its process has ended a kernel may run
@@ -185,6 +194,7 @@ class GpuBackend::Window {
       LoaderParty candidate(*seat.operator->(), options_.run_s + kGpuGrace_s, stop_);
       hold = backend_.lease_->take(stop_);
       if (!hold) return void(result.end = Step::infrastructure("cancelled"));
+      taken("device");  // until nobody else had it
       time(assembled, candidate, references, result);
       if (candidate.reusable()) seat.keep();
       silent = !result.end.done() && candidate.is_silent();
@@ -193,6 +203,11 @@ class GpuBackend::Window {
   }
 
  private:
+  void taken(const char* stage) {
+    stages_[stage] = std::lround(10 * clock_.ms()) / 10.0;
+    clock_.restart();
+  }
+
   // The inputs' files, which both sides have as their first ones.
   Step add_draws() {
     for (const DrawInputs& draw : plan_.draws) {
@@ -244,6 +259,7 @@ class GpuBackend::Window {
             TimingResult& result) {
     if (result.end = open(candidate, assembled); !result.end.done()) return;
     if (result.untimed = candidate.untimed(); !result.untimed.empty()) return;
+    taken("candidate");
     // Like with like: both sides from graphs, or neither.
     candidate.by_stream = !candidate.has_graph() || !references.has_graph();
     ReferenceParty eager(references, "eager", true, candidate.by_stream),
@@ -258,6 +274,7 @@ class GpuBackend::Window {
                                   .seconds = [clock = Stopwatch()] { return clock.seconds(); }};
     if (options_.timing.torch_compile) setting.baselines.push_back(&compiled);
     const timing::WindowResult window = timing::conduct(setting, options_.timing.window, stop_);
+    taken("window");
     backend_.windows_ += window.windows;
     backend_.repeated_windows_ += static_cast<int64_t>(window.repeated_because.size());
     result.end = window.end;
@@ -300,6 +317,7 @@ class GpuBackend::Window {
                   {"launch_us", 1e3 * candidate.launch_ms()},
                   {"clock_gap_us", 1e3 * window.clock_gap_ms},
                   {"windows", window.windows},
+                  {"stages_ms", stages_},
                   {"repeated_because", window.repeated_because},
                   {"device", describe_health(window.health)}};
     timing::Ratio compiled;
@@ -329,6 +347,8 @@ class GpuBackend::Window {
   std::vector<size_t> draws_;  // their numbers, which are the same for both
   size_t outputs_ = 0;
   std::string answer_;  // of the call that was timed last
+  Stopwatch clock_;
+  json stages_ = json::object();  // milliseconds that each took
 };
 
 TimingResult GpuBackend::time(const TimingPlan& plan, std::stop_token stop) {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "common/error.h"
+#include "sandbox/box/descriptors.h"
 #include "sandbox/box/scratch_folder.h"
-#include "sandbox/box/unique_fd.h"
 
 namespace bicrl {
 

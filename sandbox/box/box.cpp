@@ -18,7 +18,7 @@
 #include "sandbox/box/bounded_log.h"
 #include "sandbox/box/box_report.h"
 #include "sandbox/box/spawn.h"
-#include "sandbox/box/unique_fd.h"
+#include "sandbox/box/descriptors.h"
 
 namespace bicrl {
 namespace {

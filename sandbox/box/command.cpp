@@ -11,7 +11,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "sandbox/box/spawn.h"
-#include "sandbox/box/unique_fd.h"
+#include "sandbox/box/descriptors.h"
 
 namespace bicrl {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/box/unique_fd.h"
+#include "sandbox/box/descriptors.h"
 
 namespace bicrl {
 

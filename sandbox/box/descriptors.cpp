@@ -1,4 +1,4 @@
-#include "sandbox/box/unique_fd.h"
+#include "sandbox/box/descriptors.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,32 +1,11 @@
-// An owned file descriptor. Move-only; closes on destruction. Not thread-safe.
+// Descriptors that are made in pairs or in memory, and what lies behind one.
 #pragma once
-#include <unistd.h>
-
 #include <string>
 #include <string_view>
-#include <utility>
+
+#include "common/unique_fd.h"
 
 namespace bicrl {
-
-class UniqueFd {
- public:
-  UniqueFd() = default;
-  explicit UniqueFd(int fd) : fd_(fd) {}
-  UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  UniqueFd& operator=(UniqueFd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~UniqueFd() { reset(); }
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-  void reset() {
-    if (fd_ >= 0) close(std::exchange(fd_, -1));
-  }
-
- private:
-  int fd_ = -1;
-};
 
 struct FdPair {
   UniqueFd ours;

@@ -12,7 +12,7 @@
 #include <memory>
 
 #include "common/error.h"
-#include "sandbox/box/unique_fd.h"
+#include "sandbox/box/descriptors.h"
 
 namespace bicrl {
 namespace {

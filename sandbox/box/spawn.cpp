@@ -13,7 +13,7 @@
 #include <cstring>
 
 #include "common/error.h"
-#include "sandbox/box/unique_fd.h"
+#include "sandbox/box/descriptors.h"
 
 namespace bicrl {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 #include <sys/types.h>
 
-#include "sandbox/box/unique_fd.h"
+#include "sandbox/box/descriptors.h"
 
 namespace bicrl {
 

@@ -22,7 +22,7 @@
 #include "sandbox/box/box_host.h"
 #include "sandbox/box/channel.h"
 #include "sandbox/box/python_install.h"
-#include "sandbox/box/unique_fd.h"
+#include "sandbox/box/descriptors.h"
 
 namespace bicrl {
 

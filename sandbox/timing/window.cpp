@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "common/error.h"
 
@@ -44,10 +45,11 @@ class Window {
       for (const auto& pairs : pairs_) {
         const Judgement judgement = judge_pairs(pairs, options_.steadiness, over);
         if (judgement.advice == Advice::kRepeat || judgement.advice == Advice::kTooSlow)
-          return useless(judgement);
+          return good(check_last(), setting_.candidate) ? useless(judgement) : Useless{};
         if (judgement.advice == Advice::kMorePairs) all = judgement;
       }
       if (all.advice == Advice::kMorePairs) continue;
+      if (!good(check_last(), setting_.candidate)) return {};
       return useless(all);
     }
   }
@@ -97,12 +99,30 @@ class Window {
     for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[setting_.random() % i]);
   }
 
-  bool time_round(size_t number) {
-    const size_t draw = draw_of(number);
+  // What was answered last, once.
+  Step check_last() {
+    if (!unchecked_) return {};
+    const size_t draw = *unchecked_;
+    unchecked_.reset();
+    return setting_.check(draw);
+  }
+
+  // While they prepare, the answer before is checked. Whoever has begun is waited for in any case.
+  bool prepare(size_t draw) {
     for (TimedParty* party : parties_)
       if (!good(party->prepare(draw), party)) return false;
-    for (TimedParty* party : parties_)
-      if (!good(party->await_ready(), party)) return false;
+    const Step checked = check_last();
+    bool ready = true;
+    for (TimedParty* party : parties_) {
+      const Step step = party->await_ready();
+      ready = ready && good(step, party);
+    }
+    return good(checked, setting_.candidate) && ready;
+  }
+
+  bool time_round(size_t number) {
+    const size_t draw = draw_of(number);
+    if (!prepare(draw)) return false;
     std::vector<size_t> order(parties_.size());
     std::iota(order.begin(), order.end(), size_t{0});
     shuffle(order);
@@ -114,7 +134,7 @@ class Window {
       }
       if (!good(parties_[i]->time(calls[i]), parties_[i])) return false;
     }
-    if (!good(setting_.check(draw), setting_.candidate)) return false;
+    unchecked_ = draw;
     if (number < options_.warm_up) return true;
     for (size_t k = 0; k < pairs_.size(); ++k)
       pairs_[k].push_back({calls[0].event_ms, calls[k + 1].event_ms});
@@ -140,7 +160,8 @@ class Window {
   const WindowOptions& options_;
   const std::stop_token stop_;
   std::vector<TimedParty*> parties_;
-  std::vector<size_t> order_;  // of draws
+  std::vector<size_t> order_;        // of draws
+  std::optional<size_t> unchecked_;  // the draw of the answer that nobody has looked at yet
   std::vector<std::vector<Pair>> pairs_;
   std::vector<std::vector<double>> events_ms_, gaps_ms_;  // of each party
   HealthSummary health_;

@@ -1,6 +1,6 @@
 // A window in which a candidate and its baselines are timed in turns: the same draw for all, prepared before
-// the clock runs, in an order that nobody can foresee, and what the candidate answered is checked after each
-// call. Knows no device: parties, clocks and health come from outside. Not thread-safe; blocks.
+// the clock runs, in an order that nobody can foresee, and what the candidate answered is checked before it
+// is timed again. Knows no device: parties, clocks and health come from outside. Not thread-safe; blocks.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -54,7 +54,8 @@ struct WindowSetting {
   TimedParty* candidate = nullptr;
   std::vector<TimedParty*> baselines;  // at least one: the first decides when it is enough
   size_t draws = 0;                    // at least two, so that an answer kept from the last call is wrong
-  // Compares what the candidate answered in the call that was timed last.
+  // Compares what the candidate answered in the call that was timed last: while parties prepare the next one,
+  // as it takes the host as long as that does.
   std::function<Step(size_t draw)> check;
   std::function<DeviceHealth()> health;
   std::function<uint64_t()> random;       // secret

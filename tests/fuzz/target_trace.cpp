@@ -3,7 +3,7 @@
 #include <sys/socket.h>
 
 #include "sandbox/box/channel.h"
-#include "sandbox/box/unique_fd.h"
+#include "sandbox/box/descriptors.h"
 #include "sandbox/judge.h"
 #include "sandbox/trace/trace.h"
 #include "tests/fuzz/fuzz_target.h"

@@ -7,7 +7,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
 
-#include "sandbox/box/unique_fd.h"
+#include "sandbox/box/descriptors.h"
 
 namespace bicrl {
 namespace {

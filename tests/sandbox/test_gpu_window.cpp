@@ -11,8 +11,10 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
+#include "common/device_turn.h"
 #include "sandbox/device_lease.h"
 #include "sandbox/device_monitor.h"
 #include "tests/sandbox/child_processes.h"
@@ -244,6 +246,37 @@ TEST_CASE("a stop ends a window, and the next one is served", "[gpu]") {
   CHECK(result.end.end == timing::Step::End::kInfrastructure);
   CHECK(result.end.reason == "cancelled");
   check_timed(time(backend, {}));
+}
+
+TEST_CASE("a window waits for the ranks that work on its GPU, and programs run meanwhile") {
+  if (testing::has_gpu()) SKIP("the tests' own driver says where the device is");
+  constexpr const char* kBus = "0000:18:00.0";
+  Backend& backend = timing_backend();
+  const testing::GpuPlan plan({.ops = {gpu_launch("twice")}});
+  std::optional<DeviceTurn> turn(DeviceTurn::among_ranks(kBus, 60));
+  REQUIRE(*turn);
+  RunResult meanwhile;
+  std::atomic<bool> rank_is_done = false;
+  std::jthread rank([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // so that the window waits by then
+    meanwhile = backend.run(plan.plan, {});
+    rank_is_done = true;
+    turn.reset();
+  });
+  bool waited = true;
+  const TimingResult result = time(backend, {.meanwhile = [&](size_t) { waited &= rank_is_done; }});
+  rank.join();
+  check_timed(result);
+  CHECK(waited);
+  CHECK_FALSE(meanwhile.infrastructure);
+
+  turn = DeviceTurn::among_ranks(kBus, 60);
+  std::stop_source source;
+  std::jthread asker([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    source.request_stop();
+  });
+  CHECK(time(backend, {.stop = source.get_token()}).end.reason == "cancelled");
 }
 
 TEST_CASE("a lease is one window's or many runs'") {

@@ -9,7 +9,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "sandbox/box/unique_fd.h"
+#include "sandbox/box/descriptors.h"
 
 namespace bicrl {
 namespace {

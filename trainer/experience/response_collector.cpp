@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "common/rng.h"
 #include "rollout/prompt_tokens.h"
+#include "trainer/ranks/device_use.h"
 
 namespace bicrl {
 
@@ -21,14 +22,17 @@ CollectedResponses ResponseCollector::collect(const std::vector<PromptedGroup>& 
       response.sample = sample;
       response.task = group.task;
     }
-  collected.decoding =
-      engine_.generate(decoding_, requests, policy_version, [&](size_t index, Rollout rollout) {
-        VerifiedResponse& response = collected.responses[index];
-        response.rollout = std::move(rollout);
-        response.program = extract_program(response.rollout.text);
-        verifier_.submit(collected.responses, index);
-        verifier_.take_ready(collected.responses);
-      });
+  {
+    const DeviceUse use(engine_.policy().device());
+    collected.decoding =
+        engine_.generate(decoding_, requests, policy_version, [&](size_t index, Rollout rollout) {
+          VerifiedResponse& response = collected.responses[index];
+          response.rollout = std::move(rollout);
+          response.program = extract_program(response.rollout.text);
+          verifier_.submit(collected.responses, index);
+          verifier_.take_ready(collected.responses);
+        });
+  }
   collected.rollout_seconds = watch.seconds();
   finish(collected);
   return collected;

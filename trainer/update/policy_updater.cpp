@@ -11,6 +11,7 @@
 #include "common/error.h"
 #include "common/hash.h"
 #include "common/rng.h"
+#include "trainer/ranks/device_use.h"
 #include "trainer/update/chunk_figures.h"
 
 namespace bicrl {
@@ -133,6 +134,7 @@ StepShares PolicyUpdater::masked_shares(const std::vector<Experience>& experienc
 UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& experiences,
                                       const StepShares& scored_shares,
                                       const std::vector<SupervisedBatch>& imitated) {
+  const DeviceUse use(policy_.device());
   const std::vector<LiveSequence> sequences = sequences_of(experiences);
   const StepShares shares =
       settings_.objective.masking == Masking::kRandom ? masked_shares(experiences, sequences) : scored_shares;
@@ -254,6 +256,7 @@ void PolicyUpdater::run_empty_pass() {
 }
 
 UpdateTotals PolicyUpdater::supervise(const SupervisedBatch& batch) {
+  const DeviceUse use(policy_.device());
   UpdateTotals totals;
   if (batch.supervised_tokens > 0) {
     accumulate_supervised(batch, totals);

@@ -1,0 +1,97 @@
+// Who has the device when: ranks together, a window alone, and nobody holds up ranks that wait for each
+// other.
+#include "common/device_turn.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+#include <optional>
+#include <thread>
+
+#include "common/clock.h"
+#include "common/error.h"
+
+namespace bicrl {
+namespace {
+
+constexpr double kLong_s = 600;
+
+// Of this process, so that tests that run beside each other do not meet.
+struct Bus {
+  explicit Bus(const char* test) : name(concat("Test-", test, "-", getpid(), ":00.A")) {}
+  ~Bus() { std::filesystem::remove(file()); }
+  std::filesystem::path file() const {
+    std::string lower = name;
+    for (char& c : lower) c = static_cast<char>(tolower(c));
+    return concat("/dev/shm/bicrl-gpu-", lower, ".turn");
+  }
+  const std::string name;
+};
+
+TEST_CASE("ranks use a device side by side, a window waits for all of them") {
+  const Bus bus("ranks");
+  std::optional one(DeviceTurn::among_ranks(bus.name, 0)), other(DeviceTurn::among_ranks(bus.name, 0));
+  REQUIRE((*one && *other));
+  std::atomic<bool> has_begun = false;
+  bool granted = false;
+  std::jthread window([&](const std::stop_token& stop) {
+    const DeviceTurn turn = DeviceTurn::alone(bus.name, stop);
+    has_begun = granted = bool(turn);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  one.reset();
+  // A rank that comes while a window waits goes first: `other` may wait for it.
+  CHECK(DeviceTurn::among_ranks(bus.name, 0));
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  CHECK_FALSE(has_begun);
+  other.reset();
+  window.join();
+  CHECK(granted);
+}
+
+TEST_CASE("a rank waits for a window that has begun, and not for ever") {
+  const Bus bus("patience");
+  std::optional window(DeviceTurn::alone(bus.name, {}));
+  REQUIRE(*window);
+  CHECK_FALSE(DeviceTurn::among_ranks(bus.name, 0.01));
+  std::jthread ends([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    window.reset();
+  });
+  CHECK(DeviceTurn::among_ranks(bus.name, kLong_s));
+}
+
+TEST_CASE("a stop ends a window's wait") {
+  const Bus bus("stop");
+  const DeviceTurn rank = DeviceTurn::among_ranks(bus.name, 0);
+  std::stop_source stop;
+  std::jthread asker([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    stop.request_stop();
+  });
+  CHECK_FALSE(DeviceTurn::alone(bus.name, stop.get_token()));
+}
+
+TEST_CASE("turns go by the device, however its bus is written") {
+  const Bus bus("case"), another("another");
+  const DeviceTurn rank = DeviceTurn::among_ranks(bus.name, 0);
+  CHECK(DeviceTurn::alone(another.name, {}));
+  std::string lower = bus.name;
+  for (char& c : lower) c = static_cast<char>(tolower(c));
+  std::stop_source at_once;
+  at_once.request_stop();
+  CHECK_FALSE(DeviceTurn::alone(lower, at_once.get_token()));
+}
+
+TEST_CASE("where no file can be had nobody waits") {
+  const Bus bus("folder");
+  std::filesystem::create_directory(bus.file());
+  const DeviceTurn rank = DeviceTurn::among_ranks(bus.name, 0);
+  CHECK(rank);
+  CHECK(DeviceTurn::alone(bus.name, {}));
+}
+
+}  // namespace
+}  // namespace bicrl

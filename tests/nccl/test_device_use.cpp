@@ -1,0 +1,33 @@
+// While a rank works on its GPU no window has it; its place on the bus is the one that verifiers know.
+#include "tests/nccl/ranks_with_gpus.h"
+
+#include <cuda_runtime_api.h>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "trainer/ranks/device_use.h"
+
+using namespace bicrl;
+using namespace bicrl::testing;
+
+namespace {
+
+bool window_may_begin(const std::string& bus) {
+  std::stop_source at_once;
+  at_once.request_stop();
+  return bool(DeviceTurn::alone(bus, at_once.get_token()));
+}
+
+TEST_CASE("a rank at work on its GPU keeps windows waiting, and lets them go on behind it") {
+  GpuRanks& ranks = gpu_ranks(1);
+  char bus[64] = {};
+  REQUIRE(cudaDeviceGetPCIBusId(bus, sizeof bus, ranks.gpu().index()) == cudaSuccess);
+  {
+    const DeviceUse use(ranks.gpu());
+    CHECK_FALSE(window_may_begin(bus));
+    CHECK_FALSE(window_may_begin(bus_of(ranks.gpu().index())));
+  }
+  CHECK(window_may_begin(bus));
+}
+
+}  // namespace
