@@ -21,6 +21,7 @@
 #include "common/files.h"
 #include "common/rng.h"
 #include "policy/checkpoint_io.h"
+#include "policy/gpu/gpu_kernels.h"
 #include "policy/gpu/paged_forward.h"
 #include "rollout/decode_engine.h"
 #include "rollout/gpu/graph_step.h"
@@ -130,6 +131,34 @@ double head_ms(const Transformer& policy, int64_t rows) {
   return milliseconds(5, [&] { at::mm_out(logits, x, policy.head().t(), at::kFloat); });
 }
 
+// Drawing from logits that lie there, of so many rows.
+double draw_ms(const Transformer& policy, int64_t rows) {
+  const int64_t vocab = policy.config().vocab_size;
+  const auto options = at::TensorOptions().device(policy.device());
+  const at::Tensor logits = at::randn({rows, vocab}, options.dtype(at::kFloat)),
+                   allowed = at::ones({vocab}, options.dtype(at::kBool)),
+                   uniforms = at::rand({rows}, options.dtype(at::kDouble)),
+                   count = at::full({1}, rows, options.dtype(at::kInt)),
+                   drawn =
+                       at::zeros({rows, static_cast<int64_t>(sizeof(gpu::Drawn))}, options.dtype(at::kByte));
+  const gpu::SampleRows work{.rows = rows,
+                             .vocab = vocab,
+                             .logits = logits.const_data_ptr<float>(),
+                             .allowed = static_cast<const uint8_t*>(allowed.const_data_ptr()),
+                             .uniforms = uniforms.const_data_ptr<double>(),
+                             .lots = nullptr,
+                             .count = count.const_data_ptr<int32_t>(),
+                             .first = 0,
+                             .temperature = 1,
+                             .top_k = 0,
+                             .top_p = 1,
+                             .reference_confidence = false,
+                             .score = gpu::Score::kConfidence,
+                             .drawn = static_cast<gpu::Drawn*>(drawn.mutable_data_ptr())};
+  const gpu::Stream stream = c10::cuda::getCurrentCUDAStream().stream();
+  return milliseconds(20, [&] { gpu::sample_rows(work, stream); });
+}
+
 double copy_bytes_per_ms() {
   const at::Tensor from =
       at::empty({int64_t{1} << 31}, at::TensorOptions().device(at::kCUDA).dtype(at::kByte));
@@ -191,6 +220,10 @@ void print_parts(const Transformer& policy, const Settings& s) {
         buffer.bytes() / 1000);
     fflush(stdout);
   }
+  for (int64_t masked = b; masked > 0; --masked)
+    printf("  %5ld masked positions: head %.3f ms, drawing %.3f\n", masked * s.sequences,
+           head_ms(policy, masked * s.sequences), draw_ms(policy, masked * s.sequences));
+  fflush(stdout);
 }
 
 void print_bound(const Transformer& policy, const Settings& s, double tokens_per_second) {
@@ -273,7 +306,7 @@ void run(const Settings& s) {
     for (const auto& request : requests) engine.submit(request);
     // Steps with prompts among them apart from those without.
     double prefill = 0, decode = 0, between = 0;
-    int64_t decode_steps = 0, decode_tokens = 0;
+    int64_t decode_steps = 0, decode_tokens = 0, decode_rows = 0;
     while (!engine.idle()) {
       const DecodingStatistics before = engine.statistics();
       const Stopwatch stopwatch;
@@ -287,18 +320,21 @@ void run(const Settings& s) {
       between += after.between_seconds - before.between_seconds;
       ++decode_steps;
       decode_tokens += after.generated_tokens - before.generated_tokens;
+      decode_rows += after.rows - before.rows;
     }
     const DecodingStatistics total = engine.statistics();
     rate = static_cast<double>(decode_tokens) / decode;
     printf(
         "%s: %.0f tok/s with prompts; prompts %.0f tok/s in %.2f s; decoding %.0f tok/s, %.1f forwards/s, "
         "%.3f ms each, "
-        "%.2f tokens each; no forward was under way %.1f %% of the time (%.3f ms each); %ld of %ld were "
+        "%.0f rows and %.2f tokens a sequence each; no forward was under way %.1f %% of the time (%.3f ms "
+        "each); %ld of %ld were "
         "queued ahead\n",
         round < 2 ? "a round (recording)" : "last round",
         static_cast<double>(total.generated_tokens) / (prefill + decode),
         static_cast<double>(total.prefill_rows) / prefill, prefill, rate,
         static_cast<double>(decode_steps) / decode, decode * 1e3 / static_cast<double>(decode_steps),
+        static_cast<double>(decode_rows) / static_cast<double>(decode_steps),
         static_cast<double>(decode_tokens) / static_cast<double>(decode_steps * s.sequences),
         100 * between / decode, between * 1e3 / static_cast<double>(decode_steps), total.queued_ahead,
         total.forwards);

@@ -28,6 +28,15 @@ std::optional<double> number_in(const fs::path& file, int word = 0) {
   return value;
 }
 
+// The number behind a key, in a file of such lines; 0 without.
+double number_of(const fs::path& file, const std::string& key) {
+  std::ifstream in(file);
+  std::string name;
+  for (double value = 0; in >> name >> value;)
+    if (name == key) return value;
+  return 0;
+}
+
 // Folders of this process's control group: version 2 first, then version 1 with its controller's name.
 std::vector<fs::path> group_folders(const std::string& controller) {
   std::vector<fs::path> folders;
@@ -71,9 +80,25 @@ uint64_t available_memory_bytes() {
   for (double kibibytes = 0; in >> key >> kibibytes && std::getline(in, unit);)
     if (key == "MemAvailable:") available = kibibytes * 1024;
   for (const fs::path& group : group_folders("memory"))
-    for (const char* file : {"memory.max", "memory.limit_in_bytes"})
-      if (const auto limit = number_in(group / file)) available = std::min(available, *limit);
+    if (const auto left = memory_left_in_group(group))
+      available = std::min(available, static_cast<double>(*left));
   return static_cast<uint64_t>(std::min(available, 1e18));
+}
+
+std::optional<uint64_t> memory_left_in_group(const fs::path& group) {
+  struct Names {
+    const char *limit, *held, *cached;
+  };
+  for (const Names& names :
+       {Names{"memory.max", "memory.current", "inactive_file"},
+        Names{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}}) {
+    const auto limit = number_in(group / names.limit);
+    if (!limit) continue;
+    const double held = number_in(group / names.held).value_or(0);
+    const double kept = std::max(0.0, held - number_of(group / "memory.stat", names.cached));
+    return static_cast<uint64_t>(std::clamp(*limit - kept, 0.0, 1e18));
+  }
+  return std::nullopt;
 }
 
 }  // namespace bicrl

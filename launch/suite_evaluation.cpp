@@ -68,6 +68,7 @@ int build_jobs(const SuiteSettings& suite) {
 StockOptions stock_options(const SuiteSettings& suite) {
   return {.device = suite.device,
           .precision = suite.precision,
+          .tolerance = suite.tolerance,
           .correctness_trials = suite.correctness_trials,
           .timing_trials = suite.timing_trials,
           .timeout_s = suite.timeout_s,

@@ -14,7 +14,7 @@
 #include "common/usable_machine.h"
 #include "sandbox/box/box_host.h"
 #include "sandbox/box/descriptor_passing.h"
-#include "sandbox/box/unique_fd.h"
+#include "sandbox/box/descriptors.h"
 #include "sandbox/gpu_box.h"
 
 namespace bicrl {
@@ -138,6 +138,7 @@ StockEvaluator::Answer StockEvaluator::run(const char* mode, const std::string& 
       {"mode", mode},
       {"device", options_.device},
       {"precision", options_.precision},
+      {"tolerance", options_.tolerance},
       {"seed", kSeed},
       {"correctness_trials", options_.correctness_trials},
       {"timing_trials", options_.timing_trials},
@@ -262,7 +263,7 @@ ordered_json StockEvaluator::record_of(const Answer& answer) const {
     record.update(*told);
     metadata.update(record["metadata"]);
     // A compiler that was ended for it says only that it was ended.
-    if (answer.box.end == BoxEnd::kMemory && !record["compiled"])
+    if (answer.box.end == BoxEnd::kMemory && answer.content.value("starved", ordered_json()) == true)
       metadata["memory"] = cause_of(answer.box, options_).second;
   } else {
     record["compiled"] = answer.content.contains("stage") && answer.content["stage"] == "run";

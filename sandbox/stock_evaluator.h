@@ -26,6 +26,7 @@ namespace bicrl {
 struct StockOptions {
   std::string device = "cuda:0";   // as PyTorch names it; "cpu": without CUDA, on the host's clock
   std::string precision = "fp32";  // "fp16", "bf16"
+  double tolerance = 0;            // absolute and relative; 0: that of the precision
   int correctness_trials = 5;
   int timing_trials = 100;
   double timeout_s = 180;               // of a program's build, and once more of what follows it

@@ -2,15 +2,17 @@
 load_inline builds it. It TRUSTS THE PROGRAM, which runs in this very process with the inputs, the reference and the clock.
     stock_protocol.py JOB      JOB: a JSON file,
     {"mode": "probe", "evaluate" or "baseline", "device": "cuda:0" or "cpu" (whose clock is the host's), "precision": "fp32",
-     "fp16" or "bf16", "seed", "correctness_trials", "timing_trials", "reference", "candidate": files of code, "result": a
-     descriptor of a file, which outlives the process however that ends, "turn": of a socket}
+     "fp16" or "bf16", "tolerance": 0 for that of the precision, "seed", "correctness_trials", "timing_trials", "reference",
+     "candidate": files of code, "result": a descriptor of a file, which outlives the process however that ends, "turn": of a
+     socket}
 An evaluation builds the program first, without a GPU and while others run; then it writes a byte to "turn", and touches no
 device before it has read one there.
 Before the program's code is run the result is {"stage": "compile"}, then {"stage": "run"}: should the process die, that says
 how far it came. At the end it is
     probe      {"hardware", "device", "bus": where the device is, "" for the host, "architectures": TORCH_CUDA_ARCH_LIST for it},
                or {"error"}
-    evaluate   {"record": {"compiled", "correctness", "metadata", "runtime", "runtime_stats", "ref_runtime", "ref_runtime_stats"}}
+    evaluate   {"record": {"compiled", "correctness", "metadata", "runtime", "runtime_stats", "ref_runtime", "ref_runtime_stats"},
+                "starved": whether its compiler failed for want of memory or room}
     baseline   {"stats": {"mean", "std", "min", "max", "num_trials", "hardware", "device"}}, or {"error"}
 Times are in milliseconds.
 """
@@ -124,9 +126,10 @@ class Evaluation:
 
     def __init__(self, job, place):
         self.job, self.place = job, place
-        self.type, self.tolerance = TYPES[job["precision"]], TOLERANCES[job["precision"]]
+        self.type, self.tolerance = TYPES[job["precision"]], job["tolerance"] or TOLERANCES[job["precision"]]
         self.names = {}  # of the reference's code, and the program's: it is run behind it, in the same namespace
-        self.metadata = {}
+        self.metadata = {"tolerance": self.tolerance}
+        self.starved = False
         self.record = {"compiled": False, "correctness": False, "metadata": self.metadata,
                        "runtime": -1.0, "runtime_stats": {}, "ref_runtime": -1.0, "ref_runtime_stats": {}}
 
@@ -173,6 +176,7 @@ class Evaluation:
             return False
         except Exception as error:
             self.blame("compilation_error", error)
+            self.starved = is_starved(error)
             return False
         if "ModelNew" not in self.names:
             self.metadata.update(compilation_error_name="SyntaxError", compilation_error="ModelNew is not defined")
@@ -252,9 +256,7 @@ def build_ahead(job):
             exec(read(job["reference"]), names)
             exec(compile(read(job["candidate"]), "<string>", "exec"), names)
         except Exception as error:  # but for that, it is the evaluation that tells what is wrong
-            text = str(error)
-            starved = any(words in text for words in STARVED)
-            refusal = (name_of(error), shown(error)) if REFUSED in text and not starved else None
+            refusal = (name_of(error), shown(error)) if REFUSED in str(error) and not is_starved(error) else None
         finally:
             os.write(theirs, json.dumps(refusal).encode())
             os._exit(0)
@@ -293,7 +295,7 @@ def evaluate(job):
     except Exception as error:  # what leaves the device broken comes here as well; it is told as the batch driver tells it
         evaluation.record.update(compiled=False, correctness=False, runtime=-1.0, runtime_stats={})
         evaluation.blame("cuda_error" if "CUDA error" in str(error) else "other_error", error)
-    return {"record": evaluation.record}
+    return {"record": evaluation.record, "starved": evaluation.starved}
 
 
 def baseline(job, place):
@@ -329,6 +331,10 @@ def timed(place, call, trials, warm_up):
 
 def place_of(job):
     return (Host if job["device"] == "cpu" else Gpu)(job["device"])
+
+
+def is_starved(error):
+    return any(words in str(error) for words in STARVED)
 
 
 def name_of(error):

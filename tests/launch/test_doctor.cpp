@@ -4,6 +4,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <fstream>
 #include <sstream>
 
 #include "common/files.h"
@@ -35,6 +36,29 @@ TEST_CASE("memory: too little, little, enough") {
       static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   CHECK(available_memory_bytes() > 0);
   CHECK(available_memory_bytes() < physical);
+}
+
+TEST_CASE("what a control group has left is its limit without what it holds, cached files aside") {
+  const testing::TemporaryFolder group;
+  const auto write = [&](const char* name, const char* text) { std::ofstream(group.path() / name) << text; };
+  CHECK_FALSE(memory_left_in_group(group.path()));
+  write("memory.max", "max\n");
+  write("memory.current", "700\n");
+  CHECK_FALSE(memory_left_in_group(group.path()));
+  write("memory.max", "1000\n");
+  CHECK(memory_left_in_group(group.path()) == 300);
+  write("memory.stat", "anon 400\ninactive_file 250\nactive_file 50\n");
+  CHECK(memory_left_in_group(group.path()) == 550);
+  write("memory.current", "1200\n");
+  CHECK(memory_left_in_group(group.path()) == 50);
+  write("memory.current", "1300\n");
+  CHECK(memory_left_in_group(group.path()) == 0);
+
+  const testing::TemporaryFolder old;  // version 1
+  std::ofstream(old.path() / "memory.limit_in_bytes") << "1000\n";
+  std::ofstream(old.path() / "memory.usage_in_bytes") << "700\n";
+  std::ofstream(old.path() / "memory.stat") << "cache 300\ninactive_file 7\ntotal_inactive_file 250\n";
+  CHECK(memory_left_in_group(old.path()) == 550);
 }
 
 TEST_CASE("a folder must be writable and have room") {

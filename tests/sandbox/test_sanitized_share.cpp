@@ -149,11 +149,12 @@ TEST_CASE("a server that is to sanitize programs and cannot says so at its start
 }
 
 // Programs that run: faults that the PTX machine finds, and a sample of honest ones. A table of what both
-// say.
+// say. BICRL_CORPUS takes programs whose names hold it.
 TEST_CASE("compute-sanitizer and the PTX machine on the corpora", "[.][sanitizer_gpu]") {
   if (!testing::has_gpu()) SKIP("this machine has no GPU's driver");
   testing::box_host();
   if (find_sanitizer().empty()) SKIP(no_sanitizer());
+  const char* only = getenv("BICRL_CORPUS");
   const char* seconds = getenv("BICRL_CORPUS_SECONDS");
   const int workers = std::max(2, static_cast<int>(std::thread::hardware_concurrency()) - 1);
   std::vector<testing::CorpusEntry> entries;
@@ -164,6 +165,7 @@ TEST_CASE("compute-sanitizer and the PTX machine on the corpora", "[.][sanitizer
         break;
       }
   for (auto& entry : testing::corpus("honest")) entries.push_back(std::move(entry));
+  if (only) std::erase_if(entries, [&](const auto& e) { return e.name.find(only) == std::string::npos; });
   // So that what time allows is a sample of all.
   if (seconds)
     std::ranges::stable_sort(entries, {}, [](const auto& e) { return std::hash<std::string>{}(e.name); });
@@ -208,7 +210,7 @@ TEST_CASE("compute-sanitizer and the PTX machine on the corpora", "[.][sanitizer
     ++looked_at;
     problems += !said.problem.empty();
     ++table[{ended, tools_in(said)}];
-    printf("%s | %s | %s | %.120s | %.300s\n", entries[i].name.c_str(), ended.c_str(), tools_in(said).c_str(),
+    printf("%s | %s | %s | %.120s | %.1000s\n", entries[i].name.c_str(), ended.c_str(), tools_in(said).c_str(),
            said.problem.c_str(), sanitizer_text(said.findings).c_str());
   }
   for (const auto& [key, count] : table)

@@ -137,7 +137,7 @@ calls = 0
   CHECK_FALSE(record["metadata"].contains("error_during_performance"));
 }
 
-TEST_CASE("tolerances are those of the precision") {
+TEST_CASE("tolerances are those of the precision, or the one that is asked for") {
   const std::string off = "        return (self.linear(x).clamp(min=0) + 2e-3).to(x.dtype)\n";
   const ordered_json fp32 = evaluate(program(off));
   check_fault(fp32, true, "correctness_issue", "Output mismatch");
@@ -148,6 +148,14 @@ TEST_CASE("tolerances are those of the precision") {
     CHECK(record["correctness"] == true);
     CHECK(record["metadata"]["precision"] == precision);
   }
+  StockOptions loose = on_host();
+  loose.tolerance = 1e-2;
+  StockEvaluator evaluator(testing::box_host(), python(), loose);
+  const auto accepted = evaluator.evaluate(kReference, program(off));
+  REQUIRE(accepted);
+  CHECK(accepted.value()["correctness"] == true);
+  CHECK(accepted.value()["metadata"]["tolerance"] == 1e-2);
+  CHECK(fp32["metadata"]["tolerance"] == 1e-4);
   const ordered_json far =
       evaluate(program("        return self.linear(x).clamp(min=0) + 0.1\n"), on_host("bf16"));
   check_fault(far, true, "correctness_issue", "Output mismatch");
@@ -259,42 +267,76 @@ class ModelNew(nn.Module):
   StockOptions options = on_host();
   options.build_jobs = 2;
   StockEvaluator evaluator(testing::box_host(), python(), options);
+  using Record = Result<ordered_json>;
   struct Times {
     double build_begin, build_end, begin, end;
   };
-  std::vector<Times> times;
-  std::mutex mutex;
-  const auto grade = [&](int programs) {
-    for (int i = 0; i < programs; ++i) {
-      const auto record = evaluator.evaluate(kReference, code);
-      const std::lock_guard lock(mutex);
-      REQUIRE(record);
-      INFO(record.value().dump(1));
-      std::istringstream said(record.value()["metadata"]["runtime_error"].get<std::string>());
-      std::string ready;
-      Times t{};
-      said >> ready >> t.build_begin >> t.build_end >> t.begin >> t.end;
-      CHECK(ready == "True");
-      CHECK(t.build_end > t.build_begin);
-      CHECK(t.end > t.begin);
-      times.push_back(t);
-    }
+  const auto times_of = [](const Record& record) {
+    REQUIRE(record);
+    INFO(record.value().dump(1));
+    std::istringstream said(record.value()["metadata"]["runtime_error"].get<std::string>());
+    std::string ready;
+    Times t{};
+    said >> ready >> t.build_begin >> t.build_end >> t.begin >> t.end;
+    CHECK(ready == "True");
+    CHECK(t.build_end > t.build_begin);
+    CHECK(t.end > t.begin);
+    return t;
   };
-  auto beside = std::async(std::launch::async, grade, 2);
-  grade(1);
-  beside.get();
   const auto overlap = [](double begin, double end, double other_begin, double other_end) {
     return begin < other_end && other_begin < end;
   };
+  const auto grade = [&] { return evaluator.evaluate(kReference, code); };
+  const auto grade_three = [&] {
+    auto beside = std::async(std::launch::async, [&] { return std::pair(grade(), grade()); });
+    std::vector<Times> times{times_of(grade())};
+    const auto [second, third] = beside.get();
+    for (const Record* record : {&second, &third}) times.push_back(times_of(*record));
+    return times;
+  };
+  // Another process's turn may come between the first two builds.
   size_t built_together = 0;
-  for (const Times& a : times)
-    for (const Times& b : times) {
-      if (&a == &b) continue;
-      CHECK_FALSE(overlap(a.begin, a.end, b.begin, b.end));
-      CHECK_FALSE(overlap(a.begin, a.end, b.build_begin, b.build_end));
-      built_together += overlap(a.build_begin, a.build_end, b.build_begin, b.build_end);
-    }
+  for (int round = 0; round < 5 && built_together == 0; ++round) {
+    const std::vector<Times> times = grade_three();
+    for (const Times& a : times)
+      for (const Times& b : times) {
+        if (&a == &b) continue;
+        CHECK_FALSE(overlap(a.begin, a.end, b.begin, b.end));
+        CHECK_FALSE(overlap(a.begin, a.end, b.build_begin, b.build_end));
+        built_together += overlap(a.build_begin, a.build_end, b.build_begin, b.build_end);
+      }
+  }
   CHECK(built_together == 2);  // the first two
+}
+
+TEST_CASE("want of memory is told where the compiler failed for it, not beside another fault") {
+  const auto& present = testing::box_host().features().present;
+  if (std::ranges::none_of(present, [](const auto& one) { return one.starts_with("cgroup-v"); }))
+    SKIP("without control groups nobody sees why a process was ended");
+  StockOptions options = on_host();
+  options.memory_bytes = 2ull << 30;
+  StockEvaluator evaluator(testing::box_host(), python(), options);
+  const auto metadata_of = [&](const std::string& fault) {
+    // Two processes of the build have not both room, so one is ended, as a compiler would be.
+    const std::string hoarding = R"(
+import subprocess, sys, time
+hoard = "import sys; held = b'1' * (1300 << 20); sys.stdin.read()"
+both = [subprocess.Popen([sys.executable, '-c', hoard], stdin=subprocess.PIPE) for _ in range(2)]
+while all(one.poll() is None for one in both):
+    time.sleep(0.01)
+for one in both:
+    one.kill()
+raise RuntimeError("Error building extension 'built': )" +
+                                 fault + "\")\n";
+    const auto record = evaluator.evaluate(kReference, hoarding);
+    REQUIRE(record);
+    INFO(record.value().dump(1));
+    CHECK(record.value()["compiled"] == false);
+    CHECK(record.value()["metadata"].contains("compilation_error"));
+    return record.value()["metadata"];
+  };
+  CHECK(metadata_of("c++: fatal error: Killed signal terminated program cc1plus").contains("memory"));
+  CHECK_FALSE(metadata_of("error: no member named 'sise'").contains("memory"));
 }
 
 TEST_CASE("a build that is cut off or lacks memory is made up for") {
@@ -328,7 +370,9 @@ else:
     time.sleep(0.5)
     assert seen == os.stat(left + '.alive').st_mtime_ns, 'it goes on'
 )";
-  CHECK(evaluate(lingering + program(kRight))["correctness"] == true);
+  const ordered_json ended = evaluate(lingering + program(kRight));
+  INFO(ended.dump(1));
+  CHECK(ended["correctness"] == true);
 }
 
 TEST_CASE("a program that waits for the device gives way to a stop") {

@@ -285,12 +285,13 @@ TEST_CASE("a suite's settings: what has no effect is refused, and what is resolv
   const std::string exist =
       "tasks: {files: [tests/data/kernelbench_level1.json]}\nsuite: {level: 2, programs: tests/data}\n";
   CHECK(settings_of(asked).suite->protocol == SuiteProtocol::kNative);
-  const EvalSettings stock = settings_of(
-      exist,
-      {"suite.protocol=kernelbench", "suite.stock={device: 'cuda:3', precision: bf16, timeout_s: 60}"});
+  const EvalSettings stock =
+      settings_of(exist, {"suite.protocol=kernelbench",
+                          "suite.stock={device: 'cuda:3', precision: bf16, tolerance: 1e-3, timeout_s: 60}"});
   CHECK(stock.suite->level == 2);
   CHECK(stock.suite->device == "cuda:3");
   CHECK(stock.suite->precision == "bf16");
+  CHECK(stock.suite->tolerance == 1e-3);
   CHECK(stock.suite->correctness_trials == 5);
   CHECK(stock.suite->timing_trials == 100);
   const auto why = [](const std::string& yaml, const std::vector<std::string>& overrides) {
@@ -304,6 +305,7 @@ TEST_CASE("a suite's settings: what has no effect is refused, and what is resolv
   CHECK(has(why(exist, {"suite.protocol=kernelbench", "suite.stock.device=gpu"}),
             "must be cpu or cuda:NUMBER"));
   CHECK(has(why(exist, {"suite.protocol=kernelbench", "suite.stock.precision=fp8"}), "precision"));
+  CHECK(has(why(exist, {"suite.protocol=kernelbench", "suite.stock.tolerance=-1"}), "tolerance"));
   CHECK(has(why(exist, {"suite.protocol=kernelbench", "measure_time=true"}), "always measures"));
   CHECK(has(why(exist, {"suite.protocol=kernelbench", "verifier.addresses=['127.0.0.1:1']"}),
             "no verifier is asked"));

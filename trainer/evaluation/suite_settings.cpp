@@ -11,6 +11,7 @@ void read_stock(const ConfigSection& stock, SuiteSettings& s) {
                       s.device.find_first_not_of("0123456789", 5) == std::string::npos;
   if (!is_gpu && s.device != "cpu") stock.reject("device", "must be cpu or cuda:NUMBER");
   s.precision = stock.choice("precision", s.precision, {"fp32", "fp16", "bf16"});
+  s.tolerance = stock.real("tolerance", s.tolerance, 0, 1);
   s.correctness_trials = static_cast<int>(stock.integer("correctness_trials", s.correctness_trials, 1, 1000));
   s.timing_trials = static_cast<int>(stock.integer("timing_trials", s.timing_trials, 1, 100'000));
   s.timeout_s = stock.real("timeout_s", s.timeout_s, 1, 86'400);

@@ -22,6 +22,7 @@ struct SuiteSettings {
   // Of kKernelBench, see StockOptions.
   std::string device = "cuda:0";
   std::string precision = "fp32";
+  double tolerance = 0;  // 0: that of the precision
   int correctness_trials = 5, timing_trials = 100;
   double timeout_s = 180;
   int build_jobs = 0;  // programs that are built at a time; 0: by cores and memory, at most eight

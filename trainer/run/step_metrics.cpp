@@ -153,6 +153,7 @@ nlohmann::json to_json(const StepMetrics& m) {
                {"imitation_loss", m.update.imitation_loss},
                {"imitation_grad_norm", m.update.imitation_grad_norm},
                {"log_prob_gap", m.update.logprob_gap_max},
+               {"log_prob_gap_mean", m.update.logprob_gap_mean},
                {"rollout_seconds", m.seconds.rollout},
                {"verify_wait_seconds", m.seconds.verify_wait},
                {"tokens_per_second", m.tokens_per_second()},

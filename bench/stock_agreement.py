@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""The verifier beside stock PyTorch on programs that exist, at one tolerance: bench/gpu_agreement.md.
+
+    bench/stock_agreement.py BICRL TASKS.json OUT [--limit N] [--timeout-s 300] [--device cuda:0] [key.path=value ...]
+
+TASKS: a task file whose tasks have programs (published infilling tasks). Both sides grade the same programs through `bicrl eval
+--suite kernelbench`: our verifier at `tolerance: published` on the backend that the overrides name (default: gpu), and KernelBench's
+own protocol (stock load_inline and nvcc in a box, a GPU) within 1e-2, absolute and relative. Results stay in OUT and are not made
+again; a table of the programs on which they differ follows, each with both sides' words."""
+import argparse
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parent.parent
+TOLERANCE = 1e-2  # that of `published`, in user_guide.md
+
+
+def write_suite(tasks, out):
+    """Problems and programs in KernelBench's forms; names of the tasks by problem."""
+    programs = out / "programs"
+    programs.mkdir(parents=True, exist_ok=True)
+    names = [str(task.get("id", task.get("idx", at))) for at, task in enumerate(tasks)]
+    problems = [{"level": 1, "problem_id": at + 1, "name": name, "pytorch_code": task["pytorch_code"]}
+                for at, (name, task) in enumerate(zip(names, tasks))]
+    (out / "problems.json").write_text(json.dumps(problems))
+    for at, task in enumerate(tasks):
+        (programs / f"level_1_problem_{at + 1}_sample_0_kernel.py").write_text(task["cuda_code"])
+    return names
+
+
+def grade(options, side, overrides):
+    """problem -> its record, made once."""
+    folder = options.out / side
+    if not (folder / "done").exists():
+        command = [options.bicrl, "eval", SOURCE / "configs/kernelbench.yaml", "--suite", "kernelbench", "--level", "1", "--programs",
+                   (options.out / "programs").resolve(), f"tasks.files=['{(options.out / 'problems.json').resolve()}']",
+                   f"suite.results={folder.resolve()}", *overrides]
+        done = subprocess.run(list(map(str, command)), check=False)
+        if done.returncode:
+            sys.exit(f"{side}: exit code {done.returncode}")
+        (folder / "done").touch()
+    results = json.loads((folder / "eval_results.json").read_text())
+    return {int(problem): samples[0] for problem, samples in results.items() if samples}
+
+
+def words(record):
+    """Why it is not correct, in one line."""
+    metadata = record["metadata"]
+    for key in ("fault_class", "compilation_error", "cuda_error", "runtime_error", "correctness_issue", "other_error", "timeout",
+                "process_ended", "memory"):
+        if metadata.get(key):
+            more = metadata.get("diagnostics") or (f"off by {metadata['max_difference'][0]}" if "max_difference" in metadata else "")
+            line = f"{metadata[key]} {more}".split("\n")
+            return " ".join(" ".join(line).split())[-160:]
+    return ""
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("bicrl", type=Path)
+    parser.add_argument("tasks", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--limit", type=int, default=0)
+    parser.add_argument("--timeout-s", type=float, default=300)
+    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("overrides", nargs="*", help="of our side")
+    options = parser.parse_intermixed_args()
+    tasks = [task for task in json.loads(options.tasks.read_text()) if task.get("cuda_code")]
+    tasks = tasks[:options.limit] if options.limit else tasks
+    names = write_suite(tasks, options.out)
+    ours = grade(options, "ours", ["verifier.server.protocol.tolerance=published",
+                                   *(options.overrides or ["verifier.server.backend=gpu"])])
+    stock = grade(options, "stock", ["suite.protocol=kernelbench", f"suite.stock.tolerance={TOLERANCE}",
+                                     f"suite.stock.timeout_s={options.timeout_s}", f"suite.stock.device={options.device}"])
+    counts = Counter()
+    print("\n| program | ours | stock | ours says | stock says |\n|---|---|---|---|---|")
+    for at, name in enumerate(names):
+        pair = [records.get(at + 1, {"correctness": False, "metadata": {"other_error": "no record"}}) for records in (ours, stock)]
+        verdicts = tuple("right" if record["correctness"] else "wrong" for record in pair)
+        counts[verdicts] += 1
+        if verdicts[0] != verdicts[1] or verdicts[0] == "wrong":
+            print(f"| {name} | {verdicts[0]} | {verdicts[1]} | {words(pair[0])} | {words(pair[1])} |")
+    print(f"\nof {len(names)}: " + ", ".join(f"{n} {a} here and {b} there" for (a, b), n in sorted(counts.items())))
+
+
+if __name__ == "__main__":
+    main()
