@@ -37,6 +37,7 @@ WARM_UP_CALLS, WARM_UP_CALLS_OF_BASELINES, DISCARDED_TRIALS = 3, 5, 1
 FLUSH_ELEMENTS = 32 << 20  # of int64: more than any L2 holds
 EXCESSIVE_SPEEDUP = 10
 LONGEST_TEXT = 4000
+LONGEST_END_S = 5  # of processes that are killed
 REFUSED = "Error building extension"  # begins the message of a load_inline whose compiler failed
 STARVED = ("Killed", "Kill signal", "No space left", "annot allocate memory", "memory exhausted", "out of memory",
            "Resource temporarily unavailable")
@@ -271,9 +272,14 @@ def build_ahead(job):
 
 
 def end_build(group):
-    """What it has started and not awaited, and the locks of builds that were cut off: the next process would wait for these."""
+    """What it has started and not awaited, and the locks of builds that were cut off: the next process would wait for these.
+    On a busy machine a process goes on for a moment after its kill."""
     with contextlib.suppress(OSError):
         os.killpg(group, signal.SIGKILL)
+        deadline = time.monotonic() + LONGEST_END_S
+        while time.monotonic() < deadline:
+            os.killpg(group, 0)  # raises once nobody is left
+            time.sleep(0.005)
     for lock in glob.glob(os.path.join(glob.escape(os.environ["TORCH_EXTENSIONS_DIR"]), "*", "lock")):
         with contextlib.suppress(OSError):
             os.remove(lock)

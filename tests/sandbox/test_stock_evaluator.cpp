@@ -318,7 +318,7 @@ TEST_CASE("want of memory is told where the compiler failed for it, not beside a
   StockEvaluator evaluator(testing::box_host(), python(), options);
   const auto metadata_of = [&](const std::string& fault) {
     // Two processes of the build have not both room, so one is ended, as a compiler would be.
-    const std::string hoarding = R"(
+    const std::string hoarding = R"py(
 import subprocess, sys, time
 hoard = "import sys; held = b'1' * (1300 << 20); sys.stdin.read()"
 both = [subprocess.Popen([sys.executable, '-c', hoard], stdin=subprocess.PIPE) for _ in range(2)]
@@ -326,7 +326,7 @@ while all(one.poll() is None for one in both):
     time.sleep(0.01)
 for one in both:
     one.kill()
-raise RuntimeError("Error building extension 'built': )" +
+raise RuntimeError("Error building extension 'built': )py" +
                                  fault + "\")\n";
     const auto record = evaluator.evaluate(kReference, hoarding);
     REQUIRE(record);
