@@ -327,7 +327,7 @@ void run(const Settings& s) {
     printf(
         "%s: %.0f tok/s with prompts; prompts %.0f tok/s in %.2f s; decoding %.0f tok/s, %.1f forwards/s, "
         "%.3f ms each, "
-        "%.0f rows and %.2f tokens a sequence each; no forward was under way %.1f %% of the time (%.3f ms "
+        "%.0f rows, %.2f tokens a sequence; no forward was under way %.1f %% of the time (%.3f ms "
         "each); %ld of %ld were "
         "queued ahead\n",
         round < 2 ? "a round (recording)" : "last round",

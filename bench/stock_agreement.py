@@ -34,14 +34,19 @@ def write_suite(tasks, out):
 def grade(options, side, overrides):
     """problem -> its record, made once."""
     folder = options.out / side
-    if not (folder / "done").exists():
+    programs = {file.name: file.read_text() for file in sorted((options.out / "programs").iterdir())}
+    asked = json.dumps([overrides, programs, json.loads((options.out / "problems.json").read_text())])
+    done_file = folder / "asked.json"
+    if done_file.exists() and done_file.read_text() != asked:
+        sys.exit(f"{folder} has the results of other programs or overrides: name another folder")
+    if not done_file.exists():
         command = [options.bicrl, "eval", SOURCE / "configs/kernelbench.yaml", "--suite", "kernelbench", "--level", "1", "--programs",
                    (options.out / "programs").resolve(), f"tasks.files=['{(options.out / 'problems.json').resolve()}']",
                    f"suite.results={folder.resolve()}", *overrides]
         done = subprocess.run(list(map(str, command)), check=False)
         if done.returncode:
             sys.exit(f"{side}: exit code {done.returncode}")
-        (folder / "done").touch()
+        done_file.write_text(asked)
     results = json.loads((folder / "eval_results.json").read_text())
     return {int(problem): samples[0] for problem, samples in results.items() if samples}
 
@@ -78,10 +83,10 @@ def main():
     counts = Counter()
     print("\n| program | ours | stock | ours says | stock says |\n|---|---|---|---|---|")
     for at, name in enumerate(names):
-        pair = [records.get(at + 1, {"correctness": False, "metadata": {"other_error": "no record"}}) for records in (ours, stock)]
-        verdicts = tuple("right" if record["correctness"] else "wrong" for record in pair)
+        pair = [records.get(at + 1, {"metadata": {}}) for records in (ours, stock)]
+        verdicts = tuple({True: "right", False: "wrong", None: "not graded"}[record.get("correctness")] for record in pair)
         counts[verdicts] += 1
-        if verdicts[0] != verdicts[1] or verdicts[0] == "wrong":
+        if verdicts != ("right", "right"):
             print(f"| {name} | {verdicts[0]} | {verdicts[1]} | {words(pair[0])} | {words(pair[1])} |")
     print(f"\nof {len(names)}: " + ", ".join(f"{n} {a} here and {b} there" for (a, b), n in sorted(counts.items())))
 

@@ -16,9 +16,21 @@ namespace {
 
 constexpr auto kLook = std::chrono::milliseconds(2);
 
-LockFile open_turns(std::string bus) {
+LockFile open_file(std::string bus, const char* end) {
   std::ranges::transform(bus, bus.begin(), [](unsigned char c) { return std::tolower(c); });
-  return open_lock_file(concat("bicrl-gpu-", bus, ".turn"));
+  return open_lock_file(concat("bicrl-gpu-", bus, end));
+}
+LockFile open_turns(const std::string& bus) { return open_file(bus, ".turn"); }
+// Held by the window that waits.
+LockFile open_wish(const std::string& bus) { return open_file(bus, ".wish"); }
+
+// Without a file there is nobody to wait for.
+bool lock(const LockFile& turns, int kind, const auto& goes_on) {
+  while (turns.file && flock(turns.file.get(), kind | LOCK_NB) != 0) {
+    if (!goes_on()) return false;
+    std::this_thread::sleep_for(kLook);
+  }
+  return true;
 }
 
 }  // namespace
@@ -26,20 +38,30 @@ LockFile open_turns(std::string bus) {
 DeviceTurn DeviceTurn::among_ranks(const std::string& bus, double patience_s) {
   LockFile turns = open_turns(bus);
   const Stopwatch clock;
-  while (turns.file && flock(turns.file.get(), LOCK_SH | LOCK_NB) != 0) {
-    if (clock.seconds() > patience_s) return {};
-    std::this_thread::sleep_for(kLook);
-  }
+  if (!lock(turns, LOCK_SH, [&] { return clock.seconds() < patience_s; })) return {};
   return DeviceTurn(std::move(turns.file));
 }
 
 DeviceTurn DeviceTurn::alone(const std::string& bus, const std::stop_token& stop) {
   LockFile turns = open_turns(bus);
-  while (turns.file && flock(turns.file.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (stop.stop_requested()) return {};
-    std::this_thread::sleep_for(kLook);
-  }
+  const LockFile wish = open_wish(bus);
+  const auto goes_on = [&] { return !stop.stop_requested(); };
+  if (!lock(wish, LOCK_EX, goes_on) || !lock(turns, LOCK_EX, goes_on)) return {};
   return DeviceTurn(std::move(turns.file));
+}
+
+WaitingWindows::WaitingWindows(const std::string& bus) : wish_(open_wish(bus).file) {}
+
+bool WaitingWindows::any() const {
+  if (!wish_) return false;
+  if (flock(wish_.get(), LOCK_SH | LOCK_NB) != 0) return true;
+  flock(wish_.get(), LOCK_UN);
+  return false;
+}
+
+std::string problem_of_turns(const std::string& bus) {
+  const LockFile turns = open_turns(bus), wish = open_wish(bus);
+  return turns.problem.empty() ? wish.problem : turns.problem;
 }
 
 }  // namespace bicrl

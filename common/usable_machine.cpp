@@ -87,15 +87,16 @@ uint64_t available_memory_bytes() {
 
 std::optional<uint64_t> memory_left_in_group(const fs::path& group) {
   struct Names {
-    const char *limit, *held, *cached;
+    const char *limit, *held, *inactive, *active;  // the last two of cached files
   };
-  for (const Names& names :
-       {Names{"memory.max", "memory.current", "inactive_file"},
-        Names{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}}) {
+  for (const Names& names : {Names{"memory.max", "memory.current", "inactive_file", "active_file"},
+                             Names{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file",
+                                   "total_active_file"}}) {
     const auto limit = number_in(group / names.limit);
     if (!limit) continue;
-    const double held = number_in(group / names.held).value_or(0);
-    const double kept = std::max(0.0, held - number_of(group / "memory.stat", names.cached));
+    const fs::path statistics = group / "memory.stat";
+    const double cached = number_of(statistics, names.inactive) + number_of(statistics, names.active);
+    const double kept = std::max(0.0, number_in(group / names.held).value_or(0) - cached);
     return static_cast<uint64_t>(std::clamp(*limit - kept, 0.0, 1e18));
   }
   return std::nullopt;

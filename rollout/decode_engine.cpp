@@ -321,16 +321,16 @@ void DecodeEngine::begin_forward() {
   work.expected = false;
 }
 
-std::vector<FinishedRollout> DecodeEngine::step() {
+std::vector<FinishedRollout> DecodeEngine::step(bool begins_next) {
   BICRL_CHECK(!idle(), "nothing to decode");
   if (!work_->begun) begin_forward();
   work_->begun = false;
   try {
-    if (const auto bound = work_->next_at_most()) {
+    if (const auto bound = begins_next ? work_->next_at_most() : std::nullopt) {
       work_->expected = true;
       statistics_.queued_ahead += memory_->forward->expect(*bound);
     }
-    return finish_forward();
+    return finish_forward(begins_next);
   } catch (...) {
     forget_expected();
     throw;
@@ -341,7 +341,7 @@ void DecodeEngine::forget_expected() {
   if (std::exchange(work_->expected, false)) memory_->forward->cancel();
 }
 
-std::vector<FinishedRollout> DecodeEngine::finish_forward() {
+std::vector<FinishedRollout> DecodeEngine::finish_forward(bool begins_next) {
   Work& work = *work_;
   Memory& memory = *memory_;
   const StepResult result = memory.forward->finish();
@@ -374,6 +374,7 @@ std::vector<FinishedRollout> DecodeEngine::finish_forward() {
                 memory.cache.live_slots(), " slots were not returned");
     return finished;
   }
+  if (!begins_next) return finished;
   begin_forward();
   statistics_.between_seconds += between.seconds();
   return finished;
@@ -389,15 +390,19 @@ void DecodeEngine::abandon() {
 
 DecodingStatistics DecodeEngine::generate(const DecodingSettings& settings,
                                           const std::vector<GenerationRequest>& requests,
-                                          int64_t policy_version, const OnFinished& on_finished) {
+                                          int64_t policy_version, const OnFinished& on_finished,
+                                          SharedDevice* device) {
   if (requests.empty()) return {};
   const Stopwatch stopwatch;
   open(settings, policy_version, capacity_for(requests, policy_.config(), settings));
   try {
     for (const GenerationRequest& request : requests) submit(request);
-    while (!idle())
-      for (FinishedRollout& finished : step())
+    while (!idle()) {
+      const bool lends = device && device->is_wanted();
+      for (FinishedRollout& finished : step(!lends))
         on_finished(static_cast<size_t>(finished.number), std::move(finished.rollout));
+      if (lends) device->lend();
+    }
   } catch (...) {
     abandon();
     throw;

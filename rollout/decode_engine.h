@@ -22,6 +22,7 @@
 #include "rollout/engine_budget.h"
 #include "rollout/generation_request.h"
 #include "rollout/rollout.h"
+#include "rollout/shared_device.h"
 
 namespace bicrl {
 
@@ -63,12 +64,13 @@ class DecodeEngine {
   // `on_finished` runs on this thread between two steps, once for each request, in the order in which they
   // end, while a GPU computes the next forward; what it throws ends the generation, and the engine can go on
   // with other requests. Results depend on
-  // a request and its key, not on what else is in the batch (up to rounding). Throws InputError, before
-  // generating, naming a request that does not fit.
+  // a request and its key, not on what else is in the batch (up to rounding). A `device` that is wanted by
+  // others is lent between two forwards. Throws InputError, before generating, naming a request that does not
+  // fit.
   using OnFinished = std::function<void(size_t request_index, Rollout rollout)>;
   DecodingStatistics generate(const DecodingSettings& settings,
                               const std::vector<GenerationRequest>& requests, int64_t policy_version,
-                              const OnFinished& on_finished);
+                              const OnFinished& on_finished, SharedDevice* device = nullptr);
 
   // How the requests to come are decoded, with at most this capacity in work; only while idle. On a device
   // with memory of its own the cache takes no more pages than there is room for. Throws InputError if the
@@ -77,9 +79,10 @@ class DecodeEngine {
   // Puts a request into the line. Throws InputError, with the numbers, if it can never be decoded.
   void submit(GenerationRequest request);
   // Waits for a forward, returns what ended with it, and has begun the next one by then, if there is one:
-  // requests that are submitted now take part in the one after it. Throws Error if the policy is broken,
-  // naming the tensor; what is in work is to be abandoned then.
-  std::vector<FinishedRollout> step();
+  // requests that are submitted now take part in the one after it. Unless `begins_next`: then the device has
+  // nothing to do until the next step. Throws Error if the policy is broken, naming the tensor; what is in
+  // work is to be abandoned then.
+  std::vector<FinishedRollout> step(bool begins_next = true);
   bool idle() const;
   // Drops what waits and what is in work.
   void abandon();
@@ -98,8 +101,8 @@ class DecodeEngine {
 
   void reserve(const EngineCapacity& capacity);
   void begin_forward();
-  // Of the one under way; begins the next.
-  std::vector<FinishedRollout> finish_forward();
+  // Of the one under way.
+  std::vector<FinishedRollout> finish_forward(bool begins_next);
   void forget_expected();
   void check_fits(const GenerationRequest& request, int64_t number) const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/clock.h"
+#include "common/device_turn.h"
 #include "common/log.h"
 #include "sandbox/gpu/device_clock.h"
 #include "sandbox/gpu/shared_poison.h"
@@ -63,6 +64,10 @@ GpuBackend::GpuBackend(BoxHost& host, std::shared_ptr<DrawFiles> draws, const Py
     features_.missing.push_back(concat("lease: ", lease_->problem(),
                                        ", so other servers of this host do not wait while one of them times: "
                                        "run one server for each device"));
+  if (const std::string problem = problem_of_turns(bus_); baseline_ && !problem.empty())
+    features_.missing.push_back(concat("turns: ", problem,
+                                       ", so a policy that works on this GPU does not wait ",
+                                       "for windows, nor they for it: have no policy there"));
   if (baseline_) start_clock(hello_);
   find_tools();
   for (int i = 1; i < options.processes; ++i) free_.push_back(start());

@@ -181,11 +181,11 @@ class GpuBackend::Window {
     if (result.end = open(references); !result.end.done()) return;
     taken("reference");
     if (result.untimed = references.untimed(); !result.untimed.empty()) return;
-    // Before there is a seat, which other programs' runs can use as long as ranks work on the device.
-    const DeviceTurn turn = DeviceTurn::alone(backend_.bus_, stop_);
-    if (!turn) return void(result.end = Step::infrastructure("cancelled"));
     bool silent = false;
     {
+      // Before there is a seat, which other programs' runs can use as long as ranks work on the device.
+      const DeviceTurn turn = DeviceTurn::alone(backend_.bus_, stop_);
+      if (!turn) return void(result.end = Step::infrastructure("cancelled"));
       DeviceLease::Hold hold;  // given back last: until its process has ended a kernel may run
       Seat seat(backend_, stop_);
       if (!seat) return void(result.end = Step::infrastructure(backend_.why_no_seat()));

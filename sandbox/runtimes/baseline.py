@@ -34,6 +34,7 @@ FLUSH_BYTES_OF_TESTS = 1 << 20
 HOST_OF_A_GRAPH_S = 75e-6  # until a graph and two events are issued, amply
 AMPLY = 2.0  # of the host's time for a call without a graph
 MOST_FLUSHES = 4096
+EMPTY_SHARE = 0.9  # of its memory a device has free that nobody else uses
 FOLDERS_OF_COMPILERS = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
 
 
@@ -221,6 +222,8 @@ class Server:
             return self.refuse(str(fault))
         except Exception as error:  # what a device refuses, a compiler cannot compile, or memory does not hold
             self.forget()
+            if isinstance(error, torch.OutOfMemoryError) and self.others_have_memory():
+                raise  # which is nothing that a task is to blame for
             return self.refuse(f"{type(error).__name__}: {str(error)[:300]}")
         self.say({"opened": True, "graph": self.task.has_graph})
         while True:
@@ -257,6 +260,11 @@ class Server:
             self.compiled = False
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
+            getattr(torch._C, "_host_emptyCache", lambda: None)()  # pinned pages; not every torch has it
+
+    def others_have_memory(self):
+        free, total = torch.cuda.mem_get_info(self.device) if self.device.type == "cuda" else (1, 1)
+        return free < EMPTY_SHARE * total
 
     def refuse(self, why):
         self.say({"untimed": why})

@@ -107,13 +107,18 @@ class Window {
     return setting_.check(draw);
   }
 
-  // While they prepare, the answer before is checked. Whoever has begun is waited for in any case.
+  // While they prepare, the answer before is checked. Whoever has begun is waited for in any case, and a
+  // wrong answer is the candidate's fault whatever else fails.
   bool prepare(size_t draw) {
-    for (TimedParty* party : parties_)
-      if (!good(party->prepare(draw), party)) return false;
-    const Step checked = check_last();
+    std::vector<TimedParty*> begun;
     bool ready = true;
     for (TimedParty* party : parties_) {
+      if (!ready) break;
+      ready = good(party->prepare(draw), party);
+      if (ready) begun.push_back(party);
+    }
+    const Step checked = check_last();
+    for (TimedParty* party : begun) {
       const Step step = party->await_ready();
       ready = ready && good(step, party);
     }

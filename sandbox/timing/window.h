@@ -14,7 +14,7 @@
 namespace bicrl::timing {
 
 // Of what a time means: raised if it is made otherwise, as times of two versions are not comparable.
-inline constexpr const char* kWindowsVersion = "1";
+inline constexpr const char* kWindowsVersion = "2";
 
 struct TimedCall {
   double event_ms = 0;  // by the device's events

@@ -21,11 +21,13 @@ constexpr double kLong_s = 600;
 // Of this process, so that tests that run beside each other do not meet.
 struct Bus {
   explicit Bus(const char* test) : name(concat("Test-", test, "-", getpid(), ":00.A")) {}
-  ~Bus() { std::filesystem::remove(file()); }
-  std::filesystem::path file() const {
+  ~Bus() {
+    for (const char* end : {".turn", ".wish"}) std::filesystem::remove(file(end));
+  }
+  std::filesystem::path file(const char* end = ".turn") const {
     std::string lower = name;
     for (char& c : lower) c = static_cast<char>(tolower(c));
-    return concat("/dev/shm/bicrl-gpu-", lower, ".turn");
+    return concat("/dev/shm/bicrl-gpu-", lower, end);
   }
   const std::string name;
 };
@@ -63,6 +65,30 @@ TEST_CASE("a rank waits for a window that has begun, and not for ever") {
   CHECK(DeviceTurn::among_ranks(bus.name, kLong_s));
 }
 
+TEST_CASE("a window that waits is seen, and takes what a rank lends") {
+  const Bus bus("wish");
+  const WaitingWindows windows(bus.name);
+  CHECK_FALSE(windows.any());
+  std::optional rank(DeviceTurn::among_ranks(bus.name, 0));
+  std::atomic<bool> granted = false;
+  std::atomic<bool> may_end = false;
+  std::jthread window([&] {
+    const DeviceTurn turn = DeviceTurn::alone(bus.name, {});
+    granted = bool(turn);
+    while (!may_end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  while (!windows.any()) std::this_thread::yield();
+  CHECK_FALSE(granted);
+  CHECK(WaitingWindows(bus.name).any());  // as another rank sees it
+  rank.reset();
+  while (windows.any()) std::this_thread::yield();
+  while (!granted) std::this_thread::yield();
+  CHECK_FALSE(DeviceTurn::among_ranks(bus.name, 0));
+  may_end = true;
+  CHECK(DeviceTurn::among_ranks(bus.name, kLong_s));
+  CHECK_FALSE(WaitingWindows().any());
+}
+
 TEST_CASE("a stop ends a window's wait") {
   const Bus bus("stop");
   const DeviceTurn rank = DeviceTurn::among_ranks(bus.name, 0);
@@ -91,6 +117,8 @@ TEST_CASE("where no file can be had nobody waits") {
   const DeviceTurn rank = DeviceTurn::among_ranks(bus.name, 0);
   CHECK(rank);
   CHECK(DeviceTurn::alone(bus.name, {}));
+  CHECK(problem_of_turns(bus.name).find(bus.file()) != std::string::npos);
+  CHECK(problem_of_turns(Bus("sound").name).empty());
 }
 
 }  // namespace

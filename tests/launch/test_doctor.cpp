@@ -48,16 +48,17 @@ TEST_CASE("what a control group has left is its limit without what it holds, cac
   write("memory.max", "1000\n");
   CHECK(memory_left_in_group(group.path()) == 300);
   write("memory.stat", "anon 400\ninactive_file 250\nactive_file 50\n");
-  CHECK(memory_left_in_group(group.path()) == 550);
+  CHECK(memory_left_in_group(group.path()) == 600);
   write("memory.current", "1200\n");
-  CHECK(memory_left_in_group(group.path()) == 50);
+  CHECK(memory_left_in_group(group.path()) == 100);
   write("memory.current", "1300\n");
   CHECK(memory_left_in_group(group.path()) == 0);
 
   const testing::TemporaryFolder old;  // version 1
   std::ofstream(old.path() / "memory.limit_in_bytes") << "1000\n";
   std::ofstream(old.path() / "memory.usage_in_bytes") << "700\n";
-  std::ofstream(old.path() / "memory.stat") << "cache 300\ninactive_file 7\ntotal_inactive_file 250\n";
+  std::ofstream(old.path() / "memory.stat")
+      << "cache 300\ninactive_file 7\ntotal_inactive_file 200\ntotal_active_file 50\n";
   CHECK(memory_left_in_group(old.path()) == 550);
 }
 

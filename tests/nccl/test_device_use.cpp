@@ -5,6 +5,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "tests/rollout/tiny_decoding.h"
+#include "trainer/experience/response_collector.h"
 #include "trainer/ranks/device_use.h"
 
 using namespace bicrl;
@@ -27,6 +29,28 @@ TEST_CASE("a rank at work on its GPU keeps windows waiting, and lets them go on 
     CHECK_FALSE(window_may_begin(bus));
     CHECK_FALSE(window_may_begin(bus_of(ranks.gpu().index())));
   }
+  CHECK(window_may_begin(bus));
+}
+
+TEST_CASE("responses are generated within the rank's turn") {
+  GpuRanks& ranks = gpu_ranks(1);
+  const std::string bus = bus_of(ranks.gpu().index());
+  const Transformer policy = tiny_policy(tiny_config(), ranks.gpu());
+  DecodeEngine engine(policy, tiny_tokenizer());
+  int responses = 0, outside = 0;
+  ResponseVerifier verifier(nullptr, nullptr,
+                            {.source = VerdictSource::kLedger, .needs_verdict = [&](const Rollout&) {
+                               ++responses;
+                               outside += window_may_begin(bus);
+                               return false;
+                             }});
+  DecodingSettings decoding;
+  decoding.max_new_tokens = 8;
+  ResponseCollector collector(engine, decoding, verifier, nullptr);
+  const Task task{.id = "task"};
+  collector.collect({{.index = 0, .task = &task, .prompt = {.text = "a prompt"}}}, 4, 1, 0);
+  CHECK(responses == 4);
+  CHECK(outside == 0);
   CHECK(window_may_begin(bus));
 }
 

@@ -305,6 +305,40 @@ TEST_CASE("the budget's table holds what the engine takes", "[decode_engine]") {
   CHECK_THAT(limited.table(), ContainsSubstring("free") && ContainsSubstring("1.000"));
 }
 
+TEST_CASE("a device that others want is lent between forwards, and responses are the same",
+          "[decode_engine]") {
+  struct Lent : SharedDevice {
+    bool is_wanted() override { return ++asked % 3 == 0; }
+    void lend() override {
+      ++lent;
+      CHECK(CountedStep::begun == CountedStep::finished);  // nothing is under way, nor expected
+    }
+    int asked = 0, lent = 0;
+  };
+  const Transformer policy = tiny_policy(tiny_config({7, 70}));
+  DecodingSettings settings = pool_of_three();
+  settings.acceptance.strategy =
+      GENERATE(AcceptanceStrategy::kLowConfidenceStatic, AcceptanceStrategy::kLowConfidenceDynamic);
+  const auto requests = random_requests(20);
+  const auto rollouts = [&](SharedDevice* device) {
+    std::vector<Rollout> found(requests.size());
+    DecodeEngine engine(policy, tiny_tokenizer(), CountedStep::make);
+    engine.generate(
+        settings, requests, 9, [&](size_t index, Rollout rollout) { found[index] = std::move(rollout); },
+        device);
+    CHECK(engine.idle());
+    return found;
+  };
+  const std::vector<Rollout> alone = rollouts(nullptr);
+  const int64_t forwards = CountedStep::finished;
+  Lent device;
+  const std::vector<Rollout> shared = rollouts(&device);
+  CHECK(CountedStep::finished == forwards);
+  CHECK(device.asked == forwards);
+  CHECK(device.lent == forwards / 3);
+  for (size_t i = 0; i < requests.size(); ++i) CHECK(identical(alone[i], shared[i]));
+}
+
 TEST_CASE("while a response is handed out the next forward is under way", "[decode_engine]") {
   const Transformer policy = tiny_policy(tiny_config({7, 70}));
   const auto requests = random_requests(20);

@@ -25,6 +25,7 @@ struct Played {
 struct Player : TimedParty {
   Player(Played& played, char letter, double ms) : played(played), letter(letter), ms(ms) {}
   Step prepare(size_t draw) override {
+    if (++begun == fails_to_begin_at) return failure;
     played.log += std::string(" P") + letter + std::to_string(draw);
     prepared = draw;
     ++played.unready;
@@ -48,7 +49,7 @@ struct Player : TimedParty {
   Played& played;
   char letter;
   double ms, gap_ms = 0.005;
-  size_t prepared = 0, calls = 0, fails_at = 0;
+  size_t prepared = 0, calls = 0, fails_at = 0, begun = 0, fails_to_begin_at = 0;
   Step failure;
   std::function<double(size_t)> time_of_draw = {};  // as a share of ms
   RandomStream noise{7};
@@ -158,6 +159,25 @@ TEST_CASE("a baseline's failure is the verifier's, a candidate's its own") {
   lost.candidate.fails_at = 4;
   lost.candidate.failure = Step::infrastructure("999");
   CHECK(lost.run().end.end == Step::End::kInfrastructure);
+}
+
+TEST_CASE("whoever has begun to prepare is waited for, and a wrong answer is told whatever else fails") {
+  for (const bool wrong : {true, false}) {
+    Stage stage;
+    stage.eager.fails_to_begin_at = 3;
+    stage.eager.failure = Step::infrastructure("gone");
+    stage.check = [&](size_t) {
+      return wrong && stage.played.call == 2 ? Step::fault("wrong_value", "wrong") : Step{};
+    };
+    CHECK(stage.run().end.reason == (wrong ? "wrong" : "gone"));
+    CHECK(stage.played.call == 2);  // of the two answers that there were
+    CHECK(stage.played.unready == 0);
+  }
+  Stage wrong;
+  wrong.check = [&](size_t) { return wrong.played.call == 4 ? Step::fault("wrong_value", "wrong") : Step{}; };
+  CHECK(wrong.run().end.reason == "wrong");
+  CHECK(wrong.played.unready == 0);
+  CHECK(wrong.candidate.calls == 4);
 }
 
 TEST_CASE("a throttled window is repeated, and after the third there is no time") {

@@ -13,11 +13,10 @@ TEST_CASE("without a driver no GPU has a place on the bus") {
   CHECK(bus_of(0).empty());
 }
 
-TEST_CASE("work on the CPU keeps no window waiting") {
-  const DeviceUse use(c10::Device(c10::kCPU));
-  std::stop_source at_once;
-  at_once.request_stop();
-  CHECK(DeviceTurn::alone("tests:cpu", at_once.get_token()));
+TEST_CASE("a device that has no turns is never wanted") {
+  DeviceUse use(c10::Device(c10::kCPU));
+  CHECK_FALSE(use.is_wanted());
+  use.lend();
 }
 
 }  // namespace

@@ -23,15 +23,17 @@ CollectedResponses ResponseCollector::collect(const std::vector<PromptedGroup>& 
       response.task = group.task;
     }
   {
-    const DeviceUse use(engine_.policy().device());
-    collected.decoding =
-        engine_.generate(decoding_, requests, policy_version, [&](size_t index, Rollout rollout) {
+    DeviceUse use(engine_.policy().device());
+    collected.decoding = engine_.generate(
+        decoding_, requests, policy_version,
+        [&](size_t index, Rollout rollout) {
           VerifiedResponse& response = collected.responses[index];
           response.rollout = std::move(rollout);
           response.program = extract_program(response.rollout.text);
           verifier_.submit(collected.responses, index);
           verifier_.take_ready(collected.responses);
-        });
+        },
+        &use);
   }
   collected.rollout_seconds = watch.seconds();
   finish(collected);

@@ -3,15 +3,38 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <dlfcn.h>
 
+#include <chrono>
 #include <exception>
+#include <thread>
 
+#include "common/error.h"
 #include "common/log.h"
 
 namespace bicrl {
 namespace {
 
-// Windows take seconds; a verifier that is stopped within one is no reason to stop training.
-constexpr double kPatience_s = 60;
+// Windows take seconds: one of this length belongs to a verifier that is stopped.
+constexpr double kPatience_s = 600;
+// In which a window that waits takes what is lent, unless another rank has it.
+constexpr double kMoment_s = 0.05, kDeaf_s = 1;
+
+std::string known_bus(const c10::Device& device) {
+  if (!device.is_cuda()) return "";
+  static const std::string bus = [&] {  // a rank has one GPU
+    const std::string found = bus_of(device.index());
+    const std::string problem =
+        found.empty() ? "the driver does not say where it is" : problem_of_turns(found);
+    if (!problem.empty())
+      log_warning("a verifier that measures times on this rank's GPU does not know when it is at work: ",
+                  problem);
+    return found;
+  }();
+  return bus;
+}
+
+void wait_for(const c10::Device& device) {
+  c10::impl::VirtualGuardImpl(device.type()).synchronizeDevice(device.index());
+}
 
 }  // namespace
 
@@ -31,24 +54,44 @@ std::string bus_of(int gpu) {
 }
 
 DeviceUse::DeviceUse(const c10::Device& device)
-    : device_(device), failures_before_(std::uncaught_exceptions()) {
-  if (!device.is_cuda()) return;
-  static const std::string bus = bus_of(device.index());  // a rank has one GPU
-  if (bus.empty()) return;
-  turn_ = DeviceTurn::among_ranks(bus, kPatience_s);
+    : device_(device), failures_before_(std::uncaught_exceptions()), bus_(known_bus(device)) {
+  if (bus_.empty()) return;
+  take();
+  windows_ = WaitingWindows(bus_);
+}
+
+void DeviceUse::take() {
+  turn_ = DeviceTurn::among_ranks(bus_, kPatience_s);
   if (!turn_)
-    log_warning("a verifier has been timing on ", bus, " for more than ", kPatience_s,
-                " s: this rank does not wait for it any longer");
+    throw Error(concat("a verifier of this host has been timing on the GPU at ", bus_, " for ", kPatience_s,
+                       " s, and no rank can work there: is it stopped?"));
 }
 
 // Where the use has failed the device may never be done, or tell the same failure once more.
 DeviceUse::~DeviceUse() {
   if (!turn_ || std::uncaught_exceptions() > failures_before_) return;
   try {
-    c10::impl::VirtualGuardImpl(device_.type()).synchronizeDevice(device_.index());
+    wait_for(device_);
   } catch (const std::exception& error) {
     log_warning("after its use the device says: ", error.what());
   }
+}
+
+bool DeviceUse::is_wanted() {
+  if (refused_ && since_refused_.seconds() < kDeaf_s) return false;
+  return windows_.any();
+}
+
+void DeviceUse::lend() {
+  if (!turn_) return;
+  wait_for(device_);
+  turn_ = {};
+  const Stopwatch clock;
+  while (windows_.any() && clock.seconds() < kMoment_s)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  refused_ = windows_.any();
+  since_refused_.restart();
+  take();
 }
 
 }  // namespace bicrl

@@ -1,27 +1,39 @@
 // A rank at work on its device, from construction to the end: on a GPU whose verifier measures times its
-// windows wait for that, so that nothing else runs where a program is timed (common/device_turn.h). Nothing
-// on the CPU.
+// windows wait for that, so that nothing else runs where a program is timed (common/device_turn.h). What can
+// stop for a moment lends the device to them. Nothing on the CPU.
 #pragma once
 #include <c10/core/Device.h>
 
 #include <string>
 
+#include "common/clock.h"
 #include "common/device_turn.h"
+#include "rollout/shared_device.h"
 
 namespace bicrl {
 
-class DeviceUse {
+class DeviceUse : public SharedDevice {
  public:
+  // Waits for a window that has begun. Throws Error, naming the device, if that does not end.
   explicit DeviceUse(const c10::Device& device);
   // Waits for what the device still has to do, unless an exception ends the use.
-  ~DeviceUse();
+  ~DeviceUse() override;
   DeviceUse(const DeviceUse&) = delete;
   DeviceUse& operator=(const DeviceUse&) = delete;
 
+  bool is_wanted() override;
+  void lend() override;
+
  private:
+  void take();
   const c10::Device device_;
   const int failures_before_;
+  std::string bus_;  // empty on the CPU
   DeviceTurn turn_;
+  WaitingWindows windows_;
+  // Since windows had been waited for in vain: another rank does not lend it. Nobody is heard for a while.
+  Stopwatch since_refused_;
+  bool refused_ = false;
 };
 
 // Where a GPU is on the bus, as the driver numbers it (which PyTorch follows); empty if no driver says it.
