@@ -7,8 +7,8 @@
 #include "common/files.h"
 #include "common/hash.h"
 #include "sandbox/box/box.h"
-#include "sandbox/box/processor_wait.h"
 #include "sandbox/box/descriptors.h"
+#include "sandbox/box/processor_wait.h"
 
 namespace bicrl {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "common/files.h"
 #include "sandbox/box/box.h"
-#include "sandbox/box/processor_wait.h"
 #include "sandbox/box/descriptors.h"
+#include "sandbox/box/processor_wait.h"
 #include "sandbox/executor/stream_order.h"
 #include "sandbox/run_report.h"
 

@@ -17,8 +17,8 @@
 #include "common/files.h"
 #include "sandbox/box/bounded_log.h"
 #include "sandbox/box/box_report.h"
-#include "sandbox/box/spawn.h"
 #include "sandbox/box/descriptors.h"
+#include "sandbox/box/spawn.h"
 
 namespace bicrl {
 namespace {

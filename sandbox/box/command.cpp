@@ -10,8 +10,8 @@
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "sandbox/box/spawn.h"
 #include "sandbox/box/descriptors.h"
+#include "sandbox/box/spawn.h"
 
 namespace bicrl {
 namespace {

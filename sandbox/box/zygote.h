@@ -21,8 +21,8 @@
 #include "sandbox/box/bounded_log.h"
 #include "sandbox/box/box_host.h"
 #include "sandbox/box/channel.h"
-#include "sandbox/box/python_install.h"
 #include "sandbox/box/descriptors.h"
+#include "sandbox/box/python_install.h"
 
 namespace bicrl {
 

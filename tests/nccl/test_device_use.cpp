@@ -47,8 +47,12 @@ TEST_CASE("responses are generated within the rank's turn") {
   DecodingSettings decoding;
   decoding.max_new_tokens = 8;
   ResponseCollector collector(engine, decoding, verifier, nullptr);
-  const Task task{.id = "task"};
-  collector.collect({{.index = 0, .task = &task, .prompt = {.text = "a prompt"}}}, 4, 1, 0);
+  Task task;
+  task.id = "task";
+  PromptedGroup group;
+  group.task = &task;
+  group.prompt.text = "a prompt";
+  collector.collect({group}, 4, 1, 0);
   CHECK(responses == 4);
   CHECK(outside == 0);
   CHECK(window_may_begin(bus));

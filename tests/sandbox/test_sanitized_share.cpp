@@ -210,8 +210,8 @@ TEST_CASE("compute-sanitizer and the PTX machine on the corpora", "[.][sanitizer
     ++looked_at;
     problems += !said.problem.empty();
     ++table[{ended, tools_in(said)}];
-    printf("%s | %s | %s | %.120s | %.1000s\n", entries[i].name.c_str(), ended.c_str(), tools_in(said).c_str(),
-           said.problem.c_str(), sanitizer_text(said.findings).c_str());
+    printf("%s | %s | %s | %.120s | %.1000s\n", entries[i].name.c_str(), ended.c_str(),
+           tools_in(said).c_str(), said.problem.c_str(), sanitizer_text(said.findings).c_str());
   }
   for (const auto& [key, count] : table)
     printf("TABLE %-16s %-32s %d\n", key.first.c_str(), key.second.c_str(), count);
