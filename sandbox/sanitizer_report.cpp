@@ -80,6 +80,14 @@ std::string_view without_indent(std::string_view text) {
   return begin == std::string_view::npos ? std::string_view() : text.substr(begin);
 }
 
+// Of an indented line: where it was, and what the other access of a race was.
+void add_detail(std::string_view detail, SanitizerFinding& finding) {
+  if (finding.kernel.empty()) finding.kernel = kernel_in(detail);
+  if (!detail.starts_with("and ")) return;
+  const std::string other = message_in(detail);
+  if (!finding.message.ends_with(other)) finding.message += " " + other;
+}
+
 void add(const SanitizerFinding& found, std::vector<SanitizerFinding>& all) {
   const auto same = std::ranges::find_if(all, [&](const SanitizerFinding& other) {
     return other.message == found.message && other.kernel == found.kernel;
@@ -130,7 +138,7 @@ SanitizerReport read_sanitizer_report(const std::string& tool, std::string_view 
     begin = end + 1;
     if (!line) continue;
     if (line->starts_with(' ')) {
-      if (open && open->kernel.empty()) open->kernel = kernel_in(without_indent(*line));
+      if (open) add_detail(without_indent(*line), *open);
       continue;
     }
     close();

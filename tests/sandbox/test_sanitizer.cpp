@@ -159,11 +159,13 @@ TEST_CASE("reports of compute-sanitizer are read, those alike once") {
            "========= WARNING: Race reported between Read access at other(int *)+0x80\n"
            "=========     and Write access at other+0x110 [4 hazards]\n"
            "========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)\n");
-  CHECK(races == Findings{{"racecheck", "Error: Race reported between Write access", "scan", 1},
-                          {"racecheck", "WARNING: Race reported between Read access", "other", 1}});
+  CHECK(races ==
+        Findings{{"racecheck", "Error: Race reported between Write access and Read access", "scan", 1},
+                 {"racecheck", "WARNING: Race reported between Read access and Write access", "other", 1}});
   CHECK(sanitizer_text(races) ==
-        "racecheck: Error: Race reported between Write access in scan; racecheck: WARNING: Race reported "
-        "between Read access in other");
+        "racecheck: Error: Race reported between Write access and Read access in scan; racecheck: WARNING: "
+        "Race "
+        "reported between Read access and Write access in other");
   // Threads differ, the kind does not.
   std::string deadlocks = kHead;
   for (int i = 0; i < 40; ++i)

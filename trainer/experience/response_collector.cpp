@@ -22,6 +22,7 @@ CollectedResponses ResponseCollector::collect(const std::vector<PromptedGroup>& 
       response.sample = sample;
       response.task = group.task;
     }
+  double lent_s = 0;  // to windows: verification's time
   {
     DeviceUse use(engine_.policy().device());
     collected.decoding = engine_.generate(
@@ -34,9 +35,11 @@ CollectedResponses ResponseCollector::collect(const std::vector<PromptedGroup>& 
           verifier_.take_ready(collected.responses);
         },
         &use);
+    lent_s = use.waited_seconds();
   }
-  collected.rollout_seconds = watch.seconds();
+  collected.rollout_seconds = watch.seconds() - lent_s;
   finish(collected);
+  collected.verify_wait_seconds += lent_s;
   return collected;
 }
 

@@ -23,10 +23,10 @@ struct CollectedResponses {
   std::vector<VerifiedResponse> responses;  // group after group, in the order of samples
   DecodingStatistics decoding;
   double rollout_seconds = 0;
-  double verify_wait_seconds = 0;
-  int64_t verifier_queue = 0;  // verdicts that were missing when the last response was there
-  int64_t confirmed = 0;       // successes that were verified a second time
-  bool interrupted = false;    // a stop left responses without their verdict
+  double verify_wait_seconds = 0;  // behind the last response, and for windows before it
+  int64_t verifier_queue = 0;      // verdicts that were missing when the last response was there
+  int64_t confirmed = 0;           // successes that were verified a second time
+  bool interrupted = false;        // a stop left responses without their verdict
 };
 
 // Refers to everything it is given and owns nothing. Not thread-safe.

@@ -61,10 +61,12 @@ DeviceUse::DeviceUse(const c10::Device& device)
 }
 
 void DeviceUse::take() {
+  const Stopwatch clock;
   turn_ = DeviceTurn::among_ranks(bus_, kPatience_s);
   if (!turn_)
     throw Error(concat("a verifier of this host has been timing on the GPU at ", bus_, " for ", kPatience_s,
                        " s, and no rank can work there: is it stopped?"));
+  waited_s_ += clock.seconds();
 }
 
 // Where the use has failed the device may never be done, or tell the same failure once more.
@@ -89,6 +91,7 @@ void DeviceUse::lend() {
   const Stopwatch clock;
   while (windows_.any() && clock.seconds() < kMoment_s)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  waited_s_ += clock.seconds();
   refused_ = windows_.any();
   since_refused_.restart();
   take();

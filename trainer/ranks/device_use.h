@@ -23,6 +23,7 @@ class DeviceUse : public SharedDevice {
 
   bool is_wanted() override;
   void lend() override;
+  double waited_seconds() const { return waited_s_; }  // for windows, until now
 
  private:
   void take();
@@ -31,6 +32,7 @@ class DeviceUse : public SharedDevice {
   std::string bus_;  // empty on the CPU
   DeviceTurn turn_;
   WaitingWindows windows_;
+  double waited_s_ = 0;
   // Since windows had been waited for in vain: another rank does not lend it. Nobody is heard for a while.
   Stopwatch since_refused_;
   bool refused_ = false;

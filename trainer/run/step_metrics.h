@@ -14,7 +14,7 @@ namespace bicrl {
 // Wall-clock seconds: of one rank, or of the slowest one.
 struct StepSeconds {
   double rollout = 0;
-  double verify_wait = 0;  // after the last response was generated
+  double verify_wait = 0;  // after the last response was generated, and for windows before it
   double train = 0;
   double step = 0;
 };
