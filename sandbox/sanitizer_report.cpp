@@ -83,7 +83,7 @@ std::string_view without_indent(std::string_view text) {
 // Of an indented line: where it was, and what the other access of a race was.
 void add_detail(std::string_view detail, SanitizerFinding& finding) {
   if (finding.kernel.empty()) finding.kernel = kernel_in(detail);
-  if (!detail.starts_with("and ")) return;
+  if (!begins(detail, {"and Read access", "and Write access"})) return;
   const std::string other = message_in(detail);
   if (!finding.message.ends_with(other)) finding.message += " " + other;
 }

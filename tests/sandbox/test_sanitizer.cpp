@@ -163,9 +163,8 @@ TEST_CASE("reports of compute-sanitizer are read, those alike once") {
         Findings{{"racecheck", "Error: Race reported between Write access and Read access", "scan", 1},
                  {"racecheck", "WARNING: Race reported between Read access and Write access", "other", 1}});
   CHECK(sanitizer_text(races) ==
-        "racecheck: Error: Race reported between Write access and Read access in scan; racecheck: WARNING: "
-        "Race "
-        "reported between Read access and Write access in other");
+        "racecheck: Error: Race reported between Write access and Read access in scan; racecheck: "
+        "WARNING: Race reported between Read access and Write access in other");
   // Threads differ, the kind does not.
   std::string deadlocks = kHead;
   for (int i = 0; i < 40; ++i)
