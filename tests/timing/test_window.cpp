@@ -112,9 +112,10 @@ TEST_CASE("both sides are prepared with one draw, timed in changing order, and t
       CHECK(round[3] != last[3]);  // another draw
       CHECK(round[kCheck + 2] == last[3]);
     }
-    rounds.insert(last = round);
+    last = round;
+    rounds.insert(last.erase(kCheck, 3));  // the check's draw is that of the round before
   }
-  CHECK(rounds.size() >= 4);  // two draws, two orders
+  CHECK(rounds.size() == 4);  // two draws, two orders
   CHECK(result.health.least_sm_mhz == 1800);
   CHECK(result.health.most_tenants == 3);
 }
