@@ -146,14 +146,7 @@ double draw_ms(const Transformer& policy, int64_t rows) {
                              .logits = logits.const_data_ptr<float>(),
                              .allowed = static_cast<const uint8_t*>(allowed.const_data_ptr()),
                              .uniforms = uniforms.const_data_ptr<double>(),
-                             .lots = nullptr,
                              .count = count.const_data_ptr<int32_t>(),
-                             .first = 0,
-                             .temperature = 1,
-                             .top_k = 0,
-                             .top_p = 1,
-                             .reference_confidence = false,
-                             .score = gpu::Score::kConfidence,
                              .drawn = static_cast<gpu::Drawn*>(drawn.mutable_data_ptr())};
   const gpu::Stream stream = c10::cuda::getCurrentCUDAStream().stream();
   return milliseconds(20, [&] { gpu::sample_rows(work, stream); });

@@ -25,8 +25,8 @@ LockFile open_turns(const std::string& bus) { return open_file(bus, ".turn"); }
 LockFile open_wish(const std::string& bus) { return open_file(bus, ".wish"); }
 
 // Without a file there is nobody to wait for.
-bool lock(const LockFile& turns, int kind, const auto& goes_on) {
-  while (turns.file && flock(turns.file.get(), kind | LOCK_NB) != 0) {
+bool lock(const LockFile& opened, int kind, const auto& goes_on) {
+  while (opened.file && flock(opened.file.get(), kind | LOCK_NB) != 0) {
     if (!goes_on()) return false;
     std::this_thread::sleep_for(kLook);
   }

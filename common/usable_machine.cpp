@@ -28,13 +28,13 @@ std::optional<double> number_in(const fs::path& file, int word = 0) {
   return value;
 }
 
-// The number behind a key, in a file of such lines; 0 without.
-double number_of(const fs::path& file, const std::string& key) {
+// The number behind a key, in a file of such lines (a unit may follow).
+std::optional<double> number_of(const fs::path& file, const std::string& key) {
   std::ifstream in(file);
-  std::string name;
-  for (double value = 0; in >> name >> value;)
+  std::string name, unit;
+  for (double value = 0; in >> name >> value && std::getline(in, unit);)
     if (name == key) return value;
-  return 0;
+  return std::nullopt;
 }
 
 // Folders of this process's control group: version 2 first, then version 1 with its controller's name.
@@ -74,11 +74,8 @@ double usable_cpus() {
 }
 
 uint64_t available_memory_bytes() {
-  double available = std::numeric_limits<double>::infinity();
-  std::ifstream in("/proc/meminfo");
-  std::string key, unit;
-  for (double kibibytes = 0; in >> key >> kibibytes && std::getline(in, unit);)
-    if (key == "MemAvailable:") available = kibibytes * 1024;
+  const auto kibibytes = number_of("/proc/meminfo", "MemAvailable:");
+  double available = kibibytes ? *kibibytes * 1024 : std::numeric_limits<double>::infinity();
   for (const fs::path& group : group_folders("memory"))
     if (const auto left = memory_left_in_group(group))
       available = std::min(available, static_cast<double>(*left));
@@ -95,7 +92,8 @@ std::optional<uint64_t> memory_left_in_group(const fs::path& group) {
     const auto limit = number_in(group / names.limit);
     if (!limit) continue;
     const fs::path statistics = group / "memory.stat";
-    const double cached = number_of(statistics, names.inactive) + number_of(statistics, names.active);
+    const double cached =
+        number_of(statistics, names.inactive).value_or(0) + number_of(statistics, names.active).value_or(0);
     const double kept = std::max(0.0, number_in(group / names.held).value_or(0) - cached);
     return static_cast<uint64_t>(std::clamp(*limit - kept, 0.0, 1e18));
   }

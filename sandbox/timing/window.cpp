@@ -45,11 +45,10 @@ class Window {
       for (const auto& pairs : pairs_) {
         const Judgement judgement = judge_pairs(pairs, options_.steadiness, over);
         if (judgement.advice == Advice::kRepeat || judgement.advice == Advice::kTooSlow)
-          return good(check_last(), setting_.candidate) ? useless(judgement) : Useless{};
+          return useless(judgement);
         if (judgement.advice == Advice::kMorePairs) all = judgement;
       }
       if (all.advice == Advice::kMorePairs) continue;
-      if (!good(check_last(), setting_.candidate)) return {};
       return useless(all);
     }
   }
@@ -66,6 +65,7 @@ class Window {
 
   // What the device is to blame for goes before what the pairs say.
   Useless useless(const Judgement& pairs) {
+    if (!good(check_last(), setting_.candidate)) return {};
     look_at_device();
     if (health_.known && (health_.reasons & kThrottles) != 0)
       return {"the device was throttled: " + reasons_text(health_.reasons & kThrottles)};
@@ -113,9 +113,9 @@ class Window {
     std::vector<TimedParty*> begun;
     bool ready = true;
     for (TimedParty* party : parties_) {
-      if (!ready) break;
       ready = good(party->prepare(draw), party);
-      if (ready) begun.push_back(party);
+      if (!ready) break;
+      begun.push_back(party);
     }
     const Step checked = check_last();
     for (TimedParty* party : begun) {

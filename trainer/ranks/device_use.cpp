@@ -80,7 +80,7 @@ DeviceUse::~DeviceUse() {
 }
 
 bool DeviceUse::is_wanted() {
-  if (refused_ && since_refused_.seconds() < kDeaf_s) return false;
+  if (since_refused_ && since_refused_->seconds() < kDeaf_s) return false;
   return windows_.any();
 }
 
@@ -92,8 +92,8 @@ void DeviceUse::lend() {
   while (windows_.any() && clock.seconds() < kMoment_s)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   waited_s_ += clock.seconds();
-  refused_ = windows_.any();
-  since_refused_.restart();
+  since_refused_.reset();
+  if (windows_.any()) since_refused_.emplace();
   take();
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 #include <c10/core/Device.h>
 
+#include <optional>
 #include <string>
 
 #include "common/clock.h"
@@ -33,9 +34,8 @@ class DeviceUse : public SharedDevice {
   DeviceTurn turn_;
   WaitingWindows windows_;
   double waited_s_ = 0;
-  // Since windows had been waited for in vain: another rank does not lend it. Nobody is heard for a while.
-  Stopwatch since_refused_;
-  bool refused_ = false;
+  // Since windows were waited for in vain: another rank does not lend it. Nobody is heard for a while.
+  std::optional<Stopwatch> since_refused_;
 };
 
 // Where a GPU is on the bus, as the driver numbers it (which PyTorch follows); empty if no driver says it.
