@@ -182,10 +182,14 @@ void print_parts(const Transformer& policy, const Settings& s) {
     slots.push_back(cache.reserve(own + 2 * b, prompt).value());
     if (own > 0) cache.mark_stored(slots.back(), own);
   }
-  for (const int64_t blocks : {int64_t{1}, int64_t{2}}) {
+  // Who commits in the same forward: nobody, a block's share of the sequences as if they were out of step,
+  // all.
+  for (const int64_t committing : {int64_t{0}, s.sequences / s.steps, s.sequences}) {
     std::vector<CachedSegment> segments;
-    for (const auto slot : slots) segments.push_back({slot, cache.stored_tokens(slot), blocks * b, 0});
-    const int64_t rows = s.sequences * blocks * b;
+    for (size_t i = 0; i < slots.size(); ++i)
+      segments.push_back(
+          {slots[i], cache.stored_tokens(slots[i]), static_cast<int64_t>(i) < committing ? 2 * b : b, 0});
+    const int64_t rows = (s.sequences + committing) * b;
     forward.plan(segments);
     buffer.upload();
     RecordedLaunches launches;

@@ -2,15 +2,15 @@
 """What a verification costs with a GPU: candidates a core-hour and a GPU-hour, with the machine's designated run and without,
 with times, on 1, 4 and 16 cores, beside the CPU executor.
 
-    bicrl tasks configs/quickstart.yaml tasks.synthetic.train_compositions=1024 --write tasks
+    bicrl tasks configs/quickstart.yaml tasks.synthetic.train_compositions=1200 --write tasks
     bench/gpu_verification.py --tasks tasks/train.json --out build/speed.jsonl [--candidates 1024] [--cores 1,4,16]
                               [--ways ptx,gpu,alone,times] [--binary build/cpu/bin/bicrl] [key.path=value ...]
 
 ptx: all runs by the PTX machine; gpu: plain runs on the GPU; alone: nearly all of them there (the machine's limit of work is 65,536
 operations, `designated: where_possible`); times: as gpu, with a window for each program. `--ways ptx` needs no GPU. Each
 combination is a line of --out as soon as it is there, and one that is there already is not run again. Core-seconds are those of
-the container where there is one, else of the machine, which should be idle otherwise; the start is measured with one candidate
-and subtracted. bench/verification.py --stock measures what stock load_inline costs for the same programs."""
+the container where there is one, else of the machine, which should be idle otherwise (or --shared); the start is measured with one
+candidate and subtracted. bench/verification.py --stock measures what stock load_inline costs for the same programs."""
 import argparse
 import json
 import os
@@ -30,8 +30,11 @@ PATIENCE = ["verifier.deadline_s=3600", "verifier.attempt_s=3600", "verifier.max
 STAGES = ("compile_ms", "record_ms", "run_ms", "total_ms")
 
 
-def busy_seconds():
-    """Of the control group of this container, or of the machine."""
+def busy_seconds(cores=()):
+    """Of these cores; of none named, of the control group of this container, or of the machine."""
+    if cores:
+        lines = {name: list(map(int, rest)) for name, *rest in map(str.split, open("/proc/stat")) if name.startswith("cpu")}
+        return sum(sum(lines[f"cpu{core}"][i] for i in (0, 1, 2, 5, 6, 7)) for core in cores) / os.sysconf("SC_CLK_TCK")
     v2, v1 = Path("/sys/fs/cgroup/cpu.stat"), Path("/sys/fs/cgroup/cpuacct/cpuacct.usage")
     if v2.exists():
         return int(dict(line.split() for line in v2.read_text().splitlines())["usage_usec"]) * 1e-6
@@ -48,9 +51,10 @@ def verify(options, way, cores, tasks):
         source.write_text(json.dumps(tasks))
         command = ["taskset", "-c", ",".join(map(str, cores)), options.binary, "verify", "--tasks", source, "--json", report,
                    *(["--profile"] if way == "times" else []), *PATIENCE, *WAYS[way], *options.overrides]
-        before, start = busy_seconds(), time.monotonic()
+        counted = cores if options.shared else ()
+        before, start = busy_seconds(counted), time.monotonic()
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
-        spent, seconds = busy_seconds() - before, time.monotonic() - start
+        spent, seconds = busy_seconds(counted) - before, time.monotonic() - start
         if not report.exists():
             sys.exit(f"{command}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
         return spent, seconds, json.loads(report.read_text())
@@ -94,9 +98,11 @@ def main():
     parser.add_argument("--candidates", type=int, default=1024)
     parser.add_argument("--cores", default="1,4,16")
     parser.add_argument("--ways", default="ptx,gpu,alone,times")
+    parser.add_argument("--shared", action="store_true", help="other work runs on other cores: count what the used ones were busy")
     parser.add_argument("overrides", nargs="*")
     options = parser.parse_args()
-    tasks = json.loads(Path(options.tasks).read_text())[:options.candidates]
+    # A tenth of the compositions is withheld: those have no program.
+    tasks = [task for task in json.loads(Path(options.tasks).read_text()) if task["cuda_code"]][:options.candidates]
     if len({task["cuda_code"] for task in tasks}) < options.candidates:
         sys.exit(f"{options.tasks} has fewer than {options.candidates} distinct candidates")
     out = Path(options.out)

@@ -10,6 +10,7 @@
 #include "common/error.h"
 #include "common/rng.h"
 #include "policy/distribution.h"
+#include "rollout/block_cadence.h"
 #include "rollout/scheduler.h"
 #include "rollout/sequence.h"
 
@@ -79,7 +80,8 @@ struct DecodeEngine::Work {
         policy_version(version),
         limits(its_limits),
         memory(its_memory),
-        scheduler(config.block_size, limits, memory.cache) {
+        scheduler(config.block_size, limits, memory.cache),
+        cadence(settings, config.block_size) {
     memory.forward->open(settings);
   }
 
@@ -95,6 +97,8 @@ struct DecodeEngine::Work {
   void add_commit(const Sequence& s);
   int64_t quota(const Sequence& s) const;
   void add_denoise(const Sequence& s);
+  // Who is at work, and who begins now.
+  std::vector<Sequence*> in_turn();
   // The rows of all that goes on; returns what is denoised, in the order of the state's blocks.
   std::vector<Sequence*> gather();
   // What the forward behind the one under way brings, unless responses end before their length; nothing if
@@ -109,6 +113,7 @@ struct DecodeEngine::Work {
   const SchedulerLimits limits;
   Memory& memory;
   Scheduler scheduler;
+  BlockCadence cadence;
   std::vector<std::unique_ptr<Sequence>> active;
   int64_t submitted = 0;
   // The forward under way.
@@ -159,14 +164,25 @@ void DecodeEngine::Work::add_denoise(const Sequence& s) {
   }
 }
 
+std::vector<Sequence*> DecodeEngine::Work::in_turn() {
+  std::vector<Sequence*> ready;
+  for (const auto& s : active)
+    if (prompt_ready(*s)) ready.push_back(s.get());
+  if (!ready.empty() && std::ranges::none_of(ready, &Sequence::has_begun))
+    cadence.restart((*std::ranges::max_element(ready, {}, &Sequence::masked_left))->masked_left());
+  std::erase_if(ready,
+                [&](const Sequence* s) { return !s->has_begun() && !cadence.may_begin(s->masked_left()); });
+  cadence.advance();
+  return ready;
+}
+
 std::vector<Sequence*> DecodeEngine::Work::gather() {
   std::vector<Sequence*> fused, plain;
-  for (const auto& s : active) {
-    if (!prompt_ready(*s)) continue;
+  for (Sequence* s : in_turn()) {
     if (uncommitted_tokens(*s) == 0) {
-      plain.push_back(s.get());
+      plain.push_back(s);
     } else if (settings.fused_commit) {
-      fused.push_back(s.get());
+      fused.push_back(s);
     } else {
       add_commit(*s);
     }

@@ -24,6 +24,7 @@ class Sequence {
   int64_t block_start() const { return block_start_; }
   bool masked(int64_t offset) const { return masked_[offset] != 0; }  // position block_start() + offset
   int64_t step_in_block() const { return step_in_block_; }            // denoise steps the block has had
+  bool has_begun() const { return steps_ > 0; }                       // to be denoised
   int64_t masked_left() const { return masked_left_; }
   int64_t next_step() const { return steps_ + 1; }  // 1-based, of the whole sequence
   // No block comes behind the current one.
