@@ -275,6 +275,12 @@ class GpuBackend::Window {
     if (options_.timing.torch_compile) setting.baselines.push_back(&compiled);
     const timing::WindowResult window = timing::conduct(setting, options_.timing.window, stop_);
     taken("window");
+    const timing::WindowParts& parts = window.parts;
+    for (const auto& [part, seconds] : {std::pair{"prepare", parts.prepare_s},
+                                        {"check", parts.check_s},
+                                        {"candidate_calls", parts.candidate_s},
+                                        {"reference_calls", parts.baselines_s}})
+      stages_[part] = std::lround(1e4 * seconds) / 10.0;
     backend_.windows_ += window.windows;
     backend_.repeated_windows_ += static_cast<int64_t>(window.repeated_because.size());
     result.end = window.end;

@@ -26,6 +26,9 @@ DeviceRun::DeviceRun(Driver& driver, const DeviceProgram& program,
       start_(std::chrono::steady_clock::now()),
       outputs_(&trace.outputs),
       layout_(&trace.output_layout()),
+      constructs_by_kernels_(
+          std::ranges::any_of(std::span(trace.ops).first(trace.construction_ops),
+                              [](const TraceOp& op) { return op.kind == TraceOp::Kind::kLaunch; })),
       places_(trace.buffers.size()) {}
 
 // What modules keep is wiped like all memory. A lost context is left as it is: its process ends next.
@@ -56,12 +59,12 @@ std::optional<DeviceFault> DeviceRun::guarded(const std::function<void()>& work)
   } catch (const ptx::FaultError& error) {
     return DeviceFault{to_string(error.fault().fault_class), error.fault().message, error.fault().kernel};
   }
-  return find_breach();
+  return std::nullopt;
 }
 
 std::optional<DeviceFault> DeviceRun::run(std::string_view inputs) {
   inputs_ = inputs;
-  return guarded([&] {
+  const auto fault = guarded([&] {
     load_modules();
     allocate_up_to(0);
     if (options_.follow_copies) follow_copies();
@@ -69,6 +72,7 @@ std::optional<DeviceFault> DeviceRun::run(std::string_view inputs) {
     constructed_ = kept_state();
     for (const TraceOp& op : std::span(trace_.ops).subspan(trace_.construction_ops)) execute(op);
   });
+  return fault ? fault : find_breach();
 }
 
 std::optional<DeviceFault> DeviceRun::repeat(size_t index, std::string_view inputs) {
@@ -77,12 +81,13 @@ std::optional<DeviceFault> DeviceRun::repeat(size_t index, std::string_view inpu
   outputs_ = &call.outputs;
   layout_ = &call.returned.layout;
   copied_.reset();
-  return guarded([&] {
+  const auto fault = guarded([&] {
     const auto number = static_cast<uint32_t>(index) + 1;
     allocate_up_to(number);
     write_inputs(number, call.tensors);
     for (const TraceOp& op : call.ops) execute(op);
   });
+  return fault ? fault : find_breach();
 }
 
 // Inputs come last: a kernel of the constructor that looks beyond its buffers finds poison where they will
@@ -165,7 +170,7 @@ std::optional<DeviceFault> DeviceRun::renew(std::string_view inputs) {
   inputs_ = inputs;
   seen_.clear();
   waited_ = {};
-  return guarded([&] {
+  const auto fault = guarded([&] {
     for (const auto& memory : memories_) memory->renew();
     for (const Module& module : modules_)
       for (const auto& [name, image] : module.images)
@@ -177,6 +182,8 @@ std::optional<DeviceFault> DeviceRun::renew(std::string_view inputs) {
     // Fills return before the device has done them, and a window's other side must not be timed beside them.
     driver_.finish(std::chrono::seconds(30), "fills");
   });
+  // What the host does here it has done in run(), which looked behind it.
+  return fault || !constructs_by_kernels_ ? fault : find_breach();
 }
 
 void DeviceRun::write_inputs(uint32_t call, uint32_t tensors) {

@@ -141,6 +141,7 @@ class DeviceRun {
   std::string_view inputs_;                // of the call that runs, or was the last to run
   const std::vector<TraceView>* outputs_;  // of that call
   const OutputLayout* layout_;
+  const bool constructs_by_kernels_;
   std::vector<Module> modules_;
   std::vector<std::unique_ptr<DeviceBuffers>> memories_;  // one for each call that has touched new buffers
   std::vector<std::vector<uint32_t>> owners_;             // [memory][number]: the buffer of the trace

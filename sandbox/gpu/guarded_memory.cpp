@@ -3,20 +3,33 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <span>
 
 #include "sandbox/ptx/device_memory.h"
 
 namespace bicrl::gpu {
 namespace {
 
-constexpr uint64_t kTogether = 4 << 20;  // a piece that is looked at in one go
+constexpr uint64_t kTogether = 4 << 20;     // a piece that is looked at in one go
+constexpr uint64_t kWorthACopy = 64 << 10;  // bytes that a device sends in the time that another copy takes
+
+// As an allocation's bytes from an even place on.
+const std::vector<std::byte>& poison_bytes() {
+  static const std::vector<std::byte> bytes = [] {
+    std::vector<std::byte> made(kTogether + 1);
+    for (uint64_t i = 0; i < made.size(); ++i)
+      made[i] = std::byte{static_cast<uint8_t>(i % 2 == 0 ? ptx::kPoisonWord & 0xFF : ptx::kPoisonWord >> 8)};
+    return made;
+  }();
+  return bytes;
+}
 
 // The first byte that is no poison; `begin`: where the bytes lie in the allocation, whose bytes begin even.
-std::optional<uint64_t> first_written(const std::vector<std::byte>& bytes, uint64_t begin) {
-  constexpr std::byte kBytes[2] = {std::byte{ptx::kPoisonWord & 0xFF}, std::byte{ptx::kPoisonWord >> 8}};
-  for (uint64_t i = 0; i < bytes.size(); ++i)
-    if (bytes[i] != kBytes[(begin + i) % 2]) return begin + i;
-  return std::nullopt;
+std::optional<uint64_t> first_written(std::span<const std::byte> bytes, uint64_t begin) {
+  const std::byte* const expected = poison_bytes().data() + begin % 2;
+  if (memcmp(bytes.data(), expected, bytes.size()) == 0) return std::nullopt;
+  const auto different = std::mismatch(bytes.begin(), bytes.end(), expected).first;
+  return begin + static_cast<uint64_t>(different - bytes.begin());
 }
 
 }  // namespace
@@ -57,19 +70,17 @@ void GuardedMemory::release(size_t buffer) {
 std::optional<Breach> GuardedMemory::find_breach() {
   std::vector<Span> guards = layout_.guards;
   guards.insert(guards.end(), released_.begin(), released_.end());
-  // Small allocations are looked at as a whole: each copy from the device takes some microseconds.
-  std::vector<std::byte> whole(layout_.bytes <= kTogether ? layout_.bytes : 0);
-  if (!whole.empty()) driver_.download(whole.data(), base_, whole.size());
-  std::vector<std::byte> bytes;
+  uint64_t guard_bytes = 0;
+  for (const Span& guard : guards) guard_bytes += guard.bytes;
+  const bool whole = layout_.bytes <= kTogether && layout_.bytes <= guard_bytes + guards.size() * kWorthACopy;
+  looked_at_.resize(std::max(looked_at_.size(), whole ? layout_.bytes : std::min(guard_bytes, kTogether)));
+  if (whole) driver_.download(looked_at_.data(), base_, layout_.bytes);
   for (const Span& guard : guards)
     for (uint64_t begin = guard.begin; begin < guard.end(); begin += kTogether) {
       const uint64_t count = std::min(kTogether, guard.end() - begin);
-      bytes.resize(count);
-      if (whole.empty())
-        driver_.download(bytes.data(), base_ + begin, count);
-      else
-        memcpy(bytes.data(), whole.data() + begin, count);
-      if (const auto place = first_written(bytes, begin)) return nearest(*place);
+      if (!whole) driver_.download(looked_at_.data(), base_ + begin, count);
+      const std::byte* const bytes = looked_at_.data() + (whole ? begin : 0);
+      if (const auto place = first_written({bytes, count}, begin)) return nearest(*place);
     }
   return std::nullopt;
 }

@@ -32,6 +32,7 @@ class GuardedMemory : public DeviceBuffers {
   const MemoryLayout layout_;
   DeviceAddress base_ = 0;
   std::vector<Span> released_;
+  std::vector<std::byte> looked_at_;  // kept, as fresh pages take longer than what is copied into them
 };
 
 }  // namespace bicrl::gpu

@@ -90,12 +90,12 @@ Judgement judge_pairs(std::span<const Pair> pairs, const SteadinessLimits& limit
   const bool last = over || pairs.size() >= limits.most_pairs;
   if (!last && ratio.uncertainty() > limits.enough) return {};
   if (pairs.size() < std::min(limits.few_pairs, limits.least_pairs))
-    return {Advice::kTooSlow, concat("only ", pairs.size(), " pairs within the window's time")};
+    return {Advice::kHopeless, concat("only ", pairs.size(), " pairs within the window's time")};
   // A ratio may have survived it, a time has not.
   if (std::max(step_of(pairs, &Pair::candidate_ms), step_of(pairs, &Pair::baseline_ms)) > limits.step)
     return {Advice::kRepeat, "the device changed its speed within the window"};
   if (ratio.uncertainty() > limits.most)
-    return {Advice::kRepeat,
+    return {Advice::kHopeless,
             concat("the ratio is only known within ", std::lround(ratio.uncertainty() * 1000) / 10.0, " %")};
   return {Advice::kEnough, ""};
 }

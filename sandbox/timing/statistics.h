@@ -37,7 +37,7 @@ Order order_of(const Ratio& ratio);
 struct SteadinessLimits {
   size_t least_pairs = 16;
   size_t few_pairs = 5;  // that may do where no time is left for more
-  size_t most_pairs = 64;
+  size_t most_pairs = 192;
   double enough = 0.01;  // an uncertainty with which no more pairs are timed
   double most = 0.03;    // and one that is of no use
   double step = 0.08;    // of a side's median from the first half of a window to the second
@@ -47,11 +47,11 @@ enum class Advice {
   kMorePairs,
   kEnough,
   kRepeat,
-  kTooSlow  // a further window would hold as few pairs
+  kHopeless  // a further window would say no more
 };
 struct Judgement {
   Advice advice = Advice::kMorePairs;
-  std::string reason;  // of kRepeat and kTooSlow
+  std::string reason;  // of kRepeat and kHopeless
 };
 // What to do after these pairs of a window. `over`: no time is left for more.
 Judgement judge_pairs(std::span<const Pair> pairs, const SteadinessLimits& limits, bool over);

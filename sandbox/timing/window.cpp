@@ -23,8 +23,12 @@ struct Useless {
 // One window of several.
 class Window {
  public:
-  Window(const WindowSetting& setting, const WindowOptions& options, std::stop_token stop)
-      : setting_(setting), options_(options), stop_(std::move(stop)), pairs_(setting.baselines.size()) {
+  Window(const WindowSetting& setting, const WindowOptions& options, WindowParts& parts, std::stop_token stop)
+      : setting_(setting),
+        options_(options),
+        parts_(parts),
+        stop_(std::move(stop)),
+        pairs_(setting.baselines.size()) {
     parties_.push_back(setting.candidate);
     parties_.insert(parties_.end(), setting.baselines.begin(), setting.baselines.end());
     events_ms_.resize(parties_.size());
@@ -44,7 +48,7 @@ class Window {
       Judgement all{Advice::kEnough, ""};
       for (const auto& pairs : pairs_) {
         const Judgement judgement = judge_pairs(pairs, options_.steadiness, over);
-        if (judgement.advice == Advice::kRepeat || judgement.advice == Advice::kTooSlow)
+        if (judgement.advice == Advice::kRepeat || judgement.advice == Advice::kHopeless)
           return useless(judgement);
         if (judgement.advice == Advice::kMorePairs) all = judgement;
       }
@@ -70,7 +74,7 @@ class Window {
     if (health_.known && (health_.reasons & kThrottles) != 0)
       return {"the device was throttled: " + reasons_text(health_.reasons & kThrottles)};
     if (const std::string problem = clocks_disagree(); !problem.empty()) return {problem};
-    return {pairs.reason, /*is_devices=*/false, /*may_pass=*/pairs.advice != Advice::kTooSlow};
+    return {pairs.reason, /*is_devices=*/false, /*may_pass=*/pairs.advice != Advice::kHopeless};
   }
 
   bool good(Step step, const TimedParty* party) {
@@ -104,12 +108,16 @@ class Window {
     if (!unchecked_) return {};
     const size_t draw = *unchecked_;
     unchecked_.reset();
-    return setting_.check(draw);
+    const double begin = setting_.seconds();
+    Step checked = setting_.check(draw);
+    parts_.check_s += setting_.seconds() - begin;
+    return checked;
   }
 
   // While they prepare, the answer before is checked. Whoever has begun is waited for in any case, and a
   // wrong answer is the candidate's fault whatever else fails.
   bool prepare(size_t draw) {
+    const double begin = setting_.seconds(), checked_before_s = parts_.check_s;
     std::vector<TimedParty*> begun;
     bool ready = true;
     for (TimedParty* party : parties_) {
@@ -122,6 +130,7 @@ class Window {
       const Step step = party->await_ready();
       ready = ready && good(step, party);
     }
+    parts_.prepare_s += setting_.seconds() - begin - (parts_.check_s - checked_before_s);
     return good(checked, setting_.candidate) && ready;
   }
 
@@ -137,7 +146,9 @@ class Window {
         end_ = Step::infrastructure("cancelled");
         return false;
       }
+      const double begin = setting_.seconds();
       if (!good(parties_[i]->time(calls[i]), parties_[i])) return false;
+      (i == 0 ? parts_.candidate_s : parts_.baselines_s) += setting_.seconds() - begin;
     }
     unchecked_ = draw;
     if (number < options_.warm_up) return true;
@@ -163,6 +174,7 @@ class Window {
 
   const WindowSetting& setting_;
   const WindowOptions& options_;
+  WindowParts& parts_;
   const std::stop_token stop_;
   std::vector<TimedParty*> parties_;
   std::vector<size_t> order_;        // of draws
@@ -199,7 +211,7 @@ WindowResult conduct(const WindowSetting& setting, const WindowOptions& options,
   BICRL_CHECK(setting.draws >= 2 && !setting.baselines.empty(), "a window of one draw, or of one side");
   WindowResult result;
   while (true) {
-    Window window(setting, options, stop);
+    Window window(setting, options, result.parts, stop);
     const Useless useless = window.run();
     ++result.windows;
     result.end = window.failed();
@@ -214,7 +226,7 @@ WindowResult conduct(const WindowSetting& setting, const WindowOptions& options,
         result.unsteady = why;
       return result;
     }
-    setting.rest(result.windows);
+    if (useless.is_devices) setting.rest(result.windows);
   }
 }
 

@@ -58,9 +58,15 @@ struct WindowSetting {
   // as it takes the host as long as that does.
   std::function<Step(size_t draw)> check;
   std::function<DeviceHealth()> health;
-  std::function<uint64_t()> random;       // secret
-  std::function<void(int windows)> rest;  // before a further window; so many were of no use
-  std::function<double()> seconds;        // a monotonic clock
+  std::function<uint64_t()> random;  // secret
+  // Before a further window, where the device is to blame for so many that were of no use.
+  std::function<void(int windows)> rest;
+  std::function<double()> seconds;  // a monotonic clock
+};
+
+// What the time of all windows went into. Preparing is what is left of it beside the checks that it covers.
+struct WindowParts {
+  double prepare_s = 0, check_s = 0, candidate_s = 0, baselines_s = 0;
 };
 
 // What all windows together saw.
@@ -81,6 +87,7 @@ struct WindowResult {
   std::vector<std::string> repeated_because;  // one for each window that was of no use
   double clock_gap_ms = 0;                    // median of host less events, over all calls of the last window
   HealthSummary health;                       // of the last window
+  WindowParts parts;
 };
 
 WindowResult conduct(const WindowSetting& setting, const WindowOptions& options, std::stop_token stop);

@@ -63,10 +63,10 @@ const char* const kFaultyText = R"(
   ld.param.u64 %rd1, [y];
   mov.u32 %r1, %tid.x;
   setp.lt.u32 %p1, %r1, 40;
-  @!%p1 bra $done;
+  @!%p1 bra $together;
   bar.sync 0;
+$together:
   st.global.u32 [%rd1], %r1;
-$done:
   ret;
 }
 )";

@@ -257,13 +257,40 @@ TEST_CASE(
     if (throttled)
       stage.health = [](int) { return DeviceHealth{.known = true, .reasons = kHardwareThermal}; };
     const WindowResult result = stage.run();
-    CHECK(result.windows == 3);
+    CHECK(result.windows == (throttled ? 3 : 1));
+    CHECK(stage.rests == (throttled ? 2 : 0));
     CHECK(result.end.done() != throttled);
     if (throttled)
       CHECK_THAT(result.end.reason, ContainsSubstring("throttled"));
     else
       CHECK_THAT(result.unsteady, ContainsSubstring("the ratio is only known within"));
   }
+}
+
+TEST_CASE("a window whose sides have changed their speed is repeated at once") {
+  Stage stage;
+  int call = 0;
+  stage.candidate.time_of_draw = [&](size_t) { return ++call > 12 ? 1.0 : 1.5; };
+  const WindowResult result = stage.run();
+  REQUIRE(result.end.done());
+  CHECK(result.windows == 2);
+  CHECK(stage.rests == 0);
+  REQUIRE(result.repeated_because.size() == 1);
+  CHECK_THAT(result.repeated_because[0], ContainsSubstring("changed its speed"));
+}
+
+TEST_CASE("what a window took is told by its parts") {
+  Stage stage;
+  stage.check = [&](size_t) {
+    stage.played.now_s += 0.002;
+    return Step{};
+  };
+  const WindowResult result = stage.run();
+  const double calls = static_cast<double>(stage.played.call);
+  CHECK(std::abs(result.parts.check_s / (0.002 * calls) - 1) < 1e-9);
+  CHECK(std::abs(result.parts.candidate_s / (0.1e-3 * calls) - 1) < 1e-9);
+  CHECK(std::abs(result.parts.baselines_s / (0.2e-3 * calls) - 1) < 1e-9);
+  CHECK(std::abs(result.parts.prepare_s) < 1e-9);  // which nobody here takes time for
 }
 
 TEST_CASE("two baselines share a window, and a cancelled one ends") {

@@ -20,6 +20,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
@@ -27,6 +28,7 @@
 #include "sandbox/box/descriptor_passing.h"
 #include "sandbox/gpu/device_run.h"
 #include "sandbox/gpu/shared_poison.h"
+#include "sandbox/runtimes/gpu/mapped_file.h"
 #include "sandbox/runtimes/gpu/window_session.h"
 
 namespace bicrl {
@@ -130,15 +132,31 @@ class Job {
                       .renewable = true});
     const WindowFiles files{.channel = channel_,
                             .outputs = file("output_file"),
-                            .inputs = [&](size_t number, std::string& into) { draw(trace, number, into); }};
+                            .inputs = [&](size_t number) { return mapped_draw(trace, number); }};
     reusable_ =
         bicrl::serve_window(driver_, *context_.clock, device, trace.output_layout().draw_bytes, files) &&
         reusable_;
   }
 
+  int draw_file(const json& number) const {
+    return files_.at(plan_.at("draws").at(number.get<size_t>()).get<size_t>()).get();
+  }
+
+  static void check_size(const Trace& trace, std::string_view inputs) {
+    if (inputs.size() != trace.inputs.draw_bytes) throw InputError("the inputs have another size");
+  }
+
   void draw(const Trace& trace, const json& number, std::string& into) const {
-    read_whole(files_.at(plan_.at("draws").at(number.get<size_t>()).get<size_t>()).get(), into);
-    if (into.size() != trace.inputs.draw_bytes) throw InputError("the inputs have another size");
+    read_whole(draw_file(number), into);
+    check_size(trace, into);
+  }
+
+  std::string_view mapped_draw(const Trace& trace, size_t number) {
+    auto known = mapped_draws_.find(number);
+    if (known == mapped_draws_.end())
+      known = mapped_draws_.emplace(number, MappedFile::readable(draw_file(number))).first;
+    check_size(trace, known->second.text());
+    return known->second.text();
   }
 
   // A run's calls; the outputs of one that failed are zeros that nobody reads.
@@ -209,6 +227,7 @@ class Job {
   const int channel_;
   std::vector<UniqueFd> files_;
   json plan_;
+  std::map<size_t, MappedFile> mapped_draws_;
   bool watched_ = false;
   // Where kernels reach this process's own memory, what a candidate left here must not run the next one.
   bool reusable_ = !driver_.device().reaches_host_memory;

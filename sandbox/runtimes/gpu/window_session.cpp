@@ -1,10 +1,7 @@
 #include "sandbox/runtimes/gpu/window_session.h"
 
-#include <unistd.h>
-
-#include <vector>
-
 #include "sandbox/box/descriptor_passing.h"
+#include "sandbox/runtimes/gpu/mapped_file.h"
 
 namespace bicrl {
 namespace {
@@ -20,12 +17,15 @@ class WindowSession {
  public:
   WindowSession(gpu::Driver& driver, gpu::DeviceClock& clock, gpu::DeviceRun& run, size_t output_bytes,
                 const WindowFiles& files)
-      : driver_(driver), clock_(clock), run_(run), outputs_(output_bytes), files_(files) {}
+      : driver_(driver),
+        clock_(clock),
+        run_(run),
+        outputs_(MappedFile::writable(files.outputs, output_bytes)),
+        files_(files) {}
 
   bool serve() {
     // Once as any plain run: what a kernel is at fault for is told with its name.
-    files_.inputs(0, inputs_);
-    if (const auto fault = run_.run(inputs_)) return end(*fault);
+    if (const auto fault = run_.run(files_.inputs(0))) return end(*fault);
     gpu::TimedRun timed(driver_, clock_, run_);
     if (!timed.problem().empty()) return say({{"untimed", timed.problem()}});
     json nothing_us = json::array();
@@ -38,8 +38,7 @@ class WindowSession {
       std::optional<DeviceFault> fault;
       json said{{"step", "done"}};
       if (what == "prepare") {
-        files_.inputs(asked.at("draw").get<size_t>(), inputs_);
-        fault = timed.prepare(inputs_);
+        fault = timed.prepare(files_.inputs(asked.at("draw").get<size_t>()));
       } else if (what == "time") {
         fault = time(timed, asked.at("by_stream").get<bool>(), said);
       } else {
@@ -54,9 +53,7 @@ class WindowSession {
   std::optional<DeviceFault> time(gpu::TimedRun& timed, bool by_stream, json& said) {
     gpu::TimedSpan span;
     if (auto fault = timed.time(by_stream, span)) return fault;
-    run_.store_outputs(outputs_.data());
-    if (pwrite(files_.outputs, outputs_.data(), outputs_.size(), 0) != static_cast<ssize_t>(outputs_.size()))
-      throw InputError("an answer cannot be written");
+    run_.store_outputs(outputs_.bytes());
     said["event_ms"] = span.event_ms;
     said["host_ms"] = span.host_ms;
     return std::nullopt;
@@ -80,8 +77,7 @@ class WindowSession {
   gpu::Driver& driver_;
   gpu::DeviceClock& clock_;
   gpu::DeviceRun& run_;
-  std::string inputs_;  // the run points to them
-  std::vector<std::byte> outputs_;
+  const MappedFile outputs_;
   const WindowFiles& files_;
 };
 

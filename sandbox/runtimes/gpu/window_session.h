@@ -16,8 +16,8 @@ namespace bicrl {
 struct WindowFiles {
   int channel = -1;
   int outputs = -1;
-  // Of a draw, by its number in the plan: into memory that stays where it is if all are of one size.
-  std::function<void(size_t draw, std::string& into)> inputs;
+  // Of a draw, by its number in the plan; they stay where they are as long as the window.
+  std::function<std::string_view(size_t draw)> inputs;
 };
 
 // Serves until it is closed, the other side is gone or a fault has been told. Whether the context is as good
