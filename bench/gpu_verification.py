@@ -70,7 +70,9 @@ def measure(options, way, cores, tasks):
     return {"way": way, "cores": len(cores), "candidates": len(tasks), "outcomes": report["outcomes"], "seconds": report["seconds"],
             "a_second": report["candidates_per_second"], "core_seconds_each": each, "a_core_hour": 3600 / each,
             "a_device_hour": 3600 * report["candidates_per_second"], "start_core_seconds": start, "p50_p95": quantiles,
-            "timed": sum(v.get("candidate_ms", 0) > 0 for v in verdicts), "windows": windows_of(verdicts)}
+            "timed": sum(v.get("candidate_ms", 0) > 0 for v in verdicts), "windows": windows_of(verdicts),
+            "not_correct": [{**v, "measurement": ""} for v in verdicts if not v.get("correct")],
+            "untimed_because": [v["diagnostics"] for v in verdicts if v.get("correct") and v.get("diagnostics")]}
 
 
 def windows_of(verdicts):

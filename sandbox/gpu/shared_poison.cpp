@@ -6,6 +6,10 @@ namespace bicrl::gpu {
 namespace {
 
 constexpr uint32_t kThreads = 1024;
+// Of which a block's own memory begins behind what the device keeps of it. Where that lies depends on what
+// the multiprocessor's memory is divided into, so that it is another one's own later: a block of all of it
+// leaves a KiB on each, and one size of small blocks reaches what another has left (bench/gpu_agreement.md).
+constexpr uint32_t kReservedBytes = 1 << 10, kSmallBytes = 7 << 10, kSmallThreads = 32, kWaves = 8;
 constexpr auto kLimit = std::chrono::seconds(10);  // other processes may have the device meanwhile
 
 }  // namespace
@@ -17,23 +21,28 @@ SharedPoison::SharedPoison(Driver& driver, std::string machine_code)
   arrived_ = driver_.allocate(sizeof(uint32_t));
 }
 
-// A block takes all shared memory of a multiprocessor, so as many blocks as there are, at the same time, meet
-// one each.
-void SharedPoison::spread() {
-  const auto blocks = static_cast<uint32_t>(driver_.device().multiprocessors);
+void SharedPoison::launch(uint32_t blocks, uint32_t threads, uint32_t bytes, uint32_t meeting) {
   const struct {
     uint32_t bytes, word;
     DeviceAddress arrived;
     uint32_t blocks;
-  } parameters = {driver_.device().max_shared_bytes, uint32_t{ptx::kPoisonWord} << 16 | ptx::kPoisonWord,
-                  arrived_, blocks};
+  } parameters = {bytes, uint32_t{ptx::kPoisonWord} << 16 | ptx::kPoisonWord, arrived_, meeting};
   constexpr size_t kParameterBytes = 20;  // of the struct, without what stands behind its last member
+  driver_.start(kernel_, {.grid = {blocks, 1, 1},
+                          .block = {threads, 1, 1},
+                          .shared_bytes = bytes,
+                          .parameters = {reinterpret_cast<const char*>(&parameters), kParameterBytes}});
+}
+
+void SharedPoison::spread() {
+  const auto multiprocessors = static_cast<uint32_t>(driver_.device().multiprocessors);
+  const uint32_t most = driver_.device().max_shared_bytes;
   driver_.fill(arrived_, sizeof(uint32_t), 0, 1);
-  Launch launch{.grid = {blocks, 1, 1},
-                .block = {kThreads, 1, 1},
-                .shared_bytes = driver_.device().max_shared_bytes,
-                .parameters = {reinterpret_cast<const char*>(&parameters), kParameterBytes}};
-  driver_.start(kernel_, launch);
+  // A block takes all shared memory of a multiprocessor, so as many blocks as there are, at the same time,
+  // meet one each.
+  launch(multiprocessors, kThreads, most, multiprocessors);
+  const uint32_t beside = (most + kReservedBytes) / (kSmallBytes + kReservedBytes);
+  launch(kWaves * multiprocessors * beside, kSmallThreads, kSmallBytes, 0);
   driver_.finish(kLimit, "a kernel of the verifier's own");
 }
 

@@ -8,8 +8,8 @@
 namespace bicrl::gpu {
 
 // poison_shared(bytes, word, arrived, blocks): fills a block's dynamic shared memory, and stays until so many
-// blocks have, or for a millisecond: one that was done could make room for another on its multiprocessor,
-// which another one lacks then.
+// blocks have (0: goes at once), or for a millisecond: one that was done could make room for another on its
+// multiprocessor, which another one lacks then.
 constexpr const char* kSharedPoisonText = R"(.version 8.0
 .target sm_90
 .address_size 64
@@ -60,6 +60,8 @@ class SharedPoison {
   void spread();
 
  private:
+  // Blocks that stay until `meeting` of them have arrived.
+  void launch(uint32_t blocks, uint32_t threads, uint32_t bytes, uint32_t meeting);
   Driver& driver_;
   const std::string machine_code_;
   KernelHandle kernel_ = nullptr;

@@ -38,7 +38,7 @@ struct SteadinessLimits {
   size_t least_pairs = 16;
   size_t few_pairs = 5;  // that may do where no time is left for more
   size_t most_pairs = 192;
-  double enough = 0.01;  // an uncertainty with which no more pairs are timed
+  double enough = 0.015;  // an uncertainty with which no more pairs are timed
   double most = 0.03;    // and one that is of no use
   double step = 0.08;    // of a side's median from the first half of a window to the second
 };

@@ -14,7 +14,7 @@
 namespace bicrl::timing {
 
 // Of what a time means: raised if it is made otherwise, as times of two versions are not comparable.
-inline constexpr const char* kWindowsVersion = "2";
+inline constexpr const char* kWindowsVersion = "3";
 
 struct TimedCall {
   double event_ms = 0;  // by the device's events

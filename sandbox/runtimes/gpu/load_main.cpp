@@ -133,9 +133,9 @@ class Job {
     const WindowFiles files{.channel = channel_,
                             .outputs = file("output_file"),
                             .inputs = [&](size_t number) { return mapped_draw(trace, number); }};
-    reusable_ =
-        bicrl::serve_window(driver_, *context_.clock, device, trace.output_layout().draw_bytes, files) &&
-        reusable_;
+    reusable_ = bicrl::serve_window(driver_, *context_.clock, *context_.poison, device,
+                                    trace.output_layout().draw_bytes, files) &&
+                reusable_;
   }
 
   int draw_file(const json& number) const {

@@ -15,10 +15,11 @@ constexpr double kPatience_s = 3600;
 
 class WindowSession {
  public:
-  WindowSession(gpu::Driver& driver, gpu::DeviceClock& clock, gpu::DeviceRun& run, size_t output_bytes,
-                const WindowFiles& files)
+  WindowSession(gpu::Driver& driver, gpu::DeviceClock& clock, gpu::SharedPoison& poison, gpu::DeviceRun& run,
+                size_t output_bytes, const WindowFiles& files)
       : driver_(driver),
         clock_(clock),
+        poison_(poison),
         run_(run),
         outputs_(MappedFile::writable(files.outputs, output_bytes)),
         files_(files) {}
@@ -38,6 +39,7 @@ class WindowSession {
       std::optional<DeviceFault> fault;
       json said{{"step", "done"}};
       if (what == "prepare") {
+        poison_.spread();  // nothing of the call before is left in shared memory, either
         fault = timed.prepare(files_.inputs(asked.at("draw").get<size_t>()));
       } else if (what == "time") {
         fault = time(timed, asked.at("by_stream").get<bool>(), said);
@@ -76,6 +78,7 @@ class WindowSession {
 
   gpu::Driver& driver_;
   gpu::DeviceClock& clock_;
+  gpu::SharedPoison& poison_;
   gpu::DeviceRun& run_;
   const MappedFile outputs_;
   const WindowFiles& files_;
@@ -83,10 +86,10 @@ class WindowSession {
 
 }  // namespace
 
-bool serve_window(gpu::Driver& driver, gpu::DeviceClock& clock, gpu::DeviceRun& run, size_t output_bytes,
-                  const WindowFiles& files) {
+bool serve_window(gpu::Driver& driver, gpu::DeviceClock& clock, gpu::SharedPoison& poison,
+                  gpu::DeviceRun& run, size_t output_bytes, const WindowFiles& files) {
   try {
-    return WindowSession(driver, clock, run, output_bytes, files).serve();
+    return WindowSession(driver, clock, poison, run, output_bytes, files).serve();
   } catch (const gpu::DriverError& error) {
     run.lose_context();
     send_packet(files.channel, json{{"error", concat("GPU: ", error.what())}}.dump(), {});

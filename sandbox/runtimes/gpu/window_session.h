@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "sandbox/gpu/shared_poison.h"
 #include "sandbox/gpu/timed_run.h"
 
 namespace bicrl {
@@ -22,7 +23,7 @@ struct WindowFiles {
 
 // Serves until it is closed, the other side is gone or a fault has been told. Whether the context is as good
 // as before.
-bool serve_window(gpu::Driver& driver, gpu::DeviceClock& clock, gpu::DeviceRun& run, size_t output_bytes,
-                  const WindowFiles& files);
+bool serve_window(gpu::Driver& driver, gpu::DeviceClock& clock, gpu::SharedPoison& poison,
+                  gpu::DeviceRun& run, size_t output_bytes, const WindowFiles& files);
 
 }  // namespace bicrl
