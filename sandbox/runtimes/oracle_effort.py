@@ -6,6 +6,7 @@ STATISTIC_DRAWS = 4  # of each kind, for S_i and V_i
 FEWEST_STATISTIC_DRAWS = 2
 JITTERS = 8
 FEWEST_JITTERS = 2
+MORE_JITTERS = 24  # where answers are chaotic
 FIRST_ROUND_SECONDS = 0.5  # of each kind
 ALL_ROUNDS_SECONDS = 0.75
 SLOW_SECONDS = 1.0  # a run that takes longer is not made for statistics more often than it must

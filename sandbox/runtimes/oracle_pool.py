@@ -6,7 +6,7 @@ import torch
 
 import oracle_checks as checks
 from oracle_draws import KINDS, VARIANTS, VARIANTS_OF_INDICES, Draws
-from oracle_effort import FEWEST_JITTERS, JITTERS, Effort
+from oracle_effort import FEWEST_JITTERS, JITTERS, MORE_JITTERS, Effort
 from oracle_literals import choose_ways
 from oracle_patterns import EXTREME, PATTERNS, TIES, change_one_place, stays_apart
 from oracle_profile import Jitter, LeafStatistics, Spread, all_finite, allowance, center_of, own_error
@@ -339,7 +339,9 @@ class Pool:
             wide = exact is not None
             exact = exact if wide else sample.own
             spread = Spread(exact, sample.own)
-            for _ in range(self.effort.jitters):
+            for number in range(self.effort.jitters + MORE_JITTERS):
+                if number == self.effort.jitters and not spread.is_chaotic():
+                    break
                 moved = self.run(sample, self.jitter, wide)
                 if moved is not None:
                     spread.add(moved)

@@ -2,7 +2,8 @@
 
 For element i of an output, over draws of the same kind: S_i and V_i are the rms and the standard deviation of the fp64
 answer y64_i; e_i is the rms of the reference's own error |y - y64_i| (this draw's, if larger) plus the spread of y64_i
-if all inputs and parameters are changed by random relative jitters of 2^-22. Where much was cancelled an element's own
+if all inputs and parameters are changed by random relative jitters of 2^-22, and activations by what their formulas lose
+(oracle_rounding.py). Where much was cancelled an element's own
 error is a rounding of few bits, and small by chance: below a sixteenth of the leaf's usual size this draw's counts as at
 least the largest of the elements of its octave, as far as that is a 4096th of the usual size. A program may deviate by
     4 e_i + 2 eps |y64_i| + f_i + min(c max(|y64_i|, S_i), 0.02 V_i),    eps of the output's type, c = 1e-4.
@@ -32,6 +33,7 @@ FLOOR = 2.0**-20
 MOST_BY_OCTAVE = 2.0**-12  # of the leaf's usual size
 CANCELLED = 1 / 16  # an answer so far below the usual size may be what a cancellation left
 LEAST_EXPONENT = -150  # of zero: below that of any float32
+CHAOTIC = 1 / 64
 LARGE = 1e15  # whose square, times a few, is near the end of float32
 SMALL_QUANTILE = 0.1
 SAMPLE = 16384  # elements that medians are taken of
@@ -87,6 +89,10 @@ class Jitter:
         self.bank = torch.empty(0, dtype=torch.float64)
         self.generator = torch.Generator().manual_seed(seed)
         self.offsets = random.Random(seed)
+
+    def seed(self):
+        """For what else is random in the same run."""
+        return self.offsets.getrandbits(62)
 
     def tensor(self, x, wide, form=None):
         """A changed copy, in fp64 if `wide`. `form`: what multiplies the relative change, and what is added to an element
@@ -238,6 +244,17 @@ class Spread:
                 torch.maximum(self.moved[index], (moved.double() - reference).abs_(), out=self.moved[index])
             else:
                 self.moved[index] |= moved != reference
+
+    def is_chaotic(self):
+        """Does a jitter change some answer by a good part of itself and of what is usual? Then a few of them may by chance leave
+        others where they are: behind a relu half of all do."""
+        for moved, reference in zip(self.moved, self.reference):
+            if not reference.is_floating_point() or not reference.numel():
+                continue
+            size = finite(reference.double()).abs()
+            if bool((finite(moved) > CHAOTIC * size.clamp(min=float(size.mean()))).any()):
+                return True
+        return False
 
     def leaves(self):
         """float32, or the mask. An element that is finite in one run and not in the next says nothing: infinite."""

@@ -1,4 +1,5 @@
 """A task's reference: its inputs, and its answers in its own types and in fp64. Runs the task's code."""
+import contextlib
 import copy
 import random
 import sys
@@ -13,6 +14,7 @@ import parameters
 from oracle_decisions import Decisions
 from oracle_operators import Operators
 from oracle_profile import Exact, widened, widened_model
+from oracle_rounding import Rounding
 from oracle_values import OnHost, TaskFault, clone, describe, leaves, rebuild, span_bytes
 
 MODE_WORDS = ("training", "eval(", "train(")
@@ -187,19 +189,17 @@ class Reference:
         """Output leaves in fp64, or None if the reference does not run in it. `jitter` changes inputs, in the `forms` of their
         leaves, and parameters; buffers too if `buffers`."""
         if jitter is None:
-            return self._leaves(copy.deepcopy(self.wide), [rebuild(x, lambda t: widened(t.clone())) for x in inputs], True)
-        return self._leaves(jitter.model(self.wide, buffers), jitter.inputs(inputs, True, forms), True)
+            return self._leaves(copy.deepcopy(self.wide), [rebuild(x, lambda t: widened(t.clone())) for x in inputs], Exact())
+        return self._leaves(jitter.model(self.wide, buffers), jitter.inputs(inputs, True, forms), Rounding(jitter.seed()))
 
     def own_with(self, inputs, jitter, forms=None, buffers=True):
         """The same in the task's own types."""
-        return self._leaves(jitter.model(self.model, buffers), jitter.inputs(inputs, False, forms), False)
+        return self._leaves(jitter.model(self.model, buffers), jitter.inputs(inputs, False, forms), contextlib.nullcontext())
 
     @staticmethod
-    def _leaves(model, inputs, wide):
+    def _leaves(model, inputs, mode):
         try:
-            if wide:
-                with Exact():
-                    return leaves(attempt("forward()", model, *inputs))
-            return leaves(attempt("forward()", model, *inputs))
+            with mode:
+                return leaves(attempt("forward()", model, *inputs))
         except TaskFault:
             return None

@@ -240,6 +240,11 @@ TEST_CASE("a small element's own error counts as that of its octave") {
                       {std::string(BICRL_SOURCE_DIR) + "/sandbox/runtimes"});
 }
 
+TEST_CASE("programs whose exp() is off by two units in the last place are right") {
+  testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/sandbox/rounding_check.py",
+                      {std::string(BICRL_SOURCE_DIR) + "/sandbox/runtimes"});
+}
+
 TEST_CASE("what is drawn holds answers that are no numbers where the task's own inputs have them") {
   testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/sandbox/not_finite_check.py",
                       {std::string(BICRL_SOURCE_DIR) + "/sandbox/runtimes"});

@@ -1,0 +1,89 @@
+"""Programs whose exp() is off by two units in the last place, as a device's may be, are right: rounding_check.py FOLDER OF THE
+RUNTIMES. What makes them so is taken away, one by one, to see that it is that."""
+import sys
+
+import torch
+
+sys.path.insert(0, sys.argv[1])
+import oracle_pool  # noqa: E402
+import oracle_rounding  # noqa: E402
+from oracle_draws import KINDS  # noqa: E402
+from oracle_reference import Reference  # noqa: E402
+
+torch.set_num_threads(1)
+torch.set_grad_enabled(False)
+generator = torch.Generator().manual_seed(5)
+CODE = """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+class Model(nn.Module):
+    def forward(self, x):
+        return {}
+def get_inputs():
+    return [torch.randn(64, 64)]
+def get_init_inputs():
+    return []
+"""
+
+
+def device_exp(x):
+    """Powers of two are exact."""
+    exact = torch.exp(x)
+    bits = exact.view(torch.int32)
+    off = torch.randint(-2, 3, x.shape, generator=generator, dtype=torch.int32)
+    return (bits + torch.where((bits & 0x7FFFFF == 0) | ~exact.isfinite(), 0, off)).view(torch.float32)
+
+
+def elu(x, alpha):
+    return torch.where(x > 0, x, alpha * (device_exp(x) - 1))
+
+
+ACTIVATIONS = {
+    "F.elu(F.elu(F.silu(x), 0.5), 0.5)": lambda x: elu(elu(x / (1 + device_exp(-x)), 0.5), 0.5),
+    "torch.sqrt(torch.abs(F.elu(x)))": lambda x: elu(x, 1.0).abs().sqrt(),
+}
+CHAOTIC = {"torch.relu(torch.cos(torch.exp(-x)))": lambda x: device_exp(-x).cos().relu()}
+
+
+def refused(programs):
+    """Draws on which they are."""
+    count = 0
+    for secret in range(3):
+        for forward, program in programs.items():
+            reference = Reference(CODE.format(forward), init_seed=1)
+            reference.find_arguments()
+            reference.build()
+            pool = oracle_pool.Pool(reference, {"secret": f"{forward} {secret}", "tf32": False, "least_draws": 8, "most_draws": 8,
+                                                "pool_bytes": 1 << 30, "max_output_bytes": 1 << 28,
+                                                "most_lane_operations": 1 << 40})
+            pool.first_look()
+            for draw in (draw for kind in KINDS for draw in pool.kind(kind).kept):
+                for _ in range(4):
+                    error = (program(draw.leaves[0]).double() - draw.exact[0]).abs()
+                    count += bool((error > draw.allowed[0]).any())
+    return count
+
+
+# The answers of formulas are moved by either sign, by a half of what is lost to all of it, and equal ones alike.
+answers = torch.cat([torch.linspace(-1, 1, 4097, dtype=torch.float64), torch.zeros(9, dtype=torch.float64)])
+for seed in (1, 2):
+    with oracle_rounding.Rounding(seed):
+        moved = torch.expm1(answers)
+    change = moved - torch.expm1(answers)
+    assert bool((change.abs() <= oracle_rounding.LOST * 1.0001).all()) and bool((change.abs() >= oracle_rounding.LOST * 0.4999).all())
+    assert 0.4 < float((change > 0).double().mean()) < 0.6
+    assert len(set(change[-9:].tolist())) == 1
+with oracle_rounding.Rounding(1), torch.no_grad():
+    x = torch.linspace(-3, 3, 101, dtype=torch.float64)
+    once, same = torch.nn.functional.elu(x, 0.5), torch.nn.functional.elu(x.clone(), alpha=0.5, inplace=True)
+    assert torch.equal(once, same) and torch.equal(torch.relu(x), x.clamp(min=0))
+
+assert refused(ACTIVATIONS) == 0
+assert refused(CHAOTIC) == 0
+formulas = dict(oracle_rounding.FORMULAS)
+oracle_rounding.FORMULAS.clear()
+assert refused(ACTIVATIONS) > 0
+oracle_rounding.FORMULAS.update(formulas)
+oracle_pool.MORE_JITTERS = 0
+assert refused(CHAOTIC) > 0
