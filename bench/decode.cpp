@@ -363,7 +363,7 @@ int main(int argc, char** argv) {
   app.add_option("--prompt", settings.prompt, "tokens of a prompt");
   app.add_option("--group", settings.group, "responses to a prompt")->check(CLI::PositiveNumber);
   app.add_option("--response", settings.response, "tokens of a response");
-  app.add_option("--steps", settings.steps, "denoise steps of a block");
+  app.add_option("--steps", settings.steps, "denoise steps of a block")->check(CLI::PositiveNumber);
   app.add_option("--threshold", settings.threshold, "of dynamic decoding; 0: static");
   app.add_flag("--parts", settings.parts, "show where the time of a forward goes");
   CLI11_PARSE(app, argc, argv);

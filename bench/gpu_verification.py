@@ -34,7 +34,7 @@ def busy_seconds(cores=()):
     """Of these cores; of none named, of the control group of this container, or of the machine."""
     if cores:
         lines = {name: list(map(int, rest)) for name, *rest in map(str.split, open("/proc/stat")) if name.startswith("cpu")}
-        return sum(sum(lines[f"cpu{core}"][i] for i in (0, 1, 2, 5, 6, 7)) for core in cores) / os.sysconf("SC_CLK_TCK")
+        return sum(sum(lines[f"cpu{core}"][i] for i in (0, 1, 2, 5, 6)) for core in cores) / os.sysconf("SC_CLK_TCK")
     v2, v1 = Path("/sys/fs/cgroup/cpu.stat"), Path("/sys/fs/cgroup/cpuacct/cpuacct.usage")
     if v2.exists():
         return int(dict(line.split() for line in v2.read_text().splitlines())["usage_usec"]) * 1e-6
@@ -72,7 +72,8 @@ def measure(options, way, cores, tasks):
             "a_device_hour": 3600 * report["candidates_per_second"], "start_core_seconds": start, "p50_p95": quantiles,
             "timed": sum(v.get("candidate_ms", 0) > 0 for v in verdicts), "windows": windows_of(verdicts),
             "not_correct": [{**v, "measurement": ""} for v in verdicts if not v.get("correct")],
-            "untimed_because": [v["diagnostics"] for v in verdicts if v.get("correct") and v.get("diagnostics")]}
+            "untimed_because": [v["diagnostics"] for v in verdicts
+                                if way == "times" and v.get("correct") and not v.get("candidate_ms")]}
 
 
 def windows_of(verdicts):
@@ -80,7 +81,8 @@ def windows_of(verdicts):
     measured = [json.loads(v["measurement"]) for v in verdicts if v.get("measurement")]
     if not measured:
         return {}
-    stages = {stage: statistics.median(m["stages_ms"][stage] for m in measured) for stage in measured[0]["stages_ms"]}
+    stages = {stage: statistics.median(m[kind][stage] for m in measured) for kind in ("stages_ms", "window_ms")
+              for stage in measured[0][kind]}
     return {"pairs": statistics.median(m["pairs"] for m in measured), **stages}
 
 

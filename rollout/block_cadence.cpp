@@ -16,11 +16,12 @@ int64_t BlockCadence::steps_of(int64_t masked) const {
 }
 
 bool BlockCadence::may_begin(int64_t masked) const {
-  return period_ == 0 || (now_ + steps_of(masked)) % period_ == 0;
+  return period_ == 0 || !fills_ || (now_ + steps_of(masked)) % period_ == 0;
 }
 
 void BlockCadence::restart(int64_t masked) {
   if (period_ > 0) now_ = period_ - steps_of(masked);
+  fills_ = true;
 }
 
 }  // namespace bicrl

@@ -8,17 +8,11 @@
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/rng.h"
 #include "policy/distribution.h"
-#include "rollout/block_cadence.h"
-#include "rollout/scheduler.h"
-#include "rollout/sequence.h"
+#include "rollout/decode_work.h"
 
 namespace bicrl {
 namespace {
-
-// Counters of the acceptance lots, apart from those of the token draws under the same key.
-constexpr uint64_t kLotCounters = uint64_t{1} << 32;
 
 std::string describe(const GenerationRequest& request, int64_t number) {
   return concat("request ", number, " (task ", request.task_id, ", prompt of ", request.prompt_tokens.size(),
@@ -47,183 +41,6 @@ std::string describe_damage(const Transformer& policy) {
 }
 
 }  // namespace
-
-// At its addresses for as long as nobody asks for more.
-struct DecodeEngine::Memory {
-  Memory(const Transformer& policy, const at::Tensor& allowed, MakeDenoiseStep& make_step,
-         const EngineCapacity& its_asked, int64_t pages)
-      : asked(its_asked),
-        capacity{asked.sequences, pages, asked.prefill_tokens},
-        cache(policy.config(), capacity.pages, policy.device(), policy.dtype()),
-        buffer(policy.device()),
-        forward(make_step(policy, allowed, capacity, cache, buffer)),
-        state(policy.config().block_size, capacity.max_rows(policy.config().block_size), capacity.sequences,
-              buffer) {
-    buffer.allocate();
-  }
-
-  EngineCapacity asked;     // what it was made for
-  EngineCapacity capacity;  // with the pages that there was room for
-  KvCache cache;
-  StepBuffer buffer;
-  std::unique_ptr<DenoiseStep> forward;
-  StepState state;
-};
-
-// What is decoded since open(). Refers to the engine's memory.
-struct DecodeEngine::Work {
-  Work(const PolicyConfig& its_config, const Tokenizer& its_tokenizer, const DecodingSettings& its_settings,
-       int64_t version, const SchedulerLimits& its_limits, Memory& its_memory)
-      : config(its_config),
-        tokenizer(its_tokenizer),
-        settings(its_settings),
-        policy_version(version),
-        limits(its_limits),
-        memory(its_memory),
-        scheduler(config.block_size, limits, memory.cache),
-        cadence(settings, config.block_size) {
-    memory.forward->open(settings);
-  }
-
-  void admit();
-  int64_t uncommitted_tokens(const Sequence& s) const {
-    return s.block_start() - memory.cache.stored_tokens(s.slot());
-  }
-  // Prompt computed as far as whole blocks go.
-  bool prompt_ready(const Sequence& s) const {
-    return memory.cache.stored_tokens(s.slot()) >= memory.cache.prefix_tokens(s.slot());
-  }
-  int64_t add_prefill();
-  void add_commit(const Sequence& s);
-  int64_t quota(const Sequence& s) const;
-  void add_denoise(const Sequence& s);
-  // Who is at work, and who begins now.
-  std::vector<Sequence*> in_turn();
-  // The rows of all that goes on; returns what is denoised, in the order of the state's blocks.
-  std::vector<Sequence*> gather();
-  // What the forward behind the one under way brings, unless responses end before their length; nothing if
-  // that depends on more than quotas, or on who is admitted.
-  std::optional<StepBound> next_at_most() const;
-  void apply(const StepResult& result);
-
-  const PolicyConfig config;
-  const Tokenizer& tokenizer;
-  const DecodingSettings settings;
-  const int64_t policy_version;
-  const SchedulerLimits limits;
-  Memory& memory;
-  Scheduler scheduler;
-  BlockCadence cadence;
-  std::vector<std::unique_ptr<Sequence>> active;
-  int64_t submitted = 0;
-  // The forward under way.
-  bool begun = false;
-  bool expected = false;            // the one behind it was announced
-  std::vector<Sequence*> denoised;  // in it
-  int64_t prefill_rows = 0;         // in it
-};
-
-void DecodeEngine::Work::admit() {
-  while (auto admission = scheduler.admit())
-    active.push_back(std::make_unique<Sequence>(std::move(admission->request), admission->number,
-                                                admission->slot, config, tokenizer,
-                                                admission->max_new_tokens));
-}
-
-int64_t DecodeEngine::Work::add_prefill() {
-  int64_t rows = 0;
-  for (const auto& chunk : scheduler.prefill()) {
-    memory.state.add_segment(chunk.segment, chunk.tokens);
-    rows += chunk.segment.rows;
-  }
-  return rows;
-}
-
-void DecodeEngine::Work::add_commit(const Sequence& s) {
-  const int64_t stored = memory.cache.stored_tokens(s.slot()), pending = uncommitted_tokens(s);
-  memory.state.add_segment({s.slot(), stored, pending, pending}, s.tokens().data() + stored);
-}
-
-int64_t DecodeEngine::Work::quota(const Sequence& s) const {
-  const int64_t b = config.block_size;
-  return acceptance_quota(b, settings.denoise_steps == 0 ? b : settings.denoise_steps, s.step_in_block());
-}
-
-// The block, and before it a finished one that is not in the cache yet.
-void DecodeEngine::Work::add_denoise(const Sequence& s) {
-  const int64_t stored = memory.cache.stored_tokens(s.slot()), pending = uncommitted_tokens(s),
-                b = config.block_size;
-  memory.state.add_segment({s.slot(), stored, pending + b, pending}, s.tokens().data() + stored);
-  memory.state.begin_block(quota(s));
-  for (int64_t offset = 0; offset < b; ++offset) {
-    if (!s.masked(offset)) continue;
-    const uint64_t position_key = mix_key({s.request().key, static_cast<uint64_t>(s.block_start() + offset)});
-    const auto step = static_cast<uint64_t>(s.next_step());
-    memory.state.add_masked(offset, uniform_at(position_key, step),
-                            uniform_at(position_key, step | kLotCounters));
-  }
-}
-
-std::vector<Sequence*> DecodeEngine::Work::in_turn() {
-  std::vector<Sequence*> ready;
-  for (const auto& s : active)
-    if (prompt_ready(*s)) ready.push_back(s.get());
-  if (!ready.empty() && std::ranges::none_of(ready, &Sequence::has_begun))
-    cadence.restart((*std::ranges::max_element(ready, {}, &Sequence::masked_left))->masked_left());
-  std::erase_if(ready,
-                [&](const Sequence* s) { return !s->has_begun() && !cadence.may_begin(s->masked_left()); });
-  cadence.advance();
-  return ready;
-}
-
-std::vector<Sequence*> DecodeEngine::Work::gather() {
-  std::vector<Sequence*> fused, plain;
-  for (Sequence* s : in_turn()) {
-    if (uncommitted_tokens(*s) == 0) {
-      plain.push_back(s);
-    } else if (settings.fused_commit) {
-      fused.push_back(s);
-    } else {
-      add_commit(*s);
-    }
-  }
-  // Segments of equal length side by side run as one attention batch.
-  std::vector<Sequence*> denoised = std::move(fused);
-  denoised.insert(denoised.end(), plain.begin(), plain.end());
-  for (const Sequence* s : denoised) add_denoise(*s);
-  return denoised;
-}
-
-std::optional<StepBound> DecodeEngine::Work::next_at_most() const {
-  if (!accepts_by_quota(settings.acceptance.strategy) || scheduler.waits() ||
-      denoised.size() != active.size())
-    return std::nullopt;
-  const int64_t b = config.block_size;
-  StepBound bound;
-  for (const Sequence* s : denoised) {
-    if (const int64_t left = s->masked_left() - quota(*s); left > 0) {
-      bound.rows += b;
-      bound.masked += left;
-    } else if (!s->in_last_block()) {
-      bound.rows += settings.fused_commit ? 2 * b : b;
-      bound.masked += settings.fused_commit ? b : 0;
-    }
-  }
-  return bound.rows > 0 ? std::optional(bound) : std::nullopt;
-}
-
-void DecodeEngine::Work::apply(const StepResult& result) {
-  size_t next = 0;
-  for (Sequence* s : denoised) {
-    for (int64_t offset = 0; offset < config.block_size; ++offset) {
-      if (!s->masked(offset)) continue;
-      const size_t i = next++;
-      if (result.accepted[i]) s->accept(offset, result.tokens[i], result.log_probs[i]);
-    }
-    s->end_step();
-  }
-  BICRL_CHECK(next == result.tokens.size());
-}
 
 DecodeEngine::DecodeEngine(const Transformer& policy, const Tokenizer& tokenizer, MakeDenoiseStep& make_step)
     : policy_(policy),
@@ -259,7 +76,7 @@ void DecodeEngine::reserve(const EngineCapacity& capacity) {
                               " bytes\n", plan.table()));
     }
   }
-  memory_ = std::make_unique<Memory>(policy_, allowed_, make_step_, asked, pages);
+  memory_ = std::make_unique<DecodeMemory>(policy_, allowed_, make_step_, asked, pages);
 }
 
 void DecodeEngine::open(const DecodingSettings& settings, int64_t policy_version,
@@ -279,7 +96,8 @@ void DecodeEngine::open(const DecodingSettings& settings, int64_t policy_version
                                .max_active = capacity.sequences,
                                .pages = std::min(capacity.pages, memory_->capacity.pages),
                                .prefill_tokens = capacity.prefill_tokens};
-  work_ = std::make_unique<Work>(policy_.config(), tokenizer_, settings, policy_version, limits, *memory_);
+  work_ =
+      std::make_unique<DecodeWork>(policy_.config(), tokenizer_, settings, policy_version, limits, *memory_);
   statistics_ = {};
   statistics_.cache_bytes = limits.pages * KvCache::bytes_per_page(policy_.config(), policy_.dtype());
 }
@@ -324,7 +142,7 @@ void DecodeEngine::submit(GenerationRequest request) {
 bool DecodeEngine::idle() const { return !work_ || (!work_->scheduler.waits() && work_->active.empty()); }
 
 void DecodeEngine::begin_forward() {
-  Work& work = *work_;
+  DecodeWork& work = *work_;
   // Who is admitted has pages cleared, on a stream that what is expected may have closed.
   BICRL_CHECK(!work.expected || !work.scheduler.waits());
   work.admit();
@@ -358,8 +176,8 @@ void DecodeEngine::forget_expected() {
 }
 
 std::vector<FinishedRollout> DecodeEngine::finish_forward(bool begins_next) {
-  Work& work = *work_;
-  Memory& memory = *memory_;
+  DecodeWork& work = *work_;
+  DecodeMemory& memory = *memory_;
   const StepResult result = memory.forward->finish();
   const Stopwatch between;
   ++statistics_.forwards;
@@ -380,6 +198,7 @@ std::vector<FinishedRollout> DecodeEngine::finish_forward(bool begins_next) {
   for (auto& s : work.active) {
     if (!s->block_finished() || !s->close_block()) continue;
     work.scheduler.finish(s->slot());
+    work.cadence.end_filling();
     finished.push_back({s->number(), s->take_rollout(work.policy_version)});
     s.reset();
   }

@@ -1,11 +1,13 @@
 // Block-diffusion decoding of many sequences at once, block after block: requests come in, each forward takes
-// every sequence one denoise step further, and whoever ends leaves at once and makes room for the next.
+// every sequence at work one denoise step further, and whoever ends leaves at once and makes room for the
+// next.
 //
 // How this folder works: decode_engine.h lives as long as its rank, and everything that generates goes
 // through it: steps of reinforcement, evaluations, `bicrl generate` and `bicrl eval`. scheduler.h decides who
-// is in work, sequence.h is one response in the making, step_state.h what a forward computes, and
-// denoise_step.h that forward with what is drawn from it (sampling.h) and kept (acceptance.h).
-// engine_budget.h says what it takes of the device's memory.
+// is in work, sequence.h is one response in the making, block_cadence.h says when it begins, decode_work.h
+// which rows are next, step_state.h what a forward computes, and denoise_step.h that forward with what is
+// drawn from it (sampling.h) and kept (acceptance.h). engine_budget.h says what it takes of the device's
+// memory.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -25,6 +27,9 @@
 #include "rollout/shared_device.h"
 
 namespace bicrl {
+
+struct DecodeMemory;
+struct DecodeWork;
 
 struct DecodingStatistics {
   int64_t forwards = 0;
@@ -96,9 +101,6 @@ class DecodeEngine {
   EngineBudget budget() const;
 
  private:
-  struct Memory;  // cache and arrays, of a capacity
-  struct Work;    // since open()
-
   void reserve(const EngineCapacity& capacity);
   void begin_forward();
   // Of the one under way.
@@ -110,8 +112,8 @@ class DecodeEngine {
   const Tokenizer& tokenizer_;
   MakeDenoiseStep& make_step_;
   at::Tensor allowed_;  // [vocab] bool
-  std::unique_ptr<Memory> memory_;
-  std::unique_ptr<Work> work_;
+  std::unique_ptr<DecodeMemory> memory_;
+  std::unique_ptr<DecodeWork> work_;
   DecodingStatistics statistics_;
 };
 

@@ -15,8 +15,8 @@ constexpr int kDeviceMultiprocessors = 16, kDeviceMajor = 75, kDeviceMinor = 76,
               kDeviceResidentThreads = 39;
 constexpr int kKernelMaxThreads = 0, kKernelShared = 1, kKernelLocal = 3, kKernelMaxDynamicShared = 8;
 constexpr uintptr_t kParameterBuffer = 1, kParameterBytes = 2, kEnd = 0;
-// A copy takes microseconds, less than it takes to be woken up behind it.
-constexpr unsigned kSpin = 1;
+// Most copies take less than it takes to be woken up behind them; others may have the processor meanwhile.
+constexpr unsigned kYield = 2;
 constexpr int kCooperative = 2;
 
 constexpr const char* kNoDriver =
@@ -150,7 +150,7 @@ Result<Driver> Driver::open(int device) {
     size_t bytes = 0;
     driver.check(c.device_memory(&bytes, number), "the GPU's memory");
     d.memory_bytes = bytes;
-    driver.check(c.context_flags(number, kSpin), "the GPU's context");
+    driver.check(c.context_flags(number, kYield), "the GPU's context");
     driver.check(c.context_retain(&context, number), "no context on the GPU");
     driver.check(c.context_set(context), "no context on the GPU");
   } catch (const DriverError& error) {

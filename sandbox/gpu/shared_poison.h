@@ -1,5 +1,6 @@
-// Poison in the shared memory of every multiprocessor before a run: what a kernel never wrote there is a NaN,
-// as it is in global memory, and not what another program has left. Not thread-safe; throws DriverError.
+// Poison in the shared memory of every multiprocessor before a run, and before each call that is timed: what
+// a kernel never wrote there is a NaN, as it is in global memory, and not what another program or call has
+// left. Not thread-safe; throws DriverError.
 #pragma once
 #include <string>
 
@@ -8,8 +9,8 @@
 namespace bicrl::gpu {
 
 // poison_shared(bytes, word, arrived, blocks): fills a block's dynamic shared memory, and stays until so many
-// blocks have (0: goes at once), or for a millisecond: one that was done could make room for another on its
-// multiprocessor, which another one lacks then.
+// blocks have (0: goes at once), or for a tenth of a second, which is counted behind `arrived`: one that was
+// done could make room for another on its multiprocessor, which another one lacks then.
 constexpr const char* kSharedPoisonText = R"(.version 8.0
 .target sm_90
 .address_size 64
@@ -39,7 +40,7 @@ $done:
   ld.param.u32 %r8, [blocks];
   red.global.add.u32 [%rd1], 1;
   mov.u64 %rd2, %globaltimer;
-  add.u64 %rd2, %rd2, 1000000;
+  add.u64 %rd2, %rd2, 100000000;
 $wait:
   ld.volatile.global.u32 %r9, [%rd1];
   setp.ge.u32 %p1, %r9, %r8;
@@ -47,6 +48,7 @@ $wait:
   mov.u64 %rd3, %globaltimer;
   setp.lt.u64 %p2, %rd3, %rd2;
   @%p2 bra $wait;
+  red.global.add.u32 [%rd1+4], 1;
   ret;
 }
 )";
@@ -56,7 +58,7 @@ class SharedPoison {
   // `machine_code`: of the text above. `driver` outlives this; the module stays loaded as long as the
   // context.
   SharedPoison(Driver& driver, std::string machine_code);
-  // Waits until it is done.
+  // Waits until it is done. Throws if blocks did not meet, time and again.
   void spread();
 
  private:
@@ -65,7 +67,7 @@ class SharedPoison {
   Driver& driver_;
   const std::string machine_code_;
   KernelHandle kernel_ = nullptr;
-  DeviceAddress arrived_ = 0;  // blocks; goes with the context
+  DeviceAddress arrived_ = 0;  // two words: blocks that came, and that gave up; goes with the context
 };
 
 }  // namespace bicrl::gpu

@@ -95,7 +95,7 @@ Judgement judge_pairs(std::span<const Pair> pairs, const SteadinessLimits& limit
   if (std::max(step_of(pairs, &Pair::candidate_ms), step_of(pairs, &Pair::baseline_ms)) > limits.step)
     return {Advice::kRepeat, "the device changed its speed within the window"};
   if (ratio.uncertainty() > limits.most)
-    return {Advice::kHopeless,
+    return {Advice::kRepeatOnce,
             concat("the ratio is only known within ", std::lround(ratio.uncertainty() * 1000) / 10.0, " %")};
   return {Advice::kEnough, ""};
 }

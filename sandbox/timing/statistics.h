@@ -39,19 +39,20 @@ struct SteadinessLimits {
   size_t few_pairs = 5;  // that may do where no time is left for more
   size_t most_pairs = 192;
   double enough = 0.015;  // an uncertainty with which no more pairs are timed
-  double most = 0.03;    // and one that is of no use
-  double step = 0.08;    // of a side's median from the first half of a window to the second
+  double most = 0.03;     // and one that is of no use
+  double step = 0.08;     // of a side's median from the first half of a window to the second
 };
 
 enum class Advice {
   kMorePairs,
   kEnough,
   kRepeat,
-  kHopeless  // a further window would say no more
+  kRepeatOnce,  // behind a rest: what disturbed the device may have passed, but it is the program if not
+  kHopeless     // a further window would say no more
 };
 struct Judgement {
   Advice advice = Advice::kMorePairs;
-  std::string reason;  // of kRepeat and kHopeless
+  std::string reason;  // of all that come behind kEnough
 };
 // What to do after these pairs of a window. `over`: no time is left for more.
 Judgement judge_pairs(std::span<const Pair> pairs, const SteadinessLimits& limits, bool over);

@@ -17,7 +17,8 @@ constexpr double kGapShare = 0.03, kGap_ms = 0.03;
 // better known in the end, and one that a window is too short for will not be in the next one either.
 struct Useless {
   std::string reason;  // empty: it was of use
-  bool is_devices = true, may_pass = true;
+  bool is_devices = true;
+  int most_windows = 0;  // for that reason; 0: as the options say
 };
 
 // One window of several.
@@ -48,9 +49,10 @@ class Window {
       Judgement all{Advice::kEnough, ""};
       for (const auto& pairs : pairs_) {
         const Judgement judgement = judge_pairs(pairs, options_.steadiness, over);
-        if (judgement.advice == Advice::kRepeat || judgement.advice == Advice::kHopeless)
+        if (judgement.advice == Advice::kMorePairs)
+          all = judgement;
+        else if (judgement.advice != Advice::kEnough)
           return useless(judgement);
-        if (judgement.advice == Advice::kMorePairs) all = judgement;
       }
       if (all.advice == Advice::kMorePairs) continue;
       return useless(all);
@@ -74,7 +76,11 @@ class Window {
     if (health_.known && (health_.reasons & kThrottles) != 0)
       return {"the device was throttled: " + reasons_text(health_.reasons & kThrottles)};
     if (const std::string problem = clocks_disagree(); !problem.empty()) return {problem};
-    return {pairs.reason, /*is_devices=*/false, /*may_pass=*/pairs.advice != Advice::kHopeless};
+    return {pairs.reason, /*is_devices=*/false, most_windows(pairs.advice)};
+  }
+
+  static int most_windows(Advice advice) {
+    return advice == Advice::kHopeless ? 1 : advice == Advice::kRepeatOnce ? 2 : 0;
   }
 
   bool good(Step step, const TimedParty* party) {
@@ -218,7 +224,8 @@ WindowResult conduct(const WindowSetting& setting, const WindowOptions& options,
     window.take(result);
     if (!result.end.done() || useless.reason.empty()) return result;
     result.repeated_because.push_back(useless.reason);
-    if (result.windows >= options.most_windows || !useless.may_pass) {
+    const int most = useless.most_windows > 0 ? useless.most_windows : options.most_windows;
+    if (result.windows >= most) {
       const std::string why = concat("no window of ", result.windows, " gave a time: ", useless.reason);
       if (useless.is_devices)
         result.end = Step::infrastructure(why);
@@ -226,7 +233,9 @@ WindowResult conduct(const WindowSetting& setting, const WindowOptions& options,
         result.unsteady = why;
       return result;
     }
-    if (useless.is_devices) setting.rest(result.windows);
+    // What others do on the device, or with its clocks, passes; a window at once is worth a try but for the
+    // last.
+    if (useless.is_devices || result.windows + 1 == most) setting.rest(result.windows);
   }
 }
 

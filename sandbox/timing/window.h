@@ -59,7 +59,7 @@ struct WindowSetting {
   std::function<Step(size_t draw)> check;
   std::function<DeviceHealth()> health;
   std::function<uint64_t()> random;  // secret
-  // Before a further window, where the device is to blame for so many that were of no use.
+  // Before a further window, when so many were of no use: where the device is to blame, and before the last.
   std::function<void(int windows)> rest;
   std::function<double()> seconds;  // a monotonic clock
 };

@@ -88,11 +88,18 @@ void row_squares(const Parameters& p, unsigned rows) {
   for (unsigned row = 0; row < rows; ++row, x += n) y[row] = std::inner_product(x, x + n, x, 0.0f);
 }
 
+bool shared_is_poisoned = false;
+
 int run(const std::string& kernel, const Parameters& p, unsigned blocks) {
   if (kernel.find("row_squares_kernel") != std::string::npos) {
     row_squares(p, blocks);
   } else if (kernel == "twice" || kernel == "twice_slowly") {
     twice(p);
+  } else if (kernel == "poison_shared") {
+    shared_is_poisoned = true;
+  } else if (kernel == "twice_of_poison") {
+    if (shared_is_poisoned) twice(p);
+    shared_is_poisoned = false;
   } else if (kernel == "twice_once") {
     if (counter == 7) twice(p);
     ++counter;

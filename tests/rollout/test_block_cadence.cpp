@@ -30,7 +30,7 @@ struct WatchedStep : DenoiseStep {
     forward.denoised = state.blocks();
     for (const CachedSegment& segment : state.segments()) {
       if (segment.store_rows == segment.rows)
-        forward.prompts += segment.rows;
+        forward.prompts += segment.rows;  // or a block that is committed by itself
       else
         forward.committing += segment.store_rows > 0;
     }
@@ -55,6 +55,7 @@ int64_t mixed_forwards(const DecodingSettings& settings, std::vector<Rollout>& r
       std::find_if(seen.rbegin(), seen.rend(), [](const SeenForward& f) { return f.prompts > 0; });
   REQUIRE(last_prompt != seen.rend());
   const auto begin = seen.end() - (last_prompt - seen.rbegin()) + policy.config().block_size;
+  REQUIRE(begin < seen.end());
   return std::count_if(begin, seen.end(),
                        [&](const SeenForward& f) { return f.committing > 0 && f.committing < f.denoised; });
 }
@@ -63,7 +64,7 @@ int64_t mixed_forwards(const DecodingSettings& settings, std::vector<Rollout>& r
 
 TEST_CASE("sequences whose prompts come one after the other end their blocks together", "[decode_engine]") {
   DecodingSettings settings;
-  settings.max_new_tokens = 24;
+  settings.max_new_tokens = 64;  // so that nobody ends before all have begun
   settings.acceptance.strategy = AcceptanceStrategy::kLowConfidenceStatic;
   settings.prefill_tokens = 8;  // a forward or two for each prompt
   settings.denoise_steps = GENERATE(0, 2, 3);
@@ -76,27 +77,67 @@ TEST_CASE("sequences whose prompts come one after the other end their blocks tog
   CHECK(mixed_forwards(settings, alone) > 0);
 }
 
-TEST_CASE("nobody waits longer than a block takes, and who begins ends with the others") {
+TEST_CASE("who begins ends his first block with the others, until a place becomes free") {
   DecodingSettings settings;
   settings.acceptance.strategy = AcceptanceStrategy::kSequential;
-  settings.denoise_steps = GENERATE(1, 3, 4, 8, 0);
+  settings.denoise_steps = 3;
   settings.fused_commit = GENERATE(true, false);
-  constexpr int64_t kBlock = 8;
-  const int64_t steps = settings.denoise_steps == 0 ? kBlock : settings.denoise_steps,
-                period = steps + (settings.fused_commit ? 0 : 1);
-  BlockCadence cadence(settings, kBlock);
-  CHECK(cadence.steps_of(kBlock) == steps);
-  cadence.restart(kBlock);
-  for (int64_t forward = 0; forward < 3 * period; ++forward) {
-    // The first sequence's blocks end when a multiple of the period, less its commit, has passed.
-    for (int64_t masked = 1; masked <= kBlock; ++masked)
-      CHECK(cadence.may_begin(masked) == ((forward + cadence.steps_of(masked)) % period == steps % period));
+  BlockCadence cadence(settings, /*block_size=*/8);  // 3, 3 and 2 positions
+  const int64_t steps[] = {1, 1, 1, 2, 2, 2, 3, 3};
+  for (int64_t masked = 1; masked <= 8; ++masked) CHECK(cadence.steps_of(masked) == steps[masked - 1]);
+  cadence.restart(8);
+  // Masked positions of those who may begin in each forward; a commit by itself is one of a block's forwards.
+  using Beginners = std::vector<std::vector<int64_t>>;
+  const std::vector<int64_t> three{7, 8}, two{4, 5, 6}, one{1, 2, 3};
+  const Beginners wanted = settings.fused_commit ? Beginners{three, two, one, three, two, one}
+                                                 : Beginners{three, two, one, {}, three, two, one, {}};
+  for (const auto& expected : wanted) {
+    std::vector<int64_t> found;
+    for (int64_t masked = 1; masked <= 8; ++masked)
+      if (cadence.may_begin(masked)) found.push_back(masked);
+    CHECK(found == expected);
     cadence.advance();
   }
+  cadence.advance();
+  CHECK_FALSE(cadence.may_begin(8));
+  cadence.end_filling();
+  CHECK(cadence.may_begin(8));
+  cadence.restart(1);
+  CHECK_FALSE(cadence.may_begin(8));
+  // Where more than a quota may be accepted, blocks end when they do.
   settings.acceptance.strategy = AcceptanceStrategy::kEntropyBounded;
-  BlockCadence free(settings, kBlock);
-  free.advance();
-  CHECK(free.may_begin(1));
+  BlockCadence free(settings, 8);
+  free.restart(1);
+  CHECK(free.may_begin(8));
+}
+
+TEST_CASE("requests of any length through a small pool are what they are alone, in step or not",
+          "[decode_engine]") {
+  const int64_t block_size = GENERATE(4, 8);
+  const Transformer policy = tiny_policy(tiny_config({7, 70}, block_size));
+  DecodingSettings settings;
+  settings.acceptance.strategy = GENERATE(AcceptanceStrategy::kLowConfidenceStatic,
+                                          AcceptanceStrategy::kSequential, AcceptanceStrategy::kRandom);
+  settings.fused_commit = GENERATE(true, false);
+  settings.denoise_steps = GENERATE(0, 1, 3);
+  settings.prefill_tokens = 8;
+  settings.max_active = 3;
+  auto requests = make_requests(/*prompts=*/7, /*samples=*/2, /*first_length=*/1);
+  for (size_t i = 0; i < requests.size(); ++i)
+    requests[i].max_new_tokens = 1 + static_cast<int64_t>(7 * i % 24);
+  std::vector<Rollout> together(requests.size());
+  DecodeEngine engine(policy, tiny_tokenizer(), WatchedStep::make);
+  seen.clear();
+  engine.generate(settings, requests, 9,
+                  [&](size_t i, Rollout rollout) { together[i] = std::move(rollout); });
+  CHECK(std::ranges::all_of(seen,
+                            [](const SeenForward& f) { return f.prompts + f.denoised + f.committing > 0; }));
+  for (size_t i = 0; i < requests.size(); ++i) {
+    INFO("request " << i);
+    Rollout alone;
+    engine.generate(settings, {requests[i]}, 9, [&](size_t, Rollout rollout) { alone = std::move(rollout); });
+    CHECK(identical(alone, together[i]));
+  }
 }
 
 }  // namespace bicrl

@@ -85,6 +85,7 @@ $again:
 .visible .entry silences_driver(.param .u64 x, .param .u64 y, .param .u32 n) { ret; }
 .visible .entry kills_loader(.param .u64 x, .param .u64 y, .param .u32 n) { ret; }
 .visible .entry twice_once(.param .u64 x, .param .u64 y, .param .u32 n) { ret; }
+.visible .entry twice_of_poison(.param .u64 x, .param .u64 y, .param .u32 n) { ret; }
 .visible .entry twice_slowly(.param .u64 x, .param .u64 y, .param .u32 n) { ret; }
 .visible .entry idles_later(.param .u64 x, .param .u64 y, .param .u32 n) { ret; }
 .visible .entry answers_again(.param .u64 x, .param .u64 y, .param .u32 n) { ret; }

@@ -13,8 +13,9 @@ namespace bicrl::testing {
 // (const float* x, float* y, int n): twice: y[i] = 2 x[i] for i < n; beyond: y[n] = 1; count: y[0] =
 // ++counter, a variable of the module that begins at 7; endless, wild (a null pointer), traps, misaligned as
 // they are called; the rest with the fake driver alone: loses_device, silences_driver and kills_loader do so,
-// twice_slowly takes a tenth longer; twice_once works in the first of its launches, idles_later and
-// dies_later in the first six, answers_again says always what it said first.
+// twice_slowly takes a tenth longer; twice_of_poison works if shared memory was poisoned since its last
+// launch; twice_once works in the first of its launches, idles_later and dies_later in the first six,
+// answers_again says always what it said first.
 extern const char* const kGpuText;
 
 // One call's operations.

@@ -134,6 +134,32 @@ TEST_CASE("each fault on the device has its class, and the next program is serve
     CHECK_THAT(ran.message, ContainsSubstring(one.words));
     check_honest(one.name);
   }
+  // Large buffers and guard bands are looked at in pieces; what ends at an odd byte begins its band there.
+  const auto write_at = [](int64_t place) {
+    json op = gpu_launch("beyond", 0);
+    op["relocations"] = {{0, 0, 0}, {8, 2, place}};
+    return op;
+  };
+  constexpr int64_t kOdd = 10'000'001, kFreed = 9 << 20, kPiece = 4 << 20;
+  for (const int64_t place : {kOdd - 1, kOdd + 3, kOdd + 3 + (1 << 19)}) {
+    INFO("at " << place);
+    const GpuRan ran = run_on(small_gpu_backend(), {.ops = {write_at(place)}, .scratch_bytes = kOdd});
+    CHECK(ran.fault_class == "illegal_access");
+    CHECK_THAT(ran.message, ContainsSubstring("behind the end of an intermediate buffer"));
+  }
+  for (const int64_t place : {int64_t{0}, kPiece - 4, kPiece, kFreed - 4}) {
+    INFO("at " << place);
+    const json free = {{"op", "free"}, {"buffer", 2}};
+    const GpuRan ran = run_on(small_gpu_backend(), {.ops = {free, write_at(place)}, .scratch_bytes = kFreed});
+    CHECK(ran.fault_class == "illegal_access");
+    CHECK_THAT(ran.message, ContainsSubstring("which was freed"));
+  }
+  for (const uint64_t bytes : {uint64_t{kOdd}, uint64_t{kFreed}}) {
+    const GpuRan ran =
+        run_on(small_gpu_backend(), {.ops = {write_at(kPiece), gpu_launch("twice")}, .scratch_bytes = bytes});
+    CHECK(ran.fault_class == "");
+    CHECK(ran.calls == Calls{{2, 4, 6, 8}});
+  }
   const GpuRan giant =
       run_on(small_gpu_backend(), {.ops = {gpu_launch("twice")}, .scratch_bytes = 100ull << 30});
   CHECK(giant.fault_class == "memory");

@@ -190,6 +190,12 @@ TEST_CASE("a program that works only when it is not timed is found out") {
   check_timed(time(backend, {}));
 }
 
+TEST_CASE("shared memory is poisoned before each call that is timed") {
+  Backend& backend = timing_backend();
+  if (testing::has_gpu()) SKIP("asks for the driver of the tests");
+  check_timed(time(backend, {.kernel = "twice_of_poison"}));
+}
+
 TEST_CASE("a constructor that finds where inputs lie finds none there", "[gpu]") {
   Backend& backend = timing_backend();
   const TimingResult result = time(backend, {.in_constructor = true});

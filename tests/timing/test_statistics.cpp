@@ -120,7 +120,7 @@ TEST_CASE("a window goes on until its ratio is known, and is repeated where it i
   // Slow programs are known by few pairs, or not at all.
   CHECK(advice(window(1, 0.1, 0.1, exact, 8)) == Advice::kMorePairs);
   CHECK(advice(window(1, 0.1, 0.1, exact, limits.few_pairs), true) == Advice::kEnough);
-  CHECK(advice(window(1, 0.1, 0.1, {.noise = 0.1}, 8), true) == Advice::kHopeless);
+  CHECK(advice(window(1, 0.1, 0.1, {.noise = 0.1}, 8), true) == Advice::kRepeatOnce);
   CHECK(advice(window(1, 0.1, 0.1, exact, limits.few_pairs - 1), true) == Advice::kHopeless);
   CHECK(advice(window(1, 0.1, 0.1, exact, 16)) == Advice::kEnough);
   CHECK(advice(window(1, 0.1, 0.1, {.noise = 0.05}, 16)) == Advice::kMorePairs);
@@ -128,7 +128,7 @@ TEST_CASE("a window goes on until its ratio is known, and is repeated where it i
   CHECK(advice(window(1, 0.1, 0.1, kDrifting, 64)) == Advice::kEnough);
   // What is not known by 64 pairs goes on: another window of 64 would know no more.
   CHECK(advice(window(1, 0.1, 0.1, {.noise = 0.3}, 64)) == Advice::kMorePairs);
-  CHECK(advice(window(1, 0.1, 0.1, {.noise = 0.3}, limits.most_pairs)) == Advice::kHopeless);
+  CHECK(advice(window(1, 0.1, 0.1, {.noise = 0.3}, limits.most_pairs)) == Advice::kRepeatOnce);
   const Judgement throttled = judge_pairs(window(1, 0.1, 0.1, kThrottling, 64), limits, false);
   CHECK(throttled.advice == Advice::kRepeat);
   CHECK(throttled.reason == "the device changed its speed within the window");
