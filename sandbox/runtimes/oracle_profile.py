@@ -2,8 +2,8 @@
 
 For element i of an output, over draws of the same kind: S_i and V_i are the rms and the standard deviation of the fp64
 answer y64_i; e_i is the rms of the reference's own error |y - y64_i| (this draw's, if larger) plus the spread of y64_i
-if all inputs and parameters are changed by random relative jitters of 2^-22, and activations by what their formulas lose
-(oracle_rounding.py). Where much was cancelled an element's own
+if all inputs and parameters are changed by random relative jitters of 2^-22, and activations and sums by what plain kernels
+lose in them (oracle_rounding.py). Where much was cancelled an element's own
 error is a rounding of few bits, and small by chance: below a sixteenth of the leaf's usual size this draw's counts as at
 least the largest of the elements of its octave, as far as that is a 4096th of the usual size. A program may deviate by
     4 e_i + 2 eps |y64_i| + f_i + min(c max(|y64_i|, S_i), 0.02 V_i),    eps of the output's type, c = 1e-4.

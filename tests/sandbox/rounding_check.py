@@ -21,7 +21,7 @@ class Model(nn.Module):
     def forward(self, x):
         return {}
 def get_inputs():
-    return [torch.randn(64, 64)]
+    return [torch.randn({})]
 def get_init_inputs():
     return []
 """
@@ -35,6 +35,14 @@ def device_exp(x):
     return (bits + torch.where((bits & 0x7FFFFF == 0) | ~exact.isfinite(), 0, off)).view(torch.float32)
 
 
+def sequential(x):
+    """From left to right; torch's own is in double."""
+    total = torch.zeros(x.shape[:-1])
+    for column in x.unbind(-1):
+        total = total + column
+    return total
+
+
 def elu(x, alpha):
     return torch.where(x > 0, x, alpha * (device_exp(x) - 1))
 
@@ -43,6 +51,10 @@ ACTIVATIONS = {
     "F.elu(F.elu(F.silu(x), 0.5), 0.5)": lambda x: elu(elu(x / (1 + device_exp(-x)), 0.5), 0.5),
     "torch.sqrt(torch.abs(F.elu(x)))": lambda x: elu(x, 1.0).abs().sqrt(),
 }
+SILU = {"F.silu(x)": lambda x: 0.5 * x * (1 + torch.tanh(0.5 * x))}
+SUMS = {"torch.log(torch.exp(x + 0.3).sum(-1))": lambda x: sequential(torch.exp(x + 0.3)).log(),
+        "torch.cos(x + 0.1).mean(-1)": lambda x: sequential(torch.cos(x + 0.1)) / x.shape[-1]}
+SHAPES = dict.fromkeys(SUMS, "16, 4096")
 CHAOTIC = {"torch.relu(torch.cos(torch.exp(-x)))": lambda x: device_exp(-x).cos().relu()}
 
 
@@ -51,7 +63,7 @@ def refused(programs):
     count = 0
     for secret in range(3):
         for forward, program in programs.items():
-            reference = Reference(CODE.format(forward), init_seed=1)
+            reference = Reference(CODE.format(forward, SHAPES.get(forward, "64, 64")), init_seed=1)
             reference.find_arguments()
             reference.build()
             pool = oracle_pool.Pool(reference, {"secret": f"{forward} {secret}", "tf32": False, "least_draws": 8, "most_draws": 8,
@@ -81,9 +93,14 @@ with oracle_rounding.Rounding(1), torch.no_grad():
 
 assert refused(ACTIVATIONS) == 0
 assert refused(CHAOTIC) == 0
+assert refused(SILU) == 0
+assert refused(SUMS) == 0
 formulas = dict(oracle_rounding.FORMULAS)
 oracle_rounding.FORMULAS.clear()
 assert refused(ACTIVATIONS) > 0
+assert refused(SILU) > 0
 oracle_rounding.FORMULAS.update(formulas)
+oracle_rounding.SUMS.clear()
+assert refused(SUMS) > 0
 oracle_pool.MORE_JITTERS = 0
 assert refused(CHAOTIC) > 0
