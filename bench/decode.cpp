@@ -31,7 +31,7 @@ namespace {
 
 struct Settings {
   std::string shape, checkpoint, tokenizer = "configs/quickstart";
-  int64_t sequences = 128, prompt = 1024, group = 16, response = 512, steps = 4;
+  int64_t sequences = 128, requests = 0, prompt = 1024, group = 16, response = 512, steps = 4;
   double threshold = 0;  // 0: static
   bool parts = false;
 };
@@ -69,9 +69,11 @@ Tokenizer tokenizer_for(const PolicyConfig& config, const std::string& folder) {
   return Tokenizer::from_files({{"tokenizer.json", file.dump()}}, folder);
 }
 
+RandomStream stream_of(int64_t request) { return RandomStream(mix_key({5, static_cast<uint64_t>(request)})); }
+
 std::vector<GenerationRequest> make_requests(const Settings& s) {
   std::vector<GenerationRequest> requests;
-  for (int64_t i = 0; i < s.sequences; ++i) {
+  for (int64_t i = 0; i < std::max(s.sequences, s.requests); ++i) {
     GenerationRequest request;
     request.task_id = std::to_string(i);
     request.group = s.group > 1 ? i / s.group : -1;
@@ -79,6 +81,8 @@ std::vector<GenerationRequest> make_requests(const Settings& s) {
     RandomStream stream(mix_key({3, static_cast<uint64_t>(i / s.group)}));
     for (int64_t t = 0; t < s.prompt; ++t)
       request.prompt_tokens.push_back(static_cast<int64_t>(stream.below(100)));
+    if (s.requests > 0)
+      request.max_new_tokens = s.response / 8 + static_cast<int64_t>(stream_of(i).below(s.response * 7 / 8));
     requests.push_back(std::move(request));
   }
   return requests;
@@ -360,6 +364,9 @@ int main(int argc, char** argv) {
                  "folder of weights, whose loading is timed; else random ones");
   app.add_option("--tokenizer", settings.tokenizer, "folder of a tokenizer.json to begin with");
   app.add_option("--sequences", settings.sequences);
+  app.add_option("--requests", settings.requests,
+                 "more than --sequences, whose places are refilled; of random lengths from an eighth of "
+                 "--response to all of it");
   app.add_option("--prompt", settings.prompt, "tokens of a prompt");
   app.add_option("--group", settings.group, "responses to a prompt")->check(CLI::PositiveNumber);
   app.add_option("--response", settings.response, "tokens of a response");
