@@ -69,8 +69,6 @@ Tokenizer tokenizer_for(const PolicyConfig& config, const std::string& folder) {
   return Tokenizer::from_files({{"tokenizer.json", file.dump()}}, folder);
 }
 
-RandomStream stream_of(int64_t request) { return RandomStream(mix_key({5, static_cast<uint64_t>(request)})); }
-
 std::vector<GenerationRequest> make_requests(const Settings& s) {
   std::vector<GenerationRequest> requests;
   for (int64_t i = 0; i < std::max(s.sequences, s.requests); ++i) {
@@ -82,7 +80,10 @@ std::vector<GenerationRequest> make_requests(const Settings& s) {
     for (int64_t t = 0; t < s.prompt; ++t)
       request.prompt_tokens.push_back(static_cast<int64_t>(stream.below(100)));
     if (s.requests > 0)
-      request.max_new_tokens = s.response / 8 + static_cast<int64_t>(stream_of(i).below(s.response * 7 / 8));
+      request.max_new_tokens =
+          s.response / 8 +
+          static_cast<int64_t>(
+              RandomStream(mix_key({5, static_cast<uint64_t>(i)})).below(s.response * 7 / 8));
     requests.push_back(std::move(request));
   }
   return requests;

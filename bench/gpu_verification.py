@@ -32,16 +32,17 @@ STAGES = ("compile_ms", "record_ms", "run_ms", "total_ms")
 
 def busy_seconds(cores=()):
     """Of these cores; of none named, of the control group of this container, or of the machine."""
-    if cores:
-        lines = {name: list(map(int, rest)) for name, *rest in map(str.split, open("/proc/stat")) if name.startswith("cpu")}
-        return sum(sum(lines[f"cpu{core}"][i] for i in (0, 1, 2, 5, 6)) for core in cores) / os.sysconf("SC_CLK_TCK")
     v2, v1 = Path("/sys/fs/cgroup/cpu.stat"), Path("/sys/fs/cgroup/cpuacct/cpuacct.usage")
-    if v2.exists():
+    if not cores and v2.exists():
         return int(dict(line.split() for line in v2.read_text().splitlines())["usage_usec"]) * 1e-6
-    if v1.exists():
+    if not cores and v1.exists():
         return int(v1.read_text()) * 1e-9
-    user, nice, system, _, _, irq, softirq, *_ = map(int, open("/proc/stat").readline().split()[1:])
-    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+    busy = {}
+    for name, *ticks in map(str.split, open("/proc/stat")):
+        if name.startswith("cpu"):
+            user, nice, system, _, _, irq, softirq, *_ = map(int, ticks)
+            busy[name] = (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+    return sum(busy[f"cpu{core}"] for core in cores) if cores else busy["cpu"]
 
 
 def verify(options, way, cores, tasks):

@@ -4,7 +4,7 @@ namespace bicrl {
 
 BlockCadence::BlockCadence(const DecodingSettings& settings, int64_t block_size)
     : block_size_(block_size),
-      denoise_steps_(settings.denoise_steps == 0 ? block_size : settings.denoise_steps),
+      denoise_steps_(settings.steps_of_block(block_size)),
       period_(accepts_by_quota(settings.acceptance.strategy)
                   ? denoise_steps_ + (settings.fused_commit ? 0 : 1)
                   : 0) {}

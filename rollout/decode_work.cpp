@@ -37,7 +37,7 @@ void DecodeWork::add_commit(const Sequence& s) {
 
 int64_t DecodeWork::quota(const Sequence& s) const {
   const int64_t b = config.block_size;
-  return acceptance_quota(b, settings.denoise_steps == 0 ? b : settings.denoise_steps, s.step_in_block());
+  return acceptance_quota(b, settings.steps_of_block(b), s.step_in_block());
 }
 
 // The block, and before it a finished one that is not in the cache yet.

@@ -24,6 +24,9 @@ struct DecodingSettings {
   // Commits a finished block in the first denoise step of the next; off only to compare.
   bool fused_commit = true;
 
+  // Forwards in which a block of the policy is denoised, at most.
+  int64_t steps_of_block(int64_t block_size) const { return denoise_steps == 0 ? block_size : denoise_steps; }
+
   static DecodingSettings from_config(const ConfigSection& section);
 };
 

@@ -149,6 +149,15 @@ void wait_for(double seconds, const std::stop_token& stop) {
   never.wait_for(lock, stop, std::chrono::duration<double>(seconds), [] { return false; });
 }
 
+double in_tenths(double value) { return std::lround(10 * value) / 10.0; }
+
+json describe_parts(const timing::WindowParts& parts) {
+  return {{"prepare", in_tenths(1e3 * parts.prepare_s)},
+          {"check", in_tenths(1e3 * parts.check_s)},
+          {"candidate_calls", in_tenths(1e3 * parts.candidate_s)},
+          {"reference_calls", in_tenths(1e3 * parts.baselines_s)}};
+}
+
 json describe_health(const timing::HealthSummary& health) {
   if (!health.known) return {{"unknown", health.unknown_because}};
   return {{"sm_mhz", {health.least_sm_mhz, health.most_sm_mhz}},
@@ -204,7 +213,7 @@ class GpuBackend::Window {
 
  private:
   void taken(const char* stage) {
-    stages_[stage] = std::lround(10 * clock_.ms()) / 10.0;
+    stages_[stage] = in_tenths(clock_.ms());
     clock_.restart();
   }
 
@@ -275,12 +284,6 @@ class GpuBackend::Window {
     if (options_.timing.torch_compile) setting.baselines.push_back(&compiled);
     const timing::WindowResult window = timing::conduct(setting, options_.timing.window, stop_);
     taken("window");
-    const timing::WindowParts& parts = window.parts;
-    for (const auto& [part, seconds] : {std::pair{"prepare", parts.prepare_s},
-                                        {"check", parts.check_s},
-                                        {"candidate_calls", parts.candidate_s},
-                                        {"reference_calls", parts.baselines_s}})
-      window_parts_[part] = std::lround(1e4 * seconds) / 10.0;
     backend_.windows_ += window.windows;
     backend_.repeated_windows_ += static_cast<int64_t>(window.repeated_because.size());
     result.end = window.end;
@@ -325,7 +328,7 @@ class GpuBackend::Window {
         {"clock_gap_us", 1e3 * window.clock_gap_ms},
         {"windows", window.windows},
         {"stages_ms", stages_},
-        {"window_ms", window_parts_},
+        {"window_ms", describe_parts(window.parts)},
         {"repeated_because", window.repeated_because},
         {"device", describe_health(window.health)}};
     timing::Ratio compiled;
@@ -356,8 +359,7 @@ class GpuBackend::Window {
   size_t outputs_ = 0;
   std::string answer_;  // of the call that was timed last
   Stopwatch clock_;
-  json stages_ = json::object();        // milliseconds that each took
-  json window_parts_ = json::object();  // and those of the last stage
+  json stages_ = json::object();  // milliseconds that each took
 };
 
 TimingResult GpuBackend::time(const TimingPlan& plan, std::stop_token stop) {

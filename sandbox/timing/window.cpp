@@ -18,7 +18,7 @@ constexpr double kGapShare = 0.03, kGap_ms = 0.03;
 struct Useless {
   std::string reason;  // empty: it was of use
   bool is_devices = true;
-  int most_windows = 0;  // for that reason; 0: as the options say
+  int most_windows = 0;  // that there are for that reason
 };
 
 // One window of several.
@@ -74,13 +74,16 @@ class Window {
     if (!good(check_last(), setting_.candidate)) return {};
     look_at_device();
     if (health_.known && (health_.reasons & kThrottles) != 0)
-      return {"the device was throttled: " + reasons_text(health_.reasons & kThrottles)};
-    if (const std::string problem = clocks_disagree(); !problem.empty()) return {problem};
+      return {"the device was throttled: " + reasons_text(health_.reasons & kThrottles), true,
+              options_.most_windows};
+    if (const std::string problem = clocks_disagree(); !problem.empty())
+      return {problem, true, options_.most_windows};
     return {pairs.reason, /*is_devices=*/false, most_windows(pairs.advice)};
   }
 
-  static int most_windows(Advice advice) {
-    return advice == Advice::kHopeless ? 1 : advice == Advice::kRepeatOnce ? 2 : 0;
+  int most_windows(Advice advice) const {
+    if (advice == Advice::kHopeless) return 1;
+    return advice == Advice::kRepeatOnce ? std::min(2, options_.most_windows) : options_.most_windows;
   }
 
   bool good(Step step, const TimedParty* party) {
@@ -224,8 +227,7 @@ WindowResult conduct(const WindowSetting& setting, const WindowOptions& options,
     window.take(result);
     if (!result.end.done() || useless.reason.empty()) return result;
     result.repeated_because.push_back(useless.reason);
-    const int most = useless.most_windows > 0 ? useless.most_windows : options.most_windows;
-    if (result.windows >= most) {
+    if (result.windows >= useless.most_windows) {
       const std::string why = concat("no window of ", result.windows, " gave a time: ", useless.reason);
       if (useless.is_devices)
         result.end = Step::infrastructure(why);
@@ -235,7 +237,7 @@ WindowResult conduct(const WindowSetting& setting, const WindowOptions& options,
     }
     // What others do on the device, or with its clocks, passes; a window at once is worth a try but for the
     // last.
-    if (useless.is_devices || result.windows + 1 == most) setting.rest(result.windows);
+    if (useless.is_devices || result.windows + 1 == useless.most_windows) setting.rest(result.windows);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <catch2/generators/catch_generators.hpp>
 
 #include "rollout/block_cadence.h"
+#include "tests/rollout/forwarded_step.h"
 #include "tests/rollout/tiny_decoding.h"
 
 namespace bicrl {
@@ -17,14 +18,8 @@ struct SeenForward {
 };
 std::vector<SeenForward> seen;
 
-struct WatchedStep : DenoiseStep {
-  explicit WatchedStep(std::unique_ptr<DenoiseStep> step) : inner(std::move(step)) {}
-  static std::unique_ptr<DenoiseStep> make(const Transformer& policy, const at::Tensor& allowed,
-                                           const EngineCapacity& capacity, KvCache& cache,
-                                           StepBuffer& buffer) {
-    return std::make_unique<WatchedStep>(make_denoise_step(policy, allowed, capacity, cache, buffer));
-  }
-  void open(const DecodingSettings& settings) override { inner->open(settings); }
+struct WatchedStep : ForwardedStep {
+  using ForwardedStep::ForwardedStep;
   void begin(const StepState& state) override {
     SeenForward& forward = seen.emplace_back();
     forward.denoised = state.blocks();
@@ -36,21 +31,14 @@ struct WatchedStep : DenoiseStep {
     }
     inner->begin(state);
   }
-  bool expect(const StepBound& bound) override { return inner->expect(bound); }
-  StepResult finish() override { return inner->finish(); }
-  void cancel() override { inner->cancel(); }
-  std::unique_ptr<DenoiseStep> inner;
 };
 
 // Forwards behind the last prompt's first block in which some sequences commit and others do not.
-int64_t mixed_forwards(const DecodingSettings& settings, std::vector<Rollout>& rollouts) {
+int64_t mixed_forwards(const DecodingSettings& settings) {
   const Transformer policy = tiny_policy(tiny_config());
-  auto requests = make_requests(/*prompts=*/9, /*samples=*/2);
-  rollouts.assign(requests.size(), {});
-  DecodeEngine engine(policy, tiny_tokenizer(), WatchedStep::make);
+  DecodeEngine engine(policy, tiny_tokenizer(), make_forwarded<WatchedStep>);
   seen.clear();
-  engine.generate(settings, requests, 9,
-                  [&](size_t i, Rollout rollout) { rollouts[i] = std::move(rollout); });
+  engine.generate(settings, make_requests(/*prompts=*/9, /*samples=*/2), 9, [](size_t, const Rollout&) {});
   const auto last_prompt =
       std::find_if(seen.rbegin(), seen.rend(), [](const SeenForward& f) { return f.prompts > 0; });
   REQUIRE(last_prompt != seen.rend());
@@ -68,13 +56,12 @@ TEST_CASE("sequences whose prompts come one after the other end their blocks tog
   settings.acceptance.strategy = AcceptanceStrategy::kLowConfidenceStatic;
   settings.prefill_tokens = 8;  // a forward or two for each prompt
   settings.denoise_steps = GENERATE(0, 2, 3);
-  std::vector<Rollout> rollouts, alone;
-  CHECK(mixed_forwards(settings, rollouts) == 0);
+  CHECK(mixed_forwards(settings) == 0);
   CHECK(std::ranges::any_of(seen, [](const SeenForward& f) { return f.committing > 1; }));
   // Where blocks take as many forwards as their confidences say, nobody waits for anybody.
   settings.acceptance.strategy = AcceptanceStrategy::kLowConfidenceDynamic;
   settings.acceptance.threshold = 0.3;
-  CHECK(mixed_forwards(settings, alone) > 0);
+  CHECK(mixed_forwards(settings) > 0);
 }
 
 TEST_CASE("who begins ends his first block with the others, until a place becomes free") {
@@ -126,7 +113,7 @@ TEST_CASE("requests of any length through a small pool are what they are alone, 
   for (size_t i = 0; i < requests.size(); ++i)
     requests[i].max_new_tokens = 1 + static_cast<int64_t>(7 * i % 24);
   std::vector<Rollout> together(requests.size());
-  DecodeEngine engine(policy, tiny_tokenizer(), WatchedStep::make);
+  DecodeEngine engine(policy, tiny_tokenizer(), make_forwarded<WatchedStep>);
   seen.clear();
   engine.generate(settings, requests, 9,
                   [&](size_t i, Rollout rollout) { together[i] = std::move(rollout); });

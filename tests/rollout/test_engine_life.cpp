@@ -12,6 +12,7 @@
 #include "common/error.h"
 #include "common/rng.h"
 #include "policy/kv_cache.h"
+#include "tests/rollout/forwarded_step.h"
 #include "tests/rollout/tiny_decoding.h"
 
 namespace bicrl {
@@ -49,16 +50,10 @@ DecodingSettings pool_of_three() {
 }
 
 // Counts what an engine asks of its step.
-struct CountedStep : DenoiseStep {
-  explicit CountedStep(std::unique_ptr<DenoiseStep> step) : inner(std::move(step)) {
+struct CountedStep : ForwardedStep {
+  explicit CountedStep(std::unique_ptr<DenoiseStep> step) : ForwardedStep(std::move(step)) {
     begun = finished = cancelled = expected = exact = 0;
   }
-  static std::unique_ptr<DenoiseStep> make(const Transformer& policy, const at::Tensor& allowed,
-                                           const EngineCapacity& capacity, KvCache& cache,
-                                           StepBuffer& buffer) {
-    return std::make_unique<CountedStep>(make_denoise_step(policy, allowed, capacity, cache, buffer));
-  }
-  void open(const DecodingSettings& settings) override { inner->open(settings); }
   void begin(const StepState& state) override {
     ++begun;
     if (bound) {
@@ -86,7 +81,6 @@ struct CountedStep : DenoiseStep {
   }
   static inline int64_t begun, finished, cancelled, expected, exact;
   std::optional<StepBound> bound;
-  std::unique_ptr<DenoiseStep> inner;
 };
 
 }  // namespace
@@ -105,7 +99,7 @@ TEST_CASE("what is expected of the next forward is what it brings, unless a resp
   auto requests = random_requests(30);
   if (!ends_early)
     for (auto& request : requests) request.max_new_tokens = 24;
-  DecodeEngine engine(policy, tiny_tokenizer(), CountedStep::make);
+  DecodeEngine engine(policy, tiny_tokenizer(), make_forwarded<CountedStep>);
   engine.generate(settings, requests, 9, [](size_t, const Rollout&) {});
   CHECK(CountedStep::begun == CountedStep::finished);
   // All but those in which prompts are computed. Where finished blocks are committed by themselves, some
@@ -128,7 +122,7 @@ TEST_CASE("a broken policy is told when the next forward was expected already", 
   settings.acceptance.strategy = AcceptanceStrategy::kLowConfidenceStatic;
   auto requests = random_requests(4);
   for (auto& request : requests) request.max_new_tokens = 24;
-  DecodeEngine engine(policy, tiny_tokenizer(), CountedStep::make);
+  DecodeEngine engine(policy, tiny_tokenizer(), make_forwarded<CountedStep>);
   engine.open(settings, 9, capacity_for(requests, policy.config(), settings));
   for (const auto& request : requests) engine.submit(request);
   engine.step();
@@ -322,7 +316,7 @@ TEST_CASE("a device that others want is lent between forwards, and responses are
   const auto requests = random_requests(20);
   const auto rollouts = [&](SharedDevice* device) {
     std::vector<Rollout> found(requests.size());
-    DecodeEngine engine(policy, tiny_tokenizer(), CountedStep::make);
+    DecodeEngine engine(policy, tiny_tokenizer(), make_forwarded<CountedStep>);
     engine.generate(
         settings, requests, 9, [&](size_t index, Rollout rollout) { found[index] = std::move(rollout); },
         device);
@@ -344,7 +338,7 @@ TEST_CASE("while a response is handed out the next forward is under way", "[deco
   const auto requests = random_requests(20);
   const DecodingSettings settings = pool_of_three();
   const auto expected = generate(policy, settings, requests);
-  DecodeEngine engine(policy, tiny_tokenizer(), CountedStep::make);
+  DecodeEngine engine(policy, tiny_tokenizer(), make_forwarded<CountedStep>);
   size_t handed_out = 0;
   const DecodingStatistics statistics =
       engine.generate(settings, requests, 9, [&](size_t index, const Rollout& rollout) {

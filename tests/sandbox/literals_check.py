@@ -1,27 +1,14 @@
 """How inputs that a task gives alike under every seed are drawn: literals_check.py FOLDER OF THE RUNTIMES."""
-import sys
-
 import torch
+from task_pool import task_pool
 
-sys.path.insert(0, sys.argv[1])
-from oracle_draws import KINDS  # noqa: E402
-from oracle_pool import Pool  # noqa: E402
-from oracle_reference import Reference  # noqa: E402
+from oracle_draws import KINDS
 
-torch.set_grad_enabled(False)
-torch.set_num_threads(1)
 INFINITY = float("inf")
 
 
 def pool_of(inputs, forward="x", arguments="x"):
-    code = ("import torch, torch.nn as nn, torch.nn.functional as F\nclass Model(nn.Module):\n"
-            f"    def forward(self, {arguments}):\n        return {forward}\n"
-            f"def get_inputs():\n    return [{inputs}]\ndef get_init_inputs():\n    return []\n")
-    reference = Reference(code, 7)
-    reference.find_arguments()
-    reference.build()
-    pool = Pool(reference, {"secret": "secret", "tf32": False, "least_draws": 8, "most_draws": 8, "pool_bytes": 1 << 28,
-                            "max_output_bytes": 1 << 26, "most_lane_operations": 1 << 35})
+    reference, pool = task_pool(forward, inputs, arguments)
     pool.draws.plain()
     return reference, pool
 

@@ -1,28 +1,14 @@
 """Draws on which a reference is not finite, as it is on the task's own inputs now and then: not_finite_check.py FOLDER OF THE
 RUNTIMES."""
-import sys
-
 import torch
+from task_pool import task_pool
 
-sys.path.insert(0, sys.argv[1])
-from oracle_draws import KINDS  # noqa: E402
-from oracle_pool import Pool  # noqa: E402
-from oracle_reference import Reference  # noqa: E402
-
-torch.set_grad_enabled(False)
-torch.set_num_threads(1)
+from oracle_draws import KINDS
 
 
 def kinds_of(forward, inputs):
     """Of each kind, the share of its draws' answers that is finite."""
-    code = ("import torch, torch.nn as nn\nclass Model(nn.Module):\n"
-            f"    def forward(self, x):\n        return {forward}\n"
-            f"def get_inputs():\n    return [{inputs}]\ndef get_init_inputs():\n    return []\n")
-    reference = Reference(code, 7)
-    reference.find_arguments()
-    reference.build()
-    pool = Pool(reference, {"secret": "secret", "tf32": False, "least_draws": 8, "most_draws": 8, "pool_bytes": 1 << 28,
-                            "max_output_bytes": 1 << 26, "most_lane_operations": 1 << 35})
+    _, pool = task_pool(forward, inputs)
     pool.draws.plain()
     pool.first_look()
     kinds = {name: pool.kind(name) for name in KINDS}

@@ -1,32 +1,18 @@
 """How structured draws cut inputs and deal patterns, and which decisions of a reference are exact: patterns_check.py FOLDER OF
 THE RUNTIMES."""
-import sys
-
 import torch
+from task_pool import task_pool
 
-sys.path.insert(0, sys.argv[1])
-from oracle_checks import Findings  # noqa: E402
-from oracle_draws import KINDS  # noqa: E402
-from oracle_patterns import Slices  # noqa: E402
-from oracle_places import Places  # noqa: E402
-from oracle_pool import Pool  # noqa: E402
-from oracle_reference import Reference  # noqa: E402
-from oracle_unread import decides  # noqa: E402
-from oracle_values import raw  # noqa: E402
-
-torch.set_grad_enabled(False)
-torch.set_num_threads(1)
+from oracle_checks import Findings
+from oracle_draws import KINDS
+from oracle_patterns import Slices
+from oracle_places import Places
+from oracle_unread import decides
+from oracle_values import raw
 
 
 def pool_of(forward, inputs, arguments="x", secret="secret", init="pass"):
-    code = ("import torch, torch.nn as nn, torch.nn.functional as F\nclass Model(nn.Module):\n    def __init__(self):\n"
-            f"        super().__init__()\n        {init}\n    def forward(self, {arguments}):\n        return {forward}\n"
-            f"def get_inputs():\n    return [{inputs}]\ndef get_init_inputs():\n    return []\n")
-    reference = Reference(code, 7)
-    reference.find_arguments()
-    reference.build()
-    pool = Pool(reference, {"secret": secret, "tf32": False, "least_draws": 8, "most_draws": 8, "pool_bytes": 1 << 28,
-                            "max_output_bytes": 1 << 26, "most_lane_operations": 1 << 35})
+    _, pool = task_pool(forward, inputs, arguments, secret, init)
     pool.first_look()
     return pool, {name: pool.kind(name) for name in KINDS}
 

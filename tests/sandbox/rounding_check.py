@@ -1,30 +1,13 @@
 """Programs whose exp() is off by two units in the last place, as a device's may be, are right: rounding_check.py FOLDER OF THE
 RUNTIMES. What makes them so is taken away, one by one, to see that it is that."""
-import sys
-
 import torch
+from task_pool import task_pool
 
-sys.path.insert(0, sys.argv[1])
-import oracle_pool  # noqa: E402
-import oracle_rounding  # noqa: E402
-from oracle_draws import KINDS  # noqa: E402
-from oracle_reference import Reference  # noqa: E402
+import oracle_pool
+import oracle_rounding
+from oracle_draws import KINDS
 
-torch.set_num_threads(1)
-torch.set_grad_enabled(False)
 generator = torch.Generator().manual_seed(5)
-CODE = """
-import torch
-import torch.nn as nn
-import torch.nn.functional as F
-class Model(nn.Module):
-    def forward(self, x):
-        return {}
-def get_inputs():
-    return [torch.randn({})]
-def get_init_inputs():
-    return []
-"""
 
 
 def device_exp(x):
@@ -63,12 +46,7 @@ def refused(programs):
     count = 0
     for secret in range(3):
         for forward, program in programs.items():
-            reference = Reference(CODE.format(forward, SHAPES.get(forward, "64, 64")), init_seed=1)
-            reference.find_arguments()
-            reference.build()
-            pool = oracle_pool.Pool(reference, {"secret": f"{forward} {secret}", "tf32": False, "least_draws": 8, "most_draws": 8,
-                                                "pool_bytes": 1 << 30, "max_output_bytes": 1 << 28,
-                                                "most_lane_operations": 1 << 40})
+            _, pool = task_pool(forward, f"torch.randn({SHAPES.get(forward, '64, 64')})", secret=f"{forward} {secret}")
             pool.first_look()
             for draw in (draw for kind in KINDS for draw in pool.kind(kind).kept):
                 for _ in range(4):
@@ -86,7 +64,7 @@ for seed in (1, 2):
     assert bool((change.abs() <= oracle_rounding.LOST * 1.0001).all()) and bool((change.abs() >= oracle_rounding.LOST * 0.4999).all())
     assert 0.4 < float((change > 0).double().mean()) < 0.6
     assert len(set(change[-9:].tolist())) == 1
-with oracle_rounding.Rounding(1), torch.no_grad():
+with oracle_rounding.Rounding(1):
     x = torch.linspace(-3, 3, 101, dtype=torch.float64)
     once, same = torch.nn.functional.elu(x, 0.5), torch.nn.functional.elu(x.clone(), alpha=0.5, inplace=True)
     assert torch.equal(once, same) and torch.equal(torch.relu(x), x.clamp(min=0))

@@ -42,7 +42,7 @@ int64_t rounds_of(const StageSettings& stage, int64_t block_size) {
   const ObjectiveSettings& objective = stage.updater.objective;
   if (objective.masking == Masking::kRandom) return 1;
   if (objective.masking == Masking::kCoupled) return 2;
-  const int64_t steps = stage.decoding.denoise_steps == 0 ? block_size : stage.decoding.denoise_steps;
+  const int64_t steps = stage.decoding.steps_of_block(block_size);
   return (steps + objective.shrink - 1) / objective.shrink;
 }
 

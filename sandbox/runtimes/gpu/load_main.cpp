@@ -132,31 +132,21 @@ class Job {
                       .renewable = true});
     const WindowFiles files{.channel = channel_,
                             .outputs = file("output_file"),
-                            .inputs = [&](size_t number) { return mapped_draw(trace, number); }};
+                            .inputs = [&](size_t number) { return draw(trace, number); }};
     reusable_ = bicrl::serve_window(driver_, *context_.clock, *context_.poison, device,
                                     trace.output_layout().draw_bytes, files) &&
                 reusable_;
   }
 
-  int draw_file(const json& number) const {
-    return files_.at(plan_.at("draws").at(number.get<size_t>()).get<size_t>()).get();
-  }
-
-  static void check_size(const Trace& trace, std::string_view inputs) {
+  // Of a draw, by its number in the plan; where it is for as long as the job.
+  std::string_view draw(const Trace& trace, const json& number) {
+    const auto file = plan_.at("draws").at(number.get<size_t>()).get<size_t>();
+    auto known = draws_.find(file);
+    if (known == draws_.end())
+      known = draws_.emplace(file, MappedFile::readable(files_.at(file).get())).first;
+    const std::string_view inputs = known->second.text();
     if (inputs.size() != trace.inputs.draw_bytes) throw InputError("the inputs have another size");
-  }
-
-  void draw(const Trace& trace, const json& number, std::string& into) const {
-    read_whole(draw_file(number), into);
-    check_size(trace, into);
-  }
-
-  std::string_view mapped_draw(const Trace& trace, size_t number) {
-    auto known = mapped_draws_.find(number);
-    if (known == mapped_draws_.end())
-      known = mapped_draws_.emplace(number, MappedFile::readable(draw_file(number))).first;
-    check_size(trace, known->second.text());
-    return known->second.text();
+    return inputs;
   }
 
   // A run's calls; the outputs of one that failed are zeros that nobody reads.
@@ -171,8 +161,6 @@ class Job {
                       .limit_s = plan_.at("limit_s").get<double>(),
                       .max_bytes = plan_.at("max_bytes").get<uint64_t>(),
                       .apart = watched_});
-    std::string inputs;
-    draw(trace, asked.at("draw"), inputs);
     json report{{"lane_operations", 0}, {"changed_inputs", json::array()}, {"calls", 0}};
     const auto end_call = [&](const std::optional<DeviceFault>& fault, const OutputLayout& layout) {
       std::vector<std::byte> outputs(layout.draw_bytes);
@@ -184,7 +172,7 @@ class Job {
             {"class", fault->fault_class}, {"message", fault->message}, {"kernel", fault->kernel}};
       return outputs;
     };
-    const auto first = end_call(device.run(inputs), trace.output_layout());
+    const auto first = end_call(device.run(draw(trace, asked.at("draw"))), trace.output_layout());
     const auto failed = [&report] { return report.contains("fault"); };
     if (!failed()) {
       report["changed_inputs"] = device.changed_inputs();
@@ -195,8 +183,7 @@ class Job {
     std::set<uint32_t> overwritten;
     if (!draws.empty() && !failed()) report["first_repeat"] = begin = end = device.first_repeat();
     while (!draws.empty() && !failed() && end < trace.repeats.size() && goes_on(device, trace, begin, end)) {
-      draw(trace, draws.at(end), inputs);
-      end_call(device.repeat(end, inputs), trace.repeats[end].returned.layout);
+      end_call(device.repeat(end, draw(trace, draws.at(end))), trace.repeats[end].returned.layout);
       ++end;
       if (!failed()) overwritten.merge(device.overwritten_outputs(first));
     }
@@ -227,7 +214,7 @@ class Job {
   const int channel_;
   std::vector<UniqueFd> files_;
   json plan_;
-  std::map<size_t, MappedFile> mapped_draws_;
+  std::map<size_t, MappedFile> draws_;  // by their files' numbers
   bool watched_ = false;
   // Where kernels reach this process's own memory, what a candidate left here must not run the next one.
   bool reusable_ = !driver_.device().reaches_host_memory;
