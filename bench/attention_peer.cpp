@@ -21,7 +21,7 @@
 namespace bicrl::bench {
 namespace {
 
-constexpr int64_t kTileKeys = 512;  // as PagedForward has them
+constexpr int64_t kTileKeys = 512, kLeastTileKeys = 128;  // as PagedForward has them
 constexpr int kLayers = 6;
 
 void check(cudaError_t error) { BICRL_CHECK(error == cudaSuccess, cudaGetErrorString(error)); }
@@ -92,13 +92,13 @@ class OwnAttention {
       for (int64_t r = 0; r < shape.rows_of_sequence(); ++r)
         limits.push_back(shape.prompt + shape.own + (r / kBlockRows + 1) * kBlockRows);
     memory_.emplace_back(tiles_.tiles);
-    memory_.emplace_back(
-        std::vector<int32_t>{static_cast<int32_t>(tiles_.tiles.size()), static_cast<int32_t>(shape.rows())});
+    memory_.emplace_back(std::vector<int32_t>{static_cast<int32_t>(tiles_.wide),
+                                              static_cast<int32_t>(tiles_.tiles.size()),
+                                              static_cast<int32_t>(shape.rows())});
     memory_.emplace_back(all_pages_);
     memory_.emplace_back(limits);
     memory_.emplace_back(tiles_.first_share);
-    memory_.emplace_back(tiles_.shares);
-    const auto shares = static_cast<int64_t>(tiles_.shares.size());
+    const int64_t shares = tiles_.shares();
     memory_.emplace_back(shares * shape.heads * kHeadDim * 2);
     memory_.emplace_back(shares * shape.heads * 4);
   }
@@ -112,14 +112,12 @@ class OwnAttention {
                           .q = static_cast<const gpu::BFloat16*>(q),
                           .pool = static_cast<const gpu::BFloat16*>(pool),
                           .tiles = memory_[0].as<AttentionTile>(),
-                          .tile_count = memory_[1].as<int32_t>(),
+                          .counts = memory_[1].as<int32_t>(),
                           .pages = memory_[2].as<int32_t>(),
                           .key_limits = memory_[3].as<int64_t>(),
                           .first_share = memory_[4].as<int32_t>(),
-                          .shares = memory_[5].as<int32_t>(),
-                          .count = memory_[1].as<int32_t>() + 1,
-                          .partial_out = memory_[6].as<gpu::BFloat16>(),
-                          .partial_log = memory_[7].as<float>(),
+                          .partial_out = memory_[5].as<gpu::BFloat16>(),
+                          .partial_log = memory_[6].as<float>(),
                           .out = static_cast<gpu::BFloat16*>(out)},
                          stream);
   }
@@ -162,10 +160,12 @@ class OwnAttention {
                 .first_prompt_pages = first_prompt,
                 .prompt_pages = prompt_pages,
                 .prompt_tokens = prompt_tokens},
-               {.rows = gpu::kTileColumnsAtMost * shape.kv_heads / shape.heads,
+               {.rows = gpu::kWideColumnsAtMost * shape.kv_heads / shape.heads,
+                .warp_rows = gpu::kWarpColumnsAtMost * shape.kv_heads / shape.heads,
                 .keys = kTileKeys,
                 .shares = 4 * shape.rows(),
-                .few = gpu::few_tiles(shape.kv_heads)});
+                .few = gpu::few_tiles(shape.kv_heads),
+                .least_keys = kLeastTileKeys});
     all_pages_ = pages;
     all_pages_.insert(all_pages_.end(), prompt_pages.begin(), prompt_pages.end());
     return tiles;

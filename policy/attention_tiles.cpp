@@ -1,7 +1,7 @@
 #include "policy/attention_tiles.h"
 
 #include <algorithm>
-#include <limits>
+#include <numeric>
 
 #include "common/error.h"
 #include "policy/attention_plan.h"
@@ -17,6 +17,7 @@ struct Stretch {
   int32_t keys = -1;  // all rows see this many; -1: as their limits say
 };
 
+// That of a prompt comes before those of the segments that extend it.
 std::vector<Stretch> stretches_of(const AttentionPlan& plan) {
   std::vector<Stretch> found;
   const auto segments = static_cast<size_t>(plan.segments());
@@ -37,27 +38,47 @@ std::vector<Stretch> stretches_of(const AttentionPlan& plan) {
   return found;
 }
 
-// Returns how many shares they have: those of a row do not depend on the rows beside it.
-int64_t cut(const AttentionPlan& plan, const std::vector<Stretch>& stretches, int64_t rows_at_most,
-            int64_t tile_keys, std::vector<AttentionTile>& tiles) {
+struct Cut {
+  std::vector<AttentionTile> wide, of_warps;
+  std::vector<int32_t> shares;  // of each row
+
+  int64_t all_shares() const { return std::accumulate(shares.begin(), shares.end(), int64_t{0}); }
+};
+
+void cut_stretch(const AttentionPlan& plan, const Stretch& s, int64_t rows_at_most, int64_t tile_keys,
+                 std::vector<int32_t>& shares, std::vector<AttentionTile>& tiles) {
   const auto tile_rows = static_cast<int32_t>(rows_at_most);
-  tiles.clear();
-  int64_t share = 0;
-  for (const Stretch& s : stretches) {
-    for (int32_t row = s.first_row; row < s.end_row; row += tile_rows) {
-      const int32_t rows = std::min(tile_rows, s.end_row - row);
-      // Limits ascend within a segment.
-      const int64_t keys =
-          s.keys >= 0 ? s.keys : plan.key_limits[static_cast<size_t>(row + rows - 1)] - s.base;
-      for (int64_t key = 0, end = 0; key < keys; key = end, share += rows) {
-        // What is left over and no half of a tile is not worth shares of its own.
-        end = keys - key <= tile_keys + tile_keys / 2 ? keys : key + tile_keys;
-        tiles.push_back({row, rows, s.first_page, static_cast<int32_t>(key), static_cast<int32_t>(end),
-                         s.base, static_cast<int32_t>(share)});
-      }
+  for (int32_t row = s.first_row; row < s.end_row; row += tile_rows) {
+    const int32_t rows = std::min(tile_rows, s.end_row - row);
+    // Limits ascend within a segment.
+    const int64_t keys = s.keys >= 0 ? s.keys : plan.key_limits[static_cast<size_t>(row + rows - 1)] - s.base;
+    int32_t ordinal = shares[static_cast<size_t>(row)];
+    for (int64_t key = 0, end = 0; key < keys; key = end) {
+      // What is left over and no half of a tile is not worth shares of its own.
+      end = keys - key <= tile_keys + tile_keys / 2 ? keys : key + tile_keys;
+      tiles.push_back(
+          {row, rows, s.first_page, static_cast<int32_t>(key), static_cast<int32_t>(end), s.base, ordinal++});
     }
+    std::fill_n(shares.begin() + row, rows, ordinal);
   }
-  return share;
+}
+
+Cut cut(const AttentionPlan& plan, const std::vector<Stretch>& stretches, const TileLimits& limits,
+        int64_t warp_keys, int64_t wide_keys) {
+  Cut made;
+  made.shares.assign(static_cast<size_t>(plan.rows()), 0);
+  for (const Stretch& s : stretches) {
+    if (s.end_row - s.first_row > 2 * limits.warp_rows)
+      cut_stretch(plan, s, limits.rows, wide_keys, made.shares, made.wide);
+    else
+      cut_stretch(plan, s, limits.warp_rows, warp_keys, made.shares, made.of_warps);
+  }
+  return made;
+}
+
+void sort_by_cost(std::vector<AttentionTile>& tiles) {
+  std::stable_sort(tiles.begin(), tiles.end(),
+                   [](const AttentionTile& a, const AttentionTile& b) { return a.cost() > b.cost(); });
 }
 
 }  // namespace
@@ -68,25 +89,26 @@ void AttentionTiles::make(const AttentionPlan& plan, const TileLimits& limits) {
   BICRL_CHECK(limits.keys % plan.page_tokens == 0, "tiles of ", limits.keys, " keys, pages of ",
               plan.page_tokens);
   const std::vector<Stretch> stretches = stretches_of(plan);
-  int64_t tile_keys = limits.keys;
-  while (cut(plan, stretches, limits.rows, tile_keys, tiles) > limits.shares) tile_keys *= 2;
-  const auto tall =
-      std::ranges::count_if(tiles, [&](const auto& tile) { return tile.rows > limits.rows / 2; });
-  if (limits.rows > 1 && tall > 0 && tall <= limits.few)
-    cut(plan, stretches, limits.rows / 2, tile_keys, tiles);
-  const auto rows = static_cast<size_t>(plan.rows());
-  first_share.assign(rows + 1, 0);
-  for (const AttentionTile& tile : tiles)
-    for (int32_t i = 0; i < tile.rows; ++i) ++first_share[static_cast<size_t>(tile.first_row + i) + 1];
-  for (size_t r = 0; r < rows; ++r) first_share[r + 1] += first_share[r];
-  shares.resize(static_cast<size_t>(first_share[rows]));
-  std::vector<int32_t> next(first_share.begin(), first_share.end() - 1);
-  for (const AttentionTile& tile : tiles)
-    for (int32_t i = 0; i < tile.rows; ++i)
-      shares[static_cast<size_t>(next[static_cast<size_t>(tile.first_row + i)]++)] = tile.first_share + i;
-  // Behind the shares, whose order is that in which a row's are summed up.
-  std::stable_sort(tiles.begin(), tiles.end(),
-                   [](const AttentionTile& a, const AttentionTile& b) { return a.cost() > b.cost(); });
+  int64_t keys = limits.keys;
+  Cut made = cut(plan, stretches, limits, keys, keys);
+  while (made.all_shares() > limits.shares) {
+    keys *= 2;
+    made = cut(plan, stretches, limits, keys, keys);
+  }
+  for (int64_t wide_keys = keys / 2; wide_keys >= limits.least_keys && wide_keys % plan.page_tokens == 0 &&
+                                     !made.wide.empty() && std::ssize(made.wide) <= limits.few;
+       wide_keys /= 2) {
+    Cut halved = cut(plan, stretches, limits, keys, wide_keys);
+    if (halved.all_shares() > limits.shares) break;
+    made = std::move(halved);
+  }
+  sort_by_cost(made.wide);
+  sort_by_cost(made.of_warps);
+  wide = std::ssize(made.wide);
+  tiles = std::move(made.wide);
+  tiles.insert(tiles.end(), made.of_warps.begin(), made.of_warps.end());
+  first_share.assign(1, 0);
+  for (const int32_t shares_of_row : made.shares) first_share.push_back(first_share.back() + shares_of_row);
 }
 
 }  // namespace bicrl

@@ -79,12 +79,10 @@ struct PagedAttention {
   const BFloat16* pool = nullptr;  // [.., 2 (key, value), kv_heads, head_dim]
 
   const AttentionTile* tiles = nullptr;
-  const int32_t* tile_count = nullptr;
+  const int32_t* counts = nullptr;       // [3] wide tiles, tiles, and rows: those behind have no shares
   const int32_t* pages = nullptr;        // of the tiles
   const int64_t* key_limits = nullptr;   // [rows] absolute
-  const int32_t* first_share = nullptr;  // [rows + 1] into shares
-  const int32_t* shares = nullptr;       // rows of partial_out
-  const int32_t* count = nullptr;        // rows from here on have no shares
+  const int32_t* first_share = nullptr;  // [rows + 1], rows of partial_out
 
   // [.., heads, head_dim]: as much of them is written and read as of keys where rows have short lists, and
   // their rounding is no more than that of `out`.
@@ -92,8 +90,9 @@ struct PagedAttention {
   float* partial_log = nullptr;  // [.., heads], to the base of 2
   BFloat16* out = nullptr;       // [rows, heads, head_dim]
 };
-// Columns of a tile: query heads of a key head, of all its rows together.
-constexpr int64_t kTileColumnsAtMost = 128;
+// Columns of a tile, which are query heads of a key head, of all its rows together: of a wide one, and of one
+// for a warp.
+constexpr int64_t kWideColumnsAtMost = 128, kWarpColumnsAtMost = 16;
 // TileLimits::few for the current device: so many tiles, with all their key heads, are half of the blocks
 // that run side by side there.
 int64_t few_tiles(int64_t kv_heads);

@@ -1,71 +1,32 @@
-// Keys and values on their way through shared memory: a block goes over the steps of its tasks one behind the
-// other, and while one step is computed the copies of the next ones are under way, also from one task to the
-// next. What these copies need to know, the tile behind this one and the pages of the next step, a lane of
-// each warp has loaded ahead of them, so that no thread waits for a load before it can begin a copy. A wide
-// tile has its queries in shared memory too: they come ahead of its steps in the same way, and stay.
+// Keys and values of wide tiles on their way through shared memory: a block goes over the steps of its tasks
+// one behind the other, and while one step is computed the copies of the next ones are under way, also from
+// one task to the next. What these copies need to know, the tile behind this one and the pages of the next
+// step, a lane of each warp has loaded ahead of them, so that no thread waits for a load before it can begin
+// a copy. A tile's queries come ahead of its steps in the same way, and stay.
 #pragma once
 #include <cstddef>
 
-#include "policy/gpu/elements.cuh"
+#include "policy/gpu/attention_arguments.cuh"
 #include "policy/gpu/tensor_core.cuh"
 
 namespace bicrl::gpu {
 
-constexpr int kAttentionWarps = 4;
-constexpr int kAttentionThreads = kAttentionWarps * kWarp;
-constexpr int kAttentionBlocks = 2;  // of a processor, side by side
-constexpr int kPageTokens = 16;      // of KvCache
 constexpr int kStepKeys = 64;
 constexpr int kStepPages = kStepKeys / kPageTokens;
 constexpr int kPlaces = 3;                   // in shared memory, for a step or the queries of a tile
 constexpr int kTilesKept = 4;                // that of the step that is computed, and three to come
-constexpr int kTileColumns = 2 * kStepKeys;  // at most: they take as much memory as a step
-constexpr int kNarrowColumns = 32;           // a tile of more has its queries in shared memory
+constexpr int kWideColumns = 2 * kStepKeys;  // at most: they take as much memory as a step
 
-// Arguments of attend_tiles; PagedAttention with pointers of the device's types.
-struct AttentionArguments {
-  const __nv_bfloat16 *q, *pool;
-  const AttentionTile* tiles;
-  const int32_t *tile_count, *pages;
-  const int64_t* key_limits;
-  __nv_bfloat16* partial_out;
-  float* partial_log;
-  float scale_log2;  // of the scores, times log2(e)
-  int heads, kv_heads;
-  int group, inverse_group;  // heads / kv_heads; 2^16 divided by it, rounded up
-
-  // Of a tile's column, which is one of its rows with one of the heads of a group: the row.
-  __device__ int row_of(int column) const { return column * inverse_group >> 16; }
-  // Where a column is in an array [rows, heads], where those of its tile begin with row `first`.
-  __device__ int64_t place_of(int column, int first, int kv_head) const {
-    const int row = row_of(column);
-    return int64_t{first + row} * heads + kv_head * group + column - row * group;
-  }
-};
-
-// The tasks of a block: pairs of a tile and a key head. Costly tiles come first, so every other round goes
-// backwards: whoever had the costliest of one round has the cheapest of the next. Blocks of the second half
-// begin with their last ones: of the blocks that share a processor, one then computes wide tiles while
-// another waits for the memory of narrow ones.
+// The wide tasks of a block.
 struct BlockTasks {
   int count, kv_heads, rounds;
 
   __device__ explicit BlockTasks(const AttentionArguments& a)
-      : count(*a.tile_count * a.kv_heads), kv_heads(a.kv_heads) {
-    const int blocks = gridDim.x;
-    rounds = count / blocks;
-    if (forwards(rounds) < count) ++rounds;
+      : count(a.counts[0] * a.kv_heads), kv_heads(a.kv_heads) {
+    rounds = count / static_cast<int>(gridDim.x);
+    if (at(rounds) < count) ++rounds;
   }
-  // `round` is less than `rounds`.
-  __device__ int at(int round) const {
-    return forwards(blockIdx.x < gridDim.x / 2 ? round : rounds - 1 - round);
-  }
-
- private:
-  __device__ static int forwards(int round) {
-    const int blocks = gridDim.x, block = blockIdx.x;
-    return round * blocks + (round % 2 == 0 ? block : blocks - 1 - block);
-  }
+  __device__ int at(int round) const { return dealt(round, blockIdx.x, gridDim.x); }
 };
 
 // In shared memory.
@@ -118,7 +79,7 @@ class KeyStream {
     fill();
     return place_address(place);
   }
-  // Likewise the queries of a wide tile, ahead of its first step, until they are dropped.
+  // Likewise the queries of a tile, ahead of its first step, until they are dropped.
   __device__ unsigned next_queries() {
     const unsigned address = next();
     kept_ = spent_;
@@ -126,11 +87,6 @@ class KeyStream {
     return address;
   }
   __device__ void drop_queries() { spent_ |= kept_; }
-  // The memory of the step that next() returned, [kStepBytes * 2 / sizeof(float)], free to be written once
-  // all threads are done with it, until the next call.
-  __device__ float* spent() const {
-    return reinterpret_cast<float*>(memory_.places[__ffs(static_cast<int>(spent_)) - 1]);
-  }
 
  private:
   static constexpr int kChunks = kHeadDim / 8;
@@ -171,7 +127,7 @@ class KeyStream {
     first_row_ = of_tile(offsetof(AttentionTile, first_row));
     kv_head_ = tasks_.at(round) % tasks_.kv_heads;
     columns_ = of_tile(offsetof(AttentionTile, rows)) * a_.group;
-    queries_due_ = columns_ > kNarrowColumns;
+    queries_due_ = true;
     load_page();
     load_tile(round + 1);
   }
@@ -196,11 +152,11 @@ class KeyStream {
     const int thread = static_cast<int>(threadIdx.x);
     const __nv_bfloat16* const q = a_.q + thread % kChunks * 8;
 #pragma unroll 4
-    for (int first = 0; first < kTileColumns; first += kPassKeys) {
+    for (int first = 0; first < kWideColumns; first += kPassKeys) {
       // Zeros behind the last column: nobody looks at what becomes of them.
-      const int column = first + thread / kChunks;
-      const bool wanted = column < columns_;
-      const int64_t from = a_.place_of(wanted ? column : 0, first_row_, kv_head_);
+      const bool wanted = first + thread / kChunks < columns_;
+      const int column = wanted ? first + thread / kChunks : 0;
+      const int64_t from = a_.place_of(first_row_ + a_.row_of(column), column, kv_head_);
       copy_async(to + first * kChunks * 16, q + from * kHeadDim, wanted);
     }
     queries_due_ = false;
@@ -209,7 +165,6 @@ class KeyStream {
   __device__ void fetch_step(unsigned to) {
     const int thread = static_cast<int>(threadIdx.x);
     const int left = end_key_ - first_key_ - thread / kChunks;
-    const unsigned long long hint = columns_ > kNarrowColumns ? kOften : kOnce;
     const int row = 2 * a_.kv_heads * kHeadDim, page = row * kPageTokens;  // elements
     const __nv_bfloat16* const pool =
         a_.pool + (thread / kChunks * 2 * a_.kv_heads + kv_head_) * kHeadDim + thread % kChunks * 8;
@@ -219,8 +174,8 @@ class KeyStream {
       const __nv_bfloat16* from = pool + number * page;
 #pragma unroll
       for (int key = first; key < first + kPageTokens; key += kPassKeys, from += kPassKeys * row) {
-        copy_async(to + key * kChunks * 16, from, key < left, hint);
-        copy_async(to + key * kChunks * 16 + kStepBytes, from + a_.kv_heads * kHeadDim, key < left, hint);
+        copy_async(to + key * kChunks * 16, from, key < left);
+        copy_async(to + key * kChunks * 16 + kStepBytes, from + a_.kv_heads * kHeadDim, key < left);
       }
     }
     first_key_ += kStepKeys;

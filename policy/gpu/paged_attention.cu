@@ -8,7 +8,7 @@
 namespace bicrl::gpu {
 namespace {
 
-static_assert(kTileColumnsAtMost == kTileColumns);
+static_assert(kWideColumnsAtMost == kWideColumns && kWarpColumnsAtMost == kWarpColumns);
 
 int processors() {
   int device = 0, count = 0;
@@ -20,15 +20,16 @@ int processors() {
 template <int kHeadDim>
 void run(const PagedAttention& work, Stream stream) {
   const auto group = static_cast<int>(work.heads / work.kv_heads);
-  constexpr int kShared = sizeof(AttentionMemory<kHeadDim>);
+  constexpr int kShared = sizeof(StreamMemory<kHeadDim>);
   // For this device; cheap enough to be said each time.
   cudaFuncSetAttribute(attend_tiles<kHeadDim>, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared);
   const AttentionArguments arguments = {reinterpret_cast<const __nv_bfloat16*>(work.q),
                                         reinterpret_cast<const __nv_bfloat16*>(work.pool),
                                         work.tiles,
-                                        work.tile_count,
+                                        work.counts,
                                         work.pages,
                                         work.key_limits,
+                                        work.first_share,
                                         reinterpret_cast<__nv_bfloat16*>(work.partial_out),
                                         work.partial_log,
                                         work.scale * 1.44269504088896340736f,
@@ -39,9 +40,10 @@ void run(const PagedAttention& work, Stream stream) {
   const int blocks = kAttentionBlocks * processors();
   attend_tiles<kHeadDim><<<static_cast<unsigned>(blocks), kAttentionThreads, kShared, stream>>>(arguments);
   check_launch("paged_attention (tiles)");
-  const int64_t joins = (work.rows * work.heads + kAttentionWarps - 1) / kAttentionWarps;
+  constexpr int kJoinsOfBlock = kAttentionThreads / (kHeadDim / 8);
+  const int64_t joins = (work.rows * work.heads + kJoinsOfBlock - 1) / kJoinsOfBlock;
   join_shares<kHeadDim><<<static_cast<unsigned>(joins), kAttentionThreads, 0, stream>>>(
-      work.first_share, work.shares, work.count, reinterpret_cast<const __nv_bfloat16*>(work.partial_out),
+      work.first_share, work.counts, reinterpret_cast<const __nv_bfloat16*>(work.partial_out),
       work.partial_log, reinterpret_cast<__nv_bfloat16*>(work.out), static_cast<int>(work.rows),
       static_cast<int>(work.heads));
   check_launch("paged_attention (shares)");

@@ -12,9 +12,9 @@
 namespace bicrl::gpu {
 namespace {
 
-// Keys of a tile of attention: so few that the tiles of a small batch occupy all processors, so many that
-// shares of rows are little beside keys.
-constexpr int64_t kTileKeys = 512;
+// Keys of a tile of attention: so many that shares of rows are little beside keys, and fewer where that would
+// leave processors without a wide tile.
+constexpr int64_t kTileKeys = 512, kLeastTileKeys = 128;
 // Room for shares, of each row.
 constexpr int64_t kSharesOfRow = 4;
 
@@ -43,7 +43,7 @@ Stream current_stream() { return c10::cuda::getCurrentCUDAStream().stream(); }
 bool PagedForward::supports(const PolicyConfig& c, at::Device device, at::ScalarType dtype) {
   constexpr int64_t kPack = 16 / static_cast<int64_t>(sizeof(BFloat16));
   return device.is_cuda() && dtype == at::kBFloat16 && (c.head_dim == 64 || c.head_dim == 128) &&
-         c.heads / c.kv_heads <= kTileColumnsAtMost && c.hidden_size % kPack == 0 &&
+         c.heads / c.kv_heads <= kWideColumnsAtMost && c.hidden_size % kPack == 0 &&
          c.intermediate_size % kPack == 0;
 }
 
@@ -62,16 +62,17 @@ PagedForward::PagedForward(const Transformer& policy, int64_t max_rows, KvCache&
       config_(policy.config()),
       cache_(cache),
       planner_(config_.block_size, max_rows, cache, buffer),
-      limits_{.rows = kTileColumnsAtMost * config_.kv_heads / config_.heads,
+      limits_{.rows = kWideColumnsAtMost * config_.kv_heads / config_.heads,
+              .warp_rows = kWarpColumnsAtMost * config_.kv_heads / config_.heads,
               .keys = kTileKeys,
               .shares = kSharesOfRow * max_rows,
-              .few = few_tiles_of(policy)},
+              .few = few_tiles_of(policy),
+              .least_keys = kLeastTileKeys},
       // No tile is without a share.
       tiles_(buffer, limits_.shares),
-      counts_(buffer, 2),
+      counts_(buffer, 3),
       pages_(buffer, cache.total_pages()),
-      first_share_(buffer, max_rows + 1),
-      shares_(buffer, limits_.shares) {
+      first_share_(buffer, max_rows + 1) {
   BICRL_CHECK(supports(config_, policy.device(), policy.dtype()));
   for (int64_t i = 0; i < config_.layers; ++i) {
     const std::string layer = concat("model.layers.", i, ".");
@@ -101,7 +102,7 @@ void PagedForward::plan(const std::vector<CachedSegment>& segments) {
   segments_ = segments;
   planned_rows_ = plan.rows();
   planned_.make(plan, limits_);
-  for (auto* array : {&counts_, &pages_, &first_share_, &shares_}) array->clear();
+  for (auto* array : {&counts_, &pages_, &first_share_}) array->clear();
   tiles_.clear();
   const auto fill = [](auto& array, const auto& values) {
     std::copy(values.begin(), values.end(), array.extend(static_cast<int64_t>(values.size())));
@@ -110,17 +111,15 @@ void PagedForward::plan(const std::vector<CachedSegment>& segments) {
   fill(pages_, plan.pages);
   fill(pages_, plan.prompt_pages);
   fill(first_share_, planned_.first_share);
-  fill(shares_, planned_.shares);
-  counts_.push_back(static_cast<int32_t>(planned_.tiles.size()));
-  counts_.push_back(static_cast<int32_t>(planned_rows_));
+  for (const int64_t count : {planned_.wide, std::ssize(planned_.tiles), planned_rows_})
+    counts_.push_back(static_cast<int32_t>(count));
 }
 
 void PagedForward::plan_nothing() {
   segments_.clear();
   planned_rows_ = 0;
   counts_.clear();
-  counts_.push_back(0);
-  counts_.push_back(0);
+  for (int i = 0; i < 3; ++i) counts_.push_back(0);
 }
 
 void PagedForward::commit() {
@@ -151,12 +150,10 @@ void PagedForward::mix(int64_t layer, int64_t rows) {
                    .q = bf16(rotated_),
                    .pool = bf16(cache_.pool(layer)),
                    .tiles = tiles_.on_device(),
-                   .tile_count = counts_.on_device(),
+                   .counts = counts_.on_device(),
                    .pages = pages_.on_device(),
                    .key_limits = planner_.key_limits_on_device(),
                    .first_share = first_share_.on_device(),
-                   .shares = shares_.on_device(),
-                   .count = counts_.on_device() + 1,
                    .partial_out = bf16(partial_out_),
                    .partial_log = fp32(partial_log_),
                    .out = bf16(mixed_)},
@@ -190,7 +187,7 @@ void PagedForward::attend(int64_t index, int64_t rows) {
                                .write_rows = planner_.write_rows_on_device(),
                                .rotated = bf16(rotated_),
                                .pool = bf16(cache_.pool(index))},
-                              counts_.on_device() + 1, current_stream());
+                              counts_.on_device() + 2, current_stream());
   mix(index, rows);
   project(layer.o, mixed_.narrow(0, 0, rows), branch_.narrow(0, 0, rows));
 }

@@ -60,8 +60,8 @@ class PagedForward {
   AttentionTiles planned_;
   TileLimits limits_;
   StepArray<AttentionTile> tiles_;
-  StepArray<int32_t> counts_;  // tiles, rows
-  StepArray<int32_t> pages_, first_share_, shares_;
+  StepArray<int32_t> counts_;  // wide tiles, tiles, rows
+  StepArray<int32_t> pages_, first_share_;
   std::vector<CachedSegment> segments_;
   int64_t planned_rows_ = 0;
   std::vector<FusedLayer> fused_;

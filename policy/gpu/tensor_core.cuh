@@ -9,15 +9,11 @@ __device__ inline unsigned shared_address(const void* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
 
-// Hints to the L2 cache, in the encoding of createpolicy: for what nobody reads again, and what there is
-// without a hint.
-constexpr unsigned long long kOnce = 0x12F0000000000000, kOften = 0x1000000000000000;
 // Sixteen bytes; zeros if they are not wanted, and nothing is read then.
-__device__ inline void copy_async(unsigned to, const void* from, bool wanted,
-                                  unsigned long long hint = kOften) {
+__device__ inline void copy_async(unsigned to, const void* from, bool wanted) {
   const int bytes = wanted ? 16 : 0;
-  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;" ::"r"(to),
-               "l"(__cvta_generic_to_global(from)), "r"(bytes), "l"(hint)
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(__cvta_generic_to_global(from)),
+               "r"(bytes)
                : "memory");
 }
 __device__ inline void close_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
@@ -41,11 +37,16 @@ __device__ inline void load_matrices_transposed(unsigned address, unsigned (&to)
                : "memory");
 }
 
-// An 8 by 8 matrix with rows and columns exchanged; lane l has elements 2 (l % 4) and the next of row l / 4.
-__device__ inline unsigned transposed(unsigned pair) {
-  unsigned other;
-  asm("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(other) : "r"(pair));
-  return other;
+__device__ inline void store_shared(unsigned address, unsigned x) {
+  asm volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(x) : "memory");
+}
+__device__ inline uint4 load_shared(unsigned address) {
+  uint4 x;
+  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w)
+               : "r"(address)
+               : "memory");
+  return x;
 }
 
 // c += a b, with a [16, 16] and b [16, 8].
@@ -55,6 +56,15 @@ __device__ inline void multiply_add(float (&c)[4], const unsigned (&a)[4], unsig
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
+
+// Sixteen bytes that nobody reads again.
+__device__ inline uint4 load_once(const __nv_bfloat16* from) {
+  return __ldcs(reinterpret_cast<const uint4*>(from));
+}
+
+// Of two pairs, the first of each, and the second.
+__device__ inline unsigned lower_halves(unsigned a, unsigned b) { return __byte_perm(a, b, 0x5410); }
+__device__ inline unsigned upper_halves(unsigned a, unsigned b) { return __byte_perm(a, b, 0x7632); }
 
 // The first in the lower half.
 __device__ inline unsigned pack_pair(float first, float second) {

@@ -12,7 +12,6 @@ constexpr int kMmaRows = 16;
 constexpr int kMmaDepth = 16;
 constexpr int kMmaWidth = 8;
 constexpr int kWideKeys = 32;  // at once, as scores of more take too many registers
-constexpr float kNever = -INFINITY;
 
 // What one warp knows of kParts times sixteen rows. A thread has two of each sixteen, eight apart; of keys
 // and of the output's dimensions, two neighbours of each eight.
@@ -166,34 +165,45 @@ __device__ inline void add_values_of_rows(const float (&weight)[kParts][kWideKey
   }
 }
 
-// Writes the shares of a warp's rows.
+// Writes the shares of a warp's rows, by way of where its queries were: of a row four lanes have pairs of
+// dimensions that are eight apart, and memory wants a row's sixteen bytes from each of its lanes.
 template <int kHeadDim, int kParts>
 __device__ inline void write_rows(const AttentionArguments& a, const AttentionTile& tile, int kv_head,
-                                  int first, const WideRows<kHeadDim, kParts>& rows) {
-  const int lane = threadIdx.x % kWarp, used = tile.rows * a.group;
+                                  int first, const WideRows<kHeadDim, kParts>& rows, unsigned queries) {
+  constexpr int kChunks = kHeadDim / 8, kPassRows = kWarp / kChunks;
+  const int lane = threadIdx.x % kWarp, used = tile.rows * a.group - first;
+  float logs[kParts][2];
+  __syncwarp();  // its lanes have read them
 #pragma unroll
   for (int m = 0; m < kParts; ++m)
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       float sum = rows.sum[m][i];
       for (int apart = 1; apart < 4; apart *= 2) sum += __shfl_xor_sync(kAllLanes, sum, apart);
+      logs[m][i] = sum > 0 ? fmaf(rows.best[m][i], a.scale_log2, log2f(sum)) : kNever;
       const float inverse = sum > 0 ? 1.0f / sum : 0.0f;
-      const int own = first + m * kMmaRows + i * 8 + lane / 4;
-      const bool wanted = own < used, odd = lane % 2 != 0;
-      const int64_t share = a.place_of(wanted ? own : 0, tile.first_share, kv_head);
-      // Neighbours among lanes divide two eights of dimensions, so that four lanes write 32 bytes at once.
-      auto* const out =
-          reinterpret_cast<uint2*>(a.partial_out + share * kHeadDim) + lane % 2 * 2 + lane % 4 / 2;
+      const unsigned at = row_address<kHeadDim>(queries, m * kMmaRows + i * 8 + lane / 4);
 #pragma unroll
-      for (int d = 0; d < kHeadDim / kMmaWidth; d += 2) {
-        const unsigned low = pack_pair(rows.out[m][d][i * 2] * inverse, rows.out[m][d][i * 2 + 1] * inverse);
-        const unsigned high =
-            pack_pair(rows.out[m][d + 1][i * 2] * inverse, rows.out[m][d + 1][i * 2 + 1] * inverse);
-        const unsigned other = __shfl_xor_sync(kAllLanes, odd ? low : high, 1);
-        if (wanted) out[d * kMmaWidth / 4] = odd ? make_uint2(other, high) : make_uint2(low, other);
-      }
-      if (wanted && lane % 4 == 0)
-        a.partial_log[share] = sum > 0 ? fmaf(rows.best[m][i], a.scale_log2, log2f(sum)) : kNever;
+      for (int d = 0; d < kHeadDim / kMmaWidth; ++d)
+        store_shared(further(at, d) + lane % 4 * 4,
+                     pack_pair(rows.out[m][d][i * 2] * inverse, rows.out[m][d][i * 2 + 1] * inverse));
+    }
+  __syncwarp();
+#pragma unroll
+  for (int row = lane / kChunks; row < kParts * kMmaRows; row += kPassRows) {
+    if (row >= used) break;
+    const int column = first + row;
+    const int64_t share = a.place_of(a.share_of(tile, a.row_of(column)), column, kv_head);
+    reinterpret_cast<uint4*>(a.partial_out + share * kHeadDim)[lane % kChunks] =
+        load_shared(further(row_address<kHeadDim>(queries, row), lane % kChunks));
+  }
+#pragma unroll
+  for (int m = 0; m < kParts; ++m)
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int row = m * kMmaRows + i * 8 + lane / 4, column = first + row;
+      if (lane % 4 == 0 && row < used)
+        a.partial_log[a.place_of(a.share_of(tile, a.row_of(column)), column, kv_head)] = logs[m][i];
     }
 }
 
@@ -218,8 +228,8 @@ __device__ inline void attend_wide_tile(const AttentionArguments& a, const Atten
       add_values_of_rows<kHeadDim>(score, values + at, rows.out);
     }
   }
+  if (busy) write_rows(a, tile, kv_head, first, rows, queries);
   stream.drop_queries();
-  if (busy) write_rows(a, tile, kv_head, first, rows);
 }
 
 }  // namespace bicrl::gpu

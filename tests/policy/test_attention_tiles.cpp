@@ -66,10 +66,12 @@ std::vector<int64_t> seen_by(const AttentionPlan& plan, int64_t segment, int64_t
 
 TEST_CASE("tiles cover each row's keys once and number its shares", "[attention_tiles]") {
   const int64_t b = GENERATE(int64_t{4}, int64_t{16});
-  const TileLimits limits = {.rows = GENERATE(int64_t{1}, int64_t{5}, int64_t{32}),
+  const TileLimits limits = {.rows = GENERATE(int64_t{5}, int64_t{32}),
+                             .warp_rows = GENERATE(int64_t{0}, int64_t{3}, int64_t{8}),
                              .keys = 64,
                              .shares = 1 << 20,
-                             .few = GENERATE(int64_t{0}, int64_t{1000})};
+                             .few = GENERATE(int64_t{0}, int64_t{1 << 20}),
+                             .least_keys = 32};
   const Planned planned(b);
   const AttentionPlan& plan = planned.plan;
   AttentionTiles work;
@@ -79,24 +81,30 @@ TEST_CASE("tiles cover each row's keys once and number its shares", "[attention_
   pages.insert(pages.end(), plan.prompt_pages.begin(), plan.prompt_pages.end());
   std::vector<std::vector<int64_t>> seen(static_cast<size_t>(plan.rows()));
   std::set<int32_t> numbered;
-  for (const AttentionTile& tile : work.tiles) {
-    CHECK((tile.rows >= 1 && tile.rows <= limits.rows));
-    CHECK((tile.end_key > tile.first_key && tile.end_key - tile.first_key <= limits.keys * 3 / 2));
+  const auto first_of_warps = work.tiles.begin() + work.wide;
+  for (auto at = work.tiles.begin(); at != work.tiles.end(); ++at) {
+    const AttentionTile& tile = *at;
+    const bool wide = at < first_of_warps;
+    CHECK((tile.rows >= 1 && tile.rows <= (wide ? limits.rows : limits.warp_rows)));
+    const int64_t most_keys = wide && limits.few > 0 ? limits.least_keys : limits.keys;
+    CHECK((tile.end_key > tile.first_key && tile.end_key - tile.first_key <= most_keys * 3 / 2));
     for (int32_t i = 0; i < tile.rows; ++i) {
       const auto row = static_cast<size_t>(tile.first_row + i);
-      CHECK(numbered.insert(tile.first_share + i).second);
-      const auto first = work.shares.begin() + work.first_share[row],
-                 end = work.shares.begin() + work.first_share[row + 1];
-      CHECK(std::count(first, end, tile.first_share + i) == 1);
+      const int32_t share = work.first_share[row] + tile.ordinal;
+      CHECK(numbered.insert(share).second);
+      CHECK((tile.ordinal >= 0 && share < work.first_share[row + 1]));
       for (int32_t key = tile.first_key; key < tile.end_key && tile.base + key < plan.key_limits[row]; ++key)
         seen[row].push_back(pages[static_cast<size_t>(tile.first_page + key / plan.page_tokens)] *
                                 plan.page_tokens +
                             key % plan.page_tokens);
     }
   }
-  CHECK(numbered.size() == work.shares.size());
-  CHECK(std::is_sorted(work.tiles.begin(), work.tiles.end(),
-                       [](const AttentionTile& a, const AttentionTile& b) { return a.cost() > b.cost(); }));
+  CHECK(std::ssize(numbered) == work.shares());
+  const auto costlier = [](const AttentionTile& one, const AttentionTile& other) {
+    return one.cost() > other.cost();
+  };
+  CHECK(std::is_sorted(work.tiles.begin(), first_of_warps, costlier));
+  CHECK(std::is_sorted(first_of_warps, work.tiles.end(), costlier));
   for (int64_t s = 0; s < plan.segments(); ++s) {
     for (int64_t row = plan.first_rows[static_cast<size_t>(s)];
          row < plan.first_rows[static_cast<size_t>(s) + 1]; ++row) {
@@ -121,34 +129,59 @@ TEST_CASE("a group's prompt is read once for its neighbouring rows", "[attention
         }) == 2);
 }
 
-TEST_CASE("where tall tiles are few, they are halved, and every row's keys are cut as before",
+TEST_CASE("a warp's tiles are those of few rows against their own keys", "[attention_tiles]") {
+  const Planned planned(4);
+  AttentionTiles work;
+  work.make(planned.plan, {.rows = 32, .warp_rows = 4, .keys = 1024, .shares = 1 << 20});
+  // Six blocks of a second one's rows are halved; what has more than eight rows is wide, and so is the prompt
+  // of a group. The other prompt's and the one apart have few rows.
+  const auto of_warps = std::ssize(work.tiles) - work.wide;
+  std::multiset<int32_t> rows;
+  for (int64_t i = work.wide; i < std::ssize(work.tiles); ++i)
+    rows.insert(work.tiles[static_cast<size_t>(i)].rows);
+  // Of the seven members three have eight rows, the one behind has eight, and the one apart four.
+  CHECK(of_warps == 4 + 3 * 2 + 2 * 2 + 2);
+  CHECK(rows.count(4) == static_cast<size_t>(of_warps));
+  CHECK(work.wide == 2 + 5);  // 40 rows of the group, 160 of a sequence's own
+}
+
+TEST_CASE("while wide tiles are few their keys are halved, and those of warps are cut as before",
           "[attention_tiles]") {
   const Planned planned(4);
-  TileLimits limits = {.rows = 32, .keys = 64, .shares = 1 << 20};
-  AttentionTiles tall, halved;
-  tall.make(planned.plan, limits);
-  const auto over_half = [&](const AttentionTiles& work) {
-    return std::ranges::count_if(work.tiles, [](const AttentionTile& tile) { return tile.rows > 16; });
+  TileLimits limits = {.rows = 32, .warp_rows = 4, .keys = 128, .shares = 1 << 20, .least_keys = 32};
+  AttentionTiles whole, cut;
+  const auto longest_wide = [](const AttentionTiles& work) {
+    int32_t keys = 0;
+    for (int64_t i = 0; i < work.wide; ++i) {
+      const AttentionTile& tile = work.tiles[static_cast<size_t>(i)];
+      keys = std::max(keys, tile.end_key - tile.first_key);
+    }
+    return keys;
   };
-  REQUIRE(over_half(tall) > 0);
-  limits.few = over_half(tall) - 1;
-  halved.make(planned.plan, limits);
-  CHECK(halved.tiles.size() == tall.tiles.size());
-  limits.few = over_half(tall);
-  halved.make(planned.plan, limits);
-  CHECK(over_half(halved) == 0);
-  CHECK(halved.first_share == tall.first_share);
-  const auto cuts_of_rows = [&](const AttentionTiles& work) {
+  const auto of_warps = [](const AttentionTiles& work) {
     std::multiset<std::vector<int32_t>> cuts;
-    for (const AttentionTile& tile : work.tiles)
-      for (int32_t i = 0; i < tile.rows; ++i)
-        cuts.insert({tile.first_row + i, tile.first_page, tile.first_key, tile.end_key});
+    for (auto tile = work.tiles.begin() + work.wide; tile != work.tiles.end(); ++tile)
+      cuts.insert({tile->first_row, tile->rows, tile->first_page, tile->first_key, tile->end_key});
     return cuts;
   };
-  // But for rows with limits of their own, whose tile goes as far as its last row sees.
-  std::vector<std::vector<int32_t>> different;
-  std::ranges::set_difference(cuts_of_rows(tall), cuts_of_rows(halved), std::back_inserter(different));
-  for (const auto& cut : different) CHECK(planned.plan.first_rows[7] <= cut[0]);
+  whole.make(planned.plan, limits);
+  REQUIRE(longest_wide(whole) > 96);
+  limits.few = whole.wide - 1;
+  cut.make(planned.plan, limits);
+  CHECK(cut.wide == whole.wide);
+  limits.few = whole.wide;  // halved once: then there are more
+  cut.make(planned.plan, limits);
+  CHECK(cut.wide > whole.wide);
+  CHECK(longest_wide(cut) == 96);
+  limits.few = 1000;  // down to the least
+  cut.make(planned.plan, limits);
+  CHECK(longest_wide(cut) <= 48);
+  CHECK(of_warps(cut) == of_warps(whole));
+  limits.shares = cut.shares() - 1;  // no room for the last halving
+  AttentionTiles fitting;
+  fitting.make(planned.plan, limits);
+  CHECK((whole.wide < fitting.wide && fitting.wide < cut.wide));
+  CHECK(fitting.shares() <= limits.shares);
 }
 
 TEST_CASE("tiles grow until their shares fit", "[attention_tiles]") {
@@ -157,8 +190,8 @@ TEST_CASE("tiles grow until their shares fit", "[attention_tiles]") {
   wide.make(planned.plan, {.rows = 32, .keys = 16, .shares = 1 << 20});
   const int64_t least = 2 * planned.plan.rows();
   narrow.make(planned.plan, {.rows = 32, .keys = 16, .shares = least});
-  CHECK(std::ssize(wide.shares) > least);
-  CHECK(std::ssize(narrow.shares) <= least);
+  CHECK(wide.shares() > least);
+  CHECK(narrow.shares() <= least);
 }
 
 }  // namespace bicrl

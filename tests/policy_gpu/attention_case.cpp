@@ -73,7 +73,10 @@ AttentionCase::AttentionCase(const AttentionShape& its_shape) : shape(its_shape)
   pages.insert(pages.end(), plan.prompt_pages.begin(), plan.prompt_pages.end());
   key_limits.assign(plan.key_limits.begin(), plan.key_limits.end());
   const int64_t group = shape.heads / shape.kv_heads;
-  tiles.make(plan, {.rows = gpu::kTileColumnsAtMost / group, .keys = shape.tile_keys, .shares = rows * 12});
+  tiles.make(plan, {.rows = gpu::kWideColumnsAtMost / group,
+                    .warp_rows = gpu::kWarpColumnsAtMost / group,
+                    .keys = shape.tile_keys,
+                    .shares = rows * 12});
 
   at::manual_seed(3);
   q = (at::randn({rows, shape.heads, shape.head_dim}) * 2).to(at::kBFloat16);

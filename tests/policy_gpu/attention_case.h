@@ -29,7 +29,7 @@ class AttentionCase {
   at::Tensor pool;      // [.., 2, kv_heads, head_dim] bf16; NaN where nobody may look
   at::Tensor expected;  // [rows, heads, head_dim] fp64
 
-  int64_t share_rows() const { return static_cast<int64_t>(tiles.shares.size()); }
+  int64_t share_rows() const { return tiles.shares(); }
   float scale() const;
 
  private:

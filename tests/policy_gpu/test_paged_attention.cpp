@@ -38,14 +38,17 @@ void check_close(const AttentionCase& work, const at::Tensor& out) {
 
 // As the kernel has them.
 struct TileArguments {
-  uint64_t q, pool, tiles, tile_count, pages, key_limits, partial_out, partial_log;
+  uint64_t q, pool, tiles, counts, pages, key_limits, first_share, partial_out, partial_log;
   float scale_log2;
   int32_t heads, kv_heads, group, inverse_group;
 };
 
-// Three steps of 64 keys and values, four tiles, and two statistics of 64 columns.
-uint32_t shared_bytes(int64_t head_dim) {
-  return static_cast<uint32_t>(3 * 2 * 64 * head_dim * 2 + 4 * 28 + 2 * 64 * 4);
+// Three steps of 64 keys and values, and four tiles.
+uint32_t shared_bytes(int64_t head_dim) { return static_cast<uint32_t>(3 * 2 * 64 * head_dim * 2 + 4 * 28); }
+
+std::vector<int32_t> counts_of(const AttentionCase& work) {
+  return {static_cast<int32_t>(work.tiles.wide), static_cast<int32_t>(work.tiles.tiles.size()),
+          static_cast<int32_t>(work.rows)};
 }
 
 at::Tensor run_on_machine(const AttentionCase& work) {
@@ -55,18 +58,16 @@ at::Tensor run_on_machine(const AttentionCase& work) {
     const auto* first = static_cast<const uint16_t*>(tensor.const_data_ptr());
     return machine.upload(std::vector<uint16_t>(first, first + tensor.numel()));
   };
-  const auto one = [&](int64_t value) {
-    return machine.upload(std::vector<int32_t>{static_cast<int32_t>(value)});
-  };
   const auto group = static_cast<int32_t>(shape.heads / shape.kv_heads);
   const auto partials = static_cast<uint64_t>(work.share_rows() * shape.heads);
   const TileArguments arguments = {
       .q = upload(work.q),
       .pool = upload(work.pool),
       .tiles = machine.upload(work.tiles.tiles),
-      .tile_count = one(static_cast<int64_t>(work.tiles.tiles.size())),
+      .counts = machine.upload(counts_of(work)),
       .pages = machine.upload(work.pages),
       .key_limits = machine.upload(work.key_limits),
+      .first_share = machine.upload(work.tiles.first_share),
       .partial_out = machine.reserve(partials * static_cast<uint64_t>(shape.head_dim) * 2),
       .partial_log = machine.reserve(partials * 4),
       .scale_log2 = work.scale() * 1.44269504f,
@@ -78,12 +79,12 @@ at::Tensor run_on_machine(const AttentionCase& work) {
   CHECK(ptx::testing::told(machine.launch(kernel_named(machine, {"attend_tiles", part}), {7, 1, 1},
                                           {128, 1, 1}, shared_bytes(shape.head_dim), arguments)) == "");
   const uint64_t out = machine.reserve(static_cast<uint64_t>(work.q.numel()) * 2);
-  CHECK(ptx::testing::told(
-            machine.launch(kernel_named(machine, {"join_shares", part}),
-                           {static_cast<uint32_t>((work.rows * shape.heads + 3) / 4), 1, 1}, {128, 1, 1}, 0,
-                           machine.upload(work.tiles.first_share), machine.upload(work.tiles.shares),
-                           one(work.rows), arguments.partial_out, arguments.partial_log, out,
-                           static_cast<int32_t>(work.rows), static_cast<int32_t>(shape.heads))) == "");
+  const int64_t joined = 128 / (shape.head_dim / 8);
+  CHECK(ptx::testing::told(machine.launch(
+            kernel_named(machine, {"join_shares", part}),
+            {static_cast<uint32_t>((work.rows * shape.heads + joined - 1) / joined), 1, 1}, {128, 1, 1}, 0,
+            arguments.first_share, arguments.counts, arguments.partial_out, arguments.partial_log, out,
+            static_cast<int32_t>(work.rows), static_cast<int32_t>(shape.heads))) == "");
   std::vector<uint16_t> bits = machine.download<uint16_t>(out);
   return at::from_blob(bits.data(), work.q.sizes(), at::kBFloat16).clone();
 }
@@ -92,12 +93,10 @@ at::Tensor run_on_gpu(const AttentionCase& work) {
   const AttentionShape& shape = work.shape;
   const at::Tensor q = on_gpu(work.q), pool = on_gpu(work.pool), out = at::full_like(q, 77);
   const at::Tensor tiles = bytes_on_gpu(work.tiles.tiles);
-  const at::Tensor tile_count = on_gpu(at::tensor({static_cast<int64_t>(work.tiles.tiles.size())}, at::kInt));
+  const at::Tensor counts = on_gpu(at::tensor(counts_of(work), at::kInt));
   const at::Tensor pages = on_gpu(at::tensor(work.pages, at::kInt)),
                    limits = on_gpu(at::tensor(work.key_limits, at::kLong));
   const at::Tensor first = on_gpu(at::tensor(work.tiles.first_share, at::kInt));
-  const at::Tensor shares = on_gpu(at::tensor(work.tiles.shares, at::kInt));
-  const at::Tensor count = on_gpu(at::tensor({work.rows}, at::kInt));
   const at::Tensor partial_out = at::empty({work.share_rows(), shape.heads, shape.head_dim}, q.options());
   const at::Tensor partial_log = at::empty({work.share_rows(), shape.heads}, q.options().dtype(at::kFloat));
   gpu::paged_attention({.rows = work.rows,
@@ -108,12 +107,10 @@ at::Tensor run_on_gpu(const AttentionCase& work) {
                         .q = bf16(q),
                         .pool = bf16(pool),
                         .tiles = reinterpret_cast<const AttentionTile*>(tiles.const_data_ptr()),
-                        .tile_count = tile_count.const_data_ptr<int32_t>(),
+                        .counts = counts.const_data_ptr<int32_t>(),
                         .pages = pages.const_data_ptr<int32_t>(),
                         .key_limits = limits.const_data_ptr<int64_t>(),
                         .first_share = first.const_data_ptr<int32_t>(),
-                        .shares = shares.const_data_ptr<int32_t>(),
-                        .count = count.const_data_ptr<int32_t>(),
                         .partial_out = bf16(partial_out),
                         .partial_log = partial_log.mutable_data_ptr<float>(),
                         .out = bf16(out)},

@@ -194,8 +194,17 @@ TEST_CASE("compute-sanitizer and the PTX machine on the corpora", "[.][sanitizer
       threads.emplace_back([&] {
         for (size_t k; (k = next++) < entries.size();) {
           if (seconds && clock.seconds() > atof(seconds)) return;
+          const Stopwatch its;
           Seen one{pipeline.verify(entries[k].request), std::nullopt};
           one.said = watching->take();
+          // At once, as an end from outside is to leave what was found so far.
+          if (one.said) {
+            printf("%s | %s | %s | %.0f s | %.120s | %.1000s\n", entries[k].name.c_str(),
+                   one.verdict.correct ? "correct" : one.verdict.fault_class.c_str(),
+                   tools_in(*one.said).c_str(), its.seconds(), one.said->problem.c_str(),
+                   sanitizer_text(one.said->findings).c_str());
+            fflush(stdout);
+          }
           seen[k] = std::move(one);
         }
       });
@@ -210,8 +219,6 @@ TEST_CASE("compute-sanitizer and the PTX machine on the corpora", "[.][sanitizer
     ++looked_at;
     problems += !said.problem.empty();
     ++table[{ended, tools_in(said)}];
-    printf("%s | %s | %s | %.120s | %.1000s\n", entries[i].name.c_str(), ended.c_str(),
-           tools_in(said).c_str(), said.problem.c_str(), sanitizer_text(said.findings).c_str());
   }
   for (const auto& [key, count] : table)
     printf("TABLE %-16s %-32s %d\n", key.first.c_str(), key.second.c_str(), count);
