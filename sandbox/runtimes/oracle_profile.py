@@ -231,17 +231,24 @@ class LeafStatistics:
 
 
 class Spread:
-    """How far answers move under jitters: the largest deviation of floats, a mask for integers."""
+    """How far answers move under jitters: the largest deviation of floats, a mask for integers. Where the reference comes to a
+    number, in its own types and in fp64, a jittered run that comes to none does not count: a program is to come to one, too."""
 
     def __init__(self, exact_leaves, own_leaves):
         self.reference = [y if own.is_floating_point() else own for y, own in zip(exact_leaves, own_leaves)]
         self.moved = [torch.zeros_like(y, dtype=torch.float64) if own.is_floating_point() else y != own
                       for y, own in zip(exact_leaves, own_leaves)]
+        self.own = own_leaves
 
     def add(self, moved_leaves):
         for index, (moved, reference) in enumerate(zip(moved_leaves, self.reference)):
             if reference.is_floating_point():
-                torch.maximum(self.moved[index], (moved.double() - reference).abs_(), out=self.moved[index])
+                distance = (moved.double() - reference).abs_()
+                if not all_finite(distance):
+                    known = torch.isfinite(reference) & torch.isfinite(self.own[index])
+                    alike = torch.isnan(distance)  # neither is a number
+                    distance.masked_fill_(alike | (known & ~torch.isfinite(distance)), 0.0)
+                torch.maximum(self.moved[index], distance, out=self.moved[index])
             else:
                 self.moved[index] |= moved != reference
 
@@ -257,18 +264,8 @@ class Spread:
         return False
 
     def leaves(self):
-        """float32, or the mask. An element that is finite in one run and not in the next says nothing: infinite."""
-        found = []
-        for moved, reference in zip(self.moved, self.reference):
-            if moved.dtype == torch.bool:
-                found.append(moved)
-                continue
-            narrow = moved.float()
-            if not all_finite(narrow):
-                unknown = torch.where(torch.isfinite(reference), torch.inf, 0.0).float()
-                narrow = torch.where(torch.isnan(narrow), unknown, narrow)
-            found.append(narrow)
-        return found
+        """float32, or the mask. Where a jittered run comes to a number and the reference does not, nothing is known: infinite."""
+        return [moved if moved.dtype == torch.bool else moved.float() for moved in self.moved]
 
 
 def allowance(statistics, exact, own, spread, tf32=False):

@@ -4,8 +4,12 @@ log(1 + exp(x)) for softplus. What comes near one on the way is rounded to a sha
 units in the last place. In a sum from left to right: where terms are equal all its roundings go one way, and PyTorch adds in
 lanes and by halves. The reference's own error knows nothing of either. In jittered runs such answers are moved by as much, so
 that what follows shows what becomes of it. Equal answers are moved alike, as an error is the same for the same argument: ties
-stay ties.
+stay ties. No formula leaves the range of its function, and so no answer is moved out of it: a logarithm behind it would be no
+number, and whatever is computed of that could not be compared. Next to an end that float32 can come as near to as it likes
+(sigmoid's zero, and not its one) formulas lose a share of what is left, and no more is taken.
 """
+import math
+
 import torch
 
 from oracle_profile import Exact
@@ -16,7 +20,10 @@ SIGNED_BITS = 24
 LOST_OF_A_TERM = 2.0**-27  # of a sum, for each of its terms; an eighth of a rounding, and allowances are four times that
 MOST_OF_A_SUM = 2.0**-16
 SUMS = {"sum", "mean"}
+SUMS_INSIDE = {"softmax", "std", "var", "norm", "linalg_vector_norm", "linalg_norm"}  # whose error is a share of the answer
+LOGS_OF_SUMS = {"log_softmax", "logsumexp"}
 SELU = 1.7580993408473766  # its scale times its alpha
+MOST_OF_REST = 2.0**-8  # of an answer that comes near zero and never gets there
 
 
 def near_one(args, kwargs):
@@ -37,7 +44,20 @@ def argument(args, kwargs):
 
 FORMULAS = {"elu": alpha, "celu": alpha, "selu": lambda args, kwargs: SELU, "expm1": near_one, "special_expm1": near_one,
             "tanh": near_one, "tanhshrink": near_one, "softplus": by_beta, "log_sigmoid": near_one, "log1p": near_one,
-            "special_log1p": near_one, "gelu": argument, "silu": argument, "mish": argument, "sigmoid": near_one}
+            "special_log1p": near_one, "gelu": argument, "silu": argument, "mish": argument}
+OF_ANSWER = {"sigmoid"}  # who loses a share of it
+NEVER_ZERO = {"softplus", "log_sigmoid"}
+LOWEST = {"tanh": near_one, "expm1": near_one, "special_expm1": near_one, "elu": alpha, "celu": alpha,
+          "selu": FORMULAS["selu"]}  # times -1
+HIGHEST = {"tanh": 1.0, "sigmoid": 1.0}
+
+
+def terms_of(name, args, kwargs, answer):
+    """How many are summed up for an element of the answer, on average."""
+    if name in ("softmax", "log_softmax") and args[0].dim():
+        dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
+        return args[0].shape[-1 if dim is None else dim]
+    return args[0].numel() / max(answer.numel(), 1)
 
 
 class Rounding(Exact):
@@ -48,17 +68,31 @@ class Rounding(Exact):
         self.seed = seed
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
-        name = getattr(function, "__name__", "").removesuffix("_")
+        name, kwargs = getattr(function, "__name__", "").removesuffix("_"), kwargs or {}
         given = args and isinstance(args[0], torch.Tensor)
-        size = FORMULAS[name](args, kwargs or {}) if given and name in FORMULAS else None
+        size = FORMULAS[name](args, kwargs) if given and name in FORMULAS else None
+        lowest = -LOWEST[name](args, kwargs) if given and name in LOWEST else -math.inf
         answer = super().__torch_function__(function, types, args, kwargs)
         if not given or not isinstance(answer, torch.Tensor) or answer.dtype != torch.float64:
             return answer
-        if name in SUMS and answer.numel():
-            size = answer.abs().mul_(min(LOST_OF_A_TERM * args[0].numel() / answer.numel(), MOST_OF_A_SUM) / LOST)
+        if name in OF_ANSWER:
+            size = answer.abs()
+        elif name in SUMS or name in SUMS_INSIDE:
+            size = answer.abs().mul_(self.lost_by_terms(name, args, kwargs, answer))
+        elif name in LOGS_OF_SUMS:
+            size = self.lost_by_terms(name, args, kwargs, answer)
         if size is not None:
-            answer.add_(self.shares(answer).mul_(size))
+            moves = self.shares(answer).mul_(size)
+            if name in NEVER_ZERO:
+                rest = answer.abs().mul_(MOST_OF_REST)
+                moves = torch.minimum(torch.maximum(moves, -rest), rest)
+            answer.add_(moves).clamp_(lowest, HIGHEST.get(name, math.inf))
         return answer
+
+    @staticmethod
+    def lost_by_terms(name, args, kwargs, answer):
+        """As a multiple of LOST."""
+        return min(LOST_OF_A_TERM * terms_of(name, args, kwargs, answer), MOST_OF_A_SUM) / LOST
 
     def shares(self, answer):
         """Of each element by its bits: of either sign, between half of LOST and all of it."""
