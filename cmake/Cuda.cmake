@@ -32,7 +32,9 @@ if(missing)
 endif()
 
 if(NOT CMAKE_CUDA_ARCHITECTURES)
-  set(CMAKE_CUDA_ARCHITECTURES 80 90)  # machine code for A100 and H100, and text that later ones compile
+  # Machine code for A100, for H100 and H200 with what they alone have (policy/gpu/warpgroup_tile.cuh), and text
+  # that later ones compile.
+  set(CMAKE_CUDA_ARCHITECTURES 80-real 90a-real 90-virtual)
 endif()
 set(CMAKE_CUDA_STANDARD 17)
 enable_language(CUDA)

@@ -7,7 +7,9 @@
 #include <cstddef>
 
 #include "policy/gpu/attention_arguments.cuh"
+#include "policy/gpu/row_layout.cuh"
 #include "policy/gpu/tensor_core.cuh"
+#include "policy/gpu/warpgroup_products.cuh"
 
 namespace bicrl::gpu {
 
@@ -29,24 +31,12 @@ struct BlockTasks {
   __device__ int at(int round) const { return dealt(round, blockIdx.x, gridDim.x); }
 };
 
-// In shared memory.
+// In shared memory, at a multiple of kSwizzleBytes.
 template <int kHeadDim>
 struct StreamMemory {
   __nv_bfloat16 places[kPlaces][2 * kStepKeys * kHeadDim];  // of a step: its keys, then its values
   AttentionTile tiles[kTilesKept];                          // by round
 };
-
-// Rows of keys (and queries) in shared memory are rotated, so that neither the copies nor the moves of
-// matrices meet in a bank: the address of a row's first sixteen bytes, and, from there, that of those
-// `chunks` further. A place begins at a multiple of 128.
-template <int kHeadDim>
-__device__ inline unsigned row_address(unsigned place, int key) {
-  return place + static_cast<unsigned>(key * kHeadDim * 2 + key % 8 * 16);
-}
-// Also in two moves, if their numbers have no bit in common.
-__device__ inline unsigned further(unsigned address, int chunks) {
-  return (address ^ static_cast<unsigned>(chunks % 8 * 16)) + static_cast<unsigned>(chunks / 8 * 128);
-}
 
 // One per thread; all threads of a block call the same. Refers to arguments and memory.
 template <int kHeadDim>
@@ -58,11 +48,12 @@ class KeyStream {
       : a_(arguments), memory_(memory), tasks_(arguments), places_(shared_address(memory.places)) {
     load_tile(0);
     enter(0);
-    fill();
+    refill();
   }
 
   // Waits until what comes next is in shared memory: a step's keys, whose values are kStepBytes further.
-  // Returns where; what the call before returned is of no meaning then, as its place is copied into.
+  // Returns where; what the call before returned is of no meaning then: refill() is to be called before the
+  // next step, and copies into its place.
   __device__ unsigned next() {
     if (coming_ > 2)
       wait_for_copies<2>();
@@ -70,20 +61,36 @@ class KeyStream {
       wait_for_copies<1>();
     else
       wait_for_copies<0>();
+    show_to_products();
     __syncthreads();
     taken_ &= ~spent_;
     const unsigned place = order_ % 4;
     spent_ = 1u << place;
     order_ /= 4;
     --coming_;
-    fill();
     return place_address(place);
+  }
+  // Begins copies for as long as there is a place for them.
+  __device__ void refill() {
+#pragma unroll 1
+    while (!exhausted_ && taken_ != (1u << kPlaces) - 1) {
+      const unsigned place = __ffs(static_cast<int>(~taken_)) - 1;
+      taken_ |= 1u << place;
+      order_ |= place << (2 * coming_);
+      ++coming_;
+      if (queries_due_)
+        fetch_queries(own_address<kWideColumns>(place));
+      else
+        fetch_step(own_address<kStepKeys>(place));
+      close_copies();
+    }
   }
   // Likewise the queries of a tile, ahead of its first step, until they are dropped.
   __device__ unsigned next_queries() {
     const unsigned address = next();
     kept_ = spent_;
     spent_ = 0;
+    refill();
     return address;
   }
   __device__ void drop_queries() { spent_ |= kept_; }
@@ -93,10 +100,10 @@ class KeyStream {
   static constexpr int kPassKeys = kAttentionThreads / kChunks;  // that all threads copy at once
 
   __device__ unsigned place_address(unsigned place) const { return places_ + place * 2 * kStepBytes; }
-  // What this thread copies of a place.
+  // What this thread copies of the first rows of a matrix of so many, which is at the beginning of a place.
+  template <int kRows>
   __device__ unsigned own_address(unsigned place) const {
-    const int key = threadIdx.x / kChunks, chunk = threadIdx.x % kChunks;
-    return further(row_address<kHeadDim>(place_address(place), key), chunk);
+    return chunk_address<kHeadDim, kRows>(place_address(place), threadIdx.x / kChunks, threadIdx.x % kChunks);
   }
 
   __device__ void load_tile(int round) {
@@ -132,22 +139,6 @@ class KeyStream {
     load_tile(round + 1);
   }
 
-  // Begins copies for as long as there is a place for them.
-  __device__ void fill() {
-#pragma unroll 1
-    while (!exhausted_ && taken_ != (1u << kPlaces) - 1) {
-      const unsigned place = __ffs(static_cast<int>(~taken_)) - 1;
-      taken_ |= 1u << place;
-      order_ |= place << (2 * coming_);
-      ++coming_;
-      if (queries_due_)
-        fetch_queries(own_address(place));
-      else
-        fetch_step(own_address(place));
-      close_copies();
-    }
-  }
-
   __device__ void fetch_queries(unsigned to) {
     const int thread = static_cast<int>(threadIdx.x);
     const __nv_bfloat16* const q = a_.q + thread % kChunks * 8;
@@ -157,7 +148,7 @@ class KeyStream {
       const bool wanted = first + thread / kChunks < columns_;
       const int column = wanted ? first + thread / kChunks : 0;
       const int64_t from = a_.place_of(first_row_ + a_.row_of(column), column, kv_head_);
-      copy_async(to + first * kChunks * 16, q + from * kHeadDim, wanted);
+      copy_async(to + first * kRowBytes<kHeadDim>, q + from * kHeadDim, wanted);
     }
     queries_due_ = false;
   }
@@ -174,8 +165,8 @@ class KeyStream {
       const __nv_bfloat16* from = pool + number * page;
 #pragma unroll
       for (int key = first; key < first + kPageTokens; key += kPassKeys, from += kPassKeys * row) {
-        copy_async(to + key * kChunks * 16, from, key < left);
-        copy_async(to + key * kChunks * 16 + kStepBytes, from + a_.kv_heads * kHeadDim, key < left);
+        copy_async(to + key * kRowBytes<kHeadDim>, from, key < left);
+        copy_async(to + key * kRowBytes<kHeadDim> + kStepBytes, from + a_.kv_heads * kHeadDim, key < left);
       }
     }
     first_key_ += kStepKeys;

@@ -5,9 +5,20 @@
 #pragma once
 #include "policy/gpu/key_stream.cuh"
 #include "policy/gpu/warp_tile.cuh"
+#include "policy/gpu/warpgroup_tile.cuh"
 #include "policy/gpu/wide_tile.cuh"
 
 namespace bicrl::gpu {
+
+template <int kHeadDim, int kParts>
+__device__ inline void attend_tile(const AttentionArguments& a, const AttentionTile& tile, int kv_head,
+                                   KeyStream<kHeadDim>& stream) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  attend_warpgroup_tile<kHeadDim, kParts>(a, tile, kv_head, stream);
+#else
+  attend_wide_tile<kHeadDim, kParts>(a, tile, kv_head, stream);
+#endif
+}
 
 // Blocks of the second half begin with the tiles of their warps: of the two blocks that share a processor,
 // one then computes while the other waits for the memory. Copies for their wide tiles begin behind that, as
@@ -15,7 +26,7 @@ namespace bicrl::gpu {
 template <int kHeadDim>
 __global__ void __launch_bounds__(kAttentionThreads, kAttentionBlocks)
     attend_tiles(const __grid_constant__ AttentionArguments a) {
-  extern __shared__ __align__(128) unsigned char shared[];
+  extern __shared__ __align__(kSwizzleBytes) unsigned char shared[];
   auto& memory = *reinterpret_cast<StreamMemory<kHeadDim>*>(shared);
   const bool warps_first = blockIdx.x >= gridDim.x / 2;
   if (warps_first) attend_warp_tiles<kHeadDim>(a);
@@ -26,9 +37,9 @@ __global__ void __launch_bounds__(kAttentionThreads, kAttentionBlocks)
     const AttentionTile& tile = memory.tiles[round % kTilesKept];
     const int kv_head = tasks.at(round) % a.kv_heads;
     if (tile.rows * a.group <= kWideColumns / 2)
-      attend_wide_tile<kHeadDim, 1>(a, tile, kv_head, stream);
+      attend_tile<kHeadDim, 1>(a, tile, kv_head, stream);
     else
-      attend_wide_tile<kHeadDim, 2>(a, tile, kv_head, stream);
+      attend_tile<kHeadDim, 2>(a, tile, kv_head, stream);
   }
   if (!warps_first) attend_warp_tiles<kHeadDim>(a);
 }

@@ -75,16 +75,16 @@ __device__ inline void score_rows(unsigned queries, unsigned keys,
   }
 }
 
-// Scores become weights, relative to the best score so far; what was summed up before is told.
-template <int kHeadDim, int kParts>
+// Scores of so many eights of keys become weights, relative to the best score so far; what was summed up
+// before is told.
+template <int kHeadDim, int kParts, int kEights>
 __device__ inline void weigh_rows(float scale_log2, int first_key, WideRows<kHeadDim, kParts>& rows,
-                                  float (&score)[kParts][kWideKeys / kMmaWidth][4]) {
-  constexpr int kEights = kWideKeys / kMmaWidth;
+                                  float (&score)[kParts][kEights][4]) {
   const int lane = threadIdx.x % kWarp;
   bool cut = false, higher = false;
 #pragma unroll
   for (int m = 0; m < kParts; ++m)
-    for (int i = 0; i < 2; ++i) cut |= first_key + kWideKeys > rows.limit[m][i];
+    for (int i = 0; i < 2; ++i) cut |= first_key + kEights * kMmaWidth > rows.limit[m][i];
   if (__any_sync(kAllLanes, cut)) {
 #pragma unroll
     for (int m = 0; m < kParts; ++m)
@@ -165,8 +165,9 @@ __device__ inline void add_values_of_rows(const float (&weight)[kParts][kWideKey
   }
 }
 
-// Writes the shares of a warp's rows, by way of where its queries were: of a row four lanes have pairs of
-// dimensions that are eight apart, and memory wants a row's sixteen bytes from each of its lanes.
+// Writes the shares of a warp's rows, by way of shared memory, as much as its queries are (and where they
+// were): of a row four lanes have pairs of dimensions that are eight apart, and memory wants a row's sixteen
+// bytes from each of its lanes.
 template <int kHeadDim, int kParts>
 __device__ inline void write_rows(const AttentionArguments& a, const AttentionTile& tile, int kv_head,
                                   int first, const WideRows<kHeadDim, kParts>& rows, unsigned queries) {
@@ -218,6 +219,7 @@ __device__ inline void attend_wide_tile(const AttentionArguments& a, const Atten
   const unsigned queries = stream.next_queries() + first * kHeadDim * 2;
   for (int first_key = tile.first_key; first_key < tile.end_key; first_key += kStepKeys) {
     const unsigned keys = stream.next(), values = keys + KeyStream<kHeadDim>::kStepBytes;
+    stream.refill();
     if (!busy) continue;
 #pragma unroll 1
     for (int some = 0; some < kStepKeys && first_key + some < tile.end_key; some += kWideKeys) {
