@@ -45,13 +45,23 @@ struct Cut {
   int64_t all_shares() const { return std::accumulate(shares.begin(), shares.end(), int64_t{0}); }
 };
 
+// Of its rows before `end_row`; limits ascend within a segment.
+int64_t keys_of(const AttentionPlan& plan, const Stretch& s, int32_t end_row) {
+  return s.keys >= 0 ? s.keys : plan.key_limits[static_cast<size_t>(end_row - 1)] - s.base;
+}
+
+bool is_wide(const AttentionPlan& plan, const Stretch& s, const TileLimits& limits) {
+  const int64_t rows = s.end_row - s.first_row;
+  return rows > 2 * limits.warp_rows ||
+         (rows > limits.warp_rows && keys_of(plan, s, s.end_row) > limits.keys / 2);
+}
+
 void cut_stretch(const AttentionPlan& plan, const Stretch& s, int64_t rows_at_most, int64_t tile_keys,
                  std::vector<int32_t>& shares, std::vector<AttentionTile>& tiles) {
   const auto tile_rows = static_cast<int32_t>(rows_at_most);
   for (int32_t row = s.first_row; row < s.end_row; row += tile_rows) {
     const int32_t rows = std::min(tile_rows, s.end_row - row);
-    // Limits ascend within a segment.
-    const int64_t keys = s.keys >= 0 ? s.keys : plan.key_limits[static_cast<size_t>(row + rows - 1)] - s.base;
+    const int64_t keys = keys_of(plan, s, row + rows);
     int32_t ordinal = shares[static_cast<size_t>(row)];
     for (int64_t key = 0, end = 0; key < keys; key = end) {
       // What is left over and no half of a tile is not worth shares of its own.
@@ -68,7 +78,7 @@ Cut cut(const AttentionPlan& plan, const std::vector<Stretch>& stretches, const 
   Cut made;
   made.shares.assign(static_cast<size_t>(plan.rows()), 0);
   for (const Stretch& s : stretches) {
-    if (s.end_row - s.first_row > 2 * limits.warp_rows)
+    if (is_wide(plan, s, limits))
       cut_stretch(plan, s, limits.rows, wide_keys, made.shares, made.wide);
     else
       cut_stretch(plan, s, limits.warp_rows, warp_keys, made.shares, made.of_warps);

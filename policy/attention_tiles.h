@@ -26,8 +26,10 @@ struct AttentionTile {
 };
 
 struct TileLimits {
-  int64_t rows = 0;       // of a wide tile
-  int64_t warp_rows = 0;  // of a tile for one warp; stretches of up to twice as many are cut into such
+  int64_t rows = 0;  // of a wide tile
+  // Of a tile for one warp. Stretches of up to twice as many rows are cut into two such, if they have few
+  // keys (half of `keys`): both read all of them.
+  int64_t warp_rows = 0;
   // Of a tile, whole pages, and up to half as many more of the last one; twice as many, and so on, while
   // there are more shares than room.
   int64_t keys = 0;

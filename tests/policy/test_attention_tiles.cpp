@@ -143,6 +143,12 @@ TEST_CASE("a warp's tiles are those of few rows against their own keys", "[atten
   CHECK(of_warps == 4 + 3 * 2 + 2 * 2 + 2);
   CHECK(rows.count(4) == static_cast<size_t>(of_warps));
   CHECK(work.wide == 2 + 5);  // 40 rows of the group, 160 of a sequence's own
+
+  // Two of those with eight rows have more than 32 keys, which two warps are not to read.
+  work.make(planned.plan, {.rows = 32, .warp_rows = 4, .keys = 64, .shares = 1 << 20});
+  CHECK(std::ranges::count_if(work.tiles, [](const auto& tile) { return tile.rows == 8 && tile.base > 0; }) ==
+        2);
+  CHECK(std::ssize(work.tiles) - work.wide == 4 + 2 + 2 * 2 + 3);
 }
 
 TEST_CASE("while wide tiles are few their keys are halved, and those of warps are cut as before",

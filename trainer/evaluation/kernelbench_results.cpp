@@ -16,7 +16,7 @@ using nlohmann::ordered_json;
 // What KernelBench takes a problem for that it has no result of.
 KernelBenchSample missing_sample() {
   KernelBenchSample sample;
-  sample.metadata["missing"] = "there is no program";
+  sample.metadata["missing"] = "no program was graded";
   return sample;
 }
 
