@@ -21,7 +21,8 @@
 namespace bicrl::bench {
 namespace {
 
-constexpr int64_t kTileKeys = 512, kLeastTileKeys = 128;  // as PagedForward has them
+// As PagedForward has them, with room for shares of so many rows.
+constexpr int64_t kTileKeys = 512, kLeastTileKeys = 128, kLeastKeysOfWarp = 64, kMaxRows = 3072;
 constexpr int kLayers = 6;
 
 void check(cudaError_t error) { BICRL_CHECK(error == cudaSuccess, cudaGetErrorString(error)); }
@@ -163,9 +164,11 @@ class OwnAttention {
                {.rows = gpu::kWideColumnsAtMost * shape.kv_heads / shape.heads,
                 .warp_rows = gpu::kWarpColumnsAtMost * shape.kv_heads / shape.heads,
                 .keys = kTileKeys,
-                .shares = 4 * shape.rows(),
+                .shares = 4 * kMaxRows,
                 .few = gpu::few_tiles(shape.kv_heads),
-                .least_keys = kLeastTileKeys});
+                .few_of_warps = gpu::few_tiles_of_warps(shape.kv_heads),
+                .least_keys = kLeastTileKeys,
+                .least_keys_of_warps = kLeastKeysOfWarp});
     all_pages_ = pages;
     all_pages_.insert(all_pages_.end(), prompt_pages.begin(), prompt_pages.end());
     return tiles;

@@ -36,6 +36,10 @@ if(NOT CMAKE_CUDA_ARCHITECTURES)
   # that later ones compile.
   set(CMAKE_CUDA_ARCHITECTURES 80-real 90a-real 90-virtual)
 endif()
+if("90" IN_LIST CMAKE_CUDA_ARCHITECTURES AND NOT CMAKE_CUDA_ARCHITECTURES MATCHES "90a")
+  message(WARNING "CUDA architectures ${CMAKE_CUDA_ARCHITECTURES} have 90 and not 90a-real: attention on H100 and H200 "
+                  "leaves their warpgroups unused")
+endif()
 set(CMAKE_CUDA_STANDARD 17)
 enable_language(CUDA)
 

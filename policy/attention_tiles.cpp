@@ -98,6 +98,9 @@ void AttentionTiles::make(const AttentionPlan& plan, const TileLimits& limits) {
               limits.rows, " rows, ", limits.keys, " keys, and ", limits.shares, " shares");
   BICRL_CHECK(limits.keys % plan.page_tokens == 0, "tiles of ", limits.keys, " keys, pages of ",
               plan.page_tokens);
+  BICRL_CHECK((limits.few == 0 || limits.least_keys > 0) &&
+                  (limits.few_of_warps == 0 || limits.least_keys_of_warps > 0),
+              "tiles are halved without end");
   const std::vector<Stretch> stretches = stretches_of(plan);
   int64_t keys = limits.keys;
   Cut made = cut(plan, stretches, limits, keys, keys);
@@ -105,13 +108,19 @@ void AttentionTiles::make(const AttentionPlan& plan, const TileLimits& limits) {
     keys *= 2;
     made = cut(plan, stretches, limits, keys, keys);
   }
-  for (int64_t wide_keys = keys / 2; wide_keys >= limits.least_keys && wide_keys % plan.page_tokens == 0 &&
-                                     !made.wide.empty() && std::ssize(made.wide) <= limits.few;
-       wide_keys /= 2) {
-    Cut halved = cut(plan, stretches, limits, keys, wide_keys);
-    if (halved.all_shares() > limits.shares) break;
-    made = std::move(halved);
-  }
+  int64_t warp_keys = keys, wide_keys = keys;
+  const auto halve = [&](const std::vector<AttentionTile> Cut::*kind, int64_t& its_keys, int64_t few,
+                         int64_t least) {
+    while (!(made.*kind).empty() && std::ssize(made.*kind) <= few && its_keys / 2 >= least &&
+           its_keys / 2 % plan.page_tokens == 0) {
+      its_keys /= 2;
+      Cut halved = cut(plan, stretches, limits, warp_keys, wide_keys);
+      if (halved.all_shares() > limits.shares) return;
+      made = std::move(halved);
+    }
+  };
+  halve(&Cut::wide, wide_keys, limits.few, limits.least_keys);
+  halve(&Cut::of_warps, warp_keys, limits.few_of_warps, limits.least_keys_of_warps);
   sort_by_cost(made.wide);
   sort_by_cost(made.of_warps);
   wide = std::ssize(made.wide);

@@ -27,17 +27,17 @@ struct AttentionTile {
 
 struct TileLimits {
   int64_t rows = 0;  // of a wide tile
-  // Of a tile for one warp. Stretches of up to twice as many rows are cut into two such, if they have few
-  // keys (half of `keys`): both read all of them.
+  // Of a tile for one warp. Up to twice as many rows with one list are two such if they have few keys (half
+  // of `keys`), as both read all of them.
   int64_t warp_rows = 0;
   // Of a tile, whole pages, and up to half as many more of the last one; twice as many, and so on, while
   // there are more shares than room.
   int64_t keys = 0;
   int64_t shares = 0;  // room: two for each row always suffice
-  // While there are no more wide tiles than this, their keys are halved, down to `least_keys`: else most
-  // processors would wait for a few.
-  int64_t few = 0;
-  int64_t least_keys = 0;
+  // While there are no more wide tiles than this, their keys are halved, down to `least_keys`, and likewise
+  // those of warps: else most processors would wait for a few. 0: never.
+  int64_t few = 0, few_of_warps = 0;
+  int64_t least_keys = 0, least_keys_of_warps = 0;
 };
 
 // Refers to nothing. Not thread-safe.

@@ -16,7 +16,7 @@ namespace bicrl::gpu {
 constexpr int kStepKeys = 64;
 constexpr int kStepPages = kStepKeys / kPageTokens;
 constexpr int kPlaces = 3;                   // in shared memory, for a step or the queries of a tile
-constexpr int kTilesKept = 4;                // that of the step that is computed, and three to come
+constexpr int kTilesKept = 2;                // that of the step that is computed, and the one to come
 constexpr int kWideColumns = 2 * kStepKeys;  // at most: they take as much memory as a step
 
 // The wide tasks of a block.

@@ -52,6 +52,7 @@ void run(const PagedAttention& work, Stream stream) {
 }  // namespace
 
 int64_t few_tiles(int64_t kv_heads) { return int64_t{kAttentionBlocks} * processors() / 2 / kv_heads; }
+int64_t few_tiles_of_warps(int64_t kv_heads) { return kAttentionWarps * few_tiles(kv_heads); }
 
 void paged_attention(const PagedAttention& work, Stream stream) {
   if (work.rows == 0) return;

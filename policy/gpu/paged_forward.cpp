@@ -13,8 +13,8 @@ namespace bicrl::gpu {
 namespace {
 
 // Keys of a tile of attention: so many that shares of rows are little beside keys, and fewer where that would
-// leave processors without a wide tile.
-constexpr int64_t kTileKeys = 512, kLeastTileKeys = 128;
+// leave processors without a wide tile, or warps without one of theirs.
+constexpr int64_t kTileKeys = 512, kLeastTileKeys = 128, kLeastKeysOfWarp = 64;
 // Room for shares, of each row.
 constexpr int64_t kSharesOfRow = 4;
 
@@ -31,9 +31,17 @@ void project(const Projection& projection, const at::Tensor& x, at::Tensor out) 
   add_adapter(projection, x, out);
 }
 
-int64_t few_tiles_of(const Transformer& policy) {
+TileLimits tile_limits(const Transformer& policy, int64_t shares) {
   const c10::cuda::CUDAGuard device(policy.device());
-  return few_tiles(policy.config().kv_heads);
+  const PolicyConfig& c = policy.config();
+  return {.rows = kWideColumnsAtMost * c.kv_heads / c.heads,
+          .warp_rows = kWarpColumnsAtMost * c.kv_heads / c.heads,
+          .keys = kTileKeys,
+          .shares = shares,
+          .few = few_tiles(c.kv_heads),
+          .few_of_warps = few_tiles_of_warps(c.kv_heads),
+          .least_keys = kLeastTileKeys,
+          .least_keys_of_warps = kLeastKeysOfWarp};
 }
 
 Stream current_stream() { return c10::cuda::getCurrentCUDAStream().stream(); }
@@ -62,12 +70,7 @@ PagedForward::PagedForward(const Transformer& policy, int64_t max_rows, KvCache&
       config_(policy.config()),
       cache_(cache),
       planner_(config_.block_size, max_rows, cache, buffer),
-      limits_{.rows = kWideColumnsAtMost * config_.kv_heads / config_.heads,
-              .warp_rows = kWarpColumnsAtMost * config_.kv_heads / config_.heads,
-              .keys = kTileKeys,
-              .shares = kSharesOfRow * max_rows,
-              .few = few_tiles_of(policy),
-              .least_keys = kLeastTileKeys},
+      limits_(tile_limits(policy, kSharesOfRow * max_rows)),
       // No tile is without a share.
       tiles_(buffer, limits_.shares),
       counts_(buffer, 3),

@@ -57,7 +57,7 @@ __device__ inline void multiply_add(float (&c)[4], const unsigned (&a)[4], unsig
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// Sixteen bytes that nobody reads again.
+// Sixteen bytes that hardly anybody reads again.
 __device__ inline uint4 load_once(const __nv_bfloat16* from) {
   return __ldcs(reinterpret_cast<const uint4*>(from));
 }

@@ -1,13 +1,13 @@
-// Tiles for one warp: a few rows of queries against keys that nobody else reads, a sequence's own. Such a
-// tile is as short as its sequence is new, and bound by how long its loads take. So each warp goes by itself,
-// without shared memory and without a barrier, and loads keys and values to where products want them, sixteen
-// bytes at a time. Products ask for pairs of neighbours among dimensions (of keys) and among keys (of
+// Tiles for one warp: a few rows of queries against keys that hardly anybody else reads, a sequence's own.
+// Such a tile is as short as its sequence is new, and bound by how long its loads take. So each warp goes by
+// itself, without shared memory and without a barrier, and loads keys and values to where products want them,
+// sixteen bytes at a time. Products ask for pairs of neighbours among dimensions (of keys) and among keys (of
 // values): which dimension is which does not matter to a sum over them as long as queries agree, and pairs of
 // keys are made from two loads. A page's keys are sixteen, the depth of a product; those of the next page are
 // under way while one is computed.
 #pragma once
 #include "policy/gpu/attention_arguments.cuh"
-#include "policy/gpu/tensor_core.cuh"
+#include "policy/gpu/online_softmax.cuh"
 
 namespace bicrl::gpu {
 
@@ -20,10 +20,8 @@ class WarpTile {
  public:
   __device__ WarpTile(const AttentionArguments& a, const AttentionTile& tile, int kv_head)
       : a_(a), tile_(tile), kv_head_(kv_head), pages_((tile.end_key - tile.first_key - 1) / kPageTokens + 1) {
+    begin_rows(a, tile_, 0, rows_);
     load_queries();
-#pragma unroll
-    for (float(&of)[4] : out_)
-      for (float& x : of) x = 0;
   }
 
   __device__ void attend() {
@@ -31,14 +29,14 @@ class WarpTile {
     load_keys(0);
     load_values(0);
     for (int page = 0; page < pages_; ++page) {
-      float score[2][4];
-      score_page(score);
+      float score[1][2][4];
+      score_page(score[0]);
       if (page + 1 < pages_) {
         if ((page + 1) % kWarp == 0) load_page_numbers(page + 1);
         load_keys(page + 1);
       }
-      weigh(page, score);
-      add_values(score);
+      weigh_rows(a_.scale_log2, tile_.first_key + page * kPageTokens, rows_, score);
+      add_values(score[0]);
       if (page + 1 < pages_) load_values(page + 1);
     }
     write();
@@ -57,11 +55,7 @@ class WarpTile {
     for (int half = 0; half < 2; ++half) {
       const int column = has(half) ? row() + 8 * half : 0;
       const int in_tile = a_.row_of(column);
-      limit_[half] =
-          min(static_cast<int>(a_.key_limits[tile_.first_row + in_tile]) - tile_.base, tile_.end_key);
       share_[half] = a_.share_of(tile_, in_tile);
-      best_[half] = kNever;
-      sum_[half] = 0;
       const auto* const q = reinterpret_cast<const uint4*>(
           a_.q + a_.place_of(tile_.first_row + in_tile, column, kv_head_) * kHeadDim);
 #pragma unroll
@@ -126,48 +120,6 @@ class WarpTile {
       }
   }
 
-  // Scores become weights, relative to the best score so far; what was summed up before is told.
-  __device__ void weigh(int page, float (&score)[2][4]) {
-    const int first_key = tile_.first_key + page * kPageTokens;
-#pragma unroll
-    for (int n = 0; n < 2; ++n)
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-        if (first_key + n * 8 + quarter() * 2 + i % 2 >= limit_[i / 2]) score[n][i] = kNever;
-    float best[2], origin[2];
-    bool higher = false;
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      float x = fmaxf(best_[half], fmaxf(fmaxf(score[0][half * 2], score[0][half * 2 + 1]),
-                                         fmaxf(score[1][half * 2], score[1][half * 2 + 1])));
-      for (int apart = 1; apart < 4; apart *= 2) x = fmaxf(x, __shfl_xor_sync(kAllLanes, x, apart));
-      best[half] = x;
-      origin[half] = x == kNever ? 0.0f : x * a_.scale_log2;  // no key seen so far
-      higher |= x > best_[half];
-    }
-    if (__any_sync(kAllLanes, higher)) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        // Exactly one if it is not higher: a row does not depend on its neighbours.
-        const float shrink = exponential2(__fmul_rn(best_[half], a_.scale_log2) - origin[half]);
-        best_[half] = best[half];
-        sum_[half] *= shrink;
-#pragma unroll
-        for (float(&of)[4] : out_) {
-          of[half * 2] *= shrink;
-          of[half * 2 + 1] *= shrink;
-        }
-      }
-    }
-#pragma unroll
-    for (int n = 0; n < 2; ++n)
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        score[n][i] = exponential2(fmaf(score[n][i], a_.scale_log2, -origin[i / 2]));
-        sum_[i / 2] += score[n][i];
-      }
-  }
-
   // Dimension j of each lane's eight is one of a product's eight columns.
   __device__ void add_values(const float (&weight)[2][4]) {
     const unsigned factor[4] = {pack_pair(weight[0][0], weight[0][1]), pack_pair(weight[0][2], weight[0][3]),
@@ -183,15 +135,15 @@ class WarpTile {
   __device__ void add_pair(const unsigned (&factor)[4], int h, int j, unsigned uint4::*word) {
     const unsigned v0 = values_[0][h].*word, v1 = values_[1][h].*word, v2 = values_[2][h].*word,
                    v3 = values_[3][h].*word;
-    multiply_add(out_[h * 8 + j], factor, lower_halves(v0, v1), lower_halves(v2, v3));
-    multiply_add(out_[h * 8 + j + 1], factor, upper_halves(v0, v1), upper_halves(v2, v3));
+    multiply_add(rows_.out[0][h * 8 + j], factor, lower_halves(v0, v1), lower_halves(v2, v3));
+    multiply_add(rows_.out[0][h * 8 + j + 1], factor, upper_halves(v0, v1), upper_halves(v2, v3));
   }
 
   // A lane has sixteen dimensions of each 64, side by side.
   __device__ void write() {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      float sum = sum_[half];
+      float sum = rows_.sum[0][half];
       for (int apart = 1; apart < 4; apart *= 2) sum += __shfl_xor_sync(kAllLanes, sum, apart);
       if (!has(half)) continue;
       const float inverse = sum > 0 ? 1.0f / sum : 0.0f;
@@ -204,12 +156,12 @@ class WarpTile {
           unsigned pairs[4];
 #pragma unroll
           for (int j = 0; j < 4; ++j)
-            pairs[j] = pack_pair(out_[h * 8 + 2 * j][half * 2 + i] * inverse,
-                                 out_[h * 8 + 2 * j + 1][half * 2 + i] * inverse);
+            pairs[j] = pack_pair(rows_.out[0][h * 8 + 2 * j][half * 2 + i] * inverse,
+                                 rows_.out[0][h * 8 + 2 * j + 1][half * 2 + i] * inverse);
           to[h * 8 + i] = make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
         }
       if (quarter() == 0)
-        a_.partial_log[place] = sum > 0 ? fmaf(best_[half], a_.scale_log2, log2f(sum)) : kNever;
+        a_.partial_log[place] = sum > 0 ? fmaf(rows_.best[0][half], a_.scale_log2, log2f(sum)) : kNever;
     }
   }
 
@@ -218,21 +170,18 @@ class WarpTile {
   const int kv_head_, pages_;
   unsigned q_[kHeadDim / 16][4];
   uint4 keys_[2][kQuarters], values_[4][kEighths];
-  float out_[kHeadDim / 8][4];  // not divided by `sum_` yet
-  float best_[2], sum_[2];      // of the scores; of this thread's keys alone
-  int limit_[2];                // keys of the list below it are seen
-  int share_[2];                // rows of partial_out
-  int number_ = 0;              // of the pages under way, one a lane
+  SoftmaxRows<kHeadDim, 1> rows_;
+  int share_[2];    // rows of partial_out
+  int number_ = 0;  // of the pages under way, one a lane
 };
 
-// The tasks for warps, pairs of a tile and a key head, the costliest first: warps of the last blocks, which
-// have wide tasks last, if any, have the first.
+// The tasks for warps, pairs of a tile and a key head, the costliest first, go round the blocks, so that few
+// are spread over all processors; from the last block on, as the first ones have wide tasks.
 template <int kHeadDim>
 __device__ inline void attend_warp_tiles(const AttentionArguments& a) {
   const int wide = a.counts[0], tasks = (a.counts[1] - wide) * a.kv_heads;
-  const int block = gridDim.x - 1 - blockIdx.x;
-  const int warps = gridDim.x * kAttentionWarps, warp = block * kAttentionWarps + threadIdx.x / kWarp;
-  for (int round = 0, task = 0; (task = dealt(round, warp, warps)) < tasks; ++round)
+  const int blocks = gridDim.x, warp = threadIdx.x / kWarp * blocks + blocks - 1 - blockIdx.x;
+  for (int round = 0, task = 0; (task = dealt(round, warp, kAttentionWarps * blocks)) < tasks; ++round)
     WarpTile<kHeadDim>(a, a.tiles[wide + task / a.kv_heads], task % a.kv_heads).attend();
 }
 

@@ -18,7 +18,7 @@ constexpr int kStepEights = kStepKeys / kMmaWidth;
 // One half of a block's rows, at most.
 template <int kHeadDim>
 struct GroupRows {
-  WideRows<kHeadDim, 1> rows;
+  SoftmaxRows<kHeadDim, 1> rows;
   float score[1][kStepEights][4];             // of a step's keys, then their weights
   unsigned weight[kStepKeys / kMmaDepth][4];  // as a factor
 };

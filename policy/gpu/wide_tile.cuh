@@ -5,43 +5,11 @@
 // memory beside the steps (key_stream.cuh), and are moved as often as keys are.
 #pragma once
 #include "policy/gpu/key_stream.cuh"
+#include "policy/gpu/online_softmax.cuh"
 
 namespace bicrl::gpu {
 
-constexpr int kMmaRows = 16;
-constexpr int kMmaDepth = 16;
-constexpr int kMmaWidth = 8;
 constexpr int kWideKeys = 32;  // at once, as scores of more take too many registers
-
-// What one warp knows of kParts times sixteen rows. A thread has two of each sixteen, eight apart; of keys
-// and of the output's dimensions, two neighbours of each eight.
-template <int kHeadDim, int kParts>
-struct WideRows {
-  float out[kParts][kHeadDim / kMmaWidth][4];  // not divided by `sum` yet
-  float best[kParts][2];                       // of the scores
-  float sum[kParts][2];                        // of this thread's keys alone
-  int limit[kParts][2];                        // keys of the list below it are seen
-};
-
-template <int kHeadDim, int kParts>
-__device__ inline void begin_rows(const AttentionArguments& a, const AttentionTile& tile, int first,
-                                  WideRows<kHeadDim, kParts>& rows) {
-  const int lane = threadIdx.x % kWarp, used = tile.rows * a.group;
-#pragma unroll
-  for (int m = 0; m < kParts; ++m) {
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      const int own = first + m * kMmaRows + i * 8 + lane / 4;
-      const int64_t limit = a.key_limits[tile.first_row + (own < used ? a.row_of(own) : 0)];
-      rows.limit[m][i] = min(static_cast<int>(limit) - tile.base, tile.end_key);
-      rows.best[m][i] = kNever;
-      rows.sum[m][i] = 0;
-    }
-#pragma unroll
-    for (int d = 0; d < kHeadDim / kMmaWidth; ++d)
-      for (int i = 0; i < 4; ++i) rows.out[m][d][i] = 0;
-  }
-}
 
 // Scores of kWideKeys of a step: the queries of the warp's rows are at `queries`, the keys at `keys`.
 template <int kHeadDim, int kParts>
@@ -73,67 +41,6 @@ __device__ inline void score_rows(unsigned queries, unsigned keys,
       }
     }
   }
-}
-
-// Scores of so many eights of keys become weights, relative to the best score so far; what was summed up
-// before is told.
-template <int kHeadDim, int kParts, int kEights>
-__device__ inline void weigh_rows(float scale_log2, int first_key, WideRows<kHeadDim, kParts>& rows,
-                                  float (&score)[kParts][kEights][4]) {
-  const int lane = threadIdx.x % kWarp;
-  bool cut = false, higher = false;
-#pragma unroll
-  for (int m = 0; m < kParts; ++m)
-    for (int i = 0; i < 2; ++i) cut |= first_key + kEights * kMmaWidth > rows.limit[m][i];
-  if (__any_sync(kAllLanes, cut)) {
-#pragma unroll
-    for (int m = 0; m < kParts; ++m)
-#pragma unroll
-      for (int n = 0; n < kEights; ++n)
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-          if (first_key + n * kMmaWidth + lane % 4 * 2 + i % 2 >= rows.limit[m][i / 2])
-            score[m][n][i] = kNever;
-  }
-  float best[kParts][2], origin[kParts][2];
-#pragma unroll
-  for (int m = 0; m < kParts; ++m) {
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      float x = rows.best[m][i];
-#pragma unroll
-      for (int n = 0; n < kEights; ++n) x = fmaxf(x, fmaxf(score[m][n][i * 2], score[m][n][i * 2 + 1]));
-      for (int apart = 1; apart < 4; apart *= 2) x = fmaxf(x, __shfl_xor_sync(kAllLanes, x, apart));
-      best[m][i] = x;
-      origin[m][i] = x == kNever ? 0.0f : x * scale_log2;  // no key seen so far
-      higher |= x > rows.best[m][i];
-    }
-  }
-  if (__any_sync(kAllLanes, higher)) {
-#pragma unroll
-    for (int m = 0; m < kParts; ++m)
-#pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        // Exactly one if it is not higher: a row does not depend on its neighbours.
-        const float shrink = exponential2(__fmul_rn(rows.best[m][i], scale_log2) - origin[m][i]);
-        rows.best[m][i] = best[m][i];
-        rows.sum[m][i] *= shrink;
-#pragma unroll
-        for (int d = 0; d < kHeadDim / kMmaWidth; ++d) {
-          rows.out[m][d][i * 2] *= shrink;
-          rows.out[m][d][i * 2 + 1] *= shrink;
-        }
-      }
-  }
-#pragma unroll
-  for (int m = 0; m < kParts; ++m)
-#pragma unroll
-    for (int n = 0; n < kEights; ++n)
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        score[m][n][i] = exponential2(fmaf(score[m][n][i], scale_log2, -origin[m][i / 2]));
-        rows.sum[m][i / 2] += score[m][n][i];
-      }
 }
 
 // Adds the weighted values of the keys that score_rows() took.
@@ -170,7 +77,7 @@ __device__ inline void add_values_of_rows(const float (&weight)[kParts][kWideKey
 // bytes from each of its lanes.
 template <int kHeadDim, int kParts>
 __device__ inline void write_rows(const AttentionArguments& a, const AttentionTile& tile, int kv_head,
-                                  int first, const WideRows<kHeadDim, kParts>& rows, unsigned queries) {
+                                  int first, const SoftmaxRows<kHeadDim, kParts>& rows, unsigned queries) {
   constexpr int kChunks = kHeadDim / 8, kPassRows = kWarp / kChunks;
   const int lane = threadIdx.x % kWarp, used = tile.rows * a.group - first;
   float logs[kParts][2];
@@ -214,7 +121,7 @@ __device__ inline void attend_wide_tile(const AttentionArguments& a, const Atten
                                         KeyStream<kHeadDim>& stream) {
   const int first = threadIdx.x / kWarp * kParts * kMmaRows;
   const bool busy = first < tile.rows * a.group;
-  WideRows<kHeadDim, kParts> rows;
+  SoftmaxRows<kHeadDim, kParts> rows;
   begin_rows(a, tile, first, rows);
   const unsigned queries = stream.next_queries() + first * kHeadDim * 2;
   for (int first_key = tile.first_key; first_key < tile.end_key; first_key += kStepKeys) {

@@ -246,8 +246,9 @@ class Spread:
                 distance = (moved.double() - reference).abs_()
                 if not all_finite(distance):
                     known = torch.isfinite(reference) & torch.isfinite(self.own[index])
-                    alike = torch.isnan(distance)  # neither is a number
-                    distance.masked_fill_(alike | (known & ~torch.isfinite(distance)), 0.0)
+                    number = torch.isfinite(moved)
+                    distance.masked_fill_(~torch.isfinite(reference) & number, torch.inf)
+                    distance.masked_fill_(~number & (known | torch.isnan(distance)), 0.0)
                 torch.maximum(self.moved[index], distance, out=self.moved[index])
             else:
                 self.moved[index] |= moved != reference

@@ -4,9 +4,10 @@ log(1 + exp(x)) for softplus. What comes near one on the way is rounded to a sha
 units in the last place. In a sum from left to right: where terms are equal all its roundings go one way, and PyTorch adds in
 lanes and by halves. The reference's own error knows nothing of either. In jittered runs such answers are moved by as much, so
 that what follows shows what becomes of it. Equal answers are moved alike, as an error is the same for the same argument: ties
-stay ties. No formula leaves the range of its function, and so no answer is moved out of it: a logarithm behind it would be no
-number, and whatever is computed of that could not be compared. Next to an end that float32 can come as near to as it likes
-(sigmoid's zero, and not its one) formulas lose a share of what is left, and no more is taken.
+stay ties. No formula leaves the range of tanh, sigmoid, elu or softmax, and so no answer is moved out of it: a logarithm behind
+it would be no number, and whatever is computed of that could not be compared. Next to an end that float32 can come as near to as
+it likes (sigmoid's zero, and not its one) a share of what is left is lost, and no more is taken, though some formulas lose all
+of it (sigmoid by tanh, log(1 + exp(x))): what follows such an answer closely, as a logarithm does, is wrong by them.
 """
 import math
 
@@ -19,8 +20,8 @@ MULTIPLIER = -7046029254386353131  # odd: 2^64 over the golden ratio
 SIGNED_BITS = 24
 LOST_OF_A_TERM = 2.0**-27  # of a sum, for each of its terms; an eighth of a rounding, and allowances are four times that
 MOST_OF_A_SUM = 2.0**-16
-SUMS = {"sum", "mean"}
-SUMS_INSIDE = {"softmax", "std", "var", "norm", "linalg_vector_norm", "linalg_norm"}  # whose error is a share of the answer
+SUMS = {"sum", "mean", "nansum", "nanmean"}
+SUMS_INSIDE = {"softmax", "softmin", "std", "var", "norm", "linalg_vector_norm", "linalg_norm"}  # whose error is a share of the answer
 LOGS_OF_SUMS = {"log_softmax", "logsumexp"}
 SELU = 1.7580993408473766  # its scale times its alpha
 MOST_OF_REST = 2.0**-8  # of an answer that comes near zero and never gets there
@@ -42,21 +43,20 @@ def argument(args, kwargs):
     return args[0].abs()
 
 
-FORMULAS = {"elu": alpha, "celu": alpha, "selu": lambda args, kwargs: SELU, "expm1": near_one, "special_expm1": near_one,
-            "tanh": near_one, "tanhshrink": near_one, "softplus": by_beta, "log_sigmoid": near_one, "log1p": near_one,
-            "special_log1p": near_one, "gelu": argument, "silu": argument, "mish": argument}
-OF_ANSWER = {"sigmoid"}  # who loses a share of it
+FORMULAS = {"elu": alpha, "celu": alpha, "selu": lambda args, kwargs: SELU, "expm1": near_one, "tanh": near_one,
+            "tanhshrink": near_one, "softplus": by_beta, "log_sigmoid": near_one, "log1p": near_one, "gelu": argument,
+            "silu": argument, "mish": argument}
+OF_ANSWER = {"sigmoid", "expit"}  # who loses a share of it
 NEVER_ZERO = {"softplus", "log_sigmoid"}
-LOWEST = {"tanh": near_one, "expm1": near_one, "special_expm1": near_one, "elu": alpha, "celu": alpha,
-          "selu": FORMULAS["selu"]}  # times -1
-HIGHEST = {"tanh": 1.0, "sigmoid": 1.0}
+LOWEST = {"tanh": near_one, "expm1": near_one, "elu": alpha, "celu": alpha, "selu": FORMULAS["selu"]}  # times -1
+HIGHEST = {"tanh": 1.0, "sigmoid": 1.0, "expit": 1.0, "softmax": 1.0, "softmin": 1.0, "log_softmax": 0.0}
 
 
 def terms_of(name, args, kwargs, answer):
     """How many are summed up for an element of the answer, on average."""
-    if name in ("softmax", "log_softmax") and args[0].dim():
+    if name in ("softmax", "softmin", "log_softmax") and args[0].dim():
         dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
-        return args[0].shape[-1 if dim is None else dim]
+        return args[0].shape[(0 if args[0].dim() in (1, 3) else 1) if dim is None else dim]
     return args[0].numel() / max(answer.numel(), 1)
 
 
@@ -68,7 +68,9 @@ class Rounding(Exact):
         self.seed = seed
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
-        name, kwargs = getattr(function, "__name__", "").removesuffix("_"), kwargs or {}
+        name, kwargs = getattr(function, "__name__", "").removesuffix("_").removeprefix("special_"), dict(kwargs or {})
+        if not args and "input" in kwargs:
+            args = (kwargs.pop("input"),)
         given = args and isinstance(args[0], torch.Tensor)
         size = FORMULAS[name](args, kwargs) if given and name in FORMULAS else None
         lowest = -LOWEST[name](args, kwargs) if given and name in LOWEST else -math.inf
@@ -82,7 +84,7 @@ class Rounding(Exact):
         elif name in LOGS_OF_SUMS:
             size = self.lost_by_terms(name, args, kwargs, answer)
         if size is not None:
-            moves = self.shares(answer).mul_(size)
+            moves = self.shares(answer).mul_(size).nan_to_num_(0.0, 0.0, 0.0)  # what is no number stays what it is
             if name in NEVER_ZERO:
                 rest = answer.abs().mul_(MOST_OF_REST)
                 moves = torch.minimum(torch.maximum(moves, -rest), rest)
@@ -96,6 +98,6 @@ class Rounding(Exact):
 
     def shares(self, answer):
         """Of each element by its bits: of either sign, between half of LOST and all of it."""
-        mixed = (answer.view(torch.int64) ^ self.seed) * MULTIPLIER
-        share = (mixed >> (64 - SIGNED_BITS)).double().mul_(2.0**-SIGNED_BITS)  # in [-1/2, 1/2)
-        return share.add_(torch.where(share < 0, -0.5, 0.5)).mul_(LOST)
+        mixed = (answer.view(torch.int64) ^ self.seed).mul_(MULTIPLIER).bitwise_right_shift_(64 - SIGNED_BITS)
+        share = mixed.double().mul_(2.0**-SIGNED_BITS)  # in [-1/2, 1/2)
+        return share.add_(torch.where(mixed < 0, -0.5, 0.5)).mul_(LOST)

@@ -71,7 +71,9 @@ TEST_CASE("tiles cover each row's keys once and number its shares", "[attention_
                              .keys = 64,
                              .shares = 1 << 20,
                              .few = GENERATE(int64_t{0}, int64_t{1 << 20}),
-                             .least_keys = 32};
+                             .few_of_warps = GENERATE(int64_t{0}, int64_t{1 << 20}),
+                             .least_keys = 32,
+                             .least_keys_of_warps = 16};
   const Planned planned(b);
   const AttentionPlan& plan = planned.plan;
   AttentionTiles work;
@@ -86,7 +88,8 @@ TEST_CASE("tiles cover each row's keys once and number its shares", "[attention_
     const AttentionTile& tile = *at;
     const bool wide = at < first_of_warps;
     CHECK((tile.rows >= 1 && tile.rows <= (wide ? limits.rows : limits.warp_rows)));
-    const int64_t most_keys = wide && limits.few > 0 ? limits.least_keys : limits.keys;
+    const int64_t most_keys = wide ? (limits.few > 0 ? limits.least_keys : limits.keys)
+                                   : (limits.few_of_warps > 0 ? limits.least_keys_of_warps : limits.keys);
     CHECK((tile.end_key > tile.first_key && tile.end_key - tile.first_key <= most_keys * 3 / 2));
     for (int32_t i = 0; i < tile.rows; ++i) {
       const auto row = static_cast<size_t>(tile.first_row + i);
@@ -183,6 +186,20 @@ TEST_CASE("while wide tiles are few their keys are halved, and those of warps ar
   cut.make(planned.plan, limits);
   CHECK(longest_wide(cut) <= 48);
   CHECK(of_warps(cut) == of_warps(whole));
+  limits.few_of_warps = 1000;
+  limits.least_keys_of_warps = 64;
+  AttentionTiles all_cut;
+  all_cut.make(planned.plan, limits);
+  CHECK(all_cut.wide == cut.wide);
+  const auto longest_of_warps = [](const AttentionTiles& work) {
+    int32_t keys = 0;
+    for (auto tile = work.tiles.begin() + work.wide; tile != work.tiles.end(); ++tile)
+      keys = std::max(keys, tile->end_key - tile->first_key);
+    return keys;
+  };
+  CHECK(longest_of_warps(cut) > 96);
+  CHECK(longest_of_warps(all_cut) <= 96);
+  limits.few_of_warps = 0;
   limits.shares = cut.shares() - 1;  // no room for the last halving
   AttentionTiles fitting;
   fitting.make(planned.plan, limits);

@@ -76,7 +76,11 @@ AttentionCase::AttentionCase(const AttentionShape& its_shape) : shape(its_shape)
   tiles.make(plan, {.rows = gpu::kWideColumnsAtMost / group,
                     .warp_rows = gpu::kWarpColumnsAtMost / group,
                     .keys = shape.tile_keys,
-                    .shares = rows * 12});
+                    .shares = rows * 24,
+                    .few = shape.few,
+                    .few_of_warps = shape.few,
+                    .least_keys = 32,
+                    .least_keys_of_warps = 16});
 
   at::manual_seed(3);
   q = (at::randn({rows, shape.heads, shape.head_dim}) * 2).to(at::kBFloat16);

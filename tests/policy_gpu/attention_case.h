@@ -14,6 +14,7 @@ namespace bicrl::testing {
 struct AttentionShape {
   int64_t heads = 4, kv_heads = 2, head_dim = 64, block_size = 4;
   int64_t tile_keys = 128;  // so few that rows have many shares
+  int64_t few = 0;          // TileLimits::few and few_of_warps
 };
 
 class AttentionCase {

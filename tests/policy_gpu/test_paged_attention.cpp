@@ -16,9 +16,12 @@ namespace {
 using namespace testing;
 
 AttentionShape a_shape() {
+  // Groups of 1 to 128 heads (of more than 16 all tiles are wide), and keys halved.
   return GENERATE(AttentionShape{4, 2, 64, 4, 128}, AttentionShape{4, 1, 128, 4, 64},
                   AttentionShape{16, 8, 128, 4, 512}, AttentionShape{3, 1, 64, 8, 192},
-                  AttentionShape{2, 2, 128, 16, 256});
+                  AttentionShape{2, 2, 128, 16, 256}, AttentionShape{32, 1, 64, 4, 128},
+                  AttentionShape{5, 1, 64, 16, 128}, AttentionShape{16, 1, 128, 4, 64},
+                  AttentionShape{128, 1, 64, 4, 192}, AttentionShape{8, 4, 64, 4, 256, 1000});
 }
 
 std::string told(const AttentionShape& shape) {
@@ -43,8 +46,8 @@ struct TileArguments {
   int32_t heads, kv_heads, group, inverse_group;
 };
 
-// Three steps of 64 keys and values, and four tiles.
-uint32_t shared_bytes(int64_t head_dim) { return static_cast<uint32_t>(3 * 2 * 64 * head_dim * 2 + 4 * 28); }
+// Three steps of 64 keys and values, and two tiles.
+uint32_t shared_bytes(int64_t head_dim) { return static_cast<uint32_t>(3 * 2 * 64 * head_dim * 2 + 2 * 28); }
 
 std::vector<int32_t> counts_of(const AttentionCase& work) {
   return {static_cast<int32_t>(work.tiles.wide), static_cast<int32_t>(work.tiles.tiles.size()),

@@ -109,7 +109,12 @@ values = torch.tensor([1.0, 2.0, torch.inf, torch.nan, -torch.inf])
 spread = Spread([values.double()], [values])
 for run in ([1.5, torch.nan, 4.0, torch.nan, -torch.inf], [torch.inf, 2.25, torch.inf, 1.0, -torch.inf]):
     spread.add([torch.tensor(run, dtype=torch.float64)])
-assert spread.leaves()[0].nan_to_num(-1.0, torch.inf).tolist() == [0.5, 0.25, torch.inf, 0.0, 0.0], spread.leaves()
+assert spread.leaves()[0].tolist() == [0.5, 0.25, torch.inf, torch.inf, 0.0], spread.leaves()
+# What is no number stays what it is, and what has a range stays in it.
+with oracle_rounding.Rounding(1):
+    x = torch.tensor([[-torch.inf, 0.0, 1.0]] * 400, dtype=torch.float64) * torch.linspace(1, 2, 400, dtype=torch.float64)[:, None]
+    assert bool((x.sum(-1) == -torch.inf).all()) and bool((torch.special.softmax(40 * x, dim=-1) <= 1).all())
+    assert bool((torch.log_softmax(input=40 * x, dim=-1) <= 0).all()) and bool((torch.special.expit(30 * x.abs()) <= 1).all())
 
 assert not some(ACTIVATIONS)
 assert not some(CHAOTIC)

@@ -89,6 +89,8 @@ class Watching : public Backend {
   std::map<std::thread::id, SanitizerReport> said_;
 };
 
+std::string ending_of(const Verdict& verdict) { return verdict.correct ? "correct" : verdict.fault_class; }
+
 std::string tools_in(const SanitizerReport& said) {
   std::set<std::string> tools;
   for (const SanitizerFinding& found : said.findings) tools.insert(found.tool);
@@ -200,9 +202,8 @@ TEST_CASE("compute-sanitizer and the PTX machine on the corpora", "[.][sanitizer
           // At once, as an end from outside is to leave what was found so far.
           if (one.said) {
             printf("%s | %s | %s | %.0f s | %.120s | %.1000s\n", entries[k].name.c_str(),
-                   one.verdict.correct ? "correct" : one.verdict.fault_class.c_str(),
-                   tools_in(*one.said).c_str(), its.seconds(), one.said->problem.c_str(),
-                   sanitizer_text(one.said->findings).c_str());
+                   ending_of(one.verdict).c_str(), tools_in(*one.said).c_str(), its.seconds(),
+                   one.said->problem.c_str(), sanitizer_text(one.said->findings).c_str());
             fflush(stdout);
           }
           seen[k] = std::move(one);
@@ -215,10 +216,9 @@ TEST_CASE("compute-sanitizer and the PTX machine on the corpora", "[.][sanitizer
     if (!seen[i] || !seen[i]->said) continue;
     const Verdict& verdict = seen[i]->verdict;
     const SanitizerReport& said = *seen[i]->said;
-    const std::string ended = verdict.correct ? "correct" : verdict.fault_class;
     ++looked_at;
     problems += !said.problem.empty();
-    ++table[{ended, tools_in(said)}];
+    ++table[{ending_of(verdict), tools_in(said)}];
   }
   for (const auto& [key, count] : table)
     printf("TABLE %-16s %-32s %d\n", key.first.c_str(), key.second.c_str(), count);
