@@ -21,8 +21,7 @@
 namespace bicrl::bench {
 namespace {
 
-// As PagedForward has them, with room for shares of so many rows.
-constexpr int64_t kTileKeys = 512, kLeastTileKeys = 128, kLeastKeysOfWarp = 64, kMaxRows = 3072;
+constexpr int64_t kShares = 4 * 3072;  // room for them, as an engine of 128 sequences has it
 constexpr int kLayers = 6;
 
 void check(cudaError_t error) { BICRL_CHECK(error == cudaSuccess, cudaGetErrorString(error)); }
@@ -161,14 +160,7 @@ class OwnAttention {
                 .first_prompt_pages = first_prompt,
                 .prompt_pages = prompt_pages,
                 .prompt_tokens = prompt_tokens},
-               {.rows = gpu::kWideColumnsAtMost * shape.kv_heads / shape.heads,
-                .warp_rows = gpu::kWarpColumnsAtMost * shape.kv_heads / shape.heads,
-                .keys = kTileKeys,
-                .shares = 4 * kMaxRows,
-                .few = gpu::few_tiles(shape.kv_heads),
-                .few_of_warps = gpu::few_tiles_of_warps(shape.kv_heads),
-                .least_keys = kLeastTileKeys,
-                .least_keys_of_warps = kLeastKeysOfWarp});
+               gpu::tile_limits(shape.heads, shape.kv_heads, kShares));
     all_pages_ = pages;
     all_pages_.insert(all_pages_.end(), prompt_pages.begin(), prompt_pages.end());
     return tiles;

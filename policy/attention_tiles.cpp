@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "common/error.h"
 #include "policy/attention_plan.h"
@@ -113,9 +114,12 @@ void AttentionTiles::make(const AttentionPlan& plan, const TileLimits& limits) {
                          int64_t least) {
     while (!(made.*kind).empty() && std::ssize(made.*kind) <= few && its_keys / 2 >= least &&
            its_keys / 2 % plan.page_tokens == 0) {
-      its_keys /= 2;
+      const int64_t whole = std::exchange(its_keys, its_keys / 2);
       Cut halved = cut(plan, stretches, limits, warp_keys, wide_keys);
-      if (halved.all_shares() > limits.shares) return;
+      if (halved.all_shares() > limits.shares) {
+        its_keys = whole;
+        return;
+      }
       made = std::move(halved);
     }
   };

@@ -93,10 +93,8 @@ struct PagedAttention {
 // Columns of a tile, which are query heads of a key head, of all its rows together: of a wide one, and of one
 // for a warp.
 constexpr int64_t kWideColumnsAtMost = 128, kWarpColumnsAtMost = 16;
-// TileLimits::few and few_of_warps for the current device: so many tiles, with all their key heads, are half
-// of the blocks that are launched there, and half of their warps.
-int64_t few_tiles(int64_t kv_heads);
-int64_t few_tiles_of_warps(int64_t kv_heads);
+// How a plan is cut into tiles for the current device, where there is room for so many shares.
+TileLimits tile_limits(int64_t heads, int64_t kv_heads, int64_t shares);
 void paged_attention(const PagedAttention& work, Stream stream);
 
 // What one masked position comes to.

@@ -102,4 +102,22 @@ __device__ inline void weigh_rows(float scale_log2, int first_key, SoftmaxRows<k
       }
 }
 
+// The weights of the k-th sixteen keys as the first factor of a product.
+template <int kEights>
+__device__ inline void pack_weights(const float (&weight)[kEights][4], int k, unsigned (&factor)[4]) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    factor[i] = pack_pair(weight[2 * k + i / 2][i % 2 * 2], weight[2 * k + i / 2][i % 2 * 2 + 1]);
+}
+
+// What divides a row's sums, as a factor, and the log of its weight to the base of 2. All lanes call it.
+struct RowEnd {
+  float inverse, log;
+};
+__device__ inline RowEnd end_row(float scale_log2, float best, float sum_of_thread) {
+  float sum = sum_of_thread;
+  for (int apart = 1; apart < 4; apart *= 2) sum += __shfl_xor_sync(kAllLanes, sum, apart);
+  return {sum > 0 ? 1.0f / sum : 0.0f, sum > 0 ? fmaf(best, scale_log2, log2f(sum)) : kNever};
+}
+
 }  // namespace bicrl::gpu

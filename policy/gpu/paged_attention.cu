@@ -10,6 +10,10 @@ namespace {
 
 static_assert(kWideColumnsAtMost == kWideColumns && kWarpColumnsAtMost == kWarpColumns);
 
+// Keys of a tile: so many that shares of rows are little beside keys, and fewer where that would leave
+// processors without a wide tile, or warps without one of theirs.
+constexpr int64_t kTileKeys = 512, kLeastTileKeys = 128, kLeastKeysOfWarp = 64;
+
 int processors() {
   int device = 0, count = 0;
   cudaGetDevice(&device);
@@ -51,8 +55,19 @@ void run(const PagedAttention& work, Stream stream) {
 
 }  // namespace
 
-int64_t few_tiles(int64_t kv_heads) { return int64_t{kAttentionBlocks} * processors() / 2 / kv_heads; }
-int64_t few_tiles_of_warps(int64_t kv_heads) { return kAttentionWarps * few_tiles(kv_heads); }
+TileLimits tile_limits(int64_t heads, int64_t kv_heads, int64_t shares) {
+  TileLimits limits;
+  limits.rows = kWideColumnsAtMost * kv_heads / heads;
+  limits.warp_rows = kWarpColumnsAtMost * kv_heads / heads;
+  limits.keys = kTileKeys;
+  limits.shares = shares;
+  // With all their key heads half of the blocks that are launched, and half of their warps.
+  limits.few = int64_t{kAttentionBlocks} * processors() / 2 / kv_heads;
+  limits.few_of_warps = kAttentionWarps * limits.few;
+  limits.least_keys = kLeastTileKeys;
+  limits.least_keys_of_warps = kLeastKeysOfWarp;
+  return limits;
+}
 
 void paged_attention(const PagedAttention& work, Stream stream) {
   if (work.rows == 0) return;

@@ -12,9 +12,6 @@
 namespace bicrl::gpu {
 namespace {
 
-// Keys of a tile of attention: so many that shares of rows are little beside keys, and fewer where that would
-// leave processors without a wide tile, or warps without one of theirs.
-constexpr int64_t kTileKeys = 512, kLeastTileKeys = 128, kLeastKeysOfWarp = 64;
 // Room for shares, of each row.
 constexpr int64_t kSharesOfRow = 4;
 
@@ -31,17 +28,9 @@ void project(const Projection& projection, const at::Tensor& x, at::Tensor out) 
   add_adapter(projection, x, out);
 }
 
-TileLimits tile_limits(const Transformer& policy, int64_t shares) {
+TileLimits limits_for(const Transformer& policy, int64_t shares) {
   const c10::cuda::CUDAGuard device(policy.device());
-  const PolicyConfig& c = policy.config();
-  return {.rows = kWideColumnsAtMost * c.kv_heads / c.heads,
-          .warp_rows = kWarpColumnsAtMost * c.kv_heads / c.heads,
-          .keys = kTileKeys,
-          .shares = shares,
-          .few = few_tiles(c.kv_heads),
-          .few_of_warps = few_tiles_of_warps(c.kv_heads),
-          .least_keys = kLeastTileKeys,
-          .least_keys_of_warps = kLeastKeysOfWarp};
+  return tile_limits(policy.config().heads, policy.config().kv_heads, shares);
 }
 
 Stream current_stream() { return c10::cuda::getCurrentCUDAStream().stream(); }
@@ -70,7 +59,7 @@ PagedForward::PagedForward(const Transformer& policy, int64_t max_rows, KvCache&
       config_(policy.config()),
       cache_(cache),
       planner_(config_.block_size, max_rows, cache, buffer),
-      limits_(tile_limits(policy, kSharesOfRow * max_rows)),
+      limits_(limits_for(policy, kSharesOfRow * max_rows)),
       // No tile is without a share.
       tiles_(buffer, limits_.shares),
       counts_(buffer, 3),

@@ -122,8 +122,8 @@ class WarpTile {
 
   // Dimension j of each lane's eight is one of a product's eight columns.
   __device__ void add_values(const float (&weight)[2][4]) {
-    const unsigned factor[4] = {pack_pair(weight[0][0], weight[0][1]), pack_pair(weight[0][2], weight[0][3]),
-                                pack_pair(weight[1][0], weight[1][1]), pack_pair(weight[1][2], weight[1][3])};
+    unsigned factor[4];
+    pack_weights(weight, 0, factor);
 #pragma unroll
     for (int h = 0; h < kEighths; ++h) {
       add_pair(factor, h, 0, &uint4::x);
@@ -143,10 +143,8 @@ class WarpTile {
   __device__ void write() {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      float sum = rows_.sum[0][half];
-      for (int apart = 1; apart < 4; apart *= 2) sum += __shfl_xor_sync(kAllLanes, sum, apart);
+      const RowEnd end = end_row(a_.scale_log2, rows_.best[0][half], rows_.sum[0][half]);
       if (!has(half)) continue;
-      const float inverse = sum > 0 ? 1.0f / sum : 0.0f;
       const int64_t place = a_.place_of(share_[half], row() + 8 * half, kv_head_);
       auto* const to = reinterpret_cast<uint4*>(a_.partial_out + place * kHeadDim) + quarter() * 2;
 #pragma unroll
@@ -156,12 +154,11 @@ class WarpTile {
           unsigned pairs[4];
 #pragma unroll
           for (int j = 0; j < 4; ++j)
-            pairs[j] = pack_pair(rows_.out[0][h * 8 + 2 * j][half * 2 + i] * inverse,
-                                 rows_.out[0][h * 8 + 2 * j + 1][half * 2 + i] * inverse);
+            pairs[j] = pack_pair(rows_.out[0][h * 8 + 2 * j][half * 2 + i] * end.inverse,
+                                 rows_.out[0][h * 8 + 2 * j + 1][half * 2 + i] * end.inverse);
           to[h * 8 + i] = make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
         }
-      if (quarter() == 0)
-        a_.partial_log[place] = sum > 0 ? fmaf(rows_.best[0][half], a_.scale_log2, log2f(sum)) : kNever;
+      if (quarter() == 0) a_.partial_log[place] = end.log;
     }
   }
 

@@ -60,33 +60,28 @@ __device__ inline unsigned matrix_of_columns(unsigned slices) {
 #define BICRL_NEW_EIGHT(x, n)                                                                           \
   "=f"(x[n][0]), "=f"(x[n][1]), "=f"(x[n][2]), "=f"(x[n][3]), "=f"(x[(n) + 1][0]), "=f"(x[(n) + 1][1]), \
       "=f"(x[(n) + 1][2]), "=f"(x[(n) + 1][3])
+#define BICRL_PRODUCT_OF_ROWS                                                         \
+  "{\n.reg .pred add;\n.reg .b64 a, b;\nsetp.ne.b32 add, %34, 0;\n"                   \
+  "mov.b64 a, {%32, %35};\nmov.b64 b, {%33, %35};\n"                                  \
+  "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "                             \
+  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "           \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, " \
+  "a, b, add, 1, 1, 0, 0;\n}"
 
 // c = a b, with a [64, 16] and b [64, 16] by rows: c[i, j] is row i of a times row j of b.
 __device__ inline void multiply_rows(float (&c)[8][4], unsigned a, unsigned b) {
-  asm volatile(
-      "{\n.reg .pred add;\n.reg .b64 a, b;\nsetp.ne.b32 add, %34, 0;\n"
-      "mov.b64 a, {%32, %35};\nmov.b64 b, {%33, %35};\n"
-      "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
-      "a, b, add, 1, 1, 0, 0;\n}"
-      : BICRL_NEW_EIGHT(c, 0), BICRL_NEW_EIGHT(c, 2), BICRL_NEW_EIGHT(c, 4), BICRL_NEW_EIGHT(c, 6)
-      : "r"(a), "r"(b), "n"(0), "n"(kUpperHalf)
-      : "memory");
+  asm volatile(BICRL_PRODUCT_OF_ROWS
+               : BICRL_NEW_EIGHT(c, 0), BICRL_NEW_EIGHT(c, 2), BICRL_NEW_EIGHT(c, 4), BICRL_NEW_EIGHT(c, 6)
+               : "r"(a), "r"(b), "n"(0), "n"(kUpperHalf)
+               : "memory");
 }
 
 // Likewise c += a b.
 __device__ inline void add_rows(float (&c)[8][4], unsigned a, unsigned b) {
-  asm volatile(
-      "{\n.reg .pred add;\n.reg .b64 a, b;\nsetp.ne.b32 add, %34, 0;\n"
-      "mov.b64 a, {%32, %35};\nmov.b64 b, {%33, %35};\n"
-      "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
-      "a, b, add, 1, 1, 0, 0;\n}"
-      : BICRL_EIGHT(c, 0), BICRL_EIGHT(c, 2), BICRL_EIGHT(c, 4), BICRL_EIGHT(c, 6)
-      : "r"(a), "r"(b), "n"(1), "n"(kUpperHalf)
-      : "memory");
+  asm volatile(BICRL_PRODUCT_OF_ROWS
+               : BICRL_EIGHT(c, 0), BICRL_EIGHT(c, 2), BICRL_EIGHT(c, 4), BICRL_EIGHT(c, 6)
+               : "r"(a), "r"(b), "n"(1), "n"(kUpperHalf)
+               : "memory");
 }
 
 // c += a b, with a [64, 16] and b [16, 64], whose columns are one slice.
@@ -120,6 +115,7 @@ __device__ inline void add_products(float (&c)[16][4], const unsigned (&a)[4], u
 
 #undef BICRL_EIGHT
 #undef BICRL_NEW_EIGHT
+#undef BICRL_PRODUCT_OF_ROWS
 
 #endif
 

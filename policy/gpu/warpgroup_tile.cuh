@@ -48,12 +48,7 @@ __device__ inline void begin_values(float scale_log2, int first_key, unsigned va
                                     GroupRows<kHeadDim>& of) {
   weigh_rows(scale_log2, first_key, of.rows, of.score);
 #pragma unroll
-  for (int k = 0; k < kStepKeys / kMmaDepth; ++k)
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const float(&pairs)[4] = of.score[0][2 * k + i / 2];
-      of.weight[k][i] = pack_pair(pairs[i % 2 * 2], pairs[i % 2 * 2 + 1]);
-    }
+  for (int k = 0; k < kStepKeys / kMmaDepth; ++k) pack_weights(of.score[0], k, of.weight[k]);
   const unsigned v = matrix_of_columns<kStepKeys>(values);
   open_products();
 #pragma unroll

@@ -54,11 +54,7 @@ __device__ inline void add_values_of_rows(const float (&weight)[kParts][kWideKey
   for (int k = 0; k < kWideKeys / kMmaDepth; ++k) {
     unsigned factor[kParts][4];
 #pragma unroll
-    for (int m = 0; m < kParts; ++m)
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-        factor[m][i] =
-            pack_pair(weight[m][2 * k + i / 2][i % 2 * 2], weight[m][2 * k + i / 2][i % 2 * 2 + 1]);
+    for (int m = 0; m < kParts; ++m) pack_weights(weight[m], k, factor[m]);
 #pragma unroll
     for (int d = 0; d < kHeadDim / kMmaWidth; d += 2) {
       unsigned its[4];
@@ -86,15 +82,13 @@ __device__ inline void write_rows(const AttentionArguments& a, const AttentionTi
   for (int m = 0; m < kParts; ++m)
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      float sum = rows.sum[m][i];
-      for (int apart = 1; apart < 4; apart *= 2) sum += __shfl_xor_sync(kAllLanes, sum, apart);
-      logs[m][i] = sum > 0 ? fmaf(rows.best[m][i], a.scale_log2, log2f(sum)) : kNever;
-      const float inverse = sum > 0 ? 1.0f / sum : 0.0f;
+      const RowEnd end = end_row(a.scale_log2, rows.best[m][i], rows.sum[m][i]);
+      logs[m][i] = end.log;
       const unsigned at = row_address<kHeadDim>(queries, m * kMmaRows + i * 8 + lane / 4);
 #pragma unroll
       for (int d = 0; d < kHeadDim / kMmaWidth; ++d)
         store_shared(further(at, d) + lane % 4 * 4,
-                     pack_pair(rows.out[m][d][i * 2] * inverse, rows.out[m][d][i * 2 + 1] * inverse));
+                     pack_pair(rows.out[m][d][i * 2] * end.inverse, rows.out[m][d][i * 2 + 1] * end.inverse));
     }
   __syncwarp();
 #pragma unroll

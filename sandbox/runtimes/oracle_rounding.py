@@ -20,8 +20,8 @@ MULTIPLIER = -7046029254386353131  # odd: 2^64 over the golden ratio
 SIGNED_BITS = 24
 LOST_OF_A_TERM = 2.0**-27  # of a sum, for each of its terms; an eighth of a rounding, and allowances are four times that
 MOST_OF_A_SUM = 2.0**-16
-SUMS = {"sum", "mean", "nansum", "nanmean"}
-SUMS_INSIDE = {"softmax", "softmin", "std", "var", "norm", "linalg_vector_norm", "linalg_norm"}  # whose error is a share of the answer
+# Whose error is a share of the answer.
+SUMS = {"sum", "mean", "nansum", "nanmean", "softmax", "softmin", "std", "var", "norm", "linalg_vector_norm", "linalg_norm"}
 LOGS_OF_SUMS = {"log_softmax", "logsumexp"}
 SELU = 1.7580993408473766  # its scale times its alpha
 MOST_OF_REST = 2.0**-8  # of an answer that comes near zero and never gets there
@@ -79,7 +79,7 @@ class Rounding(Exact):
             return answer
         if name in OF_ANSWER:
             size = answer.abs()
-        elif name in SUMS or name in SUMS_INSIDE:
+        elif name in SUMS:
             size = answer.abs().mul_(self.lost_by_terms(name, args, kwargs, answer))
         elif name in LOGS_OF_SUMS:
             size = self.lost_by_terms(name, args, kwargs, answer)
@@ -88,7 +88,9 @@ class Rounding(Exact):
             if name in NEVER_ZERO:
                 rest = answer.abs().mul_(MOST_OF_REST)
                 moves = torch.minimum(torch.maximum(moves, -rest), rest)
-            answer.add_(moves).clamp_(lowest, HIGHEST.get(name, math.inf))
+            answer.add_(moves)
+            if name in LOWEST or name in HIGHEST:
+                answer.clamp_(lowest, HIGHEST.get(name, math.inf))
         return answer
 
     @staticmethod

@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <set>
+#include <span>
 
 #include "policy/attention_planner.h"
 #include "policy/attention_tiles.h"
@@ -159,13 +160,16 @@ TEST_CASE("while wide tiles are few their keys are halved, and those of warps ar
   const Planned planned(4);
   TileLimits limits = {.rows = 32, .warp_rows = 4, .keys = 128, .shares = 1 << 20, .least_keys = 32};
   AttentionTiles whole, cut;
-  const auto longest_wide = [](const AttentionTiles& work) {
+  const auto longest = [](std::span<const AttentionTile> tiles) {
     int32_t keys = 0;
-    for (int64_t i = 0; i < work.wide; ++i) {
-      const AttentionTile& tile = work.tiles[static_cast<size_t>(i)];
-      keys = std::max(keys, tile.end_key - tile.first_key);
-    }
+    for (const AttentionTile& tile : tiles) keys = std::max(keys, tile.end_key - tile.first_key);
     return keys;
+  };
+  const auto longest_wide = [&](const AttentionTiles& work) {
+    return longest(std::span(work.tiles).first(static_cast<size_t>(work.wide)));
+  };
+  const auto longest_of_warps = [&](const AttentionTiles& work) {
+    return longest(std::span(work.tiles).subspan(static_cast<size_t>(work.wide)));
   };
   const auto of_warps = [](const AttentionTiles& work) {
     std::multiset<std::vector<int32_t>> cuts;
@@ -191,12 +195,6 @@ TEST_CASE("while wide tiles are few their keys are halved, and those of warps ar
   AttentionTiles all_cut;
   all_cut.make(planned.plan, limits);
   CHECK(all_cut.wide == cut.wide);
-  const auto longest_of_warps = [](const AttentionTiles& work) {
-    int32_t keys = 0;
-    for (auto tile = work.tiles.begin() + work.wide; tile != work.tiles.end(); ++tile)
-      keys = std::max(keys, tile->end_key - tile->first_key);
-    return keys;
-  };
   CHECK(longest_of_warps(cut) > 96);
   CHECK(longest_of_warps(all_cut) <= 96);
   limits.few_of_warps = 0;
@@ -205,6 +203,13 @@ TEST_CASE("while wide tiles are few their keys are halved, and those of warps ar
   fitting.make(planned.plan, limits);
   CHECK((whole.wide < fitting.wide && fitting.wide < cut.wide));
   CHECK(fitting.shares() <= limits.shares);
+  // Nor does that keep those of warps from being halved, if they fit.
+  limits.few_of_warps = 1000;
+  AttentionTiles both;
+  both.make(planned.plan, limits);
+  CHECK(both.wide == fitting.wide);
+  CHECK(both.shares() <= limits.shares);
+  CHECK(longest_of_warps(both) <= 96);
 }
 
 TEST_CASE("tiles grow until their shares fit", "[attention_tiles]") {

@@ -130,7 +130,6 @@ assert some(SILU)
 oracle_rounding.FORMULAS.update(formulas)
 oracle_rounding.SUMS.clear()
 assert some(SUMS)
-oracle_rounding.SUMS_INSIDE.clear()
 assert some(SUMS_INSIDE)
 oracle_pool.MORE_JITTERS = 0
 assert some(CHAOTIC)
