@@ -172,13 +172,20 @@ class WarpTile {
   int number_ = 0;  // of the pages under way, one a lane
 };
 
-// The tasks for warps, pairs of a tile and a key head, the costliest first, go round the blocks, so that few
-// are spread over all processors; from the last block on, as the first ones have wide tasks.
+// The tasks for warps, pairs of a tile and a key head, the costliest first. If the blocks without a wide task
+// have a warp for each, they go round these blocks, so that few are spread over many processors. Else to all
+// warps, those of the last blocks first, which are without one: two tasks of one warp then delay its block
+// alone, and not one of each.
 template <int kHeadDim>
 __device__ inline void attend_warp_tiles(const AttentionArguments& a) {
-  const int wide = a.counts[0], tasks = (a.counts[1] - wide) * a.kv_heads;
-  const int blocks = gridDim.x, warp = threadIdx.x / kWarp * blocks + blocks - 1 - blockIdx.x;
-  for (int round = 0, task = 0; (task = dealt(round, warp, kAttentionWarps * blocks)) < tasks; ++round)
+  const int wide = a.counts[0], tasks = (a.counts[1] - wide) * a.kv_heads, blocks = gridDim.x;
+  const int idle = blocks - min(blocks, wide * a.kv_heads);
+  const int block = blocks - 1 - blockIdx.x, warp = threadIdx.x / kWarp;
+  const bool few = tasks <= kAttentionWarps * idle;
+  if (few && block >= idle) return;
+  const int hand = few ? warp * idle + block : block * kAttentionWarps + warp;
+  const int hands = kAttentionWarps * (few ? idle : blocks);
+  for (int round = 0, task = 0; (task = dealt(round, hand, hands)) < tasks; ++round)
     WarpTile<kHeadDim>(a, a.tiles[wide + task / a.kv_heads], task % a.kv_heads).attend();
 }
 
