@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "common/clock.h"
 #include "common/error.h"
@@ -33,6 +34,9 @@ struct Settings {
   std::string shape, checkpoint, tokenizer = "configs/quickstart";
   int64_t sequences = 128, requests = 0, prompt = 1024, group = 16, response = 512, steps = 4;
   double threshold = 0;  // 0: static
+  std::string strategy;  // another rule than static or dynamic
+  int64_t top_k = 0;
+  double top_p = 1;
   bool parts = false;
 };
 
@@ -294,7 +298,10 @@ void run(const Settings& s) {
   decoding.max_active = s.sequences;
   decoding.acceptance.strategy =
       s.threshold > 0 ? AcceptanceStrategy::kLowConfidenceDynamic : AcceptanceStrategy::kLowConfidenceStatic;
+  if (!s.strategy.empty()) decoding.acceptance.strategy = parse_acceptance_strategy(s.strategy);
   decoding.acceptance.threshold = s.threshold;
+  decoding.sampling.top_k = s.top_k;
+  decoding.sampling.top_p = s.top_p;
   const auto requests = make_requests(s);
   DecodeEngine engine(policy, tokenizer);
   c10::cuda::CUDACachingAllocator::resetPeakStats(0);
@@ -309,10 +316,13 @@ void run(const Settings& s) {
     // Steps with prompts among them apart from those without.
     double prefill = 0, decode = 0, between = 0;
     int64_t decode_steps = 0, decode_tokens = 0, decode_rows = 0;
+    std::set<std::pair<int64_t, std::vector<int64_t>>> distinct;  // of each prompt
     while (!engine.idle()) {
       const DecodingStatistics before = engine.statistics();
       const Stopwatch stopwatch;
-      engine.step();
+      const auto finished = engine.step();
+      for (const FinishedRollout& done : finished)
+        distinct.emplace(done.number / s.group, done.rollout.tokens);
       const DecodingStatistics after = engine.statistics();
       if (after.prefill_rows > before.prefill_rows) {
         prefill += stopwatch.seconds();
@@ -331,7 +341,7 @@ void run(const Settings& s) {
         "%.3f ms each, "
         "%.0f rows, %.2f tokens a sequence; no forward was under way %.1f %% of the time (%.3f ms "
         "each); %ld of %ld were "
-        "queued ahead\n",
+        "queued ahead; %zu of %zu responses are unlike the others to their prompts\n",
         round < 2 ? "a round (recording)" : "last round",
         static_cast<double>(total.generated_tokens) / (prefill + decode),
         static_cast<double>(total.prefill_rows) / prefill, prefill, rate,
@@ -339,7 +349,7 @@ void run(const Settings& s) {
         static_cast<double>(decode_rows) / static_cast<double>(decode_steps),
         static_cast<double>(decode_tokens) / static_cast<double>(decode_steps * s.sequences),
         100 * between / decode, between * 1e3 / static_cast<double>(decode_steps), total.queued_ahead,
-        total.forwards);
+        total.forwards, distinct.size(), requests.size());
     fflush(stdout);
   }
   const EngineBudget budget = engine.budget();
@@ -373,6 +383,9 @@ int main(int argc, char** argv) {
   app.add_option("--response", settings.response, "tokens of a response");
   app.add_option("--steps", settings.steps, "denoise steps of a block")->check(CLI::PositiveNumber);
   app.add_option("--threshold", settings.threshold, "of dynamic decoding; 0: static");
+  app.add_option("--strategy", settings.strategy, "of accepting tokens, as rollout.strategy");
+  app.add_option("--top-k", settings.top_k);
+  app.add_option("--top-p", settings.top_p);
   app.add_flag("--parts", settings.parts, "show where the time of a forward goes");
   CLI11_PARSE(app, argc, argv);
   try {

@@ -42,10 +42,12 @@ std::string describe_damage(const Transformer& policy) {
 
 }  // namespace
 
-DecodeEngine::DecodeEngine(const Transformer& policy, const Tokenizer& tokenizer, MakeDenoiseStep& make_step)
+DecodeEngine::DecodeEngine(const Transformer& policy, const Tokenizer& tokenizer, MakeDenoiseStep& make_step,
+                           int64_t (*unused_bytes)(at::Device))
     : policy_(policy),
       tokenizer_(tokenizer),
       make_step_(make_step),
+      unused_bytes_(unused_bytes),
       allowed_(allowed_ids(policy.config(), tokenizer.size(), policy.device())) {
   const int64_t b = policy_.config().block_size, page = KvCache::kPageTokens;
   // So that no block begins within a page and ends within another.
@@ -64,7 +66,7 @@ void DecodeEngine::reserve(const EngineCapacity& capacity) {
   int64_t pages = asked.pages;
   memory_.reset();
   const PolicyConfig& config = policy_.config();
-  if (const int64_t unused = unused_device_bytes(policy_.device()); unused > 0) {
+  if (const int64_t unused = unused_bytes_(policy_.device()); unused > 0) {
     const StepMemory step = denoise_step_memory(config, policy_.device(), policy_.dtype(), asked);
     const int64_t each = KvCache::bytes_per_page(config, policy_.dtype()) + step.bytes_per_page;
     pages = std::min(pages, (unused - step.fixed_bytes) / each);

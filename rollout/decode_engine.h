@@ -57,9 +57,11 @@ struct FinishedRollout {
 class DecodeEngine {
  public:
   // Throws InputError if the tokenizer has ids that the policy has not, or the policy a block size that pages
-  // of the cache cannot be cut into. make_step: how forwards are computed.
+  // of the cache cannot be cut into. make_step: how forwards are computed. unused_bytes: what a device has
+  // left, 0 where nobody counts it (engine_budget.h).
   DecodeEngine(const Transformer& policy, const Tokenizer& tokenizer,
-               MakeDenoiseStep& make_step = make_denoise_step);
+               MakeDenoiseStep& make_step = make_denoise_step,
+               int64_t (*unused_bytes)(at::Device) = unused_device_bytes);
   ~DecodeEngine();
 
   const Transformer& policy() const { return policy_; }
@@ -111,6 +113,7 @@ class DecodeEngine {
   const Transformer& policy_;
   const Tokenizer& tokenizer_;
   MakeDenoiseStep& make_step_;
+  int64_t (*const unused_bytes_)(at::Device);
   at::Tensor allowed_;  // [vocab] bool
   std::unique_ptr<DecodeMemory> memory_;
   std::unique_ptr<DecodeWork> work_;

@@ -1,3 +1,6 @@
+#include <mutex>
+
+#include "common/log.h"
 #include "policy/gpu/paged_forward.h"
 #include "rollout/gpu/graph_step.h"
 #include "rollout/operator_step.h"
@@ -10,6 +13,13 @@ std::unique_ptr<DenoiseStep> make_denoise_step(const Transformer& policy, const 
   const PolicyConfig& config = policy.config();
   if (gpu::PagedForward::supports(config, policy.device(), policy.dtype()))
     return std::make_unique<GraphStep>(policy, allowed, capacity, cache, buffer);
+  // Ten times as slow, so nobody should have to guess.
+  static std::once_flag said;
+  if (policy.device().is_cuda())
+    std::call_once(said, [] {
+      log_warning(
+          "this policy is decoded by torch's operators: kernels are for bf16 and a head_dim of 64 or 128");
+    });
   return OperatorStep::make(policy, allowed, capacity, cache, buffer);
 }
 

@@ -60,15 +60,15 @@ Difference difference_of(const at::Tensor& a, const at::Tensor& b) {
 }
 
 // In bf16, too, the policy is as far from what it is in fp32 as transformers is. Says how far.
-std::string check_bf16(const fs::path& variant) {
+std::string check_bf16(const fs::path& variant, at::Device device) {
   const at::NoGradGuard guard;
-  const Transformer transformer = load_policy(variant, at::kCPU, at::kBFloat16);
+  const Transformer transformer = load_policy(variant, device, at::kBFloat16);
   std::vector<at::Tensor> exact, ours, theirs;
   for (const int length : kLengths) {
     const SafetensorsFile expected(variant / concat("case_", length, ".safetensors"));
     exact.push_back(expected.load("logits"));
     theirs.push_back(expected.load("logits_bf16"));
-    ours.push_back(forward(transformer, expected.load("tokens")));
+    ours.push_back(forward(transformer, expected.load("tokens").to(device)).cpu());
   }
   const at::Tensor reference = at::cat(exact);
   const Difference of_ours = difference_of(at::cat(ours), reference);
@@ -107,9 +107,30 @@ TEST_CASE("logits and gradients equal transformers' Qwen3 under a block-causal m
       }
       CHECK(worst_logit < 1e-4);
     }
-    rounded += check_bf16(folder.path() / variant);
+    rounded += check_bf16(folder.path() / variant, at::kCPU);
   }
   SUCCEED("largest difference of logits " << worst_logit << ", of gradients " << worst_gradient << rounded);
+}
+
+TEST_CASE("logits on a GPU equal transformers' Qwen3 under a block-causal mask", "[gpu]") {
+  if (!at::hasCUDA()) SKIP("no GPU in this build or machine");
+  const at::NoGradGuard guard;
+  const testing::TemporaryFolder folder;
+  testing::run_python(fs::path(BICRL_SOURCE_DIR) / "tests/policy/oracle_model.py", {folder.path().string()});
+  double worst = 0;
+  std::string rounded;
+  for (const char* variant : kVariants) {
+    const Transformer transformer = load_policy(folder.path() / variant, at::kCUDA, at::kFloat);
+    for (const int length : kLengths) {
+      INFO(variant << ", " << length << " tokens");
+      const SafetensorsFile expected(folder.path() / variant / concat("case_", length, ".safetensors"));
+      const at::Tensor logits = forward(transformer, expected.load("tokens").to(at::kCUDA)).cpu();
+      worst = std::max(worst, largest_difference(logits, expected.load("logits")));
+      CHECK(worst < 1e-4);
+    }
+    rounded += check_bf16(folder.path() / variant, at::kCUDA);
+  }
+  WARN("largest difference of logits " << worst << rounded);
 }
 
 TEST_CASE("logits of a bf16 policy are sums in fp32") {

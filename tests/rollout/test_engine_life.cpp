@@ -159,6 +159,41 @@ TEST_CASE("2,000 requests of random length through a pool that holds three of th
   CHECK(different <= 2);
 }
 
+TEST_CASE("a device with little memory has a smaller cache, and one with none says what there is",
+          "[decode_engine]") {
+  static int64_t unused = 0;
+  const auto say_unused = [](at::Device) { return unused; };
+  const Transformer policy = tiny_policy(tiny_config());
+  const auto requests = make_requests(4, 3);
+  DecodingSettings settings;
+  settings.max_new_tokens = 14;
+  settings.max_active = 5;
+  const auto expected = generate(policy, settings, requests);
+  const EngineCapacity capacity = capacity_for(requests, policy.config(), settings);
+  const StepMemory step = denoise_step_memory(policy.config(), at::kCPU, at::kFloat, capacity);
+  const int64_t page = KvCache::bytes_per_page(policy.config(), at::kFloat) + step.bytes_per_page;
+  DecodeEngine engine(policy, tiny_tokenizer(), make_denoise_step, say_unused);
+  unused = step.fixed_bytes + 4 * page + page / 2;
+  REQUIRE(capacity.pages > 4);
+  int64_t finished = 0;
+  engine.generate(settings, requests, 9, [&](size_t index, const Rollout& rollout) {
+    ++finished;
+    CHECK(rollout.tokens == expected[index].tokens);
+  });
+  CHECK(finished == std::ssize(requests));
+  CHECK(engine.budget().cache_pages == 4);
+  engine.release_memory();
+  unused = step.fixed_bytes + page - 1;
+  CHECK_THROWS_WITH(
+      engine.open(settings, 9, capacity),
+      ContainsSubstring(concat("no room for a key/value cache, of which a page takes ", page)) &&
+          ContainsSubstring("weights") && ContainsSubstring("workspace of a forward") &&
+          ContainsSubstring("free"));
+  unused = 1 << 30;
+  engine.open(settings, 9, capacity);
+  CHECK(engine.budget().cache_pages == capacity.pages);
+}
+
 TEST_CASE("responses do not depend on when a request is submitted, or on who shares the pool",
           "[decode_engine]") {
   const Transformer policy = tiny_policy(tiny_config({7, 70}));

@@ -38,7 +38,9 @@ std::vector<fs::path> task_files(const std::string& name) { return ours_and_publ
 std::vector<fs::path> sdar_tokenizers() { return ours_and_published("tokenizer", "sdar-8b"); }
 
 void run_python(const fs::path& script, const std::vector<std::string>& args) {
-  std::string command = std::string("'") + BICRL_TEST_PYTHON + "' '" + script.string() + "'";
+  const char* elsewhere = getenv("BICRL_TEST_PYTHON");  // on another machine than the build's
+  std::string command =
+      std::string("'") + (elsewhere ? elsewhere : BICRL_TEST_PYTHON) + "' '" + script.string() + "'";
   for (const auto& arg : args) command += " '" + arg + "'";
   command += " 2>&1";
   FILE* pipe = popen(command.c_str(), "r");
