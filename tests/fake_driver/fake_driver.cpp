@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <set>
 #include <sstream>
@@ -24,6 +25,7 @@ using fake_driver::state;
 
 namespace {
 
+constexpr unsigned kMostRowsOfGrid = 65535, kBlocksWithoutEnd = 1u << 30;
 constexpr int kInvalidValue = 1, kNotFound = 500, kNotReady = 600, kIllegalAddress = 700, kMisaligned = 716,
               kLaunchFailed = 719, kLost = 999;
 
@@ -47,6 +49,16 @@ bool is_lost(int device) {
   return access((std::filesystem::path(here.dli_fname).parent_path() / ("lost-" + std::to_string(device)))
                     .c_str(),
                 F_OK) == 0;
+}
+
+// What is told of it in a file beside this library; 0 without.
+int told(const char* name) {
+  Dl_info here{};
+  if (dladdr(&place, &here) == 0) return 0;
+  std::ifstream file(std::filesystem::path(here.dli_fname).parent_path() / name);
+  int value = 0;
+  file >> value;
+  return value;
 }
 
 uint32_t counter = 7;
@@ -93,7 +105,9 @@ bool shared_is_poisoned = false;
 int run(const std::string& kernel, const Parameters& p, unsigned blocks) {
   if (kernel.find("row_squares_kernel") != std::string::npos) {
     row_squares(p, blocks);
-  } else if (kernel == "twice" || kernel == "twice_slowly") {
+  } else if (blocks >= kBlocksWithoutEnd) {
+    state = kNotReady;
+  } else if (kernel == "twice" || kernel == "twice_slowly" || kernel == "twice_by_64" || kernel == "prints") {
     twice(p);
   } else if (kernel == "poison_shared") {
     shared_is_poisoned = true;
@@ -169,7 +183,10 @@ int cuInit(unsigned) {
                     socket(AF_INET, SOCK_STREAM, 0) < 0;
   return good ? 0 : kOperatingSystem;
 }
-int cuDriverGetVersion(int* version) { return *version = 13000, 0; }
+int cuDriverGetVersion(int* version) {
+  const int older = told("driver-version");
+  return *version = older > 0 ? older : 13000, 0;
+}
 int cuDeviceGetCount(int* count) { return *count = static_cast<int>(places().size()), 0; }
 int cuDeviceGet(int* device, int number) {
   const std::vector<int> all = places();
@@ -213,6 +230,7 @@ int cuDevicePrimaryCtxRetain(void** context, int device) {
 int cuDevicePrimaryCtxSetFlags_v2(int, unsigned) { return 0; }
 int cuCtxSetCurrent(void*) { return 0; }
 int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
+  if (const int refusal = told("refuses-memory"); refusal != 0) return refusal;
   *address = reinterpret_cast<uint64_t>(aligned_alloc(512, (bytes + 511) / 512 * 512));
   return answer();
 }
@@ -247,6 +265,7 @@ int cuMemsetD32_v2(uint64_t to, unsigned value, size_t count) {
 int cuModuleLoadData(void** module, const void* code) {
   *module = const_cast<void*>(code);
   counter = 7;
+  if (const int refusal = told("refuses-code"); refusal != 0) return refusal;
   return memcmp(code,
                 "\x7f"
                 "ELF",
@@ -265,14 +284,15 @@ int cuModuleGetGlobal_v2(uint64_t* address, size_t* bytes, void*, const char* na
   *bytes = sizeof counter;
   return answer();
 }
-int cuFuncGetAttribute(int* value, int attribute, void*) {
-  *value = attribute == 0 ? 1024 : 0;
+int cuFuncGetAttribute(int* value, int attribute, void* kernel) {
+  const int most = *static_cast<const std::string*>(kernel) == "twice_by_64" ? 64 : 1024;
+  *value = attribute == 0 ? most : 0;
   return answer();
 }
 int cuFuncSetAttribute(void*, int, int) { return answer(); }
 int cuLaunchKernelEx(const void* configuration, void* kernel, void**, void** extra) {
   const auto* c = static_cast<const Configuration*>(configuration);
-  if (c->grid[0] == 0 || c->block[0] == 0) return kInvalidValue;
+  if (c->grid[0] == 0 || c->block[0] == 0 || c->grid[1] > kMostRowsOfGrid) return kInvalidValue;
   if (state != 0) return answer();
   // A graph keeps the parameters.
   const std::string name = *static_cast<const std::string*>(kernel),

@@ -34,6 +34,32 @@ const char* const kGpuText = R"(
 $done:
   ret;
 }
+.visible .entry twice_by_64(.param .u64 x, .param .u64 y, .param .u32 n) .maxntid 64, 1, 1 {
+  ret;
+}
+.extern .func (.param .b32 printed) vprintf(.param .b64 format, .param .b64 values);
+.global .align 1 .b8 words[6] = {104, 101, 108, 108, 111, 0};
+.visible .entry prints(.param .u64 x, .param .u64 y, .param .u32 n) {
+  .reg .pred %p<2>; .reg .b32 %r<3>; .reg .b64 %rd<4>;
+  mov.u64 %rd1, words;
+  cvta.global.u64 %rd2, %rd1;
+  mov.u64 %rd3, 0;
+  mov.u32 %r1, 0;
+$again:
+  {
+    .param .b64 format;
+    .param .b64 values;
+    .param .b32 printed;
+    st.param.b64 [format], %rd2;
+    st.param.b64 [values], %rd3;
+    call.uni (printed), vprintf, (format, values);
+    ld.param.b32 %r2, [printed];
+  }
+  add.s32 %r1, %r1, 1;
+  setp.lt.u32 %p1, %r1, 20000;
+  @%p1 bra $again;
+  ret;
+}
 .visible .entry beyond(.param .u64 x, .param .u64 y, .param .u32 n) {
   .reg .f32 %f<2>; .reg .b32 %r<2>; .reg .b64 %rd<4>;
   ld.param.u64 %rd1, [y];

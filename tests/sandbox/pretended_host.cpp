@@ -38,6 +38,15 @@ void PretendedHost::show(const std::string& places) { setenv("CUDA_VISIBLE_DEVIC
 void PretendedHost::lose(int place) const { std::ofstream(folder_ / concat("lost-", place)) << "lost\n"; }
 void PretendedHost::find(int place) const { fs::remove(folder_ / concat("lost-", place)); }
 
+void PretendedHost::tell(const std::string& what, int value) const {
+  std::ofstream(folder_ / what) << value << "\n";
+}
+
+void PretendedHost::lose_functions() const {
+  fs::remove(folder_ / "libcuda.so.1");
+  fs::copy(folder_ / "libnvidia-ml.so.1", folder_ / "libcuda.so.1");
+}
+
 std::unique_ptr<Backend> make_gpu_host(const GpuOptions& options, const std::vector<int>& devices) {
   static const PythonInstall python = PythonInstall::find(test_python());
   static ScratchFolder scratch;

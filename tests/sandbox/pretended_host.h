@@ -21,6 +21,10 @@ class PretendedHost {
   // By their places.
   void lose(int place) const;
   void find(int place) const;
+  // Something else that the driver is to do from now on (tests/fake_driver/fake_driver.cpp); 0: no longer.
+  void tell(const std::string& what, int value) const;
+  // Leaves a library in the driver's place that has none of its functions.
+  void lose_functions() const;
 
  private:
   std::filesystem::path folder_;  // a copy of the driver: a loss is nobody else's

@@ -110,10 +110,13 @@ TEST_CASE("each fault on the device has its class, and the next program is serve
   };
   json many_threads = gpu_launch("twice", 4, 1025), no_grid = gpu_launch("twice"),
        unknown = gpu_launch("nobody"), short_arguments = gpu_launch("twice"),
-       much_shared = gpu_launch("twice");
+       much_shared = gpu_launch("twice"), giant_grid = gpu_launch("twice", 4, 1024),
+       tall_grid = gpu_launch("twice");
   no_grid["grid"] = {0, 1, 1};
   short_arguments["args"] = std::string(32, '0');
   much_shared["shared"] = 60000;
+  giant_grid["grid"] = {0x7FFFFFFF, 1, 1};
+  tall_grid["grid"] = {1, 65536, 1};
   const Case cases[] = {
       {"a write behind the output", gpu_launch("beyond", 4), "illegal_access", "behind the end of output 0"},
       {"a write before the output", gpu_launch("beyond", -2), "illegal_access", "before output 0"},
@@ -121,7 +124,11 @@ TEST_CASE("each fault on the device has its class, and the next program is serve
       {"a misaligned access", gpu_launch("misaligned"), "illegal_access", "misaligned"},
       {"a trap", gpu_launch("traps"), "trap", "traps"},
       {"a kernel without end", gpu_launch("endless"), "timeout", "endless: has not ended after 1 s"},
+      {"a giant grid", giant_grid, "timeout", "twice: has not ended after 1 s"},
+      {"a grid that no device has", tall_grid, "launch", "configuration"},
       {"too many threads", many_threads, "launch", "1025 threads"},
+      {"more threads than the kernel's text allows", gpu_launch("twice_by_64", 4, 128), "launch",
+       "128 threads in a block, the kernel has room for 64"},
       {"an empty grid", no_grid, "launch", ""},
       {"too much shared memory", much_shared, "launch", "60000 bytes of shared memory"},
       {"too few arguments", short_arguments, "launch", "16 bytes of parameters"},
@@ -160,6 +167,9 @@ TEST_CASE("each fault on the device has its class, and the next program is serve
     CHECK(ran.fault_class == "");
     CHECK(ran.calls == Calls{{2, 4, 6, 8}});
   }
+  // Twenty thousand lines are nobody's.
+  CHECK(run_on(small_gpu_backend(), {.ops = {gpu_launch("prints", 4, 1)}}).fault_class == "");
+  check_honest("a flood of lines");
   const GpuRan giant =
       run_on(small_gpu_backend(), {.ops = {gpu_launch("twice")}, .scratch_bytes = 100ull << 30});
   CHECK(giant.fault_class == "memory");
@@ -178,6 +188,11 @@ TEST_CASE("a driver that is lost, silent or dead is not the program's fault, unl
   CHECK(dead.fault_class == "infrastructure");
   CHECK_THAT(dead.message, ContainsSubstring("signal"));
   check_honest("a dead process");
+  // Another process has its context: the device is well.
+  const GpuRan silent = run_on(small_gpu_backend(), {.ops = {gpu_launch("silences_driver")}});
+  CHECK(silent.fault_class == "timeout");
+  CHECK_THAT(silent.message, ContainsSubstring("has not come back"));
+  check_honest("a driver that was silent");
 }
 
 TEST_CASE("a machine without a driver is told so in one line") {

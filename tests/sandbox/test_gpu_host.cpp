@@ -92,4 +92,44 @@ TEST_CASE("a device that is lost takes itself out, and comes back when it works"
   CHECK(ran.fault_class == "infrastructure");
 }
 
+TEST_CASE("a driver that is too old is told so in one line") {
+  const PretendedHost host("0");
+  const auto refusal = [] {
+    try {
+      make_gpu_host(kOptions);
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kUnavailable);
+      CHECK(std::string(error.what()).find('\n') == std::string::npos);
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  host.tell("driver-version", 12080);
+  CHECK_THAT(refusal(),
+             ContainsSubstring("the driver knows CUDA 12.8") && ContainsSubstring("install a newer driver"));
+  host.tell("driver-version", 0);
+  host.lose_functions();
+  CHECK_THAT(refusal(), ContainsSubstring("the NVIDIA driver is too old: it lacks cu"));
+}
+
+// Device code is compiled and assembled here for the device at hand, so what it does not take is no
+// program's; and neither is memory that others hold.
+TEST_CASE(
+    "code and memory that the device refuses are the verifier's fault, and the next program is served") {
+  const PretendedHost host("0");
+  const auto backend = make_gpu_host(kOptions);
+  for (const auto& [what, code] : {std::pair("refuses-code", 209), std::pair("refuses-memory", 2)}) {
+    INFO(what);
+    CHECK(works(*backend));
+    host.tell(what, code);
+    const GpuRan ran = run_on(*backend, {.ops = {gpu_launch("twice")}});
+    CHECK(ran.fault_class == "infrastructure");
+    CHECK_THAT(ran.message, ContainsSubstring(concat("(", code, ")")));
+    CHECK(ran.message.find('\n') == std::string::npos);
+    host.tell(what, 0);
+    testing::wait_for_devices(*backend);
+    CHECK(works(*backend));
+  }
+}
+
 }  // namespace bicrl
