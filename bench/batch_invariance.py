@@ -5,7 +5,7 @@
 The matrix library takes other kernels, and other orders of summation, for other numbers of rows. Alike for every row are products in
 pieces of one size, and products of which all are padded to the most rows that there can be (two blocks of each sequence). Both are
 timed beside the products as they are, in a CUDA graph each, and the share of rows is told that are the same bits as in a product of 32.
-Attention's tiles, whose cuts do not depend on the batch where there is room for shares, are left out."""
+Attention's tiles, whose cuts depend on the batch where they are few, are left out."""
 import argparse
 import json
 

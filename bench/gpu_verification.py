@@ -4,13 +4,14 @@ with times, on 1, 4 and 16 cores, beside the CPU executor.
 
     bicrl tasks configs/quickstart.yaml tasks.synthetic.train_compositions=1200 --write tasks
     bench/gpu_verification.py --tasks tasks/train.json --out build/speed.jsonl [--candidates 1024] [--cores 1,4,16]
-                              [--ways ptx,gpu,alone,times] [--binary build/cpu/bin/bicrl] [key.path=value ...]
+                              [--ways ptx,gpu,alone,times,stock] [--binary build/cpu/bin/bicrl] [key.path=value ...]
 
 ptx: all runs by the PTX machine; gpu: plain runs on the GPU; alone: nearly all of them there (the machine's limit of work is 65,536
-operations, `designated: where_possible`); times: as gpu, with a window for each program. `--ways ptx` needs no GPU. Each
+operations, `designated: where_possible`); times: as gpu, with a window for each program; stock: only to build them by stock load_inline
+(torch and nvcc; a program for each core, since it takes a minute of one). `--ways ptx` needs no GPU. Each
 combination is a line of --out as soon as it is there, and one that is there already is not run again. Core-seconds are those of
 the container where there is one, else of the machine, which should be idle otherwise (or --shared); the start is measured with one
-candidate and subtracted. bench/verification.py --stock measures what stock load_inline costs for the same programs."""
+candidate and subtracted."""
 import argparse
 import json
 import os
@@ -19,7 +20,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from verification import BUILD
 
 ON_GPU = ["verifier.server.backend=gpu"]
 WAYS = {"ptx": [],
@@ -27,6 +31,7 @@ WAYS = {"ptx": [],
         "alone": [*ON_GPU, "verifier.server.gpu.designated=where_possible", "verifier.server.limits.run_lane_operations=65536"],
         "times": [*ON_GPU, "verifier.server.gpu.measure_times=true"]}
 PATIENCE = ["verifier.deadline_s=3600", "verifier.attempt_s=3600", "verifier.max_in_flight=256"]
+STOCK_OF_A_CORE = 1  # programs
 STAGES = ("compile_ms", "record_ms", "run_ms", "total_ms")
 
 
@@ -77,6 +82,25 @@ def measure(options, way, cores, tasks):
                                 if way == "times" and v.get("correct") and not v.get("candidate_ms")]}
 
 
+def build(cores, task):
+    with tempfile.TemporaryDirectory() as folder:
+        program, place = Path(folder, "program.json"), Path(folder, "build")
+        program.write_text(json.dumps(task["cuda_code"]))
+        place.mkdir()
+        return subprocess.run(["taskset", "-c", ",".join(map(str, cores)), sys.executable, "-c", BUILD, program, place],
+                              env={**os.environ, "TORCH_CUDA_ARCH_LIST": "9.0", "MAX_JOBS": "1"}, capture_output=True).returncode
+
+
+def measure_stock(options, cores, tasks):
+    before, start = busy_seconds(cores if options.shared else ()), time.monotonic()
+    with ThreadPoolExecutor(len(cores)) as pool:
+        failed = sum(code != 0 for code in pool.map(lambda task: build(cores, task), tasks))
+    each, seconds = (busy_seconds(cores if options.shared else ()) - before) / len(tasks), time.monotonic() - start
+    return {"way": "stock", "cores": len(cores), "candidates": len(tasks), "outcomes": {"built": len(tasks) - failed, "failed": failed},
+            "seconds": seconds, "a_second": len(tasks) / seconds, "core_seconds_each": each, "a_core_hour": 3600 / each,
+            "a_device_hour": 3600 * len(tasks) / seconds, "p50_p95": {}}
+
+
 def windows_of(verdicts):
     """Medians over what was timed: pairs of a window, and the milliseconds of each of its stages."""
     measured = [json.loads(v["measurement"]) for v in verdicts if v.get("measurement")]
@@ -119,10 +143,11 @@ def main():
                 print(f"{way:6} {count:3} cores: left out, there are {len(usable)}", flush=True)
                 continue
             # One core for a thousand candidates takes long and says no more than a part of them does.
-            part = tasks[:max(1, min(len(tasks), 128 * count))]
+            part = tasks[:max(1, min(len(tasks), (STOCK_OF_A_CORE if way == "stock" else 128) * count))]
             row = next((r for r in known if (r["way"], r["cores"], r["candidates"]) == (way, count, len(part))), None)
             if not row:
-                row = measure(options, way, usable[:count], part)
+                row = (measure_stock(options, usable[:count], part) if way == "stock" else
+                       measure(options, way, usable[:count], part))
                 with out.open("a") as file:
                     file.write(json.dumps(row) + "\n")
             show(row)

@@ -19,8 +19,7 @@ struct QuarantineSettings {
   double speedup_above = 3;    // confirm speed-ups over eager above this
   double roofline_above = 1;   // confirm times above this share of what the device can do at most
 
-  // Keys: enabled, first_success, speedup_above, roofline_above. The last is refused below 1 until a verifier
-  // reports the share.
+  // Keys: enabled, first_success, speedup_above, roofline_above.
   static QuarantineSettings from_config(const ConfigSection& section);
 };
 
