@@ -94,7 +94,7 @@ TimedProgram small() {
           1)};
 }
 
-// BICRL_TIMING_COMPILE: beside torch.compile, too, which takes a minute whenever another task comes.
+// BICRL_TIMING_COMPILE: beside torch.compile, too, which takes half a minute for the first task and a second for each other one.
 bool beside_compiled() { return getenv("BICRL_TIMING_COMPILE") != nullptr; }
 
 std::unique_ptr<Pipeline> timing_pipeline(int workers) {
