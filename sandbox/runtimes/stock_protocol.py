@@ -26,6 +26,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import sysconfig
 import time
 import traceback
 
@@ -41,6 +42,12 @@ LONGEST_END_S = 5  # of processes that are killed
 REFUSED = "Error building extension"  # begins the message of a load_inline whose compiler failed
 STARVED = ("Killed", "Kill signal", "No space left", "annot allocate memory", "memory exhausted", "out of memory",
            "Resource temporarily unavailable")
+
+
+def missing_headers():
+    """What load_inline compiles against, which distributions package apart."""
+    folder = sysconfig.get_paths()["include"]
+    return None if os.path.exists(os.path.join(folder, "Python.h")) else f"there is no {folder}/Python.h: install python3-dev"
 
 
 class Gpu:
@@ -59,7 +66,7 @@ class Gpu:
         found = re.search(r"release (\d+)\.", told)
         if not found or found[1] != torch.version.cuda.split(".")[0]:
             return f"torch is made for CUDA {torch.version.cuda}, and nvcc is of {found[1] if found else 'an unknown version'}"
-        return None if is_ninja_available() else "ninja is neither on PATH nor beside the Python of the boxes"
+        return missing_headers() or (None if is_ninja_available() else "ninja is neither on PATH nor beside the Python of the boxes")
 
     def seed(self, seed):
         torch.manual_seed(seed)
@@ -99,7 +106,7 @@ class Host:
         self.device, self.hardware = torch.device(name), "cpu"
 
     def missing(self):
-        return None
+        return missing_headers()
 
     def seed(self, seed):
         torch.manual_seed(seed)
