@@ -10,6 +10,7 @@
 
 #include "common/error.h"
 #include "policy/kv_cache.h"
+#include "policy/parameter_layout.h"
 #include "rollout/operator_step.h"
 #include "rollout/scheduler.h"
 
@@ -89,6 +90,16 @@ int64_t unused_device_bytes(at::Device device) {
   constexpr auto kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
   return static_cast<int64_t>(free) + stats.reserved_bytes[kAll].current -
          stats.allocated_bytes[kAll].current;
+}
+
+void check_weights_fit(const PolicyConfig& config, c10::ScalarType dtype, int64_t unused_bytes) {
+  EngineBudget budget;
+  const ParameterLayout layout(config);
+  for (const ParameterGroup& group : layout.groups())
+    budget.weights_bytes += group.size * static_cast<int64_t>(c10::elementSize(dtype));
+  if (unused_bytes == 0 || budget.weights_bytes <= unused_bytes) return;
+  budget.limit_bytes = unused_bytes;
+  throw InputError(concat("the policy's weights do not fit into the device\n", budget.table()));
 }
 
 }  // namespace bicrl

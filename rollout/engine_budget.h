@@ -56,4 +56,8 @@ struct EngineBudget {
 // the CPU: not known.
 int64_t unused_device_bytes(at::Device device);
 
+// Throws InputError with the table if a policy's weights alone are more than what is unused; before they are
+// made, as an allocation that fails half-way says nothing of the whole. Nothing is checked for 0.
+void check_weights_fit(const PolicyConfig& config, c10::ScalarType dtype, int64_t unused_bytes);
+
 }  // namespace bicrl

@@ -194,6 +194,20 @@ TEST_CASE("a device with little memory has a smaller cache, and one with none sa
   CHECK(engine.budget().cache_pages == capacity.pages);
 }
 
+TEST_CASE("weights that a device has no room for are told before they are made", "[decode_engine]") {
+  const PolicyConfig config = tiny_config();
+  const Transformer policy = tiny_policy(config);
+  const int64_t weights = DecodeEngine(policy, tiny_tokenizer()).budget().weights_bytes;
+  // Between entries there may be gaps.
+  const int64_t gaps = ParameterLayout::kAlignment * std::ssize(policy.parameters()) * int64_t{sizeof(float)};
+  check_weights_fit(config, at::kFloat, weights + gaps);
+  check_weights_fit(config, at::kFloat, 0);
+  check_weights_fit(config, at::kBFloat16, (weights + gaps) / 2);
+  CHECK_THROWS_WITH(check_weights_fit(config, at::kFloat, weights - 1),
+                    ContainsSubstring("weights do not fit into the device\n") &&
+                        ContainsSubstring("  weights") && ContainsSubstring("  free"));
+}
+
 TEST_CASE("responses do not depend on when a request is submitted, or on who shares the pool",
           "[decode_engine]") {
   const Transformer policy = tiny_policy(tiny_config({7, 70}));

@@ -94,7 +94,8 @@ TimedProgram small() {
           1)};
 }
 
-// BICRL_TIMING_COMPILE: beside torch.compile, too, which takes half a minute for the first task and a second for each other one.
+// BICRL_TIMING_COMPILE: beside torch.compile, too, which takes half a minute for the first task and a second
+// for each other one.
 bool beside_compiled() { return getenv("BICRL_TIMING_COMPILE") != nullptr; }
 
 std::unique_ptr<Pipeline> timing_pipeline(int workers) {

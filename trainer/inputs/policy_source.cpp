@@ -9,6 +9,7 @@
 #include "common/rng.h"
 #include "policy/checkpoint_io.h"
 #include "policy/policy_config.h"
+#include "rollout/engine_budget.h"
 #include "trainer/inputs/existing_path.h"
 
 namespace bicrl {
@@ -138,6 +139,7 @@ Transformer make_policy(const PolicySource& source, const Tokenizer& tokenizer, 
   const at::Device device = policy_device(source, local_rank);
   const at::ScalarType dtype = source.dtype == "bfloat16" ? at::kBFloat16 : at::kFloat;
   const PolicyConfig config = policy_config(source, tokenizer);
+  check_weights_fit(config, dtype, unused_device_bytes(device));
   const StartingThreads threads(ranks_on_host);
   Transformer policy = source.checkpoint.empty() ? Transformer::random(config, seed, device, dtype)
                                                  : load_policy(source.checkpoint, config, device, dtype);
