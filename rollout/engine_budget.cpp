@@ -1,5 +1,6 @@
 #include "rollout/engine_budget.h"
 
+#include <ATen/Context.h>
 #include <c10/core/CachingDeviceAllocator.h>
 
 #include <algorithm>
@@ -84,6 +85,7 @@ std::string EngineBudget::table() const {
 
 int64_t unused_device_bytes(at::Device device) {
   if (device.is_cpu()) return 0;
+  at::globalContext().lazyInitDevice(device.type());  // the allocator knows no device before the first tensor
   auto* const allocator = c10::getDeviceAllocator(device.type());
   const auto [free, total] = allocator->getMemoryInfo(device.index());
   const auto stats = allocator->getDeviceStats(device.index());
