@@ -37,11 +37,6 @@ std::unique_ptr<Pipeline> make_pipeline(double compile_s, double record_s, uint6
 
 }  // namespace
 
-std::string test_python() {
-  const char* named = getenv("BICRL_TEST_PYTHON");
-  return named ? named : BICRL_TEST_PYTHON;
-}
-
 BoxHost& box_host() {
   return made_once<BoxHost>([] { return std::make_unique<BoxHost>(); });
 }

@@ -4,12 +4,9 @@
 
 #include "sandbox/box/box_host.h"
 #include "sandbox/pipeline.h"
+#include "tests/support/support.h"
 
 namespace bicrl::testing {
-
-// The interpreter with torch that the tests were built with; $BICRL_TEST_PYTHON names another one, where they
-// run on another machine.
-std::string test_python();
 
 // The box host of this test program. Skips the running test, with the reason, if no boxes can be made.
 BoxHost& box_host();

@@ -37,10 +37,13 @@ std::vector<fs::path> task_files(const std::string& name) { return ours_and_publ
 
 std::vector<fs::path> sdar_tokenizers() { return ours_and_published("tokenizer", "sdar-8b"); }
 
+std::string test_python() {
+  const char* named = getenv("BICRL_TEST_PYTHON");
+  return named ? named : BICRL_TEST_PYTHON;
+}
+
 void run_python(const fs::path& script, const std::vector<std::string>& args) {
-  const char* elsewhere = getenv("BICRL_TEST_PYTHON");  // on another machine than the build's
-  std::string command =
-      std::string("'") + (elsewhere ? elsewhere : BICRL_TEST_PYTHON) + "' '" + script.string() + "'";
+  std::string command = "'" + test_python() + "' '" + script.string() + "'";
   for (const auto& arg : args) command += " '" + arg + "'";
   command += " 2>&1";
   FILE* pipe = popen(command.c_str(), "r");

@@ -15,8 +15,12 @@ std::filesystem::path published_file(const std::string& relative);
 std::vector<std::filesystem::path> task_files(const std::string& name);
 std::vector<std::filesystem::path> sdar_tokenizers();
 
-// Runs `python script args...` with the interpreter the build was configured with; fails the test unless it
-// exits 0. Exit code 77 (a module is missing) skips the test with the script's message.
+// The interpreter with torch that the tests were built with; $BICRL_TEST_PYTHON names another one, where they
+// run on another machine.
+std::string test_python();
+
+// Runs `python script args...` with that interpreter; fails the test unless it exits 0. Exit code 77 (a
+// module is missing) skips the test with the script's message.
 void run_python(const std::filesystem::path& script, const std::vector<std::string>& args);
 
 // A fresh folder that is removed with the object.
