@@ -1,6 +1,6 @@
 """Known programs through KernelBench's own protocol, each with the end that it must have: bench/kernelbench.md.
 
-    python bench/kernelbench.py BICRL [--device cuda:0] [--timeout-s 180] [--keep FOLDER]     with --device cpu only what needs no GPU
+    python bench/kernelbench.py BICRL [--device cuda:0] [--precision fp32] [--timeout-s 180] [--keep FOLDER]     with --device cpu only what needs no GPU
 
 Exit code 0 if every program ended as it must, and KernelBench's arithmetic on the files gives the printed figures.
 """
@@ -19,13 +19,16 @@ from torch.utils.cpp_extension import load_inline
 
 source = r'''
 #include <torch/extension.h>
-__global__ void scale(const float* x, const float* y, float* z, float factor, int n) {
+template <class T>
+__global__ void scale(const T* x, const T* y, T* z, float factor, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) %s;
 }
 torch::Tensor scaled(torch::Tensor x, torch::Tensor y, double factor) {
   auto z = torch::empty_like(x);
-  scale<<<(x.numel() + 127) / 128, 128>>>(x.data_ptr<float>(), y.data_ptr<float>(), z.data_ptr<float>(), factor, x.numel());
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "scale", [&] {
+    scale<<<(x.numel() + 127) / 128, 128>>>(x.data_ptr<scalar_t>(), y.data_ptr<scalar_t>(), z.data_ptr<scalar_t>(), factor, x.numel());
+  });
   return z;
 }
 '''
@@ -60,7 +63,7 @@ PROGRAMS = [
     ("wrong, by a kernel", KERNEL % "z[i] = (x[i] + y[i]) * factor", True, True, False, "correctness_issue"),
     ("does not compile", KERNEL % "z[i] = block", True, False, False, "compilation_error"),
     ("an illegal access", KERNEL % "z[i + (1 << 30)] = x[i]", True, False, False, "cuda_error"),
-    ("a kernel without end", KERNEL % "{ volatile float* p = z + i; *p = 1; while (*p > 0) {} }", True, True, False, "timeout"),
+    ("a kernel without end", KERNEL % "{ volatile int go = 1; while (go) z[i] = 1; }", True, True, False, "timeout"),
     ("right, by PyTorch", PLAIN % "return (x - y) * self.factor", False, True, True, "clock"),
     ("wrong, by PyTorch", PLAIN % "return (x - y) * self.factor + 0.1", False, True, False, "correctness_issue"),
     ("raises", PLAIN % "raise ValueError('no answer')", False, True, False, "runtime_error"),
@@ -74,6 +77,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("bicrl")
     parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--precision", default="fp32", choices=("fp32", "fp16", "bf16"))
     parser.add_argument("--timeout-s", type=float, default=180, help="of a build, and of what follows: two programs spend it")
     parser.add_argument("--keep", help="folder for the files of results")
     arguments = parser.parse_args()
@@ -85,7 +89,7 @@ def main():
         programs.write_text("".join(json.dumps({"task_id": "level_1_problem_2", "program": program[1]}) + "\n" for program in asked))
         config.write_text(json.dumps({"tasks": {"files": [str(TASKS)]}, "suite": {
             "name": "kernelbench", "level": 1, "protocol": "kernelbench", "programs": str(programs), "results": str(results),
-            "stock": {"device": arguments.device, "timeout_s": arguments.timeout_s, "memory_gib": 16}}}))
+            "stock": {"device": arguments.device, "precision": arguments.precision, "timeout_s": arguments.timeout_s, "memory_gib": 16}}}))
         done = subprocess.run([arguments.bicrl, "eval", str(config), "--json", str(figures)], check=False)
         if done.returncode != 0:
             sys.exit(f"bicrl eval ends with {done.returncode}")

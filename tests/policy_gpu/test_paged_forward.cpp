@@ -22,14 +22,29 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using namespace testing;
 
+struct Shape {
+  int64_t heads, kv_heads, head_dim, block_size;
+};
+
+// A head_dim of 64 and of 128, one to four heads of queries to one of keys, blocks of 4 to 64.
+Shape some_shape() {
+  return GENERATE(Shape{6, 2, 64, 4}, Shape{8, 2, 128, 4}, Shape{2, 2, 128, 8}, Shape{4, 2, 64, 16},
+                  Shape{4, 1, 128, 32}, Shape{6, 2, 64, 64});
+}
+
+std::string told(const Shape& shape) {
+  return concat(shape.heads, " heads, ", shape.kv_heads, " of keys, head_dim ", shape.head_dim,
+                ", blocks of ", shape.block_size);
+}
+
 // For the tiny tokenizer, of a shape that there are kernels for.
-PolicyConfig small_config(std::vector<int64_t> end_tokens = {}) {
-  PolicyConfig c = tiny_config(std::move(end_tokens));
+PolicyConfig small_config(std::vector<int64_t> end_tokens = {}, const Shape& shape = {6, 2, 64, 4}) {
+  PolicyConfig c = tiny_config(std::move(end_tokens), shape.block_size);
   c.hidden_size = 96;
   c.layers = 3;
-  c.heads = 6;
-  c.kv_heads = 2;
-  c.head_dim = 64;
+  c.heads = shape.heads;
+  c.kv_heads = shape.kv_heads;
+  c.head_dim = shape.head_dim;
   c.intermediate_size = 160;
   c.initializer_range = 0.15;
   c.max_position = 2048;
@@ -121,26 +136,34 @@ std::vector<int64_t> draw_tokens(int64_t count, uint64_t key) {
 
 // Prefill, then members of a group at different places, in every form; all outputs one behind the other.
 at::Tensor run_script(Host& host) {
-  const auto prompt = draw_tokens(76, 2), lonely = draw_tokens(700, 3);
-  const auto prefix = host.cache.reserve(76).value();
+  const int64_t b = host.policy.config().block_size;
+  const auto whole = [&](int64_t tokens) { return (tokens + b - 1) / b * b; };
+  const int64_t begun = whole(40), shared = begun + whole(36), own = whole(24) + 3 * b;
+  const int64_t first = whole(300), last = whole(688) - b;
+  const auto prompt = draw_tokens(shared, 2), lonely = draw_tokens(last + b, 3);
+  const auto prefix = host.cache.reserve(shared).value();
   std::vector<std::vector<int64_t>> members;
   std::vector<KvCache::SlotId> slots;
   for (uint64_t n = 0; n < 4; ++n) {
     members.push_back(prompt);
-    const auto tail = draw_tokens(80, 10 + n);
+    const auto tail = draw_tokens(own, 10 + n);
     members.back().insert(members.back().end(), tail.begin(), tail.end());
-    slots.push_back(host.cache.reserve(80, prefix).value());
+    slots.push_back(host.cache.reserve(own, prefix).value());
   }
-  const auto lonely_slot = host.cache.reserve(700).value();
+  const auto lonely_slot = host.cache.reserve(last + b).value();
   std::vector<at::Tensor> out;
-  out.push_back(host.run({{prefix, 0, 40, 40}, {lonely_slot, 0, 300, 300}}, {prompt, lonely}));
-  out.push_back(host.run({{prefix, 40, 36, 36}, {lonely_slot, 300, 388, 388}}, {prompt, lonely}));
-  out.push_back(host.run({{slots[1], 76, 24, 24}, {slots[3], 76, 4, 4}}, {members[1], members[3]}));
-  out.push_back(host.run({{slots[0], 76, 8, 4},
-                          {slots[1], 100, 8, 4},
-                          {slots[2], 76, 4, 0},
-                          {slots[3], 80, 4, 0},
-                          {lonely_slot, 688, 4, 0}},
+  out.push_back(host.run({{prefix, 0, begun, begun}, {lonely_slot, 0, first, first}}, {prompt, lonely}));
+  out.push_back(host.run(
+      {{prefix, begun, shared - begun, shared - begun}, {lonely_slot, first, last - first, last - first}},
+      {prompt, lonely}));
+  const int64_t ahead = whole(24);
+  out.push_back(
+      host.run({{slots[1], shared, ahead, ahead}, {slots[3], shared, b, b}}, {members[1], members[3]}));
+  out.push_back(host.run({{slots[0], shared, 2 * b, b},
+                          {slots[1], shared + ahead, 2 * b, b},
+                          {slots[2], shared, b, 0},
+                          {slots[3], shared + b, b, 0},
+                          {lonely_slot, last, b, 0}},
                          {members[0], members[1], members[2], members[3], lonely}));
   return at::cat(out);
 }
@@ -148,7 +171,8 @@ at::Tensor run_script(Host& host) {
 TEST_CASE("the forward over pages is as close to fp32 as that of operators", "[paged_forward][gpu]") {
   require_gpu();
   const at::NoGradGuard no_grad;
-  Transformer policy = Transformer::random(small_config(), 5, kGpu, at::kBFloat16);
+  const Shape shape = some_shape();
+  Transformer policy = Transformer::random(small_config({}, shape), 5, kGpu, at::kBFloat16);
   const bool adapted = GENERATE(false, true);
   if (adapted) {
     policy.add_adapters({.rank = 4, .alpha = 8}, 3);
@@ -166,9 +190,9 @@ TEST_CASE("the forward over pages is as close to fp32 as that of operators", "[p
   const auto error = [&](Host& host) { return (run_script(host) - expected).abs().amax(1).nan_to_num(1e9); };
   const at::Tensor ours = error(paged), theirs = error(operators);
   const int64_t worst = ours.argmax().item<int64_t>();
-  INFO("adapters " << adapted << ", row " << worst << ": " << ours[worst].item<float>() << " (operators "
-                   << theirs[worst].item<float>() << "), mean of rows " << ours.mean().item<float>() << " ("
-                   << theirs.mean().item<float>() << ")");
+  INFO(told(shape) << ", adapters " << adapted << ", row " << worst << ": " << ours[worst].item<float>()
+                   << " (operators " << theirs[worst].item<float>() << "), mean of rows "
+                   << ours.mean().item<float>() << " (" << theirs.mean().item<float>() << ")");
   CHECK(ours.mean().item<float>() < 1.3 * theirs.mean().item<float>() + 1e-3);
   CHECK(ours.max().item<float>() < 2 * theirs.max().item<float>() + 1e-2);
 }
@@ -230,8 +254,8 @@ std::string told(const Agreement& agreement) {
 // How alike the responses of a policy in bf16 on the GPU are to those of its weights in fp32 on the CPU, by
 // the engine's own step there and by torch's operators, and to themselves in batches of another size. Draws
 // by cumulative weights change with any rounding of any weight, so none of these is all.
-void check_agreement() {
-  const Transformer policy = Transformer::random(small_config({7, 70}), 5, kGpu, at::kBFloat16);
+void check_agreement(const Shape& shape) {
+  const Transformer policy = Transformer::random(small_config({7, 70}, shape), 5, kGpu, at::kBFloat16);
   const Transformer wide = widened(policy);
   for (const double temperature : {1.0, 0.0}) {
     // A group's greedy responses are one.
@@ -245,7 +269,7 @@ void check_agreement() {
       few.max_active = 7;
       const Agreement by_ours = agreement(ours, expected), by_operators = agreement(operators, expected);
       const std::string numbers = concat(
-          acceptance_strategy_names()[rule], " at temperature ", temperature,
+          told(shape), ": ", acceptance_strategy_names()[rule], " at temperature ", temperature,
           ", responses alike (tokens, mean gap of log-probabilities): with fp32 ", told(by_ours),
           ", operators' ", told(by_operators), "; in batches of 7 ",
           told(agreement(generate_by(make_denoise_step, policy, few, requests), ours)), ", operators' ",
@@ -260,13 +284,15 @@ void check_agreement() {
 
 TEST_CASE("on a GPU responses are as close to fp32 as those by operators", "[graph_step][agreement][gpu]") {
   require_gpu();
-  check_agreement();
+  check_agreement(GENERATE(Shape{6, 2, 64, 4}, Shape{8, 2, 128, 16}));
 }
 
 TEST_CASE("a recorded step gives what the unrecorded one gives, and one that is queued ahead as well",
           "[graph_step][gpu]") {
   require_gpu();
-  const Transformer policy = Transformer::random(small_config({7, 70}), 5, kGpu, at::kBFloat16);
+  const Shape shape = some_shape();
+  INFO(told(shape));
+  const Transformer policy = Transformer::random(small_config({7, 70}, shape), 5, kGpu, at::kBFloat16);
   DecodingSettings settings;
   settings.max_new_tokens = 40;
   settings.max_active = 16;

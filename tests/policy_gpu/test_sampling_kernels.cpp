@@ -23,13 +23,21 @@ struct Settings {
 };
 
 Settings some_settings() {
-  return GENERATE(Settings{{.temperature = 1.0}}, Settings{{.temperature = 0.0}},
-                  Settings{{.temperature = 0.7}}, Settings{{.temperature = 1.3, .top_k = 5}},
-                  Settings{{.temperature = 1.0, .top_p = 0.6}},
-                  Settings{{.temperature = 0.8, .top_k = 40, .top_p = 0.9, .reference_confidence = true}},
-                  Settings{{.temperature = 0.0, .top_k = 3, .reference_confidence = true}},
-                  Settings{{.temperature = 1.0}, gpu::Score::kMinusEntropy},
-                  Settings{{.temperature = 1.0}, gpu::Score::kLot});
+  return GENERATE(
+      Settings{{.temperature = 1.0}}, Settings{{.temperature = 0.0}}, Settings{{.temperature = 0.7}},
+      Settings{{.temperature = 1.3, .top_k = 5}}, Settings{{.temperature = 1.0, .top_p = 0.6}},
+      Settings{{.temperature = 0.8, .top_k = 40, .top_p = 0.9, .reference_confidence = true}},
+      // More than the largest values that are sorted reach, or are asked for at once.
+      Settings{{.temperature = 2.0, .top_p = 0.999}},
+      Settings{{.temperature = 1.0, .top_k = 600, .top_p = 0.97}},
+      Settings{{.temperature = 1.0, .top_p = 0.6, .reference_confidence = true}},
+      Settings{{.temperature = 1.0, .top_k = 512}}, Settings{{.temperature = 1.0, .top_p = 0.0}},
+      // All of them, but for rounding.
+      Settings{
+          {.temperature = 1.0, .top_k = 5, .top_p = std::nextafter(1.0, 0.0), .reference_confidence = true}},
+      Settings{{.temperature = 0.0, .top_k = 3, .reference_confidence = true}},
+      Settings{{.temperature = 1.0}, gpu::Score::kMinusEntropy},
+      Settings{{.temperature = 1.0}, gpu::Score::kLot});
 }
 
 constexpr int64_t kRows = 24;
@@ -42,6 +50,7 @@ struct SampleCase {
     logits[4] = at::floor(logits[4]);          // many alike
     logits[5].slice(0, 0, vocab / 2) = -1000;  // half of them weigh nothing
     logits[6] *= 30;                           // one has nearly all the weight
+    logits.slice(0, 7, 10) *= 0.01;            // none has much
     allowed = at::rand({vocab}) < 0.9;
     allowed[vocab - 1] = false;
     uniforms = at::rand({kRows}, at::kDouble);
@@ -123,7 +132,10 @@ TEST_CASE("draws are those of the operators, on the PTX machine", "[sampling_ker
 }
 
 TEST_CASE("a row that is broken has no finite log-probability, on the PTX machine", "[sampling_kernels]") {
-  const Settings settings{{.temperature = GENERATE(1.0, 0.0)}};
+  const Settings settings =
+      GENERATE(Settings{{.temperature = 1.0}}, Settings{{.temperature = 0.0}},
+               Settings{{.temperature = 1.0, .top_k = 30}}, Settings{{.temperature = 1.0, .top_p = 0.7}},
+               Settings{{.temperature = 1.0, .top_k = 900, .top_p = 0.7}});
   SampleCase work(3004);
   work.allowed.fill_(true);
   const float infinity = std::numeric_limits<float>::infinity();
