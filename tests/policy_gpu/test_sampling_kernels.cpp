@@ -126,8 +126,9 @@ std::vector<gpu::Drawn> draw_on_machine(const SampleCase& work, const Settings& 
 
 TEST_CASE("draws are those of the operators, on the PTX machine", "[sampling_kernels]") {
   const Settings settings = some_settings();
-  // Rows that begin anywhere; that can be moved sixteen bytes at a time; shorter than what a warp sums up.
-  const SampleCase work(GENERATE(int64_t{3001}, int64_t{3004}, int64_t{300}));
+  // Rows that begin anywhere; that can be moved sixteen bytes at a time; shorter than what a warp sums up; with
+  // work for all warps.
+  const SampleCase work(GENERATE(int64_t{3001}, int64_t{3004}, int64_t{300}, int64_t{16388}));
   check_draws(work, settings, draw_on_machine(work, settings).data());
 }
 

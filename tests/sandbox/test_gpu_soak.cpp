@@ -48,7 +48,8 @@ struct Kind {
 };
 
 std::vector<Kind> kinds(bool pretended) {
-  json many_threads = gpu_launch("twice", 4, 1025);
+  json many_threads = gpu_launch("twice", 4, 1025), giant_grid = gpu_launch("twice", 4, 1024);
+  giant_grid["grid"] = {0x7FFFFFFF, 1, 1};
   const json copy{{"op", "copy"}, {"target", testing::gpu_view(2, 4)}, {"source", testing::gpu_view(0, 4)}};
   std::vector<Kind> all{
       {"honest", 60, {.ops = {gpu_launch("twice")}}, {""}},
@@ -63,6 +64,8 @@ std::vector<Kind> kinds(bool pretended) {
       {"trap", 2, {.ops = {gpu_launch("traps")}}, {"trap"}},
       {"no end", 1, {.ops = {gpu_launch("endless")}}, {"timeout"}},
       {"no end, cancelled", 2, {.ops = {gpu_launch("endless")}}, {"infrastructure", "timeout"}, true},
+      {"a giant grid", 1, {.ops = {giant_grid}}, {"timeout"}},
+      {"a flood of lines", 1, {.ops = {gpu_launch("prints", 4, 1), gpu_launch("twice")}}, {""}},
       {"too many threads", 2, {.ops = {many_threads}}, {"launch"}},
       {"100 GB", 2, {.ops = {gpu_launch("twice")}, .scratch_bytes = 100ull << 30}, {"memory"}},
       {"a process killed meanwhile", 1, {.ops = {gpu_launch("twice")}}, {""}, false, true}};
@@ -128,6 +131,7 @@ struct Tally {
   std::map<std::string, int> done;   // by kind
   std::map<std::string, int> other;  // "kind: class" that was not to be
   int honest_after_bad = 0;
+  std::vector<double> cancelled_ms;  // from a stop to the end of its process
 };
 
 class Soak {
@@ -162,14 +166,18 @@ class Soak {
     if (kind.kills_a_process) kill_a_loader(number);
     std::stop_source stop;
     std::jthread gives_up;
+    const Stopwatch clock;
+    std::atomic<double> stopped_ms = -1;
     if (kind.is_cancelled)
       gives_up = std::jthread([&] {
         std::this_thread::sleep_for(std::chrono::milliseconds(number % 100));
+        stopped_ms = clock.ms();
         stop.request_stop();
       });
     if (kind.loses_a_device && host_) host_->lose(1);
     const bool honest = kind.classes.front().empty();
     GpuRan ran = testing::run_on(backend_, kind.recording, {.seed = number + 1}, stop.get_token());
+    const double returned_ms = clock.ms();
     // What somebody else's shot has met is asked again, as the pipeline does.
     for (int i = 0; i < kTries && ran.fault_class == "infrastructure" && !kind.is_cancelled; ++i)
       ran = testing::run_on(backend_, kind.recording, {.seed = number + 1});
@@ -178,6 +186,7 @@ class Soak {
     for (const auto& call : ran.calls) right = right && call == std::vector<float>{2, 4, 6, 8};
     const std::lock_guard lock(tally.mutex);
     ++tally.done[kind.name];
+    if (ran.message == "cancelled") tally.cancelled_ms.push_back(returned_ms - stopped_ms);
     if (!right) ++tally.other[concat(kind.name, ": ", ran.fault_class, " ", ran.message)];
     if (honest && was_bad) ++tally.honest_after_bad;
     return !honest;
@@ -222,9 +231,17 @@ TEST_CASE("honest plans between faulty ones are answered right, and nothing is l
   const Figures after = look();
   int all = 0;
   for (const auto& [kind, count] : soak.tally.done) all += count;
+  auto& cancelled = soak.tally.cancelled_ms;
+  std::ranges::sort(cancelled);
+  const auto cancelled_at = [&](size_t percent) {
+    return cancelled.empty() ? -1 : cancelled[(cancelled.size() - 1) * percent / 100];
+  };
   printf("SOAK %s\n", json{{"plans", all},
                            {"seconds", spent_s},
                            {"honest_after_bad", soak.tally.honest_after_bad},
+                           {"cancelled", cancelled.size()},
+                           {"cancelled_p50_ms", cancelled_at(50)},
+                           {"cancelled_max_ms", cancelled_at(100)},
                            {"kinds", soak.tally.done},
                            {"wrong", soak.tally.other},
                            {"before", to_json(before)},
