@@ -7,6 +7,7 @@
 #include "sandbox/candidate/candidate_compiler.h"
 #include "tasks/synthesiser.h"
 #include "tests/sandbox/service_support.h"
+#include "tests/support/support.h"
 
 namespace bicrl {
 namespace {
@@ -32,7 +33,7 @@ void report(const std::string& title, std::vector<double> values) {
 }  // namespace
 
 TEST_CASE("Milliseconds of the compile step", "[.throughput]") {
-  const PythonInstall python = PythonInstall::find(BICRL_TEST_PYTHON);
+  const PythonInstall python = PythonInstall::find(testing::test_python());
   BoxHost& host = testing::box_host();
   const Stopwatch start;
   Forge forge(host, python, DeviceToolchain::find(python), {});

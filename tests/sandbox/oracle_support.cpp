@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "tests/sandbox/service_support.h"
+#include "tests/support/support.h"
 
 namespace bicrl::testing {
 
@@ -16,7 +17,7 @@ OracleOptions oracle_options(int cpu_s) {
 }
 
 const PythonInstall& python_install() {
-  static const PythonInstall found = PythonInstall::find(BICRL_TEST_PYTHON);
+  static const PythonInstall found = PythonInstall::find(testing::test_python());
   return found;
 }
 

@@ -17,7 +17,7 @@ namespace bicrl {
 namespace {
 
 const PythonInstall& python() {
-  static const PythonInstall found = PythonInstall::find(BICRL_TEST_PYTHON);
+  static const PythonInstall found = PythonInstall::find(testing::test_python());
   return found;
 }
 

@@ -162,6 +162,17 @@ TEST_CASE("what beats the device's memory has no times, and the reason is told",
   CHECK(result.eager_ms == 0);
 }
 
+TEST_CASE("a module that cannot be replayed is timed call by call, and so is the program", "[gpu]") {
+  const auto replayed = [](const TimingResult& result) -> bool {
+    check_timed(result);
+    return json::parse(result.measurement).at("replayed");
+  };
+  std::string task = kTask;
+  task.replace(task.find("return x * 2"), 12, "return x * (2 if x.sum().item() > -1e9 else 3)");
+  CHECK_FALSE(replayed(time(timing_backend(), {.task = task})));
+  CHECK(replayed(time(timing_backend(), {})) == testing::has_gpu());
+}
+
 TEST_CASE("a module that a GPU cannot run leaves a program without times", "[gpu]") {
   std::string task = kTask;
   task.replace(task.find("return x * 2"), 12, "raise ValueError('not here')");

@@ -6,6 +6,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "tests/sandbox/service_support.h"
+#include "tests/support/support.h"
 
 namespace bicrl {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 
 const PythonInstall& python() {
-  static const PythonInstall found = PythonInstall::find(BICRL_TEST_PYTHON);
+  static const PythonInstall found = PythonInstall::find(testing::test_python());
   return found;
 }
 

@@ -17,7 +17,7 @@ namespace bicrl {
 namespace {
 
 struct Parts {
-  PythonInstall python = PythonInstall::find(BICRL_TEST_PYTHON);
+  PythonInstall python = PythonInstall::find(testing::test_python());
   CandidateCompiler compiler;
   Recorder recorder;
   Oracle oracle;
@@ -375,7 +375,7 @@ TEST_CASE("the published programs' recordings name the device code's kernels") {
 
 TEST_CASE("macros of a build name the versions of torch that is installed") {
   const CommandResult said = run_command(
-      {BICRL_TEST_PYTHON, "-c",
+      {testing::test_python(), "-c",
        "import importlib.metadata as m, importlib.util as u, os, re\n"
        "print('TORCH_VERSION \"%s\"' % m.version('torch').split('+')[0])\n"
        "torch = os.path.dirname(u.find_spec('torch').origin)\n"

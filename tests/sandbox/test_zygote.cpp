@@ -11,12 +11,13 @@
 #include <vector>
 
 #include "tests/sandbox/service_support.h"
+#include "tests/support/support.h"
 
 namespace bicrl {
 namespace {
 
 Zygote& zygote() {
-  static const PythonInstall python = PythonInstall::find(BICRL_TEST_PYTHON);
+  static const PythonInstall python = PythonInstall::find(testing::test_python());
   static Zygote instance(
       testing::box_host(), python,
       {"test", "zygote_probe", "run", {std::filesystem::path(BICRL_SOURCE_DIR) / "tests/sandbox/modules"}});
@@ -86,7 +87,7 @@ TEST_CASE("a child sees nothing of its parent, its siblings or the host") {
 }
 
 TEST_CASE("children may have a root that shows nothing but what is named") {
-  static const PythonInstall python = PythonInstall::find(BICRL_TEST_PYTHON);
+  static const PythonInstall python = PythonInstall::find(testing::test_python());
   const auto modules = std::filesystem::path(BICRL_SOURCE_DIR) / "tests/sandbox/modules";
   Zygote narrow(testing::box_host(), python,
                 {"narrow", "zygote_probe", "run", {modules}, {}, {{modules, "/shown"}}});
@@ -244,7 +245,7 @@ TEST_CASE("a child in waiting that died with its interpreter is not handed out")
 }
 
 TEST_CASE("an interpreter that cannot start says why, soon") {
-  const PythonInstall python = PythonInstall::find(BICRL_TEST_PYTHON);
+  const PythonInstall python = PythonInstall::find(testing::test_python());
   Zygote broken(testing::box_host(), python, {"broken", "no_such_module", "run", {}});
   const auto child = broken.fork(patient());
   REQUIRE_FALSE(child.ok());
