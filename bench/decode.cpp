@@ -5,6 +5,7 @@
 //   bench_decode configs/shapes/sdar-1.7b.json --sequences 128 --prompt 1024 --group 16 --response 512
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
+#include <c10/core/CachingDeviceAllocator.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAStream.h>
@@ -359,6 +360,11 @@ void run(const Settings& s) {
              used = static_cast<double>(peak_device_bytes());
   printf("tensors on the device took %.3f GiB at most, %.1f %% of the table's %.3f\n", used / (1 << 30),
          100 * used / planned, planned / (1 << 30));
+  // Of everybody on the device: the driver's context, modules and recorded graphs among it.
+  const auto [free, total] = c10::getDeviceAllocator(at::kCUDA)->getMemoryInfo(0);
+  printf("in use on the device %.3f GiB, which is %.3f more than the table's\n",
+         static_cast<double>(total - free) / (1 << 30),
+         (static_cast<double>(total - free) - planned) / (1 << 30));
   engine.release_memory();
   if (s.parts) print_parts(policy, s);
   print_bound(policy, s, rate);

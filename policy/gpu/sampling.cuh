@@ -112,7 +112,8 @@ __global__ void __launch_bounds__(kSampleThreads) sample_row(const SampleRows wo
   double restricted = total;
   Kept kept;
   if ((work.top_k > 0 || work.top_p < 1.0) && (!greedy || work.reference_confidence)) {
-    kept = restrict_row(row, best, of_thread, static_cast<int>(work.top_k), work.top_p, shared);
+    kept =
+        restrict_row(row, best, of_thread, static_cast<int>(min(work.top_k, work.vocab)), work.top_p, shared);
     weigh_kept(row, kept, best, shared);
     restricted = total_of(shared);
   }

@@ -24,8 +24,11 @@ VARIANTS = {
     "block_of_16": dict(tie=True, heads=2, kv_heads=1, head_dim=16, block=16),
     "block_of_32": dict(tie=False, heads=6, kv_heads=3, head_dim=8, block=32),
     "block_of_64": dict(tie=False, heads=4, kv_heads=4, head_dim=16, block=64),
+    # Of shapes that there are kernels for.
+    "head_dim_64": dict(tie=True, heads=6, kv_heads=2, head_dim=64, block=4),
+    "head_dim_128": dict(tie=False, heads=4, kv_heads=1, head_dim=128, block=16),
 }
-LENGTHS = [1, 4, 7, 37, 150]
+LENGTHS = [1, 4, 7, 37, 150, 192]
 
 
 def block_causal(length, block):

@@ -41,7 +41,7 @@ void check_head(at::Device device) {
 
 TEST_CASE("a low-precision head sums in fp32, over all chunks") { check_head(at::kCPU); }
 
-TEST_CASE("a low-precision head on a GPU sums in fp32, over all chunks") {
+TEST_CASE("a low-precision head on a GPU sums in fp32, over all chunks", "[gpu]") {
   if (!at::hasCUDA()) SKIP("no GPU in this build or machine");
   check_head(at::Device(at::kCUDA, 0));
 }

@@ -46,9 +46,9 @@ double largest_difference(const at::Tensor& a, const at::Tensor& b) {
   return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
 }
 
-constexpr const char* kVariants[] = {"tied",        "untied",      "wide_block",
-                                     "block_of_16", "block_of_32", "block_of_64"};
-constexpr int kLengths[] = {1, 4, 7, 37, 150};
+constexpr const char* kVariants[] = {"tied",        "untied",      "wide_block",  "block_of_16",
+                                     "block_of_32", "block_of_64", "head_dim_64", "head_dim_128"};
+constexpr int kLengths[] = {1, 4, 7, 37, 150, 192};
 
 struct Difference {
   double largest = 0, mean = 0;

@@ -324,7 +324,7 @@ TEST_CASE("a sequence is handed out while others still generate", "[decode_engin
   CHECK(steps.front() < steps.back());
 }
 
-TEST_CASE("a GPU gives the host's responses", "[decode_engine]") {
+TEST_CASE("a GPU gives the host's responses", "[decode_engine][gpu]") {
   if (!at::hasCUDA()) SKIP("no GPU in this build or machine");
   const auto requests = make_requests(6, 4);
   for (const AcceptanceStrategy strategy :
