@@ -89,7 +89,7 @@ double in_few_digits(float value) {
 
 nlohmann::ordered_json to_json(const Rollout& rollout, bool of_task) {
   nlohmann::ordered_json json = {{"finish", name_of(rollout.finish)}, {"text", rollout.text}};
-  if (of_task) json["program"] = extract_program(rollout.text);
+  if (of_task) json["program"] = program_of(rollout);
   json["prompt_tokens"] = rollout.prompt_tokens;
   json["tokens"] = rollout.tokens;
   json["step_map"] = rollout.step_map;

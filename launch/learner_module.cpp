@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "launch/learner.h"
 #include "launch/learner_commands.h"
+#include "launch/torch_error.h"
 #include "trainer/ranks/mpi_session.h"
 
 namespace {
@@ -31,7 +32,7 @@ extern "C" int bicrl_learner_main(const bicrl::LearnerCommand* command) {
     std::cerr << "bicrl: " << error.what() << std::endl;
     code = error.code();
   } catch (const std::exception& error) {
-    std::cerr << "bicrl: " << error.what() << std::endl;
+    std::cerr << "bicrl: " << bicrl::words_of(error) << std::endl;
   }
   return static_cast<int>(code);
 }

@@ -6,6 +6,7 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "launch/tensor_plane_choice.h"
+#include "launch/torch_error.h"
 #include "trainer/ranks/mpi_control_plane.h"
 
 namespace bicrl {
@@ -56,7 +57,7 @@ int with_ranks(const std::function<int(RankPlanes)>& work) {
     MpiSession::abort(static_cast<int>(error.code()));
   } catch (const std::exception& error) {
     // The other ranks may be waiting in a collective.
-    tell(concat("rank ", control.rank(), ": ", error.what()));
+    tell(concat("rank ", control.rank(), ": ", words_of(error)));
     const auto* known = dynamic_cast<const Error*>(&error);
     MpiSession::abort(static_cast<int>(known ? known->code() : ExitCode::kFailure));
   } catch (...) {

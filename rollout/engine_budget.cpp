@@ -83,6 +83,10 @@ std::string EngineBudget::table() const {
   return text;
 }
 
+// What a driver and its libraries take once kernels run, beside tensors: modules, handles, recorded graphs.
+// 0.3 GiB on an H100; without room for it a matrix library cannot start.
+constexpr int64_t kDriverBytes = int64_t{512} << 20;
+
 int64_t unused_device_bytes(at::Device device) {
   if (device.is_cpu()) return 0;
   at::globalContext().lazyInitDevice(device.type());  // the allocator knows no device before the first tensor
@@ -90,8 +94,9 @@ int64_t unused_device_bytes(at::Device device) {
   const auto [free, total] = allocator->getMemoryInfo(device.index());
   const auto stats = allocator->getDeviceStats(device.index());
   constexpr auto kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
-  return static_cast<int64_t>(free) + stats.reserved_bytes[kAll].current -
-         stats.allocated_bytes[kAll].current;
+  const int64_t for_tensors = static_cast<int64_t>(free) + stats.reserved_bytes[kAll].current -
+                              stats.allocated_bytes[kAll].current - kDriverBytes;
+  return std::max<int64_t>(for_tensors, 1);
 }
 
 void check_weights_fit(const PolicyConfig& config, c10::ScalarType dtype, int64_t unused_bytes) {

@@ -52,8 +52,8 @@ struct EngineBudget {
   std::string table() const;
 };
 
-// Of a device that keeps its tensors in memory of its own: what is free, or held for tensors to come. 0 for
-// the CPU: not known.
+// Of a device that keeps its tensors in memory of its own: what is free, or held for tensors to come, but for
+// what its driver and libraries take; at least 1. 0 for the CPU: not known.
 int64_t unused_device_bytes(at::Device device);
 
 // Throws InputError with the table if a policy's weights alone are more than what is unused; before they are

@@ -24,7 +24,8 @@ struct Rollout {
   // (softmax over allowed ids at the sampling temperature) when it was accepted; 0 if not scored.
   std::vector<float> log_probs;
   FinishReason finish = FinishReason::kTokenLimit;
-  std::string text;  // the response's program text, scaffold included
+  std::string text;      // the response's program text, scaffold included
+  bool clamped = false;  // between a scaffold, so that the text is the program, whatever was generated
   int64_t denoise_steps = 0;
 
   int64_t response_tokens() const { return static_cast<int64_t>(tokens.size()) - prompt_tokens; }

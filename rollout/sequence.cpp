@@ -75,6 +75,7 @@ Rollout Sequence::take_rollout(int64_t policy_version) {
   rollout.log_probs = std::move(log_probs_);
   rollout.finish = end.reason;
   rollout.text = request_.clamp_prefix + end.text + request_.delimiter + request_.clamp_suffix;
+  rollout.clamped = !request_.delimiter.empty();
   rollout.denoise_steps = steps_;
   return rollout;
 }

@@ -2,6 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "common/error.h"
+#include "rollout/prompt_tokens.h"
 #include "rollout/response_end.h"
 #include "rollout/sequence.h"
 
@@ -152,6 +153,30 @@ TEST_CASE("the scaffold holds even if the response does not close itself", "[res
   const Rollout rollout = sequence.take_rollout(0);
   CHECK(rollout.truncated());
   CHECK(rollout.text == "<aaaa" + kQuotes + ">");
+}
+
+// A policy that writes a block of code into the gap would else answer with a program of its own.
+TEST_CASE("the scaffold holds even if what is generated has a block of code", "[response_end]") {
+  PolicyConfig config;
+  config.block_size = 4;
+  config.mask_token_id = kMask;
+  config.end_token_ids = {kEnd};
+  GenerationRequest request;
+  request.clamp_prefix = "<";
+  request.clamp_suffix = ">";
+  const auto written = [&] {
+    Sequence sequence(request, 0, 0, config, tiny_tokenizer(), 7);
+    for (const char* text : {"`", "`", "`", "a", "`", "`", "`", "b"}) {
+      static int64_t offset = 0;
+      sequence.accept(offset++ % 4, id(text), -1.0f);
+      sequence.end_step();
+      if (offset % 4 == 0) sequence.close_block();
+    }
+    return sequence.take_rollout(0);
+  };
+  CHECK(program_of(written()) == "a");
+  request.delimiter = kQuotes;
+  CHECK(program_of(written()) == "<```a```b" + kQuotes + ">");
 }
 
 }  // namespace bicrl

@@ -80,7 +80,7 @@ KnownVerdicts verdicts_of_step(const std::vector<Task>& tasks, uint64_t key) {
   Rank rank(alone, folder, {});
   KnownVerdicts known;
   for (const SavedRollout& saved : rank.collector.collect(prompted(tasks), key, 0).rollouts) {
-    const std::string program = extract_program(saved.rollout.text);
+    const std::string program = program_of(saved.rollout);
     const Verdict verdict = verdict_on(program);
     const Task& task = tasks.at(static_cast<size_t>(saved.group));
     if (verdict.outcome == Outcome::kGraded)
@@ -367,7 +367,7 @@ TEST_CASE("a repair is counted, and not as its task's pass rate") {
       verdict.outcome = Outcome::kGraded;
       verdict.correct = true;
       known.emplace(
-          rank.ledger.key_of(tasks.at(static_cast<size_t>(saved.group)), extract_program(saved.rollout.text)),
+          rank.ledger.key_of(tasks.at(static_cast<size_t>(saved.group)), program_of(saved.rollout)),
           entry_of(verdict));
     }
     return known;
@@ -441,7 +441,7 @@ TEST_CASE("a task that can never be graded is told to every rank, and no loss of
       Verdict fault;
       fault.outcome = Outcome::kTaskFault;
       fault.diagnostics = "its reference raises";
-      known[rank.ledger.key_of(tasks[3], extract_program(saved.rollout.text))] = entry_of(fault);
+      known[rank.ledger.key_of(tasks[3], program_of(saved.rollout))] = entry_of(fault);
     }
   }
   for (int ranks : {1, 2}) {

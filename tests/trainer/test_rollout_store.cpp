@@ -28,6 +28,7 @@ SavedRollout rollout_of(int64_t group, const std::string& text, int64_t response
   r.finish = FinishReason::kDelimiter;
   r.denoise_steps = 3;
   r.text = text;
+  r.clamped = group % 2 == 0;
   return saved;
 }
 
@@ -42,6 +43,7 @@ void require_equal(const SavedRollout& a, const SavedRollout& b) {
   CHECK(a.rollout.finish == b.rollout.finish);
   CHECK(a.rollout.denoise_steps == b.rollout.denoise_steps);
   CHECK(a.rollout.text == b.rollout.text);
+  CHECK(a.rollout.clamped == b.rollout.clamped);
 }
 
 TEST_CASE("rollouts of several ranks come back by group, as they were") {

@@ -69,7 +69,7 @@ TEST_CASE("in every style and stage a sample has the seams of rollout and reads 
             if (!clamped) CHECK(last == (style == "compact" ? kEndOfText : kTurnEnd));
             // Published programs have no newline at their end; a code block ends with one.
             const bool fenced = !clamped && style != "compact";
-            CHECK(extract_program(rollout.text) == task.cuda_code + (fenced ? "\n" : ""));
+            CHECK(program_of(rollout) == task.cuda_code + (fenced ? "\n" : ""));
             // A free answer opens with what a clamped one is given, in the same tokens.
             if (clamped) {
               Prompt free = make_prompt(task, stage, parsed, Scaffold::kPrompt);

@@ -27,6 +27,7 @@ json to_json(const Experience& e) {
           {"log_probs", r.log_probs},
           {"finish", static_cast<int>(r.finish)},
           {"text", r.text},
+          {"clamped", r.clamped},
           {"denoise_steps", r.denoise_steps}};
 }
 
@@ -45,6 +46,7 @@ Experience experience_from_json(const json& document) {
   document.at("log_probs").get_to(r.log_probs);
   r.finish = static_cast<FinishReason>(document.at("finish").get<int>());
   r.text = document.at("text");
+  r.clamped = document.at("clamped");
   r.denoise_steps = document.at("denoise_steps");
   return e;
 }

@@ -30,7 +30,7 @@ CollectedResponses ResponseCollector::collect(const std::vector<PromptedGroup>& 
         [&](size_t index, Rollout rollout) {
           VerifiedResponse& response = collected.responses[index];
           response.rollout = std::move(rollout);
-          response.program = extract_program(response.rollout.text);
+          response.program = program_of(response.rollout);
           verifier_.submit(collected.responses, index);
           verifier_.take_ready(collected.responses);
         },
@@ -48,7 +48,7 @@ CollectedResponses ResponseCollector::verify(std::vector<VerifiedResponse> respo
   collected.responses = std::move(responses);
   for (size_t i = 0; i < collected.responses.size(); ++i) {
     VerifiedResponse& response = collected.responses[i];
-    response.program = extract_program(response.rollout.text);
+    response.program = program_of(response.rollout);
     verifier_.submit(collected.responses, i);
     verifier_.take_ready(collected.responses);
   }

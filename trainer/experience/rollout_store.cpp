@@ -57,7 +57,8 @@ nlohmann::json header_of(const SavedRollout& saved) {
           {"prompt_tokens", r.prompt_tokens},
           {"finish", static_cast<int>(r.finish)},
           {"denoise_steps", r.denoise_steps},
-          {"text", r.text}};
+          {"text", r.text},
+          {"clamped", r.clamped}};
 }
 
 // Of tokens [all tokens], step_map and log_probs [all tokens after the prompts].
@@ -91,6 +92,7 @@ std::vector<SavedRollout> rollouts_of(const SafetensorsFile& file) {
     r.finish = static_cast<FinishReason>(finish);
     r.denoise_steps = header.at("denoise_steps").get<int64_t>();
     r.text = header.at("text").get<std::string>();
+    r.clamped = header.value("clamped", false);
     r.step_map = step_map.take(r.response_tokens());
     r.log_probs = log_probs.take(r.response_tokens());
     rollouts.push_back(std::move(saved));
