@@ -366,9 +366,8 @@ TEST_CASE("a repair is counted, and not as its task's pass rate") {
       Verdict verdict;
       verdict.outcome = Outcome::kGraded;
       verdict.correct = true;
-      known.emplace(
-          rank.ledger.key_of(tasks.at(static_cast<size_t>(saved.group)), program_of(saved.rollout)),
-          entry_of(verdict));
+      known.emplace(rank.ledger.key_of(tasks.at(static_cast<size_t>(saved.group)), program_of(saved.rollout)),
+                    entry_of(verdict));
     }
     return known;
   }();
