@@ -19,7 +19,7 @@ LOST = 2.0**-24  # of what the formula comes near to; between half of it and all
 MULTIPLIER = -7046029254386353131  # odd: 2^64 over the golden ratio
 SIGNED_BITS = 24
 LOST_OF_A_TERM = 2.0**-27  # of a sum, for each of its terms; an eighth of a rounding, and allowances are four times that
-MOST_OF_A_SUM = 2.0**-16
+MOST_OF_A_SUM = 2.0**-17
 # Whose error is a share of the answer.
 SUMS = {"sum", "mean", "nansum", "nanmean", "softmax", "softmin", "std", "var", "norm", "linalg_vector_norm", "linalg_norm"}
 LOGS_OF_SUMS = {"log_softmax", "logsumexp"}

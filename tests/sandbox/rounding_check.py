@@ -66,6 +66,10 @@ WRONG = {
     "torch.log(torch.sigmoid(x * 10))": lambda x: torch.sigmoid(x * 10).clamp(min=1e-8).log(),
 }
 SHAPES |= dict.fromkeys(WRONG, "16, 1024")
+# A term that is missing is not lost by rounding: 6e-5 of a sum of equal ones.
+WRONG["x.sum(1)"] = lambda x: x[:, :-1].sum(-1)
+SHAPES["x.sum(1)"] = "2, 16384"
+MAKERS = {"x.sum(1)": "torch.rand"}
 
 
 def is_refused(program, draw):
@@ -79,7 +83,7 @@ def refused(programs, times=4):
     counts = {forward: [] for forward in programs}
     for secret in range(3):
         for forward, program in programs.items():
-            _, pool = task_pool(forward, f"torch.randn({SHAPES.get(forward, '64, 64')})", secret=f"{forward} {secret}")
+            _, pool = task_pool(forward, f"{MAKERS.get(forward, 'torch.randn')}({SHAPES.get(forward, '64, 64')})", secret=f"{forward} {secret}")
             pool.first_look()
             draws = [draw for kind in KINDS for draw in pool.kind(kind).kept]
             counts[forward].append(sum(is_refused(program, draw) for draw in draws for _ in range(times)))

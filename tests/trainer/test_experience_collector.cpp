@@ -3,6 +3,7 @@
 #include <ATen/SequenceNumber.h>
 
 #include "common/error.h"
+#include "rollout/prompt_tokens.h"
 #include "tests/trainer/small_steps.h"
 #include "tests/trainer/thread_ranks.h"
 #include "trainer/experience/experience_collector.h"
