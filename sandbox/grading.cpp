@@ -137,7 +137,7 @@ std::vector<RunRequest> plan_runs(size_t trials, size_t draws, size_t repeats, b
     run.shadows = i == shadowed;
     run.warps_apart = i != shadowed;
   }
-  for (const size_t behind : {1, 2})
+  for (const size_t behind : {1, 2, 3})
     if (behind < trials) runs[(shadowed + behind) % trials].watch_reads = watch_reads;
   for (size_t i = 0; i < trials; ++i)
     runs.push_back({.draw = static_cast<uint32_t>(i),

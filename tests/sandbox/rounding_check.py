@@ -67,7 +67,7 @@ WRONG = {
 }
 SHAPES |= dict.fromkeys(WRONG, "16, 1024")
 # A term that is missing is not lost by rounding: 6e-5 of a sum of equal ones.
-WRONG["x.sum(1)"] = lambda x: x[:, :-1].sum(-1)
+MISSING = {"x.sum(1)": lambda x: x[:, :-1].sum(-1)}
 SHAPES["x.sum(1)"] = "2, 16384"
 MAKERS = {"x.sum(1)": "torch.rand"}
 
@@ -78,14 +78,14 @@ def is_refused(program, draw):
     return not bool((same | ((answer - exact).abs() <= allowed)).all())
 
 
-def refused(programs, times=4):
+def refused(programs, times=4, kinds=KINDS):
     """Draws on which they are; of each program, with three secrets."""
     counts = {forward: [] for forward in programs}
     for secret in range(3):
         for forward, program in programs.items():
             _, pool = task_pool(forward, f"{MAKERS.get(forward, 'torch.randn')}({SHAPES.get(forward, '64, 64')})", secret=f"{forward} {secret}")
             pool.first_look()
-            draws = [draw for kind in KINDS for draw in pool.kind(kind).kept]
+            draws = [draw for kind in kinds for draw in pool.kind(kind).kept]
             counts[forward].append(sum(is_refused(program, draw) for draw in draws for _ in range(times)))
     return counts
 
@@ -127,6 +127,8 @@ assert not some(SUMS)
 assert not some(SUMS_INSIDE)
 wrong = refused(WRONG, 1)
 assert all(count > 0 for counts in wrong.values() for count in counts), wrong
+missing = refused(MISSING, 1, ["shifted"])  # others show it by chance
+assert all(any(counts) for counts in missing.values()), missing
 formulas = dict(oracle_rounding.FORMULAS)
 oracle_rounding.FORMULAS.clear()
 assert some(ACTIVATIONS)
