@@ -19,9 +19,9 @@ struct Grade {
 };
 
 // What a verification runs: trials on the first of `draws` draws, one of them, which nobody can foresee, with
-// shadows, the others with warps taken apart, three of these watching what is read if asked (as there is a draw
-// on which an index may be any); and then as often without launches. The repeats of a trial have the draws
-// behind its own.
+// shadows, the others with warps taken apart, three of these watching what is read if asked (as there is a
+// draw on which an index may be any); and then as often without launches. The repeats of a trial have the
+// draws behind its own.
 std::vector<RunRequest> plan_runs(size_t trials, size_t draws, size_t repeats, bool watch_reads);
 
 // `runs` are the outcomes of a plan_runs(), on `draws`, which are of OracleAnswers::draws.
