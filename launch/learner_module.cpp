@@ -8,7 +8,7 @@
 #include "common/log.h"
 #include "launch/learner.h"
 #include "launch/learner_commands.h"
-#include "launch/torch_error.h"
+#include "trainer/ranks/torch_error.h"
 #include "trainer/ranks/mpi_session.h"
 
 namespace {

@@ -6,7 +6,7 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "launch/tensor_plane_choice.h"
-#include "launch/torch_error.h"
+#include "trainer/ranks/torch_error.h"
 #include "trainer/ranks/mpi_control_plane.h"
 
 namespace bicrl {

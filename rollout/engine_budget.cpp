@@ -18,6 +18,10 @@
 namespace bicrl {
 namespace {
 
+// What a driver and its libraries take once kernels run, beside tensors: modules, handles, recorded graphs.
+// 0.3 GiB on an H100; without room for it a matrix library cannot start.
+constexpr int64_t kDriverBytes = int64_t{512} << 20;
+
 // Of the largest `count` values.
 int64_t sum_of_largest(std::vector<int64_t> values, int64_t count) {
   std::sort(values.begin(), values.end(), std::greater<>());
@@ -82,10 +86,6 @@ std::string EngineBudget::table() const {
   if (limit_bytes > 0) line("free", free_bytes());
   return text;
 }
-
-// What a driver and its libraries take once kernels run, beside tensors: modules, handles, recorded graphs.
-// 0.3 GiB on an H100; without room for it a matrix library cannot start.
-constexpr int64_t kDriverBytes = int64_t{512} << 20;
 
 int64_t unused_device_bytes(at::Device device) {
   if (device.is_cpu()) return 0;

@@ -21,9 +21,10 @@ SIGNED_BITS = 24
 LOST_OF_A_TERM = 2.0**-27  # of a sum, for each of its terms; an eighth of a rounding, and allowances are four times that
 MOST_OF_A_SUM = 2.0**-16
 MOST_OF_A_PLAIN_SUM = 2.0**-17  # a missing one of 16,384 equal terms would else be taken for rounding
-# Whose error is a share of the answer.
-SUMS = {"sum", "mean", "nansum", "nanmean", "softmax", "softmin", "std", "var", "norm", "linalg_vector_norm", "linalg_norm"}
-PLAIN_SUMS = {"sum", "mean", "nansum", "nanmean"}  # who leaves terms out of others has read them all the same
+# Whose error is a share of the answer, and of how much at most: who leaves terms out of another sum than a plain one has read
+# them all the same.
+SUMS = {**dict.fromkeys(("sum", "mean", "nansum", "nanmean"), MOST_OF_A_PLAIN_SUM),
+        **dict.fromkeys(("softmax", "softmin", "std", "var", "norm", "linalg_vector_norm", "linalg_norm"), MOST_OF_A_SUM)}
 LOGS_OF_SUMS = {"log_softmax", "logsumexp"}
 SELU = 1.7580993408473766  # its scale times its alpha
 MOST_OF_REST = 2.0**-8  # of an answer that comes near zero and never gets there
@@ -98,8 +99,7 @@ class Rounding(Exact):
     @staticmethod
     def lost_by_terms(name, args, kwargs, answer):
         """As a multiple of LOST."""
-        most = MOST_OF_A_PLAIN_SUM if name in PLAIN_SUMS else MOST_OF_A_SUM
-        return min(LOST_OF_A_TERM * terms_of(name, args, kwargs, answer), most) / LOST
+        return min(LOST_OF_A_TERM * terms_of(name, args, kwargs, answer), SUMS.get(name, MOST_OF_A_SUM)) / LOST
 
     def shares(self, answer):
         """Of each element by its bits: of either sign, between half of LOST and all of it."""

@@ -38,6 +38,14 @@ ResponseEnd read_all(const std::vector<std::string>& texts, const std::string& d
 
 const std::string kQuotes = "\"\"\"";
 
+PolicyConfig blocks_of_four() {
+  PolicyConfig config;
+  config.block_size = 4;
+  config.mask_token_id = kMask;
+  config.end_token_ids = {kEnd};
+  return config;
+}
+
 }  // namespace
 
 TEST_CASE("a delimiter is found where tokens glue or split it", "[response_end]") {
@@ -96,10 +104,7 @@ TEST_CASE("a response ends at any of the end tokens, which is no part of its tex
 }
 
 TEST_CASE("a clamped response is scored up to the token that completes the delimiter", "[response_end]") {
-  PolicyConfig config;
-  config.block_size = 4;
-  config.mask_token_id = kMask;
-  config.end_token_ids = {kEnd};
+  const PolicyConfig config = blocks_of_four();
   GenerationRequest request;
   request.task_id = "relu";
   request.prompt_tokens = {1, 2, 3, 4, 5};
@@ -138,10 +143,7 @@ TEST_CASE("a clamped response is scored up to the token that completes the delim
 }
 
 TEST_CASE("the scaffold holds even if the response does not close itself", "[response_end]") {
-  PolicyConfig config;
-  config.block_size = 4;
-  config.mask_token_id = kMask;
-  config.end_token_ids = {kEnd};
+  const PolicyConfig config = blocks_of_four();
   GenerationRequest request;
   request.clamp_prefix = "<";
   request.delimiter = kQuotes;
@@ -157,20 +159,17 @@ TEST_CASE("the scaffold holds even if the response does not close itself", "[res
 
 // A policy that writes a block of code into the gap would else answer with a program of its own.
 TEST_CASE("the scaffold holds even if what is generated has a block of code", "[response_end]") {
-  PolicyConfig config;
-  config.block_size = 4;
-  config.mask_token_id = kMask;
-  config.end_token_ids = {kEnd};
+  const PolicyConfig config = blocks_of_four();
   GenerationRequest request;
   request.clamp_prefix = "<";
   request.clamp_suffix = ">";
   const auto written = [&] {
     Sequence sequence(request, 0, 0, config, tiny_tokenizer(), 7);
-    for (const char* text : {"`", "`", "`", "a", "`", "`", "`", "b"}) {
-      static int64_t offset = 0;
-      sequence.accept(offset++ % 4, id(text), -1.0f);
+    for (const std::string block : {"```a", "```b"}) {
+      for (int64_t offset = 0; offset < 4; ++offset)
+        sequence.accept(offset, id(block.substr(static_cast<size_t>(offset), 1)), -1.0f);
       sequence.end_step();
-      if (offset % 4 == 0) sequence.close_block();
+      sequence.close_block();
     }
     return sequence.take_rollout(0);
   };

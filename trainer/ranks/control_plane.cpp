@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/hash.h"
+#include "trainer/ranks/torch_error.h"
 
 namespace bicrl {
 namespace {
@@ -54,7 +55,7 @@ std::string error_of(const std::function<void()>& work) {
   } catch (const Error& error) {
     return concat(static_cast<int>(error.code()), " ", error.what());
   } catch (const std::exception& error) {
-    return concat(static_cast<int>(ExitCode::kFailure), " ", error.what());
+    return concat(static_cast<int>(ExitCode::kFailure), " ", words_of(error));
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "common/error.h"
 #include "common/log.h"
+#include "trainer/ranks/torch_error.h"
 
 namespace bicrl {
 namespace {
@@ -75,7 +76,7 @@ DeviceUse::~DeviceUse() {
   try {
     wait_for(device_);
   } catch (const std::exception& error) {
-    log_warning("after its use the device says: ", error.what());
+    log_warning("after its use the device says: ", words_of(error));
   }
 }
 

@@ -1,10 +1,12 @@
-#include "launch/torch_error.h"
+#include "trainer/ranks/torch_error.h"
 
 #include <c10/util/Exception.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <stdexcept>
+
+#include "trainer/ranks/control_plane.h"
 
 namespace bicrl {
 namespace {
@@ -25,6 +27,7 @@ TEST_CASE("torch's errors are told without its stack") {
   const std::string words = words_thrown_by([] { TORCH_CHECK(false, "shapes differ"); });
   CHECK(words == "shapes differ");
   CHECK(words_thrown_by([] { throw std::runtime_error("of nobody"); }) == "of nobody");
+  CHECK(error_of([] { TORCH_CHECK(false, "shapes differ"); }) == "1 shapes differ");  // as ranks tell it
 }
 
 TEST_CASE("who has too little memory on a device hears what takes less") {

@@ -1,4 +1,4 @@
-#include "launch/torch_error.h"
+#include "trainer/ranks/torch_error.h"
 
 #include <c10/util/Exception.h>
 
