@@ -8,8 +8,8 @@
 #include "common/log.h"
 #include "launch/learner.h"
 #include "launch/learner_commands.h"
-#include "trainer/ranks/torch_error.h"
 #include "trainer/ranks/mpi_session.h"
+#include "trainer/ranks/torch_error.h"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "launch/tensor_plane_choice.h"
-#include "trainer/ranks/torch_error.h"
 #include "trainer/ranks/mpi_control_plane.h"
+#include "trainer/ranks/torch_error.h"
 
 namespace bicrl {
 namespace {
