@@ -4,17 +4,20 @@ with times, on 1, 4 and 16 cores, beside the CPU executor.
 
     bicrl tasks configs/quickstart.yaml tasks.synthetic.train_compositions=1200 --write tasks
     bench/gpu_verification.py --tasks tasks/train.json --out build/speed.jsonl [--candidates 1024] [--cores 1,4,16]
-                              [--ways ptx,gpu,alone,times,stock] [--binary build/cpu/bin/bicrl] [key.path=value ...]
+                              [--ways ptx,gpu,alone,times,stock] [--group 1] [--binary build/cpu/bin/bicrl] [key.path=value ...]
 
 ptx: all runs by the PTX machine; gpu: plain runs on the GPU; alone: nearly all of them there (the machine's limit of work is 65,536
 operations, `designated: where_possible`); times: as gpu, with a window for each program; stock: only to build them by stock load_inline
-(torch and nvcc; a program for each core, since it takes a minute of one). `--ways ptx` needs no GPU. Each
+(torch and nvcc; a program for each core, since it takes a minute of one). `--ways ptx` needs no GPU. --group: of how many candidates
+each task is the task, as in training; they differ in their kernels' names, so that each is compiled, recorded and run. With 1 each has
+a reference of its own to be drawn from. Each
 combination is a line of --out as soon as it is there, and one that is there already is not run again. Core-seconds are those of
 the container where there is one, else of the machine, which should be idle otherwise (or --shared); the start is measured with one
 candidate and subtracted."""
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -101,6 +104,18 @@ def measure_stock(options, cores, tasks):
             "a_device_hour": 3600 * len(tasks) / seconds, "p50_p95": {}}
 
 
+def in_groups(tasks, group):
+    """`group` candidates of each task, the task's program under other names."""
+    def renamed(program, number):
+        kernels = re.findall(r"__global__\s+(?:void\s+)?(?:__launch_bounds__\([^)]*\)\s*)?(?:void\s+)?(\w+)\s*\(", program)
+        for name in set(kernels):
+            program = re.sub(rf"\b{name}\b", f"{name}_{number}", program)
+        return program
+
+    return [{"id": f"{task['id']}_{number}", "level": task["level"], "pytorch_code": task["pytorch_code"],
+             "cuda_code": renamed(task["cuda_code"], number)} for task in tasks for number in range(group)]
+
+
 def windows_of(verdicts):
     """Medians over what was timed: pairs of a window, and the milliseconds of each of its stages."""
     measured = [json.loads(v["measurement"]) for v in verdicts if v.get("measurement")]
@@ -114,7 +129,7 @@ def windows_of(verdicts):
 def show(row):
     stages = ", ".join(f"{stage.removesuffix('_ms')} {p50}/{p95}" for stage, (p50, p95) in row["p50_p95"].items())
     windows = "".join(f", {name} {value:g}" for name, value in row.get("windows", {}).items())
-    print(f"{row['way']:6} {row['cores']:3} cores: {row['candidates']} in {row['seconds']:.1f} s, {row['a_second']:.1f} a second, "
+    print(f"{row['way']:6} {row['cores']:3} cores: {row['candidates']} in groups of {row['group']} in {row['seconds']:.1f} s, {row['a_second']:.1f} a second, "
           f"{row['core_seconds_each']:.3f} core-seconds each ({row['a_core_hour']:.0f} a core-hour, {row['a_device_hour']:.0f} an hour of "
           f"the device); ms p50/p95: {stages}{'; windows:' + windows[1:] if windows else ''}; {row['outcomes']}", flush=True)
 
@@ -125,13 +140,16 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--binary", default="build/cpu/bin/bicrl")
     parser.add_argument("--candidates", type=int, default=1024)
+    parser.add_argument("--group", type=int, default=1)
     parser.add_argument("--cores", default="1,4,16")
     parser.add_argument("--ways", default="ptx,gpu,alone,times")
     parser.add_argument("--shared", action="store_true", help="other work runs on other cores: count what the used ones were busy")
     parser.add_argument("overrides", nargs="*")
     options = parser.parse_args()
     # A tenth of the compositions is withheld: those have no program.
-    tasks = [task for task in json.loads(Path(options.tasks).read_text()) if task["cuda_code"]][:options.candidates]
+    tasks = [task for task in json.loads(Path(options.tasks).read_text()) if task["cuda_code"]][:-(-options.candidates // options.group)]
+    if options.group > 1:
+        tasks = in_groups(tasks, options.group)[:options.candidates]
     if len({task["cuda_code"] for task in tasks}) < options.candidates:
         sys.exit(f"{options.tasks} has fewer than {options.candidates} distinct candidates")
     out = Path(options.out)
@@ -144,13 +162,15 @@ def main():
                 continue
             # One core for a thousand candidates takes long and says no more than a part of them does.
             part = tasks[:max(1, min(len(tasks), (STOCK_OF_A_CORE if way == "stock" else 128) * count))]
-            row = next((r for r in known if (r["way"], r["cores"], r["candidates"]) == (way, count, len(part))), None)
+            asked = (way, count, len(part), options.group)
+            row = next((r for r in known if (r["way"], r["cores"], r["candidates"], r.get("group", 1)) == asked), None)
             if not row:
                 row = (measure_stock(options, usable[:count], part) if way == "stock" else
                        measure(options, way, usable[:count], part))
+                row["group"] = options.group
                 with out.open("a") as file:
                     file.write(json.dumps(row) + "\n")
-            show(row)
+            show({"group": 1, **row})
 
 
 if __name__ == "__main__":

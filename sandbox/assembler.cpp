@@ -6,79 +6,106 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "common/hash.h"
-#include "sandbox/box/box.h"
-#include "sandbox/box/descriptors.h"
 #include "sandbox/box/processor_wait.h"
 
 namespace bicrl {
 namespace {
 
-constexpr int kOutputFd = 16;
 constexpr size_t kCacheBytes = 64u << 20;
 constexpr int kCpu_s = 20;
 constexpr uint64_t kMemoryBytes = 2ull << 30, kMostCodeBytes = 64ull << 20;
+constexpr size_t kMaxReasonBytes = 4000;
+constexpr int kOutOfMemoryStatus = 4;  // of bicrl-assemble
 
-MachineCode failed(bool infrastructure, const std::string& fault_class, const std::string& reason) {
-  return {nullptr, infrastructure, fault_class, reason};
+MachineCode failed(const std::string& fault_class, const std::string& reason) {
+  return {nullptr, false, fault_class, reason};
+}
+
+MachineCode infrastructure(const std::string& reason) { return {nullptr, true, "", reason}; }
+
+const MachineCode kNonsense = failed("compile", "the assembly of this text gave no sound answer");
+
+MachineCode out_of_memory() { return failed("memory", "machine code needs more memory than its limit"); }
+
+std::filesystem::path find_library(const std::filesystem::path& libraries) {
+  const auto library = libraries / "libnvJitLink.so.13";
+  if (!std::filesystem::exists(library))
+    throw Error(concat(library,
+                       " is missing, which makes machine code for a GPU. Run `pip install "
+                       "nvidia-nvjitlink` in the verifier's Python environment"),
+                ExitCode::kUnavailable);
+  return library;
+}
+
+ZygoteSpec assembler_spec(const std::filesystem::path& library, const std::string& architecture) {
+  const std::string target = "/assembler/" + library.filename().string();
+  ZygoteSpec spec;
+  spec.name = "assembler";
+  spec.mounts = {{share_folder() / "gpu" / "bicrl-assemble", "/assembler/bicrl-assemble"},
+                 {std::filesystem::canonical(library), target}};
+  spec.program = {.argv = {"/assembler/bicrl-assemble", target, architecture}, .starts_processes = false};
+  return spec;
+}
+
+ChildLimits limits_of_a_text() {
+  ChildLimits limits;
+  limits.cpu_s = kCpu_s;
+  limits.wall_s = kBusyMachineFactor * kCpu_s;
+  limits.memory_bytes = kMemoryBytes;
+  limits.file_bytes = limits.tmp_bytes = kMostCodeBytes;
+  limits.frames.blob_bytes = kMostCodeBytes;
+  return limits;
 }
 
 }  // namespace
 
-Assembler::Assembler(BoxHost& host, ScratchFolder& scratch, const std::filesystem::path& libraries,
+Assembler::Assembler(BoxHost& host, const PythonInstall& python, const std::filesystem::path& libraries,
                      const std::string& architecture)
-    : host_(host),
-      scratch_(scratch),
-      library_(libraries / "libnvJitLink.so.13"),
-      architecture_(architecture),
-      known_(kCacheBytes) {
-  if (!std::filesystem::exists(library_))
-    throw Error(concat(library_,
-                       " is missing, which makes machine code for a GPU. Run `pip install "
-                       "nvidia-nvjitlink` in the verifier's Python environment"),
-                ExitCode::kUnavailable);
-}
+    : architecture_(architecture),
+      zygote_(host, python, assembler_spec(find_library(libraries), architecture)),
+      known_(kCacheBytes) {}
 
+// It reads hostile text and may have been taken over by it: nothing it says is infrastructure.
 MachineCode Assembler::assemble(const std::string& ptx, std::stop_token stop) {
   const std::string key = hash_hex(ptx);
   if (auto known = known_.find(key); known && known->ptx == ptx) return {known->code, false, "", ""};
-  const auto text = scratch_.write(ptx);
-  const UniqueFd output = make_memfd("machine-code");
-  const std::string library = "/assembler/" + library_.filename().string();
-  BoxSpec spec;
-  spec.argv = {"/assembler/bicrl-assemble", library, "/job/ptx", architecture_, std::to_string(kOutputFd)};
-  spec.mounts = {{share_folder() / "gpu" / "bicrl-assemble", "/assembler/bicrl-assemble"},
-                 {std::filesystem::canonical(library_), library},
-                 {text->path(), "/job/ptx"}};
-  spec.fds = {{output.get(), kOutputFd}};
-  spec.limits.cpu_s = kCpu_s;
-  spec.limits.wall_s = kBusyMachineFactor * kCpu_s;
-  spec.limits.memory_bytes = kMemoryBytes;
-  spec.limits.file_bytes = kMostCodeBytes;
-  const BoxResult box = run_box(host_, spec, stop);
-  if (box.succeeded()) {
-    const auto code = std::make_shared<const std::string>(read_whole(output.get()));
-    known_.insert(key, {ptx, code}, ptx.size() + code->size());
-    return {code, false, "", ""};
+  auto child = zygote_.fork(limits_of_a_text(), stop);
+  if (!child) return infrastructure("the assembler's box: " + child.reason());
+  std::optional<Frame> answer;
+  if (child.value()->send({{"kind", "assemble"}}, {ptx}, stop)) answer = child.value()->receive(stop);
+  if (!answer) return read_end(child.value()->finish());
+  zygote_.dismiss(std::move(child.value()));
+  const auto ok = answer->header.find("ok");
+  if (answer->blobs.size() != 1 || ok == answer->header.end() || !ok->is_boolean()) return kNonsense;
+  std::string& blob = answer->blobs.front();
+  if (!ok->get<bool>())
+    return failed("compile", "for " + architecture_ + ": " + blob.substr(0, kMaxReasonBytes));
+  const auto code = std::make_shared<const std::string>(std::move(blob));
+  known_.insert(key, {ptx, code}, ptx.size() + code->size());
+  return {code, false, "", ""};
+}
+
+// How a child ended that owes an answer.
+MachineCode Assembler::read_end(const ChildResult& end) const {
+  switch (end.end) {
+    case ChildEnd::kMemory:
+      return out_of_memory();
+    case ChildEnd::kTimeout:
+      return failed("timeout", concat("machine code takes longer than ", kCpu_s, " s"));
+    case ChildEnd::kExited:
+      return end.code == kOutOfMemoryStatus ? out_of_memory() : kNonsense;
+    case ChildEnd::kSignalled:
+      if (end.code == SIGKILL) return infrastructure("somebody has killed the assembler");
+      return failed("compile", concat("the assembler ends in a signal: ", strsignal(end.code)));
+    case ChildEnd::kBadFrame:
+    case ChildEnd::kOutputLimit:
+      return kNonsense;
+    case ChildEnd::kCancelled:
+      return infrastructure("cancelled");
+    case ChildEnd::kBoxFailed:
+      break;
   }
-  switch (box.end) {
-    case BoxEnd::kExited:
-      if (box.code == 1) return failed(false, "compile", "for " + architecture_ + ": " + box.output);
-      if (box.code == 4) return failed(false, "memory", "machine code needs more memory than its limit");
-      return failed(true, "", concat("the assembler failed (status ", box.code, ") ", box.output));
-    case BoxEnd::kMemory:
-      return failed(false, "memory", "machine code needs more memory than its limit");
-    case BoxEnd::kTimeout:
-      return failed(false, "timeout", concat("machine code takes longer than ", kCpu_s, " s"));
-    case BoxEnd::kSignalled:
-      if (box.code == SIGKILL) return failed(true, "", "somebody has killed the assembler");
-      return failed(false, "compile", concat("the assembler ends in a signal: ", strsignal(box.code)));
-    case BoxEnd::kCancelled:
-      return failed(true, "", "cancelled");
-    case BoxEnd::kOutputLimit:
-    case BoxEnd::kBoxFailed:
-      return failed(true, "", "the assembler's box: " + box.reason);
-  }
-  return failed(true, "", "the assembler's box ended in an unknown way");
+  return infrastructure("the assembler's box: " + end.reason);
 }
 
 }  // namespace bicrl

@@ -1,6 +1,6 @@
 // Machine code of PTX for one architecture, by nvJitLink from torch's wheels: no GPU and no driver are
-// needed. The text is a candidate's as far as its inline assembly goes, so each runs through a box of its
-// own. Equal texts are assembled once. Thread-safe.
+// needed. The text is a candidate's as far as its inline assembly goes, so each is read in a confined child of
+// its own, of a process that holds the library warm. Equal texts are assembled once. Thread-safe.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -9,7 +9,7 @@
 
 #include "common/lru_cache.h"
 #include "sandbox/box/box_host.h"
-#include "sandbox/box/scratch_folder.h"
+#include "sandbox/box/zygote.h"
 
 namespace bicrl {
 
@@ -23,15 +23,14 @@ struct MachineCode {
 class Assembler {
  public:
   // `libraries`: DeviceToolchain::libraries. Throws Error(kUnavailable), with the remedy, without nvJitLink.
-  Assembler(BoxHost& host, ScratchFolder& scratch, const std::filesystem::path& libraries,
+  Assembler(BoxHost& host, const PythonInstall& python, const std::filesystem::path& libraries,
             const std::string& architecture);
   MachineCode assemble(const std::string& ptx, std::stop_token stop = {});
 
  private:
-  BoxHost& host_;
-  ScratchFolder& scratch_;
-  std::filesystem::path library_;
+  MachineCode read_end(const ChildResult& end) const;
   std::string architecture_;
+  Zygote zygote_;
   struct Known {
     std::string ptx;  // compared: the key's hash is not a cryptographic one, and the text a candidate's
     std::shared_ptr<const std::string> code;

@@ -27,11 +27,11 @@ AssemblerFor shared_assemblers(const BackendSetting& setting) {
     std::mutex mutex;
     std::map<std::string, std::shared_ptr<Assembler>> by_architecture;
   };
-  return [made = std::make_shared<Made>(), &host = setting.host, &scratch = setting.scratch,
+  return [made = std::make_shared<Made>(), &host = setting.host, &python = setting.python,
           libraries = DeviceToolchain::find(setting.python).libraries](const std::string& architecture) {
     const std::lock_guard lock(made->mutex);
     auto& assembler = made->by_architecture[architecture];
-    if (!assembler) assembler = std::make_shared<Assembler>(host, scratch, libraries, architecture);
+    if (!assembler) assembler = std::make_shared<Assembler>(host, python, libraries, architecture);
     return assembler;
   };
 }

@@ -28,11 +28,12 @@ namespace bicrl {
 
 // In place of the interpreter.
 struct WarmProgram {
-  std::vector<std::string> argv, env;  // argv[0]: absolute path inside the box
+  std::vector<std::string> argv, env = {};  // argv[0]: absolute path inside the box
+  bool starts_processes = true;             // its children may, and see the toolchain
 };
 
 struct ZygoteSpec {
-  std::string name;                                   // for messages: "record", "oracle", "forge", "compiler"
+  std::string name;                                   // for messages: "record", "oracle", "forge", "compiler", "assembler"
   std::string module;                                 // imported before the first fork
   std::string function;                               // called in the child with the channel's descriptor
   std::vector<std::filesystem::path> module_folders;  // bound read-only and put on sys.path
@@ -40,8 +41,7 @@ struct ZygoteSpec {
   // All that children, and the interpreter once it is warm, see besides an empty /scratch and what the
   // interpreter keeps for them in /keep. Nothing: they see the whole box.
   std::vector<BoxMount> root = {};
-  // With it, `module`, `function` and `module_folders` are empty, and children may start processes. It sees
-  // the toolchain.
+  // With it, `module`, `function` and `module_folders` are empty.
   std::optional<WarmProgram> program = {};
 };
 
@@ -151,6 +151,7 @@ class Zygote {
   void reap_dismissed(std::stop_token stop);
   void give_up_on(const std::shared_ptr<UniqueFd>& control);
   void run_once(std::stop_token stop);
+  bool starts_processes() const { return spec_.program && spec_.program->starts_processes; }
   std::vector<std::string> command() const;
   void append_interpreter(std::vector<std::string>& command) const;
   BoxHost& host_;

@@ -200,7 +200,7 @@ std::unique_ptr<Backend> make_gpu_backend(const GpuOptions& options) {
   static ScratchFolder scratch;
   if (!has_gpu()) setenv("LD_LIBRARY_PATH", BICRL_BINARY_DIR "/fake_driver", 1);
   const AssemblerFor assembler = [&](const std::string& architecture) {
-    return std::make_shared<Assembler>(host, scratch, DeviceToolchain::find(python).libraries, architecture);
+    return std::make_shared<Assembler>(host, python, DeviceToolchain::find(python).libraries, architecture);
   };
   return std::make_unique<GpuBackend>(host, std::make_shared<DrawFiles>(scratch, 1 << 20), python, assembler,
                                       options);

@@ -12,9 +12,9 @@ namespace bicrl {
 
 TEST_CASE("PTX becomes machine code for an architecture, or the assembler's log") {
   BoxHost& host = testing::box_host();
-  ScratchFolder scratch;
-  const auto libraries = DeviceToolchain::find(PythonInstall::find(testing::test_python())).libraries;
-  Assembler assembler(host, scratch, libraries, "sm_90");
+  const PythonInstall python = PythonInstall::find(testing::test_python());
+  const auto libraries = DeviceToolchain::find(python).libraries;
+  Assembler assembler(host, python, libraries, "sm_90");
   const MachineCode made = assembler.assemble(testing::kGpuText);
   CHECK(made.reason == "");
   REQUIRE(made.code);
@@ -30,9 +30,9 @@ TEST_CASE("PTX becomes machine code for an architecture, or the assembler's log"
   CHECK(refused.fault_class == "compile");
   CHECK(refused.reason.find("frobnicate") != std::string::npos);
 
-  Assembler older(host, scratch, libraries, "sm_80");
+  Assembler older(host, python, libraries, "sm_80");
   CHECK(older.assemble(testing::kGpuText).fault_class == "compile");
-  CHECK_THROWS_AS(Assembler(host, scratch, "/nowhere", "sm_90"), Error);
+  CHECK_THROWS_AS(Assembler(host, python, "/nowhere", "sm_90"), Error);
 }
 
 }  // namespace bicrl
