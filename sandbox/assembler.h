@@ -1,6 +1,6 @@
 // Machine code of PTX for one architecture, by nvJitLink from torch's wheels: no GPU and no driver are
-// needed. The text is a candidate's as far as its inline assembly goes, so each is read in a confined child of
-// its own, of a process that holds the library warm. Equal texts are assembled once. Thread-safe.
+// needed. The text is a candidate's as far as its inline assembly goes, so each is read in a confined child
+// of its own, of a process that holds the library warm. Equal texts are assembled once. Thread-safe.
 #pragma once
 #include <filesystem>
 #include <memory>

@@ -225,7 +225,8 @@ void Zygote::keep_running(std::stop_token stop) {
 void Zygote::run_once(std::stop_token stop) {
   FdPair control = make_packet_pair(), output = make_pipe();
   const UniqueFd filter = make_memfd(
-      "filter", syscall_filter(starts_processes() ? SyscallProfile::kProgram : SyscallProfile::kSingleProcess));
+      "filter",
+      syscall_filter(starts_processes() ? SyscallProfile::kProgram : SyscallProfile::kSingleProcess));
   const pid_t pid = spawn({command(),
                            {},
                            {{output.theirs.get(), 1},

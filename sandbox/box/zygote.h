@@ -33,9 +33,9 @@ struct WarmProgram {
 };
 
 struct ZygoteSpec {
-  std::string name;                                   // for messages: "record", "oracle", "forge", "compiler", "assembler"
-  std::string module;                                 // imported before the first fork
-  std::string function;                               // called in the child with the channel's descriptor
+  std::string name;      // for messages: "record", "oracle", "forge", "compiler", "assembler"
+  std::string module;    // imported before the first fork
+  std::string function;  // called in the child with the channel's descriptor
   std::vector<std::filesystem::path> module_folders;  // bound read-only and put on sys.path
   std::vector<BoxMount> mounts = {};                  // more that the interpreter sees while it warms up
   // All that children, and the interpreter once it is warm, see besides an empty /scratch and what the

@@ -30,9 +30,33 @@ TEST_CASE("PTX becomes machine code for an architecture, or the assembler's log"
   CHECK(refused.fault_class == "compile");
   CHECK(refused.reason.find("frobnicate") != std::string::npos);
 
+  // Each text has a child of its own: the next one is read as if nothing had been.
+  std::string many = testing::kGpuText;
+  for (int i = 0; i < 3; ++i) {
+    many += "\n// " + std::to_string(i);
+    CHECK(assembler.assemble(many).code);
+  }
+
   Assembler older(host, python, libraries, "sm_80");
   CHECK(older.assemble(testing::kGpuText).fault_class == "compile");
   CHECK_THROWS_AS(Assembler(host, python, "/nowhere", "sm_90"), Error);
+}
+
+TEST_CASE("an assembler that is cancelled, or for an architecture that nobody knows, is no fault of a text") {
+  BoxHost& host = testing::box_host();
+  const PythonInstall python = PythonInstall::find(testing::test_python());
+  const auto libraries = DeviceToolchain::find(python).libraries;
+  std::stop_source stop;
+  stop.request_stop();
+  Assembler assembler(host, python, libraries, "sm_90");
+  const MachineCode cancelled = assembler.assemble(testing::kGpuText, stop.get_token());
+  CHECK(cancelled.infrastructure);
+  CHECK(assembler.assemble(testing::kGpuText).code);
+
+  Assembler unknown(host, python, libraries, "sm_9999");
+  const MachineCode refused = unknown.assemble(testing::kGpuText);
+  CHECK(refused.infrastructure);
+  CHECK(refused.reason.find("assembler") != std::string::npos);
 }
 
 }  // namespace bicrl

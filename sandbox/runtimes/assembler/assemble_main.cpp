@@ -1,6 +1,7 @@
-// bicrl-assemble: PTX to machine code (a cubin) by nvJitLink, as a server in a box that holds this program and
-// that library. It has loaded the library, and made machine code once, before it forks a confined child for each
-// text: the first use takes longer than most texts do. A text is a candidate's as far as its inline assembly goes.
+// bicrl-assemble: PTX to machine code (a cubin) by nvJitLink, as a server in a box that holds this program
+// and that library. It has loaded the library, and made machine code once, before it forks a confined child
+// for each text: the first use takes longer than most texts do. A text is a candidate's as far as its inline
+// assembly goes.
 //   bicrl-assemble LIBRARY ARCHITECTURE
 // request  {"kind": "assemble"} + PTX
 // replies  {"kind": "machine", "ok": true} + the code
@@ -24,7 +25,8 @@ constexpr int kPtxInput = 2;  // nvJitLink.h: NVJITLINK_INPUT_PTX
 constexpr size_t kMaxLogBytes = 4000;
 constexpr int kOutOfMemoryStatus = 4;
 
-// Something of what most texts have, so that tables are made; each architecture that the library knows takes it.
+// Something of what most texts have, so that tables are made; each architecture that the library knows takes
+// it.
 constexpr const char* kFirstText = R"(.version 8.0
 .target sm_75
 .address_size 64
