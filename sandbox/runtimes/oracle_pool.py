@@ -10,6 +10,7 @@ from oracle_effort import FEWEST_JITTERS, JITTERS, MORE_JITTERS, Effort
 from oracle_literals import choose_ways
 from oracle_patterns import EXTREME, PATTERNS, TIES, change_one_place, stays_apart
 from oracle_profile import Jitter, LeafStatistics, Spread, all_finite, allowance, center_of, own_error
+from oracle_reference import agrees
 from oracle_unread import are_long
 from oracle_values import TaskFault, leaves, raw, same, span_bytes, with_leaves
 
@@ -27,8 +28,6 @@ NEARLY = 0.9
 NOT_FINITE = "not finite"  # plain draws, but the finite ones
 MANY_TRIES, NOT_FINITE_SECONDS = 96, 0.1  # to find one
 TRIES = 3  # for a draw on which the reference is finite, or its integers stay
-# Farther from the reference (relative, over all elements), the fp64 run computes something else.
-WIDE_DISTANCE = 0.1
 
 
 def elements_of(tensors):
@@ -116,7 +115,7 @@ class Pool:
         self.written = [not torch.equal(torch.nan_to_num(a), torch.nan_to_num(b))
                         for a, b in zip(leaves(sample.inputs), leaves(left))]
         begin = time.thread_time()
-        self.has_exact = self._agrees(sample.own, self.reference.exact(sample.inputs))
+        self.has_exact = agrees(sample.own, self.reference.exact(sample.inputs))
         exact_s = time.thread_time() - begin
         self.finite = sample.finite
         self.first = sample
@@ -135,21 +134,6 @@ class Pool:
     def answered(self, variant):
         inputs, _ = self.draws.make(variant)
         return Sample(inputs, self.reference.forward(inputs)[0])
-
-    @staticmethod
-    def _agrees(own, exact):
-        if exact is None or len(own) != len(exact):
-            return False
-        for a, b in zip(own, exact):
-            if a.shape != b.shape or a.is_floating_point() != b.is_floating_point():
-                return False
-            if a.is_floating_point():
-                if not (all_finite(a) and all_finite(b)):
-                    both = torch.isfinite(a) & torch.isfinite(b)
-                    a, b = a[both], b[both]
-                if float(torch.sub(b, a).norm()) > WIDE_DISTANCE * float(b.norm()):
-                    return False
-        return True
 
     def sample(self, variant, finite, turn=0, tries=TRIES):
         """A draw on which at least `finite` of the answer is finite, or of a few the one with most."""

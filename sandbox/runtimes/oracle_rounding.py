@@ -1,31 +1,24 @@
 """What a right program loses where PyTorch is more exact than a plain kernel. In an activation by its formula: exp(x) - 1 for
 elu, 1 - 2 / (exp(2 x) + 1) for tanh, x (1 + erf(x / sqrt(2))) / 2 for gelu, x (1 + tanh(x / 2)) / 2 for silu,
 log(1 + exp(x)) for softplus. What comes near one on the way is rounded to a share of one, and a device's exp() is off by two
-units in the last place. In a sum from left to right: where terms are equal all its roundings go one way, and PyTorch adds in
-lanes and by halves. The reference's own error knows nothing of either. In jittered runs such answers are moved by as much, so
-that what follows shows what becomes of it. Equal answers are moved alike, as an error is the same for the same argument: ties
-stay ties. No formula leaves the range of tanh, sigmoid, elu or softmax, and so no answer is moved out of it: a logarithm behind
-it would be no number, and whatever is computed of that could not be compared. Next to an end that float32 can come as near to as
-it likes (sigmoid's zero, and not its one) a share of what is left is lost, and no more is taken, though some formulas lose all
-of it (sigmoid by tanh, log(1 + exp(x))): what follows such an answer closely, as a logarithm does, is wrong by them.
+units in the last place. In a sum by its order (oracle_sums.py). The reference's own error knows nothing of either. In jittered
+runs such answers are moved by as much, so that what follows shows what becomes of it. Equal answers are moved alike, as an error
+is the same for the same argument: ties stay ties. No formula leaves the range of tanh, sigmoid, elu or softmax, and so no answer
+is moved out of it: a logarithm behind it would be no number, and whatever is computed of that could not be compared. Next to an
+end that float32 can come as near to as it likes (sigmoid's zero, and not its one) a share of what is left is lost, and no more is
+taken, though some formulas lose all of it (sigmoid by tanh, log(1 + exp(x))): what follows such an answer closely, as a logarithm
+does, is wrong by them.
 """
 import math
 
 import torch
 
+import oracle_sums
 from oracle_profile import Exact
 
 LOST = 2.0**-24  # of what the formula comes near to; between half of it and all
 MULTIPLIER = -7046029254386353131  # odd: 2^64 over the golden ratio
 SIGNED_BITS = 24
-LOST_OF_A_TERM = 2.0**-27  # of a sum, for each of its terms; an eighth of a rounding, and allowances are four times that
-MOST_OF_A_SUM = 2.0**-16
-MOST_OF_A_PLAIN_SUM = 2.0**-17  # a missing one of 16,384 equal terms would else be taken for rounding
-# Whose error is a share of the answer, and of how much at most: who leaves terms out of another sum than a plain one has read
-# them all the same.
-SUMS = {**dict.fromkeys(("sum", "mean", "nansum", "nanmean"), MOST_OF_A_PLAIN_SUM),
-        **dict.fromkeys(("softmax", "softmin", "std", "var", "norm", "linalg_vector_norm", "linalg_norm"), MOST_OF_A_SUM)}
-LOGS_OF_SUMS = {"log_softmax", "logsumexp"}
 SELU = 1.7580993408473766  # its scale times its alpha
 MOST_OF_REST = 2.0**-8  # of an answer that comes near zero and never gets there
 
@@ -55,14 +48,6 @@ LOWEST = {"tanh": near_one, "expm1": near_one, "elu": alpha, "celu": alpha, "sel
 HIGHEST = {"tanh": 1.0, "sigmoid": 1.0, "expit": 1.0, "softmax": 1.0, "softmin": 1.0, "log_softmax": 0.0}
 
 
-def terms_of(name, args, kwargs, answer):
-    """How many are summed up for an element of the answer, on average."""
-    if name in ("softmax", "softmin", "log_softmax") and args[0].dim():
-        dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
-        return args[0].shape[(0 if args[0].dim() in (1, 3) else 1) if dim is None else dim]
-    return args[0].numel() / max(answer.numel(), 1)
-
-
 class Rounding(Exact):
     """In fp64, but for what formulas lose. `seed`: another one moves by other shares."""
 
@@ -82,10 +67,8 @@ class Rounding(Exact):
             return answer
         if name in OF_ANSWER:
             size = answer.abs()
-        elif name in SUMS:
-            size = answer.abs().mul_(self.lost_by_terms(name, args, kwargs, answer))
-        elif name in LOGS_OF_SUMS:
-            size = self.lost_by_terms(name, args, kwargs, answer)
+        elif name in oracle_sums.ALL:
+            size = oracle_sums.lost(name, args, kwargs, answer) / LOST
         if size is not None:
             moves = self.shares(answer).mul_(size).nan_to_num_(0.0, 0.0, 0.0)  # what is no number stays what it is
             if name in NEVER_ZERO:
@@ -95,11 +78,6 @@ class Rounding(Exact):
             if name in LOWEST or name in HIGHEST:
                 answer.clamp_(lowest, HIGHEST.get(name, math.inf))
         return answer
-
-    @staticmethod
-    def lost_by_terms(name, args, kwargs, answer):
-        """As a multiple of LOST."""
-        return min(LOST_OF_A_TERM * terms_of(name, args, kwargs, answer), SUMS.get(name, MOST_OF_A_SUM)) / LOST
 
     def shares(self, answer):
         """Of each element by its bits: of either sign, between half of LOST and all of it."""

@@ -6,16 +6,21 @@ out, and where the reference then answers otherwise, the program is wrong.
 import torch
 
 from oracle_draws import Draws
+from oracle_reference import agrees
 from oracle_values import TaskFault, leaves, with_leaves
 
 MOST_SLICES, LEAST_PLACES = 16, 256  # more slices show enough places by themselves; fewer places are hardly left out
-CLEARLY = 16.0  # allowances, and
-CLEARLY_RELATIVE = 1e-2
+SO_LONG = 8192  # that among so many places one hardly shows in an answer
+# Another answer: so many allowances, and so much of itself. Of fp64 runs; where a skipped term is nothing to the sum (a share that
+# softmax rounds to zero), it is less.
+EXACTLY, EXACTLY_RELATIVE = 2.0**-7, 2.0**-22
+CLEARLY, CLEARLY_RELATIVE = 16.0, 1e-2  # of runs in the task's own types
 
 
 def are_long(places):
-    """Is a leaf that is cut so (oracle_places.py, or None) one of few long slices?"""
-    return places is not None and places.slices.rows <= MOST_SLICES and places.slices.inner >= LEAST_PLACES
+    """Is a leaf that is cut so (oracle_places.py, or None) one of long slices, and of few if they are not very long?"""
+    return places is not None and (places.slices.inner >= SO_LONG or
+                                   places.slices.rows <= MOST_SLICES and places.slices.inner >= LEAST_PLACES)
 
 
 def decides(reference, blobs, unread):
@@ -29,16 +34,27 @@ def decides(reference, blobs, unread):
     own = leaves(reference.forward(with_leaves(given, inputs))[0])
     allowed = [torch.frombuffer(bytearray(blob), dtype=torch.float32 if y.is_floating_point() else torch.bool).view(y.shape)
                if y.numel() else torch.zeros(y.shape) for blob, y in zip(blobs[len(inputs):], own)]
+    exact = reference.exact(with_leaves(given, inputs))
+    is_exact = agrees(own, exact)
+    least = (EXACTLY, EXACTLY_RELATIVE) if is_exact else (CLEARLY, CLEARLY_RELATIVE)
     for side in (0, 1):
-        changed = [_standing_out(leaf, [run[1:] for run in unread if run[0] == position], nature, side)
-                   for position, (leaf, nature) in enumerate(zip(inputs, draws.natures))]
-        try:
-            answer = leaves(reference.forward(with_leaves(given, changed))[0])
-        except TaskFault:
-            continue
-        if len(answer) == len(own) and any(_clearly_other(*of_leaf) for of_leaf in zip(answer, own, allowed)):
+        changed = with_leaves(given, [_standing_out(leaf, [run[1:] for run in unread if run[0] == position], nature, side)
+                                      for position, (leaf, nature) in enumerate(zip(inputs, draws.natures))])
+        answer = _answer(reference, changed, is_exact)
+        if answer and len(answer) == len(own) and any(
+                _is_other(*of_leaf, *least) for of_leaf in zip(answer, exact if is_exact else own, allowed)):
             return True
     return False
+
+
+def _answer(reference, inputs, is_exact):
+    """None if it has none."""
+    if is_exact:
+        return reference.exact(inputs)
+    try:
+        return leaves(reference.forward(inputs)[0])
+    except TaskFault:
+        return None
 
 
 def _of_storage(blob, leaf):
@@ -63,10 +79,10 @@ def _standing_out(leaf, runs, nature, side):
     return storage.as_strided(leaf.shape, leaf.stride())
 
 
-def _clearly_other(answer, own, allowed):
-    if answer.shape != own.shape:
+def _is_other(answer, known, allowed, allowances, relative):
+    if answer.shape != known.shape:
         return False
-    if not own.is_floating_point():
-        return bool(((answer != own) & ~allowed).any())
-    answer, own = answer.double(), own.double()
-    return bool(((answer - own).abs() > CLEARLY * allowed + CLEARLY_RELATIVE * own.abs()).any())
+    if not known.is_floating_point():
+        return bool(((answer != known) & ~allowed).any())
+    answer, known = answer.double(), known.double()
+    return bool(((answer - known).abs() > torch.maximum(allowances * allowed, relative * known.abs())).any())

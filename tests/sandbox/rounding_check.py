@@ -7,6 +7,7 @@ from task_pool import task_pool
 
 import oracle_pool
 import oracle_rounding
+import oracle_sums
 from oracle_draws import KINDS
 from oracle_profile import Spread
 
@@ -29,6 +30,17 @@ def sequential(x):
     return total
 
 
+def quick_sequential(x):
+    """The same, as is checked below."""
+    rows = x.reshape(-1, x.shape[-1])
+    lengths = torch.full((rows.shape[0],), rows.shape[1])
+    return torch.segment_reduce(rows.reshape(-1), "sum", lengths=lengths, unsafe=True).reshape(x.shape[:-1])
+
+
+def mean(x):
+    return (quick_sequential(x) / x.shape[-1]).unsqueeze(-1)
+
+
 def elu(x, alpha):
     return torch.where(x > 0, x, alpha * (device_exp(x) - 1))
 
@@ -40,9 +52,16 @@ ACTIVATIONS = {
 SILU = {"F.silu(x)": lambda x: 0.5 * x * (1 + torch.tanh(0.5 * x))}
 SUMS = {"torch.log(torch.exp(x + 0.3).sum(-1))": lambda x: sequential(torch.exp(x + 0.3)).log(),
         "torch.cos(x + 0.1).mean(-1)": lambda x: sequential(torch.cos(x + 0.1)) / x.shape[-1]}
+# Equal terms, of which a draw has some, lose a few thousandths of themselves each, and long rows more than a term that is missing.
+LONG_SUMS = {"torch.mean(x, -1)": lambda x: quick_sequential(x) / x.shape[-1],
+             "F.softmax(x, 1)": lambda x: softmax(x, quick_sequential),
+             "x.std(1)": lambda x: (quick_sequential((x - mean(x)).square()) / (x.shape[-1] - 1)).sqrt(),
+             "x.var(1, unbiased=False)": lambda x: quick_sequential((x - mean(x)).square()) / x.shape[-1],
+             "x.norm(dim=1)": lambda x: quick_sequential(x * x).sqrt()}
 SUMS_INSIDE = {"torch.softmax(x, -1)": lambda x: softmax(x, sequential)}
 CHAOTIC = {"torch.relu(torch.cos(torch.exp(-x)))": lambda x: device_exp(-x).cos().relu()}
-SHAPES = dict.fromkeys((*SUMS, *SUMS_INSIDE), "16, 4096")
+SHAPES = dict.fromkeys((*SUMS, *SUMS_INSIDE), "16, 4096") | {"torch.mean(x, -1)": "4, 32768", "F.softmax(x, 1)": "8, 16384"}
+SHAPES |= dict.fromkeys(("x.std(1)", "x.var(1, unbiased=False)", "x.norm(dim=1)"), "4, 65536")
 
 
 def softmax(x, total):
@@ -67,9 +86,9 @@ WRONG = {
 }
 SHAPES |= dict.fromkeys(WRONG, "16, 1024")
 # A term that is missing is not lost by rounding: 6e-5 of a sum of equal ones.
-MISSING = {"x.sum(1)": lambda x: x[:, :-1].sum(-1)}
-SHAPES["x.sum(1)"] = "2, 16384"
-MAKERS = {"x.sum(1)": "torch.rand"}
+MISSING = {"x.sum(1)": lambda x: x[:, :-1].sum(-1), "x.softmax(1)": lambda x: softmax(x, lambda weights: weights[:, :-1].sum(-1))}
+SHAPES |= {"x.sum(1)": "2, 16384", "x.softmax(1)": "2, 8192"}
+MAKERS = {"x.sum(1)": "torch.rand", "torch.mean(x, -1)": "torch.rand"}
 
 
 def is_refused(program, draw):
@@ -93,6 +112,16 @@ def refused(programs, times=4, kinds=KINDS):
 def some(programs):
     return any(count for counts in refused(programs).values() for count in counts)
 
+
+# What is said of sums is what adding up one after the other gives, along any axes.
+x = torch.rand((3, 4, 1500), generator=generator)
+assert torch.equal(sequential(x), quick_sequential(x))
+for dims in ([2], [0, 2], [0, 1, 2]):
+    kept = [dim for dim in range(3) if dim not in dims]
+    rows = x.permute(*kept, *dims).reshape([x.shape[dim] for dim in kept] + [-1])
+    off = (sequential(rows).double() - rows.double().sum(-1)).abs()
+    for oracle_sums.PIECE in (4000, 4 << 20):
+        assert torch.equal(oracle_sums.off_from_left(x.double(), dims), off)
 
 # The answers of formulas are moved by either sign, by a half of what is lost to all of it, and equal ones alike.
 answers = torch.cat([torch.linspace(-1, 1, 4097, dtype=torch.float64), torch.zeros(9, dtype=torch.float64)])
@@ -125,6 +154,7 @@ assert not some(CHAOTIC)
 assert not some(SILU)
 assert not some(SUMS)
 assert not some(SUMS_INSIDE)
+assert not some(LONG_SUMS)
 wrong = refused(WRONG, 1)
 assert all(count > 0 for counts in wrong.values() for count in counts), wrong
 missing = refused(MISSING, 1, ["shifted"])  # others show it by chance
@@ -134,9 +164,14 @@ oracle_rounding.FORMULAS.clear()
 assert some(ACTIVATIONS)
 assert some(SILU)
 oracle_rounding.FORMULAS.update(formulas)
-oracle_rounding.SUMS.clear()
+# Neither the bound alone, as wide as it may be for all of a few terms, nor nothing:
+lost = oracle_sums.lost
+oracle_sums.lost = lambda name, args, kwargs, answer: answer.abs() * min(2.0**-27 * args[0].shape[-1], 2.0**-17)
+assert some(LONG_SUMS)
+oracle_sums.lost = lambda name, args, kwargs, answer: answer.abs() * 0
 assert some(SUMS)
 assert some(SUMS_INSIDE)
+oracle_sums.lost = lost
 oracle_pool.MORE_JITTERS = 0
 assert some(CHAOTIC)
 # Out of their range, and no numbers that count: as it was when all of WRONG were right.
