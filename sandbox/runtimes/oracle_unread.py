@@ -1,7 +1,8 @@
 """Whether what a program does not read decides about the answer. Where the reference answers for a few long slices, a draw
 shows few places: the largest of a million elements stands somewhere, and a program that never looks there is right nearly
 always. But what it has not read could be anything, and it would answer the same. So that is filled with values that stand
-out, and where the reference then answers otherwise, the program is wrong.
+out, and where the reference then answers otherwise, the program is wrong. In fp64 that shows of one term among millions, of which
+the answer's own rounding leaves nothing to see.
 """
 import torch
 
