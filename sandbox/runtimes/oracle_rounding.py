@@ -69,6 +69,9 @@ class Rounding(Exact):
             size = answer.abs()
         elif name in oracle_sums.ALL:
             size = oracle_sums.lost(name, args, kwargs, answer) / LOST
+        elif function in oracle_sums.NORMALISERS:
+            off = oracle_sums.lost_in_normalising(function, args, kwargs)
+            size = None if off is None else off / LOST
         if size is not None:
             moves = self.shares(answer).mul_(size).nan_to_num_(0.0, 0.0, 0.0)  # what is no number stays what it is
             if name in NEVER_ZERO:

@@ -4,6 +4,7 @@ of many it would have to be so wide that a term could be missing, and so the ter
 import math
 
 import torch
+import torch.nn.functional as F
 
 BY_A_BOUND = 256  # terms, at most
 LOST_OF_A_TERM = 2.0**-27  # of a sum; an eighth of a rounding, and allowances are four times that
@@ -17,6 +18,11 @@ VARIANCES = {"var", "std"}
 NORMS = {"norm", "linalg_vector_norm", "linalg_norm"}
 ROOTS = NORMS | {"std"}
 ALL = PLAIN | MEANS | WEIGHTS | VARIANCES | NORMS
+_OF_STATISTICS = ("input", "running_mean", "running_var", "weight", "bias", "use_own", "momentum", "eps")
+NORMALISERS = {F.layer_norm: ("input", "normalized_shape", "weight", "bias", "eps"),
+               F.group_norm: ("input", "num_groups", "weight", "bias", "eps"),
+               F.instance_norm: _OF_STATISTICS, F.batch_norm: _OF_STATISTICS}
+DEFAULT_EPS = 1e-5
 
 
 def lost(name, args, kwargs, answer):
@@ -53,6 +59,39 @@ def dims_of(name, args, kwargs):
     if dims is None or isinstance(dims, bool) or dims == ():  # a bool: var(unbiased)
         dims = (0 if rank in (1, 3) else 1,) if name in WEIGHTS and rank else range(rank)  # softmax() that is not told
     return sorted(dim % rank for dim in ([dims] if isinstance(dims, int) else dims))
+
+
+def lost_in_normalising(function, args, kwargs):
+    """How far each element of the answer may be off by what the row's mean and deviation lose; None of short rows."""
+    given = dict(zip(NORMALISERS[function], args)) | kwargs
+    x = given["input"]
+    rows = normalised_rows(function, x, given)
+    if rows is None or rows.shape[1] <= BY_A_BOUND:
+        return None
+    at_random = LOST_AT_RANDOM * math.sqrt(rows.shape[1])
+    middle = rows.mean(1, keepdim=True)
+    apart = rows - middle
+    squares = apart.square()
+    deviation = (squares.mean(1, keepdim=True) + given.get("eps", DEFAULT_EPS)).sqrt()
+    off_middle = off_from_left(rows, [1]).unsqueeze(1) / rows.shape[1] + middle.abs() * at_random
+    off_squares = (off_from_left(squares, [1]) / squares.sum(1)).nan_to_num_(0.0).unsqueeze(1) + at_random
+    off = (off_middle + apart.abs_() * (off_squares / 2)) / deviation
+    off = off.reshape(x.transpose(0, 1).shape).transpose(0, 1) if function is F.batch_norm else off.reshape(x.shape)
+    weight = given.get("weight")
+    if weight is None:
+        return off
+    return off * (weight.abs() if function is F.layer_norm else weight.abs().reshape(-1, *[1] * (x.dim() - 2)))
+
+
+def normalised_rows(function, x, given):
+    """What is normalised together, [rows, elements]; None where it is by statistics from elsewhere."""
+    if function is F.layer_norm:
+        return x.reshape(-1, math.prod(given["normalized_shape"]))
+    if function is F.group_norm:
+        return x.reshape(x.shape[0] * given["num_groups"], -1)
+    if function is F.instance_norm:
+        return x.reshape(x.shape[0] * x.shape[1], -1) if given.get("use_own", given.get("use_input_stats", True)) else None
+    return x.transpose(0, 1).reshape(x.shape[1], -1) if given.get("use_own", given.get("training", False)) else None
 
 
 def off_from_left(terms, dims):

@@ -57,11 +57,12 @@ LONG_SUMS = {"torch.mean(x, -1)": lambda x: quick_sequential(x) / x.shape[-1],
              "F.softmax(x, 1)": lambda x: softmax(x, quick_sequential),
              "x.std(1)": lambda x: (quick_sequential((x - mean(x)).square()) / (x.shape[-1] - 1)).sqrt(),
              "x.var(1, unbiased=False)": lambda x: quick_sequential((x - mean(x)).square()) / x.shape[-1],
-             "x.norm(dim=1)": lambda x: quick_sequential(x * x).sqrt()}
+             "x.norm(dim=1)": lambda x: quick_sequential(x * x).sqrt(),
+             "F.layer_norm(x, (65536,))": lambda x: (x - mean(x)) / (mean((x - mean(x)).square()) + 1e-5).sqrt()}
 SUMS_INSIDE = {"torch.softmax(x, -1)": lambda x: softmax(x, sequential)}
 CHAOTIC = {"torch.relu(torch.cos(torch.exp(-x)))": lambda x: device_exp(-x).cos().relu()}
 SHAPES = dict.fromkeys((*SUMS, *SUMS_INSIDE), "16, 4096") | {"torch.mean(x, -1)": "4, 32768", "F.softmax(x, 1)": "8, 16384"}
-SHAPES |= dict.fromkeys(("x.std(1)", "x.var(1, unbiased=False)", "x.norm(dim=1)"), "4, 65536")
+SHAPES |= dict.fromkeys(("x.std(1)", "x.var(1, unbiased=False)", "x.norm(dim=1)", "F.layer_norm(x, (65536,))"), "4, 65536")
 
 
 def softmax(x, total):
@@ -172,6 +173,8 @@ oracle_sums.lost = lambda name, args, kwargs, answer: answer.abs() * 0
 assert some(SUMS)
 assert some(SUMS_INSIDE)
 oracle_sums.lost = lost
+oracle_sums.NORMALISERS.clear()
+assert some(LONG_SUMS)
 oracle_pool.MORE_JITTERS = 0
 assert some(CHAOTIC)
 # Out of their range, and no numbers that count: as it was when all of WRONG were right.
