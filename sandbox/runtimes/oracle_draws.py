@@ -217,6 +217,10 @@ class Draws:
             whole = Slices(leaf.shape, axes)
             self.places.append(Places(whole) if nature.may_exchange() and whole.inner > 1 else None)
 
+    def patterns(self):
+        """Those that some leaf can have."""
+        return set().union(*(nature.patterns() for nature in self.natures if nature.changes))
+
     def deal(self, excluded, only=None):
         """Gives each slice a pattern, `only` one or all but the excluded. Where a leaf has fewer slices than patterns, draws
         take turns; says how many."""

@@ -8,7 +8,7 @@ import oracle_checks as checks
 from oracle_draws import KINDS, VARIANTS, VARIANTS_OF_INDICES, Draws
 from oracle_effort import FEWEST_JITTERS, JITTERS, MORE_JITTERS, Effort
 from oracle_literals import choose_ways
-from oracle_patterns import EXTREME, PATTERNS, TIES, change_one_place, stays_apart
+from oracle_patterns import EXTREME, TIES, change_one_place, stays_apart
 from oracle_profile import Jitter, LeafStatistics, Spread, all_finite, allowance, center_of, own_error
 from oracle_reference import agrees
 from oracle_unread import are_long
@@ -228,7 +228,7 @@ class Pool:
         if self.reference.cpu_s > SLOW_SECONDS:
             excluded |= EXTREME
         else:
-            for pattern in sorted(set().union(*PATTERNS.values()) - excluded - {"tiles"}):
+            for pattern in sorted(self.draws.patterns() - excluded - {"tiles"}):
                 self.draws.deal(excluded, pattern)
                 if not self.stays_finite():
                     excluded.add(pattern)
