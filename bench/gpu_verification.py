@@ -4,13 +4,13 @@ with times, on 1, 4 and 16 cores, beside the CPU executor.
 
     bicrl tasks configs/quickstart.yaml tasks.synthetic.train_compositions=1200 --write tasks
     bench/gpu_verification.py --tasks tasks/train.json --out build/speed.jsonl [--candidates 1024] [--cores 1,4,16]
-                              [--ways ptx,gpu,alone,times,stock] [--group 1] [--binary build/cpu/bin/bicrl] [key.path=value ...]
+                              [--ways ptx,gpu,alone,times,stock] [--group 1] [--vary names] [--binary build/cpu/bin/bicrl] [key.path=value ...]
 
 ptx: all runs by the PTX machine; gpu: plain runs on the GPU; alone: nearly all of them there (the machine's limit of work is 65,536
 operations, `designated: where_possible`); times: as gpu, with a window for each program; stock: only to build them by stock load_inline
 (torch and nvcc; a program for each core, since it takes a minute of one). `--ways ptx` needs no GPU. --group: of how many candidates
-each task is the task, as in training; they differ in their kernels' names, so that each is compiled, recorded and run. With 1 each has
-a reference of its own to be drawn from. Each
+each task is the task, as in training; with 1 each has a reference of its own to be drawn from. --vary: what they differ in. names: of
+kernels, so that device and host part are compiled anew; bodies: of kernels, with one host part, as where a scaffold is filled in. Each
 combination is a line of --out as soon as it is there, and one that is there already is not run again. Core-seconds are those of
 the container where there is one, else of the machine, which should be idle otherwise (or --shared); the start is measured with one
 candidate and subtracted."""
@@ -104,16 +104,20 @@ def measure_stock(options, cores, tasks):
             "a_device_hour": 3600 * len(tasks) / seconds, "p50_p95": {}}
 
 
-def in_groups(tasks, group):
-    """`group` candidates of each task, the task's program under other names."""
-    def renamed(program, number):
-        kernels = re.findall(r"__global__\s+(?:void\s+)?(?:__launch_bounds__\([^)]*\)\s*)?(?:void\s+)?(\w+)\s*\(", program)
-        for name in set(kernels):
+KERNEL = re.compile(r"__global__\s+(?:void\s+)?(?:__launch_bounds__\([^)]*\)\s*)?(?:void\s+)?(\w+)\s*\([^)]*\)\s*\{")
+
+
+def in_groups(tasks, group, vary):
+    """`group` candidates of each task: the task's program with other names of kernels, or with a test more in their bodies."""
+    def varied(program, number):
+        if vary == "bodies":
+            return KERNEL.sub(lambda kernel: f"{kernel[0]} if (gridDim.z == {number + 2}) return;", program)
+        for name in {kernel[1] for kernel in KERNEL.finditer(program)}:
             program = re.sub(rf"\b{name}\b", f"{name}_{number}", program)
         return program
 
     return [{"id": f"{task['id']}_{number}", "level": task["level"], "pytorch_code": task["pytorch_code"],
-             "cuda_code": renamed(task["cuda_code"], number)} for task in tasks for number in range(group)]
+             "cuda_code": varied(task["cuda_code"], number)} for task in tasks for number in range(group)]
 
 
 def windows_of(verdicts):
@@ -129,7 +133,7 @@ def windows_of(verdicts):
 def show(row):
     stages = ", ".join(f"{stage.removesuffix('_ms')} {p50}/{p95}" for stage, (p50, p95) in row["p50_p95"].items())
     windows = "".join(f", {name} {value:g}" for name, value in row.get("windows", {}).items())
-    print(f"{row['way']:6} {row['cores']:3} cores: {row['candidates']} in groups of {row['group']} in {row['seconds']:.1f} s, {row['a_second']:.1f} a second, "
+    print(f"{row['way']:6} {row['cores']:3} cores: {row['candidates']} in groups of {row['group']} ({row['vary']}) in {row['seconds']:.1f} s, {row['a_second']:.1f} a second, "
           f"{row['core_seconds_each']:.3f} core-seconds each ({row['a_core_hour']:.0f} a core-hour, {row['a_device_hour']:.0f} an hour of "
           f"the device); ms p50/p95: {stages}{'; windows:' + windows[1:] if windows else ''}; {row['outcomes']}", flush=True)
 
@@ -141,6 +145,7 @@ def main():
     parser.add_argument("--binary", default="build/cpu/bin/bicrl")
     parser.add_argument("--candidates", type=int, default=1024)
     parser.add_argument("--group", type=int, default=1)
+    parser.add_argument("--vary", choices=("names", "bodies"), default="names")
     parser.add_argument("--cores", default="1,4,16")
     parser.add_argument("--ways", default="ptx,gpu,alone,times")
     parser.add_argument("--shared", action="store_true", help="other work runs on other cores: count what the used ones were busy")
@@ -149,7 +154,7 @@ def main():
     # A tenth of the compositions is withheld: those have no program.
     tasks = [task for task in json.loads(Path(options.tasks).read_text()) if task["cuda_code"]][:-(-options.candidates // options.group)]
     if options.group > 1:
-        tasks = in_groups(tasks, options.group)[:options.candidates]
+        tasks = in_groups(tasks, options.group, options.vary)[:options.candidates]
     if len({task["cuda_code"] for task in tasks}) < options.candidates:
         sys.exit(f"{options.tasks} has fewer than {options.candidates} distinct candidates")
     out = Path(options.out)
@@ -162,15 +167,15 @@ def main():
                 continue
             # One core for a thousand candidates takes long and says no more than a part of them does.
             part = tasks[:max(1, min(len(tasks), (STOCK_OF_A_CORE if way == "stock" else 128) * count))]
-            asked = (way, count, len(part), options.group)
-            row = next((r for r in known if (r["way"], r["cores"], r["candidates"], r.get("group", 1)) == asked), None)
+            asked = {"way": way, "cores": count, "candidates": len(part), "group": options.group, "vary": options.vary}
+            row = next((r for r in known if {**r, **asked} == {"group": 1, "vary": "names", **r}), None)
             if not row:
                 row = (measure_stock(options, usable[:count], part) if way == "stock" else
                        measure(options, way, usable[:count], part))
-                row["group"] = options.group
+                row |= asked
                 with out.open("a") as file:
                     file.write(json.dumps(row) + "\n")
-            show({"group": 1, **row})
+            show({"group": 1, "vary": "names", **row})
 
 
 if __name__ == "__main__":

@@ -69,6 +69,7 @@ HostModule fault(const std::string& fault_class, const std::string& reason) {
   return {nullptr, false, fault_class, reason};
 }
 
+const HostModule kCancelled{nullptr, true, "", "cancelled"};
 const HostModule kNonsense = fault("compile", "the compilation of this text gave no sound answer");
 
 HostModule out_of_memory() { return fault("memory", "compilation needs more memory than its limit"); }
@@ -91,6 +92,9 @@ HostModules::HostModules(BoxHost& host, const PythonInstall& python, const HostM
 HostModule HostModules::compile(const SplitProgram& program, std::stop_token stop) {
   const std::string key = cache_key(program, toolchain_id_);
   if (auto known = cache_.find(key)) return *known;
+  const auto turn = turns_.take(key, stop);
+  if (!turn) return kCancelled;
+  if (auto known = cache_.find(key)) return *known;  // who had the turn before has made it
   HostModule module = run_compiler(program, stop);
   // A linker that gets no thread aborts: processes of an earlier tenant may still count for a moment.
   // Whatever a text does, it buys another try and no more.
@@ -167,7 +171,7 @@ HostModule HostModules::read_end(const ChildResult& end) const {
     case ChildEnd::kOutputLimit:
       return kNonsense;
     case ChildEnd::kCancelled:
-      return {nullptr, true, "", "cancelled"};
+      return kCancelled;
     case ChildEnd::kBoxFailed:
       break;
   }

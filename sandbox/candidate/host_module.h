@@ -1,5 +1,6 @@
 // Compiles a program's host units to a module, and keeps what it made. A warm compiler for each prelude,
-// which has read it, is forked into a box for each program (sandbox/runtimes/compiler/).
+// which has read it, is forked into a box for each program (sandbox/runtimes/compiler/). Candidates of one
+// group come together, and often with one host part: it is compiled once, and the others wait for it.
 #pragma once
 #include <array>
 #include <memory>
@@ -7,6 +8,7 @@
 #include <string>
 
 #include "common/lru_cache.h"
+#include "common/turns_by_key.h"
 #include "sandbox/box/zygote.h"
 #include "sandbox/candidate/host_compiler.h"
 #include "sandbox/candidate/splitter.h"
@@ -44,6 +46,7 @@ class HostModules {
   ModuleLinker linker_;
   std::array<Zygote, kPreludes.size()> compilers_;
   LruCache<HostModule> cache_;
+  TurnsByKey turns_;
 };
 
 }  // namespace bicrl

@@ -4,6 +4,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <thread>
 
 #include "tests/sandbox/service_support.h"
 #include "tests/support/support.h"
@@ -56,6 +57,25 @@ TEST_CASE("units of both preludes become modules") {
   const HostModule joined = modules().compile(two);
   INFO(joined.reason);
   CHECK(joined.bytes);
+}
+
+TEST_CASE("who comes together with one text gets one module, and who is cancelled leaves it to the others") {
+  SplitProgram program;
+  program.units.push_back({"candidate.cpp", kPlain + "int together() { return 1; }\n"});
+  std::stop_source stop;
+  std::vector<HostModule> made(4);
+  {
+    std::vector<std::jthread> threads;
+    for (HostModule& one : made)
+      threads.emplace_back(
+          [&] { one = modules().compile(program, &one == &made[0] ? stop.get_token() : std::stop_token()); });
+    stop.request_stop();
+  }
+  for (size_t i = 1; i < made.size(); ++i) {
+    REQUIRE(made[i].bytes);
+    CHECK(made[i].bytes == made[1].bytes);
+  }
+  CHECK((made[0].infrastructure || made[0].bytes == made[1].bytes));
 }
 
 TEST_CASE("lines of a text are those that a message names") {
