@@ -4,7 +4,8 @@ with times, on 1, 4 and 16 cores, beside the CPU executor.
 
     bicrl tasks configs/quickstart.yaml tasks.synthetic.train_compositions=1200 --write tasks
     bench/gpu_verification.py --tasks tasks/train.json --out build/speed.jsonl [--candidates 1024] [--cores 1,4,16]
-                              [--ways ptx,gpu,alone,times,stock] [--group 1] [--vary names] [--binary build/cpu/bin/bicrl] [key.path=value ...]
+                              [--ways ptx,gpu,alone,times,stock] [--group 1] [--vary names] [--binary build/cpu/bin/bicrl]
+                              [key.path=value ...]
 
 ptx: all runs by the PTX machine; gpu: plain runs on the GPU; alone: nearly all of them there (the machine's limit of work is 65,536
 operations, `designated: where_possible`); times: as gpu, with a window for each program; stock: only to build them by stock load_inline
@@ -35,6 +36,7 @@ WAYS = {"ptx": [],
         "times": [*ON_GPU, "verifier.server.gpu.measure_times=true"]}
 PATIENCE = ["verifier.deadline_s=3600", "verifier.attempt_s=3600", "verifier.max_in_flight=256"]
 STOCK_OF_A_CORE = 1  # programs
+UNGROUPED = {"group": 1, "vary": "names"}  # what lines without it were
 STAGES = ("compile_ms", "record_ms", "run_ms", "total_ms")
 
 
@@ -133,7 +135,8 @@ def windows_of(verdicts):
 def show(row):
     stages = ", ".join(f"{stage.removesuffix('_ms')} {p50}/{p95}" for stage, (p50, p95) in row["p50_p95"].items())
     windows = "".join(f", {name} {value:g}" for name, value in row.get("windows", {}).items())
-    print(f"{row['way']:6} {row['cores']:3} cores: {row['candidates']} in groups of {row['group']} ({row['vary']}) in {row['seconds']:.1f} s, {row['a_second']:.1f} a second, "
+    print(f"{row['way']:6} {row['cores']:3} cores: {row['candidates']} in groups of {row['group']} ({row['vary']}) in "
+          f"{row['seconds']:.1f} s, {row['a_second']:.1f} a second, "
           f"{row['core_seconds_each']:.3f} core-seconds each ({row['a_core_hour']:.0f} a core-hour, {row['a_device_hour']:.0f} an hour of "
           f"the device); ms p50/p95: {stages}{'; windows:' + windows[1:] if windows else ''}; {row['outcomes']}", flush=True)
 
@@ -152,13 +155,14 @@ def main():
     parser.add_argument("overrides", nargs="*")
     options = parser.parse_args()
     # A tenth of the compositions is withheld: those have no program.
-    tasks = [task for task in json.loads(Path(options.tasks).read_text()) if task["cuda_code"]][:-(-options.candidates // options.group)]
+    tasks = [task for task in json.loads(Path(options.tasks).read_text()) if task["cuda_code"]]
+    tasks = tasks[:-(-options.candidates // options.group)]
     if options.group > 1:
         tasks = in_groups(tasks, options.group, options.vary)[:options.candidates]
     if len({task["cuda_code"] for task in tasks}) < options.candidates:
         sys.exit(f"{options.tasks} has fewer than {options.candidates} distinct candidates")
     out = Path(options.out)
-    known = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+    known = [UNGROUPED | json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
     usable = sorted(os.sched_getaffinity(0))
     for way in options.ways.split(","):
         for count in map(int, options.cores.split(",")):
@@ -168,14 +172,14 @@ def main():
             # One core for a thousand candidates takes long and says no more than a part of them does.
             part = tasks[:max(1, min(len(tasks), (STOCK_OF_A_CORE if way == "stock" else 128) * count))]
             asked = {"way": way, "cores": count, "candidates": len(part), "group": options.group, "vary": options.vary}
-            row = next((r for r in known if {**r, **asked} == {"group": 1, "vary": "names", **r}), None)
+            row = next((r for r in known if asked.items() <= r.items()), None)
             if not row:
                 row = (measure_stock(options, usable[:count], part) if way == "stock" else
                        measure(options, way, usable[:count], part))
                 row |= asked
                 with out.open("a") as file:
                     file.write(json.dumps(row) + "\n")
-            show({"group": 1, "vary": "names", **row})
+            show(row)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from oracle_draws import KINDS, VARIANTS, VARIANTS_OF_INDICES, Draws
 from oracle_effort import FEWEST_JITTERS, JITTERS, MORE_JITTERS, Effort
 from oracle_literals import choose_ways
 from oracle_patterns import EXTREME, TIES, change_one_place, stays_apart
-from oracle_profile import Jitter, LeafStatistics, Spread, all_finite, allowance, center_of, own_error
+from oracle_profile import Jitter, LeafStatistics, Spread, allowance, center_of, own_error
 from oracle_reference import agrees
 from oracle_unread import are_long
 from oracle_values import TaskFault, leaves, raw, same, span_bytes, with_leaves

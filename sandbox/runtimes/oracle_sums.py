@@ -12,16 +12,18 @@ LOST_AT_RANDOM = 2.0**-26  # times the root of the number of terms: in whatever 
 PIECE = 4 << 20  # elements that are added up in one go
 PLAIN = {"sum", "nansum"}
 MEANS = {"mean", "nanmean"}
-WEIGHTS = {"softmax", "softmin", "log_softmax", "logsumexp"}  # sums of exponentials, of which the answer is a share or the logarithm
+# Sums of exponentials, of which the answer is a share or the logarithm.
+WEIGHTS = {"softmax", "softmin", "log_softmax", "logsumexp"}
 LOGARITHMS = {"log_softmax", "logsumexp"}
 VARIANCES = {"var", "std"}
 NORMS = {"norm", "linalg_vector_norm", "linalg_norm"}
 ROOTS = NORMS | {"std"}
 ALL = PLAIN | MEANS | WEIGHTS | VARIANCES | NORMS
-_OF_STATISTICS = ("input", "running_mean", "running_var", "weight", "bias", "use_own", "momentum", "eps")
+# With their arguments' names.
 NORMALISERS = {F.layer_norm: ("input", "normalized_shape", "weight", "bias", "eps"),
                F.group_norm: ("input", "num_groups", "weight", "bias", "eps"),
-               F.instance_norm: _OF_STATISTICS, F.batch_norm: _OF_STATISTICS}
+               F.instance_norm: ("input", "running_mean", "running_var", "weight", "bias", "use_input_stats", "momentum", "eps"),
+               F.batch_norm: ("input", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps")}
 DEFAULT_EPS = 1e-5
 
 
@@ -36,8 +38,7 @@ def lost(name, args, kwargs, answer):
     if name in PLAIN | MEANS:
         off = off_from_left(x, dims).reshape(answer.shape)
         return (off / count if name in MEANS else off) + at_random
-    terms = positive_terms(name, x, dims)
-    off = (off_from_left(terms, dims) / terms.sum(dims)).nan_to_num_(0.0)
+    off = share_off_from_left(positive_terms(name, x, dims), dims)
     off = off.unsqueeze(dims[0]) if off.numel() != answer.numel() else off.reshape(answer.shape)
     return size * (off / 2 if name in ROOTS else off) + at_random
 
@@ -74,7 +75,7 @@ def lost_in_normalising(function, args, kwargs):
     squares = apart.square()
     deviation = (squares.mean(1, keepdim=True) + given.get("eps", DEFAULT_EPS)).sqrt()
     off_middle = off_from_left(rows, [1]).unsqueeze(1) / rows.shape[1] + middle.abs() * at_random
-    off_squares = (off_from_left(squares, [1]) / squares.sum(1)).nan_to_num_(0.0).unsqueeze(1) + at_random
+    off_squares = share_off_from_left(squares, [1]).unsqueeze(1) + at_random
     off = (off_middle + apart.abs_() * (off_squares / 2)) / deviation
     off = off.reshape(x.transpose(0, 1).shape).transpose(0, 1) if function is F.batch_norm else off.reshape(x.shape)
     weight = given.get("weight")
@@ -90,8 +91,13 @@ def normalised_rows(function, x, given):
     if function is F.group_norm:
         return x.reshape(x.shape[0] * given["num_groups"], -1)
     if function is F.instance_norm:
-        return x.reshape(x.shape[0] * x.shape[1], -1) if given.get("use_own", given.get("use_input_stats", True)) else None
-    return x.transpose(0, 1).reshape(x.shape[1], -1) if given.get("use_own", given.get("training", False)) else None
+        return x.reshape(x.shape[0] * x.shape[1], -1) if given.get("use_input_stats", True) else None
+    return x.transpose(0, 1).reshape(x.shape[1], -1) if given.get("training", False) else None
+
+
+def share_off_from_left(terms, dims):
+    """Of a sum whose terms have one sign."""
+    return (off_from_left(terms, dims) / terms.sum(dims)).nan_to_num_(0.0)
 
 
 def off_from_left(terms, dims):
