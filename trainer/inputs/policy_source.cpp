@@ -72,6 +72,7 @@ void replace_end_tokens(const std::vector<std::string>& tokens, const Tokenizer&
 
 PolicySource PolicySource::from_config(const ConfigSection& section, const fs::path& config_folder) {
   PolicySource source;
+  section.prefer_overridden({"checkpoint", "config"});
   const std::string checkpoint = section.text("checkpoint", "");
   const std::string config_file = section.text("config", "");
   const std::string tokenizer = section.text("tokenizer", "");

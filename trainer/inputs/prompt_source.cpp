@@ -18,6 +18,7 @@ void keep_first(std::vector<Item>& items, int64_t limit) {
 PromptSource PromptSource::from_config(const ConfigSection& section,
                                        const std::filesystem::path& config_folder) {
   PromptSource source;
+  section.prefer_overridden({"tasks", "prompts"});
   const std::string tasks = section.text("tasks", ""), prompts = section.text("prompts", "");
   if (tasks.empty() == prompts.empty())
     section.reject(tasks.empty() ? "prompts" : "tasks",
