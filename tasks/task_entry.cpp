@@ -195,7 +195,7 @@ std::variant<Task, FieldError> parse_task_entry(const json& entry) {
 nlohmann::ordered_json task_to_entry(const Task& task) {
   nlohmann::ordered_json entry;
   const bool infilling = task.has_scaffold();
-  entry[infilling ? "id" : "idx"] = id_value(task.id);
+  entry[infilling ? "id" : "idx"] = id_value(task.published_id());
   if (!infilling) {
     entry["level"] = std::to_string(task.level);  // a string in the published end-to-end form
   } else if (task.level != 0) {

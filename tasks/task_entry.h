@@ -26,7 +26,7 @@ TaskForm detect_task_form(const nlohmann::json& entry);
 std::variant<Task, FieldError> parse_task_entry(const nlohmann::json& entry);
 
 // In the published form: infilling if the task has a scaffold, else end to end. Level, composition and
-// alternatives are written if known, so that parse_task_entry gives the equal Task back.
+// alternatives are written if known, so that parse_task_entry gives the equal Task back (without its source).
 nlohmann::ordered_json task_to_entry(const Task& task);
 
 }  // namespace bicrl
