@@ -222,10 +222,11 @@ class Evaluation {
     const std::unique_ptr<EmbeddedVerifier> server = start_verifier();
     VerifierClient verifier(settings_.verifier);
     common_grading_basis(verifier, settings_.verifier, control_);  // refuses servers that differ
+    const Quarantine quarantine(settings_.quarantine);
+    ScoringSettings scoring = settings_.scoring();
+    scoring.quarantine = &quarantine;
     // The server stays until the last rank has its verdicts, which rank 0 then has gathered.
-    return {
-        score_tasks(engine, verifier, /*ledger=*/nullptr, control_, placement, tasks_, settings_.scoring()),
-        {}};
+    return {score_tasks(engine, verifier, /*ledger=*/nullptr, control_, placement, tasks_, scoring), {}};
   }
 
   const LearnerCommand& command_;

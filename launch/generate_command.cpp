@@ -207,7 +207,7 @@ int run_generate_command(const LearnerCommand& command) {
     return static_cast<int>(ExitCode::kOk);
   }
   check_writable(settings.output.string());
-  install_stop_handler();
+  install_stop_handler("stopping after this forward; again to end now");
   at::set_num_threads(static_cast<int>(settings.threads));
   const Tokenizer tokenizer = load_tokenizer(settings.policy);
   const Transformer policy = make_policy(settings.policy, tokenizer, settings.seed, /*local_rank=*/0);

@@ -11,6 +11,7 @@ namespace bicrl {
 
 struct LearnerCommand {
   std::string name;  // of the subcommand
+  std::string line;  // the command as it was given, for a person to repeat
   std::string config_path;
   std::vector<std::string> overrides;  // key.path=value
   bool dry_run = false;

@@ -35,6 +35,7 @@ TaskSource suite_tasks_from(const ConfigSection& section, const fs::path& folder
 
 TaskSource tasks_from(const ConfigSection& section, const fs::path& folder) {
   TaskSource source;
+  section.prefer_overridden({"files", "synthetic"});
   read_files(section, folder, source);
   if (section.has("synthetic") == !source.held_out_files.empty())
     section.reject("files", "tasks come either from `synthetic` options or from `files`");
@@ -73,6 +74,7 @@ void read_generation(const ConfigSection& root, const fs::path& config_folder, E
     root.reject("samples_per_task",
                 "greedy responses to a task (rollout.temperature is 0) are all equal: one is enough");
   s.responses_file = root.text("responses", "");
+  s.quarantine = QuarantineSettings::from_config(root.section("quarantine"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "trainer/run/checkpoint_store.h"
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -223,6 +224,14 @@ void CheckpointStore::remove(const std::string& name) {
     if (before.valid()) before.wait();
     remove_tree(discarded, files_);
   });
+}
+
+std::string newest_checkpoint(const fs::path& folder) {
+  std::ifstream file(folder / kLatest);
+  std::string name;
+  if (!std::getline(file, name) || name.empty()) return "";
+  if (name.ends_with(kReplaced) && !fs::exists(folder / name)) name.resize(name.size() - kReplaced.size());
+  return (folder / name).string();
 }
 
 void check_manifest(const fs::path& checkpoint) {
