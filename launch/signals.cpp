@@ -13,13 +13,12 @@ namespace {
 std::atomic<bool> stop{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "set from a signal handler");
 
-// Made before the handler is installed, and never changed after.
-std::string announced;
+// Made before the handler is installed. Never freed: a signal may come while the process exits.
+const std::string* announced = nullptr;
 
 void announce() {
-  if (!announced.empty() && !stop.exchange(true)) [[maybe_unused]]
-    const ssize_t written = write(STDERR_FILENO, announced.data(), announced.size());
-  stop = true;
+  if (!stop.exchange(true) && announced) [[maybe_unused]]
+    const ssize_t written = write(STDERR_FILENO, announced->data(), announced->size());
 }
 
 extern "C" void on_stop_signal(int signal_number) {
@@ -44,7 +43,7 @@ bool parent_is_launcher() {
 }  // namespace
 
 void install_stop_handler(const std::string& announcement) {
-  if (!announcement.empty()) announced = "\n" + announcement + "\n";
+  if (!announcement.empty() && !announced) announced = new std::string("\n" + announcement + "\n");
   struct sigaction action {};
   action.sa_handler = on_stop_signal;
   action.sa_flags = SA_RESTART;

@@ -141,7 +141,7 @@ with folder() as temporary:
     refused("no foreign.jsonl.origin.yaml", f"output={temporary}/foreign.jsonl")
     refused("is no folder", f"output={temporary}/none/out.jsonl")
     # Settings and prompts that cannot be.
-    refused("name either `tasks`", "tasks=tests/data/end_to_end_tasks.json")
+    refused("name either `tasks`", "tasks=tests/data/end_to_end_tasks.json", "prompts=configs/generate_prompts.yaml")
     refused("name either `tasks`", "prompts=")
     refused("stage: has no effect with `prompts`", "stage=infilling")
     refused("has no effect at temperature 0", "rollout.temperature=0")

@@ -66,6 +66,25 @@ with folder() as temporary:
     code, out, err = train(run, "rollout.strategy=random", "stages.1.steps=3", "run.seed=5")
     expect(code == 2 and "run.seed: 1 -> 5" in err, "another run is not an extension", code, err)
 
+    # ---- Tasks that are trained on and held out are refused by all who read them; allowed, a task that can never be graded leaves both
+    # lists at the same evaluation, whether or not the run was taken up again in between.
+    tasks = json.loads((SOURCE / "tests/data/infilling_tasks.json").read_text())[:3]
+    tasks[1]["pytorch_code"] = tasks[1]["pytorch_code"].replace("def get_inputs():\n    return [", "def get_inputs():\n    return nothing[")
+    Path(temporary, "tasks.json").write_text(json.dumps(tasks))
+    both = ["tasks.synthetic=~", f"tasks.train=[{temporary}/tasks.json]", f"tasks.held_out=[{temporary}/tasks.json]", "evaluation.tasks=3",
+            "warm_up.steps=0", "stages=[{stage: infilling, steps: 1, tasks_per_step: 3, samples_per_task: 2}]"]
+    for command in (["train", "--dry-run"], ["train"], ["tasks", "--check"]):
+        code, out, err = bicrl(*command, "tests/data/small_run.yaml", f"run.directory={temporary}/both", *SMALL, *both)
+        expect(code == 2 and "3 of 3 held-out tasks are training tasks as well: of the file tasks" in err, f"{command}: refused", code, out, err)
+    counts = []
+    for steps in ((1, 2), (2,)):
+        place = f"{temporary}/both-{len(steps)}"
+        for count in steps:
+            code, out, err = train(place, *both, "tasks.allow_overlap=true", f"stages.0.steps={count}")
+            expect(code == 0 and "(tasks.allow_overlap)" in err, "allowed, and said", code, out, err)
+        counts.append([read_json(f"{place}/summary.json")["held_out"][name]["tasks"] for name in ("start", "infilling")])
+    expect(counts[0] == counts[1] == [3, 2], "the same tasks count", counts)
+
     # ---- Ctrl-C is acknowledged at once.
     words = [BINARY, "train", "tests/data/small_run.yaml", f"run.directory={temporary}/stopped", *SMALL, "warm_up.steps=100000"]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=SOURCE, env=ENVIRONMENT)

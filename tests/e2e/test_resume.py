@@ -202,7 +202,7 @@ with folder() as temporary:
     code, out = without_verdicts(young, *lonely)
     expect(code == 1 and "4 of 4 responses got no verdict" in out, "an evaluation without verdicts is no result", code, out)
     last = [line for line in out.splitlines() if "checkpoint is" in line]
-    expect(len(last) == 1 and f"{young}/checkpoints/warm_up; the same command goes on from there: " in last[0] and " train tests/data/small_run.yaml " in last[0],
+    expect(len(last) == 1 and f"{young}/checkpoints/warm_up-000002; the same command goes on from there: " in last[0] and " train tests/data/small_run.yaml " in last[0],
            "and names the checkpoint and the command", out)
     expect(not list(Path(young).glob("*.tmp.*")), "leftovers are removed")
     code, out, err = bicrl("train", "tests/data/small_run.yaml", f"run.directory={young}", *SMALL, *lonely, ranks=2)
