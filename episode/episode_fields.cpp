@@ -1,0 +1,155 @@
+#include "episode/episode_fields.h"
+
+#include <nlohmann/json.hpp>
+#include <type_traits>
+
+#include "common/error.h"
+
+namespace bicrl {
+namespace {
+
+using nlohmann::json;
+
+constexpr unsigned kLog = 1, kSample = 2, kText = 4, kHeader = 8, kRanks = 16;
+constexpr unsigned kTold = kSample | kText, kWhole = kHeader | kRanks, kAll = kLog | kTold | kWhole;
+
+// In a log a truncated response is told by a word of its own; whole forms hold what it follows from.
+struct Truncated {
+  Rollout& rollout;
+};
+struct ConstTruncated {
+  const Rollout& rollout;
+};
+inline Truncated truncated_of(Rollout& rollout) { return {rollout}; }
+inline ConstTruncated truncated_of(const Rollout& rollout) { return {rollout}; }
+
+template <class EpisodeType, class Visit>
+void for_each_field(EpisodeType& e, const Visit& visit) {
+  visit("phase", kTold | kWhole, e.key.place.phase);
+  visit("step", kTold | kWhole, e.key.place.step);
+  visit("group", kAll, e.key.group);
+  visit("sample", kText | kWhole, e.key.sample);
+  visit("task", kAll, e.task_id);
+  visit("repair", kWhole, e.repair);
+  visit("reward", kAll, e.reward.value);
+  visit("masked", kAll, e.reward.masked);
+  visit("mask_reason", kWhole, e.reward.mask_reason);
+  visit("terms", kTold | kWhole, e.reward.terms);
+  visit("advantage", kAll, e.advantage);
+}
+
+template <class TurnType, class Visit>
+void for_each_turn_field(TurnType& t, const Visit& visit) {
+  visit("prompt", kText | kWhole, t.prompt);
+  visit("text", kTold | kWhole, t.rollout.text);
+  visit("truncated", kLog | kTold, truncated_of(t.rollout));
+  visit("verdict_key", kAll, t.verdict_key);
+  visit("verdict", kTold | kWhole, t.verdict);
+  visit("straggled", kWhole, t.straggled);
+  visit("program", kWhole, t.program);
+  visit("policy_version", kWhole, t.rollout.policy_version);
+  visit("prompt_tokens", kWhole, t.rollout.prompt_tokens);
+  visit("finish", kWhole, t.rollout.finish);
+  visit("clamped", kWhole, t.rollout.clamped);
+  visit("denoise_steps", kWhole, t.rollout.denoise_steps);
+  visit("tokens", kRanks, t.rollout.tokens);
+  visit("step_map", kRanks, t.rollout.step_map);
+  visit("log_probs", kRanks, t.rollout.log_probs);
+}
+
+// ---- Values.
+
+template <class T>
+void write(json& out, const T& value) {
+  out = value;
+}
+void write(json& out, const FinishReason& finish) { out = static_cast<int>(finish); }
+void write(json& out, const ConstTruncated& value) { out = value.rollout.truncated(); }
+void write(json& out, const std::optional<Verdict>& verdict) { out = verdict ? to_json(*verdict) : json(); }
+void write(json& out, const std::vector<RewardTerm>& terms) {
+  out = json::object();
+  for (const RewardTerm& term : terms) out[term.name] = term.value;
+}
+
+template <class T>
+void read(const json& in, T& value) {
+  in.get_to(value);
+}
+void read(const json& in, FinishReason& finish) {
+  const int number = in.get<int>();
+  if (number < 0 || number > static_cast<int>(FinishReason::kTokenLimit))
+    throw InputError("finish: a value is out of range");
+  finish = static_cast<FinishReason>(number);
+}
+void read(const json& in, Truncated& value) {
+  value.rollout.finish = in.get<bool>() ? FinishReason::kTokenLimit : FinishReason::kEndToken;
+}
+void read(const json& in, std::optional<Verdict>& verdict) {
+  if (!in.is_null()) verdict = verdict_from_json(in);
+}
+void read(const json& in, std::vector<RewardTerm>& terms) {
+  for (const auto& [name, value] : in.items()) terms.push_back({name, value.get<double>()});
+}
+
+struct Writer {
+  unsigned form;
+  json& out;
+  template <class T>
+  void operator()(const char* name, unsigned forms, const T& value) const {
+    if (forms & form) write(out[name], value);
+  }
+};
+
+struct Reader {
+  unsigned form;
+  const json& in;
+  template <class T>
+  void operator()(const char* name, unsigned forms, T&& value) const {
+    if (!(forms & form)) return;
+    const auto found = in.find(name);
+    if (found == in.end()) throw InputError(concat("an episode lacks its field '", name, "'"));
+    try {
+      read(*found, value);
+    } catch (const json::exception& error) {
+      throw InputError(concat("an episode's field '", name, "': ", error.what()));
+    }
+  }
+};
+
+}  // namespace
+
+json to_json(const Episode& episode, EpisodeForm form) {
+  const auto bit = static_cast<unsigned>(form);
+  json out = json::object();
+  for_each_field(episode, Writer{bit, out});
+  if (bit & kWhole) {
+    json& turns = out["turns"] = json::array();
+    for (const Turn& turn : episode.turns)
+      for_each_turn_field(turn, Writer{bit, turns.emplace_back(json::object())});
+  } else {
+    for_each_turn_field(episode.last(), Writer{bit, out});
+  }
+  return out;
+}
+
+Episode episode_from_json(const json& document, EpisodeForm form) {
+  const auto bit = static_cast<unsigned>(form);
+  if (!document.is_object()) throw InputError("an episode is no JSON object");
+  Episode episode;
+  for_each_field(episode, Reader{bit, document});
+  if (!(bit & kWhole)) {
+    for_each_turn_field(episode.turns.emplace_back(), Reader{bit, document});
+    return episode;
+  }
+  const auto turns = document.find("turns");
+  if (turns == document.end() || !turns->is_array() || turns->empty())
+    throw InputError("an episode lacks its list of turns");
+  for (const json& turn : *turns) {
+    if (!turn.is_object()) throw InputError("a turn of an episode is no JSON object");
+    for_each_turn_field(episode.turns.emplace_back(), Reader{bit, turn});
+    episode.turns.back().rollout.task_id = episode.task_id;
+  }
+  return episode;
+}
+
+}  // namespace bicrl
