@@ -5,6 +5,7 @@ import itertools
 import torch
 
 from oracle_profile import SAMPLE, all_finite, finite, own_error, sampled
+from oracle_values import readable
 
 SATURATED = 5e-5  # V_i / S_i
 NEARLY_ALL = 0.9
@@ -80,7 +81,7 @@ def _trivial(kind, draw, index):
         if statistics is not None:
             n = statistics.draws
             yield MEAN, (n * statistics.mean() - draw.exact[index]) / (n - 1)
-    for position, leaf in enumerate(draw.leaves):
+    for position, leaf in enumerate(map(readable, draw.leaves)):
         if leaf.numel() == own.numel():
             yield f"input {position}", leaf.reshape(own.shape).to(own.dtype)
         elif 0 < leaf.numel() < own.numel():
@@ -99,8 +100,8 @@ def _broadcasts(leaf, shape):
 def _repeated_inputs(draw, index):
     """Positions of the inputs that this leaf equals exactly."""
     own = draw.own[index]
-    return {position for position, leaf in enumerate(draw.leaves)
-            if leaf.dtype == own.dtype and leaf.numel() == own.numel() and torch.equal(leaf.reshape(own.shape), own)}
+    return {position for position, leaf in enumerate(draw.leaves) if leaf.dtype == draw.types[index]
+            and leaf.numel() == own.numel() and torch.equal(readable(leaf).reshape(own.shape), own)}
 
 
 class Findings:

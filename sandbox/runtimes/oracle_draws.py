@@ -19,7 +19,7 @@ import torch
 from oracle_literals import Literal, demote, is_ordered
 from oracle_patterns import NARROW, PATTERNS, Assignment, Slices
 from oracle_places import Places
-from oracle_values import leaves, like_strides, with_leaves
+from oracle_values import leaves, like_strides, readable, with_leaves
 
 KINDS = ("plain", "shifted", "sparse", "structured")
 # What is tried for a kind, strictest first, until the reference stays as finite as on plain draws.
@@ -64,7 +64,7 @@ def ends_of_ranges(generator):
 
 
 def _without_nan(tensor):
-    return torch.nan_to_num(tensor, math.pi) if tensor.is_floating_point() else tensor
+    return torch.nan_to_num(readable(tensor), math.pi) if tensor.is_floating_point() else tensor
 
 
 class Nature:
@@ -260,7 +260,7 @@ class Draws:
         for index, (leaf, places) in enumerate(zip(made, self.places)):
             twins = None
             if places:
-                moved, twins = places.apply(leaf, generator, lowest_first, with_twins)
+                moved, twins = places.apply(readable(leaf), generator, lowest_first, with_twins)
                 made[index] = like_strides(moved, leaf)
             forms.append(None if twins is None else [torch.where(twins, 0.0, 1.0).double(), torch.zeros(())])
         return made, forms if any(forms) else None

@@ -59,6 +59,16 @@ TEST_CASE("faults of tasks with answers") {
   CHECK(kinds(two) == Set{"blind"});
 }
 
+TEST_CASE("types of elements that the sandbox does not have are faults of the task, by name") {
+  for (const std::string type : {"float8_e4m3fnuz", "float8_e8m0fnu", "complex64", "uint16"}) {
+    const std::string input = concat("[torch.zeros(4, 5).to(torch.", type, ")]");
+    CHECK(fault_of(task_code("return x.float()", input)) ==
+          concat("unsupported_type: tensors of torch.", type, " are not supported"));
+  }
+  CHECK(fault_of(task_code("return x.to(torch.float8_e4m3fnuz)", "[torch.randn(4, 5)]")) ==
+        "unsupported_type: tensors of torch.float8_e4m3fnuz are not supported");
+}
+
 TEST_CASE("a task that any program passes without computing is at fault") {
   const std::string x = "[torch.randn(16, 64)]";
   const auto fault = [&](const std::string& forward, const std::string& inputs,
