@@ -148,12 +148,17 @@ class Findings:
 
     def passes(self, pool):
         """What is right for every output leaf on every draw though nothing is computed; empty if nothing is. A task where
-        something is says nothing of a program."""
+        something is says nothing of a program. (What has no elements is right without computing for everybody.)"""
+        if self.is_empty():
+            return ""
         common = [set.intersection(*names) for names in zip(*self.trivial)]
         constant = [index for index, names in enumerate(common) if names <= set(CONSTANT)]
         if not all(common) or pool.is_chance(constant):
             return ""
         return ", ".join(sorted({min(names) for names in common}))
+
+    def is_empty(self):
+        return not any(x.numel() for x in self.first)
 
     def faults(self):
         """Of a task that says something of programs all the same."""
@@ -162,6 +167,8 @@ class Findings:
         def fault(kind, message):
             found.append({"kind": kind, "message": message})
 
+        if self.is_empty():
+            return [{"kind": "empty", "message": "its answer has no elements: every program that returns its shape is correct"}]
         if self.saturated:
             fault("saturated", f"nearly all of its answer varies by less than {SATURATED} of its size from draw to draw")
         if all(self.fragile):

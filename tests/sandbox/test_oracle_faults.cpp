@@ -57,6 +57,7 @@ TEST_CASE("faults of tasks with answers") {
       "        return torch.exp(x)\ndef get_inputs():\n    return [torch.randn(9, 9), torch.randn(9)]\n"
       "def get_init_inputs():\n    return []\n";
   CHECK(kinds(two) == Set{"blind"});
+  CHECK(kinds(task_code("return x.exp()", "[torch.randn(0, 64)]")) == Set{"empty"});
 }
 
 TEST_CASE("types of elements that the sandbox does not have are faults of the task, by name") {
