@@ -37,7 +37,9 @@ std::string config_text(const PolicyConfig& config, at::ScalarType dtype) {
 }  // namespace
 
 Transformer load_policy(const fs::path& folder, at::Device device, at::ScalarType dtype) {
-  return load_policy(folder, PolicyConfig::from_file(folder / "config.json"), device, dtype);
+  PolicyConfig config = PolicyConfig::from_file(folder / "config.json");
+  config.add_code(folder);
+  return load_policy(folder, config, device, dtype);
 }
 
 Transformer load_policy(const fs::path& folder, const PolicyConfig& config, at::Device device,
@@ -67,6 +69,7 @@ std::map<std::string, FileHash> save_policy(const fs::path& folder, const Policy
   write_file_atomically(folder / "config.json", config_text(config, weights.front().second.scalar_type()),
                         files);
   write_file_atomically(folder / "generation_config.json", config.generation_config_text(), files);
+  for (const auto& [name, text] : config.code) write_file_atomically(folder / name, text, files);
   tokenizer.save(folder, files);
   return write_safetensors_folder(folder, weights, kShardBytes, written_as, files);
 }

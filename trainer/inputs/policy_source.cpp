@@ -120,6 +120,7 @@ Tokenizer load_tokenizer(const PolicySource& source) {
 PolicyConfig policy_config(const PolicySource& source, const Tokenizer& tokenizer) {
   PolicyConfig config = PolicyConfig::from_file(
       source.checkpoint.empty() ? source.config_file : source.checkpoint / "config.json");
+  if (!source.checkpoint.empty()) config.add_code(source.checkpoint);
   if (tokenizer.size() > config.vocab_size)
     throw InputError(concat("the tokenizer has ids up to ", tokenizer.size() - 1,
                             ", the policy's vocabulary only ", config.vocab_size, " rows"));
