@@ -105,6 +105,7 @@ class Evaluation {
         settings_(EvalSettings::from_config(document_.root(), fs::path(command.config_path).parent_path())),
         // The embedded server reads this section itself; here its keys are checked before anything starts.
         server_(VerifierOptions::from_config(document_.root().section("verifier").section("server"))) {
+    settings_.policy.verify = command.verify;
     document_.finish();
   }
 

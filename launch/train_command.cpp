@@ -186,6 +186,7 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
   ControlPlane& control = ranks.control;
   const bool first = control.rank() == 0;
   LoadedRun run = load_run(command);
+  run.settings.policy.verify = command.verify;
   if (run.settings.trainer.deterministic) require_determinism();
   RunInputs inputs = RunInputs::load(run.settings.policy, run.settings.tasks);
   if (command.dry_run) {

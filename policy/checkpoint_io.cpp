@@ -4,6 +4,7 @@
 
 #include "common/error.h"
 #include "common/files.h"
+#include "policy/checkpoint_manifest.h"
 #include "policy/safetensors.h"
 
 namespace bicrl {
@@ -34,21 +35,35 @@ std::string config_text(const PolicyConfig& config, at::ScalarType dtype) {
   return json.dump(2) + "\n";
 }
 
-}  // namespace
-
-Transformer load_policy(const fs::path& folder, at::Device device, at::ScalarType dtype) {
-  PolicyConfig config = PolicyConfig::from_file(folder / "config.json");
-  config.add_code(folder);
-  return load_policy(folder, config, device, dtype);
-}
-
-Transformer load_policy(const fs::path& folder, const PolicyConfig& config, at::Device device,
-                        at::ScalarType dtype) {
+Transformer read_weights(const fs::path& folder, const PolicyConfig& config, at::Device device,
+                         at::ScalarType dtype) {
   const SafetensorsFolder weights(folder);
   try {
     return Transformer::from_source(config, weights, device, dtype);
   } catch (const InputError& error) {
     throw InputError(concat(folder.string(), ": ", error.what()));
+  }
+}
+
+}  // namespace
+
+Transformer load_policy(const fs::path& folder, at::Device device, at::ScalarType dtype, bool verify) {
+  PolicyConfig config = PolicyConfig::from_file(folder / "config.json");
+  config.add_code(folder);
+  return load_policy(folder, config, device, dtype, verify);
+}
+
+Transformer load_policy(const fs::path& folder, const PolicyConfig& config, at::Device device,
+                        at::ScalarType dtype, bool verify) {
+  std::optional<PolicyFilesCheck> check;
+  if (verify) check.emplace(folder);
+  try {
+    Transformer policy = read_weights(folder, config, device, dtype);
+    if (check) check->finish();
+    return policy;
+  } catch (const InputError&) {
+    if (check) check->finish();  // damage says more than what follows from it
+    throw;
   }
 }
 

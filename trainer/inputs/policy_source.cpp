@@ -142,8 +142,9 @@ Transformer make_policy(const PolicySource& source, const Tokenizer& tokenizer, 
   const PolicyConfig config = policy_config(source, tokenizer);
   check_weights_fit(config, dtype, unused_device_bytes(device));
   const StartingThreads threads(ranks_on_host);
-  Transformer policy = source.checkpoint.empty() ? Transformer::random(config, seed, device, dtype)
-                                                 : load_policy(source.checkpoint, config, device, dtype);
+  Transformer policy = source.checkpoint.empty()
+                           ? Transformer::random(config, seed, device, dtype)
+                           : load_policy(source.checkpoint, config, device, dtype, source.verify);
   if (source.lora) policy.add_adapters(*source.lora, seed);
   return policy;
 }
