@@ -1,6 +1,7 @@
 #include "policy/checkpoint_io.h"
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "common/error.h"
 #include "common/files.h"
@@ -65,6 +66,21 @@ Transformer load_policy(const fs::path& folder, const PolicyConfig& config, at::
     if (check) check->finish();  // damage says more than what follows from it
     throw;
   }
+}
+
+std::string note_on_weight_files(const fs::path& folder) {
+  const std::set<std::string> read = SafetensorsFolder(folder).files();
+  std::string unread;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    const bool weights = name.ends_with(".safetensors") || name == kSafetensorsIndex;
+    const bool index_of_read = name == kSafetensorsIndex && !read.contains(kSingleSafetensors);
+    if (weights && !read.contains(name) && !index_of_read) unread += concat(unread.empty() ? "" : ", ", name);
+  }
+  if (unread.empty()) return "";
+  return concat(folder.string(), ": the weights are read from ", *read.begin(),
+                read.size() > 1 ? " and others" : "", ", not from ", unread,
+                ", which lies beside; remove what is not meant");
 }
 
 void save_policy(const fs::path& folder, const Transformer& transformer, const Tokenizer& tokenizer) {

@@ -22,6 +22,10 @@ Transformer load_policy(const std::filesystem::path& folder, at::Device device, 
 Transformer load_policy(const std::filesystem::path& folder, const PolicyConfig& config, at::Device device,
                         at::ScalarType dtype, bool verify = true);
 
+// Weights in the folder that load_policy() does not read, as others lie beside them, for a person; empty:
+// none.
+std::string note_on_weight_files(const std::filesystem::path& folder);
+
 // Creates the folder. Each file is replaced atomically, weights last; a folder that is saved into again is
 // consistent only when this has returned (checkpoints write to a fresh folder and rename it). Adapters are
 // merged into the weights, one at a time; adapter_io.h saves them as such.

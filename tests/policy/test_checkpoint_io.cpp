@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
@@ -16,6 +17,7 @@ namespace bicrl {
 namespace {
 
 namespace fs = std::filesystem;
+using Catch::Matchers::ContainsSubstring;
 
 // Bytes, the end token and the mask.
 fs::path make_tokenizer(const fs::path& folder) {
@@ -154,6 +156,24 @@ TEST_CASE("every end token and every key of generation_config.json survives savi
                  tokenizer.encode("for i in x<MASK>"));
   testing::run_python(fs::path(BICRL_SOURCE_DIR) / "tests/policy/oracle_reopen.py",
                       {folder.path().string(), "several"});
+}
+
+TEST_CASE("weights beside those that are read are reported") {
+  const testing::TemporaryFolder folder;
+  const Tokenizer tokenizer = Tokenizer::from_folder(make_tokenizer(folder.path()));
+  const fs::path where = folder.path() / "policy", sharded = folder.path() / "sharded";
+  const Transformer policy = Transformer::random(config_for(tokenizer, false), 9, at::kCPU, at::kFloat);
+  for (const fs::path& one : {where, sharded}) save_policy(one, policy, tokenizer);
+  CHECK(note_on_weight_files(where).empty());
+  write_safetensors_folder(sharded, policy.parameters(), 20'000);
+  CHECK(note_on_weight_files(sharded).empty());
+  fs::copy_file(where / "model.safetensors", sharded / "model.safetensors");
+  CHECK_THAT(note_on_weight_files(sharded), ContainsSubstring("read from model.safetensors, not from") &&
+                                                ContainsSubstring("model-00001-of-0") &&
+                                                ContainsSubstring("model.safetensors.index.json"));
+  fs::remove(sharded / "model.safetensors");
+  fs::copy_file(where / "model.safetensors", sharded / "old.safetensors");
+  CHECK_THAT(note_on_weight_files(sharded), ContainsSubstring("not from old.safetensors"));
 }
 
 TEST_CASE("a folder whose parts disagree is refused by name") {

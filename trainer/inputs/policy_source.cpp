@@ -6,9 +6,11 @@
 
 #include <algorithm>
 
+#include "common/log.h"
 #include "common/rng.h"
 #include "policy/checkpoint_io.h"
 #include "policy/policy_config.h"
+#include "policy/token_agreement.h"
 #include "rollout/engine_budget.h"
 #include "trainer/inputs/existing_path.h"
 
@@ -118,12 +120,17 @@ Tokenizer load_tokenizer(const PolicySource& source) {
 }
 
 PolicyConfig policy_config(const PolicySource& source, const Tokenizer& tokenizer) {
-  PolicyConfig config = PolicyConfig::from_file(
-      source.checkpoint.empty() ? source.config_file : source.checkpoint / "config.json");
+  const fs::path file = source.checkpoint.empty() ? source.config_file : source.checkpoint / "config.json";
+  PolicyConfig config = PolicyConfig::from_file(file);
   if (!source.checkpoint.empty()) config.add_code(source.checkpoint);
   if (tokenizer.size() > config.vocab_size)
     throw InputError(concat("the tokenizer has ids up to ", tokenizer.size() - 1,
                             ", the policy's vocabulary only ", config.vocab_size, " rows"));
+  const std::string disagreement = token_disagreement(config, tokenizer, source.end_tokens.empty());
+  if (!disagreement.empty())
+    throw InputError(concat(file.string(), ": ", disagreement, ". Is the tokenizer in ",
+                            (source.tokenizer.empty() ? source.checkpoint : source.tokenizer).string(),
+                            " this policy's?"));
   replace_end_tokens(source.end_tokens, tokenizer, config);
   try {
     if (source.lora) source.lora->validate(config);
@@ -141,6 +148,8 @@ Transformer make_policy(const PolicySource& source, const Tokenizer& tokenizer, 
   const at::ScalarType dtype = source.dtype == "bfloat16" ? at::kBFloat16 : at::kFloat;
   const PolicyConfig config = policy_config(source, tokenizer);
   check_weights_fit(config, dtype, unused_device_bytes(device));
+  if (!source.checkpoint.empty() && local_rank == 0)
+    if (const std::string note = note_on_weight_files(source.checkpoint); !note.empty()) log_warning(note);
   const StartingThreads threads(ranks_on_host);
   Transformer policy = source.checkpoint.empty()
                            ? Transformer::random(config, seed, device, dtype)
