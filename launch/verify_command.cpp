@@ -10,6 +10,7 @@
 #include "common/config.h"
 #include "common/files.h"
 #include "common/log.h"
+#include "common/named_file.h"
 #include "launch/commands.h"
 #include "launch/embedded_verifier.h"
 #include "launch/verify_mutants.h"
@@ -221,7 +222,7 @@ int run_verify_command(const VerifyCommand& command) {
   print_summary(verified, command.tasks_path);
   nlohmann::json told = report(verified);
   if (command.mutate) told["mutants"] = verify_mutants(client, correct_programs(verified));
-  if (!command.json_path.empty()) write_file_atomically(command.json_path, told.dump(2) + "\n");
+  if (!command.json_path.empty()) write_named_file(command.json_path, told.dump(2) + "\n");
   return static_cast<int>(exit_code(verified));
 }
 

@@ -6,6 +6,7 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "common/json_entries.h"
+#include "common/named_file.h"
 #include "tasks/task_entry.h"
 
 namespace bicrl {
@@ -86,7 +87,7 @@ std::string tasks_to_json_lines(const std::vector<Task>& tasks) {
 }
 
 void save_tasks(const std::filesystem::path& path, const std::vector<Task>& tasks) {
-  write_file_atomically(path,
+  write_named_file(path,
                         path.extension() == ".jsonl" ? tasks_to_json_lines(tasks) : tasks_to_json(tasks));
 }
 

@@ -34,7 +34,7 @@ TaskSet parse_task_set(std::string_view text, const std::string& file);
 // Strict: throws InputError that names every broken entry (the first ten of them in full).
 std::vector<Task> load_tasks(const std::filesystem::path& path);
 
-// Files are replaced atomically. A JSON list is what the published sets are; JSON lines suit appending tools.
+// Files are replaced atomically, links followed. A JSON list is what the published sets are; JSON lines suit appending tools.
 std::string tasks_to_json(const std::vector<Task>& tasks);
 std::string tasks_to_json_lines(const std::vector<Task>& tasks);
 // By the ending: ".jsonl" is written as JSON lines, anything else as a JSON list.

@@ -1,5 +1,7 @@
 """`bicrl verify` on a task file with broken entries: they are named, the others verified, and the exit code tells."""
 import json
+import os
+import subprocess
 from pathlib import Path
 
 from support import SOURCE, bicrl, expect, folder, patient, read_json
@@ -17,7 +19,8 @@ with folder() as temporary:
 
     def verify(entries, *words):
         tasks.write_text(json.dumps(entries))
-        return bicrl("verify", "--tasks", tasks, "--json", report, *patient(600), *words)
+        report_to = [] if "--json" in words else ["--json", report]
+        return bicrl("verify", "--tasks", tasks, *report_to, *patient(600), *words)
 
     good, wrong, broken = entry("good", "honest"), entry("wrong", "wrong_value"), {**entry("broken", "honest"), "level": "high"}
     code, out, err = verify([good, broken, wrong, 7])
@@ -27,6 +30,17 @@ with folder() as temporary:
     expect("2 broken entries" in out and "1 correct" in out and "1 wrong_value" in out, "the others are verified", out)
     result = read_json(report)
     expect([v["task_id"] for v in result["verdicts"]] == ["good", "wrong"] and len(result["left_out"]) == 2, "in the report", result)
+
+    # The report goes to where a link leads, and through a pipe; both stay.
+    link, pipe = Path(temporary, "link.json"), Path(temporary, "pipe.json")
+    link.symlink_to(report)
+    os.mkfifo(pipe)
+    report.unlink()
+    code, out, err = verify([good], "--json", link)
+    expect(code == 0 and link.is_symlink() and read_json(report)["candidates"] == 1, "through a link", code, out, err)
+    reader = subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True)
+    code, out, err = verify([good], "--json", pipe)
+    expect(code == 0 and json.loads(reader.communicate(timeout=60)[0])["candidates"] == 1 and pipe.is_fifo(), "through a pipe", code, out, err)
 
     # One program for one task: what is broken beside it does not matter. An entry that is, cannot be named.
     program = ["--candidate", CORPUS / "honest.py", "--task"]
