@@ -42,8 +42,15 @@ with folder() as temporary:
             code, out, err = bicrl(*command, "--no-verify")
             expect(code == 0, f"{name}: goes on without a look", code, out, err)
 
-    # The optimizer's file counts where its moments are taken.
+    # So does a tokenizer that is taken from there, and its text before what follows from it.
     flip(copies / "model.safetensors", -5)
+    flip(copies / "tokenizer.json", 1)
+    code, out, err = bicrl("generate", f"{temporary}/generate.yaml",
+                           f"policy={{config: configs/quickstart/policy.json, tokenizer: {copies}}}", f"output={temporary}/other.jsonl")
+    expect(code == 2 and "tokenizer.json" in err and "damaged" in err, "a tokenizer's file", code, out, err)
+    flip(copies / "tokenizer.json", 1)
+
+    # The optimizer's file counts where its moments are taken.
     flip(copies / "trainer" / "optimizer.safetensors", -5)
     moments = [*sft, f"run.directory={temporary}/moments", f"policy={{checkpoint: {copies}, moments: true}}"]
     code, out, err = bicrl(*moments)

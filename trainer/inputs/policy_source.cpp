@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "common/rng.h"
 #include "policy/checkpoint_io.h"
+#include "policy/checkpoint_manifest.h"
 #include "policy/policy_config.h"
 #include "policy/token_agreement.h"
 #include "rollout/engine_budget.h"
@@ -116,7 +117,13 @@ at::Device policy_device(const PolicySource& source, int local_rank) {
 }
 
 Tokenizer load_tokenizer(const PolicySource& source) {
-  return Tokenizer::from_folder(source.tokenizer.empty() ? source.checkpoint : source.tokenizer);
+  const fs::path& folder = source.tokenizer.empty() ? source.checkpoint : source.tokenizer;
+  // Beside weights, which are checked when they are read.
+  if (const auto manifest = source.verify ? CheckpointManifest::of(folder) : std::nullopt)
+    manifest->check([](const std::string& name) {
+      return name.find('/') == std::string::npos && !name.ends_with(".safetensors");
+    });
+  return Tokenizer::from_folder(folder);
 }
 
 PolicyConfig policy_config(const PolicySource& source, const Tokenizer& tokenizer) {
