@@ -8,15 +8,15 @@
 namespace bicrl {
 namespace {
 
-std::vector<Task> load_files(const std::vector<std::filesystem::path>& files, bool strict) {
+std::vector<Task> load_files(const std::vector<std::filesystem::path>& files, const TaskSource& source) {
   std::vector<Task> tasks;
   std::set<std::string> ids;
   for (const auto& file : files) {
     std::vector<Task> loaded;
-    if (strict) {
-      loaded = load_tasks(file);
+    if (source.strict) {
+      loaded = load_tasks(file, source.use);
     } else {
-      TaskSet set = load_task_set(file);
+      TaskSet set = load_task_set(file, source.use);
       for (const EntryError& error : set.errors) log_warning("left out: ", error.message());
       loaded = std::move(set.tasks);
     }
@@ -34,8 +34,8 @@ std::vector<Task> load_files(const std::vector<std::filesystem::path>& files, bo
 
 std::vector<TaskSplit> load_splits(const TaskSource& source) {
   if (!source.synthetic)
-    return {{"train", load_files(source.train_files, source.strict)},
-            {"held_out", load_files(source.held_out_files, source.strict)}};
+    return {{"train", load_files(source.train_files, source)},
+            {"held_out", load_files(source.held_out_files, source)}};
   SyntheticTasks made = synthesise(*source.synthetic);
   return {{to_string(SyntheticSplit::kTrain), std::move(made.train)},
           {to_string(SyntheticSplit::kDevelopment), std::move(made.development)},

@@ -102,6 +102,23 @@ const UpdaterSettings* first_updater(const RunSettings& settings) {
 
 }  // namespace
 
+Scaffold infilling_scaffold(const RunSettings& settings) {
+  for (const StageSettings& stage : settings.stages)
+    if (stage.stage == Stage::kInfilling) return stage.decoding.scaffold;
+  return settings.evaluation.decoding.scaffold;
+}
+
+namespace {
+
+TaskUse use_of_tasks(const RunSettings& settings) {
+  bool clamped = settings.warm_up.steps > 0 && infilling_scaffold(settings) == Scaffold::kClamp;
+  for (const StageSettings& stage : settings.stages)
+    clamped |= stage.stage == Stage::kInfilling && stage.decoding.scaffold == Scaffold::kClamp;
+  return clamped ? TaskUse::kClampedInfilling : TaskUse::kAny;
+}
+
+}  // namespace
+
 // Beats come each second, later on a busy machine.
 constexpr double kShortestHeartbeat_s = 5;
 
@@ -166,6 +183,7 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   settings.trainer = TrainerSettings::from_config(root.section("trainer"));
   settings.curation = CurationSettings::from_config(root.section("curation"));
   settings.evaluation = evaluation_from(root.section("evaluation"), decoding);
+  settings.tasks.use = use_of_tasks(settings);
   if (settings.tasks.synthetic)
     settings.tasks.split = split_from(root.section("evaluation"), *settings.tasks.synthetic,
                                       {SyntheticSplit::kDevelopment, SyntheticSplit::kTest});
