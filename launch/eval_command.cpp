@@ -10,6 +10,7 @@
 #include "common/files.h"
 #include "common/log.h"
 #include "common/named_file.h"
+#include "launch/launcher_check.h"
 #include "launch/learner_commands.h"
 #include "launch/rank_session.h"
 #include "launch/suite_evaluation.h"
@@ -209,6 +210,7 @@ class Evaluation {
   // Leaves out of `tasks_` what is not asked. A suite's problems count all the same.
   Answers ask_policy() {
     at::set_num_threads(static_cast<int>(settings_.threads_per_rank));
+    report_bindings(control_, settings_.threads_per_rank);
     const Tokenizer tokenizer = load_tokenizer(settings_.policy);
     const Transformer policy = make_policy(settings_.policy, tokenizer, settings_.seed, control_.local_rank(),
                                            control_.ranks_on_host());
