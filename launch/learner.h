@@ -19,6 +19,7 @@ struct LearnerCommand {
   bool allow_changed_config = false;  // of a run that goes on
   std::string output_folder;          // tasks: where they are written, empty: nowhere; init: of the policy
   bool check_tasks = false;           // tasks: run every reference and list faults
+  bool verify = true;                 // a policy's checkpoint against its manifest
   std::string json_path;              // eval: where its figures go as well; empty: nowhere
   std::string tokenizer_folder;       // init
   std::string dtype;                  // init: of the weights

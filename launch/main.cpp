@@ -57,6 +57,8 @@ struct Arguments {
 
 void add_learner_flags(CLI::App& app, Arguments& arguments) {
   arguments.config.add_to(&app);
+  app.add_flag("!--no-verify", arguments.learner.verify,
+               "do not compare policy.checkpoint with the hashes in its manifest.json");
   app.add_flag("--dry-run", arguments.learner.dry_run,
                "print the resolved configuration and derived numbers, and stop");
 }
