@@ -177,7 +177,7 @@ def main():
                 continue
             left[key] = number
             if number > allowed.get(key, limit):
-                findings.append(f"{key}: {explanation}" + (f" (the list of exceptions allows {allowed[key]})" if key in allowed else ""))
+                findings.append(f"{key}: {explanation}" + (f"; {EXCEPTIONS.name} allows {allowed[key]}" if key in allowed else ""))
     if "--update" in sys.argv:
         write_exceptions({key: min(number, left[key]) for key, number in allowed.items() if key in left})
         allowed = exceptions()
