@@ -1,5 +1,5 @@
 // The kinds of YAML documents that the program reads, each with its reader and with examples that reach every
-// branch of it. A new key in a branch of its own needs an example; tests/house_check.py reports one that
+// branch of it. A new key in a branch of its own needs an example; tests/document_check.py reports one that
 // lacks it.
 #pragma once
 #include <filesystem>

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Reference pages against the program: subcommands, options, keys of a step, fault classes, fields of a verdict.
+"""Reference pages against the program: subcommands, options, configuration keys, keys of a step,
+fault classes, fields of a verdict.
 
 Needs BICRL_BINARY. docs/configuration.md has a test of its own (tests/e2e/test_config_reference.py).
 """
@@ -11,6 +12,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BINARY = os.environ["BICRL_BINARY"]
+
+
+# Reads of a configuration's keys. policy/ reads config.json and tokenizers in the same way.
+ACCESSOR = r'\.(?:integer|real|boolean|text|required_text|choice|texts|integers|integers_or)\("([a-z_0-9]+)"'
+ROOMS = ("common", "tasks", "sandbox", "reward", "rollout", "trainer", "launch")
+
+
+def configuration_readers():
+    return sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.cpp"))
 
 
 def read(path):
@@ -52,6 +62,16 @@ def main():
     fields = re.findall(r'verdict_field\("(?:\w+\.)?(\w+)"', read("tasks/verdict_fields.h"))
     assert {"outcome", "eager_ms", "backend"} <= set(fields), fields
     findings += missing(fields, "docs/file-formats.md", "field")
+
+    # A key that is read in a branch which no example of launch/config_documents.cpp reaches would be missing.
+    shown = in_code("docs/configuration.md")
+    parts = {part for name in shown for part in name.split(".")}
+    read_keys = [(path, key) for path in configuration_readers() for key in re.findall(ACCESSOR, path.read_text())]
+    assert len(read_keys) > 150, len(read_keys)
+    for path, key in read_keys:
+        if key not in parts:
+            findings.append(f"docs/configuration.md: no key {key}, which {path.relative_to(ROOT)} reads: "
+                            "launch/config_documents.cpp needs an example that reaches it")
 
     for finding in findings:
         print(finding)
