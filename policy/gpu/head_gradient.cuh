@@ -1,0 +1,110 @@
+// What the head's gradient takes beside matrix products, on the device.
+#pragma once
+#include "policy/gpu/head_kernels.h"
+#include "policy/gpu/pass_elements.cuh"
+
+namespace bicrl::gpu {
+
+struct FactorArguments {
+  const float *grad, *log_prob, *sum;
+  const __nv_bfloat16* hidden;
+  float *factor, *label_factor;
+  __nv_bfloat16* scaled;
+  float inverse_temperature;
+  int width;
+};
+
+// With p the probabilities and g the gradient of log p(label): that of logit v is g (1 - p) / T for the label
+// and -g p / T for the others, of which p is the weight over the sum.
+__global__ void __launch_bounds__(kPassThreads) head_factor_row(const FactorArguments a) {
+  const int64_t row = blockIdx.x;
+  const float g = a.grad[row] * a.inverse_temperature;
+  const float factor = -g / a.sum[row];
+  if (threadIdx.x == 0) {
+    a.factor[row] = factor;
+    a.label_factor[row] = -g * expm1f(a.log_prob[row]);
+  }
+  if (!a.scaled) return;
+  for (int at = threadIdx.x * BfPack::kSize; at < a.width; at += kPassThreads * BfPack::kSize) {
+    BfPack some = load_pack(a.hidden + row * a.width + at);
+#pragma unroll
+    for (int j = 0; j < BfPack::kSize; ++j) narrow(widen(some.values[j]) * factor, some.values[j]);
+    store_pack(a.scaled + row * a.width + at, some);
+  }
+}
+
+struct GradientRowArguments {
+  const float *part, *factor, *label_factor;
+  const int64_t* labels;
+  const __nv_bfloat16* weight;
+  __nv_bfloat16* out;
+  int rows, width, parts;
+};
+
+__global__ void __launch_bounds__(kPassThreads) head_gradient_row(const GradientRowArguments a) {
+  const int64_t row = blockIdx.x, of_part = static_cast<int64_t>(a.rows) * a.width;
+  const float factor = a.factor[row], label_factor = a.label_factor[row];
+  const __nv_bfloat16* const weight = a.weight + a.labels[row] * a.width;
+  for (int at = threadIdx.x * BfPack::kSize; at < a.width; at += kPassThreads * BfPack::kSize) {
+    const BfPack of_label = load_pack(weight + at);
+    float sum[BfPack::kSize] = {};
+    for (int p = 0; p < a.parts; ++p) {
+      const auto* from = reinterpret_cast<const float4*>(a.part + p * of_part + row * a.width + at);
+      const float4 low = from[0], high = from[1];
+      sum[0] += low.x, sum[1] += low.y, sum[2] += low.z, sum[3] += low.w;
+      sum[4] += high.x, sum[5] += high.y, sum[6] += high.z, sum[7] += high.w;
+    }
+    BfPack out;
+#pragma unroll
+    for (int j = 0; j < BfPack::kSize; ++j)
+      narrow(factor * sum[j] + label_factor * widen(of_label.values[j]), out.values[j]);
+    store_pack(a.out + row * a.width + at, out);
+  }
+}
+
+struct LabelRowArguments {
+  const int64_t* labels;
+  const float* label_factor;
+  const __nv_bfloat16* hidden;
+  float* sum;
+  int rows, width;
+};
+
+constexpr int kLabelThreads = 256;
+
+// The block of the first row of a label sums all of its rows, in their order, a thread eight columns.
+__global__ void __launch_bounds__(kLabelThreads) head_label_row(const LabelRowArguments a) {
+  __shared__ unsigned found[kLabelThreads / kWarp];
+  const int row = blockIdx.x, lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  const int64_t label = a.labels[row];
+  int before = 0;
+  for (int other = threadIdx.x; other < row; other += kLabelThreads) before |= a.labels[other] == label;
+  if (__syncthreads_or(before)) return;
+  for (int column = 0; column < a.width; column += kLabelThreads * BfPack::kSize) {
+    const int at = column + static_cast<int>(threadIdx.x) * BfPack::kSize;
+    float sum[BfPack::kSize] = {};
+    for (int first = row; first < a.rows; first += kLabelThreads) {
+      const int other = first + static_cast<int>(threadIdx.x);
+      const unsigned same =
+          __ballot_sync(kAllLanes, other < a.rows && a.labels[min(other, a.rows - 1)] == label);
+      __syncthreads();  // the masks before have been read
+      if (lane == 0) found[warp] = same;
+      __syncthreads();
+      for (int w = 0; w < kLabelThreads / kWarp; ++w)
+        for (unsigned left = found[w]; left != 0; left &= left - 1) {
+          const int64_t from = first + w * kWarp + __ffs(static_cast<int>(left)) - 1;
+          if (at >= a.width) continue;
+          const BfPack some = load_pack(a.hidden + from * a.width + at);
+          const float factor = a.label_factor[from];
+#pragma unroll
+          for (int j = 0; j < BfPack::kSize; ++j) sum[j] += factor * widen(some.values[j]);
+        }
+    }
+    if (at >= a.width) continue;
+    float* const to = a.sum + label * a.width + at;
+#pragma unroll
+    for (int j = 0; j < BfPack::kSize; ++j) to[j] += sum[j];
+  }
+}
+
+}  // namespace bicrl::gpu
