@@ -70,41 +70,43 @@ struct LabelRowArguments {
   int rows, width;
 };
 
-constexpr int kLabelThreads = 256;
+constexpr int kLabelThreads = 2 * kWarp;
 
 // The block of the first row of a label sums all of its rows, in their order, a thread eight columns.
 __global__ void __launch_bounds__(kLabelThreads) head_label_row(const LabelRowArguments a) {
-  __shared__ unsigned found[kLabelThreads / kWarp];
-  const int row = blockIdx.x, lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  __shared__ int found[kLabelThreads];
+  __shared__ int count;
+  const int row = blockIdx.x, thread = static_cast<int>(threadIdx.x);
+  const int at = (static_cast<int>(blockIdx.y) * kLabelThreads + thread) * BfPack::kSize;
   const int64_t label = a.labels[row];
   int before = 0;
-  for (int other = threadIdx.x; other < row; other += kLabelThreads) before |= a.labels[other] == label;
+  for (int other = thread; other < row; other += kLabelThreads) before |= a.labels[other] == label;
   if (__syncthreads_or(before)) return;
-  for (int column = 0; column < a.width; column += kLabelThreads * BfPack::kSize) {
-    const int at = column + static_cast<int>(threadIdx.x) * BfPack::kSize;
-    float sum[BfPack::kSize] = {};
-    for (int first = row; first < a.rows; first += kLabelThreads) {
-      const int other = first + static_cast<int>(threadIdx.x);
-      const unsigned same =
-          __ballot_sync(kAllLanes, other < a.rows && a.labels[min(other, a.rows - 1)] == label);
-      __syncthreads();  // the masks before have been read
-      if (lane == 0) found[warp] = same;
-      __syncthreads();
-      for (int w = 0; w < kLabelThreads / kWarp; ++w)
-        for (unsigned left = found[w]; left != 0; left &= left - 1) {
-          const int64_t from = first + w * kWarp + __ffs(static_cast<int>(left)) - 1;
-          if (at >= a.width) continue;
-          const BfPack some = load_pack(a.hidden + from * a.width + at);
-          const float factor = a.label_factor[from];
-#pragma unroll
-          for (int j = 0; j < BfPack::kSize; ++j) sum[j] += factor * widen(some.values[j]);
-        }
-    }
+  float sum[BfPack::kSize] = {};
+  for (int first = row; first < a.rows; first += kLabelThreads) {
+    const bool same = first + thread < a.rows && a.labels[first + thread] == label;
+    const int of_block = __syncthreads_count(same);  // the list before has been read
+    if (of_block == 0) continue;
+    // The place of this row among those found: how many threads before this one found theirs.
+    const unsigned of_warp = __ballot_sync(kAllLanes, same);
+    if (thread == 0) count = __popc(of_warp);
+    __syncthreads();
+    const int place = (thread < kWarp ? 0 : count) + __popc(of_warp & ((1u << thread % kWarp) - 1));
+    if (same) found[place] = first + thread;
+    __syncthreads();
     if (at >= a.width) continue;
-    float* const to = a.sum + label * a.width + at;
+#pragma unroll 4
+    for (int i = 0; i < of_block; ++i) {
+      const BfPack some = load_pack(a.hidden + static_cast<int64_t>(found[i]) * a.width + at);
+      const float factor = a.label_factor[found[i]];
 #pragma unroll
-    for (int j = 0; j < BfPack::kSize; ++j) to[j] += sum[j];
+      for (int j = 0; j < BfPack::kSize; ++j) sum[j] += factor * widen(some.values[j]);
+    }
   }
+  if (at >= a.width) return;
+  float* const to = a.sum + label * a.width + at;
+#pragma unroll
+  for (int j = 0; j < BfPack::kSize; ++j) to[j] += sum[j];
 }
 
 }  // namespace bicrl::gpu

@@ -59,7 +59,10 @@ void head_gradient_rows(const HeadGradientRows& work, Stream stream) {
 
 void head_label_rows(const HeadLabelRows& work, Stream stream) {
   if (work.rows == 0) return;
-  head_label_row<<<static_cast<unsigned>(work.rows), kLabelThreads, 0, stream>>>(
+  const int64_t columns = kLabelThreads * BfPack::kSize;
+  const dim3 blocks(static_cast<unsigned>(work.rows),
+                    static_cast<unsigned>((work.width + columns - 1) / columns));
+  head_label_row<<<blocks, kLabelThreads, 0, stream>>>(
       {work.labels, work.label_factor, on_device(work.hidden), work.sum, static_cast<int>(work.rows),
        static_cast<int>(work.width)});
   check_launch("head_label_rows");

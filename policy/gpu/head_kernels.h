@@ -29,7 +29,7 @@ struct HeadTile {
   int64_t rows = 0, vocab = 0;
   int64_t first = 0, ids = 0;        // of this tile: [first, first + ids)
   const float* logits = nullptr;     // [rows, kHeadTileIds]
-  const uint8_t* allowed = nullptr;  // [vocab]
+  const uint8_t* allowed = nullptr;  // [vocab], readable up to the next multiple of four
   const int64_t* labels = nullptr;   // [rows]
   float temperature = 1;
   HeadRowState state{};

@@ -21,17 +21,19 @@ struct TileLogits {
   __device__ static int first_id(int move) {
     return (move * kHeadThreads + static_cast<int>(threadIdx.x)) * 4;
   }
+  // Both arrays begin at a multiple of four ids, and the allowed ones are readable up to the next multiple.
   __device__ void load(const float* logits, const uint8_t* allowed, int ids, float scale) {
 #pragma unroll
     for (int m = 0; m < kHeadMoves; ++m) {
       const int id = first_id(m);
-      const bool is_there = id < ids;
-      // What a tile's memory has behind the last id is of another tile.
-      const float4 four = is_there ? *reinterpret_cast<const float4*>(logits + id) : float4{};
-      values[m][0] = four.x, values[m][1] = four.y, values[m][2] = four.z, values[m][3] = four.w;
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-        values[m][i] = id + i < ids && allowed[id + i] ? values[m][i] * scale : -INFINITY;
+      float4 four = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
+      if (id < ids) four = *reinterpret_cast<const float4*>(logits + id);
+      uchar4 may = {};
+      if (id < ids) may = *reinterpret_cast<const uchar4*>(allowed + id);
+      values[m][0] = may.x ? four.x * scale : -INFINITY;
+      values[m][1] = may.y && id + 1 < ids ? four.y * scale : -INFINITY;
+      values[m][2] = may.z && id + 2 < ids ? four.z * scale : -INFINITY;
+      values[m][3] = may.w && id + 3 < ids ? four.w * scale : -INFINITY;
     }
   }
 };

@@ -14,7 +14,7 @@ namespace {
 using namespace testing;
 using gpu::kHeadTileIds;
 
-constexpr int64_t kRows = 7, kWidth = 264;
+constexpr int64_t kRows = 7, kWidth = 520;
 
 // Logits of three tiles, the last of which is ragged.
 struct LogitsCase {
@@ -128,7 +128,8 @@ TEST_CASE("softmax by tiles equals fp64, in the PTX interpreter", "[head_kernels
   struct State {
     uint64_t best, reference, sum, moment, label;
   } const state = {floats(), floats(), floats(), floats(), floats()};
-  const uint64_t allowed = machine.upload(work.allowed), labels = machine.upload(work.labels),
+  const uint64_t allowed = machine.upload(at::constant_pad_nd(work.allowed, {0, 1})),
+                 labels = machine.upload(work.labels),
                  weights = machine.unwritten({kRows, LogitsCase::stride}, at::kBFloat16),
                  references = machine.unwritten({work.tiles(), kRows}, at::kFloat), none = 0;
   const float scale = 1.4426950408889634f / static_cast<float>(work.temperature);
@@ -248,7 +249,7 @@ TEST_CASE("rows of the head's gradient equal fp64, in the PTX interpreter", "[he
     uint64_t labels, label_factor, hidden, sum;
     int32_t rows, width;
   } const of_labels = {labels, label_factor, machine.upload(work.hidden), sum, ProductsCase::kMany, kWidth};
-  machine.launch({"head_label_row"}, {ProductsCase::kMany, 1, 1}, 256, of_labels);
+  machine.launch({"head_label_row"}, {ProductsCase::kMany, (kWidth + 511) / 512, 1}, 64, of_labels);
   work.check(machine.download(out, {ProductsCase::kMany, kWidth}, at::kBFloat16),
              machine.download(sum, {ProductsCase::kVocab, kWidth}, at::kFloat));
 }
@@ -263,7 +264,8 @@ TEST_CASE("softmax by tiles and the head's gradient equal fp64, on a GPU", "[hea
   {
     const LogitsCase work = some_logits();
     const at::Tensor rows = empty({13, kRows}, at::kFloat), grad = on_gpu(work.grad),
-                     limit = on_gpu(work.limit), allowed = on_gpu(work.allowed), labels = on_gpu(work.labels),
+                     limit = on_gpu(work.limit), allowed = on_gpu(at::constant_pad_nd(work.allowed, {0, 1})),
+                     labels = on_gpu(work.labels),
                      weights = empty({kRows, LogitsCase::stride}, at::kBFloat16),
                      references = empty({work.tiles(), kRows}, at::kFloat);
     const auto row = [&](int64_t i) { return at_row<float>(rows, i); };
