@@ -41,20 +41,13 @@ struct LayerMemory {
   int64_t attention_work = 0, mlp_work = 0;  // of their backward passes, beyond what is kept
 };
 
-// Bytes of one fp32 [slots, columns].
-int64_t wide(int64_t slots, int64_t columns) { return slots * columns * kWide; }
-
 // The most that a backward pass of attention has beside what its forward kept.
-int64_t attention_backward(const PolicyConfig& c, const PassShape& shape, const Sizes& s) {
-  const int64_t queries = c.heads * c.head_dim, keys = c.kv_heads * c.head_dim;
-  const AttentionExtent& a = shape.attention;
-  int64_t bucket = 0;
-  for (const AttentionExtent::Bucket& b : a.buckets)
-    bucket = std::max(
-        bucket, wide(b.query_rows, 3 * queries) + wide(b.key_rows, 4 * keys) + wide(2 * b.scores, c.heads));
-  const int64_t own_block = wide(s.rows, 4 * queries) + wide(s.rows, 6 * keys);
-  return wide(s.rows, queries + 3 * c.heads) + (s.low ? wide(s.rows, queries + 2 * keys) : 0) +
-         wide(a.query_slots, queries) + wide(2 * a.key_slots, keys) + std::max(bucket, own_block);
+int64_t attention_backward(const PolicyConfig& c, const PassShape& shape, const PassSettings& settings,
+                           const Sizes& s) {
+  return packed_attention_memory(shape.attention, s.rows,
+                                 AttentionShape::of(c, settings.dtype, settings.device))
+             .backward_bytes +
+         s.queries + 2 * s.keys;  // the gradients
 }
 
 LayerMemory layer_memory(const PolicyConfig& c, const PassShape& shape, const PassSettings& settings,
@@ -75,7 +68,8 @@ LayerMemory layer_memory(const PolicyConfig& c, const PassShape& shape, const Pa
   const int64_t gradient = settings.lora ? 0 : matrix + (s.low ? 2 * matrix : 0);
   m.mlp_work = s.hidden + std::max(2 * s.inner, s.inner + gradient);
   // Beside the gradients of the layer's sum and of what is mixed, whose rounded copy is gone.
-  m.attention_work = s.hidden + s.queries - (s.low ? s.queries : 0) + attention_backward(c, shape, s);
+  m.attention_work =
+      s.hidden + s.queries - (s.low ? s.queries : 0) + attention_backward(c, shape, settings, s);
   return m;
 }
 
