@@ -58,9 +58,10 @@ class PassOperations {
                         const at::Tensor& cos, const at::Tensor& sin) = 0;
   // Norms and rotates: out [rows, heads + kv_heads, head_dim].
   virtual void rotate(const PassHeads& heads, const at::Tensor& out) = 0;
-  // The other way, in the queries and keys of grad, which lie as qkv does. sum: [2 head_dim] of the wide
-  // type, of q_norm and k_norm; may be undefined.
-  virtual void rotate_backward(const PassHeads& heads, const at::Tensor& grad, const at::Tensor& sum) = 0;
+  // The other way, in the queries and keys of grad, which lie as qkv does. Both sums: [head_dim] of the wide
+  // type, of the norms' weights; may be undefined.
+  virtual void rotate_backward(const PassHeads& heads, const at::Tensor& grad, const at::Tensor& q_sum,
+                               const at::Tensor& k_sum) = 0;
 
   // gate_up: [rows, 2 width] -> out [rows, width] = silu(gate) up.
   virtual void gate(const at::Tensor& gate_up, const at::Tensor& out) = 0;

@@ -205,13 +205,6 @@ at::Tensor Transformer::layer(int64_t index, const at::Tensor& x, const Rotation
   return middle + transform(middle);
 }
 
-template <class Work>
-void Transformer::with_group(int64_t group, const Work& work) const {
-  if (residency_) residency_->before_forward(group);
-  work();
-  if (residency_) residency_->after_forward(group);
-}
-
 at::Tensor Transformer::hidden(const at::Tensor& tokens, const at::Tensor& positions,
                                AttentionContext& attention) const {
   BICRL_CHECK(tokens.dim() == 1 && tokens.sizes() == positions.sizes(), "tokens ", tokens.sizes(),

@@ -83,6 +83,16 @@ class Transformer {
 
   // For parameters that are not in memory all the time; null (as at first): they are. To outlive its use.
   void set_residency(ParameterResidency* residency) { residency_ = residency; }
+  // `work` of a forward pass with a group's values present; and before the backward pass of a layer.
+  template <class Work>
+  void with_group(int64_t group, const Work& work) const {
+    if (residency_) residency_->before_forward(group);
+    work();
+    if (residency_) residency_->after_forward(group);
+  }
+  void before_backward(int64_t group) const {
+    if (residency_) residency_->before_backward(group);
+  }
   // Of forwards with a graph from here on, whose attention context must live until their backward pass is
   // over.
   void set_recompute(Recompute recompute) { recompute_ = recompute; }
@@ -104,9 +114,6 @@ class Transformer {
   at::Tensor mlp_branch(int64_t index, const at::Tensor& x) const;
   at::Tensor layer(int64_t index, const at::Tensor& x, const Rotation& rotation,
                    AttentionContext& attention) const;
-  template <class Work>
-  void with_group(int64_t group, const Work& work) const;  // with its values present
-
   PolicyConfig config_;
   std::shared_ptr<ParameterStore> store_;  // several policies have one if it is frozen
   std::optional<LoraConfig> lora_;

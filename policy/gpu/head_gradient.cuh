@@ -34,30 +34,26 @@ __global__ void __launch_bounds__(kPassThreads) head_factor_row(const FactorArgu
 }
 
 struct GradientRowArguments {
-  const float *part, *factor, *label_factor;
+  const float *product, *factor, *label_factor;
   const int64_t* labels;
   const __nv_bfloat16* weight;
   __nv_bfloat16* out;
-  int rows, width, parts;
+  int width;
 };
 
 __global__ void __launch_bounds__(kPassThreads) head_gradient_row(const GradientRowArguments a) {
-  const int64_t row = blockIdx.x, of_part = static_cast<int64_t>(a.rows) * a.width;
+  const int64_t row = blockIdx.x;
   const float factor = a.factor[row], label_factor = a.label_factor[row];
   const __nv_bfloat16* const weight = a.weight + a.labels[row] * a.width;
   for (int at = threadIdx.x * BfPack::kSize; at < a.width; at += kPassThreads * BfPack::kSize) {
     const BfPack of_label = load_pack(weight + at);
-    float sum[BfPack::kSize] = {};
-    for (int p = 0; p < a.parts; ++p) {
-      const auto* from = reinterpret_cast<const float4*>(a.part + p * of_part + row * a.width + at);
-      const float4 low = from[0], high = from[1];
-      sum[0] += low.x, sum[1] += low.y, sum[2] += low.z, sum[3] += low.w;
-      sum[4] += high.x, sum[5] += high.y, sum[6] += high.z, sum[7] += high.w;
-    }
+    const auto* from = reinterpret_cast<const float4*>(a.product + row * a.width + at);
+    const float4 low = from[0], high = from[1];
+    const float product[BfPack::kSize] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
     BfPack out;
 #pragma unroll
     for (int j = 0; j < BfPack::kSize; ++j)
-      narrow(factor * sum[j] + label_factor * widen(of_label.values[j]), out.values[j]);
+      narrow(factor * product[j] + label_factor * widen(of_label.values[j]), out.values[j]);
     store_pack(a.out + row * a.width + at, out);
   }
 }

@@ -27,7 +27,7 @@ void head_rows(const HeadRows& work, Stream stream) {
   if (work.rows == 0) return;
   head_row<<<static_cast<unsigned>(work.rows), kPassThreads, 0, stream>>>(
       {work.state, work.log_prob, work.entropy, work.largest, work.log_sum, on_device(work.weights),
-       work.weights_stride, work.tile_reference, work.row_index, work.fault, static_cast<int>(work.rows),
+       work.weights_stride, work.tile_reference, work.tile_reference_stride, work.row_index, work.fault,
        static_cast<int>(work.tiles), static_cast<int>(work.vocab)});
   check_launch("head_rows");
 }
@@ -52,8 +52,8 @@ void head_factors(const HeadFactors& work, Stream stream) {
 void head_gradient_rows(const HeadGradientRows& work, Stream stream) {
   if (work.rows == 0) return;
   head_gradient_row<<<static_cast<unsigned>(work.rows), kPassThreads, 0, stream>>>(
-      {work.part, work.factor, work.label_factor, work.labels, on_device(work.weight), on_device(work.out),
-       static_cast<int>(work.rows), static_cast<int>(work.width), static_cast<int>(work.parts)});
+      {work.product, work.factor, work.label_factor, work.labels, on_device(work.weight), on_device(work.out),
+       static_cast<int>(work.width)});
   check_launch("head_gradient_rows");
 }
 

@@ -51,8 +51,9 @@ struct HeadRows {
   // Weights are brought to the row's last reference: few rows have a tile with another.
   BFloat16* weights = nullptr;
   int64_t weights_stride = 0;
-  const float* tile_reference = nullptr;  // [tiles, rows]
-  const int64_t* row_index = nullptr;     // [rows] that a fault names; null: the row itself
+  const float* tile_reference = nullptr;  // [tiles, tile_reference_stride]
+  int64_t tile_reference_stride = 0;
+  const int64_t* row_index = nullptr;  // [rows] that a fault names; null: the row itself
   FaultRecord fault{};
 };
 void head_rows(const HeadRows& work, Stream stream);
@@ -86,10 +87,10 @@ struct HeadFactors {
 };
 void head_factors(const HeadFactors& work, Stream stream);
 
-// out[r] = factor[r] * (part[0][r] + part[1][r] + ...) + label_factor[r] * weight[label[r]].
+// out[r] = factor[r] * product[r] + label_factor[r] * weight[label[r]].
 struct HeadGradientRows {
-  int64_t rows = 0, width = 0, parts = 0;
-  const float* part = nullptr;  // [parts, rows, width] products of weights and the head's weight
+  int64_t rows = 0, width = 0;
+  const float* product = nullptr;  // [rows, width] of the rows' weights and the head's weight
   const float *factor = nullptr, *label_factor = nullptr;
   const int64_t* labels = nullptr;
   const BFloat16* weight = nullptr;  // [vocab, width]

@@ -125,9 +125,10 @@ struct RowsArguments {
   __nv_bfloat16* weights;
   int64_t weights_stride;
   const float* tile_reference;
+  int64_t tile_reference_stride;
   const int64_t* row_index;
   FaultRecord fault;
-  int rows, tiles, vocab;
+  int tiles, vocab;
 };
 
 __global__ void __launch_bounds__(kPassThreads) head_row(const RowsArguments a) {
@@ -144,7 +145,7 @@ __global__ void __launch_bounds__(kPassThreads) head_row(const RowsArguments a) 
   }
   if (!a.weights) return;
   for (int tile = 0; tile < a.tiles; ++tile) {
-    const float of_tile = a.tile_reference[tile * static_cast<int64_t>(a.rows) + row];
+    const float of_tile = a.tile_reference[tile * a.tile_reference_stride + row];
     if (of_tile == reference || of_tile == -INFINITY) continue;
     const float factor = exp2f(of_tile - reference);
     const int end = min((tile + 1) * static_cast<int>(kHeadTileIds), a.vocab);

@@ -2,6 +2,8 @@
 
 #include <cublasLt.h>
 
+#include <utility>
+
 #include "common/error.h"
 
 namespace bicrl::gpu {
@@ -18,6 +20,12 @@ std::string shape_of(const MatrixProduct& p) {
 }
 
 cudaDataType_t type_of(ProductType type) { return type == ProductType::kFloat ? CUDA_R_32F : CUDA_R_16BF; }
+
+// The largest power of two, up to 256, that a pointer is a multiple of.
+int64_t alignment_of(const void* pointer) {
+  const auto bits = reinterpret_cast<uintptr_t>(pointer) | 256;
+  return static_cast<int64_t>(bits & ~(bits - 1));
+}
 
 // A matrix as the library sees it: columns of what lies row by row.
 class Layout {
@@ -52,6 +60,7 @@ struct MatrixProducts::Plan {
               p.b_step),
         second(CUDA_R_16BF, p.a_transposed ? p.k : p.m, p.a_transposed ? p.m : p.k, p.a_stride, p.batch,
                p.a_step),
+        addend(type_of(p.out_type), p.m, p.n, p.addend ? p.addend_stride : p.out_stride, p.batch, p.out_step),
         out(type_of(p.out_type), p.m, p.n, p.out_stride, p.batch, p.out_step) {
     check(cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F), "an operation");
     const cublasOperation_t first_op = p.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -73,15 +82,25 @@ struct MatrixProducts::Plan {
     check(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes,
                                                sizeof bytes),
           "a workspace");
+    const auto align = [&](cublasLtMatmulPreferenceAttributes_t of, const void* pointer) {
+      const auto alignment = static_cast<uint32_t>(alignment_of(pointer));
+      check(cublasLtMatmulPreferenceSetAttribute(preference, of, &alignment, sizeof alignment),
+            "an alignment");
+    };
+    align(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, product.b);
+    align(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, product.a);
+    align(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, product.addend ? product.addend : product.out);
+    align(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, product.out);
     int found = 0;
-    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
-        handle, operation, first.get(), second.get(), out.get(), out.get(), preference, 1, &chosen, &found);
+    const cublasStatus_t status =
+        cublasLtMatmulAlgoGetHeuristic(handle, operation, first.get(), second.get(), addend.get(), out.get(),
+                                       preference, 1, &chosen, &found);
     cublasLtMatmulPreferenceDestroy(preference);
     if (status != CUBLAS_STATUS_SUCCESS || found == 0)
       throw Error(concat("cuBLASLt has no way for a ", shape_of(product)));
   }
 
-  Layout first, second, out;
+  Layout first, second, addend, out;
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatmulHeuristicResult_t chosen{};
 };
@@ -90,16 +109,39 @@ MatrixProducts::MatrixProducts() {
   check(cublasLtCreate(reinterpret_cast<cublasLtHandle_t*>(&handle_)), "a handle");
 }
 
-MatrixProducts::~MatrixProducts() { cublasLtDestroy(static_cast<cublasLtHandle_t>(handle_)); }
+MatrixProducts::~MatrixProducts() {
+  if (handle_) cublasLtDestroy(static_cast<cublasLtHandle_t>(handle_));
+}
 
-MatrixProducts::Plan& MatrixProducts::plan_of(const MatrixProduct& p) {
-  const int kinds = (p.a_transposed ? 1 : 0) + (p.b_transposed ? 2 : 0) +
-                    (p.out_type == ProductType::kFloat ? 4 : 0) + (p.addend ? 8 : 0);
-  std::unique_ptr<Plan>& plan =
-      plans_[{p.m, p.n, p.k, p.a_stride, p.b_stride, p.out_stride, p.batch, p.a_step, p.b_step, kinds}];
+MatrixProducts::MatrixProducts(MatrixProducts&& other) noexcept
+    : handle_(std::exchange(other.handle_, nullptr)), plans_(std::move(other.plans_)) {}
+
+MatrixProducts::Key MatrixProducts::key_of(const MatrixProduct& p) {
+  const int64_t kinds = (p.a_transposed ? 1 : 0) + (p.b_transposed ? 2 : 0) +
+                        (p.out_type == ProductType::kFloat ? 4 : 0) + (p.addend ? 8 : 0);
+  return {p.m,
+          p.n,
+          p.k,
+          p.a_stride,
+          p.b_stride,
+          p.out_stride,
+          p.addend ? p.addend_stride : 0,
+          p.batch,
+          p.a_step,
+          p.b_step,
+          kinds,
+          alignment_of(p.a),
+          alignment_of(p.b),
+          alignment_of(p.out),
+          alignment_of(p.addend ? p.addend : p.out)};
+}
+
+MatrixProducts::Plan& MatrixProducts::plan_of(const MatrixProduct& product) {
+  std::unique_ptr<Plan>& plan = plans_[key_of(product)];
   if (!plan) {
-    plan = std::make_unique<Plan>(p);
-    plan->choose(static_cast<cublasLtHandle_t>(handle_), p);
+    auto made = std::make_unique<Plan>(product);
+    made->choose(static_cast<cublasLtHandle_t>(handle_), product);
+    plan = std::move(made);
   }
   return *plan;
 }
@@ -111,7 +153,7 @@ void MatrixProducts::run(const MatrixProduct& product, void* workspace, Stream s
   const void* const addend = product.addend ? product.addend : product.out;
   const cublasStatus_t status = cublasLtMatmul(
       static_cast<cublasLtHandle_t>(handle_), plan.operation, &product.alpha, product.b, plan.first.get(),
-      product.a, plan.second.get(), &beta, addend, plan.out.get(), product.out, plan.out.get(),
+      product.a, plan.second.get(), &beta, addend, plan.addend.get(), product.out, plan.out.get(),
       &plan.chosen.algo, workspace, static_cast<size_t>(kWorkspaceBytes), stream);
   if (status != CUBLAS_STATUS_SUCCESS)
     throw Error(concat("cuBLASLt: ", shape_of(product), ": ", cublasLtGetStatusString(status)));

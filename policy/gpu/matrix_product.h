@@ -1,12 +1,12 @@
 // Products of matrices in row-major order by cuBLASLt, whose epilogue adds what is there already: branches to
 // the residual stream, gradients to their fp32 sums. Free of torch. A plan is made once for each shape, by
 // the library's heuristic, so that equal shapes give equal bits. Refers to no memory between calls.
-// Not thread-safe.
+// Movable; not thread-safe.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <tuple>
 
 #include "policy/gpu/gpu_kernels.h"
 
@@ -25,8 +25,9 @@ struct MatrixProduct {
   int64_t b_stride = 0;
   bool b_transposed = false;
   float alpha = 1;
-  const void* addend = nullptr;  // [m, n] of out's type and stride, may be out; null: none
-  void* out = nullptr;           // [m, n]
+  const void* addend = nullptr;  // [m, n] of out's type, may be out; null: none
+  int64_t addend_stride = 0;
+  void* out = nullptr;  // [m, n]
   int64_t out_stride = 0;
   ProductType out_type = ProductType::kBFloat16;
   // So many products side by side: each begins so many elements behind the one before.
@@ -35,12 +36,12 @@ struct MatrixProduct {
 
 class MatrixProducts {
  public:
-  static constexpr int64_t kWorkspaceBytes = int64_t{64} << 20;
+  static constexpr int64_t kWorkspaceBytes = int64_t{36} << 20;
 
   MatrixProducts();  // of the current device
   ~MatrixProducts();
-  MatrixProducts(const MatrixProducts&) = delete;
-  MatrixProducts& operator=(const MatrixProducts&) = delete;
+  MatrixProducts(MatrixProducts&& other) noexcept;
+  MatrixProducts& operator=(MatrixProducts&&) = delete;
 
   // workspace: [kWorkspaceBytes] on the device, of one stream at a time. Throws Error, naming the shape, if
   // the library has no way to make the product.

@@ -87,10 +87,10 @@ void check_logits(const LogitsCase& work, const LogitsResults& r) {
 
 // ---- What is made of the products.
 struct ProductsCase {
-  static constexpr int64_t kParts = 2, kVocab = 50;
+  static constexpr int64_t kVocab = 50;
   ProductsCase() {
     at::manual_seed(11);
-    part = at::randn({kParts, kMany, kWidth});
+    product = at::randn({kMany, kWidth});
     factor = at::randn({kMany});
     label_factor = at::randn({kMany});
     labels = at::randint(kVocab, {kMany}, at::kLong).masked_fill(at::rand({kMany}) < 0.5, 3);
@@ -98,7 +98,7 @@ struct ProductsCase {
     hidden = at::randn({kMany, kWidth}).to(at::kBFloat16);
     before = at::randn({kVocab, kWidth});
     const at::Tensor k = label_factor.to(at::kDouble).unsqueeze(1);
-    rows = part.to(at::kDouble).sum(0) * factor.to(at::kDouble).unsqueeze(1) +
+    rows = product.to(at::kDouble) * factor.to(at::kDouble).unsqueeze(1) +
            k * weight.to(at::kDouble).index_select(0, labels);
     sum = before.to(at::kDouble).index_add(0, labels, k * hidden.to(at::kDouble));
   }
@@ -107,7 +107,7 @@ struct ProductsCase {
     check_rounded("labels' rows of the weight's gradient", mine_sum, sum, 1e-4, 1e-5);
   }
   static constexpr int64_t kMany = 300;
-  at::Tensor part, factor, label_factor, labels, weight, hidden, before, rows, sum;
+  at::Tensor product, factor, label_factor, labels, weight, hidden, before, rows, sum;
 };
 
 LogitsCase some_logits() {
@@ -163,12 +163,14 @@ TEST_CASE("softmax by tiles equals fp64, in the PTX interpreter", "[head_kernels
     State state;
     uint64_t log_prob, entropy, largest, log_sum, weights;
     int64_t weights_stride;
-    uint64_t tile_reference, row_index;
+    uint64_t tile_reference;
+    int64_t tile_reference_stride;
+    uint64_t row_index;
     struct {
       uint64_t record;
       uint32_t stage;
     } fault;
-    int32_t rows, tiles, vocab;
+    int32_t tiles, vocab;
   } const rows = {state,
                   log_prob,
                   entropy,
@@ -177,9 +179,9 @@ TEST_CASE("softmax by tiles equals fp64, in the PTX interpreter", "[head_kernels
                   weights,
                   LogitsCase::stride,
                   references,
+                  kRows,
                   none,
                   {none, 0},
-                  kRows,
                   static_cast<int32_t>(work.tiles()),
                   static_cast<int32_t>(LogitsCase::vocab)};
   machine.launch({"head_rowE"}, {kRows, 1, 1}, 256, rows);
@@ -233,17 +235,15 @@ TEST_CASE("rows of the head's gradient equal fp64, in the PTX interpreter", "[he
                  out = machine.unwritten({ProductsCase::kMany, kWidth}, at::kBFloat16),
                  sum = machine.upload(work.before);
   struct {
-    uint64_t part, factor, label_factor, labels, weight, out;
-    int32_t rows, width, parts;
-  } const gradient = {machine.upload(work.part),
+    uint64_t product, factor, label_factor, labels, weight, out;
+    int32_t width;
+  } const gradient = {machine.upload(work.product),
                       machine.upload(work.factor),
                       label_factor,
                       labels,
                       machine.upload(work.weight),
                       out,
-                      ProductsCase::kMany,
-                      kWidth,
-                      ProductsCase::kParts};
+                      kWidth};
   machine.launch({"head_gradient_row"}, {ProductsCase::kMany, 1, 1}, 256, gradient);
   struct {
     uint64_t labels, label_factor, hidden, sum;
@@ -299,7 +299,8 @@ TEST_CASE("softmax by tiles and the head's gradient equal fp64, on a GPU", "[hea
                     .log_sum = row(8),
                     .weights = bf16(weights),
                     .weights_stride = LogitsCase::stride,
-                    .tile_reference = floats(references)},
+                    .tile_reference = floats(references),
+                    .tile_reference_stride = kRows},
                    stream);
     for (int64_t tile = 0; tile < work.tiles(); ++tile)
       gpu::head_mass({.rows = kRows,
@@ -327,14 +328,13 @@ TEST_CASE("softmax by tiles and the head's gradient equal fp64, on a GPU", "[hea
                         weights});
   }
   const ProductsCase work;
-  const at::Tensor part = on_gpu(work.part), factor = on_gpu(work.factor),
+  const at::Tensor product = on_gpu(work.product), factor = on_gpu(work.factor),
                    label_factor = on_gpu(work.label_factor), labels = on_gpu(work.labels),
                    weight = on_gpu(work.weight), hidden = on_gpu(work.hidden), sum = on_gpu(work.before),
                    out = empty({ProductsCase::kMany, kWidth}, at::kBFloat16);
   gpu::head_gradient_rows({.rows = ProductsCase::kMany,
                            .width = kWidth,
-                           .parts = ProductsCase::kParts,
-                           .part = floats(part),
+                           .product = floats(product),
                            .factor = floats(factor),
                            .label_factor = floats(label_factor),
                            .labels = labels.const_data_ptr<int64_t>(),
