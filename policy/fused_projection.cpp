@@ -39,8 +39,7 @@ void FusedProjection::refresh() {
 void FusedProjection::forward(PassOperations& operations, const at::Tensor& x, const at::Tensor& out,
                               const at::Tensor& addend, const at::Tensor& low_rank) const {
   operations.multiply({.a = x, .b = weight_, .b_transposed = true, .addend = addend, .out = out});
-  if (adapted_.empty()) return;
-  operations.multiply({.a = x, .b = factors_, .b_transposed = true, .out = low_rank});
+  low_rank_forward(operations, x, low_rank);
   for (const Adapted& a : adapted_)
     operations.multiply({.a = a.ranks(low_rank),
                          .b = a.projection->lora_b,
@@ -48,6 +47,11 @@ void FusedProjection::forward(PassOperations& operations, const at::Tensor& x, c
                          .alpha = a.projection->scaling,
                          .addend = a.columns(out),
                          .out = a.columns(out)});
+}
+
+void FusedProjection::low_rank_forward(PassOperations& operations, const at::Tensor& x,
+                                       const at::Tensor& low_rank) const {
+  if (!adapted_.empty()) operations.multiply({.a = x, .b = factors_, .b_transposed = true, .out = low_rank});
 }
 
 void FusedProjection::input_gradient(PassOperations& operations, const at::Tensor& grad,

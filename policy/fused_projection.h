@@ -34,6 +34,8 @@ class FusedProjection {
   // out [rows, outs] = x W^T + adapters (+ addend, if defined). low_rank: [rows, low_rank_columns()].
   void forward(PassOperations& operations, const at::Tensor& x, const at::Tensor& out,
                const at::Tensor& addend, const at::Tensor& low_rank) const;
+  // Of what forward() writes low_rank alone.
+  void low_rank_forward(PassOperations& operations, const at::Tensor& x, const at::Tensor& low_rank) const;
   // x's gradient [rows, in] (undefined: not wanted), and that of low_rank.
   void input_gradient(PassOperations& operations, const at::Tensor& grad, const at::Tensor& out,
                       const at::Tensor& grad_low_rank) const;

@@ -175,7 +175,10 @@ void PolicyPass::layer_forward(int64_t layer, bool with_last_product) {
   operations_.norm(norm_of(a.middle, l.post_norm, 2 * layer + 1), a.second_normed);
   project(parts.gate_up, a.second_normed, a.gate_up, none);
   operations_.gate(a.gate_up, a.gated);
-  if (with_last_product) project(parts.down, a.gated, activations_.layer(layer + 1).x, a.middle);
+  if (with_last_product)
+    project(parts.down, a.gated, activations_.layer(layer + 1).x, a.middle);
+  else
+    parts.down.low_rank_forward(operations_, a.gated, low_rank(a.low_rank, layer, parts.down));
 }
 
 void PolicyPass::backward(const at::Tensor& grad, GradientSink& sink) {

@@ -49,8 +49,8 @@ class MatrixProducts {
 
  private:
   struct Plan;
-  using Key =
-      std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int>;
+  using Key = std::array<int64_t, 15>;
+  static Key key_of(const MatrixProduct& product);
   Plan& plan_of(const MatrixProduct& product);
 
   void* handle_ = nullptr;
