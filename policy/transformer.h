@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -55,7 +56,10 @@ class Transformer {
   at::Tensor merged(const std::string& name) const;
 
   // tokens, positions: [T] int64 on device(). Returns the final-normed hidden states [T, hidden].
-  at::Tensor hidden(const at::Tensor& tokens, const at::Tensor& positions, AttentionContext& attention) const;
+  // The observer sees each layer's input [T, hidden] and the last one's output.
+  using LayerObserver = std::function<void(int64_t layer, const at::Tensor& input)>;
+  at::Tensor hidden(const at::Tensor& tokens, const at::Tensor& positions, AttentionContext& attention,
+                    const LayerObserver& observer = {}) const;
   // hidden rows [N, hidden] -> logits [N, vocab], fp32 (policy/head.h).
   at::Tensor logits(const at::Tensor& hidden_rows) const;
   const at::Tensor& head() const { return head_; }  // [vocab, hidden]; the embedding if they are tied

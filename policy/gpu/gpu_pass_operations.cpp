@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "common/error.h"
 #include "policy/gpu/embedding_runs.h"
@@ -13,6 +14,7 @@
 namespace bicrl::gpu {
 namespace {
 
+constexpr int64_t kStagesOfPass = 4096;                                 // more than a policy has
 constexpr int64_t kPack = 16 / static_cast<int64_t>(sizeof(BFloat16));  // elements that kernels move at once
 
 MatrixProducts made_on(at::Device device) {
@@ -73,9 +75,7 @@ GpuPassOperations::GpuPassOperations(at::Device device)
     : options_(at::TensorOptions().device(device)),
       products_(made_on(device)),
       workspace_(at::empty({MatrixProducts::kWorkspaceBytes}, options_.dtype(at::kByte))),
-      fault_(at::empty({1}, options_.dtype(at::kLong))) {
-  forget_faults();
-}
+      faults_(at::full({1}, -1, options_.dtype(at::kLong))) {}
 
 void GpuPassOperations::multiply(const PassProduct& p) {
   MatrixProduct product;
@@ -103,17 +103,23 @@ void GpuPassOperations::multiply(const PassProduct& p) {
   products_.run(product, workspace_.mutable_data_ptr(), current_stream());
 }
 
+// Stages of one pass after the other.
 FaultRecord GpuPassOperations::fault_record(int64_t stage) const {
-  return {static_cast<unsigned long long*>(fault_.mutable_data_ptr()), static_cast<uint32_t>(stage)};
+  return {static_cast<unsigned long long*>(faults_.mutable_data_ptr()),
+          static_cast<uint32_t>(std::max<int64_t>(pass_, 0) * kStagesOfPass + stage)};
 }
 
-void GpuPassOperations::forget_faults() { fault_.fill_(-1); }
+GpuPassOperations::Faults GpuPassOperations::take_faults() {
+  pass_ = -1;
+  return Faults(std::exchange(faults_, at::full({1}, -1, options_.dtype(at::kLong))));
+}
 
-std::pair<int64_t, int64_t> GpuPassOperations::first_fault() const {
-  const auto key = static_cast<uint64_t>(fault_.item<int64_t>());
-  if (key == FaultRecord::kNoFault) return {-1, -1};
+std::optional<GpuPassOperations::Fault> GpuPassOperations::Faults::first() const {
+  const auto key = static_cast<uint64_t>(record_.item<int64_t>());
+  if (key == FaultRecord::kNoFault) return std::nullopt;
   constexpr uint64_t kRows = (uint64_t{1} << FaultRecord::kRowBits) - 1;
-  return {static_cast<int64_t>(key >> FaultRecord::kRowBits), static_cast<int64_t>(key & kRows)};
+  const auto stage = static_cast<int64_t>(key >> FaultRecord::kRowBits);
+  return Fault{stage / kStagesOfPass, stage % kStagesOfPass, static_cast<int64_t>(key & kRows)};
 }
 
 float* GpuPassOperations::partial_sums(int64_t count) {

@@ -1,6 +1,9 @@
 // The operations of a written-out pass on an NVIDIA GPU, for a policy in bf16: kernels (pass_kernels.h) and
 // products (matrix_product.h) on the current stream. Sums are fp32. Owns a workspace. Not thread-safe.
 #pragma once
+#include <optional>
+#include <string>
+
 #include "policy/gpu/matrix_product.h"
 #include "policy/gpu/pass_kernels.h"
 #include "policy/pass_operations.h"
@@ -32,11 +35,21 @@ class GpuPassOperations : public PassOperations {
   void embed_backward(const at::Tensor& grad, std::span<const int64_t> tokens,
                       const at::Tensor& sum) override;
 
-  // What passes leave in it: the least stage and row with a number that is not finite.
-  void forget_faults();
+  // The first number that was not finite, of all passes between two calls of take_faults().
+  struct Fault {
+    int64_t pass = 0, stage = 0, row = 0;
+  };
+  class Faults {
+   public:
+    explicit Faults(at::Tensor record) : record_(std::move(record)) {}
+    std::optional<Fault> first() const;  // waits for the device
+
+   private:
+    at::Tensor record_;  // [1] int64, on the device
+  };
+  void begin_pass() { ++pass_; }
+  Faults take_faults();
   FaultRecord fault_record(int64_t stage) const;
-  // Waits for the device. {-1, -1}: none.
-  std::pair<int64_t, int64_t> first_fault() const;
 
  private:
   float* partial_sums(int64_t count);
@@ -45,7 +58,8 @@ class GpuPassOperations : public PassOperations {
   MatrixProducts products_;
   at::Tensor workspace_;  // of products
   at::Tensor partial_;    // fp32, of sums over rows
-  at::Tensor fault_;      // [1] int64
+  at::Tensor faults_;     // [1] int64
+  int64_t pass_ = -1;     // since take_faults()
 };
 
 }  // namespace bicrl::gpu
