@@ -43,7 +43,7 @@ struct SegmentRuns {
 std::vector<SegmentRuns> add_runs(const std::vector<PackedSegment>& segments, int64_t block_size,
                                   PackAttentionPlan& plan) {
   std::vector<SegmentRuns> runs_of;
-  plan.row_limits.reserve(static_cast<size_t>(plan.rows + kLimitPadding));
+  plan.row_limits.reserve(static_cast<size_t>(plan.rows));
   for (const PackedSegment& s : segments) {
     for (int64_t limit : context_limits(s, block_size)) {
       // Of a clean row the own block is context as well.
@@ -62,7 +62,6 @@ std::vector<SegmentRuns> add_runs(const std::vector<PackedSegment>& segments, in
     its.end = narrow(plan.runs.size());
     runs_of.push_back(its);
   }
-  plan.row_limits.insert(plan.row_limits.end(), kLimitPadding, 0);
   return runs_of;
 }
 

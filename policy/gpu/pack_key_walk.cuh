@@ -1,0 +1,86 @@
+// The runs of query rows that see a tile of keys, one after the other, and which of the tile's keys each of
+// their rows sees.
+#pragma once
+#include "policy/gpu/pack_gradients.cuh"
+
+namespace bicrl::gpu {
+
+// Goes over the steps of a task.
+class KeyWalk {
+ public:
+  __device__ KeyWalk(const PackTables& tables, const KeyTask& task)
+      : tables_(tables), next_use_(task.first_use), left_(task.steps) {
+    enter(task.skipped);
+  }
+  __device__ bool done() const { return left_ == 0; }
+  __device__ const KeyUse& use() const { return use_; }
+  __device__ QueryRun run() const { return tables_.runs[use_.first_run + within_]; }
+  __device__ void advance() {
+    if (--left_ == 0) return;
+    if (++within_ == use_.runs) enter(0);
+  }
+
+ private:
+  __device__ void enter(int within) {
+    use_ = tables_.key_uses[next_use_++];
+    within_ = within;
+  }
+  const PackTables& tables_;
+  KeyUse use_;
+  int next_use_, within_ = 0, left_;
+};
+
+// How the rows of the run see the keys [row, row + 64) of a use, of which those from `end` on are not the
+// tile's.
+__device__ inline StepKind kind_of_step(const PackArguments& a, const KeyUse& use, const QueryRun& run,
+                                        int row, int end) {
+  if (row >= end) return kUnseen;
+  if (use.is_own_block) {
+    const int first = row & -a.block_size, last = (end - 1) | (a.block_size - 1);
+    return run.first_row <= last && run.first_row + run.rows > first ? kPartlySeen : kUnseen;
+  }
+  const int first = max(row, use.begin), last = min(min(row + kChunkKeys, end), use.end) - 1;
+  if (first > last || run.largest_limit <= first - use.base) return kUnseen;
+  const bool all = use.begin <= row && row + kChunkKeys <= use.end && run.rows == a.run_rows &&
+                   run.least_limit >= row + kChunkKeys - use.base;
+  return all ? kSeen : kPartlySeen;
+}
+
+// Which query rows see a key: those of a context whose limit is larger than its position, or those of its
+// block. Of a key that is none of the use's there are none.
+class KeyView {
+ public:
+  __device__ KeyView(const KeyUse& use, int row, int block_size)
+      : position_(row >= use.begin && row < use.end ? row - use.base : kNoEnd),
+        block_(use.is_own_block ? row & -block_size : -1) {}
+  __device__ bool is_seen_by(int query_row, int limit, int block_size) const {
+    return block_ < 0 ? position_ < limit : (query_row & -block_size) == block_;
+  }
+
+ private:
+  int position_, block_;
+};
+
+// Where product rows are keys and columns a run's product rows: scores of what is not seen, and of columns
+// behind the run's last one, never were. limits[row in the run].
+template <class Limits>
+__device__ inline void mask_key_scores(const PackArguments& a, const KeyUse& use, const QueryRun& run,
+                                       const int (&key_row)[2], const Limits& limits,
+                                       float (&score)[kChunkEights][4]) {
+  const int lane = threadIdx.x % kWarp;
+  const KeyView views[2] = {{use, key_row[0], a.block_size}, {use, key_row[1], a.block_size}};
+#pragma unroll
+  for (int n = 0; n < kChunkEights; ++n)
+#pragma unroll
+    for (int j = 0; j < 2; ++j) {
+      const int row = a.row_in_run(n * 8 + lane % 4 * 2 + j);
+      const bool in_run = row < run.rows;
+      const int limit = in_run ? limits[row] : 0;
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+        if (!in_run || !views[i].is_seen_by(run.first_row + row, limit, a.block_size))
+          score[n][i * 2 + j] = kMasked;
+    }
+}
+
+}  // namespace bicrl::gpu
