@@ -35,45 +35,48 @@ class ForwardMultiplier {
     load_factors<kHeadDim>(shared_address(memory_.rows[which_][0]), queries);
     steps_.release_tile();
     steps_.begin(tile);
-    if (!steps_.next()) return;
     RowSums sums;
     float out[kHeadDim / 8][4] = {}, score[kChunkEights][4], shrink[2];
+    const auto weigh = [&] {
+      steps_.mask(a_, tile, warp_ * 16, score);
+      return weigh_scores(a_.scale_log2, sums, score, shrink);
+    };
     const auto pack = [&] {
 #pragma unroll
       for (int k = 0; k < 4; ++k) pack_columns(score, k, weights[k]);
     };
-    open_products();
-    begin_rows<kHeadDim>(queries, steps_.keys(steps_.place()), score);
-    close_products();
-    wait_for_products<0>();
-    settle(score);
-    steps_.mask(a_, tile, warp_ * 16, score);
-    weigh_scores(a_.scale_log2, sums, score, shrink);
-    pack();
-    unsigned behind = steps_.place();
-    for (; steps_.next(); behind = steps_.place()) {
+    while (steps_.seek()) {
       open_products();
       begin_rows<kHeadDim>(queries, steps_.keys(steps_.place()), score);
       close_products();
+      wait_for_products<0>();
+      settle(score);
+      if (weigh()) shrink_sums(shrink, out);
+      pack();
+      unsigned behind = steps_.place();
+      for (; steps_.next(); behind = steps_.place()) {
+        open_products();
+        begin_rows<kHeadDim>(queries, steps_.keys(steps_.place()), score);
+        close_products();
+        begin_sum<kHeadDim>(weights, steps_.values(behind), out);
+        close_products();
+        wait_for_products<1>();
+        settle(score);
+        const bool any = weigh();
+        wait_for_products<0>();
+        settle(out);
+        steps_.release(behind);
+        if (any) shrink_sums(shrink, out);
+        pack();
+      }
+      open_products();
       begin_sum<kHeadDim>(weights, steps_.values(behind), out);
       close_products();
-      wait_for_products<1>();
-      settle(score);
-      steps_.mask(a_, tile, warp_ * 16, score);
-      const bool any = weigh_scores(a_.scale_log2, sums, score, shrink);
       wait_for_products<0>();
       settle(out);
       steps_.release(behind);
-      if (any) shrink_sums(shrink, out);
-      pack();
     }
-    open_products();
-    begin_sum<kHeadDim>(weights, steps_.values(behind), out);
-    close_products();
-    wait_for_products<0>();
-    settle(out);
-    steps_.release(behind);
-    write(tile, sums, out);
+    if (tile.runs[which_].rows > 0) write(tile, sums, out);
   }
 
  private:

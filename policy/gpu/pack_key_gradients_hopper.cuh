@@ -154,52 +154,51 @@ class KeyGradientMultiplier {
     const unsigned keys = shared_address(memory_.keys[0]) + which_ * 64 * kHeadDim * 2;
     const unsigned values = shared_address(memory_.values[0]) + which_ * 64 * kHeadDim * 2;
     float grad_k[kHeadDim / 8][4] = {}, grad_v[kHeadDim / 8][4] = {};
-    if (next()) {
-      float score[kChunkEights][4], product[kChunkEights][4];
-      unsigned weights[4][4], factors[4][4];
-      // With the scores of the step there: weights, whose sums begin, and gradients of scores.
-      const auto differentiate = [&] {
-        open_products();
-        begin_rows<kHeadDim>(values, grads(place_), product);
-        close_products();
-        weigh_step(score);
+    float score[kChunkEights][4], product[kChunkEights][4];
+    unsigned weights[4][4], factors[4][4];
+    // With the scores of the step there: weights, whose sums begin, and gradients of scores.
+    const auto differentiate = [&] {
+      settle(score);
+      open_products();
+      begin_rows<kHeadDim>(values, grads(place_), product);
+      close_products();
+      weigh_step(score);
 #pragma unroll
-        for (int k = 0; k < 4; ++k) pack_columns(score, k, weights[k]);
-        open_products();
-        begin_sum<kHeadDim>(weights, grads(place_), grad_v);
-        close_products();
-        wait_for_products<1>();
-        settle(product);
-        differentiate_step(score, product);
-        wait_for_products<0>();
-        settle(grad_v);
+      for (int k = 0; k < 4; ++k) pack_columns(score, k, weights[k]);
+      open_products();
+      begin_sum<kHeadDim>(weights, grads(place_), grad_v);
+      close_products();
+      wait_for_products<1>();
+      settle(product);
+      differentiate_step(score, product);
+      wait_for_products<0>();
+      settle(grad_v);
 #pragma unroll
-        for (int k = 0; k < 4; ++k) pack_columns(product, k, factors[k]);
-      };
+      for (int k = 0; k < 4; ++k) pack_columns(product, k, factors[k]);
+    };
+    while (seek()) {
       open_products();
       begin_rows<kHeadDim>(keys, queries(place_), score);
       close_products();
       wait_for_products<0>();
-      settle(score);
       differentiate();
-      for (unsigned behind = place_; next(); behind = place_) {
+      unsigned behind = place_;
+      for (; next(); behind = place_) {
         open_products();
         begin_sum<kHeadDim>(factors, queries(behind), grad_k);
         begin_rows<kHeadDim>(keys, queries(place_), score);
         close_products();
         wait_for_products<0>();
-        settle(score);
         settle(grad_k);
         release(behind);
         differentiate();
       }
       open_products();
-      begin_sum<kHeadDim>(factors, queries(place_), grad_k);
+      begin_sum<kHeadDim>(factors, queries(behind), grad_k);
       close_products();
       wait_for_products<0>();
-      settle(grad_v);
       settle(grad_k);
-      release(place_);
+      release(behind);
     }
     const KeyTask task = memory_.note.task;
     const KeyTile tile = memory_.note.tile;
@@ -219,22 +218,29 @@ class KeyGradientMultiplier {
     if (threadIdx.x % kWarp == 0) arrive(shared_address(memory_.empty) + place * 8);
   }
 
-  // Waits for the next run that sees some of these keys: place_ and kind_. False if there is none.
-  __device__ bool next() {
-    while (left_ > 0) {
-      const unsigned place = ring_.place;
-      wait_for_phase(shared_address(memory_.full) + place * 8, ring_.parity);
-      const int kind = of_all_lanes(memory_.places[place].note.kinds[which_]);
-      ring_.advance();
-      --left_;
-      if (kind != kUnseen) {
-        place_ = place;
-        is_cut_ = kind == kPartlySeen;
-        return true;
-      }
-      release(place);
-    }
+  // Goes to the next run that sees some of these keys: place_. False if there is none.
+  __device__ bool seek() {
+    for (; left_ > 0; skip())
+      if (next()) return true;
     return false;
+  }
+  // Goes to the run behind, if there is one and it sees some. Else what was read before is to be released
+  // before a call of seek(): the places that follow may all be waited for.
+  __device__ bool next() {
+    if (left_ == 0) return false;
+    wait_for_phase(shared_address(memory_.full) + ring_.place * 8, ring_.parity);
+    const int kind = of_all_lanes(memory_.places[ring_.place].note.kinds[which_]);
+    if (kind == kUnseen) return false;
+    is_cut_ = kind == kPartlySeen;
+    place_ = ring_.place;
+    ring_.advance();
+    --left_;
+    return true;
+  }
+  __device__ void skip() {
+    release(ring_.place);
+    ring_.advance();
+    --left_;
   }
 
   // Scores become weights.

@@ -38,53 +38,55 @@ class QueryGradientMultiplier {
     load_factors<kHeadDim>(shared_address(memory_.rows[which_][1]), grads);
     steps_.release_tile();
     steps_.begin(tile);
-    if (!steps_.next()) return;
     float sum[kHeadDim / 8][4] = {}, score[kChunkEights][4], product[kChunkEights][4];
     float log_sum[2], delta[2];
-    const auto pack = [&] {
-#pragma unroll
-      for (int k = 0; k < 4; ++k) pack_columns(product, k, factors[k]);
-    };
-    open_products();
-    begin_rows<kHeadDim>(queries, steps_.keys(steps_.place()), score);
-    begin_rows<kHeadDim>(grads, steps_.values(steps_.place()), product);
-    close_products();
-    load_deltas(tile, log_sum, delta);
-    wait_for_products<0>();
-    settle(score);
-    settle(product);
-    steps_.mask(a_, tile, warp_ * 16, score);
-    differentiate_rows(a_.scale_log2, log_sum, delta, score, product);
-    pack();
-    unsigned behind = steps_.place();
-    for (; steps_.next(); behind = steps_.place()) {
-      open_products();
+    const auto begin_step = [&] {
       begin_rows<kHeadDim>(queries, steps_.keys(steps_.place()), score);
       begin_rows<kHeadDim>(grads, steps_.values(steps_.place()), product);
       close_products();
-      begin_sum<kHeadDim>(factors, steps_.keys(behind), sum);
-      close_products();
-      wait_for_products<1>();
+    };
+    const auto differentiate = [&] {
       settle(score);
       settle(product);
       steps_.mask(a_, tile, warp_ * 16, score);
       differentiate_rows(a_.scale_log2, log_sum, delta, score, product);
+    };
+    const auto pack = [&] {
+#pragma unroll
+      for (int k = 0; k < 4; ++k) pack_columns(product, k, factors[k]);
+    };
+    if (tile.runs[which_].rows > 0) load_deltas(tile, log_sum, delta);
+    while (steps_.seek()) {
+      open_products();
+      begin_step();
+      wait_for_products<0>();
+      differentiate();
+      pack();
+      unsigned behind = steps_.place();
+      for (; steps_.next(); behind = steps_.place()) {
+        open_products();
+        begin_step();
+        begin_sum<kHeadDim>(factors, steps_.keys(behind), sum);
+        close_products();
+        wait_for_products<1>();
+        differentiate();
+        wait_for_products<0>();
+        settle(sum);
+        steps_.release(behind);
+        pack();
+      }
+      open_products();
+      begin_sum<kHeadDim>(factors, steps_.keys(behind), sum);
+      close_products();
       wait_for_products<0>();
       settle(sum);
       steps_.release(behind);
-      pack();
     }
-    open_products();
-    begin_sum<kHeadDim>(factors, steps_.keys(behind), sum);
-    close_products();
-    wait_for_products<0>();
-    settle(sum);
-    steps_.release(behind);
-    write(tile, sum);
+    if (tile.runs[which_].rows > 0) write(tile, sum);
   }
 
  private:
-  // While products run: of two rows what their scores' gradients need.
+  // Of two rows what their scores' gradients need.
   __device__ void load_deltas(const TileNote& tile, float (&log_sum)[2], float (&delta)[2]) const {
     const QueryRun run = tile.runs[which_];
     const ThreadRows rows(a_, run, warp_ * 16);

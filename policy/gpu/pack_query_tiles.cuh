@@ -9,7 +9,7 @@
 namespace bicrl::gpu {
 
 // What the fetching thread says of a tile.
-struct TileNote {
+struct alignas(16) TileNote {
   QueryRun runs[2];
   int32_t limits[2][kRunProductRows];  // of the runs' rows
   int noisy_begin, kv_head, steps;
@@ -146,19 +146,24 @@ class RunSteps {
   __device__ RunSteps(Memory& memory, int which) : memory_(memory), which_(which) {}
 
   __device__ void begin(const TileNote& tile) { left_ = of_all_lanes(tile.steps); }
-  // Waits for the next chunk: place(). False if there is none.
-  __device__ bool next() {
-    while (left_ > 0) {
-      place_ = ring_.place;
-      wait_for_phase(shared_address(memory_.barriers.full) + place_ * 8, ring_.parity);
-      ring_.advance();
-      --left_;
-      const int kind = of_all_lanes(memory_.notes[place_].kinds[which_]);
-      is_cut_ = kind == kPartlySeen;
-      if (kind != kUnseen) return true;
-      release(place_);
-    }
+  // Goes to the next chunk that the run sees: place(). False if there is none.
+  __device__ bool seek() {
+    for (; left_ > 0; skip())
+      if (next()) return true;
     return false;
+  }
+  // Goes to the chunk behind, if there is one and the run sees it. Else what was read before is to be
+  // released before a call of seek(): the places that follow may all be waited for.
+  __device__ bool next() {
+    if (left_ == 0) return false;
+    wait_for_phase(shared_address(memory_.barriers.full) + ring_.place * 8, ring_.parity);
+    const int kind = of_all_lanes(memory_.notes[ring_.place].kinds[which_]);
+    if (kind == kUnseen) return false;
+    is_cut_ = kind == kPartlySeen;
+    place_ = ring_.place;
+    ring_.advance();
+    --left_;
+    return true;
   }
   __device__ unsigned place() const { return place_; }
   __device__ unsigned keys(unsigned place) const {
@@ -189,6 +194,12 @@ class RunSteps {
   }
 
  private:
+  __device__ void skip() {
+    release(ring_.place);
+    ring_.advance();
+    --left_;
+  }
+
   Memory& memory_;
   const int which_;
   Ring<Memory::kPlaces> ring_;
