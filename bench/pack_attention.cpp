@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/pack_attention_operators.h"
 #include "common/error.h"
 #include "policy/gpu/pack_tables.h"
 
@@ -24,8 +25,9 @@ struct Options {
   int64_t heads = 16, kv_heads = 8, head_dim = 128, block_size = 4;
   int64_t groups = 1, prompt = 512, responses = 8, tokens = 1024, rounds = 1;
   int repeats = 20;
-  bool portable = false;  // the portable form alone
-  bool check = false;     // of both forms: how far they are apart, and whether repeats are equal
+  bool portable = false;   // times the portable form
+  bool operators = false;  // times torch's operators as well
+  bool check = false;      // of both forms: how far they are apart, and whether repeats are equal
 };
 
 void check_cuda(cudaError_t error) { BICRL_CHECK(error == cudaSuccess, cudaGetErrorString(error)); }
@@ -120,8 +122,8 @@ class Pass {
   void backward(gpu::PackForm form) const { gpu::pack_attention_backward(work(), form, nullptr); }
   // Every result, after outputs were poisoned.
   std::vector<uint16_t> results(gpu::PackForm form) const {
-    for (const DeviceArray* each : std::initializer_list<const DeviceArray*>{
-             &gradients_, &out_, &log_sums_, &deltas_, parts_.get()})
+    for (const DeviceArray* each :
+         std::initializer_list<const DeviceArray*>{&gradients_, &out_, &log_sums_, &deltas_, parts_.get()})
       each->fill(0xFF);
     forward(form);
     backward(form);
@@ -131,6 +133,8 @@ class Pass {
     all.insert(all.end(), gradients.begin(), gradients.end());
     return all;
   }
+  const std::vector<PackedSegment>& segments() const { return segments_; }
+  int64_t rows() const { return rows_; }
   double flops() const {
     return 4.0 * static_cast<double>(plan_.pairs) * static_cast<double>(options_.heads * options_.head_dim);
   }
@@ -208,13 +212,13 @@ double median_ms(int repeats, const std::function<void()>& work) {
   return times[times.size() / 2];
 }
 
-void report(const Pass& pass, gpu::PackForm form, const char* name, int repeats) {
-  const double forward = median_ms(repeats, [&] { pass.forward(form); });
-  const double backward = median_ms(repeats, [&] { pass.backward(form); });
+void report(const Pass& pass, const char* form, int repeats, const std::function<void()>& forward,
+            const std::function<void()>& backward) {
+  const double forward_ms = median_ms(repeats, forward), backward_ms = median_ms(repeats, backward);
   std::printf(
       "{\"form\": \"%s\", \"forward_ms\": %.4f, \"backward_ms\": %.4f, \"forward_tflops\": %.1f, "
       "\"backward_tflops\": %.1f}\n",
-      name, forward, backward, pass.flops() / forward / 1e9, 2.5 * pass.flops() / backward / 1e9);
+      form, forward_ms, backward_ms, pass.flops() / forward_ms / 1e9, 2.5 * pass.flops() / backward_ms / 1e9);
   std::fflush(stdout);
 }
 
@@ -255,15 +259,21 @@ int run(int argc, char** argv) {
   app.add_option("--rounds", o.rounds, "of each block");
   app.add_option("--repeats", o.repeats);
   app.add_flag("--portable", o.portable, "times the portable form");
+  app.add_flag("--operators", o.operators, "times torch's operators as well");
   app.add_flag("--check", o.check, "compares both forms first");
   CLI11_PARSE(app, argc, argv);
   const Pass pass(o);
   pass.describe();
   if (o.check && !compare(pass)) return 1;
-  if (!o.portable && gpu::best_pack_form() == gpu::PackForm::kHopper)
-    report(pass, gpu::PackForm::kHopper, "hopper", o.repeats);
-  else
-    report(pass, gpu::PackForm::kPortable, "portable", o.repeats);
+  const auto form = o.portable ? gpu::PackForm::kPortable : gpu::best_pack_form();
+  report(
+      pass, form == gpu::PackForm::kHopper ? "hopper" : "portable", o.repeats, [&] { pass.forward(form); },
+      [&] { pass.backward(form); });
+  if (o.operators) {
+    const OperatorPasses passes =
+        operator_passes(pass.segments(), pass.rows(), o.heads, o.kv_heads, o.head_dim, o.block_size);
+    report(pass, "operators", std::min(o.repeats, 3), passes.forward, passes.backward);
+  }
   return 0;
 }
 

@@ -41,13 +41,13 @@ struct PackWork {
   int64_t rows = 0, heads = 0, kv_heads = 0, head_dim = 0, block_size = 0;
   int64_t run_rows = 0;  // of the plan
   float scale = 0;       // of the scores
-  PackTables tables;
-  HeadRows q, k, v;
+  PackTables tables{};
+  HeadRows q{}, k{}, v{};
   BFloat16* out = nullptr;    // [rows, heads, head_dim]
   float* log_sums = nullptr;  // [pack_log_sums()], to the base of 2: forward writes, backward reads
   // Of the backward pass alone:
   const BFloat16* grad_out = nullptr;  // [rows, heads, head_dim]
-  HeadRows grad_q, grad_k, grad_v;
+  HeadRows grad_q{}, grad_k{}, grad_v{};
   float* deltas = nullptr;  // [pack_log_sums()], workspace
   float* parts = nullptr;   // [pack_part_floats() * plan.key_parts], workspace
 };

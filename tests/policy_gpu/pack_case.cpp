@@ -42,6 +42,14 @@ void check_near(const std::string& name, const at::Tensor& got, const at::Tensor
 
 }  // namespace
 
+bool same_bits(const PackResults& a, const PackResults& b) {
+  const auto same = [](const at::Tensor& x, const at::Tensor& y) {
+    return at::equal(x.contiguous().view(at::kShort), y.contiguous().view(at::kShort));
+  };
+  return same(a.out, b.out) && same(a.grad_q, b.grad_q) && same(a.grad_k, b.grad_k) &&
+         same(a.grad_v, b.grad_v);
+}
+
 std::vector<PackedSegment> ragged_segments(int64_t b, int64_t scale) {
   std::vector<PackedSegment> segments;
   int64_t rows = 0;
@@ -89,8 +97,8 @@ PackCase::PackCase(const PackCaseShape& its, std::vector<PackedSegment> its_segm
   q = slice(0, heads);
   k = slice(heads, kv);
   v = slice(heads + kv, kv);
-  grad_out = at::randn({rows, heads, d}).to(at::kBFloat16);
-  PackedAttention attention(segments, rows, shape.block_size, at::kCPU);
+  grad_out = at::randn({rows, heads, d}).to(at::kBFloat16).to(shape.device);
+  PackedAttention attention(segments, rows, shape.block_size, shape.device);
   const auto wide = [](const at::Tensor& x) { return x.to(at::kDouble); };
   exact = results_of(attention, wide(q), wide(k), wide(v), wide(grad_out));
   by_operators = results_of(attention, q, k, v, grad_out);

@@ -2,6 +2,7 @@
 // torch's operators in bf16.
 #pragma once
 #include <ATen/core/Tensor.h>
+#include <c10/core/DeviceType.h>
 
 #include <cstdint>
 #include <string>
@@ -13,13 +14,15 @@ namespace bicrl::testing {
 
 struct PackCaseShape {
   int64_t heads = 2, kv_heads = 1, head_dim = 64, block_size = 4;
-  int64_t scale = 1;  // segments are so many times as long as those for the PTX interpreter
+  int64_t scale = 1;                 // segments are so many times as long as those for the PTX interpreter
+  at::DeviceType device = at::kCPU;  // where the case's tensors are
 };
 
 // Of one pass in both directions.
 struct PackResults {
   at::Tensor out, grad_q, grad_k, grad_v;  // [rows, heads or kv_heads, head_dim]
 };
+bool same_bits(const PackResults& a, const PackResults& b);
 
 // Prompts and responses that share them, with and without clean rows, noisy blocks and prefixes; a sole
 // block, clean or noisy; noisy blocks that see a part of their prefix, in one order or another; a noisy block

@@ -5,7 +5,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <cmath>
 
-#include "policy/gpu/pack_attention.h"
+#include "policy/gpu/pack_tables.h"
 #include "tests/policy_gpu/kernel_texts.h"
 #include "tests/policy_gpu/pack_case.h"
 
@@ -55,27 +55,11 @@ class Interpreted {
  private:
   int64_t columns() const { return work_.shape.heads + 2 * work_.shape.kv_heads; }
 
-  template <class T>
-  const T* table(const std::vector<T>& values) {
-    return values.empty()
-               ? nullptr
-               : reinterpret_cast<const T*>(runner_.upload(values, ptx::DeviceMemory::Permission::kReadOnly));
-  }
   void upload_tables() {
-    gpu::PackTables& t = arguments_.tables;
-    t.row_limits = table(plan_.row_limits);
-    t.runs = table(plan_.runs);
-    t.query_tiles = table(plan_.query_tiles);
-    t.query_tasks = table(plan_.query_tasks);
-    t.first_query_task = table(plan_.first_query_task);
-    t.key_tiles = table(plan_.key_tiles);
-    t.key_uses = table(plan_.key_uses);
-    t.key_tasks = table(plan_.key_tasks);
-    t.first_key_task = table(plan_.first_key_task);
-    t.key_sums = table(plan_.key_sums);
-    t.query_task_count = static_cast<int32_t>(plan_.query_tasks.size());
-    t.key_task_count = static_cast<int32_t>(plan_.key_tasks.size());
-    t.key_sum_count = static_cast<int32_t>(plan_.key_sums.size());
+    std::vector<std::byte> bytes(static_cast<size_t>(gpu::pack_table_bytes(plan_)));
+    gpu::write_pack_tables(plan_, bytes);
+    const uint64_t first = runner_.upload(bytes, ptx::DeviceMemory::Permission::kReadOnly);
+    arguments_.tables = gpu::pack_tables_at(plan_, reinterpret_cast<const void*>(first));
   }
   uint64_t upload(const at::Tensor& tensor) {
     const auto* first = static_cast<const uint16_t*>(tensor.const_data_ptr());
@@ -129,16 +113,6 @@ class Interpreted {
   KernelArguments arguments_{};
 };
 
-void check_same(const PackResults& a, const PackResults& b) {
-  const auto same = [](const at::Tensor& x, const at::Tensor& y) {
-    return at::equal(x.contiguous().view(at::kShort), y.contiguous().view(at::kShort));
-  };
-  CHECK(same(a.out, b.out));
-  CHECK(same(a.grad_q, b.grad_q));
-  CHECK(same(a.grad_k, b.grad_k));
-  CHECK(same(a.grad_v, b.grad_v));
-}
-
 }  // namespace
 
 TEST_CASE("attention to packs by the portable kernels is that of fp64", "[pack_attention]") {
@@ -164,7 +138,7 @@ TEST_CASE("attention to packs adds up parts of a prompt's gradients in one order
   REQUIRE(kernels.sums() == 1);
   const PackResults results = kernels.run();
   work.check(results);
-  check_same(results, Interpreted(work, 132, 77).run());  // with blocks and warps in another order
+  CHECK(same_bits(results, Interpreted(work, 132, 77).run()));  // with blocks and warps in another order
 }
 
 }  // namespace bicrl
