@@ -89,7 +89,7 @@ bool has_hopper_packs() {
 
 void start_hopper_forward(const PackWork& work, const PackArguments& a, Stream stream) {
   const PackMaps maps{map_of_runs(work, work.q.first, work.q.stride), map_of_keys(work, work.k),
-                      map_of_keys(work, work.v), CUtensorMap{}};
+                      map_of_keys(work, work.v), CUtensorMap{}, CUtensorMap{}};
   const char* const name = "pack_attention_forward";
   if (work.head_dim == 64)
     start<ForwardMemory<64>>(pack_forward_hopper<64>, name, a, maps, stream);
@@ -99,7 +99,7 @@ void start_hopper_forward(const PackWork& work, const PackArguments& a, Stream s
 
 void start_hopper_backward(const PackWork& work, const PackArguments& a, Stream stream) {
   const PackMaps maps{map_of_runs(work, work.q.first, work.q.stride), map_of_keys(work, work.k),
-                      map_of_keys(work, work.v),
+                      map_of_keys(work, work.v), map_of_runs(work, work.out, work.heads * work.head_dim),
                       map_of_runs(work, work.grad_out, work.heads * work.head_dim)};
   const char* const queries = "pack_attention_backward (queries)";
   const char* const keys = "pack_attention_backward (keys)";

@@ -8,10 +8,10 @@
 
 namespace bicrl::gpu {
 
-// Where queries, keys, values and gradients of outputs are: boxes of 64 dimensions and a run's rows and
+// Where queries, keys, values, outputs and their gradients are: boxes of 64 dimensions and a run's rows and
 // heads, or 64 rows of a key head.
 struct PackMaps {
-  CUtensorMap q, k, v, grad_out;
+  CUtensorMap q, k, v, out, grad_out;
 };
 
 constexpr int kGroupThreads = 128;  // of a warpgroup
@@ -23,7 +23,7 @@ struct QueryRegisters {
   static constexpr int kFetcher = 24, kMultiplier = 240;
 };
 struct KeyRegisters {
-  static constexpr int kFetcher = 40, kMultiplier = 232;
+  static constexpr int kFetcher = 24, kMultiplier = 240;
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)

@@ -9,25 +9,21 @@ namespace bicrl::gpu {
 class KeyWalk {
  public:
   __device__ KeyWalk(const PackTables& tables, const KeyTask& task)
-      : tables_(tables), next_use_(task.first_use), left_(task.steps) {
-    enter(task.skipped);
-  }
+      : tables_(tables), use_(task.first_use), within_(task.skipped), left_(task.steps) {}
   __device__ bool done() const { return left_ == 0; }
-  __device__ const KeyUse& use() const { return use_; }
-  __device__ QueryRun run() const { return tables_.runs[use_.first_run + within_]; }
+  __device__ const KeyUse& use() const { return tables_.key_uses[use_]; }
+  __device__ QueryRun run() const { return tables_.runs[use().first_run + within_]; }
   __device__ void advance() {
-    if (--left_ == 0) return;
-    if (++within_ == use_.runs) enter(0);
+    --left_;
+    if (++within_ == use().runs) {
+      ++use_;
+      within_ = 0;
+    }
   }
 
  private:
-  __device__ void enter(int within) {
-    use_ = tables_.key_uses[next_use_++];
-    within_ = within;
-  }
   const PackTables& tables_;
-  KeyUse use_;
-  int next_use_, within_ = 0, left_;
+  int use_, within_, left_;
 };
 
 // How the rows of the run see the keys [row, row + 64) of a use, of which those from `end` on are not the

@@ -55,10 +55,12 @@ class QueryGradientMultiplier {
 #pragma unroll
       for (int k = 0; k < 4; ++k) pack_columns(product, k, factors[k]);
     };
-    if (tile.runs[which_].rows > 0) load_deltas(tile, log_sum, delta);
+    bool has_deltas = false;
     while (steps_.seek()) {
       open_products();
       begin_step();
+      if (!has_deltas) load_deltas(tile, log_sum, delta);  // while products run
+      has_deltas = true;
       wait_for_products<0>();
       differentiate();
       pack();

@@ -93,9 +93,11 @@ __device__ inline void fetch_runs(const PackArguments& a, const PackMaps& maps, 
     for (int slice = 0; slice < kHeadDim / 64; ++slice) {
       copy_box(shared_address(memory.rows[r][0]) + slice * kSliceBytes, maps.q, full, slice * 64, 0,
                note.kv_head, row);
-      if constexpr (Memory::kMatrices > 1)
+      if constexpr (Memory::kMatrices > 1) {
         copy_box(shared_address(memory.rows[r][1]) + slice * kSliceBytes, maps.grad_out, full, slice * 64, 0,
                  note.kv_head, row);
+        prefetch_box(maps.out, slice * 64, 0, note.kv_head, row);
+      }
     }
   }
 }

@@ -50,6 +50,12 @@ __device__ inline void copy_box(unsigned to, const CUtensorMap& map, unsigned ba
       "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w)
       : "memory");
 }
+// Into the second cache alone.
+__device__ inline void prefetch_box(const CUtensorMap& map, int x, int y, int z, int w) {
+  asm volatile("cp.async.bulk.prefetch.tensor.4d.L2.global [%0, {%1, %2, %3, %4}];" ::"l"(&map), "r"(x),
+               "r"(y), "r"(z), "r"(w)
+               : "memory");
+}
 // A multiple of sixteen, as both addresses are.
 __device__ inline void copy_bytes(unsigned to, const void* from, unsigned bytes, unsigned barrier) {
   asm volatile(

@@ -88,7 +88,8 @@ PackCase::PackCase(const PackCaseShape& its, std::vector<PackedSegment> its_segm
   const int64_t heads = shape.heads, kv = shape.kv_heads, d = shape.head_dim;
   at::manual_seed(11);
   product =
-      at::full({rows + 3, heads + 2 * kv + 1, d}, std::numeric_limits<double>::quiet_NaN(), at::kBFloat16);
+      at::full({rows + 3, heads + 2 * kv + 1, d}, std::numeric_limits<double>::quiet_NaN(), at::kBFloat16)
+          .to(shape.device);
   const auto slice = [&](int64_t first, int64_t count) {
     const at::Tensor heads_of = product.narrow(0, 0, rows).narrow(1, first, count);
     heads_of.copy_(at::randn({rows, count, d}) * 1.3);

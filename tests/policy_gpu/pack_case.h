@@ -2,7 +2,7 @@
 // torch's operators in bf16.
 #pragma once
 #include <ATen/core/Tensor.h>
-#include <c10/core/DeviceType.h>
+#include <c10/core/Device.h>
 
 #include <cstdint>
 #include <string>
@@ -14,8 +14,8 @@ namespace bicrl::testing {
 
 struct PackCaseShape {
   int64_t heads = 2, kv_heads = 1, head_dim = 64, block_size = 4;
-  int64_t scale = 1;                 // segments are so many times as long as those for the PTX interpreter
-  at::DeviceType device = at::kCPU;  // where the case's tensors are
+  int64_t scale = 1;             // segments are so many times as long as those for the PTX interpreter
+  at::Device device = at::kCPU;  // where the case's tensors are
 };
 
 // Of one pass in both directions.

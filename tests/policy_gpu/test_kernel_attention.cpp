@@ -69,7 +69,7 @@ PackResults run_form(const PackCase& work, gpu::PackForm form) {
 
 PackCaseShape on_gpu_with(int64_t heads, int64_t kv_heads, int64_t head_dim, int64_t block_size,
                           int64_t scale) {
-  return {heads, kv_heads, head_dim, block_size, scale, at::kCUDA};
+  return {heads, kv_heads, head_dim, block_size, scale, at::Device(at::kCUDA, 0)};
 }
 
 std::vector<at::Tensor> by_autograd(TrainingAttention& attention, const PackCase& work) {
@@ -111,7 +111,7 @@ TEST_CASE("attention to packs of noisy blocks alone ends for every group", "[ker
     s.begin = i * 256;
     segments.push_back(s);
   }
-  const PackCase work({group * 2, 2, 128, 4, 1, at::kCUDA}, segments);
+  const PackCase work({group * 2, 2, 128, 4, 1, at::Device(at::kCUDA, 0)}, segments);
   work.check(run_form(work, gpu::best_pack_form()));
 }
 
