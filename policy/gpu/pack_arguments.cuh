@@ -62,12 +62,14 @@ enum StepKind { kUnseen, kSeen, kPartlySeen };
 // Columns of a chunk that a query row sees: [first, first + count).
 struct SeenColumns {
   int first, count;
-  __device__ bool operator()(int column) const {
-    return static_cast<unsigned>(column - first) < static_cast<unsigned>(count);
+  // One for each column.
+  __device__ uint64_t bits() const {
+    if (count <= 0) return 0;
+    return (count < kChunkKeys ? (uint64_t{1} << count) - 1 : ~uint64_t{0}) << first;
   }
 };
 __device__ inline SeenColumns seen_of_context(const KeyChunk& chunk, int limit) {
-  return {0, max(min(limit, chunk.end) - chunk.position, 0)};
+  return {0, min(limit, chunk.end) - chunk.position};
 }
 __device__ inline SeenColumns seen_of_own_block(int chunk_row, int row, int noisy_begin, int block_size) {
   return {(row & -block_size) - chunk_row, row < noisy_begin ? 0 : block_size};

@@ -35,6 +35,14 @@ EncodeTiled encode_tiled() {
   return function;
 }
 
+// Calls of the driver need a context in their thread, which the runtime makes current only by calls of its
+// own.
+void bind_context() {
+  int device = 0;
+  cudaGetDevice(&device);
+  BICRL_CHECK(cudaSetDevice(device) == cudaSuccess, "device ", device, " cannot be used");
+}
+
 // bf16, of which boxes become slices of 64 dimensions. extents: the innermost first; strides: of all but
 // that, in elements.
 template <int kRank>
@@ -88,6 +96,7 @@ bool has_hopper_packs() {
 }
 
 void start_hopper_forward(const PackWork& work, const PackArguments& a, Stream stream) {
+  bind_context();
   const PackMaps maps{map_of_runs(work, work.q.first, work.q.stride), map_of_keys(work, work.k),
                       map_of_keys(work, work.v), CUtensorMap{}, CUtensorMap{}};
   const char* const name = "pack_attention_forward";
@@ -98,6 +107,7 @@ void start_hopper_forward(const PackWork& work, const PackArguments& a, Stream s
 }
 
 void start_hopper_backward(const PackWork& work, const PackArguments& a, Stream stream) {
+  bind_context();
   const PackMaps maps{map_of_runs(work, work.q.first, work.q.stride), map_of_keys(work, work.k),
                       map_of_keys(work, work.v), map_of_runs(work, work.out, work.heads * work.head_dim),
                       map_of_runs(work, work.grad_out, work.heads * work.head_dim)};

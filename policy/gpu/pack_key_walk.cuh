@@ -58,25 +58,28 @@ class KeyView {
 };
 
 // Where product rows are keys and columns a run's product rows: scores of what is not seen, and of columns
-// behind the run's last one, never were. limits[row in the run].
+// behind the run's last one, never were. limits[row in the run]. A loop finds out, as these instructions are
+// seldom needed and then have to be fetched.
 template <class Limits>
 __device__ inline void mask_key_scores(const PackArguments& a, const KeyUse& use, const QueryRun& run,
                                        const int (&key_row)[2], const Limits& limits,
                                        float (&score)[kChunkEights][4]) {
-  const int lane = threadIdx.x % kWarp;
   const KeyView views[2] = {{use, key_row[0], a.block_size}, {use, key_row[1], a.block_size}};
+  unsigned seen = 0;  // a bit for each of this thread's scores
+#pragma unroll 1
+  for (int pair = 0; pair < 2 * kChunkEights; ++pair) {
+    const int row = a.row_in_run(pair / 2 * 8 + threadIdx.x % 4 * 2 + pair % 2);
+    if (row >= run.rows) break;
+#pragma unroll
+    for (int i = 0; i < 2; ++i)
+      if (views[i].is_seen_by(run.first_row + row, limits[row], a.block_size))
+        seen |= 1u << (pair / 2 * 4 + i * 2 + pair % 2);
+  }
 #pragma unroll
   for (int n = 0; n < kChunkEights; ++n)
 #pragma unroll
-    for (int j = 0; j < 2; ++j) {
-      const int row = a.row_in_run(n * 8 + lane % 4 * 2 + j);
-      const bool in_run = row < run.rows;
-      const int limit = in_run ? limits[row] : 0;
-#pragma unroll
-      for (int i = 0; i < 2; ++i)
-        if (!in_run || !views[i].is_seen_by(run.first_row + row, limit, a.block_size))
-          score[n][i * 2 + j] = kMasked;
-    }
+    for (int i = 0; i < 4; ++i)
+      if ((seen & 1u << (n * 4 + i)) == 0) score[n][i] = kMasked;
 }
 
 }  // namespace bicrl::gpu

@@ -27,14 +27,20 @@ struct ThreadRows {
   }
 };
 
-// Scores of columns that are not seen never were.
+// Scores of columns that are not seen never were. Few instructions, as they are seldom needed and then have
+// to be fetched.
 __device__ inline void mask_scores(const SeenColumns (&seen)[2], float (&score)[kChunkEights][4]) {
-  const int lane = threadIdx.x % kWarp;
 #pragma unroll
-  for (int n = 0; n < kChunkEights; ++n)
+  for (int i = 0; i < 2; ++i) {
+    const uint64_t bits = seen[i].bits() >> threadIdx.x % 4 * 2;
+    const auto lower = static_cast<unsigned>(bits), upper = static_cast<unsigned>(bits >> 32);
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
-      if (!seen[i / 2](n * 8 + lane % 4 * 2 + i % 2)) score[n][i] = kMasked;
+    for (int n = 0; n < kChunkEights; ++n)
+#pragma unroll
+      for (int j = 0; j < 2; ++j)
+        if (((n < kChunkEights / 2 ? lower : upper) & 1u << (n % (kChunkEights / 2) * 8 + j)) == 0)
+          score[n][i * 2 + j] = kMasked;
+  }
 }
 
 // What two rows' scores are relative to, times log2(e), and the sums of this thread's columns.

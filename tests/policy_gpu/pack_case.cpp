@@ -12,8 +12,12 @@
 namespace bicrl::testing {
 namespace {
 
-// The rounding of weights to bf16 between the two products costs no more than this.
-constexpr double kMeanTimes = 2.0, kLargestTimes = 3.0;
+// Weights and gradients of scores are rounded to bf16 between two products, and outputs before deltas are
+// taken of them, as in every attention of this kind. That costs no more than this; masks are checked by
+// counts.
+constexpr double kMeanTimes = 3.0, kLargestTimes = 6.0;
+// Counts up to here are told from their neighbours.
+constexpr double kCountable = 120;
 
 PackResults results_of(PackedAttention& attention, const at::Tensor& q, const at::Tensor& k,
                        const at::Tensor& v, const at::Tensor& grad_out) {
@@ -99,10 +103,56 @@ PackCase::PackCase(const PackCaseShape& its, std::vector<PackedSegment> its_segm
   k = slice(heads, kv);
   v = slice(heads + kv, kv);
   grad_out = at::randn({rows, heads, d}).to(at::kBFloat16).to(shape.device);
+  compute_expected();
+}
+
+void PackCase::compute_expected() {
   PackedAttention attention(segments, rows, shape.block_size, shape.device);
   const auto wide = [](const at::Tensor& x) { return x.to(at::kDouble); };
   exact = results_of(attention, wide(q), wide(k), wide(v), wide(grad_out));
   by_operators = results_of(attention, q, k, v, grad_out);
+}
+
+namespace {
+
+// How many keys each row sees: [rows, 1, 1].
+at::Tensor keys_of_rows(const std::vector<PackedSegment>& segments, int64_t block_size) {
+  std::vector<double> keys;
+  for (const PackedSegment& s : segments)
+    for (const int64_t limit : context_limits(s, block_size))
+      keys.insert(keys.end(), static_cast<size_t>(block_size), static_cast<double>(limit + block_size));
+  return at::tensor(keys, at::kDouble).view({-1, 1, 1});
+}
+
+void check_equal_counts(const std::string& name, const at::Tensor& got, const at::Tensor& counts) {
+  const at::Tensor countable = counts.le(kCountable);
+  REQUIRE(countable.to(at::kDouble).mean().item<double>() > 0.05);
+  const at::Tensor gap = (got - counts).abs().nan_to_num(1e300).where(countable, at::zeros_like(counts));
+  const int64_t worst = gap.flatten(1).amax(1).argmax().item<int64_t>();
+  INFO(name << ": row " << worst << " is off by " << gap[worst].max().item<double>());
+  CHECK(gap.max().item<double>() < 0.5);
+}
+
+}  // namespace
+
+PackCase PackCase::counting(const PackCaseShape& shape) {
+  PackCase c(shape);
+  const auto bits = [](const at::Tensor& like) {
+    return at::rand(like.sizes()).gt(0.5).to(like.device()).to(like.dtype());
+  };
+  const at::Tensor keys = keys_of_rows(c.segments, shape.block_size).to(shape.device);
+  c.q.zero_();
+  c.v.copy_(bits(c.v));
+  c.grad_out.copy_(bits(c.grad_out) * keys);
+  c.compute_expected();
+  return c;
+}
+
+void PackCase::check_counts(const PackResults& results) const {
+  INFO(name());
+  const at::Tensor keys = keys_of_rows(segments, shape.block_size).to(shape.device);
+  check_equal_counts("out", results.out.to(at::kDouble) * keys, (exact.out * keys).round());
+  check_equal_counts("the gradient of v", results.grad_v.to(at::kDouble), exact.grad_v.round());
 }
 
 std::string PackCase::name() const {

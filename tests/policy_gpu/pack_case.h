@@ -44,10 +44,19 @@ class PackCase {
   PackResults exact;         // fp64
   PackResults by_operators;  // bf16
 
+  // All rows weigh the keys that they see alike, values are 0 or 1, and gradients of outputs are 0 or the
+  // number of keys that a row sees: outputs and gradients of values become counts.
+  static PackCase counting(const PackCaseShape& shape);
+  // That counts are those of the mask, wherever bf16 tells them from their neighbours.
+  void check_counts(const PackResults& results) const;
+
   std::string name() const;
   PackAttentionShape plan_shape(int64_t processors) const;
   // Nearly as close to fp64 as torch's operators are, in the mean and at worst.
   void check(const PackResults& results) const;
+
+ private:
+  void compute_expected();
 };
 
 }  // namespace bicrl::testing

@@ -100,6 +100,16 @@ TEST_CASE("attention to packs on a GPU is that of fp64 in every form, and repeat
   CHECK(same_bits(results, run_form(work, gpu::PackForm::kHopper)));
 }
 
+TEST_CASE("attention to packs on a GPU counts the keys and queries of the mask", "[kernel_attention]") {
+  require_gpu();
+  const auto block_size = GENERATE(int64_t{4}, int64_t{8}, int64_t{16}, int64_t{32}, int64_t{64});
+  const auto group = GENERATE(int64_t{1}, int64_t{2}, int64_t{3}, int64_t{4}, int64_t{5}, int64_t{8});
+  const PackCase work =
+      PackCase::counting(on_gpu_with(2 * group, 2, group % 2 == 0 ? 128 : 64, block_size, 1));
+  work.check_counts(run_form(work, gpu::PackForm::kPortable));
+  work.check_counts(run_form(work, gpu::best_pack_form()));
+}
+
 // A warpgroup that is given step after step of which it sees nothing, behind one that it did see, must not
 // keep that one's place: a tile of noisy rows has more runs than there are places.
 TEST_CASE("attention to packs of noisy blocks alone ends for every group", "[kernel_attention]") {

@@ -125,6 +125,14 @@ TEST_CASE("attention to packs by the portable kernels is that of fp64", "[pack_a
   work.check(kernels.run());
 }
 
+TEST_CASE("attention to packs by the portable kernels counts the keys and queries of the mask",
+          "[pack_attention]") {
+  const auto shape = GENERATE(PackCaseShape{2, 1, 64, 4}, PackCaseShape{1, 1, 64, 8},
+                              PackCaseShape{3, 1, 64, 16}, PackCaseShape{4, 1, 64, 64});
+  const PackCase work = PackCase::counting(shape);
+  work.check_counts(Interpreted(work, /*processors=*/5, 1).run());
+}
+
 TEST_CASE("attention to packs adds up parts of a prompt's gradients in one order", "[pack_attention]") {
   // A prompt that six responses see, on so many processors that it is split.
   std::vector<PackedSegment> segments{{0, 0, 0, 72, {}}};
