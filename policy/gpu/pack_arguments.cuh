@@ -62,10 +62,11 @@ enum StepKind { kUnseen, kSeen, kPartlySeen };
 // Columns of a chunk that a query row sees: [first, first + count).
 struct SeenColumns {
   int first, count;
-  // One for each column.
+  // One for each column. Without branches, as lanes would part.
   __device__ uint64_t bits() const {
-    if (count <= 0) return 0;
-    return (count < kChunkKeys ? (uint64_t{1} << count) - 1 : ~uint64_t{0}) << first;
+    const int clamped = min(max(count, 0), kChunkKeys);
+    const uint64_t ones = ~uint64_t{0} >> (kChunkKeys - max(clamped, 1)) << (first & (kChunkKeys - 1));
+    return clamped > 0 ? ones : 0;
   }
 };
 __device__ inline SeenColumns seen_of_context(const KeyChunk& chunk, int limit) {

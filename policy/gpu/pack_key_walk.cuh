@@ -43,37 +43,40 @@ __device__ inline StepKind kind_of_step(const PackArguments& a, const KeyUse& us
 }
 
 // Which query rows see a key: those of a context whose limit is larger than its position, or those of its
-// block. Of a key that is none of the use's there are none.
+// block. Of a key that is none of the use's there are none. Without branches, as lanes would part.
 class KeyView {
  public:
-  __device__ KeyView(const KeyUse& use, int row, int block_size)
-      : position_(row >= use.begin && row < use.end ? row - use.base : kNoEnd),
-        block_(use.is_own_block ? row & -block_size : -1) {}
-  __device__ bool is_seen_by(int query_row, int limit, int block_size) const {
-    return block_ < 0 ? position_ < limit : (query_row & -block_size) == block_;
+  __device__ KeyView(const KeyUse& use, int row, int block_size) {
+    const bool in_use = (row >= use.begin) & (row < use.end);
+    first_ = use.is_own_block ? row & -block_size : row - use.base + 1;
+    count_ = use.is_own_block ? 1u : in_use ? 1u << 31 : 0u;
   }
+  // trait: the first row of a query's block, or its limit.
+  __device__ bool is_seen_by(int trait) const { return static_cast<unsigned>(trait - first_) < count_; }
 
  private:
-  int position_, block_;
+  int first_;
+  unsigned count_;
 };
 
 // Where product rows are keys and columns a run's product rows: scores of what is not seen, and of columns
-// behind the run's last one, never were. limits[row in the run]. A loop finds out, as these instructions are
-// seldom needed and then have to be fetched.
+// behind the run's last one, never were. limits[row in the run].
 template <class Limits>
 __device__ inline void mask_key_scores(const PackArguments& a, const KeyUse& use, const QueryRun& run,
                                        const int (&key_row)[2], const Limits& limits,
                                        float (&score)[kChunkEights][4]) {
   const KeyView views[2] = {{use, key_row[0], a.block_size}, {use, key_row[1], a.block_size}};
+  const bool is_own_block = use.is_own_block != 0;
+  const int rows = run.rows, first_row = run.first_row;
   unsigned seen = 0;  // a bit for each of this thread's scores
-#pragma unroll 1
+#pragma unroll 4
   for (int pair = 0; pair < 2 * kChunkEights; ++pair) {
-    const int row = a.row_in_run(pair / 2 * 8 + threadIdx.x % 4 * 2 + pair % 2);
-    if (row >= run.rows) break;
+    const int row = a.row_in_run(pair / 2 * 8 + threadIdx.x % 4 * 2 + pair % 2), there = min(row, rows - 1);
+    const int limit = limits[there], trait = is_own_block ? (first_row + there) & -a.block_size : limit;
 #pragma unroll
     for (int i = 0; i < 2; ++i)
-      if (views[i].is_seen_by(run.first_row + row, limits[row], a.block_size))
-        seen |= 1u << (pair / 2 * 4 + i * 2 + pair % 2);
+      seen |= static_cast<unsigned>(views[i].is_seen_by(trait) & (row < rows))
+              << (pair / 2 * 4 + i * 2 + pair % 2);
   }
 #pragma unroll
   for (int n = 0; n < kChunkEights; ++n)

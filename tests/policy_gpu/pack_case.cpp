@@ -126,7 +126,6 @@ at::Tensor keys_of_rows(const std::vector<PackedSegment>& segments, int64_t bloc
 
 void check_equal_counts(const std::string& name, const at::Tensor& got, const at::Tensor& counts) {
   const at::Tensor countable = counts.le(kCountable);
-  REQUIRE(countable.to(at::kDouble).mean().item<double>() > 0.05);
   const at::Tensor gap = (got - counts).abs().nan_to_num(1e300).where(countable, at::zeros_like(counts));
   const int64_t worst = gap.flatten(1).amax(1).argmax().item<int64_t>();
   INFO(name << ": row " << worst << " is off by " << gap[worst].max().item<double>());
@@ -151,6 +150,7 @@ PackCase PackCase::counting(const PackCaseShape& shape) {
 void PackCase::check_counts(const PackResults& results) const {
   INFO(name());
   const at::Tensor keys = keys_of_rows(segments, shape.block_size).to(shape.device);
+  REQUIRE((exact.out * keys).le(kCountable).to(at::kDouble).mean().item<double>() > 0.3);
   check_equal_counts("out", results.out.to(at::kDouble) * keys, (exact.out * keys).round());
   check_equal_counts("the gradient of v", results.grad_v.to(at::kDouble), exact.grad_v.round());
 }
