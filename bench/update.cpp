@@ -22,8 +22,8 @@
 #include "policy/distribution.h"
 #include "policy/gpu/fused_head.h"
 #include "policy/gpu/gpu_pass_operations.h"
-#include "policy/training_attention.h"
 #include "trainer/run/model_flops.h"
+#include "trainer/update/attention_choice.h"
 #include "trainer/update/gpu/gpu_optimizer.h"
 #include "trainer/update/memory_budget.h"
 #include "trainer/update/policy_updater.h"
@@ -156,7 +156,7 @@ struct AttentionTimes {
 AttentionTimes attention_ms(const Work& w, const Packs& packs) {
   const PolicyConfig& c = w.policy.config();
   const PackedBatch batch = packs.make(0);
-  const auto backend = operator_attention(AttentionShape::of(c, w.policy.dtype(), w.policy.device()));
+  const auto backend = choose_attention(AttentionShape::of(c, w.policy.dtype(), w.policy.device()));
   const auto attention = backend->make(batch.segments, batch.rows());
   const auto heads = [&](int64_t count) {
     return at::randn({batch.rows(), count, c.head_dim}, w.policy.head().options());

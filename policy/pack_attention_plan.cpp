@@ -43,7 +43,7 @@ struct SegmentRuns {
 std::vector<SegmentRuns> add_runs(const std::vector<PackedSegment>& segments, int64_t block_size,
                                   PackAttentionPlan& plan) {
   std::vector<SegmentRuns> runs_of;
-  plan.row_limits.reserve(static_cast<size_t>(plan.rows + kLimitPadding));
+  plan.row_limits.reserve(static_cast<size_t>(plan.rows));
   for (const PackedSegment& s : segments) {
     for (int64_t limit : context_limits(s, block_size)) {
       // Of a clean row the own block is context as well.
@@ -62,7 +62,6 @@ std::vector<SegmentRuns> add_runs(const std::vector<PackedSegment>& segments, in
     its.end = narrow(plan.runs.size());
     runs_of.push_back(its);
   }
-  plan.row_limits.insert(plan.row_limits.end(), kLimitPadding, 0);
   return runs_of;
 }
 
@@ -127,6 +126,7 @@ void add_own_block_uses(const KeyTile& tile, const SegmentRuns& runs, PackAttent
 struct TileUses {
   size_t first = 0, end = 0;
   int64_t steps = 0;
+  bool is_noisy = false;  // the tile's rows are seen by their own blocks alone
 };
 
 std::vector<TileUses> add_key_tiles(const std::vector<PackedSegment>& segments,
@@ -138,7 +138,10 @@ std::vector<TileUses> add_key_tiles(const std::vector<PackedSegment>& segments,
     TileUses uses{plan.key_uses.size()};
     add_uses(tile);
     uses.end = plan.key_uses.size();
-    for (size_t i = uses.first; i < uses.end; ++i) uses.steps += plan.key_uses[i].runs;
+    for (size_t i = uses.first; i < uses.end; ++i) {
+      uses.steps += plan.key_uses[i].runs;
+      uses.is_noisy |= plan.key_uses[i].is_own_block != 0;
+    }
     plan.key_tiles.push_back(tile);
     uses_of.push_back(uses);
   };
@@ -162,6 +165,9 @@ std::vector<TileUses> add_key_tiles(const std::vector<PackedSegment>& segments,
   return uses_of;
 }
 
+// What a task takes, in steps. Tasks of a section go together; those of none are bound by the memory, and go
+// between the others.
+constexpr int64_t kNoSection = -1;
 struct Cost {
   int64_t section = 0, steps = 0;
 };
@@ -172,28 +178,48 @@ struct Dealt {
   std::vector<int32_t> first;  // [processors + 1]
 };
 
+// `few` spread evenly among `many`; different processors begin with them at different times.
+std::vector<int32_t> mixed(const std::vector<int32_t>& many, const std::vector<int32_t>& few,
+                           size_t processor) {
+  constexpr size_t kPhases = 8;
+  std::vector<int32_t> all;
+  all.reserve(many.size() + few.size());
+  size_t next = 0;
+  for (size_t i = 0; i < few.size(); ++i) {
+    const size_t before = (i * kPhases + processor % kPhases) * (many.size() + 1) / (few.size() * kPhases);
+    while (next < before) all.push_back(many[next++]);
+    all.push_back(few[i]);
+  }
+  all.insert(all.end(), many.begin() + static_cast<int64_t>(next), many.end());
+  return all;
+}
+
 // Section by section, the costliest first, each to whoever has least to do.
 Dealt deal(const std::vector<Cost>& costs, int64_t processors) {
   std::vector<int32_t> sorted(costs.size());
   std::iota(sorted.begin(), sorted.end(), 0);
+  const auto cost_of = [&](int32_t task) -> const Cost& { return costs[static_cast<size_t>(task)]; };
   std::stable_sort(sorted.begin(), sorted.end(), [&](int32_t a, int32_t b) {
-    const Cost &x = costs[static_cast<size_t>(a)], &y = costs[static_cast<size_t>(b)];
-    return std::tuple(x.section, -x.steps) < std::tuple(y.section, -y.steps);
+    const Cost &x = cost_of(a), &y = cost_of(b);
+    return std::tuple(x.section == kNoSection, x.section, -x.steps) <
+           std::tuple(y.section == kNoSection, y.section, -y.steps);
   });
-  using Load = std::pair<int64_t, int64_t>;  // steps, processor
+  using Load = std::pair<int64_t, size_t>;  // steps, processor
   std::priority_queue<Load, std::vector<Load>, std::greater<>> loads;
-  for (int64_t i = 0; i < processors; ++i) loads.emplace(0, i);
-  std::vector<std::vector<int32_t>> of_processor(static_cast<size_t>(processors));
+  const auto count = static_cast<size_t>(processors);
+  for (size_t i = 0; i < count; ++i) loads.emplace(0, i);
+  std::vector<std::vector<int32_t>> sectioned(count), others(count);
   for (int32_t task : sorted) {
     const auto [steps, processor] = loads.top();
     loads.pop();
-    of_processor[static_cast<size_t>(processor)].push_back(task);
-    loads.emplace(steps + costs[static_cast<size_t>(task)].steps, processor);
+    (cost_of(task).section == kNoSection ? others : sectioned)[processor].push_back(task);
+    loads.emplace(steps + cost_of(task).steps, processor);
   }
   Dealt dealt;
   dealt.order.reserve(costs.size());
-  for (const auto& its : of_processor) {
+  for (size_t i = 0; i < count; ++i) {
     dealt.first.push_back(narrow(dealt.order.size()));
+    const auto its = mixed(sectioned[i], others[i], i);
     dealt.order.insert(dealt.order.end(), its.begin(), its.end());
   }
   dealt.first.push_back(narrow(dealt.order.size()));
@@ -250,7 +276,7 @@ void deal_keys(const PackAttentionShape& shape, const std::vector<TileUses>& use
         const int64_t steps = uses.steps * (part + 1) / parts - uses.steps * part / parts;
         tasks.push_back({narrow(tile), narrow(head), narrow(use), narrow(skipped), narrow(steps),
                          parts > 1 ? narrow(plan.key_parts - parts + part) : -1});
-        costs.push_back({head / heads, steps + kKeyTileOverhead});
+        costs.push_back({uses.is_noisy ? kNoSection : head / heads, steps + kKeyTileOverhead});
         for (skipped += steps; use < uses.end && skipped >= plan.key_uses[use].runs; ++use)
           skipped -= plan.key_uses[use].runs;
       }

@@ -18,7 +18,6 @@ namespace bicrl {
 constexpr int32_t kRunProductRows = 64;  // (row, query head) pairs of a run, at most
 constexpr int32_t kChunkKeys = 64;
 constexpr int32_t kKeyTileRows = 2 * kChunkKeys;
-constexpr int32_t kLimitPadding = 64;  // entries of row_limits behind the last row
 
 struct PackAttentionShape {
   int64_t heads = 0, kv_heads = 0, head_dim = 0, block_size = 0;
@@ -80,7 +79,7 @@ struct KeySum {
 
 struct PackAttentionPlan {
   int64_t rows = 0, run_rows = 0, pairs = 0;
-  std::vector<int32_t> row_limits;  // [rows + kLimitPadding]: keys of its context that a row sees
+  std::vector<int32_t> row_limits;  // [rows]: keys of its context that a row sees
   std::vector<QueryRun> runs;
   std::vector<QueryTile> query_tiles;
   std::vector<QueryTask> query_tasks;     // of the first processor, then of the second...

@@ -103,7 +103,7 @@ TEST_CASE("tiles of queries and of keys pair what the mask pairs, once") {
   const PackAttentionPlan plan = plan_pack_attention(pack.segments, rows, shape_of(group, block_size, 5));
   CHECK(plan.run_rows * group <= kRunProductRows);
   CHECK(plan.pairs == pack.mask().sum().item<int64_t>());
-  CHECK(static_cast<int64_t>(plan.row_limits.size()) == rows + kLimitPadding);
+  CHECK(static_cast<int64_t>(plan.row_limits.size()) == rows);
   Counts by_queries = no_counts(rows), by_keys = no_counts(rows);
   std::set<std::pair<int32_t, int32_t>> done;
   for (const QueryTask& task : plan.query_tasks) {

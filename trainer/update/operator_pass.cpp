@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "policy/distribution.h"
 #include "policy/head.h"
+#include "trainer/update/attention_choice.h"
 
 namespace bicrl {
 namespace {
@@ -26,7 +27,7 @@ at::Tensor ScoredChunk::part(const at::Tensor& per_token) const {
 OperatorPass::OperatorPass(const Transformer& policy, at::Tensor allowed)
     : policy_(policy),
       allowed_(std::move(allowed)),
-      attention_(operator_attention(AttentionShape::of(policy.config(), policy.dtype(), policy.device()))) {
+      attention_(choose_attention(AttentionShape::of(policy.config(), policy.dtype(), policy.device()))) {
   BICRL_CHECK(allowed_.numel() == policy.config().vocab_size);
 }
 

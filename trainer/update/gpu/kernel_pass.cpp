@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "common/error.h"
+#include "trainer/update/attention_choice.h"
 
 namespace bicrl {
 namespace {
@@ -28,7 +29,7 @@ PassMemory KernelPass::memory(const PolicyConfig& config, const PassShape& shape
   const PassActivations::Bytes bytes =
       PassActivations::bytes(PolicyPass::activations(config, rows, settings.recompute, settings.lora), kBf16);
   const auto attention =
-      operator_attention(AttentionShape::of(config, settings.dtype, at::Device(settings.device)))
+      choose_attention(AttentionShape::of(config, settings.dtype, at::Device(settings.device)))
           ->memory(shape.segments, shape.rows);
   const int64_t state = attention.kept_bytes - shape.rows * config.heads * config.head_dim * kBf16;
   const int64_t states = settings.recompute == Recompute::kFull ? 1 : config.layers;
@@ -46,7 +47,7 @@ KernelPass::KernelPass(const Transformer& policy, at::Tensor allowed, Recompute 
     : policy_(policy),
       allowed_(std::move(allowed)),
       recompute_(recompute),
-      attention_(operator_attention(AttentionShape::of(policy.config(), policy.dtype(), policy.device()))),
+      attention_(choose_attention(AttentionShape::of(policy.config(), policy.dtype(), policy.device()))),
       operations_(policy.device()) {
   BICRL_CHECK(allowed_.numel() == policy.config().vocab_size);
 }
