@@ -18,6 +18,7 @@ for name, value in dict(heads=16, kv_heads=8, head_dim=128, block_size=4, groups
     options.add_argument("--" + name.replace("_", "-"), type=int, default=value)
 options.add_argument("--autotune", action="store_true")
 options.add_argument("--skip-causal", action="store_true")
+options.add_argument("--errors", action="store_true", help="of flex_attention, and of fp32 scores, against fp64; a few rows")
 o = options.parse_args()
 device = "cuda"
 
@@ -85,7 +86,7 @@ print(json.dumps({"rows": rows, "pairs_per_row": round(pairs / rows, 1), "card":
                   "torch": torch.__version__}), flush=True)
 
 # ---- Upper references
-if not o.skip_causal:
+if not (o.skip_causal or o.errors):
     length = max(128, round(2 * pairs / rows / 128) * 128)
     batch = max(1, rows // length)
     q, k, v = heads_of(batch, length, o.heads), heads_of(batch, length, o.kv_heads), heads_of(batch, length, o.kv_heads)
@@ -105,6 +106,40 @@ if not o.skip_causal:
 # ---- The same mask
 mask = torch.compile(create_block_mask)(sees, None, None, rows, rows, device=device)
 flex = torch.compile(flex_attention, **({"mode": "max-autotune-no-cudagraphs"} if o.autotune else {}))
-report("flex_attention" + (", autotuned" if o.autotune else ""),
-       lambda q, k, v: flex(q, k, v, block_mask=mask, enable_gqa=True), heads_of(1, rows, o.heads),
+
+
+def flex_pass(q, k, v):
+    return flex(q, k, v, block_mask=mask, enable_gqa=True)
+
+
+def dense_pass(dtype):
+    """All pairs, computed in that type; results in bf16 unless it is fp64."""
+    def attend(q, k, v):
+        q, k, v = (x.to(dtype) for x in (q, k, v))
+        k, v = (x.repeat_interleave(o.heads // o.kv_heads, 1) for x in (k, v))
+        scores = q @ k.transpose(2, 3) / o.head_dim ** 0.5
+        out = scores.masked_fill(~seen, float("-inf")).softmax(-1) @ v
+        return out if dtype == torch.float64 else out.bfloat16()
+    return attend
+
+
+def results(attend, q, k, v, grad):
+    q, k, v = (x.detach().to(torch.float64 if grad.dtype == torch.float64 else torch.bfloat16).requires_grad_(True)
+               for x in (q, k, v))
+    out = attend(q, k, v)
+    return [out.detach(), *torch.autograd.grad(out, (q, k, v), grad)]
+
+
+if o.errors:
+    torch.backends.cuda.matmul.allow_tf32 = False
+    seen = sees(0, 0, torch.arange(rows, device=device)[:, None], every)
+    q, k, v, grad = heads_of(1, rows, o.heads), *(heads_of(1, rows, o.kv_heads) for _ in range(2)), heads_of(1, rows, o.heads)
+    exact = results(dense_pass(torch.float64), q, k, v, grad.double())
+    for name, attend in (("flex_attention", flex_pass), ("fp32 scores", dense_pass(torch.float32))):
+        for part, got, want in zip(("out", "grad_q", "grad_k", "grad_v"), results(attend, q, k, v, grad), exact):
+            gap = (got.double() - want).abs()
+            print(json.dumps({"peer": name, "of": part, "mean_error": float(gap.mean()), "largest": float(gap.max())}))
+    raise SystemExit
+
+report("flex_attention" + (", autotuned" if o.autotune else ""), flex_pass, heads_of(1, rows, o.heads),
        heads_of(1, rows, o.kv_heads), heads_of(1, rows, o.kv_heads), pairs)

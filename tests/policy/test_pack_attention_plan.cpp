@@ -156,6 +156,29 @@ TEST_CASE("a prompt that many responses see is split into parts that cover it on
   CHECK(*std::max_element(loads.begin(), loads.end()) <= all / 8 + most);
 }
 
+TEST_CASE("tiles of noisy keys are spread between those of clean keys") {
+  std::vector<PackedSegment> segments;
+  int64_t rows = 0;
+  for (int64_t i = 0; i < 12; ++i) {
+    PackedSegment s{0, 0, rows, 512, {}};
+    for (int64_t block = 0; block < 128; ++block) s.noisy_blocks.push_back(block);
+    rows += s.rows(4);
+    segments.push_back(s);
+  }
+  const PackAttentionPlan plan = plan_pack_attention(segments, rows, shape_of(2, 4, 8));
+  const auto is_noisy = [&](int32_t task) {
+    const int32_t use = plan.key_tasks[static_cast<size_t>(task)].first_use;
+    return plan.key_uses[static_cast<size_t>(use)].is_own_block != 0;
+  };
+  for (size_t p = 0; p + 1 < plan.first_key_task.size(); ++p) {
+    const int32_t first = plan.first_key_task[p], end = plan.first_key_task[p + 1];
+    int64_t early = 0, late = 0;
+    for (int32_t i = first; i < end; ++i) (i < (first + end) / 2 ? early : late) += is_noisy(i);
+    REQUIRE(early + late >= 4);
+    CHECK(std::abs(early - late) <= 2);
+  }
+}
+
 TEST_CASE("a response behind its only prompt has one context without a seam") {
   const std::vector<PackedSegment> segments{{0, 0, 0, 20, {}}, {0, 20, 20, 40, {15}}};
   const PackAttentionPlan plan = plan_pack_attention(segments, 64, shape_of(2, 4, 2));

@@ -2,6 +2,7 @@
 #include "policy/gpu/kernel_attention.h"
 
 #include <ATen/ATen.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <catch2/catch_test_macros.hpp>
@@ -156,14 +157,37 @@ TEST_CASE("attention kernels behind the seam take slices and give what autograd 
 
 TEST_CASE("attention kernels take the memory that they say", "[kernel_attention]") {
   require_gpu();
-  const PackCase work(on_gpu_with(4, 1, 64, 4, 20));
+  namespace allocator = c10::cuda::CUDACachingAllocator;
+  const PackCase work(on_gpu_with(16, 4, 64, 4, 20));
   const auto backend = gpu::kernel_attention(attention_shape(work.shape));
   const AttentionMemory memory = backend->memory(work.segments, work.rows);
+  const auto allocated = [] { return allocator::getDeviceStats(0).allocated_bytes[0]; };
+  const auto check_taken = [&](int64_t before, int64_t bytes, int64_t tensors) {
+    const int64_t taken = allocated().peak - before;
+    CAPTURE(taken, bytes);
+    CHECK(taken >= bytes);
+    CHECK(taken <= bytes + tensors * 512);  // which the allocator rounds up to
+  };
+  const auto begin = [&] {
+    allocator::resetPeakStats(0);
+    return allocated().current;
+  };
+  int64_t before = begin();
   const auto attention = backend->make(work.segments, work.rows);
-  const at::Tensor state = attention->new_state(work.q);
-  CHECK(memory.kept_bytes == static_cast<int64_t>(work.grad_out.nbytes() + state.nbytes()));
-  CHECK(memory.forward_bytes == 0);
-  CHECK(memory.backward_bytes >= static_cast<int64_t>(state.nbytes()));
+  attention->upload();
+  check_taken(before, memory.plan_bytes, 1);
+  before = begin();
+  const at::Tensor out = at::empty_like(work.grad_out), state = attention->new_state(work.q);
+  check_taken(before, memory.kept_bytes, 2);
+  before = begin();
+  attention->forward(work.q, work.k, work.v, out, state);
+  check_taken(before, memory.forward_bytes, 0);
+  const at::Tensor gradients = at::empty_like(work.product).narrow(0, 0, work.rows);
+  before = begin();
+  attention->backward(work.grad_out, work.q, work.k, work.v, out, state, gradients.narrow(1, 0, 16),
+                      gradients.narrow(1, 16, 4), gradients.narrow(1, 20, 4));
+  CHECK(memory.backward_bytes > static_cast<int64_t>(state.nbytes()));  // there are parts
+  check_taken(before, memory.backward_bytes, 2);
 }
 
 TEST_CASE("attention without kernels is named", "[kernel_attention]") {
