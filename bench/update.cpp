@@ -39,7 +39,7 @@ struct Settings {
   std::string recompute = "none";
   int64_t lora_rank = 0;
   int64_t repeats = 5;
-  bool parts = false;
+  bool parts = false, kernels = false;
 };
 
 void wait() { c10::cuda::stream_synchronize(c10::cuda::getCurrentCUDAStream().stream()); }
@@ -195,7 +195,7 @@ void print_parts(const Work& w) {
         w.updater.reinforce(w.experiences, shares(w.experiences));
         wait();
       },
-      kind_of);
+      w.settings.kernels ? [](const std::string& name) { return name.substr(0, 150); } : kind_of);
   printf("an update's kernels: %.2f ms from the first to the last, busy %.2f %%\n", times.span_ms,
          100 * times.busy_ms / times.span_ms);
   for (const auto& [name, kind] : times.kinds)
@@ -363,6 +363,7 @@ int main(int argc, char** argv) {
   app.add_option("--lora", s.lora_rank, "rank of adapters, which alone are trained; 0: none");
   app.add_option("--repeats", s.repeats);
   app.add_flag("--parts", s.parts, "show where the time of an update goes");
+  app.add_flag("--kernels", s.kernels, "by kernel, and not by kind")->needs("--parts");
   CLI11_PARSE(app, argc, argv);
   try {
     bicrl::run(s);

@@ -173,7 +173,8 @@ class Pack:
     def __init__(self, groups):
         self.rows = Rows(groups)
         count = self.rows.count
-        self.mask = torch.compile(create_block_mask)(self.rows.mask, None, None, count, count, device=DEVICE)
+        rows = self.rows  # a closure, as a method's arguments are not counted right
+        self.mask = torch.compile(create_block_mask)(lambda b, h, q, k: rows.mask(b, h, q, k), None, None, count, count, device=DEVICE)
         inverse = THETA ** (-torch.arange(0, HEAD_DIM, 2, device=DEVICE) / HEAD_DIM)
         angles = self.rows.position[:, None] * inverse[None]
         self.cos, self.sin = (torch.cat((f(angles),) * 2, -1).bfloat16() for f in (torch.cos, torch.sin))

@@ -36,6 +36,12 @@ std::vector<Field> all_fields(PassActivations::Shape s) {
   return kept_fields(s);
 }
 
+// Whether the last layer has it of the selected rows alone.
+bool is_of_selected(const Field& field) {
+  return field.tensor == &LayerActivations::middle || field.tensor == &LayerActivations::second_normed ||
+         field.tensor == &LayerActivations::gate_up || field.tensor == &LayerActivations::gated;
+}
+
 // Both norms' results are never wanted at the same time.
 bool is_second_norm(const Field& field) { return field.tensor == &LayerActivations::second_normed; }
 
@@ -61,8 +67,13 @@ PassActivations::Bytes PassActivations::bytes(const Shape& shape, int64_t elemen
     for (const Field& kept : kept_fields(shape)) is_kept |= kept.tensor == field.tensor;
     if (!is_kept) shared += field.width;
   }
-  return {unit * (shape.config.layers * width_of(kept_fields(shape)) + shape.config.hidden_size),
-          unit * shared, unit * gradient_width(shape)};
+  const int64_t hidden = shape.config.hidden_size, queries = shape.config.heads * shape.config.head_dim;
+  int64_t of_selected = hidden;  // of the last layer, and what comes of it
+  for (const Field& field : kept_fields(shape))
+    if (is_of_selected(field)) of_selected += field.width;
+  return {unit * (shape.config.layers * width_of(kept_fields(shape)) + hidden - of_selected) +
+              shape.selected * element_bytes * (of_selected + queries),
+          unit * shared, unit * gradient_width(shape) + shape.selected * element_bytes * (hidden + queries)};
 }
 
 PassActivations::PassActivations(Shape shape, at::TensorOptions options)
@@ -72,16 +83,23 @@ at::Tensor PassActivations::rows_of(int64_t width) const {
   return width == 0 ? at::Tensor() : at::empty({shape_.rows, width}, options_);
 }
 
-void PassActivations::view(int64_t rows, bool is_followed_by_backward) {
-  BICRL_CHECK(rows <= shape_.rows, "a pass of ", rows, " rows, there is room for ", shape_.rows);
+at::Tensor PassActivations::selected_of(int64_t width) const {
+  return at::empty({shape_.selected, width}, options_);
+}
+
+void PassActivations::view(int64_t rows, int64_t selected, bool is_followed_by_backward) {
+  BICRL_CHECK(rows <= shape_.rows && selected <= shape_.selected, "a pass of ", rows, " rows, ", selected,
+              " of them selected, there is room for ", shape_.rows, " and ", shape_.selected);
   const auto first = [&](const at::Tensor& x) { return x.defined() ? x.narrow(0, 0, rows) : x; };
   const auto layers = static_cast<size_t>(shape_.config.layers);
   const std::vector<Field> kept = is_followed_by_backward ? kept_fields(shape_) : std::vector<Field>();
   if (is_followed_by_backward && kept_.empty()) {
     kept_.resize(layers + 1);
     for (size_t i = 0; i < layers; ++i)
-      for (const Field& field : kept) kept_[i].*field.tensor = rows_of(field.width);
-    kept_[layers].x = rows_of(shape_.config.hidden_size);
+      for (const Field& field : kept)
+        kept_[i].*field.tensor =
+            i + 1 == layers && is_of_selected(field) ? selected_of(field.width) : rows_of(field.width);
+    kept_[layers].x = selected_of(shape_.config.hidden_size);
   }
   LayerActivations shared;
   for (const Field& field : all_fields(shape_)) {
@@ -93,22 +111,46 @@ void PassActivations::view(int64_t rows, bool is_followed_by_backward) {
     shared.*field.tensor = first(memory);
   }
   views_.assign(layers + 1, shared);
-  if (!is_followed_by_backward) return;
-  for (size_t i = 0; i < layers; ++i)
-    for (const Field& field : kept) views_[i].*field.tensor = first(kept_[i].*field.tensor);
-  views_[layers].x = first(kept_[layers].x);
+  if (is_followed_by_backward) {
+    for (size_t i = 0; i + 1 < layers; ++i)
+      for (const Field& field : kept) views_[i].*field.tensor = first(kept_[i].*field.tensor);
+    for (const Field& field : kept) {
+      const at::Tensor& x = kept_[layers - 1].*field.tensor;
+      views_[layers - 1].*field.tensor = is_of_selected(field) ? x : first(x);
+    }
+    views_[layers].x = kept_[layers].x;
+  }
+  const auto some = [&](at::Tensor& x) { x = x.narrow(0, 0, selected); };
+  for (const Field& field : all_fields(shape_))
+    if (is_of_selected(field)) some(views_[layers - 1].*field.tensor);
+  some(views_[layers].x);
+  if (!selected_.mixed.defined()) selected_.mixed = selected_of(shape_.config.heads * shape_.config.head_dim);
+  selected_view_.mixed = selected_.mixed.narrow(0, 0, selected);
 }
 
-PassGradients PassActivations::gradients(int64_t rows) {
+PassGradients PassActivations::gradients(int64_t rows, int64_t selected) {
   const PolicyConfig& c = shape_.config;
   if (!gradients_.x.defined()) {
     const int64_t queries = c.heads * c.head_dim, keys = c.kv_heads * c.head_dim;
-    gradients_ = {rows_of(c.hidden_size), rows_of(c.hidden_size),       rows_of(queries + 2 * keys),
-                  rows_of(queries),       rows_of(c.intermediate_size), rows_of(shape_.low_rank_columns)};
+    gradients_ = {.x = rows_of(c.hidden_size),
+                  .normed = rows_of(c.hidden_size),
+                  .qkv = rows_of(queries + 2 * keys),
+                  .mixed = rows_of(queries),
+                  .gated = rows_of(c.intermediate_size),
+                  .low_rank = rows_of(shape_.low_rank_columns),
+                  .selected_x = selected_of(c.hidden_size),
+                  .selected_mixed = selected_of(queries)};
   }
   const auto first = [&](const at::Tensor& x) { return x.defined() ? x.narrow(0, 0, rows) : x; };
   const PassGradients& g = gradients_;
-  return {first(g.x), first(g.normed), first(g.qkv), first(g.mixed), first(g.gated), first(g.low_rank)};
+  return {.x = first(g.x),
+          .normed = first(g.normed),
+          .qkv = first(g.qkv),
+          .mixed = first(g.mixed),
+          .gated = first(g.gated),
+          .low_rank = first(g.low_rank),
+          .selected_x = g.selected_x.narrow(0, 0, selected),
+          .selected_mixed = g.selected_mixed.narrow(0, 0, selected)};
 }
 
 }  // namespace bicrl

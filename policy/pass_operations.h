@@ -23,11 +23,12 @@ struct PassProduct {
 };
 
 struct PassNorm {
-  at::Tensor x;         // [.., width]
-  at::Tensor gather{};  // [rows] int64, rows of x; undefined: all of them
-  at::Tensor weight;    // [width]
+  at::Tensor x;       // [rows, width]
+  at::Tensor weight;  // [width]
   double eps = 0;
-  int64_t stage = 0;  // for whoever keeps a record of numbers that are not finite
+  // For whoever keeps a record of numbers that are not finite:
+  int64_t stage = 0;
+  at::Tensor names{};  // [rows] int64, what rows are called there; undefined: by their index
 };
 
 // Heads of queries and keys in the fused product of a layer, [rows, (heads + 2 kv_heads) head_dim].
@@ -47,7 +48,7 @@ class PassOperations {
 
   // out: [rows, width].
   virtual void norm(const PassNorm& norm, const at::Tensor& out) = 0;
-  // out[gather] = residual[gather] + the gradient of x; weight_sum [width] of the wide type += the weight's.
+  // out = residual + the gradient of x; weight_sum [width] of the wide type += the weight's.
   // residual and weight_sum may be undefined, and out may be residual.
   virtual void norm_backward(const PassNorm& norm, const at::Tensor& grad, const at::Tensor& residual,
                              const at::Tensor& out, const at::Tensor& weight_sum) = 0;
@@ -68,7 +69,10 @@ class PassOperations {
   // Writes the gradient over gate_up, and, unless undefined, the forward's result again.
   virtual void gate_backward(const at::Tensor& grad, const at::Tensor& gate_up, const at::Tensor& out) = 0;
 
-  virtual void embed(const at::Tensor& weight, const at::Tensor& tokens, const at::Tensor& out) = 0;
+  // out[i] = from[rows[i]].
+  virtual void gather(const at::Tensor& from, const at::Tensor& rows, const at::Tensor& out) = 0;
+  // out[rows[i]] = from[i], where each row is named once at most; the other rows of out are zeroed.
+  virtual void scatter(const at::Tensor& from, const at::Tensor& rows, const at::Tensor& out) = 0;
   // sum[token of row] += grad[row]; tokens are those of the rows, on the host.
   virtual void embed_backward(const at::Tensor& grad, std::span<const int64_t> tokens,
                               const at::Tensor& sum) = 0;

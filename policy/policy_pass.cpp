@@ -25,18 +25,19 @@ int64_t ranks_of(const LoraConfig& lora) { return lora.rank * static_cast<int64_
 }  // namespace
 
 PassActivations::Shape PolicyPass::activations(const PolicyConfig& config, int64_t max_rows,
-                                               Recompute recompute, const std::optional<LoraConfig>& lora) {
-  return {config, max_rows, lora ? ranks_of(*lora) : 0, recompute};
+                                               int64_t max_selected, Recompute recompute,
+                                               const std::optional<LoraConfig>& lora) {
+  return {config, max_rows, max_selected, lora ? ranks_of(*lora) : 0, recompute};
 }
 
 PolicyPass::PolicyPass(const Transformer& policy, PassOperations& operations, int64_t max_rows,
-                       Recompute recompute)
+                       int64_t max_selected, Recompute recompute)
     : policy_(policy),
       config_(policy.config()),
       operations_(operations),
       recompute_(recompute),
       is_frozen_(policy.has_adapters()),
-      activations_(activations(config_, max_rows, recompute, policy.lora()),
+      activations_(activations(config_, max_rows, max_selected, recompute, policy.lora()),
                    at::TensorOptions().device(policy.device()).dtype(policy.dtype())) {
   for (int64_t i = 0; i < config_.layers; ++i) parts_.push_back(parts_of(i));
   const auto angles = at::TensorOptions().device(policy.device()).dtype(at::kFloat);
@@ -100,7 +101,7 @@ PolicyPass::Heads PolicyPass::attended(int64_t layer) const {
           heads_in(a.qkv).v};
 }
 
-// The columns of a layer's adapters that are a part's.
+// The columns of a layer's adapters that are a part's, of the rows that it has.
 at::Tensor PolicyPass::low_rank(const at::Tensor& all, int64_t layer, const FusedProjection& part) const {
   if (!all.defined()) return all;
   const LayerParts& parts = parts_[static_cast<size_t>(layer)];
@@ -109,7 +110,8 @@ at::Tensor PolicyPass::low_rank(const at::Tensor& all, int64_t layer, const Fuse
     if (other == &part) break;
     first += other->low_rank_columns();
   }
-  return all.narrow(1, first, part.low_rank_columns());
+  const at::Tensor columns = all.narrow(1, first, part.low_rank_columns());
+  return is_last(layer) && &part != &parts.qkv ? columns.narrow(0, 0, input_.selected.size(0)) : columns;
 }
 
 at::Tensor PolicyPass::norm_sum(int64_t entry, GradientSink& sink) const {
@@ -121,7 +123,7 @@ at::Tensor PolicyPass::forward(const PassInput& input, bool is_followed_by_backw
   input_ = input;
   const int64_t rows = input.tokens.size(0);
   BICRL_CHECK(input.attention && input.attention->rows() == rows, rows, " rows");
-  activations_.view(rows, is_followed_by_backward);
+  activations_.view(rows, input.selected.size(0), is_followed_by_backward);
   turn_cos_ = cos_.narrow(0, 0, rows);
   turn_sin_ = sin_.narrow(0, 0, rows);
   const bool keeps_states = is_followed_by_backward && recompute_ != Recompute::kFull;
@@ -132,21 +134,27 @@ at::Tensor PolicyPass::forward(const PassInput& input, bool is_followed_by_backw
   operations_.rotation(input.positions, policy_.inverse_frequency(), turn_cos_, turn_sin_);
   const ParameterLayout& layout = policy_.store().layout();
   policy_.with_group(0,
-                     [&] { operations_.embed(policy_.embedding(), input.tokens, activations_.layer(0).x); });
+                     [&] { operations_.gather(policy_.embedding(), input.tokens, activations_.layer(0).x); });
   for (int64_t i = 0; i < config_.layers; ++i)
     policy_.with_group(layout.layer_group(i), [&] {
       for (FusedProjection* part : all_parts(i)) part->refresh();
       layer_forward(i, /*with_last_product=*/true);
     });
-  at::Tensor hidden =
-      at::empty({input.selected.size(0), config_.hidden_size}, activations_.last_sum().options());
-  policy_.with_group(layout.final_group(), [&] { operations_.norm(final_norm(), hidden); });
+  at::Tensor hidden = at::empty_like(activations_.last_sum());
+  policy_.with_group(layout.final_group(), [&] { operations_.norm(final_norm(2 * config_.layers), hidden); });
   return hidden;
 }
 
-PassNorm PolicyPass::final_norm() const {
-  PassNorm norm = norm_of(activations_.last_sum(), policy_.final_norm(), 2 * config_.layers);
-  norm.gather = input_.selected;
+PassNorm PolicyPass::final_norm(int64_t stage) const {
+  PassNorm norm = norm_of(activations_.last_sum(), policy_.final_norm(), stage);
+  norm.names = input_.selected;
+  return norm;
+}
+
+PassNorm PolicyPass::post_norm(int64_t layer, int64_t stage) const {
+  const Transformer::Layer& l = policy_.layers()[static_cast<size_t>(layer)];
+  PassNorm norm = norm_of(activations_.layer(layer).middle, l.post_norm, stage);
+  if (is_last(layer)) norm.names = input_.selected;
   return norm;
 }
 
@@ -171,8 +179,26 @@ void PolicyPass::layer_forward(int64_t layer, bool with_last_product) {
   input_.attention->forward(heads.q, heads.k, heads.v,
                             a.mixed.unflatten(1, {config_.heads, config_.head_dim}),
                             states_[static_cast<size_t>(layer)]);
-  project(parts.out, a.mixed, a.middle, a.x);
-  operations_.norm(norm_of(a.middle, l.post_norm, 2 * layer + 1), a.second_normed);
+  if (is_last(layer)) {
+    const at::Tensor& mixed = activations_.selected().mixed;
+    operations_.gather(a.mixed, input_.selected, mixed);
+    operations_.gather(a.x, input_.selected, a.middle);
+    project(parts.out, mixed, a.middle, a.middle);
+  } else {
+    project(parts.out, a.mixed, a.middle, a.x);
+  }
+  mlp_forward(layer, with_last_product);
+}
+
+void PolicyPass::mlp_forward(int64_t layer, bool with_last_product) {
+  const LayerParts& parts = parts_[static_cast<size_t>(layer)];
+  const LayerActivations& a = activations_.layer(layer);
+  const auto project = [&](const FusedProjection& part, const at::Tensor& x, const at::Tensor& out,
+                           const at::Tensor& addend) {
+    part.forward(operations_, x, out, addend, low_rank(a.low_rank, layer, part));
+  };
+  const at::Tensor none;
+  operations_.norm(post_norm(layer, 2 * layer + 1), a.second_normed);
   project(parts.gate_up, a.second_normed, a.gate_up, none);
   operations_.gate(a.gate_up, a.gated);
   if (with_last_product)
@@ -184,17 +210,17 @@ void PolicyPass::layer_forward(int64_t layer, bool with_last_product) {
 void PolicyPass::backward(const at::Tensor& grad, GradientSink& sink) {
   const at::NoGradGuard guard;
   const ParameterLayout& layout = policy_.store().layout();
-  gradients_ = activations_.gradients(input_.tokens.size(0));
-  gradients_.x.zero_();
-  PassNorm norm = final_norm();
-  norm.stage = head_stage(config_.layers) + 1;
-  operations_.norm_backward(norm, grad, at::Tensor(), gradients_.x,
-                            norm_sum(layout.group(layout.final_group()).first, sink));
+  gradients_ = activations_.gradients(input_.tokens.size(0), input_.selected.size(0));
+  operations_.norm_backward(final_norm(head_stage(config_.layers) + 1), grad, at::Tensor(),
+                            gradients_.selected_x, norm_sum(layout.group(layout.final_group()).first, sink));
   if (!is_frozen_) sink.complete(layout.final_group());
   for (int64_t i = config_.layers - 1; i >= 0; --i) {
     policy_.before_backward(layout.layer_group(i));
     if (recompute_ == Recompute::kFull) layer_forward(i, /*with_last_product=*/false);
-    mlp_backward(i, sink);
+    if (is_last(i))
+      selected_backward(i, sink);
+    else
+      rows_backward(i, sink);
     attention_backward(i, sink);
     sink.complete(is_frozen_ ? i : layout.layer_group(i));
   }
@@ -208,11 +234,29 @@ int64_t PolicyPass::backward_stage(int64_t layer) const {
   return head_stage(config_.layers) + 2 + 2 * (config_.layers - 1 - layer);
 }
 
-void PolicyPass::mlp_backward(int64_t layer, GradientSink& sink) {
-  const Transformer::Layer& l = policy_.layers()[static_cast<size_t>(layer)];
+// Of what comes behind attention, for all rows.
+void PolicyPass::rows_backward(int64_t layer, GradientSink& sink) {
+  mlp_backward(layer, gradients_, sink);
+  out_backward(layer, gradients_, activations_.layer(layer).mixed, sink);
+}
+
+// Likewise for the selected rows of the last layer; the others have a gradient of zero.
+void PolicyPass::selected_backward(int64_t layer, GradientSink& sink) {
+  const int64_t selected = input_.selected.size(0);
+  PassGradients g = gradients_;
+  g.x = g.selected_x;
+  g.mixed = g.selected_mixed;
+  g.normed = g.normed.narrow(0, 0, selected);
+  g.gated = g.gated.narrow(0, 0, selected);
+  mlp_backward(layer, g, sink);
+  out_backward(layer, g, activations_.selected().mixed, sink);
+  operations_.scatter(g.x, input_.selected, gradients_.x);
+  operations_.scatter(g.mixed, input_.selected, gradients_.mixed);
+}
+
+void PolicyPass::mlp_backward(int64_t layer, const PassGradients& g, GradientSink& sink) {
   const LayerParts& parts = parts_[static_cast<size_t>(layer)];
   const LayerActivations& a = activations_.layer(layer);
-  const PassGradients& g = gradients_;
   const bool makes_again = recompute_ == Recompute::kSelective;
   const auto ranks = [&](const at::Tensor& all, const FusedProjection& part) {
     return low_rank(all, layer, part);
@@ -222,13 +266,21 @@ void PolicyPass::mlp_backward(int64_t layer, GradientSink& sink) {
   parts.down.weight_gradient(operations_, g.x, a.gated, ranks(a.low_rank, parts.down),
                              ranks(g.low_rank, parts.down), sink);
   const at::Tensor& grad = a.gate_up;  // since gate_backward
-  PassNorm norm = norm_of(a.middle, l.post_norm, 2 * layer + 1);
-  if (makes_again) operations_.norm(norm, a.second_normed);
+  if (makes_again) operations_.norm(post_norm(layer, 2 * layer + 1), a.second_normed);
   parts.gate_up.input_gradient(operations_, grad, g.normed, ranks(g.low_rank, parts.gate_up));
   parts.gate_up.weight_gradient(operations_, grad, a.second_normed, ranks(a.low_rank, parts.gate_up),
                                 ranks(g.low_rank, parts.gate_up), sink);
-  norm.stage = backward_stage(layer);
-  operations_.norm_backward(norm, g.normed, g.x, g.x, norm_sum(parts.first_entry + kPostNorm, sink));
+  operations_.norm_backward(post_norm(layer, backward_stage(layer)), g.normed, g.x, g.x,
+                            norm_sum(parts.first_entry + kPostNorm, sink));
+}
+
+void PolicyPass::out_backward(int64_t layer, const PassGradients& g, const at::Tensor& mixed,
+                              GradientSink& sink) {
+  const FusedProjection& out = parts_[static_cast<size_t>(layer)].out;
+  const at::Tensor ranks = low_rank(g.low_rank, layer, out);
+  out.input_gradient(operations_, g.x, g.mixed, ranks);
+  out.weight_gradient(operations_, g.x, mixed, low_rank(activations_.layer(layer).low_rank, layer, out),
+                      ranks, sink);
 }
 
 void PolicyPass::attention_backward(int64_t layer, GradientSink& sink) {
@@ -239,9 +291,6 @@ void PolicyPass::attention_backward(int64_t layer, GradientSink& sink) {
   const auto ranks = [&](const at::Tensor& all, const FusedProjection& part) {
     return low_rank(all, layer, part);
   };
-  parts.out.input_gradient(operations_, g.x, g.mixed, ranks(g.low_rank, parts.out));
-  parts.out.weight_gradient(operations_, g.x, a.mixed, ranks(a.low_rank, parts.out),
-                            ranks(g.low_rank, parts.out), sink);
   PassNorm norm = norm_of(a.x, l.input_norm, 2 * layer);
   if (recompute_ == Recompute::kSelective)
     operations_.rotate(heads_of(layer), a.rotated.unflatten(1, {-1, config_.head_dim}));
@@ -256,13 +305,13 @@ void PolicyPass::attention_backward(int64_t layer, GradientSink& sink) {
   operations_.rotate_backward(heads_of(layer), g.qkv, norm_sum(parts.first_entry + kQueryNorm, sink),
                               norm_sum(parts.first_entry + kKeyNorm, sink));
   // Nothing asks for the gradient of a frozen embedding.
-  const bool is_last = is_frozen_ && layer == 0;
-  parts.qkv.input_gradient(operations_, g.qkv, is_last ? at::Tensor() : g.normed,
+  const bool is_unasked = is_frozen_ && layer == 0;
+  parts.qkv.input_gradient(operations_, g.qkv, is_unasked ? at::Tensor() : g.normed,
                            ranks(g.low_rank, parts.qkv));
   parts.qkv.weight_gradient(operations_, g.qkv, a.first_normed, ranks(a.low_rank, parts.qkv),
                             ranks(g.low_rank, parts.qkv), sink);
   norm.stage = backward_stage(layer) + 1;
-  if (!is_last)
+  if (!is_unasked)
     operations_.norm_backward(norm, g.normed, g.x, g.x, norm_sum(parts.first_entry + kInputNorm, sink));
 }
 

@@ -4,6 +4,9 @@
 // they are made of is behind PassOperations. Refers to policy and operations; owns activations.
 // Not thread-safe.
 //
+// What the last layer does behind its attention is done for the selected rows alone, as nobody asks for the
+// others.
+//
 // Selective recomputation runs the kernels of norms, rotation and SwiGLU again, and no product; full
 // recomputation the whole layer but for its last product (pass_activations.h says what is kept).
 #pragma once
@@ -35,11 +38,13 @@ struct PassInput {
 
 class PolicyPass {
  public:
-  // What the passes of at most so many rows need in memory.
-  static PassActivations::Shape activations(const PolicyConfig& config, int64_t max_rows, Recompute recompute,
+  // What the passes of at most so many rows, of which at most so many are selected, need in memory.
+  static PassActivations::Shape activations(const PolicyConfig& config, int64_t max_rows,
+                                            int64_t max_selected, Recompute recompute,
                                             const std::optional<LoraConfig>& lora);
 
-  PolicyPass(const Transformer& policy, PassOperations& operations, int64_t max_rows, Recompute recompute);
+  PolicyPass(const Transformer& policy, PassOperations& operations, int64_t max_rows, int64_t max_selected,
+             Recompute recompute);
 
   // Final-normed hidden states of the selected rows: [selected, hidden]. Unless a backward pass follows,
   // nothing is kept for one.
@@ -63,16 +68,22 @@ class PolicyPass {
   LayerParts parts_of(int64_t layer) const;
   std::array<FusedProjection*, 4> all_parts(int64_t layer);
   PassNorm norm_of(const at::Tensor& x, const at::Tensor& weight, int64_t stage) const;
-  PassNorm final_norm() const;
+  PassNorm post_norm(int64_t layer, int64_t stage) const;
+  PassNorm final_norm(int64_t stage) const;
   PassHeads heads_of(int64_t layer) const;
   Heads heads_in(const at::Tensor& qkv) const;
   Heads attended(int64_t layer) const;  // rotated queries and keys, values of the product
   at::Tensor low_rank(const at::Tensor& all, int64_t layer, const FusedProjection& part) const;
+  bool is_last(int64_t layer) const { return layer + 1 == config_.layers; }
   at::Tensor norm_sum(int64_t entry, GradientSink& sink) const;  // undefined if it is frozen
   int64_t backward_stage(int64_t layer) const;
 
   void layer_forward(int64_t layer, bool with_last_product);
-  void mlp_backward(int64_t layer, GradientSink& sink);
+  void mlp_forward(int64_t layer, bool with_last_product);
+  void mlp_backward(int64_t layer, const PassGradients& g, GradientSink& sink);
+  void rows_backward(int64_t layer, GradientSink& sink);
+  void selected_backward(int64_t layer, GradientSink& sink);
+  void out_backward(int64_t layer, const PassGradients& g, const at::Tensor& mixed, GradientSink& sink);
   void attention_backward(int64_t layer, GradientSink& sink);
 
   const Transformer& policy_;

@@ -28,10 +28,10 @@ int64_t stride_of(const at::Tensor& x) {
 }
 
 NormRowsBackward backward_of(const PassNorm& n) {
-  return {.rows = n.gather.defined() ? n.gather.size(0) : n.x.size(0),
+  return {.rows = n.x.size(0),
           .width = n.x.size(1),
           .x = bf16(n.x),
-          .gather = int64s(n.gather),
+          .names = int64s(n.names),
           .weight = bf16(n.weight),
           .eps = n.eps};
 }
@@ -132,7 +132,7 @@ void GpuPassOperations::norm(const PassNorm& n, const at::Tensor& out) {
   norm_pass_rows({.rows = out.size(0),
                   .width = out.size(1),
                   .x = bf16(n.x),
-                  .gather = int64s(n.gather),
+                  .names = int64s(n.names),
                   .weight = bf16(n.weight),
                   .eps = n.eps,
                   .out = bf16(out),
@@ -197,9 +197,14 @@ void GpuPassOperations::gate_backward(const at::Tensor& grad, const at::Tensor& 
                   current_stream());
 }
 
-void GpuPassOperations::embed(const at::Tensor& weight, const at::Tensor& tokens, const at::Tensor& out) {
+void GpuPassOperations::gather(const at::Tensor& from, const at::Tensor& rows, const at::Tensor& out) {
   at::Tensor to = out;
-  at::index_select_out(to, weight, 0, tokens);
+  at::index_select_out(to, from, 0, rows);
+}
+
+void GpuPassOperations::scatter(const at::Tensor& from, const at::Tensor& rows, const at::Tensor& out) {
+  out.zero_();
+  at::Tensor(out).index_copy_(0, rows, from);
 }
 
 void GpuPassOperations::embed_backward(const at::Tensor& grad, std::span<const int64_t> tokens,

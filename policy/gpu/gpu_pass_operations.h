@@ -31,7 +31,8 @@ class GpuPassOperations : public PassOperations {
                        const at::Tensor& k_sum) override;
   void gate(const at::Tensor& gate_up, const at::Tensor& out) override;
   void gate_backward(const at::Tensor& grad, const at::Tensor& gate_up, const at::Tensor& out) override;
-  void embed(const at::Tensor& weight, const at::Tensor& tokens, const at::Tensor& out) override;
+  void gather(const at::Tensor& from, const at::Tensor& rows, const at::Tensor& out) override;
+  void scatter(const at::Tensor& from, const at::Tensor& rows, const at::Tensor& out) override;
   void embed_backward(const at::Tensor& grad, std::span<const int64_t> tokens,
                       const at::Tensor& sum) override;
 

@@ -7,12 +7,11 @@ namespace bicrl::gpu {
 // A warp for each row, which it keeps in registers: kPacks times sixteen bytes a lane.
 template <int kPacks>
 __global__ void __launch_bounds__(kPassThreads)
-    norm_pass_row(const __nv_bfloat16* x, const int64_t* gather, const __nv_bfloat16* weight, float eps,
+    norm_pass_row(const __nv_bfloat16* x, const int64_t* names, const __nv_bfloat16* weight, float eps,
                   __nv_bfloat16* out, FaultRecord fault, int rows, int width) {
   const int lane = threadIdx.x % kWarp, row = (blockIdx.x * kPassThreads + threadIdx.x) / kWarp;
   if (row >= rows) return;
-  const int64_t source = gather ? gather[row] : row;
-  const __nv_bfloat16* const from = x + source * width;
+  const __nv_bfloat16* const from = x + static_cast<int64_t>(row) * width;
   BfPack some[kPacks];
   float squares = 0;
 #pragma unroll
@@ -30,7 +29,7 @@ __global__ void __launch_bounds__(kPassThreads)
     }
   }
   const float mean = sum_of_warp(squares) / static_cast<float>(width);
-  if (lane == 0) note_fault(fault, source, mean);
+  if (lane == 0) note_fault(fault, names ? names[row] : row, mean);
   const float scale = 1.0f / sqrtf(mean + eps);
 #pragma unroll
   for (int i = 0; i < kPacks; ++i) {
@@ -46,7 +45,7 @@ __global__ void __launch_bounds__(kPassThreads)
 
 struct NormBackwardArguments {
   const __nv_bfloat16 *grad, *x;
-  const int64_t* gather;
+  const int64_t* names;
   const __nv_bfloat16 *weight, *residual;
   __nv_bfloat16* out;
   float* partial;
@@ -84,14 +83,14 @@ __global__ void __launch_bounds__(kPassThreads, kNormBlocks / kPacks)
     if (column(i) < a.width) weight[i] = load_pack(a.weight + column(i));
   int parity = 0;
   for (int row = blockIdx.x; row < a.rows; row += gridDim.x, parity ^= 1) {
-    const int64_t source = a.gather ? a.gather[row] : row;
+    const int64_t begin = static_cast<int64_t>(row) * a.width;
     BfPack x[kPacks], grad[kPacks], kept[kPacks];
 #pragma unroll
     for (int i = 0; i < kPacks; ++i) {
       if (column(i) >= a.width) continue;
-      x[i] = load_pack(a.x + source * a.width + column(i));
-      grad[i] = load_pack(a.grad + static_cast<int64_t>(row) * a.width + column(i));
-      if (a.residual) kept[i] = load_pack(a.residual + source * a.width + column(i));
+      x[i] = load_pack(a.x + begin + column(i));
+      grad[i] = load_pack(a.grad + begin + column(i));
+      if (a.residual) kept[i] = load_pack(a.residual + begin + column(i));
     }
     float2 sums = {0, 0};  // of squares, of g w x
 #pragma unroll
@@ -105,7 +104,7 @@ __global__ void __launch_bounds__(kPassThreads, kNormBlocks / kPacks)
       }
     }
     sums = sum_of_block(sums, shared[parity]);
-    if (threadIdx.x == 0) note_fault(a.fault, source, sums.y);
+    if (threadIdx.x == 0) note_fault(a.fault, a.names ? a.names[row] : row, sums.y);
     const float scale = 1.0f / sqrtf(sums.x / static_cast<float>(a.width) + a.eps);
     const float shrink = scale * scale * sums.y / static_cast<float>(a.width);
 #pragma unroll
@@ -120,7 +119,7 @@ __global__ void __launch_bounds__(kPassThreads, kNormBlocks / kPacks)
         narrow(to, out.values[j]);
         weight_sum[i][j] += g * value * scale;
       }
-      store_pack(a.out + source * a.width + column(i), out);
+      store_pack(a.out + begin + column(i), out);
     }
   }
   if (!a.partial) return;

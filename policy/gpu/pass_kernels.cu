@@ -24,14 +24,14 @@ int64_t packs_of_thread(int64_t width) {
 template <int kPacks>
 void start_norm(const NormPassRows& w, Stream stream) {
   norm_pass_row<kPacks><<<pass_blocks(w.rows * kWarp), kPassThreads, 0, stream>>>(
-      on_device(w.x), w.gather, on_device(w.weight), static_cast<float>(w.eps), on_device(w.out), w.fault,
+      on_device(w.x), w.names, on_device(w.weight), static_cast<float>(w.eps), on_device(w.out), w.fault,
       static_cast<int>(w.rows), static_cast<int>(w.width));
 }
 
 template <int kPacks>
 void start_norm_backward(const NormRowsBackward& w, unsigned threads, Stream stream) {
   norm_backward_rows<kPacks><<<static_cast<unsigned>(norm_partials(w.rows, w.width)), threads, 0, stream>>>(
-      {on_device(w.grad), on_device(w.x), w.gather, on_device(w.weight), on_device(w.residual),
+      {on_device(w.grad), on_device(w.x), w.names, on_device(w.weight), on_device(w.residual),
        on_device(w.out), w.partial, w.fault, static_cast<float>(w.eps), static_cast<int>(w.rows),
        static_cast<int>(w.width)});
 }

@@ -19,11 +19,11 @@ struct FaultRecord {
   uint32_t stage = 0;
 };
 
-// out[r] = x[s] / rms(x[s]) * weight, with s = gather[r], or r without it.
+// out = x / rms(x) * weight, row by row.
 struct NormPassRows {
   int64_t rows = 0, width = 0;
-  const BFloat16* x = nullptr;  // [.., width]
-  const int64_t* gather = nullptr;
+  const BFloat16* x = nullptr;       // [rows, width]
+  const int64_t* names = nullptr;    // [rows] what a fault calls them; null: their index
   const BFloat16* weight = nullptr;  // [width]
   double eps = 0;
   BFloat16* out = nullptr;  // [rows, width]
@@ -33,16 +33,16 @@ constexpr int64_t kMaxNormWidth = 6144;
 void norm_pass_rows(const NormPassRows& work, Stream stream);
 
 // The gradient of a norm's input, added to what the residual path brings:
-// out[s] = residual[s] + d(norm of x[s]) / dx grad[r].
+// out = residual + d(norm of x) / dx grad.
 struct NormRowsBackward {
   int64_t rows = 0, width = 0;
   const BFloat16* grad = nullptr;  // [rows, width]
-  const BFloat16* x = nullptr;     // [.., width]
-  const int64_t* gather = nullptr;
+  const BFloat16* x = nullptr;     // [rows, width]
+  const int64_t* names = nullptr;  // as above
   const BFloat16* weight = nullptr;
   double eps = 0;
-  const BFloat16* residual = nullptr;  // [.., width]; null: none
-  BFloat16* out = nullptr;             // [.., width]; may be `residual`
+  const BFloat16* residual = nullptr;  // [rows, width]; null: none
+  BFloat16* out = nullptr;             // [rows, width]; may be `residual`
   float* partial = nullptr;  // [norm_partials(rows, width), width] of the weight's gradient; null: not asked
   FaultRecord fault{};
 };

@@ -21,10 +21,6 @@ void add_to(const at::Tensor& sum, const at::Tensor& more) {
   if (sum.defined()) at::Tensor(sum).add_(more.view(sum.sizes()));
 }
 
-at::Tensor rows_of(const PassNorm& norm) {
-  return norm.gather.defined() ? norm.x.index_select(0, norm.gather) : norm.x;
-}
-
 // Queries and keys of a fused product, turned: [rows, heads + kv_heads, head_dim].
 at::Tensor turned(const PassHeads& h, const at::Tensor& qkv, const at::Tensor& q_norm,
                   const at::Tensor& k_norm) {
@@ -54,23 +50,17 @@ void OperatorOperations::multiply(const PassProduct& p) {
 }
 
 void OperatorOperations::norm(const PassNorm& norm, const at::Tensor& out) {
-  out.copy_(rms_norm(rows_of(norm), norm.weight, norm.eps));
+  out.copy_(rms_norm(norm.x, norm.weight, norm.eps));
 }
 
 void OperatorOperations::norm_backward(const PassNorm& norm, const at::Tensor& grad,
                                        const at::Tensor& residual, const at::Tensor& out,
                                        const at::Tensor& weight_sum) {
   at::AutoGradMode graph(true);
-  const at::Tensor x = leaf(rows_of(norm)), weight = leaf(norm.weight);
+  const at::Tensor x = leaf(norm.x), weight = leaf(norm.weight);
   const auto found = gradients(rms_norm(x, weight, norm.eps), grad, {x, weight});
   at::AutoGradMode none(false);
-  at::Tensor total = found[0];
-  if (residual.defined())
-    total = total + (norm.gather.defined() ? residual.index_select(0, norm.gather) : residual);
-  if (norm.gather.defined())
-    at::Tensor(out).index_copy_(0, norm.gather, total);
-  else
-    out.copy_(total);
+  out.copy_(residual.defined() ? found[0] + residual : found[0]);
   add_to(weight_sum, found[1]);
 }
 
@@ -111,8 +101,12 @@ void OperatorOperations::gate_backward(const at::Tensor& grad, const at::Tensor&
   gate_up.copy_(found[0]);
 }
 
-void OperatorOperations::embed(const at::Tensor& weight, const at::Tensor& tokens, const at::Tensor& out) {
-  out.copy_(weight.index_select(0, tokens));
+void OperatorOperations::gather(const at::Tensor& from, const at::Tensor& rows, const at::Tensor& out) {
+  out.copy_(from.index_select(0, rows));
+}
+
+void OperatorOperations::scatter(const at::Tensor& from, const at::Tensor& rows, const at::Tensor& out) {
+  at::Tensor(out).zero_().index_copy_(0, rows, from);
 }
 
 void OperatorOperations::embed_backward(const at::Tensor& grad, std::span<const int64_t> tokens,

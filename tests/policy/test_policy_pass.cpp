@@ -87,7 +87,7 @@ void compare(bool tied, Recompute recompute, const std::optional<LoraConfig>& lo
   const std::vector<Pack> packs = {Pack(1), Pack(2), Pack(3)};
   int64_t most = 0;
   for (const Pack& pack : packs) most = std::max(most, pack.rows());
-  PolicyPass pass(policy, operations, most, recompute);
+  PolicyPass pass(policy, operations, most, most / 2, recompute);
   Sums sums(policy.trained());
   for (const Pack& p : packs) {
     PackedAttention attention(p.pack.segments, p.rows(), 4, at::kCPU);

@@ -166,7 +166,8 @@ TEST_CASE("attention kernels take the memory that they say", "[kernel_attention]
     const int64_t taken = allocated().peak - before;
     CAPTURE(taken, bytes);
     CHECK(taken >= bytes);
-    CHECK(taken <= bytes + tensors * 512);  // which the allocator rounds up to
+    // The allocator rounds up to 512 bytes, and does not split off less than a MiB.
+    CHECK(taken <= bytes + tensors * (512 + (1 << 20)));
   };
   const auto begin = [&] {
     allocator::resetPeakStats(0);

@@ -25,30 +25,30 @@ at::Tensor normed(const at::Tensor& x, const at::Tensor& weight) {
   return x * at::rsqrt(x.pow(2).mean(-1, true) + kEps) * weight;
 }
 
-// ---- Norms over rows, some of a longer tensor.
+// ---- Norms over rows.
 struct NormCase {
   explicit NormCase(int64_t its_width) : width(its_width) {
     at::manual_seed(6);
-    x = random_bf16({kRows + 5, width});
+    x = random_bf16({kRows, width});
     weight = random_bf16({width});
     grad = random_bf16({kRows, width});
-    residual = random_bf16({kRows + 5, width});
-    gather = at::randperm(kRows + 5).narrow(0, 0, kRows).contiguous();
+    residual = random_bf16({kRows, width});
+    names = at::randperm(kRows) + 100;
     const at::Tensor leaf_x = leaf(x), leaf_weight = leaf(weight);
-    out = normed(leaf_x.index_select(0, gather), leaf_weight);
+    out = normed(leaf_x, leaf_weight);
     out.backward(grad.to(at::kDouble));
-    grad_x = (leaf_x.grad() + residual.to(at::kDouble)).index_select(0, gather);
+    grad_x = leaf_x.grad() + residual.to(at::kDouble);
     grad_weight = leaf_weight.grad();
   }
   void check(const at::Tensor& mine, const at::Tensor& mine_grad_x,
              const at::Tensor& mine_grad_weight) const {
     check_rounded("norm", mine, out.detach());
-    check_rounded("its gradient", mine_grad_x.cpu().index_select(0, gather), grad_x);
+    check_rounded("its gradient", mine_grad_x.cpu(), grad_x);
     check_rounded("its weight's gradient", mine_grad_weight, grad_weight + 1, 1e-4, 1e-5);
   }
 
   int64_t width;
-  at::Tensor x, weight, grad, residual, gather, out, grad_x, grad_weight;
+  at::Tensor x, weight, grad, residual, names, out, grad_x, grad_weight;
 };
 
 // ---- Heads of a fused product.
@@ -139,7 +139,7 @@ TEST_CASE("norms of a pass equal autograd in fp64, in the PTX interpreter", "[pa
   const NormCase work(GENERATE(64, 520, 2048, 2568, 4104));
   MachineTensors machine("pass_kernels");
   const uint64_t x = machine.upload(work.x), weight = machine.upload(work.weight),
-                 gather = machine.upload(work.gather),
+                 names = machine.upload(work.names),
                  out = machine.unwritten({kRows, work.width}, at::kBFloat16),
                  grad_x = machine.upload(work.residual), sum = machine.upload(at::ones({work.width}));
   const int64_t packs = (work.width + 2047) / 2048, lane_packs = (work.width + 255) / 256;
@@ -148,19 +148,19 @@ TEST_CASE("norms of a pass equal autograd in fp64, in the PTX interpreter", "[pa
     uint64_t record;
     uint32_t stage;
   } const fault = {machine.upload(at::full({1}, -1, at::kLong)), 3};
-  machine.launch({"norm_pass_row", concat("Li", kept, "E")}, {(kRows * 32 + 255) / 256, 1, 1}, 256, x, gather,
+  machine.launch({"norm_pass_row", concat("Li", kept, "E")}, {(kRows * 32 + 255) / 256, 1, 1}, 256, x, names,
                  weight, static_cast<float>(kEps), out, fault, static_cast<int32_t>(kRows),
                  static_cast<int32_t>(work.width));
   const int64_t blocks = gpu::norm_partials(kRows, work.width);
   const uint64_t partial = machine.unwritten({blocks, work.width}, at::kFloat);
   struct {
-    uint64_t grad, x, gather, weight, residual, out, partial;
+    uint64_t grad, x, names, weight, residual, out, partial;
     Fault fault;
     float eps;
     int32_t rows, width;
   } const backward = {machine.upload(work.grad),
                       x,
-                      gather,
+                      names,
                       weight,
                       grad_x,
                       grad_x,
@@ -175,23 +175,23 @@ TEST_CASE("norms of a pass equal autograd in fp64, in the PTX interpreter", "[pa
   machine.launch({"add_partial_rows"}, {static_cast<uint32_t>((work.width + 31) / 32), 1, 1}, 512, partial,
                  static_cast<int32_t>(blocks), static_cast<int32_t>(work.width), sum);
   work.check(machine.download(out, {kRows, work.width}, at::kBFloat16),
-             machine.download(grad_x, {kRows + 5, work.width}, at::kBFloat16),
+             machine.download(grad_x, {kRows, work.width}, at::kBFloat16),
              machine.download(sum, {work.width}, at::kFloat));
   CHECK(machine.download(fault.record, {1}, at::kLong).item<int64_t>() == -1);
 }
 
 TEST_CASE("a norm notes the first row that is not finite", "[pass_kernels]") {
   NormCase work(520);
-  work.x[work.gather[4].item<int64_t>()][33] = NAN;
-  work.x[work.gather[9].item<int64_t>()][2] = INFINITY;
-  const int64_t first = std::min(work.gather[4].item<int64_t>(), work.gather[9].item<int64_t>());
+  work.x[4][33] = NAN;
+  work.x[9][2] = INFINITY;
+  const int64_t first = std::min(work.names[4].item<int64_t>(), work.names[9].item<int64_t>());
   MachineTensors machine("pass_kernels");
   struct {
     uint64_t record;
     uint32_t stage;
   } const fault = {machine.upload(at::full({1}, -1, at::kLong)), 3};
   machine.launch({"norm_pass_row", "Li4E"}, {(kRows * 32 + 255) / 256, 1, 1}, 256, machine.upload(work.x),
-                 machine.upload(work.gather), machine.upload(work.weight), static_cast<float>(kEps),
+                 machine.upload(work.names), machine.upload(work.weight), static_cast<float>(kEps),
                  machine.unwritten({kRows, work.width}, at::kBFloat16), fault, static_cast<int32_t>(kRows),
                  static_cast<int32_t>(work.width));
   CHECK(machine.download(fault.record, {1}, at::kLong).item<int64_t>() == (int64_t{3} << 32 | first));
@@ -280,15 +280,15 @@ TEST_CASE("kernels of a pass equal autograd in fp64, on a GPU", "[pass_kernels][
   for (const int64_t width : {64, 520, 2048, 2568, 4104}) {
     INFO("norm of " << width);
     const NormCase work(width);
-    const at::Tensor x = on_gpu(work.x), weight = on_gpu(work.weight), gather = on_gpu(work.gather),
+    const at::Tensor x = on_gpu(work.x), weight = on_gpu(work.weight), names = on_gpu(work.names),
                      grad = on_gpu(work.grad), grad_x = on_gpu(work.residual),
                      out = empty({kRows, width}, at::kBFloat16), sum = on_gpu(at::ones({width})),
                      partial = empty({gpu::norm_partials(kRows, width), width}, at::kFloat);
-    const int64_t* rows = gather.const_data_ptr<int64_t>();
+    const int64_t* rows = names.const_data_ptr<int64_t>();
     gpu::norm_pass_rows({.rows = kRows,
                          .width = width,
                          .x = bf16(x),
-                         .gather = rows,
+                         .names = rows,
                          .weight = bf16(weight),
                          .eps = kEps,
                          .out = bf16(out)},
@@ -297,7 +297,7 @@ TEST_CASE("kernels of a pass equal autograd in fp64, on a GPU", "[pass_kernels][
                              .width = width,
                              .grad = bf16(grad),
                              .x = bf16(x),
-                             .gather = rows,
+                             .names = rows,
                              .weight = bf16(weight),
                              .eps = kEps,
                              .residual = bf16(grad_x),

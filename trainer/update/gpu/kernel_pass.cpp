@@ -26,8 +26,8 @@ PassMemory KernelPass::memory(const PolicyConfig& config, const PassShape& shape
                               const PassSettings& settings) {
   constexpr int64_t kBf16 = sizeof(gpu::BFloat16), kFloat = sizeof(float), kIndex = sizeof(int64_t);
   const int64_t rows = rounded(shape.rows);
-  const PassActivations::Bytes bytes =
-      PassActivations::bytes(PolicyPass::activations(config, rows, settings.recompute, settings.lora), kBf16);
+  const PassActivations::Bytes bytes = PassActivations::bytes(
+      PolicyPass::activations(config, rows, rounded(shape.scored), settings.recompute, settings.lora), kBf16);
   const auto attention =
       choose_attention(AttentionShape::of(config, settings.dtype, at::Device(settings.device)))
           ->memory(shape.segments, shape.rows);
@@ -54,7 +54,7 @@ KernelPass::KernelPass(const Transformer& policy, at::Tensor allowed, Recompute 
 
 void KernelPass::make_memory(int64_t rows, int64_t scored) {
   memory_.reset();  // before more is asked for
-  memory_.emplace(Memory{PolicyPass(policy_, operations_, rounded(rows), recompute_),
+  memory_.emplace(Memory{PolicyPass(policy_, operations_, rounded(rows), rounded(scored), recompute_),
                          gpu::FusedHead(policy_, allowed_, operations_, scored)});
 }
 
