@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "common/config_node.h"
 #include "common/files.h"
@@ -13,9 +14,6 @@ namespace {
 
 using Kind = ConfigNode::Kind;
 using Pointer = ConfigNode::Pointer;
-
-// A document of another kind altogether has many unknown keys; the first ones say enough.
-constexpr size_t kMaxReported = 20;
 
 std::string place_of(const ConfigNode& node) { return concat(node.place, ": ", node.path); }
 
@@ -97,56 +95,6 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 std::string flow_list(const std::vector<std::string>& values) { return "[" + joined(values) + "]"; }
-
-void collect_paths(const ConfigNode& node, std::vector<std::string>& paths) {
-  for (const auto& [key, read] : node.reads) {
-    paths.push_back(node.child_path(key));
-    if (const auto* section = std::get_if<Pointer>(&read)) collect_paths(**section, paths);
-    if (const auto* items = std::get_if<std::vector<Pointer>>(&read))
-      for (const Pointer& item : *items) collect_paths(*item, paths);
-  }
-}
-
-std::string last_part(const std::string& path) { return path.substr(path.rfind('.') + 1); }
-
-// What the writer of an unknown key probably meant: a neighbour's misspelling, or a key of another section.
-std::string suggestion(const ConfigNode& section, const std::string& key,
-                       const std::vector<std::string>& all_paths) {
-  for (const std::string& path : all_paths)
-    if (path == key && key.find('.') != std::string::npos)
-      return concat("; write ", path, " as nested sections");
-  std::vector<std::string> here;
-  for (const auto& entry : section.reads) here.push_back(entry.first);
-  if (const auto nearest = nearest_spelling(key, here))
-    return concat("; did you mean ", section.child_path(*nearest), "?");
-  std::vector<std::string> elsewhere;
-  for (const std::string& path : all_paths)
-    if (nearest_spelling(key, {last_part(path)})) elsewhere.push_back(path);
-  const auto exact =
-      std::find_if(elsewhere.begin(), elsewhere.end(), [&](const auto& p) { return last_part(p) == key; });
-  if (exact != elsewhere.end()) return concat("; did you mean ", *exact, "?");
-  if (!elsewhere.empty()) return concat("; did you mean ", elsewhere[0], "?");
-  return here.empty() ? "; no key is valid here" : concat("; valid here: ", joined(here));
-}
-
-void collect_unknown(const ConfigNode& node, const std::vector<std::string>& all_paths,
-                     std::vector<std::string>& found) {
-  for (const auto& entry : node.entries) {
-    if (found.size() >= kMaxReported) return;
-    const std::string& key = entry.first;
-    const auto read =
-        std::find_if(node.reads.begin(), node.reads.end(), [&](const auto& r) { return r.first == key; });
-    if (read == node.reads.end()) {
-      found.push_back(concat(entry.second->place, ": unknown key ", node.child_path(key),
-                             suggestion(node, key, all_paths)));
-      continue;
-    }
-    if (const auto* section = std::get_if<Pointer>(&read->second))
-      collect_unknown(**section, all_paths, found);
-    if (const auto* items = std::get_if<std::vector<Pointer>>(&read->second))
-      for (const Pointer& item : *items) collect_unknown(*item, all_paths, found);
-  }
-}
 
 }  // namespace
 
@@ -277,7 +225,7 @@ std::vector<int64_t> ConfigSection::integers_or(const std::string& key, const st
 
 ConfigSection ConfigSection::section(const std::string& key) const {
   if (auto* known = node_->find_read(key))
-    if (auto* section = std::get_if<Pointer>(known)) return ConfigSection(*section);
+    if (auto* section = std::get_if<Pointer>(known)) return ConfigSection(*section, findings_);
   Pointer child;
   if (const Pointer* found = node_->find(key)) {
     child = *found;
@@ -288,7 +236,7 @@ ConfigSection ConfigSection::section(const std::string& key) const {
     child->place = node_->place;
   }
   node_->note(key, child);
-  return ConfigSection(child);
+  return ConfigSection(child, findings_);
 }
 
 std::vector<ConfigSection> ConfigSection::sections(const std::string& key) const {
@@ -301,7 +249,7 @@ std::vector<ConfigSection> ConfigSection::sections(const std::string& key) const
   }
   node_->note(key, items);
   std::vector<ConfigSection> result;
-  for (const Pointer& item : items) result.emplace_back(item);
+  for (const Pointer& item : items) result.emplace_back(item, findings_);
   return result;
 }
 
@@ -314,7 +262,39 @@ std::string ConfigSection::where(const std::string& key) const {
 }
 
 void ConfigSection::refuse_without_effect(const std::string& key, const std::string& when) const {
-  if (has(key)) reject(key, concat("has no effect ", when));
+  refuse_without_effect(key, when, *this);
+}
+
+void ConfigSection::refuse_without_effect(const std::string& key, const std::string& when,
+                                          const ConfigSection& decider) const {
+  if (!has(key)) return;
+  const bool asked_for = (*node_->find(key))->overridden;
+  if (asked_for || !decider.is_overridden()) reject(key, concat("has no effect ", when));
+  drop(key, concat("has no effect ", when));
+}
+
+void ConfigSection::prefer_overridden(const std::vector<std::string>& alternatives) const {
+  const auto chosen = std::find_if(alternatives.begin(), alternatives.end(), [&](const std::string& key) {
+    const ConfigNode* node = find_value(*node_, key);
+    const bool says_nothing = node && node->kind == Kind::kScalar && node->scalar.empty();
+    return node && node->overridden && !says_nothing;
+  });
+  if (chosen == alternatives.end()) return;
+  for (const std::string& key : alternatives)
+    if (has(key) && !(*node_->find(key))->overridden)
+      drop(key, concat("gives way to ", node_->child_path(*chosen), " of the command line"));
+}
+
+void ConfigSection::drop(const std::string& key, const std::string& reason) const {
+  findings_->notes.push_back(concat(where(key), ": ", reason, ", and is left out"));
+  std::erase_if(node_->entries, [&](const auto& entry) { return entry.first == key; });
+  std::erase_if(node_->reads, [&](const auto& read) { return read.first == key; });
+}
+
+bool ConfigSection::is_overridden() const { return node_->overridden; }
+
+void ConfigSection::reject_later(const std::string& key, const std::string& reason) const {
+  findings_->problems.push_back(concat(where(key), ": ", reason));
 }
 
 void ConfigSection::reject(const std::string& key, const std::string& reason) const {
@@ -328,18 +308,11 @@ ConfigDocument ConfigDocument::from_file(const std::filesystem::path& path,
 
 ConfigDocument ConfigDocument::from_text(const std::string& yaml, const std::string& name,
                                          const std::vector<std::string>& overrides) {
-  return ConfigDocument(ConfigSection(load_config_tree(yaml, name, overrides)));
+  return ConfigDocument(
+      ConfigSection(load_config_tree(yaml, name, overrides), std::make_shared<ConfigFindings>()));
 }
 
-void ConfigSection::finish() const {
-  std::vector<std::string> all_paths, found;
-  collect_paths(*node_, all_paths);
-  collect_unknown(*node_, all_paths, found);
-  if (found.empty()) return;
-  std::string message;
-  for (const auto& line : found) message += (message.empty() ? "" : "\n") + line;
-  throw InputError(message);
-}
+const std::vector<std::string>& ConfigDocument::notes() const { return root_.findings_->notes; }
 
 std::string ConfigDocument::resolved_yaml() const { return print_config_tree(*root_.node_); }
 

@@ -4,6 +4,10 @@
 // was never asked for is unknown and refused by finish() with file, line and the nearest valid key. The
 // resolved document (every key read, with its value) is what --dry-run prints and a run directory keeps. Not
 // thread-safe: configuration is read once, at start.
+//
+// Overrides: a mapping merges key by key, so `a.b=1` leaves a's other keys; a list or a value replaces what
+// was there (`stages.0.steps=5` reaches into one item); `a.b=~` deletes the key. An override that makes keys
+// of the file idle drops them, with a note: `rollout.strategy=random` drops the file's rollout.threshold.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -17,6 +21,7 @@
 namespace bicrl {
 
 struct ConfigNode;
+struct ConfigFindings;
 
 // One mapping of the document. Cheap to copy; keeps the document alive. An absent section reads as empty.
 // Accessors throw InputError ("file:line: key.path: ...") on a wrong type or range.
@@ -46,16 +51,32 @@ class ConfigSection {
   std::string where(const std::string& key = "") const;
   // Throws InputError at that place.
   [[noreturn]] void reject(const std::string& key, const std::string& reason) const;
-  // Rejects a key that is present and would do nothing; `when` says in which combination: "with 'kind: x'".
+  // A key that is present and would do nothing; `when` says in which combination: "with 'kind: x'". Rejects
+  // it, or drops it with a note if the file has it and an override decided: one in this section, or in
+  // `decider`, the section of the key that makes it idle.
   void refuse_without_effect(const std::string& key, const std::string& when) const;
-  // Throws InputError that names every unknown key of this section and below. Call when it has been read.
+  void refuse_without_effect(const std::string& key, const std::string& when,
+                             const ConfigSection& decider) const;
+  // Of keys that exclude each other: drops those that the file has, with a note, if an override names another
+  // one of them.
+  void prefer_overridden(const std::vector<std::string>& alternatives) const;
+  // Whether the command line says something here, or below.
+  bool is_overridden() const;
+  // Has finish() reject the key together with everything else that is missing.
+  void reject_later(const std::string& key, const std::string& reason) const;
+  // Throws InputError that names everything of reject_later(), or every unknown key of this section and
+  // below. Call when it has been read.
   void finish() const;
 
-  explicit ConfigSection(std::shared_ptr<ConfigNode> node) : node_(std::move(node)) {}
+  ConfigSection(std::shared_ptr<ConfigNode> node, std::shared_ptr<ConfigFindings> findings)
+      : node_(std::move(node)), findings_(std::move(findings)) {}
 
  private:
   friend class ConfigDocument;
+  void drop(const std::string& key, const std::string& reason) const;
+
   std::shared_ptr<ConfigNode> node_;
+  std::shared_ptr<ConfigFindings> findings_;  // of the whole document
 };
 
 class ConfigDocument {
@@ -69,6 +90,8 @@ class ConfigDocument {
   void finish() const { root_.finish(); }  // when everything has been read
   // Every key that was read with its resolved value, as YAML in reading order.
   std::string resolved_yaml() const;
+  // What was dropped of the file, a sentence each.
+  const std::vector<std::string>& notes() const;
 
  private:
   explicit ConfigDocument(ConfigSection root) : root_(std::move(root)) {}

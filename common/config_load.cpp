@@ -172,6 +172,12 @@ class TreeBuilder {
   size_t tree_bytes_ = 0;
 };
 
+void mark_overridden(ConfigNode& node) {
+  node.overridden = true;
+  for (const Pointer& item : node.items) mark_overridden(*item);
+  for (const auto& [key, child] : node.entries) mark_overridden(*child);
+}
+
 std::vector<std::string> split_path(const std::string& path) {
   std::vector<std::string> parts(1);
   for (char c : path) {
@@ -193,17 +199,35 @@ class Override {
     for (const std::string& part : parts_)
       if (part.empty() || part.find_first_of(" \t\n") != std::string::npos)
         fail(concat("'", path_, "' is no key path of the form a.b.c"));
-    value_ = TreeBuilder("", place_).parse(text.substr(equals + 1), path_);
+    const std::string written = text.substr(equals + 1);
+    deletes_ = written == "~" || written == "null";
+    value_ = TreeBuilder("", place_).parse(written, path_);
+    mark_overridden(*value_);
   }
 
   void apply(ConfigNode& root) const {
     ConfigNode* node = &root;
-    for (size_t i = 0; i + 1 < parts_.size(); ++i) node = slot(*node, parts_[i]).get();
-    slot(*node, parts_.back()) = value_;
+    node->overridden = true;
+    for (size_t i = 0; i + 1 < parts_.size(); ++i) {
+      node = slot(*node, parts_[i]).get();
+      node->overridden = true;
+    }
+    if (deletes_ && node->kind != Kind::kList)
+      remove(*node);
+    else
+      slot(*node, parts_.back()) = value_;
   }
 
  private:
   [[noreturn]] void fail(const std::string& reason) const { throw InputError(concat(place_, ": ", reason)); }
+
+  // A key without a value is as if the file did not have it.
+  void remove(ConfigNode& node) const {
+    const size_t removed =
+        std::erase_if(node.entries, [&](const auto& entry) { return entry.first == parts_.back(); });
+    if (removed == 0)
+      fail(concat("the configuration does not have ", path_, ", so there is nothing to delete"));
+  }
 
   // The place of a child, made if there is none. An unknown key is found by finish() like any other.
   Pointer& slot(ConfigNode& node, const std::string& part) const {
@@ -230,6 +254,7 @@ class Override {
   std::string path_;
   std::vector<std::string> parts_;
   Pointer value_;
+  bool deletes_ = false;
 };
 
 }  // namespace

@@ -12,6 +12,12 @@ namespace bicrl {
 // A configuration is written by hand: what is larger is another file.
 inline constexpr size_t kMaxConfigBytes = 1 << 20;
 
+// What reading a document found, beside values.
+struct ConfigFindings {
+  std::vector<std::string> notes;     // for a person: keys of the file that were dropped
+  std::vector<std::string> problems;  // that finish() is to report together
+};
+
 struct ConfigNode {
   enum class Kind { kAbsent, kScalar, kList, kMapping };  // a YAML null counts as absent
   using Pointer = std::shared_ptr<ConfigNode>;
@@ -21,6 +27,7 @@ struct ConfigNode {
   std::string place;  // "file:line" or "command line: a.b=value"
   std::string scalar;
   bool plain = true;           // written without quotes, so that it may be a number or a boolean
+  bool overridden = false;     // the command line says this, or something below
   std::vector<Pointer> items;  // kList
   std::vector<std::pair<std::string, Pointer>> entries;  // kMapping, in the document's order
 

@@ -196,8 +196,9 @@ bool generate_missing(const GenerateSettings& settings, const AskedResponses& as
 
 int run_generate_command(const LearnerCommand& command) {
   const ConfigDocument document = ConfigDocument::from_file(command.config_path, command.overrides);
-  const GenerateSettings settings =
+  GenerateSettings settings =
       GenerateSettings::from_config(document.root(), fs::path(command.config_path).parent_path());
+  settings.policy.verify = command.verify;
   document.finish();
   PromptList list = settings.source.load(settings.decoding.scaffold);
   std::vector<Prompt>& prompts = list.prompts;
@@ -207,7 +208,7 @@ int run_generate_command(const LearnerCommand& command) {
     return static_cast<int>(ExitCode::kOk);
   }
   check_writable(settings.output.string());
-  install_stop_handler();
+  install_stop_handler("stopping after this forward; again to end now");
   at::set_num_threads(static_cast<int>(settings.threads));
   const Tokenizer tokenizer = load_tokenizer(settings.policy);
   const Transformer policy = make_policy(settings.policy, tokenizer, settings.seed, /*local_rank=*/0);

@@ -11,6 +11,7 @@ namespace bicrl {
 
 struct LearnerCommand {
   std::string name;  // of the subcommand
+  std::string line;  // the command as it was given, for a person to repeat
   std::string config_path;
   std::vector<std::string> overrides;  // key.path=value
   bool dry_run = false;
@@ -18,6 +19,7 @@ struct LearnerCommand {
   bool allow_changed_config = false;  // of a run that goes on
   std::string output_folder;          // tasks: where they are written, empty: nowhere; init: of the policy
   bool check_tasks = false;           // tasks: run every reference and list faults
+  bool verify = true;                 // a policy's checkpoint against its manifest
   std::string json_path;              // eval: where its figures go as well; empty: nowhere
   std::string tokenizer_folder;       // init
   std::string dtype;                  // init: of the weights

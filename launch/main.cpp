@@ -6,6 +6,7 @@
 
 #include "common/error.h"
 #include "common/log.h"
+#include "common/spelling.h"
 #include "launch/commands.h"
 #include "launch/learner.h"
 
@@ -56,6 +57,8 @@ struct Arguments {
 
 void add_learner_flags(CLI::App& app, Arguments& arguments) {
   arguments.config.add_to(&app);
+  app.add_flag("!--no-verify", arguments.learner.verify,
+               "do not compare policy.checkpoint with the hashes in its manifest.json");
   app.add_flag("--dry-run", arguments.learner.dry_run,
                "print the resolved configuration and derived numbers, and stop");
 }
@@ -194,10 +197,45 @@ constexpr Subcommand kSubcommands[] = {
     {"doctor", "check whether training can run here, and what to do", add_doctor_flags, run_doctor},
 };
 
+// The library's own words are about an unexpected argument.
+void expect_known_subcommand(int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> names;
+  std::string list;
+  for (const Subcommand& subcommand : kSubcommands) {
+    names.emplace_back(subcommand.name);
+    list += (list.empty() ? "" : ", ") + names.back();
+  }
+  if (std::ranges::find(names, argv[1]) != names.end()) return;
+  const auto nearest = bicrl::nearest_spelling(argv[1], names);
+  throw bicrl::InputError(
+      bicrl::concat("there is no subcommand '", argv[1], "'",
+                    nearest ? "; did you mean " + *nearest + "?" : "; there are: " + list));
+}
+
+// As a shell reads it again.
+std::string line_of(int argc, char** argv) {
+  std::string line;
+  for (int i = 0; i < argc; ++i) {
+    std::string word = argv[i];
+    const bool plain = !word.empty() && word.find_first_not_of(
+                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                            "0123456789_-./=:,+@%") == word.npos;
+    if (!plain) {
+      for (size_t at = 0; (at = word.find('\'', at)) != word.npos; at += 4) word.replace(at, 1, "'\\''");
+      word = "'" + word + "'";
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return line;
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"BiC-RL: reinforcement learning of a diffusion language model that writes CUDA kernels."};
   app.footer(kExitCodes);
   app.require_subcommand(1);
+  app.set_version_flag("--version", "bicrl " BICRL_VERSION);
+  expect_known_subcommand(argc, argv);
   Arguments arguments;
   for (const Subcommand& subcommand : kSubcommands)
     subcommand.add_flags(*app.add_subcommand(subcommand.name, subcommand.help), arguments);
@@ -210,6 +248,7 @@ int run(int argc, char** argv) {
   bicrl::init_logging(bicrl::LogLevel::kInfo);
   const std::string chosen = app.get_subcommands().front()->get_name();
   arguments.learner.name = chosen;
+  arguments.learner.line = line_of(argc, argv);
   return std::ranges::find(kSubcommands, chosen, &Subcommand::name)->run(arguments);
 }
 

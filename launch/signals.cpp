@@ -13,8 +13,16 @@ namespace {
 std::atomic<bool> stop{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "set from a signal handler");
 
+// Made before the handler is installed. Never freed: a signal may come while the process exits.
+const std::string* announced = nullptr;
+
+void announce() {
+  if (!stop.exchange(true) && announced) [[maybe_unused]]
+    const ssize_t written = write(STDERR_FILENO, announced->data(), announced->size());
+}
+
 extern "C" void on_stop_signal(int signal_number) {
-  stop = true;
+  announce();
   // A second signal ends the process at once.
   signal(signal_number, SIG_DFL);
 }
@@ -22,7 +30,7 @@ extern "C" void on_stop_signal(int signal_number) {
 // Open MPI's launcher, asked to end, sends its ranks SIGCONT, waits odls_base_sigkill_timeout seconds, sends
 // SIGTERM, waits as long again and kills them. The first of these is the time to stop.
 extern "C" void on_continue(int, siginfo_t* info, void*) {
-  if (info->si_pid == getppid()) stop = true;
+  if (info->si_pid == getppid()) announce();
 }
 
 bool parent_is_launcher() {
@@ -34,7 +42,8 @@ bool parent_is_launcher() {
 
 }  // namespace
 
-void install_stop_handler() {
+void install_stop_handler(const std::string& announcement) {
+  if (!announcement.empty() && !announced) announced = new std::string("\n" + announcement + "\n");
   struct sigaction action {};
   action.sa_handler = on_stop_signal;
   action.sa_flags = SA_RESTART;

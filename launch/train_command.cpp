@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "launch/launcher_check.h"
 #include "launch/learner_commands.h"
 #include "launch/rank_checks.h"
 #include "launch/rank_session.h"
@@ -57,7 +58,10 @@ LoadedRun load_run(const LearnerCommand& command) {
   if (command.name == "sft" && settings.warm_up.steps == 0)
     document.root().section("warm_up").reject("steps",
                                               "`bicrl sft` runs the warm-up, and this one has no steps");
-  RewardFunction reward = RewardFunction::from_file(settings.reward_file);
+  // Where nothing is rewarded, any rule will do.
+  RewardFunction reward = settings.reward_file.empty()
+                              ? RewardFunction::from_text("rule: binary\n", "no reward file")
+                              : RewardFunction::from_file(settings.reward_file);
   // The warm-up and evaluations alone need no reward.
   settings.verifier.protocol.measure_time = reward.uses_times() && !settings.stages.empty();
   if (settings.needs_verifier() && settings.verifier.addresses.empty())
@@ -72,7 +76,8 @@ std::string times_by(const LoadedRun& run) {
 
 // What the configuration says that will do nothing.
 std::vector<std::string> notes_on(const LoadedRun& run) {
-  std::vector<std::string> notes = settings_without_effect(run.settings);
+  std::vector<std::string> notes = run.document.notes();
+  for (std::string& note : settings_without_effect(run.settings)) notes.push_back(std::move(note));
   const std::string server =
       note_on_unused_server(run.document.root().section("verifier"), run.settings.verifier.addresses);
   if (!server.empty()) notes.push_back(server);
@@ -83,6 +88,17 @@ std::vector<std::string> notes_on(const LoadedRun& run) {
   if (run.settings.evaluation.tasks == 0 && run.settings.evaluation.last_phase_alone)
     notes.push_back("evaluation.phases has no effect with 'tasks: 0'");
   return notes;
+}
+
+// Why this run cannot start here, beside what memory and verifiers say: what `--dry-run` refuses as well.
+void require_startable(const LoadedRun& run, const RunInputs& inputs, const ControlPlane& control) {
+  const int64_t wanted = run.settings.evaluation.tasks;
+  const ConfigSection evaluation = run.document.root().section("evaluation");
+  if (evaluation.has("tasks") && wanted > std::ssize(inputs.tasks.held_out))
+    evaluation.reject("tasks", concat(wanted, " held-out tasks are asked for, and there are ",
+                                      inputs.tasks.held_out.size()));
+  run.settings.trainer.placement(control.size());
+  policy_device(run.settings.policy, control.local_rank());
 }
 
 // The printed document stays a configuration that can be run.
@@ -104,12 +120,14 @@ OpenedRun open_run(const LearnerCommand& command, const LoadedRun& run, ControlP
   OpenedRun opened;
   on_rank_zero(control, [&] {
     opened.directory = std::make_unique<RunDirectory>(run.settings.directory);
-    opened.finished = opened.directory->finished();
+    RunDirectory& directory = *opened.directory;
+    opened.finished = directory.finished() && !directory.is_extended_by(run.document.resolved_yaml());
     if (opened.finished) {
-      opened.directory->check_config(run.document.resolved_yaml(), /*allow_changes=*/false);
+      directory.check_config(run.document.resolved_yaml(), /*allow_changes=*/false);
       return;
     }
-    const CheckpointStore checkpoints(opened.directory->path() / "checkpoints");
+    const bool extends = directory.finished();
+    const CheckpointStore checkpoints(directory.path() / "checkpoints");
     opened.checkpoint = checkpoints.latest().value_or("");
     if (!opened.checkpoint.empty() && !opened.directory->has_run())
       throw InputError(
@@ -119,8 +137,8 @@ OpenedRun open_run(const LearnerCommand& command, const LoadedRun& run, ControlP
     if (command.allow_changed_config && !opened.checkpoint.empty())
       check_adapters_of(opened.checkpoint, run.settings.policy.lora);
     // Before the first checkpoint there is nothing that another configuration could spoil.
-    opened.directory->adopt(run.document.resolved_yaml(), run.reward.resolved_yaml(),
-                            command.allow_changed_config || opened.checkpoint.empty());
+    directory.adopt(run.document.resolved_yaml(), run.reward.resolved_yaml(),
+                    command.allow_changed_config || opened.checkpoint.empty() || extends);
   });
   opened.checkpoint = control.all_gather(opened.checkpoint.string()).front();
   opened.finished = control.all_gather(opened.finished ? "finished" : "").front() == "finished";
@@ -182,21 +200,46 @@ RunRanks make_run_ranks(const RunSettings& settings, const Placement& placement,
   return ranks;
 }
 
+// "1:02:10 (0:12:00 since the run was taken up again)"
+std::string time_text(double seconds, double seconds_before) {
+  if (seconds_before == 0) return clock_text(seconds);
+  return concat(clock_text(seconds_before + seconds), " (", clock_text(seconds),
+                " since it was taken up again)");
+}
+
+// What ends a run says last how to go on.
+RunEnd run_with_advice(TrainingRun& training, const LearnerCommand& command, const RunSettings& settings) {
+  try {
+    return training.run();
+  } catch (const SharedError& error) {
+    const std::string newest = newest_checkpoint(settings.directory / "checkpoints");
+    if (newest.empty()) throw;
+    throw SharedError(concat(error.what(), "\nthe latest checkpoint is ", newest,
+                             "; the same command goes on from there: ", command.line),
+                      error.code());
+  }
+}
+
 int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
   ControlPlane& control = ranks.control;
   const bool first = control.rank() == 0;
   LoadedRun run = load_run(command);
+  run.settings.policy.verify = command.verify;
   if (run.settings.trainer.deterministic) require_determinism();
   RunInputs inputs = RunInputs::load(run.settings.policy, run.settings.tasks);
   if (command.dry_run) {
     if (first)
-      std::cout << run.document.resolved_yaml() << "\n# reward: " << run.reward.rule_name() << "\n"
+      std::cout << run.document.resolved_yaml()
+                << "\n# reward: " << (run.settings.reward_file.empty() ? "none" : run.reward.rule_name())
+                << "\n"
                 << as_comment(derived_numbers(run.settings, control.size()));
     if (first)
       for (const std::string& note : notes_on(run)) std::cout << as_comment(note);
     std::cout << std::flush;
+    require_startable(run, inputs, control);
     return static_cast<int>(ExitCode::kOk);
   }
+  require_startable(run, inputs, control);
   const Placement placement = run.settings.trainer.placement(control.size());
   const std::string memory = required_memory(run.settings, inputs, control, placement);
   control.set_wait_limit(run.settings.trainer.wait_limit_s);
@@ -206,13 +249,16 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
   expect_equal_on_ranks(control, "configuration", run.document.resolved_yaml() + run.reward.resolved_yaml());
   if (first)
     for (const std::string& note : notes_on(run)) log_warning(note);
-  install_stop_handler();
+  install_stop_handler(first ? "stopping after this step; again to end now" : "");
   at::set_num_threads(static_cast<int>(run.settings.threads_per_rank));
+  report_bindings(control, run.settings.threads_per_rank);
   const OpenedRun opened = open_run(command, run, control);
   if (opened.finished) {
     if (first)
-      std::cout << "the run in " << run.settings.directory.string()
-                << " has finished; name another run.directory for a new one" << std::endl;
+      std::cout
+          << "the run in " << run.settings.directory.string()
+          << " has finished; more steps of its last stage extend it, another run.directory is for a new one"
+          << std::endl;
     return static_cast<int>(ExitCode::kOk);
   }
   expect_shared_folder(control, run.settings.directory);
@@ -231,14 +277,14 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
   TrainingRun training(run.settings, std::move(inputs), make_run_ranks(run.settings, placement, ranks),
                        verifier.get(), verifier_basis, run.reward, opened.directory.get(), opened.checkpoint,
                        stop_requested);
-  const RunEnd end = training.run();
+  const RunEnd end = run_with_advice(training, command, run.settings);
   if (first) {
     const std::string place = run.settings.directory.string();
+    const std::string time = time_text(watch.seconds(), training.seconds_before());
     if (end == RunEnd::kFinished) opened.directory->mark_finished();
-    std::cout << (end == RunEnd::kStopped
-                      ? concat("stopped after ", clock_text(watch.seconds()), " and saved in ", place,
-                               "; the same command goes on from there")
-                      : concat("finished in ", clock_text(watch.seconds()), "; results in ", place))
+    std::cout << (end == RunEnd::kStopped ? concat("stopped after ", time, " and saved in ", place,
+                                                   "; the same command goes on from there")
+                                          : concat("finished in ", time, "; results in ", place))
               << std::endl;
   }
   return static_cast<int>(end == RunEnd::kStopped ? ExitCode::kInterrupted : ExitCode::kOk);

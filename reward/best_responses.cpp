@@ -35,6 +35,7 @@ json best_to_json(double reward, const ResponseTokens& tokens) {
 
 json to_json(const GroupReward& group) {
   json object = {{"task_id", group.task_id}, {"stage", to_string(group.stage)}, {"mean", group.mean}};
+  if (group.repair) object["repair"] = true;
   if (group.best) object["best"] = best_to_json(group.best->reward, group.best->tokens);
   return object;
 }
@@ -44,6 +45,7 @@ GroupReward group_reward_from_json(const json& object) try {
   object.at("task_id").get_to(group.task_id);
   group.stage = parse_stage(object.at("stage").get<std::string>());
   object.at("mean").get_to(group.mean);
+  group.repair = object.value("repair", false);
   if (const auto best = object.find("best"); best != object.end()) {
     group.best.emplace();
     best->at("reward").get_to(group.best->reward);
@@ -57,9 +59,9 @@ GroupReward group_reward_from_json(const json& object) try {
 
 void BestResponses::note(const GroupReward& group) {
   const auto known = std::ranges::find_if(entries_, [&](const Entry& entry) {
-    return entry.stage == group.stage && entry.task_id == group.task_id;
+    return entry.stage == group.stage && entry.task_id == group.task_id && entry.repair == group.repair;
   });
-  Entry entry{.task_id = group.task_id, .stage = group.stage, .tokens = {}};
+  Entry entry{.task_id = group.task_id, .stage = group.stage, .repair = group.repair, .tokens = {}};
   const bool had = known != entries_.end();
   if (had) {
     entry = std::move(*known);
@@ -105,6 +107,7 @@ json BestResponses::state() const {
   for (const Entry& entry : entries_)
     entries.push_back(to_json(GroupReward{.task_id = entry.task_id,
                                           .stage = entry.stage,
+                                          .repair = entry.repair,
                                           .mean = entry.mean,
                                           .best = GroupReward::Best{entry.reward, entry.tokens}}));
   return {{"basis", basis_}, {"entries", entries}};

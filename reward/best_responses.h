@@ -1,9 +1,9 @@
-// Best responses: of each task that a run has asked, the right response with the highest reward so far. What
-// an update makes of one lucky response among thousands is soon lost in noise; imitated again and again
-// beside the updates, it stays (self-imitation learning, Oh et al. 2018, https://arxiv.org/abs/1806.05635).
-// Bounded and deterministic: the contents depend on the calls and their order alone, and what a draw returns
-// on the contents and the key alone, so ranks that make the same calls hold the same responses. Not
-// thread-safe.
+// Best responses: of each task that a run has asked, the right response with the highest reward so far; one
+// to its plain prompt, and one to prompts that showed a failed attempt. What an update makes of one lucky
+// response among thousands is soon lost in noise; imitated again and again beside the updates, it stays
+// (self-imitation learning, Oh et al. 2018, https://arxiv.org/abs/1806.05635). Bounded and deterministic: the
+// contents depend on the calls and their order alone, and what a draw returns on the contents and the key
+// alone, so ranks that make the same calls hold the same responses. Not thread-safe.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -27,7 +27,8 @@ struct ResponseTokens {
 struct GroupReward {
   std::string task_id;
   Stage stage = Stage::kEndToEnd;
-  double mean = 0;  // reward over members that count
+  bool repair = false;  // the prompt showed a failed attempt
+  double mean = 0;      // reward over members that count
   struct Best {
     double reward = 0;
     ResponseTokens tokens;
@@ -66,6 +67,7 @@ class BestResponses {
   struct Entry {
     std::string task_id;
     Stage stage = Stage::kEndToEnd;
+    bool repair = false;
     double reward = 0;
     double mean = 0;
     ResponseTokens tokens;

@@ -179,11 +179,13 @@ std::vector<StepComparison> rescore(std::span<const ScoredResponse> responses, c
 
 std::vector<std::string> rescoring_gaps(std::span<const ScoredResponse> responses,
                                         const RewardFunction& reward) {
-  int64_t correct = 0, timed = 0, unverified = 0;
+  int64_t correct = 0, timed = 0, by_other_clock = 0, unverified = 0;
   for (const ScoredResponse& response : responses) {
     const bool counts = earns_correctness(response.verdict, false);
+    const bool has_times = counts && response.verdict.speedup() > 0;
     correct += counts;
-    timed += counts && response.verdict.speedup() > 0;
+    timed += has_times;
+    by_other_clock += has_times && response.verdict.clock != reward.clock();
     unverified +=
         response.truncated && reward.needs_verdict(true) && !judges_program(response.verdict.outcome);
   }
@@ -191,6 +193,10 @@ std::vector<std::string> rescoring_gaps(std::span<const ScoredResponse> response
   if (reward.uses_times() && timed < correct)
     gaps.push_back(concat(correct - timed, " of ", correct, " correct responses were not timed: the rule '",
                           reward.rule_name(), "' gives them nothing for speed"));
+  if (reward.uses_times() && by_other_clock > 0)
+    gaps.push_back(concat(by_other_clock, " of ", correct,
+                          " correct responses were timed by another clock than '", reward.clock(),
+                          "', which the reward wants: it gives them nothing for speed"));
   for (const UnmeasuredOption& option : reward.unmeasured_options())
     if (std::ranges::none_of(responses, [&](const ScoredResponse& response) {
           return is_reported(response.verdict, option.input);

@@ -78,6 +78,7 @@ class RewardFunction {
   Reward evaluate(const Verdict& verdict, bool truncated) const;
   // False if the verdict of a truncated response cannot matter, so that it need not be asked for.
   bool needs_verdict(bool truncated) const { return !truncated || truncation_ == TruncationPolicy::kScore; }
+  bool masks_truncated() const { return truncation_ == TruncationPolicy::kMask; }
   bool uses_times() const { return rule_->uses_times(); }
   // Whose times count; those of a verdict with another clock do not. "measured" (measured) unless the file
   // says "model" (modelled).

@@ -31,19 +31,22 @@ AcceptanceSettings acceptance_from(const ConfigSection& section) {
 
 SamplingSettings sampling_from(const ConfigSection& section, AcceptanceStrategy strategy) {
   SamplingSettings s;
+  const auto restriction = [&] {
+    s.top_k = section.integer("top_k", SamplingSettings().top_k, 0, kMaxCount);
+    s.top_p = section.real("top_p", SamplingSettings().top_p, 0.0, 1.0);
+    return s.top_k > 0 || s.top_p < 1.0;
+  };
   s.temperature = section.real("temperature", s.temperature, 0.0, 100.0);
-  s.top_k = section.integer("top_k", s.top_k, 0, kMaxCount);
-  s.top_p = section.real("top_p", s.top_p, 0.0, 1.0);
   s.reference_confidence = section.boolean("reference_confidence", s.reference_confidence);
-  const bool restricted = s.top_k > 0 || s.top_p < 1.0;
+  // A greedy response takes the most probable token, which no restriction leaves out.
+  if (s.temperature == 0 && !s.reference_confidence && restriction())
+    for (const char* key : {"top_k", "top_p"}) section.refuse_without_effect(key, "at temperature 0");
+  const bool restricted = restriction();
   if (s.reference_confidence && !reads_confidence(strategy))
     section.reject("reference_confidence", "has no effect with a strategy that does not go by confidence");
   if (s.reference_confidence && !restricted)
     section.reject("reference_confidence",
                    "has no effect without 'top_k' or 'top_p': it is the confidence after their restriction");
-  // A greedy response takes the most probable token, which no restriction leaves out.
-  if (restricted && s.temperature == 0 && !s.reference_confidence)
-    section.reject(s.top_k > 0 ? "top_k" : "top_p", "has no effect at temperature 0");
   return s;
 }
 

@@ -32,7 +32,11 @@ struct Rollout {
   int64_t scored_tokens() const {
     return std::count_if(step_map.begin(), step_map.end(), [](int32_t step) { return step > 0; });
   }
-  bool truncated() const { return finish == FinishReason::kTokenLimit; }
+  // The response did not come to its end: the token limit cut it off, or what was to end with the delimiter
+  // of its scaffold ended otherwise. There is no end to imitate then.
+  bool truncated() const {
+    return finish == FinishReason::kTokenLimit || (clamped && finish != FinishReason::kDelimiter);
+  }
 };
 
 // A rollout with the reward that it got and what follows from it.

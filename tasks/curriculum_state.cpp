@@ -20,6 +20,12 @@ void require_tasks(const std::vector<Task>& tasks) {
   if (tasks.empty()) throw InputError("curriculum: there are no tasks");
 }
 
+bool is_left_out(const Task& task, const LeftOut& left_out) { return left_out && left_out(task); }
+
+[[noreturn]] void refuse_to_go_on() {
+  throw InputError("every task was left out, as the verifier can grade none of them");
+}
+
 const json& raw_field(const json& state, const char* field) {
   const auto found = state.is_object() ? state.find(field) : state.end();
   if (!state.is_object() || found == state.end())

@@ -6,13 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "tasks/task.h"
+#include "tasks/curriculum.h"
 
 namespace bicrl::curriculum_state {
 
 // Of ids and levels in order: a state is only valid for the tasks it was taken on.
 std::string fingerprint(const std::vector<Task>& tasks);
 void require_tasks(const std::vector<Task>& tasks);  // throws InputError if there is none
+bool is_left_out(const Task& task, const LeftOut& left_out);
+[[noreturn]] void refuse_to_go_on();  // throws InputError: all tasks are left out
 
 const nlohmann::json& raw_field(const nlohmann::json& state, const char* field);
 [[noreturn]] void refuse_field(const char* field, const nlohmann::json& value);

@@ -13,6 +13,14 @@ Stage parse_stage(const std::string& text) {
   throw InputError(concat("stage: '", text, "' is neither 'infilling' nor 'end_to_end'"));
 }
 
+void Task::qualify(const std::string& file_name) {
+  BICRL_CHECK(source.empty(), "task ", id, " is of ", source, " already");
+  source = file_name;
+  id = concat(file_name, ":", id);
+}
+
+std::string Task::published_id() const { return source.empty() ? id : id.substr(source.size() + 1); }
+
 std::string hash_of(const std::vector<Task>& tasks) {
   std::string hashes;
   for (const Task& t : tasks) {

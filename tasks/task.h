@@ -24,7 +24,10 @@ struct KnownProgram {
 };
 
 struct Task {
-  std::string id;            // unique within its set
+  std::string id;  // unique within its set
+  // Name of the file that a run read it from, which its id then begins with ("kernel_infilling:74"), so that
+  // ids of several files do not collide. Empty for synthesised tasks and for files read by themselves.
+  std::string source{};
   int level = 0;             // difficulty as published; 0 where unknown
   std::string pytorch_code;  // defines Model, get_inputs(), get_init_inputs()
   std::string cuda_code;     // a known program in the published form; empty if there is none
@@ -38,6 +41,9 @@ struct Task {
   std::vector<KnownProgram> alternatives;
 
   bool has_scaffold() const { return !middle.empty() || !suffix.empty(); }
+  // Sets `source`, and the id to "source:id".
+  void qualify(const std::string& file_name);
+  std::string published_id() const;  // as its file has it
   bool operator==(const Task&) const = default;
 };
 

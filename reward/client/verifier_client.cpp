@@ -14,6 +14,7 @@
 #include "common/lru_cache.h"
 #include "reward/client/call_failure.h"
 #include "reward/client/server_pool.h"
+#include "reward/client/transport_probe.h"
 #include "reward/client/verification_call.h"
 #include "reward/client/verifier_channel.h"
 #include "tasks/verifier_wire.h"
@@ -68,6 +69,8 @@ class VerifierClient::Engine {
   void start_calls();
   void start_call(const JobPointer& job);
   void finish_call(const Call& call);
+  // A failed call to a server that speaks TLS where this client does not, or the other way round, says so.
+  void explain_transport(size_t server, Problem& problem);
   void note_health(size_t server, const std::optional<Problem>& problem);
   void retry_or_give_up(const JobPointer& job, const Problem& problem);
   void give_up(const JobPointer& job, const std::string& reason);
@@ -86,8 +89,10 @@ class VerifierClient::Engine {
   LruCache<Verdict> memory_;  // by key, each of cost 1
   ServerPool pool_;
   std::vector<std::optional<Clock::time_point>>
-      warned_;                                        // by server: its last failure, while it is in trouble
-  std::deque<JobPointer> queue_;                      // no call under way
+      warned_;  // by server: its last failure, while it is in trouble
+  std::vector<std::string>
+      transport_problems_;        // by server: what explain_transport() found, until it answers
+  std::deque<JobPointer> queue_;  // no call under way
   std::unordered_map<std::string, JobPointer> jobs_;  // by key, until delivered
   std::unordered_map<Event*, std::unique_ptr<Event>> events_;
   int calls_ = 0;
@@ -102,7 +107,8 @@ VerifierClient::Engine::Engine(VerifierClientOptions options)
     : options_(std::move(options)),
       memory_(static_cast<size_t>(options_.memory_verdicts)),
       pool_(options_.addresses.size(), Seconds(options_.backoff_s), Seconds(options_.max_backoff_s)),
-      warned_(options_.addresses.size()) {
+      warned_(options_.addresses.size()),
+      transport_problems_(options_.addresses.size()) {
   if (options_.addresses.empty()) throw InputError("no verifier address is given");
   if (const std::string problem = address_problem(options_.addresses); !problem.empty())
     throw InputError(problem);
@@ -221,8 +227,11 @@ std::string VerifierClient::Engine::waiting_for() const {
 
 std::vector<Result<VerifierDescription>> VerifierClient::Engine::describe(std::chrono::milliseconds timeout) {
   std::vector<Result<VerifierDescription>> results;
-  for (size_t i = 0; i < channels_.size(); ++i)
-    results.push_back(describe_verifier(channels_[i], options_.addresses[i], timeout));
+  for (size_t i = 0; i < channels_.size(); ++i) {
+    const std::string problem = transport_problem(options_.addresses[i], options_.access.given());
+    results.push_back(problem.empty() ? describe_verifier(channels_[i], options_.addresses[i], timeout)
+                                      : Result<VerifierDescription>::failure(problem));
+  }
   return results;
 }
 
@@ -276,7 +285,11 @@ void VerifierClient::Engine::start_call(const JobPointer& job) {
 void VerifierClient::Engine::finish_call(const Call& call) {
   const JobPointer job = call.job;
   Verdict verdict;
-  const std::optional<Problem> problem = find_problem(call, options_.addresses[call.server], verdict);
+  std::optional<Problem> problem = find_problem(call, options_.addresses[call.server], verdict);
+  if (problem && !problem->answered)
+    explain_transport(call.server, *problem);
+  else
+    transport_problems_[call.server].clear();
   note_health(call.server, problem);
   if (problem) {
     if (call.status.ok() && problem->answered) job->verdict = verdict;
@@ -284,6 +297,18 @@ void VerifierClient::Engine::finish_call(const Call& call) {
   }
   if (!job->message.bypass_cache()) memory_.insert(job->key, verdict, 1);
   deliver(job, verdict);
+}
+
+// With the mutex held, which a server that takes connections and says nothing can make last a second.
+void VerifierClient::Engine::explain_transport(size_t server, Problem& problem) {
+  std::string& known = transport_problems_[server];
+  const bool is_down = problem.reason.find("Connection refused") != std::string::npos;
+  if (known.empty() && !is_down)
+    known = transport_problem(options_.addresses[server], options_.access.given());
+  if (!known.empty()) problem.reason = known;
+  // No retry helps, unless there is another server.
+  if ((!known.empty() || is_tls_refusal(problem.reason)) && options_.addresses.size() == 1)
+    problem.retry = false;
 }
 
 // An outage is one line in the log, not hundreds, even if the server answers now and then.

@@ -18,6 +18,7 @@
 #include "common/log.h"
 #include "proto/verifier.grpc.pb.h"
 #include "sandbox/service/canary.h"
+#include "sandbox/service/listening_port.h"
 #include "sandbox/service/verifier_metrics.h"
 #include "tasks/verifier_wire.h"
 
@@ -294,6 +295,9 @@ int run_verifier_server(const VerifierOptions& options) {
   signal(SIGPIPE, SIG_IGN);
   if (options.die_with_parent) follow_parent();
   const auto credentials = server_credentials(options.access, options.listen);
+  // Before the self-check, which takes seconds.
+  require_free_port("verifier.listen", options.listen);
+  if (!options.metrics_listen.empty()) require_free_port("verifier.metrics_listen", options.metrics_listen);
   Pipeline pipeline(options.pipeline);
   for (const auto& missing : pipeline.features().missing) log_warning("sandbox without ", missing);
   if (const size_t gpus = pipeline.devices().size(); gpus > 0)

@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
+#include <tuple>
 
 #include "common/files.h"
 #include "common/rng.h"
@@ -402,4 +403,83 @@ TEST_CASE("a damaged document is accepted or refused, and nothing else happens")
   }
   CHECK(accepted > 100);
   CHECK(refused > 1000);
+}
+
+namespace {
+
+// As sections with a discriminating key read themselves.
+void read_decoding(const ConfigSection& root) {
+  const ConfigSection rollout = root.section("rollout");
+  const std::string strategy = rollout.choice("strategy", "dynamic", {"dynamic", "random"});
+  if (strategy == "dynamic")
+    rollout.real("threshold", 0.9, 0, 1);
+  else
+    rollout.refuse_without_effect("threshold", "with 'strategy: random'");
+  const ConfigSection policy = root.section("policy");
+  policy.prefer_overridden({"checkpoint", "config"});
+  policy.text("checkpoint", "");
+  policy.text("config", "");
+}
+
+}  // namespace
+
+TEST_CASE("override of a discriminating key drops the file's idle keys with a note") {
+  const std::string file = "rollout: {strategy: dynamic, threshold: 0.8}\npolicy:\n  config: shape.json\n";
+  const ConfigDocument document = parse(file, {"rollout.strategy=random", "policy.checkpoint=a/b"});
+  read_decoding(document.root());
+  document.finish();
+  CHECK(document.resolved_yaml() ==
+        "rollout:\n  strategy: random\npolicy:\n  checkpoint: a/b\n  config: \"\"\n");
+  REQUIRE(document.notes().size() == 2);
+  CHECK(document.notes()[0] ==
+        "run.yaml:1: rollout.threshold: has no effect with 'strategy: random', and is left out");
+  CHECK(document.notes()[1] ==
+        "run.yaml:3: policy.config: gives way to policy.checkpoint of the command line, and is left out");
+  // A file that contradicts itself is refused, and so is an override that does nothing.
+  CHECK_THAT(refusal("rollout: {strategy: random, threshold: 0.8}", {}, read_decoding),
+             Equals("run.yaml:1: rollout.threshold: has no effect with 'strategy: random'"));
+  CHECK_THAT(refusal(file, {"rollout.strategy=random", "rollout.threshold=0.5"}, read_decoding),
+             ContainsSubstring("command line: rollout.threshold=0.5: rollout.threshold: has no effect"));
+  CHECK_THAT(refusal(file, {"rollout={strategy: random, threshold: 0.5}"}, read_decoding),
+             ContainsSubstring("rollout.threshold: has no effect"));
+  CHECK_THAT(refusal("rollout: {strategy: random, threshold: 0.8}", {"policy.config=x"}, read_decoding),
+             ContainsSubstring("rollout.threshold: has no effect"));
+}
+
+TEST_CASE("override with a null deletes a key or a section, and nothing that is not there") {
+  const std::string file = "name: x\ntrainer: {steps: 1, clip: {low: 0.5}}\nunknown: 1\n";
+  const ConfigDocument document = parse(file, {"name=~", "trainer.clip=null", "unknown=~"});
+  read_run(document.root());
+  document.finish();
+  CHECK(document.root().text("name", "quick") == "quick");
+  CHECK(document.root().section("trainer").integer("steps", 20) == 1);
+  CHECK(document.root().section("trainer").section("clip").real("low", 0.2) == 0.2);
+  CHECK_THAT(
+      refusal(file, {"trainer.stesp=~"}, read_run),
+      Equals("command line: trainer.stesp=~: the configuration does not have trainer.stesp, so there is "
+             "nothing to delete"));
+}
+
+TEST_CASE("overrides of a mapping merge, of a list and of a value replace") {
+  const auto steps_of = [](const std::vector<std::string>& overrides) {
+    const ConfigDocument document =
+        parse("trainer: {steps: 3, learning_rate: 0.5}\nlevels: [1, 2]\n", overrides);
+    const ConfigSection trainer = document.root().section("trainer");
+    return std::tuple(trainer.integer("steps", 20), trainer.real("learning_rate", 0),
+                      document.root().integers("levels", {}, 0, 9).size());
+  };
+  CHECK(steps_of({"trainer.steps=5"}) == std::tuple(5, 0.5, size_t{2}));
+  CHECK(steps_of({"trainer={steps: 5}"}) == std::tuple(5, 0.0, size_t{2}));
+  CHECK(steps_of({"levels=[4]"}) == std::tuple(3, 0.5, size_t{1}));
+}
+
+TEST_CASE("everything that is missing is reported together") {
+  const auto read = [](const ConfigSection& root) {
+    read_run(root);
+    root.reject_later("name", "'x' does not exist");
+    root.section("trainer").reject_later("steps", "'y' does not exist");
+  };
+  CHECK_THAT(refusal("name: x\ntrainer: {steps: 2}\nnmae: y\n", {}, read),
+             Equals("run.yaml:1: name: 'x' does not exist\nrun.yaml:2: trainer.steps: 'y' does not exist\n"
+                    "run.yaml:3: unknown key nmae; did you mean name?"));
 }

@@ -5,7 +5,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, expect, patient, read_json, read_lines, reproducible, started_verifier
+from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, expect, patient, read_json, read_lines, reproducible, started_verifier, without_seconds
 
 SMALL = ["warm_up.steps=4", "warm_up.samples_per_step=8", "stages.0.steps=2", "stages.0.tasks_per_step=3", "stages.0.samples_per_task=4",
          "stages.1.steps=3", "stages.1.tasks_per_step=4", "stages.1.samples_per_task=4", "evaluation.tasks=2", "evaluation.every_steps=2",
@@ -22,7 +22,7 @@ def trace(run):
     steps = [{k: v for k, v in reproducible(step).items() if not k.endswith("tokens_per_forward")} for step in read_lines(f"{run}/metrics.jsonl")]
     checkpoint = Path(run, "checkpoints/end_to_end")
     files = {str(p.relative_to(checkpoint)): hashlib.sha256(p.read_bytes()).hexdigest() for p in checkpoint.rglob("*.safetensors")}
-    held_out = {name: {k: v for k, v in result.items() if k != "seconds"} for name, result in read_json(f"{run}/summary.json")["held_out"].items()}
+    held_out = {name: without_seconds(result) for name, result in read_json(f"{run}/summary.json")["held_out"].items()}
     samples = [(sample["group"], sample["text"], sample["reward"]) for sample in read_lines(f"{run}/samples.jsonl")]
     return {"steps": steps, "files": files, "responses": Path(run, "responses.jsonl").read_text(), "held out": held_out, "samples": samples}
 

@@ -42,6 +42,11 @@ def reproducible(step):
     return {key: value for key, value in step.items() if not key.endswith(OF_THIS_MACHINE)}
 
 
+def without_seconds(figures):
+    """An evaluation's figures that are the same in equal runs."""
+    return {k: without_seconds(v) if isinstance(v, dict) else v for k, v in figures.items() if k != "seconds"}
+
+
 def patient(seconds, prefix="verifier.server."):
     """Overrides: limits of time that a program with an end does not meet, however busy the machine is. Verdicts, and figures made
     of them, must not depend on that."""

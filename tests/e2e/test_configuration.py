@@ -86,7 +86,7 @@ with folder() as temporary:
     expect(code == 0 and "advantage_k: 4" in out and "best of 8" in out, "what training for the best of several needs", code, out, err)
     # What is imitated, and by whom a split run is trained.
     code, out, err = bicrl("train", SMALL_RUN, "--dry-run", f"run.directory={temporary}/run", "stages.0.imitation={updates: 2, known_share: 0.5}", "trainer.placement=split")
-    expect(code == 0 and "then 2 updates from 32 imitated samples each" in out and "too few for 'placement: split' with 1 that generate" in out, "imitation, and too few ranks", code, out, err)
+    expect(code == 2 and "then 2 updates from 32 imitated samples each" in out and "too few for 'placement: split' with 1 that generate" in out and "needs at least 2 ranks" in err, "imitation; too few ranks are refused as by a run", code, out, err)
     code, out, err = bicrl("train", SMALL_RUN, "--dry-run", f"run.directory={temporary}/run", "trainer.placement=split", ranks=2)
     expect(code == 0 and "of which 1 train and 1 generate" in out and "exchange" not in out, "one rank of two trains", code, out, err)
     # Synthesised tasks have a split for choices and one for the end; files say themselves what they hold out.
@@ -142,7 +142,7 @@ with folder() as temporary:
     with open(tasks, "w") as file:
         json.dump([*entries, {"id": 1000}], file)
     lenient = f"tasks={{train: [{tasks}], held_out: [tests/data/end_to_end_tasks.json], strict: false}}"
-    code, out, err = bicrl("train", SMALL_RUN, "--dry-run", f"run.directory={temporary}/run", lenient)
+    code, out, err = bicrl("train", SMALL_RUN, "--dry-run", f"run.directory={temporary}/run", lenient, "evaluation.tasks=2")
     expect(code == 0 and err.count("left out: ") == 1 and f"entry {len(entries) + 1}" in err, "a broken entry is told", code, out, err)
     code, out, err = bicrl("sft", SMALL_RUN, f"run.directory={temporary}/lenient", lenient, "warm_up.steps=1", "warm_up.samples_per_step=1",
                            "evaluation.tasks=0")

@@ -130,7 +130,7 @@ with folder() as temporary:
     long = [f"tasks={{files: [{temporary}/long.json]}}", "rollout.max_new_tokens=8"]
     for ranks in (None, 2):
         code, out, err = bicrl("eval", config, *long, "samples_per_task=2", "pass_at_k=[1]", ranks=ranks)
-        expect(code == 0 and err.count("1 of 2 tasks are left out") == 1 and "task 1 has" in err and "2 responses" in out,
+        expect(code == 0 and err.count("1 of 2 tasks are left out") == 1 and "task long:1 has" in err and "2 responses" in out,
                "a prompt that is too long", code, out, err)
         Path(temporary, "long.json").write_text(json.dumps(tasks[::-1]))  # a limit counts the tasks that fit
         code, out, err = bicrl("eval", config, *long, "tasks.limit=1", "samples_per_task=2", "pass_at_k=[1]", ranks=ranks)

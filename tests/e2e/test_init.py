@@ -30,7 +30,7 @@ with folder() as temporary:
     tasks = "tasks={train: [tests/data/infilling_tasks.json], held_out: [tests/data/end_to_end_tasks.json], prompt_style: dice}"
     for size, parameters in PARAMETERS.items():
         code, out, err = bicrl("train", f"configs/dice-{size}.yaml", "--dry-run", "policy.checkpoint=''", f"policy.config=configs/shapes/sdar-{size}.json",
-                               "policy.tokenizer=tests/data/tokenizer", tasks, "policy.device=cpu")
+                               "policy.tokenizer=tests/data/tokenizer", tasks, "policy.device=cpu", "evaluation.tasks=2", "stages.0.tasks=~", "stages.1.tasks=~")
         expect(code == 0, f"configs/dice-{size}.yaml can be read", code, out, err)
         expect(f" {parameters}\n" in out, "and has the published size", out)
 

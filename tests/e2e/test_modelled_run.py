@@ -26,7 +26,7 @@ with folder() as temporary:
     code, out, err = bicrl("tasks", "tests/data/small_run.yaml", TASKS, "--write", f"{temporary}/tasks")
     expect(code == 0, "tasks", out, err)
     # What it is asked is what it has seen, so that a small policy is right now and then.
-    SMALL.append(f"tasks={{prompt_style: compact, train: [{temporary}/tasks/train.json], held_out: [{temporary}/tasks/train.json]}}")
+    SMALL.append(f"tasks={{prompt_style: compact, train: [{temporary}/tasks/train.json], held_out: [{temporary}/tasks/train.json], allow_overlap: true}}")
     run = f"{temporary}/run"
     code, out, err = bicrl(*words(run))
     expect(code == 0, "the run ends well", out, err)

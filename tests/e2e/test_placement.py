@@ -48,7 +48,7 @@ with folder() as temporary:
 
     for ranks, overrides, message in ((None, SPLIT, "needs at least 2 ranks, and the run has 1"),
                                       (2, [*SPLIT, "trainer.generator_ranks=2"], "needs at least 3 ranks, and the run has 2"),
-                                      (None, ["trainer.generator_ranks=1"], "every rank generates with 'placement: colocated'"),
+                                      (None, ["trainer.generator_ranks=1"], "has no effect with 'placement: colocated', where every rank generates"),
                                       (None, [*SPLIT, "replay.only=rollouts"], "a replay does one of the two")):
         code, out, err = bicrl(*words(f"{temporary}/refused", *here, *overrides), ranks=ranks)
         expect(code == 2 and message in err, f"refuses {overrides}", code, out, err)

@@ -8,7 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, patient, read_lines, reproducible, started_verifier
+from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, patient, read_lines, reproducible, started_verifier, without_seconds
 
 SMALL = ["warm_up.steps=30", "warm_up.samples_per_step=8", "stages.0.steps=2", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=2",
          "stages.1.steps=3", "stages.1.tasks_per_step=4", "stages.1.samples_per_task=2", "evaluation.tasks=4", "evaluation.every_steps=2",
@@ -24,8 +24,7 @@ def trace(run):
     timeless = [reproducible(step) for step in read_lines(f"{run}/metrics.jsonl")]
     files = [hashlib.sha256(Path(run, "checkpoints/end_to_end", name).read_bytes()).hexdigest()
              for name in ("model.safetensors", "trainer/optimizer.safetensors")]
-    held_out = {name: {k: v for k, v in result.items() if k != "seconds"}
-                for name, result in json.loads(Path(run, "summary.json").read_text())["held_out"].items()}
+    held_out = {name: without_seconds(result) for name, result in json.loads(Path(run, "summary.json").read_text())["held_out"].items()}
     return timeless, files, Path(run, "responses.jsonl").read_text(), held_out
 
 
@@ -202,6 +201,9 @@ with folder() as temporary:
     expect(code == 3 and "no verifier answers" in err and "127.0.0.1:9" in err, "a run needs its verifier from the start", code, out, err)
     code, out = without_verdicts(young, *lonely)
     expect(code == 1 and "4 of 4 responses got no verdict" in out, "an evaluation without verdicts is no result", code, out)
+    last = [line for line in out.splitlines() if "checkpoint is" in line]
+    expect(len(last) == 1 and f"{young}/checkpoints/warm_up-000002; the same command goes on from there: " in last[0] and " train tests/data/small_run.yaml " in last[0],
+           "and names the checkpoint and the command", out)
     expect(not list(Path(young).glob("*.tmp.*")), "leftovers are removed")
     code, out, err = bicrl("train", "tests/data/small_run.yaml", f"run.directory={young}", *SMALL, *lonely, ranks=2)
     expect(code == 0 and "4 " in out, "evaluated once there is a verifier", code, out, err)

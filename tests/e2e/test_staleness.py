@@ -32,7 +32,7 @@ with folder() as temporary:
     same("one step ahead, moved", run, overlapped)
     verifier.kill()
 
-    for ranks, overrides, message in ((None, ["trainer.max_staleness=1"], "must be 0 with 'placement: colocated'"),
+    for ranks, overrides, message in ((None, ["trainer.max_staleness=1"], "has no effect with 'placement: colocated'"),
                                       (2, [*SPLIT, *ahead, "stages.1.update.shrink=2"], "take from the present one")):
         code, out, err = bicrl(*words(f"{temporary}/refused", *here, *overrides), ranks=ranks)
         expect(code == 2 and message in err, f"refuses {overrides}", code, out, err)

@@ -119,3 +119,20 @@ TEST_CASE("best responses survive their state, and a broken one changes nothing"
     CHECK(again.state() == best.state());
   }
 }
+
+TEST_CASE("the best answer to a repair prompt does not take the plain prompt's place") {
+  BestResponses best;
+  best.note(group("a", 1.0, 2.0, 10));
+  GroupReward repair = group("a", 0.5, 4.0, 20);
+  repair.repair = true;
+  best.note(repair);
+  const auto drawn = shares(best);
+  CHECK(drawn.size() == 2);
+  CHECK_THAT(drawn.at(10), WithinAbs(1.0 / 4.5, 0.02));  // gains 1 and 3.5
+  BestResponses again;
+  again.restore(best.state());
+  CHECK(again.state() == best.state());
+  CHECK(shares(again) == drawn);
+  best.forget("a");
+  CHECK(best.size(Stage::kEndToEnd) == 0);
+}

@@ -157,6 +157,23 @@ TEST_CASE("the scaffold holds even if the response does not close itself", "[res
   CHECK(rollout.text == "<aaaa" + kQuotes + ">");
 }
 
+TEST_CASE("clamped response that ends its turn instead of its scaffold is not finished", "[response_end]") {
+  const PolicyConfig config = blocks_of_four();
+  GenerationRequest request;
+  request.delimiter = kQuotes;
+  Sequence sequence(request, 0, 0, config, tiny_tokenizer(), 8);
+  sequence.accept(0, id("a"), -1.0f);
+  for (int64_t offset = 1; offset < 4; ++offset) sequence.accept(offset, config.end_token_ids.front(), -1.0f);
+  sequence.end_step();
+  REQUIRE(sequence.close_block());
+  const Rollout rollout = sequence.take_rollout(0);
+  CHECK(rollout.finish == FinishReason::kEndToken);
+  CHECK(rollout.truncated());
+  Rollout free = rollout;
+  free.clamped = false;
+  CHECK_FALSE(free.truncated());
+}
+
 // A policy that writes a block of code into the gap would else answer with a program of its own.
 TEST_CASE("the scaffold holds even if what is generated has a block of code", "[response_end]") {
   const PolicyConfig config = blocks_of_four();

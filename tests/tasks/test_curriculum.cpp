@@ -178,7 +178,7 @@ TEST_CASE("adaptive: new tasks first, then those whose rewards differ, the other
   Ids all;
   for (const Task& task : tasks) all.push_back(task.id);
   CHECK(met == all);
-  CHECK(curriculum->position() == "adaptive, 40/40 met, 3 informative");
+  CHECK(curriculum->position() == "adaptive, 40/40 asked, 40 graded, 3 informative");
   std::map<std::string, int> count;
   for (int step = 0; step < 3000; ++step) {
     const auto drawn = curriculum->next(1);
@@ -242,7 +242,7 @@ TEST_CASE("adaptive: a restored curriculum goes on bit for bit, and the key deci
   }
   CHECK(differs);
   const json state = original->state();
-  for (const char* field : {"kind", "tasks", "round", "taken", "groups", "means"}) {
+  for (const char* field : {"kind", "tasks", "round", "taken", "asked", "groups", "means"}) {
     INFO(field);
     json broken = state;
     broken[field] = -1;
@@ -250,7 +250,7 @@ TEST_CASE("adaptive: a restored curriculum goes on bit for bit, and the key deci
     broken.erase(field);
     CHECK_THROWS_AS(original->restore(broken), InputError);
   }
-  for (const char* field : {"groups", "means"})
+  for (const char* field : {"asked", "groups", "means"})
     for (const json& value : {json(-1), json("1"), json(nullptr), json::array()}) {
       json broken = state;
       broken[field][2] = value;
@@ -282,4 +282,57 @@ TEST_CASE("curricula from a configuration") {
   CHECK_THROWS_AS(first("kind: random"), InputError);
   CHECK_THROWS_AS(first("kind: level\nwindow: 0"), InputError);
   CHECK_THROWS_AS(first("kind: sequential\nwindow: 8"), InputError);  // means nothing there
+}
+
+TEST_CASE("adaptive: tasks that never yield a verdict are asked rarely, not first for ever") {
+  const auto tasks = tasks_of_levels(std::vector<int>(200, 1));
+  const auto curriculum = make_adaptive_curriculum(tasks, 11);
+  const auto is_dead = [](const Task& task) { return std::stoi(task.id.substr(1)) % 12 == 5; };  // 17 of them
+  int64_t dead_groups = 0;
+  for (int step = 0; step < 80; ++step) {
+    std::vector<TaskOutcome> outcomes;
+    for (const Task* task : curriculum->next(16)) {
+      if (is_dead(*task))
+        dead_groups += step >= 40;
+      else
+        outcomes.push_back({.task_id = task->id, .pass_rate = 0.5, .reward_deviation = 0.5});
+    }
+    curriculum->observe(outcomes);
+  }
+  CHECK(curriculum->position() == "adaptive, 200/200 asked, 183 graded, 183 informative");
+  CHECK(dead_groups > 0);             // now and then, as the policy changes
+  CHECK(dead_groups < 40 * 16 / 10);  // the floor is a tenth of all weight
+}
+
+TEST_CASE("level: small levels are joined with their neighbours") {
+  std::vector<int> levels = {0, 3, 3};
+  levels.insert(levels.end(), 20, 1);
+  levels.insert(levels.end(), 30, 2);
+  const auto tasks = tasks_of_levels(levels);
+  const auto curriculum = make_level_curriculum(tasks, 0.5, 4, /*min_level_tasks=*/16);
+  CHECK(curriculum->next(1).front()->id == "t0");
+  CHECK(curriculum->position() == "level 0 to 1 (1 of 2) 1/21");
+  CHECK(ids(curriculum->next(2)) == Ids{"t3", "t4"});
+  observe(*curriculum, {"t0", "t3", "t4", "t5"}, 1.0);
+  CHECK(curriculum->position() == "level 2 to 3 (2 of 2) 0/32");
+  CHECK(make_level_curriculum(tasks, 0.5, 4, 1)->position() == "level 0 (1 of 4) 0/1");
+  CHECK_THROWS_AS(make_level_curriculum(tasks, 0.5, 4, 2)->restore(curriculum->state()), InputError);
+}
+
+TEST_CASE("curricula pass tasks that are left out, and levels of such tasks alone") {
+  const auto tasks = tasks_of_levels({1, 2, 1, 2, 3});
+  const auto without = [](std::set<std::string> gone) {
+    return [gone = std::move(gone)](const Task& task) { return gone.contains(task.id); };
+  };
+  const auto level = make_level_curriculum(tasks, 0.5, 4);
+  CHECK(ids(level->next(3, without({"t0"}))) == Ids{"t2", "t2", "t2"});
+  CHECK(ids(level->next(2, without({"t0", "t2", "t1"}))) == Ids{"t3", "t3"});
+  CHECK(ids(level->next(1, without({"t0", "t2", "t1", "t3"}))) == Ids{"t4"});
+  CHECK(ids(level->next(1, without({"t4", "t2", "t1", "t3"}))) == Ids{"t0"});  // nothing behind: back
+  const auto all = without({"t0", "t1", "t2", "t3", "t4"});
+  for (const auto& curriculum : {make_sequential_curriculum(tasks), make_level_curriculum(tasks, 0.5, 4),
+                                 make_adaptive_curriculum(tasks, 3)})
+    CHECK_THROWS_AS(curriculum->next(1, all), InputError);
+  CHECK(ids(make_sequential_curriculum(tasks)->next(3, without({"t0", "t2"}))) == Ids{"t1", "t3", "t4"});
+  CHECK(ids(make_adaptive_curriculum(tasks, 3)->next(3, without({"t0", "t2"}))) == Ids{"t1", "t3", "t4"});
 }

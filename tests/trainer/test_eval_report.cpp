@@ -172,7 +172,9 @@ TEST_CASE("The settings of an evaluation are checked against each other") {
   CHECK(reason({"rollout.temperature=0", "samples_per_task=1", "pass_at_k=[1]"}).empty());
   CHECK(reason({"policy.checkpoint=elsewhere"}).find("'elsewhere' does not exist") != std::string::npos);
   CHECK(reason({"tasks.files=[]"}).find("tasks come either from") != std::string::npos);
-  CHECK(reason({"tasks.synthetic={seed: 1}"}).find("tasks come either from") != std::string::npos);
+  CHECK(reason({"tasks={files: [tasks.json], synthetic: {seed: 1}}"}).find("tasks come either from") !=
+        std::string::npos);
+  CHECK(reason({"tasks.synthetic={seed: 1}"}).empty());  // takes the files' place
   CHECK(reason({"tasks.split=train"}).find("with `files`, all of which are asked") != std::string::npos);
   CHECK(reason({"samples=3"}).find("unknown") != std::string::npos);
 }
@@ -184,7 +186,7 @@ TEST_CASE("The tasks of an evaluation are those its stage can use") {
   CHECK(settings_from(folder, kTwoTasks, {"tasks.limit=1"}).task_limit == 1);
   const auto infilling = load_eval_tasks(settings_from(folder, kTwoTasks, {"stage=infilling"}));
   REQUIRE(infilling.size() == 1);
-  CHECK(infilling[0].id == "x");
+  CHECK(infilling[0].id == "tasks:x");
   constexpr const char* kNoScaffold =
       R"([{"idx": 2, "level": 3, "pytorch_code": "class Model def get_inputs def get_init_inputs", "cuda_code": ""}])";
   CHECK_THROWS_AS(load_eval_tasks(settings_from(folder, kNoScaffold, {"stage=infilling"})), InputError);

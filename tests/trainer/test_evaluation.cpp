@@ -96,7 +96,8 @@ TEST_CASE("a response of an evaluation is kept without what differs between equa
   const bicrl::testing::TemporaryFolder folder;
   const auto file = folder.path() / "warm_up.jsonl";
   write_file_atomically(file, to_json(found).dump() + "\n" + to_json(fault).dump() + "\n");
-  CHECK(read_evaluated_responses(file) == std::vector<EvaluatedResponse>{found, fault});
+  // Torch offers to print any vector, which Catch would take up.
+  CHECK((read_evaluated_responses(file) == std::vector<EvaluatedResponse>{found, fault}));
   write_file_atomically(file, to_json(found).dump() + "\n{\"task_id\": 1}\n");
   CHECK_THROWS_WITH(read_evaluated_responses(file), ContainsSubstring("warm_up.jsonl:2: "));
   CHECK_THROWS_AS(read_evaluated_responses(folder.path() / "none.jsonl"), InputError);
@@ -179,8 +180,11 @@ TEST_CASE("the best of several samples counts by task") {
   CHECK(best.fast_2 == Approx(1.0 / 3));
   CHECK(best_of(TaskScores{}, 8, 0).tasks == 0);
 
-  EvaluationResult result{
-      .phase = "end_to_end", .tasks = 3, .timed = 1, .geomean_speedup = 1.25, .fault_classes = {}};
+  EvaluationResult result;
+  result.phase = "end_to_end";
+  result.tasks = 3;
+  result.timed = 1;
+  result.geomean_speedup = 1.25;
   CHECK_FALSE(evaluation_from_json(to_json(result)).best_of);
   CHECK_THAT(evaluation_table({result}), !ContainsSubstring("best of"));
   result.best_of = best;
@@ -234,4 +238,73 @@ TEST_CASE("two programs stand side by side, whatever is in them") {
   for (int i = 0; i < 1000; ++i) endless += "line\n";
   CHECK_THAT(program_pair_text(ProgramPair{answer("b", 1, endless), answer("b", 2)}, "x", "y"),
              ContainsSubstring("(and 880 more lines)"));
+}
+
+TEST_CASE("what was not timed has a dash in the table, not a speed-up of zero") {
+  EvaluationResult timed, untimed;
+  timed.phase = "end_to_end";
+  timed.tasks = timed.timed = 4;
+  timed.geomean_speedup = 1.25;
+  untimed.phase = "end_to_end_2";
+  untimed.tasks = 4;
+  untimed.correct_rate = 0.5;
+  const auto rows = lines(evaluation_table({timed, untimed}));
+  INFO(evaluation_table({timed, untimed}));
+  CHECK_THAT(rows[1], ContainsSubstring("1.25x    0.0 %"));
+  CHECK_THAT(rows[2], ContainsSubstring("-       -        -") && !ContainsSubstring("0.00x"));
+  CHECK(rows[1].size() == rows[2].size());
+}
+
+TEST_CASE("infilling has rows of its own, and both forms survive a checkpoint") {
+  EvaluationResult result;
+  result.phase = "infilling";
+  result.tasks = 8;
+  result.correct_rate = 0.25;
+  result.rewarded = 8;
+  result.reward_mean = 1.5;
+  result.reward_basis = "basis";
+  HeldOutFigures& infilling = result.infilling.emplace();
+  infilling.tasks = 6;
+  infilling.correct_rate = 0.5;
+  const EvaluationResult again = evaluation_from_json(to_json(result));
+  CHECK(to_json(again) == to_json(result));
+  REQUIRE(again.infilling);
+  CHECK(again.infilling->tasks == 6);
+  CHECK(again.reward_mean == 1.5);
+  const auto rows = lines(evaluation_table({result}));
+  REQUIRE(rows.size() == 4);
+  CHECK_THAT(rows[2], ContainsSubstring("as infilling"));
+  CHECK_THAT(rows[3], ContainsSubstring("after infilling") && ContainsSubstring("50.0 %"));
+}
+
+TEST_CASE("figures of held-out tasks add up over tasks") {
+  TaskScores scores;
+  scores.tasks.resize(2);
+  scores.tasks[0] = {.verified = 1,
+                     .correct = 1,
+                     .fault_classes = {},
+                     .timed = 1,
+                     .fast_1 = 1,
+                     .log_speedup = std::log(4.0),
+                     .log_speedup_squares = std::log(4.0) * std::log(4.0),
+                     .rewarded = 1,
+                     .reward = 3,
+                     .reward_squares = 9};
+  scores.tasks[1] = {.verified = 1,
+                     .correct = 1,
+                     .fault_classes = {},
+                     .timed = 1,
+                     .fast_1 = 0,
+                     .log_speedup = 0,
+                     .rewarded = 1,
+                     .reward = 1,
+                     .reward_squares = 1};
+  const HeldOutFigures f = held_out_figures(scores, 2.5);
+  CHECK(f.tasks == 2);
+  CHECK(f.correct_rate == 1);
+  CHECK(f.geomean_speedup == Approx(2));
+  CHECK(f.log_speedup_spread == Approx(std::log(2.0)));
+  CHECK(f.reward_mean == Approx(2));
+  CHECK(f.reward_spread == Approx(1));
+  CHECK(f.seconds == 2.5);
 }

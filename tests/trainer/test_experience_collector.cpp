@@ -474,3 +474,64 @@ TEST_CASE("a task that can never be graded is told to every rank, and no loss of
     }
   }
 }
+
+TEST_CASE("pass rates treat truncated responses as the reward does") {
+  const std::vector<Task> tasks = five_tasks();
+  SingleProcessControl alone;
+  // Of each group, by the response's text, how many of its four responses are truncated; all programs are
+  // right.
+  const auto outcomes = [&](const std::string& truncated) {
+    const RewardFunction reward =
+        RewardFunction::from_text("rule: binary\ntruncated: " + truncated + "\n", "reward.yaml");
+    const TemporaryFolder folder;
+    Rank rank(alone, folder, {}, reward);
+    KnownVerdicts known;
+    std::map<std::string, int> cut_off;
+    for (const SavedRollout& saved : rank.collector.collect(prompted(tasks), 7, 0).rollouts) {
+      const Task& task = tasks.at(static_cast<size_t>(saved.group));
+      Verdict verdict;
+      verdict.outcome = Outcome::kGraded;
+      verdict.correct = true;
+      known.emplace(rank.ledger.key_of(task, program_of(saved.rollout)), entry_of(verdict));
+      cut_off[task.id] += saved.rollout.truncated();
+    }
+    rank.ledger.adopt({.verdicts = known});
+    std::map<std::string, double> rates;
+    for (const TaskOutcome& outcome : rank.collector.collect(prompted(tasks), 7, 0).task_outcomes)
+      rates[outcome.task_id] = outcome.pass_rate;
+    return std::pair(rates, cut_off);
+  };
+  const auto [scored, cut_off] = outcomes("score");
+  const auto masked = outcomes("mask").first, penalised = outcomes("penalise").first;
+  int truncated = 0;
+  for (const Task& task : tasks) {
+    const int count = cut_off.at(task.id);
+    truncated += count;
+    CHECK(scored.at(task.id) == 1);
+    CHECK(penalised.at(task.id) == 1 - count / 4.0);
+    CHECK(masked.contains(task.id) == (count < 4));
+    if (count < 4) CHECK(masked.at(task.id) == 1);
+  }
+  CHECK(truncated > 0);
+}
+
+TEST_CASE("share without a verdict is of the responses that a verdict was asked for") {
+  const std::vector<Task> tasks = five_tasks();
+  SingleProcessControl alone;
+  const TemporaryFolder folder;
+  Rank rank(alone, folder, {});  // an empty ledger: whoever asks gets no verdict
+  // As with masked truncated responses: one in two is not asked about.
+  int64_t number = 0;
+  ResponseVerifier verifier(
+      nullptr, &rank.ledger,
+      {.source = VerdictSource::kLedger, .needs_verdict = [&](const Rollout&) { return ++number % 2 == 0; }});
+  ResponseCollector responses(rank.engine, rank.settings, verifier, nullptr);
+  ExperienceCollector collector(responses, &rank.ledger, binary(), alone, Placement::colocated(1),
+                                {.samples_per_task = 4});
+  const CollectedStep step = collector.collect(prompted(tasks), 7, 0);
+  CHECK(step.metrics.responses == 20);
+  REQUIRE(step.unverified.size() == 1);
+  CHECK(step.unverified[0].responses == 10);
+  CHECK(step.unverified[0].unverified == 10);
+  CHECK_FALSE(unverified_problem(step.unverified, 0.9).empty());
+}

@@ -53,5 +53,35 @@ TEST_CASE("a run is taken up by the program that speaks its verifier's protocol,
   CHECK(RunDirectory(path).finished());  // nothing was lost by what was refused
 }
 
+TEST_CASE("finished run is extended by more steps of its last stage, and by nothing else") {
+  const testing::TemporaryFolder folder;
+  const auto path = folder.path() / "run";
+  const std::string before =
+      "run:\n  seed: 1\nwarm_up:\n  steps: 5\nstages:\n  - stage: infilling\n    steps: 2\n"
+      "  - stage: end_to_end\n    steps: 3\n";
+  RunDirectory run(path);
+  run.adopt(before, "rule: binary\n", false);
+  run.mark_finished();
+  const auto with = [&](const std::string& old, const std::string& changed) {
+    std::string text = before;
+    text.replace(text.find(old), old.size(), changed);
+    return text;
+  };
+  CHECK(run.is_extended_by(with("steps: 3", "steps: 30")));
+  CHECK(run.is_extended_by(before + "  - stage: end_to_end\n    steps: 4\n"));
+  CHECK_FALSE(run.is_extended_by(before));
+  CHECK_FALSE(run.is_extended_by(with("steps: 3", "steps: 1")));
+  CHECK_FALSE(run.is_extended_by(with("steps: 2", "steps: 9")));
+  CHECK_FALSE(run.is_extended_by(with("steps: 5", "steps: 9")));
+  CHECK_FALSE(run.is_extended_by(with("seed: 1", "seed: 2")));
+  run.adopt(with("steps: 3", "steps: 30"), "rule: binary\n", true);
+  CHECK_FALSE(run.finished());
+  CHECK(json::parse(read_file(path / "run.json")).at("finished") == false);
+  const testing::TemporaryFolder other;
+  RunDirectory supervised(other.path() / "run");
+  supervised.adopt("warm_up:\n  steps: 5\nstages: []\n", "rule: binary\n", false);
+  CHECK(supervised.is_extended_by("warm_up:\n  steps: 6\nstages: []\n"));
+}
+
 }  // namespace
 }  // namespace bicrl

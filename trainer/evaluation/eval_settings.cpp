@@ -35,6 +35,7 @@ TaskSource suite_tasks_from(const ConfigSection& section, const fs::path& folder
 
 TaskSource tasks_from(const ConfigSection& section, const fs::path& folder) {
   TaskSource source;
+  section.prefer_overridden({"files", "synthetic"});
   read_files(section, folder, source);
   if (section.has("synthetic") == !source.held_out_files.empty())
     section.reject("files", "tasks come either from `synthetic` options or from `files`");
@@ -73,6 +74,7 @@ void read_generation(const ConfigSection& root, const fs::path& config_folder, E
     root.reject("samples_per_task",
                 "greedy responses to a task (rollout.temperature is 0) are all equal: one is enough");
   s.responses_file = root.text("responses", "");
+  s.quarantine = QuarantineSettings::from_config(root.section("quarantine"));
 }
 
 }  // namespace
@@ -90,6 +92,8 @@ EvalSettings EvalSettings::from_config(const ConfigSection& root, const fs::path
   } else if (!s.suite) {
     tasks.refuse_without_effect("split", "with `files`, all of which are asked");
   }
+  if (generates && s.stage == Stage::kInfilling && s.decoding.scaffold == Scaffold::kClamp)
+    s.tasks.use = TaskUse::kClampedInfilling;
   s.task_limit = tasks.integer("limit", 0, 0, kMany);
   s.pass_at_k = ks_from(root, generates ? s.samples_per_task : kMany);
   s.confidence = root.real("confidence", s.confidence, 0.5, 0.9999);

@@ -7,6 +7,7 @@
 
 #include "common/config.h"
 #include "reward/client/verifier_client.h"
+#include "reward/quarantine.h"
 #include "rollout/decoding_settings.h"
 #include "trainer/evaluation/suite_settings.h"
 #include "trainer/evaluation/task_scores.h"
@@ -29,6 +30,7 @@ struct EvalSettings {
   double confidence = 0.95;
   int64_t bootstrap_resamples = 2000;
   double max_unverified_share = 0.5;     // of the responses; from it on the evaluation counts as failed
+  QuarantineSettings quarantine;         // which successes are verified a second time
   std::filesystem::path responses_file;  // JSON lines, each response with its verdict; empty: none
   VerifierClientOptions verifier;
 

@@ -10,12 +10,41 @@
 namespace bicrl {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TaskScore, verified, compiled, correct, truncated, unverified, unshown,
-                                   fault_classes, timed, fast_1, fast_2, log_speedup, best_log_speedup,
-                                   task_fault)
+                                   fault_classes, timed, fast_1, fast_2, log_speedup, log_speedup_squares,
+                                   best_log_speedup, rewarded, reward, reward_squares, task_fault)
+
+TaskScore& TaskScore::operator+=(const TaskScore& other) {
+  verified += other.verified;
+  compiled += other.compiled;
+  correct += other.correct;
+  truncated += other.truncated;
+  unverified += other.unverified;
+  unshown += other.unshown;
+  for (const auto& [name, number] : other.fault_classes) fault_classes[name] += number;
+  timed += other.timed;
+  fast_1 += other.fast_1;
+  fast_2 += other.fast_2;
+  log_speedup += other.log_speedup;
+  log_speedup_squares += other.log_speedup_squares;
+  rewarded += other.rewarded;
+  reward += other.reward;
+  reward_squares += other.reward_squares;
+  return *this;
+}
 
 namespace {
 
-void count(const VerifiedResponse& response, const EvaluatedResponse& evaluated, TaskScore& score) {
+void count_reward(const VerifiedResponse& response, const RewardFunction& function, TaskScore& score) {
+  const bool truncated = response.rollout.truncated() && !function.masks_truncated();
+  const Reward reward = function.evaluate(*response.verdict, truncated);
+  if (reward.masked) return;
+  ++score.rewarded;
+  score.reward += reward.value;
+  score.reward_squares += reward.value * reward.value;
+}
+
+void count(const VerifiedResponse& response, const EvaluatedResponse& evaluated, const RewardFunction* reward,
+           TaskScore& score) {
   if (response.verdict && response.verdict->outcome == Outcome::kTaskFault) {
     score.task_fault = response.verdict->diagnostics;
     return;
@@ -31,6 +60,7 @@ void count(const VerifiedResponse& response, const EvaluatedResponse& evaluated,
   score.correct += verdict.correct;
   score.unshown += evaluated.unshown;
   if (!verdict.correct) ++score.fault_classes[verdict.fault_class];
+  if (reward) count_reward(response, *reward, score);
   const double speedup = evaluated.speedup;
   if (speedup <= 0) return;
   const double log_speedup = std::log(speedup);
@@ -39,6 +69,7 @@ void count(const VerifiedResponse& response, const EvaluatedResponse& evaluated,
   score.fast_1 += speedup > 1;
   score.fast_2 += speedup > 2;
   score.log_speedup += log_speedup;
+  score.log_speedup_squares += log_speedup * log_speedup;
 }
 
 nlohmann::json entry_of(const VerifiedResponse& response) {
@@ -56,13 +87,14 @@ std::string dump(const Json& json) {
 }
 
 // What a rank found, for the others.
-nlohmann::json share_of(const CollectedResponses& collected, KeptResponses keep) {
+nlohmann::json share_of(const CollectedResponses& collected, KeptResponses keep,
+                        const RewardFunction* reward) {
   std::map<int64_t, TaskScore> scores;
   std::map<int64_t, std::string> lines;
   std::string reason;
   for (const VerifiedResponse& response : collected.responses) {
     const EvaluatedResponse evaluated = evaluated_response(response);
-    count(response, evaluated, scores[response.group]);
+    count(response, evaluated, reward, scores[response.group]);
     if (keep == KeptResponses::kWithVerdicts) lines[response.group] += dump(entry_of(response)) + "\n";
     if (keep == KeptResponses::kEvaluated) lines[response.group] += dump(to_json(evaluated)) + "\n";
     if (response.verdict->outcome == Outcome::kInfrastructure && reason.empty())
@@ -131,13 +163,13 @@ TaskScores score_tasks(DecodeEngine& engine, VerifierClient& verifier, VerdictLe
   const bool tells = control.rank() == placement.generator_of(0);
   ResponseVerifier verdicts(
       &verifier, ledger, {.progress = tells ? "evaluating" : "", .stop_requested = settings.stop_requested});
-  ResponseCollector collector(engine, settings.decoding, verdicts, /*quarantine=*/nullptr);
+  ResponseCollector collector(engine, settings.decoding, verdicts, settings.quarantine);
   nlohmann::json mine;
   const std::string error = error_of([&] {
     const CollectedResponses collected = collector.collect(groups_of(control, placement, tasks, settings),
                                                            settings.samples_per_task, settings.key,
                                                            /*policy_version=*/0);
-    if (!collected.interrupted) mine = share_of(collected, settings.keep);
+    if (!collected.interrupted) mine = share_of(collected, settings.keep, settings.reward);
     mine["interrupted"] = collected.interrupted;
   });
   if (ledger) mine["ledger_lines"] = ledger->unshared();

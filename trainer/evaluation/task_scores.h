@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "reward/client/verifier_client.h"
+#include "reward/quarantine.h"
+#include "reward/reward_rule.h"
 #include "rollout/decode_engine.h"
 #include "tasks/prompt.h"
 #include "tasks/task.h"
@@ -30,9 +32,13 @@ struct TaskScore {
   // Of the correct ones whose speed-up over eager is known: how many, those above 1 and above 2, the sum of
   // the speed-ups' logarithms, and the largest.
   int64_t timed = 0, fast_1 = 0, fast_2 = 0;
-  double log_speedup = 0, best_log_speedup = 0;
+  double log_speedup = 0, log_speedup_squares = 0, best_log_speedup = 0;
+  // Rewards, where the scoring names a reward.
+  int64_t rewarded = 0;
+  double reward = 0, reward_squares = 0;
   std::string task_fault{};  // why it can never be graded; empty if it can
 
+  TaskScore& operator+=(const TaskScore& other);  // but for the largest speed-up and the fault
   bool operator==(const TaskScore&) const = default;
 };
 
@@ -58,6 +64,10 @@ struct ScoringSettings {
   int64_t samples_per_task = 1;
   uint64_t key = 0;  // decides the draws, with task and sample
   KeptResponses keep = KeptResponses::kNone;
+  // May be null: nothing is rewarded. What the reward leaves out because it was cut off counts by its verdict
+  // here: a policy that nearly always is cut off must not look like the best one.
+  const RewardFunction* reward = nullptr;
+  const Quarantine* quarantine = nullptr;  // may be null: every verdict counts as it is
   std::function<bool()> stop_requested{};  // may be empty
 };
 

@@ -1,5 +1,6 @@
 #include "trainer/experience/curation.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
@@ -40,8 +41,12 @@ CurationSettings CurationSettings::from_config(const ConfigSection& section) {
 
 std::vector<std::optional<RepairEntry>> Curation::repairs(size_t groups, Stage stage, uint64_t key) const {
   std::vector<std::optional<RepairEntry>> repairs;
-  for (size_t i = 0; i < groups; ++i)
-    repairs.push_back(repair_.draw(mix_key({mix_key(key, kRepairStream), i}), stage));
+  for (size_t i = 0; i < groups; ++i) {
+    std::optional<RepairEntry> drawn = repair_.draw(mix_key({mix_key(key, kRepairStream), i}), stage);
+    // A buffer of one entry would else fill a step with it.
+    if (drawn && std::ranges::find(repairs, drawn) != repairs.end()) drawn.reset();
+    repairs.push_back(std::move(drawn));
+  }
   return repairs;
 }
 

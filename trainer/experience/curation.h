@@ -50,7 +50,8 @@ class Curation {
         best_(reward_basis),
         repairs_failures_(settings.repair.probability > 0) {}
 
-  // For each of a step's `groups`, the earlier failure that it is asked to repair, if any. `key` decides.
+  // For each of a step's `groups`, the earlier failure that it is asked to repair, if any; none is asked
+  // twice in a step. `key` decides.
   std::vector<std::optional<RepairEntry>> repairs(size_t groups, Stage stage, uint64_t key) const;
   const Quarantine& quarantine() const { return quarantine_; }
   const BestResponses& best() const { return best_; }

@@ -22,14 +22,20 @@ constexpr std::string_view kShuffleStream = "shuffled_advantages";
 
 using ResponseSpan = std::span<const VerifiedResponse>;
 
-// None without a verdict.
-std::optional<TaskOutcome> task_outcome_of(ResponseSpan group, const GroupAdvantage& advantage) {
-  const auto verified = std::count_if(group.begin(), group.end(), [](const auto& r) { return r.verified(); });
-  const auto correct = std::count_if(group.begin(), group.end(),
-                                     [](const auto& r) { return r.verified() && r.verdict->correct; });
-  if (verified == 0) return std::nullopt;
+// Over the responses that the reward counts. A truncated one has failed unless its verdict counts
+// (`truncated_by_verdict`). None if the reward counts none.
+std::optional<TaskOutcome> task_outcome_of(ResponseSpan group, std::span<const Reward> rewards,
+                                           const GroupAdvantage& advantage, bool truncated_by_verdict) {
+  int64_t counted = 0, correct = 0;
+  for (size_t i = 0; i < group.size(); ++i) {
+    if (rewards[i].masked) continue;
+    ++counted;
+    const bool fails = group[i].rollout.truncated() && !truncated_by_verdict;
+    correct += !fails && group[i].verified() && group[i].verdict->correct;
+  }
+  if (counted == 0) return std::nullopt;
   return TaskOutcome{.task_id = group.front().task->id,
-                     .pass_rate = static_cast<double>(correct) / static_cast<double>(verified),
+                     .pass_rate = static_cast<double>(correct) / static_cast<double>(counted),
                      .reward_deviation = advantage.dropped() ? 0 : advantage.deviation};
 }
 
@@ -62,6 +68,7 @@ void add_response(const VerifiedResponse& response, const Reward& reward, StepSh
   const bool task_fault = response.verdict && response.verdict->outcome == Outcome::kTaskFault;
   const bool lost = response.verdict && !response.verified() && !task_fault;
   sums.responses += 1;
+  sums.asked += response.verdict.has_value();
   sums.truncated += response.rollout.truncated();
   sums.compiled += response.verdict && response.verdict->compiled;
   if (response.verdict && response.verdict->correct) {
@@ -216,7 +223,7 @@ CollectedStep ExperienceCollector::share(GeneratedStep generated) {
     ledger_lines.push_back(std::move(rank.ledger_lines));
     UnverifiedCount& unverified = step.unverified.emplace_back();
     for (const GroupShare& group : rank.groups) {
-      unverified.responses += static_cast<int64_t>(group.sums.responses);
+      unverified.responses += static_cast<int64_t>(group.sums.asked);
       unverified.unverified += static_cast<int64_t>(group.sums.infrastructure);
     }
     std::move(rank.entries.begin(), rank.entries.end(), std::back_inserter(step.entries));
@@ -287,6 +294,7 @@ StepShare ExperienceCollector::score(CollectedResponses& collected, const std::v
   const auto group_size = static_cast<size_t>(settings_.samples_per_task);
   for (size_t first = 0; first < responses.size(); first += group_size) {
     const ResponseSpan members = ResponseSpan(responses).subspan(first, group_size);
+    const auto members_rewards = std::span(rewards).subspan(first, group_size);
     const GroupAdvantage group = advantage_of(responses, rewards, first, key);
     GroupShare& told = mine.groups.emplace_back();
     told.group = members.front().group;
@@ -316,10 +324,12 @@ StepShare ExperienceCollector::score(CollectedResponses& collected, const std::v
     const bool is_repair = index < tasks.size() && tasks[index].repair;
     told.sums.repairs = is_repair;
     // How a task fares when a failure is shown says nothing of how it fares by itself.
-    if (!is_repair) told.task_outcome = task_outcome_of(members, group);
+    if (!is_repair)
+      told.task_outcome =
+          task_outcome_of(members, members_rewards, group, reward_.needs_verdict(/*truncated=*/true));
     GroupOutcome outcome = group_outcome_of(members, settings_.stage);
-    if (settings_.imitates)
-      outcome.reward = group_reward(members, std::span(rewards).subspan(first, group_size), group.mean, key);
+    if (settings_.imitates) outcome.reward = group_reward(members, members_rewards, group.mean, key);
+    if (outcome.reward) outcome.reward->repair = is_repair;
     if (!outcome.empty()) told.group_outcome = std::move(outcome);
   }
   mine.sums.quarantined = static_cast<double>(collected.confirmed);

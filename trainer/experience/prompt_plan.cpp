@@ -2,18 +2,7 @@
 
 #include <algorithm>
 
-#include "common/error.h"
-
 namespace bicrl {
-namespace {
-
-const Task* next_task(size_t tasks, const LeftOut& left_out, Curriculum& curriculum) {
-  for (size_t i = 0; i < tasks; ++i)
-    if (const Task* task = curriculum.next(1).front(); !left_out(*task)) return task;
-  throw InputError("every task whose turn it is was left out, as the verifier can grade none of them");
-}
-
-}  // namespace
 
 std::vector<PromptedTask> plan_prompts(const std::vector<std::optional<RepairEntry>>& repairs,
                                        const std::vector<Task>& tasks, const CanShow& can_show,
@@ -27,7 +16,7 @@ std::vector<PromptedTask> plan_prompts(const std::vector<std::optional<RepairEnt
       plan[i] = {.task = &*task, .repair = repairs[i]->attempt};
   }
   for (PromptedTask& prompted : plan)
-    if (!prompted.task) prompted.task = next_task(tasks.size(), left_out, curriculum);
+    if (!prompted.task) prompted.task = curriculum.next(1, left_out).front();
   return plan;
 }
 

@@ -12,7 +12,6 @@
 namespace bicrl {
 
 using CanShow = std::function<bool(const Task&, const FailedAttempt&)>;
-using LeftOut = std::function<bool(const Task&)>;
 
 // One group for each entry of `repairs`. A group with none takes the curriculum's next task, and so does one
 // whose repair cannot be shown, or answers none of `tasks`; a repair takes no task's turn. Tasks that are

@@ -20,7 +20,7 @@ void visit_sums(Sums& s, const Visitor& visit) {
                       &s.repairs,        &s.rewarded,         &s.reward,
                       &s.reward_squares, &s.groups,           &s.zero_variance_groups,
                       &s.too_few_groups, &s.generated_tokens, &s.forwards,
-                      &s.unique_right,   &s.unshown})
+                      &s.unique_right,   &s.unshown,          &s.asked})
     visit(*value);
 }
 

@@ -20,6 +20,7 @@ namespace bicrl {
 struct ResponseSums {
   double responses = 0, compiled = 0, correct = 0, truncated = 0, masked = 0, infrastructure = 0,
          stragglers = 0, task_faults = 0;
+  double asked = 0;                               // responses for which a verdict was asked
   double timed = 0, log_speedup = 0, faster = 0;  // correct ones with a speed-up over eager; those above 1
   double unique_right = 0;                        // distinct right programs, of one group
   double unshown = 0;  // correct ones that compute in a way that no known program shows for these operators

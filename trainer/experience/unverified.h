@@ -6,7 +6,9 @@
 
 namespace bicrl {
 
-// Of one rank.
+// Of one rank: responses for which a verdict was asked, and those of them that have none. Others say nothing
+// of the verifier, and would hide one that is dead: with 600 of 1,024 responses truncated and masked, no more
+// than 424 can be unverified.
 struct UnverifiedCount {
   int64_t responses = 0;
   int64_t unverified = 0;

@@ -3,8 +3,7 @@
 namespace bicrl {
 namespace fs = std::filesystem;
 
-fs::path existing_path(const ConfigSection& section, const std::string& key, const std::string& path,
-                       const fs::path& config_folder) {
+fs::path existing_or_given(const std::string& path, const fs::path& config_folder) {
   if (fs::exists(path)) return path;
   if (!fs::path(path).is_absolute()) {
     const fs::path start = config_folder.empty() ? "." : config_folder;
@@ -13,8 +12,17 @@ fs::path existing_path(const ConfigSection& section, const std::string& key, con
       if (folder == folder.parent_path()) break;
     }
   }
-  section.reject(key, concat("'", path, "' does not exist, neither from the working directory nor from ",
-                             config_folder.empty() ? "." : config_folder.string(), " or a folder above it"));
+  return path;
+}
+
+fs::path existing_path(const ConfigSection& section, const std::string& key, const std::string& path,
+                       const fs::path& config_folder) {
+  const fs::path found = existing_or_given(path, config_folder);
+  if (fs::exists(found)) return found;
+  section.reject_later(key,
+                       concat("'", path, "' does not exist, neither from the working directory nor from ",
+                              config_folder.empty() ? "." : config_folder.string(), " or a folder above it"));
+  return path;
 }
 
 std::vector<fs::path> existing_paths(const ConfigSection& section, const std::string& key,

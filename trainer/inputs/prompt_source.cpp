@@ -18,6 +18,7 @@ void keep_first(std::vector<Item>& items, int64_t limit) {
 PromptSource PromptSource::from_config(const ConfigSection& section,
                                        const std::filesystem::path& config_folder) {
   PromptSource source;
+  section.prefer_overridden({"tasks", "prompts"});
   const std::string tasks = section.text("tasks", ""), prompts = section.text("prompts", "");
   if (tasks.empty() == prompts.empty())
     section.reject(tasks.empty() ? "prompts" : "tasks",
@@ -43,7 +44,8 @@ PromptList PromptSource::load(Scaffold scaffold) const {
     keep_first(list.prompts, limit);
     return list;
   }
-  std::vector<Task> all = load_tasks(tasks);
+  const bool clamped = stage == Stage::kInfilling && scaffold == Scaffold::kClamp;
+  std::vector<Task> all = load_tasks(tasks, clamped ? TaskUse::kClampedInfilling : TaskUse::kAny);
   list.hash = hash_of(all);
   keep_first(all, limit);
   for (const Task& task : all) list.prompts.push_back(make_prompt(task, stage, style, scaffold));

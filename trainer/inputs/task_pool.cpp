@@ -1,41 +1,29 @@
 #include "trainer/inputs/task_pool.h"
 
-#include <set>
+#include <algorithm>
 
 #include "common/log.h"
-#include "tasks/task_set.h"
+#include "trainer/inputs/task_files.h"
 
 namespace bicrl {
 namespace {
 
-std::vector<Task> load_files(const std::vector<std::filesystem::path>& files, bool strict) {
-  std::vector<Task> tasks;
-  std::set<std::string> ids;
-  for (const auto& file : files) {
-    std::vector<Task> loaded;
-    if (strict) {
-      loaded = load_tasks(file);
-    } else {
-      TaskSet set = load_task_set(file);
-      for (const EntryError& error : set.errors) log_warning("left out: ", error.message());
-      loaded = std::move(set.tasks);
-    }
-    for (Task& task : loaded) {
-      if (!ids.insert(task.id).second)
-        throw InputError(
-            concat(file.string(), ": task id '", task.id, "' occurs in an earlier file as well"));
-      tasks.push_back(std::move(task));
-    }
+std::vector<TaskSplit> load_files(const TaskSource& source) {
+  LoadedFiles loaded = load_task_files(source.train_files, source.held_out_files, source.strict, source.use);
+  if (const std::string overlap = overlap_of(loaded.train, loaded.held_out); !overlap.empty()) {
+    if (!source.allow_overlap)
+      throw InputError(concat("tasks.held_out: ", overlap,
+                              ". What the run would measure on them, it was trained on: take them out of one "
+                              "of the files, or set tasks.allow_overlap: true"));
+    log_warning(overlap, " (tasks.allow_overlap)");
   }
-  return tasks;
+  return {{"train", std::move(loaded.train)}, {"held_out", std::move(loaded.held_out)}};
 }
 
 }  // namespace
 
 std::vector<TaskSplit> load_splits(const TaskSource& source) {
-  if (!source.synthetic)
-    return {{"train", load_files(source.train_files, source.strict)},
-            {"held_out", load_files(source.held_out_files, source.strict)}};
+  if (!source.synthetic) return load_files(source);
   SyntheticTasks made = synthesise(*source.synthetic);
   return {{to_string(SyntheticSplit::kTrain), std::move(made.train)},
           {to_string(SyntheticSplit::kDevelopment), std::move(made.development)},
@@ -52,12 +40,16 @@ TaskPool TaskPool::load(const TaskSource& source) {
   return pool;
 }
 
-std::vector<Task> TaskPool::usable(Stage stage) const {
+std::vector<Task> TaskPool::usable(Stage stage, const std::vector<std::string>& sources) const {
   std::vector<Task> tasks;
-  for (const Task& task : train)
-    if (stage == Stage::kEndToEnd || task.has_scaffold()) tasks.push_back(task);
+  for (const Task& task : train) {
+    const bool is_asked = sources.empty() || std::ranges::find(sources, task.source) != sources.end();
+    if (is_asked && (stage == Stage::kEndToEnd || task.has_scaffold())) tasks.push_back(task);
+  }
   if (tasks.empty())
-    throw InputError(concat("no training task can be used in the ", to_string(stage), " stage",
+    throw InputError(concat("no training task",
+                            sources.empty() ? "" : " of the files that stages[].tasks names",
+                            " can be used in the ", to_string(stage), " stage",
                             stage == Stage::kInfilling ? ": none has prefix, middle and suffix" : ""));
   return tasks;
 }

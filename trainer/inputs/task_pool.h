@@ -1,8 +1,8 @@
 // The tasks of a run: loaded from files or synthesised, with those each stage can use.
 //
 // How this folder works: run_inputs.h is what a run reads; task_source.h and policy_source.h are the sections
-// `tasks` and `policy` of a configuration and load what they name (existing_path.h finds files);
-// prompt_filter.h leaves out what does not fit the policy.
+// `tasks` and `policy` of a configuration and load what they name (existing_path.h finds files, task_files.h
+// reads those of tasks); prompt_filter.h leaves out what does not fit the policy.
 #pragma once
 #include <string>
 #include <vector>
@@ -27,8 +27,9 @@ struct TaskPool {
 
   // Throws InputError for broken entries if the source is strict; otherwise reports them as warnings.
   static TaskPool load(const TaskSource& source);
-  // Those of `train` that the stage can prompt for. Throws InputError if there is none.
-  std::vector<Task> usable(Stage stage) const;
+  // Those of `train` that the stage can prompt for, of all files or of those that `sources` names. Throws
+  // InputError if there is none.
+  std::vector<Task> usable(Stage stage, const std::vector<std::string>& sources = {}) const;
 };
 
 }  // namespace bicrl

@@ -20,16 +20,18 @@ SyntheticSplit split_from(const ConfigSection& section, const SynthesisOptions& 
 
 TaskSource TaskSource::from_config(const ConfigSection& section, const fs::path& config_folder) {
   TaskSource source;
+  section.prefer_overridden({"train", "synthetic"});
   source.train_files = existing_paths(section, "train", config_folder);
   if (section.has("synthetic") == !source.train_files.empty())
     section.reject("synthetic", "tasks come either from `synthetic` options or from `train` files");
   if (section.has("synthetic")) {
     source.synthetic = SynthesisOptions::from_config(section.section("synthetic"));
-    for (const char* key : {"held_out", "strict"})
+    for (const char* key : {"held_out", "strict", "allow_overlap"})
       section.refuse_without_effect(key, "with `synthetic` tasks, which hold out some of their own");
   } else {
     source.held_out_files = existing_paths(section, "held_out", config_folder);
     source.strict = section.boolean("strict", true);
+    source.allow_overlap = section.boolean("allow_overlap", false);
   }
   source.prompt_style = parse_prompt_style(section.choice("prompt_style", "compact", prompt_style_names()));
   return source;

@@ -43,14 +43,14 @@ class CheckpointStore {
 
   // From now on the latest one is the best so far: RUN/checkpoints/best holds its name.
   void mark_best();
-  std::string best_name() const;  // empty: none is marked
+  std::string best_name() const;    // empty: none is marked
+  std::string newest_name() const;  // unchecked; empty: there is none
 
   // Removes a checkpoint unless it is the latest or the best one: from its name at once, from the disk in a
   // thread, which begin() and the destructor wait for.
   void remove(const std::string& name);
 
  private:
-  std::string newest_name() const;  // empty: none
   std::string named_by(const char* file) const;
   std::string whole_ones_but(const std::string& broken) const;
   void remove_leftovers() const;
@@ -60,6 +60,10 @@ class CheckpointStore {
   FileOperations& files_;
   std::future<void> removals_;  // all that were asked for, one behind the other
 };
+
+// The newest checkpoint of a run's folder of checkpoints as its file `latest` says, unchecked; empty if that
+// says nothing. Reads alone, so that it may be asked beside the run's own store.
+std::string newest_checkpoint(const std::filesystem::path& folder);
 
 // Throws InputError naming the file that is missing, has another size or other bytes than manifest.json says.
 void check_manifest(const std::filesystem::path& checkpoint);

@@ -68,6 +68,11 @@ class Phase {
   virtual ~Phase() = default;
   const std::string& name() const { return name_; }  // unique within the run
   int64_t steps() const { return steps_; }
+  // The stage of reinforcement that it is; none for the warm-up.
+  virtual std::optional<Stage> stage() const { return std::nullopt; }
+
+  // Of reinforcement, over all ranks; 0 in the warm-up.
+  virtual int64_t responses_per_step() const { return 0; }
 
   // Makes the updater ready for this phase's first step.
   virtual void begin() = 0;

@@ -4,11 +4,14 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "common/clock.h"
+#include "common/config.h"
 #include "common/config_diff.h"
 #include "common/error.h"
 #include "common/files.h"
@@ -34,6 +37,7 @@ const std::vector<std::string> kFreeKeys = {"run.directory",
                                             "run.straggler_deadline_s",
                                             "run.samples_per_step",
                                             "run.save_rollouts",
+                                            "run.keep_texts",
                                             "run.max_loss",
                                             "run.max_skipped_updates",
                                             "trainer.sharding_stage",
@@ -149,6 +153,22 @@ void RunDirectory::check_config(const std::string& config_yaml, bool allow_chang
   }
 }
 
+bool RunDirectory::is_extended_by(const std::string& config_yaml) const {
+  const std::string before = read_file(path_ / "config.yaml");
+  const size_t stages = ConfigDocument::from_text(before, "config.yaml").root().sections("stages").size();
+  const std::string last = stages == 0 ? "warm_up.steps" : concat("stages.", stages - 1, ".steps");
+  const auto extends = [&](const ConfigChange& change) {
+    if (change.key == last)
+      return std::strtoll(change.after.c_str(), nullptr, 10) >
+             std::strtoll(change.before.c_str(), nullptr, 10);
+    constexpr std::string_view kStages = "stages.";
+    return change.key.starts_with(kStages) &&
+           std::strtoull(change.key.c_str() + kStages.size(), nullptr, 10) >= stages;
+  };
+  const auto changes = config_changes(before, config_yaml, kFreeKeys);
+  return !changes.empty() && std::ranges::all_of(changes, extends);
+}
+
 void RunDirectory::adopt(const std::string& config_yaml, const std::string& reward_yaml, bool allow_changes) {
   check_config(config_yaml, allow_changes);
   changes_allowed_ = allow_changes;
@@ -157,6 +177,9 @@ void RunDirectory::adopt(const std::string& config_yaml, const std::string& rewa
     log_info("going on with another reward");
   write("reward.yaml", reward_yaml);
   write("config.yaml", config_yaml);  // last: from here on there is a run
+  if (!finished_) return;
+  finished_ = false;
+  write_run_file();
 }
 
 void RunDirectory::adopt_inputs(const std::map<std::string, std::string>& hashes) const {

@@ -24,6 +24,9 @@ class RunDirectory {
   bool has_run() const { return has_run_; }    // started before this object
   bool finished() const { return finished_; }  // of that run
 
+  // Whether this configuration differs from that of the run that lies here only in that it has more steps of
+  // the last stage (of the warm-up without stages), or further stages: a run that has finished goes on then.
+  bool is_extended_by(const std::string& config_yaml) const;
   // A run that lies here must have had the same configuration, apart from keys that do not decide results;
   // else InputError shows each difference, unless `allow_changes`.
   void check_config(const std::string& config_yaml, bool allow_changes) const;

@@ -17,19 +17,25 @@ int64_t kept(const std::map<std::string, int64_t>& log_bytes, const char* file) 
   return found == log_bytes.end() ? 0 : found->second;
 }
 
-// Every number of a step's entry, under its phase.
-std::vector<EventFile::Scalar> scalars_of(const nlohmann::json& entry, const StepMetrics& metrics) {
+// Every number of an entry that is not left out, under `group`.
+std::vector<EventFile::Scalar> numbers_of(const nlohmann::json& entry, const std::string& group) {
   std::vector<EventFile::Scalar> scalars;
   for (const auto& [key, value] : entry.items())
     if (value.is_number() && key != "step" && key != "steps")
-      scalars.emplace_back(metrics.phase + "/" + key, value.get<double>());
+      scalars.emplace_back(concat(group, "/", key), value.get<double>());
+  return scalars;
+}
+
+// The same tags in all phases, so that a curve goes through the run.
+std::vector<EventFile::Scalar> scalars_of(const nlohmann::json& entry, const StepMetrics& metrics) {
+  std::vector<EventFile::Scalar> scalars = numbers_of(entry, "step");
   for (const auto& [kind, figures] : metrics.load.collectives) {
-    scalars.emplace_back(concat(metrics.phase, "/collectives/", kind, "_bytes"), figures.bytes);
-    scalars.emplace_back(concat(metrics.phase, "/collectives/", kind, "_waited_seconds"), figures.waited_s);
+    scalars.emplace_back(concat("collectives/", kind, "_bytes"), figures.bytes);
+    scalars.emplace_back(concat("collectives/", kind, "_waited_seconds"), figures.waited_s);
   }
   if (!metrics.responses) return scalars;
   for (const auto& [term, mean] : metrics.responses->reward_terms)
-    scalars.emplace_back(concat(metrics.phase, "/reward_terms/", term), mean);
+    scalars.emplace_back(concat("reward_terms/", term), mean);
   return scalars;
 }
 
@@ -58,7 +64,8 @@ RunLog::RunLog(const RunDirectory& directory, const std::map<std::string, int64_
       events_(directory.path() / kEventFileName, kept(log_bytes, kEventFileName.data())),
       samples_per_step_(samples_per_step) {}
 
-void RunLog::step(const StepMetrics& metrics, int64_t run_step, double seconds_in_phase) {
+void RunLog::step(const StepMetrics& metrics, int64_t run_step, double seconds_in_phase,
+                  std::optional<double> run_seconds_left) {
   const nlohmann::json entry = to_json(metrics);
   metrics_.append(line_of(entry));
   events_.add_scalars(run_step, scalars_of(entry, metrics));
@@ -70,7 +77,8 @@ void RunLog::step(const StepMetrics& metrics, int64_t run_step, double seconds_i
   if (metrics.responses || metrics.step == metrics.steps) warm_up_bar_.reset();
   // Warm-up steps are short: a line for each would hide the others.
   const int64_t every = metrics.responses ? 1 : std::max<int64_t>(1, metrics.steps / 20);
-  if (metrics.step % every == 0 || metrics.step == metrics.steps) print_line(step_line(metrics, eta));
+  if (metrics.step % every == 0 || metrics.step == metrics.steps)
+    print_line(step_line(metrics, eta, run_seconds_left));
 }
 
 void RunLog::responses(const StepMetrics& metrics, int64_t run_step,
@@ -90,7 +98,7 @@ void RunLog::responses(const StepMetrics& metrics, int64_t run_step,
     for (const RewardTerm& term : response.terms) sample["terms"][term.name] = term.value;
     sample["verdict"] = response.verdict ? to_json(*response.verdict) : nlohmann::json();
     samples_.append(line_of(sample));
-    events_.add_text(run_step, concat(metrics.phase, "/sample_", samples), markdown_of(response));
+    events_.add_text(run_step, concat("samples/", metrics.phase, "_", samples), markdown_of(response));
   }
   nlohmann::json line = {{"phase", metrics.phase},
                          {"step", metrics.step},
@@ -98,6 +106,14 @@ void RunLog::responses(const StepMetrics& metrics, int64_t run_step,
                          {"responses", all}};
   if (metrics.meaning.advantage_k > 0) line["advantage_k"] = metrics.meaning.advantage_k;
   responses_.append(line_of(line));
+}
+
+void RunLog::evaluation(const EvaluationResult& result, int64_t run_step) {
+  events_.add_scalars(run_step, numbers_of(to_json(static_cast<const HeldOutFigures&>(result)), "held_out"));
+  if (result.infilling)
+    events_.add_scalars(run_step, numbers_of(to_json(*result.infilling), "held_out_as_infilling"));
+  if (result.best_of)
+    events_.add_scalars(run_step, numbers_of(to_json(result)["best_of"], "held_out_best_of"));
 }
 
 void RunLog::sync() {

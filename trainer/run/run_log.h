@@ -4,17 +4,19 @@
 //                    are times and loads and differ between equal runs, all others do not
 //   responses.jsonl  an entry per stage step with every response's task, verdict key, reward and advantage
 //   samples.jsonl    some responses of each stage step with text and verdict, for a person to read
-//   events.out.tfevents.bicrl  the same figures and samples for TensorBoard
+//   events.out.tfevents.bicrl  the same figures and samples, and those of evaluations, for TensorBoard
 // Used by rank 0 only. Not thread-safe.
 #pragma once
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/line_log.h"
 #include "common/progress_bar.h"
+#include "trainer/evaluation/evaluation.h"
 #include "trainer/experience/response_entry.h"
 #include "trainer/run/event_file.h"
 #include "trainer/run/run_directory.h"
@@ -28,9 +30,13 @@ class RunLog {
   RunLog(const RunDirectory& directory, const std::map<std::string, int64_t>& log_bytes,
          int64_t samples_per_step);
 
-  // `run_step`: the step's number over all phases, TensorBoard's axis.
-  void step(const StepMetrics& metrics, int64_t run_step, double seconds_in_phase);
+  // `run_step`: the step's number over all phases, TensorBoard's axis. `run_seconds_left`: none where nobody
+  // knows.
+  void step(const StepMetrics& metrics, int64_t run_step, double seconds_in_phase,
+            std::optional<double> run_seconds_left = std::nullopt);
   void responses(const StepMetrics& metrics, int64_t run_step, const std::vector<ResponseEntry>& responses);
+  // Figures of an evaluation, on the same axis, for TensorBoard.
+  void evaluation(const EvaluationResult& result, int64_t run_step);
   void sync();  // all files, to the disk
   std::map<std::string, int64_t> log_bytes() const;
 

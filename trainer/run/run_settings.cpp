@@ -4,6 +4,7 @@
 
 #include "policy/policy_config.h"
 #include "trainer/inputs/existing_path.h"
+#include "trainer/inputs/task_files.h"
 #include "trainer/update/training_memory.h"
 
 namespace bicrl {
@@ -20,6 +21,33 @@ WarmUpSettings warm_up_from(const ConfigSection& section, uint64_t seed) {
   warm_up.programs = parse_known_programs(section.choice("programs", "first", known_programs_names()));
   warm_up.updater = UpdaterSettings::supervised(section.section("update"), warm_up.steps, seed);
   return warm_up;
+}
+
+// Files are named as in `tasks.train`, or by their names without folder and ending.
+std::vector<std::string> sources_from(const ConfigSection& section, const ConfigSection& tasks_section,
+                                      const TaskSource& tasks, const fs::path& config_folder) {
+  if (tasks.synthetic) {
+    section.refuse_without_effect("tasks", "with synthetic tasks, which are of no file", tasks_section);
+    return {};
+  }
+  const std::vector<std::string> names = task_file_names(tasks.train_files);
+  std::vector<std::string> sources;
+  for (const std::string& text : section.texts("tasks")) {
+    const auto is_meant = [&](size_t i) {
+      return names[i] == text || tasks.train_files[i] == existing_or_given(text, config_folder);
+    };
+    size_t found = 0;
+    while (found < names.size() && !is_meant(found)) ++found;
+    if (found == names.size()) {
+      std::string known;
+      for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
+      section.reject("tasks", concat("'", text, "' is none of the files of tasks.train (", known, ")"));
+    }
+    if (std::ranges::find(sources, names[found]) != sources.end())
+      section.reject("tasks", concat("names '", text, "' twice"));
+    sources.push_back(names[found]);
+  }
+  return sources;
 }
 
 StageSettings stage_from(const ConfigSection& section, const ConfigSection& shared_decoding, uint64_t seed) {
@@ -70,9 +98,18 @@ BestOfSettings best_of_from(const ConfigSection& section, const DecodingSettings
   return best;
 }
 
-EvaluationSettings evaluation_from(const ConfigSection& section, const DecodingSettings& sampling) {
+EvaluationSettings evaluation_from(const ConfigSection& root, const DecodingSettings& sampling,
+                                   bool infills) {
+  const ConfigSection section = root.section("evaluation");
   EvaluationSettings evaluation;
   evaluation.tasks = section.integer("tasks", 256, 0, kMany);
+  if (infills && evaluation.tasks > 0)
+    evaluation.infilling_tasks =
+        std::min(evaluation.tasks, section.integer("infilling_tasks", evaluation.tasks, 0, kMany));
+  else if (infills)
+    section.refuse_without_effect("infilling_tasks", "with 'tasks: 0'");
+  else
+    section.refuse_without_effect("infilling_tasks", "without an infilling stage", root);
   if (evaluation.tasks > 0 || section.has("every_steps"))
     evaluation.every_steps = section.integer("every_steps", 0, 0, kMany);
   if (evaluation.tasks > 0 || section.has("phases"))
@@ -102,21 +139,42 @@ const UpdaterSettings* first_updater(const RunSettings& settings) {
 
 }  // namespace
 
+Scaffold infilling_scaffold(const RunSettings& settings) {
+  for (const StageSettings& stage : settings.stages)
+    if (stage.stage == Stage::kInfilling) return stage.decoding.scaffold;
+  return settings.evaluation.decoding.scaffold;
+}
+
+namespace {
+
+// Keys that a file may have with the value that says nothing.
+void refuse_of_split_runs(const ConfigSection& section) {
+  if (section.has("generator_ranks") && section.integer("generator_ranks", 0, 0, kMany) > 0)
+    section.refuse_without_effect("generator_ranks",
+                                  "with 'placement: colocated', where every rank generates");
+  if (section.has("max_staleness") && section.integer("max_staleness", 0, 0, 1) > 0)
+    section.refuse_without_effect("max_staleness",
+                                  "with 'placement: colocated', where no rank generates while others train");
+}
+
+TaskUse use_of_tasks(const RunSettings& settings) {
+  bool clamped = settings.warm_up.steps > 0 && infilling_scaffold(settings) == Scaffold::kClamp;
+  for (const StageSettings& stage : settings.stages)
+    clamped |= stage.stage == Stage::kInfilling && stage.decoding.scaffold == Scaffold::kClamp;
+  return clamped ? TaskUse::kClampedInfilling : TaskUse::kAny;
+}
+
+}  // namespace
+
 // Beats come each second, later on a busy machine.
 constexpr double kShortestHeartbeat_s = 5;
 
 TrainerSettings TrainerSettings::from_config(const ConfigSection& section) {
   TrainerSettings settings;
   const bool split = section.choice("placement", "colocated", {"colocated", "split"}) == "split";
-  if (split || section.has("generator_ranks"))
-    settings.generator_ranks = section.integer("generator_ranks", split ? 1 : 0, split ? 1 : 0, kMany);
-  if (!split && settings.generator_ranks > 0)
-    section.reject("generator_ranks", "has no effect: every rank generates with 'placement: colocated'");
+  if (!split) refuse_of_split_runs(section);
+  if (split) settings.generator_ranks = section.integer("generator_ranks", 1, 1, kMany);
   settings.max_staleness = section.integer("max_staleness", 0, 0, 1);
-  if (!split && settings.max_staleness > 0)
-    section.reject("max_staleness",
-                   "must be 0 with 'placement: colocated', where no rank generates while "
-                   "others train");
   settings.sharding.stage = section.integer("sharding_stage", 0, 0, 3);
   const std::string recompute = section.choice("recompute", "none", {"none", "selective", "full"});
   settings.recompute = recompute == "full"        ? Recompute::kFull
@@ -149,9 +207,9 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   settings.checkpoint_every_s = run.real("checkpoint_every_s", 60, 0);
   settings.checkpoint_in_background = run.boolean("checkpoint_in_background", true);
   settings.keep_checkpoints = run.integer("keep_checkpoints", 2, 1);
-  settings.keep_best = run.boolean("keep_best", true);
   settings.samples_per_step = run.integer("samples_per_step", 2, 0);
   settings.save_rollouts = run.boolean("save_rollouts", false);
+  settings.keep_all_texts = run.choice("keep_texts", "sampled", {"sampled", "all"}) == "all";
   settings.max_skipped_updates = run.integer("max_skipped_updates", 10, 0);
   settings.max_loss = run.real("max_loss", 1000, 0);
   settings.max_unverified_share = run.real("max_unverified_share", 0.5, 0, 1);
@@ -161,18 +219,28 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   settings.warm_up = warm_up_from(root.section("warm_up"), settings.seed);
   const ConfigSection rollout = root.section("rollout");
   const DecodingSettings decoding = DecodingSettings::from_config(rollout);
-  for (const ConfigSection& stage : root.sections("stages"))
-    settings.stages.push_back(stage_from(stage, rollout, settings.seed));
+  for (const ConfigSection& section : root.sections("stages")) {
+    StageSettings stage = stage_from(section, rollout, settings.seed);
+    stage.sources = sources_from(section, root.section("tasks"), settings.tasks, config_folder);
+    settings.stages.push_back(std::move(stage));
+  }
+  settings.best_metric = best_metric_from(run.section("keep_best"), !settings.stages.empty(), root);
   settings.trainer = TrainerSettings::from_config(root.section("trainer"));
   settings.curation = CurationSettings::from_config(root.section("curation"));
-  settings.evaluation = evaluation_from(root.section("evaluation"), decoding);
+  const bool infills = std::ranges::any_of(settings.stages, [](const StageSettings& stage) {
+    return stage.stage == Stage::kInfilling && stage.steps > 0;
+  });
+  settings.evaluation = evaluation_from(root, decoding, infills);
+  settings.tasks.use = use_of_tasks(settings);
   if (settings.tasks.synthetic)
     settings.tasks.split = split_from(root.section("evaluation"), *settings.tasks.synthetic,
                                       {SyntheticSplit::kDevelopment, SyntheticSplit::kTest});
   else
     root.section("evaluation")
-        .refuse_without_effect("split", "with tasks from files, which name what they hold out");
-  settings.reward_file = existing_path(root, "reward", root.required_text("reward"), config_folder);
+        .refuse_without_effect("split", "with tasks from files, which name what they hold out",
+                               root.section("tasks"));
+  if (!settings.stages.empty() || root.has("reward"))
+    settings.reward_file = existing_path(root, "reward", root.required_text("reward"), config_folder);
   settings.replay = ReplaySettings::from_config(root.section("replay"), config_folder);
   if (settings.trainer.generator_ranks > 0 && settings.replay.parts != RunParts::kWhole)
     root.section("trainer").reject("placement",

@@ -11,6 +11,7 @@
 #include "reward/client/verifier_client.h"
 #include "rollout/decoding_settings.h"
 #include "tasks/curriculum.h"
+#include "trainer/evaluation/best_checkpoint.h"
 #include "trainer/experience/curation.h"
 #include "trainer/experience/imitation.h"
 #include "trainer/inputs/policy_source.h"
@@ -36,6 +37,7 @@ struct WarmUpSettings {
 
 struct StageSettings {
   Stage stage = Stage::kInfilling;
+  std::vector<std::string> sources;  // names of the task files that it asks (task_files.h); empty: all
   int64_t steps = 0;
   int64_t tasks_per_step = 0;    // over all ranks
   int64_t samples_per_task = 0;  // the group
@@ -59,8 +61,10 @@ struct BestOfSettings {
 };
 
 struct EvaluationSettings {
-  int64_t tasks = 0;              // held-out tasks; 0: no evaluation
-  int64_t every_steps = 0;        // within phases; 0: only after them
+  int64_t tasks = 0;  // held-out tasks; 0: no evaluation
+  int64_t infilling_tasks =
+      0;                    // of these, asked in the form of an infilling stage as well, where one is near
+  int64_t every_steps = 0;  // within phases; 0: only after them
   bool last_phase_alone = false;  // neither at the start nor after others
   DecodingSettings decoding;
   BestOfSettings best_of;
@@ -92,13 +96,14 @@ struct RunSettings {
   std::vector<StageSettings> stages;
   CurationSettings curation;
   EvaluationSettings evaluation;
-  std::filesystem::path reward_file;
+  std::filesystem::path reward_file;     // may be empty where there is no stage, so that nothing is rewarded
   double checkpoint_every_s = 60;        // besides one after each phase; 0: only those
   bool checkpoint_in_background = true;  // from a copy in host memory; else the run waits
   int64_t keep_checkpoints = 2;          // of those within phases
-  bool keep_best = true;                 // by the rate of held-out tasks, whatever its age
-  int64_t samples_per_step = 2;          // responses that samples.jsonl keeps with text and verdict
-  bool save_rollouts = false;            // keeps every step's rollouts in RUN/rollouts
+  BestMetric best_metric = BestMetric::kReward;  // of the checkpoint that is kept whatever its age
+  int64_t samples_per_step = 2;                  // responses that samples.jsonl keeps with text and verdict
+  bool save_rollouts = false;                    // keeps every step's rollouts in RUN/rollouts
+  bool keep_all_texts = false;                   // prompts, texts and verdicts of all responses in RUN/texts
   int64_t max_skipped_updates = 10;   // for gradients that are not finite; after more of them the run stops
   double max_loss = 1000;             // in magnitude; above it, or not finite, the run stops
   double max_unverified_share = 0.5;  // of a step's responses, without a verdict; from it on the run stops
@@ -119,6 +124,9 @@ struct RunSettings {
   // it.
   static RunSettings from_config(const ConfigSection& root, const std::filesystem::path& config_folder);
 };
+
+// How infilling is asked in the warm-up: as in the first infilling stage.
+Scaffold infilling_scaffold(const RunSettings& settings);
 
 // Settings that are valid and do nothing, each with the reason, for a person.
 std::vector<std::string> settings_without_effect(const RunSettings& settings);

@@ -14,6 +14,7 @@
 #include "trainer/inputs/prompt_filter.h"
 #include "trainer/run/kept_batch.h"
 #include "trainer/run/phase.h"
+#include "trainer/run/text_archive.h"
 
 namespace bicrl {
 namespace {
@@ -27,8 +28,10 @@ class StagePhase : public Phase {
         replay_(context.settings.replay),
         own_rollouts_(context.settings.directory / "rollouts"),
         other_rollouts_(context.settings.replay.rollouts / "rollouts"),
+        texts_(context.settings.directory / "texts", context.tokenizer, context.control.rank()),
         key_(mix_key({mix_key(context.settings.seed, to_string(settings_.stage)), index})),
-        tasks_(steps() == 0 ? std::vector<Task>() : context.tasks.usable(settings_.stage)) {
+        tasks_(steps() == 0 ? std::vector<Task>()
+                            : context.tasks.usable(settings_.stage, settings_.sources)) {
     if (steps() == 0) return;
     if (replay_.generates()) {
       const std::string left_out = keep_fitting(tasks_, concat("training tasks of stage ", name),
@@ -42,6 +45,9 @@ class StagePhase : public Phase {
                                 " has no rollouts of ", name, " step ", step,
                                 " (run.save_rollouts, or replay.only=rollouts, saves them)"));
   }
+
+  std::optional<Stage> stage() const override { return settings_.stage; }
+  int64_t responses_per_step() const override { return settings_.responses_per_step(); }
 
   void begin() override {
     BICRL_CHECK(context_.verifier || !replay_.verifies(), "stage ", name(), " needs a verifier");
@@ -84,6 +90,7 @@ class StagePhase : public Phase {
     if (collected.interrupted) throw StepInterrupted(concat(name(), " step ", step, " was interrupted"));
     if (!has_saved && (context_.settings.save_rollouts || replay_.parts == RunParts::kRollouts))
       save(step, collected.rollouts);
+    if (context_.settings.keep_all_texts) texts_.write(name(), step, collected.rollouts, collected.entries);
     curriculum_->observe(collected.task_outcomes);
     require_verdicts(step, collected);
     keep_masked(step, collected);
@@ -153,12 +160,13 @@ class StagePhase : public Phase {
   }
 
  private:
-  // Tasks that the stages of this kind before this one ask in order.
+  // Tasks that the stages of this kind before this one ask in order, of the same files.
   size_t asked_before() const {
     int64_t tasks = 0;
     for (const StageSettings& stage : context_.settings.stages) {
       if (&stage == &settings_) break;
-      if (stage.stage == settings_.stage && stage.curriculum.kind == CurriculumKind::kSequential)
+      if (stage.stage == settings_.stage && stage.sources == settings_.sources &&
+          stage.curriculum.kind == CurriculumKind::kSequential)
         tasks += stage.steps * stage.tasks_per_step;
     }
     return static_cast<size_t>(tasks);
@@ -347,6 +355,7 @@ class StagePhase : public Phase {
   const ReplaySettings& replay_;
   RolloutStore own_rollouts_;
   RolloutStore other_rollouts_;
+  TextArchive texts_;
   uint64_t key_;
   std::vector<Task> tasks_;
   KnownSamples known_;  // that are imitated

@@ -79,7 +79,7 @@ double StepMetrics::rank_trained_per_second() const {
              : 0.0;
 }
 
-std::string step_line(const StepMetrics& m, double eta_seconds) {
+std::string step_line(const StepMetrics& m, double eta_seconds, std::optional<double> run_eta_seconds) {
   std::string line = concat(m.phase, " ", m.step, "/", m.steps);
   line += m.responses ? response_part(*m.responses, m) : concat(" | loss ", fixed(m.update.loss, 3));
   if (m.update.imitation_updates > 0)
@@ -92,7 +92,8 @@ std::string step_line(const StepMetrics& m, double eta_seconds) {
   if (m.saving.stall > 0) line += concat(" | checkpoint +", fixed(m.saving.stall, 2), " s");
   if (m.load.memory_peak_bytes > 0)
     line += concat(" | memory ", fixed(static_cast<double>(m.load.memory_peak_bytes) / (1 << 30), 1), " GiB");
-  return line + concat(" | step ", fixed(m.seconds.step, 1), " s | ETA ", clock_text(eta_seconds));
+  line += concat(" | step ", fixed(m.seconds.step, 1), " s | ETA ", clock_text(eta_seconds));
+  return run_eta_seconds ? concat(line, ", run ", clock_text(*run_eta_seconds)) : line;
 }
 
 nlohmann::json to_json(const StepMetrics& m) {

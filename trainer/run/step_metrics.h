@@ -63,7 +63,8 @@ struct StepMetrics {
 };
 
 // "infilling 3/20 | reward 0.41 +-0.49 | compile 93 % | correct 41 % | ... | ETA 1:20"
-std::string step_line(const StepMetrics& metrics, double eta_seconds);
+std::string step_line(const StepMetrics& metrics, double eta_seconds,
+                      std::optional<double> run_eta_seconds = std::nullopt);
 nlohmann::json to_json(const StepMetrics& metrics);
 
 }  // namespace bicrl

@@ -29,6 +29,7 @@
 #include "trainer/ranks/placement.h"
 #include "trainer/run/checkpoint_store.h"
 #include "trainer/run/checkpoint_writer.h"
+#include "trainer/run/idle_steps.h"
 #include "trainer/run/phase.h"
 #include "trainer/run/run_directory.h"
 #include "trainer/run/run_log.h"
@@ -67,9 +68,12 @@ class TrainingRun {
   // Throws Error if a phase cannot go on (too many masked responses, a policy that is no longer finite);
   // what can be saved is saved before.
   RunEnd run();
+  // That the run took before this object went on with it.
+  double seconds_before() const { return seconds_before_run_; }
 
  private:
   void make_updater(const RunRanks& ranks);
+  void take_moments();  // of the checkpoint that the policy comes from
   void share_first_weights(TensorPlane& tensors);
   void bring_weights();  // see PhaseContext
   PhaseContext context();
@@ -85,6 +89,9 @@ class TrainingRun {
   // MFU of an update over all ranks; none on the CPU, or on a device whose peak is not known.
   std::optional<double> utilisation(const UpdateStatistics& update, double train_seconds) const;
   void log_step(const StepMetrics& metrics, const PhaseStep& taken);
+  // Of the run after this step: what is left of the phase, later stages by the responses that they ask for,
+  // and evaluations by those that there were. None in a warm-up, which says nothing of the stages.
+  std::optional<double> seconds_left(const StepMetrics& metrics, double seconds_in_phase) const;
   // Keeps what an update that was skipped was made of; too many of them end the run.
   void note_skipped(const Phase& phase, const StepMetrics& metrics);
   bool finish_phase(Phase& phase);
@@ -93,10 +100,13 @@ class TrainingRun {
 
   // ---- training_run_evaluation.cpp ----
   bool evaluates() const;
+  bool rewards() const;  // whether there is a stage
   // Where no warm-up gives the first row: what the stages are compared with.
   bool evaluate_start();
   // Where `evaluation.every_steps` asks for it and the run has not done so. False if a stop ended it.
   bool evaluate_within(const Phase& phase);
+  // Of a phase that had ended, before it goes on: what its end was is a step within it from now on.
+  bool evaluate_extended(Phase& phase);
   bool evaluate_apart(const std::string& name);  // outside phases; its seconds stand beside theirs
   bool evaluate_as(const std::string& name);     // of a phase, or kStartEvaluation; false if a stop ended it
   void open_evaluations();                       // collective: the folder of what evaluations keep
@@ -105,8 +115,16 @@ class TrainingRun {
                             ScoringSettings settings);
   bool measures_best_of(const std::string& name) const;
   std::optional<BestOf> evaluate_best_of(const std::string& name);  // none if a stop ended it
-  std::string last_phase() const;                                   // that takes a step; empty if none does
-  void print_end() const;       // the table, and what has become of one program
+  // Whether the evaluation is the last one before an infilling stage, or within or after one.
+  bool measures_infilling(const std::string& name) const;
+  bool can_infill(const Task& task) const;
+  std::optional<HeldOutFigures> evaluate_infilling(const std::string& name);  // none if a stop ended it
+  // Throws if too many held-out responses have no verdict.
+  void require_verdicts(const std::string& name, const TaskScores& scores) const;
+  std::string last_phase() const;  // that takes a step; empty if none does
+  void print_end() const;  // the table, what has become of one program, and which checkpoint is the best
+  void print_program_pair() const;
+  std::string best_and_newest() const;
   bool newest_is_best() const;  // of the evaluations so far
   void leave_out_faults(const TaskScores& scores);
   void leave_out_held_out();  // those that are known to be at fault
@@ -119,6 +137,7 @@ class TrainingRun {
   // Collective: waits for the checkpoint that is being written, if one is, and removes those that it
   // replaces.
   void finish_checkpoint();
+  bool best_is_newest() const;                       // where nothing says which is better
   void finish_checkpoint_after(const Error& error);  // as far as ranks can
   CheckpointPart checkpoint_part() const;            // this rank's
   void save_within_phase(const Phase& phase);
@@ -155,9 +174,12 @@ class TrainingRun {
   bool stop_agreed_ = false;
   bool checkpoint_agreed_ = false;
   bool written_agreed_ = false;  // every rank's part of the checkpoint under way
-  CheckpointSeconds saving_;     // since the latest step was told
-  Stopwatch in_phase_;           // since it began, or since the run went on within it
-  double seconds_before_ = 0;    // in this phase, before the run went on
+  IdleSteps idle_steps_;
+  CheckpointSeconds saving_;       // since the latest step was told
+  Stopwatch in_phase_;             // since it began, or since the run went on within it
+  double seconds_before_ = 0;      // in this phase, before the run went on
+  double seconds_before_run_ = 0;  // in all
+  bool extends_ = false;           // goes on within a phase that had ended with fewer steps
   Stopwatch since_checkpoint_;
   // Rank 0 only:
   std::unique_ptr<RunLog> run_log_;

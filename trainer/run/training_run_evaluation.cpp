@@ -4,9 +4,11 @@
 #include <iostream>
 
 #include "common/files.h"
+#include "common/hash.h"
 #include "common/log.h"
 #include "common/rng.h"
 #include "trainer/evaluation/evaluated_response.h"
+#include "trainer/inputs/prompt_filter.h"
 #include "trainer/run/program_pair.h"
 #include "trainer/run/training_run.h"
 
@@ -21,6 +23,8 @@ constexpr const char* kEvaluations = "evaluations";
 bool TrainingRun::evaluates() const {
   return verifier_ && settings_.replay.updates() && !tasks_.held_out.empty();
 }
+
+bool TrainingRun::rewards() const { return !settings_.stages.empty(); }
 
 bool TrainingRun::evaluate_start() {
   const bool before_all = state_.phase == 0 && state_.step == 0 && state_.evaluations.empty();
@@ -52,11 +56,19 @@ bool TrainingRun::evaluate_within(const Phase& phase) {
   return true;
 }
 
+bool TrainingRun::evaluate_extended(Phase& phase) {
+  const bool was_best = checkpoints_ && checkpoints_->best_name() == phase.name();
+  save_within_phase(phase);
+  if (was_best) mark_best(phase);
+  if (!evaluates()) return true;
+  if (!evaluate_as(name_within(phase))) return false;
+  state_saved_ = false;
+  if (newest_is_best()) mark_best(phase);
+  return true;
+}
+
 bool TrainingRun::newest_is_best() const {
-  const auto& all = state_.evaluations;
-  return std::all_of(all.begin(), all.end() - 1, [&](const EvaluationResult& earlier) {
-    return earlier.correct_rate < all.back().correct_rate;
-  });
+  return best_of_all(state_.evaluations, settings_.best_metric) == &state_.evaluations.back();
 }
 
 void TrainingRun::open_evaluations() {
@@ -72,9 +84,10 @@ void TrainingRun::open_evaluations() {
 
 TaskScores TrainingRun::score_and_keep(const std::string& file, const std::vector<Task>& tasks,
                                        ScoringSettings settings) {
-  settings.stage = Stage::kEndToEnd;
   settings.prompt_style = settings_.tasks.prompt_style;
   settings.keep = KeptResponses::kEvaluated;
+  settings.reward = rewards() ? &reward_ : nullptr;
+  settings.quarantine = &curation_.quarantine();
   settings.stop_requested = stop_requested_;
   TaskScores scores = score_tasks(engine_, *verifier_, ledger_.get(), control_, placement_, tasks, settings);
   if (updater_) engine_.release_memory();
@@ -108,25 +121,73 @@ std::optional<BestOf> TrainingRun::evaluate_best_of(const std::string& name) {
   return best_of(scores, best.samples, watch.seconds());
 }
 
+bool TrainingRun::measures_infilling(const std::string& name) const {
+  if (settings_.evaluation.infilling_tasks == 0) return false;
+  const std::string phase = name.substr(0, name.find('-'));
+  bool is_before = phase == kStartEvaluation;  // and no phase since
+  for (const auto& each : phases_) {
+    if (each->steps() == 0) continue;
+    const bool infills = each->stage() == Stage::kInfilling;
+    if (is_before || (each->name() == phase && infills)) return infills;
+    is_before = each->name() == phase && name == phase;
+  }
+  return false;
+}
+
+bool TrainingRun::can_infill(const Task& task) const {
+  const DecodingSettings& decoding = settings_.evaluation.decoding;
+  return task.has_scaffold() &&
+         fits(make_prompt(task, Stage::kInfilling, settings_.tasks.prompt_style, decoding.scaffold),
+              tokenizer_, policy_.config(), decoding);
+}
+
+std::optional<HeldOutFigures> TrainingRun::evaluate_infilling(const std::string& name) {
+  const Stopwatch watch;
+  std::vector<Task> tasks;
+  for (const Task& task : tasks_.held_out)
+    if (std::ssize(tasks) < settings_.evaluation.infilling_tasks && can_infill(task)) tasks.push_back(task);
+  if (tasks.empty()) return HeldOutFigures{};
+  const TaskScores scores =
+      score_and_keep(concat(name, "_as_infilling"), tasks,
+                     {.stage = Stage::kInfilling, .decoding = settings_.evaluation.decoding});
+  if (scores.interrupted) return std::nullopt;
+  require_verdicts(name, scores);
+  return held_out_figures(scores, watch.seconds());
+}
+
+void TrainingRun::require_verdicts(const std::string& name, const TaskScores& scores) const {
+  const std::string problem = unverified_problem(scores.unverified, settings_.max_unverified_share);
+  if (problem.empty()) return;
+  throw SharedError(concat("evaluation ", moment_of(name), ": ", problem, " (run.max_unverified_share is ",
+                           settings_.max_unverified_share, "): ", scores.unverified_reason,
+                           "\nWhat was learnt is saved; the same command evaluates it again."));
+}
+
 bool TrainingRun::evaluate_as(const std::string& name) {
   if (stopping()) return false;
   const Stopwatch watch;
   bring_weights();
+  leave_out_held_out();
   const TaskScores scores =
       score_and_keep(name, tasks_.held_out, {.decoding = settings_.evaluation.decoding});
   if (scores.interrupted) return false;
   leave_out_faults(scores);
-  EvaluationResult result = evaluation_result(name, scores, watch.seconds());
-  const std::string problem = unverified_problem(scores.unverified, settings_.max_unverified_share);
-  if (!problem.empty())
-    throw SharedError(concat("evaluation ", moment_of(name), ": ", problem, " (run.max_unverified_share is ",
-                             settings_.max_unverified_share, "): ", result.unverified_reason,
-                             "\nWhat was learnt is saved; the same command evaluates it again."));
+  require_verdicts(name, scores);
+  EvaluationResult result;
+  static_cast<HeldOutFigures&>(result) = held_out_figures(scores, watch.seconds());
+  result.phase = name;
+  if (rewards()) result.reward_basis = hash_hex(reward_.resolved_yaml());
+  if (measures_infilling(name)) {
+    result.infilling = evaluate_infilling(name);
+    if (!result.infilling) return false;
+    if (result.infilling->tasks == 0) result.infilling.reset();
+  }
   if (measures_best_of(name) && !tasks_.held_out.empty()) {
     result.best_of = evaluate_best_of(name);
     if (!result.best_of) return false;
   }
   state_.evaluations.push_back(result);
+  if (run_log_) run_log_->evaluation(result, run_step());
   if (directory_)
     log_info(moment_of(name), " (", clock_text(state_.seconds_in_phase),
              "): ", std::lround(1000 * result.correct_rate) / 10.0, " % of ", result.tasks,
@@ -136,23 +197,43 @@ bool TrainingRun::evaluate_as(const std::string& name) {
 }
 
 void TrainingRun::print_end() const {
-  if (!directory_ || state_.evaluations.empty()) return;
+  if (!directory_) return;
+  if (!state_.evaluations.empty()) {
+    std::cout << "\n" << evaluation_table(state_.evaluations, reward_.uses_times() ? reward_.clock() : "");
+    print_program_pair();
+  }
+  std::cout << "\n" << best_and_newest() << std::endl;
+}
+
+void TrainingRun::print_program_pair() const {
   const auto timed = std::ranges::any_of(state_.evaluations, [](const auto& e) { return e.timed > 0; });
-  std::cout << "\n" << evaluation_table(state_.evaluations, reward_.uses_times() ? reward_.clock() : "");
   const std::string before(settings_.warm_up.steps > 0 ? kWarmUpPhase : kStartEvaluation),
       after = last_phase();
   const auto known = [&](const std::string& name) {
     return std::ranges::any_of(state_.evaluations, [&](const auto& e) { return e.phase == name; });
   };
-  if (timed && before != after && known(before) && known(after)) try {
-      const fs::path folder = directory_->path() / kEvaluations;
-      const auto pair = choose_program_pair(read_evaluated_responses(folder / (before + ".jsonl")),
-                                            read_evaluated_responses(folder / (after + ".jsonl")));
-      std::cout << "\n" << program_pair_text(pair, moment_of(before), moment_of(after));
-    } catch (const Error& error) {  // somebody removed the file; the run has ended all the same
-      log_warning("no program is shown: ", error.what());
-    }
-  std::cout << std::flush;
+  if (!timed || before == after || !known(before) || !known(after)) return;
+  try {
+    const fs::path folder = directory_->path() / kEvaluations;
+    const auto pair = choose_program_pair(read_evaluated_responses(folder / (before + ".jsonl")),
+                                          read_evaluated_responses(folder / (after + ".jsonl")));
+    std::cout << "\n" << program_pair_text(pair, moment_of(before), moment_of(after));
+  } catch (const Error& error) {  // somebody removed the file; the run has ended all the same
+    log_warning("no program is shown: ", error.what());
+  }
+}
+
+std::string TrainingRun::best_and_newest() const {
+  const fs::path folder = directory_->path() / "checkpoints";
+  const auto described = [&](const std::string& name) {
+    for (const EvaluationResult& result : state_.evaluations)
+      if (result.phase == name && settings_.best_metric != BestMetric::kNone)
+        return concat((folder / name).string(), " (", metric_text(result, settings_.best_metric), ")");
+    return (folder / name).string();
+  };
+  const std::string best = checkpoints_->best_name(), newest = checkpoints_->newest_name();
+  if (best == newest) return concat("newest and best checkpoint: ", described(best));
+  return concat("best checkpoint: ", described(best), "\nnewest checkpoint: ", described(newest));
 }
 
 void TrainingRun::leave_out_faults(const TaskScores& scores) {

@@ -36,6 +36,10 @@ void TrainingRun::resume(const fs::path& checkpoint) {
     if (updater_) restore_updater(checkpoint, *updater_);
   });
   seconds_before_ = state_.seconds_in_phase;
+  seconds_before_run_ = state_.seconds_in_phase;
+  for (const auto& [name, seconds] : state_.phase_seconds) seconds_before_run_ += seconds;
+  // Only the checkpoint of a phase's end has its name.
+  extends_ = state_.step < phase.steps() && checkpoint.filename() == phase.name();
   if (control_.rank() != 0) return;
   log_info("going on after ", phase.name(), " step ", state_.step, " of ", phase.steps(), " (",
            checkpoint.string(), ")");
@@ -84,9 +88,14 @@ void TrainingRun::finish_checkpoint() {
   if (!writer_->under_way()) return;
   const Stopwatch watch;
   saving_.write += writer_->finish();
+  if (checkpoints_ && best_is_newest()) checkpoints_->mark_best();
   if (state_.phase < static_cast<int64_t>(phases_.size()))
     remove_checkpoints_within(*phases_[static_cast<size_t>(state_.phase)], settings_.keep_checkpoints);
   saving_.stall += watch.seconds();
+}
+
+bool TrainingRun::best_is_newest() const {
+  return state_.evaluations.empty() || settings_.best_metric == BestMetric::kNone;
 }
 
 void TrainingRun::finish_checkpoint_after(const Error& error) {
@@ -107,7 +116,6 @@ void TrainingRun::save_within_phase(const Phase& phase) {
 std::string TrainingRun::name_within(const Phase& phase) const { return numbered(phase.name(), state_.step); }
 
 void TrainingRun::mark_best(const Phase& phase) {
-  if (!settings_.keep_best) return;
   finish_checkpoint();
   on_rank_zero(control_, [&] {
     if (!checkpoints_) return;
@@ -151,6 +159,7 @@ void TrainingRun::write_summary() const {
                             {"reward", reward_.rule_name()},
                             {"held_out", nlohmann::json::object()},
                             {"seconds", nlohmann::json::object()}};
+  summary["best_checkpoint"] = checkpoints_->best_name();
   if (settings_.tasks.synthetic) summary["held_out_split"] = to_string(settings_.tasks.split);
   for (const EvaluationResult& result : state_.evaluations)
     summary["held_out"][result.phase] = to_json(result);

@@ -12,6 +12,7 @@
 namespace bicrl {
 
 bool TrainingRun::run_phase(Phase& phase) {
+  if (std::exchange(extends_, false) && !evaluate_extended(phase)) return false;
   stop_agreed_ = stopping();
   while (state_.step < phase.steps()) {
     if (stop_agreed_) {
@@ -48,14 +49,35 @@ bool TrainingRun::take_step(Phase& phase) {
   state_.phase_state = phase.state();
   state_saved_ = false;
   log_step(metrics, taken);
+  if (metrics.responses && metrics.meaning.verified)
+    if (const std::string idle = idle_steps_.note(*metrics.responses); !idle.empty() && directory_)
+      log_warning(phase.name(), " step ", metrics.step, ": ", idle);
   note_skipped(phase, metrics);
   return true;
 }
 
 void TrainingRun::log_step(const StepMetrics& metrics, const PhaseStep& taken) {
   if (!run_log_) return;
+  const double seconds_in_phase = seconds_before_ + in_phase_.seconds();
   run_log_->responses(metrics, run_step(), taken.entries);
-  run_log_->step(metrics, run_step(), seconds_before_ + in_phase_.seconds());
+  run_log_->step(metrics, run_step(), seconds_in_phase, seconds_left(metrics, seconds_in_phase));
+}
+
+std::optional<double> TrainingRun::seconds_left(const StepMetrics& metrics, double seconds_in_phase) const {
+  const auto phase = phases_.begin() + state_.phase;
+  const auto responses = static_cast<double>((*phase)->responses_per_step());
+  if (responses == 0) return std::nullopt;
+  double evaluation_seconds = 0;
+  for (const EvaluationResult& result : state_.evaluations) evaluation_seconds += result.seconds;
+  if (!state_.evaluations.empty()) evaluation_seconds /= static_cast<double>(state_.evaluations.size());
+  const double seconds_a_response = seconds_in_phase / static_cast<double>(metrics.step) / responses;
+  double left = 0;
+  for (auto each = phase; each != phases_.end(); ++each) {
+    const int64_t steps = (*each)->steps() - (each == phase ? metrics.step : 0);
+    left += seconds_a_response * static_cast<double>(steps * (*each)->responses_per_step());
+    if ((*each)->steps() > 0) left += evaluation_seconds;
+  }
+  return left;
 }
 
 void TrainingRun::note_skipped(const Phase& phase, const StepMetrics& metrics) {

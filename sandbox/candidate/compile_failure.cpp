@@ -1,8 +1,10 @@
-// What a failed compilation says about a candidate.
+#include "sandbox/candidate/compile_failure.h"
+
+#include <algorithm>
 #include <cctype>
 #include <set>
 
-#include "sandbox/candidate/splitter.h"
+#include "common/one_of.h"
 
 namespace bicrl {
 namespace {
@@ -157,43 +159,127 @@ const std::set<std::string_view>& framework_operators() {
   return names;
 }
 
-// The word between quotes after `from`, in either style of quotation mark.
-std::string_view quoted_word(std::string_view text, size_t from) {
-  size_t open = text.find('\'', from);
-  const size_t fancy = text.find("\u2018", from);
-  size_t skip = 1;
-  if (fancy != std::string_view::npos && (open == std::string_view::npos || fancy < open)) {
-    open = fancy;
-    skip = 3;
+// What an error says that the headers do not have.
+struct Missing {
+  std::string_view name;
+  std::string_view scope;   // the namespace that lacks it; empty: none is named
+  std::string_view member;  // or the type that lacks it
+};
+
+bool is_word(char c) { return isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+// What stands in the quotation marks, of either style, behind `from`, and where they end.
+std::string_view quoted(std::string_view line, size_t from) {
+  for (const auto& [open, close] :
+       {std::pair<std::string_view, std::string_view>{"'", "'"}, {"\u2018", "\u2019"}}) {
+    const size_t begin = line.find(open, from);
+    if (begin == std::string_view::npos) continue;
+    const size_t end = line.find(close, begin + open.size());
+    if (end == std::string_view::npos) continue;
+    return line.substr(begin + open.size(), end - begin - open.size());
   }
-  if (open == std::string_view::npos) return {};
-  size_t end = open + skip;
-  while (end < text.size() && (isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) ++end;
-  return text.substr(open + skip, end - open - skip);
+  return {};
+}
+
+std::string_view last_name(std::string_view qualified) {
+  const size_t colon = qualified.rfind("::");
+  return colon == std::string_view::npos ? qualified : qualified.substr(colon + 2);
+}
+
+// "py::tuple" is a name in a namespace.
+Missing in_its_scope(std::string_view qualified) {
+  const std::string_view name = last_name(qualified);
+  const size_t scope = qualified.size() - name.size();
+  return {name, scope ? qualified.substr(0, scope - 2) : std::string_view(), {}};
+}
+
+// As g++ and the linkers say it. Empty if the line is about something else.
+Missing missing_in(std::string_view line) {
+  const size_t error = line.find("error:");
+  const auto behind = [&](std::string_view words) {
+    const size_t at = line.find(words);
+    return at == std::string_view::npos ? at : at + words.size();
+  };
+  for (const std::string_view words : {"undefined symbol: ", "undefined reference to "})
+    if (const size_t at = behind(words); at != std::string_view::npos) {
+      const size_t begin = line.find_first_not_of("`'\"", at);
+      size_t end = std::min(begin, line.size());
+      while (end < line.size() && is_word(line[end])) ++end;
+      return {line.substr(std::min(begin, end), end - std::min(begin, end)), {}, {}};
+    }
+  if (error == std::string_view::npos) return {};
+  const std::string_view first = quoted(line, error);
+  if (const size_t at = behind("has no member named "); at != std::string_view::npos)
+    return {quoted(line, at), {}, first};
+  for (const std::string_view words : {"is not a member of ", "in namespace "})
+    if (const size_t at = behind(words); at != std::string_view::npos) return {first, quoted(line, at), {}};
+  for (const std::string_view words : {"was not declared in this scope", "has not been declared",
+                                       "does not name a type", "does not name a template type"})
+    if (line.find(words) != std::string_view::npos) return in_its_scope(first);
+  return {};
+}
+
+bool begins_with_one_of(std::string_view text, std::initializer_list<std::string_view> beginnings) {
+  return std::ranges::any_of(beginnings, [&](std::string_view one) { return text.starts_with(one); });
+}
+
+bool is_torch_scope(std::string_view scope) {
+  const std::string_view outer = scope.substr(0, scope.find(':'));
+  return is_one_of(outer, {"torch", "at", "c10", "caffe2", "py", "pybind11"});
+}
+
+// What of an installed API the line misses, or empty.
+std::string_view missing_api(const Missing& missing, const InstalledApi& api) {
+  const auto& [name, scope, member] = missing;
+  bool has = false;
+  if (!member.empty()) {
+    if (member.find("at::Tensor") != std::string_view::npos)
+      has = api.has_tensor_member(name);
+    else if (member.find("cuda") != std::string_view::npos && member.find("::") == std::string_view::npos)
+      has = api.has_cuda_field(name);
+    else  // pybind11's module is the registry
+      has =
+          begins_with_one_of(member.substr(member.rfind(' ') + 1), {"bicrl::", "c10::", "at::", "torch::"}) &&
+          api.has_torch_name(name);
+  } else if (!scope.empty()) {
+    // Macros make constants of types: kFloat8_e4m3fnuz.
+    has = is_torch_scope(scope) &&
+          (api.has_torch_name(name) || (name.starts_with("k") && api.has_torch_name(name.substr(1))));
+  } else {
+    has = api.has_cuda_name(name) ||
+          (begins_with_one_of(name, {"TORCH_", "AT_", "C10_", "PYBIND11_", "Py", "THP"}) &&
+           api.has_torch_name(name));
+  }
+  return has ? name : std::string_view();
+}
+
+// The type of a parameter or an answer that a bound function cannot have, or empty.
+std::string_view unbound_type(std::string_view line) {
+  constexpr std::string_view kConvert = "bicrl::Convert<";
+  const size_t at = line.find(kConvert);
+  if (line.find("incomplete type") == std::string_view::npos || at == std::string_view::npos) return {};
+  const std::string_view rest = line.substr(at + kConvert.size());
+  return rest.substr(0, rest.find('>'));
+}
+
+std::string_view missing_header(std::string_view line, const InstalledApi& api) {
+  constexpr std::string_view kFatal = "fatal error: ";
+  const size_t at = line.find(kFatal);
+  if (at == std::string_view::npos || line.find(": No such file") == std::string_view::npos) return {};
+  const std::string_view rest = line.substr(at + kFatal.size());
+  const std::string_view header = rest.substr(0, rest.find(": No such file"));
+  return api.has_header(std::string(header)) ? header : std::string_view();
 }
 
 // The framework operator that an error line is about, or empty.
-std::string_view missing_operator(std::string_view line) {
-  std::string_view word;
-  const size_t member = line.find("has no member named ");
-  if (member != std::string_view::npos && line.find("Tensor") < member) {
-    word = quoted_word(line, member);
-  } else if (line.find("is not a member of ") != std::string_view::npos) {
-    const size_t scope = line.find("is not a member of ");
-    const auto of = quoted_word(line, scope);
-    if (of == "torch" || of == "at") word = quoted_word(line, line.find("error:"));
-  } else if (line.find("no match for ") != std::string_view::npos &&
-             line.find("at::Tensor") != std::string_view::npos &&
-             line.find("operator") != std::string_view::npos) {
+std::string_view missing_operator(std::string_view line, const Missing& missing) {
+  if (line.find("no match for ") != std::string_view::npos &&
+      line.find("at::Tensor") != std::string_view::npos && line.find("operator") != std::string_view::npos)
     return "a tensor operator";
-  } else if (line.find("has not been declared") != std::string_view::npos &&
-             line.find("torch::") != std::string_view::npos) {
-    const size_t at = line.find("torch::") + 7;
-    size_t end = at;
-    while (end < line.size() && (isalnum(static_cast<unsigned char>(line[end])) || line[end] == '_')) ++end;
-    word = line.substr(at, end - at);
-  }
-  return framework_operators().count(word) ? word : std::string_view();
+  const bool of_tensor = missing.member.find("Tensor") != std::string_view::npos;
+  const bool of_namespace = is_one_of(missing.scope, {"torch", "at"});
+  if (!of_tensor && !of_namespace) return {};
+  return framework_operators().count(missing.name) ? missing.name : std::string_view();
 }
 
 // Paths of the box tell a policy nothing.
@@ -213,10 +299,25 @@ std::string without_paths(std::string_view line) {
   return out;
 }
 
+// What the line says of the host part's headers: a class that explains the failure, or none.
+CompileFailure explained_by(std::string_view line, const InstalledApi& api) {
+  const Missing missing = missing_in(line);
+  if (const auto word = missing_operator(line, missing); !word.empty())
+    return {"framework_fallback", "the C++ part calls the framework: " + std::string(word)};
+  if (const auto word = missing_api(missing, api); !word.empty())
+    return {"unsupported", "the host part cannot have '" + std::string(word) + "'"};
+  if (const auto type = unbound_type(line); !type.empty())
+    return {"unsupported", "a bound function takes or returns '" + std::string(type) + "'"};
+  if (const auto header = missing_header(line, api); !header.empty())
+    return {"unsupported", "the host part cannot have the header '" + std::string(header) + "'"};
+  return {};
+}
+
 }  // namespace
 
-CompileFailure classify_compile_failure(std::string_view output) {
+CompileFailure classify_compile_failure(std::string_view output, const InstalledApi& api) {
   CompileFailure failure{"compile", ""};
+  std::string lines;
   for (size_t at = 0; at < output.size();) {
     const size_t end = std::min(output.find('\n', at), output.size());
     const std::string_view line = output.substr(at, end - at);
@@ -224,13 +325,12 @@ CompileFailure classify_compile_failure(std::string_view output) {
     const bool error =
         line.find("error:") != std::string_view::npos || line.find("undefined") != std::string_view::npos;
     if (!error) continue;
-    const auto word = missing_operator(line);
-    if (!word.empty() && failure.fault_class == "compile") {
-      failure.fault_class = "framework_fallback";
-      failure.reason = "the C++ part calls the framework: " + std::string(word) + "\n" + failure.reason;
-    }
-    if (failure.reason.size() < kMaxReasonBytes) failure.reason += without_paths(line.substr(0, 400)) + "\n";
+    if (failure.fault_class == "compile")
+      if (CompileFailure found = explained_by(line, api); !found.fault_class.empty())
+        failure = {found.fault_class, found.reason + "\n"};
+    if (lines.size() < kMaxReasonBytes) lines += without_paths(line.substr(0, 400)) + "\n";
   }
+  failure.reason += lines;
   if (failure.reason.empty()) failure.reason = std::string(output.substr(0, kMaxReasonBytes));
   return failure;
 }

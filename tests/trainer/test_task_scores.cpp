@@ -1,0 +1,71 @@
+// Held-out responses: what counts, by a verifier that grades by the program's text.
+#include "tests/trainer/small_steps.h"
+#include "trainer/evaluation/task_scores.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+
+#include "tests/support/held_grader.h"
+
+using namespace bicrl;
+using namespace bicrl::testing;
+using Catch::Matchers::WithinAbs;
+
+namespace {
+
+TaskScore score(HeldGrader& grader, const Quarantine* quarantine, const RewardFunction* reward = nullptr) {
+  VerifierClientOptions options;
+  options.addresses = {grader.address()};
+  VerifierClient client(options);
+  SingleProcessControl alone;
+  DecodeEngine engine(policy(), tokenizer());
+  const std::vector<Task> tasks = five_tasks();
+  ScoringSettings settings;
+  settings.decoding = decoding();
+  settings.samples_per_task = 4;
+  settings.key = 7;
+  settings.quarantine = quarantine;
+  settings.reward = reward;
+  TaskScore sum;
+  for (const TaskScore& task :
+       score_tasks(engine, client, nullptr, alone, Placement::colocated(1), tasks, settings).tasks)
+    sum += task;
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("evaluation confirms successes as training does") {
+  HeldGrader grader;
+  const TaskScore plain = score(grader, nullptr);
+  CHECK(plain.verified == 20);
+  CHECK(plain.correct > 5);
+  QuarantineSettings settings;
+  settings.first_success = true;
+  const Quarantine quarantine(settings);
+  CHECK(score(grader, &quarantine).correct == plain.correct);
+  grader.is_refused = [](const HeldGrader::Question& asked) { return asked.fresh; };
+  const TaskScore unconfirmed = score(grader, &quarantine);
+  CHECK(unconfirmed.correct == 0);
+  CHECK(unconfirmed.unverified == plain.correct);
+}
+
+TEST_CASE("held-out reward counts truncated responses by their verdict where the reward masks them") {
+  HeldGrader grader;
+  const TaskScore plain = score(grader, nullptr);
+  CHECK(plain.rewarded == 0);
+  CHECK(plain.truncated > 0);
+  for (const char* truncated : {"score", "mask"}) {
+    const auto reward =
+        RewardFunction::from_text(concat("rule: binary\ntruncated: ", truncated, "\n"), "r.yaml");
+    const TaskScore rewarded = score(grader, nullptr, &reward);
+    CHECK(rewarded.rewarded == 20);
+    CHECK_THAT(rewarded.reward, WithinAbs(static_cast<double>(plain.correct), 1e-9));
+  }
+  const auto penalised =
+      RewardFunction::from_text("rule: binary\ntruncated: penalise\ntruncated_value: -2\n", "r.yaml");
+  const TaskScore rewarded = score(grader, nullptr, &penalised);
+  CHECK(rewarded.rewarded == 20);
+  CHECK(rewarded.reward <
+        -2.0 * static_cast<double>(plain.truncated) + static_cast<double>(plain.correct) + 1e-9);
+}

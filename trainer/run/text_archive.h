@@ -1,0 +1,33 @@
+// Every response of a run as text, for a person or a data set: RUN/texts/PHASE-STEP-rank-R.jsonl.gz, a line
+// for each response that the rank generated, with prompt, text, verdict, reward, its terms and advantage. A
+// step that is taken again replaces its file. Each rank writes its own; not thread-safe.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "policy/tokenizer.h"
+#include "trainer/experience/response_entry.h"
+#include "trainer/experience/rollout_store.h"
+
+namespace bicrl {
+
+class TextArchive {
+ public:
+  // Makes the folder when the first file is written.
+  TextArchive(std::filesystem::path folder, const Tokenizer& tokenizer, int rank)
+      : folder_(std::move(folder)), tokenizer_(tokenizer), rank_(rank) {}
+
+  // `rollouts` are this rank's, `entries` the step's in the order of groups and samples, those of the rank's
+  // own responses with their texts. Throws Error with path and reason.
+  void write(const std::string& phase, int64_t step, const std::vector<SavedRollout>& rollouts,
+             const std::vector<ResponseEntry>& entries) const;
+
+ private:
+  std::filesystem::path folder_;
+  const Tokenizer& tokenizer_;
+  int rank_;
+};
+
+}  // namespace bicrl
