@@ -1,5 +1,5 @@
 // Attention to packs alone on the GPU at hand: time and rate of the forward and backward passes over groups
-// of responses that share a prompt (bench/pack_attention.md). FLOPs are counted by the mask's pairs: 4 *
+// of responses that share a prompt (bench/update.md). FLOPs are counted by the mask's pairs: 4 *
 // pairs * heads * head_dim forward, 2.5 times that backward.
 #include <cuda_runtime_api.h>
 

@@ -34,12 +34,12 @@ namespace {
 struct Settings {
   std::string shape;
   int64_t layers = 0;  // 0: all
-  int64_t groups = 1, samples = 8, prompt = 512, response = 1024, rounds = 1;
+  int64_t groups = 1, samples = 8, prompt = 512, response = 1024, shortest = 0, rounds = 1;
   int64_t tokens_per_pack = 1 << 20;
   std::string recompute = "none";
   int64_t lora_rank = 0;
   int64_t repeats = 5;
-  bool parts = false, kernels = false;
+  bool passes_only = false, kernels = false;
 };
 
 void wait() { c10::cuda::stream_synchronize(c10::cuda::getCurrentCUDAStream().stream()); }
@@ -51,6 +51,12 @@ double milliseconds(int64_t rounds, const std::function<void()>& work) {
   for (int64_t i = 0; i < rounds; ++i) work();
   wait();
   return stopwatch.seconds() * 1e3 / static_cast<double>(rounds);
+}
+
+// Tokens of a group's response: whole blocks, evenly spread from the shortest to the longest.
+int64_t response_tokens(const Settings& s, int64_t sample, int64_t block_size) {
+  if (s.shortest == 0 || s.samples == 1) return s.response;
+  return (s.shortest + (s.response - s.shortest) * sample / (s.samples - 1)) / block_size * block_size;
 }
 
 // Responses in which each round of a block scores two of its tokens.
@@ -70,7 +76,7 @@ std::vector<Experience> make_experiences(const Settings& s, const PolicyConfig& 
       e.advantage = sample % 2 == 0 ? 1 : -1;
       e.rollout.prompt_tokens = s.prompt;
       e.rollout.tokens = prompt;
-      for (int64_t i = 0; i < s.response; ++i) {
+      for (int64_t i = 0; i < response_tokens(s, sample, config.block_size); ++i) {
         const int64_t offset = i % config.block_size;
         const bool is_scored = offset < 2 * s.rounds;
         e.rollout.tokens.push_back(token());
@@ -101,7 +107,6 @@ std::string kind_of(const std::string& kernel) {
 struct Work {
   const Settings& settings;
   Transformer& policy;
-  PolicyUpdater& updater;
   std::vector<Experience> experiences;
   int64_t rows = 0, scored = 0, pairs = 0;
 };
@@ -189,18 +194,31 @@ Recompute recompute_of(const std::string& name) {
   return name == "full" ? Recompute::kFull : name == "selective" ? Recompute::kSelective : Recompute::kNone;
 }
 
-void print_parts(const Work& w) {
+// Where the time goes. Returns the milliseconds of the optimizer's kernels.
+double print_parts(const Work& w, const std::function<void()>& update) {
   const KernelTimes times = profile_kernels(
       [&] {
-        w.updater.reinforce(w.experiences, shares(w.experiences));
+        update();
         wait();
       },
-      w.settings.kernels ? [](const std::string& name) { return name.substr(0, 150); } : kind_of);
+      kind_of);
   printf("an update's kernels: %.2f ms from the first to the last, busy %.2f %%\n", times.span_ms,
          100 * times.busy_ms / times.span_ms);
   for (const auto& [name, kind] : times.kinds)
     printf("  %-28s %9.3f ms %6ld launches\n", name.c_str(), kind.milliseconds, kind.launches);
+  if (w.settings.kernels) {
+    const KernelTimes each = profile_kernels(
+        [&] {
+          update();
+          wait();
+        },
+        [](const std::string& name) { return name.substr(0, 120); });
+    for (const auto& [name, kind] : each.kinds)
+      printf("  %9.3f ms %6ld launches of %s\n", kind.milliseconds, kind.launches, name.c_str());
+  }
   fflush(stdout);
+  const auto optimizer = times.kinds.find("optimizer");
+  return optimizer == times.kinds.end() ? 0 : optimizer->second.milliseconds;
 }
 
 // Sums that lie in the store already.
@@ -222,6 +240,8 @@ double print_passes(const Work& w, const Packs& packs, const at::Tensor& allowed
                     const std::function<double(double ms)>& mfu) {
   const auto pass = make_scored_pass(w.policy, allowed, recompute);
   BICRL_CHECK(!pass->walks_graph(), "there are no kernels for this policy");
+  if (!w.policy.trained().has(ParameterPart::kGradient))
+    w.policy.trained().allocate(ParameterPart::kGradient, PartExtent::kWhole);
   StoreSums sums(w.policy.trained());
   pass->reserve(packs.largest());
   const double ms = milliseconds(w.settings.repeats, [&] {
@@ -254,36 +274,42 @@ void print_memory(const Work& w, const Packs& packs, Recompute recompute,
   fflush(stdout);
 }
 
-void print_bound(const Work& w, const Packs& packs, const at::Tensor& allowed, double forward_backward,
-                 double whole) {
+// What the parts take alone. Returns the milliseconds of a forward and backward of these.
+double print_bound(const Work& w, const Packs& packs, const at::Tensor& allowed, double forward_backward) {
   const PolicyConfig& c = w.policy.config();
   c10::cuda::CUDACachingAllocator::emptyCache();
-  const double products = layer_products_ms(w), head = head_ms(w, allowed), copy = copy_bytes_per_ms();
+  const double products = layer_products_ms(w), head = head_ms(w, allowed);
   const AttentionTimes attention = attention_ms(w, packs);
   const auto count = static_cast<double>(packs.count()), layers = static_cast<double>(c.layers);
   const double head_flops =
       (w.policy.has_adapters() ? 4.0 : 6.0) * static_cast<double>(w.scored * c.vocab_size * c.hidden_size);
   const double pair_flops = 4.0 * static_cast<double>(packs.extent(0).pairs * c.heads * c.head_dim);
-  double trained = 0;
-  for (const ParameterEntry& e : w.policy.trained().layout().entries())
-    trained += static_cast<double>(e.size);
-  // Norm: the gradient once. Step: four fp32 arrays in, three and a zeroed one out, and the bf16 values.
-  const double optimizer = trained * (4 + 16 + 16 + 2) / copy;
   const double attending = (attention.forward_ms + attention.backward_ms) * layers * count;
   printf(
       "head %.2f ms, %.0f TFLOP/s; attention of a layer: forward %.3f ms, %.0f TFLOP/s, backward %.3f ms, "
       "%.0f TFLOP/s\n",
       head, head_flops / head * 1e-9, attention.forward_ms, pair_flops / attention.forward_ms * 1e-9,
       attention.backward_ms, 2.5 * pair_flops / attention.backward_ms * 1e-9);
-  const double optimizer_ms = whole - forward_backward;
-  printf("optimizer and host: %.2f ms, %.0f GB/s of the copy's %.0f (%.1f %%)\n", optimizer_ms,
-         trained * 38 / optimizer_ms * 1e-6, copy * 1e-6, 100 * optimizer / optimizer_ms);
   const double bound = products + head + attending;
   printf(
       "bound of forward and backward %.2f ms (products of layers %.2f, head %.2f, attention %.2f): reached "
-      "%.1f %%; of the update %.2f ms: %.1f %%\n",
-      bound, products, head, attending, 100 * bound / forward_backward, bound + optimizer,
-      100 * (bound + optimizer) / whole);
+      "%.1f %%\n",
+      bound, products, head, attending, 100 * bound / forward_backward);
+  fflush(stdout);
+  return bound;
+}
+
+// optimizer_ms: of its kernels.
+void print_optimizer(const Work& w, double optimizer_ms, double bound, double whole) {
+  double trained = 0;
+  for (const ParameterEntry& e : w.policy.trained().layout().entries())
+    trained += static_cast<double>(e.size);
+  // Norm: the gradient once. Step: four fp32 arrays in, three and a zeroed one out, and the bf16 values.
+  const double bytes = trained * (4 + 16 + 16 + 2), copy = copy_bytes_per_ms();
+  printf("optimizer's kernels: %.2f ms, %.0f GB/s, the copy's %.0f (%.1f %%)\n", optimizer_ms,
+         bytes / optimizer_ms * 1e-6, copy * 1e-6, 100 * bytes / copy / optimizer_ms);
+  printf("bound of the update %.2f ms: reached %.1f %%\n", bound + bytes / copy,
+         100 * (bound + bytes / copy) / whole);
 }
 
 void run(const Settings& s) {
@@ -304,8 +330,9 @@ void run(const Settings& s) {
   settings.tokens_per_pack = s.tokens_per_pack;
   settings.learning_rate.peak = 1e-6;
   const Recompute recompute = recompute_of(s.recompute);
-  PolicyUpdater updater(policy, allowed, settings, control, tensors, {}, recompute);
-  Work w{s, policy, updater, make_experiences(s, config)};
+  std::optional<PolicyUpdater> updater;
+  if (!s.passes_only) updater.emplace(policy, allowed, settings, control, tensors, Sharding{}, recompute);
+  Work w{s, policy, make_experiences(s, config)};
 
   std::vector<LiveSequence> sequences;
   for (const Experience& e : w.experiences) sequences.push_back(rollout_sequence(e, config, 1));
@@ -333,15 +360,20 @@ void run(const Settings& s) {
   const double forward_backward =
       print_passes(w, packs, allowed, recompute, [&](double ms) { return 100 * flops / (peak * ms * 1e-3); });
 
+  if (s.passes_only) {
+    print_bound(w, packs, allowed, forward_backward);
+    return;
+  }
+
   // ---- The whole update, from rollouts on.
   c10::cuda::CUDACachingAllocator::resetPeakStats(0);
-  const auto update = [&] { updater.reinforce(w.experiences, shares(w.experiences)); };
+  const auto update = [&] { updater->reinforce(w.experiences, shares(w.experiences)); };
   const double whole = milliseconds(s.repeats, update);
   printf("whole update: %.2f ms, %.0f rows/s, MFU %.1f %%\n", whole,
          static_cast<double>(w.rows) / whole * 1e3, 100 * flops / (peak * whole * 1e-3));
   print_memory(w, packs, recompute, lora);
-  if (s.parts) print_parts(w);
-  print_bound(w, packs, allowed, forward_backward, whole);
+  const double optimizer = print_parts(w, update);
+  print_optimizer(w, optimizer, print_bound(w, packs, allowed, forward_backward), whole);
 }
 
 }  // namespace
@@ -356,14 +388,15 @@ int main(int argc, char** argv) {
   app.add_option("--samples", s.samples, "responses to a prompt");
   app.add_option("--prompt", s.prompt, "tokens of a prompt");
   app.add_option("--response", s.response, "tokens of a response");
+  app.add_option("--shortest", s.shortest, "of the shortest response of a group, if they differ");
   app.add_option("--rounds", s.rounds, "denoising rounds of a block, two scored tokens each")
       ->check(CLI::Range(1, 2));
   app.add_option("--tokens-per-pack", s.tokens_per_pack);
   app.add_option("--recompute", s.recompute)->check(CLI::IsMember({"none", "selective", "full"}));
   app.add_option("--lora", s.lora_rank, "rank of adapters, which alone are trained; 0: none");
   app.add_option("--repeats", s.repeats);
-  app.add_flag("--parts", s.parts, "show where the time of an update goes");
-  app.add_flag("--kernels", s.kernels, "by kernel, and not by kind")->needs("--parts");
+  app.add_flag("--passes-only", s.passes_only, "without an optimizer and its state");
+  app.add_flag("--kernels", s.kernels, "show the time of each kernel as well");
   CLI11_PARSE(app, argc, argv);
   try {
     bicrl::run(s);

@@ -30,6 +30,7 @@ parser.add_argument("--groups", type=int, default=1)
 parser.add_argument("--samples", type=int, default=8)
 parser.add_argument("--prompt", type=int, default=512)
 parser.add_argument("--response", type=int, default=1024)
+parser.add_argument("--shortest", type=int, default=0, help="of the shortest response of a group, if they differ")
 parser.add_argument("--rounds", type=int, default=1)
 parser.add_argument("--packs", type=int, default=1, help="groups are dealt to so many packs of equal rows")
 parser.add_argument("--recompute", action="store_true")
@@ -65,6 +66,12 @@ def milliseconds(work, repeats=None, warm_ups=2):
     return begin.elapsed_time(end) / repeats
 
 
+def response_tokens(sample):
+    if options.shortest == 0 or options.samples == 1:
+        return options.response
+    return (options.shortest + (options.response - options.shortest) * sample // (options.samples - 1)) // BLOCK * BLOCK
+
+
 class Rows:
     """Of one pack: for each row its group, response (-1: the prompt), round (0: clean), block and position."""
 
@@ -74,7 +81,7 @@ class Rows:
             columns += [(group, -1, 0, t // BLOCK, t) for t in range(options.prompt)]
             for sample in range(options.samples):
                 response = group * options.samples + sample
-                positions = range(options.prompt, options.prompt + options.response)
+                positions = range(options.prompt, options.prompt + response_tokens(sample))
                 columns += [(group, response, 0, p // BLOCK, p) for p in positions[:-BLOCK]]
                 for round_ in range(1, options.rounds + 1):
                     columns += [(group, response, round_, p // BLOCK, p) for p in positions]

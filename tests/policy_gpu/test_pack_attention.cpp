@@ -116,10 +116,9 @@ class Interpreted {
 }  // namespace
 
 TEST_CASE("attention to packs by the portable kernels is that of fp64", "[pack_attention]") {
-  const auto shape =
-      GENERATE(PackCaseShape{2, 1, 64, 4}, PackCaseShape{1, 1, 128, 8}, PackCaseShape{8, 2, 64, 16},
-               PackCaseShape{8, 1, 64, 4}, PackCaseShape{3, 1, 64, 32}, PackCaseShape{4, 1, 64, 64},
-               PackCaseShape{2, 2, 64, 64}, PackCaseShape{4, 2, 128, 4});
+  // The interpreter takes seconds for each: more shapes are tested on a GPU (test_kernel_attention.cpp).
+  const auto shape = GENERATE(PackCaseShape{2, 1, 64, 4}, PackCaseShape{8, 1, 64, 4},
+                              PackCaseShape{2, 2, 64, 64}, PackCaseShape{4, 2, 128, 4});
   const PackCase work(shape);
   Interpreted kernels(work, /*processors=*/7, 1);
   work.check(kernels.run());
@@ -127,8 +126,7 @@ TEST_CASE("attention to packs by the portable kernels is that of fp64", "[pack_a
 
 TEST_CASE("attention to packs by the portable kernels counts the keys and queries of the mask",
           "[pack_attention]") {
-  const auto shape = GENERATE(PackCaseShape{2, 1, 64, 4}, PackCaseShape{1, 1, 64, 8},
-                              PackCaseShape{3, 1, 64, 16}, PackCaseShape{4, 1, 64, 64});
+  const auto shape = GENERATE(PackCaseShape{1, 1, 64, 8}, PackCaseShape{3, 1, 64, 16});
   const PackCase work = PackCase::counting(shape);
   work.check_counts(Interpreted(work, /*processors=*/5, 1).run());
 }

@@ -14,7 +14,7 @@ std::unique_ptr<AttentionBackend> choose_attention(const AttentionShape& shape) 
     std::call_once(logged, [&] {
       log_warning(
           "there are no attention kernels for ", refusal,
-          ": torch's operators compute attention, about 30 times as slowly (bench/pack_attention.md)");
+          ": torch's operators compute attention, about 30 times as slowly (bench/update.md)");
     });
   return operator_attention(shape);
 }
