@@ -88,18 +88,24 @@ class Rows:
         table = torch.tensor(columns, device=DEVICE).t().contiguous()
         self.group, self.response, self.round, self.block, self.position = table
         self.count = table.shape[1]
+        self.mask = self.make_mask()
         # Two tokens of each noisy block: those that the round accepts.
         offset = self.position % BLOCK
         self.scored = torch.nonzero((self.round > 0) & (offset // 2 == self.round - 1))[:, 0]
         self.tokens = torch.randint(0, VOCAB - 300, (self.count,), device=DEVICE)
         self.labels = torch.randint(0, VOCAB - 300, (len(self.scored),), device=DEVICE)
 
-    def mask(self, b, h, q, k):
-        seen = (self.response[k] == -1) | (self.response[k] == self.response[q])
-        is_before = torch.where(self.round[q] == 0, self.block[k] <= self.block[q], self.block[k] < self.block[q])
-        is_own = (self.round[q] > 0) & (self.round[k] == self.round[q]) & (self.response[k] == self.response[q])
-        is_own = is_own & (self.block[k] == self.block[q])
-        return (self.group[q] == self.group[k]) & seen & (((self.round[k] == 0) & is_before) | is_own)
+    def make_mask(self):
+        # A function of tensors alone, which the compiler takes as inputs.
+        group, response, round_, block = self.group, self.response, self.round, self.block
+
+        def mask(b, h, q, k):
+            seen = (response[k] == -1) | (response[k] == response[q])
+            is_before = torch.where(round_[q] == 0, block[k] <= block[q], block[k] < block[q])
+            is_own = (round_[q] > 0) & (round_[k] == round_[q]) & (response[k] == response[q]) & (block[k] == block[q])
+            return (group[q] == group[k]) & seen & (((round_[k] == 0) & is_before) | is_own)
+
+        return mask
 
     def pairs(self):
         total, keys = 0, torch.arange(self.count, device=DEVICE)[None]
@@ -180,8 +186,7 @@ class Pack:
     def __init__(self, groups):
         self.rows = Rows(groups)
         count = self.rows.count
-        rows = self.rows  # a closure, as a method's arguments are not counted right
-        self.mask = torch.compile(create_block_mask)(lambda b, h, q, k: rows.mask(b, h, q, k), None, None, count, count, device=DEVICE)
+        self.mask = torch.compile(create_block_mask)(self.rows.mask, None, None, count, count, device=DEVICE)
         inverse = THETA ** (-torch.arange(0, HEAD_DIM, 2, device=DEVICE) / HEAD_DIM)
         angles = self.rows.position[:, None] * inverse[None]
         self.cos, self.sin = (torch.cat((f(angles),) * 2, -1).bfloat16() for f in (torch.cos, torch.sin))
@@ -222,6 +227,7 @@ class Optimizer:
         for p in self.parameters:
             p.grad = None
 
+    @torch.no_grad()
     def step(self):
         torch.nn.utils.clip_grad_norm_(self.masters, 1.0, foreach=True)
         self.adamw.step()
