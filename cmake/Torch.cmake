@@ -29,7 +29,7 @@ if(BICRL_CUDA)
 endif()
 
 # ATen/ATen.h takes seven seconds to read and half a minute to make ready once: what includes torch shares one
-# precompiled header (bench/build.md). BICRL_PCH=OFF compiles every file by its own includes alone.
+# precompiled header. BICRL_PCH=OFF compiles every file by its own includes alone.
 option(BICRL_PCH "Precompile torch's headers" ON)
 set(bicrl_torch_header ${CMAKE_SOURCE_DIR}/cmake/torch_headers.h)
 if(BICRL_PCH)

@@ -194,6 +194,10 @@ bool generate_missing(const GenerateSettings& settings, const AskedResponses& as
 
 }  // namespace
 
+void read_generate_config(const ConfigSection& root, const fs::path& folder) {
+  GenerateSettings::from_config(root, folder);
+}
+
 int run_generate_command(const LearnerCommand& command) {
   const ConfigDocument document = ConfigDocument::from_file(command.config_path, command.overrides);
   GenerateSettings settings =

@@ -1,6 +1,6 @@
-// The border between the program and the module libbicrl_learner.so, which holds the subcommands that need a
-// policy (train, sft, generate, eval, init). The program loads the module on demand, so that `bicrl verifier`
-// maps neither LibTorch nor MPI.
+// The border between the program and the module libbicrl_learner.so, which holds the subcommands that link
+// LibTorch: all but verifier, verify and doctor. The program loads the module on demand, so that
+// `bicrl verifier` maps neither LibTorch nor MPI.
 #pragma once
 #include <string>
 #include <vector>
@@ -24,6 +24,8 @@ struct LearnerCommand {
   std::string tokenizer_folder;       // init
   std::string dtype;                  // init: of the weights
   uint64_t seed = 1;                  // init
+  bool prints_reference = false;      // config: all keys instead of a file's values
+  std::string config_kind = "train";  // config: of the file
 };
 
 // Loads the module and runs the command in it; returns the exit code. Throws Error if the module is missing.

@@ -23,6 +23,7 @@ int run(const bicrl::LearnerCommand& command) {
   if (command.name == "generate") return bicrl::run_generate_command(command);
   if (command.name == "init") return bicrl::run_init_command(command);
   if (command.name == "eval") return bicrl::run_eval_command(command);
+  if (command.name == "config") return bicrl::run_config_command(command);
   return bicrl::run_train_command(command);
 }
 

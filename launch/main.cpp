@@ -91,6 +91,15 @@ void add_tasks_flags(CLI::App& app, Arguments& arguments) {
                  "folder for a file of each split (train.json...)");
 }
 
+void add_config_flags(CLI::App& app, Arguments& arguments) {
+  arguments.config.add_to(&app);
+  app.add_flag("--reference", arguments.learner.prints_reference,
+               "print the reference of all keys as Markdown (docs/configuration.md)");
+  app.add_option("--of", arguments.learner.config_kind, "what the file is for")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"train", "eval", "generate", "verifier", "reward"}));
+}
+
 void add_init_flags(CLI::App& app, Arguments& arguments) {
   bicrl::LearnerCommand& learner = arguments.learner;
   app.add_option("CONFIG", learner.config_path, "the policy's shape: a config.json")
@@ -158,6 +167,11 @@ int run_configured(Arguments& arguments) {
   return bicrl::run_learner(learner);
 }
 
+int run_config(Arguments& arguments) {
+  take_config(arguments, arguments.learner);
+  return bicrl::run_learner(arguments.learner);
+}
+
 int run_init(Arguments& arguments) { return bicrl::run_learner(arguments.learner); }
 int run_rescore(Arguments& arguments) { return bicrl::run_learner(arguments.learner); }
 
@@ -194,6 +208,7 @@ constexpr Subcommand kSubcommands[] = {
     {"rescore", "recompute a run's rewards from its stored verdicts", add_rescore_flags, run_rescore},
     {"verifier", "run a verifier server (no LibTorch in the process)", add_verifier_flags, run_verifier},
     {"verify", "verify the programs of a task file, or one candidate", add_verify_flags, run_verify},
+    {"config", "print a configuration's values and where each comes from", add_config_flags, run_config},
     {"doctor", "check whether training can run here, and what to do", add_doctor_flags, run_doctor},
 };
 
