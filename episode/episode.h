@@ -11,7 +11,7 @@
 #include "reward/reward_rule.h"
 #include "rollout/rollout.h"
 #include "tasks/task.h"
-#include "tasks/verdict.h"
+#include "verdict/verdict.h"
 
 namespace bicrl {
 

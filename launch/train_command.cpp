@@ -15,12 +15,12 @@
 #include "launch/rank_session.h"
 #include "launch/signals.h"
 #include "sandbox/service/verifier_server.h"
-#include "tasks/verifier_description.h"
 #include "trainer/experience/grading_basis.h"
 #include "trainer/inputs/run_inputs.h"
 #include "trainer/run/determinism.h"
 #include "trainer/run/run_memory.h"
 #include "trainer/run/training_run.h"
+#include "verdict/verifier_description.h"
 
 namespace bicrl {
 namespace {

@@ -20,8 +20,8 @@
 #include "sandbox/timing/statistics.h"
 #include "tasks/prompt.h"
 #include "tasks/task_set.h"
-#include "tasks/verdict.h"
-#include "tasks/verifier_description.h"
+#include "verdict/verdict.h"
+#include "verdict/verifier_description.h"
 
 namespace bicrl {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "common/config.h"
-#include "tasks/verdict.h"
+#include "verdict/verdict.h"
 
 namespace bicrl {
 

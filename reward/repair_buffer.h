@@ -12,7 +12,7 @@
 
 #include "common/config.h"
 #include "tasks/prompt.h"
-#include "tasks/verdict.h"
+#include "verdict/verdict.h"
 
 namespace bicrl {
 

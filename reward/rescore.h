@@ -8,7 +8,7 @@
 
 #include "reward/advantage.h"
 #include "reward/reward_rule.h"
-#include "tasks/verdict.h"
+#include "verdict/verdict.h"
 
 namespace bicrl {
 

@@ -10,7 +10,7 @@
 
 #include "common/config.h"
 #include "reward/unmeasured.h"
-#include "tasks/verdict.h"
+#include "verdict/verdict.h"
 
 namespace bicrl {
 

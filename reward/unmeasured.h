@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 
-#include "tasks/verdict.h"
+#include "verdict/verdict.h"
 
 namespace bicrl {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sandbox/trace/trace.h"
-#include "tasks/verification_request.h"
+#include "verdict/verification_request.h"
 
 namespace bicrl {
 

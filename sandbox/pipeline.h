@@ -17,8 +17,8 @@
 #include "sandbox/cost/device_table.h"
 #include "sandbox/oracle.h"
 #include "sandbox/recorder.h"
-#include "tasks/verdict.h"
-#include "tasks/verification_request.h"
+#include "verdict/verdict.h"
+#include "verdict/verification_request.h"
 
 namespace bicrl {
 

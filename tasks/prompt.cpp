@@ -5,8 +5,8 @@
 
 #include "common/error.h"
 #include "tasks/chat_template.h"
-#include "tasks/fault_class.h"
 #include "tasks/prompt_example.h"
+#include "verdict/fault_class.h"
 
 namespace bicrl {
 namespace {

@@ -16,7 +16,7 @@ BINARY = os.environ["BICRL_BINARY"]
 
 # Reads of a configuration's keys. policy/ reads config.json and tokenizers in the same way.
 ACCESSOR = r'\.(?:integer|real|boolean|text|required_text|choice|texts|integers|integers_or)\("([a-z_0-9]+)"'
-ROOMS = ("common", "tasks", "sandbox", "reward", "rollout", "trainer", "launch")
+ROOMS = ("common", "verdict", "tasks", "sandbox", "reward", "rollout", "trainer", "launch")
 
 
 def configuration_readers():
@@ -55,11 +55,11 @@ def main():
     assert {"reward_mean", "updates", "train_mfu", "collectives"} <= set(keys), keys
     findings += missing(keys, "docs/metrics.md", "key")
 
-    classes = re.findall(r'^    \{"([a-z_]+)",', read("tasks/fault_class.cpp"), flags=re.M)
+    classes = re.findall(r'^    \{"([a-z_]+)",', read("verdict/fault_class.cpp"), flags=re.M)
     assert {"compile", "race", "unconfirmed"} <= set(classes), classes
     findings += missing(classes, "docs/verifier.md", "fault class")
 
-    fields = re.findall(r'verdict_field\("(?:\w+\.)?(\w+)"', read("tasks/verdict_fields.h"))
+    fields = re.findall(r'verdict_field\("(?:\w+\.)?(\w+)"', read("verdict/verdict_fields.h"))
     assert {"outcome", "eager_ms", "backend"} <= set(fields), fields
     findings += missing(fields, "docs/file-formats.md", "field")
 

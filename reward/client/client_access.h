@@ -1,4 +1,4 @@
-// How this side of a connection shows who it is, and checks whom it talks to (tasks/verifier_access.h says
+// How this side of a connection shows who it is, and checks whom it talks to (verdict/verifier_access.h says
 // why). Plain data and pure functions.
 #pragma once
 #include <memory>

@@ -2,7 +2,7 @@
 
 #include "common/error.h"
 #include "reward/client/call_failure.h"
-#include "tasks/verifier_wire.h"
+#include "verdict/verifier_wire.h"
 
 namespace bicrl::verification {
 

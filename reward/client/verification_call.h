@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "proto/verifier.grpc.pb.h"
-#include "tasks/verdict.h"
+#include "verdict/verdict.h"
 
 namespace bicrl::verification {
 

@@ -4,7 +4,7 @@
 
 #include "proto/verifier.grpc.pb.h"
 #include "reward/client/call_failure.h"
-#include "tasks/verifier_wire.h"
+#include "verdict/verifier_wire.h"
 
 namespace bicrl {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "common/error.h"
 #include "reward/client/client_access.h"
-#include "tasks/verifier_description.h"
+#include "verdict/verifier_description.h"
 
 namespace grpc {
 class Channel;

@@ -17,7 +17,7 @@
 #include "reward/client/transport_probe.h"
 #include "reward/client/verification_call.h"
 #include "reward/client/verifier_channel.h"
-#include "tasks/verifier_wire.h"
+#include "verdict/verifier_wire.h"
 
 namespace bicrl {
 namespace {

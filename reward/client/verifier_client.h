@@ -21,9 +21,9 @@
 
 #include "common/error.h"
 #include "reward/client/verifier_options.h"
-#include "tasks/verdict.h"
-#include "tasks/verification_request.h"
-#include "tasks/verifier_description.h"
+#include "verdict/verdict.h"
+#include "verdict/verification_request.h"
+#include "verdict/verifier_description.h"
 
 namespace bicrl {
 

@@ -5,7 +5,7 @@
 
 #include "common/config.h"
 #include "reward/client/client_access.h"
-#include "tasks/verification_request.h"
+#include "verdict/verification_request.h"
 
 namespace bicrl {
 

@@ -9,7 +9,7 @@ enum class FaultPlace {
   kKernel   // a kernel ran and ended so
 };
 
-// A class of tasks/fault_class.h if the program is at fault; empty: the driver, the device or this project
+// A class of verdict/fault_class.h if the program is at fault; empty: the driver, the device or this project
 // is, and what was to be run must be run elsewhere. `code`: CUresult.
 std::string fault_class_of(int code, FaultPlace place);
 // For the program's author.

@@ -6,7 +6,7 @@
 
 namespace bicrl::ptx {
 
-// The classes of tasks/fault_class.h that a run can end in.
+// The classes of verdict/fault_class.h that a run can end in.
 enum class FaultClass : uint8_t {
   kLaunch,         // a configuration that no device of the modelled kind accepts
   kIllegalAccess,  // outside a buffer or variable, misaligned, or not permitted

@@ -9,7 +9,7 @@
 
 #include "common/error.h"
 #include "common/files.h"
-#include "tasks/verifier_access.h"
+#include "verdict/verifier_access.h"
 
 namespace bicrl {
 namespace {

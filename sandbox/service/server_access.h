@@ -1,4 +1,4 @@
-// How a verifier server lets callers in (tasks/verifier_access.h says why). Plain data and pure functions.
+// How a verifier server lets callers in (verdict/verifier_access.h says why). Plain data and pure functions.
 #pragma once
 #include <memory>
 #include <string>

@@ -16,8 +16,8 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/lru_cache.h"
-#include "tasks/verdict.h"
-#include "tasks/verification_request.h"
+#include "verdict/verdict.h"
+#include "verdict/verification_request.h"
 
 namespace bicrl {
 

@@ -9,7 +9,7 @@
 #include <array>
 
 #include "common/error.h"
-#include "tasks/verifier_access.h"
+#include "verdict/verifier_access.h"
 
 namespace bicrl {
 namespace {

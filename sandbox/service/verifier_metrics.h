@@ -8,7 +8,7 @@
 
 #include "sandbox/backend.h"
 #include "sandbox/service/verification_queue.h"
-#include "tasks/verdict.h"
+#include "verdict/verdict.h"
 
 namespace bicrl {
 

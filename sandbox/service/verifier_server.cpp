@@ -20,7 +20,7 @@
 #include "sandbox/service/canary.h"
 #include "sandbox/service/listening_port.h"
 #include "sandbox/service/verifier_metrics.h"
-#include "tasks/verifier_wire.h"
+#include "verdict/verifier_wire.h"
 
 namespace bicrl {
 namespace v1 = verifier::v1;

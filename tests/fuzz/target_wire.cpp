@@ -5,8 +5,8 @@
 #include "common/json.h"
 #include "proto/verifier.pb.h"
 #include "reward/reward_rule.h"
-#include "tasks/verifier_wire.h"
 #include "tests/fuzz/fuzz_target.h"
+#include "verdict/verifier_wire.h"
 
 namespace bicrl::fuzz {
 namespace {

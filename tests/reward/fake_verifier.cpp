@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "tasks/verifier_description.h"
+#include "verdict/verifier_description.h"
 
 namespace bicrl::testing {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sandbox/pipeline.h"
-#include "tasks/verification_request.h"
+#include "verdict/verification_request.h"
 
 namespace bicrl::testing {
 

@@ -195,6 +195,11 @@ TEST_CASE("every infilling task can be clamped and put together again") {
   }
 }
 
+TEST_CASE("stage is read back by its name") {
+  for (Stage stage : {Stage::kInfilling, Stage::kEndToEnd}) CHECK(parse_stage(to_string(stage)) == stage);
+  CHECK_THROWS_AS(parse_stage("warm_up"), InputError);
+}
+
 TEST_CASE("the program in a response") {
   CHECK(extract_program("import torch\n") == "import torch\n");
   CHECK(extract_program("") == "");

@@ -2,8 +2,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "common/error.h"
-#include "tasks/fault_class.h"
 #include "tasks/prompt.h"
+#include "verdict/fault_class.h"
 
 using namespace bicrl;
 using Catch::Matchers::ContainsSubstring;

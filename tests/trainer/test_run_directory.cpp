@@ -7,8 +7,8 @@
 
 #include "common/error.h"
 #include "common/files.h"
-#include "tasks/verifier_description.h"
 #include "tests/support/support.h"
+#include "verdict/verifier_description.h"
 
 namespace bicrl {
 namespace {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
-#include "tasks/verdict.h"
+#include "verdict/verdict.h"
 
 namespace bicrl {
 

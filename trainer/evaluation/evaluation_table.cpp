@@ -3,8 +3,8 @@
 #include <cstdio>
 
 #include "common/error.h"
-#include "tasks/verdict.h"
 #include "trainer/evaluation/evaluation.h"
+#include "verdict/verdict.h"
 
 namespace bicrl {
 namespace {

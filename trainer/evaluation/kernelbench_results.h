@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tasks/verdict.h"
+#include "verdict/verdict.h"
 
 namespace bicrl {
 

@@ -10,7 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "tasks/verdict.h"
+#include "verdict/verdict.h"
 
 namespace bicrl {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "reward/reward_rule.h"
-#include "tasks/verdict.h"
+#include "verdict/verdict.h"
 
 namespace bicrl {
 

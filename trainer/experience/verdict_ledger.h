@@ -15,9 +15,9 @@
 
 #include "common/line_log.h"
 #include "tasks/task.h"
-#include "tasks/verdict.h"
 #include "trainer/experience/masked_set.h"
 #include "trainer/ranks/control_plane.h"
+#include "verdict/verdict.h"
 
 namespace bicrl {
 

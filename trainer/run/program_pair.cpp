@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "common/error.h"
-#include "tasks/verdict.h"
+#include "verdict/verdict.h"
 
 namespace bicrl {
 namespace {

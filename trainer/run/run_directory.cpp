@@ -16,7 +16,7 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "common/log.h"
-#include "tasks/verifier_description.h"
+#include "verdict/verifier_description.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;

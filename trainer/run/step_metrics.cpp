@@ -6,7 +6,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "tasks/verdict.h"
+#include "verdict/verdict.h"
 
 namespace bicrl {
 namespace {

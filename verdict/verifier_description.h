@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tasks/verification_request.h"
+#include "verdict/verification_request.h"
 
 namespace bicrl {
 

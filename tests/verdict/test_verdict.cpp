@@ -6,11 +6,10 @@
 #include <set>
 
 #include "common/error.h"
-#include "tasks/fault_class.h"
-#include "tasks/task.h"
-#include "tasks/verdict.h"
-#include "tasks/verdict_fields.h"
-#include "tests/tasks/verdict_examples.h"
+#include "tests/verdict/verdict_examples.h"
+#include "verdict/fault_class.h"
+#include "verdict/verdict.h"
+#include "verdict/verdict_fields.h"
 
 using namespace bicrl;
 using bicrl::testing::full_verdict;
@@ -125,12 +124,10 @@ TEST_CASE("what a verdict cannot say is named") {
   CHECK(problem([](Verdict& v) { v.tolerance.clear(); }).empty());  // it was not compared
 }
 
-TEST_CASE("outcomes, stages and fault classes have names") {
+TEST_CASE("outcomes and fault classes have names") {
   CHECK(to_string(Outcome::kGraded) == "graded");
   CHECK(to_string(Outcome::kCandidateFault) == "candidate_fault");
   CHECK(to_string(Outcome::kInfrastructure) == "infrastructure");
-  for (Stage stage : {Stage::kInfilling, Stage::kEndToEnd}) CHECK(parse_stage(to_string(stage)) == stage);
-  CHECK_THROWS_AS(parse_stage("warm_up"), InputError);
   std::set<std::string_view> names;
   for (const FaultClass& entry : fault_classes()) {
     CHECK_FALSE(entry.meaning.empty());

@@ -1,4 +1,4 @@
-#include "tasks/fault_class.h"
+#include "verdict/fault_class.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "tasks/verification_request.h"
+#include "verdict/verification_request.h"
 
 #include "common/error.h"
 

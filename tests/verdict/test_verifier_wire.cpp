@@ -1,6 +1,6 @@
 // Between plain structs and protocol messages: nothing is left out, nothing impossible comes in, and an
 // answer always arrives.
-#include "tasks/verifier_wire.h"
+#include "verdict/verifier_wire.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <limits>
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "proto/verifier.pb.h"
-#include "tasks/verdict_fields.h"
-#include "tests/tasks/verdict_examples.h"
+#include "tests/verdict/verdict_examples.h"
+#include "verdict/verdict_fields.h"
 
 namespace bicrl {
 namespace {

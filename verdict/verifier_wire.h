@@ -2,9 +2,9 @@
 // Pure functions. No generated header is needed to include this one.
 #pragma once
 #include "common/error.h"
-#include "tasks/verdict.h"
-#include "tasks/verification_request.h"
-#include "tasks/verifier_description.h"
+#include "verdict/verdict.h"
+#include "verdict/verification_request.h"
+#include "verdict/verifier_description.h"
 
 namespace bicrl {
 

@@ -1,4 +1,4 @@
-#include "tasks/verdict.h"
+#include "verdict/verdict.h"
 
 #include <cmath>
 #include <limits>
@@ -7,9 +7,9 @@
 
 #include "common/error.h"
 #include "common/json.h"
-#include "tasks/fault_class.h"
-#include "tasks/verdict_fields.h"
-#include "tasks/verifier_description.h"
+#include "verdict/fault_class.h"
+#include "verdict/verdict_fields.h"
+#include "verdict/verifier_description.h"
 
 namespace bicrl {
 namespace {

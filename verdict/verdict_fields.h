@@ -1,12 +1,12 @@
 // The fields of a verdict, listed once: whatever stores, sends or reads verdicts goes through this list.
-// Internal to tasks/ and its tests.
+// Internal to verdict/ and its tests.
 #pragma once
 #include <optional>
 #include <string_view>
 #include <tuple>
 
 #include "common/field_count.h"
-#include "tasks/verdict.h"
+#include "verdict/verdict.h"
 
 namespace bicrl {
 

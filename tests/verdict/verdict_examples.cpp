@@ -1,4 +1,4 @@
-#include "tests/tasks/verdict_examples.h"
+#include "tests/verdict/verdict_examples.h"
 
 namespace bicrl::testing {
 

@@ -1,4 +1,4 @@
-#include "tasks/verifier_description.h"
+#include "verdict/verifier_description.h"
 
 #include "common/error.h"
 

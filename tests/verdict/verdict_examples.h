@@ -1,6 +1,6 @@
 // Verdicts for the tests of what is stored and sent.
 #pragma once
-#include "tasks/verdict.h"
+#include "verdict/verdict.h"
 
 namespace bicrl::testing {
 

@@ -1,4 +1,4 @@
-#include "tasks/verifier_wire.h"
+#include "verdict/verifier_wire.h"
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
@@ -11,7 +11,7 @@
 
 #include "common/utf8.h"
 #include "proto/verifier.pb.h"
-#include "tasks/verdict_fields.h"
+#include "verdict/verdict_fields.h"
 
 namespace bicrl {
 namespace {

@@ -1,4 +1,4 @@
-#include "tasks/verifier_access.h"
+#include "verdict/verifier_access.h"
 
 #include <sys/stat.h>
 
