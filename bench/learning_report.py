@@ -128,7 +128,7 @@ def told(figures, form):
 
 # ---- The commands.
 def print_table(arms, unknown):
-    print("| arm | correct (seeds) | of the unknown kind | speed-up of the correct | fast_1 | fast_2 | new ways |\n|---|---|---|---|---|---|---|")
+    print("| arm | correct (seeds) | of the unknown kind | speed-up of the correct | fast_1 | fast_2 | novel |\n|---|---|---|---|---|---|---|")
     for name, seeds in arms.items():
         print(row(name, seeds, unknown))
 
@@ -140,7 +140,7 @@ def row(name, seeds, unknown):
     each = ", ".join(f"{100 * sum(a['correct'] for a in s.values()) / len(s):.1f}" for s in seeds.values())
     mean = geometric_mean([speed(a) for a in answers if speed(a) > 0])
     return (f"| {name} | {share(answers, lambda a: a['correct'])} ({each}) | {share(hard, lambda a: a['correct'])} | {mean or 0:.2f} | "
-            f"{share(answers, lambda a: speed(a) > 1)} | {share(answers, lambda a: speed(a) > 2)} | {share(answers, lambda a: a.get('unshown', False))} |")
+            f"{share(answers, lambda a: speed(a) > 1)} | {share(answers, lambda a: speed(a) > 2)} | {share(answers, lambda a: a.get('novel', False))} |")
 
 
 def report(options):
@@ -217,7 +217,7 @@ def discovery(options):
         if not (folder / "summary.json").exists():
             continue
         answers = last_of(folder)
-        new = {a["task_id"]: a for a in answers if a.get("unshown") and speed(a) > 0}
+        new = {a["task_id"]: a for a in answers if a.get("novel") and speed(a) > 0}
         times = shown_times(options, folder.parent, new)
         cheaper = [(min(times[t]) / a["candidate_ms"], folder.parent, a) for t, a in new.items() if min(times[t]) > LEAST_GAIN * a["candidate_ms"]]
         found, count = found + cheaper, count + len(answers)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 WIDTH, HEIGHT, LEFT, TOP, PANEL, GAP, BOTTOM = 860, 290, 46, 40, 350, 80, 46
 CURVES = [("correct", "correct_rate", "#1f77b4"), ("faster than eager PyTorch", "fast_1", "#2ca02c"),
-          ("novel technique", "unshown_rate", "#d62728")]
+          ("novel technique", "novel_rate", "#d62728")]
 
 
 def polyline(values, x_of, y_of, colour):

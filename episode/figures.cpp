@@ -11,8 +11,10 @@
 namespace bicrl {
 namespace {
 
+constexpr std::string_view kModelled = "modelled";  // in a row's text
+
 struct Row {
-  const char* key;
+  std::string_view key;
   FigureKind kind;
   Sum sum, over;
   FigureUnit unit;
@@ -27,6 +29,8 @@ constexpr Row kRows[] = {
     BICRL_FIGURES(BICRL_FIGURE)
 #undef BICRL_FIGURE
 };
+
+double squared(double value) { return value * value; }
 
 double value_of(const StepSums& sums, const Row& row) {
   if (row.kind == FigureKind::kCount) return sums[row.sum];
@@ -75,11 +79,24 @@ bool is_shown(const StepSums& sums, const Row& row, bool verified) {
   return false;
 }
 
-const Row& row_of(std::string_view key) {
-  const Row* row = std::ranges::find(kRows, key, [](const Row& r) { return std::string_view(r.key); });
-  BICRL_CHECK(row != std::end(kRows), "no figure is called ", key);
-  return *row;
+constexpr const Row* row_of(std::string_view key) {
+  for (const Row& row : kRows)
+    if (row.key == key) return &row;
+  return nullptr;
 }
+
+// Of the text from an opening brace on: what the braces enclose.
+constexpr std::string_view enclosed(std::string_view text) { return text.substr(1, text.find('}') - 1); }
+
+constexpr bool names_rows(std::string_view text) {
+  for (size_t open = text.find('{'); open != text.npos; open = text.find('{', open + 1)) {
+    const std::string_view key = enclosed(text.substr(open));
+    if (!key.empty() && key != kModelled && !row_of(key)) return false;
+  }
+  return true;
+}
+static_assert(std::ranges::all_of(kRows, [](const Row& row) { return names_rows(row.text); }),
+              "a row's text names a figure that there is not");
 
 std::string filled_in(const StepSums& sums, const Row& row, bool modelled) {
   std::string line;
@@ -87,14 +104,14 @@ std::string filled_in(const StepSums& sums, const Row& row, bool modelled) {
   while (!text.empty()) {
     const size_t open = std::min(text.find('{'), text.size());
     line += text.substr(0, open);
-    if (open == text.size()) break;
-    const size_t close = text.find('}', open);
-    const std::string_view key = text.substr(open + 1, close - open - 1);
-    if (key == "modelled")
+    text.remove_prefix(open);
+    if (text.empty()) break;
+    const std::string_view key = enclosed(text);
+    if (key == kModelled)
       line += modelled ? "modelled " : "";
     else
-      line += written(sums, key.empty() ? row : row_of(key));
-    text.remove_prefix(close + 1);
+      line += written(sums, key.empty() ? row : *row_of(key));
+    text.remove_prefix(key.size() + 2);
   }
   return line;
 }
@@ -106,14 +123,14 @@ StepSums& StepSums::operator+=(const StepSums& other) {
   return *this;
 }
 
-double value_of(const StepSums& sums, Figure figure) {
-  return value_of(sums, kRows[static_cast<size_t>(figure)]);
-}
+#define BICRL_ADD(name, added) (*this)[Sum::name] += added;
+void StepSums::count(const CountedResponse& r) { BICRL_RESPONSE_SUMS(BICRL_ADD) }
+void StepSums::count(const CountedGroup& g) { BICRL_GROUP_SUMS(BICRL_ADD) }
+void StepSums::count(const CountedRank& k) { BICRL_RANK_SUMS(BICRL_ADD) }
+#undef BICRL_ADD
 
-int64_t count_of(const StepSums& sums, Figure figure) {
-  const Row& row = kRows[static_cast<size_t>(figure)];
-  BICRL_CHECK(row.kind == FigureKind::kCount, row.key, " is no count");
-  return std::llround(sums[row.sum]);
+double StepFigures::operator[](Figure figure) const {
+  return value_of(sums, kRows[static_cast<size_t>(figure)]);
 }
 
 std::string figures_text(const StepSums& sums, bool verified, bool modelled) {
@@ -123,20 +140,14 @@ std::string figures_text(const StepSums& sums, bool verified, bool modelled) {
   return line;
 }
 
-nlohmann::json to_json(const StepSums& sums) {
-  nlohmann::json json = nlohmann::json::object();
+nlohmann::json to_json(const StepFigures& figures) {
+  nlohmann::json json = {{"reward_terms", figures.reward_terms}, {"fault_classes", figures.fault_classes}};
   for (const Row& row : kRows)
     if (row.kind == FigureKind::kCount)
-      json[row.key] = std::llround(sums[row.sum]);
+      json[row.key] = std::llround(figures.sums[row.sum]);
     else
-      json[row.key] = value_of(sums, row);
+      json[row.key] = value_of(figures.sums, row);
   return json;
-}
-
-std::vector<std::string> figure_keys() {
-  std::vector<std::string> keys;
-  for (const Row& row : kRows) keys.emplace_back(row.key);
-  return keys;
 }
 
 }  // namespace bicrl

@@ -1,53 +1,86 @@
-// What a step says of its responses, as one table: ranks add up its sums, and step lines, metrics.jsonl,
-// TensorBoard and docs/metrics.md are made of its rows. A new figure is one line below, and one for each sum
-// that it needs and nobody counts yet. Plain values; thread-safe.
+// What a step says of its responses, as two tables. Rows of the first say what is added up, rows of the
+// second what is reported: the step line, metrics.jsonl, TensorBoard and docs/metrics.md follow from them. A
+// new figure is a row of the second, and one of the first if it needs a sum that is not there.
+// Plain values; thread-safe.
 #pragma once
 #include <array>
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 namespace bicrl {
 
-// Sums over responses or groups. All are whole numbers but the last four, which are added up in the order of
-// groups, so that a step's figures do not depend on which rank had which group.
-#define BICRL_SUMS(X)                                                                    \
-  X(kResponses) /* all responses */                                                      \
-  X(kAsked)     /* that a verdict was asked for */                                       \
-  X(kKnown)     /* that the verifier neither lost nor can never grade */                 \
-  X(kCompiled)                                                                           \
-  X(kCorrect)                                                                            \
-  X(kNovel)       /* correct by a technique that no known program shows */               \
-  X(kTruncated)   /* did not come to their end */                                        \
-  X(kMasked)      /* left out of the update */                                           \
-  X(kInvalidTask) /* whose task can never be graded */                                   \
-  X(kLost)        /* without a verdict through the verifier's fault */                   \
-  X(kStragglers)  /* of these: given up at the step's deadline */                        \
-  X(kConfirmed)   /* whose success was verified a second time */                         \
-  X(kTimed)       /* correct ones whose speed-up over eager is known */                  \
-  X(kFaster)      /* of these: above 1 */                                                \
-  X(kRewarded)    /* that are not masked */                                              \
-  X(kGroups)                                                                             \
-  X(kRepairs)       /* groups that were shown a failed attempt */                        \
-  X(kZeroVariance)  /* groups whose rewards are all equal */                             \
-  X(kTooFew)        /* groups of which fewer than two responses count */                 \
-  X(kDropped)       /* groups that teach nothing: the two before together */             \
-  X(kUniqueCorrect) /* distinct correct programs, added up over groups */                \
-  X(kGenerated)     /* tokens */                                                         \
-  X(kForwards)                                                                           \
-  X(kUniquePrograms) /* distinct programs of the step; set once, over all ranks */       \
-  X(kInvalidTasks)   /* tasks that the run has found so far; set once, over all ranks */ \
-  X(kLogSpeedup)     /* of the timed ones */                                             \
-  X(kReward)                                                                             \
-  X(kRewardSquares)
+// What the first table's rows may count, of a response, of a group and of a rank.
+struct CountedResponse {
+  bool is_asked;      // a verdict was asked for
+  bool is_truncated;  // did not come to its end
+  bool is_compiled;
+  bool is_correct;
+  bool is_novel;          // correct by a technique that no known program shows
+  bool is_masked;         // left out of the update
+  bool has_invalid_task;  // its task can never be graded
+  bool is_lost;           // without a verdict through the verifier's fault
+  bool is_straggler;      // of these: given up at the step's deadline
+  double speedup;         // over eager, of a correct one; 0 if it is not known
+  double reward;          // of one that is not masked
+};
+struct CountedGroup {
+  bool is_repair;                    // was shown a failed attempt
+  bool has_equal_rewards;            // teaches nothing for that
+  bool has_too_few;                  // of its responses fewer than two count
+  double distinct_correct_programs;  // in it
+};
+struct CountedRank {
+  double confirmed;  // responses whose success was verified a second time
+  double generated_tokens;
+  double forwards;
+};
+
+// X(name, what is added). All are whole numbers but kLogSpeedup, kReward and kRewardSquares; those are added
+// up in the order of groups, so that a step's figures do not depend on which rank had which group.
+#define BICRL_RESPONSE_SUMS(X)                            \
+  X(kResponses, 1)                                        \
+  X(kAsked, r.is_asked)                                   \
+  X(kKnown, !r.is_lost && !r.has_invalid_task)            \
+  X(kTruncated, r.is_truncated)                           \
+  X(kCompiled, r.is_compiled)                             \
+  X(kCorrect, r.is_correct)                               \
+  X(kNovel, r.is_novel)                                   \
+  X(kTimed, r.speedup > 0)                                \
+  X(kFaster, r.speedup > 1)                               \
+  X(kLogSpeedup, r.speedup > 0 ? std::log(r.speedup) : 0) \
+  X(kMasked, r.is_masked)                                 \
+  X(kInvalidTask, r.has_invalid_task)                     \
+  X(kLost, r.is_lost)                                     \
+  X(kStragglers, r.is_straggler)                          \
+  X(kRewarded, !r.is_masked)                              \
+  X(kReward, r.is_masked ? 0 : r.reward)                  \
+  X(kRewardSquares, r.is_masked ? 0 : squared(r.reward))
+#define BICRL_GROUP_SUMS(X)                         \
+  X(kGroups, 1)                                     \
+  X(kRepairs, g.is_repair)                          \
+  X(kZeroVariance, g.has_equal_rewards)             \
+  X(kTooFew, g.has_too_few)                         \
+  X(kDropped, g.has_equal_rewards || g.has_too_few) \
+  X(kUniqueCorrect, g.distinct_correct_programs)
+#define BICRL_RANK_SUMS(X)          \
+  X(kConfirmed, k.confirmed)        \
+  X(kGenerated, k.generated_tokens) \
+  X(kForwards, k.forwards)
+// Known only of all ranks together; set once.
+#define BICRL_STEP_SUMS(X)                              \
+  X(kUniquePrograms, the distinct programs of the step) \
+  X(kInvalidTasks, the tasks that the run has left out so far)
+#define BICRL_SUMS(X) BICRL_RESPONSE_SUMS(X) BICRL_GROUP_SUMS(X) BICRL_RANK_SUMS(X) BICRL_STEP_SUMS(X)
 
 enum class Sum : size_t {
-#define BICRL_SUM(name) name,
+#define BICRL_SUM(name, ...) name,
   BICRL_SUMS(BICRL_SUM)
 #undef BICRL_SUM
 };
-#define BICRL_SUM(name) +1
+#define BICRL_SUM(...) +1
 inline constexpr size_t kSums = BICRL_SUMS(BICRL_SUM);
 #undef BICRL_SUM
 
@@ -57,6 +90,9 @@ struct StepSums {
   double& operator[](Sum sum) { return values[static_cast<size_t>(sum)]; }
   double operator[](Sum sum) const { return values[static_cast<size_t>(sum)]; }
   StepSums& operator+=(const StepSums& other);
+  void count(const CountedResponse& r);
+  void count(const CountedGroup& g);
+  void count(const CountedRank& k);
 };
 
 // How a figure follows from sums; a figure over nothing is 0.
@@ -70,7 +106,8 @@ enum class FigureUnit { kNumber, kShare, kFactor };
 // When a step line shows a figure's text.
 enum class FigureShown { kNever, kAlways, kVerified, kTimed, kIfAny };
 
-// Text of the line: {} is the figure itself, {key} another one, {modelled} "modelled " if the times are.
+// X(name, key, kind, sum, over, unit, digits, shown, text). In a text {} is the figure itself, {key} another
+// one, and {modelled} "modelled " if times come from the cost model. The step line has the rows' order.
 #define BICRL_FIGURES(X)                                                                                   \
   X(kResponses, "responses", kCount, kResponses, kResponses, kNumber, 0, kNever, "")                       \
   X(kRewardMean, "reward_mean", kMean, kReward, kRewarded, kNumber, 3, kVerified,                          \
@@ -78,7 +115,6 @@ enum class FigureShown { kNever, kAlways, kVerified, kTimed, kIfAny };
   X(kRewardSpread, "reward_spread", kSpread, kReward, kRewarded, kNumber, 3, kNever, "")                   \
   X(kCompileRate, "compile_rate", kMean, kCompiled, kKnown, kShare, 0, kVerified, " | compile {}")         \
   X(kCorrectRate, "correct_rate", kMean, kCorrect, kKnown, kShare, 0, kVerified, " | correct {}")          \
-  X(kTimed, "timed", kCount, kTimed, kTimed, kNumber, 0, kNever, "")                                       \
   X(kSpeedup, "geomean_speedup", kGeomean, kLogSpeedup, kTimed, kFactor, 2, kTimed,                        \
     " | {modelled}speed-up {}")                                                                            \
   X(kFast1, "fast_1", kMean, kFaster, kKnown, kShare, 0, kTimed, ", fast_1 {}")                            \
@@ -110,13 +146,19 @@ enum class Figure : size_t {
 #undef BICRL_FIGURE
 };
 
-double value_of(const StepSums& sums, Figure figure);
-int64_t count_of(const StepSums& sums, Figure figure);  // of a kCount
+// What a step says of its responses, over all ranks.
+struct StepFigures {
+  StepSums sums;
+  std::map<std::string, double> reward_terms;    // the mean of each summand of the reward
+  std::map<std::string, int64_t> fault_classes;  // responses
+  std::string infrastructure_reason;             // why one of the lost responses is lost
+
+  double operator[](Figure figure) const;
+};
 
 // The rows' texts for a step line, in their order. `verified`: whether there are verdicts at all.
 std::string figures_text(const StepSums& sums, bool verified, bool modelled);
-// Every figure by its key.
-nlohmann::json to_json(const StepSums& sums);
-std::vector<std::string> figure_keys();
+// Every figure by its key, and reward_terms and fault_classes.
+nlohmann::json to_json(const StepFigures& figures);
 
 }  // namespace bicrl

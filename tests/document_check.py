@@ -52,6 +52,7 @@ def main():
 
     keys = re.findall(r'\{"([a-z_0-9]+)", (?:m\.|r\.|figures\.)', read("trainer/run/step_metrics.cpp"))
     keys += re.findall(r'json\["([a-z_0-9]+)"\]', read("trainer/run/step_metrics.cpp"))
+    keys += re.findall(r'X\(k\w+, "([a-z_0-9]+)"', read("episode/figures.h"))
     assert {"reward_mean", "updates", "train_mfu", "collectives"} <= set(keys), keys
     findings += missing(keys, "docs/metrics.md", "key")
 

@@ -34,8 +34,8 @@ with folder() as temporary:
     rates = [s["learning_rate"] for s in steps if s["phase"] == "warm_up"]
     expect(max(rates) == 2.0e-3 and 1.0e-4 <= rates[-1] < 1.1e-4, "the warm-up ends at its least learning rate", rates[-3:])
     for step in steps[80:]:
-        expect(0 <= step["unique_right"] <= 4 and step["entropy"] >= 0, "distinct right programs and entropy", step)
-        expect(0 <= step["unshown_rate"] <= step["correct_rate"], "ways that nobody showed are counted among right programs", step)
+        expect(0 <= step["unique_correct"] <= 4 and step["entropy"] >= 0, "distinct correct programs and entropy", step)
+        expect(0 <= step["novel_rate"] <= step["correct_rate"], "novel techniques are counted among correct programs", step)
         expect("modelled_speedup" in step["reward_terms"], "the reward is a modelled one", step)
     expect(" a group" in out, "the step's line tells them", out)
     expect(any(json.loads(line)["advantage_k"] == 2 for line in Path(run, "responses.jsonl").read_text().splitlines()), "k is kept")

@@ -107,7 +107,7 @@ TEST_CASE("how a right program of a synthesised task computes is kept, and wheth
   SynthesisOptions options;
   options.train_compositions = 40;
   options.development_compositions = 0;
-  size_t shown = 0, unshown = 0;
+  size_t shown = 0, novel = 0;
   for (Task task : synthesise(options).train) {
     VerifiedResponse response = right_response(task);
     for (const std::string& program :
@@ -116,7 +116,7 @@ TEST_CASE("how a right program of a synthesised task computes is kept, and wheth
       const EvaluatedResponse found = evaluated_response(response);
       CHECK(found.composition == task.composition);
       CHECK_FALSE(found.technique.empty());
-      CHECK_FALSE(found.unshown);
+      CHECK_FALSE(found.novel);
       CHECK(evaluated_response_from_json(to_json(found)) == found);
       ++shown;
     }
@@ -126,7 +126,7 @@ TEST_CASE("how a right program of a synthesised task computes is kept, and wheth
     response.program = task.cuda_code;
     response.program.replace(at, 20, "constexpr int W = 2;");
     const EvaluatedResponse other = evaluated_response(response);
-    unshown += other.unshown;
+    novel += other.novel;
     CHECK(evaluated_response_from_json(to_json(other)) == other);
     response.verdict->correct = false;
     CHECK(evaluated_response(response).technique.empty());
@@ -138,16 +138,16 @@ TEST_CASE("how a right program of a synthesised task computes is kept, and wheth
     CHECK(evaluated_response(response).technique.empty());
   }
   CHECK(shown == 80);
-  CHECK(unshown > 0);
+  CHECK(novel > 0);
   EvaluationResult result;
   result.phase = "end_to_end";
   result.tasks = 8;
   result.correct_rate = 0.5;
-  result.unshown_rate = 0.25;
-  CHECK_THAT(evaluation_table({result}), ContainsSubstring("new ways") && ContainsSubstring("25.0 %"));
-  CHECK(evaluation_from_json(to_json(result)).unshown_rate == 0.25);
-  result.unshown_rate = 0;
-  CHECK_FALSE(lines(evaluation_table({result})).front().ends_with("new ways"));
+  result.novel_rate = 0.25;
+  CHECK_THAT(evaluation_table({result}), ContainsSubstring("     novel") && ContainsSubstring("25.0 %"));
+  CHECK(evaluation_from_json(to_json(result)).novel_rate == 0.25);
+  result.novel_rate = 0;
+  CHECK_FALSE(lines(evaluation_table({result})).front().ends_with("novel"));
 }
 
 TEST_CASE("the best of several samples counts by task") {

@@ -110,8 +110,8 @@ TEST_CASE("a step comes out the same on any number of ranks, by one exchange") {
     CHECK(collectives - set_up == 1);
     int64_t experiences = 0, rollouts = 0;
     for (const CollectedStep& step : steps) {
-      CHECK(step.metrics.responses == 20);
-      CHECK(step.metrics.reward_mean == steps.front().metrics.reward_mean);
+      CHECK(step.figures[Figure::kResponses] == 20);
+      CHECK(step.figures[Figure::kRewardMean] == steps.front().figures[Figure::kRewardMean]);
       CHECK(step.entries.size() == 20);
       REQUIRE(step.shares.size() == static_cast<size_t>(ranks));
       experiences += static_cast<int64_t>(step.experiences.size());
@@ -121,23 +121,23 @@ TEST_CASE("a step comes out the same on any number of ranks, by one exchange") {
     CHECK(rollouts == 20);
     first.push_back(std::move(steps.front()));
   }
-  const ResponseMetrics& alone = first.front().metrics;
-  CHECK(alone.infrastructure_rate > 0);
-  CHECK(alone.correct_rate > 0.2);
-  CHECK(alone.correct_rate < 1);
+  const StepFigures& alone = first.front().figures;
+  CHECK(alone[Figure::kLostRate] > 0);
+  CHECK(alone[Figure::kCorrectRate] > 0.2);
+  CHECK(alone[Figure::kCorrectRate] < 1);
   for (const CollectedStep& step : first) {
-    const ResponseMetrics& m = step.metrics;
-    CHECK(m.unique_programs == alone.unique_programs);
-    CHECK(m.unique_right == alone.unique_right);
-    CHECK(m.correct_rate == alone.correct_rate);
-    CHECK(m.compile_rate == alone.compile_rate);
-    CHECK(m.infrastructure_rate == alone.infrastructure_rate);
-    CHECK(m.masked_rate == alone.masked_rate);
-    CHECK_THAT(m.reward_mean, Catch::Matchers::WithinAbs(alone.reward_mean, 1e-12));
-    CHECK_THAT(m.reward_spread, Catch::Matchers::WithinAbs(alone.reward_spread, 1e-12));
+    const StepFigures& m = step.figures;
+    CHECK(m[Figure::kUniquePrograms] == alone[Figure::kUniquePrograms]);
+    CHECK(m[Figure::kUniqueCorrect] == alone[Figure::kUniqueCorrect]);
+    CHECK(m[Figure::kCorrectRate] == alone[Figure::kCorrectRate]);
+    CHECK(m[Figure::kCompileRate] == alone[Figure::kCompileRate]);
+    CHECK(m[Figure::kLostRate] == alone[Figure::kLostRate]);
+    CHECK(m[Figure::kMaskedRate] == alone[Figure::kMaskedRate]);
+    CHECK_THAT(m[Figure::kRewardMean], Catch::Matchers::WithinAbs(alone[Figure::kRewardMean], 1e-12));
+    CHECK_THAT(m[Figure::kRewardSpread], Catch::Matchers::WithinAbs(alone[Figure::kRewardSpread], 1e-12));
     CHECK(m.fault_classes == alone.fault_classes);
-    CHECK(m.zero_variance_groups == alone.zero_variance_groups);
-    CHECK(m.generated_tokens == alone.generated_tokens);
+    CHECK(m[Figure::kZeroVariance] == alone[Figure::kZeroVariance]);
+    CHECK(m[Figure::kGenerated] == alone[Figure::kGenerated]);
     std::map<std::string, double> rates, expected;
     for (const TaskOutcome& o : step.task_outcomes) rates[o.task_id] = o.pass_rate;
     for (const TaskOutcome& o : first.front().task_outcomes) expected[o.task_id] = o.pass_rate;
@@ -169,7 +169,7 @@ TEST_CASE("a step tells how far a task's rewards differ, and how many right prog
   double distinct = 0;
   for (const auto& [task, programs] : right) distinct += static_cast<double>(programs.size());
   CHECK(distinct > 0);
-  CHECK(step.metrics.unique_right == distinct / 5);
+  CHECK(step.figures[Figure::kUniqueCorrect] == distinct / 5);
   bool any = false;
   for (const TaskOutcome& outcome : step.task_outcomes) {
     const std::vector<double>& values = rewards[outcome.task_id];
@@ -219,8 +219,8 @@ TEST_CASE("trainers of a split step get what as many colocated ranks make themse
         const CollectedStep& step = steps[static_cast<size_t>(rank)];
         generated += step.rollouts.size();
         CHECK(step.rollouts.empty() != (placement.generates(rank) && rank < trainers + 5));
-        CHECK(step.metrics.reward_mean == expected[0].metrics.reward_mean);
-        CHECK(step.metrics.reward_spread == expected[0].metrics.reward_spread);
+        CHECK(step.figures[Figure::kRewardMean] == expected[0].figures[Figure::kRewardMean]);
+        CHECK(step.figures[Figure::kRewardSpread] == expected[0].figures[Figure::kRewardSpread]);
         REQUIRE(step.shares.size() == static_cast<size_t>(trainers));
         REQUIRE(step.task_outcomes.size() == expected[0].task_outcomes.size());
         for (size_t i = 0; i < step.task_outcomes.size(); ++i)
@@ -374,8 +374,8 @@ TEST_CASE("a repair is counted, and not as its task's pass rate") {
   }();
   rank.ledger.adopt({.verdicts = known});
   const CollectedStep step = rank.collector.collect(groups, 7, 0);
-  CHECK(step.metrics.repairs == 1);
-  CHECK(step.metrics.correct_rate == 1);
+  CHECK(step.figures[Figure::kRepairs] == 1);
+  CHECK(step.figures[Figure::kCorrectRate] == 1);
   REQUIRE(step.task_outcomes.size() == 4);
   for (const TaskOutcome& outcome : step.task_outcomes) CHECK(outcome.task_id != "task2");
 }
@@ -458,8 +458,8 @@ TEST_CASE("a task that can never be graded is told to every rank, and no loss of
       states[at] = curation.state();
     });
     for (const CollectedStep& step : steps) {
-      CHECK(step.metrics.task_fault_rate == 0.2);
-      CHECK(step.metrics.masked_rate >= 0.2);
+      CHECK(step.figures[Figure::kInvalidTaskRate] == 0.2);
+      CHECK(step.figures[Figure::kMaskedRate] >= 0.2);
       int64_t lost = 0;
       for (const UnverifiedCount& rank : step.unverified) lost += rank.unverified;
       CHECK(lost < 5);
@@ -529,7 +529,7 @@ TEST_CASE("share without a verdict is of the responses that a verdict was asked 
   ExperienceCollector collector(responses, &rank.ledger, binary(), alone, Placement::colocated(1),
                                 {.samples_per_task = 4});
   const CollectedStep step = collector.collect(prompted(tasks), 7, 0);
-  CHECK(step.metrics.responses == 20);
+  CHECK(step.figures[Figure::kResponses] == 20);
   REQUIRE(step.unverified.size() == 1);
   CHECK(step.unverified[0].responses == 10);
   CHECK(step.unverified[0].unverified == 10);

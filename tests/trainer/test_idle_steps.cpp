@@ -8,12 +8,11 @@ using namespace bicrl;
 using Catch::Matchers::ContainsSubstring;
 
 TEST_CASE("run of idle steps is reported with its commonest outcome, and again when it has doubled") {
-  ResponseMetrics idle;
-  idle.responses = 32;
-  idle.groups = 4;
-  idle.zero_variance_groups = 3;
-  idle.too_few_groups = 1;
-  idle.truncated_rate = 0.25;
+  StepFigures idle;
+  idle.sums[Sum::kResponses] = 32;
+  idle.sums[Sum::kGroups] = 4;
+  idle.sums[Sum::kDropped] = 4;
+  idle.sums[Sum::kTruncated] = 8;
   idle.fault_classes = {{"compile", 20}, {"wrong_value", 4}};
   IdleSteps steps;
   const auto warnings = [&](int count) {
@@ -32,11 +31,11 @@ TEST_CASE("run of idle steps is reported with its commonest outcome, and again w
                               ContainsSubstring("their 160 responses: fault 'compile' (100)"));
   CHECK(warnings(4).empty());
   CHECK_THAT(warnings(1), ContainsSubstring("last 10 steps"));
-  ResponseMetrics taught = idle;
-  taught.zero_variance_groups = 2;
+  StepFigures taught = idle;
+  taught.sums[Sum::kDropped] = 3;
   CHECK(steps.note(taught).empty());
   CHECK(warnings(4).empty());
-  idle.truncated_rate = 1;
+  idle.sums[Sum::kTruncated] = 32;
   idle.fault_classes.clear();
   CHECK_THAT(warnings(1), ContainsSubstring("last 5 steps"));
   steps = {};

@@ -20,8 +20,8 @@ StepMetrics two_ranks() {
   m.phase = "end_to_end";
   m.step = 1;
   m.steps = 2;
-  m.responses = ResponseMetrics{};
-  m.responses->generated_tokens = 6000;
+  m.responses = StepFigures{};
+  m.responses->sums[Sum::kGenerated] = 6000;
   m.update.updates = 1;
   m.update.packed_rows = 40000;
   m.seconds = {.rollout = 3, .verify_wait = 1, .train = 2, .step = 6};
@@ -51,17 +51,20 @@ TEST_CASE("a step tells what a rank did in a second, its memory and the verifier
   CHECK_THAT(step_line(m, 60), ContainsSubstring("(10000 rows/s, MFU 25 %)"));
 }
 
-TEST_CASE("a step tells how many distinct right programs a group has") {
+TEST_CASE("a step reports distinct correct programs of a group, and novel ones") {
   StepMetrics m = two_ranks();
-  m.responses->responses = 16;
-  m.responses->unique_programs = 9;
-  m.responses->unique_right = 1.75;
-  m.responses->unshown_rate = 0.25;
+  StepSums& sums = m.responses->sums;
+  sums[Sum::kResponses] = 16;
+  sums[Sum::kKnown] = 12;
+  sums[Sum::kNovel] = 3;
+  sums[Sum::kGroups] = 4;
+  sums[Sum::kUniqueCorrect] = 7;
+  sums[Sum::kUniquePrograms] = 9;
   m.update.entropy = 0.5;
-  CHECK_THAT(step_line(m, 60), ContainsSubstring("| unique 9/16, right 1.8 a group |"));
-  CHECK_THAT(step_line(m, 60), ContainsSubstring("| new ways 25 % |"));
-  CHECK(to_json(m).at("unique_right") == 1.75);
-  CHECK(to_json(m).at("unshown_rate") == 0.25);
+  CHECK_THAT(step_line(m, 60), ContainsSubstring("| unique 9/16, correct 1.8 a group |"));
+  CHECK_THAT(step_line(m, 60), ContainsSubstring("| novel 25 % |"));
+  CHECK(to_json(m).at("unique_correct") == 1.75);
+  CHECK(to_json(m).at("novel_rate") == 0.25);
   CHECK(to_json(m).at("entropy") == 0.5);
   m.meaning.verified = false;  // a replay of rollouts alone
   CHECK_THAT(step_line(m, 60), ContainsSubstring("| unique 9/16 |"));

@@ -46,7 +46,7 @@ struct Setting {
 // What a step has come to over all ranks.
 struct Taken {
   std::vector<ResponseEntry> entries;
-  ResponseMetrics metrics;
+  StepFigures figures;
   std::vector<MaskedResponse> masked;  // by group and sample
   size_t experiences = 0;
   int64_t unverified = 0;
@@ -75,7 +75,7 @@ Taken take(const Setting& setting) {
   });
   Taken taken;
   taken.entries = std::move(steps[0].entries);
-  taken.metrics = steps[0].metrics;
+  taken.figures = steps[0].figures;
   for (const UnverifiedCount& count : steps[0].unverified) taken.unverified += count.unverified;
   for (const CollectedStep& step : steps) {
     taken.masked.insert(taken.masked.end(), step.masked.begin(), step.masked.end());
@@ -112,12 +112,13 @@ void check_equal(const Taken& found, const Taken& expected) {
   }
   CHECK(found.experiences == expected.experiences);
   CHECK(found.unverified == expected.unverified);
-  CHECK(found.metrics.stragglers == expected.metrics.stragglers);
-  CHECK(found.metrics.infrastructure_rate == expected.metrics.infrastructure_rate);
-  CHECK(found.metrics.quarantined == expected.metrics.quarantined);
-  CHECK(found.metrics.correct_rate == expected.metrics.correct_rate);
-  CHECK(found.metrics.too_few_groups == expected.metrics.too_few_groups);
-  CHECK_THAT(found.metrics.reward_mean, Catch::Matchers::WithinAbs(expected.metrics.reward_mean, 1e-12));
+  CHECK(found.figures[Figure::kStragglers] == expected.figures[Figure::kStragglers]);
+  CHECK(found.figures[Figure::kLostRate] == expected.figures[Figure::kLostRate]);
+  CHECK(found.figures[Figure::kConfirmed] == expected.figures[Figure::kConfirmed]);
+  CHECK(found.figures[Figure::kCorrectRate] == expected.figures[Figure::kCorrectRate]);
+  CHECK(found.figures[Figure::kTooFew] == expected.figures[Figure::kTooFew]);
+  CHECK_THAT(found.figures[Figure::kRewardMean],
+             Catch::Matchers::WithinAbs(expected.figures[Figure::kRewardMean], 1e-12));
 }
 
 // Takes the lines that say what was masked out of a ledger.
@@ -146,7 +147,7 @@ TEST_CASE("a straggler is left out, and again when its step is repeated, whateve
     const Taken first = take(setting);
     REQUIRE_FALSE(first.masked.empty());
     const auto lost = static_cast<int64_t>(first.masked.size());
-    CHECK(first.metrics.stragglers == lost);
+    CHECK(first.figures[Figure::kStragglers] == lost);
     CHECK(first.unverified == lost);
     for (const MaskedResponse& m : first.masked) {
       CHECK(m.straggled);
@@ -155,7 +156,7 @@ TEST_CASE("a straggler is left out, and again when its step is repeated, whateve
       CHECK((entry.masked && entry.reward == 0 && entry.advantage == 0 && entry.verdict_key == m.key));
     }
     // Not wrong either: rates are over the others.
-    CHECK(first.metrics.infrastructure_rate == static_cast<double>(lost) / 20);
+    CHECK(first.figures[Figure::kLostRate] == static_cast<double>(lost) / 20);
 
     grader.holds = false;
     const int calls = grader.calls();
@@ -200,7 +201,7 @@ TEST_CASE("what was not yet in the ledger is decided anew") {
   setting.deadline_s = 0;
   const Taken again = take(setting);
   CHECK(again.masked.empty());
-  CHECK(again.metrics.infrastructure_rate == 0);
+  CHECK(again.figures[Figure::kLostRate] == 0);
 }
 
 TEST_CASE("verdicts that the verifiers lost are left out again as well") {
@@ -210,7 +211,7 @@ TEST_CASE("verdicts that the verifiers lost are left out again as well") {
   const Setting setting{.ledger = folder.path() / "ledger", .address = grader.address()};
   const Taken first = take(setting);
   REQUIRE_FALSE(first.masked.empty());
-  CHECK(first.metrics.stragglers == 0);
+  CHECK(first.figures[Figure::kStragglers] == 0);
   CHECK_FALSE(first.masked.front().straggled);
   grader.is_refused = [](const auto&) { return false; };
   check_equal(take(setting), first);
@@ -229,7 +230,7 @@ TEST_CASE("a second verification may straggle: the success does not count, now a
   grader.holds = true;
   const Taken first = take(setting);
   REQUIRE_FALSE(first.masked.empty());
-  CHECK(first.metrics.quarantined >= first.metrics.stragglers);
+  CHECK(first.figures[Figure::kConfirmed] >= first.figures[Figure::kStragglers]);
   for (const MaskedResponse& m : first.masked) {
     const auto at = static_cast<size_t>(4 * m.group + m.sample);
     CHECK_THAT(m.verdict.diagnostics, StartsWith("no second verification: given up"));

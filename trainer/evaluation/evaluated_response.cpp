@@ -43,7 +43,7 @@ EvaluatedResponse evaluated_response(const VerifiedResponse& response) {
   if (!verdict.correct) return found;
   if (const auto way = way_of(*response.task, response.program)) {
     found.technique = way->technique.text();
-    found.unshown = !way->shown;
+    found.novel = !way->shown;
   }
   found.speedup = trusted_speedup(verdict, /*native_only=*/true);
   found.candidate_ms = verdict.candidate_ms;
@@ -71,7 +71,7 @@ nlohmann::ordered_json to_json(const EvaluatedResponse& r) {
   }
   if (!r.technique.empty()) {
     json["technique"] = r.technique;
-    json["unshown"] = r.unshown;
+    json["novel"] = r.novel;
   }
   json["program"] = r.program;
   return json;
@@ -93,7 +93,7 @@ EvaluatedResponse evaluated_response_from_json(const nlohmann::json& json) {
   r.eager_ms = json.value("eager_ms", 0.0);
   r.bound_by = json.value("bound_by", "");
   r.technique = json.value("technique", "");
-  r.unshown = json.value("unshown", false);
+  r.novel = json.value("novel", false);
   json.at("program").get_to(r.program);
   return r;
 }

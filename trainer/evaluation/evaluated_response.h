@@ -28,7 +28,7 @@ struct EvaluatedResponse {
   // Of a correct program of a synthesised task: how it computes (tasks/technique.h; empty if it is not of
   // that grammar), and whether known programs of these operators are held back from it (is_shown()).
   std::string technique;
-  bool unshown = false;
+  bool novel = false;
   std::string program;
 
   bool operator==(const EvaluatedResponse&) const = default;

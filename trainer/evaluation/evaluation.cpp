@@ -44,7 +44,7 @@ HeldOutFigures held_out_figures(const TaskScores& scores, double seconds) {
   }
   f.fast_1 = rate(sum.fast_1);
   f.fast_2 = rate(sum.fast_2);
-  f.unshown_rate = rate(sum.unshown);
+  f.novel_rate = rate(sum.novel);
   f.rewarded = sum.rewarded;
   if (const auto rewarded = static_cast<double>(sum.rewarded); sum.rewarded > 0) {
     f.reward_mean = sum.reward / rewarded;
@@ -97,7 +97,7 @@ nlohmann::json to_json(const HeldOutFigures& f) {
                          {"log_speedup_spread", f.log_speedup_spread},
                          {"fast_1", f.fast_1},
                          {"fast_2", f.fast_2},
-                         {"unshown_rate", f.unshown_rate},
+                         {"novel_rate", f.novel_rate},
                          {"unverified", f.unverified},
                          {"fault_classes", f.fault_classes},
                          {"seconds", f.seconds}};
@@ -136,7 +136,7 @@ void read_figures(const nlohmann::json& json, HeldOutFigures& f) {
   f.log_speedup_spread = json.value("log_speedup_spread", 0.0);
   f.fast_1 = json.value("fast_1", 0.0);
   f.fast_2 = json.value("fast_2", 0.0);
-  f.unshown_rate = json.value("unshown_rate", 0.0);
+  f.novel_rate = json.value("novel_rate", 0.0);
   f.rewarded = json.value("rewarded", int64_t{0});
   f.reward_mean = json.value("reward_mean", 0.0);
   f.reward_spread = json.value("reward_spread", 0.0);

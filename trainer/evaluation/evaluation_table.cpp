@@ -37,10 +37,10 @@ std::string rows_of(const std::string& title, const std::vector<Row>& rows) {
   };
   const bool timed = any([](const HeldOutFigures& f) { return f.timed > 0; });
   // Programs of synthesised tasks that compute as none of the known ones does.
-  const bool unshown = any([](const HeldOutFigures& f) { return f.unshown_rate > 0; });
+  const bool novel = any([](const HeldOutFigures& f) { return f.novel_rate > 0; });
   std::string table = formatted("%-26s tasks  compile  correct   change", title.c_str());
   if (timed) table += kTimesTitle;
-  if (unshown) table += "  new ways";
+  if (novel) table += "     novel";
   table += "\n";
   for (size_t i = 0; i < rows.size(); ++i) {
     const HeldOutFigures& f = *rows[i].figures;
@@ -51,7 +51,7 @@ std::string rows_of(const std::string& title, const std::vector<Row>& rows) {
     else if (timed)
       table += "        ";
     if (timed) table += times_of(f.timed, f.geomean_speedup, f.fast_1, f.fast_2);
-    if (unshown) table += formatted("   %5.1f %%", 100 * f.unshown_rate);
+    if (novel) table += formatted("   %5.1f %%", 100 * f.novel_rate);
     if (f.unverified > 0) table += concat("   (", f.unverified, " without a verdict)");
     table += "\n";
   }

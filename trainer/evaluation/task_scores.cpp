@@ -9,7 +9,7 @@
 
 namespace bicrl {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TaskScore, verified, compiled, correct, truncated, unverified, unshown,
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TaskScore, verified, compiled, correct, truncated, unverified, novel,
                                    fault_classes, timed, fast_1, fast_2, log_speedup, log_speedup_squares,
                                    best_log_speedup, rewarded, reward, reward_squares, task_fault)
 
@@ -19,7 +19,7 @@ TaskScore& TaskScore::operator+=(const TaskScore& other) {
   correct += other.correct;
   truncated += other.truncated;
   unverified += other.unverified;
-  unshown += other.unshown;
+  novel += other.novel;
   for (const auto& [name, number] : other.fault_classes) fault_classes[name] += number;
   timed += other.timed;
   fast_1 += other.fast_1;
@@ -58,7 +58,7 @@ void count(const VerifiedResponse& response, const EvaluatedResponse& evaluated,
   score.truncated += response.rollout.truncated();
   score.compiled += verdict.compiled;
   score.correct += verdict.correct;
-  score.unshown += evaluated.unshown;
+  score.novel += evaluated.novel;
   if (!verdict.correct) ++score.fault_classes[verdict.fault_class];
   if (reward) count_reward(response, *reward, score);
   const double speedup = evaluated.speedup;

@@ -39,7 +39,7 @@ std::optional<TaskOutcome> task_outcome_of(ResponseSpan group, std::span<const R
                      .reward_deviation = advantage.dropped() ? 0 : advantage.deviation};
 }
 
-double distinct_right_programs(ResponseSpan group) {
+double distinct_correct_programs(ResponseSpan group) {
   std::set<std::string_view> programs;
   for (const VerifiedResponse& response : group)
     if (response.verdict && response.verdict->correct) programs.insert(response.program);
@@ -62,38 +62,33 @@ GroupOutcome group_outcome_of(ResponseSpan group, Stage stage) {
   return outcome;
 }
 
+CountedResponse counted(const VerifiedResponse& response, const Reward& reward) {
+  const Verdict verdict = response.verdict.value_or(Verdict{});
+  const bool correct = response.verdict && verdict.correct;
+  const bool invalid_task = response.verdict && verdict.outcome == Outcome::kTaskFault;
+  const bool lost = response.verdict && !response.verified() && !invalid_task;
+  const auto technique = correct ? way_of(*response.task, response.program) : std::nullopt;
+  return {.is_asked = response.verdict.has_value(),
+          .is_truncated = response.rollout.truncated(),
+          .is_compiled = response.verdict && verdict.compiled,
+          .is_correct = correct,
+          .is_novel = technique && !technique->shown,
+          .is_masked = reward.masked,
+          .has_invalid_task = invalid_task,
+          .is_lost = lost,
+          .is_straggler = lost && response.straggled,
+          .speedup = correct ? trusted_speedup(verdict, /*native_only=*/true) : 0,
+          .reward = reward.value};
+}
+
 void add_response(const VerifiedResponse& response, const Reward& reward, StepShare& share,
                   GroupShare& group) {
-  ResponseSums& sums = group.sums;
-  const bool task_fault = response.verdict && response.verdict->outcome == Outcome::kTaskFault;
-  const bool lost = response.verdict && !response.verified() && !task_fault;
-  sums.responses += 1;
-  sums.asked += response.verdict.has_value();
-  sums.truncated += response.rollout.truncated();
-  sums.compiled += response.verdict && response.verdict->compiled;
-  if (response.verdict && response.verdict->correct) {
-    sums.correct += 1;
-    const auto way = way_of(*response.task, response.program);
-    sums.unshown += way && !way->shown;
-  }
-  if (const double speedup = response.verdict ? trusted_speedup(*response.verdict, /*native_only=*/true) : 0;
-      speedup > 0 && response.verdict->correct) {
-    ++sums.timed;
-    sums.log_speedup += std::log(speedup);
-    sums.faster += speedup > 1;
-  }
-  sums.masked += reward.masked;
-  sums.task_faults += task_fault;
-  sums.infrastructure += lost;
-  sums.stragglers += lost && response.straggled;
-  if (lost && group.infrastructure_reason.empty())
+  const CountedResponse facts = counted(response, reward);
+  group.sums.count(facts);
+  if (facts.is_lost && group.infrastructure_reason.empty())
     group.infrastructure_reason = response.verdict->diagnostics;
-  if (!reward.masked) {
-    sums.rewarded += 1;
-    sums.reward += reward.value;
-    sums.reward_squares += reward.value * reward.value;
+  if (!reward.masked)
     for (const RewardTerm& term : reward.terms) group.reward_terms[term.name] += term.value;
-  }
   share.program_hashes.push_back(hash_hex({response.task->id, response.rollout.text}));
   if (response.verdict && !response.verdict->fault_class.empty())
     ++share.fault_classes[response.verdict->fault_class];
@@ -203,15 +198,16 @@ CollectedStep ExperienceCollector::share(GeneratedStep generated) {
   StepShare mine;
   if (generated.error.empty() && !collected.interrupted)
     mine = score(collected, generated.tasks, generated.key, step);
-  mine.sums.generated_tokens = static_cast<double>(collected.decoding.generated_tokens);
-  mine.sums.forwards = static_cast<double>(collected.decoding.forwards);
+  mine.sums.count({.confirmed = static_cast<double>(collected.confirmed),
+                   .generated_tokens = static_cast<double>(collected.decoding.generated_tokens),
+                   .forwards = static_cast<double>(collected.decoding.forwards)});
   mine.error = generated.error;
   mine.interrupted = collected.interrupted;
   if (ledger_) mine.ledger_lines = ledger_->unshared();
   std::vector<StepShare> ranks = exchange(std::move(mine), control_);
   step.interrupted =
       std::any_of(ranks.begin(), ranks.end(), [](const auto& rank) { return rank.interrupted; });
-  step.metrics = metrics_of(ranks);
+  step.figures = figures_of(ranks);
   if (step.interrupted) return step;
   std::vector<std::string> ledger_lines;
   place(ranks, step);
@@ -223,8 +219,8 @@ CollectedStep ExperienceCollector::share(GeneratedStep generated) {
     ledger_lines.push_back(std::move(rank.ledger_lines));
     UnverifiedCount& unverified = step.unverified.emplace_back();
     for (const GroupShare& group : rank.groups) {
-      unverified.responses += static_cast<int64_t>(group.sums.asked);
-      unverified.unverified += static_cast<int64_t>(group.sums.infrastructure);
+      unverified.responses += static_cast<int64_t>(group.sums[Sum::kAsked]);
+      unverified.unverified += static_cast<int64_t>(group.sums[Sum::kLost]);
     }
     std::move(rank.entries.begin(), rank.entries.end(), std::back_inserter(step.entries));
   }
@@ -298,10 +294,6 @@ StepShare ExperienceCollector::score(CollectedResponses& collected, const std::v
     const GroupAdvantage group = advantage_of(responses, rewards, first, key);
     GroupShare& told = mine.groups.emplace_back();
     told.group = members.front().group;
-    told.sums.groups = 1;
-    told.sums.zero_variance_groups = group.state == GroupState::kZeroVariance;
-    told.sums.too_few_groups = group.state == GroupState::kTooFew;
-    told.sums.unique_right = distinct_right_programs(members);
     for (size_t i = 0; i < group_size; ++i) {
       const VerifiedResponse& response = members[i];
       const Reward& reward = rewards[first + i];
@@ -322,7 +314,10 @@ StepShare ExperienceCollector::score(CollectedResponses& collected, const std::v
     }
     const auto index = static_cast<size_t>(told.group);
     const bool is_repair = index < tasks.size() && tasks[index].repair;
-    told.sums.repairs = is_repair;
+    told.sums.count({.is_repair = is_repair,
+                     .has_equal_rewards = group.state == GroupState::kZeroVariance,
+                     .has_too_few = group.state == GroupState::kTooFew,
+                     .distinct_correct_programs = distinct_correct_programs(members)});
     // How a task fares when a failure is shown says nothing of how it fares by itself.
     if (!is_repair)
       told.task_outcome =
@@ -332,7 +327,6 @@ StepShare ExperienceCollector::score(CollectedResponses& collected, const std::v
     if (outcome.reward) outcome.reward->repair = is_repair;
     if (!outcome.empty()) told.group_outcome = std::move(outcome);
   }
-  mine.sums.quarantined = static_cast<double>(collected.confirmed);
   mine.experiences = shares_of(step.experiences);
   for (VerifiedResponse& response : responses)
     step.rollouts.push_back({.group = response.group, .rollout = std::move(response.rollout)});

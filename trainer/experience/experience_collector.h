@@ -4,7 +4,7 @@
 // How this folder works: prompt_plan.h says what is asked, response_collector.h generates and has
 // response_verifier.h fetch the verdicts (through verdict_ledger.h, which knows those of before, from
 // verifiers that grading_basis.h has compared); this class makes rewards of them and ranks tell each other
-// what they have in one step_exchange.h, from which response_metrics.h counts. curation.h asks again about
+// what they have in one step_exchange.h, from which episode/figures.h counts. curation.h asks again about
 // what is too good, unverified.h says when too much is missing, masked_set.h what was missing when the update
 // was made, rollout_store.h keeps a step, response_entry.h is a line of a log.
 #pragma once
@@ -35,7 +35,7 @@ struct PromptedTask {
 struct CollectedStep {
   bool interrupted = false;  // on some rank a stop left responses without their verdict; nothing else counts
   // Over all ranks, equal on each:
-  ResponseMetrics metrics;
+  StepFigures figures;
   StepShares shares;                         // of the experiences, by rank that trains
   std::vector<UnverifiedCount> unverified;   // by rank
   std::vector<TaskOutcome> task_outcomes;    // without repairs, and without tasks that got no verdict

@@ -7,34 +7,20 @@
 #include <string>
 #include <vector>
 
+#include "episode/figures.h"
 #include "tasks/curriculum.h"
 #include "trainer/experience/curation.h"
 #include "trainer/experience/response_entry.h"
-#include "trainer/experience/response_metrics.h"
 #include "trainer/ranks/control_plane.h"
 #include "trainer/update/minibatch.h"
 
 namespace bicrl {
 
-// Sums over responses: of one group, or what a rank counts over all of its own.
-struct ResponseSums {
-  double responses = 0, compiled = 0, correct = 0, truncated = 0, masked = 0, infrastructure = 0,
-         stragglers = 0, task_faults = 0;
-  double asked = 0;                               // responses for which a verdict was asked
-  double timed = 0, log_speedup = 0, faster = 0;  // correct ones with a speed-up over eager; those above 1
-  double unique_right = 0;                        // distinct right programs, of one group
-  double unshown = 0;  // correct ones that compute in a way that no known program shows for these operators
-  double quarantined = 0, repairs = 0;
-  double rewarded = 0, reward = 0, reward_squares = 0;
-  double groups = 0, zero_variance_groups = 0, too_few_groups = 0;
-  double generated_tokens = 0, forwards = 0;
-};
-
 // Of one group. What is not a whole number is added up in the order of groups, and outcomes are told in it,
 // so that a step's figures and what follows from them do not depend on which rank had which group.
 struct GroupShare {
   int64_t group = 0;
-  ResponseSums sums;
+  StepSums sums;
   std::string infrastructure_reason;           // of one response
   std::map<std::string, double> reward_terms;  // sums
   std::optional<TaskOutcome> task_outcome;     // of its task
@@ -46,7 +32,7 @@ struct StepShare {
   std::string error;         // of error_of(), if the rank could not do its part
   bool interrupted = false;  // a stop left responses without their verdict
   std::string ledger_lines;  // VerdictLedger::unshared()
-  ResponseSums sums;         // of what is not counted by group: whole numbers
+  StepSums sums;             // of what is not counted by group: whole numbers
   std::vector<GroupShare> groups;
   std::vector<std::string> program_hashes;  // with their tasks
   std::map<std::string, int64_t> fault_classes;
@@ -61,6 +47,6 @@ std::vector<StepShare> exchange(StepShare mine, ControlPlane& control);
 // The groups of all ranks, in their order.
 std::vector<const GroupShare*> groups_in_order(const std::vector<StepShare>& ranks);
 
-ResponseMetrics metrics_of(const std::vector<StepShare>& ranks);
+StepFigures figures_of(const std::vector<StepShare>& ranks);
 
 }  // namespace bicrl

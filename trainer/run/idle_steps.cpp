@@ -8,23 +8,21 @@
 namespace bicrl {
 namespace {
 
-int64_t count_of(double rate, const ResponseMetrics& step) {
-  return std::llround(rate * static_cast<double>(step.responses));
-}
+int64_t count_of(Sum sum, const StepFigures& step) { return std::llround(step.sums[sum]); }
 
 }  // namespace
 
-std::string IdleSteps::note(const ResponseMetrics& step) {
-  if (step.groups == 0 || step.zero_variance_groups + step.too_few_groups < step.groups) {
+std::string IdleSteps::note(const StepFigures& step) {
+  if (step.sums[Sum::kGroups] == 0 || step.sums[Sum::kDropped] < step.sums[Sum::kGroups]) {
     *this = {};
     return "";
   }
   ++steps_;
-  responses_ += step.responses;
+  responses_ += count_of(Sum::kResponses, step);
   for (const auto& [name, number] : step.fault_classes) outcomes_[concat("fault '", name, "'")] += number;
-  outcomes_["cut off by the token limit"] += count_of(step.truncated_rate, step);
-  outcomes_["without a verdict"] += count_of(step.infrastructure_rate, step);
-  outcomes_["correct"] += count_of(step.correct_rate, step);
+  outcomes_["cut off by the token limit"] += count_of(Sum::kTruncated, step);
+  outcomes_["without a verdict"] += count_of(Sum::kLost, step);
+  outcomes_["correct"] += count_of(Sum::kCorrect, step);
   if (steps_ < warn_at_) return "";
   warn_at_ *= 2;
   const auto commonest =

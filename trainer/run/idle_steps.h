@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "trainer/experience/response_metrics.h"
+#include "episode/figures.h"
 
 namespace bicrl {
 
@@ -13,7 +13,7 @@ class IdleSteps {
  public:
   // After each step of reinforcement. Returns what to warn of, with the commonest outcome of the responses:
   // when kFirst steps were idle, and whenever their number has doubled. Empty otherwise.
-  std::string note(const ResponseMetrics& step);
+  std::string note(const StepFigures& step);
 
   static constexpr int64_t kFirst = 5;
 

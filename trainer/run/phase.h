@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "episode/figures.h"
 #include "policy/tokenizer.h"
 #include "policy/transformer.h"
 #include "reward/client/verifier_client.h"
@@ -17,7 +18,6 @@
 #include "rollout/decode_engine.h"
 #include "trainer/experience/curation.h"
 #include "trainer/experience/response_entry.h"
-#include "trainer/experience/response_metrics.h"
 #include "trainer/experience/verdict_ledger.h"
 #include "trainer/inputs/task_pool.h"
 #include "trainer/ranks/control_plane.h"
@@ -51,7 +51,7 @@ struct PhaseContext {
 
 // What one rank knows of a step that it has taken.
 struct PhaseStep {
-  std::optional<ResponseMetrics> responses;  // over all ranks; none in a supervised step
+  std::optional<StepFigures> responses;  // over all ranks; none in a supervised step
   ResponseMeaning meaning;
   std::vector<ResponseEntry> entries;  // of all ranks; text only of this one's
   UpdateTotals update;                 // of this rank

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // Of the files in a run directory; a program reads only its own.
-constexpr int kFormat = 3;
+constexpr int kFormat = 4;
 constexpr double kLockPatience_s = 10;
 
 // Keys that decide where, how safely and how fast a run works, not what comes out. The reward may be swapped

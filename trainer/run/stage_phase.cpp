@@ -96,7 +96,7 @@ class StagePhase : public Phase {
     keep_masked(step, collected);
     for (const std::string& left_out : context_.curation.note(collected.group_outcomes))
       if (context_.control.rank() == 0) log_warning(left_out);
-    collected.metrics.tasks_at_fault = context_.curation.tasks_at_fault();
+    collected.figures.sums[Sum::kInvalidTasks] = static_cast<double>(context_.curation.tasks_at_fault());
     PhaseStep taken;
     taken.meaning = {.verified = replay_.verifies() || replay_.updates(),
                      .reward_rule = context_.reward.rule_name(),
@@ -117,7 +117,7 @@ class StagePhase : public Phase {
       if (step == steps()) context_.updater->check_replicas();
     }
     if (overlaps) generate_ahead(next);
-    taken.responses = std::move(collected.metrics);
+    taken.responses = std::move(collected.figures);
     taken.entries = std::move(collected.entries);
     latest_step_ = step;
     latest_ = std::move(collected.rollouts);
@@ -231,8 +231,8 @@ class StagePhase : public Phase {
     int64_t step = 0;
     int64_t policy_version = 0;    // that generates it
     std::vector<int64_t> repairs;  // groups
-    int64_t generated_tokens = 0;
-    double tokens_per_forward = 0;
+    double generated_tokens = 0;
+    double forwards = 0;
     // None if a stop left verdicts missing, or the run goes on from a checkpoint: it is made from the saved
     // rollouts then.
     std::optional<CollectedStep> collected;
@@ -242,7 +242,7 @@ class StagePhase : public Phase {
               {"policy_version", policy_version},
               {"repairs", repairs},
               {"generated_tokens", generated_tokens},
-              {"tokens_per_forward", tokens_per_forward}};
+              {"forwards", forwards}};
     }
     static Ahead from_json(const nlohmann::json& json) {
       Ahead ahead;
@@ -250,7 +250,7 @@ class StagePhase : public Phase {
       ahead.policy_version = json.at("policy_version");
       json.at("repairs").get_to(ahead.repairs);
       ahead.generated_tokens = json.at("generated_tokens");
-      ahead.tokens_per_forward = json.at("tokens_per_forward");
+      ahead.forwards = json.at("forwards");
       return ahead;
     }
   };
@@ -281,8 +281,8 @@ class StagePhase : public Phase {
       });
     saved_ahead_.insert(ahead_->step);
     CollectedStep collected = share(ahead_->step, std::move(generated));
-    ahead_->generated_tokens = collected.metrics.generated_tokens;
-    ahead_->tokens_per_forward = collected.metrics.tokens_per_forward;
+    ahead_->generated_tokens = collected.figures.sums[Sum::kGenerated];
+    ahead_->forwards = collected.figures.sums[Sum::kForwards];
     if (!collected.interrupted) ahead_->collected = std::move(collected);
   }
 
@@ -293,8 +293,8 @@ class StagePhase : public Phase {
       verifier_->begin_step({.phase = name(), .step = ahead.step});
       ahead.collected = collector_->collect_saved(own_rollouts_.read(name(), ahead.step), tasks_,
                                                   step_key(ahead.step), ahead.repairs);
-      ahead.collected->metrics.generated_tokens = ahead.generated_tokens;
-      ahead.collected->metrics.tokens_per_forward = ahead.tokens_per_forward;
+      ahead.collected->figures.sums[Sum::kGenerated] = ahead.generated_tokens;
+      ahead.collected->figures.sums[Sum::kForwards] = ahead.forwards;
     }
     require_versions(ahead.collected->experiences, ahead.policy_version, ahead.policy_version);
     return std::move(*ahead.collected);
@@ -318,13 +318,13 @@ class StagePhase : public Phase {
     const std::string problem = unverified_problem(collected.unverified, limit);
     if (problem.empty()) return;
     throw StepAborted(concat(name(), " step ", step, ": ", problem, " (run.max_unverified_share is ", limit,
-                             "): ", collected.metrics.infrastructure_reason));
+                             "): ", collected.figures.infrastructure_reason));
   }
 
   // Collective if responses of any rank are left without a verdict. Every rank writes to the disk: if the
   // step is repeated, those that have their verdicts have to meet them again.
   void keep_masked(int64_t step, const CollectedStep& collected) const {
-    if (collected.metrics.infrastructure_rate == 0) return;
+    if (collected.figures.sums[Sum::kLost] == 0) return;
     on_all_ranks(context_.control, [&] {
       context_.ledger->keep_masked({.place = {.phase = name(), .step = step}, .responses = collected.masked});
       context_.ledger->sync();

@@ -19,25 +19,8 @@ std::string fixed(double value, int digits) {
 
 std::string percent(double share) { return fixed(100 * share, 0) + " %"; }
 
-std::string response_part(const ResponseMetrics& r, const StepMetrics& m) {
-  std::string line;
-  if (m.meaning.verified)
-    line += concat(" | reward ", fixed(r.reward_mean, 3), " +-", fixed(r.reward_spread, 3), " | compile ",
-                   percent(r.compile_rate), " | correct ", percent(r.correct_rate));
-  if (r.timed > 0)
-    line += concat(" | ", m.meaning.clock == kModelClock ? "modelled " : "", "speed-up ",
-                   fixed(r.geomean_speedup, 2), "x, fast_1 ", percent(r.fast_1));
-  line += concat(" | unique ", r.unique_programs, "/", r.responses);
-  if (m.meaning.verified) line += concat(", right ", fixed(r.unique_right, 1), " a group");
-  if (r.unshown_rate > 0) line += concat(" | new ways ", percent(r.unshown_rate));
-  if (r.truncated_rate > 0) line += concat(" | truncated ", percent(r.truncated_rate));
-  if (r.task_fault_rate > 0) line += concat(" | task at fault ", percent(r.task_fault_rate));
-  if (r.infrastructure_rate > 0) line += concat(" | no verdict ", percent(r.infrastructure_rate));
-  if (r.stragglers > 0) line += concat(" (given up ", r.stragglers, ")");
-  if (r.quarantined > 0) line += concat(" | confirmed ", r.quarantined);
-  if (r.repairs > 0) line += concat(" | repairs ", r.repairs, "/", r.groups);
-  if (m.meaning.verified)
-    line += concat(" | zero variance ", r.zero_variance_groups + r.too_few_groups, "/", r.groups);
+std::string response_part(const StepFigures& figures, const StepMetrics& m) {
+  std::string line = figures_text(figures.sums, m.meaning.verified, m.meaning.clock == kModelClock);
   if (m.update.updates > m.update.imitation_updates)
     line += concat(" | kl ", fixed(m.update.kl, 4), " | clip ", percent(m.update.clip_share), " | gap ",
                    fixed(m.update.logprob_gap_max, 6));
@@ -63,14 +46,13 @@ std::string time_part(const StepMetrics& m) {
 }  // namespace
 
 double StepMetrics::tokens_per_second() const {
-  return responses && seconds.step > 0 ? static_cast<double>(responses->generated_tokens) / seconds.step
-                                       : 0.0;
+  return responses && seconds.step > 0 ? responses->sums[Sum::kGenerated] / seconds.step : 0.0;
 }
 
 double StepMetrics::rank_generated_per_second() const {
-  return responses && seconds.rollout > 0 ? static_cast<double>(responses->generated_tokens) /
-                                                static_cast<double>(load.ranks) / seconds.rollout
-                                          : 0.0;
+  return responses && seconds.rollout > 0
+             ? responses->sums[Sum::kGenerated] / static_cast<double>(load.ranks) / seconds.rollout
+             : 0.0;
 }
 
 double StepMetrics::rank_trained_per_second() const {
@@ -120,34 +102,9 @@ nlohmann::json to_json(const StepMetrics& m) {
                                  {"waited_seconds", figures.waited_s},
                                  {"under_way_seconds", figures.under_way_s}};
   if (!m.responses) return json;
-  const ResponseMetrics& r = *m.responses;
-  json.update({{"responses", r.responses},
-               {"unique_programs", r.unique_programs},
-               {"unique_right", r.unique_right},
-               {"unshown_rate", r.unshown_rate},
-               {"reward_rule", m.meaning.reward_rule},
-               {"reward_mean", r.reward_mean},
-               {"reward_spread", r.reward_spread},
-               {"reward_terms", r.reward_terms},
-               {"compile_rate", r.compile_rate},
-               {"correct_rate", r.correct_rate},
+  json.update(to_json(*m.responses));
+  json.update({{"reward_rule", m.meaning.reward_rule},
                {"clock", m.meaning.clock},
-               {"geomean_speedup", r.geomean_speedup},
-               {"fast_1", r.fast_1},
-               {"truncated_rate", r.truncated_rate},
-               {"masked_rate", r.masked_rate},
-               {"task_fault_rate", r.task_fault_rate},
-               {"tasks_at_fault", r.tasks_at_fault},
-               {"infrastructure_rate", r.infrastructure_rate},
-               {"stragglers", r.stragglers},
-               {"quarantined", r.quarantined},
-               {"repairs", r.repairs},
-               {"groups", r.groups},
-               {"zero_variance_groups", r.zero_variance_groups},
-               {"too_few_groups", r.too_few_groups},
-               {"generated_tokens", r.generated_tokens},
-               {"tokens_per_forward", r.tokens_per_forward},
-               {"fault_classes", r.fault_classes},
                {"kl", m.update.kl},
                {"clip_share", m.update.clip_share},
                {"entropy", m.update.entropy},

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "trainer/experience/response_metrics.h"
+#include "episode/figures.h"
 #include "trainer/ranks/measured_tensors.h"
 #include "trainer/update/update_statistics.h"
 
@@ -49,7 +49,7 @@ struct StepMetrics {
   std::string phase;  // "warm_up", "infilling", "end_to_end"
   int64_t step = 0;   // 1-based within the phase
   int64_t steps = 0;
-  std::optional<ResponseMetrics> responses;  // none in a supervised step
+  std::optional<StepFigures> responses;  // none in a supervised step
   ResponseMeaning meaning;
   UpdateStatistics update;  // zeros in a step that makes none
   StepSeconds seconds;
