@@ -17,14 +17,14 @@ namespace bicrl {
 
 // A step of a run, wherever it is met: before a crash and after it, or in a replay.
 struct StepPlace {
-  std::string phase;
-  int64_t step = 0;  // 1-based within the phase
+  std::string phase{};  // empty: of no step, as in an evaluation
+  int64_t step = 0;     // 1-based within the phase
   auto operator<=>(const StepPlace&) const = default;
 };
 
-// What tells an episode from all others of its run.
+// Tells an episode from all others of its run.
 struct EpisodeKey {
-  StepPlace place;
+  StepPlace place{};
   int64_t group = 0;   // of the step, over all ranks: all answers to one prompt
   int64_t sample = 0;  // within the group
   auto operator<=>(const EpisodeKey&) const = default;
@@ -33,32 +33,35 @@ struct EpisodeKey {
 // A prompt, the policy's answer to it, and what the verifier says of that. An episode has one turn, or
 // several where a policy revises its answer.
 struct Turn {
-  std::string prompt;  // empty where only its tokens are kept, in the rollout
-  Rollout rollout;
-  std::string program;             // that the answer holds
-  std::string verdict_key;         // in the ledger; empty if no verdict was asked for
-  std::optional<Verdict> verdict;  // none if none was asked for
-  bool straggled = false;          // the verdict was given up at a deadline, and says so
+  Rollout rollout{};
+  std::string program{};             // that the answer holds
+  std::string verdict_key{};         // in the ledger; empty if no verdict was asked for
+  std::optional<Verdict> verdict{};  // none if none was asked for
+  bool straggled = false;            // the verdict was given up at a deadline, and says so
 
   // Whether the verdict says anything about the program.
   bool is_verified() const { return verdict && judges_program(verdict->outcome); }
-  bool is_correct() const { return is_verified() && verdict->correct; }
+  bool is_correct() const { return verdict && verdict->correct; }
   // A verdict was asked for, and the verifiers could not give one.
-  bool is_masked() const { return verdict && verdict->outcome == Outcome::kInfrastructure; }
+  bool is_lost() const { return verdict && verdict->outcome == Outcome::kInfrastructure; }
 };
 
 struct Episode {
-  EpisodeKey key;
+  EpisodeKey key{};
   const Task* task = nullptr;  // outlives it; null in an episode that was read from a file
-  std::string task_id;
-  bool repair = false;      // its prompt showed a failed attempt
-  std::vector<Turn> turns;  // one at least once it is generated
-  Reward reward;            // of the last turn
+  std::string task_id{};
+  bool repair = false;                             // its prompt showed a failed attempt
+  std::vector<Turn> turns = std::vector<Turn>(1);  // one at least
+  Reward reward{};                                 // of the last turn
   double advantage = 0;
+  bool is_trained = false;  // counts in the update
 
   const Turn& last() const { return turns.back(); }
   Turn& last() { return turns.back(); }
   bool is_truncated() const { return last().rollout.truncated(); }
 };
+
+// The same without tokens and their numbers, for logs.
+Episode without_tokens(const Episode& episode);
 
 }  // namespace bicrl

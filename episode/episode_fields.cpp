@@ -10,43 +10,39 @@ namespace {
 
 using nlohmann::json;
 
-constexpr unsigned kLog = 1, kSample = 2, kText = 4, kHeader = 8, kRanks = 16;
-constexpr unsigned kTold = kSample | kText, kWhole = kHeader | kRanks, kAll = kLog | kTold | kWhole;
+constexpr unsigned kLog = 1, kSample = 2, kSaved = 4, kRanks = 8;
+constexpr unsigned kShown = kLog | kSample, kWhole = kSaved | kRanks, kAll = kShown | kWhole;
 
-// In a log a truncated response is told by a word of its own; whole forms hold what it follows from.
-struct Truncated {
-  Rollout& rollout;
+// A log says of a rollout's end only whether it is truncated; whole forms hold what that follows from.
+template <class RolloutType>
+struct Truncation {
+  RolloutType& rollout;
 };
-struct ConstTruncated {
-  const Rollout& rollout;
-};
-inline Truncated truncated_of(Rollout& rollout) { return {rollout}; }
-inline ConstTruncated truncated_of(const Rollout& rollout) { return {rollout}; }
 
 template <class EpisodeType, class Visit>
 void for_each_field(EpisodeType& e, const Visit& visit) {
-  visit("phase", kTold | kWhole, e.key.place.phase);
-  visit("step", kTold | kWhole, e.key.place.step);
+  visit("phase", kSample | kWhole, e.key.place.phase);
+  visit("step", kSample | kWhole, e.key.place.step);
   visit("group", kAll, e.key.group);
-  visit("sample", kText | kWhole, e.key.sample);
+  visit("sample", kAll, e.key.sample);
   visit("task", kAll, e.task_id);
-  visit("repair", kWhole, e.repair);
-  visit("reward", kAll, e.reward.value);
-  visit("masked", kAll, e.reward.masked);
-  visit("mask_reason", kWhole, e.reward.mask_reason);
-  visit("terms", kTold | kWhole, e.reward.terms);
-  visit("advantage", kAll, e.advantage);
+  visit("repair", kSample | kWhole, e.repair);
+  visit("reward", kShown | kRanks, e.reward.value);
+  visit("masked", kShown | kRanks, e.reward.masked);
+  visit("mask_reason", kRanks, e.reward.mask_reason);
+  visit("terms", kSample | kRanks, e.reward.terms);
+  visit("advantage", kShown | kRanks, e.advantage);
+  visit("is_trained", kRanks, e.is_trained);
 }
 
 template <class TurnType, class Visit>
 void for_each_turn_field(TurnType& t, const Visit& visit) {
-  visit("prompt", kText | kWhole, t.prompt);
-  visit("text", kTold | kWhole, t.rollout.text);
-  visit("truncated", kLog | kTold, truncated_of(t.rollout));
-  visit("verdict_key", kAll, t.verdict_key);
-  visit("verdict", kTold | kWhole, t.verdict);
-  visit("straggled", kWhole, t.straggled);
-  visit("program", kWhole, t.program);
+  visit("text", kSample | kWhole, t.rollout.text);
+  visit("truncated", kShown, Truncation{t.rollout});
+  visit("verdict_key", kShown | kRanks, t.verdict_key);
+  visit("verdict", kSample | kRanks, t.verdict);
+  visit("straggled", kRanks, t.straggled);
+  visit("program", kRanks, t.program);
   visit("policy_version", kWhole, t.rollout.policy_version);
   visit("prompt_tokens", kWhole, t.rollout.prompt_tokens);
   visit("finish", kWhole, t.rollout.finish);
@@ -64,7 +60,7 @@ void write(json& out, const T& value) {
   out = value;
 }
 void write(json& out, const FinishReason& finish) { out = static_cast<int>(finish); }
-void write(json& out, const ConstTruncated& value) { out = value.rollout.truncated(); }
+void write(json& out, const Truncation<const Rollout>& value) { out = value.rollout.truncated(); }
 void write(json& out, const std::optional<Verdict>& verdict) { out = verdict ? to_json(*verdict) : json(); }
 void write(json& out, const std::vector<RewardTerm>& terms) {
   out = json::object();
@@ -81,13 +77,14 @@ void read(const json& in, FinishReason& finish) {
     throw InputError("finish: a value is out of range");
   finish = static_cast<FinishReason>(number);
 }
-void read(const json& in, Truncated& value) {
+void read(const json& in, Truncation<Rollout>& value) {
   value.rollout.finish = in.get<bool>() ? FinishReason::kTokenLimit : FinishReason::kEndToken;
 }
 void read(const json& in, std::optional<Verdict>& verdict) {
   if (!in.is_null()) verdict = verdict_from_json(in);
 }
 void read(const json& in, std::vector<RewardTerm>& terms) {
+  if (!in.is_object()) throw InputError("terms: no object");
   for (const auto& [name, value] : in.items()) terms.push_back({name, value.get<double>()});
 }
 
@@ -138,17 +135,18 @@ Episode episode_from_json(const json& document, EpisodeForm form) {
   Episode episode;
   for_each_field(episode, Reader{bit, document});
   if (!(bit & kWhole)) {
-    for_each_turn_field(episode.turns.emplace_back(), Reader{bit, document});
-    return episode;
+    for_each_turn_field(episode.last(), Reader{bit, document});
+  } else {
+    const auto turns = document.find("turns");
+    if (turns == document.end() || !turns->is_array() || turns->empty())
+      throw InputError("an episode lacks its list of turns");
+    episode.turns.resize(turns->size());
+    for (size_t i = 0; i < turns->size(); ++i) {
+      if (!(*turns)[i].is_object()) throw InputError("a turn of an episode is no JSON object");
+      for_each_turn_field(episode.turns[i], Reader{bit, (*turns)[i]});
+    }
   }
-  const auto turns = document.find("turns");
-  if (turns == document.end() || !turns->is_array() || turns->empty())
-    throw InputError("an episode lacks its list of turns");
-  for (const json& turn : *turns) {
-    if (!turn.is_object()) throw InputError("a turn of an episode is no JSON object");
-    for_each_turn_field(episode.turns.emplace_back(), Reader{bit, turn});
-    episode.turns.back().rollout.task_id = episode.task_id;
-  }
+  for (Turn& turn : episode.turns) turn.rollout.task_id = episode.task_id;
   return episode;
 }
 

@@ -34,8 +34,7 @@ struct VerificationSettings {
 class EpisodeVerifier {
  public:
   // `verifier` may be null if verdicts do not come from one, `store` if they are neither kept nor reused.
-  // Episodes of a step (those with a phase) that the store says were left without a verdict are left without
-  // one again.
+  // Episodes of a step that the store says were left without a verdict are left without one again.
   EpisodeVerifier(VerifierClient* verifier, VerdictStore* store, VerificationSettings settings)
       : verifier_(verifier), store_(store), settings_(std::move(settings)) {}
 

@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "common/files.h"
+#include "episode/episode_fields.h"
 #include "launch/learner_commands.h"
 #include "reward/rescore.h"
-#include "trainer/experience/response_entry.h"
 #include "trainer/experience/verdict_ledger.h"
 
 namespace bicrl {
@@ -26,11 +26,11 @@ struct StoredStep {
 
 // None if none shaped the update. A program whose verdict was lost or given up may have got one later, when
 // another response had it as well: this response was left out, and is again.
-std::optional<Verdict> stored_verdict(const ResponseEntry& entry, const LedgerContents& ledger) {
-  const auto found = ledger.verdicts.find(entry.verdict_key);
+std::optional<Verdict> stored_verdict(const Episode& episode, const LedgerContents& ledger) {
+  const auto found = ledger.verdicts.find(episode.last().verdict_key);
   if (found == ledger.verdicts.end()) return std::nullopt;
   const Verdict& verdict = found->second.verdict;
-  if (entry.masked && judges_program(verdict.outcome)) return std::nullopt;
+  if (episode.reward.masked && judges_program(verdict.outcome)) return std::nullopt;
   return verdict;
 }
 
@@ -52,16 +52,15 @@ std::vector<StoredStep> read_steps(const fs::path& run) {
                       .unknown = 0};
       if (step.advantage_k < 1) throw InputError(concat("advantage_k is ", step.advantage_k));
       for (const auto& response : json.at("responses")) {
-        const ResponseEntry entry = response_entry_from_json(response);
-        const std::optional<Verdict> verdict = stored_verdict(entry, ledger);
-        step.responses.push_back(
-            {.step = json.at("step").get<int64_t>(),
-             .phase = json.at("phase").get<std::string>(),
-             .group = entry.group,
-             .truncated = entry.truncated,
-             .verdict = verdict.value_or(Verdict{}),
-             .stored = {.value = entry.reward, .masked = entry.masked, .mask_reason = "", .terms = {}}});
-        step.unknown += !entry.verdict_key.empty() && !verdict;
+        const Episode episode = episode_from_json(response, EpisodeForm::kLog);
+        const std::optional<Verdict> verdict = stored_verdict(episode, ledger);
+        step.responses.push_back({.step = json.at("step").get<int64_t>(),
+                                  .phase = json.at("phase").get<std::string>(),
+                                  .group = episode.key.group,
+                                  .truncated = episode.is_truncated(),
+                                  .verdict = verdict.value_or(Verdict{}),
+                                  .stored = episode.reward});
+        step.unknown += !episode.last().verdict_key.empty() && !verdict;
       }
       steps.push_back(std::move(step));
     } catch (const std::exception& error) {

@@ -101,22 +101,18 @@ def renamed(value, names):
     return names["values"].get(value, value) if isinstance(value, str) else value
 
 
-def without(value, keys):
-    if isinstance(value, dict):
-        return {k: without(v, keys) for k, v in value.items() if k not in keys}
-    return [without(v, keys) for v in value] if isinstance(value, list) else value
-
-
-def differences(before, after, place=""):
+def differences(before, after, added=(), place=""):
     if isinstance(before, dict) and isinstance(after, dict):
         for key in sorted(before.keys() | after.keys()):
+            if key not in before and key in added:
+                continue
             if key not in before or key not in after:
                 yield f"{place}.{key}: only {'after' if key in after else 'before'}"
             else:
-                yield from differences(before[key], after[key], f"{place}.{key}")
+                yield from differences(before[key], after[key], added, f"{place}.{key}")
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for i, (b, a) in enumerate(zip(before, after)):
-            yield from differences(b, a, f"{place}[{i}]")
+            yield from differences(b, a, added, f"{place}[{i}]")
     elif before != after:
         yield f"{place}: {str(before)[:120]} -> {str(after)[:120]}"
 
@@ -130,7 +126,7 @@ def compare(before, after):
             print(f"{part}: not compared")
             continue
         old, new = (json.loads(file.read_text()) for file in files)
-        found = list(differences(renamed(old, names), without(new, names["added"])))
+        found = list(differences(renamed(old, names), new, names["added"]))
         count += len(found)
         print(f"{part}: {'equal' if not found else f'{len(found)} differences'}")
         for line in found[:20]:

@@ -48,7 +48,7 @@ with folder() as temporary:
     expect(len(texts) == 4 and [t["sample"] for t in texts] == [0, 1, 0, 1], "every response", texts)
     entries = read_lines(f"{run}/responses.jsonl")[-1]["responses"]
     for text, entry in zip(texts, entries):
-        expect(all(text["verdict_key" if key == "verdict" else key] == value for key, value in entry.items()), "with what is kept of it elsewhere", text, entry)
+        expect(all(text[key] == value for key, value in entry.items()), "with what is kept of it elsewhere", text, entry)
         expect("class Model" in text["prompt"] and isinstance(text["text"], str) and "terms" in text and "verdict" in text, "prompt, text, verdict", text)
     weights = Path(run, "checkpoints/end_to_end/model.safetensors").read_bytes()
     code, out, err = train(run, "rollout.strategy=random")

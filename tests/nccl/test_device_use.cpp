@@ -38,12 +38,12 @@ TEST_CASE("responses are generated within the rank's turn") {
   const Transformer policy = tiny_policy(tiny_config(), ranks.gpu());
   DecodeEngine engine(policy, tiny_tokenizer());
   int responses = 0, outside = 0;
-  ResponseVerifier verifier(nullptr, nullptr,
-                            {.source = VerdictSource::kLedger, .needs_verdict = [&](const Rollout&) {
-                               ++responses;
-                               outside += window_may_begin(bus);
-                               return false;
-                             }});
+  EpisodeVerifier verifier(nullptr, nullptr,
+                           {.source = VerdictSource::kStore, .needs_verdict = [&](const Episode&) {
+                              ++responses;
+                              outside += window_may_begin(bus);
+                              return false;
+                            }});
   DecodingSettings decoding;
   decoding.max_new_tokens = 8;
   ResponseCollector collector(engine, decoding, verifier, nullptr);

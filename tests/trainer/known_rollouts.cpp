@@ -81,14 +81,18 @@ TEST_CASE("rollouts of known programs", "[.known_rollouts]") {
       }
     REQUIRE(usable.size() >= kSteps * kTasks);
     for (int64_t step = 1; step <= kSteps; ++step) {
-      std::vector<SavedRollout> rollouts;
+      std::vector<Episode> episodes;
       for (int64_t group = 0; group < kTasks; ++group)
-        for (int64_t sample = 0; sample < kSamples; ++sample)
+        for (int64_t sample = 0; sample < kSamples; ++sample) {
           // Spread over the list, as the kinds of tasks in it lie behind one another.
-          rollouts.push_back({group, answered(usable[static_cast<size_t>((step - 1) * kTasks + group) *
-                                                     usable.size() / (kSteps * kTasks)],
-                                              stage, sample, tokenizer, config)});
-      store.write(to_string(stage), step, 0, 1, rollouts);
+          const size_t at =
+              static_cast<size_t>((step - 1) * kTasks + group) * usable.size() / (kSteps * kTasks);
+          Episode& episode = episodes.emplace_back();
+          episode.key = {.place = {to_string(stage), step}, .group = group, .sample = sample};
+          episode.task_id = usable[at].id;
+          episode.last().rollout = answered(usable[at], stage, sample, tokenizer, config);
+        }
+      store.write(to_string(stage), step, 0, 1, episodes);
     }
   }
 }

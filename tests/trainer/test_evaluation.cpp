@@ -19,14 +19,16 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-VerifiedResponse right_response(const Task& task) {
-  VerifiedResponse response;
-  response.task = &task;
-  response.sample = 2;
-  response.program = "a program\nof two lines \xC3\xA9";
-  response.rollout.step_map = {1, 1, 2, -2, -2};
-  response.rollout.finish = FinishReason::kEndToken;
-  Verdict& verdict = response.verdict.emplace();
+Episode correct_episode(const Task& task) {
+  Episode episode;
+  episode.task = &task;
+  episode.task_id = task.id;
+  episode.key.sample = 2;
+  Turn& turn = episode.last();
+  turn.program = "a program\nof two lines \xC3\xA9";
+  turn.rollout.step_map = {1, 1, 2, -2, -2};
+  turn.rollout.finish = FinishReason::kEndToken;
+  Verdict& verdict = turn.verdict.emplace();
   verdict.outcome = Outcome::kGraded;
   verdict.compiled = verdict.correct = true;
   verdict.legality = "native";
@@ -35,7 +37,7 @@ VerifiedResponse right_response(const Task& task) {
   verdict.eager_ms = 0.5;
   verdict.compile_ms = 123.4;
   verdict.counters = R"({"bound_by": "memory", "launches": 1, "listed": []})";
-  return response;
+  return episode;
 }
 
 EvaluatedResponse answer(const std::string& task, double speedup, const std::string& program = "p") {
@@ -65,31 +67,31 @@ std::vector<std::string> lines(const std::string& text) {
 TEST_CASE("a response of an evaluation is kept without what differs between equal runs") {
   Task task{};
   task.id = "t1";
-  const VerifiedResponse response = right_response(task);
-  const EvaluatedResponse found = evaluated_response(response);
+  const Episode episode = correct_episode(task);
+  const EvaluatedResponse found = evaluated_response(episode);
   CHECK(found.task_id == "t1");
   CHECK(found.sample == 2);
   CHECK(found.verdict == "correct");
   CHECK(found.tokens == 3);  // those after the end are no part of the answer
   CHECK(found.speedup == 2);
   CHECK(found.bound_by == "memory");
-  VerifiedResponse later = response;
-  later.verdict->compile_ms = later.verdict->total_ms = 9;
+  Episode later = episode;
+  later.last().verdict->compile_ms = later.last().verdict->total_ms = 9;
   CHECK(to_json(evaluated_response(later)).dump() == to_json(found).dump());
 
-  VerifiedResponse wrong = response;
-  wrong.verdict->correct = false;
-  wrong.verdict->fault_class = "wrong_value";
-  const EvaluatedResponse fault = evaluated_response(wrong);
+  Episode incorrect = episode;
+  incorrect.last().verdict->correct = false;
+  incorrect.last().verdict->fault_class = "wrong_value";
+  const EvaluatedResponse fault = evaluated_response(incorrect);
   CHECK(fault.verdict == "wrong_value");
   CHECK(fault.speedup == 0);
   CHECK_FALSE(to_json(fault).contains("speedup"));
-  VerifiedResponse lost = response;
-  lost.verdict = Verdict{};
+  Episode lost = episode;
+  lost.last().verdict = Verdict{};
   CHECK(evaluated_response(lost).verdict == "infrastructure");
-  VerifiedResponse untrusted = response;
-  untrusted.verdict->legality = "mixed";
-  untrusted.verdict->counters = "no JSON";
+  Episode untrusted = episode;
+  untrusted.last().verdict->legality = "mixed";
+  untrusted.last().verdict->counters = "no JSON";
   CHECK(evaluated_response(untrusted).speedup == 0);
   CHECK(evaluated_response(untrusted).bound_by.empty());
 
@@ -109,11 +111,11 @@ TEST_CASE("how a right program of a synthesised task computes is kept, and wheth
   options.development_compositions = 0;
   size_t shown = 0, novel = 0;
   for (Task task : synthesise(options).train) {
-    VerifiedResponse response = right_response(task);
+    Episode episode = correct_episode(task);
     for (const std::string& program :
          {task.cuda_code, task.alternatives.empty() ? task.cuda_code : task.alternatives.back().cuda_code}) {
-      response.program = program;
-      const EvaluatedResponse found = evaluated_response(response);
+      episode.last().program = program;
+      const EvaluatedResponse found = evaluated_response(episode);
       CHECK(found.composition == task.composition);
       CHECK_FALSE(found.technique.empty());
       CHECK_FALSE(found.novel);
@@ -123,19 +125,19 @@ TEST_CASE("how a right program of a synthesised task computes is kept, and wheth
     // What is fused for other operators, and not for these.
     const size_t at = task.cuda_code.find("constexpr int W = 1;");
     if (task.level != 2 || at == task.cuda_code.npos) continue;
-    response.program = task.cuda_code;
-    response.program.replace(at, 20, "constexpr int W = 2;");
-    const EvaluatedResponse other = evaluated_response(response);
+    episode.last().program = task.cuda_code;
+    episode.last().program.replace(at, 20, "constexpr int W = 2;");
+    const EvaluatedResponse other = evaluated_response(episode);
     novel += other.novel;
     CHECK(evaluated_response_from_json(to_json(other)) == other);
-    response.verdict->correct = false;
-    CHECK(evaluated_response(response).technique.empty());
-    response.verdict->correct = true;
-    response.program = "something else";
-    CHECK(evaluated_response(response).technique.empty());
+    episode.last().verdict->correct = false;
+    CHECK(evaluated_response(episode).technique.empty());
+    episode.last().verdict->correct = true;
+    episode.last().program = "something else";
+    CHECK(evaluated_response(episode).technique.empty());
     task.composition = {"relu", "no operator of ours"};
-    response.program = task.cuda_code;
-    CHECK(evaluated_response(response).technique.empty());
+    episode.last().program = task.cuda_code;
+    CHECK(evaluated_response(episode).technique.empty());
   }
   CHECK(shown == 80);
   CHECK(novel > 0);

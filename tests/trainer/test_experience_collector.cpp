@@ -3,7 +3,7 @@
 #include <ATen/SequenceNumber.h>
 
 #include "common/error.h"
-#include "rollout/prompt_tokens.h"
+#include "episode/episode_fields.h"
 #include "tests/trainer/small_steps.h"
 #include "tests/trainer/thread_ranks.h"
 #include "trainer/experience/experience_collector.h"
@@ -60,7 +60,7 @@ struct Rank {
        const Placement& placement, const RewardFunction& reward = binary(),
        const CollectorSettings& collected = {.samples_per_task = 4})
       : ledger(folder.path() / "ledger", {"p", "v"}, control),
-        verifier(nullptr, &ledger, {.source = VerdictSource::kLedger}),
+        verifier(nullptr, &ledger, {.source = VerdictSource::kStore}),
         responses(engine, settings, verifier, nullptr),
         collector(responses, &ledger, reward, control, placement, collected) {
     ledger.resume_at(0);
@@ -68,7 +68,7 @@ struct Rank {
   }
   DecodingSettings settings = decoding();
   VerdictLedger ledger;
-  ResponseVerifier verifier;
+  EpisodeVerifier verifier;
   DecodeEngine engine{policy(), tokenizer()};
   ResponseCollector responses;
   ExperienceCollector collector;
@@ -80,10 +80,10 @@ KnownVerdicts verdicts_of_step(const std::vector<Task>& tasks, uint64_t key) {
   const TemporaryFolder folder;
   Rank rank(alone, folder, {});
   KnownVerdicts known;
-  for (const SavedRollout& saved : rank.collector.collect(prompted(tasks), key, 0).rollouts) {
-    const std::string program = program_of(saved.rollout);
+  for (const Episode& episode : rank.collector.collect(prompted(tasks), key, 0).generated) {
+    const std::string program = episode.last().program;
     const Verdict verdict = verdict_on(program);
-    const Task& task = tasks.at(static_cast<size_t>(saved.group));
+    const Task& task = tasks.at(static_cast<size_t>(episode.key.group));
     if (verdict.outcome == Outcome::kGraded)
       known.emplace(rank.ledger.key_of(task, program), entry_of(verdict));
   }
@@ -112,10 +112,10 @@ TEST_CASE("a step comes out the same on any number of ranks, by one exchange") {
     for (const CollectedStep& step : steps) {
       CHECK(step.figures[Figure::kResponses] == 20);
       CHECK(step.figures[Figure::kRewardMean] == steps.front().figures[Figure::kRewardMean]);
-      CHECK(step.entries.size() == 20);
+      CHECK(step.log.size() == 20);
       REQUIRE(step.shares.size() == static_cast<size_t>(ranks));
       experiences += static_cast<int64_t>(step.experiences.size());
-      rollouts += static_cast<int64_t>(step.rollouts.size());
+      rollouts += static_cast<int64_t>(step.generated.size());
     }
     CHECK(experiences > 0);
     CHECK(rollouts == 20);
@@ -146,9 +146,9 @@ TEST_CASE("a step comes out the same on any number of ranks, by one exchange") {
     for (const TaskOutcome& o : step.task_outcomes) spreads[o.task_id] = o.reward_deviation;
     for (const TaskOutcome& o : first.front().task_outcomes) expected_spreads[o.task_id] = o.reward_deviation;
     CHECK(spreads == expected_spreads);
-    for (size_t i = 0; i < step.entries.size(); ++i) {
-      CHECK(step.entries[i].verdict_key == first.front().entries[i].verdict_key);
-      CHECK(step.entries[i].advantage == first.front().entries[i].advantage);
+    for (size_t i = 0; i < step.log.size(); ++i) {
+      CHECK(step.log[i].last().verdict_key == first.front().log[i].last().verdict_key);
+      CHECK(step.log[i].advantage == first.front().log[i].advantage);
     }
   }
 }
@@ -162,9 +162,10 @@ TEST_CASE("a step tells how far a task's rewards differ, and how many right prog
   const CollectedStep step = rank.collector.collect(prompted(tasks), 7, 0);
   std::map<std::string, std::set<std::string>> right;
   std::map<std::string, std::vector<double>> rewards;
-  for (const ResponseEntry& entry : step.entries) {
-    if (entry.verdict && entry.verdict->correct) right[entry.task_id].insert(extract_program(entry.text));
-    if (!entry.masked) rewards[entry.task_id].push_back(entry.reward);
+  for (const Episode& episode : step.log) {
+    if (episode.last().is_correct())
+      right[episode.task_id].insert(extract_program(episode.last().rollout.text));
+    if (!episode.reward.masked) rewards[episode.task_id].push_back(episode.reward.value);
   }
   double distinct = 0;
   for (const auto& [task, programs] : right) distinct += static_cast<double>(programs.size());
@@ -198,10 +199,8 @@ std::vector<CollectedStep> steps_of(const Placement& placement, const std::vecto
   return steps;
 }
 
-bool same(const ResponseEntry& a, const ResponseEntry& b) {
-  return a.group == b.group && a.text == b.text && a.reward == b.reward && a.advantage == b.advantage &&
-         a.verdict.has_value() == b.verdict.has_value() &&
-         (!a.verdict || to_json(*a.verdict) == to_json(*b.verdict)) && a.terms.size() == b.terms.size();
+bool same(const Episode& a, const Episode& b) {
+  return to_json(a, EpisodeForm::kSample) == to_json(b, EpisodeForm::kSample);
 }
 
 }  // namespace
@@ -217,8 +216,8 @@ TEST_CASE("trainers of a split step get what as many colocated ranks make themse
       size_t generated = 0;
       for (int rank = 0; rank < placement.ranks(); ++rank) {
         const CollectedStep& step = steps[static_cast<size_t>(rank)];
-        generated += step.rollouts.size();
-        CHECK(step.rollouts.empty() != (placement.generates(rank) && rank < trainers + 5));
+        generated += step.generated.size();
+        CHECK(step.generated.empty() != (placement.generates(rank) && rank < trainers + 5));
         CHECK(step.figures[Figure::kRewardMean] == expected[0].figures[Figure::kRewardMean]);
         CHECK(step.figures[Figure::kRewardSpread] == expected[0].figures[Figure::kRewardSpread]);
         REQUIRE(step.shares.size() == static_cast<size_t>(trainers));
@@ -240,8 +239,8 @@ TEST_CASE("trainers of a split step get what as many colocated ranks make themse
                  a.rollout.log_probs == b.rollout.log_probs && a.rollout.text == b.rollout.text &&
                  a.rollout.prompt_tokens == b.rollout.prompt_tokens && a.rollout.finish == b.rollout.finish));
         }
-        REQUIRE(step.entries.size() == like.entries.size());
-        for (size_t i = 0; i < like.entries.size(); ++i) CHECK(same(step.entries[i], like.entries[i]));
+        REQUIRE(step.log.size() == like.log.size());
+        for (size_t i = 0; i < like.log.size(); ++i) CHECK(same(step.log[i], like.log[i]));
       }
       CHECK(generated == 20);
     }
@@ -268,19 +267,19 @@ TEST_CASE("where a stage imitates, ranks tell each group's best response") {
   const auto known = verdicts_of_step(tasks, 7);
   // This policy hardly ever ends by itself: of each group the first is cut off, the others are said to have
   // ended.
-  std::vector<SavedRollout> rollouts = [&] {
+  std::vector<Episode> saved = [&] {
     SingleProcessControl alone;
     const TemporaryFolder folder;
-    return Rank(alone, folder, known).collector.collect(prompted(tasks), 7, 0).rollouts;
+    return Rank(alone, folder, known).collector.collect(prompted(tasks), 7, 0).generated;
   }();
-  for (size_t i = 0; i < rollouts.size(); ++i)
-    rollouts[i].rollout.finish = i % 4 == 0 ? FinishReason::kTokenLimit : FinishReason::kEndToken;
+  for (size_t i = 0; i < saved.size(); ++i)
+    saved[i].last().rollout.finish = i % 4 == 0 ? FinishReason::kTokenLimit : FinishReason::kEndToken;
   const auto told = [&](int ranks, const CollectorSettings& settings, uint64_t key = 7) {
     const TemporaryFolder folder;
     std::vector<CollectedStep> steps(static_cast<size_t>(ranks));
     on_ranks(ranks, [&](ControlPlane& control) {
       Rank rank(control, folder, known, Placement::colocated(ranks), binary(), settings);
-      steps[static_cast<size_t>(control.rank())] = rank.collector.collect_saved(rollouts, tasks, key);
+      steps[static_cast<size_t>(control.rank())] = rank.collector.collect_saved(saved, tasks, key);
     });
     return steps;
   };
@@ -298,15 +297,14 @@ TEST_CASE("where a stage imitates, ranks tell each group's best response") {
   // Right responses that came to an end, by task.
   std::map<std::string, std::set<std::vector<int64_t>>> right, any;
   std::map<std::string, std::pair<double, double>> sums;
-  for (size_t i = 0; i < alone.entries.size(); ++i) {
-    const ResponseEntry& entry = alone.entries[i];
-    if (entry.masked) continue;
-    sums[entry.task_id].first += entry.reward;
-    sums[entry.task_id].second += 1;
-    if (entry.truncated) continue;
-    const auto tokens = response_tokens(alone.rollouts[i].rollout).response;
-    any[entry.task_id].insert(tokens);
-    if (entry.verdict && entry.verdict->correct) right[entry.task_id].insert(tokens);
+  for (const Episode& episode : alone.generated) {
+    if (episode.reward.masked) continue;
+    sums[episode.task_id].first += episode.reward.value;
+    sums[episode.task_id].second += 1;
+    if (episode.is_truncated()) continue;
+    const auto tokens = response_tokens(episode.last().rollout).response;
+    any[episode.task_id].insert(tokens);
+    if (episode.last().is_correct()) right[episode.task_id].insert(tokens);
   }
   size_t best = 0;
   for (const GroupOutcome& outcome : alone.group_outcomes) {
@@ -363,12 +361,13 @@ TEST_CASE("a repair is counted, and not as its task's pass rate") {
   Rank rank(alone, folder, {});
   const auto known = [&] {
     KnownVerdicts known;
-    for (const SavedRollout& saved : rank.collector.collect(groups, 7, 0).rollouts) {
+    for (const Episode& episode : rank.collector.collect(groups, 7, 0).generated) {
       Verdict verdict;
       verdict.outcome = Outcome::kGraded;
       verdict.correct = true;
-      known.emplace(rank.ledger.key_of(tasks.at(static_cast<size_t>(saved.group)), program_of(saved.rollout)),
-                    entry_of(verdict));
+      known.emplace(
+          rank.ledger.key_of(tasks.at(static_cast<size_t>(episode.key.group)), episode.last().program),
+          entry_of(verdict));
     }
     return known;
   }();
@@ -391,8 +390,8 @@ TEST_CASE("the reward's floor under the deviation of a group is in the advantage
   Rank rank(alone, folder, known, floored);
   const CollectedStep step = rank.collector.collect(prompted(tasks), 7, 0);
   std::map<int64_t, std::vector<double>> rewards;
-  for (const ResponseEntry& entry : step.entries)
-    if (!entry.masked) rewards[entry.group].push_back(entry.reward);
+  for (const Episode& episode : step.log)
+    if (!episode.reward.masked) rewards[episode.key.group].push_back(episode.reward.value);
   REQUIRE_FALSE(step.experiences.empty());
   for (const Experience& experience : step.experiences) {
     const std::vector<double>& group = rewards.at(experience.group);
@@ -436,12 +435,12 @@ TEST_CASE("a task that can never be graded is told to every rank, and no loss of
     SingleProcessControl alone;
     const TemporaryFolder folder;
     Rank rank(alone, folder, {});
-    for (const SavedRollout& saved : rank.collector.collect(prompted(tasks), 7, 0).rollouts) {
-      if (saved.group != 3) continue;
+    for (const Episode& episode : rank.collector.collect(prompted(tasks), 7, 0).generated) {
+      if (episode.key.group != 3) continue;
       Verdict fault;
       fault.outcome = Outcome::kTaskFault;
       fault.diagnostics = "its reference raises";
-      known[rank.ledger.key_of(tasks[3], program_of(saved.rollout))] = entry_of(fault);
+      known[rank.ledger.key_of(tasks[3], episode.last().program)] = entry_of(fault);
     }
   }
   for (int ranks : {1, 2}) {
@@ -487,13 +486,13 @@ TEST_CASE("pass rates treat truncated responses as the reward does") {
     Rank rank(alone, folder, {}, reward);
     KnownVerdicts known;
     std::map<std::string, int> cut_off;
-    for (const SavedRollout& saved : rank.collector.collect(prompted(tasks), 7, 0).rollouts) {
-      const Task& task = tasks.at(static_cast<size_t>(saved.group));
+    for (const Episode& episode : rank.collector.collect(prompted(tasks), 7, 0).generated) {
+      const Task& task = tasks.at(static_cast<size_t>(episode.key.group));
       Verdict verdict;
       verdict.outcome = Outcome::kGraded;
       verdict.correct = true;
-      known.emplace(rank.ledger.key_of(task, program_of(saved.rollout)), entry_of(verdict));
-      cut_off[task.id] += saved.rollout.truncated();
+      known.emplace(rank.ledger.key_of(task, episode.last().program), entry_of(verdict));
+      cut_off[task.id] += episode.is_truncated();
     }
     rank.ledger.adopt({.verdicts = known});
     std::map<std::string, double> rates;
@@ -522,9 +521,9 @@ TEST_CASE("share without a verdict is of the responses that a verdict was asked 
   Rank rank(alone, folder, {});  // an empty ledger: whoever asks gets no verdict
   // As with masked truncated responses: one in two is not asked about.
   int64_t number = 0;
-  ResponseVerifier verifier(
+  EpisodeVerifier verifier(
       nullptr, &rank.ledger,
-      {.source = VerdictSource::kLedger, .needs_verdict = [&](const Rollout&) { return ++number % 2 == 0; }});
+      {.source = VerdictSource::kStore, .needs_verdict = [&](const Episode&) { return ++number % 2 == 0; }});
   ResponseCollector responses(rank.engine, rank.settings, verifier, nullptr);
   ExperienceCollector collector(responses, &rank.ledger, binary(), alone, Placement::colocated(1),
                                 {.samples_per_task = 4});

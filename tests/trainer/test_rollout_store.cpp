@@ -1,4 +1,4 @@
-// Saved rollouts come back as they were, and a damaged or missing file is told by its name.
+// Saved rollouts come back as they were, and a damaged or missing file is reported by its name.
 #include "trainer/experience/rollout_store.h"
 
 #include <catch2/catch_test_macros.hpp>
@@ -13,10 +13,8 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-SavedRollout rollout_of(int64_t group, const std::string& text, int64_t response_tokens) {
-  SavedRollout saved{.group = group, .rollout = {}};
-  Rollout& r = saved.rollout;
-  r.task_id = concat("task ", group);
+Rollout rollout_of(const std::string& text, int64_t response_tokens) {
+  Rollout r;
   r.policy_version = 7;
   r.prompt_tokens = 2;
   r.tokens = {100, 200};
@@ -28,31 +26,49 @@ SavedRollout rollout_of(int64_t group, const std::string& text, int64_t response
   r.finish = FinishReason::kDelimiter;
   r.denoise_steps = 3;
   r.text = text;
-  r.clamped = group % 2 == 0;
-  return saved;
+  return r;
 }
 
-void require_equal(const SavedRollout& a, const SavedRollout& b) {
-  CHECK(a.group == b.group);
-  CHECK(a.rollout.task_id == b.rollout.task_id);
-  CHECK(a.rollout.policy_version == b.rollout.policy_version);
-  CHECK(a.rollout.tokens == b.rollout.tokens);
-  CHECK(a.rollout.prompt_tokens == b.rollout.prompt_tokens);
-  CHECK(a.rollout.step_map == b.rollout.step_map);
-  CHECK(a.rollout.log_probs == b.rollout.log_probs);
-  CHECK(a.rollout.finish == b.rollout.finish);
-  CHECK(a.rollout.denoise_steps == b.rollout.denoise_steps);
-  CHECK(a.rollout.text == b.rollout.text);
-  CHECK(a.rollout.clamped == b.rollout.clamped);
+Episode episode_of(int64_t group, int64_t sample, const std::string& text, int64_t response_tokens) {
+  Episode episode;
+  episode.key = {.place = {"infilling", 3}, .group = group, .sample = sample};
+  episode.task_id = concat("task ", group);
+  episode.repair = group == 1;
+  episode.last().rollout = rollout_of(text, response_tokens);
+  episode.last().rollout.clamped = group % 2 == 0;
+  episode.last().rollout.task_id = episode.task_id;
+  return episode;
+}
+
+void require_equal(const Episode& a, const Episode& b) {
+  CHECK(a.key == b.key);
+  CHECK(a.task_id == b.task_id);
+  CHECK(a.repair == b.repair);
+  REQUIRE(a.turns.size() == b.turns.size());
+  for (size_t i = 0; i < a.turns.size(); ++i) {
+    const Rollout &x = a.turns[i].rollout, &y = b.turns[i].rollout;
+    CHECK(x.task_id == y.task_id);
+    CHECK(x.policy_version == y.policy_version);
+    CHECK(x.tokens == y.tokens);
+    CHECK(x.prompt_tokens == y.prompt_tokens);
+    CHECK(x.step_map == y.step_map);
+    CHECK(x.log_probs == y.log_probs);
+    CHECK(x.finish == y.finish);
+    CHECK(x.denoise_steps == y.denoise_steps);
+    CHECK(x.text == y.text);
+    CHECK(x.clamped == y.clamped);
+  }
 }
 
 TEST_CASE("rollouts of several ranks come back by group, as they were") {
   const testing::TemporaryFolder folder;
   const RolloutStore store(folder.path());
-  const SavedRollout a = rollout_of(0, "first\n\"quoted\" \xC3\xA9", 8);
-  const SavedRollout b = rollout_of(0, "second", 0);
-  const SavedRollout c = rollout_of(1, "", 4);
-  const SavedRollout d = rollout_of(2, "third", 12);
+  const Episode a = episode_of(0, 0, "first\n\"quoted\" \xC3\xA9", 8);
+  const Episode b = episode_of(0, 1, "second", 0);
+  Episode c = episode_of(1, 0, "", 4);
+  c.turns.push_back({.rollout = rollout_of("its second turn", 8)});
+  c.last().rollout.task_id = c.task_id;
+  const Episode d = episode_of(2, 0, "third", 12);
   store.write("infilling", 3, 1, 2, {c});
   store.write("infilling", 3, 0, 2, {a, b, d});
   const auto all = store.read("infilling", 3);
@@ -70,19 +86,19 @@ TEST_CASE("rollouts of several ranks come back by group, as they were") {
   CHECK(store.read("infilling", 4).empty());
 }
 
-TEST_CASE("a step that was not saved whole is told") {
+TEST_CASE("a step that was not saved whole is reported") {
   const testing::TemporaryFolder folder;
   const RolloutStore store(folder.path());
   CHECK_THROWS_WITH(store.read("infilling", 1),
                     ContainsSubstring("infilling-000001/rank-0") && ContainsSubstring("run.save_rollouts"));
-  store.write("infilling", 1, 0, 2, {rollout_of(0, "x", 4)});
+  store.write("infilling", 1, 0, 2, {episode_of(0, 0, "x", 4)});
   CHECK_THROWS_WITH(store.read("infilling", 1), ContainsSubstring("rank-1"));
 }
 
 TEST_CASE("rollouts damaged at any byte are refused by name") {
   const testing::TemporaryFolder folder;
   const RolloutStore store(folder.path());
-  store.write("end_to_end", 12, 0, 1, {rollout_of(0, "a program", 4)});
+  store.write("end_to_end", 12, 0, 1, {episode_of(0, 0, "a program", 4)});
   const auto path = folder.path() / "end_to_end-000012" / "rank-0.safetensors";
   const std::string content = read_file(path);
   for (size_t size = 0; size < content.size(); size += 3) {
@@ -96,7 +112,7 @@ TEST_CASE("rollouts damaged at any byte are refused by name") {
     try {
       const auto all = store.read("end_to_end", 12);
       // Only blanks that pad the header may change without a trace.
-      require_equal(all.at(0), rollout_of(0, "a program", 4));
+      require_equal(all.at(0), episode_of(0, 0, "a program", 4));
     } catch (const InputError& error) {
       CHECK_THAT(error.what(), ContainsSubstring("rank-0.safetensors"));
     }

@@ -45,9 +45,9 @@ struct Setting {
 
 // What a step has come to over all ranks.
 struct Taken {
-  std::vector<ResponseEntry> entries;
+  std::vector<Episode> log;
   StepFigures figures;
-  std::vector<MaskedResponse> masked;  // by group and sample
+  std::vector<MaskedTurn> masked;  // by group and sample
   size_t experiences = 0;
   int64_t unverified = 0;
 };
@@ -60,44 +60,42 @@ Taken take(const Setting& setting) {
     VerdictLedger ledger(setting.ledger, {"p", "v"}, control);
     ledger.resume_at(0);
     VerifierClient client(options_for(setting.address));
-    ResponseVerifier verifier(&client, &ledger, {.straggler_deadline_s = setting.deadline_s});
+    EpisodeVerifier verifier(&client, &ledger, {.straggler_deadline_s = setting.deadline_s});
     const DecodingSettings settings = decoding();
     DecodeEngine engine(policy(), tokenizer());
     ResponseCollector responses(engine, settings, verifier, setting.quarantine);
     ExperienceCollector collector(responses, &ledger, binary(), control, Placement::colocated(control.size()),
                                   {.samples_per_task = 4});
     const StepPlace place{"infilling", setting.step};
-    verifier.begin_step(place);
     CollectedStep& step = steps[static_cast<size_t>(control.rank())];
-    step = collector.collect(prompted(tasks), 7, 0);
+    step = collector.collect(prompted(tasks), 7, 0, place);
     BICRL_CHECK(client.pending() == 0);
-    if (setting.keeps) ledger.keep_masked({.place = place, .responses = step.masked});
+    if (setting.keeps) ledger.keep_masked(masked_set(place, step.generated));
   });
   Taken taken;
-  taken.entries = std::move(steps[0].entries);
+  taken.log = std::move(steps[0].log);
   taken.figures = steps[0].figures;
   for (const UnverifiedCount& count : steps[0].unverified) taken.unverified += count.unverified;
   for (const CollectedStep& step : steps) {
-    taken.masked.insert(taken.masked.end(), step.masked.begin(), step.masked.end());
+    const std::vector<MaskedTurn> masked = masked_set({}, step.generated).turns;
+    taken.masked.insert(taken.masked.end(), masked.begin(), masked.end());
     taken.experiences += step.experiences.size();
   }
-  std::sort(taken.masked.begin(), taken.masked.end(), [](const MaskedResponse& a, const MaskedResponse& b) {
-    return std::pair(a.group, a.sample) < std::pair(b.group, b.sample);
-  });
+  std::ranges::sort(taken.masked, {}, &MaskedTurn::episode);
   return taken;
 }
 
 using EntryFacts = std::tuple<int64_t, std::string, bool, double, double>;
 std::vector<EntryFacts> facts_of(const Taken& taken) {
   std::vector<EntryFacts> facts;
-  for (const ResponseEntry& e : taken.entries)
-    facts.emplace_back(e.group, e.verdict_key, e.masked, e.reward, e.advantage);
+  for (const Episode& e : taken.log)
+    facts.emplace_back(e.key.group, e.last().verdict_key, e.reward.masked, e.reward.value, e.advantage);
   return facts;
 }
 
 std::vector<std::pair<int64_t, int64_t>> places_of(const Taken& taken) {
   std::vector<std::pair<int64_t, int64_t>> places;
-  for (const MaskedResponse& m : taken.masked) places.emplace_back(m.group, m.sample);
+  for (const MaskedTurn& m : taken.masked) places.emplace_back(m.episode.group, m.episode.sample);
   return places;
 }
 
@@ -106,7 +104,7 @@ void check_equal(const Taken& found, const Taken& expected) {
   CHECK((places_of(found) == places_of(expected)));
   REQUIRE(found.masked.size() == expected.masked.size());
   for (size_t i = 0; i < found.masked.size(); ++i) {
-    CHECK(found.masked[i].key == expected.masked[i].key);
+    CHECK(found.masked[i].verdict_key == expected.masked[i].verdict_key);
     CHECK(found.masked[i].straggled == expected.masked[i].straggled);
     CHECK(found.masked[i].verdict.diagnostics == expected.masked[i].verdict.diagnostics);
   }
@@ -149,11 +147,12 @@ TEST_CASE("a straggler is left out, and again when its step is repeated, whateve
     const auto lost = static_cast<int64_t>(first.masked.size());
     CHECK(first.figures[Figure::kStragglers] == lost);
     CHECK(first.unverified == lost);
-    for (const MaskedResponse& m : first.masked) {
+    for (const MaskedTurn& m : first.masked) {
       CHECK(m.straggled);
       CHECK_THAT(m.verdict.diagnostics, StartsWith("given up after 0.5 s"));
-      const ResponseEntry& entry = first.entries.at(static_cast<size_t>(4 * m.group + m.sample));
-      CHECK((entry.masked && entry.reward == 0 && entry.advantage == 0 && entry.verdict_key == m.key));
+      const Episode& entry = first.log.at(static_cast<size_t>(4 * m.episode.group + m.episode.sample));
+      CHECK((entry.reward.masked && entry.reward.value == 0 && entry.advantage == 0));
+      CHECK(entry.last().verdict_key == m.verdict_key);
     }
     // Not wrong either: rates are over the others.
     CHECK(first.figures[Figure::kLostRate] == static_cast<double>(lost) / 20);
@@ -231,11 +230,12 @@ TEST_CASE("a second verification may straggle: the success does not count, now a
   const Taken first = take(setting);
   REQUIRE_FALSE(first.masked.empty());
   CHECK(first.figures[Figure::kConfirmed] >= first.figures[Figure::kStragglers]);
-  for (const MaskedResponse& m : first.masked) {
-    const auto at = static_cast<size_t>(4 * m.group + m.sample);
+  for (const MaskedTurn& m : first.masked) {
+    const auto at = static_cast<size_t>(4 * m.episode.group + m.episode.sample);
     CHECK_THAT(m.verdict.diagnostics, StartsWith("no second verification: given up"));
-    CHECK((m.key == first.entries.at(at).verdict_key && m.key != unconfirmed.entries.at(at).verdict_key));
-    CHECK(unconfirmed.entries.at(at).reward == 1);
+    CHECK(m.verdict_key == first.log.at(at).last().verdict_key);
+    CHECK(m.verdict_key != unconfirmed.log.at(at).last().verdict_key);
+    CHECK(unconfirmed.log.at(at).reward.value == 1);
   }
   grader.holds = false;
   const int calls = grader.calls();
@@ -250,29 +250,30 @@ TEST_CASE("equal candidates straggle together, and no verdict of theirs goes to 
   grader.is_held = [](const auto& asked) { return asked.program == "slow"; };
   grader.holds = true;
   VerifierClient client(options_for(grader.address()));
-  ResponseVerifier verifier(&client, nullptr, {.straggler_deadline_s = kDeadline_s});
+  EpisodeVerifier verifier(&client, nullptr, {.straggler_deadline_s = kDeadline_s});
   const Task task = five_tasks().front();
   const auto responses_to = [&](const std::vector<std::string>& programs) {
-    std::vector<VerifiedResponse> responses(programs.size());
+    std::vector<Episode> responses(programs.size());
     for (size_t i = 0; i < programs.size(); ++i) {
       responses[i].task = &task;
-      responses[i].program = programs[i];
+      responses[i].last().program = programs[i];
     }
     for (size_t i = 0; i < programs.size(); ++i) verifier.submit(responses, i);
     return responses;
   };
   auto responses = responses_to({"slow", "quick", "slow", "slow"});
-  while (!responses[1].verdict) verifier.take_ready(responses);
+  while (!responses[1].last().verdict) verifier.take_ready(responses);
   REQUIRE(verifier.wait(responses));
   for (const size_t i : {0, 2, 3}) {
-    CHECK(responses[i].straggled);
-    CHECK(responses[i].verdict->outcome == Outcome::kInfrastructure);
+    CHECK(responses[i].last().straggled);
+    CHECK(responses[i].last().is_lost());
   }
-  CHECK((!responses[1].straggled && responses[1].verdict->diagnostics == "program quick"));
+  CHECK_FALSE(responses[1].last().straggled);
+  CHECK(responses[1].last().verdict->diagnostics == "program quick");
   CHECK(grader.calls_for("slow") == 1);
   grader.holds = false;
   auto others = responses_to({"a", "b", "c", "slow"});
-  while (!std::all_of(others.begin(), others.end(), [](const auto& r) { return r.verdict.has_value(); }))
+  while (!std::ranges::all_of(others, [](const Episode& e) { return e.last().verdict.has_value(); }))
     verifier.take_ready(others);
-  for (const VerifiedResponse& r : others) CHECK(r.verdict->diagnostics == "program " + r.program);
+  for (const Episode& e : others) CHECK(e.last().verdict->diagnostics == "program " + e.last().program);
 }

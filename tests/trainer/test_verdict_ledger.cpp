@@ -162,66 +162,78 @@ TEST_CASE("what a step was left without is met again by every rank, whole or not
   Verdict lost;
   lost.outcome = Outcome::kInfrastructure;
   lost.diagnostics = "given up";
+  // A second turn of an episode, and the only one of another.
   const auto of_rank = [&](int rank) {
-    return MaskedSet{
-        .place = place,
-        .responses = {{.group = rank, .sample = 0, .key = "k", .straggled = true, .verdict = lost},
-                      {.group = rank, .sample = 5, .key = "l", .verdict = lost}}};
+    return MaskedSet{.place = place,
+                     .turns = {{.episode = {.place = place, .group = rank, .sample = 0},
+                                .turn = 1,
+                                .verdict_key = "k",
+                                .straggled = true,
+                                .verdict = lost},
+                               {.episode = {.place = place, .group = rank, .sample = 5},
+                                .turn = 0,
+                                .verdict_key = "l",
+                                .straggled = false,
+                                .verdict = lost}}};
+  };
+  const auto key_of = [&](int64_t group, int64_t sample, const StepPlace& where) {
+    return EpisodeKey{.place = where, .group = group, .sample = sample};
   };
   on_ranks(2, [&](ControlPlane& control) {
     VerdictLedger ledger(folder.path() / "ledger", {"p", "v"}, control);
     ledger.resume_at(0);
-    BICRL_CHECK(!ledger.masked(place, 0, 0, "k"));
+    BICRL_CHECK(!ledger.masked(key_of(0, 0, place), 1, "k"));
     ledger.keep("k", verdict_of(true));
     ledger.keep_masked(of_rank(control.rank()));
     ledger.keep_masked(of_rank(control.rank()));  // a step that is repeated
-    ledger.keep_masked({.place = place, .responses = {}});
+    ledger.keep_masked({.place = place, .turns = {}});
   });
   SingleProcessControl alone;
   const auto file = folder.path() / "ledger" / "rank-1.jsonl";
   const std::string bytes = read_file(file);
   CHECK(std::count(bytes.begin(), bytes.end(), '\n') == 2);
-  const auto found = [&](int64_t group, int64_t sample, const std::string& key,
+  const auto found = [&](int64_t group, int64_t sample, int64_t turn, const std::string& key,
                          const StepPlace& where = {"end_to_end", 3}) {
     VerdictLedger ledger(folder.path() / "ledger", {"p", "v"}, alone);
     ledger.resume_at(0);
     CHECK(ledger.find("k"));  // whatever was left without it
-    const MaskedResponse* masked = ledger.masked(where, group, sample, key);
+    const MaskedTurn* masked = ledger.masked(key_of(group, sample, where), turn, key);
     return masked ? concat(masked->verdict.diagnostics, " ", masked->straggled) : "";
   };
   for (const int64_t rank : {0, 1}) {
-    CHECK(found(rank, 0, "k") == "given up 1");
-    CHECK(found(rank, 5, "l") == "given up 0");
+    CHECK(found(rank, 0, 1, "k") == "given up 1");
+    CHECK(found(rank, 5, 0, "l") == "given up 0");
   }
-  CHECK(found(1, 0, "l").empty());  // another program by now
-  CHECK(found(1, 1, "k").empty());
-  CHECK(found(1, 0, "k", {"end_to_end", 4}).empty());
-  CHECK(found(1, 0, "k", {"infilling", 3}).empty());
-  CHECK_FALSE(read_ledger(folder.path() / "ledger").masked.find({"end_to_end", 3}, 2, 0, "k"));
-  CHECK(read_ledger(folder.path() / "ledger").masked.find({"end_to_end", 3}, 1, 5, "l"));
+  CHECK(found(1, 0, 1, "l").empty());  // another program by now
+  CHECK(found(1, 0, 0, "k").empty());
+  CHECK(found(1, 1, 1, "k").empty());
+  CHECK(found(1, 0, 1, "k", {"end_to_end", 4}).empty());
+  CHECK(found(1, 0, 1, "k", {"infilling", 3}).empty());
+  CHECK_FALSE(read_ledger(folder.path() / "ledger").masked.find(key_of(2, 0, place), 1, "k"));
+  CHECK(read_ledger(folder.path() / "ledger").masked.find(key_of(1, 5, place), 0, "l"));
 
   // A replay leaves out the same, under the keys of the run that it repeats, and so does a replay of that.
   for (const auto& [from, to] : {std::pair("ledger", "replay"), std::pair("replay", "again")}) {
     VerdictLedger ledger(folder.path() / to, {"p", ""}, alone);
     ledger.adopt(read_ledger(folder.path() / from));
     ledger.resume_at(0);
-    REQUIRE(ledger.masked(place, 1, 0, "k"));
+    REQUIRE(ledger.masked(key_of(1, 0, place), 1, "k"));
     ledger.keep_masked(of_rank(1));
   }
 
   const size_t second = bytes.find('\n') + 1;
   for (size_t length = second; length < bytes.size(); length += 7) {
     std::ofstream(file, std::ios::trunc) << bytes.substr(0, length);
-    CHECK(found(1, 0, "k").empty());
-    CHECK(found(1, 5, "l").empty());
-    CHECK(found(0, 0, "k") == "given up 1");
+    CHECK(found(1, 0, 1, "k").empty());
+    CHECK(found(1, 5, 0, "l").empty());
+    CHECK(found(0, 0, 1, "k") == "given up 1");
   }
   auto judged = nlohmann::json::parse(bytes.substr(second));
   judged["masked"][1]["verdict"] = to_json(verdict_of(false));
   for (const std::string& broken : {judged.dump(), std::string(R"({"masked": [], "phase": "end_to_end"})"),
                                     std::string(R"({"masked": [{}], "phase": "end_to_end", "step": 3})")}) {
     std::ofstream(file, std::ios::trunc) << bytes.substr(0, second) << broken << "\n";
-    CHECK_THROWS_WITH(found(1, 0, "k"), ContainsSubstring("rank-1.jsonl:2"));
+    CHECK_THROWS_WITH(found(1, 0, 1, "k"), ContainsSubstring("rank-1.jsonl:2"));
   }
 }
 

@@ -28,20 +28,21 @@ std::string bound_of(const Verdict& verdict) {
 
 }  // namespace
 
-EvaluatedResponse evaluated_response(const VerifiedResponse& response) {
-  const Verdict& verdict = *response.verdict;
+EvaluatedResponse evaluated_response(const Episode& episode) {
+  const Turn& turn = episode.last();
+  const Verdict& verdict = *turn.verdict;
   EvaluatedResponse found;
-  found.task_id = response.task->id;
-  found.composition = response.task->composition;
-  found.sample = response.sample;
+  found.task_id = episode.task_id;
+  found.composition = episode.task->composition;
+  found.sample = episode.key.sample;
   found.verdict = class_of(verdict);
   found.compiled = verdict.compiled;
   found.correct = verdict.correct;
-  found.truncated = response.rollout.truncated();
-  found.tokens = response.rollout.scored_tokens();
-  found.program = response.program;
+  found.truncated = episode.is_truncated();
+  found.tokens = turn.rollout.scored_tokens();
+  found.program = turn.program;
   if (!verdict.correct) return found;
-  if (const auto way = way_of(*response.task, response.program)) {
+  if (const auto way = way_of(*episode.task, turn.program)) {
     found.technique = way->technique.text();
     found.novel = !way->shown;
   }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/experience/response_verifier.h"
+#include "episode/episode.h"
 
 namespace bicrl {
 
@@ -34,7 +34,7 @@ struct EvaluatedResponse {
   bool operator==(const EvaluatedResponse&) const = default;
 };
 
-EvaluatedResponse evaluated_response(const VerifiedResponse& response);  // which has a verdict
+EvaluatedResponse evaluated_response(const Episode& episode);  // which has a verdict
 
 nlohmann::ordered_json to_json(const EvaluatedResponse& response);
 EvaluatedResponse evaluated_response_from_json(

@@ -34,33 +34,34 @@ TaskScore& TaskScore::operator+=(const TaskScore& other) {
 
 namespace {
 
-void count_reward(const VerifiedResponse& response, const RewardFunction& function, TaskScore& score) {
-  const bool truncated = response.rollout.truncated() && !function.masks_truncated();
-  const Reward reward = function.evaluate(*response.verdict, truncated);
+void count_reward(const Episode& episode, const RewardFunction& function, TaskScore& score) {
+  const bool truncated = episode.is_truncated() && !function.masks_truncated();
+  const Reward reward = function.evaluate(*episode.last().verdict, truncated);
   if (reward.masked) return;
   ++score.rewarded;
   score.reward += reward.value;
   score.reward_squares += reward.value * reward.value;
 }
 
-void count(const VerifiedResponse& response, const EvaluatedResponse& evaluated, const RewardFunction* reward,
+void count(const Episode& episode, const EvaluatedResponse& evaluated, const RewardFunction* reward,
            TaskScore& score) {
-  if (response.verdict && response.verdict->outcome == Outcome::kTaskFault) {
-    score.task_fault = response.verdict->diagnostics;
+  const Turn& turn = episode.last();
+  if (turn.verdict && turn.verdict->outcome == Outcome::kTaskFault) {
+    score.task_fault = turn.verdict->diagnostics;
     return;
   }
-  if (!response.verified()) {
+  if (!turn.is_verified()) {
     ++score.unverified;
     return;
   }
-  const Verdict& verdict = *response.verdict;
+  const Verdict& verdict = *turn.verdict;
   ++score.verified;
-  score.truncated += response.rollout.truncated();
+  score.truncated += episode.is_truncated();
   score.compiled += verdict.compiled;
   score.correct += verdict.correct;
   score.novel += evaluated.novel;
   if (!verdict.correct) ++score.fault_classes[verdict.fault_class];
-  if (reward) count_reward(response, *reward, score);
+  if (reward) count_reward(episode, *reward, score);
   const double speedup = evaluated.speedup;
   if (speedup <= 0) return;
   const double log_speedup = std::log(speedup);
@@ -72,12 +73,13 @@ void count(const VerifiedResponse& response, const EvaluatedResponse& evaluated,
   score.log_speedup_squares += log_speedup * log_speedup;
 }
 
-nlohmann::json entry_of(const VerifiedResponse& response) {
-  nlohmann::json entry{{"task_id", response.task->id},
-                       {"sample", response.sample},
-                       {"truncated", response.rollout.truncated()},
-                       {"program", response.program}};
-  if (response.verdict) entry["verdict"] = to_json(*response.verdict);
+nlohmann::json entry_of(const Episode& episode) {
+  const Turn& turn = episode.last();
+  nlohmann::json entry{{"task_id", episode.task_id},
+                       {"sample", episode.key.sample},
+                       {"truncated", episode.is_truncated()},
+                       {"program", turn.program}};
+  if (turn.verdict) entry["verdict"] = to_json(*turn.verdict);
   return entry;
 }
 
@@ -92,13 +94,13 @@ nlohmann::json share_of(const CollectedResponses& collected, KeptResponses keep,
   std::map<int64_t, TaskScore> scores;
   std::map<int64_t, std::string> lines;
   std::string reason;
-  for (const VerifiedResponse& response : collected.responses) {
-    const EvaluatedResponse evaluated = evaluated_response(response);
-    count(response, evaluated, reward, scores[response.group]);
-    if (keep == KeptResponses::kWithVerdicts) lines[response.group] += dump(entry_of(response)) + "\n";
-    if (keep == KeptResponses::kEvaluated) lines[response.group] += dump(to_json(evaluated)) + "\n";
-    if (response.verdict->outcome == Outcome::kInfrastructure && reason.empty())
-      reason = response.verdict->diagnostics;
+  for (const Episode& episode : collected.episodes) {
+    const int64_t group = episode.key.group;
+    const EvaluatedResponse evaluated = evaluated_response(episode);
+    count(episode, evaluated, reward, scores[group]);
+    if (keep == KeptResponses::kWithVerdicts) lines[group] += dump(entry_of(episode)) + "\n";
+    if (keep == KeptResponses::kEvaluated) lines[group] += dump(to_json(evaluated)) + "\n";
+    if (episode.last().is_lost() && reason.empty()) reason = episode.last().verdict->diagnostics;
   }
   nlohmann::json rows = nlohmann::json::array();
   for (const auto& [index, s] : scores)
@@ -161,7 +163,7 @@ TaskScores score_tasks(DecodeEngine& engine, VerifierClient& verifier, VerdictLe
                        ControlPlane& control, const Placement& placement, const std::vector<Task>& tasks,
                        const ScoringSettings& settings) {
   const bool tells = control.rank() == placement.generator_of(0);
-  ResponseVerifier verdicts(
+  EpisodeVerifier verdicts(
       &verifier, ledger, {.progress = tells ? "evaluating" : "", .stop_requested = settings.stop_requested});
   ResponseCollector collector(engine, settings.decoding, verdicts, settings.quarantine);
   nlohmann::json mine;
@@ -186,7 +188,7 @@ TaskScores score_tasks(DecodeEngine& engine, VerifierClient& verifier, VerdictLe
 
 GeneratedResponses generate_responses(DecodeEngine& engine, ControlPlane& control, const Placement& placement,
                                       const std::vector<Task>& tasks, const ScoringSettings& settings) {
-  ResponseVerifier no_verdicts(/*verifier=*/nullptr, /*ledger=*/nullptr, {.source = VerdictSource::kNone});
+  EpisodeVerifier no_verdicts(/*verifier=*/nullptr, /*store=*/nullptr, {.source = VerdictSource::kNone});
   ResponseCollector collector(engine, settings.decoding, no_verdicts, /*quarantine=*/nullptr);
   nlohmann::json mine;
   const std::string error = error_of([&] {
@@ -194,8 +196,8 @@ GeneratedResponses generate_responses(DecodeEngine& engine, ControlPlane& contro
                                                            settings.samples_per_task, settings.key,
                                                            /*policy_version=*/0);
     std::map<int64_t, std::string> lines;
-    for (const VerifiedResponse& response : collected.responses)
-      lines[response.group] += dump(entry_of(response)) + "\n";
+    for (const Episode& episode : collected.episodes)
+      lines[episode.key.group] += dump(entry_of(episode)) + "\n";
     mine = {{"lines", lines}, {"tokens", collected.decoding.generated_tokens}};
   });
   GeneratedResponses all;

@@ -1,12 +1,12 @@
 // One step's data: responses to prompts with their verdicts, turned into rewards, advantages and experiences,
 // and exchanged with the other ranks.
 //
-// How this folder works: prompt_plan.h says what is asked, response_collector.h generates and has
-// response_verifier.h fetch the verdicts (through verdict_ledger.h, which knows those of before, from
-// verifiers that grading_basis.h has compared); this class makes rewards of them and ranks tell each other
-// what they have in one step_exchange.h, from which episode/figures.h counts. curation.h asks again about
-// what is too good, unverified.h says when too much is missing, masked_set.h what was missing when the update
-// was made, rollout_store.h keeps a step, response_entry.h is a line of a log.
+// How this folder works: prompt_plan.h says what is asked, response_collector.h generates episodes and has
+// episode/episode_verifier.h fetch the verdicts (through verdict_ledger.h, which knows those of before, from
+// verifiers that grading_basis.h has compared); this class makes rewards of them, and ranks report what they
+// have in one step_exchange.h, from which episode/figures.h counts. curation.h asks again about what is too
+// good, unverified.h says when too much is missing, masked_set.h what was missing when the update was made,
+// rollout_store.h keeps a step.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -22,6 +22,7 @@
 #include "trainer/experience/response_collector.h"
 #include "trainer/experience/step_exchange.h"
 #include "trainer/experience/unverified.h"
+#include "trainer/experience/verdict_ledger.h"
 #include "trainer/ranks/placement.h"
 
 namespace bicrl {
@@ -40,12 +41,13 @@ struct CollectedStep {
   std::vector<UnverifiedCount> unverified;   // by rank
   std::vector<TaskOutcome> task_outcomes;    // without repairs, and without tasks that got no verdict
   std::vector<GroupOutcome> group_outcomes;  // for curation
-  std::vector<ResponseEntry> entries;        // by group; those of other ranks without text and verdict
+  // All, by group and sample, without tokens; those that this rank neither generated nor trains only as
+  // kLog has them.
+  std::vector<Episode> log;
   // Of the groups that this rank trains:
   std::vector<Experience> experiences;  // without members of dropped groups and masked ones
   // Of those that it generated:
-  std::vector<SavedRollout> rollouts;  // every response as the policy made it
-  std::vector<MaskedResponse> masked;  // responses that a verdict was asked for and did not come
+  std::vector<Episode> generated;  // whole
   double rollout_seconds = 0;
   double verify_wait_seconds = 0;
   int64_t verifier_queue = 0;  // verdicts that were missing when the last response was there
@@ -55,7 +57,6 @@ struct CollectedStep {
 struct GeneratedStep {
   CollectedResponses collected;
   std::string error;  // of error_of(), if it could not
-  std::vector<PromptedTask> tasks;
   uint64_t key = 0;
 };
 
@@ -68,7 +69,7 @@ struct CollectorSettings {
   int64_t advantage_k = 1;  // of kMaxAtK
   bool shuffled_advantages = false;
   bool has_verdicts = true;  // else every response is masked
-  bool imitates = false;     // each group's best response is told to all ranks
+  bool imitates = false;     // all ranks get each group's best response
 };
 
 // Refers to everything it is given, owns nothing. One collector per phase and rank; not thread-safe.
@@ -86,36 +87,34 @@ class ExperienceCollector {
 
   // Collective. Every rank gives the same tasks and works on its share. `key` decides all draws, whatever the
   // number of ranks. Throws SharedError if generating fails on any rank.
-  CollectedStep collect(const std::vector<PromptedTask>& tasks, uint64_t key, int64_t policy_version) {
-    return share(generate(tasks, key, policy_version));
+  CollectedStep collect(const std::vector<PromptedTask>& tasks, uint64_t key, int64_t policy_version,
+                        const StepPlace& place = {}) {
+    return share(generate(tasks, key, policy_version, place));
   }
   // Its two parts: this rank's own work, of which nobody else need know, and the exchange. If a stop
-  // interrupted the step on some rank, the exchange tells of its metrics only what was generated.
-  GeneratedStep generate(const std::vector<PromptedTask>& tasks, uint64_t key, int64_t policy_version);
+  // interrupted the step on some rank, figures hold only what was generated.
+  GeneratedStep generate(const std::vector<PromptedTask>& tasks, uint64_t key, int64_t policy_version,
+                         const StepPlace& place = {});
   CollectedStep share(GeneratedStep generated);  // collective
-  // The same from saved rollouts of all ranks, in order of groups; `tasks` are those that they may be of, and
-  // `repairs` the groups that were shown a failed attempt. Throws InputError if a rollout is of none of them,
-  // or groups have another size.
-  CollectedStep collect_saved(std::vector<SavedRollout> rollouts, const std::vector<Task>& tasks,
-                              uint64_t key, const std::vector<int64_t>& repairs = {});
+  // The same from saved episodes of all ranks, in order of groups, now as the step `place`; `tasks` are those
+  // that they may be of. Throws InputError if an episode is of none of them, or groups have another size.
+  CollectedStep collect_saved(std::vector<Episode> saved, const std::vector<Task>& tasks, uint64_t key,
+                              const StepPlace& place = {});
 
  private:
   bool is_mine(int64_t group) const { return placement_.generator_of(group) == control_.rank(); }
   std::vector<PromptedGroup> own_groups(const std::vector<PromptedTask>& tasks) const;
   // Which rank trains what.
-  void place(const std::vector<StepShare>& ranks, CollectedStep& step) const;
+  void place(const std::vector<RankStepReport>& ranks, CollectedStep& step) const;
   // Collective: in exchange for what this rank has generated, what it trains.
   void take_over(CollectedStep& step) const;
-  // Fills in rewards and advantages: experiences and rollouts of this rank, and its part of the exchange.
-  StepShare score(CollectedResponses& collected, const std::vector<PromptedTask>& tasks, uint64_t key,
-                  CollectedStep& step) const;
-  std::vector<Reward> rewards_of(const std::vector<VerifiedResponse>& responses) const;
+  // Fills in rewards and advantages of this rank's episodes; returns its part of the exchange.
+  RankStepReport score(CollectedResponses& collected, uint64_t key) const;
+  // Of an episode's last turn.
+  Reward reward_of(const Episode& episode) const;
   // Of a group, for those who imitate; nothing if no member counts.
-  std::optional<GroupReward> group_reward(std::span<const VerifiedResponse> group,
-                                          std::span<const Reward> rewards, double mean, uint64_t key) const;
-  // Of the group that begins at responses[first].
-  GroupAdvantage advantage_of(const std::vector<VerifiedResponse>& responses,
-                              const std::vector<Reward>& rewards, size_t first, uint64_t key) const;
+  std::optional<GroupReward> group_reward(std::span<const Episode> group, double mean, uint64_t key) const;
+  GroupAdvantage advantage_of(std::span<const Episode> group, uint64_t key) const;
 
   ResponseCollector& responses_;
   VerdictLedger* ledger_;

@@ -6,43 +6,57 @@
 
 namespace bicrl {
 
+MaskedSet masked_set(const StepPlace& place, const std::vector<Episode>& episodes) {
+  MaskedSet set{.place = place, .turns = {}};
+  for (const Episode& episode : episodes)
+    for (size_t i = 0; i < episode.turns.size(); ++i)
+      if (const Turn& turn = episode.turns[i]; turn.is_lost())
+        set.turns.push_back({.episode = episode.key,
+                             .turn = static_cast<int64_t>(i),
+                             .verdict_key = turn.verdict_key,
+                             .straggled = turn.straggled,
+                             .verdict = *turn.verdict});
+  return set;
+}
+
 nlohmann::json to_json(const MaskedSet& set) {
   nlohmann::json masked = nlohmann::json::array();
-  for (const MaskedResponse& r : set.responses)
-    masked.push_back({{"group", r.group},
-                      {"sample", r.sample},
-                      {"key", r.key},
-                      {"straggled", r.straggled},
-                      {"verdict", to_json(r.verdict)}});
+  for (const MaskedTurn& t : set.turns)
+    masked.push_back({{"group", t.episode.group},
+                      {"sample", t.episode.sample},
+                      {"turn", t.turn},
+                      {"key", t.verdict_key},
+                      {"straggled", t.straggled},
+                      {"verdict", to_json(t.verdict)}});
   return {{"phase", set.place.phase}, {"step", set.place.step}, {"masked", masked}};
 }
 
 MaskedSet masked_set_from_json(const nlohmann::json& json) {
-  MaskedSet set{.place = {json.at("phase").get<std::string>(), json.at("step").get<int64_t>()},
-                .responses = {}};
-  for (const auto& r : json.at("masked")) {
-    set.responses.push_back({.group = r.at("group").get<int64_t>(),
-                             .sample = r.at("sample").get<int64_t>(),
-                             .key = r.at("key").get<std::string>(),
-                             .straggled = r.at("straggled").get<bool>(),
-                             .verdict = verdict_from_json(r.at("verdict"))});
-    if (set.responses.back().verdict.outcome != Outcome::kInfrastructure)
-      throw InputError("a response that was left without a verdict has one");
+  MaskedSet set{.place = {json.at("phase").get<std::string>(), json.at("step").get<int64_t>()}, .turns = {}};
+  for (const auto& t : json.at("masked")) {
+    set.turns.push_back({.episode = {.place = set.place,
+                                     .group = t.at("group").get<int64_t>(),
+                                     .sample = t.at("sample").get<int64_t>()},
+                         .turn = t.at("turn").get<int64_t>(),
+                         .verdict_key = t.at("key").get<std::string>(),
+                         .straggled = t.at("straggled").get<bool>(),
+                         .verdict = verdict_from_json(t.at("verdict"))});
+    if (set.turns.back().verdict.outcome != Outcome::kInfrastructure)
+      throw InputError("a turn that was left without a verdict has one");
   }
   return set;
 }
 
-void MaskedResponses::add(const MaskedSet& set) {
-  for (const MaskedResponse& r : set.responses) {
-    responses_.emplace(Position(set.place.phase, set.place.step, r.group, r.sample, r.key), r);
-    keys_.insert(r.key);
+void MaskedTurns::add(const MaskedSet& set) {
+  for (const MaskedTurn& t : set.turns) {
+    turns_.emplace(Position(t.episode, t.turn, t.verdict_key), t);
+    keys_.insert(t.verdict_key);
   }
 }
 
-const MaskedResponse* MaskedResponses::find(const StepPlace& place, int64_t group, int64_t sample,
-                                            const std::string& key) const {
-  const auto found = responses_.find(Position(place.phase, place.step, group, sample, key));
-  return found == responses_.end() ? nullptr : &found->second;
+const MaskedTurn* MaskedTurns::find(const EpisodeKey& episode, int64_t turn, const std::string& key) const {
+  const auto found = turns_.find(Position(episode, turn, key));
+  return found == turns_.end() ? nullptr : &found->second;
 }
 
 }  // namespace bicrl

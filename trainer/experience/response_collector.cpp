@@ -8,7 +8,7 @@
 namespace bicrl {
 
 CollectedResponses ResponseCollector::collect(const std::vector<PromptedGroup>& groups, int64_t samples,
-                                              uint64_t key, int64_t policy_version) {
+                                              uint64_t key, int64_t policy_version, const StepPlace& place) {
   const Stopwatch watch;
   CollectedResponses collected;
   std::vector<GenerationRequest> requests;
@@ -17,10 +17,10 @@ CollectedResponses ResponseCollector::collect(const std::vector<PromptedGroup>& 
       requests.push_back(
           make_request(group.prompt, engine_.tokenizer(), group.index,
                        mix_key({key, static_cast<uint64_t>(group.index), static_cast<uint64_t>(sample)})));
-      VerifiedResponse& response = collected.responses.emplace_back();
-      response.group = group.index;
-      response.sample = sample;
-      response.task = group.task;
+      collected.episodes.push_back({.key = {.place = place, .group = group.index, .sample = sample},
+                                    .task = group.task,
+                                    .task_id = group.task->id,
+                                    .repair = group.repair});
     }
   double lent_s = 0;  // to windows: verification's time
   {
@@ -28,11 +28,11 @@ CollectedResponses ResponseCollector::collect(const std::vector<PromptedGroup>& 
     collected.decoding = engine_.generate(
         decoding_, requests, policy_version,
         [&](size_t index, Rollout rollout) {
-          VerifiedResponse& response = collected.responses[index];
-          response.rollout = std::move(rollout);
-          response.program = program_of(response.rollout);
-          verifier_.submit(collected.responses, index);
-          verifier_.take_ready(collected.responses);
+          Turn& turn = collected.episodes[index].last();
+          turn.rollout = std::move(rollout);
+          turn.program = program_of(turn.rollout);
+          verifier_.submit(collected.episodes, index);
+          verifier_.take_ready(collected.episodes);
         },
         &use);
     lent_s = use.waited_seconds();
@@ -43,14 +43,14 @@ CollectedResponses ResponseCollector::collect(const std::vector<PromptedGroup>& 
   return collected;
 }
 
-CollectedResponses ResponseCollector::verify(std::vector<VerifiedResponse> responses) {
+CollectedResponses ResponseCollector::verify(std::vector<Episode> episodes) {
   CollectedResponses collected;
-  collected.responses = std::move(responses);
-  for (size_t i = 0; i < collected.responses.size(); ++i) {
-    VerifiedResponse& response = collected.responses[i];
-    response.program = program_of(response.rollout);
-    verifier_.submit(collected.responses, i);
-    verifier_.take_ready(collected.responses);
+  collected.episodes = std::move(episodes);
+  for (size_t i = 0; i < collected.episodes.size(); ++i) {
+    Turn& turn = collected.episodes[i].last();
+    turn.program = program_of(turn.rollout);
+    verifier_.submit(collected.episodes, i);
+    verifier_.take_ready(collected.episodes);
   }
   finish(collected);
   return collected;
@@ -60,8 +60,8 @@ void ResponseCollector::finish(CollectedResponses& collected) {
   const Stopwatch watch;
   collected.verifier_queue = verifier_.pending();
   collected.interrupted =
-      !verifier_.wait(collected.responses) ||
-      (quarantine_ && !verifier_.confirm(collected.responses, *quarantine_, collected.confirmed));
+      !verifier_.wait(collected.episodes) ||
+      (quarantine_ && !verifier_.confirm(collected.episodes, *quarantine_, collected.confirmed));
   collected.verify_wait_seconds = watch.seconds();
 }
 

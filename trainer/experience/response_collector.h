@@ -5,10 +5,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "episode/episode_verifier.h"
 #include "rollout/decode_engine.h"
 #include "tasks/prompt.h"
-#include "trainer/experience/response_verifier.h"
-#include "trainer/experience/rollout_store.h"
 
 namespace bicrl {
 
@@ -17,10 +16,11 @@ struct PromptedGroup {
   int64_t index = 0;  // of the step, over all ranks; decides the draws
   const Task* task = nullptr;
   Prompt prompt;
+  bool repair = false;  // the prompt shows a failed attempt
 };
 
 struct CollectedResponses {
-  std::vector<VerifiedResponse> responses;  // group after group, in the order of samples
+  std::vector<Episode> episodes;  // group after group, in the order of samples
   DecodingStatistics decoding;
   double rollout_seconds = 0;
   double verify_wait_seconds = 0;  // behind the last response, and for windows before it
@@ -33,23 +33,23 @@ struct CollectedResponses {
 class ResponseCollector {
  public:
   // `quarantine` may be null: every verdict counts as it is.
-  ResponseCollector(DecodeEngine& engine, const DecodingSettings& decoding, ResponseVerifier& verifier,
+  ResponseCollector(DecodeEngine& engine, const DecodingSettings& decoding, EpisodeVerifier& verifier,
                     const Quarantine* quarantine)
       : engine_(engine), decoding_(decoding), verifier_(verifier), quarantine_(quarantine) {}
 
-  // `samples` responses to each prompt. `key` decides all draws with group and sample. Throws InputError if a
-  // prompt does not fit the policy, Error if the policy is broken.
+  // `samples` responses to each prompt, of the step `place`. `key` decides all draws with group and sample.
+  // Throws InputError if a prompt does not fit the policy, Error if the policy is broken.
   CollectedResponses collect(const std::vector<PromptedGroup>& groups, int64_t samples, uint64_t key,
-                             int64_t policy_version);
-  // Verdicts on responses that another run generated.
-  CollectedResponses verify(std::vector<VerifiedResponse> responses);
+                             int64_t policy_version, const StepPlace& place = {});
+  // Verdicts on responses that were generated before.
+  CollectedResponses verify(std::vector<Episode> episodes);
 
  private:
   void finish(CollectedResponses& collected);
 
   DecodeEngine& engine_;
   const DecodingSettings& decoding_;
-  ResponseVerifier& verifier_;
+  EpisodeVerifier& verifier_;
   const Quarantine* quarantine_;
 };
 

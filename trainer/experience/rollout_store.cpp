@@ -8,22 +8,22 @@
 
 #include "common/error.h"
 #include "common/hash.h"
+#include "episode/episode_fields.h"
 #include "policy/safetensors.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kFormat = "bicrl rollouts 1";
+constexpr const char* kFormat = "bicrl rollouts 2";
 
-// One flat tensor of all rollouts' values, in order.
-template <typename T, typename Values>
-at::Tensor flat(const std::vector<SavedRollout>& rollouts, at::ScalarType type, Values values_of) {
+// One flat tensor of all turns' values, in order.
+template <typename T>
+at::Tensor flat(const std::vector<Episode>& episodes, at::ScalarType type, std::vector<T> Rollout::*values) {
   std::vector<T> all;
-  for (const SavedRollout& saved : rollouts) {
-    const auto& values = values_of(saved.rollout);
-    all.insert(all.end(), values.begin(), values.end());
-  }
+  for (const Episode& episode : episodes)
+    for (const Turn& turn : episode.turns)
+      all.insert(all.end(), (turn.rollout.*values).begin(), (turn.rollout.*values).end());
   return at::tensor(all, at::TensorOptions().dtype(type));
 }
 
@@ -48,17 +48,11 @@ class Cursor {
   int64_t at_ = 0;
 };
 
-nlohmann::json header_of(const SavedRollout& saved) {
-  const Rollout& r = saved.rollout;
-  return {{"group", saved.group},
-          {"task", r.task_id},
-          {"policy_version", r.policy_version},
-          {"tokens", r.tokens.size()},
-          {"prompt_tokens", r.prompt_tokens},
-          {"finish", static_cast<int>(r.finish)},
-          {"denoise_steps", r.denoise_steps},
-          {"text", r.text},
-          {"clamped", r.clamped}};
+nlohmann::json header_of(const Episode& episode) {
+  nlohmann::json header = to_json(episode, EpisodeForm::kSaved);
+  for (size_t i = 0; i < episode.turns.size(); ++i)
+    header["turns"][i]["tokens"] = episode.turns[i].rollout.tokens.size();
+  return header;
 }
 
 // Of tokens [all tokens], step_map and log_probs [all tokens after the prompts].
@@ -67,7 +61,7 @@ std::string hash_of(const NamedTensors& tensors, const std::string& responses) {
       {responses, bytes_of(tensors[0].second), bytes_of(tensors[1].second), bytes_of(tensors[2].second)});
 }
 
-std::vector<SavedRollout> rollouts_of(const SafetensorsFile& file) {
+std::vector<Episode> episodes_of(const SafetensorsFile& file) {
   const std::string& responses = file.metadata().at("responses");
   const NamedTensors tensors = {{"tokens", file.load("tokens", at::kCPU, at::kLong)},
                                 {"step_map", file.load("step_map", at::kCPU, at::kInt)},
@@ -77,29 +71,21 @@ std::vector<SavedRollout> rollouts_of(const SafetensorsFile& file) {
   Cursor<int64_t> tokens(tensors[0].second);
   Cursor<int32_t> step_map(tensors[1].second);
   Cursor<float> log_probs(tensors[2].second);
-  std::vector<SavedRollout> rollouts;
+  std::vector<Episode> episodes;
   for (const auto& header : headers) {
-    SavedRollout saved{.group = header.at("group").get<int64_t>(), .rollout = {}};
-    Rollout& r = saved.rollout;
-    r.task_id = header.at("task").get<std::string>();
-    r.policy_version = header.at("policy_version").get<int64_t>();
-    r.tokens = tokens.take(header.at("tokens").get<int64_t>());
-    r.prompt_tokens = header.at("prompt_tokens").get<int64_t>();
-    const int finish = header.at("finish").get<int>();
-    if (finish < 0 || finish > static_cast<int>(FinishReason::kTokenLimit) || saved.group < 0 ||
-        r.prompt_tokens < 0)
-      throw InputError("a value is out of range");
-    r.finish = static_cast<FinishReason>(finish);
-    r.denoise_steps = header.at("denoise_steps").get<int64_t>();
-    r.text = header.at("text").get<std::string>();
-    r.clamped = header.value("clamped", false);
-    r.step_map = step_map.take(r.response_tokens());
-    r.log_probs = log_probs.take(r.response_tokens());
-    rollouts.push_back(std::move(saved));
+    Episode& episode = episodes.emplace_back(episode_from_json(header, EpisodeForm::kSaved));
+    if (episode.key.group < 0 || episode.key.sample < 0) throw InputError("a value is out of range");
+    for (size_t i = 0; i < episode.turns.size(); ++i) {
+      Rollout& r = episode.turns[i].rollout;
+      if (r.prompt_tokens < 0) throw InputError("a value is out of range");
+      r.tokens = tokens.take(header.at("turns").at(i).at("tokens").get<int64_t>());
+      r.step_map = step_map.take(r.response_tokens());
+      r.log_probs = log_probs.take(r.response_tokens());
+    }
   }
   if (!tokens.at_end() || !step_map.at_end() || !log_probs.at_end())
     throw InputError("lengths and values do not agree");
-  return rollouts;
+  return episodes;
 }
 
 std::string file_name(int rank) { return concat("rank-", rank, ".safetensors"); }
@@ -113,17 +99,16 @@ fs::path RolloutStore::step_folder(const std::string& phase, int64_t step) const
 }
 
 void RolloutStore::write(const std::string& phase, int64_t step, int rank, int ranks,
-                         const std::vector<SavedRollout>& rollouts) const {
+                         const std::vector<Episode>& episodes) const {
   const fs::path folder = step_folder(phase, step);
   std::error_code failure;
   fs::create_directories(folder, failure);
   if (failure) throw Error(concat("cannot make ", folder.string(), ": ", failure.message()));
   nlohmann::json headers = nlohmann::json::array();
-  for (const SavedRollout& saved : rollouts) headers.push_back(header_of(saved));
-  const NamedTensors tensors = {
-      {"tokens", flat<int64_t>(rollouts, at::kLong, [](const Rollout& r) { return r.tokens; })},
-      {"step_map", flat<int32_t>(rollouts, at::kInt, [](const Rollout& r) { return r.step_map; })},
-      {"log_probs", flat<float>(rollouts, at::kFloat, [](const Rollout& r) { return r.log_probs; })}};
+  for (const Episode& episode : episodes) headers.push_back(header_of(episode));
+  const NamedTensors tensors = {{"tokens", flat(episodes, at::kLong, &Rollout::tokens)},
+                                {"step_map", flat(episodes, at::kInt, &Rollout::step_map)},
+                                {"log_probs", flat(episodes, at::kFloat, &Rollout::log_probs)}};
   const std::string responses = headers.dump();
   write_safetensors(folder / file_name(rank), tensors,
                     {{"format", kFormat},
@@ -136,9 +121,9 @@ bool RolloutStore::has(const std::string& phase, int64_t step) const {
   return fs::exists(step_folder(phase, step) / file_name(0));
 }
 
-std::vector<SavedRollout> RolloutStore::read(const std::string& phase, int64_t step) const {
+std::vector<Episode> RolloutStore::read(const std::string& phase, int64_t step) const {
   const fs::path folder = step_folder(phase, step);
-  std::vector<SavedRollout> all;
+  std::vector<Episode> all;
   int ranks = 1;
   for (int rank = 0; rank < ranks; ++rank) {
     const fs::path path = folder / file_name(rank);
@@ -154,15 +139,14 @@ std::vector<SavedRollout> RolloutStore::read(const std::string& phase, int64_t s
       if (rank > 0 && ranks_here != ranks)
         throw InputError("it is from a run with another number of ranks than rank 0's file");
       ranks = ranks_here;
-      auto rollouts = rollouts_of(file);
-      all.insert(all.end(), std::make_move_iterator(rollouts.begin()),
-                 std::make_move_iterator(rollouts.end()));
+      auto episodes = episodes_of(file);
+      all.insert(all.end(), std::make_move_iterator(episodes.begin()),
+                 std::make_move_iterator(episodes.end()));
     } catch (const std::exception& error) {
       throw InputError(concat("saved rollouts ", path.string(), ": ", error.what()));
     }
   }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const SavedRollout& a, const SavedRollout& b) { return a.group < b.group; });
+  std::ranges::sort(all, {}, &Episode::key);
   return all;
 }
 

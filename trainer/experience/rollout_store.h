@@ -7,27 +7,23 @@
 #include <string>
 #include <vector>
 
-#include "rollout/rollout.h"
+#include "episode/episode.h"
 
 namespace bicrl {
-
-struct SavedRollout {
-  int64_t group = 0;  // of the step; all responses to one prompt
-  Rollout rollout;
-};
 
 class RolloutStore {
  public:
   explicit RolloutStore(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   const std::filesystem::path& folder() const { return folder_; }
-  // Replaces what `rank` saved of that step before. `ranks` is the number of files that make the step.
+  // Of what the policy made of the episodes. Replaces what `rank` saved of that step before. `ranks` is the
+  // number of files that make the step.
   void write(const std::string& phase, int64_t step, int rank, int ranks,
-             const std::vector<SavedRollout>& rollouts) const;
+             const std::vector<Episode>& episodes) const;
   bool has(const std::string& phase, int64_t step) const;
-  // Of all ranks, by group, within a group in order of samples. Throws InputError if the step was not
+  // Of all ranks, by group and sample, without verdicts and rewards. Throws InputError if the step was not
   // saved whole or a file is damaged.
-  std::vector<SavedRollout> read(const std::string& phase, int64_t step) const;
+  std::vector<Episode> read(const std::string& phase, int64_t step) const;
   // The files of all ranks; nobody may write to the step meanwhile.
   void remove(const std::string& phase, int64_t step) const;
 

@@ -4,12 +4,14 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "episode/episode_fields.h"
+
 namespace bicrl {
 namespace {
 
 using nlohmann::json;
 
-json to_json(const GroupShare& group) {
+json to_json(const GroupReport& group) {
   json document = {{"group", group.group},
                    {"sums", group.sums.values},
                    {"infrastructure_reason", group.infrastructure_reason},
@@ -20,8 +22,8 @@ json to_json(const GroupShare& group) {
   return document;
 }
 
-GroupShare group_share_from_json(const json& document) {
-  GroupShare group;
+GroupReport group_report_from_json(const json& document) {
+  GroupReport group;
   group.group = document.at("group");
   document.at("sums").get_to(group.sums.values);
   group.infrastructure_reason = document.at("infrastructure_reason");
@@ -33,7 +35,7 @@ GroupShare group_share_from_json(const json& document) {
   return group;
 }
 
-std::string to_bytes(const StepShare& share) {
+std::string to_bytes(const RankStepReport& share) {
   json document = {{"error", share.error},
                    {"interrupted", share.interrupted},
                    {"ledger_lines", share.ledger_lines},
@@ -41,35 +43,35 @@ std::string to_bytes(const StepShare& share) {
                    {"program_hashes", share.program_hashes},
                    {"fault_classes", share.fault_classes},
                    {"groups", json::array()},
-                   {"entries", json::array()},
+                   {"log", json::array()},
                    {"experiences", json::array()}};
-  for (const GroupShare& group : share.groups) document["groups"].push_back(to_json(group));
-  for (const ResponseEntry& e : share.entries) document["entries"].push_back(to_json(e));
+  for (const GroupReport& group : share.groups) document["groups"].push_back(to_json(group));
+  for (const Episode& e : share.log) document["log"].push_back(to_json(e, EpisodeForm::kLog));
   for (const ExperienceShare& e : share.experiences)
     document["experiences"].push_back({e.group, e.sample, e.scored_tokens});
   return document.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-StepShare from_bytes(const std::string& bytes) {
+RankStepReport from_bytes(const std::string& bytes) {
   const json document = json::parse(bytes);
-  StepShare share;
+  RankStepReport share;
   share.error = document.at("error");
   share.interrupted = document.at("interrupted");
   share.ledger_lines = document.at("ledger_lines");
   document.at("sums").get_to(share.sums.values);
   share.program_hashes = document.at("program_hashes");
   share.fault_classes = document.at("fault_classes");
-  for (const auto& group : document.at("groups")) share.groups.push_back(group_share_from_json(group));
-  for (const auto& e : document.at("entries")) share.entries.push_back(response_entry_from_json(e));
+  for (const auto& group : document.at("groups")) share.groups.push_back(group_report_from_json(group));
+  for (const auto& e : document.at("log")) share.log.push_back(episode_from_json(e, EpisodeForm::kLog));
   for (const auto& e : document.at("experiences")) share.experiences.push_back({e.at(0), e.at(1), e.at(2)});
   return share;
 }
 
 }  // namespace
 
-std::vector<StepShare> exchange(StepShare mine, ControlPlane& control) {
+std::vector<RankStepReport> exchange(RankStepReport mine, ControlPlane& control) {
   const std::vector<std::string> parts = control.all_gather(to_bytes(mine));
-  std::vector<StepShare> ranks;
+  std::vector<RankStepReport> ranks;
   std::vector<std::string> errors;
   for (const std::string& part : parts) {
     ranks.push_back(from_bytes(part));
@@ -77,28 +79,28 @@ std::vector<StepShare> exchange(StepShare mine, ControlPlane& control) {
   }
   throw_first_error(errors);
   // Its own rank keeps the texts, which are not sent.
-  ranks[static_cast<size_t>(control.rank())].entries = std::move(mine.entries);
+  ranks[static_cast<size_t>(control.rank())].log = std::move(mine.log);
   return ranks;
 }
 
-std::vector<const GroupShare*> groups_in_order(const std::vector<StepShare>& ranks) {
-  std::vector<const GroupShare*> groups;
-  for (const StepShare& share : ranks)
-    for (const GroupShare& group : share.groups) groups.push_back(&group);
+std::vector<const GroupReport*> groups_in_order(const std::vector<RankStepReport>& ranks) {
+  std::vector<const GroupReport*> groups;
+  for (const RankStepReport& share : ranks)
+    for (const GroupReport& group : share.groups) groups.push_back(&group);
   std::sort(groups.begin(), groups.end(),
-            [](const GroupShare* a, const GroupShare* b) { return a->group < b->group; });
+            [](const GroupReport* a, const GroupReport* b) { return a->group < b->group; });
   return groups;
 }
 
-StepFigures figures_of(const std::vector<StepShare>& ranks) {
+StepFigures figures_of(const std::vector<RankStepReport>& ranks) {
   std::set<std::string> unique;
   StepFigures figures;
-  for (const StepShare& rank : ranks) {
+  for (const RankStepReport& rank : ranks) {
     figures.sums += rank.sums;
     unique.insert(rank.program_hashes.begin(), rank.program_hashes.end());
     for (const auto& [name, count] : rank.fault_classes) figures.fault_classes[name] += count;
   }
-  for (const GroupShare* group : groups_in_order(ranks)) {
+  for (const GroupReport* group : groups_in_order(ranks)) {
     figures.sums += group->sums;
     for (const auto& [name, sum] : group->reward_terms) figures.reward_terms[name] += sum;
     if (figures.infrastructure_reason.empty()) figures.infrastructure_reason = group->infrastructure_reason;

@@ -162,17 +162,17 @@ void VerdictLedger::keep(const std::string& key, const Verdict& verdict) {
   log_->append(unshared_.back());
 }
 
-const MaskedResponse* VerdictLedger::masked(const StepPlace& place, int64_t group, int64_t sample,
-                                            const std::string& key) const {
-  const MaskedResponse* own = masked_.find(place, group, sample, key);
-  return own ? own : adopted_masked_.find(place, group, sample, key);
+const MaskedTurn* VerdictLedger::masked(const EpisodeKey& episode, int64_t turn,
+                                        const std::string& key) const {
+  const MaskedTurn* own = masked_.find(episode, turn, key);
+  return own ? own : adopted_masked_.find(episode, turn, key);
 }
 
 void VerdictLedger::keep_masked(const MaskedSet& set) {
-  MaskedSet fresh{.place = set.place, .responses = {}};
-  for (const MaskedResponse& r : set.responses)
-    if (!masked_.find(set.place, r.group, r.sample, r.key)) fresh.responses.push_back(r);
-  if (fresh.responses.empty()) return;
+  MaskedSet fresh{.place = set.place, .turns = {}};
+  for (const MaskedTurn& t : set.turns)
+    if (!masked_.find(t.episode, t.turn, t.verdict_key)) fresh.turns.push_back(t);
+  if (fresh.turns.empty()) return;
   masked_.add(fresh);
   log_->append(to_json(fresh).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }

@@ -1,5 +1,5 @@
 // The write-ahead ledger of a run's verdicts: RUN/ledger/rank-N.jsonl, one line for each program that was
-// verified, and one for each step in which responses were left without a verdict (masked_set.h). A verdict is
+// verified, and one for each step in which turns were left without a verdict (masked_set.h). A verdict is
 // written before anything is made of it, and a program is verified once in a run: a step that is repeated
 // after a crash meets the verdicts it met before, whatever the verifier's secrets are by then, and a response
 // that was left out is left out again, whatever is known of its program by then. Every rank has a ledger
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/line_log.h"
+#include "episode/verdict_store.h"
 #include "tasks/task.h"
 #include "trainer/experience/masked_set.h"
 #include "trainer/ranks/control_plane.h"
@@ -40,12 +41,12 @@ struct LedgerScope {
 
 struct LedgerContents {
   std::unordered_map<std::string, LedgerEntry> verdicts;  // by key; of several the first that counted
-  MaskedResponses masked{};
+  MaskedTurns masked{};
 };
 // Throws InputError as below.
 LedgerContents read_ledger(const std::filesystem::path& folder);
 
-class VerdictLedger {
+class VerdictLedger : public VerdictStore {
  public:
   // Collective: rank 0 makes the folder. Throws InputError on a line that is no entry, naming file and line;
   // an unfinished last line, left by a killed process, is cut off.
@@ -61,15 +62,10 @@ class VerdictLedger {
 
   // By which a program's verdict is found: a hash of task, program and scope; if the program's verdict was
   // adopted, of the scope in which it was given.
-  std::string key_of(const Task& task, const std::string& program) const;
-  // Null if nothing is known of the program.
-  std::optional<Verdict> find(const std::string& key);
-  // Infrastructure outcomes are not kept: they say nothing of the program.
-  void keep(const std::string& key, const Verdict& verdict);
-
-  // Null unless that response of that step was left without a verdict before.
-  const MaskedResponse* masked(const StepPlace& place, int64_t group, int64_t sample,
-                               const std::string& key) const;
+  std::string key_of(const Task& task, const std::string& program) const override;
+  std::optional<Verdict> find(const std::string& key) override;
+  void keep(const std::string& key, const Verdict& verdict) override;
+  const MaskedTurn* masked(const EpisodeKey& episode, int64_t turn, const std::string& key) const override;
   // What is left without a verdict for good, before an update is made of the others; to be followed by
   // sync(). All of it is written in one line, or nothing; what was known is not written again.
   void keep_masked(const MaskedSet& set);
@@ -93,8 +89,8 @@ class VerdictLedger {
   ControlPlane& control_;
   int64_t round_ = 0;
   std::vector<LedgerEntry> written_;  // by earlier processes, by round and rank; until resume_at()
-  MaskedResponses masked_;            // of this run: of earlier processes and all ranks, and of this rank
-  MaskedResponses adopted_masked_;    // of another run
+  MaskedTurns masked_;                // of this run: of earlier processes and all ranks, and of this rank
+  MaskedTurns adopted_masked_;        // of another run
   std::unordered_map<std::string, Verdict> known_;        // agreed on by all ranks
   std::unordered_map<std::string, Verdict> own_;          // of this rank in this round
   std::unordered_map<std::string, LedgerEntry> adopted_;  // of another run

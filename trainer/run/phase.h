@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "episode/episode.h"
 #include "episode/figures.h"
 #include "policy/tokenizer.h"
 #include "policy/transformer.h"
@@ -17,7 +18,6 @@
 #include "reward/reward_rule.h"
 #include "rollout/decode_engine.h"
 #include "trainer/experience/curation.h"
-#include "trainer/experience/response_entry.h"
 #include "trainer/experience/verdict_ledger.h"
 #include "trainer/inputs/task_pool.h"
 #include "trainer/ranks/control_plane.h"
@@ -53,10 +53,10 @@ struct PhaseContext {
 struct PhaseStep {
   std::optional<StepFigures> responses;  // over all ranks; none in a supervised step
   ResponseMeaning meaning;
-  std::vector<ResponseEntry> entries;  // of all ranks; text only of this one's
-  UpdateTotals update;                 // of this rank
-  StepSeconds seconds;                 // of this rank; that of the whole step is the run's business
-  int64_t verifier_queue = 0;          // of this rank: StepLoad
+  std::vector<Episode> episodes;  // CollectedStep::log
+  UpdateTotals update;            // of this rank
+  StepSeconds seconds;            // of this rank; that of the whole step is the run's business
+  int64_t verifier_queue = 0;     // of this rank: StepLoad
 };
 
 // The name of the warm-up; stages have those of their Stage.

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
+#include "episode/episode_fields.h"
 
 namespace bicrl {
 namespace {
@@ -40,14 +41,14 @@ std::vector<EventFile::Scalar> scalars_of(const nlohmann::json& entry, const Ste
 }
 
 // A sample as TensorBoard shows it.
-std::string markdown_of(const ResponseEntry& response) {
-  std::string verdict = "no verdict";
-  if (response.verdict)
-    verdict = response.verdict->correct               ? "correct"
-              : response.verdict->fault_class.empty() ? to_string(response.verdict->outcome)
-                                                      : response.verdict->fault_class;
-  return concat("**", verdict, "**, reward ", response.reward, ", task ", response.task_id, "\n```\n",
-                response.text, "\n```\n");
+std::string markdown_of(const Episode& episode) {
+  const auto& verdict = episode.last().verdict;
+  const std::string outcome = !verdict                       ? "no verdict"
+                              : verdict->correct             ? "correct"
+                              : verdict->fault_class.empty() ? to_string(verdict->outcome)
+                                                             : verdict->fault_class;
+  return concat("**", outcome, "**, reward ", episode.reward.value, ", task ", episode.task_id, "\n```\n",
+                episode.last().rollout.text, "\n```\n");
 }
 
 std::string line_of(const nlohmann::json& json) {
@@ -81,24 +82,21 @@ void RunLog::step(const StepMetrics& metrics, int64_t run_step, double seconds_i
     print_line(step_line(metrics, eta, run_seconds_left));
 }
 
-void RunLog::responses(const StepMetrics& metrics, int64_t run_step,
-                       const std::vector<ResponseEntry>& responses) {
-  if (responses.empty()) return;
+void RunLog::responses(const StepMetrics& metrics, int64_t run_step, const std::vector<Episode>& episodes) {
+  if (episodes.empty()) return;
   nlohmann::json all = nlohmann::json::array();
   int64_t samples = 0;
   int64_t sampled_group = -1;
-  for (const ResponseEntry& response : responses) {
-    all.push_back(to_json(response));
+  for (const Episode& episode : episodes) {
+    all.push_back(to_json(episode, EpisodeForm::kLog));
     // One of each group, so that a step's samples show several tasks.
-    if (samples >= samples_per_step_ || response.group == sampled_group || response.text.empty()) continue;
-    sampled_group = response.group;
+    if (samples >= samples_per_step_ || episode.key.group == sampled_group ||
+        episode.last().rollout.text.empty())
+      continue;
+    sampled_group = episode.key.group;
     ++samples;
-    nlohmann::json sample = to_json(response);
-    sample.update({{"phase", metrics.phase}, {"step", metrics.step}, {"text", response.text}});
-    for (const RewardTerm& term : response.terms) sample["terms"][term.name] = term.value;
-    sample["verdict"] = response.verdict ? to_json(*response.verdict) : nlohmann::json();
-    samples_.append(line_of(sample));
-    events_.add_text(run_step, concat("samples/", metrics.phase, "_", samples), markdown_of(response));
+    samples_.append(line_of(to_json(episode, EpisodeForm::kSample)));
+    events_.add_text(run_step, concat("samples/", metrics.phase, "_", samples), markdown_of(episode));
   }
   nlohmann::json line = {{"phase", metrics.phase},
                          {"step", metrics.step},

@@ -16,8 +16,8 @@
 
 #include "common/line_log.h"
 #include "common/progress_bar.h"
+#include "episode/episode.h"
 #include "trainer/evaluation/evaluation.h"
-#include "trainer/experience/response_entry.h"
 #include "trainer/run/event_file.h"
 #include "trainer/run/run_directory.h"
 #include "trainer/run/step_metrics.h"
@@ -34,7 +34,7 @@ class RunLog {
   // knows.
   void step(const StepMetrics& metrics, int64_t run_step, double seconds_in_phase,
             std::optional<double> run_seconds_left = std::nullopt);
-  void responses(const StepMetrics& metrics, int64_t run_step, const std::vector<ResponseEntry>& responses);
+  void responses(const StepMetrics& metrics, int64_t run_step, const std::vector<Episode>& episodes);
   // Figures of an evaluation, on the same axis, for TensorBoard.
   void evaluation(const EvaluationResult& result, int64_t run_step);
   void sync();  // all files, to the disk

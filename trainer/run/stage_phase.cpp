@@ -58,15 +58,15 @@ class StagePhase : public Phase {
     if (context_.updater) take_known();
     curriculum_ = make_curriculum(settings_.curriculum, tasks_, mix_key(key_, "curriculum"), asked_before());
     const RewardFunction& reward = context_.reward;
-    verifier_ = std::make_unique<ResponseVerifier>(
+    verifier_ = std::make_unique<EpisodeVerifier>(
         context_.verifier, context_.ledger,
-        ResponseVerifierSettings{
+        VerificationSettings{
             .source = replay_.verifies()  ? VerdictSource::kVerifier
-                      : replay_.updates() ? VerdictSource::kLedger
+                      : replay_.updates() ? VerdictSource::kStore
                                           : VerdictSource::kNone,
             .progress =
                 context_.control.rank() == context_.placement.generator_of(0) ? name() + " verdicts" : "",
-            .needs_verdict = [&reward](const Rollout& r) { return reward.needs_verdict(r.truncated()); },
+            .needs_verdict = [&reward](const Episode& e) { return reward.needs_verdict(e.is_truncated()); },
             .stop_requested = context_.stop_requested,
             .straggler_deadline_s = replay_.updates() ? context_.settings.straggler_deadline_s : 0});
     responses_ = std::make_unique<ResponseCollector>(context_.engine, settings_.decoding, *verifier_,
@@ -89,8 +89,8 @@ class StagePhase : public Phase {
     CollectedStep collected = collect(step, policy_version);
     if (collected.interrupted) throw StepInterrupted(concat(name(), " step ", step, " was interrupted"));
     if (!has_saved && (context_.settings.save_rollouts || replay_.parts == RunParts::kRollouts))
-      save(step, collected.rollouts);
-    if (context_.settings.keep_all_texts) texts_.write(name(), step, collected.rollouts, collected.entries);
+      save(step, collected.generated);
+    if (context_.settings.keep_all_texts) texts_.write(name(), step, collected.generated);
     curriculum_->observe(collected.task_outcomes);
     require_verdicts(step, collected);
     keep_masked(step, collected);
@@ -118,9 +118,9 @@ class StagePhase : public Phase {
     }
     if (overlaps) generate_ahead(next);
     taken.responses = std::move(collected.figures);
-    taken.entries = std::move(collected.entries);
+    taken.episodes = std::move(collected.log);
     latest_step_ = step;
-    latest_ = std::move(collected.rollouts);
+    latest_ = std::move(collected.generated);
     return taken;
   }
 
@@ -172,6 +172,7 @@ class StagePhase : public Phase {
     return static_cast<size_t>(tasks);
   }
 
+  StepPlace place(int64_t step) const { return {.phase = name(), .step = step}; }
   uint64_t step_key(int64_t step) const { return mix_key({key_, static_cast<uint64_t>(step)}); }
 
   PromptUse prompt_use() const {
@@ -180,8 +181,8 @@ class StagePhase : public Phase {
 
   CollectedStep collect(int64_t step, int64_t policy_version) {
     if (ahead_) return take_ahead();
-    verifier_->begin_step({.phase = name(), .step = step});
-    if (!replay_.generates()) return collector_->collect_saved(saved_rollouts(step), tasks_, step_key(step));
+    if (!replay_.generates())
+      return collector_->collect_saved(saved_rollouts(step), tasks_, step_key(step), place(step));
     context_.bring_weights();
     CollectedStep collected = share(step, generate(step, prompted_tasks(step), policy_version));
     require_versions(collected.experiences, policy_version, policy_version);
@@ -189,7 +190,7 @@ class StagePhase : public Phase {
   }
 
   GeneratedStep generate(int64_t step, const std::vector<PromptedTask>& prompts, int64_t policy_version) {
-    GeneratedStep generated = collector_->generate(prompts, step_key(step), policy_version);
+    GeneratedStep generated = collector_->generate(prompts, step_key(step), policy_version, place(step));
     if (context_.updater) context_.engine.release_memory();  // the update has use for it
     return generated;
   }
@@ -229,8 +230,7 @@ class StagePhase : public Phase {
   // with.
   struct Ahead {
     int64_t step = 0;
-    int64_t policy_version = 0;    // that generates it
-    std::vector<int64_t> repairs;  // groups
+    int64_t policy_version = 0;  // that generates it
     double generated_tokens = 0;
     double forwards = 0;
     // None if a stop left verdicts missing, or the run goes on from a checkpoint: it is made from the saved
@@ -240,7 +240,6 @@ class StagePhase : public Phase {
     nlohmann::json to_json() const {
       return {{"step", step},
               {"policy_version", policy_version},
-              {"repairs", repairs},
               {"generated_tokens", generated_tokens},
               {"forwards", forwards}};
     }
@@ -248,7 +247,6 @@ class StagePhase : public Phase {
       Ahead ahead;
       ahead.step = json.at("step");
       ahead.policy_version = json.at("policy_version");
-      json.at("repairs").get_to(ahead.repairs);
       ahead.generated_tokens = json.at("generated_tokens");
       ahead.forwards = json.at("forwards");
       return ahead;
@@ -262,23 +260,15 @@ class StagePhase : public Phase {
     ahead_.emplace();
     ahead_->step = step;
     ahead_->policy_version = policy_version;
-    for (size_t i = 0; i < prompts.size(); ++i)
-      if (prompts[i].repair) ahead_->repairs.push_back(static_cast<int64_t>(i));
     return prompts;
   }
 
   // Collective, beside and after that update: trainers have nothing to generate and come from it.
   void generate_ahead(const std::vector<PromptedTask>& prompts) {
-    verifier_->begin_step({.phase = name(), .step = ahead_->step});
     GeneratedStep generated = generate(ahead_->step, prompts, ahead_->policy_version);
     // The weights that made them are gone when the run goes on.
     if (generated.error.empty())
-      generated.error = error_of([&] {
-        std::vector<SavedRollout> rollouts;
-        for (const VerifiedResponse& response : generated.collected.responses)
-          rollouts.push_back({.group = response.group, .rollout = response.rollout});
-        save(ahead_->step, rollouts);
-      });
+      generated.error = error_of([&] { save(ahead_->step, generated.collected.episodes); });
     saved_ahead_.insert(ahead_->step);
     CollectedStep collected = share(ahead_->step, std::move(generated));
     ahead_->generated_tokens = collected.figures.sums[Sum::kGenerated];
@@ -290,9 +280,8 @@ class StagePhase : public Phase {
     Ahead ahead = std::move(*ahead_);
     ahead_.reset();
     if (!ahead.collected) {
-      verifier_->begin_step({.phase = name(), .step = ahead.step});
       ahead.collected = collector_->collect_saved(own_rollouts_.read(name(), ahead.step), tasks_,
-                                                  step_key(ahead.step), ahead.repairs);
+                                                  step_key(ahead.step), place(ahead.step));
       ahead.collected->figures.sums[Sum::kGenerated] = ahead.generated_tokens;
       ahead.collected->figures.sums[Sum::kForwards] = ahead.forwards;
     }
@@ -326,28 +315,28 @@ class StagePhase : public Phase {
   void keep_masked(int64_t step, const CollectedStep& collected) const {
     if (collected.figures.sums[Sum::kLost] == 0) return;
     on_all_ranks(context_.control, [&] {
-      context_.ledger->keep_masked({.place = {.phase = name(), .step = step}, .responses = collected.masked});
+      context_.ledger->keep_masked(masked_set(place(step), collected.generated));
       context_.ledger->sync();
     });
   }
 
-  std::vector<SavedRollout> saved_rollouts(int64_t step) const {
-    std::vector<SavedRollout> rollouts = other_rollouts_.read(name(), step);
+  std::vector<Episode> saved_rollouts(int64_t step) const {
+    std::vector<Episode> episodes = other_rollouts_.read(name(), step);
     std::set<int64_t> groups;
-    for (const SavedRollout& saved : rollouts) {
-      groups.insert(saved.group);
-      for (int64_t token : saved.rollout.tokens)
+    for (const Episode& episode : episodes) {
+      groups.insert(episode.key.group);
+      for (int64_t token : episode.last().rollout.tokens)
         if (token < 0 || token >= context_.policy.config().vocab_size)
           throw InputError(concat("saved rollouts: token ", token, " is not in the policy's vocabulary"));
     }
     if (static_cast<int64_t>(groups.size()) != settings_.tasks_per_step)
       throw InputError(concat("saved rollouts: ", name(), " step ", step, " has ", groups.size(),
                               " groups, tasks_per_step is ", settings_.tasks_per_step));
-    return rollouts;
+    return episodes;
   }
 
-  void save(int64_t step, const std::vector<SavedRollout>& rollouts) const {
-    own_rollouts_.write(name(), step, context_.control.rank(), context_.control.size(), rollouts);
+  void save(int64_t step, const std::vector<Episode>& episodes) const {
+    own_rollouts_.write(name(), step, context_.control.rank(), context_.control.size(), episodes);
   }
 
   PhaseContext context_;
@@ -360,13 +349,13 @@ class StagePhase : public Phase {
   std::vector<Task> tasks_;
   KnownSamples known_;  // that are imitated
   std::unique_ptr<Curriculum> curriculum_;
-  std::unique_ptr<ResponseVerifier> verifier_;
+  std::unique_ptr<EpisodeVerifier> verifier_;
   std::unique_ptr<ResponseCollector> responses_;
   std::unique_ptr<ExperienceCollector> collector_;
   std::optional<Ahead> ahead_;  // the step to come, if it is generated already
   std::set<int64_t> saved_ahead_;
   int64_t latest_step_ = 0;
-  std::vector<SavedRollout> latest_;  // of that step
+  std::vector<Episode> latest_;  // of that step, generated by this rank
 };
 
 }  // namespace

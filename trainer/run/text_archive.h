@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "episode/episode.h"
 #include "policy/tokenizer.h"
-#include "trainer/experience/response_entry.h"
-#include "trainer/experience/rollout_store.h"
 
 namespace bicrl {
 
@@ -19,10 +18,8 @@ class TextArchive {
   TextArchive(std::filesystem::path folder, const Tokenizer& tokenizer, int rank)
       : folder_(std::move(folder)), tokenizer_(tokenizer), rank_(rank) {}
 
-  // `rollouts` are this rank's, `entries` the step's in the order of groups and samples, those of the rank's
-  // own responses with their texts. Throws Error with path and reason.
-  void write(const std::string& phase, int64_t step, const std::vector<SavedRollout>& rollouts,
-             const std::vector<ResponseEntry>& entries) const;
+  // This rank's episodes of a step. Throws Error with path and reason.
+  void write(const std::string& phase, int64_t step, const std::vector<Episode>& episodes) const;
 
  private:
   std::filesystem::path folder_;

@@ -59,7 +59,7 @@ bool TrainingRun::take_step(Phase& phase) {
 void TrainingRun::log_step(const StepMetrics& metrics, const PhaseStep& taken) {
   if (!run_log_) return;
   const double seconds_in_phase = seconds_before_ + in_phase_.seconds();
-  run_log_->responses(metrics, run_step(), taken.entries);
+  run_log_->responses(metrics, run_step(), taken.episodes);
   run_log_->step(metrics, run_step(), seconds_in_phase, seconds_left(metrics, seconds_in_phase));
 }
 

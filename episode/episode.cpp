@@ -1,0 +1,35 @@
+#include "episode/episode.h"
+
+namespace bicrl {
+
+Episode without_tokens(const Episode& episode) {
+  Episode copy{.key = episode.key,
+               .task = episode.task,
+               .task_id = episode.task_id,
+               .repair = episode.repair,
+               .turns = {},
+               .reward = episode.reward,
+               .advantage = episode.advantage,
+               .is_trained = episode.is_trained};
+  for (const Turn& turn : episode.turns) {
+    Turn& added = copy.turns.emplace_back();
+    const Rollout& r = turn.rollout;
+    added = {.rollout = {.task_id = r.task_id,
+                         .policy_version = r.policy_version,
+                         .tokens = {},
+                         .prompt_tokens = 0,
+                         .step_map = {},
+                         .log_probs = {},
+                         .finish = r.finish,
+                         .text = r.text,
+                         .clamped = r.clamped,
+                         .denoise_steps = r.denoise_steps},
+             .program = turn.program,
+             .verdict_key = turn.verdict_key,
+             .verdict = turn.verdict,
+             .straggled = turn.straggled};
+  }
+  return copy;
+}
+
+}  // namespace bicrl
