@@ -1,6 +1,12 @@
 #include "episode/episode.h"
 
+#include "tasks/prompt.h"
+
 namespace bicrl {
+
+std::string program_of(const Rollout& rollout) {
+  return rollout.clamped ? rollout.text : extract_program(rollout.text);
+}
 
 Episode without_tokens(const Episode& episode) {
   Episode copy{.key = episode.key,

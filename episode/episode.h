@@ -61,6 +61,10 @@ struct Episode {
   bool is_truncated() const { return last().rollout.truncated(); }
 };
 
+// A clamped response as it is: in code blocks that were generated a policy would leave the scaffold. Of any
+// other what extract_program() finds.
+std::string program_of(const Rollout& rollout);
+
 // The same without tokens and their numbers, for logs.
 Episode without_tokens(const Episode& episode);
 

@@ -146,8 +146,9 @@ std::optional<Verdict> EpisodeVerifier::known_confirmation(Episode& episode) {
   return std::nullopt;
 }
 
-bool EpisodeVerifier::confirm(std::vector<Episode>& episodes, const Quarantine& quarantine,
-                              int64_t& confirmed) {
+bool EpisodeVerifier::confirm(std::vector<Episode>& episodes, int64_t& confirmed) {
+  if (!settings_.quarantine) return true;
+  const Quarantine& quarantine = *settings_.quarantine;
   std::map<std::string, std::vector<size_t>> waiting;  // by program and task
   for (size_t i = 0; i < episodes.size(); ++i) {
     Episode& episode = episodes[i];

@@ -28,6 +28,7 @@ struct VerificationSettings {
   // How long verdicts are waited for once all are asked for, and second verifications again, before those
   // that are missing are given up; 0: until the client ends their requests.
   double straggler_deadline_s = 0;
+  const Quarantine* quarantine = nullptr;  // may be null: every verdict counts as it is
 };
 
 // Refers to what it is given and owns nothing. Not thread-safe.
@@ -52,7 +53,7 @@ class EpisodeVerifier {
   bool wait(std::vector<Episode>& episodes, const OnVerdict& on_verdict = {});
   // Has successes that are too good verified again, with new secrets; what counts replaces the verdict. Adds
   // their number to `confirmed`. False if a stop ended the waiting.
-  bool confirm(std::vector<Episode>& episodes, const Quarantine& quarantine, int64_t& confirmed);
+  bool confirm(std::vector<Episode>& episodes, int64_t& confirmed);
 
  private:
   // From the store, under the turn's key: its verdict, or that it was left without one.

@@ -9,6 +9,7 @@
 #include "common/hash.h"
 #include "common/log.h"
 #include "common/rng.h"
+#include "episode/episode.h"
 #include "launch/generation_progress.h"
 #include "launch/learner_commands.h"
 #include "launch/signals.h"

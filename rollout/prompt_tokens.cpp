@@ -17,8 +17,4 @@ GenerationRequest make_request(const Prompt& prompt, const Tokenizer& tokenizer,
   return request;
 }
 
-std::string program_of(const Rollout& rollout) {
-  return rollout.clamped ? rollout.text : extract_program(rollout.text);
-}
-
 }  // namespace bicrl

@@ -46,7 +46,7 @@ TEST_CASE("responses are generated within the rank's turn") {
                             }});
   DecodingSettings decoding;
   decoding.max_new_tokens = 8;
-  ResponseCollector collector(engine, decoding, verifier, nullptr);
+  ResponseCollector collector(engine, decoding, verifier);
   Task task;
   task.id = "task";
   PromptedGroup group;

@@ -2,7 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "common/error.h"
-#include "rollout/prompt_tokens.h"
+#include "episode/episode.h"
 #include "rollout/response_end.h"
 #include "rollout/sequence.h"
 

@@ -8,7 +8,6 @@
 #include "tests/trainer/thread_ranks.h"
 #include "trainer/experience/experience_collector.h"
 #include "trainer/experience/experience_exchange.h"
-#include "trainer/experience/imitation.h"
 #include "trainer/update/policy_updater.h"
 
 #include <catch2/catch_test_macros.hpp>
@@ -61,7 +60,7 @@ struct Rank {
        const CollectorSettings& collected = {.samples_per_task = 4})
       : ledger(folder.path() / "ledger", {"p", "v"}, control),
         verifier(nullptr, &ledger, {.source = VerdictSource::kStore}),
-        responses(engine, settings, verifier, nullptr),
+        responses(engine, settings, verifier),
         collector(responses, &ledger, reward, control, placement, collected) {
     ledger.resume_at(0);
     ledger.adopt({.verdicts = known});
@@ -290,8 +289,8 @@ TEST_CASE("where a stage imitates, ranks tell each group's best response") {
     return rewards;
   };
   CHECK(rewards_of(told(1, {.samples_per_task = 4})[0]).empty());
-  const CollectedStep alone = told(1, {.samples_per_task = 4, .imitates = true})[0];
-  for (const CollectedStep& step : told(3, {.samples_per_task = 4, .imitates = true}))
+  const CollectedStep alone = told(1, {.samples_per_task = 4, .scoring = {.imitates = true}})[0];
+  for (const CollectedStep& step : told(3, {.samples_per_task = 4, .scoring = {.imitates = true}}))
     CHECK(rewards_of(step) == rewards_of(alone));
 
   // Right responses that came to an end, by task.
@@ -323,7 +322,7 @@ TEST_CASE("where a stage imitates, ranks tell each group's best response") {
   bool wrong = false;
   for (uint64_t key = 1; key <= 6; ++key) {
     const auto shuffled =
-        told(1, {.samples_per_task = 4, .shuffled_advantages = true, .imitates = true}, key)[0];
+        told(1, {.samples_per_task = 4, .scoring = {.shuffled_advantages = true, .imitates = true}}, key)[0];
     for (const GroupOutcome& outcome : shuffled.group_outcomes)
       if (outcome.reward && outcome.reward->best) {
         const auto& shown = outcome.reward->best->tokens.response;
@@ -524,7 +523,7 @@ TEST_CASE("share without a verdict is of the responses that a verdict was asked 
   EpisodeVerifier verifier(
       nullptr, &rank.ledger,
       {.source = VerdictSource::kStore, .needs_verdict = [&](const Episode&) { return ++number % 2 == 0; }});
-  ResponseCollector responses(rank.engine, rank.settings, verifier, nullptr);
+  ResponseCollector responses(rank.engine, rank.settings, verifier);
   ExperienceCollector collector(responses, &rank.ledger, binary(), alone, Placement::colocated(1),
                                 {.samples_per_task = 4});
   const CollectedStep step = collector.collect(prompted(tasks), 7, 0);

@@ -1,9 +1,10 @@
 #include "trainer/experience/imitation.h"
 
 #include "common/error.h"
+#include "episode/curation.h"
+#include "episode/group_scorer.h"
 #include "tests/trainer/fixtures.h"
 #include "tests/trainer/small_steps.h"
-#include "trainer/experience/curation.h"
 #include "trainer/update/policy_updater.h"
 
 #include <catch2/catch_test_macros.hpp>

@@ -4,6 +4,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "episode/episode.h"
 #include "rollout/prompt_tokens.h"
 #include "rollout/sequence.h"
 #include "tasks/task_set.h"

@@ -60,10 +60,11 @@ Taken take(const Setting& setting) {
     VerdictLedger ledger(setting.ledger, {"p", "v"}, control);
     ledger.resume_at(0);
     VerifierClient client(options_for(setting.address));
-    EpisodeVerifier verifier(&client, &ledger, {.straggler_deadline_s = setting.deadline_s});
+    EpisodeVerifier verifier(&client, &ledger,
+                             {.straggler_deadline_s = setting.deadline_s, .quarantine = setting.quarantine});
     const DecodingSettings settings = decoding();
     DecodeEngine engine(policy(), tokenizer());
-    ResponseCollector responses(engine, settings, verifier, setting.quarantine);
+    ResponseCollector responses(engine, settings, verifier);
     ExperienceCollector collector(responses, &ledger, binary(), control, Placement::colocated(control.size()),
                                   {.samples_per_task = 4});
     const StepPlace place{"infilling", setting.step};

@@ -162,17 +162,19 @@ std::vector<nlohmann::json> gather(ControlPlane& control, nlohmann::json mine, c
 TaskScores score_tasks(DecodeEngine& engine, VerifierClient& verifier, VerdictLedger* ledger,
                        ControlPlane& control, const Placement& placement, const std::vector<Task>& tasks,
                        const ScoringSettings& settings) {
-  const bool tells = control.rank() == placement.generator_of(0);
-  EpisodeVerifier verdicts(
-      &verifier, ledger, {.progress = tells ? "evaluating" : "", .stop_requested = settings.stop_requested});
-  ResponseCollector collector(engine, settings.decoding, verdicts, settings.quarantine);
+  const bool reports = control.rank() == placement.generator_of(0);
+  EpisodeVerifier verdicts(&verifier, ledger,
+                           {.progress = reports ? "evaluating" : "",
+                            .stop_requested = settings.stop_requested,
+                            .quarantine = settings.quarantine});
+  ResponseCollector collector(engine, settings.decoding, verdicts);
   nlohmann::json mine;
   const std::string error = error_of([&] {
     const CollectedResponses collected = collector.collect(groups_of(control, placement, tasks, settings),
                                                            settings.samples_per_task, settings.key,
                                                            /*policy_version=*/0);
-    if (!collected.interrupted) mine = share_of(collected, settings.keep, settings.reward);
-    mine["interrupted"] = collected.interrupted;
+    if (!collected.is_interrupted) mine = share_of(collected, settings.keep, settings.reward);
+    mine["interrupted"] = collected.is_interrupted;
   });
   if (ledger) mine["ledger_lines"] = ledger->unshared();
   const std::vector<nlohmann::json> ranks = gather(control, std::move(mine), error);
@@ -189,7 +191,7 @@ TaskScores score_tasks(DecodeEngine& engine, VerifierClient& verifier, VerdictLe
 GeneratedResponses generate_responses(DecodeEngine& engine, ControlPlane& control, const Placement& placement,
                                       const std::vector<Task>& tasks, const ScoringSettings& settings) {
   EpisodeVerifier no_verdicts(/*verifier=*/nullptr, /*store=*/nullptr, {.source = VerdictSource::kNone});
-  ResponseCollector collector(engine, settings.decoding, no_verdicts, /*quarantine=*/nullptr);
+  ResponseCollector collector(engine, settings.decoding, no_verdicts);
   nlohmann::json mine;
   const std::string error = error_of([&] {
     const CollectedResponses collected = collector.collect(groups_of(control, placement, tasks, settings),

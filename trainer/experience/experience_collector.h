@@ -1,11 +1,11 @@
 // One step's data: responses to prompts with their verdicts, turned into rewards, advantages and experiences,
 // and exchanged with the other ranks.
 //
-// How this folder works: prompt_plan.h says what is asked, response_collector.h generates episodes and has
-// episode/episode_verifier.h fetch the verdicts (through verdict_ledger.h, which knows those of before, from
-// verifiers that grading_basis.h has compared); this class makes rewards of them, and ranks report what they
-// have in one step_exchange.h, from which episode/figures.h counts. curation.h asks again about what is too
-// good, unverified.h says when too much is missing, masked_set.h what was missing when the update was made,
+// How this folder works: episode/prompt_plan.h says what is asked, response_collector.h runs the pipeline
+// (episode/episode_pipeline.h) with this rank's engine, verdicts come through verdict_ledger.h, which knows
+// those of before, from verifiers that grading_basis.h has compared, and episode/group_scorer.h makes rewards
+// of them. This class has ranks report what they have in one step_exchange.h, from which episode/figures.h
+// counts. unverified.h says when too much is missing, masked_set.h what was missing when the update was made,
 // rollout_store.h keeps a step.
 #pragma once
 #include <cstdint>
@@ -14,11 +14,12 @@
 #include <string>
 #include <vector>
 
+#include "episode/group_scorer.h"
+#include "episode/prompt_plan.h"
 #include "reward/advantage.h"
 #include "reward/reward_rule.h"
 #include "tasks/prompt.h"
 #include "tasks/task.h"
-#include "trainer/experience/curation.h"
 #include "trainer/experience/response_collector.h"
 #include "trainer/experience/step_exchange.h"
 #include "trainer/experience/unverified.h"
@@ -26,12 +27,6 @@
 #include "trainer/ranks/placement.h"
 
 namespace bicrl {
-
-// A group of a step: its task, and a failed attempt to show if the group is to repair one.
-struct PromptedTask {
-  const Task* task = nullptr;
-  std::optional<FailedAttempt> repair;
-};
 
 struct CollectedStep {
   bool interrupted = false;  // on some rank a stop left responses without their verdict; nothing else counts
@@ -56,20 +51,15 @@ struct CollectedStep {
 // What a rank has generated of a step, and the others do not know yet.
 struct GeneratedStep {
   CollectedResponses collected;
-  std::string error;  // of error_of(), if it could not
-  uint64_t key = 0;
+  std::vector<GroupReport> groups;  // none if a stop interrupted it
+  std::string error;                // of error_of(), if it could not
 };
 
 struct CollectorSettings {
-  Stage stage = Stage::kEndToEnd;
   PromptStyle prompt_style = PromptStyle::kCompact;
   Scaffold scaffold = Scaffold::kClamp;
   int64_t samples_per_task = 1;
-  AdvantageKind advantage = AdvantageKind::kZScore;
-  int64_t advantage_k = 1;  // of kMaxAtK
-  bool shuffled_advantages = false;
-  bool has_verdicts = true;  // else every response is masked
-  bool imitates = false;     // all ranks get each group's best response
+  GroupScoring scoring{};
 };
 
 // Refers to everything it is given, owns nothing. One collector per phase and rank; not thread-safe.
@@ -108,13 +98,8 @@ class ExperienceCollector {
   void place(const std::vector<RankStepReport>& ranks, CollectedStep& step) const;
   // Collective: in exchange for what this rank has generated, what it trains.
   void take_over(CollectedStep& step) const;
-  // Fills in rewards and advantages of this rank's episodes; returns its part of the exchange.
-  RankStepReport score(CollectedResponses& collected, uint64_t key) const;
-  // Of an episode's last turn.
-  Reward reward_of(const Episode& episode) const;
-  // Of a group, for those who imitate; nothing if no member counts.
-  std::optional<GroupReward> group_reward(std::span<const Episode> group, double mean, uint64_t key) const;
-  GroupAdvantage advantage_of(std::span<const Episode> group, uint64_t key) const;
+  // This rank's part of the exchange.
+  RankStepReport report_of(const GeneratedStep& generated) const;
 
   ResponseCollector& responses_;
   VerdictLedger* ledger_;

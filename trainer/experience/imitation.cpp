@@ -23,15 +23,6 @@ ImitationSettings ImitationSettings::from_config(const ConfigSection& section) {
   return s;
 }
 
-ResponseTokens response_tokens(const Rollout& rollout) {
-  // Scored positions are those up to the end; what follows is context.
-  int64_t written = 0;
-  for (size_t i = 0; i < rollout.step_map.size(); ++i)
-    if (rollout.step_map[i] > 0) written = static_cast<int64_t>(i) + 1;
-  const auto begin = rollout.tokens.begin() + rollout.prompt_tokens;
-  return {.prompt = {rollout.tokens.begin(), begin}, .response = {begin, begin + written}};
-}
-
 std::vector<SupervisedBatch> imitated_batches(const BestResponses& best, const KnownSamples& known,
                                               Stage stage, const ImitationSettings& settings,
                                               const PolicyConfig& policy, const Placement& placement,

@@ -8,7 +8,6 @@
 #include "common/config.h"
 #include "policy/policy_config.h"
 #include "reward/best_responses.h"
-#include "rollout/rollout.h"
 #include "trainer/ranks/placement.h"
 #include "trainer/update/known_samples.h"
 #include "trainer/update/sft.h"
@@ -26,9 +25,6 @@ struct ImitationSettings {
   // first, `known` without a share.
   static ImitationSettings from_config(const ConfigSection& section);
 };
-
-// What there is to imitate of a rollout: up to its end token or delimiter.
-ResponseTokens response_tokens(const Rollout& rollout);
 
 // The batches of one step, by `key`. Where one of the two kinds of samples is not there, the other is drawn;
 // without both there are no batches. Every rank draws all of a batch and keeps what it trains, so that a

@@ -15,7 +15,9 @@ json to_json(const GroupReport& group) {
   json document = {{"group", group.group},
                    {"sums", group.sums.values},
                    {"infrastructure_reason", group.infrastructure_reason},
-                   {"reward_terms", group.reward_terms}};
+                   {"reward_terms", group.reward_terms},
+                   {"fault_classes", group.fault_classes},
+                   {"program_hashes", group.program_hashes}};
   if (const auto& o = group.task_outcome)
     document["task_outcome"] = {o->task_id, o->pass_rate, o->reward_deviation};
   if (const auto& o = group.group_outcome) document["group_outcome"] = to_json(*o);
@@ -27,7 +29,9 @@ GroupReport group_report_from_json(const json& document) {
   group.group = document.at("group");
   document.at("sums").get_to(group.sums.values);
   group.infrastructure_reason = document.at("infrastructure_reason");
-  group.reward_terms = document.at("reward_terms");
+  document.at("reward_terms").get_to(group.reward_terms);
+  document.at("fault_classes").get_to(group.fault_classes);
+  document.at("program_hashes").get_to(group.program_hashes);
   if (const auto o = document.find("task_outcome"); o != document.end())
     group.task_outcome = TaskOutcome{o->at(0), o->at(1), o->at(2)};
   if (const auto o = document.find("group_outcome"); o != document.end())
@@ -35,36 +39,32 @@ GroupReport group_report_from_json(const json& document) {
   return group;
 }
 
-std::string to_bytes(const RankStepReport& share) {
-  json document = {{"error", share.error},
-                   {"interrupted", share.interrupted},
-                   {"ledger_lines", share.ledger_lines},
-                   {"sums", share.sums.values},
-                   {"program_hashes", share.program_hashes},
-                   {"fault_classes", share.fault_classes},
+std::string to_bytes(const RankStepReport& report) {
+  json document = {{"error", report.error},
+                   {"interrupted", report.interrupted},
+                   {"ledger_lines", report.ledger_lines},
+                   {"sums", report.sums.values},
                    {"groups", json::array()},
                    {"log", json::array()},
                    {"experiences", json::array()}};
-  for (const GroupReport& group : share.groups) document["groups"].push_back(to_json(group));
-  for (const Episode& e : share.log) document["log"].push_back(to_json(e, EpisodeForm::kLog));
-  for (const ExperienceShare& e : share.experiences)
+  for (const GroupReport& group : report.groups) document["groups"].push_back(to_json(group));
+  for (const Episode& e : report.log) document["log"].push_back(to_json(e, EpisodeForm::kLog));
+  for (const ExperienceShare& e : report.experiences)
     document["experiences"].push_back({e.group, e.sample, e.scored_tokens});
   return document.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 RankStepReport from_bytes(const std::string& bytes) {
   const json document = json::parse(bytes);
-  RankStepReport share;
-  share.error = document.at("error");
-  share.interrupted = document.at("interrupted");
-  share.ledger_lines = document.at("ledger_lines");
-  document.at("sums").get_to(share.sums.values);
-  share.program_hashes = document.at("program_hashes");
-  share.fault_classes = document.at("fault_classes");
-  for (const auto& group : document.at("groups")) share.groups.push_back(group_report_from_json(group));
-  for (const auto& e : document.at("log")) share.log.push_back(episode_from_json(e, EpisodeForm::kLog));
-  for (const auto& e : document.at("experiences")) share.experiences.push_back({e.at(0), e.at(1), e.at(2)});
-  return share;
+  RankStepReport report;
+  report.error = document.at("error");
+  report.interrupted = document.at("interrupted");
+  report.ledger_lines = document.at("ledger_lines");
+  document.at("sums").get_to(report.sums.values);
+  for (const auto& group : document.at("groups")) report.groups.push_back(group_report_from_json(group));
+  for (const auto& e : document.at("log")) report.log.push_back(episode_from_json(e, EpisodeForm::kLog));
+  for (const auto& e : document.at("experiences")) report.experiences.push_back({e.at(0), e.at(1), e.at(2)});
+  return report;
 }
 
 }  // namespace
@@ -85,8 +85,8 @@ std::vector<RankStepReport> exchange(RankStepReport mine, ControlPlane& control)
 
 std::vector<const GroupReport*> groups_in_order(const std::vector<RankStepReport>& ranks) {
   std::vector<const GroupReport*> groups;
-  for (const RankStepReport& share : ranks)
-    for (const GroupReport& group : share.groups) groups.push_back(&group);
+  for (const RankStepReport& report : ranks)
+    for (const GroupReport& group : report.groups) groups.push_back(&group);
   std::sort(groups.begin(), groups.end(),
             [](const GroupReport* a, const GroupReport* b) { return a->group < b->group; });
   return groups;
@@ -95,13 +95,11 @@ std::vector<const GroupReport*> groups_in_order(const std::vector<RankStepReport
 StepFigures figures_of(const std::vector<RankStepReport>& ranks) {
   std::set<std::string> unique;
   StepFigures figures;
-  for (const RankStepReport& rank : ranks) {
-    figures.sums += rank.sums;
-    unique.insert(rank.program_hashes.begin(), rank.program_hashes.end());
-    for (const auto& [name, count] : rank.fault_classes) figures.fault_classes[name] += count;
-  }
+  for (const RankStepReport& rank : ranks) figures.sums += rank.sums;
   for (const GroupReport* group : groups_in_order(ranks)) {
     figures.sums += group->sums;
+    unique.insert(group->program_hashes.begin(), group->program_hashes.end());
+    for (const auto& [name, count] : group->fault_classes) figures.fault_classes[name] += count;
     for (const auto& [name, sum] : group->reward_terms) figures.reward_terms[name] += sum;
     if (figures.infrastructure_reason.empty()) figures.infrastructure_reason = group->infrastructure_reason;
   }

@@ -17,7 +17,7 @@
 #include "reward/client/verifier_client.h"
 #include "reward/reward_rule.h"
 #include "rollout/decode_engine.h"
-#include "trainer/experience/curation.h"
+#include "episode/curation.h"
 #include "trainer/experience/verdict_ledger.h"
 #include "trainer/inputs/task_pool.h"
 #include "trainer/ranks/control_plane.h"

@@ -12,7 +12,7 @@
 #include "rollout/decoding_settings.h"
 #include "tasks/curriculum.h"
 #include "trainer/evaluation/best_checkpoint.h"
-#include "trainer/experience/curation.h"
+#include "episode/curation.h"
 #include "trainer/experience/imitation.h"
 #include "trainer/inputs/policy_source.h"
 #include "trainer/inputs/task_source.h"

@@ -6,10 +6,11 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/rng.h"
+#include "episode/prompt_plan.h"
 #include "tasks/curriculum.h"
+#include "trainer/experience/experience_collector.h"
 #include "trainer/experience/experience_exchange.h"
 #include "trainer/experience/imitation.h"
-#include "trainer/experience/prompt_plan.h"
 #include "trainer/experience/rollout_store.h"
 #include "trainer/inputs/prompt_filter.h"
 #include "trainer/run/kept_batch.h"
@@ -68,20 +69,20 @@ class StagePhase : public Phase {
                 context_.control.rank() == context_.placement.generator_of(0) ? name() + " verdicts" : "",
             .needs_verdict = [&reward](const Episode& e) { return reward.needs_verdict(e.is_truncated()); },
             .stop_requested = context_.stop_requested,
-            .straggler_deadline_s = replay_.updates() ? context_.settings.straggler_deadline_s : 0});
-    responses_ = std::make_unique<ResponseCollector>(context_.engine, settings_.decoding, *verifier_,
-                                                     &context_.curation.quarantine());
+            .straggler_deadline_s = replay_.updates() ? context_.settings.straggler_deadline_s : 0,
+            .quarantine = &context_.curation.quarantine()});
+    responses_ = std::make_unique<ResponseCollector>(context_.engine, settings_.decoding, *verifier_);
     collector_ = std::make_unique<ExperienceCollector>(
         *responses_, context_.ledger, reward, context_.control, context_.placement,
-        CollectorSettings{.stage = settings_.stage,
-                          .prompt_style = context_.settings.tasks.prompt_style,
+        CollectorSettings{.prompt_style = context_.settings.tasks.prompt_style,
                           .scaffold = settings_.decoding.scaffold,
                           .samples_per_task = settings_.samples_per_task,
-                          .advantage = settings_.advantage,
-                          .advantage_k = settings_.advantage_k,
-                          .shuffled_advantages = settings_.shuffled_advantages,
-                          .has_verdicts = replay_.verifies() || replay_.updates(),
-                          .imitates = settings_.imitation.updates > 0});
+                          .scoring = {.stage = settings_.stage,
+                                      .advantage = settings_.advantage,
+                                      .advantage_k = settings_.advantage_k,
+                                      .shuffled_advantages = settings_.shuffled_advantages,
+                                      .has_verdicts = replay_.verifies() || replay_.updates(),
+                                      .imitates = settings_.imitation.updates > 0}});
   }
 
   PhaseStep step(int64_t step, int64_t policy_version) override {

@@ -7,9 +7,14 @@
 
 #include "reward/repair_buffer.h"
 #include "tasks/curriculum.h"
-#include "trainer/experience/experience_collector.h"
 
 namespace bicrl {
+
+// A group of a step: its task, and a failed attempt to show if the group is to repair one.
+struct PromptedTask {
+  const Task* task = nullptr;
+  std::optional<FailedAttempt> repair;
+};
 
 using CanShow = std::function<bool(const Task&, const FailedAttempt&)>;
 

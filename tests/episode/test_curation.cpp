@@ -1,5 +1,5 @@
 // What a run keeps of its tasks: repairs.
-#include "trainer/experience/curation.h"
+#include "episode/curation.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <set>

@@ -1,5 +1,5 @@
 // Repairs and the curriculum's tasks in one step.
-#include "trainer/experience/prompt_plan.h"
+#include "episode/prompt_plan.h"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,4 +1,4 @@
-#include "trainer/experience/prompt_plan.h"
+#include "episode/prompt_plan.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "trainer/experience/curation.h"
+#include "episode/curation.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
