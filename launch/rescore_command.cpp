@@ -7,8 +7,8 @@
 
 #include "common/files.h"
 #include "episode/episode_fields.h"
+#include "episode/rescore.h"
 #include "launch/learner_commands.h"
-#include "reward/rescore.h"
 #include "trainer/experience/verdict_ledger.h"
 
 namespace bicrl {
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 struct StoredStep {
   AdvantageKind advantage = AdvantageKind::kZScore;
   int64_t advantage_k = 1;
-  std::vector<ScoredResponse> responses;
+  std::vector<Episode> episodes;
   int64_t unknown = 0;  // responses that a verdict was asked for and did not come in time
 };
 
@@ -48,19 +48,14 @@ std::vector<StoredStep> read_steps(const fs::path& run) {
       const auto json = nlohmann::json::parse(line);
       StoredStep step{.advantage = parse_advantage_kind(json.at("advantage").get<std::string>()),
                       .advantage_k = json.value("advantage_k", int64_t{1}),
-                      .responses = {},
+                      .episodes = {},
                       .unknown = 0};
       if (step.advantage_k < 1) throw InputError(concat("advantage_k is ", step.advantage_k));
       for (const auto& response : json.at("responses")) {
-        const Episode episode = episode_from_json(response, EpisodeForm::kLog);
-        const std::optional<Verdict> verdict = stored_verdict(episode, ledger);
-        step.responses.push_back({.step = json.at("step").get<int64_t>(),
-                                  .phase = json.at("phase").get<std::string>(),
-                                  .group = episode.key.group,
-                                  .truncated = episode.is_truncated(),
-                                  .verdict = verdict.value_or(Verdict{}),
-                                  .stored = episode.reward});
-        step.unknown += !episode.last().verdict_key.empty() && !verdict;
+        Episode& episode = step.episodes.emplace_back(episode_from_json(response, EpisodeForm::kLog));
+        episode.key.place = {json.at("phase").get<std::string>(), json.at("step").get<int64_t>()};
+        episode.last().verdict = stored_verdict(episode, ledger);
+        step.unknown += !episode.last().verdict_key.empty() && !episode.last().verdict;
       }
       steps.push_back(std::move(step));
     } catch (const std::exception& error) {
@@ -78,16 +73,16 @@ int run_rescore_command(const LearnerCommand& command) {
   const fs::path run = command.config_path;
   const RewardFunction after = RewardFunction::from_file(command.reward_path, {}, VerdictOrigin::kStored);
   std::vector<StepComparison> comparisons;
-  std::vector<ScoredResponse> all;
+  std::vector<Episode> all;
   int64_t unknown = 0;
   for (const StoredStep& step : read_steps(run)) {
     const auto scoring = [&](const RewardFunction* reward) {
       return Scoring{.reward = reward, .advantage = step.advantage, .advantage_k = step.advantage_k};
     };
-    const auto part = rescore(step.responses, scoring(nullptr), scoring(&after));
+    const auto part = rescore(step.episodes, scoring(nullptr), scoring(&after));
     comparisons.insert(comparisons.end(), part.begin(), part.end());
     unknown += step.unknown;
-    all.insert(all.end(), step.responses.begin(), step.responses.end());
+    all.insert(all.end(), step.episodes.begin(), step.episodes.end());
   }
   std::cout << "before: as the run rewarded them\nafter:  " << after.rule_name() << " ("
             << command.reward_path << ")\n"

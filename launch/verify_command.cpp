@@ -11,6 +11,7 @@
 #include "common/files.h"
 #include "common/log.h"
 #include "common/named_file.h"
+#include "episode/episode_pipeline.h"
 #include "launch/commands.h"
 #include "launch/embedded_verifier.h"
 #include "launch/verify_mutants.h"
@@ -28,22 +29,24 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(5);
 
-struct Candidate {
-  const Task* task;
-  std::string program;
-};
+Episode candidate(const Task& task, const std::string& program, size_t number) {
+  Episode episode{.key = {.group = static_cast<int64_t>(number)}, .task = &task, .task_id = task.id};
+  episode.last().program = program;
+  return episode;
+}
 
-std::vector<Candidate> candidates_of(const VerifyCommand& command, const std::vector<Task>& tasks) {
+std::vector<Episode> candidates_of(const VerifyCommand& command, const std::vector<Task>& tasks) {
   if (command.candidate_path.empty()) {
     if (!command.task_id.empty())
       throw InputError("--task names the task of a --candidate, and none is given");
-    std::vector<Candidate> all;
-    for (const Task& task : tasks) all.push_back({&task, task.cuda_code});
+    std::vector<Episode> all;
+    for (const Task& task : tasks) all.push_back(candidate(task, task.cuda_code, all.size()));
     return all;
   }
   if (command.task_id.empty()) throw InputError("--candidate needs --task, the id of the task it answers");
   for (const Task& task : tasks)
-    if (task.id == command.task_id) return {{&task, extract_program(read_file(command.candidate_path))}};
+    if (task.id == command.task_id)
+      return {candidate(task, extract_program(read_file(command.candidate_path)), 0)};
   throw InputError(concat(command.tasks_path, " has no task '", command.task_id, "'"));
 }
 
@@ -77,8 +80,7 @@ void print_profile(const Verdict& v) {
 
 // What went in and what came out.
 struct Verified {
-  std::vector<Candidate> candidates;
-  std::vector<Verdict> verdicts;  // one for each candidate
+  std::vector<Episode> episodes;  // a candidate each, with its verdict
   std::map<std::string, int> counts;
   std::vector<EntryError> left_out;
   std::vector<EntryError> not_clampable;
@@ -92,18 +94,18 @@ nlohmann::json messages(const std::vector<EntryError>& errors) {
 }
 
 nlohmann::json report(const Verified& verified) {
-  const auto& [candidates, verdicts, counts, left_out, not_clampable, seconds] = verified;
+  const auto& [episodes, counts, left_out, not_clampable, seconds] = verified;
   nlohmann::json entries = nlohmann::json::array();
   std::vector<double> times_ms;
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    nlohmann::json entry = to_json(verdicts[i]);
-    entry["task_id"] = candidates[i].task->id;
+  for (const Episode& episode : episodes) {
+    nlohmann::json entry = to_json(*episode.last().verdict);
+    entry["task_id"] = episode.task_id;
     entries.push_back(std::move(entry));
-    times_ms.push_back(verdicts[i].total_ms);
+    times_ms.push_back(episode.last().verdict->total_ms);
   }
-  return {{"candidates", candidates.size()},
+  return {{"candidates", episodes.size()},
           {"seconds", seconds},
-          {"candidates_per_second", seconds > 0 ? static_cast<double>(candidates.size()) / seconds : 0.0},
+          {"candidates_per_second", seconds > 0 ? static_cast<double>(episodes.size()) / seconds : 0.0},
           {"p50_ms", timing::quantile(times_ms, 0.5)},
           {"p95_ms", timing::quantile(times_ms, 0.95)},
           {"outcomes", counts},
@@ -149,29 +151,22 @@ void check_reach(const VerifyCommand& command) {
 
 void verify_all(VerifierClient& client, bool profile, Verified& verified) {
   const Stopwatch watch;
-  const std::vector<Candidate>& candidates = verified.candidates;
-  for (size_t i = 0; i < candidates.size(); ++i)
-    client.submit({.request_id = std::to_string(i),
-                   .task_id = candidates[i].task->id,
-                   .pytorch_code = candidates[i].task->pytorch_code,
-                   .program = candidates[i].program});
-  verified.verdicts.resize(candidates.size());
-  while (client.pending() > 0) {
-    std::optional<Verdict> verdict = client.next(std::chrono::seconds(5));
-    if (!verdict) continue;  // the client's own deadline ends a request that hangs
-    const size_t index = std::stoul(verdict->request_id);
-    print_row(candidates[index].task->id, *verdict);
-    if (profile) print_profile(*verdict);
-    ++verified.counts[outcome_text(*verdict)];
-    verified.verdicts[index] = std::move(*verdict);
-  }
+  EpisodeVerifier verifier(&client, /*store=*/nullptr, {});
+  const auto report = [&](const Episode& episode) {
+    const Verdict& verdict = *episode.last().verdict;
+    print_row(episode.task_id, verdict);
+    if (profile) print_profile(verdict);
+    ++verified.counts[outcome_text(verdict)];
+  };
+  verified.episodes =
+      run_pipeline(std::move(verified.episodes), {.verifier = &verifier, .on_verdict = report}).episodes;
   verified.seconds = watch.seconds();
 }
 
 void print_summary(const Verified& verified, const std::string& tasks_path) {
   std::cout << "\n";
   for (const auto& [name, count] : verified.counts) std::cout << "  " << count << " " << name << "\n";
-  std::cout << verified.candidates.size() << " candidates in " << clock_text(verified.seconds);
+  std::cout << verified.episodes.size() << " candidates in " << clock_text(verified.seconds);
   if (!verified.left_out.empty())
     std::cout << "; " << verified.left_out.size() << " broken entries of " << tasks_path << " left out";
   if (!verified.not_clampable.empty())
@@ -182,9 +177,8 @@ void print_summary(const Verified& verified, const std::string& tasks_path) {
 
 std::vector<SoundProgram> correct_programs(const Verified& verified) {
   std::vector<SoundProgram> sound;
-  for (size_t i = 0; i < verified.candidates.size(); ++i)
-    if (verified.verdicts[i].correct)
-      sound.push_back({verified.candidates[i].task, verified.candidates[i].program});
+  for (const Episode& episode : verified.episodes)
+    if (episode.last().is_correct()) sound.push_back({episode.task, episode.last().program});
   return sound;
 }
 
@@ -192,12 +186,15 @@ std::vector<SoundProgram> correct_programs(const Verified& verified) {
 // first. Incorrect programs come last: of a file with broken entries not even that much is known.
 ExitCode exit_code(const Verified& verified) {
   const auto is = [&](Outcome outcome) {
-    return std::ranges::any_of(verified.verdicts, [&](const Verdict& v) { return v.outcome == outcome; });
+    return std::ranges::any_of(verified.episodes,
+                               [&](const Episode& e) { return e.last().verdict->outcome == outcome; });
   };
   if (is(Outcome::kInfrastructure)) return ExitCode::kFailure;
   if (!verified.left_out.empty() || !verified.not_clampable.empty() || is(Outcome::kTaskFault))
     return ExitCode::kUsage;
-  return std::ranges::all_of(verified.verdicts, &Verdict::correct) ? ExitCode::kOk : ExitCode::kFailure;
+  const bool all_correct =
+      std::ranges::all_of(verified.episodes, [](const Episode& e) { return e.last().is_correct(); });
+  return all_correct ? ExitCode::kOk : ExitCode::kFailure;
 }
 
 }  // namespace
@@ -217,7 +214,7 @@ int run_verify_command(const VerifyCommand& command) {
   options.protocol.measure_time |= command.profile;
   TaskSet set = usable_tasks(command.tasks_path);
   Verified verified;
-  verified.candidates = candidates_of(command, set.tasks);
+  verified.episodes = candidates_of(command, set.tasks);
   // Of the other entries of a file nothing was asked if one task is named.
   if (command.candidate_path.empty()) {
     verified.left_out = std::move(set.errors);
@@ -233,9 +230,9 @@ int run_verify_command(const VerifyCommand& command) {
   if (!server) check_verifiers(client, options.protocol);
   verify_all(client, command.profile, verified);
   print_summary(verified, command.tasks_path);
-  nlohmann::json told = report(verified);
-  if (command.mutate) told["mutants"] = verify_mutants(client, correct_programs(verified));
-  if (!command.json_path.empty()) write_named_file(command.json_path, told.dump(2) + "\n");
+  nlohmann::json findings = report(verified);
+  if (command.mutate) findings["mutants"] = verify_mutants(client, correct_programs(verified));
+  if (!command.json_path.empty()) write_named_file(command.json_path, findings.dump(2) + "\n");
   return static_cast<int>(exit_code(verified));
 }
 

@@ -1,4 +1,4 @@
-#include "reward/rescore.h"
+#include "episode/rescore.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,34 +10,35 @@
 namespace bicrl {
 namespace {
 
-using StepKey = std::pair<std::string, int64_t>;  // phase, step
-using Members = std::vector<const ScoredResponse*>;
+using Members = std::vector<const Episode*>;
 
 struct Step {
-  StepKey key;
+  StepPlace place;
   std::vector<Members> groups;  // in the order in which they first occur
   std::map<int64_t, size_t> places;
 };
 
-std::vector<Step> split(std::span<const ScoredResponse> responses) {
+Verdict verdict_of(const Episode& episode) { return episode.last().verdict.value_or(Verdict{}); }
+
+std::vector<Step> split(std::span<const Episode> episodes) {
   std::vector<Step> steps;
-  std::map<StepKey, size_t> places;
-  for (const ScoredResponse& response : responses) {
-    const StepKey key = {response.phase, response.step};
-    const auto [place, fresh_step] = places.emplace(key, steps.size());
-    if (fresh_step) steps.push_back({.key = key, .groups = {}, .places = {}});
+  std::map<StepPlace, size_t> places;
+  for (const Episode& episode : episodes) {
+    const auto [place, fresh_step] = places.emplace(episode.key.place, steps.size());
+    if (fresh_step) steps.push_back({.place = episode.key.place, .groups = {}, .places = {}});
     Step& step = steps[place->second];
-    const auto [group, fresh_group] = step.places.emplace(response.group, step.groups.size());
+    const auto [group, fresh_group] = step.places.emplace(episode.key.group, step.groups.size());
     if (fresh_group) step.groups.emplace_back();
-    step.groups[group->second].push_back(&response);
+    step.groups[group->second].push_back(&episode);
   }
   return steps;
 }
 
 std::vector<Reward> rewards_of(const Members& members, const RewardFunction* reward) {
   std::vector<Reward> rewards;
-  for (const ScoredResponse* member : members)
-    rewards.push_back(reward ? reward->evaluate(member->verdict, member->truncated) : member->stored);
+  for (const Episode* member : members)
+    rewards.push_back(reward ? reward->evaluate(verdict_of(*member), member->is_truncated())
+                             : member->reward);
   return rewards;
 }
 
@@ -93,8 +94,8 @@ struct Side {
 
 StepComparison compare(const Step& step, const Scoring& before, const Scoring& after) {
   StepComparison result;
-  result.phase = step.key.first;
-  result.step = step.key.second;
+  result.phase = step.place.phase;
+  result.step = step.place.step;
   Side old_side{before}, new_side{after};
   int64_t changed = 0, opposed = 0;
   for (const Members& members : step.groups) {
@@ -170,24 +171,23 @@ std::string heading() {
 
 }  // namespace
 
-std::vector<StepComparison> rescore(std::span<const ScoredResponse> responses, const Scoring& before,
+std::vector<StepComparison> rescore(std::span<const Episode> episodes, const Scoring& before,
                                     const Scoring& after) {
   std::vector<StepComparison> steps;
-  for (const Step& step : split(responses)) steps.push_back(compare(step, before, after));
+  for (const Step& step : split(episodes)) steps.push_back(compare(step, before, after));
   return steps;
 }
 
-std::vector<std::string> rescoring_gaps(std::span<const ScoredResponse> responses,
-                                        const RewardFunction& reward) {
+std::vector<std::string> rescoring_gaps(std::span<const Episode> episodes, const RewardFunction& reward) {
   int64_t correct = 0, timed = 0, by_other_clock = 0, unverified = 0;
-  for (const ScoredResponse& response : responses) {
-    const bool counts = earns_correctness(response.verdict, false);
-    const bool has_times = counts && response.verdict.speedup() > 0;
+  for (const Episode& episode : episodes) {
+    const Verdict verdict = verdict_of(episode);
+    const bool counts = earns_correctness(verdict, false);
+    const bool has_times = counts && verdict.speedup() > 0;
     correct += counts;
     timed += has_times;
-    by_other_clock += has_times && response.verdict.clock != reward.clock();
-    unverified +=
-        response.truncated && reward.needs_verdict(true) && !judges_program(response.verdict.outcome);
+    by_other_clock += has_times && verdict.clock != reward.clock();
+    unverified += episode.is_truncated() && reward.needs_verdict(true) && !episode.last().is_verified();
   }
   std::vector<std::string> gaps;
   if (reward.uses_times() && timed < correct)
@@ -198,9 +198,8 @@ std::vector<std::string> rescoring_gaps(std::span<const ScoredResponse> response
                           " correct responses were timed by another clock than '", reward.clock(),
                           "', which the reward wants: it gives them nothing for speed"));
   for (const UnmeasuredOption& option : reward.unmeasured_options())
-    if (std::ranges::none_of(responses, [&](const ScoredResponse& response) {
-          return is_reported(response.verdict, option.input);
-        }))
+    if (std::ranges::none_of(episodes,
+                             [&](const Episode& e) { return is_reported(verdict_of(e), option.input); }))
       gaps.push_back(concat(option.place, ": has no effect: no stored verdict ", to_string(option.input)));
   if (unverified > 0)
     gaps.push_back(concat(unverified,

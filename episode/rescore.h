@@ -1,25 +1,17 @@
-// Offline re-scoring: what stored responses would have been worth under a reward, and how the updates would
-// have differed from those of another. Pure functions.
+// Offline re-scoring: what the episodes of a run would have been worth under a reward, and how the updates
+// would have differed from those of another. Their rewards are those that the run gave; an episode without a
+// verdict is left out. Pure functions.
 #pragma once
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "episode/episode.h"
 #include "reward/advantage.h"
 #include "reward/reward_rule.h"
-#include "verdict/verdict.h"
 
 namespace bicrl {
-
-struct ScoredResponse {
-  int64_t step = 0;
-  std::string phase;
-  int64_t group = 0;  // within step and phase
-  bool truncated = false;
-  Verdict verdict;
-  Reward stored{};  // what the run gave it
-};
 
 // A way to turn verdicts into advantages.
 struct Scoring {
@@ -52,14 +44,13 @@ struct StepComparison {
   double opposed = 0;  // up under one, down under the other
 };
 
-// One entry for each step and phase, in the order in which they first occur. The responses of a group need
+// One entry for each step and phase, in the order in which they first occur. The episodes of a group need
 // not be adjacent; their order within the group is that given.
-std::vector<StepComparison> rescore(std::span<const ScoredResponse> responses, const Scoring& before,
+std::vector<StepComparison> rescore(std::span<const Episode> episodes, const Scoring& before,
                                     const Scoring& after);
 
 // What the stored verdicts lack for this reward, in words; empty if nothing is missing.
-std::vector<std::string> rescoring_gaps(std::span<const ScoredResponse> responses,
-                                        const RewardFunction& reward);
+std::vector<std::string> rescoring_gaps(std::span<const Episode> episodes, const RewardFunction& reward);
 
 // One line for each step, then one over all responses of each phase with more than one step. `before` and
 // `after` count the responses that are not masked; `dropped` the groups that teach nothing; `changed` and

@@ -1,4 +1,4 @@
-#include "reward/rescore.h"
+#include "episode/rescore.h"
 
 #include <algorithm>
 #include <catch2/catch_approx.hpp>
@@ -16,36 +16,37 @@ namespace {
 
 RewardFunction rule(const std::string& yaml) { return RewardFunction::from_text(yaml, "reward.yaml"); }
 
-ScoredResponse response(int64_t step, const std::string& phase, int64_t group, bool correct,
-                        double speedup = 0) {
-  ScoredResponse r;
-  r.step = step;
-  r.phase = phase;
-  r.group = group;
-  r.verdict.outcome = Outcome::kGraded;
-  r.verdict.correct = correct;
-  r.verdict.legality = "native";
-  r.verdict.trials = 4;
-  r.verdict.trials_passed = correct ? 4 : 0;
+Episode response(int64_t step, const std::string& phase, int64_t group, bool correct, double speedup = 0) {
+  Episode e;
+  e.key = {.place = {phase, step}, .group = group};
+  e.last().rollout.finish = FinishReason::kEndToken;
+  Verdict& verdict = e.last().verdict.emplace();
+  verdict.outcome = Outcome::kGraded;
+  verdict.correct = correct;
+  verdict.legality = "native";
+  verdict.trials = 4;
+  verdict.trials_passed = correct ? 4 : 0;
   if (speedup > 0) {
-    r.verdict.candidate_ms = 1;
-    r.verdict.eager_ms = speedup;
-    r.verdict.clock = "measured";
+    verdict.candidate_ms = 1;
+    verdict.eager_ms = speedup;
+    verdict.clock = "measured";
   }
-  return r;
+  return e;
 }
 
-std::vector<ScoredResponse> random_run() {
+void truncate(Episode& episode) { episode.last().rollout.finish = FinishReason::kTokenLimit; }
+
+std::vector<Episode> random_run() {
   RandomStream random(mix_key({21}));
-  std::vector<ScoredResponse> run;
+  std::vector<Episode> run;
   for (int64_t step = 0; step < 12; ++step)
     for (int64_t group = 0; group < 6; ++group)
       for (int i = 0; i < 5; ++i) {
-        ScoredResponse r = response(step, step < 5 ? "infilling" : "end_to_end", group, random.below(2),
-                                    4 * random.uniform());
-        r.truncated = random.below(8) == 0;
-        if (random.below(10) == 0) r.verdict.outcome = Outcome::kInfrastructure;
-        r.verdict.trials_passed = r.verdict.correct ? 4 : static_cast<int>(random.below(4));
+        Episode r = response(step, step < 5 ? "infilling" : "end_to_end", group, random.below(2),
+                             4 * random.uniform());
+        if (random.below(8) == 0) truncate(r);
+        if (random.below(10) == 0) r.last().verdict->outcome = Outcome::kInfrastructure;
+        r.last().verdict->trials_passed = r.last().verdict->correct ? 4 : static_cast<int>(random.below(4));
         run.push_back(r);
       }
   return run;
@@ -53,14 +54,15 @@ std::vector<ScoredResponse> random_run() {
 
 TEST_CASE("without a rule the rewards that the run gave count, and its masks") {
   const RewardFunction binary = RewardFunction::from_text("rule: binary\n", "test");
-  std::vector<ScoredResponse> run(4);
+  std::vector<Episode> run(4);
   for (size_t i = 0; i < run.size(); ++i) {
-    run[i].step = 1;
-    run[i].phase = "infilling";
-    run[i].verdict.outcome = Outcome::kGraded;
-    run[i].stored.value = static_cast<double>(i);
+    run[i].key.place.step = 1;
+    run[i].key.place.phase = "infilling";
+    run[i].last().rollout.finish = FinishReason::kEndToken;
+    run[i].last().verdict.emplace().outcome = Outcome::kGraded;
+    run[i].reward.value = static_cast<double>(i);
   }
-  run[3].stored.masked = true;
+  run[3].reward.masked = true;
   const StepComparison step =
       rescore(run, {nullptr, AdvantageKind::kMeanOnly}, {&binary, AdvantageKind::kMeanOnly})[0];
   CHECK(step.before.rewarded == 3);
@@ -72,9 +74,9 @@ TEST_CASE("without a rule the rewards that the run gave count, and its masks") {
 
 TEST_CASE("a step under two rewards, computed by hand") {
   // Group 0: wrong, correct and slow, correct and fast. Group 1: both wrong.
-  const std::vector<ScoredResponse> run = {response(3, "p", 0, false), response(3, "p", 1, false),
-                                           response(3, "p", 0, true, 1), response(3, "p", 0, true, 3),
-                                           response(3, "p", 1, false)};
+  const std::vector<Episode> run = {response(3, "p", 0, false), response(3, "p", 1, false),
+                                    response(3, "p", 0, true, 1), response(3, "p", 0, true, 3),
+                                    response(3, "p", 1, false)};
   const RewardFunction binary = rule("rule: binary"), speedup = rule("rule: speedup");
   const auto steps = rescore(run, {&binary, AdvantageKind::kMeanOnly}, {&speedup, AdvantageKind::kMeanOnly});
   REQUIRE(steps.size() == 1);
@@ -95,9 +97,9 @@ TEST_CASE("a step under two rewards, computed by hand") {
 }
 
 TEST_CASE("a response that one reward leaves out has changed, and is opposed to nothing") {
-  std::vector<ScoredResponse> run = {response(0, "p", 0, true), response(0, "p", 0, false),
-                                     response(0, "p", 0, true), response(0, "p", 0, false)};
-  run[3].truncated = true;
+  std::vector<Episode> run = {response(0, "p", 0, true), response(0, "p", 0, false),
+                              response(0, "p", 0, true), response(0, "p", 0, false)};
+  truncate(run[3]);
   const RewardFunction masking = rule("rule: binary"), scoring = rule("rule: binary\ntruncated: score");
   const auto step = rescore(run, {&masking}, {&scoring})[0];
   CHECK(step.before.rewarded == 3);
@@ -105,7 +107,7 @@ TEST_CASE("a response that one reward leaves out has changed, and is opposed to 
   CHECK(step.changed_sign == 0.25);
   CHECK(step.opposed == 0);
   // Fewer than two are left of a group.
-  for (int i = 0; i < 3; ++i) run[i].truncated = true;
+  for (int i = 0; i < 3; ++i) truncate(run[i]);
   const auto few = rescore(run, {&masking}, {&scoring})[0];
   CHECK(few.before.too_few_groups == 1);
   CHECK(few.before.rewarded == 0);
@@ -145,9 +147,9 @@ TEST_CASE("one reward against itself changes nothing") {
 
 TEST_CASE("steps come in the order of the run, whatever the order within") {
   const RewardFunction reward = rule("rule: binary");
-  const std::vector<ScoredResponse> run = {response(1, "b", 0, true), response(0, "a", 0, true),
-                                           response(1, "b", 7, true), response(1, "a", 0, true),
-                                           response(1, "b", 0, false)};
+  const std::vector<Episode> run = {response(1, "b", 0, true), response(0, "a", 0, true),
+                                    response(1, "b", 7, true), response(1, "a", 0, true),
+                                    response(1, "b", 0, false)};
   const auto steps = rescore(run, {&reward}, {&reward});
   REQUIRE(steps.size() == 3);
   CHECK((steps[0].phase == "b" && steps[0].step == 1 && steps[0].responses == 3));
@@ -172,8 +174,8 @@ TEST_CASE("the table has a line for each step and one for each phase as a whole"
   // The whole phase agrees with the same responses taken as one step.
   auto merged = run;
   for (auto& r : merged) {
-    r.group += 100 * r.step;
-    r.step = 0;
+    r.key.group += 100 * r.key.place.step;
+    r.key.place.step = 0;
   }
   const auto whole = rescore(merged, {&binary}, {&graded});
   REQUIRE(whole.size() == 2);
@@ -186,8 +188,8 @@ TEST_CASE("the table has a line for each step and one for each phase as a whole"
 }
 
 TEST_CASE("what the stored verdicts do not hold is said") {
-  std::vector<ScoredResponse> run = {response(0, "p", 0, true), response(0, "p", 0, true, 2),
-                                     response(0, "p", 0, false)};
+  std::vector<Episode> run = {response(0, "p", 0, true), response(0, "p", 0, true, 2),
+                              response(0, "p", 0, false)};
   CHECK(rescoring_gaps(run, rule("rule: binary")).empty());
   const auto untimed = rescoring_gaps(run, rule("rule: speedup"));
   REQUIRE(untimed.size() == 1);
@@ -204,17 +206,17 @@ TEST_CASE("what the stored verdicts do not hold is said") {
   const char* const places[] = {
       "reward.yaml:2: faster_than_both: has no effect", "reward.yaml:2: native_only: has no effect",
       "reward.yaml:2: coverage_weight: has no effect", "reward.yaml:4: rules.1.native_only: has no effect"};
-  std::vector<ScoredResponse> measured = run;
-  measured[0].verdict = run[1].verdict;  // timed
-  measured[1].verdict.torch_compile_ms = 2;
-  measured[1].verdict.legality = "mixed";
-  measured[1].verdict.coverage = 0.25;
+  std::vector<Episode> measured = run;
+  measured[0].last().verdict = run[1].last().verdict;  // timed
+  measured[1].last().verdict->torch_compile_ms = 2;
+  measured[1].last().verdict->legality = "mixed";
+  measured[1].last().verdict->coverage = 0.25;
   for (size_t i = 0; i < std::size(unmeasured); ++i) {
     CHECK_THAT(rescoring_gaps(run, unmeasured[i]).back(), ContainsSubstring(places[i]));
     CHECK(rescoring_gaps(measured, unmeasured[i]).empty());
   }
-  run[2].truncated = true;
-  run[2].verdict = Verdict{};
+  truncate(run[2]);
+  run[2].last().verdict.reset();
   CHECK(rescoring_gaps(run, rule("rule: binary")).empty());
   const auto unverified = rescoring_gaps(run, rule("rule: binary\ntruncated: score"));
   REQUIRE(unverified.size() == 1);
