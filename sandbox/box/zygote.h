@@ -18,10 +18,10 @@
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "sandbox/box/bounded_log.h"
 #include "sandbox/box/box_host.h"
-#include "sandbox/box/channel.h"
-#include "sandbox/box/descriptors.h"
+#include "sandbox/box/process/bounded_log.h"
+#include "sandbox/box/process/channel.h"
+#include "sandbox/box/process/descriptors.h"
 #include "sandbox/box/python_install.h"
 
 namespace bicrl {

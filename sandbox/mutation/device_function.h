@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "sandbox/device/code_structure.h"
+#include "sandbox/frontend/device/code_structure.h"
 
 namespace bicrl {
 

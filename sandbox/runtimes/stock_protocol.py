@@ -1,4 +1,4 @@
-"""Grades one program as KernelBench does (the revision named in sandbox/stock_evaluator.h), by PyTorch alone: the program's own
+"""Grades one program as KernelBench does (the revision named in sandbox/verifier/stock_evaluator.h), by PyTorch alone: the program's own
 load_inline builds it. It TRUSTS THE PROGRAM, which runs in this very process with the inputs, the reference and the clock.
     stock_protocol.py JOB      JOB: a JSON file,
     {"mode": "probe", "evaluate" or "baseline", "device": "cuda:0" or "cpu" (whose clock is the host's), "precision": "fp32",

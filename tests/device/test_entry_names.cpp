@@ -1,6 +1,6 @@
 #include <catch2/catch_test_macros.hpp>
 
-#include "sandbox/device/entry_names.h"
+#include "sandbox/frontend/device/entry_names.h"
 
 namespace bicrl {
 

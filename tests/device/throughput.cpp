@@ -5,8 +5,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <iostream>
 
-#include "sandbox/device/device_flags.h"
-#include "sandbox/device/device_text.h"
+#include "sandbox/frontend/device/device_flags.h"
+#include "sandbox/frontend/device/device_text.h"
 #include "tests/device/device_support.h"
 #include "tests/support/support.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/ptx/grid.h"
-#include "sandbox/ptx/observer.h"
+#include "sandbox/interpreter/ptx/execution/grid.h"
+#include "sandbox/interpreter/ptx/execution/observer.h"
 #include "tests/gpu/gpu_clock.h"
 #include "tests/gpu/gpu_mirror.h"
 #include "tests/ptx/cuda_compiler.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "sandbox/ptx/parser.h"
+#include "sandbox/interpreter/ptx/syntax/parser.h"
 #include "tests/ptx/kernel_runner.h"
 
 namespace bicrl::ptx {

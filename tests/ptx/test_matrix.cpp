@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "common/rng.h"
-#include "sandbox/ptx/matrix_arithmetic.h"
-#include "sandbox/ptx/parser.h"
+#include "sandbox/interpreter/ptx/alu/matrix_arithmetic.h"
+#include "sandbox/interpreter/ptx/syntax/parser.h"
 #include "tests/ptx/kernel_runner.h"
 
 namespace bicrl::ptx {

@@ -1,8 +1,8 @@
 // What an observer of a launch is shown: each access once, with its lanes and places, and who waits for whom.
 #include <catch2/catch_test_macros.hpp>
 
-#include "sandbox/ptx/memory_access.h"
-#include "sandbox/ptx/strand.h"
+#include "sandbox/interpreter/ptx/execution/memory_access.h"
+#include "sandbox/interpreter/ptx/execution/strand.h"
 #include "tests/ptx/kernel_runner.h"
 
 namespace bicrl::ptx {

@@ -4,7 +4,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdio>
 
-#include "sandbox/ptx/print_format.h"
+#include "sandbox/interpreter/ptx/operations/print_format.h"
 #include "tests/ptx/kernel_runner.h"
 
 namespace bicrl::ptx {

@@ -12,8 +12,8 @@
 #include <sstream>
 
 #include "common/rng.h"
-#include "sandbox/races/race_detector.h"
-#include "sandbox/races/race_taint.h"
+#include "sandbox/interpreter/races/race_detector.h"
+#include "sandbox/interpreter/races/race_taint.h"
 #include "tests/ptx/kernel_runner.h"
 
 namespace bicrl::races {

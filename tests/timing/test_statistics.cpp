@@ -1,5 +1,5 @@
 // Statistics of interleaved runs, on series that a seed decides.
-#include "sandbox/timing/statistics.h"
+#include "sandbox/gpu/timing/statistics.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>

@@ -1,5 +1,5 @@
 // Which repeats of forward do what the first call did, and what calls may leave to each other.
-#include "sandbox/trace/calls.h"
+#include "sandbox/recorder/trace/calls.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <vector>
