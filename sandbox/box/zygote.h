@@ -33,7 +33,7 @@ struct WarmProgram {
 };
 
 struct ZygoteSpec {
-  std::string name;      // for messages: "record", "oracle", "forge", "compiler", "assembler"
+  std::string name;      // for messages: "record", "oracle", "frontend", "compiler", "assembler"
   std::string module;    // imported before the first fork
   std::string function;  // called in the child with the channel's descriptor
   std::vector<std::filesystem::path> module_folders;  // bound read-only and put on sys.path

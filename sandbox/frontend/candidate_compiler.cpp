@@ -17,7 +17,7 @@ CompileResult failure(const std::string& fault_class, const std::string& reason)
   return result;
 }
 
-CompileResult failure(const ForgeFault& fault) {
+CompileResult failure(const FrontendFault& fault) {
   CompileResult result = failure(fault.fault_class, fault.reason);
   result.infrastructure = fault.infrastructure;
   return result;
@@ -63,8 +63,8 @@ void define_macros(const CudaProgram& program, SplitProgram& split) {
 }
 
 // Of several failures the most telling one: text that no backend can have, then what the host part lacks.
-CompileResult join(const HostModule& module, const std::shared_ptr<const ForgeDevice>& device) {
-  const ForgeFault& refused = device->fault;
+CompileResult join(const HostModule& module, const std::shared_ptr<const FrontendDevice>& device) {
+  const FrontendFault& refused = device->fault;
   if (refused.infrastructure || refused.fault_class == "unsupported") return failure(refused);
   if (!module.bytes) {
     CompileResult result = failure(module.fault_class, module.reason);
@@ -95,7 +95,7 @@ CandidateCompiler::CandidateCompiler(BoxHost& host, const PythonInstall& python,
                {options.cpu_s, options.memory_bytes, options.module_bytes, options.cache_bytes}),
       toolchain_(DeviceToolchain::find(python)),
       toolchain_id_(hash_hex({modules_.toolchain_id(), toolchain_.id})),
-      forge_(host, python, toolchain_, options.forge),
+      frontend_(host, python, toolchain_, options.frontend),
       programs_(options.cache_bytes),
       devices_(options.cache_bytes),
       resources_(options.cache_bytes / 16) {}
@@ -120,11 +120,11 @@ std::map<std::string, KernelResources> CandidateCompiler::resources(const CudaPr
                                                                     std::stop_token stop) {
   const std::string key = device_key(program);
   if (auto known = resources_.find(resources_key(key, architecture))) return *known;
-  auto job = forge_.begin(program, /*device_code=*/true, stop, architecture);
+  auto job = frontend_.begin(program, /*device_code=*/true, stop, architecture);
   if (!job || job.value().split(stop).fault.failed()) return {};
   std::optional<Resources> resources;
   if (!job.value().device(stop).fault.failed()) resources = job.value().resources(stop);
-  forge_.dismiss(std::move(job.value()));
+  frontend_.dismiss(std::move(job.value()));
   if (!resources) return {};
   keep(key, architecture, *resources);
   return *resources;
@@ -137,24 +137,25 @@ void CandidateCompiler::keep(const std::string& device_key, const std::string& a
   resources_.insert(resources_key(device_key, architecture), resources, bytes);
 }
 
-std::shared_ptr<const ForgeDevice> CandidateCompiler::make_device(ForgeJob& job, const CudaProgram& program,
-                                                                  const std::string& architecture,
-                                                                  std::stop_token stop) {
+std::shared_ptr<const FrontendDevice> CandidateCompiler::make_device(FrontendJob& job,
+                                                                     const CudaProgram& program,
+                                                                     const std::string& architecture,
+                                                                     std::stop_token stop) {
   const std::string key = device_key(program);
-  ForgeDevice made = job.device(stop);
+  FrontendDevice made = job.device(stop);
   // What is asked besides must cost no program its verdict.
   const bool again = made.ended && !made.fault.infrastructure && !architecture.empty();
   if (again) {
-    auto alone = forge_.begin(program, /*device_code=*/true, stop);
+    auto alone = frontend_.begin(program, /*device_code=*/true, stop);
     if (!alone)
       made.fault = {true, "", alone.reason()};
-    else if (const ForgeSplit split = alone.value().split(stop); split.fault.failed())
+    else if (const FrontendSplit split = alone.value().split(stop); split.fault.failed())
       made.fault = split.fault;
     else
       made = alone.value().device(stop);
-    if (alone) forge_.dismiss(std::move(alone.value()));
+    if (alone) frontend_.dismiss(std::move(alone.value()));
   }
-  const auto device = std::make_shared<const ForgeDevice>(std::move(made));
+  const auto device = std::make_shared<const FrontendDevice>(std::move(made));
   if (device->fault.infrastructure) return device;
   devices_.insert(key, device, sizeof *device + device->ptx.size() + device->fault.reason.size());
   if (device->fault.failed() || architecture.empty() || again) return device;
@@ -164,14 +165,14 @@ std::shared_ptr<const ForgeDevice> CandidateCompiler::make_device(ForgeJob& job,
 
 CompileResult CandidateCompiler::make(const CudaProgram& program, const std::string& architecture,
                                       std::stop_token stop) {
-  std::shared_ptr<const ForgeDevice> device;
+  std::shared_ptr<const FrontendDevice> device;
   if (auto known = devices_.find(device_key(program))) device = *known;
-  auto job = forge_.begin(program, !device, stop, architecture);
+  auto job = frontend_.begin(program, !device, stop, architecture);
   if (!job) return failure({true, "", job.reason()});
-  ForgeSplit split = job.value().split(stop);
+  FrontendSplit split = job.value().split(stop);
   if (split.fault.failed()) return failure(split.fault);
   if (!split.program.issues.empty()) {
-    forge_.dismiss(std::move(job.value()));
+    frontend_.dismiss(std::move(job.value()));
     const SplitIssue& issue = split.program.issues.front();
     return failure(issue.fault_class,
                    issue.line > 0 ? concat("line ", issue.line, ": ", issue.reason) : issue.reason);
@@ -181,7 +182,7 @@ CompileResult CandidateCompiler::make(const CudaProgram& program, const std::str
   auto host_part =
       std::async(std::launch::async, [this, &split, stop] { return modules_.compile(split.program, stop); });
   if (!device) device = make_device(job.value(), program, architecture, stop);
-  forge_.dismiss(std::move(job.value()));
+  frontend_.dismiss(std::move(job.value()));
   return join(host_part.get(), device);
 }
 

@@ -1,11 +1,12 @@
 // From the CUDA text of a candidate to a loadable host module and PTX, and how this folder works.
 //
 // The recorder calls CandidateCompiler::compile() with what a program hands to load_inline, while the
-// program's Python waits in its box. The forge (frontend_process.h) runs the splitter (splitter.h; its parts
-// are splitter_features, _rewrite and _diagnostics), which turns the text into C++ for the host part's
-// headers or names the class of a fault that needs no compiler, and then NVRTC (sandbox/frontend/device),
-// whose files device_toolchain.h finds. Meanwhile host_module.h has the host units compiled in a fork of a
-// warm compiler, with the arguments of host_compiler.h. Nothing of a candidate is executed here.
+// program's Python waits in its box. The CUDA front end (frontend_process.h) runs the splitter (splitter.h;
+// its parts are splitter_features, _rewrite and _diagnostics), which turns the text into C++ for the host
+// part's headers or names the class of a fault that needs no compiler, and then NVRTC
+// (sandbox/frontend/device), whose files device_toolchain.h finds. Meanwhile host_module.h has the host units
+// compiled in a fork of a warm compiler, with the arguments of host_compiler.h. Nothing of a candidate is
+// executed here.
 #pragma once
 #include <map>
 #include <memory>
@@ -26,7 +27,7 @@ struct CompileOptions {
   uint64_t module_bytes = 32ull << 20;
   size_t cache_bytes = 256u << 20;              // of each cache
   size_t max_source_bytes = size_t{256} << 10;  // of all load_inline calls of a program together
-  ForgeOptions forge;
+  FrontendOptions frontend;
 };
 
 struct CompileResult {
@@ -58,21 +59,21 @@ class CandidateCompiler {
                                                    const std::string& architecture,
                                                    std::stop_token stop = {});
   const std::string& toolchain_id() const { return toolchain_id_; }
-  const Zygote& forge_zygote() const { return forge_.zygote(); }
+  const Zygote& frontend_zygote() const { return frontend_.zygote(); }
 
  private:
   using Resources = std::map<std::string, KernelResources>;
   CompileResult make(const CudaProgram& program, const std::string& architecture, std::stop_token stop);
-  std::shared_ptr<const ForgeDevice> make_device(ForgeJob& job, const CudaProgram& program,
-                                                 const std::string& architecture, std::stop_token stop);
+  std::shared_ptr<const FrontendDevice> make_device(FrontendJob& job, const CudaProgram& program,
+                                                    const std::string& architecture, std::stop_token stop);
   void keep(const std::string& device_key, const std::string& architecture, const Resources& resources);
   CompileOptions options_;
   HostModules modules_;
   DeviceToolchain toolchain_;
   std::string toolchain_id_;
-  Forge forge_;
+  FrontendProcess frontend_;
   LruCache<CompileResult> programs_;
-  LruCache<std::shared_ptr<const ForgeDevice>> devices_;
+  LruCache<std::shared_ptr<const FrontendDevice>> devices_;
   LruCache<Resources> resources_;
 };
 

@@ -26,11 +26,12 @@ std::string claimed_reason(const nlohmann::json& said) {
   return said.value("reason", "").substr(0, kMaxReasonBytes);
 }
 
-ForgeFault candidate_fault(const std::string& fault_class, const std::string& reason) {
+FrontendFault candidate_fault(const std::string& fault_class, const std::string& reason) {
   return {false, fault_class, reason};
 }
 
-const ForgeFault kNonsense = candidate_fault("compile", "the compilation of this text gave no sound answer");
+const FrontendFault kNonsense =
+    candidate_fault("compile", "the compilation of this text gave no sound answer");
 
 SplitProgram read_split(const nlohmann::json& said) {
   SplitProgram split;
@@ -64,11 +65,11 @@ std::vector<std::string> header_words(const CudaProgram& program) {
 
 }  // namespace
 
-Forge::Forge(BoxHost& host, const PythonInstall& python, const DeviceToolchain& toolchain,
-             const ForgeOptions& options)
+FrontendProcess::FrontendProcess(BoxHost& host, const PythonInstall& python, const DeviceToolchain& toolchain,
+                                 const FrontendOptions& options)
     : options_(options),
       zygote_(host, python,
-              {"forge",
+              {"frontend",
                "frontend",
                "run",
                {},
@@ -76,7 +77,8 @@ Forge::Forge(BoxHost& host, const PythonInstall& python, const DeviceToolchain& 
                {{toolchain.shim, "/shim"}, {toolchain.headers, "/cuda"}}}) {}
 
 // An architecture once: with a wish there is no spare child.
-std::vector<std::string> Forge::wishes(const CudaProgram& program, const std::string& architecture) {
+std::vector<std::string> FrontendProcess::wishes(const CudaProgram& program,
+                                                 const std::string& architecture) {
   std::vector<std::string> words = header_words(program);
   if (architecture.empty()) return words;
   const std::lock_guard lock(mutex_);
@@ -85,8 +87,8 @@ std::vector<std::string> Forge::wishes(const CudaProgram& program, const std::st
   return words;
 }
 
-Result<ForgeJob> Forge::begin(const CudaProgram& program, bool device_code, std::stop_token stop,
-                              const std::string& architecture) {
+Result<FrontendJob> FrontendProcess::begin(const CudaProgram& program, bool device_code, std::stop_token stop,
+                                           const std::string& architecture) {
   ChildLimits limits;
   limits.wall_s = options_.wall_s;
   limits.cpu_s = options_.cpu_s;
@@ -97,21 +99,21 @@ Result<ForgeJob> Forge::begin(const CudaProgram& program, bool device_code, std:
   limits.file_bytes = 512u << 20;
   limits.threads = 4;
   limits.frames.blob_bytes = kMaxPtxBytes;
-  nlohmann::json request{{"kind", "forge"}, {"device", device_code}, {"architecture", architecture}};
+  nlohmann::json request{{"kind", "frontend"}, {"device", device_code}, {"architecture", architecture}};
   write_cuda_program(program, request);
   auto child = zygote_.fork(limits, stop, kStartPatience_s, wishes(program, device_code ? architecture : ""));
-  if (!child) return Result<ForgeJob>::failure(child.reason());
+  if (!child) return Result<FrontendJob>::failure(child.reason());
   // One that died already is met when it owes its answer.
   child.value()->send(request, {}, stop);
-  return ForgeJob(std::move(child.value()));
+  return FrontendJob(std::move(child.value()));
 }
 
-void Forge::dismiss(ForgeJob job) {
+void FrontendProcess::dismiss(FrontendJob job) {
   if (job.child_) zygote_.dismiss(std::move(job.child_));
 }
 
-ForgeSplit ForgeJob::split(std::stop_token stop) {
-  ForgeSplit split;
+FrontendSplit FrontendJob::split(std::stop_token stop) {
+  FrontendSplit split;
   const auto frame = child_->receive(stop);
   if (!frame) {
     split.fault = end();
@@ -126,8 +128,8 @@ ForgeSplit ForgeJob::split(std::stop_token stop) {
   return split;
 }
 
-ForgeDevice ForgeJob::device(std::stop_token stop) {
-  ForgeDevice device;
+FrontendDevice FrontendJob::device(std::stop_token stop) {
+  FrontendDevice device;
   auto frame = child_ ? child_->receive(stop) : std::nullopt;
   if (!frame) {
     device.fault = end();
@@ -149,7 +151,7 @@ ForgeDevice ForgeJob::device(std::stop_token stop) {
   return device;
 }
 
-std::optional<std::map<std::string, KernelResources>> ForgeJob::resources(std::stop_token stop) {
+std::optional<std::map<std::string, KernelResources>> FrontendJob::resources(std::stop_token stop) {
   const auto frame = child_ ? child_->receive(stop) : std::nullopt;
   if (!frame) return std::nullopt;
   std::map<std::string, KernelResources> resources;
@@ -163,7 +165,7 @@ std::optional<std::map<std::string, KernelResources>> ForgeJob::resources(std::s
 }
 
 // How a child ended that owes an answer.
-ForgeFault ForgeJob::end() {
+FrontendFault FrontendJob::end() {
   if (!child_) return kNonsense;
   const ChildResult end = child_->finish();
   child_.reset();
@@ -185,7 +187,7 @@ ForgeFault ForgeJob::end() {
     case ChildEnd::kBoxFailed:
       break;
   }
-  return {true, "", end.end == ChildEnd::kCancelled ? "cancelled" : "forge box: " + end.reason};
+  return {true, "", end.end == ChildEnd::kCancelled ? "cancelled" : "front-end box: " + end.reason};
 }
 
 }  // namespace bicrl

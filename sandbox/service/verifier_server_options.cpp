@@ -126,8 +126,8 @@ VerifierOptions VerifierOptions::from_config(const ConfigSection& section) {
 
   const ConfigSection limits = section.section("limits");
   o.pipeline.compile.cpu_s = limits.real("compile_s", o.pipeline.compile.cpu_s, 1, 3600);
-  o.pipeline.compile.forge.cpu_s = static_cast<int>(std::ceil(o.pipeline.compile.cpu_s));
-  o.pipeline.compile.forge.wall_s = kBusyMachineFactor * o.pipeline.compile.cpu_s;
+  o.pipeline.compile.frontend.cpu_s = static_cast<int>(std::ceil(o.pipeline.compile.cpu_s));
+  o.pipeline.compile.frontend.wall_s = kBusyMachineFactor * o.pipeline.compile.cpu_s;
   o.pipeline.record.wall_s = limits.real("record_s", o.pipeline.record.wall_s, 0.1, 3600);
   // A limit of work, not of time: what a kernel may do must not depend on the machine.
   o.pipeline.execute.lane_operations = static_cast<uint64_t>(

@@ -1,6 +1,6 @@
 // Turns the CUDA text of a candidate (what it hands to load_inline) into C++ that g++ compiles against the
-// shim headers of the host part. Pure text work, done in the forge's box: linear time, survives any input,
-// runs nothing.
+// shim headers of the host part. Pure text work, done in the front end's box: linear time, survives any
+// input, runs nothing.
 #pragma once
 #include <string>
 #include <string_view>

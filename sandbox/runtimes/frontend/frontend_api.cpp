@@ -44,7 +44,7 @@ std::vector<Set> all_sets() {
   return sets;
 }
 
-struct Forge {
+struct Frontend {
   std::optional<DeviceCompiler> compiler;
   std::string pch_folder;
   std::vector<Set> sets = all_sets();
@@ -53,13 +53,13 @@ struct Forge {
   DeviceFlags flags;       // and its flags
 };
 
-Forge& forge() {
-  static Forge one;
+Frontend& frontend() {
+  static Frontend one;
   return one;
 }
 
-void answer_with(const json& header, std::string blob, ForgeAnswer* answer) {
-  Forge& f = forge();
+void answer_with(const json& header, std::string blob, FrontendAnswer* answer) {
+  Frontend& f = frontend();
   f.header = header.dump(-1, ' ', false, json::error_handler_t::replace);
   f.blob = std::move(blob);
   *answer = {f.header.data(), f.header.size(), f.blob.data(), f.blob.size()};
@@ -88,13 +88,13 @@ json refused_by_compiler(const std::string& log) {
   for (const char* words : {"out of memory", "OUT_OF_MEMORY", "memory allocation fail", "bad_alloc"})
     if (log.find(words) != std::string::npos)
       return refusal("memory", "the device code needs more memory to compile than its limit");
-  return refusal("compile", readable_device_log(log, forge().compiler->include_folders()));
+  return refusal("compile", readable_device_log(log, frontend().compiler->include_folders()));
 }
 
 // One pass of NVRTC for PTX and machine code of another architecture, where the PTX is the same for both.
 // Whatever speaks against it is found out, and told, without.
 bool compile_together(const std::string& text, const DeviceFlags& flags, const std::string& architecture) {
-  Forge& f = forge();
+  Frontend& f = frontend();
   if (architecture.empty() || flags.options != read_device_flags({}).options ||
       may_ask_for_architecture(text))
     return false;
@@ -106,7 +106,7 @@ bool compile_together(const std::string& text, const DeviceFlags& flags, const s
 // {entry: [registers, bytes of stack]}. Machine code is made to look at; where it cannot be, nothing is
 // known.
 json resources(const std::string& architecture) {
-  Forge& f = forge();
+  Frontend& f = frontend();
   std::string& cubin = f.compiled.code.machine_code;
   if (cubin.empty()) cubin = f.compiler->compile(f.compiled.text, f.flags.options, architecture).machine_code;
   json known = json::object();
@@ -133,16 +133,16 @@ json device(const CudaProgram& program, const std::string& architecture, std::st
   const std::string source = join_cuda_sources(program.cuda_sources);
   if (const std::string feature = unsupported_device_feature(source); !feature.empty())
     return refusal("unsupported", feature);
-  const DeviceFlags& flags = forge().flags = read_device_flags(program.cuda_cflags);
+  const DeviceFlags& flags = frontend().flags = read_device_flags(program.cuda_cflags);
   if (!flags.refused.empty()) return refusal("unsupported", "extra_cuda_cflags: " + flags.refused);
   if (const std::string call = host_call_in_device_code(source); !call.empty())
     return refusal("compile", call);
-  DeviceProgram& compiled = forge().compiled;
+  DeviceProgram& compiled = frontend().compiled;
   if (!compile_together(whole_device_text(source, flags.macros), flags, architecture))
-    compiled = compile_device_program(*forge().compiler, source, flags);
+    compiled = compile_device_program(*frontend().compiler, source, flags);
   if (!compiled.code.ok) return refused_by_compiler(compiled.code.log);
   if (has_assembly(source)) {
-    const DeviceCode made = forge().compiler->compile(compiled.text, flags.options, kAssembler);
+    const DeviceCode made = frontend().compiler->compile(compiled.text, flags.options, kAssembler);
     if (!made.ok) return refused_by_compiler(made.log);
   }
   ptx = std::move(compiled.code.ptx);
@@ -154,9 +154,9 @@ json device(const CudaProgram& program, const std::string& architecture, std::st
 
 extern "C" {
 
-const char* bicrl_forge_load(const char* options) {
+const char* bicrl_frontend_load(const char* options) {
   using namespace bicrl;
-  Forge& f = forge();
+  Frontend& f = frontend();
   const json read = json::parse(options);
   DeviceCompilerOptions compiler;
   compiler.library = read.at("library");
@@ -169,9 +169,9 @@ const char* bicrl_forge_load(const char* options) {
   return f.said.c_str();
 }
 
-const char* bicrl_forge_precompile(const char* word) {
+const char* bicrl_frontend_precompile(const char* word) {
   using namespace bicrl;
-  Forge& f = forge();
+  Frontend& f = frontend();
   f.said.clear();
   if (const std::string architecture = word; architecture.starts_with("sm_")) {
     const auto usual = read_device_flags({}).options;
@@ -188,12 +188,12 @@ const char* bicrl_forge_precompile(const char* word) {
   return f.said.c_str();
 }
 
-void bicrl_forge_split(const char* program, size_t bytes, ForgeAnswer* answer) {
+void bicrl_frontend_split(const char* program, size_t bytes, FrontendAnswer* answer) {
   using namespace bicrl;
   answer_with(split(read_program(program, bytes)), "", answer);
 }
 
-void bicrl_forge_device(const char* program, size_t bytes, ForgeAnswer* answer) {
+void bicrl_frontend_device(const char* program, size_t bytes, FrontendAnswer* answer) {
   using namespace bicrl;
   std::string ptx;
   json header;
@@ -206,7 +206,7 @@ void bicrl_forge_device(const char* program, size_t bytes, ForgeAnswer* answer) 
   answer_with(header, std::move(ptx), answer);
 }
 
-void bicrl_forge_resources(const char* architecture, ForgeAnswer* answer) {
+void bicrl_frontend_resources(const char* architecture, FrontendAnswer* answer) {
   using namespace bicrl;
   json known = json::object();
   try {

@@ -36,29 +36,29 @@ TEST_CASE("Milliseconds of the compile step", "[.throughput]") {
   const PythonInstall python = PythonInstall::find(testing::test_python());
   BoxHost& host = testing::box_host();
   const Stopwatch start;
-  Forge forge(host, python, DeviceToolchain::find(python), {});
-  REQUIRE(forge.begin({{""}, {""}, {}}, false).ok());
+  FrontendProcess frontend(host, python, DeviceToolchain::find(python), {});
+  REQUIRE(frontend.begin({{""}, {""}, {}}, false).ok());
   std::cout << "start until the first child: " << start.ms() << " ms\n";
   CandidateCompiler compiler(host, python, {});
   HostModules modules(host, python, {});
   const std::vector<Task> tasks = synthesise({}).train;
-  std::vector<double> box, split, device, forge_total, host_part, both;
+  std::vector<double> box, split, device, frontend_total, host_part, both;
   for (size_t i = 0; i < kPrograms; ++i) {
     const std::string& text = tasks[i].cuda_code;
     const CudaProgram program{{quoted(text, 0)}, {quoted(text, 1)}, {"forward_cuda"}};
     const Stopwatch total;
     Stopwatch part;
-    auto job = forge.begin(program, true);
+    auto job = frontend.begin(program, true);
     REQUIRE(job.ok());
     box.push_back(part.ms());
     part.restart();
-    const ForgeSplit units = job.value().split();
+    const FrontendSplit units = job.value().split();
     split.push_back(part.ms());
     part.restart();
-    const ForgeDevice code = job.value().device();
+    const FrontendDevice code = job.value().device();
     device.push_back(part.ms());
-    forge_total.push_back(total.ms());
-    forge.dismiss(std::move(job.value()));
+    frontend_total.push_back(total.ms());
+    frontend.dismiss(std::move(job.value()));
     INFO(code.fault.reason);
     REQUIRE_FALSE(code.fault.failed());
     part.restart();
@@ -72,7 +72,7 @@ TEST_CASE("Milliseconds of the compile step", "[.throughput]") {
   report("fork and box", box);
   report("split", split);
   report("device code", device);
-  report("the forge's part", forge_total);
+  report("the front end's part", frontend_total);
   report("g++ alone", host_part);
   report("the compile step, both beside each other", both);
 }

@@ -1,4 +1,5 @@
-// The forge: what it makes of programs, what hostile text can do to it, and the compile step around it.
+// The CUDA front end: what it makes of programs, what hostile text can do to it, and the compile step around
+// it.
 #include "sandbox/frontend/frontend_process.h"
 
 #include <signal.h>
@@ -26,18 +27,18 @@ CandidateCompiler& compiler() {
   static CandidateCompiler made = [] {
     CompileOptions options;
     options.cpu_s = 600;
-    options.forge.cpu_s = options.forge.wall_s = 600;
+    options.frontend.cpu_s = options.frontend.wall_s = 600;
     return CandidateCompiler(testing::box_host(), python(), options);
   }();
   return made;
 }
 
-Forge& impatient_forge() {
-  static Forge made = [] {
-    ForgeOptions options;
+FrontendProcess& impatient_frontend() {
+  static FrontendProcess made = [] {
+    FrontendOptions options;
     options.cpu_s = 4;
     options.memory_bytes = 512ull << 20;
-    return Forge(testing::box_host(), python(), DeviceToolchain::find(python()), options);
+    return FrontendProcess(testing::box_host(), python(), DeviceToolchain::find(python()), options);
   }();
   return made;
 }
@@ -64,20 +65,20 @@ CompileResult compile(const CudaProgram& program) {
   return result;
 }
 
-ForgeDevice device_part(Forge& forge, const std::string& text) {
-  auto job = forge.begin(program(text), true);
+FrontendDevice device_part(FrontendProcess& frontend, const std::string& text) {
+  auto job = frontend.begin(program(text), true);
   INFO((job ? "" : job.reason()));
   REQUIRE(job.ok());
-  const ForgeSplit split = job.value().split();
+  const FrontendSplit split = job.value().split();
   if (split.fault.failed()) return {split.fault, "", false, false};
-  ForgeDevice device = job.value().device();
+  FrontendDevice device = job.value().device();
   INFO(device.fault.reason);
   REQUIRE_FALSE(device.fault.infrastructure);
   return device;
 }
 
-void check_alive(Forge& forge) {
-  const ForgeDevice device = device_part(forge, kDouble);
+void check_alive(FrontendProcess& frontend) {
+  const FrontendDevice device = device_part(frontend, kDouble);
   CHECK(device.fault.reason == "");
   CHECK(device.ptx.find(".entry _Z1kPKfPf(") != std::string::npos);
 }
@@ -153,8 +154,8 @@ TEST_CASE("why a program cannot be compiled") {
     CHECK_FALSE(result.ptx);
   }
   SECTION("the device part's words") {
-    const ForgeDevice device =
-        device_part(impatient_forge(), "__global__ void k(const float* x, float* y) {\n  *y = *z;\n}\n");
+    const FrontendDevice device =
+        device_part(impatient_frontend(), "__global__ void k(const float* x, float* y) {\n  *y = *z;\n}\n");
     CHECK(device.fault.fault_class == "compile");
     CHECK(device.fault.reason.find("cuda_sources(2): error: identifier \"z\" is undefined") == 0);
     CHECK(device.fault.reason.find("/shim") == std::string::npos);
@@ -173,9 +174,10 @@ TEST_CASE("why a program cannot be compiled") {
     CHECK(result.reason.find("textures") != std::string::npos);
   }
   SECTION("host functions in kernels") {
-    const ForgeDevice device = device_part(impatient_forge(),
-                                           "float f(float x) { return x; }\n"
-                                           "__global__ void k(const float* x, float* y) { *y = f(*x); }\n");
+    const FrontendDevice device =
+        device_part(impatient_frontend(),
+                    "float f(float x) { return x; }\n"
+                    "__global__ void k(const float* x, float* y) { *y = f(*x); }\n");
     CHECK(device.fault.fault_class == "compile");
     CHECK(device.fault.reason.find("host function 'f'") != std::string::npos);
   }
@@ -202,7 +204,7 @@ TEST_CASE("no file of the machine gets into what is said") {
         "__device__ const char c[] = {\n#embed \"/etc/passwd\"\n};",
         "#pragma include_alias(\"a\", \"/etc/passwd\")\n#include \"a\""}) {
     INFO(text);
-    const ForgeDevice device = device_part(impatient_forge(), text + tail);
+    const FrontendDevice device = device_part(impatient_frontend(), text + tail);
     INFO(device.fault.reason);
     CHECK(device.fault.fault_class == "compile");
     CHECK(device.fault.reason.find("root:") == std::string::npos);
@@ -213,12 +215,12 @@ TEST_CASE("no file of the machine gets into what is said") {
        {"/etc/passwd", "/proc/self/environ", "/proc/1/environ", "/usr/include/stdio.h", "/box/zygote.py",
         "/nvrtc/libnvrtc.so.13", "../etc/passwd"}) {
     INFO(name);
-    const ForgeDevice device = device_part(
-        impatient_forge(), "#if __has_include(\"" + name + "\")\n#error there\n#endif\n" + kDouble);
+    const FrontendDevice device = device_part(
+        impatient_frontend(), "#if __has_include(\"" + name + "\")\n#error there\n#endif\n" + kDouble);
     CHECK(device.fault.reason == "");
   }
-  const ForgeDevice assembly =
-      device_part(impatient_forge(),
+  const FrontendDevice assembly =
+      device_part(impatient_frontend(),
                   "__global__ void k(const float* x, float* y) { asm(\".incbin \\\"/etc/passwd\\\";\"); }\n");
   CHECK(assembly.ptx.find("root:") == std::string::npos);
 }
@@ -229,15 +231,15 @@ TEST_CASE("dear headers are precompiled for the second text") {
       "__global__ void k(const float* x, float* y) {\n"
       "  auto block = cooperative_groups::this_thread_block();\n"
       "  block.sync();\n  y[block.thread_rank()] = *x;\n}\n";
-  const ForgeDevice first = device_part(impatient_forge(), groups),
-                    second = device_part(impatient_forge(), groups);
+  const FrontendDevice first = device_part(impatient_frontend(), groups),
+                       second = device_part(impatient_frontend(), groups);
   CHECK(first.fault.reason == "");
   CHECK((second.ptx == first.ptx && !first.ptx.empty()));
 }
 
 TEST_CASE("a header's lines are not shown") {
-  const ForgeDevice device =
-      device_part(impatient_forge(),
+  const FrontendDevice device =
+      device_part(impatient_frontend(),
                   "#include <cuda_fp16.h>\n"
                   "__global__ void k(const float* x, float* y) { *y = __hadd(1, \"a\"); }\n");
   CHECK(device.fault.fault_class == "compile");
@@ -246,9 +248,9 @@ TEST_CASE("a header's lines are not shown") {
   CHECK(device.fault.reason.find("/cuda") == std::string::npos);
 }
 
-TEST_CASE("text that kills or stalls the compiler is at fault, and the forge lives on") {
-  check_alive(impatient_forge());
-  const int starts = impatient_forge().zygote().starts();
+TEST_CASE("text that kills or stalls the compiler is at fault, and the front end lives on") {
+  check_alive(impatient_frontend());
+  const int starts = impatient_frontend().zygote().starts();
   std::string laughs = "#define A0 1+1\n";
   for (int i = 1; i < 40; ++i)
     laughs += concat("#define A", i, " A", i - 1, "+A", i - 1, "+A", i - 1, "+A", i - 1, "\n");
@@ -276,42 +278,42 @@ TEST_CASE("text that kills or stalls the compiler is at fault, and the forge liv
       "}\n"};
   for (const std::string& text : texts) {
     INFO(text.substr(0, 60));
-    const ForgeDevice device = device_part(impatient_forge(), text);
+    const FrontendDevice device = device_part(impatient_frontend(), text);
     INFO(device.fault.fault_class << ": " << device.fault.reason);
     const bool bounded = device.fault.fault_class == "compile" || device.fault.fault_class == "timeout" ||
                          device.fault.fault_class == "memory" || device.ptx.size() <= (32u << 20);
     CHECK(bounded);
     CHECK(device.fault.reason.size() <= 2000);
   }
-  check_alive(impatient_forge());
-  CHECK(impatient_forge().zygote().starts() == starts);
+  check_alive(impatient_frontend());
+  CHECK(impatient_frontend().zygote().starts() == starts);
 }
 
 TEST_CASE("text that stalls the splitter is at fault") {
   for (const std::string& text : {repeated("k<<<", 50000), repeated("<", 200000), repeated("std::", 40000),
                                   repeated("__global__ void k(", 10000)}) {
-    auto job = impatient_forge().begin(program(text), false);
+    auto job = impatient_frontend().begin(program(text), false);
     REQUIRE(job.ok());
     CHECK_FALSE(job.value().split().fault.infrastructure);
   }
-  check_alive(impatient_forge());
+  check_alive(impatient_frontend());
 }
 
-TEST_CASE("a dead forge is replaced") {
-  Forge& forge = impatient_forge();
-  check_alive(forge);
-  const int starts = forge.zygote().starts();
-  auto job = forge.begin(program(kDouble), true);
+TEST_CASE("a dead front end is replaced") {
+  FrontendProcess& frontend = impatient_frontend();
+  check_alive(frontend);
+  const int starts = frontend.zygote().starts();
+  auto job = frontend.begin(program(kDouble), true);
   REQUIRE(job.ok());
-  kill(forge.zygote().box_pid(), SIGSTOP);
-  kill(forge.zygote().box_pid(), SIGKILL);
+  kill(frontend.zygote().box_pid(), SIGSTOP);
+  kill(frontend.zygote().box_pid(), SIGKILL);
   // The answer may have been on its way already.
-  const ForgeSplit split = job.value().split();
+  const FrontendSplit split = job.value().split();
   CHECK((split.fault.fault_class == "" && split.fault.infrastructure == split.fault.failed()));
-  for (int attempt = 0; attempt < 100 && forge.zygote().starts() == starts; ++attempt)
-    forge.begin(program(kDouble), false);
-  check_alive(forge);
-  CHECK(forge.zygote().starts() == starts + 1);
+  for (int attempt = 0; attempt < 100 && frontend.zygote().starts() == starts; ++attempt)
+    frontend.begin(program(kDouble), false);
+  check_alive(frontend);
+  CHECK(frontend.zygote().starts() == starts + 1);
 }
 
 TEST_CASE("what is missing is named with its remedy") {
@@ -344,16 +346,16 @@ TEST_CASE("published programs have PTX") {
   size_t good = 0, refused = 0;
   std::string reasons;
   for (const std::string& text : texts) {
-    auto job = impatient_forge().begin({{text}, {"torch::Tensor run();"}, {"run"}}, true);
+    auto job = impatient_frontend().begin({{text}, {"torch::Tensor run();"}, {"run"}}, true);
     REQUIRE(job.ok());
-    const ForgeSplit split = job.value().split();
+    const FrontendSplit split = job.value().split();
     INFO(split.fault.reason);
     REQUIRE_FALSE(split.fault.failed());
     if (!split.program.issues.empty()) {
       ++refused;
       continue;
     }
-    const ForgeDevice device = job.value().device();
+    const FrontendDevice device = job.value().device();
     INFO(text << device.fault.reason);
     CHECK_FALSE(device.fault.infrastructure);
     good += !device.fault.failed();

@@ -28,7 +28,7 @@ struct Parts {
         oracle(testing::box_host(), python, {}) {}
   static CompileOptions patient() {
     CompileOptions options;
-    options.cpu_s = options.forge.cpu_s = options.forge.wall_s = 600;
+    options.cpu_s = options.frontend.cpu_s = options.frontend.wall_s = 600;
     options.memory_bytes = 1ull << 30;
     return options;
   }
