@@ -1,7 +1,8 @@
 #include "sandbox/frontend/device/device_headers.h"
 
 #include <algorithm>
-#include <array>
+
+#include "sandbox/frontend/device/vendor_names.h"
 
 namespace bicrl {
 namespace {
@@ -13,52 +14,12 @@ bool ends_with(std::string_view text, std::string_view suffix) {
   return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
 }
 
-constexpr std::string_view kCoveredFolders[] = {"torch/",  "ATen/",  "c10/",     "caffe2/",      "pybind11/",
-                                                "thrust/", "bits/",  "cutlass/", "cute/",        "sys/",
-                                                "arpa/",   "linux/", "netinet/", "experimental/"};
-constexpr std::string_view kCovered[] = {
-    // C++ and C
-    "algorithm", "any", "array", "assert.h", "atomic", "bitset", "cassert", "cctype", "cfloat", "charconv",
-    "chrono", "cinttypes", "climits", "cmath", "compare", "complex", "concepts", "condition_variable",
-    "cstdarg", "cstddef", "cstdint", "cstdio", "cstdlib", "cstring", "ctime", "ctype.h", "deque", "errno.h",
-    "exception", "filesystem", "float.h", "forward_list", "fstream", "functional", "future", "inttypes.h",
-    "initializer_list", "iomanip", "ios", "iosfwd", "iostream", "istream", "iterator", "limits", "limits.h",
-    "list", "locale", "map", "math.h", "memory", "mutex", "new", "numbers", "numeric", "omp.h", "optional",
-    "ostream", "queue", "random", "ranges", "ratio", "set", "shared_mutex", "span", "sstream", "stack",
-    "stdarg.h", "stdbool.h", "stddef.h", "stdexcept", "stdint.h", "stdio.h", "stdlib.h", "string", "string.h",
-    "string_view", "system_error", "thread", "time.h", "tuple", "type_traits", "typeindex", "typeinfo",
-    "unistd.h", "unordered_map", "unordered_set", "utility", "valarray", "variant", "vector", "version",
-    "barrier", "bit", "cfenv", "clocale", "coroutine", "csetjmp", "csignal", "cuchar", "cwchar", "cwctype",
-    "execution", "expected", "fenv.h", "format", "iso646.h", "latch", "locale.h", "memory_resource", "regex",
-    "scoped_allocator", "semaphore", "setjmp.h", "signal.h", "source_location", "stop_token", "streambuf",
-    "syncstream", "wchar.h", "wctype.h",
-    // The system and the processor
-    "alloca.h", "dirent.h", "dlfcn.h", "endian.h", "execinfo.h", "fcntl.h", "immintrin.h", "malloc.h",
-    "poll.h", "pthread.h", "sched.h", "semaphore.h", "spawn.h", "strings.h", "x86intrin.h",
-    // CUDA, as far as NVRTC has it built in
-    "cuda.h", "cuda_runtime.h", "cuda_runtime_api.h", "cuda_device_runtime_api.h",
-    "device_launch_parameters.h", "driver_types.h", "vector_types.h", "vector_functions.h",
-    "device_functions.h", "device_atomic_functions.h", "host_defines.h", "crt/host_defines.h",
-    "math_functions.h", "sm_20_intrinsics.h", "sm_30_intrinsics.h", "sm_32_intrinsics.h",
-    "sm_35_intrinsics.h", "sm_60_atomic_functions.h", "builtin_types.h", "cuda_profiler_api.h",
-    "texture_types.h", "surface_types.h", "texture_fetch_functions.h", "helper_cuda.h", "helper_functions.h",
-    // Libraries
-    "cublas_v2.h", "cublas.h", "cublasLt.h", "cublasXt.h", "cudnn.h", "cusparse.h", "cufft.h", "cusolverDn.h",
-    "curand.h", "nccl.h", "nvrtc.h", "nvToolsExt.h", "nvtx3/nvToolsExt.h", "cutensor.h", "Python.h"};
-
-// Covered for those who have them; they come neither with torch nor with the toolkit.
-constexpr std::string_view kNotInstalled[] = {"cutlass/", "cute/", "helper_", "cutensor", "format"};
-
 // Those that take long to read, besides CUB's.
 constexpr std::string_view kDear[] = {"cooperative_groups.h", "cooperative_groups/reduce.h",
                                       "cooperative_groups/scan.h", "mma.h", "curand_kernel.h"};
 constexpr std::string_view kWithIntegers[] = {"cuda_awbarrier.h", "cuda_awbarrier_primitives.h",
                                               "cuda_pipeline.h", "cuda_pipeline_primitives.h",
                                               "cooperative_groups/memcpy_async.h"};
-
-constexpr std::string_view kLibraryPrefixes[] = {"cublas",    "CUBLAS",    "cudnn",  "CUDNN_",   "cusparse",
-                                                 "CUSPARSE_", "cufft",     "CUFFT_", "cusolver", "CUSOLVER_",
-                                                 "cutensor",  "CUTENSOR_", "nccl"};
 
 // All of CUB that blocks and warps use. Read together: each alone takes nearly as long as all.
 constexpr std::string_view kCub[] = {"block/block_adjacent_difference",
@@ -251,10 +212,7 @@ void answer_include_questions(const TokenText& source, TextEdits& edits) {
     if (close >= source.size()) continue;
     const uint32_t from = source.tokens()[i].begin, to = source.tokens()[close].end;
     const std::string path = header_path(std::string_view(source.text()).substr(from, to - from));
-    const bool elsewhere =
-        std::any_of(std::begin(kNotInstalled), std::end(kNotInstalled),
-                    [&](std::string_view beginning) { return starts_with(path, beginning); });
-    if (is_covered_header(path) && !elsewhere) edits.replace(from, to, "1");
+    if (is_covered_header(path) && !is_rarely_installed(path)) edits.replace(from, to, "1");
   }
 }
 
@@ -264,9 +222,7 @@ bool is_covered_header(const std::string& path) {
   if (std::find(std::begin(kDear), std::end(kDear), path) != std::end(kDear)) return true;
   if (std::find(std::begin(kWithIntegers), std::end(kWithIntegers), path) != std::end(kWithIntegers))
     return true;
-  return std::any_of(std::begin(kCoveredFolders), std::end(kCoveredFolders),
-                     [&](std::string_view folder) { return starts_with(path, folder); }) ||
-         std::find(std::begin(kCovered), std::end(kCovered), path) != std::end(kCovered);
+  return has_covered_name(path);
 }
 
 std::string needed_includes(const TokenText& source) {
@@ -316,10 +272,7 @@ std::string library_declarations(const TokenText& source) {
   }
   std::string text;
   for (const std::string_view name : names) {
-    if (std::none_of(std::begin(kLibraryPrefixes), std::end(kLibraryPrefixes), [&](std::string_view prefix) {
-          return starts_with(name, prefix) && name.size() > prefix.size();
-        }))
-      continue;
+    if (!is_declared_library_name(name)) continue;
     const std::string word(name);
     if (ends_with(name, "_t") || ends_with(name, "Struct")) {
       text += "using " + word + " = ::bicrl::Opaque; ";

@@ -5,6 +5,7 @@
 #include "sandbox/frontend/device/code_structure.h"
 #include "sandbox/frontend/device/device_flags.h"
 #include "sandbox/frontend/device/token_text.h"
+#include "sandbox/frontend/device/vendor_names.h"
 #include "sandbox/frontend/split/splitter_features.h"
 #include "sandbox/frontend/split/splitter_host_use.h"
 #include "sandbox/frontend/split/splitter_rewrite.h"

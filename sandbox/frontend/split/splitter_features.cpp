@@ -1,10 +1,10 @@
 #include "sandbox/frontend/split/splitter_features.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "common/one_of.h"
+#include "sandbox/frontend/device/vendor_names.h"
 
 namespace bicrl {
 namespace {
@@ -12,36 +12,6 @@ namespace {
 bool starts_with(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
-
-struct Library {
-  std::string_view prefix, name;
-};
-// Interfaces of libraries go on with a capital: cublasSgemm, and not cublas_style_kernel.
-constexpr Library kLibraryPrefixes[] = {
-    {"cublas", "cuBLAS"},
-    {"CUBLAS_", "cuBLAS"},
-    {"cudnn", "cuDNN"},
-    {"CUDNN_", "cuDNN"},
-    {"cusparse", "cuSPARSE"},
-    {"cufft", "cuFFT"},
-    {"cusolver", "cuSOLVER"},
-    {"cutensor", "cuTENSOR"},
-    {"nccl", "NCCL"},
-    {"nvrtc", "NVRTC"},
-    {"nppi", "NPP"},
-    // The generators of the host; those of device code are the candidate's own to call.
-    {"curandCreate", "cuRAND"},
-    {"curandDestroy", "cuRAND"},
-    {"curandGenerate", "cuRAND"},
-    {"curandSet", "cuRAND"},
-    {"curandGet", "cuRAND"},
-    {"CURAND_RNG_", "cuRAND"}};
-constexpr Library kLibraryNames[] = {{"getCurrentCUDABlasHandle", "cuBLAS"},
-                                     {"getCurrentCUDABlasLtHandle", "cuBLAS"},
-                                     {"getCudnnHandle", "cuDNN"},
-                                     {"AT_CUDNN_CHECK", "cuDNN"},
-                                     {"TORCH_CUDABLAS_CHECK", "cuBLAS"}};
-constexpr Library kLibraryScopes[] = {{"thrust", "Thrust"}, {"cutlass", "CUTLASS"}, {"cute", "CuTe"}};
 
 struct Feature {
   std::string_view name, reason;
@@ -191,32 +161,6 @@ constexpr std::string_view kShimMath[] = {
     "fminf",   "floorf",    "ceilf",    "roundf",   "erff",    "sinf",      "cosf",      "fmaf",   "log2f",
     "log1pf",  "expm1f"};
 
-// Of the C++ library proper. The C headers are small, and their names are used without std::.
-constexpr std::string_view kStandardHeaders[] = {"algorithm",     "any",
-                                                 "array",         "atomic",
-                                                 "bitset",        "chrono",
-                                                 "complex",       "condition_variable",
-                                                 "deque",         "exception",
-                                                 "fstream",       "functional",
-                                                 "future",        "initializer_list",
-                                                 "iomanip",       "iostream",
-                                                 "istream",       "iterator",
-                                                 "limits",        "list",
-                                                 "map",           "memory",
-                                                 "mutex",         "new",
-                                                 "numeric",       "optional",
-                                                 "ostream",       "queue",
-                                                 "random",        "ratio",
-                                                 "regex",         "set",
-                                                 "sstream",       "stack",
-                                                 "stdexcept",     "string",
-                                                 "string_view",   "thread",
-                                                 "tuple",         "type_traits",
-                                                 "typeinfo",      "unordered_map",
-                                                 "unordered_set", "utility",
-                                                 "valarray",      "variant",
-                                                 "vector",        "bits/stdc++.h"};
-
 // Types of device libraries in what is left for the host.
 struct NamedHeader {
   std::string_view name, header;
@@ -259,24 +203,6 @@ void note_standard_name(StandardUse& use, std::string_view name) {
   }
 }
 
-bool is_thrust_functor(std::string_view name) {
-  for (const std::string_view functor :
-       {"plus",         "minus",       "multiplies", "divides",       "modulus", "maximum",
-        "minimum",      "equal_to",    "greater",    "less",          "negate",  "identity",
-        "not_equal_to", "square",      "less_equal", "greater_equal", "bit_and", "bit_or",
-        "bit_xor",      "logical_and", "logical_or", "logical_not"})
-    if (name == functor) return true;
-  return false;
-}
-
-bool is_of(std::string_view word, const Library& library) {
-  if (!starts_with(word, library.prefix)) return false;
-  const std::string_view rest = word.substr(library.prefix.size());
-  const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
-  if (rest.empty()) return std::any_of(library.prefix.begin(), library.prefix.end(), is_capital);
-  return library.prefix.back() == '_' || is_capital(rest.front());
-}
-
 constexpr size_t kMostParameterTokens = 2000;
 
 // Whether the word at i is defined there: a function with a body, a type, a variable, a macro.
@@ -297,11 +223,7 @@ bool is_defined_at(const TokenText& t, size_t i) {
 
 void note_own_names(const TokenText& t, std::set<std::string_view>& own) {
   for (size_t i = 0; i < t.size(); ++i)
-    if (t.is_identifier(i) &&
-        std::any_of(std::begin(kLibraryPrefixes), std::end(kLibraryPrefixes),
-                    [&](const Library& library) { return is_of(t.at(i), library); }) &&
-        is_defined_at(t, i))
-      own.insert(t.at(i));
+    if (t.is_identifier(i) && !library_of_prefix(t.at(i)).empty() && is_defined_at(t, i)) own.insert(t.at(i));
 }
 
 void note_library(const TokenText& t, size_t i, std::vector<SplitIssue>& issues) {
@@ -310,16 +232,13 @@ void note_library(const TokenText& t, size_t i, std::vector<SplitIssue>& issues)
     issues.push_back(
         {"library_call", "calls " + std::string(name) + " (" + std::string(word) + ")", t.line_of(i)});
   };
-  for (const auto& l : kLibraryPrefixes)
-    if (is_of(word, l)) return report(l.name);
-  for (const auto& l : kLibraryNames)
-    if (word == l.prefix) return report(l.name);
+  if (const auto library = library_of_prefix(word); !library.empty()) return report(library);
+  if (const auto library = library_of_name(word); !library.empty()) return report(library);
   const size_t scope = t.next(i);
   if (!t.is(scope, ":") || !t.is(scope + 1, ":")) return;
   const size_t name = t.next(scope + 1);
   if (word == "thrust" && is_thrust_functor(t.at(name))) return;
-  for (const auto& l : kLibraryScopes)
-    if (word == l.prefix) return report(l.name);
+  if (const auto library = library_of_scope(word); !library.empty()) return report(library);
   // Its block and warp primitives are device code like any other; the algorithms for whole arrays are not.
   if (word == "cub" && t.is_identifier(name) && starts_with(t.at(name), "Device")) return report("CUB");
 }
@@ -380,45 +299,6 @@ std::string included_header(std::string_view line) {
   if (open == std::string_view::npos) return "";
   const size_t close = line.find_first_of(">\"", open + 1);
   return close == std::string_view::npos ? "" : std::string(line.substr(open + 1, close - open - 1));
-}
-
-bool is_standard_header(const std::string& header) {
-  return std::find(std::begin(kStandardHeaders), std::end(kStandardHeaders), header) !=
-         std::end(kStandardHeaders);
-}
-
-bool needs_real_math(const std::string& header) {
-  return header == "complex" || header == "random" || header == "valarray" || header == "bits/stdc++.h" ||
-         header == "regex" || header == "future" || header == "condition_variable";
-}
-
-bool is_device_header(const std::string& header) {
-  for (const char* prefix : {"cu",
-                             "nv",
-                             "nccl",
-                             "thrust/",
-                             "mma.h",
-                             "crt/",
-                             "cooperative_groups",
-                             "torch/",
-                             "ATen/",
-                             "c10/",
-                             "caffe2/",
-                             "pybind11/",
-                             "device_",
-                             "driver_types.h",
-                             "vector_types.h",
-                             "vector_functions.h",
-                             "builtin_types.h",
-                             "host_defines.h",
-                             "math_functions.h",
-                             "math_constants.h",
-                             "sm_",
-                             "texture_",
-                             "surface_",
-                             "helper_"})
-    if (starts_with(header, prefix)) return true;
-  return false;
 }
 
 }  // namespace bicrl

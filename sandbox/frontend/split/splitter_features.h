@@ -25,11 +25,5 @@ StandardUse find_standard_use(const TokenText& source);
 
 // The header in an #include line, without brackets or quotes.
 std::string included_header(std::string_view line);
-bool is_standard_header(const std::string& header);
-// Real <cmath> comes with it.
-bool needs_real_math(const std::string& header);
-// Of torch, CUDA or a library of theirs: the prelude or find_standard_use() brings what host code needs of
-// it.
-bool is_device_header(const std::string& header);
 
 }  // namespace bicrl
