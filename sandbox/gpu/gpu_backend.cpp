@@ -5,9 +5,9 @@
 #include "common/clock.h"
 #include "common/device_turn.h"
 #include "common/log.h"
-#include "sandbox/gpu/gpu_seat.h"
 #include "sandbox/gpu/loader/device_clock.h"
 #include "sandbox/gpu/loader/shared_poison.h"
+#include "sandbox/gpu/process_lease.h"
 #include "sandbox/verifier/run_report.h"
 
 namespace bicrl {
@@ -138,7 +138,7 @@ void GpuBackend::give_back(std::unique_ptr<GpuProcess> process) {
 }
 
 // The next one starts before the last one has ended: a context takes a moment. Where none can be started (no
-// descriptors are left) the last one keeps the seat: whoever asks it finds it gone, and tries again.
+// descriptors are left) the last one keeps the process: whoever asks it finds it gone, and tries again.
 void GpuBackend::replace(std::unique_ptr<GpuProcess> process) {
   std::unique_ptr<GpuProcess> next;
   try {
@@ -236,16 +236,16 @@ void GpuBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
   std::string ended;
   {
     DeviceLease::Hold hold;  // given back last: until its process has ended a kernel may run
-    Seat seat(*this, stop);
-    if (!seat) return infrastructure(result, why_no_seat());
-    if (const auto hello = seat->hello(kGpuStart_s, stop); !hello)
+    ProcessLease process(*this, stop);
+    if (!process) return infrastructure(result, why_no_process());
+    if (const auto hello = process->hello(kGpuStart_s, stop); !hello)
       return infrastructure(result, "GPU: " + hello.reason());
     hold = lease_->share(stop);
     if (!hold) return infrastructure(result, "cancelled");
     const double patience_s = static_cast<double>(plan.runs.size()) * options_.run_s + kGpuGrace_s;
-    reply = seat->ask(files.numbers(), number, patience_s, stop);
-    if (reply.kind == GpuProcess::Reply::Kind::kDone && !reply.retire) seat.keep();
-    if (reply.kind == GpuProcess::Reply::Kind::kGone) ended = seat->end();
+    reply = process->ask(files.numbers(), number, patience_s, stop);
+    if (reply.kind == GpuProcess::Reply::Kind::kDone && !reply.retire) process.keep();
+    if (reply.kind == GpuProcess::Reply::Kind::kGone) ended = process->end();
   }
   switch (reply.kind) {
     case GpuProcess::Reply::Kind::kCancelled:
@@ -272,7 +272,7 @@ timing::Step GpuBackend::silent(std::stop_token stop) {
   return timing::Step::fault("timeout", "the device has not come back from the kernels within their limit");
 }
 
-std::string GpuBackend::why_no_seat() const {
+std::string GpuBackend::why_no_process() const {
   const std::lock_guard lock(mutex_);
   return trouble_.empty() ? "cancelled" : concat("GPU ", options_.device, " is lost: ", trouble_);
 }
@@ -284,11 +284,11 @@ bool GpuBackend::is_lost(std::stop_token stop) {
   const Stopwatch clock;
   for (int attempt = 0; attempt < 2 && clock.seconds() < kGpuStart_s / 2; ++attempt) {
     trouble.clear();
-    Seat seat(*this, stop);
-    if (!seat) break;
-    const auto hello = seat->hello(kGpuStart_s, stop);
+    ProcessLease process(*this, stop);
+    if (!process) break;
+    const auto hello = process->hello(kGpuStart_s, stop);
     if (hello) {
-      seat.keep();
+      process.keep();
       break;
     }
     if (!stop.stop_requested()) trouble = hello.reason();
@@ -306,7 +306,7 @@ bool GpuBackend::revive(std::stop_token stop) try {
   auto process = start();
   const auto hello = process->hello(kGpuStart_s, stop);
   if (!hello || hello.value() != hello_) return false;
-  // What waits in a free seat may be from before.
+  // What waits in a free process may be from before.
   std::vector<std::unique_ptr<GpuProcess>> fresh;
   fresh.push_back(std::move(process));
   for (int i = 1; i < options_.processes; ++i) fresh.push_back(start());

@@ -60,7 +60,7 @@ class GpuBackend : public Backend {
   bool revive(std::stop_token stop);
 
  private:
-  class Seat;
+  class ProcessLease;
   class Window;  // gpu_window.cpp
   std::unique_ptr<GpuProcess> start() const;
   void describe(const nlohmann::json& hello);
@@ -86,7 +86,7 @@ class GpuBackend : public Backend {
   // Whose fault it is that a process of the loader says nothing.
   timing::Step silent(std::stop_token stop);
   bool is_lost(std::stop_token stop);
-  std::string why_no_seat() const;
+  std::string why_no_process() const;
 
   BoxHost& host_;
   std::shared_ptr<DrawFiles> draws_;

@@ -6,7 +6,7 @@
 
 #include "common/files.h"
 #include "sandbox/gpu/gpu_backend.h"
-#include "sandbox/gpu/gpu_seat.h"
+#include "sandbox/gpu/process_lease.h"
 #include "sandbox/verifier/run_report.h"
 
 namespace bicrl {
@@ -94,8 +94,8 @@ SanitizerReport GpuBackend::watch(const RunPlan& plan, const Assembled& assemble
   if (!hold) return failure("cancelled");
   GpuProcess process(host_, options_.device, options_.process_memory_bytes, sanitizer_, tool);
   if (const auto hello = process.hello(kWatchedStart_s, stop); !hello) {
-    const std::string told = read_sanitizer_report(tool, process.finish(0, stop)).problem;
-    return failure(concat(hello.reason(), told.empty() ? "" : "; ", told));
+    const std::string problem = read_sanitizer_report(tool, process.finish(0, stop)).problem;
+    return failure(concat(hello.reason(), problem.empty() ? "" : "; ", problem));
   }
   const auto reply = process.ask(files.numbers(), number, options_.sanitizer_s + kGpuGrace_s, stop);
   SanitizerReport report = read_sanitizer_report(tool, process.finish(kReportEnd_s, stop));

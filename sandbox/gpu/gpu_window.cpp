@@ -11,7 +11,7 @@
 #include "common/device_turn.h"
 #include "common/hash.h"
 #include "sandbox/box/process/descriptors.h"
-#include "sandbox/gpu/gpu_seat.h"
+#include "sandbox/gpu/process_lease.h"
 #include "sandbox/verifier/run_report.h"
 #include "sandbox/verifier/secret.h"
 
@@ -192,20 +192,20 @@ class GpuBackend::Window {
     if (result.untimed = references.untimed(); !result.untimed.empty()) return;
     bool silent = false;
     {
-      // Before there is a seat, which other programs' runs can use as long as ranks work on the device.
+      // Before there is a process, which other programs' runs can use as long as ranks work on the device.
       const DeviceTurn turn = DeviceTurn::alone(backend_.bus_, stop_);
       if (!turn) return void(result.end = Step::infrastructure("cancelled"));
       DeviceLease::Hold hold;  // given back last: until its process has ended a kernel may run
-      Seat seat(backend_, stop_);
-      if (!seat) return void(result.end = Step::infrastructure(backend_.why_no_seat()));
-      if (const auto hello = seat->hello(kGpuStart_s, stop_); !hello)
+      ProcessLease process(backend_, stop_);
+      if (!process) return void(result.end = Step::infrastructure(backend_.why_no_process()));
+      if (const auto hello = process->hello(kGpuStart_s, stop_); !hello)
         return void(result.end = Step::infrastructure("GPU: " + hello.reason()));
-      LoaderParty candidate(*seat.operator->(), options_.run_s + kGpuGrace_s, stop_);
+      LoaderParty candidate(*process.operator->(), options_.run_s + kGpuGrace_s, stop_);
       hold = backend_.lease_->take(stop_);
       if (!hold) return void(result.end = Step::infrastructure("cancelled"));
       taken("device");  // until nobody else had it
       time(assembled, candidate, references, result);
-      if (candidate.reusable()) seat.keep();
+      if (candidate.reusable()) process.keep();
       silent = !result.end.done() && candidate.is_silent();
     }
     if (silent) result.end = backend_.silent(stop_);

@@ -20,7 +20,7 @@ constexpr size_t kMostKinds = 32;  // of reports that are kept
 constexpr std::array kParts = {"compute-sanitizer", "libsanitizer-collection.so", "TreeLauncherSubreaper"};
 
 // A line of the tool's without its mark; nothing if it is another's.
-std::optional<std::string_view> told(std::string_view line) {
+std::optional<std::string_view> without_mark(std::string_view line) {
   if (!line.starts_with(kMark)) return std::nullopt;
   return line.substr(kMark.size());
 }
@@ -49,8 +49,8 @@ Kind kind_of(std::string_view text) {
   if (text.find("SUMMARY:") != std::string_view::npos ||
       begins(text, {"COMPUTE-SANITIZER", "Program hit", "Saved host backtrace", "Host API"}))
     return Kind::kNothing;
-  if (const auto told = behind_severity(text))
-    return begins(*told, {"Race reported", "Potential", "(Warp Level"}) ? Kind::kFinding : Kind::kTrouble;
+  if (const auto message = behind_severity(text))
+    return begins(*message, {"Race reported", "Potential", "(Warp Level"}) ? Kind::kFinding : Kind::kTrouble;
   if (begins(text, {"Target application", "Target app", "Internal", "Unable to", "Process creation",
                     "Out of memory", "No attachable", "Device not supported"}))
     return Kind::kTrouble;
@@ -134,7 +134,7 @@ SanitizerReport read_sanitizer_report(const std::string& tool, std::string_view 
   };
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
-    const auto line = told(text.substr(begin, end - begin));
+    const auto line = without_mark(text.substr(begin, end - begin));
     begin = end + 1;
     if (!line) continue;
     if (line->starts_with(' ')) {

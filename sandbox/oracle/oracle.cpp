@@ -125,7 +125,7 @@ void read_end(const nlohmann::json& header, size_t kinds, OracleAnswers& answers
   for (const auto& fault : header.at("faults"))
     answers.faults.push_back({fault.at("kind").get<std::string>(),
                               fault.at("message").get<std::string>().substr(0, kMaxReasonBytes),
-                              fault.value("passed_by_nothing", false)});
+                              fault.value("is_vacuous", false)});
   answers.reference = read_reference_launches(header.at("operators"));
   std::sort(times.begin(), times.end());
   answers.eager_ms = quantile(times, 0.5);

@@ -67,7 +67,7 @@ struct TaskFault {
   std::string kind;
   std::string message;
   // What computes nothing is right on every draw, so that a success says nothing.
-  bool passed_by_nothing = false;
+  bool is_vacuous = false;
 };
 
 struct OracleAnswers {

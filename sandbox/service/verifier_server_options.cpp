@@ -70,8 +70,8 @@ bool read_backend(const ConfigSection& section, PipelineOptions& pipeline) {
   if (backend == "gpu") {
     const int gpus =
         devices_of_host.empty() ? std::max(1, gpu_nodes()) : static_cast<int>(devices_of_host.size());
-    pipeline.backend =
-        gpu_backend(device, required ? Designated::kRequired : Designated::kWherePossible, devices_of_host);
+    pipeline.backend = gpu_backend(
+        device, required ? InstrumentedRuns::kRequired : InstrumentedRuns::kWherePossible, devices_of_host);
     // Candidates keep most of a small machine: the PTX machine works there for each.
     const int cores = CoreShare::divide(CoreShare::of_this_process(), 0).total();
     pipeline.cores_set_aside = std::min(gpus * cores_per_gpu, cores / 4);

@@ -82,12 +82,12 @@ BackendFactory ptx_backend() {
   return [](const BackendSetting& setting) { return make_ptx(setting, draw_files(setting)); };
 }
 
-BackendFactory gpu_backend(const GpuOptions& options, Designated designated,
+BackendFactory gpu_backend(const GpuOptions& options, InstrumentedRuns instrumented,
                            const std::vector<int>& devices) {
   return [=](const BackendSetting& setting) -> std::unique_ptr<Backend> {
     const auto draws = draw_files(setting);
     auto device = make_gpus(setting, draws, options, devices);
-    return std::make_unique<RoutedBackend>(std::move(device), make_ptx(setting, draws), designated);
+    return std::make_unique<RoutedBackend>(std::move(device), make_ptx(setting, draws), instrumented);
   };
 }
 

@@ -29,7 +29,7 @@ using BackendFactory = std::function<std::unique_ptr<Backend>(const BackendSetti
 BackendFactory ptx_backend();
 // Plain runs on GPUs, all others by the PTX machine. `devices`: as the driver numbers them; empty: all that
 // it shows, and of those that cannot be used the backend says why. `options.device` is not read.
-BackendFactory gpu_backend(const GpuOptions& options, Designated designated,
+BackendFactory gpu_backend(const GpuOptions& options, InstrumentedRuns instrumented,
                            const std::vector<int>& devices = {});
 
 }  // namespace bicrl

@@ -205,9 +205,9 @@ void Pipeline::oracle_failure(Job& job, const SizedTask& task) {
 }
 
 // By the published comparison programs for such tasks count, as they do where it comes from.
-bool Pipeline::passed_by_nothing(Job& job, const SizedTask& task) {
+bool Pipeline::refuse_vacuous(Job& job, const SizedTask& task) {
   const auto& faults = task.known->faults;
-  const auto fault = std::ranges::find_if(faults, &TaskFault::passed_by_nothing);
+  const auto fault = std::ranges::find_if(faults, &TaskFault::is_vacuous);
   if (fault == faults.end() || job.request.protocol.tolerance == TolerancePolicy::kPublished) return false;
   job.infrastructure(job.verdict.reached, concat("task ", job.request.task_id, ": ", fault->message));
   job.verdict.outcome = Outcome::kTaskFault;
@@ -233,7 +233,7 @@ bool Pipeline::plan_draws(Job& job, SizedTask& task, const RecordResult& recorde
     oracle_failure(job, task);
     return false;
   }
-  if (passed_by_nothing(job, task)) return false;
+  if (refuse_vacuous(job, task)) return false;
   if (!structure_matches(job, trace.returned, task.known->returned, 1)) return false;
   for (size_t k = 0; k < trace.repeats.size(); ++k)
     if (!structure_matches(job, trace.repeats[k].returned, task.known->returned, k + 2)) return false;
@@ -323,12 +323,12 @@ void Pipeline::grade(Job& job, SizedTask& task, const RecordResult& recorded) {
     cost(job, task, recorded);
     if (!job.verdict.correct) return;
   }
-  std::string& told = job.verdict.diagnostics;
-  const auto tell = [&told](const std::string& text) {
-    if (!text.empty()) told += concat(told.empty() ? "" : "; ", text);
+  std::string& diagnostics = job.verdict.diagnostics;
+  const auto append = [&diagnostics](const std::string& text) {
+    if (!text.empty()) diagnostics += concat(diagnostics.empty() ? "" : "; ", text);
   };
-  tell(remarks(*recorded.trace, *result, *task.known));
-  if (job.verdict.correct) tell(sanitized(job, task));
+  append(remarks(*recorded.trace, *result, *task.known));
+  if (job.verdict.correct) append(sanitized(job, task));
 }
 
 }  // namespace bicrl

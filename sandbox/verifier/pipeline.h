@@ -90,7 +90,7 @@ class Pipeline {
   static bool structure_matches(Job& job, const Returned& returned, const nlohmann::json& expected,
                                 size_t call);
   void oracle_failure(Job& job, const SizedTask& task);
-  static bool passed_by_nothing(Job& job, const SizedTask& task);
+  static bool refuse_vacuous(Job& job, const SizedTask& task);
 
   PipelineOptions options_;
   std::unique_ptr<BoxHost> host_;

@@ -7,7 +7,7 @@
 namespace bicrl {
 namespace {
 
-constexpr const char* kNotDesignated =
+constexpr const char* kNotInstrumented =
     "more work than the PTX machine's limit, so races, what is never written and what is never read were not "
     "looked for";
 
@@ -64,12 +64,12 @@ bool failed(RunResult& part, const std::vector<size_t>& runs, RunResult& all) {
 }  // namespace
 
 RoutedBackend::RoutedBackend(std::unique_ptr<Backend> device, std::unique_ptr<Backend> machine,
-                             Designated designated)
-    : device_(std::move(device)), machine_(std::move(machine)), designated_(designated) {
+                             InstrumentedRuns instrumented)
+    : device_(std::move(device)), machine_(std::move(machine)), instrumented_(instrumented) {
   const BackendFeatures &device_has = device_->features(), &machine_has = machine_->features();
   features_ = machine_has;
   features_.name = concat(device_has.name, "+", machine_has.name,
-                          designated == Designated::kWherePossible ? "-where-possible" : "");
+                          instrumented == InstrumentedRuns::kWherePossible ? "-where-possible" : "");
   features_.clock_device = device_has.clock_device;
   features_.sanitizes = device_has.sanitizes;
   const auto add = [](const std::vector<std::string>& from, std::vector<std::string>& to) {
@@ -79,7 +79,7 @@ RoutedBackend::RoutedBackend(std::unique_ptr<Backend> device, std::unique_ptr<Ba
   add(device_has.missing, features_.missing);
   features_.present.push_back(
       concat("designated-runs: by ", machine_has.name,
-             designated == Designated::kRequired
+             instrumented == InstrumentedRuns::kRequired
                  ? ", always"
                  : ", within its limit of work; a verdict says where there were none"));
 }
@@ -102,10 +102,10 @@ RunResult RoutedBackend::run(const RunPlan& plan, std::stop_token stop) {
     RunResult said = machine_->run(part, stop);
     size_t made = by_machine.size();
     const auto stopped =
-        designated_ == Designated::kWherePossible ? stopped_by_limit(part, said) : std::nullopt;
+        instrumented_ == InstrumentedRuns::kWherePossible ? stopped_by_limit(part, said) : std::nullopt;
     if (stopped) {
       made = *stopped;
-      all.note = kNotDesignated;
+      all.note = kNotInstrumented;
       by_device.insert(by_device.end(), by_machine.begin() + static_cast<std::ptrdiff_t>(made),
                        by_machine.end());
     } else if (failed(said, by_machine, all)) {

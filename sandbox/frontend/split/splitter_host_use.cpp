@@ -120,7 +120,7 @@ class HostUses {
     const bool both = has(item, open, {"__host__"});
     const size_t end = structure_.partner(item.body);
     const Names own = declared_in(open, end);
-    for (size_t i = t_.next(item.body); i < end && told_ < kMostIssues; i = t_.next(i)) {
+    for (size_t i = t_.next(item.body); i < end && reported_ < kMostIssues; i = t_.next(i)) {
       if (!t_.is_identifier(i) || structure_.in_directive(i)) continue;
       const std::string_view word = t_.at(i);
       const bool means_outer = is_use(i) && !own.count(word);
@@ -167,7 +167,7 @@ class HostUses {
   }
 
   void tell(size_t i, const char* reason) {
-    ++told_;
+    ++reported_;
     issues_.push_back({"compile", "'" + std::string(t_.at(i)) + "' " + reason, t_.line_of(i)});
   }
 
@@ -175,7 +175,7 @@ class HostUses {
   const CodeStructure& structure_;
   std::vector<SplitIssue>& issues_;
   Names macros_, variables_, device_, host_, kernels_;
-  size_t told_ = 0;
+  size_t reported_ = 0;
 };
 
 }  // namespace

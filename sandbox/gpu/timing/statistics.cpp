@@ -56,14 +56,6 @@ double interquartile_range(const std::vector<double>& values) {
   return quantile(values, 0.75) - quantile(values, 0.25);
 }
 
-double coefficient_of_variation(std::span<const double> values) {
-  if (values.size() < 2) return 0;
-  double mean = 0, squares = 0;
-  for (const double value : values) mean += value / static_cast<double>(values.size());
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  return std::sqrt(squares / static_cast<double>(values.size() - 1)) / mean;
-}
-
 double Ratio::uncertainty() const {
   return value > 0 ? (high - low) / 2 / value : std::numeric_limits<double>::infinity();
 }

@@ -17,8 +17,6 @@ struct Pair {
 double quantile(std::vector<double> values, double share);
 double median(std::vector<double> values);
 double interquartile_range(const std::vector<double>& values);
-// Standard deviation over mean.
-double coefficient_of_variation(std::span<const double> values);
 
 // How many times as long the baseline takes as the candidate: the median of the pairs' ratios, and an
 // interval that holds the true median with at least 95 % (by order statistics; the whole range of few pairs).

@@ -108,7 +108,7 @@ class RaceDetector : public ptx::Observer {
   void find_guesses();
   bool is_guess(uint32_t operation, uint32_t other) const;
   void record(const Visit& visit, const Earlier& earlier, int thread, uint64_t word);
-  RacyAccess told(uint32_t operation, uint32_t serial, int thread, bool writes) const;
+  RacyAccess described(uint32_t operation, uint32_t serial, int thread, bool writes) const;
   bool updates(uint32_t operation) const;
   void name_variable(uint64_t byte, Race& race) const;
   void remember(const Visit& visit, const Earlier& earlier, uint64_t byte);

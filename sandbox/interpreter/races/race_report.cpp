@@ -21,7 +21,7 @@ bool is_atomic(const Operation& op) { return op.order.strong && !op.plans && op.
 
 }  // namespace
 
-RacyAccess RaceDetector::told(uint32_t operation, uint32_t serial, int thread, bool writes) const {
+RacyAccess RaceDetector::described(uint32_t operation, uint32_t serial, int thread, bool writes) const {
   const Operation& op = kernel_->operations[operation];
   RacyAccess access;
   access.kind = op.handler == ptx::copy_async && writes ? RacyAccess::Kind::kCopy
@@ -70,8 +70,8 @@ void RaceDetector::record(const Visit& visit, const Earlier& earlier, int thread
     if (races_.size() >= limits_.races) return;
     Race race;
     race.kernel = kernel_->name;
-    race.first = told(earlier.operation, earlier.serial, earlier.thread, earlier.writes);
-    race.second = told(visit.operation, serial, thread, visit.writes);
+    race.first = described(earlier.operation, earlier.serial, earlier.thread, earlier.writes);
+    race.second = described(visit.operation, serial, thread, visit.writes);
     race.same_block = earlier.serial == serial;
     race.same_warp = race.same_block && earlier.thread / ptx::kWarpLanes == thread / ptx::kWarpLanes;
     race.updates = earlier.writes && visit.writes && !visit.copies && updates(earlier.operation) &&

@@ -137,12 +137,12 @@ std::vector<RaceDetector::Earlier> RaceDetector::unknown_readers(const Visit& vi
   std::vector<Earlier> unknown;
   const auto look = [&](uint32_t serial, uint32_t stamp, uint32_t word, uint32_t lanes) {
     if (is_stale(visit, serial, stamp)) return;
-    const auto told = [&](int other) { unknown.push_back({serial, operation_of(word), other, false}); };
+    const auto add = [&](int other) { unknown.push_back({serial, operation_of(word), other, false}); };
     const auto whole_warp = [&](int warp) {  // which of its lanes is not known
       if (serial == visit.state->clock.serial() && warp == thread / kWarpLanes) return;
       for (int lane = 0; lane < kWarpLanes; ++lane)
         if (knows(visit, thread, serial, warp * kWarpLanes + lane, stamp)) return;
-      told(warp * kWarpLanes);
+      add(warp * kWarpLanes);
     };
     if (readers_of(word) == Readers::kWarps && lanes == ~uint32_t{0}) return whole_warp(warp_of_word(word));
     if (readers_of(word) == Readers::kWarps) {
@@ -151,7 +151,7 @@ std::vector<RaceDetector::Earlier> RaceDetector::unknown_readers(const Visit& vi
     }
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
       const int other = warp_of_word(word) * kWarpLanes + std::countr_zero(left);
-      if (!knows(visit, thread, serial, other, stamp)) told(other);
+      if (!knows(visit, thread, serial, other, stamp)) add(other);
     }
   };
   if (page.read_serials[at] < visit.base) return unknown;

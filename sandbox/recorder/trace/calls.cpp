@@ -161,10 +161,6 @@ std::vector<uint32_t> first_uses(const Trace& trace) {
   return uses;
 }
 
-bool repeats_are_alike(const Trace& trace) {
-  return alike_repeats(trace, first_uses(trace)) == trace.repeats.size();
-}
-
 size_t first_other_repeat(const Trace& trace) { return first_other_repeat(trace, first_uses(trace)); }
 
 std::vector<uint32_t> kept_buffers(const Trace& trace) {

@@ -225,7 +225,7 @@ TEST_CASE("no file of the machine gets into what is said") {
   CHECK(assembly.ptx.find("root:") == std::string::npos);
 }
 
-TEST_CASE("dear headers are precompiled for the second text") {
+TEST_CASE("expensive headers are precompiled for the second text") {
   const std::string groups =
       "#include <cooperative_groups.h>\n"
       "__global__ void k(const float* x, float* y) {\n"

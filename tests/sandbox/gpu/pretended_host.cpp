@@ -51,7 +51,7 @@ std::unique_ptr<Backend> make_gpu_host(const GpuOptions& options, const std::vec
   static const PythonInstall python = PythonInstall::find(test_python());
   static ScratchFolder scratch;
   static const ExecuteOptions execute;
-  return gpu_backend(options, Designated::kRequired, devices)({box_host(), scratch, python, execute});
+  return gpu_backend(options, InstrumentedRuns::kRequired, devices)({box_host(), scratch, python, execute});
 }
 
 void wait_for_devices(const Backend& backend) {

@@ -160,7 +160,7 @@ Setting make_setting(double compile_s, double record_s, uint64_t lane_operations
   options.oracle.cpu_s = 3600;
   options.oracle.concurrent = std::max(options.oracle.concurrent, workers);
   options.backend = [&setting, run_s](const BackendSetting& given) -> std::unique_ptr<Backend> {
-    auto path = gpu_backend({.processes = 6, .run_s = run_s}, Designated::kRequired)(given);
+    auto path = gpu_backend({.processes = 6, .run_s = run_s}, InstrumentedRuns::kRequired)(given);
     auto comparing = std::make_unique<Comparing>(std::move(path), ptx_backend()(given));
     setting.comparing = comparing.get();
     return comparing;

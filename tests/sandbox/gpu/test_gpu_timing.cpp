@@ -13,6 +13,7 @@
 #include "sandbox/gpu/timing/statistics.h"
 #include "tests/sandbox/gpu/gpu_programs.h"
 #include "tests/sandbox/service/service_support.h"
+#include "tests/support/spread.h"
 
 namespace bicrl {
 namespace {
@@ -108,7 +109,7 @@ std::unique_ptr<Pipeline> timing_pipeline(int workers) {
   GpuOptions gpu{.processes = 3};
   gpu.timing.on = true;
   gpu.timing.torch_compile = beside_compiled();
-  options.backend = gpu_backend(gpu, Designated::kWherePossible);
+  options.backend = gpu_backend(gpu, InstrumentedRuns::kWherePossible);
   return std::make_unique<Pipeline>(options);
 }
 
@@ -138,9 +139,9 @@ void print(const TimedProgram& program, const std::vector<Verdict>& verdicts) {
       "of "
       "all %.2f %%, extremes %.4f %.4f; run %.0f ms, total %.0f ms\n",
       program.name, speedups.size(), verdicts.size(), timing::median(candidate),
-      100 * timing::coefficient_of_variation(candidate), timing::median(eager), timing::median(speedups),
-      fresh.size(), 100 * timing::coefficient_of_variation(fresh),
-      100 * timing::coefficient_of_variation(speedups), timing::quantile(speedups, 0),
+      100 * testing::coefficient_of_variation(candidate), timing::median(eager), timing::median(speedups),
+      fresh.size(), 100 * testing::coefficient_of_variation(fresh),
+      100 * testing::coefficient_of_variation(speedups), timing::quantile(speedups, 0),
       timing::quantile(speedups, 1), timing::median(run_ms), timing::median(total_ms));
   if (!verdicts.empty()) printf("  %s\n", verdicts.front().measurement.c_str());
   for (const auto& [text, count] : others) printf("  %d times %s\n", count, text.c_str());
@@ -203,7 +204,7 @@ TEST_CASE("measured speed-ups repeat, and order programs that differ by a tenth"
     for (const Verdict& v : seen[i].verdicts)
       if (v.candidate_ms > 0.05 && speedups.size() < kFresh) speedups.push_back(v.speedup());
     CHECK(speedups.size() == kFresh);
-    CHECK(timing::coefficient_of_variation(speedups) < 0.02);
+    CHECK(testing::coefficient_of_variation(speedups) < 0.02);
   }
   CHECK(compared == pairs);
   CHECK(right * 100 >= 95 * compared);

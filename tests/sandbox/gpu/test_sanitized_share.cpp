@@ -209,7 +209,7 @@ TEST_CASE("compute-sanitizer and the PTX machine on the corpora", "[.][sanitizer
     std::vector<std::unique_ptr<Backend>> paths;
     for (int i = 0; i < std::max(1, workers / 2); ++i)
       paths.push_back(
-          gpu_backend({.processes = 1, .run_s = 5, .sanitizer_s = 20}, Designated::kRequired)(given));
+          gpu_backend({.processes = 1, .run_s = 5, .sanitizer_s = 20}, InstrumentedRuns::kRequired)(given));
     auto one = std::make_unique<Watching>(std::move(paths));
     watching = one.get();
     return one;

@@ -196,30 +196,30 @@ assert long_inputs("x.sum()", "torch.randint(0, 9, (20000,))") == [False]
 assert long_inputs("x.sum()", "torch.randn(20000).sort().values") == [False]
 
 
-def told(forward, inputs, *unread, arguments="x"):
+def decided(forward, inputs, *unread, arguments="x"):
     pool, kinds = pool_of(forward, inputs, arguments)
     return [decides(pool.reference, [raw(x) for x in (*draw.leaves, *draw.allowed)], unread)
             for kind in kinds.values() for draw in kind.kept]
 
 
 for forward in ("x.max()", "x.min()", "x.sum()", "(x * x).mean()"):
-    assert all(told(forward, "torch.randn(20000)", (0, 40000, 50000))), forward
-found = told("x.argmax()", "torch.randn(20000)", (0, 40000, 50000))
+    assert all(decided(forward, "torch.randn(20000)", (0, 40000, 50000))), forward
+found = decided("x.argmax()", "torch.randn(20000)", (0, 40000, 50000))
 assert all(found[:6]), found  # of a structured draw an index may be any
-assert all(told("x.max()", "torch.randn(20000)", *((0, at, at + 4) for at in range(0, 80000, 80))))  # every twentieth
-assert all(told("x.max()", "torch.randn(20000)", (0, 44444, 44448)))
-assert not any(told("x.max()", "torch.randn(20000)", (0, 44441, 44447)))  # no element as a whole
-assert all(told("x.amax()", "torch.rand(20000) * 0.5", (0, 40000, 50000))[:2])  # others may be full of ones
-assert not any(told("x[:10000].sum()", "torch.randn(20000)", (0, 40000, 80000)))
-assert all(told("x[:10000].sum()", "torch.randn(20000)", (0, 39000, 40000)))
-assert all(told("x.t().amax(1)", "torch.randn(900, 3).t().contiguous().t()", (0, 40, 44)))
+assert all(decided("x.max()", "torch.randn(20000)", *((0, at, at + 4) for at in range(0, 80000, 80))))  # every twentieth
+assert all(decided("x.max()", "torch.randn(20000)", (0, 44444, 44448)))
+assert not any(decided("x.max()", "torch.randn(20000)", (0, 44441, 44447)))  # no element as a whole
+assert all(decided("x.amax()", "torch.rand(20000) * 0.5", (0, 40000, 50000))[:2])  # others may be full of ones
+assert not any(decided("x[:10000].sum()", "torch.randn(20000)", (0, 40000, 80000)))
+assert all(decided("x[:10000].sum()", "torch.randn(20000)", (0, 39000, 40000)))
+assert all(decided("x.t().amax(1)", "torch.randn(900, 3).t().contiguous().t()", (0, 40, 44)))
 closed = "torch.cat([torch.ones(10000), -torch.ones(10000)]) * (1 + torch.rand(20000)), torch.randn(20000)"
 # One term among many, of which nothing is left to see in float32; and what is skipped because it is nothing to the sum.
-assert all(told("x.mean(1)", "torch.rand(20, 65536)", (0, 262140, 262144))[:6])
-assert not any(told("x[:10000].sum() + 1e-12 * x[10000:].sum()", "torch.randn(20000)", (0, 40000, 80000)))
+assert all(decided("x.mean(1)", "torch.rand(20, 65536)", (0, 262140, 262144))[:6])
+assert not any(decided("x[:10000].sum() + 1e-12 * x[10000:].sum()", "torch.randn(20000)", (0, 40000, 80000)))
 gate = "torch.where(g > 0, x, 0.0).sum()"
-assert not any(told(gate, closed, (1, 40000, 80000), arguments="g, x")[:2])  # plain draws
-assert all(told(gate, closed, (1, 30000, 40000), arguments="g, x")[:2])
+assert not any(decided(gate, closed, (1, 40000, 80000), arguments="g, x")[:2])  # plain draws
+assert all(decided(gate, closed, (1, 30000, 40000), arguments="g, x")[:2])
 
 # What a leaf cannot be, negative here, is no reason to grade where the reference comes to no number.
 for secret in range(3):

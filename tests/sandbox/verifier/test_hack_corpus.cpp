@@ -91,17 +91,17 @@ TEST_CASE("verdicts repeat") {
 }
 
 TEST_CASE("writes to inputs and uploads are told, and do no harm") {
-  const auto told = [](const std::string& name) {
+  const auto diagnostics_of = [](const std::string& name) {
     const Verdict verdict = testing::pipeline().verify(testing::corpus_entry("honest", name).request);
     INFO(verdict.fault_class << " " << verdict.diagnostics);
     CHECK(verdict.correct);
     return verdict.diagnostics;
   };
-  CHECK(told("sort_input_in_place") == "writes to input 0");
+  CHECK(diagnostics_of("sort_input_in_place") == "writes to input 0");
   // Three calls of two floats.
-  CHECK(told("kept_coefficients") == "the host part uploads 24 bytes");
-  CHECK(told("kept_workspace").empty());
-  CHECK(told("kept_output") == "output 0 is overwritten by the next call");
+  CHECK(diagnostics_of("kept_coefficients") == "the host part uploads 24 bytes");
+  CHECK(diagnostics_of("kept_workspace").empty());
+  CHECK(diagnostics_of("kept_output") == "output 0 is overwritten by the next call");
 }
 
 TEST_CASE("what is wrong from a later call on is found sooner or later, and told with the call") {

@@ -44,7 +44,8 @@ RunOutcome bad(const char* fault_class) {
 }
 
 struct Both {
-  explicit Both(Designated designated, Pretended::Say on_device = good, Pretended::Say on_machine = good)
+  explicit Both(InstrumentedRuns instrumented, Pretended::Say on_device = good,
+                Pretended::Say on_machine = good)
       : device(new Pretended({.name = "gpu",
                               .shadows = false,
                               .watches_reads = false,
@@ -53,7 +54,7 @@ struct Both {
                               .missing = {"timing: none"}},
                              std::move(on_device))),
         machine(new Pretended({.name = "ptx", .present = {}, .missing = {}}, std::move(on_machine))),
-        routed(std::unique_ptr<Backend>(device), std::unique_ptr<Backend>(machine), designated) {}
+        routed(std::unique_ptr<Backend>(device), std::unique_ptr<Backend>(machine), instrumented) {}
   Pretended *device, *machine;
   RoutedBackend routed;
 };
@@ -74,7 +75,7 @@ using Seeds = std::vector<uint64_t>;
 }  // namespace
 
 TEST_CASE("plain runs go to the device, what it cannot say to the machine, which goes first") {
-  Both both(Designated::kRequired);
+  Both both(InstrumentedRuns::kRequired);
   CHECK(both.routed.features().name == "gpu+ptx");
   CHECK(both.routed.features().shadows);
   CHECK(both.routed.features().missing == std::vector<std::string>{"timing: none"});
@@ -88,8 +89,10 @@ TEST_CASE("plain runs go to the device, what it cannot say to the machine, which
 }
 
 TEST_CASE("what the machine finds at fault never reaches the device") {
-  for (const Designated designated : {Designated::kRequired, Designated::kWherePossible}) {
-    Both both(designated, good, [](const RunRequest& run) { return run.shadows ? bad("race") : good(run); });
+  for (const InstrumentedRuns instrumented :
+       {InstrumentedRuns::kRequired, InstrumentedRuns::kWherePossible}) {
+    Both both(instrumented, good,
+              [](const RunRequest& run) { return run.shadows ? bad("race") : good(run); });
     const RunResult result = both.routed.run(plan(), {});
     CHECK(both.device->asked.empty());
     REQUIRE(result.runs.size() == 2);
@@ -98,7 +101,7 @@ TEST_CASE("what the machine finds at fault never reaches the device") {
 }
 
 TEST_CASE("a fault on the device stands where its run does") {
-  Both both(Designated::kRequired,
+  Both both(InstrumentedRuns::kRequired,
             [](const RunRequest& run) { return run.seed == 4 ? bad("trap") : good(run); });
   const RunResult result = both.routed.run(plan(), {});
   REQUIRE(result.runs.size() == 4);
@@ -107,11 +110,11 @@ TEST_CASE("a fault on the device stands where its run does") {
 
 TEST_CASE("designated runs beyond the machine's limit fail, or are made on the device and told") {
   const auto slow = [](const RunRequest& run) { return run.shadows ? bad("timeout") : good(run); };
-  Both strict(Designated::kRequired, good, slow);
+  Both strict(InstrumentedRuns::kRequired, good, slow);
   CHECK(strict.routed.run(plan(), {}).runs.back().fault_class == "timeout");
   CHECK(strict.device->asked.empty());
 
-  Both lenient(Designated::kWherePossible, good, slow);
+  Both lenient(InstrumentedRuns::kWherePossible, good, slow);
   CHECK(lenient.routed.features().name == "gpu+ptx-where-possible");  // its verdicts know less
   const RunResult result = lenient.routed.run(plan(), {});
   CHECK(lenient.device->asked == Seeds{1, 2, 4});
@@ -119,19 +122,19 @@ TEST_CASE("designated runs beyond the machine's limit fail, or are made on the d
   CHECK(result.runs.back().fault_class.empty());
   CHECK_FALSE(result.note.empty());
 
-  Both whole(Designated::kWherePossible);
+  Both whole(InstrumentedRuns::kWherePossible);
   whole.machine->whole.fault_class = "memory";
   CHECK(whole.routed.run(plan(), {}).fault_class.empty());
   CHECK(whole.device->asked == Seeds{1, 2, 3, 4, 5});
 
-  Both counting(Designated::kWherePossible, good, [](const RunRequest&) { return bad("timeout"); });
+  Both counting(InstrumentedRuns::kWherePossible, good, [](const RunRequest&) { return bad("timeout"); });
   RunPlan counted;
   counted.runs = {{.seed = 1, .count = true}};
   CHECK(counting.routed.run(counted, {}).runs.back().fault_class == "timeout");
 }
 
 TEST_CASE("trouble of either backend is the result's") {
-  Both both(Designated::kWherePossible);
+  Both both(InstrumentedRuns::kWherePossible);
   both.device->whole.infrastructure = true;
   both.device->whole.reason = "lost";
   const RunResult result = both.routed.run(plan(), {});

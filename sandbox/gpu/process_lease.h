@@ -9,18 +9,18 @@ inline constexpr double kGpuStart_s = 60;
 // Beside its runs' own limits: modules, copies and comparisons.
 inline constexpr double kGpuGrace_s = 30;
 
-class GpuBackend::Seat {
+class GpuBackend::ProcessLease {
  public:
-  Seat(GpuBackend& backend, std::stop_token stop) : backend_(backend), process_(backend.take(stop)) {}
-  ~Seat() {
+  ProcessLease(GpuBackend& backend, std::stop_token stop) : backend_(backend), process_(backend.take(stop)) {}
+  ~ProcessLease() {
     if (!process_) return;
     if (good_)
       backend_.give_back(std::move(process_));
     else
       backend_.replace(std::move(process_));
   }
-  Seat(const Seat&) = delete;
-  Seat& operator=(const Seat&) = delete;
+  ProcessLease(const ProcessLease&) = delete;
+  ProcessLease& operator=(const ProcessLease&) = delete;
   GpuProcess* operator->() const { return process_.get(); }
   explicit operator bool() const { return process_ != nullptr; }
   void keep() { good_ = true; }
