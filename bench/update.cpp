@@ -188,12 +188,6 @@ int64_t peak_bytes() {
   return statistics.allocated_bytes[static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE)].peak;
 }
 
-StepShares shares(const std::vector<Experience>& experiences) { return {shares_of(experiences)}; }
-
-Recompute recompute_of(const std::string& name) {
-  return name == "full" ? Recompute::kFull : name == "selective" ? Recompute::kSelective : Recompute::kNone;
-}
-
 // Where the time goes. Returns the milliseconds of the optimizer's kernels.
 double print_parts(const std::function<void()>& update) {
   // Each is a step of its own, whose host work begins when the one before has ended.
@@ -327,7 +321,9 @@ void run(const Settings& s) {
   UpdaterSettings settings;
   settings.tokens_per_pack = s.tokens_per_pack;
   settings.learning_rate.peak = 1e-6;
-  const Recompute recompute = recompute_of(s.recompute);
+  const Recompute recompute = s.recompute == "full"        ? Recompute::kFull
+                              : s.recompute == "selective" ? Recompute::kSelective
+                                                           : Recompute::kNone;
   std::optional<PolicyUpdater> updater;
   if (!s.passes_only) updater.emplace(policy, allowed, settings, control, tensors, Sharding{}, recompute);
   Work w{s, policy, make_experiences(s, config)};
@@ -365,7 +361,7 @@ void run(const Settings& s) {
 
   // ---- The whole update, from rollouts on.
   c10::cuda::CUDACachingAllocator::resetPeakStats(0);
-  const auto update = [&] { updater->reinforce(w.experiences, shares(w.experiences)); };
+  const auto update = [&] { updater->reinforce(w.experiences, {shares_of(w.experiences)}); };
   const double whole = milliseconds(s.repeats, update);
   printf("whole update: %.2f ms, %.0f rows/s, MFU %.1f %%\n", whole,
          static_cast<double>(w.rows) / whole * 1e3, 100 * flops / (peak * whole * 1e-3));
