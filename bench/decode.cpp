@@ -18,6 +18,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "bench/random_weights.h"
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/files.h"
@@ -39,29 +40,6 @@ struct Settings {
   int64_t top_k = 0;
   double top_p = 1;
   bool parts = false;
-};
-
-// Weights drawn on the device.
-class RandomWeights : public TensorSource {
- public:
-  explicit RandomWeights(const PolicyConfig& config) : layout_(config), range_(config.initializer_range) {}
-  std::vector<std::string> names() const override {
-    std::vector<std::string> names;
-    for (const ParameterEntry& e : layout_.entries()) names.push_back(e.name);
-    return names;
-  }
-  std::vector<int64_t> shape(const std::string& name) const override { return entry(name).shape; }
-  void read(const std::string& name, int64_t, const at::Tensor& into) const override {
-    if (entry(name).is_norm)
-      at::Tensor(into).fill_(1);
-    else
-      at::Tensor(into).normal_(0, range_);
-  }
-
- private:
-  const ParameterEntry& entry(const std::string& name) const { return layout_.entry(layout_.index_of(name)); }
-  ParameterLayout layout_;
-  double range_;
 };
 
 // As many ids as the policy has, so that draws go over all of them.

@@ -1,7 +1,7 @@
 #include "policy/packed_attention.h"
 
 #include <ATen/ATen.h>
-#include <torch/csrc/autograd/custom_function.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <cmath>
@@ -72,8 +72,9 @@ struct Output {
   at::Tensor lse;  // [tokens, heads, 1]
 };
 
-Output forward_pass(const PackedAttentionPlan& plan, const at::Tensor& q, const at::Tensor& k,
-                    const at::Tensor& v, const Heads& h) {
+// Writes `output`.
+void forward_pass(const PackedAttentionPlan& plan, const at::Tensor& q, const at::Tensor& k,
+                  const at::Tensor& v, const Heads& h, Output output) {
   const int64_t heads = h.kv * h.group, blocks = plan.tokens / plan.block_size;
   auto context_out = at::empty({plan.query_slots, heads, h.dim}, q.options());
   auto context_lse = at::empty({plan.query_slots, heads, 1}, q.options());
@@ -101,9 +102,9 @@ Output forward_pass(const PackedAttentionPlan& plan, const at::Tensor& q, const 
   const Part own_folded = softmax_part(at::bmm(queries, keys.transpose(1, 2)), values);
   const Part own{unfold_queries(own_folded.out, blocks, plan.block_size, h),
                  unfold_queries(own_folded.lse, blocks, plan.block_size, h)};
-  const auto lse = at::logaddexp(context.lse, own.lse);
-  auto out = context.out.mul((context.lse - lse).exp_()).add_(own.out.mul((own.lse - lse).exp_()));
-  return {out, lse};
+  at::logaddexp_out(output.lse, context.lse, own.lse);
+  at::mul_out(output.out, context.out, (context.lse - output.lse).exp_());
+  output.out.add_(own.out.mul((own.lse - output.lse).exp_()));
 }
 
 // Gradients of one softmax part, given the merged log-sum-exp and delta = rowsum(out * grad_out).
@@ -124,8 +125,10 @@ struct Gradients {
   at::Tensor q, k, v;
 };
 
-Gradients backward_pass(const PackedAttentionPlan& plan, const at::Tensor& q, const at::Tensor& k,
-                        const at::Tensor& v, const Output& output, const at::Tensor& grad, const Heads& h) {
+// Writes `total`.
+void backward_pass(const PackedAttentionPlan& plan, const at::Tensor& q, const at::Tensor& k,
+                   const at::Tensor& v, const Output& output, const at::Tensor& grad, const Heads& h,
+                   const Gradients& total) {
   const int64_t heads = h.kv * h.group, blocks = plan.tokens / plan.block_size;
   const auto delta = (output.out * grad).sum(-1, /*keepdim=*/true);  // [tokens, heads, 1]
   auto slots_q = at::empty({plan.query_slots, heads, h.dim}, q.options());
@@ -162,8 +165,9 @@ Gradients backward_pass(const PackedAttentionPlan& plan, const at::Tensor& q, co
   const auto values = fold_keys(v, blocks, plan.block_size, h);
   const auto g = part_gradients(at::bmm(queries, keys.transpose(1, 2)), queries, keys, values, own(grad, h),
                                 own(output.lse, column), own(delta, column));
-  Gradients total{unfold_queries(g.q, blocks, plan.block_size, h),
-                  unfold_keys(g.k, blocks, plan.block_size, h), unfold_keys(g.v, blocks, plan.block_size, h)};
+  total.q.copy_(unfold_queries(g.q, blocks, plan.block_size, h));
+  total.k.copy_(unfold_keys(g.k, blocks, plan.block_size, h));
+  total.v.copy_(unfold_keys(g.v, blocks, plan.block_size, h));
   total.q.add_(slots_q.index_select(0, plan.query_slot_of_row));
   total.k.add_(slots_k.index_select(0, plan.key_slot_of_row));
   total.v.add_(slots_v.index_select(0, plan.key_slot_of_row));
@@ -172,49 +176,52 @@ Gradients backward_pass(const PackedAttentionPlan& plan, const at::Tensor& q, co
     total.k.narrow(0, use.prefix_begin, use.rows).add_(slots_k.narrow(0, use.key_slot, use.rows));
     total.v.narrow(0, use.prefix_begin, use.rows).add_(slots_v.narrow(0, use.key_slot, use.rows));
   }
-  return total;
 }
 
 // Low-precision inputs are scored in fp32.
 at::Tensor compute_type(const at::Tensor& x) {
   return (x.scalar_type() == at::kDouble ? x : x.to(at::kFloat)).contiguous();
 }
+Heads heads_of(const at::Tensor& q, const at::Tensor& k) {
+  return {k.size(1), q.size(1) / k.size(1), q.size(2)};
+}
+double scale_of(const at::Tensor& q) { return 1.0 / std::sqrt(static_cast<double>(q.size(2))); }
+at::Tensor scaled(const at::Tensor& q) { return compute_type(q).mul(scale_of(q)); }
+bool is_rounded(const at::Tensor& q) {
+  return q.scalar_type() != at::kDouble && q.scalar_type() != at::kFloat;
+}
 
-class PackedAttentionFunction : public torch::autograd::Function<PackedAttentionFunction> {
+// Where a forward pass leaves what it computes, unrounded.
+Output output_in(const at::Tensor& q, const at::Tensor& out, const at::Tensor& state) {
+  const int64_t sums = q.size(0) * q.size(1);
+  return {is_rounded(q) ? state.narrow(0, sums, q.numel()).view(q.sizes()) : out,
+          state.narrow(0, 0, sums).view({q.size(0), q.size(1), 1})};
+}
+// The tensor itself if gradients can be summed up in it.
+at::Tensor sum_for(const at::Tensor& gradient) {
+  return is_rounded(gradient) || !gradient.is_contiguous()
+             ? at::empty(gradient.sizes(),
+                         gradient.options().dtype(is_rounded(gradient) ? at::kFloat : gradient.scalar_type()))
+             : gradient;
+}
+void give(const at::Tensor& sum, const at::Tensor& gradient) {
+  if (!sum.is_same(gradient)) gradient.copy_(sum);
+}
+
+class OperatorBackend : public AttentionBackend {
  public:
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& q,
-                            const at::Tensor& k, const at::Tensor& v,
-                            std::shared_ptr<const PackedAttentionPlan> plan) {
-    const Heads h = heads_of(q, k);
-    const Output output = forward_pass(*plan, scaled(q), compute_type(k), compute_type(v), h);
-    context->save_for_backward({q, k, v, output.out, output.lse});
-    context->saved_data["plan"] = c10::IValue::make_capsule(c10::make_intrusive<PlanHolder>(std::move(plan)));
-    return output.out.to(q.scalar_type());
+  explicit OperatorBackend(const AttentionShape& shape) : shape_(shape) {}
+  std::string name() const override { return "operators"; }
+  AttentionMemory memory(const std::vector<PackedSegment>& segments, int64_t rows) const override {
+    return packed_attention_memory(attention_extent(segments, shape_.block_size), rows, shape_);
   }
-
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list grads) {
-    const auto saved = context->get_saved_variables();
-    const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2];
-    const auto holder = context->saved_data["plan"].toCapsule();
-    const auto& plan = *static_cast<PlanHolder*>(holder.get())->plan;
-    const Heads h = heads_of(q, k);
-    Gradients g = backward_pass(plan, scaled(q), compute_type(k), compute_type(v), {saved[3], saved[4]},
-                                compute_type(grads[0]), h);
-    const auto type = q.scalar_type();
-    return {g.q.mul_(scale_of(q)).to(type), g.k.to(type), g.v.to(type), at::Tensor()};
+  std::unique_ptr<TrainingAttention> make(const std::vector<PackedSegment>& segments,
+                                          int64_t rows) const override {
+    return std::make_unique<PackedAttention>(segments, rows, shape_.block_size, shape_.device);
   }
 
  private:
-  struct PlanHolder : torch::CustomClassHolder {
-    explicit PlanHolder(std::shared_ptr<const PackedAttentionPlan> p) : plan(std::move(p)) {}
-    std::shared_ptr<const PackedAttentionPlan> plan;
-  };
-  static Heads heads_of(const at::Tensor& q, const at::Tensor& k) {
-    return {k.size(1), q.size(1) / k.size(1), q.size(2)};
-  }
-  static double scale_of(const at::Tensor& q) { return 1.0 / std::sqrt(static_cast<double>(q.size(2))); }
-  static at::Tensor scaled(const at::Tensor& q) { return compute_type(q).mul(scale_of(q)); }
+  AttentionShape shape_;
 };
 
 }  // namespace
@@ -224,10 +231,34 @@ PackedAttention::PackedAttention(const std::vector<PackedSegment>& segments, int
   plan_ = std::make_shared<PackedAttentionPlan>(plan_attention(segments, tokens, block_size, device));
 }
 
-at::Tensor PackedAttention::attend(int64_t, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
-  BICRL_CHECK(q.size(0) == plan_->tokens, "attention over ", q.size(0), " rows, the pack has ",
-              plan_->tokens);
-  return PackedAttentionFunction::apply(q, k, v, plan_);
+int64_t PackedAttention::rows() const { return plan_->tokens; }
+
+int64_t PackedAttention::state_elements(const at::Tensor& q) const {
+  return q.size(0) * q.size(1) * (is_rounded(q) ? 1 + q.size(2) : 1);
+}
+
+void PackedAttention::forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                              const at::Tensor& out, const at::Tensor& state) {
+  const at::NoGradGuard guard;
+  const Output output = output_in(q, out, state);
+  forward_pass(*plan_, scaled(q), compute_type(k), compute_type(v), heads_of(q, k), output);
+  give(output.out, out);
+}
+
+void PackedAttention::backward(const at::Tensor& grad_out, const at::Tensor& q, const at::Tensor& k,
+                               const at::Tensor& v, const at::Tensor& out, const at::Tensor& state,
+                               const at::Tensor& grad_q, const at::Tensor& grad_k, const at::Tensor& grad_v) {
+  const at::NoGradGuard guard;
+  const Gradients sums{sum_for(grad_q), sum_for(grad_k), sum_for(grad_v)};
+  backward_pass(*plan_, scaled(q), compute_type(k), compute_type(v), output_in(q, out, state),
+                compute_type(grad_out), heads_of(q, k), sums);
+  give(sums.q.mul_(scale_of(q)), grad_q);
+  give(sums.k, grad_k);
+  give(sums.v, grad_v);
+}
+
+std::unique_ptr<AttentionBackend> operator_attention(const AttentionShape& shape) {
+  return std::make_unique<OperatorBackend>(shape);
 }
 
 }  // namespace bicrl

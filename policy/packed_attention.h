@@ -1,6 +1,6 @@
-// Block-diffusion attention over a pack of ragged sequences, without padding between them and without a mask
-// over the pack. Every block of b rows, clean or noisy, sees the clean positions before its own block and its
-// own b rows; so one key limit per block describes the whole mask.
+// Attention to a pack by torch's operators: segments of similar shape share batched products over gathered
+// copies of their rows, and every row's own block is one more. Any type, device and shape; what the kernels
+// of policy/gpu cannot do falls back to it, and tests of them compare with it in fp64.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -8,39 +8,29 @@
 #include <memory>
 #include <vector>
 
-#include "policy/attention.h"
+#include "policy/training_attention.h"
 
 namespace bicrl {
 
-// Contiguous rows of the pack that belong together: a prompt, or a response that continues one. All lengths
-// are multiples of the block size. The rows are, in order: clean_rows tokens at positions prefix_rows...,
-// then one block of rows for every entry of noisy_blocks.
-struct PackedSegment {
-  int64_t prefix_begin = 0;  // first row of the shared clean prefix (positions 0 .. prefix_rows)
-  int64_t prefix_rows = 0;   // 0 if the segment continues nothing
-  int64_t begin = 0;         // first row of the segment
-  int64_t clean_rows = 0;
-  std::vector<int64_t>
-      noisy_blocks;  // absolute block index; its clean context must lie in prefix and clean rows
-
-  int64_t rows(int64_t block_size) const {
-    return clean_rows + static_cast<int64_t>(noisy_blocks.size()) * block_size;
-  }
-};
-
 struct PackedAttentionPlan;
 
-// Differentiable once; works in fp32, fp64 and (scores in fp32) bf16 on any device. Immutable after
-// construction: may serve several forwards and backwards of the same pack.
-class PackedAttention : public AttentionContext {
+// Works in fp32, fp64 and (scores in fp32) bf16. Immutable after construction.
+class PackedAttention : public TrainingAttention {
  public:
   // The segments must tile the rows [0, tokens). Throws Error if they do not.
   PackedAttention(const std::vector<PackedSegment>& segments, int64_t tokens, int64_t block_size,
                   at::Device device);
-  at::Tensor attend(int64_t layer, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) override;
+  int64_t rows() const override;
+  // Log-sum-exp of each row and head and, where `out` is rounded, what it was before.
+  int64_t state_elements(const at::Tensor& q) const override;
+  void forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& out,
+               const at::Tensor& state) override;
+  void backward(const at::Tensor& grad_out, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                const at::Tensor& out, const at::Tensor& state, const at::Tensor& grad_q,
+                const at::Tensor& grad_k, const at::Tensor& grad_v) override;
 
  private:
-  std::shared_ptr<const PackedAttentionPlan> plan_;  // shared with the graph, whose backward may run later
+  std::shared_ptr<const PackedAttentionPlan> plan_;
 };
 
 }  // namespace bicrl

@@ -14,6 +14,7 @@ constexpr int64_t kScoresPerBucket = int64_t{1} << 24;
 // Segments of unlike length share a bucket as long as the padded area stays below this multiple of the true
 // one.
 constexpr double kPaddingTolerance = 1.25;
+constexpr int64_t kIndexBytes = sizeof(int64_t);
 
 struct Shape {
   const PackedSegment* segment = nullptr;
@@ -21,16 +22,8 @@ struct Shape {
   int64_t keys = 0;  // the largest key limit of any row
 };
 
-std::vector<int64_t> key_limits(const PackedSegment& segment, int64_t block_size) {
-  std::vector<int64_t> limits;
-  for (int64_t row = 0; row < segment.clean_rows; row += block_size)
-    limits.push_back(segment.prefix_rows + row);
-  for (int64_t block : segment.noisy_blocks) limits.push_back(block * block_size);
-  return limits;
-}
-
 Shape shape_of(const PackedSegment& segment, int64_t block_size) {
-  const auto limits = key_limits(segment, block_size);
+  const auto limits = context_limits(segment, block_size);
   const int64_t keys = limits.empty() ? 0 : *std::max_element(limits.begin(), limits.end());
   return {&segment, segment.rows(block_size), keys};
 }
@@ -98,7 +91,7 @@ AttentionBucket make_bucket(const std::vector<Shape>& shapes, PackedAttentionPla
     }
     if (prefix_keys > 0)
       plan.prefix_uses.push_back({bucket.key_slot + key_base, s.prefix_begin, prefix_keys});
-    const auto segment_limits = key_limits(s, plan.block_size);
+    const auto segment_limits = context_limits(s, plan.block_size);
     std::copy(segment_limits.begin(), segment_limits.end(),
               limits.begin() + i * (bucket.query_rows / plan.block_size));
   }
@@ -109,23 +102,6 @@ AttentionBucket make_bucket(const std::vector<Shape>& shapes, PackedAttentionPla
   plan.query_slots += bucket.segments * bucket.query_rows;
   plan.key_slots += bucket.segments * bucket.key_rows;
   return bucket;
-}
-
-void check_segments(const std::vector<PackedSegment>& segments, int64_t tokens, int64_t block_size) {
-  int64_t next = 0;
-  for (const auto& s : segments) {
-    BICRL_CHECK(s.begin == next, "segment starts at row ", s.begin, ", expected ", next);
-    BICRL_CHECK(s.prefix_rows % block_size == 0 && s.clean_rows % block_size == 0,
-                "ragged block in a segment");
-    BICRL_CHECK(s.prefix_begin + s.prefix_rows <= s.begin || s.prefix_rows == 0,
-                "prefix must precede its user");
-    for (int64_t block : s.noisy_blocks) {
-      BICRL_CHECK(block >= 0 && block * block_size <= s.prefix_rows + s.clean_rows, "noisy block ", block,
-                  " needs more context than the segment has");
-    }
-    next += s.rows(block_size);
-  }
-  BICRL_CHECK(next == tokens, "segments cover ", next, " of ", tokens, " rows");
 }
 
 }  // namespace
@@ -162,6 +138,35 @@ AttentionExtent attention_extent(const std::vector<PackedSegment>& segments, int
     extent.mask_bytes += count * (queries / block_size) * keys;
   }
   return extent;
+}
+
+AttentionMemory packed_attention_memory(const AttentionExtent& extent, int64_t rows,
+                                        const AttentionShape& shape) {
+  const int64_t width = c10::elementSize(shape.dtype) == sizeof(double) ? sizeof(double) : sizeof(float);
+  const bool rounded = c10::elementSize(shape.dtype) < sizeof(float);
+  const int64_t queries = shape.heads * shape.head_dim, keys = shape.kv_heads * shape.head_dim;
+  // Bytes of one unrounded [slots, columns].
+  const auto wide = [&](int64_t slots, int64_t columns) { return slots * columns * width; };
+  AttentionMemory memory;
+  memory.plan_bytes = extent.mask_bytes + (extent.query_slots + extent.key_slots + 2 * rows) * kIndexBytes;
+  memory.kept_bytes = wide(rows, queries + shape.heads) +
+                      (rounded ? rows * queries * static_cast<int64_t>(c10::elementSize(shape.dtype)) : 0);
+  int64_t forward = 0, backward = 0;
+  for (const AttentionExtent::Bucket& b : extent.buckets) {
+    forward = std::max(
+        forward, wide(b.query_rows, 2 * queries) + wide(b.key_rows, 2 * keys) + wide(b.scores, shape.heads));
+    backward = std::max(backward, wide(b.query_rows, 3 * queries) + wide(b.key_rows, 4 * keys) +
+                                      wide(2 * b.scores, shape.heads));
+  }
+  // The scaled queries, and what is rounded once more as it is not.
+  const int64_t copies = wide(rows, queries) + (rounded ? wide(rows, 2 * keys) : 0);
+  memory.forward_bytes = copies + wide(extent.query_slots, queries + shape.heads) +
+                         std::max(forward, wide(rows, 3 * queries) + wide(rows, 2 * keys));
+  const int64_t own_block = wide(rows, 4 * queries) + wide(rows, 4 * keys);
+  memory.backward_bytes = copies + (rounded ? wide(rows, 2 * queries + 2 * keys) : 0) +
+                          wide(rows, 3 * shape.heads) + wide(extent.query_slots, queries) +
+                          wide(2 * extent.key_slots, keys) + std::max(backward, own_block);
+  return memory;
 }
 
 }  // namespace bicrl

@@ -57,4 +57,8 @@ struct AttentionExtent {
 };
 AttentionExtent attention_extent(const std::vector<PackedSegment>& segments, int64_t block_size);
 
+// What PackedAttention takes for a pack of that extent.
+AttentionMemory packed_attention_memory(const AttentionExtent& extent, int64_t rows,
+                                        const AttentionShape& shape);
+
 }  // namespace bicrl

@@ -205,15 +205,8 @@ at::Tensor Transformer::layer(int64_t index, const at::Tensor& x, const Rotation
   return middle + transform(middle);
 }
 
-template <class Work>
-void Transformer::with_group(int64_t group, const Work& work) const {
-  if (residency_) residency_->before_forward(group);
-  work();
-  if (residency_) residency_->after_forward(group);
-}
-
 at::Tensor Transformer::hidden(const at::Tensor& tokens, const at::Tensor& positions,
-                               AttentionContext& attention) const {
+                               AttentionContext& attention, const LayerObserver& observer) const {
   BICRL_CHECK(tokens.dim() == 1 && tokens.sizes() == positions.sizes(), "tokens ", tokens.sizes(),
               ", positions ", positions.sizes());
   const Rotation rotation = this->rotation(positions);
@@ -224,12 +217,14 @@ at::Tensor Transformer::hidden(const at::Tensor& tokens, const at::Tensor& posit
   // computed again.
   if (recompute_ != Recompute::kNone && trains_adapters()) x.requires_grad_(true);
   for (int64_t i = 0; i < config_.layers; ++i) {
+    if (observer) observer(i, x);
     with_group(layout.layer_group(i), [&] { x = layer(i, x, rotation, attention); });
     if (residency_ && x.requires_grad())
       x.register_hook([residency = residency_, group = layout.layer_group(i)](const at::Tensor&) {
         residency->before_backward(group);
       });
   }
+  if (observer) observer(config_.layers, x);
   with_group(layout.final_group(), [&] { x = rms_norm(x, final_norm_, config_.rms_norm_eps); });
   return x;
 }

@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -55,7 +56,10 @@ class Transformer {
   at::Tensor merged(const std::string& name) const;
 
   // tokens, positions: [T] int64 on device(). Returns the final-normed hidden states [T, hidden].
-  at::Tensor hidden(const at::Tensor& tokens, const at::Tensor& positions, AttentionContext& attention) const;
+  // The observer sees each layer's input [T, hidden] and the last one's output.
+  using LayerObserver = std::function<void(int64_t layer, const at::Tensor& input)>;
+  at::Tensor hidden(const at::Tensor& tokens, const at::Tensor& positions, AttentionContext& attention,
+                    const LayerObserver& observer = {}) const;
   // hidden rows [N, hidden] -> logits [N, vocab], fp32 (policy/head.h).
   at::Tensor logits(const at::Tensor& hidden_rows) const;
   const at::Tensor& head() const { return head_; }  // [vocab, hidden]; the embedding if they are tied
@@ -83,6 +87,16 @@ class Transformer {
 
   // For parameters that are not in memory all the time; null (as at first): they are. To outlive its use.
   void set_residency(ParameterResidency* residency) { residency_ = residency; }
+  // `work` of a forward pass with a group's values present; and before the backward pass of a layer.
+  template <class Work>
+  void with_group(int64_t group, const Work& work) const {
+    if (residency_) residency_->before_forward(group);
+    work();
+    if (residency_) residency_->after_forward(group);
+  }
+  void before_backward(int64_t group) const {
+    if (residency_) residency_->before_backward(group);
+  }
   // Of forwards with a graph from here on, whose attention context must live until their backward pass is
   // over.
   void set_recompute(Recompute recompute) { recompute_ = recompute; }
@@ -104,9 +118,6 @@ class Transformer {
   at::Tensor mlp_branch(int64_t index, const at::Tensor& x) const;
   at::Tensor layer(int64_t index, const at::Tensor& x, const Rotation& rotation,
                    AttentionContext& attention) const;
-  template <class Work>
-  void with_group(int64_t group, const Work& work) const;  // with its values present
-
   PolicyConfig config_;
   std::shared_ptr<ParameterStore> store_;  // several policies have one if it is frozen
   std::optional<LoraConfig> lora_;

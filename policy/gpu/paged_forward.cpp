@@ -2,21 +2,18 @@
 
 #include <ATen/ATen.h>
 #include <c10/cuda/CUDAGuard.h>
-#include <c10/cuda/CUDAStream.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "common/error.h"
+#include "policy/gpu/tensor_pointers.h"
 
 namespace bicrl::gpu {
 namespace {
 
 // Room for shares, of each row.
 constexpr int64_t kSharesOfRow = 4;
-
-BFloat16* bf16(const at::Tensor& tensor) { return static_cast<BFloat16*>(tensor.mutable_data_ptr()); }
-float* fp32(const at::Tensor& tensor) { return tensor.mutable_data_ptr<float>(); }
 
 // out = x W^T, and the adapter beside W.
 void add_adapter(const Projection& projection, const at::Tensor& x, const at::Tensor& out) {
@@ -32,8 +29,6 @@ TileLimits limits_for(const Transformer& policy, int64_t shares) {
   const c10::cuda::CUDAGuard device(policy.device());
   return tile_limits(policy.config().heads, policy.config().kv_heads, shares);
 }
-
-Stream current_stream() { return c10::cuda::getCurrentCUDAStream().stream(); }
 
 }  // namespace
 

@@ -84,6 +84,29 @@ __device__ inline void add_rows(float (&c)[8][4], unsigned a, unsigned b) {
                : "memory");
 }
 
+#define BICRL_PRODUCT_OF_FACTOR_AND_ROWS                                                 \
+  "{\n.reg .pred add;\n.reg .b64 b;\nsetp.ne.b32 add, %37, 0;\nmov.b64 b, {%36, %38};\n" \
+  "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "                                \
+  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "              \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "    \
+  "{%32, %33, %34, %35}, b, add, 1, 1, 0;\n}"
+
+// c = a b, with a [64, 16] in registers and b [64, 16] by rows.
+__device__ inline void multiply_rows(float (&c)[8][4], const unsigned (&a)[4], unsigned b) {
+  asm volatile(BICRL_PRODUCT_OF_FACTOR_AND_ROWS
+               : BICRL_NEW_EIGHT(c, 0), BICRL_NEW_EIGHT(c, 2), BICRL_NEW_EIGHT(c, 4), BICRL_NEW_EIGHT(c, 6)
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "n"(0), "n"(kUpperHalf)
+               : "memory");
+}
+
+// Likewise c += a b.
+__device__ inline void add_rows(float (&c)[8][4], const unsigned (&a)[4], unsigned b) {
+  asm volatile(BICRL_PRODUCT_OF_FACTOR_AND_ROWS
+               : BICRL_EIGHT(c, 0), BICRL_EIGHT(c, 2), BICRL_EIGHT(c, 4), BICRL_EIGHT(c, 6)
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "n"(1), "n"(kUpperHalf)
+               : "memory");
+}
+
 // c += a b, with a [64, 16] and b [16, 64], whose columns are one slice.
 __device__ inline void add_products(float (&c)[8][4], const unsigned (&a)[4], unsigned b) {
   asm volatile(
@@ -116,6 +139,7 @@ __device__ inline void add_products(float (&c)[16][4], const unsigned (&a)[4], u
 #undef BICRL_EIGHT
 #undef BICRL_NEW_EIGHT
 #undef BICRL_PRODUCT_OF_ROWS
+#undef BICRL_PRODUCT_OF_FACTOR_AND_ROWS
 
 #endif
 

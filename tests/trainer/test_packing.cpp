@@ -19,7 +19,7 @@ std::vector<LiveSequence> sequences_of(const std::vector<Experience>& experience
 }
 
 std::vector<PackedBatch> packed(const std::vector<LiveSequence>& sequences, int64_t budget) {
-  return pack(sequences, std::vector<double>(sequences.size(), 1.0), 4, budget, at::kCPU);
+  return pack(sequences, std::vector<double>(sequences.size(), 1.0), {.tokens_per_pack = budget});
 }
 
 Experience worked_example(const PolicyConfig& config) {
@@ -140,4 +140,65 @@ TEST_CASE("the packing budget and the order of responses do not change the gradi
     std::reverse(reversed.begin(), reversed.end());
     CHECK(relative_difference(gradient_of(policy, reversed, settings).flat, whole.flat) < 1e-6);
   }
+}
+
+TEST_CASE("a pack's pairs are those that attention counts, and its segments those of the batch") {
+  const PolicyConfig config = tiny_config(4);
+  const auto sequences = sequences_of(random_experiences(config, 3), config);
+  const std::vector<double> scales(sequences.size(), 1.0);
+  const Packs packs(sequences, scales, {.tokens_per_pack = 100});
+  REQUIRE(packs.count() > 2);
+  for (size_t i = 0; i < packs.count(); ++i) {
+    const PackedBatch batch = packs.make(i);
+    CHECK(packs.extent(i).pairs == attention_pairs(batch.segments, 4));
+    CHECK(packs.extent(i).rows == batch.rows());
+    CHECK(packs.extent(i).scored == batch.scored());
+    CHECK(static_cast<int64_t>(batch.host_tokens.size()) == batch.rows());
+    const auto segments = packs.segments(i);
+    REQUIRE(segments.size() == batch.segments.size());
+    for (size_t s = 0; s < segments.size(); ++s) {
+      CHECK(segments[s].begin == batch.segments[s].begin);
+      CHECK(segments[s].prefix_begin == batch.segments[s].prefix_begin);
+      CHECK(segments[s].noisy_blocks == batch.segments[s].noisy_blocks);
+    }
+  }
+}
+
+TEST_CASE("balanced packs are as many as filled ones, and the dearest is cheaper") {
+  const PolicyConfig config = tiny_config(4);
+  std::vector<LiveSequence> sequences;
+  for (uint64_t i = 0; i < 40; ++i) {
+    TraceShape shape;
+    shape.prompt_tokens = 4 * static_cast<int64_t>(i / 4 % 5);
+    shape.response_blocks = 2 + static_cast<int64_t>(i % 7);
+    sequences.push_back(rollout_sequence(random_experience(config, shape, i, 1.0), config, 1));
+  }
+  const std::vector<double> scales(sequences.size(), 1.0);
+  const double of_pair = 0.05;
+  const auto cost = [&](const Packs& packs, size_t i) {
+    return static_cast<double>(packs.extent(i).rows) + of_pair * static_cast<double>(packs.extent(i).pairs);
+  };
+  const auto dearest = [&](const Packs& packs) {
+    double most = 0;
+    for (size_t i = 0; i < packs.count(); ++i) most = std::max(most, cost(packs, i));
+    return most;
+  };
+  double saved = 0;
+  for (const int64_t budget : {400, 500, 600, 700, 800, 900}) {
+    INFO("packs of " << budget << " rows");
+    const Packs filled(sequences, scales, {.tokens_per_pack = budget});
+    const Packs balanced(sequences, scales, {.tokens_per_pack = budget, .rows_of_pair = of_pair});
+    REQUIRE(filled.count() > 2);
+    CHECK(balanced.count() == filled.count());
+    CHECK(dearest(balanced) <= dearest(filled));
+    saved = std::max(saved, 1 - dearest(balanced) / dearest(filled));
+    int64_t scored = 0, expected = 0;
+    for (size_t i = 0; i < balanced.count(); ++i) {
+      CHECK(balanced.extent(i).rows <= budget);
+      scored += balanced.make(i).scored();
+    }
+    for (const LiveSequence& s : sequences) expected += s.scored_tokens();
+    CHECK(scored == expected);
+  }
+  CHECK(saved > 0.1);
 }

@@ -52,9 +52,8 @@ Measured step(const PolicyConfig& config, c10::ScalarType dtype, Recompute recom
   budget.held = training_memory(config, dtype, {}, 1, lora);
   const std::vector<double> scales(sequences.size(), 1);
   for (const PackedBatch& batch :
-       pack(sequences, scales, config.block_size, work.tokens_per_pack, at::kCPU)) {
-    const PassMemory pass =
-        pass_memory(config, PassShape::of(batch, config.block_size), {dtype, at::kCPU, recompute, lora});
+       pack(sequences, scales, {.block_size = config.block_size, .tokens_per_pack = work.tokens_per_pack})) {
+    const PassMemory pass = pass_memory(config, PassShape::of(batch), {dtype, at::kCPU, recompute, lora});
     if (pass.peak_bytes() > budget.pass.peak_bytes()) budget.pass = pass;
   }
   const CountedMemory memory;

@@ -5,6 +5,7 @@
 
 #include "common/config.h"
 #include "common/error.h"
+#include "trainer/update/operator_pass.h"
 
 using namespace bicrl;
 using namespace bicrl::testing;
@@ -65,8 +66,8 @@ TEST_CASE("reinforcement makes rewarded responses likelier and punished ones les
   UpdaterSettings settings = moving_settings();
   PolicyUpdater updater(policy, tiny_allowed(config), settings, alone.control, alone.tensors);
   const auto log_prob = [&](const Experience& e) {
-    const ScoredPass pass(policy, tiny_allowed(config), 1.0);
-    return pass.log_probs(pack({rollout_sequence(e, config, 1)}, {1.0}, 4, 1000, at::kCPU)[0])
+    OperatorPass pass(policy, tiny_allowed(config));
+    return pass.log_probs(pack({rollout_sequence(e, config, 1)}, {1.0}, {.tokens_per_pack = 1000})[0], 1.0)
         .sum()
         .item<double>();
   };

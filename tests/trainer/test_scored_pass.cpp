@@ -1,12 +1,15 @@
 // The head over many chunks against references in double precision and against plain autograd.
-#include "trainer/update/scored_pass.h"
+#include "trainer/update/operator_pass.h"
 
 #include "tests/trainer/fixtures.h"
 
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 
+#include "common/error.h"
 #include "policy/distribution.h"
 #include "policy/packed_attention.h"
 
@@ -41,7 +44,7 @@ PackedBatch some_batch(const PolicyConfig& config) {
         random_experience(config, shape, i, 0.5 - 0.75 * static_cast<double>(i)), config, 1));
     scales.push_back(1.0);
   }
-  auto batches = pack(sequences, scales, config.block_size, 1 << 20, at::kCPU);
+  auto batches = pack(sequences, scales, {.block_size = config.block_size, .tokens_per_pack = 1 << 20});
   REQUIRE(batches.size() == 1);
   REQUIRE(batches[0].scored() > 9 * 64);
   return batches[0];
@@ -51,8 +54,11 @@ at::Tensor loss_of(const at::Tensor& log_probs, const at::Tensor& advantages) {
   return (advantages * log_probs).sum();
 }
 
-at::Tensor hidden_of(const Transformer& policy, const PackedBatch& batch) {
-  PackedAttention attention(batch.segments, batch.rows(), policy.config().block_size, at::kCPU);
+PackedAttention attention_of(const Transformer& policy, const PackedBatch& batch) {
+  return {batch.segments, batch.rows(), policy.config().block_size, at::kCPU};
+}
+
+at::Tensor hidden_of(const Transformer& policy, const PackedBatch& batch, PackedAttention& attention) {
   return policy.hidden(batch.tokens, batch.positions, attention).index_select(0, batch.selected);
 }
 
@@ -65,7 +71,8 @@ struct Reference {
   at::Tensor log_probs, head_gradient;
 };
 Reference reference_of(const Transformer& policy, const PackedBatch& batch) {
-  const at::Tensor hidden = hidden_of(policy, batch).detach().to(at::kDouble);
+  PackedAttention attention = attention_of(policy, batch);
+  const at::Tensor hidden = hidden_of(policy, batch, attention).detach().to(at::kDouble);
   at::Tensor head = policy.parameters().back().second.detach().to(at::kDouble).requires_grad_(true);
   const at::Tensor log_probs = labelled(at::linear(hidden, head), allowed_of(policy.config()), batch.labels);
   loss_of(log_probs, batch.advantages).backward();
@@ -73,7 +80,7 @@ Reference reference_of(const Transformer& policy, const PackedBatch& batch) {
 }
 
 void run_backward(const Transformer& policy, const PackedBatch& batch) {
-  ScoredPass(policy, allowed_of(policy.config()), 1.0).backward(batch, [&](const ScoredChunk& chunk) {
+  OperatorPass(policy, allowed_of(policy.config())).backward(batch, 1.0, [&](const ScoredChunk& chunk) {
     return loss_of(chunk.log_probs, chunk.part(batch.advantages));
   });
 }
@@ -93,7 +100,7 @@ TEST_CASE("the head of a bf16 policy works in fp32, over all chunks") {
   const PackedBatch batch = some_batch(config);
   const Reference expected = reference_of(policy, batch);
   const double log_prob_error =
-      (ScoredPass(policy, allowed_of(config), 1.0).log_probs(batch) - expected.log_probs)
+      (OperatorPass(policy, allowed_of(config)).log_probs(batch, 1.0) - expected.log_probs)
           .abs()
           .max()
           .item<double>();
@@ -136,7 +143,8 @@ TEST_CASE("the head of a full-precision policy is plain autograd, bit for bit") 
       const GradientScope scope(policy.store()), literal_scope(literal.store());
       run_backward(policy, batch);
       const at::Tensor& head = literal.parameters()[tied ? 0 : literal.parameters().size() - 1].second;
-      const at::Tensor hidden = hidden_of(literal, batch);
+      PackedAttention attention = attention_of(literal, batch);
+      const at::Tensor hidden = hidden_of(literal, batch, attention);
       at::Tensor gradient = at::empty_like(hidden);
       for (int64_t begin = 0; begin < batch.scored(); begin += 64) {
         const int64_t rows = std::min<int64_t>(64, batch.scored() - begin);
@@ -153,4 +161,63 @@ TEST_CASE("the head of a full-precision policy is plain autograd, bit for bit") 
         CHECK(at::equal(gradient_of(policy, name), parameter.grad()));
       }
     }
+}
+
+TEST_CASE("masses on either side of a limit, and the largest probability, are the distribution's") {
+  const PolicyConfig config = wide_config(/*tied=*/false);
+  Transformer policy = tiny_policy(config, 3, at::kDouble);
+  PackedBatch batch = some_batch(config);
+  at::manual_seed(2);
+  batch.mass_limits = at::rand({batch.scored()}, at::kDouble).mul_(2e-5);
+  PackedAttention attention = attention_of(policy, batch);
+  const at::Tensor p = policy_log_softmax(at::linear(hidden_of(policy, batch, attention), policy.head()),
+                                          allowed_of(config), 1.0)
+                           .exp();
+  const at::Tensor is_below = p.lt(batch.mass_limits.unsqueeze(1));
+  const GradientScope scope(policy.store());
+  int64_t chunks = 0;
+  // An id whose probability is the limit's but for rounding weighs 2e-5 at most.
+  const auto close = [](const at::Tensor& mine, const at::Tensor& expected) {
+    return (mine - expected).abs().max().item<double>() < 1e-4;
+  };
+  OperatorPass(policy, allowed_of(config)).backward(batch, 1.0, [&](const ScoredChunk& chunk) {
+    const auto part = [&](const at::Tensor& x) { return x.narrow(0, chunk.begin, chunk.log_probs.size(0)); };
+    CHECK(close(chunk.largest, part(p.amax(1))));
+    CHECK(close(chunk.mass_below, part((p * is_below).sum(1))));
+    CHECK(close(chunk.mass_from, part((p * is_below.logical_not()).sum(1))));
+    CHECK(chunk.mass_below.max().item<double>() > 0.1);
+    CHECK(chunk.mass_from.max().item<double>() > 0.1);
+    ++chunks;
+    return chunk.log_probs.sum();
+  });
+  CHECK(chunks > 5);
+}
+
+TEST_CASE("a pass names the first layer and row that are not finite") {
+  const PolicyConfig config = [] {
+    PolicyConfig c = tiny_config(4);
+    c.layers = 3;
+    return c;
+  }();
+  Transformer policy = tiny_policy(config, 3, at::kFloat);
+  const at::Tensor allowed = tiny_allowed(config);
+  const Experience experience = random_experience(config, TraceShape{}, 4, 1.0);
+  const PackedBatch batch = pack({rollout_sequence(experience, config, 1)}, {1.0}, {})[0];
+  const auto report = [&] {
+    const GradientScope scope(policy.store());
+    OperatorPass pass(policy, allowed);
+    pass.backward(batch, 1.0, [&](const ScoredChunk& chunk) { return chunk.log_probs.sum(); });
+    return pass.take_fault_report()();
+  };
+  CHECK(report() == "the gradient (the log-probabilities are finite)");
+  // A token that the pack has from some row on, and none before.
+  const int64_t row = 5, token = batch.host_tokens[row];
+  const auto first = std::find(batch.host_tokens.begin(), batch.host_tokens.end(), token);
+  at::Tensor embedding = policy.parameters().front().second;
+  const at::Tensor good = embedding[token].clone();
+  embedding[token][0] = NAN;
+  CHECK(report() == concat("pack 0, row ", first - batch.host_tokens.begin(), ", the input of layer 0"));
+  embedding[token].copy_(good);
+  policy.layers()[1].down.weight[2][3] = INFINITY;
+  CHECK(report() == "pack 0, row 0, the input of layer 2");
 }

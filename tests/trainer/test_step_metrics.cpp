@@ -37,17 +37,18 @@ TEST_CASE("a step tells what a rank did in a second, its memory and the verifier
   StepMetrics m = two_ranks();
   CHECK_THAT(step_line(m, 60),
              ContainsSubstring("rollout 3.0 s (1000 tok/s), verify +1.0 s (7 waiting), train 2.0 s (10000 "
-                               "tok/s) | memory 1.5 GiB"));
+                               "rows/s) | memory 1.5 GiB"));
   const nlohmann::json json = to_json(m);
   CHECK(json.at("rank_generated_tokens_per_second") == 1000);
   CHECK(json.at("rank_trained_tokens_per_second") == 10000);
+  CHECK(json.at("rows_per_second") == 20000);
   CHECK(json.at("tokens_per_second") == 1000);  // of both ranks, over the whole step
   CHECK(json.at("memory_peak_bytes") == int64_t{3} << 29);
   CHECK(json.at("verifier_queue") == 7);
   CHECK_FALSE(json.contains("train_mfu"));
   m.load.mfu = 0.25;
   CHECK(to_json(m).at("train_mfu") == 0.25);
-  CHECK_THAT(step_line(m, 60), ContainsSubstring("(10000 tok/s, MFU 25 %)"));
+  CHECK_THAT(step_line(m, 60), ContainsSubstring("(10000 rows/s, MFU 25 %)"));
 }
 
 TEST_CASE("a step tells how many distinct right programs a group has") {
@@ -71,12 +72,12 @@ TEST_CASE("a step without rollouts, or of an unknown memory, tells neither") {
   m.responses.reset();
   m.load.memory_peak_bytes = 0;
   const std::string line = step_line(m, 60);
-  CHECK_THAT(line, ContainsSubstring("| train 2.0 s (10000 tok/s) | step 6.0 s"));
+  CHECK_THAT(line, ContainsSubstring("| train 2.0 s (10000 rows/s) | step 6.0 s"));
   CHECK_THAT(line, !ContainsSubstring("rollout") && !ContainsSubstring("memory"));
   CHECK_FALSE(to_json(m).contains("memory_peak_bytes"));
 }
 
-TEST_CASE("an update's operations are six for each row and value of a matrix") {
+TEST_CASE("an update's operations are those of its matrices and of its attention's pairs") {
   PolicyConfig config = tiny_config(4);
   double matrices = 0, head = 0;
   const ParameterLayout layout(config);
@@ -86,10 +87,14 @@ TEST_CASE("an update's operations are six for each row and value of a matrix") {
       matrices += static_cast<double>(entry.size);
   }
   REQUIRE(head > 0);
-  CHECK(training_flops(config, false, 100, 40) == Approx(6 * (100 * matrices + 40 * head)));
-  CHECK(training_flops(config, true, 100, 40) == Approx(4 * (100 * matrices + 40 * head)));
+  CHECK(training_flops(config, false, 100, 40, 0) == Approx(6 * (100 * matrices + 40 * head)));
+  CHECK(training_flops(config, true, 100, 40, 0) == Approx(4 * (100 * matrices + 40 * head)));
   config.tie_word_embeddings = true;  // the head multiplies all the same
-  CHECK(training_flops(config, false, 100, 40) == Approx(6 * (100 * matrices + 40 * head)));
+  CHECK(training_flops(config, false, 100, 40, 0) == Approx(6 * (100 * matrices + 40 * head)));
+  const double attention =
+      training_flops(config, false, 100, 40, 700) - training_flops(config, false, 100, 40, 0);
+  CHECK(attention ==
+        Approx(12.0 * 700 * static_cast<double>(config.heads * config.head_dim * config.layers)));
 }
 
 TEST_CASE("peaks are those of the data sheets, and none is made up") {

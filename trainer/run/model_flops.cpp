@@ -7,12 +7,14 @@
 
 namespace bicrl {
 
-double training_flops(const PolicyConfig& c, bool frozen, double rows, double scored_rows) {
+double training_flops(const PolicyConfig& c, bool frozen, double rows, double scored_rows, double pairs) {
   const auto layer =
       static_cast<double>(c.hidden_size) *
       static_cast<double>((2 * c.heads + 2 * c.kv_heads) * c.head_dim + 3 * c.intermediate_size);
   const double head = static_cast<double>(c.hidden_size) * static_cast<double>(c.vocab_size);
-  return (frozen ? 4 : 6) * (rows * static_cast<double>(c.layers) * layer + scored_rows * head);
+  const auto layers = static_cast<double>(c.layers);
+  const double attention = 12 * pairs * static_cast<double>(c.heads * c.head_dim) * layers;
+  return (frozen ? 4 : 6) * (rows * layers * layer + scored_rows * head) + attention;
 }
 
 std::optional<double> peak_bf16_flops(const std::string& gpu) {

@@ -10,11 +10,14 @@
 
 namespace bicrl {
 
-// Of forward and backward over so many rows, of which `scored_rows` go through the head: 6 per row and value
-// of a matrix (2 forward, 4 backward), 4 if the matrices are frozen, as they need no gradient of their own.
-// What is computed again, scoring without a gradient and attention's products are not counted, so that it is
-// a lower bound; at 500 positions attention would add 2 % for a policy of 1.7 billion parameters.
-double training_flops(const PolicyConfig& config, bool frozen, double rows, double scored_rows);
+// Of forward and backward over so many rows, of which `scored_rows` go through the head, with so many pairs
+// of a query and a key that attention's masks let through:
+//   rows and scored_rows: 6 per row and value of a matrix (2 forward, 4 backward), 4 if the matrices are
+//   frozen, as they need no gradient of their own;
+//   pairs: 4 per pair, layer, head and dimension forward (scores, and the mean of values), and twice that
+//   backward.
+// What is computed again and scoring without a gradient are not counted.
+double training_flops(const PolicyConfig& config, bool frozen, double rows, double scored_rows, double pairs);
 
 // Peak of dense bf16 products by the name that the driver gives a GPU, as published in NVIDIA's data sheets;
 // none for others.

@@ -44,7 +44,7 @@ std::string response_part(const ResponseMetrics& r, const StepMetrics& m) {
   return line;
 }
 
-// Tokens a second are those of one rank.
+// Tokens and rows a second are those of one rank.
 std::string time_part(const StepMetrics& m) {
   std::string line = " | ";
   if (m.responses) {
@@ -55,7 +55,7 @@ std::string time_part(const StepMetrics& m) {
   }
   line += concat("train ", fixed(m.seconds.train, 1), " s");
   if (m.update.packed_rows == 0) return line;
-  line += concat(" (", fixed(m.rank_trained_per_second(), 0), " tok/s");
+  line += concat(" (", fixed(m.rank_trained_per_second(), 0), " rows/s");
   if (m.load.mfu) line += concat(", MFU ", percent(*m.load.mfu));
   return line + ")";
 }
@@ -111,6 +111,7 @@ nlohmann::json to_json(const StepMetrics& m) {
                          {"checkpoint_stall_seconds", m.saving.stall},
                          {"checkpoint_write_seconds", m.saving.write}};
   json["rank_trained_tokens_per_second"] = m.rank_trained_per_second();
+  json["rows_per_second"] = m.rank_trained_per_second() * static_cast<double>(m.load.ranks);
   if (m.load.memory_peak_bytes > 0) json["memory_peak_bytes"] = m.load.memory_peak_bytes;
   if (m.load.mfu) json["train_mfu"] = *m.load.mfu;
   for (const auto& [kind, figures] : m.load.collectives)

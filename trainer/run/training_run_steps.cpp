@@ -160,7 +160,7 @@ std::optional<double> TrainingRun::utilisation(const UpdateStatistics& update, d
   if (!peak) return std::nullopt;
   const double flops =
       training_flops(policy_.config(), policy_.has_adapters(), static_cast<double>(update.packed_rows),
-                     static_cast<double>(update.scored_tokens));
+                     static_cast<double>(update.scored_tokens), update.packed_pairs);
   return flops / (*peak * placement_.trainers() * train_seconds);
 }
 

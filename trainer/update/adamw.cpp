@@ -36,8 +36,8 @@ AdamWSettings AdamWSettings::from_config(const ConfigSection& section) {
   return s;
 }
 
-AdamW::AdamW(ParameterStore& store, AdamWSettings settings, PartExtent extent)
-    : store_(store), settings_(settings) {
+AdamW::AdamW(ParameterStore& store, AdamWSettings settings, PartExtent extent, FusedOptimizer* fused)
+    : store_(store), settings_(settings), fused_(fused) {
   for (const auto& [suffix, part] : state_parts(store_)) store_.allocate(part, extent);
   parameters_replaced();
 }
@@ -58,17 +58,19 @@ void AdamW::reset() {
   steps_ = 0;
 }
 
-struct AdamW::Step {
-  double learning_rate, correction1, correction2;
-};
-
 void AdamW::step(double learning_rate, const std::function<void(int64_t group)>& group_done) {
   const at::NoGradGuard guard;
   ++steps_;
   const auto count = static_cast<double>(steps_);
-  const Step step{learning_rate, 1 - std::pow(settings_.beta1, count), 1 - std::pow(settings_.beta2, count)};
+  const AdamWNumbers step{.learning_rate = learning_rate,
+                          .beta1 = settings_.beta1,
+                          .beta2 = settings_.beta2,
+                          .eps = settings_.eps,
+                          .decay = learning_rate * settings_.weight_decay,
+                          .correction1 = 1 - std::pow(settings_.beta1, count),
+                          .correction2 = 1 - std::pow(settings_.beta2, count)};
   for (int64_t g = 0; g < store_.layout().group_count(); ++g) {
-    step_group(g, step);
+    fused_ ? step_fused(g, step) : step_group(g, step);
     if (group_done) group_done(g);
   }
 }
@@ -84,7 +86,7 @@ at::Tensor AdamW::held_values(int64_t group) const {
   return is_whole() ? store_.group_values(group) : store_.my_values(group);
 }
 
-void AdamW::step_group(int64_t group, const Step& step) {
+void AdamW::step_group(int64_t group, const AdamWNumbers& step) {
   const at::Tensor policy = held_values(group);
   const at::Tensor master = store_.needs_master() ? held(ParameterPart::kMaster, group) : policy;
   const at::Tensor gradient = held(ParameterPart::kGradient, group),
@@ -96,13 +98,33 @@ void AdamW::step_group(int64_t group, const Step& step) {
       const int64_t from = piece.in_shard + begin, count = std::min(kSliceValues, piece.size - begin);
       const at::Tensor values = master.narrow(0, from, count), g = gradient.narrow(0, from, count),
                        first = firsts.narrow(0, from, count), second = seconds.narrow(0, from, count);
-      if (decays) values.mul_(1 - step.learning_rate * settings_.weight_decay);
+      if (decays) values.mul_(1 - step.decay);
       first.lerp_(g, 1 - settings_.beta1);
       second.mul_(settings_.beta2).addcmul_(g, g, 1 - settings_.beta2);
       const at::Tensor denominator = second.sqrt().div_(std::sqrt(step.correction2)).add_(settings_.eps);
       values.addcdiv_(first, denominator, -step.learning_rate / step.correction1);
       if (store_.needs_master()) policy.narrow(0, from, count).copy_(values);
     }
+  }
+}
+
+void AdamW::step_fused(int64_t group, const AdamWNumbers& step) {
+  const at::Tensor policy = held_values(group);
+  const AdamWState whole{store_.needs_master() ? policy : at::Tensor(),
+                         store_.needs_master() ? held(ParameterPart::kMaster, group) : policy,
+                         held(ParameterPart::kGradient, group), held(ParameterPart::kFirstMoment, group),
+                         held(ParameterPart::kSecondMoment, group)};
+  // What lies between entries is zero, and stays so unless zero is divided by zero.
+  if (step.decay == 0 && step.eps > 0) return fused_->step(whole, step);
+  for (const ParameterPiece& piece : store_.layout().pieces(group, held_shard())) {
+    const auto part = [&](const at::Tensor& x) {
+      return x.defined() ? x.narrow(0, piece.in_shard, piece.size) : x;
+    };
+    AdamWNumbers numbers = step;
+    if (!store_.layout().entry(piece.entry).is_matrix()) numbers.decay = 0;
+    fused_->step(
+        {part(whole.policy), part(whole.master), part(whole.gradient), part(whole.first), part(whole.second)},
+        numbers);
   }
 }
 

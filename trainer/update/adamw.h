@@ -10,6 +10,7 @@
 
 #include "common/config.h"
 #include "policy/parameter_store.h"
+#include "trainer/update/fused_optimizer.h"
 #include "trainer/update/saved_state.h"
 
 namespace bicrl {
@@ -28,8 +29,9 @@ struct AdamWSettings {
 
 class AdamW {
  public:
-  // Allocates its state in the store, of the given extent.
-  AdamW(ParameterStore& store, AdamWSettings settings, PartExtent extent = PartExtent::kWhole);
+  // Allocates its state in the store, of the given extent. `fused`: takes the steps, if it is not null.
+  AdamW(ParameterStore& store, AdamWSettings settings, PartExtent extent = PartExtent::kWhole,
+        FusedOptimizer* fused = nullptr);
   ~AdamW();  // frees the state
   AdamW(const AdamW&) = delete;
   AdamW& operator=(const AdamW&) = delete;
@@ -37,6 +39,8 @@ class AdamW {
   // One update by the store's gradient. The caller has clipped it and knows it to be finite. `group_done` is
   // called as soon as a group has its new values.
   void step(double learning_rate, const std::function<void(int64_t group)>& group_done = {});
+  // The last step was none, as it turned out.
+  void forget_step() { --steps_; }
   int64_t steps() const { return steps_; }
   void set(AdamWSettings settings) { settings_ = settings; }  // from the next step on; the moments stay
   void reset();                                               // moments and step count, as if fresh
@@ -51,8 +55,8 @@ class AdamW {
   void parameters_replaced();
 
  private:
-  struct Step;  // the numbers of one step
-  void step_group(int64_t group, const Step& step);
+  void step_group(int64_t group, const AdamWNumbers& step);
+  void step_fused(int64_t group, const AdamWNumbers& step);
   // What the state covers: whole groups, or this rank's shard of each.
   bool is_whole() const;
   ShardOf held_shard() const;  // the only one of one if it is whole
@@ -61,6 +65,7 @@ class AdamW {
 
   ParameterStore& store_;
   AdamWSettings settings_;
+  FusedOptimizer* fused_;
   int64_t steps_ = 0;
 };
 

@@ -92,6 +92,7 @@ void GradientBuckets::complete(int64_t group) {
     if (last_pass_ || passes_are_collective()) sum_over_ranks(done);
     if (group_done_) group_done_(done);
   }
+  tensors_.poll();
 }
 
 void GradientBuckets::sum_over_ranks(int64_t group) {

@@ -9,13 +9,14 @@
 #include <functional>
 #include <vector>
 
+#include "policy/gradient_sink.h"
 #include "trainer/ranks/tensor_plane.h"
 #include "trainer/update/gradients.h"
 #include "trainer/update/sharding.h"
 
 namespace bicrl {
 
-class GradientBuckets {
+class GradientBuckets : public GradientSink {
  public:
   // So many groups are summed over ranks at a time, besides the one that the pass is in: each has buffers.
   static constexpr int64_t kMaxUnderWay = 2;
@@ -23,7 +24,7 @@ class GradientBuckets {
   // `group_done` is called when a pass has all gradients of a group and reads its values no longer.
   GradientBuckets(ParameterStore& store, TensorPlane& tensors, Sharding sharding,
                   std::function<void(int64_t group)> group_done = {});
-  ~GradientBuckets();
+  ~GradientBuckets() override;
   GradientBuckets(const GradientBuckets&) = delete;
   GradientBuckets& operator=(const GradientBuckets&) = delete;
 
@@ -42,6 +43,10 @@ class GradientBuckets {
     GradientBuckets& buckets_;
     GradientScope scope_;
   };
+
+  // Of backward passes without a graph, between begin_pass() and end_pass().
+  at::Tensor sum(int64_t group) override { return bucket(group); }
+  void complete(int64_t group) override;
 
   // Around each backward pass. `last`: of the update, on this rank.
   void begin_pass(bool last);
@@ -64,7 +69,6 @@ class GradientBuckets {
   void take(int64_t entry);
   at::Tensor bucket(
       int64_t group);  // where this rank's gradients of a group are summed: [shards * shard size]
-  void complete(int64_t group);
   void sum_over_ranks(int64_t group);
   void receive_one();
 

@@ -60,6 +60,12 @@ std::string MemoryBudget::table(int64_t limit_bytes) const {
   return text;
 }
 
+std::string MemoryBudget::pass_problem(int64_t there_is_bytes) const {
+  return concat("a pack of ", pack_rows, " rows does not fit into memory: its pass needs ",
+                gib(pass.peak_bytes()), " GiB, and there are ", gib(there_is_bytes), "\n", table(0),
+                "\nsmaller packs (tokens_per_pack), shorter responses or trainer.recompute=full need less");
+}
+
 std::string MemoryBudget::problem(int ranks, int64_t beside_bytes, int64_t limit_bytes,
                                   const std::string& memory) const {
   const int64_t needed = ranks * peak_bytes() + beside_bytes;

@@ -38,6 +38,8 @@ struct MemoryBudget {
 
   // For a person: a line for each item, in GiB. `limit_bytes` is what the device has; 0: not known.
   std::string table(int64_t limit_bytes) const;
+  // For a pack that needs more than there is beside what is held: the numbers and what to change.
+  std::string pass_problem(int64_t there_is_bytes) const;
   // What is wrong, with the numbers and what to change, if so many ranks that share the memory, with
   // `beside_bytes` of something else, do not fit; else empty. `memory` names it.
   std::string problem(int ranks, int64_t beside_bytes, int64_t limit_bytes, const std::string& memory) const;

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "policy/head.h"
-#include "trainer/update/scored_pass.h"
+#include "policy/packed_attention_plan.h"
+#include "trainer/update/operator_pass.h"
 
 namespace bicrl {
 namespace {
@@ -41,23 +42,15 @@ struct LayerMemory {
   int64_t attention_work = 0, mlp_work = 0;  // of their backward passes, beyond what is kept
 };
 
-// Bytes of one fp32 [slots, columns].
-int64_t wide(int64_t slots, int64_t columns) { return slots * columns * kWide; }
-
 // The most that a backward pass of attention has beside what its forward kept.
-int64_t attention_backward(const PolicyConfig& c, const PassShape& shape, const Sizes& s) {
-  const int64_t queries = c.heads * c.head_dim, keys = c.kv_heads * c.head_dim;
-  const AttentionExtent& a = shape.attention;
-  int64_t bucket = 0;
-  for (const AttentionExtent::Bucket& b : a.buckets)
-    bucket = std::max(
-        bucket, wide(b.query_rows, 3 * queries) + wide(b.key_rows, 4 * keys) + wide(2 * b.scores, c.heads));
-  const int64_t own_block = wide(s.rows, 4 * queries) + wide(s.rows, 6 * keys);
-  return wide(s.rows, queries + 3 * c.heads) + (s.low ? wide(s.rows, queries + 2 * keys) : 0) +
-         wide(a.query_slots, queries) + wide(2 * a.key_slots, keys) + std::max(bucket, own_block);
+int64_t attention_backward(const PolicyConfig& c, const AttentionExtent& extent, const PassSettings& settings,
+                           const Sizes& s) {
+  return packed_attention_memory(extent, s.rows, AttentionShape::of(c, settings.dtype, settings.device))
+             .backward_bytes +
+         s.queries + 2 * s.keys;  // the gradients
 }
 
-LayerMemory layer_memory(const PolicyConfig& c, const PassShape& shape, const PassSettings& settings,
+LayerMemory layer_memory(const PolicyConfig& c, const AttentionExtent& extent, const PassSettings& settings,
                          const Sizes& s) {
   LayerMemory m;
   int64_t low_rank = 0;  // x A^T of each adapter
@@ -75,15 +68,14 @@ LayerMemory layer_memory(const PolicyConfig& c, const PassShape& shape, const Pa
   const int64_t gradient = settings.lora ? 0 : matrix + (s.low ? 2 * matrix : 0);
   m.mlp_work = s.hidden + std::max(2 * s.inner, s.inner + gradient);
   // Beside the gradients of the layer's sum and of what is mixed, whose rounded copy is gone.
-  m.attention_work = s.hidden + s.queries - (s.low ? s.queries : 0) + attention_backward(c, shape, s);
+  m.attention_work =
+      s.hidden + s.queries - (s.low ? s.queries : 0) + attention_backward(c, extent, settings, s);
   return m;
 }
 
 }  // namespace
 
-PassShape PassShape::of(const PackedBatch& batch, int64_t block_size) {
-  return {batch.rows(), batch.scored(), attention_extent(batch.segments, block_size)};
-}
+PassShape PassShape::of(const PackedBatch& batch) { return {batch.rows(), batch.scored(), batch.segments}; }
 
 PassShape PassShape::largest(int64_t tokens_per_pack, int64_t prompt_tokens, int64_t response_tokens,
                              int64_t rounds, int64_t block_size) {
@@ -91,7 +83,7 @@ PassShape PassShape::largest(int64_t tokens_per_pack, int64_t prompt_tokens, int
   const int64_t prompt = prompt_tokens / block_size * block_size, first = prompt / block_size;
   const int64_t scored_blocks = blocks(prompt_tokens + response_tokens) - first;
   PassShape shape;
-  std::vector<PackedSegment> segments;
+  std::vector<PackedSegment>& segments = shape.segments;
   do {
     const PackedSegment given{0, 0, shape.rows, prompt, {}};
     PackedSegment answer{shape.rows, prompt, shape.rows + prompt, (scored_blocks - 1) * block_size, {}};
@@ -102,7 +94,6 @@ PassShape PassShape::largest(int64_t tokens_per_pack, int64_t prompt_tokens, int
     if (prompt > 0) segments.push_back(given);
     segments.push_back(std::move(answer));
   } while (shape.rows + shape.rows / (shape.scored / (scored_blocks * block_size)) <= tokens_per_pack);
-  shape.attention = attention_extent(segments, block_size);
   return shape;
 }
 
@@ -110,9 +101,10 @@ int64_t PassMemory::peak_bytes() const {
   return std::max(kept_bytes + std::max(head_bytes, layer_bytes), embedding_bytes);
 }
 
-PassMemory pass_memory(const PolicyConfig& c, const PassShape& shape, const PassSettings& settings) {
+PassMemory operator_pass_memory(const PolicyConfig& c, const PassShape& shape, const PassSettings& settings) {
   const Sizes s(c, shape, settings);
-  const LayerMemory layer = layer_memory(c, shape, settings, s);
+  const AttentionExtent extent = attention_extent(shape.segments, c.block_size);
+  const LayerMemory layer = layer_memory(c, extent, settings, s);
   const int64_t head_gradient = settings.lora ? 0 : c.vocab_size * c.hidden_size * kWide;
   PassMemory m;
   // The layer's input, the sum in its middle, and its branches.
@@ -136,12 +128,12 @@ PassMemory pass_memory(const PolicyConfig& c, const PassShape& shape, const Pass
       break;
   }
   const int64_t fixed = s.rows * 2 * c.head_dim * kWide  // cosines and sines
-                        + s.rows * 2 * kIndex + shape.scored * 6 * kIndex + shape.attention.mask_bytes +
-                        (shape.attention.query_slots + shape.attention.key_slots + 2 * s.rows) * kIndex;
+                        + s.rows * 2 * kIndex + shape.scored * 6 * kIndex + extent.mask_bytes +
+                        (extent.query_slots + extent.key_slots + 2 * s.rows) * kIndex;
   m.kept_bytes += fixed;
   const int64_t scored_rows = shape.scored * c.hidden_size * s.own;
   m.kept_bytes += 2 * scored_rows;  // and their gradient
-  const int64_t chunk_rows = std::min(ScoredPass::rows_per_chunk(c, settings.device), shape.scored);
+  const int64_t chunk_rows = std::min(OperatorPass::rows_per_chunk(c, settings.device), shape.scored);
   const int64_t logits = chunk_rows * c.vocab_size * kWide;
   // From the second chunk on there is the gradient of the head's weight.
   const int64_t again = std::clamp<int64_t>(shape.scored - chunk_rows, 0, chunk_rows) * logits / chunk_rows;

@@ -1,17 +1,18 @@
 // How much memory one pass of a policy over a pack takes beside parameters and what the store keeps with
-// them: activations, attention, the head's logits, gradients on their way. Each figure is the sum of the
-// tensors that policy/transformer.cpp, packed_attention.cpp, scored_pass.cpp and gradient_buckets.cpp have at
-// one time; tests/trainer/test_pass_memory.cpp compares it with what an allocator counts. Plain values;
-// thread-safe.
+// them: activations, attention, the head's logits, gradients on their way. Each way of running a pass has its
+// own figures. Those of torch's operators are the sums of the tensors that policy/transformer.cpp,
+// packed_attention.cpp, operator_pass.cpp and gradient_buckets.cpp have at one time;
+// tests/trainer/test_pass_memory.cpp compares them with what an allocator counts. Plain values; thread-safe.
 #pragma once
 #include <c10/core/DeviceType.h>
 #include <c10/core/ScalarType.h>
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "policy/lora_config.h"
-#include "policy/packed_attention_plan.h"
+#include "policy/packed_segment.h"
 #include "policy/policy_config.h"
 #include "policy/recompute.h"
 #include "trainer/update/packing.h"
@@ -22,9 +23,9 @@ namespace bicrl {
 struct PassShape {
   int64_t rows = 0;
   int64_t scored = 0;
-  AttentionExtent attention;
+  std::vector<PackedSegment> segments;
 
-  static PassShape of(const PackedBatch& batch, int64_t block_size);
+  static PassShape of(const PackedBatch& batch);
   // The largest pack of at most `tokens_per_pack` rows, or of one longer sequence: sequences side by side
   // that have `prompt_tokens` before `response_tokens`, each of whose blocks is scored `rounds` times. No
   // prompt is shared.
@@ -51,6 +52,9 @@ struct PassMemory {
   // At the pass's peak.
   int64_t peak_bytes() const;
 };
+// By the scored pass that such a policy gets (scored_pass.h).
 PassMemory pass_memory(const PolicyConfig& config, const PassShape& shape, const PassSettings& settings);
+PassMemory operator_pass_memory(const PolicyConfig& config, const PassShape& shape,
+                                const PassSettings& settings);
 
 }  // namespace bicrl

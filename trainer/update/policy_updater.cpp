@@ -17,16 +17,6 @@
 namespace bicrl {
 namespace {
 
-// The maximum norm over all values, as infinity if one of them is no number.
-double largest_weight(const ParameterStore& store) {
-  constexpr double kMaximumNorm = std::numeric_limits<double>::infinity();
-  std::vector<at::Tensor> norms;
-  for (const auto& [name, parameter] : store.values())
-    norms.push_back(at::linalg_vector_norm(parameter.detach(), kMaximumNorm).to(at::kFloat));
-  const double largest = at::stack(norms).max().item<double>();
-  return std::isnan(largest) ? std::numeric_limits<double>::infinity() : largest;
-}
-
 // What of it is trained, with all of it divided.
 ParameterStore& divided(Transformer& policy, const ControlPlane& control) {
   const ShardOf shard{control.rank(), control.size()};
@@ -87,21 +77,25 @@ PolicyUpdater::PolicyUpdater(Transformer& policy, at::Tensor allowed, UpdaterSet
       recompute_(recompute),
       store_(divided(policy, control)),
       gatherer_(sharding_.parameters() ? std::make_unique<ParameterGatherer>(policy, tensors) : nullptr),
-      optimizer_(store_, settings_.optimizer, sharding_.state()),
-      buckets_(store_, tensors, sharding_, [this](int64_t group) {
-        if (!trained_whole()) gatherer_->after_backward(group);
-      }) {}
+      fused_(make_fused_optimizer(store_)),
+      optimizer_(store_, settings_.optimizer, sharding_.state(), fused_.get()),
+      buckets_(store_, tensors, sharding_,
+               [this](int64_t group) {
+                 if (!trained_whole()) gatherer_->after_backward(group);
+               }),
+      pass_(make_scored_pass(policy, allowed_, recompute)) {}
 
 void PolicyUpdater::begin_phase(UpdaterSettings settings, const Transformer* reference) {
   BICRL_CHECK(settings.objective.kl_reference != KlReference::kInitial || reference, "no reference policy");
   settings_ = std::move(settings);
   reference_ = settings_.objective.kl_reference == KlReference::kInitial ? reference : nullptr;
+  reference_pass_ = nullptr;
   optimizer_.set(settings_.optimizer);
   if (settings_.optimizer.moments == MomentsAtStart::kReset) optimizer_.reset();
   phase_steps_ = 0;
 }
 
-std::vector<LiveSequence> PolicyUpdater::sequences_of(const std::vector<Experience>& experiences) const {
+std::vector<LiveSequence> PolicyUpdater::sequences_of(const std::vector<Experience>& experiences) {
   const ObjectiveSettings& objective = settings_.objective;
   std::vector<LiveSequence> sequences;
   for (const Experience& e : experiences)
@@ -113,9 +107,10 @@ std::vector<LiveSequence> PolicyUpdater::sequences_of(const std::vector<Experien
   // sampler never had: the behaviour policy's log-probabilities under it are those of the present parameters,
   // before the first update.
   if (objective.masking != Masking::kTrace || objective.shrink > 1)
-    score(policy_, sequences, &ScoredToken::old_log_prob);
+    score(*pass_, sequences, &ScoredToken::old_log_prob);
   if (reference_) {
-    score(*reference_, sequences, &ScoredToken::reference_log_prob);
+    if (!reference_pass_) reference_pass_ = make_scored_pass(*reference_, allowed_, Recompute::kNone);
+    score(*reference_pass_, sequences, &ScoredToken::reference_log_prob);
     return sequences;
   }
   for (LiveSequence& sequence : sequences)
@@ -147,171 +142,54 @@ UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& experiences
       std::vector<LiveSequence> chosen;
       for (size_t i : minibatch.mine) chosen.push_back(sequences[i]);
       accumulate_surrogate(chosen, minibatch.scales, totals);
-      apply_gradient(totals.updates, totals);
+      apply_gradient(UpdateKind::kReinforced, totals);
     }
   }
   for (const SupervisedBatch& batch : imitated) {
-    UpdateTotals supervised;
-    accumulate_supervised(batch, supervised);
-    totals.imitation_loss += supervised.loss;
-    totals.packed_rows += supervised.packed_rows;
+    accumulate_supervised(batch, UpdateKind::kImitated, totals);
     ++totals.imitation_updates;
-    const double reinforced = totals.grad_norm;
-    apply_gradient(totals.updates, totals);
-    totals.imitation_grad_norm = std::exchange(totals.grad_norm, reinforced);
+    apply_gradient(UpdateKind::kImitated, totals);
   }
   end_step(totals);
   return totals;
 }
 
-void PolicyUpdater::score(const Transformer& policy, std::vector<LiveSequence>& sequences,
+PackSettings PolicyUpdater::pack_settings() const {
+  const PolicyConfig& config = policy_.config();
+  return {.block_size = config.block_size,
+          .tokens_per_pack = settings_.tokens_per_pack,
+          .device = policy_.device(),
+          // On the CPU nothing is gained, and sums would have another order.
+          .rows_of_pair = policy_.device().is_cpu() ? 0 : rows_of_pair(config)};
+}
+
+void PolicyUpdater::score(ScoredPass& pass, std::vector<LiveSequence>& sequences,
                           double ScoredToken::*field) const {
-  const ScoredPass pass(policy, allowed_, settings_.objective.temperature);
-  std::vector<ScoredToken*> tokens;
-  for (size_t i : grouped_order(sequences)) {
-    for (auto& noisy : sequences[i].noisy) {
-      for (auto& token : noisy.scored) tokens.push_back(&token);
-    }
-  }
-  size_t next = 0;
   const std::vector<double> scales(sequences.size(), 1.0);
-  for (const auto& batch :
-       pack(sequences, scales, policy_.config().block_size, settings_.tokens_per_pack, policy_.device())) {
-    const at::Tensor log_probs = pass.log_probs(batch).to(at::kCPU);
-    const double* values = log_probs.const_data_ptr<double>();
-    for (int64_t i = 0; i < batch.scored(); ++i) tokens[next++]->*field = values[i];
-  }
-  BICRL_CHECK(next == tokens.size());
-}
-
-void PolicyUpdater::accumulate_surrogate(const std::vector<LiveSequence>& sequences,
-                                         const std::vector<double>& scales, UpdateTotals& totals) {
-  const ScoredPass pass(policy_, allowed_, settings_.objective.temperature);
-  const bool parameters_unchanged = totals.updates == 0;
-  const auto batches =
-      pack(sequences, scales, policy_.config().block_size, settings_.tokens_per_pack, policy_.device());
-  ChunkFigures figures;
-  run_passes(batches, [&](const PackedBatch& batch) {
-    pass.backward(batch, [&](const ScoredChunk& chunk) {
-      const auto old = chunk.part(batch.old_log_probs);
-      const auto terms = surrogate_terms(chunk.log_probs, old, chunk.part(batch.reference_log_probs),
-                                         chunk.part(batch.advantages), settings_.objective);
-      const auto loss =
-          (chunk.part(batch.weights) * (terms.policy + settings_.objective.kl_weight * terms.kl)).sum();
-      const auto gap = (chunk.log_probs.detach() - old).abs();
-      figures.add({loss, terms.policy.detach().sum(), terms.kl.detach().sum(), terms.clipped.sum(),
-                   chunk.entropy.sum(), gap.sum(), gap.max()});
-      return loss;
-    });
-    totals.scored_tokens += static_cast<double>(batch.scored());
-    totals.packed_rows += static_cast<double>(batch.rows());
-    if (parameters_unchanged) totals.gap_tokens += static_cast<double>(batch.scored());
-  });
-  for (const std::vector<double>& chunk : figures.values()) {
-    totals.loss += chunk[0];
-    totals.policy_loss += chunk[1];
-    totals.kl += chunk[2];
-    totals.clipped += chunk[3];
-    totals.entropy += chunk[4];
-    if (!parameters_unchanged) continue;
-    totals.gap += chunk[5];
-    totals.gap_max = std::max(totals.gap_max, chunk[6]);
-  }
-}
-
-void PolicyUpdater::run_passes(const std::vector<PackedBatch>& batches,
-                               const std::function<void(const PackedBatch&)>& backward) {
-  size_t passes = batches.size();
-  if (buckets_.passes_are_collective())
-    for (const size_t others : all_gather_values(control_, passes)) passes = std::max(passes, others);
-  if (gatherer_) gatherer_->shard();
-  policy_.set_recompute(recompute_);
-  const GradientBuckets::Taking taking(buckets_);
-  for (size_t i = 0; i < batches.size(); ++i) {
-    buckets_.begin_pass(/*last=*/i + 1 == batches.size());
-    backward(batches[i]);
-    buckets_.end_pass();
-    if (gatherer_) gatherer_->end_pass();
-  }
-  for (size_t i = batches.size(); i < passes; ++i) run_empty_pass();
-  buckets_.finish();
-}
-
-// In the order of a pass with data, as ranks start their transfers in the same order.
-void PolicyUpdater::run_empty_pass() {
-  const ParameterLayout& read = policy_.store().layout();
-  const int64_t last = read.final_group();
-  buckets_.begin_pass(/*last=*/false);
-  for (int64_t g = 0; gatherer_ && g <= last; ++g) {
-    gatherer_->before_forward(g);
-    gatherer_->after_forward(g);
-  }
-  for (int64_t g = store_.layout().final_group(); g >= 0; --g) {
-    const int64_t reads = policy_.has_adapters() ? read.layer_group(g) : g;
-    if (gatherer_ && reads > 0 && reads < last) gatherer_->before_backward(reads);
-    buckets_.skip_group(g);
-  }
-  buckets_.end_pass();
-  if (gatherer_) gatherer_->end_pass();
+  const Packs packs(sequences, scales, pack_settings());
+  if (packs.count() == 0) return;
+  pass.reserve(packs.largest());
+  std::vector<at::Tensor> log_probs;
+  for (size_t i = 0; i < packs.count(); ++i)
+    log_probs.push_back(pass.log_probs(packs.make(i), settings_.objective.temperature));
+  pass.release();
+  const at::Tensor all = at::cat(log_probs).to(at::kCPU);
+  const double* next = all.const_data_ptr<double>();
+  for (const size_t i : grouped_order(sequences))
+    for (NoisyBlock& noisy : sequences[i].noisy)
+      for (ScoredToken& token : noisy.scored) token.*field = *next++;
+  BICRL_CHECK(next == all.const_data_ptr<double>() + all.numel());
 }
 
 UpdateTotals PolicyUpdater::supervise(const SupervisedBatch& batch) {
   const DeviceUse use(policy_.device());
   UpdateTotals totals;
   if (batch.supervised_tokens > 0) {
-    accumulate_supervised(batch, totals);
-    apply_gradient(0, totals);
+    accumulate_supervised(batch, UpdateKind::kSupervised, totals);
+    apply_gradient(UpdateKind::kSupervised, totals);
   }
   end_step(totals);
   return totals;
-}
-
-void PolicyUpdater::accumulate_supervised(const SupervisedBatch& supervised, UpdateTotals& totals) {
-  std::vector<LiveSequence> sequences;
-  for (const SftSample& sample : supervised.mine)
-    sequences.push_back(sft_sequence(sample, settings_.sft, policy_.config()));
-  const std::vector<double> scales(sequences.size(), 1.0 / static_cast<double>(supervised.supervised_tokens));
-  const ScoredPass pass(policy_, allowed_, /*temperature=*/1.0);
-  const auto batches =
-      pack(sequences, scales, policy_.config().block_size, settings_.tokens_per_pack, policy_.device());
-  ChunkFigures figures;
-  run_passes(batches, [&](const PackedBatch& batch) {
-    pass.backward(batch, [&](const ScoredChunk& chunk) {
-      const auto loss = (chunk.part(batch.weights) * chunk.log_probs).sum().neg();
-      figures.add({loss, chunk.log_probs.detach().sum(), chunk.entropy.sum()});
-      return loss;
-    });
-    totals.scored_tokens += static_cast<double>(batch.scored());
-    totals.packed_rows += static_cast<double>(batch.rows());
-  });
-  for (const std::vector<double>& chunk : figures.values()) {
-    totals.loss += chunk[0];
-    totals.policy_loss -= chunk[1];
-    totals.entropy += chunk[2];
-  }
-}
-
-void PolicyUpdater::apply_gradient(int64_t index, UpdateTotals& totals) {
-  if (observer_) observer_(whole_gradients());
-  totals.grad_norm = clip_global_norm(store_, settings_.max_grad_norm, sharding_.state(), control_);
-  // By the place that the update has if every step needs all of its updates, so that a decay ends with the
-  // phase.
-  totals.learning_rate = settings_.learning_rate.at(phase_steps_ * settings_.updates_per_step + index);
-  ++totals.updates;
-  if (std::isfinite(totals.grad_norm)) {
-    std::vector<Transfer> gathers;
-    optimizer_.step(totals.learning_rate, [&](int64_t group) {
-      // A group's new values travel while the next ones are made; sharded ones when they are needed.
-      if (sharding_.state() == PartExtent::kShard && trained_whole())
-        gathers.push_back(tensors_.all_gather(store_.my_values(group), store_.group_values(group),
-                                              "values of " + store_.layout().group(group).name));
-    });
-    for (Transfer& gather : gathers) gather.wait();
-  } else {
-    // All ranks know the same norm, so all of them skip.
-    ++totals.skipped_updates;
-  }
-  buckets_.zero();
 }
 
 std::vector<at::Tensor> PolicyUpdater::whole_gradients() {
@@ -331,13 +209,6 @@ std::vector<at::Tensor> PolicyUpdater::whole_gradients() {
     }
   }
   return gradients;
-}
-
-void PolicyUpdater::end_step(UpdateTotals& totals) {
-  if (gatherer_) gatherer_->gather_all();
-  totals.largest_weight = largest_weight(store_);
-  ++phase_steps_;
-  ++steps_;
 }
 
 std::string PolicyUpdater::parameter_checksum() const {

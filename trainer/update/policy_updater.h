@@ -7,7 +7,8 @@
 // How this folder works: minibatch.h deals a step's experiences out to updates, live_layout.h and packing.h
 // lay their sequences out for one pass of the policy (sft.h does it for supervised samples), scored_pass.h
 // runs it chunk by chunk, objective.h says what a token's loss is, gradient_buckets.h sums gradients over
-// passes and ranks, and adamw.h takes the step at the rate of learning_rate.h. sharding.h says what ranks
+// passes and ranks, and adamw.h takes the step at the rate of learning_rate.h (by fused_optimizer.h where
+// there are kernels). sharding.h says what ranks
 // divide among them, parameter_gatherer.h lends a rank the parameters that others hold. update_statistics.h
 // is what an update tells, of what chunk_figures.h keeps on the device, training_memory.h what it needs.
 #pragma once
@@ -16,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,8 @@
 #include "trainer/ranks/control_plane.h"
 #include "trainer/ranks/tensor_plane.h"
 #include "trainer/update/adamw.h"
+#include "trainer/update/chunk_figures.h"
+#include "trainer/update/fused_optimizer.h"
 #include "trainer/update/gradient_buckets.h"
 #include "trainer/update/learning_rate.h"
 #include "trainer/update/minibatch.h"
@@ -101,26 +105,47 @@ class PolicyUpdater {
   void observe_gradients(GradientObserver observer) { observer_ = std::move(observer); }
 
  private:
-  std::vector<LiveSequence> sequences_of(const std::vector<Experience>& experiences) const;
+  std::vector<LiveSequence> sequences_of(const std::vector<Experience>& experiences);
   // Of tokens that a random mask hides, which only the rank with the response knows. Collective.
   StepShares masked_shares(const std::vector<Experience>& experiences,
                            const std::vector<LiveSequence>& sequences) const;
-  // Puts the log-probabilities of scored tokens under `policy` into the field of each.
-  void score(const Transformer& policy, std::vector<LiveSequence>& sequences,
-             double ScoredToken::*field) const;
+  // Puts the log-probabilities of scored tokens under the pass's policy into the field of each.
+  void score(ScoredPass& pass, std::vector<LiveSequence>& sequences, double ScoredToken::*field) const;
+  PackSettings pack_settings() const;
+
+  // ---- policy_updater_passes.cpp
+  // What an update leaves on the device until the step ends: nobody waits for it in between.
+  enum class UpdateKind { kReinforced, kSupervised, kImitated };
+  struct PendingFigures {
+    UpdateKind kind = UpdateKind::kReinforced;
+    bool parameters_unchanged = false;
+    ChunkFigures figures;
+  };
+  struct PendingOutcome {
+    UpdateKind kind = UpdateKind::kReinforced;
+    ScoredPass::FaultReport fault_report;
+  };
   void accumulate_surrogate(const std::vector<LiveSequence>& sequences, const std::vector<double>& scales,
                             UpdateTotals& totals);
-  void accumulate_supervised(const SupervisedBatch& batch, UpdateTotals& totals);
-  // Backward passes over the batches of an update, with as many passes without data as other ranks need.
-  void run_passes(const std::vector<PackedBatch>& batches,
-                  const std::function<void(const PackedBatch&)>& backward);
+  void accumulate_supervised(const SupervisedBatch& batch, UpdateKind kind, UpdateTotals& totals);
+  // Backward passes over the packs of an update, with as many passes without data as other ranks need.
+  void run_passes(const Packs& packs, double temperature,
+                  const std::function<at::Tensor(const PackedBatch&, const ScoredChunk&)>& loss,
+                  UpdateTotals& totals);
   void run_empty_pass();
+  // Throws InputError, with the table, if the device lacks the memory for a pass of the largest.
+  void require_memory(const Packs& packs);
+  // The step's update number totals.updates.
+  void apply_gradient(UpdateKind kind, UpdateTotals& totals);
+  void settle_outcome(UpdateTotals& totals);
+  void settle_figures(UpdateTotals& totals);
+  void note_norm(double norm, UpdateKind kind, UpdateTotals& totals);
+  void skip_update(double norm, const ScoredPass::FaultReport& fault_report, UpdateTotals& totals);
+  void end_step(UpdateTotals& totals);
+  // ----
   // Whether every rank has all values of what is trained while it trains.
   bool trained_whole() const { return !gatherer_ || policy_.has_adapters(); }
   std::vector<at::Tensor> whole_gradients();
-  // The step's update number `index`.
-  void apply_gradient(int64_t index, UpdateTotals& totals);
-  void end_step(UpdateTotals& totals);
 
   Transformer& policy_;
   at::Tensor allowed_;
@@ -132,11 +157,17 @@ class PolicyUpdater {
   Recompute recompute_;
   ParameterStore& store_;                        // of what is trained
   std::unique_ptr<ParameterGatherer> gatherer_;  // null unless parameters are sharded
+  std::unique_ptr<FusedOptimizer> fused_;        // null where there are no kernels
   AdamW optimizer_;
   GradientBuckets buckets_;
   int64_t phase_steps_ = 0;  // done in this phase
   int64_t steps_ = 0;        // done in all phases
   GradientObserver observer_;
+  std::unique_ptr<ScoredPass> pass_;
+  std::unique_ptr<ScoredPass> reference_pass_;  // of reference_; made when it is needed
+  Packs::Extent fitted_;                        // packs up to this one have been found to fit
+  std::vector<PendingFigures> pending_figures_;
+  std::optional<PendingOutcome> pending_outcome_;  // of the last update, of a fused optimizer
 };
 
 }  // namespace bicrl

@@ -12,6 +12,7 @@ UpdateStatistics over_ranks(std::span<const UpdateTotals> ranks) {
   for (const UpdateTotals& t : ranks.subspan(1)) {
     sum.scored_tokens += t.scored_tokens;
     sum.packed_rows += t.packed_rows;
+    sum.packed_pairs += t.packed_pairs;
     sum.loss += t.loss;
     sum.policy_loss += t.policy_loss;
     sum.kl += t.kl;
@@ -31,6 +32,7 @@ UpdateStatistics over_ranks(std::span<const UpdateTotals> ranks) {
           .largest_weight = sum.largest_weight,
           .scored_tokens = static_cast<int64_t>(sum.scored_tokens),
           .packed_rows = static_cast<int64_t>(sum.packed_rows),
+          .packed_pairs = sum.packed_pairs,
           .loss = mean(sum.loss, static_cast<double>(sum.updates - sum.imitation_updates)),
           .policy_loss = mean(sum.policy_loss, sum.scored_tokens),
           .kl = mean(sum.kl, sum.scored_tokens),

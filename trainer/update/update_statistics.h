@@ -11,6 +11,7 @@ struct UpdateTotals {
   int64_t updates = 0;          // gradients computed; equal on all ranks
   int64_t skipped_updates = 0;  // of these, left out because the gradient was not finite
   double scored_tokens = 0, packed_rows = 0;
+  double packed_pairs = 0;  // of a query and a key that attention's masks let through, in the packs
   // Sums over scored tokens, but for `loss`, which is the sum of what was minimised.
   double loss = 0, policy_loss = 0, kl = 0, clipped = 0, entropy = 0;
   // Of the updates, those that imitated, and the sum of what they minimised. They count in `packed_rows`, and
@@ -33,6 +34,7 @@ struct UpdateStatistics {
   double largest_weight = 0;
   int64_t scored_tokens = 0;
   int64_t packed_rows = 0;  // rows the body computed
+  double packed_pairs = 0;  // pairs of a query and a key that its attention did
   double loss = 0;          // as minimised: with the normaliser; mean over updates without imitation
   double policy_loss = 0;   // mean per token
   double kl = 0;            // mean per token, to the reference that the settings name

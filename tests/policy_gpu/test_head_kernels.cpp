@@ -1,0 +1,354 @@
+// The head's softmax and gradient, tile by tile, against fp64, in the PTX interpreter and on a GPU.
+#include <ATen/ATen.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include "policy/gpu/head_kernels.h"
+#include "tests/policy_gpu/gpu_tensors.h"
+#include "tests/policy_gpu/machine_tensors.h"
+
+namespace bicrl {
+namespace {
+
+using namespace testing;
+using gpu::kHeadTileIds;
+
+constexpr int64_t kRows = 7, kWidth = 520;
+
+// Logits of three tiles, the last of which is ragged.
+struct LogitsCase {
+  explicit LogitsCase(double its_temperature, bool first_tile_is_allowed) : temperature(its_temperature) {
+    at::manual_seed(5);
+    logits = at::randn({kRows, vocab}) * 4;
+    logits[1].slice(0, kHeadTileIds) += 200;     // far above what the first tile has
+    logits[2].slice(0, 2 * kHeadTileIds) += 70;  // the third far above both
+    logits[3].slice(0, 0, 5) += 300;             // and the first above the others
+    logits[4] = 0.25;
+    labels = at::tensor(std::vector<int64_t>{100, 17, 2 * kHeadTileIds + 3, 2, 30, kHeadTileIds, vocab - 2},
+                        at::kLong);
+    allowed = at::rand({vocab}) < 0.8;
+    if (!first_tile_is_allowed) allowed.slice(0, 0, kHeadTileIds) = false;
+    allowed[vocab - 1] = false;
+    for (int64_t r = 0; r < kRows; ++r) {
+      if (!first_tile_is_allowed) labels[r] = std::max(labels[r].item<int64_t>(), kHeadTileIds + r);
+      allowed[labels[r].item<int64_t>()] = true;
+    }
+    logits[5][kHeadTileIds] = 60;  // a label that is nearly certain
+    grad = at::randn({kRows});
+    limit = at::tensor(std::vector<float>{1e-4f, 0.5f, 1e-3f, 0.2f, 1e-9f, 0.999f, 0.0f});
+    const at::Tensor leaf = logits.to(at::kDouble).requires_grad_(true);
+    const at::Tensor all = (leaf / temperature).masked_fill(allowed.logical_not(), -INFINITY).log_softmax(1);
+    log_prob = all.gather(1, labels.unsqueeze(1)).squeeze(1);
+    log_prob.backward(grad.to(at::kDouble));
+    grad_logits = leaf.grad();
+    log_prob = log_prob.detach();
+    const at::Tensor p = all.detach().exp();
+    entropy = -(p * all.detach().clamp_min(-1e30)).sum(1);
+    largest = p.amax(1);
+    const at::Tensor cut = limit.to(at::kDouble).unsqueeze(1);
+    below = (p * p.lt(cut)).sum(1);
+    from = (p * p.ge(cut)).sum(1);
+  }
+  int64_t tiles() const { return (vocab + kHeadTileIds - 1) / kHeadTileIds; }
+  int64_t ids(int64_t tile) const { return std::min(kHeadTileIds, vocab - tile * kHeadTileIds); }
+  // As a product leaves it: what is behind a tile's ids is of no meaning.
+  at::Tensor tile_logits(int64_t tile) const {
+    at::Tensor some = at::full({kRows, kHeadTileIds}, NAN);
+    some.slice(1, 0, ids(tile)).copy_(logits.slice(1, tile * kHeadTileIds, tile * kHeadTileIds + ids(tile)));
+    return some;
+  }
+
+  static constexpr int64_t vocab = 2 * kHeadTileIds + 1003, stride = 2 * kHeadTileIds + 1008;
+  double temperature;
+  at::Tensor logits, labels, allowed, grad, limit, log_prob, grad_logits, entropy, largest, below, from;
+};
+
+struct LogitsResults {
+  at::Tensor log_prob, entropy, largest, below, from, factor, label_factor, weights;
+};
+
+void check_logits(const LogitsCase& work, const LogitsResults& r) {
+  check_rounded("log-probability", r.log_prob, work.log_prob, 2e-5, 2e-6);
+  check_rounded("entropy", r.entropy, work.entropy, 2e-5, 1e-5);
+  check_rounded("largest probability", r.largest, work.largest, 1e-6, 2e-5);
+  check_rounded("mass below the limit", r.below, work.below, 1e-6, 2e-5);
+  check_rounded("mass from the limit on", r.from, work.from, 1e-6, 2e-5);
+  // The gradient of the logits, as its products see it.
+  at::Tensor mine = r.weights.cpu().to(at::kDouble) * r.factor.cpu().to(at::kDouble).unsqueeze(1);
+  CHECK(mine.slice(1, LogitsCase::vocab).abs().max().item<double>() == 0);
+  mine = mine.slice(1, 0, LogitsCase::vocab).contiguous();
+  CHECK(mine.gather(1, work.labels.unsqueeze(1)).abs().max().item<double>() == 0);
+  check_rounded("gradient of the logits", mine.scatter(1, work.labels.unsqueeze(1), 0),
+                work.grad_logits.scatter(1, work.labels.unsqueeze(1), 0), 1e-12, 1.0 / 250);
+  const at::Tensor of_labels = work.grad_logits.gather(1, work.labels.unsqueeze(1)).squeeze(1);
+  check_rounded("gradient of the labels' logits", r.label_factor, of_labels, 1e-9, 1e-3);
+}
+
+// ---- What is made of the products.
+struct ProductsCase {
+  static constexpr int64_t kVocab = 50;
+  ProductsCase() {
+    at::manual_seed(11);
+    product = at::randn({kMany, kWidth});
+    factor = at::randn({kMany});
+    label_factor = at::randn({kMany});
+    labels = at::randint(kVocab, {kMany}, at::kLong).masked_fill(at::rand({kMany}) < 0.5, 3);
+    weight = at::randn({kVocab, kWidth}).to(at::kBFloat16);
+    hidden = at::randn({kMany, kWidth}).to(at::kBFloat16);
+    before = at::randn({kVocab, kWidth});
+    const at::Tensor k = label_factor.to(at::kDouble).unsqueeze(1);
+    rows = product.to(at::kDouble) * factor.to(at::kDouble).unsqueeze(1) +
+           k * weight.to(at::kDouble).index_select(0, labels);
+    sum = before.to(at::kDouble).index_add(0, labels, k * hidden.to(at::kDouble));
+  }
+  void check(const at::Tensor& mine_rows, const at::Tensor& mine_sum) const {
+    check_rounded("gradient of hidden rows", mine_rows, rows);
+    check_rounded("labels' rows of the weight's gradient", mine_sum, sum, 1e-4, 1e-5);
+  }
+  static constexpr int64_t kMany = 300;
+  at::Tensor product, factor, label_factor, labels, weight, hidden, before, rows, sum;
+};
+
+LogitsCase some_logits() {
+  return GENERATE(LogitsCase(1.0, true), LogitsCase(0.7, true), LogitsCase(1.3, false));
+}
+
+template <class Element>
+Element* at_row(const at::Tensor& states, int64_t row) {
+  return static_cast<Element*>(states.mutable_data_ptr()) + row * states.size(1);
+}
+
+}  // namespace
+
+TEST_CASE("softmax by tiles equals fp64, in the PTX interpreter", "[head_kernels]") {
+  const LogitsCase work = some_logits();
+  MachineTensors machine("head_kernels");
+  const auto floats = [&] { return machine.unwritten({kRows}, at::kFloat); };
+  struct State {
+    uint64_t best, reference, sum, moment, label;
+  } const state = {floats(), floats(), floats(), floats(), floats()};
+  const uint64_t allowed = machine.upload(at::constant_pad_nd(work.allowed, {0, 1})),
+                 labels = machine.upload(work.labels),
+                 weights = machine.unwritten({kRows, LogitsCase::stride}, at::kBFloat16),
+                 references = machine.unwritten({work.tiles(), kRows}, at::kFloat), none = 0;
+  const float scale = 1.4426950408889634f / static_cast<float>(work.temperature);
+  std::vector<uint64_t> tiles;
+  for (int64_t tile = 0; tile < work.tiles(); ++tile) {
+    tiles.push_back(machine.upload(work.tile_logits(tile)));
+    const int64_t first = tile * kHeadTileIds, left = LogitsCase::stride - first;
+    struct {
+      uint64_t logits, allowed, labels;
+      State state;
+      uint64_t weights;
+      int64_t weights_stride;
+      uint64_t tile_reference;
+      float scale;
+      int32_t first, ids, padded_ids;
+    } const arguments = {tiles.back(),
+                         allowed + static_cast<uint64_t>(first),
+                         labels,
+                         state,
+                         weights + static_cast<uint64_t>(2 * first),
+                         LogitsCase::stride,
+                         references + static_cast<uint64_t>(4 * tile * kRows),
+                         scale,
+                         static_cast<int32_t>(first),
+                         static_cast<int32_t>(work.ids(tile)),
+                         static_cast<int32_t>(std::min(left, kHeadTileIds))};
+    machine.launch({"head_tile_row"}, {kRows, 1, 1}, 512, arguments);
+  }
+  const uint64_t log_prob = floats(), entropy = floats(), largest = floats(), log_sum = floats();
+  struct {
+    State state;
+    uint64_t log_prob, entropy, largest, log_sum, weights;
+    int64_t weights_stride;
+    uint64_t tile_reference;
+    int64_t tile_reference_stride;
+    uint64_t row_index;
+    struct {
+      uint64_t record;
+      uint32_t stage;
+    } fault;
+    int32_t tiles, vocab;
+  } const rows = {state,
+                  log_prob,
+                  entropy,
+                  largest,
+                  log_sum,
+                  weights,
+                  LogitsCase::stride,
+                  references,
+                  kRows,
+                  none,
+                  {none, 0},
+                  static_cast<int32_t>(work.tiles()),
+                  static_cast<int32_t>(LogitsCase::vocab)};
+  machine.launch({"head_rowE"}, {kRows, 1, 1}, 256, rows);
+  const uint64_t below = floats(), from = floats(), limit = machine.upload(work.limit);
+  for (int64_t tile = 0; tile < work.tiles(); ++tile) {
+    struct {
+      uint64_t logits, allowed, log_sum, limit, below, from;
+      float scale;
+      int32_t ids;
+      int8_t is_first;
+    } const arguments = {tiles[static_cast<size_t>(tile)],
+                         allowed + static_cast<uint64_t>(tile * kHeadTileIds),
+                         log_sum,
+                         limit,
+                         below,
+                         from,
+                         scale,
+                         static_cast<int32_t>(work.ids(tile)),
+                         tile == 0};
+    machine.launch({"head_mass_row"}, {kRows, 1, 1}, 512, arguments);
+  }
+  const uint64_t factor = floats(), label_factor = floats(),
+                 scaled = machine.unwritten({kRows, kWidth}, at::kBFloat16);
+  const at::Tensor hidden = at::randn({kRows, kWidth}).to(at::kBFloat16);
+  struct {
+    uint64_t grad, log_prob, sum, hidden, factor, label_factor, scaled;
+    float inverse_temperature;
+    int32_t width;
+  } const factors = {machine.upload(work.grad),
+                     log_prob,
+                     state.sum,
+                     machine.upload(hidden),
+                     factor,
+                     label_factor,
+                     scaled,
+                     static_cast<float>(1 / work.temperature),
+                     static_cast<int32_t>(kWidth)};
+  machine.launch({"head_factor_row"}, {kRows, 1, 1}, 256, factors);
+  const auto row = [&](uint64_t address) { return machine.download(address, {kRows}, at::kFloat); };
+  check_logits(
+      work, {row(log_prob), row(entropy), row(largest), row(below), row(from), row(factor), row(label_factor),
+             machine.download(weights, {kRows, LogitsCase::stride}, at::kBFloat16)});
+  check_rounded("scaled rows", machine.download(scaled, {kRows, kWidth}, at::kBFloat16),
+                hidden.to(at::kDouble) * row(factor).to(at::kDouble).unsqueeze(1), 0);
+}
+
+TEST_CASE("rows of the head's gradient equal fp64, in the PTX interpreter", "[head_kernels]") {
+  const ProductsCase work;
+  MachineTensors machine("head_kernels");
+  const uint64_t labels = machine.upload(work.labels), label_factor = machine.upload(work.label_factor),
+                 out = machine.unwritten({ProductsCase::kMany, kWidth}, at::kBFloat16),
+                 sum = machine.upload(work.before);
+  struct {
+    uint64_t product, factor, label_factor, labels, weight, out;
+    int32_t width;
+  } const gradient = {machine.upload(work.product),
+                      machine.upload(work.factor),
+                      label_factor,
+                      labels,
+                      machine.upload(work.weight),
+                      out,
+                      kWidth};
+  machine.launch({"head_gradient_row"}, {ProductsCase::kMany, 1, 1}, 256, gradient);
+  struct {
+    uint64_t labels, label_factor, hidden, sum;
+    int32_t rows, width;
+  } const of_labels = {labels, label_factor, machine.upload(work.hidden), sum, ProductsCase::kMany, kWidth};
+  machine.launch({"head_label_row"}, {ProductsCase::kMany, (kWidth + 511) / 512, 1}, 64, of_labels);
+  work.check(machine.download(out, {ProductsCase::kMany, kWidth}, at::kBFloat16),
+             machine.download(sum, {ProductsCase::kVocab, kWidth}, at::kFloat));
+}
+
+TEST_CASE("softmax by tiles and the head's gradient equal fp64, on a GPU", "[head_kernels][gpu]") {
+  require_gpu();
+  const gpu::Stream stream = current_stream();
+  const auto empty = [](at::IntArrayRef shape, at::ScalarType type) {
+    return on_gpu(at::full(shape, NAN, at::TensorOptions().dtype(type)));
+  };
+  const auto floats = [](const at::Tensor& x) { return x.const_data_ptr<float>(); };
+  {
+    const LogitsCase work = some_logits();
+    const at::Tensor rows = empty({13, kRows}, at::kFloat), grad = on_gpu(work.grad),
+                     limit = on_gpu(work.limit), allowed = on_gpu(at::constant_pad_nd(work.allowed, {0, 1})),
+                     labels = on_gpu(work.labels),
+                     weights = empty({kRows, LogitsCase::stride}, at::kBFloat16),
+                     references = empty({work.tiles(), kRows}, at::kFloat);
+    const auto row = [&](int64_t i) { return at_row<float>(rows, i); };
+    const gpu::HeadRowState state = {row(0), row(1), row(2), row(3), row(4)};
+    const auto* may = static_cast<const uint8_t*>(allowed.const_data_ptr());
+    const auto temperature = static_cast<float>(work.temperature);
+    std::vector<at::Tensor> tiles;
+    for (int64_t tile = 0; tile < work.tiles(); ++tile) {
+      tiles.push_back(on_gpu(work.tile_logits(tile)));
+      gpu::head_tile({.rows = kRows,
+                      .vocab = LogitsCase::vocab,
+                      .first = tile * kHeadTileIds,
+                      .ids = work.ids(tile),
+                      .logits = floats(tiles.back()),
+                      .allowed = may,
+                      .labels = labels.const_data_ptr<int64_t>(),
+                      .temperature = temperature,
+                      .state = state,
+                      .weights = bf16(weights),
+                      .weights_stride = LogitsCase::stride,
+                      .tile_reference = at_row<float>(references, tile)},
+                     stream);
+    }
+    gpu::head_rows({.rows = kRows,
+                    .tiles = work.tiles(),
+                    .vocab = LogitsCase::vocab,
+                    .state = state,
+                    .log_prob = row(5),
+                    .entropy = row(6),
+                    .largest = row(7),
+                    .log_sum = row(8),
+                    .weights = bf16(weights),
+                    .weights_stride = LogitsCase::stride,
+                    .tile_reference = floats(references),
+                    .tile_reference_stride = kRows},
+                   stream);
+    for (int64_t tile = 0; tile < work.tiles(); ++tile)
+      gpu::head_mass({.rows = kRows,
+                      .vocab = LogitsCase::vocab,
+                      .first = tile * kHeadTileIds,
+                      .ids = work.ids(tile),
+                      .logits = floats(tiles[static_cast<size_t>(tile)]),
+                      .allowed = may,
+                      .temperature = temperature,
+                      .log_sum = row(8),
+                      .limit = floats(limit),
+                      .below = row(9),
+                      .from = row(10)},
+                     stream);
+    gpu::head_factors({.rows = kRows,
+                       .grad = floats(grad),
+                       .log_prob = row(5),
+                       .sum = row(2),
+                       .temperature = temperature,
+                       .factor = row(11),
+                       .label_factor = row(12)},
+                      stream);
+    const at::Tensor on_host = rows.cpu();
+    check_logits(work, {on_host[5], on_host[6], on_host[7], on_host[9], on_host[10], on_host[11], on_host[12],
+                        weights});
+  }
+  const ProductsCase work;
+  const at::Tensor product = on_gpu(work.product), factor = on_gpu(work.factor),
+                   label_factor = on_gpu(work.label_factor), labels = on_gpu(work.labels),
+                   weight = on_gpu(work.weight), hidden = on_gpu(work.hidden), sum = on_gpu(work.before),
+                   out = empty({ProductsCase::kMany, kWidth}, at::kBFloat16);
+  gpu::head_gradient_rows({.rows = ProductsCase::kMany,
+                           .width = kWidth,
+                           .product = floats(product),
+                           .factor = floats(factor),
+                           .label_factor = floats(label_factor),
+                           .labels = labels.const_data_ptr<int64_t>(),
+                           .weight = bf16(weight),
+                           .out = bf16(out)},
+                          stream);
+  gpu::head_label_rows({.rows = ProductsCase::kMany,
+                        .width = kWidth,
+                        .labels = labels.const_data_ptr<int64_t>(),
+                        .label_factor = floats(label_factor),
+                        .hidden = bf16(hidden),
+                        .sum = sum.mutable_data_ptr<float>()},
+                       stream);
+  work.check(out, sum);
+}
+
+}  // namespace bicrl

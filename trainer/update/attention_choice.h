@@ -1,0 +1,12 @@
+// Which backend computes the attention of a policy's packs: the fastest of this build that can.
+#pragma once
+#include <memory>
+
+#include "policy/training_attention.h"
+
+namespace bicrl {
+
+// Logs one line where a GPU is left without its kernels.
+std::unique_ptr<AttentionBackend> choose_attention(const AttentionShape& shape);
+
+}  // namespace bicrl

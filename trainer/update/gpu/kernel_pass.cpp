@@ -1,0 +1,154 @@
+#include "trainer/update/gpu/kernel_pass.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+
+#include "common/error.h"
+#include "trainer/update/attention_choice.h"
+
+namespace bicrl {
+namespace {
+
+// So that packs of nearly the same size get the same memory from the allocator.
+constexpr int64_t kRowStep = 256;
+int64_t rounded(int64_t rows) { return (rows + kRowStep - 1) / kRowStep * kRowStep; }
+
+}  // namespace
+
+std::string KernelPass::refusal(const PolicyConfig& config, at::Device device, at::ScalarType dtype) {
+  return gpu::GpuPassOperations::refusal(config, device, dtype);
+}
+
+// Memory that is there throughout counts as kept.
+PassMemory KernelPass::memory(const PolicyConfig& config, const PassShape& shape,
+                              const PassSettings& settings) {
+  constexpr int64_t kBf16 = sizeof(gpu::BFloat16), kFloat = sizeof(float), kIndex = sizeof(int64_t);
+  const int64_t rows = rounded(shape.rows);
+  const PassActivations::Bytes bytes = PassActivations::bytes(
+      PolicyPass::activations(config, rows, rounded(shape.scored), settings.recompute, settings.lora), kBf16);
+  const auto attention =
+      choose_attention(AttentionShape::of(config, settings.dtype, at::Device(settings.device)))
+          ->memory(shape.segments, shape.rows);
+  const int64_t state = attention.kept_bytes - shape.rows * config.heads * config.head_dim * kBf16;
+  const int64_t states = settings.recompute == Recompute::kFull ? 1 : config.layers;
+  PassMemory m;
+  m.kept_bytes = bytes.kept + bytes.forward + states * state + attention.plan_bytes +
+                 rows * 2 * config.head_dim * kFloat  // cosines and sines
+                 + gpu::GpuPassOperations::workspace_bytes(config, rows) +
+                 gpu::FusedHead::bytes(config, shape.scored) + (2 * shape.rows + 6 * shape.scored) * kIndex +
+                 2 * shape.scored * config.hidden_size * kBf16;  // hidden rows, and their gradient
+  m.layer_bytes = bytes.backward + std::max(attention.backward_bytes, attention.forward_bytes);
+  return m;
+}
+
+KernelPass::KernelPass(const Transformer& policy, at::Tensor allowed, Recompute recompute)
+    : policy_(policy),
+      allowed_(std::move(allowed)),
+      recompute_(recompute),
+      attention_(choose_attention(AttentionShape::of(policy.config(), policy.dtype(), policy.device()))),
+      operations_(policy.device()) {
+  BICRL_CHECK(allowed_.numel() == policy.config().vocab_size);
+}
+
+void KernelPass::make_memory(int64_t rows, int64_t scored) {
+  memory_.reset();  // before more is asked for
+  memory_.emplace(Memory{PolicyPass(policy_, operations_, rounded(rows), rounded(scored), recompute_),
+                         gpu::FusedHead(policy_, allowed_, operations_, scored)});
+}
+
+void KernelPass::reserve(const Packs::Extent& largest) {
+  make_memory(largest.rows, largest.scored);
+  is_reserved_ = true;
+}
+
+void KernelPass::release() {
+  memory_.reset();
+  is_reserved_ = false;
+}
+
+class KernelPass::Use {
+ public:
+  Use(KernelPass& pass, const PackedBatch& batch) : pass_(pass) {
+    if (!pass_.is_reserved_) pass_.make_memory(batch.rows(), batch.scored());
+  }
+  ~Use() {
+    if (!pass_.is_reserved_) pass_.memory_.reset();
+  }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+
+ private:
+  KernelPass& pass_;
+};
+
+PassInput KernelPass::input_of(const PackedBatch& batch, TrainingAttention& attention) const {
+  return {batch.tokens, batch.positions, batch.selected, batch.host_tokens, &attention};
+}
+
+at::Tensor KernelPass::head_sum(GradientSink& sink) const {
+  if (policy_.has_adapters()) return {};
+  const ParameterLayout& layout = policy_.store().layout();
+  const int64_t entry = layout.tied_head() ? 0 : layout.head_entry();
+  return gradient_sum(layout, entry, 1, sink).view(policy_.head().sizes());
+}
+
+at::Tensor KernelPass::log_probs(const PackedBatch& batch, double temperature) {
+  const at::NoGradGuard guard;
+  const Use use(*this, batch);
+  const auto attention = attention_->make(batch.segments, batch.rows());
+  const at::Tensor hidden = memory_->pass.forward(input_of(batch, *attention), false);
+  at::Tensor result = at::empty_like(batch.old_log_probs);
+  const int64_t step = memory_->head.rows_per_chunk();
+  for (int64_t begin = 0; begin < batch.scored(); begin += step) {
+    const auto part = [&](const at::Tensor& x) {
+      return x.narrow(0, begin, std::min(step, batch.scored() - begin));
+    };
+    part(result).copy_(memory_->head
+                           .score(part(hidden), part(batch.labels), {}, part(batch.selected), temperature,
+                                  /*keeps=*/false)
+                           .log_prob);
+  }
+  return result;
+}
+
+void KernelPass::backward(const PackedBatch& batch, double temperature, const Loss& loss,
+                          GradientSink& sink) {
+  const Use use(*this, batch);
+  const auto attention = attention_->make(batch.segments, batch.rows());
+  operations_.begin_pass();
+  const at::Tensor hidden = memory_->pass.forward(input_of(batch, *attention), true);
+  const at::Tensor grad = at::empty_like(hidden), weight_sum = head_sum(sink);
+  gpu::FusedHead& head = memory_->head;
+  const int64_t step = head.rows_per_chunk();
+  for (int64_t begin = 0; begin < batch.scored(); begin += step) {
+    const auto part = [&](const at::Tensor& x) {
+      return x.narrow(0, begin, std::min(step, batch.scored() - begin));
+    };
+    const at::Tensor limits =
+        batch.mass_limits.defined() ? part(batch.mass_limits).to(at::kFloat) : at::Tensor();
+    const gpu::FusedHead::Scores scores =
+        head.score(part(hidden), part(batch.labels), limits, part(batch.selected), temperature, true);
+    ScoredChunk chunk{begin, scores.log_prob.detach().requires_grad_(true), scores.entropy, {}, {}, {}};
+    if (limits.defined()) {
+      chunk.largest = scores.largest;
+      chunk.mass_below = scores.below;
+      chunk.mass_from = scores.from;
+    }
+    loss(chunk).backward();
+    head.gradient(chunk.log_probs.grad(), part(hidden), part(batch.labels), part(grad), weight_sum);
+  }
+  memory_->pass.backward(grad, sink);
+}
+
+ScoredPass::FaultReport KernelPass::take_fault_report() {
+  return [faults = operations_.take_faults(), layers = policy_.config().layers] {
+    const auto first = faults.first();
+    if (!first) return std::string("the products of the gradient");
+    return concat("pack ", first->pass, ", row ", first->row, ", ",
+                  PolicyPass::stage_name(first->stage, layers));
+  };
+}
+
+}  // namespace bicrl

@@ -1,0 +1,17 @@
+#include "trainer/update/fused_optimizer.h"
+#include "trainer/update/operator_pass.h"
+#include "trainer/update/pass_memory.h"
+
+namespace bicrl {
+
+std::unique_ptr<ScoredPass> make_scored_pass(const Transformer& policy, at::Tensor allowed, Recompute) {
+  return std::make_unique<OperatorPass>(policy, std::move(allowed));
+}
+
+PassMemory pass_memory(const PolicyConfig& config, const PassShape& shape, const PassSettings& settings) {
+  return operator_pass_memory(config, shape, settings);
+}
+
+std::unique_ptr<FusedOptimizer> make_fused_optimizer(ParameterStore&) { return nullptr; }
+
+}  // namespace bicrl
