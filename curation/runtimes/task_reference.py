@@ -27,8 +27,9 @@ def attempt(what, function, *args):
     except BaseException as error:  # noqa: B902: a task may raise anything, SystemExit included
         if isinstance(error, RuntimeError) and "allocate memory" in str(error):
             raise MemoryError from None
-        line = traceback.extract_tb(error.__traceback__)[-1].lineno
-        raise Raises(f"{what} raises {type(error).__name__} (line {line}): {str(error)[:200]}") from None
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "task"]
+        place = f" (line {lines[-1]})" if lines else ""
+        raise Raises(f"{what} raises {type(error).__name__}{place}: {str(error)[:200]}") from None
 
 
 def is_float(x):
