@@ -141,7 +141,7 @@ class Examination:
             for i, leaf in enumerate(self.wide_inputs[0]):
                 if is_tensor(leaf) and leaf.numel() == output.numel() and all(
                         not differs([draw[i].reshape(-1).to(answer[place].dtype)], [answer[place].reshape(-1)], self.rounding)
-                        for draw, answer in zip(self.wide_inputs, self.answers)):
+                        for draw, answer in [*zip(self.wide_inputs, self.answers), (self.wide_inputs[0], self.shaken_base)]):
                     self.say("trivial", f"output {place} is input {i}")
 
     # ---- Influence
@@ -208,6 +208,7 @@ class Examination:
 
     def check_redundancy(self):
         found, finished = find_redundant(self.reference, self.model, self.wide_inputs, self.spec,
+                                         [i for i, changes in self.changes.items() if not changes],
                                          min(REDUNDANCY_S, self.ends - time.process_time()))
         if found:
             self.say("redundant", found[0])

@@ -36,7 +36,7 @@ class Operator:
     def __init__(self, func, tainted, candidates, outputs, producers):
         self.func = func
         self.name = name_of(func)
-        self.tainted = tainted  # depends on an input's or a parameter's values
+        self.tainted = tainted  # depends on the values of a source
         self.candidates = candidates  # places in the flat arguments that could stand for the first output
         self.outputs = outputs
         self.producers = producers  # names of what made each candidate

@@ -21,17 +21,15 @@ class TooMuch(Exception):
     """The search would take longer than it may."""
 
 
-def flat_parameters(model):
-    return [p for p in model.parameters()]
-
-
 class Search:
-    """Over one reference. `draws`: lists of input leaves; the first SAMPLES of them are used."""
+    """Over one reference. `draws`: lists of input leaves; the first SAMPLES of them are used. `fixed`: places of inputs that
+    no seed changes. What is computed of them and of parameters alone is the same every time, and is not looked at."""
 
-    def __init__(self, reference, model, draws, spec, seconds):
+    def __init__(self, reference, model, draws, spec, fixed, seconds):
         self.reference, self.spec = reference, spec
         self.models = [jittered(model, 100 + i) for i in range(min(SAMPLES, len(draws)))]
         self.draws = draws[:len(self.models)]
+        self.fixed = set(fixed)
         self.ends = time.process_time() + seconds
 
     def check_time(self):
@@ -41,7 +39,7 @@ class Search:
     def record(self, sample, leaves=None, stand_in=None, keep_values=True):
         model = copy.deepcopy(self.models[sample])
         leaves = [copied(x) for x in (self.draws[sample] if leaves is None else leaves)]
-        sources = [x for x in leaves if isinstance(x, torch.Tensor)] + flat_parameters(model)
+        sources = [x for i, x in enumerate(leaves) if isinstance(x, torch.Tensor) and i not in self.fixed]
         recorder = Recorder(sources, stand_in, keep_values)
         torch.manual_seed(3)
         with torch.no_grad(), recorder:
@@ -225,9 +223,9 @@ def bypass(place):
     return change
 
 
-def find_redundant(reference, model, draws, spec, seconds):
+def find_redundant(reference, model, draws, spec, fixed, seconds):
     """(what was found, whether the search came to its end)"""
     try:
-        return Search(reference, model, draws, spec, seconds).find(), True
+        return Search(reference, model, draws, spec, fixed, seconds).find(), True
     except (TooMuch, Raises):
         return [], False

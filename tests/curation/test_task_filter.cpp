@@ -90,5 +90,11 @@ TEST_CASE("task filter finds the defects of the tasks that it was made with") {
   CHECK(told.false_alarms == 0);
 }
 
+TEST_CASE("task filter finds labelled defects that it was not made with and few others") {
+  const Score told = score(labelled_tasks("scored_once"));
+  CHECK(100 * told.recalled >= 95 * told.defects);
+  CHECK(100 * told.false_alarms <= 5 * told.sound);
+}
+
 }  // namespace
 }  // namespace bicrl::curation
