@@ -26,7 +26,7 @@ std::string quoted(const std::string& word) {
   const std::string why = said.value("error", "");
   if (said.value("kind", "") == "missing")
     throw Error(concat(file.string(), ": Arrow and Parquet files need pyarrow, which is not installed (", why,
-                       "): .venv/bin/python3 -m pip install -r curation/requirements.txt"),
+                       "): launch/setup --with-tables installs it"),
                 ExitCode::kUnavailable);
   if (said.value("kind", "") == "malformed")
     throw InputError(concat(file.string(), ": is no such table: ", why));
