@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent
-TOLERANCE = 1e-2  # that of `published`, in user_guide.md
+TOLERANCE = 1e-2  # that of `published`, in docs/verifier.md
 
 
 def write_suite(tasks, out):

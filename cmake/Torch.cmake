@@ -28,5 +28,30 @@ if(BICRL_CUDA)
   target_link_libraries(bicrl_torch INTERFACE torch_cuda c10_cuda)
 endif()
 
+# ATen/ATen.h takes seven seconds to read and half a minute to make ready once: what includes torch shares one
+# precompiled header. BICRL_PCH=OFF compiles every file by its own includes alone.
+option(BICRL_PCH "Precompile torch's headers" ON)
+set(bicrl_torch_header ${CMAKE_SOURCE_DIR}/cmake/torch_headers.h)
+if(BICRL_PCH)
+  file(WRITE ${CMAKE_BINARY_DIR}/generated/torch_headers.cpp "// Carries the precompiled header.\n")
+  add_library(bicrl_torch_headers OBJECT ${CMAKE_BINARY_DIR}/generated/torch_headers.cpp)
+  target_link_libraries(bicrl_torch_headers PRIVATE bicrl_torch nlohmann_json::nlohmann_json)
+  target_precompile_headers(bicrl_torch_headers PRIVATE ${bicrl_torch_header})
+endif()
+# OWN: the target's options make the header another one (-fopenmp).
+function(bicrl_precompile_torch target)
+  cmake_parse_arguments(T "OWN" "" "" ${ARGN})
+  if(NOT BICRL_PCH)
+    return()
+  endif()
+  if(T_OWN)
+    target_precompile_headers(${target} PRIVATE ${bicrl_torch_header})
+    return()
+  endif()
+  target_precompile_headers(${target} REUSE_FROM bicrl_torch_headers)
+  # Programs would be compiled with -fPIE, for which the header would be another one as well.
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fPIC>)
+endfunction()
+
 # Boxes run Python with the same torch; the program finds it by this note (sandbox/box/python_install.cpp).
 file(WRITE ${CMAKE_BINARY_DIR}/share/bicrl/python "${BICRL_PYTHON}\n")

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "common/config_keys.h"
 #include "common/config_node.h"
 #include "common/files.h"
 #include "common/spelling.h"
@@ -96,6 +97,54 @@ std::string joined(const std::vector<std::string>& words) {
 
 std::string flow_list(const std::vector<std::string>& values) { return "[" + joined(values) + "]"; }
 
+std::string flow_texts(const std::vector<std::string>& texts) {
+  std::vector<std::string> printed;
+  for (const auto& text : texts) printed.push_back(yaml_text(text));
+  return flow_list(printed);
+}
+
+std::string flow_integers(const std::vector<int64_t>& values) {
+  std::vector<std::string> printed;
+  for (int64_t value : values) printed.push_back(std::to_string(value));
+  return flow_list(printed);
+}
+
+// ---- What the log of keys says of a range; empty where there is none.
+
+std::string integer_range(int64_t min, int64_t max) {
+  const bool bounded_below = min != std::numeric_limits<int64_t>::min();
+  const bool bounded_above = max != std::numeric_limits<int64_t>::max();
+  if (bounded_below && bounded_above) return concat(min, " to ", max);
+  return bounded_below ? concat("at least ", min) : bounded_above ? concat("at most ", max) : "";
+}
+
+std::string real_range(double min, double max) {
+  if (!std::isinf(min) && !std::isinf(max)) return concat(yaml_real(min), " to ", yaml_real(max));
+  if (!std::isinf(min)) return concat("at least ", yaml_real(min));
+  return std::isinf(max) ? "" : concat("at most ", yaml_real(max));
+}
+
+// What an accessor knows of a key.
+struct KeyKind {
+  const char* type;
+  std::string fallback;  // as YAML
+  std::string range;
+};
+
+// Notes a value for the resolved document, and the key for a log.
+void note_value(ConfigNode& section, const std::string& key, std::string value, const KeyKind& kind) {
+  if (ConfigKeyLog::is_active()) {
+    const ConfigNode* node = find_value(section, key);
+    ConfigKeyLog::record({.path = section.child_path(key),
+                          .type = kind.type,
+                          .fallback = kind.fallback,
+                          .range = kind.range,
+                          .value = value,
+                          .place = node ? node->place : "default"});
+  }
+  section.note(key, std::move(value));
+}
+
 }  // namespace
 
 Pointer* ConfigNode::find(const std::string& key) {
@@ -120,7 +169,8 @@ void ConfigNode::note(const std::string& key, Read read) {
 int64_t ConfigSection::integer(const std::string& key, int64_t fallback, int64_t min, int64_t max) const {
   const ConfigNode* node = find_value(*node_, key);
   const int64_t value = node ? parse_integer(*node, min, max) : fallback;
-  node_->note(key, std::to_string(value));
+  note_value(*node_, key, std::to_string(value),
+             {"integer", std::to_string(fallback), integer_range(min, max)});
   return value;
 }
 
@@ -131,7 +181,7 @@ double ConfigSection::real(const std::string& key, double fallback, double min, 
     expected(*node, std::isinf(max)   ? concat("a number of at least ", yaml_real(min))
                     : std::isinf(min) ? concat("a number of at most ", yaml_real(max))
                                       : concat("a number from ", yaml_real(min), " to ", yaml_real(max)));
-  node_->note(key, yaml_real(value));
+  note_value(*node_, key, yaml_real(value), {"number", yaml_real(fallback), real_range(min, max)});
   return value;
 }
 
@@ -143,20 +193,20 @@ bool ConfigSection::boolean(const std::string& key, bool fallback) const {
     const bool is_false = text == "false" || text == "False" || text == "FALSE";
     if (node->kind != Kind::kScalar || !node->plain || !(value || is_false)) expected(*node, "true or false");
   }
-  node_->note(key, value ? "true" : "false");
+  note_value(*node_, key, value ? "true" : "false", {"boolean", fallback ? "true" : "false", ""});
   return value;
 }
 
 std::string ConfigSection::text(const std::string& key, const std::string& fallback) const {
   const ConfigNode* node = find_value(*node_, key);
   std::string value = node ? parse_text(*node) : fallback;
-  node_->note(key, yaml_text(value));
+  note_value(*node_, key, yaml_text(value), {"text", yaml_text(fallback), ""});
   return value;
 }
 
 std::string ConfigSection::required_text(const std::string& key) const {
   if (const ConfigNode* node = find_value(*node_, key)) {
-    node_->note(key, yaml_text(parse_text(*node)));
+    note_value(*node_, key, yaml_text(parse_text(*node)), {"text", "", ""});
     return node->scalar;
   }
   for (const auto& [written, value] : node_->entries)
@@ -181,7 +231,7 @@ std::string ConfigSection::choice(const std::string& key, const std::string& fal
   }
   BICRL_CHECK(known, "the default '", value, "' of ", node_->child_path(key), " is not among ",
               joined(allowed));
-  node_->note(key, yaml_text(value));
+  note_value(*node_, key, yaml_text(value), {"choice", yaml_text(fallback), joined(allowed)});
   return value;
 }
 
@@ -193,9 +243,7 @@ std::vector<std::string> ConfigSection::texts(const std::string& key,
     values.clear();
     for (const Pointer& item : node->items) values.push_back(parse_text(*item));
   }
-  std::vector<std::string> printed;
-  for (const auto& value : values) printed.push_back(yaml_text(value));
-  node_->note(key, flow_list(printed));
+  note_value(*node_, key, flow_texts(values), {"list of texts", flow_texts(fallback), ""});
   return values;
 }
 
@@ -207,9 +255,8 @@ std::vector<int64_t> ConfigSection::integers(const std::string& key, const std::
     values.clear();
     for (const Pointer& item : node->items) values.push_back(parse_integer(*item, min, max));
   }
-  std::vector<std::string> printed;
-  for (int64_t value : values) printed.push_back(std::to_string(value));
-  node_->note(key, flow_list(printed));
+  note_value(*node_, key, flow_integers(values),
+             {"list of integers", flow_integers(fallback), integer_range(min, max)});
   return values;
 }
 
@@ -219,7 +266,7 @@ std::vector<int64_t> ConfigSection::integers_or(const std::string& key, const st
   if (node && node->kind == Kind::kList && !node->items.empty()) return integers(key, {}, min, max);
   if (node && (node->kind != Kind::kScalar || node->scalar != word))
     expected(*node, concat(word, " or a list of integers"));
-  node_->note(key, word);
+  note_value(*node_, key, word, {"list of integers", word, integer_range(min, max)});
   return {};
 }
 

@@ -10,7 +10,7 @@
 
 namespace bicrl {
 
-// Exit codes of the program, as documented in docs/user_guide.md.
+// Exit codes of the program, as documented in docs/exit-codes.md.
 enum class ExitCode : int {
   kOk = 0,
   kFailure = 1,       // the work itself failed (a lost peer, a full disk)

@@ -10,6 +10,7 @@
 
 #include "common/atomic_file.h"
 #include "common/error.h"
+#include "common/named_file.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;
@@ -51,7 +52,13 @@ fs::path share_folder() {
 
 void check_writable(const std::string& path) {
   if (path.empty()) return;
-  const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : ".";
+  if (is_stream(path)) {
+    if (access(path.c_str(), W_OK) != 0)
+      throw Error(concat("cannot write ", path, ": ", strerror(errno)), ExitCode::kUsage);
+    return;
+  }
+  const fs::path file = follow_links(path);
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
   // No InputError: other ranks, which write nothing, do not find it.
   if (!fs::is_directory(folder))
     throw Error(concat("cannot write ", path, ": ", folder.string(), " is no folder"), ExitCode::kUsage);

@@ -19,8 +19,8 @@ std::string read_file(const std::filesystem::path& path, size_t most_bytes = SIZ
 FileHash write_file_atomically(const std::filesystem::path& path, std::string_view bytes,
                                FileOperations& files = system_files());
 
-// A file that is written after long work, checked before it: throws Error with exit code kUsage if its
-// folder is missing or not writable. Empty: nothing to check.
+// A file for write_named_file(), checked before long work: throws Error with exit code kUsage if it, or its
+// folder, is missing or not writable. Empty: nothing to check.
 void check_writable(const std::string& path);
 
 // bin/../share/bicrl of the running program ($BICRL_SHARE overrides): runtimes of the boxes.

@@ -23,10 +23,10 @@ class Grader {
   virtual ~Grader() = default;
   // All that a verdict depends on beside task and program.
   virtual std::string basis() = 0;
-  virtual void submit(const VerificationRequest& request) = 0;
-  // The next verdict; nothing after `patience`.
-  virtual std::optional<Verdict> next(Milliseconds patience) = 0;
-  virtual size_t pending() const = 0;
+  // `asker`: whose request it is; several steps of a pipeline share a verifier. Request ids are the asker's.
+  virtual void submit(const void* asker, const VerificationRequest& request) = 0;
+  // The asker's next verdict; nothing after `patience`.
+  virtual std::optional<Verdict> next(const void* asker, Milliseconds patience) = 0;
   virtual size_t capacity() const = 0;
 };
 
@@ -43,9 +43,10 @@ class CodeReader {
   virtual std::string basis() = 0;
   // `request`: {"kind": "examine" | "tree" | "function", "code", ...}, see curation/runtimes/task_reader.py.
   // The answer is what the box said, or {"failed": why, "kind": word} if the code took it down.
-  virtual void submit(uint64_t number, const nlohmann::json& request) = 0;
-  virtual std::optional<CodeAnswer> next(Milliseconds patience) = 0;
-  virtual size_t pending() const = 0;
+  // `asker`: whose question it is; several steps of a pipeline share the boxes. Numbers are the asker's.
+  virtual void submit(const void* asker, uint64_t number, const nlohmann::json& request) = 0;
+  // The asker's next answer; nothing after `patience`.
+  virtual std::optional<CodeAnswer> next(const void* asker, Milliseconds patience) = 0;
   virtual size_t capacity() const = 0;
 };
 

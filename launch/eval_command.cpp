@@ -9,6 +9,8 @@
 #include "common/clock.h"
 #include "common/files.h"
 #include "common/log.h"
+#include "common/named_file.h"
+#include "launch/launcher_check.h"
 #include "launch/learner_commands.h"
 #include "launch/rank_session.h"
 #include "launch/suite_evaluation.h"
@@ -66,10 +68,10 @@ ExitCode publish(const LearnerCommand& command, const EvalSettings& settings, co
                        {.confidence = settings.confidence, .resamples = settings.bootstrap_resamples});
   std::cout << headline(settings, tasks.size()) << "\n\n"
             << eval_table(report) << report.responses << " responses in " << clock_text(seconds) << std::endl;
-  if (!settings.responses_file.empty()) write_file_atomically(settings.responses_file, scores.responses);
+  if (!settings.responses_file.empty()) write_named_file(settings.responses_file, scores.responses);
   if (!command.json_path.empty())
-    write_file_atomically(command.json_path,
-                          full_json(settings, report, scores, tasks, ranks, seconds).dump(2) + "\n");
+    write_named_file(command.json_path,
+                     full_json(settings, report, scores, tasks, ranks, seconds).dump(2) + "\n");
   if (report.unverified == 0) return ExitCode::kOk;
   log_warning("one of the responses without a verdict: ", scores.unverified_reason);
   const std::string problem = unverified_problem(scores.unverified, settings.max_unverified_share);
@@ -105,6 +107,7 @@ class Evaluation {
         settings_(EvalSettings::from_config(document_.root(), fs::path(command.config_path).parent_path())),
         // The embedded server reads this section itself; here its keys are checked before anything starts.
         server_(VerifierOptions::from_config(document_.root().section("verifier").section("server"))) {
+    settings_.policy.verify = command.verify;
     document_.finish();
   }
 
@@ -173,7 +176,7 @@ class Evaluation {
     const Answers answers = ask_policy();
     if (!first()) return {};
     const std::string& lines = is_stock() ? answers.ungraded.lines : answers.scores.responses;
-    if (!settings_.responses_file.empty()) write_file_atomically(settings_.responses_file, lines);
+    if (!settings_.responses_file.empty()) write_named_file(settings_.responses_file, lines);
     if (stock) return stock->grade(problems_, parse_programs(lines, "the policy's responses", problems_));
     return results_of_responses(lines, settings_.suite->level, problems_);
   }
@@ -207,6 +210,7 @@ class Evaluation {
   // Leaves out of `tasks_` what is not asked. A suite's problems count all the same.
   Answers ask_policy() {
     at::set_num_threads(static_cast<int>(settings_.threads_per_rank));
+    report_bindings(control_, settings_.threads_per_rank);
     const Tokenizer tokenizer = load_tokenizer(settings_.policy);
     const Transformer policy = make_policy(settings_.policy, tokenizer, settings_.seed, control_.local_rank(),
                                            control_.ranks_on_host());

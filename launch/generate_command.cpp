@@ -194,10 +194,15 @@ bool generate_missing(const GenerateSettings& settings, const AskedResponses& as
 
 }  // namespace
 
+void read_generate_config(const ConfigSection& root, const fs::path& folder) {
+  GenerateSettings::from_config(root, folder);
+}
+
 int run_generate_command(const LearnerCommand& command) {
   const ConfigDocument document = ConfigDocument::from_file(command.config_path, command.overrides);
-  const GenerateSettings settings =
+  GenerateSettings settings =
       GenerateSettings::from_config(document.root(), fs::path(command.config_path).parent_path());
+  settings.policy.verify = command.verify;
   document.finish();
   PromptList list = settings.source.load(settings.decoding.scaffold);
   std::vector<Prompt>& prompts = list.prompts;

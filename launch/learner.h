@@ -1,6 +1,6 @@
-// The border between the program and the module libbicrl_learner.so, which holds the subcommands that need a
-// policy (train, sft, generate, eval, init). The program loads the module on demand, so that `bicrl verifier`
-// maps neither LibTorch nor MPI.
+// The border between the program and the module libbicrl_learner.so, which holds the subcommands that link
+// LibTorch: all but verifier, verify and doctor. The program loads the module on demand, so that
+// `bicrl verifier` maps neither LibTorch nor MPI.
 #pragma once
 #include <string>
 #include <vector>
@@ -19,10 +19,13 @@ struct LearnerCommand {
   bool allow_changed_config = false;  // of a run that goes on
   std::string output_folder;          // tasks: where they are written, empty: nowhere; init: of the policy
   bool check_tasks = false;           // tasks: run every reference and list faults
+  bool verify = true;                 // a policy's checkpoint against its manifest
   std::string json_path;              // eval: where its figures go as well; empty: nowhere
   std::string tokenizer_folder;       // init
   std::string dtype;                  // init: of the weights
   uint64_t seed = 1;                  // init
+  bool prints_reference = false;      // config: all keys instead of a file's values
+  std::string config_kind = "train";  // config: of the file
 };
 
 // Loads the module and runs the command in it; returns the exit code. Throws Error if the module is missing.

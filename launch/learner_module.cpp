@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/log.h"
+#include "launch/launcher_check.h"
 #include "launch/learner.h"
 #include "launch/learner_commands.h"
 #include "trainer/ranks/mpi_session.h"
@@ -14,11 +15,15 @@
 namespace {
 
 int run(const bicrl::LearnerCommand& command) {
+  const bool has_ranks = command.name == "train" || command.name == "sft" || command.name == "eval";
+  if (!has_ranks)
+    bicrl::expect_announced_ranks(bicrl::concat("`bicrl ", command.name, "` is one process"), 1);
   if (command.name == "rescore") return bicrl::run_rescore_command(command);
   if (command.name == "tasks") return bicrl::run_tasks_command(command);
   if (command.name == "generate") return bicrl::run_generate_command(command);
   if (command.name == "init") return bicrl::run_init_command(command);
   if (command.name == "eval") return bicrl::run_eval_command(command);
+  if (command.name == "config") return bicrl::run_config_command(command);
   return bicrl::run_train_command(command);
 }
 

@@ -8,7 +8,7 @@
 #include "common/log.h"
 #include "common/spelling.h"
 #include "launch/commands.h"
-#include "launch/curate_command.h"
+#include "launch/curate/curate_command.h"
 #include "launch/learner.h"
 
 namespace {
@@ -59,6 +59,8 @@ struct Arguments {
 
 void add_learner_flags(CLI::App& app, Arguments& arguments) {
   arguments.config.add_to(&app);
+  app.add_flag("!--no-verify", arguments.learner.verify,
+               "do not compare policy.checkpoint with the hashes in its manifest.json");
   app.add_flag("--dry-run", arguments.learner.dry_run,
                "print the resolved configuration and derived numbers, and stop");
 }
@@ -89,6 +91,15 @@ void add_tasks_flags(CLI::App& app, Arguments& arguments) {
                "run every task's reference in a box and list the tasks whose verdicts would say little");
   app.add_option("--write", arguments.learner.output_folder,
                  "folder for a file of each split (train.json...)");
+}
+
+void add_config_flags(CLI::App& app, Arguments& arguments) {
+  arguments.config.add_to(&app);
+  app.add_flag("--reference", arguments.learner.prints_reference,
+               "print the reference of all keys as Markdown (docs/configuration.md)");
+  app.add_option("--of", arguments.learner.config_kind, "what the file is for")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"train", "eval", "generate", "verifier", "reward"}));
 }
 
 void add_init_flags(CLI::App& app, Arguments& arguments) {
@@ -166,6 +177,11 @@ int run_configured(Arguments& arguments) {
   return bicrl::run_learner(learner);
 }
 
+int run_config(Arguments& arguments) {
+  take_config(arguments, arguments.learner);
+  return bicrl::run_learner(arguments.learner);
+}
+
 int run_init(Arguments& arguments) { return bicrl::run_learner(arguments.learner); }
 int run_rescore(Arguments& arguments) { return bicrl::run_learner(arguments.learner); }
 
@@ -209,6 +225,7 @@ constexpr Subcommand kSubcommands[] = {
     {"rescore", "recompute a run's rewards from its stored verdicts", add_rescore_flags, run_rescore},
     {"verifier", "run a verifier server (no LibTorch in the process)", add_verifier_flags, run_verifier},
     {"verify", "verify the programs of a task file, or one candidate", add_verify_flags, run_verify},
+    {"config", "print a configuration's values and where each comes from", add_config_flags, run_config},
     {"doctor", "check whether training can run here, and what to do", add_doctor_flags, run_doctor},
 };
 

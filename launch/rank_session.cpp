@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "common/log.h"
+#include "launch/launcher_check.h"
 #include "launch/tensor_plane_choice.h"
 #include "trainer/ranks/mpi_control_plane.h"
 #include "trainer/ranks/torch_error.h"
@@ -12,12 +13,14 @@
 namespace bicrl {
 namespace {
 
+constexpr const char* kAlone = "MPI sees one rank";
 constexpr double kPatience_s = 3;  // ranks read their files at the same time, but not equally fast
 
 }  // namespace
 
 int with_ranks(const std::function<int(RankPlanes)>& work) {
   if (!MpiSession::launched_by_mpi()) {
+    expect_announced_ranks(kAlone, 1);
     SingleProcessControl control;
     SingleProcessTensors alone;
     MeasuredTensors tensors(alone);
@@ -34,6 +37,7 @@ int with_ranks(const std::function<int(RankPlanes)>& work) {
   const auto tell = [](const std::string& message) { std::cerr << "bicrl: " << message << std::endl; };
   try {
     init_logging(LogLevel::kInfo, control.size() > 1 ? control.rank() : -1);
+    expect_announced_ranks(kAlone, control.size());
     return work({control,
                  [&](at::Device device) -> MeasuredTensors& {
                    tensors = make_tensor_plane(session, control, device);

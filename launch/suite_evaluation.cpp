@@ -15,6 +15,7 @@
 #include "common/clock.h"
 #include "common/files.h"
 #include "common/log.h"
+#include "common/named_file.h"
 #include "common/usable_machine.h"
 #include "trainer/evaluation/eval_report.h"
 
@@ -53,8 +54,8 @@ std::string text_of(const ordered_json& json) {
 
 void write_results(const fs::path& folder, const KernelBenchResults& results) {
   if (folder.empty()) return;
-  write_file_atomically(folder / "eval_results.json", text_of(eval_results_json(results)));
-  write_file_atomically(folder / "baseline_time_torch.json", text_of(baseline_json(results)));
+  write_named_file(folder / "eval_results.json", text_of(eval_results_json(results)));
+  write_named_file(folder / "baseline_time_torch.json", text_of(baseline_json(results)));
 }
 
 int build_jobs(const SuiteSettings& suite) {
@@ -226,7 +227,7 @@ ExitCode publish_suite(const LearnerCommand& command, const EvalSettings& settin
     json["kernelbench"]["level"] = suite.level;
     json["kernelbench"]["protocol"] = stock ? "kernelbench" : "native";
     if (stock) json["kernelbench"].update({{"device", suite.device}, {"precision", suite.precision}});
-    write_file_atomically(command.json_path, json.dump(2) + "\n");
+    write_named_file(command.json_path, json.dump(2) + "\n");
   }
   const std::string problem =
       unverified_problem({{report.responses, report.unverified}}, settings.max_unverified_share);

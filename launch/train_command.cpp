@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "launch/launcher_check.h"
 #include "launch/learner_commands.h"
 #include "launch/rank_checks.h"
 #include "launch/rank_session.h"
@@ -223,6 +224,7 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
   ControlPlane& control = ranks.control;
   const bool first = control.rank() == 0;
   LoadedRun run = load_run(command);
+  run.settings.policy.verify = command.verify;
   if (run.settings.trainer.deterministic) require_determinism();
   RunInputs inputs = RunInputs::load(run.settings.policy, run.settings.tasks);
   if (command.dry_run) {
@@ -249,6 +251,7 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
     for (const std::string& note : notes_on(run)) log_warning(note);
   install_stop_handler(first ? "stopping after this step; again to end now" : "");
   at::set_num_threads(static_cast<int>(run.settings.threads_per_rank));
+  report_bindings(control, run.settings.threads_per_rank);
   const OpenedRun opened = open_run(command, run, control);
   if (opened.finished) {
     if (first)

@@ -10,12 +10,14 @@
 #include "common/config.h"
 #include "common/files.h"
 #include "common/log.h"
+#include "common/named_file.h"
 #include "launch/commands.h"
 #include "launch/embedded_verifier.h"
 #include "launch/verify_mutants.h"
 #include "reward/client/verifier_client.h"
 #include "sandbox/cost_summary.h"
 #include "sandbox/service/verifier_server.h"
+#include "sandbox/timing/statistics.h"
 #include "tasks/prompt.h"
 #include "tasks/task_set.h"
 #include "tasks/verdict.h"
@@ -79,14 +81,19 @@ struct Verified {
   std::vector<Verdict> verdicts;  // one for each candidate
   std::map<std::string, int> counts;
   std::vector<EntryError> left_out;
+  std::vector<EntryError> not_clampable;
   double seconds = 0;
 };
 
+nlohmann::json messages(const std::vector<EntryError>& errors) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const EntryError& error : errors) all.push_back(error.message());
+  return all;
+}
+
 nlohmann::json report(const Verified& verified) {
-  const auto& [candidates, verdicts, counts, left_out, seconds] = verified;
+  const auto& [candidates, verdicts, counts, left_out, not_clampable, seconds] = verified;
   nlohmann::json entries = nlohmann::json::array();
-  nlohmann::json broken = nlohmann::json::array();
-  for (const EntryError& error : left_out) broken.push_back(error.message());
   std::vector<double> times_ms;
   for (size_t i = 0; i < candidates.size(); ++i) {
     nlohmann::json entry = to_json(verdicts[i]);
@@ -94,18 +101,14 @@ nlohmann::json report(const Verified& verified) {
     entries.push_back(std::move(entry));
     times_ms.push_back(verdicts[i].total_ms);
   }
-  std::sort(times_ms.begin(), times_ms.end());
-  const auto quantile = [&](double q) {
-    return times_ms.empty() ? 0.0
-                            : times_ms[static_cast<size_t>(q * static_cast<double>(times_ms.size() - 1))];
-  };
   return {{"candidates", candidates.size()},
           {"seconds", seconds},
           {"candidates_per_second", seconds > 0 ? static_cast<double>(candidates.size()) / seconds : 0.0},
-          {"p50_ms", quantile(0.5)},
-          {"p95_ms", quantile(0.95)},
+          {"p50_ms", timing::quantile(times_ms, 0.5)},
+          {"p95_ms", timing::quantile(times_ms, 0.95)},
           {"outcomes", counts},
-          {"left_out", std::move(broken)},
+          {"left_out", messages(left_out)},
+          {"not_clampable", messages(not_clampable)},
           {"verdicts", std::move(entries)}};
 }
 
@@ -113,6 +116,7 @@ nlohmann::json report(const Verified& verified) {
 TaskSet usable_tasks(const std::string& path) {
   TaskSet set = load_task_set(path);
   for (const EntryError& error : set.errors) log_warning("left out: ", error.message());
+  for (const EntryError& error : set.not_clampable) log_warning("verified, but: ", error.message());
   if (set.tasks.empty())
     throw InputError(concat(path, ": none of its ", set.errors.size(), " entries can be used"));
   return set;
@@ -170,6 +174,9 @@ void print_summary(const Verified& verified, const std::string& tasks_path) {
   std::cout << verified.candidates.size() << " candidates in " << clock_text(verified.seconds);
   if (!verified.left_out.empty())
     std::cout << "; " << verified.left_out.size() << " broken entries of " << tasks_path << " left out";
+  if (!verified.not_clampable.empty())
+    std::cout << "; training refuses " << verified.not_clampable.size()
+              << " entries in a clamped infilling stage";
   std::cout << std::endl;
 }
 
@@ -181,12 +188,16 @@ std::vector<SoundProgram> correct_programs(const Verified& verified) {
   return sound;
 }
 
-// A candidate without a verdict may get one the next time, a broken entry or task will not: the former is
-// told first.
+// A candidate without a verdict may get one the next time, a broken entry or task will not: the former comes
+// first. Incorrect programs come last: of a file with broken entries not even that much is known.
 ExitCode exit_code(const Verified& verified) {
-  if (verified.counts.contains("infrastructure")) return ExitCode::kFailure;
-  const bool all_usable = verified.left_out.empty() && !verified.counts.contains("task_fault");
-  return all_usable ? ExitCode::kOk : ExitCode::kUsage;
+  const auto is = [&](Outcome outcome) {
+    return std::ranges::any_of(verified.verdicts, [&](const Verdict& v) { return v.outcome == outcome; });
+  };
+  if (is(Outcome::kInfrastructure)) return ExitCode::kFailure;
+  if (!verified.left_out.empty() || !verified.not_clampable.empty() || is(Outcome::kTaskFault))
+    return ExitCode::kUsage;
+  return std::ranges::all_of(verified.verdicts, &Verdict::correct) ? ExitCode::kOk : ExitCode::kFailure;
 }
 
 }  // namespace
@@ -208,7 +219,10 @@ int run_verify_command(const VerifyCommand& command) {
   Verified verified;
   verified.candidates = candidates_of(command, set.tasks);
   // Of the other entries of a file nothing was asked if one task is named.
-  if (command.candidate_path.empty()) verified.left_out = std::move(set.errors);
+  if (command.candidate_path.empty()) {
+    verified.left_out = std::move(set.errors);
+    verified.not_clampable = std::move(set.not_clampable);
+  }
 
   std::unique_ptr<EmbeddedVerifier> server;
   if (options.addresses.empty()) {
@@ -221,7 +235,7 @@ int run_verify_command(const VerifyCommand& command) {
   print_summary(verified, command.tasks_path);
   nlohmann::json told = report(verified);
   if (command.mutate) told["mutants"] = verify_mutants(client, correct_programs(verified));
-  if (!command.json_path.empty()) write_file_atomically(command.json_path, told.dump(2) + "\n");
+  if (!command.json_path.empty()) write_named_file(command.json_path, told.dump(2) + "\n");
   return static_cast<int>(exit_code(verified));
 }
 

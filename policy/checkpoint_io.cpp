@@ -1,9 +1,11 @@
 #include "policy/checkpoint_io.h"
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "common/error.h"
 #include "common/files.h"
+#include "policy/checkpoint_manifest.h"
 #include "policy/safetensors.h"
 
 namespace bicrl {
@@ -34,20 +36,51 @@ std::string config_text(const PolicyConfig& config, at::ScalarType dtype) {
   return json.dump(2) + "\n";
 }
 
-}  // namespace
-
-Transformer load_policy(const fs::path& folder, at::Device device, at::ScalarType dtype) {
-  return load_policy(folder, PolicyConfig::from_file(folder / "config.json"), device, dtype);
-}
-
-Transformer load_policy(const fs::path& folder, const PolicyConfig& config, at::Device device,
-                        at::ScalarType dtype) {
+Transformer read_weights(const fs::path& folder, const PolicyConfig& config, at::Device device,
+                         at::ScalarType dtype) {
   const SafetensorsFolder weights(folder);
   try {
     return Transformer::from_source(config, weights, device, dtype);
   } catch (const InputError& error) {
     throw InputError(concat(folder.string(), ": ", error.what()));
   }
+}
+
+}  // namespace
+
+Transformer load_policy(const fs::path& folder, at::Device device, at::ScalarType dtype, bool verify) {
+  PolicyConfig config = PolicyConfig::from_file(folder / "config.json");
+  config.add_code(folder);
+  return load_policy(folder, config, device, dtype, verify);
+}
+
+Transformer load_policy(const fs::path& folder, const PolicyConfig& config, at::Device device,
+                        at::ScalarType dtype, bool verify) {
+  std::optional<PolicyFilesCheck> check;
+  if (verify) check.emplace(folder);
+  try {
+    Transformer policy = read_weights(folder, config, device, dtype);
+    if (check) check->finish();
+    return policy;
+  } catch (const InputError&) {
+    if (check) check->finish();  // damage says more than what follows from it
+    throw;
+  }
+}
+
+std::string note_on_weight_files(const fs::path& folder) {
+  const std::set<std::string> read = SafetensorsFolder(folder).files();
+  std::string unread;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    const bool weights = name.ends_with(".safetensors") || name == kSafetensorsIndex;
+    const bool index_of_read = name == kSafetensorsIndex && !read.contains(kSingleSafetensors);
+    if (weights && !read.contains(name) && !index_of_read) unread += concat(unread.empty() ? "" : ", ", name);
+  }
+  if (unread.empty()) return "";
+  return concat(folder.string(), ": the weights are read from ", *read.begin(),
+                read.size() > 1 ? " and others" : "", ", not from ", unread,
+                ", which lies beside; remove what is not meant");
 }
 
 void save_policy(const fs::path& folder, const Transformer& transformer, const Tokenizer& tokenizer) {
@@ -67,6 +100,7 @@ std::map<std::string, FileHash> save_policy(const fs::path& folder, const Policy
   write_file_atomically(folder / "config.json", config_text(config, weights.front().second.scalar_type()),
                         files);
   write_file_atomically(folder / "generation_config.json", config.generation_config_text(), files);
+  for (const auto& [name, text] : config.code) write_file_atomically(folder / name, text, files);
   tokenizer.save(folder, files);
   return write_safetensors_folder(folder, weights, kShardBytes, written_as, files);
 }

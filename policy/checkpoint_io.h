@@ -13,11 +13,18 @@
 namespace bicrl {
 
 // Takes the memory of the parameters, and on the host that of one piece more (policy/tensor_source.h). Throws
-// InputError naming the file and the field or tensor that is wrong.
-Transformer load_policy(const std::filesystem::path& folder, at::Device device, at::ScalarType dtype);
+// InputError naming the file and the field or tensor that is wrong. If the folder has a manifest
+// (policy/checkpoint_manifest.h), its files are hashed meanwhile, and damage is an InputError as well, unless
+// `verify` is false.
+Transformer load_policy(const std::filesystem::path& folder, at::Device device, at::ScalarType dtype,
+                        bool verify = true);
 // The same with a config of the caller's (PolicyConfig::from_file) in which other tokens end a response.
 Transformer load_policy(const std::filesystem::path& folder, const PolicyConfig& config, at::Device device,
-                        at::ScalarType dtype);
+                        at::ScalarType dtype, bool verify = true);
+
+// Weights in the folder that load_policy() does not read, as others lie beside them, for a person; empty:
+// none.
+std::string note_on_weight_files(const std::filesystem::path& folder);
 
 // Creates the folder. Each file is replaced atomically, weights last; a folder that is saved into again is
 // consistent only when this has returned (checkpoints write to a fresh folder and rename it). Adapters are

@@ -11,7 +11,14 @@
 namespace bicrl {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr const char* kEndTokens = "eos_token_id";
+constexpr size_t kMostCodeBytes = size_t{1} << 20;
+// Of SDAR's files.
+constexpr const char* kUsualAutoMap =
+    R"({"AutoConfig":"configuration_sdar.SDARConfig","AutoModel":"modeling_sdar.SDARModel",)"
+    R"("AutoModelForCausalLM":"modeling_sdar.SDARForCausalLM"})";
 
 // What other members of the family have and this architecture does not: running such a checkpoint would give
 // wrong numbers without a word.
@@ -63,6 +70,23 @@ void add_end_tokens(const std::vector<int64_t>& ids, std::vector<int64_t>& all) 
     if (std::find(all.begin(), all.end(), id) == all.end()) all.push_back(id);
 }
 
+// "module.Class", or a list of such; "repository--module.Class" is code of a repository.
+bool has_code(const nlohmann::json& reference, const std::map<std::string, std::string>& code) {
+  if (reference.is_array())
+    return std::all_of(reference.begin(), reference.end(),
+                       [&](const auto& one) { return one.is_null() || has_code(one, code); });
+  if (!reference.is_string()) return false;
+  const std::string name = reference.get<std::string>();
+  return name.find("--") != std::string::npos || code.contains(name.substr(0, name.rfind('.')) + ".py");
+}
+
+std::string entries_with_code(const std::string& auto_map, const std::map<std::string, std::string>& code) {
+  auto entries = nlohmann::ordered_json::parse(auto_map);
+  for (auto entry = entries.begin(); entry != entries.end();)
+    entry = has_code(*entry, code) ? std::next(entry) : entries.erase(entry);
+  return entries.empty() ? "" : entries.dump();
+}
+
 // As most files write it: a list only if it is one.
 nlohmann::json end_tokens_as_json(const std::vector<int64_t>& ids) {
   return ids.size() == 1 ? nlohmann::json(ids.front()) : nlohmann::json(ids);
@@ -90,6 +114,10 @@ PolicyConfig parse(const std::string& text, const std::string& name) {
   const auto bos = document.find("bos_token_id");
   if (bos != document.end() && bos->is_number_integer()) config.bos_token_id = bos->get<int64_t>();
   add_end_tokens(read_end_tokens(json), config.end_token_ids);
+  if (json.has("auto_map")) {
+    if (!json.at("auto_map").is_object()) json.reject("auto_map", "expected an object");
+    if (!json.at("auto_map").empty()) config.auto_map = json.at("auto_map").dump();
+  }
   return config;
 }
 
@@ -112,12 +140,19 @@ Number count_parameters(const PolicyConfig& c) {
 
 }  // namespace
 
-PolicyConfig PolicyConfig::from_file(const std::filesystem::path& config_json) {
+PolicyConfig PolicyConfig::from_file(const fs::path& config_json) {
   PolicyConfig config = from_json_text(read_file(config_json), config_json.string());
-  const std::filesystem::path generation = config_json.parent_path() / "generation_config.json";
-  if (std::filesystem::exists(generation))
-    config.add_generation_config(read_file(generation), generation.string());
+  const fs::path generation = config_json.parent_path() / "generation_config.json";
+  if (fs::exists(generation)) config.add_generation_config(read_file(generation), generation.string());
+  if (!config.auto_map.empty()) config.add_code(config_json.parent_path());
   return config;
+}
+
+void PolicyConfig::add_code(const fs::path& folder) {
+  for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder))
+    if (entry.path().extension() == ".py" && entry.is_regular_file())
+      code[entry.path().filename()] = read_file(entry.path(), kMostCodeBytes);
+  auto_map = entries_with_code(auto_map.empty() ? kUsualAutoMap : auto_map, code);
 }
 
 PolicyConfig PolicyConfig::from_json_text(const std::string& json, const std::string& name) {
@@ -158,10 +193,6 @@ int64_t PolicyConfig::first_end_token() const {
 std::string PolicyConfig::to_json_text() const {
   nlohmann::ordered_json json = {
       {"architectures", {"SDARForCausalLM"}},
-      {"auto_map",
-       {{"AutoConfig", "configuration_sdar.SDARConfig"},
-        {"AutoModel", "modeling_sdar.SDARModel"},
-        {"AutoModelForCausalLM", "modeling_sdar.SDARForCausalLM"}}},
       {"attention_bias", false},
       {"attention_dropout", 0.0},
       {"block_size", block_size},
@@ -187,6 +218,7 @@ std::string PolicyConfig::to_json_text() const {
       {"use_sliding_window", false},
       {"vocab_size", vocab_size},
   };
+  if (!auto_map.empty()) json["auto_map"] = nlohmann::ordered_json::parse(auto_map);
   if (bos_token_id >= 0) json["bos_token_id"] = bos_token_id;
   if (!end_token_ids.empty()) json[kEndTokens] = end_tokens_as_json(end_token_ids);
   return json.dump(2) + "\n";

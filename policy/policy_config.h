@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,12 +31,20 @@ struct PolicyConfig {
   // What generation_config.json holds beside them, as the text of a JSON object: kept for other programs.
   std::string generation_settings = R"({"do_sample":true})";
 
+  // Python files that describe the architecture to transformers, by name, and `auto_map`, which names their
+  // classes (the text of a JSON object, or empty): kept as the source has them. An entry without its file is
+  // left out, as a folder with it could not be opened.
+  std::map<std::string, std::string> code;
+  std::string auto_map;
+
   // Reads config.json, and generation_config.json if it lies beside it: a response ends at the end tokens of
-  // both. Refuses what this architecture does not have (rope scaling, sliding window, biases, other
-  // activations) by name. Throws InputError.
+  // both. What auto_map names is read as well. Refuses what this architecture does not have (rope scaling,
+  // sliding window, biases, other activations) by name. Throws InputError.
   static PolicyConfig from_file(const std::filesystem::path& config_json);
   static PolicyConfig from_json_text(const std::string& json, const std::string& name);
   void add_generation_config(const std::string& json, const std::string& name);
+  // Every Python file of a policy's folder. Without an auto_map, SDAR's own files get the usual one.
+  void add_code(const std::filesystem::path& folder);
   std::string to_json_text() const;            // a config.json that transformers and from_file read
   std::string generation_config_text() const;  // a generation_config.json, what was read and the end tokens
 

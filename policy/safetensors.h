@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,11 +62,15 @@ FileHash write_safetensors(const std::filesystem::path& path, const NamedTensors
                            const std::map<std::string, std::string>& metadata = kPytorchFormat,
                            FileOperations& files = system_files());
 
+inline constexpr const char* kSingleSafetensors = "model.safetensors";
+inline constexpr const char* kSafetensorsIndex = "model.safetensors.index.json";
+
 // The tensors of model.safetensors, or of the files that model.safetensors.index.json lists. Broken files
 // throw as above.
 class SafetensorsFolder : public TensorSource {
  public:
   explicit SafetensorsFolder(const std::filesystem::path& folder);
+  std::set<std::string> files() const;  // that tensors are read from, by name
   std::vector<std::string> names() const override;
   std::vector<int64_t> shape(const std::string& name) const override;
   void read(const std::string& name, int64_t begin, const at::Tensor& into) const override;

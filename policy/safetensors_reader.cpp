@@ -146,8 +146,8 @@ void SafetensorsFile::forget(const at::Tensor& part) const {
 }
 
 SafetensorsFolder::SafetensorsFolder(const fs::path& folder) {
-  const std::string single = "model.safetensors";
-  const fs::path index = folder / "model.safetensors.index.json";
+  const std::string single = kSingleSafetensors;
+  const fs::path index = folder / kSafetensorsIndex;
   if (fs::exists(folder / single)) {
     const SafetensorsFile& file = files_.try_emplace(single, folder / single).first->second;
     for (const std::string& name : file.names()) file_by_tensor_[name] = single;
@@ -160,6 +160,12 @@ SafetensorsFolder::SafetensorsFolder(const fs::path& folder) {
     files_.try_emplace(file, folder / file).first->second.shape(tensor);  // that it is there
     file_by_tensor_[tensor] = file;
   }
+}
+
+std::set<std::string> SafetensorsFolder::files() const {
+  std::set<std::string> names;
+  for (const auto& [name, file] : files_) names.insert(name);
+  return names;
 }
 
 std::vector<std::string> SafetensorsFolder::names() const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "common/error.h"
 #include "common/files.h"
@@ -187,6 +188,24 @@ std::string_view Tokenizer::bytes(int64_t id) const {
 }
 
 int64_t Tokenizer::size() const { return static_cast<int64_t>(state_->bytes.size()); }
+
+bool Tokenizer::has(int64_t id) const {
+  return id >= 0 && id < size() && !state_->bytes[static_cast<size_t>(id)].empty();
+}
+
+std::string Tokenizer::named_token(const std::string& role) const {
+  for (const char* name : {"tokenizer_config.json", "special_tokens_map.json"}) {
+    const auto file = state_->files.find(name);
+    if (file == state_->files.end()) continue;
+    const auto document = nlohmann::json::parse(file->second, nullptr, false);
+    const auto found = document.is_object() ? document.find(role) : document.end();
+    if (found == document.end()) continue;
+    const auto text = found->is_object() ? found->find("content") : found;
+    if (found->is_object() ? text != found->end() && text->is_string() : found->is_string())
+      return text->get<std::string>();
+  }
+  return "";
+}
 
 int64_t Tokenizer::id_of(std::string_view token) const {
   const auto found = state_->ids.find(std::string(token));

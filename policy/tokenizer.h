@@ -32,8 +32,12 @@ class Tokenizer {
   std::string_view bytes(int64_t id) const;
 
   int64_t size() const;                         // highest assigned id + 1
+  bool has(int64_t id) const;                   // whether the id is a token's
   int64_t id_of(std::string_view token) const;  // added or vocabulary token by its text; -1 if none
-  std::string hash() const;                     // of the files this tokenizer was loaded from
+  // The text of the token that tokenizer_config.json (or special_tokens_map.json) names as "mask_token",
+  // "eos_token" and so on; empty: none is named.
+  std::string named_token(const std::string& role) const;
+  std::string hash() const;  // of the files this tokenizer was loaded from
   // Copies the files this tokenizer was loaded from, so that a checkpoint opens in transformers.
   void save(const std::filesystem::path& folder, FileOperations& files = system_files()) const;
 

@@ -38,6 +38,10 @@ bool same_file(int open_file, const fs::path& path) {
 ResponseFile::ResponseFile(const fs::path& path, std::string id_key, std::vector<ResponseName> asked,
                            const ResponseOrigin& origin)
     : path_(path), id_key_(std::move(id_key)), asked_(std::move(asked)), places_(asked_.size()) {
+  if (is_stream(path_)) {
+    stream_ = std::make_unique<OutputStream>(path_);
+    return;
+  }
   take_lock();
   try {
     adopt(origin);
@@ -49,7 +53,9 @@ ResponseFile::ResponseFile(const fs::path& path, std::string id_key, std::vector
   }
 }
 
-ResponseFile::~ResponseFile() { close(lock_); }
+ResponseFile::~ResponseFile() {
+  if (lock_ >= 0) close(lock_);
+}
 
 // The file itself is locked: there is nothing that a killed process could leave behind.
 void ResponseFile::take_lock() {
@@ -109,16 +115,23 @@ void ResponseFile::add(size_t index, const nlohmann::ordered_json& entry) {
   BICRL_CHECK(!has(index), "response ", index, " is there");
   nlohmann::ordered_json line = {{id_key_, asked_[index].id}, {kSampleKey, asked_[index].sample}};
   line.update(entry);
-  const int64_t begin = log_->size_bytes();
-  log_->append(line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-  places_[index] = {begin, log_->size_bytes() - begin};
+  const std::string text = line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  const int64_t begin = log_ ? log_->size_bytes() : 0;
+  if (stream_)
+    stream_->write(text + "\n");
+  else
+    log_->append(text);
+  places_[index] = {begin, std::ssize(text) + 1};
   ++count_;
 }
 
-void ResponseFile::sync() { log_->sync(); }
+void ResponseFile::sync() {
+  if (log_) log_->sync();
+}
 
 void ResponseFile::finish() {
   BICRL_CHECK(count_ == asked_.size(), count_, " of ", asked_.size(), " responses");
+  if (stream_) return;
   int64_t end = 0;
   bool in_order = true;
   for (const Place& place : places_) {
@@ -127,7 +140,7 @@ void ResponseFile::finish() {
   }
   if (in_order) return sync();
   std::ifstream file(path_, std::ios::binary);
-  AtomicFile ordered(path_);
+  AtomicFile ordered(follow_links(path_));
   for (const Place& place : places_) {
     std::string line(static_cast<size_t>(place.bytes), '\0');
     if (!file.seekg(place.begin).read(line.data(), place.bytes))
@@ -135,7 +148,7 @@ void ResponseFile::finish() {
     ordered.write(line);
   }
   ordered.commit();
-  sync_path(fs::absolute(path_).parent_path(), system_files());
+  sync_path(fs::absolute(follow_links(path_)).parent_path(), system_files());
 }
 
 }  // namespace bicrl

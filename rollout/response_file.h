@@ -1,6 +1,7 @@
 // The file that `bicrl generate` writes: a JSON line for each response, in the order in which they end, and
 // in the order in which they were asked for once all are there. Beside it lies FILE.origin.yaml, which says
-// what the responses are made of, so that only the same work goes on with them.
+// what the responses are made of, so that only the same work goes on with them. Into a pipe or a device
+// (common/named_file.h) the lines go as they end, and nobody goes on with them.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "common/line_log.h"
+#include "common/named_file.h"
 
 namespace bicrl {
 
@@ -65,6 +67,7 @@ class ResponseFile {
   size_t count_ = 0;
   int lock_ = -1;
   std::unique_ptr<LineLog> log_;
+  std::unique_ptr<OutputStream> stream_;  // instead of all that
 };
 
 }  // namespace bicrl

@@ -17,7 +17,7 @@ constexpr double kWorstRatio = 1e30;  // finite, so that it survives JSON
 
 bool is_floating(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kFloat16 ||
-         dtype == DType::kBFloat16;
+         dtype == DType::kBFloat16 || dtype == DType::kFloat8E4M3 || dtype == DType::kFloat8E5M2;
 }
 
 // Calls body(read) with a function that reads element i as a double, chosen once for the type. A bool is the
@@ -27,11 +27,7 @@ void with_reader(DType dtype, const Body& body) {
   with_element_type(dtype, [&](auto type) {
     using T = decltype(type);
     body([](const char* elements, size_t i) {
-      const auto value = load_element<T>(elements + i * sizeof(T));
-      if constexpr (std::is_same_v<T, BFloat16>)
-        return double{bfloat_value(value)};
-      else
-        return static_cast<double>(value);
+      return element_value(load_element<T>(elements + i * sizeof(T)));
     });
   });
 }
@@ -53,6 +49,8 @@ double rounded(double value, int mantissa_bits, int least_exponent, double large
 double rounded_to(DType dtype, double value) {
   if (dtype == DType::kFloat16) return rounded(value, 11, -14, 65504);
   if (dtype == DType::kBFloat16) return rounded(value, 8, -126, std::ldexp(255, 120));
+  if (dtype == DType::kFloat8E4M3) return Float8E4M3::of(static_cast<float>(value)).value();
+  if (dtype == DType::kFloat8E5M2) return Float8E5M2::of(static_cast<float>(value)).value();
   return value;
 }
 

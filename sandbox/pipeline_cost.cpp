@@ -66,6 +66,10 @@ std::string size_text(const InputLayout& layout, uint64_t repeats) {
 }
 
 void Pipeline::cost(Job& job, const SizedTask& given, const RecordResult& recorded) {
+  if (recorded.trace->launches() == 0) {
+    job.verdict.diagnostics = "no times: the answer is empty, and no kernel is launched";
+    return;
+  }
   if (given.spec->has_costing_inputs) return cost_on_larger_inputs(job, *recorded.trace);
   if (options_.measures_times) return measure_times(job, given, recorded);
   SizedTask counted = given;

@@ -14,19 +14,15 @@ constexpr size_t kEnough = 8;  // places found that agree
 
 template <class T>
 double value_at(const char* bytes, size_t element) {
-  const auto value = load_element<T>(bytes + element * sizeof(T));
-  if constexpr (std::is_same_v<T, BFloat16>)
-    return double{bfloat_value(value)};
-  else
-    return static_cast<double>(value);
+  return element_value(load_element<T>(bytes + element * sizeof(T)));
 }
 
-// Of floating point; integers repeat too often to tell places apart.
+// Of floating point; integers and bytes repeat too often to tell places apart.
 template <class Visit>
 void for_each_value(DType dtype, const std::string& bytes, const Visit& visit) {
   with_element_type(dtype, [&](auto type) {
     using T = decltype(type);
-    if constexpr (!std::is_integral_v<T>)
+    if constexpr (!std::is_integral_v<T> && sizeof(T) > 1)
       for (size_t i = 0; i < bytes.size() / sizeof(T); ++i) visit(i, value_at<T>(bytes.data(), i));
   });
 }
@@ -64,7 +60,8 @@ double input_value(const InputLayout& inputs, const OracleDraw& draw, const Plac
   double value = 0;
   with_element_type(inputs.leaves[place.leaf].tensor.dtype, [&](auto type) {
     using T = decltype(type);
-    if constexpr (!std::is_integral_v<T>) value = value_at<T>(draw.inputs[place.leaf].data(), place.element);
+    if constexpr (!std::is_integral_v<T> && sizeof(T) > 1)
+      value = value_at<T>(draw.inputs[place.leaf].data(), place.element);
   });
   return value;
 }

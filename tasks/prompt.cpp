@@ -102,13 +102,10 @@ std::string compact(const Task& task, Stage stage, Scaffold scaffold) {
 // Splits the middle at its first and last triple quote. The newline after the opening quotes belongs to the
 // opening: with it the seam lies at a line's end, where tokenizers have a boundary anyway.
 void set_clamp(const Task& task, Prompt& prompt) {
-  const size_t opening = task.middle.find(kQuotes);
-  if (opening == std::string::npos)
-    throw InputError(concat("task '", task.id, "': the middle has no opening ", kQuotes, " to clamp at"));
-  size_t body = opening + kQuotes.size();
+  if (const std::string problem = clamp_problem(task.middle); !problem.empty())
+    throw InputError(concat("task '", task.id, "': the middle ", problem));
+  size_t body = task.middle.find(kQuotes) + kQuotes.size();
   const size_t closing = task.middle.find(kQuotes, body);
-  if (closing == std::string::npos)
-    throw InputError(concat("task '", task.id, "': the middle has no closing ", kQuotes, " to clamp at"));
   if (task.middle[body] == '\n') ++body;
   prompt.clamp_prefix = task.prefix + task.middle.substr(0, body);
   prompt.clamp_delimiter = kQuotes;
@@ -225,6 +222,17 @@ Scaffold parse_scaffold(const std::string& text) {
   if (text == "clamp") return Scaffold::kClamp;
   if (text == "prompt") return Scaffold::kPrompt;
   throw InputError(concat("scaffold: '", text, "' is neither 'clamp' nor 'prompt'"));
+}
+
+std::string clamp_problem(const std::string& middle) {
+  const size_t opening = middle.find(kQuotes);
+  const bool closed =
+      opening != std::string::npos && middle.find(kQuotes, opening + kQuotes.size()) != std::string::npos;
+  if (closed) return "";
+  return concat(
+      "has no ", opening == std::string::npos ? "opening " : "closing ", kQuotes,
+      ", which a clamped response begins behind and ends at: put the CUDA text of the middle between ",
+      kQuotes, ", or ask with `rollout.scaffold: prompt`");
 }
 
 Prompt make_prompt(const Task& task, Stage stage, PromptStyle style, Scaffold scaffold) {

@@ -36,6 +36,9 @@ struct Prompt {
   std::string clamp_suffix;
 };
 
+// Why an infilling response cannot be clamped to this middle's scaffold, and what to do; empty: it can.
+std::string clamp_problem(const std::string& middle);
+
 enum class Scaffold { kClamp, kPrompt };
 Scaffold parse_scaffold(const std::string& text);  // "clamp", "prompt"; throws InputError
 

@@ -6,6 +6,8 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "common/json_entries.h"
+#include "common/named_file.h"
+#include "tasks/prompt.h"
 #include "tasks/task_entry.h"
 
 namespace bicrl {
@@ -15,7 +17,7 @@ using nlohmann::json;
 
 class SetBuilder {
  public:
-  explicit SetBuilder(std::string file) : file_(std::move(file)) {}
+  SetBuilder(std::string file, TaskUse use) : file_(std::move(file)), use_(use) {}
 
   void add(size_t entry, const json& value) {
     ++seen_;
@@ -24,6 +26,10 @@ class SetBuilder {
     Task& task = std::get<Task>(parsed);
     const auto [first, fresh] = entry_of_id_.emplace(task.id, entry);
     if (!fresh) return fail(entry, "id", concat("'", task.id, "' is taken by entry ", first->second));
+    if (const FieldError problem = clamp_error(task); !problem.reason.empty()) {
+      if (use_ == TaskUse::kClampedInfilling) return fail(entry, problem.field, problem.reason);
+      set_.not_clampable.push_back({file_, entry, problem.field, problem.reason});
+    }
     set_.tasks.push_back(std::move(task));
   }
   void fail_entry(size_t entry, const std::string& reason) {
@@ -36,11 +42,21 @@ class SetBuilder {
   }
 
  private:
+  // Infilling asks for each program with a scaffold within its own.
+  static FieldError clamp_error(const Task& task) {
+    FieldError error{"middle", task.has_scaffold() ? clamp_problem(task.middle) : ""};
+    for (size_t i = 0; i < task.alternatives.size() && error.reason.empty(); ++i)
+      if (task.alternatives[i].has_scaffold())
+        error = {concat("alternatives[", i, "].middle"), clamp_problem(task.alternatives[i].middle)};
+    return error;
+  }
+
   void fail(size_t entry, const std::string& field, const std::string& reason) {
     set_.errors.push_back({file_, entry, field, reason});
   }
 
   std::string file_;
+  TaskUse use_;
   TaskSet set_;
   std::unordered_map<std::string, size_t> entry_of_id_;
   size_t seen_ = 0;
@@ -52,8 +68,8 @@ std::string EntryError::message() const {
   return concat(file, ": entry ", entry, ": ", field, field.empty() ? "" : ": ", reason);
 }
 
-TaskSet parse_task_set(std::string_view text, const std::string& file) {
-  SetBuilder builder(file);
+TaskSet parse_task_set(std::string_view text, const std::string& file, TaskUse use) {
+  SetBuilder builder(file, use);
   read_json_entries(
       text, file,
       {.take = [&](size_t entry, const json& value) { builder.add(entry, value); },
@@ -61,12 +77,12 @@ TaskSet parse_task_set(std::string_view text, const std::string& file) {
   return builder.finish();
 }
 
-TaskSet load_task_set(const std::filesystem::path& path) {
-  return parse_task_set(read_file(path), path.string());
+TaskSet load_task_set(const std::filesystem::path& path, TaskUse use) {
+  return parse_task_set(read_file(path), path.string(), use);
 }
 
-std::vector<Task> load_tasks(const std::filesystem::path& path) {
-  TaskSet set = load_task_set(path);
+std::vector<Task> load_tasks(const std::filesystem::path& path, TaskUse use) {
+  TaskSet set = load_task_set(path, use);
   if (set.errors.empty()) return std::move(set.tasks);
   std::vector<std::string> messages;
   for (const EntryError& error : set.errors) messages.push_back(error.message());
@@ -86,8 +102,7 @@ std::string tasks_to_json_lines(const std::vector<Task>& tasks) {
 }
 
 void save_tasks(const std::filesystem::path& path, const std::vector<Task>& tasks) {
-  write_file_atomically(path,
-                        path.extension() == ".jsonl" ? tasks_to_json_lines(tasks) : tasks_to_json(tasks));
+  write_named_file(path, path.extension() == ".jsonl" ? tasks_to_json_lines(tasks) : tasks_to_json(tasks));
 }
 
 }  // namespace bicrl

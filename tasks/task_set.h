@@ -24,17 +24,23 @@ struct EntryError {
 struct TaskSet {
   std::vector<Task> tasks;
   std::vector<EntryError> errors;
+  // Of tasks that are there: an infilling stage with a clamped scaffold (tasks/prompt.h) refuses them.
+  std::vector<EntryError> not_clampable;
 };
+
+// What the tasks are for. An entry that cannot serve is broken.
+enum class TaskUse { kAny, kClampedInfilling };
 
 // Lenient: broken entries become errors. Throws InputError only if the file as a whole cannot be used (not
 // readable, not JSON, no entry at all).
-TaskSet load_task_set(const std::filesystem::path& path);
-TaskSet parse_task_set(std::string_view text, const std::string& file);
+TaskSet load_task_set(const std::filesystem::path& path, TaskUse use = TaskUse::kAny);
+TaskSet parse_task_set(std::string_view text, const std::string& file, TaskUse use = TaskUse::kAny);
 
 // Strict: throws InputError that names every broken entry (the first ten of them in full).
-std::vector<Task> load_tasks(const std::filesystem::path& path);
+std::vector<Task> load_tasks(const std::filesystem::path& path, TaskUse use = TaskUse::kAny);
 
-// Files are replaced atomically. A JSON list is what the published sets are; JSON lines suit appending tools.
+// Files are replaced atomically, links followed. A JSON list is what the published sets are; JSON lines suit
+// appending tools.
 std::string tasks_to_json(const std::vector<Task>& tasks);
 std::string tasks_to_json_lines(const std::vector<Task>& tasks);
 // By the ending: ".jsonl" is written as JSON lines, anything else as a JSON list.

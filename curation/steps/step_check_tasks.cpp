@@ -6,8 +6,8 @@
 #include <unordered_map>
 
 #include "common/log.h"
-#include "curation/code_questions.h"
-#include "curation/task_defects.h"
+#include "curation/code/code_questions.h"
+#include "curation/code/task_defects.h"
 
 namespace bicrl::curation {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "common/error.h"
 #include "common/hash.h"
-#include "curation/code_likeness.h"
-#include "curation/code_questions.h"
+#include "curation/code/code_likeness.h"
+#include "curation/code/code_questions.h"
 #include "curation/entry_file.h"
 #include "curation/form.h"
 #include "curation/input_path.h"

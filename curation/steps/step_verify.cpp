@@ -40,7 +40,7 @@ class Verify : public Step {
                                 .pytorch_code = asked.record.pytorch_code,
                                 .program = asked.record.answer.program};
     request.protocol.measure_time = measure_time_;
-    grader().submit(request);
+    grader().submit(this, request);
     ++in_work_;
   }
   size_t waiting() const override { return waiting_.size(); }
@@ -82,8 +82,8 @@ class Verify : public Step {
   }
 
   void receive(Milliseconds patience) {
-    auto verdict = grader().next(patience);
-    for (; verdict; verdict = grader().next(Milliseconds(0))) {
+    auto verdict = grader().next(this, patience);
+    for (; verdict; verdict = grader().next(this, Milliseconds(0))) {
       --in_work_;
       if (verdict->outcome == Outcome::kInfrastructure)
         throw Error(concat("the verifier gave no verdict (", verdict->diagnostics.substr(0, 300),

@@ -11,6 +11,7 @@
 #include "common/files.h"
 #include "common/hash.h"
 #include "sandbox/box/processor_wait.h"
+#include "sandbox/candidate/compile_failure.h"
 #include "sandbox/candidate/warm_compiler.h"
 
 namespace bicrl {
@@ -84,6 +85,7 @@ HostModules::HostModules(BoxHost& host, const PythonInstall& python, const HostM
     : options_(options),
       toolchain_id_(host_toolchain_id(share_folder() / "host")),
       linker_(share_folder() / "host", kHostFolder),
+      api_(InstalledApi::find(python)),
       compilers_{Zygote(host, python, compiler_spec(kPreludes[0])),
                  Zygote(host, python, compiler_spec(kPreludes[1])),
                  Zygote(host, python, compiler_spec(kPreludes[2]))},
@@ -151,7 +153,7 @@ HostModule HostModules::read_answer(Frame& answer) const {
   if (signal == SIGABRT && said.at("program") != "cc1plus")
     return {nullptr, false, "compile", "the linker aborted", /*linker_aborted=*/true};
   if (signal != 0) return fault("compile", concat("the compiler crashed (signal ", signal, ")"));
-  const CompileFailure failure = classify_compile_failure(blob);
+  const CompileFailure failure = classify_compile_failure(blob, api_);
   return fault(failure.fault_class, failure.reason);
 }
 

@@ -11,6 +11,7 @@
 #include "common/turns_by_key.h"
 #include "sandbox/box/zygote.h"
 #include "sandbox/candidate/host_compiler.h"
+#include "sandbox/candidate/installed_api.h"
 #include "sandbox/candidate/splitter.h"
 
 namespace bicrl {
@@ -44,6 +45,7 @@ class HostModules {
   HostModuleOptions options_;
   std::string toolchain_id_;
   ModuleLinker linker_;
+  InstalledApi api_;
   std::array<Zygote, kPreludes.size()> compilers_;
   LruCache<HostModule> cache_;
   TurnsByKey turns_;

@@ -81,8 +81,7 @@ class Assembler {
         standard_20_(asks_for_standard_20(program.cuda_cflags)) {}
 
   SplitProgram run() {
-    find_issues(cuda_, out_.issues);
-    find_issues(cpp_, out_.issues);
+    find_issues({&cuda_, &cpp_}, out_.issues);
     find_host_uses(cuda_, CodeStructure(cuda_), out_.issues);
     check_functions();
     const char* const order[] = {"library_call", "unsupported", "compile"};

@@ -31,12 +31,4 @@ struct SplitProgram {
 // Size limits are the caller's: the text may be anything.
 SplitProgram split_cuda_source(const CudaProgram& program);
 
-// The class of a failed compilation, from the compiler's messages: "framework_fallback" if the program
-// uses a tensor operator that the shim does not offer (then `reason` names it), else "compile".
-struct CompileFailure {
-  std::string fault_class;
-  std::string reason;  // first errors, paths removed, bounded
-};
-CompileFailure classify_compile_failure(std::string_view compiler_output);
-
 }  // namespace bicrl

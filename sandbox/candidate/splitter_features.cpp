@@ -4,6 +4,8 @@
 #include <array>
 #include <map>
 
+#include "common/one_of.h"
+
 namespace bicrl {
 namespace {
 
@@ -14,6 +16,7 @@ bool starts_with(std::string_view text, std::string_view prefix) {
 struct Library {
   std::string_view prefix, name;
 };
+// Interfaces of libraries go on with a capital: cublasSgemm, and not cublas_style_kernel.
 constexpr Library kLibraryPrefixes[] = {
     {"cublas", "cuBLAS"},
     {"CUBLAS_", "cuBLAS"},
@@ -266,6 +269,41 @@ bool is_thrust_functor(std::string_view name) {
   return false;
 }
 
+bool is_of(std::string_view word, const Library& library) {
+  if (!starts_with(word, library.prefix)) return false;
+  const std::string_view rest = word.substr(library.prefix.size());
+  const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
+  if (rest.empty()) return std::any_of(library.prefix.begin(), library.prefix.end(), is_capital);
+  return library.prefix.back() == '_' || is_capital(rest.front());
+}
+
+constexpr size_t kMostParameterTokens = 2000;
+
+// Whether the word at i is defined there: a function with a body, a type, a variable, a macro.
+bool is_defined_at(const TokenText& t, size_t i) {
+  const size_t before = t.previous(i), after = t.next(i);
+  if (t.is(before, "define")) return true;
+  if (t.is(before, "struct") || t.is(before, "class") || t.is(before, "union") || t.is(before, "enum"))
+    return t.is(after, "{") || t.is(after, ":");
+  if (t.is(after, "(")) {
+    const size_t close = t.closing(after, kMostParameterTokens);
+    return close < t.size() && t.is(t.next(close), "{");
+  }
+  const bool behind_type = t.is_identifier(before) && !is_one_of(t.at(before), {"return", "case", "else"});
+  if (t.is(after, "=") && !t.is(after + 1, "="))  // no assignment is behind these
+    return behind_type || t.is(before, ",") || t.is(before, "*") || t.is(before, "&") || t.is(before, ">");
+  return behind_type && (t.is(after, ";") || t.is(after, "[") || t.is(after, ",") || t.is(after, ")"));
+}
+
+void note_own_names(const TokenText& t, std::set<std::string_view>& own) {
+  for (size_t i = 0; i < t.size(); ++i)
+    if (t.is_identifier(i) &&
+        std::any_of(std::begin(kLibraryPrefixes), std::end(kLibraryPrefixes),
+                    [&](const Library& library) { return is_of(t.at(i), library); }) &&
+        is_defined_at(t, i))
+      own.insert(t.at(i));
+}
+
 void note_library(const TokenText& t, size_t i, std::vector<SplitIssue>& issues) {
   const auto word = t.at(i);
   const auto report = [&](std::string_view name) {
@@ -273,7 +311,7 @@ void note_library(const TokenText& t, size_t i, std::vector<SplitIssue>& issues)
         {"library_call", "calls " + std::string(name) + " (" + std::string(word) + ")", t.line_of(i)});
   };
   for (const auto& l : kLibraryPrefixes)
-    if (starts_with(word, l.prefix)) return report(l.name);
+    if (is_of(word, l)) return report(l.name);
   for (const auto& l : kLibraryNames)
     if (word == l.prefix) return report(l.name);
   const size_t scope = t.next(i);
@@ -288,16 +326,20 @@ void note_library(const TokenText& t, size_t i, std::vector<SplitIssue>& issues)
 
 }  // namespace
 
-void find_issues(const TokenText& t, std::vector<SplitIssue>& issues) {
-  for (size_t i = 0; i < t.size(); ++i) {
-    if (!t.is_identifier(i)) continue;
-    const auto word = t.at(i);
-    // One finding of each kind is enough, and keeps the list short.
-    if (issues.size() < 8) note_library(t, i, issues);
-    for (const auto& f : kUnsupported)
-      if (word == f.name && issues.size() < 8)
-        issues.push_back({"unsupported", "uses " + std::string(f.reason), t.line_of(i)});
-  }
+void find_issues(const std::vector<const TokenText*>& sources, std::vector<SplitIssue>& issues) {
+  std::set<std::string_view> own;
+  for (const TokenText* source : sources) note_own_names(*source, own);
+  // One finding of each kind is enough, and keeps the list short.
+  constexpr size_t kMostIssues = 8;
+  for (const TokenText* source : sources)
+    for (size_t i = 0; i < source->size() && issues.size() < kMostIssues; ++i) {
+      if (!source->is_identifier(i)) continue;
+      const auto word = source->at(i);
+      if (!own.count(word)) note_library(*source, i, issues);
+      for (const auto& f : kUnsupported)
+        if (word == f.name)
+          issues.push_back({"unsupported", "uses " + std::string(f.reason), source->line_of(i)});
+    }
 }
 
 StandardUse find_standard_use(const TokenText& t) {

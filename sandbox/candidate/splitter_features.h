@@ -10,7 +10,8 @@
 
 namespace bicrl {
 
-void find_issues(const TokenText& source, std::vector<SplitIssue>& issues);
+// `sources`: all texts of a program. A name that one of them defines is no library's.
+void find_issues(const std::vector<const TokenText*>& sources, std::vector<SplitIssue>& issues);
 
 // Headers that the text needs for the names it uses. `complete` is false if a std:: name is not known, so
 // that the program's own includes have to stay.

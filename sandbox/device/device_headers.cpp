@@ -185,8 +185,9 @@ const Part kParts[] = {
                  "bad_alloc",     "fprintf",      "snprintf",      "sprintf",      "fflush",
                  "puts",          "FILE",         "stderr",        "stdout"}},
     {"half_types",
-     {"Half", "BFloat16", "kHalf", "kBFloat16", "kFloat16", "AT_DISPATCH_FLOATING_TYPES_AND_HALF",
-      "AT_DISPATCH_REDUCED_FLOATING_TYPES", "AccumulateType", "acc_type", "opmath_type"}}};
+     {"Half", "BFloat16", "kHalf", "kBFloat16", "kFloat16", "Float8_e4m3fn", "Float8_e5m2", "kFloat8_e4m3fn",
+      "kFloat8_e5m2", "AT_DISPATCH_FLOATING_TYPES_AND_HALF", "AT_DISPATCH_REDUCED_FLOATING_TYPES",
+      "AccumulateType", "acc_type", "opmath_type"}}};
 
 // Torch's own headers do not bring it along.
 constexpr const char* kAtomics[] = {"ATen/cuda/Atomic.cuh", "ATen/native/cuda/KernelUtils.cuh"};

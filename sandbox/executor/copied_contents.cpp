@@ -84,13 +84,7 @@ IsClose closeness(DType dtype) {
       if constexpr (std::is_integral_v<T>) {
         return false;
       } else {
-        const auto value = [](const std::byte* at) {
-          if constexpr (std::is_same_v<T, BFloat16>)
-            return double{bfloat_value(load_element<T>(at))};
-          else
-            return static_cast<double>(load_element<T>(at));
-        };
-        const double x = value(a), y = value(b);
+        const double x = element_value(load_element<T>(a)), y = element_value(load_element<T>(b));
         return std::abs(x - y) <= kClose * std::max(std::abs(x), std::abs(y));
       }
     };

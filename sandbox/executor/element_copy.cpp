@@ -11,13 +11,6 @@
 namespace bicrl {
 namespace {
 
-// fp32 to bf16, to the nearest, ties to even.
-uint16_t bfloat_bits(float value) {
-  const auto bits = load_element<uint32_t>(&value);
-  if (std::isnan(value)) return static_cast<uint16_t>((bits >> 16) | 0x40);
-  return static_cast<uint16_t>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
-}
-
 // Whole numbers outside of the target's range wrap as on x86; what no integer can hold is its least value.
 template <class To>
 To whole_number(double value) {
@@ -28,10 +21,10 @@ To whole_number(double value) {
 
 template <class To, class From>
 To converted(From value) {
-  if constexpr (std::is_same_v<From, BFloat16>) {
-    return converted<To>(bfloat_value(value));
-  } else if constexpr (std::is_same_v<To, BFloat16>) {
-    return BFloat16{bfloat_bits(static_cast<float>(value))};
+  if constexpr (kIsPacked<From>) {
+    return converted<To>(value.value());
+  } else if constexpr (kIsPacked<To>) {
+    return To::of(static_cast<float>(value));
   } else if constexpr (std::is_same_v<To, bool>) {
     return value != From{0};
   } else if constexpr (std::is_integral_v<To> && !std::is_integral_v<From>) {

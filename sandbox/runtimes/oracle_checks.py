@@ -5,6 +5,7 @@ import itertools
 import torch
 
 from oracle_profile import SAMPLE, all_finite, finite, own_error, sampled
+from oracle_values import readable
 
 SATURATED = 5e-5  # V_i / S_i
 NEARLY_ALL = 0.9
@@ -80,7 +81,7 @@ def _trivial(kind, draw, index):
         if statistics is not None:
             n = statistics.draws
             yield MEAN, (n * statistics.mean() - draw.exact[index]) / (n - 1)
-    for position, leaf in enumerate(draw.leaves):
+    for position, leaf in enumerate(map(readable, draw.leaves)):
         if leaf.numel() == own.numel():
             yield f"input {position}", leaf.reshape(own.shape).to(own.dtype)
         elif 0 < leaf.numel() < own.numel():
@@ -99,8 +100,8 @@ def _broadcasts(leaf, shape):
 def _repeated_inputs(draw, index):
     """Positions of the inputs that this leaf equals exactly."""
     own = draw.own[index]
-    return {position for position, leaf in enumerate(draw.leaves)
-            if leaf.dtype == own.dtype and leaf.numel() == own.numel() and torch.equal(leaf.reshape(own.shape), own)}
+    return {position for position, leaf in enumerate(draw.leaves) if leaf.dtype == draw.types[index]
+            and leaf.numel() == own.numel() and torch.equal(readable(leaf).reshape(own.shape), own)}
 
 
 class Findings:
@@ -147,12 +148,17 @@ class Findings:
 
     def passes(self, pool):
         """What is right for every output leaf on every draw though nothing is computed; empty if nothing is. A task where
-        something is says nothing of a program."""
+        something is says nothing of a program. (What has no elements is right without computing for everybody.)"""
+        if self.is_empty():
+            return ""
         common = [set.intersection(*names) for names in zip(*self.trivial)]
         constant = [index for index, names in enumerate(common) if names <= set(CONSTANT)]
         if not all(common) or pool.is_chance(constant):
             return ""
         return ", ".join(sorted({min(names) for names in common}))
+
+    def is_empty(self):
+        return not any(x.numel() for x in self.first)
 
     def faults(self):
         """Of a task that says something of programs all the same."""
@@ -161,6 +167,8 @@ class Findings:
         def fault(kind, message):
             found.append({"kind": kind, "message": message})
 
+        if self.is_empty():
+            return [{"kind": "empty", "message": "its answer has no elements: every program that returns its shape is correct"}]
         if self.saturated:
             fault("saturated", f"nearly all of its answer varies by less than {SATURATED} of its size from draw to draw")
         if all(self.fragile):

@@ -1,6 +1,6 @@
 """The four kinds of secret draws. Each is made from what the task's get_inputs() gives under a secret seed, and keeps what
-the task's inputs have in common: zeros of a triangle, the order of boundaries, rows that sum to one, the range of
-probabilities. Integers and masks that are drawn, and constants, stay as they are.
+the task's inputs have in common: zeros of a triangle, an order or a symmetry that they have under several seeds, rows that
+sum to one, the range of probabilities. Integers, masks that are drawn, and constants stay as get_inputs() gives them.
 
 plain       as the task draws; what it gives alike under every seed is drawn by oracle_literals.py, as a constant is neither
             secret nor a draw
@@ -16,10 +16,10 @@ import random
 
 import torch
 
-from oracle_literals import Literal, demote, is_ordered
+from oracle_literals import Literal, Order, demote, is_symmetric, symmetric
 from oracle_patterns import NARROW, PATTERNS, Assignment, Slices
 from oracle_places import Places
-from oracle_values import leaves, like_strides, with_leaves
+from oracle_values import leaves, like_strides, readable, with_leaves
 
 KINDS = ("plain", "shifted", "sparse", "structured")
 # What is tried for a kind, strictest first, until the reference stays as finite as on plain draws.
@@ -64,7 +64,7 @@ def ends_of_ranges(generator):
 
 
 def _without_nan(tensor):
-    return torch.nan_to_num(tensor, math.pi) if tensor.is_floating_point() else tensor
+    return torch.nan_to_num(readable(tensor), math.pi) if tensor.is_floating_point() else tensor
 
 
 class Nature:
@@ -79,6 +79,7 @@ class Nature:
         if not tensor.is_floating_point() or tensor.numel() < 2:
             return
         x = tensor.detach().double()
+        y = other.detach().double() if other.shape == x.shape else x  # which the reference is told of later
         finite = x[torch.isfinite(x)]
         if finite.numel() < x.numel():
             return
@@ -90,11 +91,11 @@ class Nature:
         zeros = x == 0
         self.zeros = float(zeros.double().mean()) > 0.01
         self.probability = low >= 0 and high <= 1
-        self.sorted = self.literal.ordered if self.literal else is_ordered(x)
+        self.sorted = bool(self.literal.order if self.literal else Order(x, y))
         self.one_sided = low >= 0 or high <= 0
         self.sums_to_one = x.dim() > 0 and x.shape[-1] > 1 and self.probability and bool(
             ((x.sum(-1) - 1).abs() < 1e-4).all())
-        self.symmetric = x.dim() == 2 and x.shape[0] == x.shape[1] and bool((x == x.t()).all())
+        self.symmetric = is_symmetric(x) and is_symmetric(y)
         self.narrow = tensor.dtype in NARROW
         self.low, self.high, self.deviation = low, high, float(x.std())
         self._choose_shift(secret)
@@ -129,12 +130,16 @@ class Nature:
         """Are its elements what they are wherever they stand?"""
         return self.changes and not (self.zeros or self.sorted or self.symmetric or self.sums_to_one)
 
+    def _must_stay(self, variant):
+        """Would the variant undo an order, or one of two things that hold at once?"""
+        return self.sorted and variant not in ("shift", "scale") or self.symmetric and self.sums_to_one
+
     def apply(self, variant, tensor, generator, assignment=None):
         if variant == "as_given":
             return tensor
         if self.way:
             tensor = self.literal.drawn(self.way, generator)
-        if variant == "plain" or not self.changes or (self.sorted and variant not in ("shift", "scale")):
+        if variant == "plain" or not self.changes or self._must_stay(variant):
             return tensor
         x = tensor.detach() if tensor.dtype in (torch.float32, torch.float64) else tensor.detach().float()
         if variant == "patterns":
@@ -144,7 +149,7 @@ class Nature:
         if self.zeros:
             y = torch.where(x == 0, 0.0, y)
         if self.symmetric:
-            y = torch.triu(y) + torch.triu(y, 1).t()
+            y = symmetric(y)
         if self.sums_to_one:
             total = y.sum(-1, keepdim=True)
             y = torch.where(total > 0, y / total, x)
@@ -205,8 +210,9 @@ class Draws:
         return demote(self.natures)
 
     def widen(self):
-        """Gives up a bound of each leaf that has one; false if there is none."""
-        return any([nature.widen(self.secret) for nature in self.natures])
+        """Gives up a bound of each leaf that has one, or has integers drawn that are given alike; false if there is neither."""
+        return any([nature.widen(self.secret) for nature in self.natures]) or any(
+            [nature.literal.release() for nature in self.natures if nature.literal])
 
     def cut(self, axes_of_leaves):
         """How structured draws cut each leaf: by its separable axes, or else along the first."""
@@ -260,7 +266,7 @@ class Draws:
         for index, (leaf, places) in enumerate(zip(made, self.places)):
             twins = None
             if places:
-                moved, twins = places.apply(leaf, generator, lowest_first, with_twins)
+                moved, twins = places.apply(readable(leaf), generator, lowest_first, with_twins)
                 made[index] = like_strides(moved, leaf)
             forms.append(None if twins is None else [torch.where(twins, 0.0, 1.0).double(), torch.zeros(())])
         return made, forms if any(forms) else None

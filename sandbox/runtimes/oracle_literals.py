@@ -1,15 +1,18 @@
 """Inputs that get_inputs() gives alike under every seed: literals, ranges, tables. Their values stand in the task's text, and an
-answer that was worked out from them beforehand would be right. So they are drawn as well, within what they are: floats
-between the least and the greatest of them (of one value: around it), integers among those in their range, in order or
-distinct where they are so, what is not finite in other places and numbers. Which of that the reference takes is for the
-pool to find out.
+answer that was worked out from them beforehand would be right. So floats are drawn as well, within what they are:
+between the least and the greatest of them (of one value: around it), in their order, what is not finite in other places
+and numbers. Which of that the reference takes is for the pool to find out.
+
+Integers stay as they are given: they are offsets, indices, sorted keys, and what must hold between them, or between them and
+another input's shape, is said nowhere. Only where the task would say nothing of a program so, as its answer is the same on
+every draw, are they drawn: among those in their range, in order or distinct where they are so.
 """
 import math
 
 import torch
 
 from oracle_checks import finite_share
-from oracle_values import TaskFault, leaves, like_strides
+from oracle_values import TaskFault, leaves, like_strides, readable, readable_leaves
 
 LARGEST_BESIDE_INFINITY = 1e12
 FEW = 64
@@ -61,16 +64,45 @@ def _answers_like(given, answered):
         for _ in range(ANSWERED_DRAWS):
             sample = answered("plain")
             if [x.shape for x in sample.own] != [x.shape for x in given.own] or (
-                    sample.finite < given.finite and finite_share(leaves(sample.inputs)) == 1):
+                    sample.finite < given.finite and finite_share(readable_leaves(sample.inputs)) == 1):
                 return False
     except TaskFault:
         return False
     return True
 
 
-def is_ordered(x, fewest=3):
-    """fewest: elements of which it says something that they are in order."""
-    return x.dim() > 0 and x.shape[-1] >= fewest and x.dtype != torch.bool and bool((x.diff(dim=-1) >= 0).all())
+class Order:
+    """In which elements stand along an axis of each of `tensors`, which are of one shape; false if there is none."""
+
+    def __init__(self, *tensors, fewest=3):
+        """fewest: elements of which it says something that they are in order."""
+        self.axis, self.descending = None, False
+        x = tensors[0]
+        for axis in reversed(range(x.dim() if x.dtype != torch.bool else 0)):
+            for descending in (False, True):
+                if self.axis is None and x.shape[axis] >= fewest and all(
+                        _is_in_order(y, axis, descending) for y in tensors):
+                    self.axis, self.descending = axis, descending
+
+    def __bool__(self):
+        return self.axis is not None
+
+    def of(self, x):
+        return x.sort(self.axis, descending=self.descending).values if self else x
+
+
+def _is_in_order(x, axis, descending):
+    steps = x.diff(dim=axis)
+    return bool((steps <= 0 if descending else steps >= 0).all())
+
+
+def is_symmetric(x):
+    """A square matrix, or each of several."""
+    return x.dim() > 1 and x.shape[-1] == x.shape[-2] > 1 and bool((x == x.mT).all())
+
+
+def symmetric(x):
+    return torch.triu(x) + torch.triu(x, 1).mT
 
 
 def _overlaps(x):
@@ -99,10 +131,10 @@ class Literal:
         self.shape = tensor.shape
         once = tensor.detach()[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in tensor.stride())]
         self.layout = once
-        self.given = once.clone(memory_format=torch.contiguous_format)
+        self.given = readable(once).clone(memory_format=torch.contiguous_format)
         self.values = self.given.reshape(-1)
-        self.ordered = is_ordered(self.given, fewest=2)
-        self.ways = []
+        self.order = Order(self.given, fewest=2)
+        self.ways, self.held_ways = [], []
         if tensor.numel() == 0 or tensor.is_complex() or _overlaps(once):
             return
         if tensor.is_floating_point():
@@ -110,7 +142,8 @@ class Literal:
         elif len(self.values.unique()) > 1:
             if tensor.dtype != torch.bool:
                 self._look_at_integers()
-            self.ways.append(self._shuffled)
+            else:
+                self.ways.append(self._shuffled)
 
     def _look_at_floats(self):
         x = self.values.double()
@@ -127,7 +160,7 @@ class Literal:
             self.ways.append(self._scaled)
         elif x.numel() > 1 and finite.numel() == x.numel() and not several:
             self.ways.append(self._around)
-        if several and not self.ordered:
+        if several and not self.order:
             self.ways.append(self._shuffled)
 
     def drawn(self, way, generator):
@@ -138,19 +171,25 @@ class Literal:
         self.distinct = len(self.values.unique()) == self.values.numel()
         self.distinct_axis = _distinct_axis(self.given)
         # Of a range without gaps there is no other in order; as indices it may stand in any.
-        if not (self.distinct and self.ordered and self.high - self.low + 1 == self.values.numel()):
-            self.ways.append(self._among_integers)
+        if not (self.distinct and self.order and self.high - self.low + 1 == self.values.numel()):
+            self.held_ways.append(self._among_integers)
+        self.held_ways.append(self._shuffled)
+
+    def release(self):
+        """Has integers drawn from here on; false if they are already, or there are none."""
+        if not self.held_ways:
+            return False
+        self.ways, self.held_ways = self.held_ways, []
+        return True
 
     def _formed(self, values):
         """In the given shape, order, symmetry and scale."""
-        found = values.reshape(self.given.shape).to(self.given.dtype)
-        if self.ordered:
-            found = found.sort(-1).values
+        found = self.order.of(values.reshape(self.given.shape).to(self.given.dtype))
         if found.is_floating_point() and found.dim() > 1:
             # A structure, not a number by chance.
             found = torch.where(self.given == 0, self.given, found)
-            if found.dim() == 2 and found.shape[0] == found.shape[1] and torch.equal(self.given, self.given.t()):
-                found = torch.triu(found) + torch.triu(found, 1).t()
+            if is_symmetric(self.given):
+                found = symmetric(found)
         if found.is_floating_point() and found.dim() and self.low >= 0 and torch.allclose(
                 self.given.sum(-1), torch.ones((), dtype=found.dtype), atol=1e-4):
             found = found / found.sum(-1, keepdim=True)

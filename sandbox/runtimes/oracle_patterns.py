@@ -14,13 +14,15 @@ import math
 
 import torch
 
+from oracle_values import FLOAT8, like_strides, readable
+
 LARGEST_CHANGE = 10.0  # deviations: of what is put in one place to see which answers change
 MOST_SLICES = 4096
 SAME = 1e-6
 TILE = 16
 
 ROUNDING_OF_USUAL = 2.0**-2  # 2^-24 as a share of a jitter, which is 2^-22
-NARROW = (torch.float16, torch.bfloat16)
+NARROW = (torch.float16, torch.bfloat16, *FLOAT8)
 # What makes elements equal, so that an index of the largest is one of several.
 TIES = {"equal", "halves", "zero", "near_one"}
 PATTERNS = {
@@ -38,12 +40,12 @@ def change_one_place(tensor, axis, deviation, probability, generator):
     """Two more copies of `tensor`, with large values of both signs in the middle of an axis; what is negative in one is
     positive in the other, as a maximum is moved by one of them alone."""
     place = tensor.select(axis, tensor.shape[axis] // 2)
-    signs = torch.randint(0, 2, place.shape, generator=generator).to(tensor.dtype)
+    signs = torch.randint(0, 2, place.shape, generator=generator).to(readable(tensor).dtype)
     for side in (signs, 1 - signs):
-        changed = tensor.clone()
+        changed = readable(tensor).clone()
         changed.select(axis, tensor.shape[axis] // 2).copy_(
             side if probability else (2 * side - 1) * LARGEST_CHANGE * deviation)
-        yield changed
+        yield like_strides(changed, tensor)
 
 
 def stays_apart(before, after, places):

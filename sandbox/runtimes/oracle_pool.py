@@ -12,7 +12,7 @@ from oracle_patterns import EXTREME, TIES, change_one_place, stays_apart
 from oracle_profile import Jitter, LeafStatistics, Spread, allowance, center_of, own_error
 from oracle_reference import agrees
 from oracle_unread import are_long
-from oracle_values import TaskFault, leaves, raw, same, span_bytes, with_leaves
+from oracle_values import TaskFault, leaves, raw, readable, readable_leaves, same, span_bytes, with_leaves
 
 DRAWS_OF_A_TURN = 3  # for S_i and V_i
 ENOUGH_SLICES = 256
@@ -35,12 +35,13 @@ def elements_of(tensors):
 
 
 class Sample:
-    """A set of inputs and what the reference answers to it, in its own types."""
+    """A set of inputs and what the reference answers to it, in its own types (readable ones; types: what they are)."""
 
     def __init__(self, inputs, returned, jitters=None):
         self.inputs, self.returned = inputs, returned
         self.jitters = jitters  # the form of each input leaf's, or None
-        self.own = leaves(returned)
+        self.types = [leaf.dtype for leaf in leaves(returned)]
+        self.own = readable_leaves(returned)
         self.finite = checks.finite_share(self.own)
 
 
@@ -52,7 +53,7 @@ class Draw:
     def __init__(self, sample, exact, spread, statistics):
         self.statistics = statistics
         self.sample, self.returned, self.own = sample, sample.returned, sample.own
-        self.leaves = leaves(sample.inputs)
+        self.leaves, self.types = leaves(sample.inputs), sample.types
         self.exact, self.spread = exact, spread
         self.allowed, self.allowed_tf32 = [], []
 
@@ -113,7 +114,7 @@ class Pool:
         if not same(sample.returned, again):
             raise TaskFault("random", "the reference is not deterministic: two runs on equal inputs differ")
         self.written = [not torch.equal(torch.nan_to_num(a), torch.nan_to_num(b))
-                        for a, b in zip(leaves(sample.inputs), leaves(left))]
+                        for a, b in zip(readable_leaves(sample.inputs), readable_leaves(left))]
         begin = time.thread_time()
         self.has_exact = agrees(sample.own, self.reference.exact(sample.inputs))
         exact_s = time.thread_time() - begin
@@ -155,7 +156,7 @@ class Pool:
         return best
 
     def check_shapes(self, sample):
-        shapes = [(x.shape, x.dtype) for x in sample.own]
+        shapes = [(x.shape, dtype) for x, dtype in zip(sample.own, sample.types)]
         self.shapes = self.shapes or shapes
         if shapes != self.shapes:
             raise TaskFault("data_dependent", "the shape of its answer depends on the values of its inputs")
@@ -184,14 +185,15 @@ class Pool:
                 if statistics:
                     statistics.finish(plain if plain is not statistics else None)
         for draw in kind.kept:
-            for own, exact, spread, leaf in zip(draw.own, draw.exact, draw.spread, draw.statistics):
-                draw.allowed.append(self.allowed(leaf, exact, own, spread) if leaf else spread)
+            for own, exact, spread, leaf, dtype in zip(draw.own, draw.exact, draw.spread, draw.statistics, draw.types):
+                draw.allowed.append(self.allowed(leaf, exact, own, spread, dtype) if leaf else spread)
                 if self.tf32:
-                    draw.allowed_tf32.append(self.allowed(leaf, exact, own, spread, tf32=True) if leaf else spread)
+                    draw.allowed_tf32.append(self.allowed(leaf, exact, own, spread, dtype, tf32=True) if leaf else spread)
         return kind
 
     def allowed(self, *of_leaf, tf32=False):
-        found = allowance(*of_leaf, tf32=tf32)
+        *statistics, dtype = of_leaf
+        found = allowance(*statistics, tf32=tf32, dtype=dtype)
         return found.mul_(COSTING_SLACK) if self.reference.costing else found
 
     def variant_of(self, name):
@@ -289,7 +291,7 @@ class Pool:
             apart = None
             for changed in change_one_place(leaf, axis, nature.deviation, nature.probability, self.draws.generator):
                 try:
-                    answer = leaves(self.reference.forward(
+                    answer = readable_leaves(self.reference.forward(
                         with_leaves(self.first.inputs, [*tensors[:position], changed, *tensors[position + 1:]]))[0])
                 except TaskFault:
                     break
@@ -353,11 +355,11 @@ class Pool:
         """Does the first answer change if this input leaf is exchanged for another draw's? None if that is the same."""
         sample = kind.kept[0].sample
         ours, theirs = leaves(sample.inputs), leaves(kind.last.sample.inputs)
-        if torch.equal(ours[position], theirs[position]):
+        if torch.equal(readable(ours[position]), readable(theirs[position])):
             return None
         mixed = with_leaves(sample.inputs, [*ours[:position], theirs[position], *ours[position + 1:]])
         try:
-            returned = leaves(self.reference.forward(mixed)[0])
+            returned = readable_leaves(self.reference.forward(mixed)[0])
         except TaskFault:
             return True
         return any(not torch.equal(torch.nan_to_num(a), torch.nan_to_num(b)) for a, b in zip(returned, sample.own))

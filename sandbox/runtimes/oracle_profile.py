@@ -12,6 +12,8 @@ hardly varying output is narrow everywhere, and no element is narrow by chance.
 f_i is 2^-20 of the element's usual size: of S_i, of S_i on plain draws, or of what nine tenths of the elements exceed
 there. Where a sparse draw gives exact zeros, a right program may still leave the rounding of its neighbours.
 For TF32 c is 5e-3, 0.02 is 0.1, and S_i at least the usual size of the leaf.
+8-bit floats have no 2 eps |y64_i|, as eps is an eighth or a quarter there: rounding to them is exact, like integers,
+except where a jitter changes it.
 Integers and booleans are exact, except where a jitter changes them.
 """
 import copy
@@ -21,7 +23,7 @@ import random
 import torch
 from torch.overrides import TorchFunctionMode
 
-from oracle_values import rebuild
+from oracle_values import FLOAT8, readable, rebuild
 
 JITTER = 2.0**-22
 C_FP32 = 1e-4
@@ -39,7 +41,7 @@ SMALL_QUANTILE = 0.1
 SAMPLE = 16384  # elements that medians are taken of
 FEWEST_FOR_DEVIATION = 3
 WIDER = {torch.float32: torch.float64, torch.float16: torch.float64, torch.bfloat16: torch.float64,
-         torch.complex64: torch.complex128}
+         torch.complex64: torch.complex128}  # of what is asked for; rounding to 8 bits is a decision, and kept
 BANK_SPARE = 4096
 
 
@@ -67,7 +69,7 @@ class Exact(TorchFunctionMode):
 
 
 def widened(tensor):
-    return tensor.to(WIDER[tensor.dtype]) if tensor.dtype in WIDER else tensor
+    return tensor.double() if tensor.dtype in FLOAT8 else tensor.to(WIDER.get(tensor.dtype, tensor.dtype))
 
 
 def widened_model(model):
@@ -109,7 +111,8 @@ class Jitter:
             changes = factors - 1
             wanted = x.double() * (1 + changes * relative) + changes * added
             return wanted if wide else wanted.to(x.dtype)
-        return x * (factors if wide else factors.to(x.dtype))
+        changed = readable(x) * (factors if wide else factors.to(readable(x).dtype))
+        return changed if wide else changed.to(x.dtype)
 
     def inputs(self, inputs, wide, forms=None):
         """`forms`: of each leaf."""
@@ -269,9 +272,9 @@ class Spread:
         return [moved if moved.dtype == torch.bool else moved.float() for moved in self.moved]
 
 
-def allowance(statistics, exact, own, spread, tf32=False):
+def allowance(statistics, exact, own, spread, tf32=False, dtype=None):
     """Of one leaf of one draw, in float32; infinite where the reference itself does not know. `exact` is float64, `own`
-    the reference's answer in its own type."""
+    the reference's answer, `dtype` its type if `own` has another."""
     size = finite(exact.abs().float())
     e = raised_by_octave(own_error(own, exact), size, statistics.usual_rms)
     e = torch.maximum(statistics.error, e).add_(spread)
@@ -280,7 +283,9 @@ def allowance(statistics, exact, own, spread, tf32=False):
         allowed.clamp_(min=statistics.usual_rms)
     allowed.mul_(C_TF32 if tf32 else C_FP32)
     torch.minimum(allowed, statistics.variation * (V_TF32 if tf32 else V_FP32), out=allowed)
-    allowed.add_(statistics.floor).add_(e, alpha=4).add_(size, alpha=2 * torch.finfo(own.dtype).eps)
+    allowed.add_(statistics.floor).add_(e, alpha=4)
+    if dtype not in FLOAT8:
+        allowed.add_(size, alpha=2 * torch.finfo(own.dtype).eps)
     if not all_finite(own):
         allowed.masked_fill_(torch.isfinite(own) != torch.isfinite(exact), torch.inf)
     return allowed

@@ -15,7 +15,7 @@ from oracle_decisions import Decisions
 from oracle_operators import Operators
 from oracle_profile import Exact, all_finite, widened, widened_model
 from oracle_rounding import Rounding
-from oracle_values import OnHost, TaskFault, clone, describe, leaves, rebuild, span_bytes
+from oracle_values import OnHost, TaskFault, check_types, clone, describe, leaves, readable_leaves, rebuild, span_bytes
 
 MODE_WORDS = ("training", "eval(", "train(")
 LARGEST_ARGUMENTS = 64 << 20  # bytes of tensors
@@ -99,6 +99,7 @@ class Reference:
         inputs = attempt(f"{self.makes_inputs}()", self.names[self.makes_inputs])
         if not isinstance(inputs, (list, tuple)):
             raise TaskFault("raises", f"{self.makes_inputs}() returns {type(inputs).__name__}, not a list")
+        check_types(inputs)
         if self.described is not None and [describe(x) for x in inputs] != self.described:
             raise TaskFault("random", f"{self.makes_inputs}() gives other shapes or numbers under another seed, which cannot be "
                             "graded")
@@ -184,6 +185,7 @@ class Reference:
         returned = attempt("forward()", model, *copies)
         self.cpu_s = time.thread_time() - cpu
         self.times_ms.append((time.perf_counter() - begin) * 1e3)
+        check_types(returned)
         return returned, copies
 
     def decisions(self, inputs):
@@ -218,6 +220,6 @@ class Reference:
     def _leaves(model, inputs, mode):
         try:
             with mode:
-                return leaves(attempt("forward()", model, *inputs))
+                return readable_leaves(attempt("forward()", model, *inputs))
         except TaskFault:
             return None

@@ -8,7 +8,7 @@ import torch
 
 from oracle_draws import Draws
 from oracle_reference import agrees
-from oracle_values import TaskFault, leaves, with_leaves
+from oracle_values import TaskFault, leaves, readable, readable_leaves, with_leaves
 
 MOST_SLICES, LEAST_PLACES = 16, 256  # more slices show enough places by themselves; fewer places are hardly left out
 SO_LONG = 8192  # that among so many places one hardly shows in an answer
@@ -32,7 +32,7 @@ def decides(reference, blobs, unread):
     draws = Draws(reference.inputs, 0)
     given = draws.plain()
     inputs = [_of_storage(blob, leaf) for blob, leaf in zip(blobs, leaves(given))]
-    own = leaves(reference.forward(with_leaves(given, inputs))[0])
+    own = readable_leaves(reference.forward(with_leaves(given, inputs))[0])
     allowed = [torch.frombuffer(bytearray(blob), dtype=torch.float32 if y.is_floating_point() else torch.bool).view(y.shape)
                if y.numel() else torch.zeros(y.shape) for blob, y in zip(blobs[len(inputs):], own)]
     exact = reference.exact(with_leaves(given, inputs))
@@ -53,7 +53,7 @@ def _answer(reference, inputs, is_exact):
     if is_exact:
         return reference.exact(inputs)
     try:
-        return leaves(reference.forward(inputs)[0])
+        return readable_leaves(reference.forward(inputs)[0])
     except TaskFault:
         return None
 
@@ -68,7 +68,7 @@ def _standing_out(leaf, runs, nature, side):
     """With values above (side 0) or below all others, where the task's inputs may be."""
     if not runs:
         return leaf
-    high, low = float(leaf.max()) + nature.deviation, float(leaf.min()) - nature.deviation
+    high, low = float(readable(leaf).max()) + nature.deviation, float(readable(leaf).min()) - nature.deviation
     if nature.probability:
         values = min(high, 1.0), max(low, 0.0)
     else:

@@ -5,6 +5,12 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 
+# Types that the whole sandbox knows. PyTorch computes nothing in the 8-bit floats: they are read as float32.
+FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2)
+KNOWN = (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.uint8, torch.int8, torch.int16, torch.int32,
+         torch.int64, torch.bool, *FLOAT8)
+
+
 class TaskFault(Exception):
     """The task itself is at fault. `kind` is for programs, the message for people."""
 
@@ -65,24 +71,42 @@ def clone(value):
     return rebuild(value, lambda x: x.detach().clone())
 
 
+def readable(tensor):
+    """The same values in a type that PyTorch computes in."""
+    return tensor.float() if tensor.dtype in FLOAT8 else tensor
+
+
+def readable_leaves(value):
+    return [readable(leaf) for leaf in leaves(value)]
+
+
 def like_strides(values, tensor):
-    """`values` laid out as `tensor`."""
+    """`values` laid out as `tensor`, and in its type."""
+    if tensor.dtype in FLOAT8:  # what is beyond its range would be no number
+        most = torch.finfo(tensor.dtype).max
+        values = values.clamp(-most, most)
     if tensor.is_contiguous():
         return values.to(tensor.dtype).contiguous()
     return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype).copy_(values)
 
 
 def same(a, b):
-    a, b = leaves(a), leaves(b)
+    a, b = readable_leaves(a), readable_leaves(b)
     return len(a) == len(b) and all(x.shape == y.shape and (torch.equal(x, y) or torch.allclose(
         x.double() if not x.is_complex() else x, y.double() if not y.is_complex() else y, rtol=1e-4, atol=1e-5,
         equal_nan=True)) for x, y in zip(a, b))
 
 
+def check_types(value):
+    for leaf in leaves(value):
+        if leaf.dtype not in KNOWN or leaf.layout != torch.strided:
+            kind = leaf.dtype if leaf.layout == torch.strided else f"{leaf.layout}, {leaf.dtype}"
+            raise TaskFault("unsupported_type", f"tensors of {kind} are not supported")
+
+
 def describe(value):
     if isinstance(value, torch.Tensor):
-        if value.is_complex() or value.is_sparse or value.is_quantized:
-            raise TaskFault("unsupported_type", f"tensors of {value.dtype} are not supported")
+        check_types(value)
         return {"t": "tensor", "shape": list(value.shape), "strides": list(value.stride()),
                 "dtype": str(value.dtype).removeprefix("torch.")}
     if value is None:

@@ -10,6 +10,7 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 SCALAR_TYPES = {
     torch.uint8: 0, torch.int8: 1, torch.int16: 2, torch.int32: 3, torch.int64: 4, torch.float16: 5,
     torch.float32: 6, torch.float64: 7, torch.bool: 11, torch.bfloat16: 15,
+    torch.float8_e5m2: 23, torch.float8_e4m3fn: 24,
 }
 DTYPES = {number: dtype for dtype, number in SCALAR_TYPES.items()}
 INPUT, CONSTANT, ALLOCATION, HOST, SYMBOL = range(5)

@@ -16,11 +16,18 @@ struct TypeName {
   const char* name;
   size_t bytes;
 };
-constexpr TypeName kTypes[] = {{DType::kFloat32, "float32", 4}, {DType::kFloat64, "float64", 8},
-                               {DType::kFloat16, "float16", 2}, {DType::kBFloat16, "bfloat16", 2},
-                               {DType::kInt8, "int8", 1},       {DType::kUInt8, "uint8", 1},
-                               {DType::kInt16, "int16", 2},     {DType::kInt32, "int32", 4},
-                               {DType::kInt64, "int64", 8},     {DType::kBool, "bool", 1}};
+constexpr TypeName kTypes[] = {{DType::kFloat32, "float32", 4},
+                               {DType::kFloat64, "float64", 8},
+                               {DType::kFloat16, "float16", 2},
+                               {DType::kBFloat16, "bfloat16", 2},
+                               {DType::kInt8, "int8", 1},
+                               {DType::kUInt8, "uint8", 1},
+                               {DType::kInt16, "int16", 2},
+                               {DType::kInt32, "int32", 4},
+                               {DType::kInt64, "int64", 8},
+                               {DType::kBool, "bool", 1},
+                               {DType::kFloat8E4M3, "float8_e4m3fn", 1},
+                               {DType::kFloat8E5M2, "float8_e5m2", 1}};
 
 }  // namespace
 

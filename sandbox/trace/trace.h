@@ -23,7 +23,9 @@ enum class DType : uint8_t {
   kInt16,
   kInt32,
   kInt64,
-  kBool
+  kBool,
+  kFloat8E4M3,
+  kFloat8E5M2
 };
 Result<DType> parse_dtype(const std::string& name);  // PyTorch's names: "float32", "int64", "bool", ...
 std::string to_string(DType dtype);

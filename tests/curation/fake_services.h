@@ -2,6 +2,7 @@
 #pragma once
 #include <deque>
 #include <functional>
+#include <map>
 
 #include "common/error.h"
 #include "curation/services.h"
@@ -15,23 +16,23 @@ class FakeCodeReader : public CodeReader {
   using Answer = std::function<nlohmann::json(const nlohmann::json& request)>;
   explicit FakeCodeReader(Answer answer) : answer_(std::move(answer)) {}
   std::string basis() override { return "fake"; }
-  void submit(uint64_t number, const nlohmann::json& request) override {
-    asked_.push_back({number, answer_(request)});
+  void submit(const void* asker, uint64_t number, const nlohmann::json& request) override {
+    asked_[asker].push_back({number, answer_(request)});
   }
-  std::optional<CodeAnswer> next(Milliseconds) override {
-    if (asked_.empty()) return std::nullopt;
-    CodeAnswer answer = std::move(asked_.back());
-    asked_.pop_back();
+  std::optional<CodeAnswer> next(const void* asker, Milliseconds) override {
+    std::deque<CodeAnswer>& asked = asked_[asker];
+    if (asked.empty()) return std::nullopt;
+    CodeAnswer answer = std::move(asked.back());
+    asked.pop_back();
     ++answered;
     return answer;
   }
-  size_t pending() const override { return asked_.size(); }
   size_t capacity() const override { return 8; }
   int answered = 0;
 
  private:
   Answer answer_;
-  std::deque<CodeAnswer> asked_;
+  std::map<const void*, std::deque<CodeAnswer>> asked_;
 };
 
 // Verdicts that a function of the request gives, the last one asked first.
@@ -40,23 +41,25 @@ class FakeGrader : public Grader {
   using Answer = std::function<Verdict(const VerificationRequest& request)>;
   explicit FakeGrader(Answer answer) : answer_(std::move(answer)) {}
   std::string basis() override { return "fake verifier"; }
-  void submit(const VerificationRequest& request) override { asked_.push_back(request); }
-  std::optional<Verdict> next(Milliseconds) override {
-    if (asked_.empty()) return std::nullopt;
-    const VerificationRequest request = std::move(asked_.back());
-    asked_.pop_back();
+  void submit(const void* asker, const VerificationRequest& request) override {
+    asked_[asker].push_back(request);
+  }
+  std::optional<Verdict> next(const void* asker, Milliseconds) override {
+    std::deque<VerificationRequest>& asked = asked_[asker];
+    if (asked.empty()) return std::nullopt;
+    const VerificationRequest request = std::move(asked.back());
+    asked.pop_back();
     ++answered;
     Verdict verdict = answer_(request);
     verdict.request_id = request.request_id;
     return verdict;
   }
-  size_t pending() const override { return asked_.size(); }
   size_t capacity() const override { return 8; }
   int answered = 0;
 
  private:
   Answer answer_;
-  std::deque<VerificationRequest> asked_;
+  std::map<const void*, std::deque<VerificationRequest>> asked_;
 };
 
 class FakeServices : public Services {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "curation/pipeline.h"
+#include "curation/record_pipeline.h"
 #include "curation/services.h"
 
 namespace bicrl::curation {

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "common/files.h"
-#include "curation/box_code_reader.h"
-#include "curation/code_likeness.h"
+#include "curation/code/box_code_reader.h"
+#include "curation/code/code_likeness.h"
 #include "tests/curation/fake_services.h"
 #include "tests/curation/pipelines.h"
 #include "tests/support/support.h"
@@ -43,11 +43,13 @@ TEST_CASE("an evaluation's tasks are found renamed, restructured, with other sha
                       "}\nsteps:\n  - {step: load, files: [", (folder.path() / "copies.json").string(),
                       "], source: copies}\n  - {step: synthesise, tasks: {train_compositions: 60, "
                       "development_compositions: 0}}\n"
+                      // Both steps ask the same boxes at a time.
+                      "  - {step: check_tasks, refuse: [raises]}\n"
                       "  - {step: decontaminate, against: [",
                       kEvaluation.string(), "]}\n"),
                services);
   int copies = 0, unrelated = 0;
-  for (const std::string& line : lines_of(folder.path() / "run/audit/03-decontaminate.jsonl"))
+  for (const std::string& line : lines_of(folder.path() / "run/audit/04-decontaminate.jsonl"))
     ++(nlohmann::json::parse(line)["id"].get<std::string>().starts_with("copies") ? copies : unrelated);
   CHECK(copies == 12);
   CHECK(unrelated == 0);

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "common/files.h"
-#include "curation/box_code_reader.h"
-#include "curation/task_defects.h"
+#include "curation/code/box_code_reader.h"
+#include "curation/code/task_defects.h"
 #include "tests/curation/fake_services.h"
 #include "tests/curation/labelled_tasks.h"
 #include "tests/curation/pipelines.h"
@@ -63,19 +63,19 @@ Score score(const std::vector<LabelledTask>& tasks) {
   Score score;
   Found found = defects_found(tasks);
   for (const LabelledTask& task : tasks) {
-    const std::set<std::string>& told = found[task.name];
+    const std::set<std::string>& measured = found[task.name];
     std::string all;
-    for (const std::string& defect : told) all += " " + defect;
+    for (const std::string& defect : measured) all += " " + defect;
     for (const std::string& defect : task.defects) {
       ++score.defects;
-      if (told.contains(defect))
+      if (measured.contains(defect))
         ++score.recalled;
       else
         std::cout << "missed: " << defect << " of " << task.name << " (found:" << all << ")\n";
     }
     if (!task.defects.empty()) continue;
     ++score.sound;
-    if (told.empty()) continue;
+    if (measured.empty()) continue;
     ++score.false_alarms;
     std::cout << "false alarm: " << task.name << ":" << all << "\n";
   }
@@ -85,15 +85,15 @@ Score score(const std::vector<LabelledTask>& tasks) {
 }
 
 TEST_CASE("task filter finds the defects of the tasks that it was made with") {
-  const Score told = score(labelled_tasks("development"));
-  CHECK(told.recalled == told.defects);
-  CHECK(told.false_alarms == 0);
+  const Score measured = score(labelled_tasks("development"));
+  CHECK(measured.recalled == measured.defects);
+  CHECK(measured.false_alarms == 0);
 }
 
 TEST_CASE("task filter finds labelled defects that it was not made with and few others") {
-  const Score told = score(labelled_tasks("scored_once"));
-  CHECK(100 * told.recalled >= 95 * told.defects);
-  CHECK(100 * told.false_alarms <= 5 * told.sound);
+  const Score measured = score(labelled_tasks("scored_once"));
+  CHECK(100 * measured.recalled >= 95 * measured.defects);
+  CHECK(100 * measured.false_alarms <= 5 * measured.sound);
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ config = {
     "add_prefix_space": False,
     "added_tokens_decoder": added,
     "clean_up_tokenization_spaces": False,
-    "eos_token": "<|im_end|>",
+    "eos_token": "<|endoftext|>",
     "mask_token": "<|MASK|>",
     "model_max_length": 8192,
     "pad_token": "<|endoftext|>",

@@ -1,6 +1,7 @@
 """Generation to a file: interrupted, killed in the middle of a line and resumed, it ends as if nothing had been; its responses depend on
 their own prompts alone; what it refuses; its bar; plain prompts and conversations."""
 import json
+import shutil
 import signal
 import subprocess
 import time
@@ -80,6 +81,16 @@ with folder() as temporary:
         expect(len(line["step_map"]) == len(line["log_probs"]) == generated, "traces of each token", line)
         expect(all(p <= 0 for p in line["log_probs"]) and "program" not in line, "log-probabilities, and no program", line)
     expect(len({line["text"] for line in lines}) > len(lines) // 2, "samples of a prompt differ")
+
+    # A device stays one: in a file system of its own, as what is replaced there would be gone.
+    scratch = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--bind", temporary, temporary]
+    if shutil.which("bwrap"):
+        for device, ends_well in (("null", True), ("full", False)):
+            words = [*scratch, "sh", "-c", f'"$@" output=/dev/{device} limit=1; code=$?; stat -c %F /dev/{device}; exit $code', "sh",
+                     *command(config)]
+            done = subprocess.run(words, cwd=SOURCE, env=ENVIRONMENT, capture_output=True, text=True)
+            expect((done.returncode == 0) == ends_well and "character special file" in done.stdout, f"to /dev/{device}", done)
+            expect(ends_well or "No space left on device" in done.stderr, "says why", done)
 
     # Interrupted and killed again and again, each time a little further on. One response at a time has equal bits.
     ends = {}

@@ -1,7 +1,8 @@
 """Fresh weights of a given shape as a folder, and the configurations of the published sizes."""
+import json
 from pathlib import Path
 
-from support import bicrl, expect, folder
+from support import SOURCE, bicrl, expect, folder, read_json
 
 SHAPE, TOKENIZER = "configs/quickstart/policy.json", "configs/quickstart"
 PARAMETERS = {"1.7b": 2031739904, "4b": 4411424256, "8b": 8190735360}  # of the published checkpoints
@@ -28,8 +29,11 @@ with folder() as temporary:
     expect(code == 2 and "no.json" in out + err, "a shape that is not there", code, out, err)
 
     tasks = "tasks={train: [tests/data/infilling_tasks.json], held_out: [tests/data/end_to_end_tasks.json], prompt_style: dice}"
+    ids = {key: value for key, value in read_json(Path(SOURCE, "tests/data/tokenizer/config.json")).items() if key.endswith("token_id")}
     for size, parameters in PARAMETERS.items():
-        code, out, err = bicrl("train", f"configs/dice-{size}.yaml", "--dry-run", "policy.checkpoint=''", f"policy.config=configs/shapes/sdar-{size}.json",
+        shape = Path(temporary, f"{size}.json")  # with the tokens of the tokenizer that is here
+        shape.write_text(json.dumps({**read_json(Path(SOURCE, f"configs/shapes/sdar-{size}.json")), **ids}))
+        code, out, err = bicrl("train", f"configs/dice-{size}.yaml", "--dry-run", "policy.checkpoint=''", f"policy.config={shape}",
                                "policy.tokenizer=tests/data/tokenizer", tasks, "policy.device=cpu", "evaluation.tasks=2", "stages.0.tasks=~", "stages.1.tasks=~")
         expect(code == 0, f"configs/dice-{size}.yaml can be read", code, out, err)
         expect(f" {parameters}\n" in out, "and has the published size", out)

@@ -1,5 +1,8 @@
-"""`bicrl verify` on a task file with broken entries: they are named, the others verified, and the exit code tells."""
+"""`bicrl verify` on a task file with broken entries: they are named, the others verified; what the exit code and the figures of the
+report say."""
 import json
+import os
+import subprocess
 from pathlib import Path
 
 from support import SOURCE, bicrl, expect, folder, patient, read_json
@@ -17,7 +20,8 @@ with folder() as temporary:
 
     def verify(entries, *words):
         tasks.write_text(json.dumps(entries))
-        return bicrl("verify", "--tasks", tasks, "--json", report, *patient(600), *words)
+        report_to = [] if "--json" in words else ["--json", report]
+        return bicrl("verify", "--tasks", tasks, *report_to, *patient(600), *words)
 
     good, wrong, broken = entry("good", "honest"), entry("wrong", "wrong_value"), {**entry("broken", "honest"), "level": "high"}
     code, out, err = verify([good, broken, wrong, 7])
@@ -27,6 +31,31 @@ with folder() as temporary:
     expect("2 broken entries" in out and "1 correct" in out and "1 wrong_value" in out, "the others are verified", out)
     result = read_json(report)
     expect([v["task_id"] for v in result["verdicts"]] == ["good", "wrong"] and len(result["left_out"]) == 2, "in the report", result)
+
+    # An incorrect program shows in the exit code as well.
+    code, out, err = verify([good, wrong])
+    expect(code == 1 and "1 wrong_value" in out, "a known program is incorrect", code, out, err)
+    report_of_two = read_json(report)
+    code, out, err = verify([good])
+    expect(code == 0, "all programs are correct", code, out, err)
+    code, out, err = verify([good], "--candidate", CORPUS / "wrong_value.py", "--task", "good")
+    expect(code == 1 and "1 wrong_value" in out, "a candidate is incorrect", code, out, err)
+
+    # The report goes to where a link leads, and through a pipe; both stay.
+    link, pipe = Path(temporary, "link.json"), Path(temporary, "pipe.json")
+    link.symlink_to(report)
+    os.mkfifo(pipe)
+    report.unlink()
+    code, out, err = verify([good], "--json", link)
+    expect(code == 0 and link.is_symlink() and read_json(report)["candidates"] == 1, "through a link", code, out, err)
+    reader = subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True)
+    code, out, err = verify([good], "--json", pipe)
+    expect(code == 0 and json.loads(reader.communicate(timeout=60)[0])["candidates"] == 1 and pipe.is_fifo(), "through a pipe", code, out, err)
+
+    # Quantiles lie between neighbours, and that of few times is none of the lower ones.
+    low, high = sorted(v["total_ms"] for v in report_of_two["verdicts"])
+    for share, key in ((0.5, "p50_ms"), (0.95, "p95_ms")):
+        expect(abs(report_of_two[key] - (low + share * (high - low))) < 1e-6 * high, key, report_of_two[key], low, high)
 
     # One program for one task: what is broken beside it does not matter. An entry that is, cannot be named.
     program = ["--candidate", CORPUS / "honest.py", "--task"]
@@ -45,7 +74,7 @@ with folder() as temporary:
     # Small changes to what is correct are found out, and told by kind; what was wrong already has none.
     code, out, err = verify([good, wrong], "--mutate")
     mutants = read_json(report)["mutants"]
-    expect(code == 0 and f"{len(mutants)} mutants of 1 correct programs" in out, "mutants of the correct program", code, out, err)
+    expect(code == 1 and f"{len(mutants)} mutants of 1 correct programs" in out, "mutants of the correct program", code, out, err)
     ends = [(m["kind"], m["end"]) for m in mutants]
     expect(ends and all(m["task_id"] == "good" and m["line"] > 0 for m in mutants), "each says where it is", mutants)
     expect(("bound_shortened", "killed") in ends and out.count("survives:") == sum(end == "survived" for _, end in ends),

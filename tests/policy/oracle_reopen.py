@@ -1,18 +1,23 @@
-"""Opens what we saved with safetensors and transformers.
+"""Opens what we saved with safetensors and transformers, without a network.
 
 oracle_reopen.py FOLDER NAME...: FOLDER/NAME is a saved policy; FOLDER/expected_NAME.safetensors (written by us) holds
-the parameters by name, `tokens` and the `logits` that we computed under a fully visible mask.
+the parameters by name, `tokens` and the `logits` that we computed under a fully visible mask. A folder whose config.json
+has an auto_map is opened by its own Python files, any other as the Qwen3 that it is.
 """
 
 import json
+import os
 import pathlib
 import sys
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["HF_HOME"] = str(pathlib.Path(sys.argv[1]) / "hub")  # where transformers copies Python files to
 
 try:
     import torch
     from safetensors import safe_open
     from safetensors.torch import load_file
-    from transformers import AutoTokenizer, GenerationConfig, Qwen3ForCausalLM
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GenerationConfig, Qwen3ForCausalLM
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
@@ -35,9 +40,13 @@ def check(folder, expected):
     for name, value in expected.items():
         assert saved[name].dtype == value.dtype and torch.equal(saved[name], value), name
 
-    model, report = Qwen3ForCausalLM.from_pretrained(
-        folder, attn_implementation="eager", dtype=torch.float32, output_loading_info=True
-    )
+    how = {"attn_implementation": "eager", "dtype": torch.float32, "output_loading_info": True}
+    if "auto_map" in json.loads((folder / "config.json").read_text()):
+        assert type(AutoConfig.from_pretrained(folder, trust_remote_code=True)).__name__ == "SDARConfig"
+        model, report = AutoModelForCausalLM.from_pretrained(folder, trust_remote_code=True, **how)
+        assert type(model).__name__ == "SDARForCausalLM", type(model)
+    else:
+        model, report = Qwen3ForCausalLM.from_pretrained(folder, **how)
     assert not report["missing_keys"] and not report["unexpected_keys"] and not report["mismatched_keys"], report
     length = len(tokens)
     with torch.no_grad():

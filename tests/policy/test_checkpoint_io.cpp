@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
@@ -16,6 +17,7 @@ namespace bicrl {
 namespace {
 
 namespace fs = std::filesystem;
+using Catch::Matchers::ContainsSubstring;
 
 // Bytes, the end token and the mask.
 fs::path make_tokenizer(const fs::path& folder) {
@@ -88,6 +90,49 @@ TEST_CASE("what we save opens in safetensors and transformers, and in ours again
                       {folder.path().string(), "tied", "untied"});
 }
 
+// What a published folder has beside its config.json, as far as transformers asks for it.
+void write_code(const fs::path& folder) {
+  write_file_atomically(folder / "configuration_sdar.py",
+                        "from transformers import Qwen3Config\n\n\nclass SDARConfig(Qwen3Config):\n"
+                        "    model_type = \"sdar\"\n");
+  write_file_atomically(folder / "modeling_sdar.py",
+                        "from transformers import Qwen3ForCausalLM, Qwen3Model\n\n"
+                        "from .configuration_sdar import SDARConfig\n\n\n"
+                        "class SDARModel(Qwen3Model):\n    config_class = SDARConfig\n\n\n"
+                        "class SDARForCausalLM(Qwen3ForCausalLM):\n    config_class = SDARConfig\n");
+}
+
+TEST_CASE("a policy's Python files are kept, so that transformers opens what we save by them") {
+  const testing::TemporaryFolder folder;
+  const Tokenizer tokenizer = Tokenizer::from_folder(make_tokenizer(folder.path()));
+  const fs::path source = folder.path() / "source", saved = folder.path() / "saved";
+  save_policy(source, Transformer::random(config_for(tokenizer, false), 9, at::kCPU, at::kFloat), tokenizer);
+  // Without the files nothing names them.
+  CHECK_FALSE(nlohmann::json::parse(read_file(source / "config.json")).contains("auto_map"));
+  write_code(source);
+  write_file_atomically(source / "helpers.py", "\n");
+  auto config = nlohmann::json::parse(read_file(source / "config.json"));
+  config["auto_map"] = {{"AutoConfig", "configuration_sdar.SDARConfig"},
+                        {"AutoModelForCausalLM", "modeling_sdar.SDARForCausalLM"},
+                        {"AutoTokenizer", {"tokenization_sdar.SDARTokenizer", nullptr}}};
+  for (const bool named : {true, false}) {  // SDAR's own files need not be named
+    if (!named) config.erase("auto_map");
+    write_file_atomically(source / "config.json", config.dump());
+    const Transformer policy = load_policy(source, at::kCPU, at::kFloat);
+    save_policy(saved, policy, tokenizer);
+    for (const char* file : {"configuration_sdar.py", "modeling_sdar.py", "helpers.py"})
+      CHECK(read_file(saved / file) == read_file(source / file));
+    const auto map = nlohmann::json::parse(read_file(saved / "config.json")).at("auto_map");
+    CHECK(map.at("AutoModelForCausalLM") == "modeling_sdar.SDARForCausalLM");
+    CHECK_FALSE(map.contains("AutoTokenizer"));  // whose file is not there
+    CHECK(load_policy(saved, at::kCPU, at::kFloat).config() == policy.config());
+    write_expected(folder.path() / "expected_saved.safetensors", policy,
+                   tokenizer.encode("for i in x<MASK>"));
+    testing::run_python(fs::path(BICRL_SOURCE_DIR) / "tests/policy/oracle_reopen.py",
+                        {folder.path().string(), "saved"});
+  }
+}
+
 TEST_CASE("every end token and every key of generation_config.json survives saving") {
   const testing::TemporaryFolder folder;
   const Tokenizer tokenizer = Tokenizer::from_folder(make_tokenizer(folder.path()));
@@ -111,6 +156,24 @@ TEST_CASE("every end token and every key of generation_config.json survives savi
                  tokenizer.encode("for i in x<MASK>"));
   testing::run_python(fs::path(BICRL_SOURCE_DIR) / "tests/policy/oracle_reopen.py",
                       {folder.path().string(), "several"});
+}
+
+TEST_CASE("weights beside those that are read are reported") {
+  const testing::TemporaryFolder folder;
+  const Tokenizer tokenizer = Tokenizer::from_folder(make_tokenizer(folder.path()));
+  const fs::path where = folder.path() / "policy", sharded = folder.path() / "sharded";
+  const Transformer policy = Transformer::random(config_for(tokenizer, false), 9, at::kCPU, at::kFloat);
+  for (const fs::path& one : {where, sharded}) save_policy(one, policy, tokenizer);
+  CHECK(note_on_weight_files(where).empty());
+  write_safetensors_folder(sharded, policy.parameters(), 20'000);
+  CHECK(note_on_weight_files(sharded).empty());
+  fs::copy_file(where / "model.safetensors", sharded / "model.safetensors");
+  CHECK_THAT(note_on_weight_files(sharded), ContainsSubstring("read from model.safetensors, not from") &&
+                                                ContainsSubstring("model-00001-of-0") &&
+                                                ContainsSubstring("model.safetensors.index.json"));
+  fs::remove(sharded / "model.safetensors");
+  fs::copy_file(where / "model.safetensors", sharded / "old.safetensors");
+  CHECK_THAT(note_on_weight_files(sharded), ContainsSubstring("not from old.safetensors"));
 }
 
 TEST_CASE("a folder whose parts disagree is refused by name") {

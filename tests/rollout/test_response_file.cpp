@@ -1,9 +1,12 @@
 // A file of responses: whoever is killed, the next one goes on, and in the end nobody can tell.
 #include "rollout/response_file.h"
 
+#include <sys/stat.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
+#include <future>
 
 #include "common/error.h"
 #include "common/files.h"
@@ -150,6 +153,42 @@ TEST_CASE("one process writes a file at a time", "[response_file]") {
   }
   CHECK(refusal(path, names(1, 1)) == "accepted");
   CHECK_THROWS_AS(ResponseFile(folder.path() / "none/r.jsonl", "id", names(1, 1), kOrigin), Error);
+}
+
+TEST_CASE("a file behind a link is written there, and the link stays", "[response_file]") {
+  const testing::TemporaryFolder folder;
+  const auto asked = names(2, 2);
+  fs::create_directory(folder.path() / "elsewhere");
+  const fs::path link = folder.path() / "link", target = folder.path() / "elsewhere/r.jsonl";
+  fs::create_symlink("elsewhere/r.jsonl", link);
+  {
+    ResponseFile file(link, "id", asked, kOrigin);
+    for (const size_t index : {3, 1, 0}) add(file, index);
+  }
+  ResponseFile file(link, "id", asked, kOrigin);
+  CHECK(file.count() == 3);
+  add(file, 2);
+  file.finish();  // in another order than they ended
+  CHECK(fs::is_symlink(link));
+  CHECK(read_file(target) == undisturbed(asked));
+}
+
+TEST_CASE("into a pipe the lines go as they end, and it stays a pipe", "[response_file]") {
+  const testing::TemporaryFolder folder;
+  const fs::path pipe = folder.path() / "pipe";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  auto reader = std::async(std::launch::async, [&] { return read_file(pipe); });
+  const auto asked = names(1, 2);
+  {
+    ResponseFile file(pipe, "id", asked, kOrigin);
+    for (const size_t index : {1, 0}) add(file, index);
+    file.finish();
+  }
+  const std::string lines = undisturbed(asked);
+  const size_t second = lines.find('\n') + 1;
+  CHECK(reader.get() == lines.substr(second) + lines.substr(0, second));
+  CHECK(fs::is_fifo(fs::symlink_status(pipe)));
+  CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 1);  // nothing beside it
 }
 
 }  // namespace bicrl

@@ -7,9 +7,12 @@ from oracle_draws import KINDS
 INFINITY = float("inf")
 
 
-def pool_of(inputs, forward="x", arguments="x"):
+def pool_of(inputs, forward="x", arguments="x", released=False):
+    """released: integers are drawn, as where the task says nothing of a program otherwise."""
     reference, pool = task_pool(forward, inputs, arguments)
     pool.draws.plain()
+    if released:
+        assert any([nature.literal.release() for nature in pool.draws.natures if nature.literal])
     return reference, pool
 
 
@@ -51,19 +54,30 @@ assert any(float(x[torch.isfinite(x)].abs().max()) > 1e3 for x in draws if bool(
 assert all(float(x[torch.isfinite(x)].abs().max()) >= 1e6 * (1 - 1e-6) for x in draws)
 given, draws = first("torch.tensor([3.0, float('nan'), 1.0, 2.0])", "torch.isnan(x)")
 assert several(draws) and all(1 <= float(v) <= 3 for x in draws for v in x if v == v)
-# Integers: among those in their range, distinct where they are.
-given, draws = first("torch.tensor([5, 2, 9, 3])", "x * 2")
+for text in ("torch.tensor([5.0, 3.5, 2.0, 1.0])", "torch.tensor([[5.0, 1.0, 2.0], [6.0, 3.0, 2.5], [7.0, 3.5, 8.0]])"):
+    given, draws = first(text, "torch.cumsum(x, 0)")
+    steps = [x.diff(dim=0) * torch.sign(given.diff(dim=0)) for x in draws]
+    assert several(draws) and all(bool((step >= 0).all()) for step in steps), text
+# Integers are offsets, indices or sorted keys: they stay as they are given.
+for text in ("torch.tensor([0, 5, 17, 30, 48], dtype=torch.int32)", "torch.tensor([5, 2, 9, 3])", "torch.arange(6)",
+             "torch.tensor([[3, 1, 0], [2, 2, 1]])", "torch.tensor([7, 7, 2, 0])"):
+    given, draws = drawn(f"{text}, torch.randn(4)", "x.sum() * y", "x, y")
+    assert all(torch.equal(leaves[0], given[0]) for leaves in draws), text
+    assert several([leaves[1] for leaves in draws])
+# Where they are drawn: among those in their range, distinct where they are.
+given, draws = first("torch.tensor([5, 2, 9, 3])", "x * 2", released=True)
 assert several(draws) and all(len(set(x.tolist())) == 4 and set(x.tolist()) <= set(range(2, 10)) for x in draws)
-given, draws = first("torch.tensor([0, 3, 7])", "x * 2")
+given, draws = first("torch.tensor([0, 3, 7])", "x * 2", released=True)
 assert several(draws) and all(bool((x.diff() > 0).all()) and 0 <= int(x.min()) and int(x.max()) <= 7 for x in draws)
-given, draws = first("torch.tensor([2, 2, 5, 9])", "x * 2")
-assert several(draws) and all(bool((x.diff() >= 0).all()) for x in draws)
-given, draws = first("torch.arange(6)", "x * 2")
+given, draws = first("torch.tensor([9, 5, 2, 2])", "x * 2", released=True)
+assert several(draws) and all(bool((x.diff() <= 0).all()) for x in draws)
+given, draws = first("torch.arange(6)", "x * 2", released=True)
 assert several(draws) and all(sorted(x.tolist()) == list(range(6)) for x in draws)
 # The reference decides what it takes: a positive definite matrix, an axis, offsets that begin with zero.
 given, draws = first("torch.tensor([[4.0, 1.0], [1.0, 3.0]])", "torch.linalg.cholesky(x)")
 assert all(bool(torch.isfinite(torch.linalg.cholesky(x)).all()) for x in draws)
-given, draws = drawn("torch.tensor([0, 2, 3]), torch.randn(5, 4), torch.arange(5)", "F.embedding_bag(i, w, o)", "o, w, i")
+given, draws = drawn("torch.tensor([0, 2, 3]), torch.randn(5, 4), torch.arange(5)", "F.embedding_bag(i, w, o)", "o, w, i",
+                     released=True)
 assert all(int(leaves[0][0]) == 0 for leaves in draws)
 assert several([leaves[2] for leaves in draws])
 # One value is drawn around it, or beside zero; integers of one value have no other.
@@ -76,7 +90,7 @@ assert all(torch.equal(x, given) for x in draws)
 # Layouts stay: slices, transposes, what is expanded.
 for layout in ("torch.arange(16)[::2]", "torch.linspace(0, 1, 16)[::2]", "torch.arange(12).view(3, 4).t()", "torch.arange(8).expand(4, 8)",
                "torch.tensor([1.0, 5.0, 2.0]).unsqueeze(1).expand(3, 6)"):
-    given, draws = first(layout, "x * 2")
+    given, draws = first(layout, "x * 2", released="arange" in layout)
     assert several(draws) and all(x.stride() == given.stride() and x.shape == given.shape for x in draws), layout
 # Two boundaries are in order; targets and members stay as many in each row; what is distinct in rows stays so.
 for two in ("torch.tensor([0.0, 1.0])", "torch.tensor([-0.5, 0.5])"):
@@ -84,12 +98,13 @@ for two in ("torch.tensor([0.0, 1.0])", "torch.tensor([-0.5, 0.5])"):
     assert all(bool(x[0] <= x[1]) for x in draws), two
 given, draws = first("F.one_hot(torch.tensor([2, 0, 1, 3]), 5).float()", "x.cumsum(0)")
 assert several(draws) and all(x.sum(-1).tolist() == [1, 1, 1, 1] for x in draws)
-given, draws = first("torch.tensor([[0, 1, 2], [0, 1, 4]])", "x * 2")
+given, draws = first("torch.tensor([[0, 1, 2], [0, 1, 4]])", "x * 2", released=True)
 assert several(draws) and all(len(set(row)) == 3 for x in draws for row in x.tolist())
-given, draws = first("torch.tensor([[2, 0, 1], [1, 2, 0]])", "x * 2")
+given, draws = first("torch.tensor([[2, 0, 1], [1, 2, 0]])", "x * 2", released=True)
 assert several(draws) and all(sorted(row) == [0, 1, 2] for x in draws for row in x.tolist())
 # Ways are given up one after the other until the literal is as it is given; what an answer was like before is forgotten.
-reference, pool = pool_of("torch.tensor([0, 3, 1, 2, 0, 2]), torch.randn(6, 5)", "y[torch.nonzero(x).squeeze(1)] * 2", "x, y")
+reference, pool = pool_of("torch.tensor([0, 3, 1, 2, 0, 2]), torch.randn(6, 5)", "y[torch.nonzero(x).squeeze(1)] * 2", "x, y",
+                          released=True)
 pool.first_look()
 ways = len(pool.draws.natures[0].literal.ways) + 1
 while pool.draws.demote():

@@ -67,13 +67,7 @@ void compare_leaf(const OutputLayout::Leaf& leaf, std::string_view a, std::strin
   const size_t size = element_bytes(leaf.dtype);
   with_element_type(leaf.dtype, [&](auto zero) {
     using T = decltype(zero);
-    const auto value = [](const char* at) {
-      const auto element = load_element<T>(at);
-      if constexpr (std::is_same_v<T, BFloat16>)
-        return static_cast<double>(bfloat_value(element));
-      else
-        return static_cast<double>(element);
-    };
+    const auto value = [](const char* at) { return element_value(load_element<T>(at)); };
     for (size_t i = 0; i < leaf.numel(); ++i) {
       const char *x = a.data() + i * size, *y = b.data() + i * size;
       ++difference.elements;

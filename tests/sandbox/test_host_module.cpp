@@ -45,6 +45,30 @@ void check_alive(HostModules& by = modules()) {
   CHECK(module.bytes->starts_with("\x7f\x45LF"));
 }
 
+TEST_CASE("a host part that uses an API its headers lack is unsupported by name") {
+  for (const auto& [text, name] :
+       {std::pair<std::string, std::string>{
+            "void f(cudaStream_t s) { cudaStreamAttrValue a; a.accessPolicyWindow.num_bytes = 1; "
+            "cudaStreamSetAttribute(s, cudaStreamAttributeAccessPolicyWindow, &a); }\n",
+            "cudaStreamAttrValue"},
+        {"py::tuple f(torch::Tensor x) { return py::make_tuple(x, x); }\n", "tuple"},
+        {"void f(py::dict d) {}\n", "dict"},
+        {"void f(cudaDeviceProp p) { p.clusterLaunch = 1; }\n", "clusterLaunch"},
+        {"torch::Tensor f(torch::Tensor x, at::ScalarType t) { return x; }\n"
+         "PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def(\"f\", &f); }\n",
+         "c10::ScalarType"},
+        {"extern \"C\" int cudaStreamAttachMemAsync(void*);\nint f() { return "
+         "cudaStreamAttachMemAsync(nullptr); }\n"
+         "PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def(\"f\", &f); }\n",
+         "cudaStreamAttachMemAsync"}}) {
+    const HostModule module = compile(kStandard + text);
+    INFO(text << module.reason);
+    CHECK(module.fault_class == "unsupported");
+    CHECK_THAT(module.reason, ContainsSubstring("'" + name + "'"));
+  }
+  CHECK(compile(kStandard + "void f() { cudaStreamSetAtribute(); }\n").fault_class == "compile");
+}
+
 TEST_CASE("units of both preludes become modules") {
   check_alive();
   const HostModule standard = compile(

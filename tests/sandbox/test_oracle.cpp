@@ -235,6 +235,11 @@ TEST_CASE("inputs that a task gives alike every time are drawn") {
                       {std::string(BICRL_SOURCE_DIR) + "/sandbox/runtimes"});
 }
 
+TEST_CASE("all draws keep a symmetry or an order that inputs have under every seed") {
+  testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/sandbox/structure_check.py",
+                      {std::string(BICRL_SOURCE_DIR) + "/sandbox/runtimes"});
+}
+
 TEST_CASE("a small element's own error counts as that of its octave") {
   testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/sandbox/own_error_check.py",
                       {std::string(BICRL_SOURCE_DIR) + "/sandbox/runtimes"});

@@ -57,6 +57,17 @@ TEST_CASE("faults of tasks with answers") {
       "        return torch.exp(x)\ndef get_inputs():\n    return [torch.randn(9, 9), torch.randn(9)]\n"
       "def get_init_inputs():\n    return []\n";
   CHECK(kinds(two) == Set{"blind"});
+  CHECK(kinds(task_code("return x.exp()", "[torch.randn(0, 64)]")) == Set{"empty"});
+}
+
+TEST_CASE("types of elements that the sandbox does not have are faults of the task, by name") {
+  for (const std::string type : {"float8_e4m3fnuz", "float8_e8m0fnu", "complex64", "uint16"}) {
+    const std::string input = concat("[torch.zeros(4, 5).to(torch.", type, ")]");
+    CHECK(fault_of(task_code("return x.float()", input)) ==
+          concat("unsupported_type: tensors of torch.", type, " are not supported"));
+  }
+  CHECK(fault_of(task_code("return x.to(torch.float8_e4m3fnuz)", "[torch.randn(4, 5)]")) ==
+        "unsupported_type: tensors of torch.float8_e4m3fnuz are not supported");
 }
 
 TEST_CASE("a task that any program passes without computing is at fault") {

@@ -64,6 +64,51 @@ json without(json entry, const std::string& field) {
 
 }  // namespace
 
+TEST_CASE("a middle that cannot be clamped is broken for clamped infilling, and a note otherwise") {
+  const auto record = [](const std::string& middle) {
+    return with(with(infilling_record(), "middle", middle), "cuda_code", "head" + middle + "tail");
+  };
+  json alternative = record("a = \"\"\"text\"\"\"");
+  alternative["alternatives"] =
+      json::array({{{"cuda_code", "aBc"}, {"prefix", "a"}, {"middle", "B"}, {"suffix", "c"}}});
+  for (const auto& [entry, field, reason] :
+       {std::tuple{record("kernel"), "middle", "has no opening \"\"\""},
+        std::tuple{record("a = \"\"\"kernel"), "middle", "has no closing \"\"\""},
+        std::tuple{alternative, "alternatives[0].middle", "has no opening \"\"\""}}) {
+    const std::string text = json::array({end_to_end_record(), entry}).dump();
+    const TaskSet any = parse_task_set(text, "set.json");
+    CHECK(any.tasks.size() == 2);
+    CHECK(any.errors.empty());
+    const TaskSet clamped = parse_task_set(text, "set.json", TaskUse::kClampedInfilling);
+    CHECK(clamped.tasks.size() == 1);
+    CHECK(clamped.not_clampable.empty());
+    for (const auto& errors : {any.not_clampable, clamped.errors}) {
+      REQUIRE(errors.size() == 1);
+      CHECK_THAT(errors[0].message(), ContainsSubstring("set.json: entry 2: " + std::string(field)) &&
+                                          ContainsSubstring(reason) &&
+                                          ContainsSubstring("`rollout.scaffold: prompt`"));
+    }
+  }
+  const std::string good = json::array({record("a = \"\"\"text\"\"\"")}).dump();
+  CHECK(parse_task_set(good, "set.json").not_clampable.empty());
+  CHECK(parse_task_set(good, "set.json", TaskUse::kClampedInfilling).errors.empty());
+}
+
+TEST_CASE("the column `code` of the hub stands for pytorch_code") {
+  json entry = without(kernelbench_record(), "pytorch_code");
+  entry["code"] = kModule;
+  const TaskSet set = parse_task_set(json::array({entry}).dump(), "set.json");
+  REQUIRE(set.tasks.size() == 1);
+  CHECK(set.tasks[0].pytorch_code == kModule);
+  CHECK(set.tasks[0].id == "level_1_problem_4");
+  check_error(with(entry, "code", "class Model"), "code", "does not contain 'def get_inputs'");
+  check_error(without(entry, "code"), "pytorch_code", "is missing");
+  // Where both are there, it is something else.
+  entry["pytorch_code"] = kModule;
+  entry["code"] = 7;
+  CHECK(parse_task_set(json::array({entry}).dump(), "set.json").tasks.size() == 1);
+}
+
 TEST_CASE("forms are told apart by their fields") {
   const TaskSet set = parse_task_set(
       json::array({infilling_record(), end_to_end_record(), kernelbench_record()}).dump(), "set.json");

@@ -151,7 +151,8 @@ EvalSettings settings_from(const testing::TemporaryFolder& folder, const std::st
 }
 
 constexpr const char* kTwoTasks = R"([
-  {"id": "x", "pytorch_code": "class Model def get_inputs def get_init_inputs", "cuda_code": "abc", "prefix": "a", "middle": "b", "suffix": "c"},
+  {"id": "x", "pytorch_code": "class Model def get_inputs def get_init_inputs", "cuda_code": "a\"\"\"b\"\"\"c",
+   "prefix": "a", "middle": "\"\"\"b\"\"\"", "suffix": "c"},
   {"idx": 2, "level": 3, "pytorch_code": "class Model def get_inputs def get_init_inputs", "cuda_code": ""}])";
 
 TEST_CASE("The settings of an evaluation are checked against each other") {

@@ -4,6 +4,7 @@
 #include <ATen/Parallel.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
@@ -90,6 +91,21 @@ TEST_CASE("a fresh policy takes end tokens from the files beside its config") {
   CHECK(make_policy(source, tokenizer, 1, 0).config().end_token_ids == std::vector<int64_t>{264, 7});
   source.end_tokens = {"5"};
   CHECK(make_policy(source, tokenizer, 1, 0).config().end_token_ids == std::vector<int64_t>{5});
+}
+
+TEST_CASE("a policy whose mask is no token of the tokenizer, or another one, is refused with the file") {
+  const testing::TemporaryFolder folder;
+  const fs::path checkpoint = make_checkpoint(folder.path() / "policy");
+  const PolicySource source = source_from(checkpoint, "[]");
+  const Tokenizer tokenizer = load_tokenizer(source);
+  auto config = nlohmann::json::parse(read_file(checkpoint / "config.json"));
+  for (const int64_t mask : {3, 270}) {
+    config["mask_token_id"] = mask;
+    write_file_atomically(checkpoint / "config.json", config.dump());
+    CHECK_THROWS_WITH(policy_config(source, tokenizer),
+                      ContainsSubstring((checkpoint / "config.json").string()) &&
+                          ContainsSubstring(concat("mask_token_id ", mask == 270 ? "270" : "is 3")));
+  }
 }
 
 TEST_CASE("a policy that several threads draw is the same, and their number is what it was afterwards") {

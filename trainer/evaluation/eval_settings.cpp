@@ -92,6 +92,8 @@ EvalSettings EvalSettings::from_config(const ConfigSection& root, const fs::path
   } else if (!s.suite) {
     tasks.refuse_without_effect("split", "with `files`, all of which are asked");
   }
+  if (generates && s.stage == Stage::kInfilling && s.decoding.scaffold == Scaffold::kClamp)
+    s.tasks.use = TaskUse::kClampedInfilling;
   s.task_limit = tasks.integer("limit", 0, 0, kMany);
   s.pass_at_k = ks_from(root, generates ? s.samples_per_task : kMany);
   s.confidence = root.real("confidence", s.confidence, 0.5, 0.9999);

@@ -6,9 +6,12 @@
 
 #include <algorithm>
 
+#include "common/log.h"
 #include "common/rng.h"
 #include "policy/checkpoint_io.h"
+#include "policy/checkpoint_manifest.h"
 #include "policy/policy_config.h"
+#include "policy/token_agreement.h"
 #include "rollout/engine_budget.h"
 #include "trainer/inputs/existing_path.h"
 
@@ -115,15 +118,27 @@ at::Device policy_device(const PolicySource& source, int local_rank) {
 }
 
 Tokenizer load_tokenizer(const PolicySource& source) {
-  return Tokenizer::from_folder(source.tokenizer.empty() ? source.checkpoint : source.tokenizer);
+  const fs::path& folder = source.tokenizer.empty() ? source.checkpoint : source.tokenizer;
+  // Beside weights, which are checked when they are read.
+  if (const auto manifest = source.verify ? CheckpointManifest::of(folder) : std::nullopt)
+    manifest->check([](const std::string& name) {
+      return name.find('/') == std::string::npos && !name.ends_with(".safetensors");
+    });
+  return Tokenizer::from_folder(folder);
 }
 
 PolicyConfig policy_config(const PolicySource& source, const Tokenizer& tokenizer) {
-  PolicyConfig config = PolicyConfig::from_file(
-      source.checkpoint.empty() ? source.config_file : source.checkpoint / "config.json");
+  const fs::path file = source.checkpoint.empty() ? source.config_file : source.checkpoint / "config.json";
+  PolicyConfig config = PolicyConfig::from_file(file);
+  if (!source.checkpoint.empty()) config.add_code(source.checkpoint);
   if (tokenizer.size() > config.vocab_size)
     throw InputError(concat("the tokenizer has ids up to ", tokenizer.size() - 1,
                             ", the policy's vocabulary only ", config.vocab_size, " rows"));
+  const std::string disagreement = token_disagreement(config, tokenizer, source.end_tokens.empty());
+  if (!disagreement.empty())
+    throw InputError(concat(file.string(), ": ", disagreement, ". Is the tokenizer in ",
+                            (source.tokenizer.empty() ? source.checkpoint : source.tokenizer).string(),
+                            " this policy's?"));
   replace_end_tokens(source.end_tokens, tokenizer, config);
   try {
     if (source.lora) source.lora->validate(config);
@@ -141,9 +156,12 @@ Transformer make_policy(const PolicySource& source, const Tokenizer& tokenizer, 
   const at::ScalarType dtype = source.dtype == "bfloat16" ? at::kBFloat16 : at::kFloat;
   const PolicyConfig config = policy_config(source, tokenizer);
   check_weights_fit(config, dtype, unused_device_bytes(device));
+  if (!source.checkpoint.empty() && local_rank == 0)
+    if (const std::string note = note_on_weight_files(source.checkpoint); !note.empty()) log_warning(note);
   const StartingThreads threads(ranks_on_host);
-  Transformer policy = source.checkpoint.empty() ? Transformer::random(config, seed, device, dtype)
-                                                 : load_policy(source.checkpoint, config, device, dtype);
+  Transformer policy = source.checkpoint.empty()
+                           ? Transformer::random(config, seed, device, dtype)
+                           : load_policy(source.checkpoint, config, device, dtype, source.verify);
   if (source.lora) policy.add_adapters(*source.lora, seed);
   return policy;
 }

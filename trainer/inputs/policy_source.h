@@ -23,6 +23,7 @@ struct PolicySource {
   std::filesystem::path tokenizer;    // folder; empty: the checkpoint's own
   std::string device = "cpu";
   std::string dtype = "float32";
+  bool verify = true;              // a checkpoint against its manifest, if it has one
   bool moments = false;            // take AdamW's moments from the checkpoint, too, which is then a run's
   std::optional<LoraConfig> lora;  // adapters to train; none: all parameters are trained
   // Tokens by their text or id at which responses end; empty: those that the policy's own files name.

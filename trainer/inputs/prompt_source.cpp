@@ -44,7 +44,8 @@ PromptList PromptSource::load(Scaffold scaffold) const {
     keep_first(list.prompts, limit);
     return list;
   }
-  std::vector<Task> all = load_tasks(tasks);
+  const bool clamped = stage == Stage::kInfilling && scaffold == Scaffold::kClamp;
+  std::vector<Task> all = load_tasks(tasks, clamped ? TaskUse::kClampedInfilling : TaskUse::kAny);
   list.hash = hash_of(all);
   keep_first(all, limit);
   for (const Task& task : all) list.prompts.push_back(make_prompt(task, stage, style, scaffold));

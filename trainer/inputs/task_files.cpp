@@ -22,12 +22,12 @@ std::string tail_of(const fs::path& path, size_t parts) {
   return tail;
 }
 
-std::vector<Task> load_file(const fs::path& file, const std::string& name, bool strict) {
+std::vector<Task> load_file(const fs::path& file, const std::string& name, bool strict, TaskUse use) {
   std::vector<Task> tasks;
   if (strict) {
-    tasks = load_tasks(file);
+    tasks = load_tasks(file, use);
   } else {
-    TaskSet set = load_task_set(file);
+    TaskSet set = load_task_set(file, use);
     for (const EntryError& error : set.errors) log_warning("left out: ", error.message());
     tasks = std::move(set.tasks);
   }
@@ -65,7 +65,7 @@ std::vector<std::string> task_file_names(const std::vector<fs::path>& files) {
 }
 
 LoadedFiles load_task_files(const std::vector<fs::path>& train, const std::vector<fs::path>& held_out,
-                            bool strict) {
+                            bool strict, TaskUse use) {
   std::vector<fs::path> all = train;
   all.insert(all.end(), held_out.begin(), held_out.end());
   const std::vector<std::string> names = task_file_names(all);
@@ -77,7 +77,7 @@ LoadedFiles load_task_files(const std::vector<fs::path>& train, const std::vecto
     if (!seen.insert(names[i]).second)
       throw InputError(
           concat(i < train.size() ? "tasks.train" : "tasks.held_out", " names ", all[i].string(), " twice"));
-    std::vector<Task> tasks = load_file(all[i], names[i], strict);
+    std::vector<Task> tasks = load_file(all[i], names[i], strict, use);
     into.insert(into.end(), std::make_move_iterator(tasks.begin()), std::make_move_iterator(tasks.end()));
   }
   return loaded;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tasks/task.h"
+#include "tasks/task_set.h"
 
 namespace bicrl {
 
@@ -19,10 +20,10 @@ struct LoadedFiles {
   std::vector<Task> train;
   std::vector<Task> held_out;
 };
-// Throws InputError for a file that is named twice in one of the lists, and for broken entries if `strict`;
-// otherwise these are reported as warnings and left out.
+// Throws InputError for a file that is named twice in one of the lists, and for entries that are broken or
+// cannot serve `use` if `strict`; otherwise these are reported as warnings and left out.
 LoadedFiles load_task_files(const std::vector<std::filesystem::path>& train,
-                            const std::vector<std::filesystem::path>& held_out, bool strict);
+                            const std::vector<std::filesystem::path>& held_out, bool strict, TaskUse use);
 
 // Which held-out tasks are training tasks as well, in a sentence for a person: those of a file that is both,
 // and those whose module has the same text, white space aside. Empty if none is.

@@ -9,7 +9,7 @@ namespace bicrl {
 namespace {
 
 std::vector<TaskSplit> load_files(const TaskSource& source) {
-  LoadedFiles loaded = load_task_files(source.train_files, source.held_out_files, source.strict);
+  LoadedFiles loaded = load_task_files(source.train_files, source.held_out_files, source.strict, source.use);
   if (const std::string overlap = overlap_of(loaded.train, loaded.held_out); !overlap.empty()) {
     if (!source.allow_overlap)
       throw InputError(concat("tasks.held_out: ", overlap,

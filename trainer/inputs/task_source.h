@@ -8,6 +8,7 @@
 #include "tasks/prompt.h"
 #include "tasks/synthesiser.h"
 #include "tasks/synthetic_split.h"
+#include "tasks/task_set.h"
 
 namespace bicrl {
 
@@ -24,6 +25,7 @@ struct TaskSource {
   // Which of the synthesised tasks TaskPool::held_out has: what a run's `evaluation` or an evaluation's
   // `tasks` says.
   SyntheticSplit split = SyntheticSplit::kDevelopment;
+  TaskUse use = TaskUse::kAny;
   bool strict = true;          // a broken entry stops the run; otherwise it is reported and left out
   bool allow_overlap = false;  // held-out tasks may be training tasks as well
   PromptStyle prompt_style = PromptStyle::kCompact;

@@ -9,12 +9,12 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "common/hash.h"
+#include "policy/checkpoint_manifest.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kManifest = "manifest.json";
 constexpr const char* kLatest = "latest";
 constexpr const char* kBest = "best";
 // Ends the name of the latest one while one of its name replaces it: when a phase that has ended gets more
@@ -48,7 +48,7 @@ void write_manifest(const fs::path& folder, const std::map<std::string, FileHash
     files[name] = {{"bytes", hash.bytes}, {"xxh128", hash.hex}};
     if (known == written.end()) sync_path(path, operations);
   }
-  write_file_atomically(folder / kManifest, nlohmann::ordered_json({{"files", files}}).dump(2) + "\n",
+  write_file_atomically(folder / kManifestName, nlohmann::ordered_json({{"files", files}}).dump(2) + "\n",
                         operations);
   sync_folders(folder, operations);
 }
@@ -181,7 +181,7 @@ std::optional<fs::path> CheckpointStore::latest() const {
 std::string CheckpointStore::whole_ones_but(const std::string& broken) const {
   std::vector<std::pair<fs::file_time_type, std::string>> others;
   for (const std::string& name : names())
-    if (name != broken) others.emplace_back(fs::last_write_time(folder_ / name / kManifest), name);
+    if (name != broken) others.emplace_back(fs::last_write_time(folder_ / name / kManifestName), name);
   std::sort(others.rbegin(), others.rend());
   for (const auto& [time, name] : others) {
     try {
@@ -200,7 +200,7 @@ std::vector<std::string> CheckpointStore::names() const {
   for (const auto& entry : fs::directory_iterator(folder_)) {
     const std::string name = entry.path().filename().string();
     const bool in_work = name.starts_with(kUnfinished) || name.starts_with(kDiscarded);
-    if (!in_work && entry.is_directory() && fs::exists(entry.path() / kManifest)) names.push_back(name);
+    if (!in_work && entry.is_directory() && fs::exists(entry.path() / kManifestName)) names.push_back(name);
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -234,24 +234,6 @@ std::string newest_checkpoint(const fs::path& folder) {
   return (folder / name).string();
 }
 
-void check_manifest(const fs::path& checkpoint) {
-  const fs::path path = checkpoint / kManifest;
-  const auto manifest = nlohmann::json::parse(read_file(path), nullptr, false);
-  if (!manifest.is_object() || !manifest.contains("files") || !manifest["files"].is_object())
-    throw InputError(concat(path.string(), ": is damaged: no list of files"));
-  for (const auto& [name, expected] : manifest["files"].items()) {
-    if (!expected.is_object() || !expected.value("bytes", nlohmann::json()).is_number_unsigned() ||
-        !expected.value("xxh128", nlohmann::json()).is_string())
-      throw InputError(concat(path.string(), ": is damaged: ", name, " has no bytes and xxh128"));
-    const fs::path file = checkpoint / name;
-    if (!fs::exists(file)) throw InputError(concat(file.string(), ": is missing from the checkpoint"));
-    const FileHash found = hash_file(file);
-    const auto wanted = expected.value("bytes", uint64_t{0});
-    if (found.bytes != wanted)
-      throw InputError(concat(file.string(), ": is damaged: ", found.bytes, " bytes, written were ", wanted));
-    if (found.hex != expected.value("xxh128", ""))
-      throw InputError(concat(file.string(), ": is damaged: its bytes are not those that were written"));
-  }
-}
+void check_manifest(const fs::path& checkpoint) { CheckpointManifest(checkpoint).check_all(); }
 
 }  // namespace bicrl

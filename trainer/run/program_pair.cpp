@@ -91,7 +91,7 @@ std::string program_pair_text(const std::optional<ProgramPair>& pair, const std:
                             " as fast ", after_title, " as ", before_title, "\n");
   text += row(before_title, after_title);
   text += row(figures_of(pair->before), figures_of(pair->after));
-  text += std::string(kWidth, '-') + "-+-" + std::string(kWidth, '-') + "\n";
+  text += concat(std::string(kWidth, '-'), "-+-", std::string(kWidth, '-'), "\n");
   const std::vector<std::string> left = lines_of(pair->before.program), right = lines_of(pair->after.program);
   for (size_t i = 0; i < std::max(left.size(), right.size()); ++i)
     text += row(i < left.size() ? left[i] : "", i < right.size() ? right[i] : "");

@@ -139,6 +139,12 @@ const UpdaterSettings* first_updater(const RunSettings& settings) {
 
 }  // namespace
 
+Scaffold infilling_scaffold(const RunSettings& settings) {
+  for (const StageSettings& stage : settings.stages)
+    if (stage.stage == Stage::kInfilling) return stage.decoding.scaffold;
+  return settings.evaluation.decoding.scaffold;
+}
+
 namespace {
 
 // Keys that a file may have with the value that says nothing.
@@ -149,6 +155,13 @@ void refuse_of_split_runs(const ConfigSection& section) {
   if (section.has("max_staleness") && section.integer("max_staleness", 0, 0, 1) > 0)
     section.refuse_without_effect("max_staleness",
                                   "with 'placement: colocated', where no rank generates while others train");
+}
+
+TaskUse use_of_tasks(const RunSettings& settings) {
+  bool clamped = settings.warm_up.steps > 0 && infilling_scaffold(settings) == Scaffold::kClamp;
+  for (const StageSettings& stage : settings.stages)
+    clamped |= stage.stage == Stage::kInfilling && stage.decoding.scaffold == Scaffold::kClamp;
+  return clamped ? TaskUse::kClampedInfilling : TaskUse::kAny;
 }
 
 }  // namespace
@@ -218,6 +231,7 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
     return stage.stage == Stage::kInfilling && stage.steps > 0;
   });
   settings.evaluation = evaluation_from(root, decoding, infills);
+  settings.tasks.use = use_of_tasks(settings);
   if (settings.tasks.synthetic)
     settings.tasks.split = split_from(root.section("evaluation"), *settings.tasks.synthetic,
                                       {SyntheticSplit::kDevelopment, SyntheticSplit::kTest});

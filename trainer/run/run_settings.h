@@ -125,6 +125,9 @@ struct RunSettings {
   static RunSettings from_config(const ConfigSection& root, const std::filesystem::path& config_folder);
 };
 
+// How infilling is asked in the warm-up: as in the first infilling stage.
+Scaffold infilling_scaffold(const RunSettings& settings);
+
 // Settings that are valid and do nothing, each with the reason, for a person.
 std::vector<std::string> settings_without_effect(const RunSettings& settings);
 

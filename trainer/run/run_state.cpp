@@ -9,6 +9,7 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "policy/adapter_io.h"
+#include "policy/checkpoint_manifest.h"
 #include "policy/safetensors.h"
 
 namespace bicrl {
@@ -162,6 +163,11 @@ void read_optimizer(const fs::path& checkpoint, const std::function<void(SavedSt
 
 void restore_updater(const fs::path& checkpoint, PolicyUpdater& updater) {
   read_optimizer(checkpoint, [&](SavedState state) { updater.import_state(std::move(state)); });
+}
+
+void check_updater_files(const fs::path& checkpoint) {
+  if (const auto manifest = CheckpointManifest::of(checkpoint))
+    manifest->check([](const std::string& name) { return name.starts_with("trainer/"); });
 }
 
 void adopt_moments(const fs::path& checkpoint, PolicyUpdater& updater) {

@@ -58,6 +58,8 @@ FileHash write_updater(const std::filesystem::path& checkpoint, const UpdaterFil
 // Throws InputError naming file and field.
 RunState read_run_state(const std::filesystem::path& checkpoint);
 void restore_updater(const std::filesystem::path& checkpoint, PolicyUpdater& updater);
+// Against the checkpoint's manifest, if it has one. Throws InputError naming the file that is damaged.
+void check_updater_files(const std::filesystem::path& checkpoint);
 // Of another run's checkpoint only the optimizer's moments. Throws InputError if it has none.
 void adopt_moments(const std::filesystem::path& checkpoint, PolicyUpdater& updater);
 

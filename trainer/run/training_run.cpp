@@ -25,6 +25,7 @@ Transformer first_policy(const RunSettings& settings, const Tokenizer& tokenizer
   if (!checkpoint.empty() && !source.lora) {
     source.checkpoint = checkpoint;
     source.config_file.clear();
+    source.verify = false;  // CheckpointStore::latest() has checked all of it
   }
   Transformer policy = make_policy(source, tokenizer, weights_key(settings.seed), control.local_rank(),
                                    control.ranks_on_host());
@@ -91,9 +92,7 @@ TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, const Ru
   if (!checkpoint.empty())
     resume(checkpoint);
   else if (settings.policy.moments)
-    on_all_ranks(control_, [&] {
-      if (updater_) adopt_moments(settings.policy.checkpoint, *updater_);
-    });
+    take_moments();
   if (ledger_) ledger_->resume_at(state_.ledger_round);
   if (ledger_ && ledger_->foreign() > 0 && control_.rank() == 0)
     log_warning(ledger_->foreign(), " verdicts of this run were given by a verifier of another kind or with ",
@@ -125,6 +124,16 @@ void TrainingRun::make_updater(const RunRanks& ranks) {
       policy_, allowed_ids(policy_.config(), tokenizer_.size(), policy_.device()), settings_.warm_up.updater,
       *ranks.trainer_control, *ranks.trainer_tensors, settings_.trainer.sharding,
       settings_.trainer.recompute);
+}
+
+void TrainingRun::take_moments() {
+  const PolicySource& policy = settings_.policy;
+  on_rank_zero(control_, [&] {
+    if (policy.verify) check_updater_files(policy.checkpoint);
+  });
+  on_all_ranks(control_, [&] {
+    if (updater_) adopt_moments(policy.checkpoint, *updater_);
+  });
 }
 
 void TrainingRun::share_first_weights(TensorPlane& tensors) {

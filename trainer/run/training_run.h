@@ -73,6 +73,7 @@ class TrainingRun {
 
  private:
   void make_updater(const RunRanks& ranks);
+  void take_moments();  // of the checkpoint that the policy comes from
   void share_first_weights(TensorPlane& tensors);
   void bring_weights();  // see PhaseContext
   PhaseContext context();

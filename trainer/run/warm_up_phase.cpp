@@ -17,13 +17,6 @@ struct WarmUpSamples {
   KnownSamples end_to_end;
 };
 
-// As the first infilling stage will ask: what is trained here is what is asked there.
-Scaffold infilling_scaffold(const RunSettings& settings) {
-  for (const StageSettings& stage : settings.stages)
-    if (stage.stage == Stage::kInfilling) return stage.decoding.scaffold;
-  return settings.evaluation.decoding.scaffold;
-}
-
 WarmUpSamples warm_up_samples(const PhaseContext& context) {
   const Scaffold scaffold = infilling_scaffold(context.settings);
   const auto known = [&](Stage stage) {

@@ -1,6 +1,7 @@
 // Conversions of halves, and what device code names where host code holds on to it: none of it runs here.
 #include "bicrl/half.h"
 #include "runtime.h"
+#include "sandbox/trace/float8.h"
 
 extern "C++" {
 __attribute__((visibility("default"))) uint3 bicrl_thread_index asm("threadIdx");
@@ -17,6 +18,11 @@ void bicrl::failed_assertion(const char* condition, const char* file, int line) 
   raise_fault("record", std::string("assertion failed on the host: ") + condition + " (" + file + ":" +
                             std::to_string(line) + ")");
 }
+
+float bicrl_e4m3_to_float(unsigned char bits) noexcept { return bicrl::Float8E4M3::value_of(bits); }
+unsigned char bicrl_float_to_e4m3(float value) noexcept { return bicrl::Float8E4M3::bits_of(value); }
+float bicrl_e5m2_to_float(unsigned char bits) noexcept { return bicrl::Float8E5M2::value_of(bits); }
+unsigned char bicrl_float_to_e5m2(float value) noexcept { return bicrl::Float8E5M2::bits_of(value); }
 
 float bicrl_half_to_float(unsigned short bits) noexcept {
   const unsigned sign = (bits & 0x8000u) << 16;

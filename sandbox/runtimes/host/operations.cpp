@@ -41,6 +41,10 @@ Number load(const unsigned char* p, ScalarType type) {
       return real(bicrl_half_to_float(get(uint16_t{})));
     case ScalarType::BFloat16:
       return real(bfloat_to_float(get(uint16_t{})));
+    case ScalarType::Float8_e4m3fn:
+      return real(bicrl_e4m3_to_float(get(uint8_t{})));
+    case ScalarType::Float8_e5m2:
+      return real(bicrl_e5m2_to_float(get(uint8_t{})));
     case ScalarType::Byte:
       return whole(get(uint8_t{}));
     case ScalarType::Char:
@@ -74,6 +78,10 @@ void store(unsigned char* p, ScalarType type, const Number& n) {
       return put(bicrl_float_to_half(static_cast<float>(n.real)));
     case ScalarType::BFloat16:
       return put(float_to_bfloat(static_cast<float>(n.real)));
+    case ScalarType::Float8_e4m3fn:
+      return put(bicrl_float_to_e4m3(static_cast<float>(n.real)));
+    case ScalarType::Float8_e5m2:
+      return put(bicrl_float_to_e5m2(static_cast<float>(n.real)));
     case ScalarType::Byte:
       return put(static_cast<uint8_t>(to_whole(n)));
     case ScalarType::Char:
@@ -141,6 +149,10 @@ const char* type_name(ScalarType type) {
       return "float16";
     case ScalarType::BFloat16:
       return "bfloat16";
+    case ScalarType::Float8_e4m3fn:
+      return "float8_e4m3fn";
+    case ScalarType::Float8_e5m2:
+      return "float8_e5m2";
     case ScalarType::Byte:
       return "uint8";
     case ScalarType::Char:

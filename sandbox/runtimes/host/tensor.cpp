@@ -319,6 +319,10 @@ const char* toString(ScalarType type) {
       return "Bool";
     case ScalarType::BFloat16:
       return "BFloat16";
+    case ScalarType::Float8_e4m3fn:
+      return "Float8_e4m3fn";
+    case ScalarType::Float8_e5m2:
+      return "Float8_e5m2";
     default:
       return "Undefined";
   }
@@ -343,7 +347,7 @@ size_t elementSize(ScalarType type) {
 
 bool isFloatingType(ScalarType type) {
   return type == ScalarType::Float || type == ScalarType::Double || type == ScalarType::Half ||
-         type == ScalarType::BFloat16;
+         type == ScalarType::BFloat16 || type == ScalarType::Float8_e4m3fn || type == ScalarType::Float8_e5m2;
 }
 bool isIntegralType(ScalarType type, bool with_bool) {
   return type == ScalarType::Bool ? with_bool : !isFloatingType(type);

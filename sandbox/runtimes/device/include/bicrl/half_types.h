@@ -1,4 +1,5 @@
-// c10::Half and c10::BFloat16: types of their own, as in torch. Arithmetic goes through float.
+// c10::Half, c10::BFloat16 and the 8-bit floats: types of their own, as in torch. Arithmetic goes through
+// float.
 #pragma once
 #include "bicrl/core.h"
 
@@ -44,6 +45,28 @@ struct alignas(2) BFloat16 {
     return value;
   }
 };
+
+// The device's conversion saturates. torch's does not: what is rounded beyond the largest number is none, or
+// infinite where that exists.
+#define BICRL_FLOAT8(T, format, beyond, bits_beyond)                                               \
+  struct T {                                                                                       \
+    unsigned char x;                                                                               \
+    T() = default;                                                                                 \
+    T(float value) {                                                                               \
+      unsigned short pair;                                                                         \
+      asm("cvt.rn.satfinite." format "x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(0.0f), "f"(value));   \
+      x = static_cast<unsigned char>(pair);                                                        \
+      if (!(::fabsf(value) < beyond)) x = (x & 0x80) | (value != value ? 0x7f : bits_beyond);      \
+    }                                                                                              \
+    operator float() const {                                                                       \
+      unsigned pair;                                                                               \
+      asm("cvt.rn.f16x2." format "x2 %0, %1;" : "=r"(pair) : "h"(static_cast<unsigned short>(x))); \
+      return Half(static_cast<unsigned short>(pair), Half::from_bits());                           \
+    }                                                                                              \
+  };
+BICRL_FLOAT8(Float8_e4m3fn, "e4m3", 464.00003f, 0x7f)
+BICRL_FLOAT8(Float8_e5m2, "e5m2", 61440.0f, 0x7c)
+#undef BICRL_FLOAT8
 
 #define BICRL_OPERATOR(T, op)                                                        \
   inline T operator op(const T& a, const T& b) { return T(float(a) op float(b)); }   \

@@ -7,6 +7,8 @@
 namespace c10 {
 struct Half;
 struct BFloat16;
+struct Float8_e4m3fn;
+struct Float8_e5m2;
 
 enum class ScalarType : int8_t {
   Byte,
@@ -25,6 +27,8 @@ enum class ScalarType : int8_t {
   QUInt8,
   QInt32,
   BFloat16,
+  Float8_e5m2 = 23,
+  Float8_e4m3fn = 24,
   Undefined
 };
 constexpr ScalarType kByte = ScalarType::Byte, kUInt8 = ScalarType::Byte, kChar = ScalarType::Char,
@@ -33,7 +37,8 @@ constexpr ScalarType kByte = ScalarType::Byte, kUInt8 = ScalarType::Byte, kChar 
                      kInt64 = ScalarType::Long, kHalf = ScalarType::Half, kFloat16 = ScalarType::Half,
                      kFloat = ScalarType::Float, kFloat32 = ScalarType::Float, kDouble = ScalarType::Double,
                      kFloat64 = ScalarType::Double, kBool = ScalarType::Bool,
-                     kBFloat16 = ScalarType::BFloat16;
+                     kBFloat16 = ScalarType::BFloat16, kFloat8_e5m2 = ScalarType::Float8_e5m2,
+                     kFloat8_e4m3fn = ScalarType::Float8_e4m3fn;
 const char* toString(ScalarType);
 size_t elementSize(ScalarType);
 bool isFloatingType(ScalarType);

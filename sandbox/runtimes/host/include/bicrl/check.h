@@ -144,6 +144,8 @@ BICRL_CPP(Float, float)
 BICRL_CPP(Double, double)
 BICRL_CPP(Bool, bool)
 BICRL_CPP(BFloat16, c10::BFloat16)
+BICRL_CPP(Float8_e4m3fn, c10::Float8_e4m3fn)
+BICRL_CPP(Float8_e5m2, c10::Float8_e5m2)
 #undef BICRL_CPP
 }  // namespace bicrl
 

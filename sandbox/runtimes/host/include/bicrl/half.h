@@ -7,6 +7,10 @@
 #pragma GCC visibility push(default)
 extern "C" float bicrl_half_to_float(unsigned short bits) noexcept;
 extern "C" unsigned short bicrl_float_to_half(float value) noexcept;
+extern "C" float bicrl_e4m3_to_float(unsigned char bits) noexcept;
+extern "C" unsigned char bicrl_float_to_e4m3(float value) noexcept;
+extern "C" float bicrl_e5m2_to_float(unsigned char bits) noexcept;
+extern "C" unsigned char bicrl_float_to_e5m2(float value) noexcept;
 #pragma GCC visibility pop
 namespace bicrl {
 inline float bfloat_to_float(unsigned short bits) {
@@ -80,6 +84,20 @@ inline __half::__half(const c10::Half& v) : x(v.x) {}
 inline __nv_bfloat16::__nv_bfloat16(const c10::BFloat16& v) : x(v.x) {}
 #undef BICRL_SMALL_FLOAT
 #undef BICRL_MIXED
+namespace c10 {
+struct Float8_e4m3fn {
+  unsigned char x;
+  Float8_e4m3fn() = default;
+  Float8_e4m3fn(float v) : x(bicrl_float_to_e4m3(v)) {}
+  operator float() const { return bicrl_e4m3_to_float(x); }
+};
+struct Float8_e5m2 {
+  unsigned char x;
+  Float8_e5m2() = default;
+  Float8_e5m2(float v) : x(bicrl_float_to_e5m2(v)) {}
+  operator float() const { return bicrl_e5m2_to_float(x); }
+};
+}  // namespace c10
 typedef __half half;
 typedef __nv_bfloat16 nv_bfloat16;
 

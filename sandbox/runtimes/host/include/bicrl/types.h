@@ -10,6 +10,8 @@ namespace c10 {
 
 struct Half;
 struct BFloat16;
+struct Float8_e4m3fn;
+struct Float8_e5m2;
 
 enum class ScalarType : int8_t {
   Byte = 0,
@@ -24,6 +26,8 @@ enum class ScalarType : int8_t {
   ComplexDouble = 10,
   Bool = 11,
   BFloat16 = 15,
+  Float8_e5m2 = 23,
+  Float8_e4m3fn = 24,
   Undefined = 44
 };
 constexpr ScalarType kByte = ScalarType::Byte, kUInt8 = ScalarType::Byte, kChar = ScalarType::Char,
@@ -32,7 +36,8 @@ constexpr ScalarType kByte = ScalarType::Byte, kUInt8 = ScalarType::Byte, kChar 
                      kInt64 = ScalarType::Long, kHalf = ScalarType::Half, kFloat16 = ScalarType::Half,
                      kFloat = ScalarType::Float, kFloat32 = ScalarType::Float, kDouble = ScalarType::Double,
                      kFloat64 = ScalarType::Double, kBool = ScalarType::Bool,
-                     kBFloat16 = ScalarType::BFloat16;
+                     kBFloat16 = ScalarType::BFloat16, kFloat8_e5m2 = ScalarType::Float8_e5m2,
+                     kFloat8_e4m3fn = ScalarType::Float8_e4m3fn;
 const char* toString(ScalarType type);
 size_t elementSize(ScalarType type);
 bool isFloatingType(ScalarType type);
@@ -55,6 +60,8 @@ BICRL_SCALAR(double, Double)
 BICRL_SCALAR(bool, Bool)
 BICRL_SCALAR(Half, Half)
 BICRL_SCALAR(BFloat16, BFloat16)
+BICRL_SCALAR(Float8_e4m3fn, Float8_e4m3fn)
+BICRL_SCALAR(Float8_e5m2, Float8_e5m2)
 #undef BICRL_SCALAR
 
 enum class DeviceType : int8_t { CPU = 0, CUDA = 1 };

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Reference pages against the program: subcommands, options, configuration keys, keys of a step,
+fault classes, fields of a verdict.
+
+Needs BICRL_BINARY. docs/configuration.md has a test of its own (tests/e2e/test_config_reference.py).
+"""
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BINARY = os.environ["BICRL_BINARY"]
+
+
+# Reads of a configuration's keys. policy/ reads config.json and tokenizers in the same way.
+ACCESSOR = r'\.(?:integer|real|boolean|text|required_text|choice|texts|integers|integers_or)\("([a-z_0-9]+)"'
+ROOMS = ("common", "tasks", "sandbox", "reward", "rollout", "trainer", "launch")
+
+
+def configuration_readers():
+    return sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.cpp"))
+
+
+def read(path):
+    return (ROOT / path).read_text()
+
+
+def help_of(*words):
+    return subprocess.run([BINARY, *words, "--help"], check=True, capture_output=True, text=True).stdout
+
+
+def in_code(page):
+    """What a page shows as code, word by word."""
+    return set(re.findall(r"[\w.-]+", " ".join(re.findall(r"`([^`\n]+)`", read(page)))))
+
+
+def missing(names, page, what):
+    shown = in_code(page)
+    return [f"{page}: no {what} {name}" for name in names if name not in shown]
+
+
+def main():
+    findings = []
+    subcommands = re.findall(r"^  ([a-z]+) {2,}", help_of().split("Subcommands:")[1], flags=re.M)
+    assert {"train", "verify", "doctor"} <= set(subcommands), subcommands
+    findings += missing(subcommands, "README.md", "subcommand") + missing(subcommands, "docs/cli.md", "subcommand")
+    for subcommand in subcommands:
+        options = set(re.findall(r"(--[a-z][a-z-]*)", help_of(subcommand).split("Options:")[1])) - {"--help"}
+        findings += missing(sorted(options), "docs/cli.md", f"option of {subcommand},")
+
+    keys = re.findall(r'\{"([a-z_0-9]+)", (?:m\.|r\.|figures\.)', read("trainer/run/step_metrics.cpp"))
+    keys += re.findall(r'json\["([a-z_0-9]+)"\]', read("trainer/run/step_metrics.cpp"))
+    assert {"reward_mean", "updates", "train_mfu", "collectives"} <= set(keys), keys
+    findings += missing(keys, "docs/metrics.md", "key")
+
+    classes = re.findall(r'^    \{"([a-z_]+)",', read("tasks/fault_class.cpp"), flags=re.M)
+    assert {"compile", "race", "unconfirmed"} <= set(classes), classes
+    findings += missing(classes, "docs/verifier.md", "fault class")
+
+    fields = re.findall(r'verdict_field\("(?:\w+\.)?(\w+)"', read("tasks/verdict_fields.h"))
+    assert {"outcome", "eager_ms", "backend"} <= set(fields), fields
+    findings += missing(fields, "docs/file-formats.md", "field")
+
+    # A key that is read in a branch which no example of launch/config_documents.cpp reaches would be missing.
+    shown = in_code("docs/configuration.md")
+    parts = {part for name in shown for part in name.split(".")}
+    read_keys = [(path, key) for path in configuration_readers() for key in re.findall(ACCESSOR, path.read_text())]
+    assert len(read_keys) > 150, len(read_keys)
+    for path, key in read_keys:
+        if key not in parts:
+            findings.append(f"docs/configuration.md: no key {key}, which {path.relative_to(ROOT)} reads: "
+                            "launch/config_documents.cpp needs an example that reaches it")
+
+    for finding in findings:
+        print(finding)
+    print(f"document check: {len(findings)} findings")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

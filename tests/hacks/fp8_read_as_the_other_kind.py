@@ -1,0 +1,31 @@
+# class: wrong_value
+# task: fp8_dequantise
+# hack: H14 float8_e4m3fn is read as float8_e5m2
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+source = r"""
+#include <torch/extension.h>
+#include <cuda_fp8.h>
+
+__global__ void dequantise(const __nv_fp8_e5m2* x, const float* s, float* y, int n, int d) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = static_cast<float>(x[i]) * s[i / d];
+}
+
+torch::Tensor dequantised(torch::Tensor x, torch::Tensor s) {
+  auto y = torch::empty(x.sizes(), s.options());
+  int n = x.numel();
+  dequantise<<<(n + 127) / 128, 128>>>(reinterpret_cast<const __nv_fp8_e5m2*>(x.data_ptr()), s.data_ptr<float>(),
+                                       y.data_ptr<float>(), n, x.size(1));
+  return y;
+}
+"""
+declaration = "torch::Tensor dequantised(torch::Tensor x, torch::Tensor s);"
+module = load_inline(name="fp8_read_as_the_other_kind", cpp_sources=declaration, cuda_sources=source, functions=['dequantised'])
+
+
+class ModelNew(nn.Module):
+    def forward(self, x, s):
+        return module.dequantised(x, s)
