@@ -19,9 +19,6 @@ class FieldWriter {
   void field(const char* name, const std::string& value) {
     if (!value.empty()) json_[name] = value;
   }
-  void field(const char* name, bool value) {
-    if (value) json_[name] = value;
-  }
   template <class Number>
   void field(const char* name, Number value) {
     if (value != 0) json_[name] = value;
@@ -49,9 +46,6 @@ class FieldReader {
   }
   void field(const char* name, std::string& value) {
     read(name, value, &nlohmann::json::is_string, "a text");
-  }
-  void field(const char* name, bool& value) {
-    read(name, value, &nlohmann::json::is_boolean, "true or false");
   }
   template <class Number>
   void field(const char* name, Number& value) {
@@ -130,7 +124,6 @@ void visit_answer(Visitor& visitor, AnswerType& a) {
   visitor.field("prompt", a.prompt);
   visitor.field("response", a.response);
   visitor.field("messages", a.messages);
-  visitor.field("truncated", a.truncated);
 }
 
 template <class Visitor, class ProvenanceType>
@@ -141,10 +134,7 @@ void visit_provenance(Visitor& visitor, ProvenanceType& p) {
   visitor.field("entry", p.entry);
   visitor.field("content", p.content);
   visitor.field("licence", p.licence);
-  visitor.field("made_by", p.made_by);
-  visitor.field("policy", p.policy);
   visitor.field("seed", p.seed);
-  visitor.field("sample", p.sample);
   visitor.field("verifier", p.verifier);
 }
 
@@ -194,7 +184,6 @@ const std::vector<std::pair<std::string, Getter>>& getters() {
       {"speedup", of_verdict([](const Verdict& v) { return v.correct ? v.speedup() : 0.0; })},
       {"coverage", of_verdict([](const Verdict& v) { return v.coverage; })},
       {"pass_rate", of_verdict([](const Verdict& v) { return v.pass_rate(); })},
-      {"truncated", [](const Record& r) { return RecordValue(r.answer.truncated); }},
       {"has_scaffold", [](const Record& r) { return RecordValue(r.answer.has_scaffold()); }},
       {"program_lines", [](const Record& r) { return RecordValue(line_count(r.answer.program)); }},
       {"level",

@@ -20,16 +20,12 @@ namespace bicrl::curation {
 struct Provenance {
   std::string source;   // name of the source in the pipeline
   std::string file;     // its file's name
-  std::string form;     // of the file's entries (curation/form.h)
+  std::string form;     // of the file's entries (curation/form.h), or "synthesised"
   int64_t entry = 0;    // counted from 1; 0: no file's
   std::string content;  // hash of the entry
   std::string licence;
-  std::string
-      made_by;         // the step that made the record from its parent, and how: "generate", "augment shapes"
-  std::string policy;  // hash of what sampled the answer
-  uint64_t seed = 0;   // of the draws that made it
-  int64_t sample = 0;  // its number among those of one prompt
-  std::string verifier;  // hash of what the verdict depends on beside task and program
+  uint64_t seed = 0;     // of what made it
+  std::string verifier;  // all that the verdict depends on beside task and program
   bool operator==(const Provenance&) const = default;
 };
 
@@ -41,7 +37,6 @@ struct Answer {
   std::string reasoning;
   std::string prompt, response;
   std::vector<ChatMessage> messages;
-  bool truncated = false;  // cut off by the token limit
   bool has_scaffold() const { return !middle.empty() || !suffix.empty(); }
 };
 
@@ -71,7 +66,7 @@ Record record_from_json(const nlohmann::json& json);  // throws InputError namin
 Record record_from_line(std::string_view line);
 
 // A named value of a record: one of those below, or a figure or label of that name. Nothing if it has none.
-//   correct, compiled, truncated, outcome, fault_class, legality, clock, speedup, coverage, pass_rate, level,
+//   correct, compiled, outcome, fault_class, legality, clock, speedup, coverage, pass_rate, level,
 //   operators (their number), source, licence, name, program_lines, has_scaffold
 using RecordValue = std::variant<bool, double, std::string>;
 std::optional<RecordValue> value_of(const Record& record, const std::string& name);

@@ -159,7 +159,6 @@ class Pipeline::Run {
 Pipeline::Pipeline(const ConfigSection& root, const fs::path& config_folder, Services& services) {
   const ConfigSection section = root.section("curation");
   environment_.directory = section.required_text("directory");
-  environment_.seed = static_cast<uint64_t>(section.integer("seed", 1, 0));
   environment_.config_folder = config_folder;
   environment_.services = &services;
   for (const ConfigSection& step : root.sections("steps"))

@@ -29,7 +29,6 @@ class Outlet {
 
 // What a step works with; outlives it.
 struct StepEnvironment {
-  uint64_t seed = 1;                    // of the pipeline
   std::filesystem::path config_folder;  // relative input paths also count from here
   std::filesystem::path directory;      // of the run; relative output paths count from here
   Ledger* ledger = nullptr;

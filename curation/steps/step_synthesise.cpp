@@ -53,6 +53,7 @@ class Synthesise : public Step {
           task.alternatives[task.alternatives.size() - 1 - i];  // the cheapest come last
       Record record = plain;
       record.id = concat(plain.id, "#", i + 2);
+      record.parent = plain.id;
       record.answer.program = known.cuda_code;
       record.answer.prefix = known.prefix;
       record.answer.middle = known.middle;
