@@ -32,6 +32,8 @@ class ServiceGrader : public curation::Grader {
     VerificationProtocol wishes = options.protocol;
     for (const Result<VerifierDescription>& answer : client_.describe(kPatience)) {
       if (!answer) throw Error(answer.reason(), ExitCode::kUnavailable);
+      wishes.measure_time =
+          !answer.value().clock.empty();  // so that the clock is part of what verdicts depend on
       if (const std::string problem = verifier_problem(answer.value(), wishes); !problem.empty())
         throw InputError(concat("the verifier ", answer.value().address, " cannot be used: ", problem));
       const std::string basis = grading_basis(answer.value(), wishes);
