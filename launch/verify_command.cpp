@@ -233,9 +233,9 @@ int run_verify_command(const VerifyCommand& command) {
   if (!server) check_verifiers(client, options.protocol);
   verify_all(client, command.profile, verified);
   print_summary(verified, command.tasks_path);
-  nlohmann::json told = report(verified);
-  if (command.mutate) told["mutants"] = verify_mutants(client, correct_programs(verified));
-  if (!command.json_path.empty()) write_named_file(command.json_path, told.dump(2) + "\n");
+  nlohmann::json report_json = report(verified);
+  if (command.mutate) report_json["mutants"] = verify_mutants(client, correct_programs(verified));
+  if (!command.json_path.empty()) write_named_file(command.json_path, report_json.dump(2) + "\n");
   return static_cast<int>(exit_code(verified));
 }
 
