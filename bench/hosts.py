@@ -87,8 +87,8 @@ exec "$@"' $host "$@"
 
     def sent_bytes(self, host):
         """What the host has sent since it is there."""
-        told = subprocess.run(["ip", "-n", f"{PREFIX}-{host}", "-s", "-j", "link", "show", "eth0"], capture_output=True, text=True, check=True)
-        return json.loads(told.stdout)[0]["stats64"]["tx"]["bytes"]
+        shown = subprocess.run(["ip", "-n", f"{PREFIX}-{host}", "-s", "-j", "link", "show", "eth0"], capture_output=True, text=True, check=True)
+        return json.loads(shown.stdout)[0]["stats64"]["tx"]["bytes"]
 
     def start(self, host, words, log, **environment):
         return subprocess.Popen([self.enter, host, *map(str, words)], stdout=log, stderr=subprocess.STDOUT, start_new_session=True,

@@ -100,11 +100,11 @@ def main():
         bad = 0
         print(f"\n{'program':24} {'compiled':9} {'correct':8} {'ms':>9}  {'reference':>9}")
         for (name, _, _, compiled, correct, key), sample in zip(asked, samples, strict=True):
-            as_told = (sample["compiled"], sample["correctness"]) == (compiled, correct) and key in sample["metadata"]
-            as_told &= (sample["runtime"] > 0) == correct
-            bad += not as_told
+            as_expected = (sample["compiled"], sample["correctness"]) == (compiled, correct) and key in sample["metadata"]
+            as_expected &= (sample["runtime"] > 0) == correct
+            bad += not as_expected
             print(f"{name:24} {str(sample['compiled']):9} {str(sample['correctness']):8} {sample['runtime']:9.4g}  {sample['ref_runtime']:9.4g}"
-                  + ("" if as_told else f"   NOT AS IT MUST: {key} expected, {sample['metadata']}"))
+                  + ("" if as_expected else f"   NOT AS IT MUST: {key} expected, {sample['metadata']}"))
         expected = {**json.loads(figures.read_text())["kernelbench"]["first_sample"], "problems": [1, 2, 3]}
         expected["fast_p"] = {p: expected["fast_p"][p] for p in ("0", "0.5", "0.8", "1", "1.5", "2", "4")}
         figures.write_text(json.dumps(expected))

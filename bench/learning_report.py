@@ -121,7 +121,7 @@ def correct_difference(seeds):
     return sum(pairs) / len(pairs) if pairs else None
 
 
-def told(figures, form):
+def estimate_text(figures, form):
     middle, low, high = (format(f, form) for f in figures)
     return f"{middle} ({low} to {high})"
 
@@ -155,8 +155,8 @@ def report(options):
         if arm == options.reference or not pairs:
             continue
         hard = arms.pairs(reference, seeds, unknown_only=True)
-        print(f"| {arm} | {told(bootstrap(pairs, ratio_on_both), '.2f')} | {told(bootstrap(pairs, ratio_over_all), '.2f')} | "
-              f"{told(bootstrap(pairs, correct_difference), '+.1f')} | {told(bootstrap(hard, correct_difference), '+.1f')} |")
+        print(f"| {arm} | {estimate_text(bootstrap(pairs, ratio_on_both), '.2f')} | {estimate_text(bootstrap(pairs, ratio_over_all), '.2f')} | "
+              f"{estimate_text(bootstrap(pairs, correct_difference), '+.1f')} | {estimate_text(bootstrap(hard, correct_difference), '+.1f')} |")
     if arms.best_of:
         print("\nOn the tasks that the warm-up answered 8 times, greedy beside its best of 8:\n")
         on_the_same = lambda seeds: {seed: {t: seeds[seed][t] for t in best} for seed, best in arms.best_of.items() if seed in seeds}

@@ -76,10 +76,10 @@ def watch(kernel, tool, out, timeout_s):
     except subprocess.TimeoutExpired:
         return "no end"
     (out / f"{kernel.name}.{tool}").write_text(done.stdout + done.stderr)
-    told = ERRORS.search(done.stdout)
-    if told and int(told[1] or told[2]):
+    errors = ERRORS.search(done.stdout)
+    if errors and int(told[1] or told[2]):
         return "yes"
-    return "no" if "RAN" in done.stdout and told else "failed"
+    return "no" if "RAN" in done.stdout and errors else "failed"
 
 
 def read_ours(path):

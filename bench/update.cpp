@@ -39,7 +39,7 @@ struct Settings {
   std::string recompute = "none";
   int64_t lora_rank = 0;
   int64_t repeats = 5;
-  bool passes_only = false, kernels = false;
+  bool passes_only = false;
 };
 
 void wait() { c10::cuda::stream_synchronize(c10::cuda::getCurrentCUDAStream().stream()); }
@@ -188,25 +188,19 @@ int64_t peak_bytes() {
   return statistics.allocated_bytes[static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE)].peak;
 }
 
-StepShares shares(const std::vector<Experience>& experiences) { return {shares_of(experiences)}; }
-
-Recompute recompute_of(const std::string& name) {
-  return name == "full" ? Recompute::kFull : name == "selective" ? Recompute::kSelective : Recompute::kNone;
-}
-
 // Where the time goes. Returns the milliseconds of the optimizer's kernels.
-double print_parts(const Work& w, const std::function<void()>& update) {
-  const auto profiled = [&](int64_t updates, const auto& name_of) {
+double print_parts(const std::function<void()>& update) {
+  // Each is a step of its own, whose host work begins when the one before has ended.
+  const auto profiled = [&](int64_t steps) {
     return profile_kernels(
         [&] {
-          for (int64_t i = 0; i < updates; ++i) update();
+          for (int64_t i = 0; i < steps; ++i) update();
           wait();
         },
-        name_of);
+        kind_of);
   };
-  // Each is a step of its own, whose host work begins when the one before has ended.
   constexpr int64_t kSteps = 4;
-  const KernelTimes steps = profiled(kSteps, kind_of), times = profiled(1, kind_of);
+  const KernelTimes steps = profiled(kSteps), times = profiled(1);
   printf(
       "busy %.2f %% from the first to the last kernel of an update, and %.2f %% over %ld steps of %.2f ms\n",
       100 * times.busy_ms / times.span_ms, 100 * steps.busy_ms / steps.span_ms, kSteps,
@@ -214,11 +208,6 @@ double print_parts(const Work& w, const std::function<void()>& update) {
   printf("an update's kernels: %.2f ms\n", times.span_ms);
   for (const auto& [name, kind] : times.kinds)
     printf("  %-28s %9.3f ms %6ld launches\n", name.c_str(), kind.milliseconds, kind.launches);
-  if (w.settings.kernels) {
-    const KernelTimes each = profiled(1, [](const std::string& name) { return name.substr(0, 120); });
-    for (const auto& [name, kind] : each.kinds)
-      printf("  %9.3f ms %6ld launches of %s\n", kind.milliseconds, kind.launches, name.c_str());
-  }
   fflush(stdout);
   const auto optimizer = times.kinds.find("optimizer");
   return optimizer == times.kinds.end() ? 0 : optimizer->second.milliseconds;
@@ -332,7 +321,9 @@ void run(const Settings& s) {
   UpdaterSettings settings;
   settings.tokens_per_pack = s.tokens_per_pack;
   settings.learning_rate.peak = 1e-6;
-  const Recompute recompute = recompute_of(s.recompute);
+  const Recompute recompute = s.recompute == "full"        ? Recompute::kFull
+                              : s.recompute == "selective" ? Recompute::kSelective
+                                                           : Recompute::kNone;
   std::optional<PolicyUpdater> updater;
   if (!s.passes_only) updater.emplace(policy, allowed, settings, control, tensors, Sharding{}, recompute);
   Work w{s, policy, make_experiences(s, config)};
@@ -370,12 +361,12 @@ void run(const Settings& s) {
 
   // ---- The whole update, from rollouts on.
   c10::cuda::CUDACachingAllocator::resetPeakStats(0);
-  const auto update = [&] { updater->reinforce(w.experiences, shares(w.experiences)); };
+  const auto update = [&] { updater->reinforce(w.experiences, {shares_of(w.experiences)}); };
   const double whole = milliseconds(s.repeats, update);
   printf("whole update: %.2f ms, %.0f rows/s, MFU %.1f %%\n", whole,
          static_cast<double>(w.rows) / whole * 1e3, 100 * flops / (peak * whole * 1e-3));
   print_memory(w, packs, recompute, lora);
-  const double optimizer = print_parts(w, update);
+  const double optimizer = print_parts(update);
   print_optimizer(w, optimizer, print_bound(w, packs, allowed, forward_backward), whole);
 }
 
@@ -399,7 +390,6 @@ int main(int argc, char** argv) {
   app.add_option("--lora", s.lora_rank, "rank of adapters, which alone are trained; 0: none");
   app.add_option("--repeats", s.repeats);
   app.add_flag("--passes-only", s.passes_only, "without an optimizer and its state");
-  app.add_flag("--kernels", s.kernels, "show the time of each kernel as well");
   CLI11_PARSE(app, argc, argv);
   try {
     bicrl::run(s);

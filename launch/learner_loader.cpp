@@ -7,8 +7,8 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "launch/learner.h"
-#include "sandbox/box/command.h"
-#include "sandbox/box/descriptors.h"
+#include "sandbox/box/process/command.h"
+#include "sandbox/box/process/descriptors.h"
 
 namespace bicrl {
 

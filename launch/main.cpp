@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "common/spelling.h"
 #include "launch/commands.h"
+#include "launch/curate/curate_command.h"
 #include "launch/learner.h"
 
 namespace {
@@ -51,6 +52,7 @@ struct Arguments {
   bicrl::VerifierCommand verifier;
   bicrl::VerifyCommand verify;
   bicrl::DoctorCommand doctor;
+  bicrl::CurateCommand curate;
 };
 
 // ---- Flags ----
@@ -145,6 +147,14 @@ void add_doctor_flags(CLI::App& app, Arguments& arguments) {
   app.add_flag("--json", arguments.doctor.json, "print the findings as JSON");
 }
 
+void add_curate_flags(CLI::App& app, Arguments& arguments) {
+  arguments.config.add_to(&app);
+  app.add_option("--step", arguments.curate.only,
+                 "take this step alone (name or number), on the output of the one before");
+  app.add_flag("--dry-run", arguments.curate.dry_run, "print the resolved pipeline, and stop");
+  app.add_flag("--list-steps", arguments.curate.list_steps, "print the kinds of steps, and stop");
+}
+
 // ---- Work ----
 
 template <class Command>
@@ -190,6 +200,11 @@ int run_doctor(Arguments& arguments) {
   return bicrl::run_doctor_command(arguments.doctor);
 }
 
+int run_curate(Arguments& arguments) {
+  take_config(arguments, arguments.curate);
+  return bicrl::run_curate_command(arguments.curate);
+}
+
 struct Subcommand {
   const char* name;
   const char* help;
@@ -205,6 +220,8 @@ constexpr Subcommand kSubcommands[] = {
     {"eval", "evaluate a policy: pass@k, compile and correct rates per class of task", add_eval_flags,
      run_configured},
     {"tasks", "show a run's tasks, or write them in the published form", add_tasks_flags, run_configured},
+    {"curate", "make training data: load, check, verify, filter, decontaminate, write", add_curate_flags,
+     run_curate},
     {"rescore", "recompute a run's rewards from its stored verdicts", add_rescore_flags, run_rescore},
     {"verifier", "run a verifier server (no LibTorch in the process)", add_verifier_flags, run_verifier},
     {"verify", "verify the programs of a task file, or one candidate", add_verify_flags, run_verify},

@@ -9,7 +9,7 @@
 #include "common/error.h"
 #include "launch/learner.h"
 #include "reward/client/verifier_client.h"
-#include "sandbox/stock_evaluator.h"
+#include "sandbox/verifier/stock_evaluator.h"
 #include "trainer/evaluation/eval_settings.h"
 #include "trainer/evaluation/kernelbench_programs.h"
 #include "trainer/evaluation/kernelbench_results.h"

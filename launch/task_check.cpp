@@ -3,7 +3,7 @@
 #include <deque>
 #include <map>
 
-#include "sandbox/oracle.h"
+#include "sandbox/oracle/oracle.h"
 
 namespace bicrl {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/pipeline.h"
+#include "sandbox/verifier/pipeline.h"
 #include "tasks/task.h"
 
 namespace bicrl {

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <map>
 
+#include "launch/curate/task_defect_report.h"
 #include "launch/learner_commands.h"
 #include "launch/task_check.h"
 #include "sandbox/service/verifier_server.h"
@@ -61,6 +62,7 @@ int run_tasks_command(const LearnerCommand& command) {
   const std::vector<Task>& train = splits.front().tasks;
   if (command.check_tasks) {
     for (const TaskSplit& split : splits) check_tasks(split.name, split.tasks, verifier.pipeline, std::cout);
+    for (const TaskSplit& split : splits) report_task_defects(split.name, split.tasks, verifier.pipeline, std::cout);
   } else if (folder.empty() && !train.empty()) {
     const Task& first = train.front();
     std::cout << "\nthe first one, " << first.id << "\n" << first.pytorch_code << "\n";

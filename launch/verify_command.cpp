@@ -16,9 +16,9 @@
 #include "launch/embedded_verifier.h"
 #include "launch/verify_mutants.h"
 #include "reward/client/verifier_client.h"
-#include "sandbox/cost_summary.h"
+#include "sandbox/gpu/timing/statistics.h"
 #include "sandbox/service/verifier_server.h"
-#include "sandbox/timing/statistics.h"
+#include "sandbox/verifier/cost_summary.h"
 #include "tasks/prompt.h"
 #include "tasks/task_set.h"
 #include "verdict/verdict.h"
@@ -230,9 +230,9 @@ int run_verify_command(const VerifyCommand& command) {
   if (!server) check_verifiers(client, options.protocol);
   verify_all(client, command.profile, verified);
   print_summary(verified, command.tasks_path);
-  nlohmann::json findings = report(verified);
-  if (command.mutate) findings["mutants"] = verify_mutants(client, correct_programs(verified));
-  if (!command.json_path.empty()) write_named_file(command.json_path, findings.dump(2) + "\n");
+  nlohmann::json report_json = report(verified);
+  if (command.mutate) report_json["mutants"] = verify_mutants(client, correct_programs(verified));
+  if (!command.json_path.empty()) write_named_file(command.json_path, report_json.dump(2) + "\n");
   return static_cast<int>(exit_code(verified));
 }
 

@@ -4,10 +4,10 @@
 // is added up in one order. Free of torch and CUDA; plain integers, which kernels read as they are.
 //
 // A prompt's keys are seen by all responses of a group, so that its tiles would take many times as long as
-// others. Such a tile is cut into parts of consecutive runs, each of which sums into memory of its own; a last
-// kernel adds the parts up in their order. There are some three parts a processor, each with fp32 gradients
-// of k and v for 128 keys: about 52 MB for the 132 processors of an H100 at head_dim 128, whatever the size of
-// the group (25 to 34 MB for 8 responses of 1,024 and for 16 of 512).
+// others. Such a tile is cut into parts of consecutive runs, each of which sums into memory of its own; a
+// last kernel adds the parts up in their order. There are some three parts a processor, each with fp32
+// gradients of k and v for 128 keys: about 52 MB for the 132 processors of an H100 at head_dim 128, whatever
+// the size of the group (25 to 34 MB for 8 responses of 1,024 and for 16 of 512).
 //
 // The unit of query rows is a run: consecutive rows of a segment of which all query heads of one key head
 // together fill the 64 rows of a product. The unit of keys is a chunk of 64 rows. Keys have positions in the

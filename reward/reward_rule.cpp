@@ -115,7 +115,7 @@ RewardFunction::RewardFunction(const ConfigDocument& document, VerdictOrigin ori
   document.finish();
   if (origin == VerdictOrigin::kVerifier)
     for (const UnmeasuredOption& option : unmeasured_options())
-      if (!is_told_by(clock_, option.input))
+      if (!is_stated_by(clock_, option.input))
         throw InputError(concat(option.place, ": ", refusal_reason(option.input)));
   resolved_yaml_ = document.resolved_yaml();
 }

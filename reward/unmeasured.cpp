@@ -32,7 +32,7 @@ bool is_reported(const Verdict& verdict, Unmeasured input) {
   return false;
 }
 
-bool is_told_by(const std::string& clock, Unmeasured input) {
+bool is_stated_by(const std::string& clock, Unmeasured input) {
   return clock == kModelClock && input == Unmeasured::kTorchCompileTime;
 }
 

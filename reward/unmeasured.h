@@ -19,7 +19,7 @@ std::string to_string(Unmeasured input);
 std::string refusal_reason(Unmeasured input);
 bool is_reported(const Verdict& verdict, Unmeasured input);
 // Whether verdicts with that clock have it.
-bool is_told_by(const std::string& clock, Unmeasured input);
+bool is_stated_by(const std::string& clock, Unmeasured input);
 
 // An option that is set to a value which needs such an input.
 struct UnmeasuredOption {

@@ -54,7 +54,7 @@ def folder_sizes(paths):
     sizes = collections.Counter(str(Path(path).parent) for path in paths
                                 if path.endswith(SOURCE) and not path.startswith(CORPORA) and not VENDOR_NAMES.match(path))
     for folder, size in sorted(sizes.items()):
-        limit = 40 if folder.startswith("sandbox/ptx/") else FOLDER_LIMIT
+        limit = 40 if folder.startswith("sandbox/interpreter/ptx/") else FOLDER_LIMIT
         yield f"folder {folder}", size, limit, f"{size} source files; at most {limit}"
 
 

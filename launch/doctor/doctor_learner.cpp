@@ -9,7 +9,7 @@
 #include "common/files.h"
 #include "launch/learner.h"
 #include "reward/client/verifier_client.h"
-#include "sandbox/box/command.h"
+#include "sandbox/box/process/command.h"
 
 namespace bicrl {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "common/error.h"
 #include "sandbox/box/box_host.h"
-#include "sandbox/box/command.h"
+#include "sandbox/box/process/command.h"
 
 namespace bicrl {
 namespace {

@@ -9,8 +9,8 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "launch/doctor/doctor_machine.h"
-#include "sandbox/box/command.h"
-#include "sandbox/candidate/host_compiler.h"
+#include "sandbox/box/process/command.h"
+#include "sandbox/frontend/host_compiler.h"
 #include "sandbox/service/canary.h"
 
 namespace bicrl {

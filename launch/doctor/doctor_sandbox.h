@@ -2,7 +2,7 @@
 // verification.
 #pragma once
 #include "launch/doctor/doctor_report.h"
-#include "sandbox/pipeline.h"
+#include "sandbox/verifier/pipeline.h"
 
 namespace bicrl {
 

@@ -15,10 +15,10 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/files.h"
-#include "sandbox/box/bounded_log.h"
 #include "sandbox/box/box_report.h"
-#include "sandbox/box/descriptors.h"
-#include "sandbox/box/spawn.h"
+#include "sandbox/box/process/bounded_log.h"
+#include "sandbox/box/process/descriptors.h"
+#include "sandbox/box/process/spawn.h"
 
 namespace bicrl {
 namespace {

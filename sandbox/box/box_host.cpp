@@ -12,7 +12,7 @@
 
 #include "common/error.h"
 #include "common/files.h"
-#include "sandbox/box/command.h"
+#include "sandbox/box/process/command.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;

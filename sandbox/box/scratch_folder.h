@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sandbox/box/descriptors.h"
+#include "sandbox/box/process/descriptors.h"
 
 namespace bicrl {
 

@@ -12,7 +12,7 @@
 #include <memory>
 
 #include "common/error.h"
-#include "sandbox/box/descriptors.h"
+#include "sandbox/box/process/descriptors.h"
 
 namespace bicrl {
 namespace {

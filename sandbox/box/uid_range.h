@@ -2,7 +2,7 @@
 #pragma once
 #include <sys/types.h>
 
-#include "sandbox/box/descriptors.h"
+#include "sandbox/box/process/descriptors.h"
 
 namespace bicrl {
 

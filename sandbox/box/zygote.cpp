@@ -11,9 +11,9 @@
 #include "common/files.h"
 #include "common/last_lines.h"
 #include "common/log.h"
-#include "sandbox/box/descriptor_passing.h"
+#include "sandbox/box/process/descriptor_passing.h"
+#include "sandbox/box/process/spawn.h"
 #include "sandbox/box/seccomp_filter.h"
-#include "sandbox/box/spawn.h"
 
 namespace bicrl {
 namespace {

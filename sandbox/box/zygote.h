@@ -18,10 +18,10 @@
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "sandbox/box/bounded_log.h"
 #include "sandbox/box/box_host.h"
-#include "sandbox/box/channel.h"
-#include "sandbox/box/descriptors.h"
+#include "sandbox/box/process/bounded_log.h"
+#include "sandbox/box/process/channel.h"
+#include "sandbox/box/process/descriptors.h"
 #include "sandbox/box/python_install.h"
 
 namespace bicrl {
@@ -33,7 +33,7 @@ struct WarmProgram {
 };
 
 struct ZygoteSpec {
-  std::string name;      // for messages: "record", "oracle", "forge", "compiler", "assembler"
+  std::string name;      // for messages: "record", "oracle", "frontend", "compiler", "assembler"
   std::string module;    // imported before the first fork
   std::string function;  // called in the child with the channel's descriptor
   std::vector<std::filesystem::path> module_folders;  // bound read-only and put on sys.path

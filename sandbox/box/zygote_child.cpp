@@ -10,8 +10,8 @@
 #include <cmath>
 #include <optional>
 
-#include "sandbox/box/descriptor_passing.h"
-#include "sandbox/box/processor_wait.h"
+#include "sandbox/box/process/descriptor_passing.h"
+#include "sandbox/box/process/processor_wait.h"
 #include "sandbox/box/zygote.h"
 
 namespace bicrl {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "sandbox/device/code_structure.h"
+#include "sandbox/frontend/device/code_structure.h"
 
 namespace bicrl {
 
@@ -30,10 +30,6 @@ class DeviceFunction {
   size_t partner(size_t i) const { return structure_.partner(i); }
   // Code of [first, last].
   std::string code(size_t first, size_t last) const { return text_.flat(first, last + 1); }
-  // Two tokens that touch: `<` and `=` of `<=`.
-  bool touches(size_t i, size_t next) const {
-    return next < text_.size() && text_.tokens()[i].end == text_.tokens()[next].begin;
-  }
   // Token i begins a statement.
   bool begins_statement(size_t i) const;
   // The statement's `;` at or behind i, outside of brackets that open behind it; end() if there is none.

@@ -14,7 +14,7 @@ replies   {"kind": "spec", "inputs": [spec...], "arguments": spec, "parameters":
           output leaf its center, its allowance, and with "tf32" its allowance under that policy
           {"kind": "again"}: the draws until then are none; others follow
           {"kind": "done", "eager_ms": [...], "trivial": [bool of each output leaf],
-           "written_inputs", "long_inputs": [bool of each input leaf], "faults": [{"kind", "message", and "passed_by_nothing": true}],
+           "written_inputs", "long_inputs": [bool of each input leaf], "faults": [{"kind", "message", and "is_vacuous": true}],
            "operators": {"eager", "fused": as oracle_operators.py says, "least_bytes"}}
           {"kind": "fault", "fault", "message"}: the task itself is at fault, and has no answers
 """
@@ -98,7 +98,7 @@ def answer(channel, request):
     if passes:
         kind, message = ("trivial", f"right without computing anything: {passes[:200]}") if findings.depends else (
             "blind", "its answer does not depend on any input")
-        faults = [{"kind": kind, "message": message, "passed_by_nothing": True}]
+        faults = [{"kind": kind, "message": message, "is_vacuous": True}]
     say(channel, {"kind": "done", "eager_ms": reference.times_ms[1:], "trivial": findings.without_computing(),
                   "written_inputs": pool.written, "long_inputs": pool.long_inputs(), "faults": faults,
                   "operators": reference.operators})

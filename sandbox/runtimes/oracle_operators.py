@@ -6,7 +6,7 @@ Each entry is {"name", "kind": "stream" | "matrix" | "convolution", "precision":
 touched since the operand was, from the beginning of the operator that did it last; -1: never. A compiler that fuses is
 taken to run what lies between products of matrices in one kernel each.
 
-From the same operators comes what any program has to do at least, in operations of the machine's lanes (sandbox/ptx/grid.h):
+From the same operators comes what any program has to do at least, in operations of the machine's lanes (sandbox/interpreter/ptx/execution/grid.h):
 a multiply-add takes half of one, as in matrix instructions or of pairs of narrow numbers, and what is multiplied by zero is
 left out, as a diagonal or a triangle may be. Of a convolution fast algorithms save three quarters. A load or a store moves 16 bytes at most.
 """

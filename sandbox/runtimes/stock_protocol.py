@@ -1,4 +1,4 @@
-"""Grades one program as KernelBench does (the revision named in sandbox/stock_evaluator.h), by PyTorch alone: the program's own
+"""Grades one program as KernelBench does (the revision named in sandbox/verifier/stock_evaluator.h), by PyTorch alone: the program's own
 load_inline builds it. It TRUSTS THE PROGRAM, which runs in this very process with the inputs, the reference and the clock.
     stock_protocol.py JOB      JOB: a JSON file,
     {"mode": "probe", "evaluate" or "baseline", "device": "cuda:0" or "cpu" (whose clock is the host's), "precision": "fp32",
@@ -62,8 +62,8 @@ class Gpu:
     def missing(self):
         """Why load_inline would refuse every program; nothing if it would not."""
         from torch.utils.cpp_extension import is_ninja_available
-        told = subprocess.run(["nvcc", "--version"], capture_output=True, text=True, check=False).stdout
-        found = re.search(r"release (\d+)\.", told)
+        version = subprocess.run(["nvcc", "--version"], capture_output=True, text=True, check=False).stdout
+        found = re.search(r"release (\d+)\.", version)
         if not found or found[1] != torch.version.cuda.split(".")[0]:
             return f"torch is made for CUDA {torch.version.cuda}, and nvcc is of {found[1] if found else 'an unknown version'}"
         return missing_headers() or (None if is_ninja_available() else "ninja is neither on PATH nor beside the Python of the boxes")

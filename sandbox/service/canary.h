@@ -4,7 +4,7 @@
 #include <functional>
 #include <stop_token>
 
-#include "sandbox/pipeline.h"
+#include "sandbox/verifier/pipeline.h"
 
 namespace bicrl {
 

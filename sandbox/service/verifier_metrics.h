@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/backend.h"
 #include "sandbox/service/verification_queue.h"
+#include "sandbox/verifier/backend.h"
 #include "verdict/verdict.h"
 
 namespace bicrl {

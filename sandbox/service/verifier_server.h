@@ -1,17 +1,17 @@
 // The verifier as a server process, and how this folder works.
 //
-// run_verifier_server() makes a Pipeline (sandbox/pipeline.h: one verification from program to verdict), has
-// it grade two programs of its own (canary.h), puts a VerificationQueue before it (a fixed number of workers,
-// a cache of verdicts, identical candidates verified once) and serves the queue by gRPC. It owns all of them
-// and ends them in the opposite order. Messages become plain structs at the border (verdict/verifier_wire.h),
-// so neither generated code nor a gRPC header is needed to include this one.
+// run_verifier_server() makes a Pipeline (sandbox/verifier/pipeline.h: one verification from program to
+// verdict), has it grade two programs of its own (canary.h), puts a VerificationQueue before it (a fixed
+// number of workers, a cache of verdicts, identical candidates verified once) and serves the queue by gRPC.
+// It owns all of them and ends them in the opposite order. Messages become plain structs at the border
+// (verdict/verifier_wire.h), so neither generated code nor a gRPC header is needed to include this one.
 #pragma once
 #include <string>
 
 #include "common/config.h"
-#include "sandbox/pipeline.h"
 #include "sandbox/service/server_access.h"
 #include "sandbox/service/verification_queue.h"
+#include "sandbox/verifier/pipeline.h"
 #include "verdict/verification_request.h"
 
 namespace bicrl {

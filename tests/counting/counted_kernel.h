@@ -5,7 +5,7 @@
 
 #include "sandbox/cost/cost_model.h"
 #include "sandbox/cost/cost_report.h"
-#include "sandbox/counting/launch_counting.h"
+#include "sandbox/interpreter/counting/launch_counting.h"
 #include "tests/ptx/kernel_runner.h"
 
 namespace bicrl::testing {

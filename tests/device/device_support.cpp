@@ -8,9 +8,9 @@
 
 #include "common/files.h"
 #include "common/json.h"
-#include "sandbox/device/entry_names.h"
-#include "sandbox/ptx/kernel.h"
-#include "sandbox/ptx/parser.h"
+#include "sandbox/frontend/device/entry_names.h"
+#include "sandbox/interpreter/ptx/lowering/kernel.h"
+#include "sandbox/interpreter/ptx/syntax/parser.h"
 #include "tests/support/cuda_wheel.h"
 #include "tests/support/support.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/device/device_compiler.h"
+#include "sandbox/frontend/device/device_compiler.h"
 
 namespace bicrl::testing {
 

@@ -1,10 +1,10 @@
 // The metadata of machine code, as NVRTC makes it for each architecture of the device tables.
-#include "sandbox/device/cubin_resources.h"
+#include "sandbox/frontend/device/cubin_resources.h"
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "sandbox/device/device_flags.h"
-#include "sandbox/device/device_text.h"
+#include "sandbox/frontend/device/device_flags.h"
+#include "sandbox/frontend/device/device_text.h"
 #include "tests/device/device_support.h"
 
 namespace bicrl {

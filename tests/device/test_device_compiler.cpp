@@ -7,10 +7,10 @@
 #include <map>
 
 #include "common/files.h"
-#include "sandbox/device/device_flags.h"
-#include "sandbox/device/device_headers.h"
-#include "sandbox/device/device_text.h"
-#include "sandbox/device/entry_names.h"
+#include "sandbox/frontend/device/device_flags.h"
+#include "sandbox/frontend/device/device_headers.h"
+#include "sandbox/frontend/device/device_text.h"
+#include "sandbox/frontend/device/entry_names.h"
 #include "tests/device/device_support.h"
 #include "tests/support/cuda_wheel.h"
 #include "tests/support/support.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 
-#include "sandbox/device/device_flags.h"
+#include "sandbox/frontend/device/device_flags.h"
 
 namespace bicrl {
 

@@ -1,4 +1,4 @@
-#include "sandbox/device/device_log.h"
+#include "sandbox/frontend/device/device_log.h"
 
 #include <catch2/catch_test_macros.hpp>
 

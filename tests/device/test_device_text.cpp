@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 
-#include "sandbox/device/code_structure.h"
-#include "sandbox/device/device_headers.h"
-#include "sandbox/device/device_text.h"
+#include "sandbox/frontend/device/code_structure.h"
+#include "sandbox/frontend/device/device_headers.h"
+#include "sandbox/frontend/device/device_text.h"
 
 namespace bicrl {
 namespace {

@@ -1,8 +1,13 @@
 #include <catch2/catch_test_macros.hpp>
 
-#include "sandbox/device/entry_names.h"
+#include "sandbox/frontend/device/entry_names.h"
 
 namespace bicrl {
+namespace {
+
+bool same_instance(std::string_view a, std::string_view b) { return a == b || entry_key(a) == entry_key(b); }
+
+}  // namespace
 
 TEST_CASE("Names of one instance have one key") {
   CHECK(same_instance("_Z2tkIfLi4EEvPT_", "_Z2tkIfLi4EEvPT_"));

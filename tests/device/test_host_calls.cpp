@@ -2,7 +2,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "sandbox/device/host_calls.h"
+#include "sandbox/frontend/device/host_calls.h"
 #include "tests/device/device_support.h"
 
 namespace bicrl {

@@ -1,4 +1,4 @@
-#include "sandbox/device/lambda_ranks.h"
+#include "sandbox/frontend/device/lambda_ranks.h"
 
 #include <catch2/catch_test_macros.hpp>
 

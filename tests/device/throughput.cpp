@@ -5,8 +5,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <iostream>
 
-#include "sandbox/device/device_flags.h"
-#include "sandbox/device/device_text.h"
+#include "sandbox/frontend/device/device_flags.h"
+#include "sandbox/frontend/device/device_text.h"
 #include "tests/device/device_support.h"
 #include "tests/support/support.h"
 
@@ -59,11 +59,11 @@ TEST_CASE("Milliseconds of NVRTC a program", "[.throughput]") {
             << measure(plain, prelude + kernel, flags) << "\n";
   REQUIRE(ready.precompile(prelude, flags, folder.path().string()) == "");
   std::cout << "with the shim precompiled: " << measure(ready, prelude + kernel, flags) << "\n";
-  const std::vector<std::string> dear = {
+  const std::vector<std::string> expensive = {
       "#include <curand_kernel.h>\n",
       "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n",
       "#include <cub/block/block_reduce.cuh>\n"};
-  for (const std::string& header : dear) {
+  for (const std::string& header : expensive) {
     const double before = measure(plain, prelude + header + kernel, flags);
     REQUIRE(ready.precompile(prelude + header, flags, folder.path().string()) == "");
     std::cout << header << before << ", precompiled " << measure(ready, prelude + header + kernel, flags)

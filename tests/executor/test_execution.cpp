@@ -1,5 +1,5 @@
 // One run of a trace: what kernels and the host part leave in memory, who wrote it, and what is a fault.
-#include "sandbox/executor/execution.h"
+#include "sandbox/interpreter/executor/execution.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -1,5 +1,5 @@
 // Which bytes of its inputs a run reads.
-#include "sandbox/executor/input_reads.h"
+#include "sandbox/interpreter/executor/input_reads.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <vector>

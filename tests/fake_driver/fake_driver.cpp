@@ -1,6 +1,6 @@
-// What the loader of traces (sandbox/gpu/driver.h) needs of libcuda.so.1, for machines without a GPU: memory
-// of the host, and kernels of tests/sandbox/gpu_programs.h by their names. What work there is in streams
-// takes a time that its kind decides, in fake_streams.cpp. One thread at a time.
+// What the loader of traces (sandbox/gpu/loader/driver.h) needs of libcuda.so.1, for machines without a GPU:
+// memory of the host, and kernels of tests/sandbox/gpu/gpu_programs.h by their names. What work there is in
+// streams takes a time that its kind decides, in fake_streams.cpp. One thread at a time.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/socket.h>

@@ -1,7 +1,7 @@
 // PTX text, which may be forged: read, divided into blocks, registers put into a frame.
-#include "sandbox/ptx/operand_roles.h"
-#include "sandbox/ptx/parser.h"
-#include "sandbox/ptx/slots.h"
+#include "sandbox/interpreter/ptx/lowering/operand_roles.h"
+#include "sandbox/interpreter/ptx/lowering/slots.h"
+#include "sandbox/interpreter/ptx/syntax/parser.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace bicrl::fuzz {

@@ -2,10 +2,10 @@
 // taken as launch traces; 't' the file of an encoded trace.
 #include <sys/socket.h>
 
-#include "sandbox/box/channel.h"
-#include "sandbox/box/descriptors.h"
-#include "sandbox/judge.h"
-#include "sandbox/trace/trace.h"
+#include "sandbox/box/process/channel.h"
+#include "sandbox/box/process/descriptors.h"
+#include "sandbox/recorder/trace/trace.h"
+#include "sandbox/verifier/judge.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace bicrl::fuzz {

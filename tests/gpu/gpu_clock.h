@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/ptx/grid.h"
+#include "sandbox/interpreter/ptx/execution/grid.h"
 #include "tests/gpu/gpu_driver.h"
 
 namespace bicrl::ptx::testing {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "sandbox/ptx/grid.h"
+#include "sandbox/interpreter/ptx/execution/grid.h"
 #include "tests/gpu/gpu_driver.h"
 
 namespace bicrl::ptx::testing {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "common/rng.h"
-#include "sandbox/ptx/alu_table.h"
-#include "sandbox/ptx/grid.h"
-#include "sandbox/ptx/parser.h"
+#include "sandbox/interpreter/ptx/alu/alu_table.h"
+#include "sandbox/interpreter/ptx/execution/grid.h"
+#include "sandbox/interpreter/ptx/syntax/parser.h"
 #include "tests/gpu/gpu_driver.h"
 
 namespace bicrl::ptx {

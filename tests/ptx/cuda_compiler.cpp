@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "sandbox/device/device_compiler.h"
+#include "sandbox/frontend/device/device_compiler.h"
 #include "tests/support/cuda_wheel.h"
 
 namespace bicrl::ptx::testing {

@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "sandbox/ptx/parser.h"
+#include "sandbox/interpreter/ptx/syntax/parser.h"
 
 namespace bicrl::ptx::testing {
 
@@ -27,7 +27,7 @@ uint64_t KernelRunner::reserve(uint64_t bytes, DeviceMemory::Permission permissi
   return address;
 }
 
-std::string told(const std::optional<Fault>& fault) {
+std::string fault_text(const std::optional<Fault>& fault) {
   if (!fault) return "";
   const std::string what = to_string(fault->fault_class) + ": " + fault->message;
   return fault->place.empty() ? what : what + " (" + fault->place + ")";

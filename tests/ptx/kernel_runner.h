@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/ptx/grid.h"
-#include "sandbox/ptx/observer.h"
+#include "sandbox/interpreter/ptx/execution/grid.h"
+#include "sandbox/interpreter/ptx/execution/observer.h"
 #include "tests/gpu/gpu_clock.h"
 #include "tests/gpu/gpu_mirror.h"
 #include "tests/ptx/cuda_compiler.h"
@@ -26,7 +26,7 @@ struct RunnerOptions {
 };
 
 // "illegal_access: what is wrong (block 0, 0, 0, thread 1, 0, 0)"; empty without a fault.
-std::string told(const std::optional<Fault>& fault);
+std::string fault_text(const std::optional<Fault>& fault);
 
 class KernelRunner {
  public:

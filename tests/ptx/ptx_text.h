@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <string>
 
-#include "sandbox/ptx/parser.h"
+#include "sandbox/interpreter/ptx/syntax/parser.h"
 
 namespace bicrl::ptx::testing {
 

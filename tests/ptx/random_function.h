@@ -1,7 +1,7 @@
 // Random small functions, for oracles of live ranges and slots.
 #pragma once
 #include "common/rng.h"
-#include "sandbox/ptx/module.h"
+#include "sandbox/interpreter/ptx/syntax/module.h"
 
 namespace bicrl::ptx::testing {
 

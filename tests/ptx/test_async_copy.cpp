@@ -5,15 +5,15 @@
 #include <cmath>
 #include <numeric>
 
-#include "sandbox/ptx/parser.h"
+#include "sandbox/interpreter/ptx/syntax/parser.h"
 #include "tests/ptx/kernel_runner.h"
 
 namespace bicrl::ptx {
 namespace {
 
 using Catch::Matchers::StartsWith;
+using testing::fault_text;
 using testing::KernelRunner;
-using testing::told;
 
 std::vector<int> numbers(int count) {
   std::vector<int> values(static_cast<size_t>(count));
@@ -47,7 +47,7 @@ TEST_CASE("a pipeline of copies in several stages") {
   const int steps = 9;
   const auto in = numbers(steps * 256);
   const uint64_t out = runner.reserve(256);
-  REQUIRE(told(runner.launch("sums", {1, 1, 1}, {64, 1, 1}, 0, runner.upload(in), out, steps)) == "");
+  REQUIRE(fault_text(runner.launch("sums", {1, 1, 1}, {64, 1, 1}, 0, runner.upload(in), out, steps)) == "");
   for (size_t thread = 0; thread < 64; ++thread) {
     int sum = 0;
     for (size_t i = 0; i < steps; ++i)
@@ -74,7 +74,7 @@ TEST_CASE("what a copy has not brought yet is poison") {
     KernelRunner runner(text, {.shadows = shadows, .compiler_options = {}, .limits = {}, .ptx = ""});
     const uint64_t from = runner.upload(in), out = runner.reserve(256);
     const auto run = [&](int wait, int branch) {
-      return told(runner.launch("early", {1, 1, 1}, {64, 1, 1}, 0, from, out, wait, branch));
+      return fault_text(runner.launch("early", {1, 1, 1}, {64, 1, 1}, 0, from, out, wait, branch));
     };
     CHECK(run(1, 1) == "");  // waits for all groups but 0
     CHECK(runner.download<float>(out) == in);
@@ -107,7 +107,7 @@ TEST_CASE("copies of part of their size fill up with zeros, and read no more tha
   std::iota(in.begin(), in.end(), char{1});
   const uint64_t whole = runner.upload(in), out = runner.reserve(32);
   const auto run = [&](uint64_t from, int bytes, int skip, int shift = 0) {
-    return told(runner.launch("parts", {1, 1, 1}, {1, 1, 1}, 0, from, out, bytes, skip, shift));
+    return fault_text(runner.launch("parts", {1, 1, 1}, {1, 1, 1}, 0, from, out, bytes, skip, shift));
   };
   for (const int bytes : {16, 11, 0}) {
     REQUIRE(run(whole, bytes, bytes == 11) == "");
@@ -183,17 +183,17 @@ TEST_CASE("barriers in shared memory: threads, phases and copies that arrive") {
       out[threadIdx.x] = stage[31 - threadIdx.x] * 10 + previous;
     })");
   const uint64_t out = runner.reserve(256);
-  REQUIRE(told(runner.launch("turns", {1, 1, 1}, {300, 1, 1}, 0, out, 6)) == "");
+  REQUIRE(fault_text(runner.launch("turns", {1, 1, 1}, {300, 1, 1}, 0, out, 6)) == "");
   for (int i = 0; i < 6; ++i)
     CHECK(runner.download<int>(out)[static_cast<size_t>(i)] == 300 * 299 / 2 + 300 * i);
   const auto in = numbers(64 * 7);
-  REQUIRE(told(runner.launch("pipe", {1, 1, 1}, {128, 1, 1}, 0, runner.upload(in), out, 7)) == "");
+  REQUIRE(fault_text(runner.launch("pipe", {1, 1, 1}, {128, 1, 1}, 0, runner.upload(in), out, 7)) == "");
   for (size_t lane = 0; lane < 64; ++lane) {
     int sum = 0;
     for (size_t i = 0; i < 7; ++i) sum += in[i * 64 + 63 - lane] * static_cast<int>(i + 1);
     CHECK(runner.download<int>(out)[lane] == sum);
   }
-  REQUIRE(told(runner.launch("noinc", {1, 1, 1}, {32, 1, 1}, 0, runner.upload(in), out)) == "");
+  REQUIRE(fault_text(runner.launch("noinc", {1, 1, 1}, {32, 1, 1}, 0, runner.upload(in), out)) == "");
   for (size_t lane = 0; lane < 32; ++lane) CHECK(runner.download<int>(out)[lane] == in[31 - lane] * 10);
 }
 
@@ -245,13 +245,13 @@ TEST_CASE("a barrier's states, byte counts and what it must not be used for") {
       s = arrive(b);
     })");
   const uint64_t out = runner.reserve(64);
-  REQUIRE(told(runner.launch("states", {1, 1, 1}, {1, 1, 1}, 0, out)) == "");
+  REQUIRE(fault_text(runner.launch("states", {1, 1, 1}, {1, 1, 1}, 0, out)) == "");
   const auto found = runner.download<uint32_t>(out);
   CHECK(std::vector<uint32_t>(found.begin(), found.begin() + 12) ==
         std::vector<uint32_t>{3, 0, 2, 0, 1, 1, 2, 1, 0, 0, 1, 2});
   const uint64_t global = runner.upload(std::vector<uint64_t>(1));
   const auto wrong = [&](int what) {
-    return told(runner.launch("wrong", {1, 1, 1}, {1, 1, 1}, 0, what, global));
+    return fault_text(runner.launch("wrong", {1, 1, 1}, {1, 1, 1}, 0, what, global));
   };
   CHECK(wrong(13) == "");
   CHECK_THAT(wrong(0), StartsWith("uninitialised: a barrier was never initialised"));
@@ -287,10 +287,10 @@ TEST_CASE("a barrier that nobody completes ends at the limit of work; copies in 
         else asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(s), "l"(in));
     })",
                       {.compiler_options = {}, .limits = {.lane_operations = uint64_t{1} << 28}, .ptx = ""});
-  CHECK_THAT(told(runner.launch("stuck", {1, 1, 1}, {64, 1, 1}, 0)), StartsWith("timeout: "));
+  CHECK_THAT(fault_text(runner.launch("stuck", {1, 1, 1}, {64, 1, 1}, 0)), StartsWith("timeout: "));
   const uint64_t in = runner.upload(std::vector<int>(1));
   for (const int commits : {0, 1})
-    CHECK_THAT(told(runner.launch("flood", {1, 1, 1}, {32, 1, 1}, 0, in, commits)),
+    CHECK_THAT(fault_text(runner.launch("flood", {1, 1, 1}, {32, 1, 1}, 0, in, commits)),
                StartsWith("memory: more than"));
 }
 

@@ -1,10 +1,10 @@
-#include "sandbox/ptx/control_flow.h"
+#include "sandbox/interpreter/ptx/lowering/control_flow.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <tuple>
 
-#include "sandbox/ptx/operand_roles.h"
+#include "sandbox/interpreter/ptx/lowering/operand_roles.h"
 #include "tests/ptx/ptx_text.h"
 
 namespace bicrl::ptx {

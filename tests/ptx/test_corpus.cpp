@@ -5,8 +5,8 @@
 
 #include "common/files.h"
 #include "common/json.h"
-#include "sandbox/ptx/parser.h"
-#include "sandbox/ptx/slots.h"
+#include "sandbox/interpreter/ptx/lowering/slots.h"
+#include "sandbox/interpreter/ptx/syntax/parser.h"
 #include "tests/support/support.h"
 
 namespace bicrl::ptx {

@@ -1,7 +1,7 @@
 // Results that nobody wants, and registers of a size that an instruction's result does not have.
 #include <catch2/catch_test_macros.hpp>
 
-#include "sandbox/ptx/kernel.h"
+#include "sandbox/interpreter/ptx/lowering/kernel.h"
 #include "tests/ptx/kernel_runner.h"
 #include "tests/ptx/ptx_text.h"
 

@@ -9,15 +9,15 @@ namespace bicrl::ptx {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using testing::fault_text;
 using testing::KernelRunner;
 using testing::RunnerOptions;
-using testing::told;
 
 void check_fault(const std::optional<Fault>& fault, FaultClass fault_class, const std::string& words) {
   REQUIRE(fault);
-  INFO(told(fault));
+  INFO(fault_text(fault));
   CHECK(to_string(fault->fault_class) == to_string(fault_class));
-  CHECK_THAT(told(fault), ContainsSubstring(words));
+  CHECK_THAT(fault_text(fault), ContainsSubstring(words));
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "common/rng.h"
-#include "sandbox/ptx/slots.h"
+#include "sandbox/interpreter/ptx/lowering/slots.h"
 #include "tests/ptx/ptx_text.h"
 #include "tests/ptx/random_function.h"
 

@@ -1,10 +1,10 @@
-#include "sandbox/ptx/live_ranges.h"
+#include "sandbox/interpreter/ptx/lowering/live_ranges.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <set>
 
-#include "sandbox/ptx/operand_roles.h"
+#include "sandbox/interpreter/ptx/lowering/operand_roles.h"
 #include "tests/ptx/ptx_text.h"
 #include "tests/ptx/random_function.h"
 

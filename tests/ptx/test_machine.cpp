@@ -9,8 +9,8 @@
 namespace bicrl::ptx {
 namespace {
 
+using testing::fault_text;
 using testing::KernelRunner;
-using testing::told;
 
 std::vector<float> random_floats(size_t count, uint64_t seed) {
   std::vector<float> values(count);
@@ -35,8 +35,8 @@ TEST_CASE("a sum of vectors, over lengths that fill no block") {
     const uint64_t c = runner.reserve(static_cast<uint64_t>(n) * 4);
     for (const uint32_t threads : {32U, 100U, 256U, 1024U}) {
       const auto blocks = static_cast<uint32_t>(n + static_cast<int>(threads) - 1) / threads;
-      REQUIRE(told(runner.launch("add", {blocks, 1, 1}, {threads, 1, 1}, 0, runner.upload(a),
-                                 runner.upload(b), c, n)) == "");
+      REQUIRE(fault_text(runner.launch("add", {blocks, 1, 1}, {threads, 1, 1}, 0, runner.upload(a),
+                                       runner.upload(b), c, n)) == "");
       const auto found = runner.download<float>(c);
       for (size_t i = 0; i < a.size(); ++i) REQUIRE(found[i] == std::fma(2.0F, b[i], a[i]));
     }
@@ -62,8 +62,8 @@ TEST_CASE("a tiled product of matrices") {
   const int n = 50;
   const auto a = random_floats(n * n, 1), b = random_floats(n * n, 2);
   const uint64_t c = runner.reserve(n * n * 4);
-  REQUIRE(told(runner.launch("_Z8multiplyILi16EEvPKfS1_Pfi", {4, 4, 1}, {16, 16, 1}, 0, runner.upload(a),
-                             runner.upload(b), c, n)) == "");
+  REQUIRE(fault_text(runner.launch("_Z8multiplyILi16EEvPKfS1_Pfi", {4, 4, 1}, {16, 16, 1}, 0,
+                                   runner.upload(a), runner.upload(b), c, n)) == "");
   const auto found = runner.download<float>(c);
   for (int row = 0; row < n; ++row)
     for (int column = 0; column < n; ++column) {
@@ -106,8 +106,8 @@ TEST_CASE("a softmax with shuffles, dynamic shared memory and special functions"
   const int columns = 200, rows = 5;
   const auto in = random_floats(columns * rows, 3);
   const uint64_t out = runner.reserve(columns * rows * 4);
-  REQUIRE(told(runner.launch("softmax", {rows, 1, 1}, {128, 1, 1}, 4 * 4, runner.upload(in), out, columns)) ==
-          "");
+  REQUIRE(fault_text(runner.launch("softmax", {rows, 1, 1}, {128, 1, 1}, 4 * 4, runner.upload(in), out,
+                                   columns)) == "");
   const auto found = runner.download<float>(out);
   for (int row = 0; row < rows; ++row) {
     double sum = 0;
@@ -138,7 +138,7 @@ TEST_CASE("lanes part at loops and switches of their own length, and meet again"
     })");
   const int n = 600;
   const uint64_t steps = runner.reserve(n * 4);
-  REQUIRE(told(runner.launch("collatz", {2, 1, 1}, {512, 1, 1}, 0, steps, n)) == "");
+  REQUIRE(fault_text(runner.launch("collatz", {2, 1, 1}, {512, 1, 1}, 0, steps, n)) == "");
   const auto found = runner.download<int>(steps);
   for (int i = 0; i < n; ++i) {
     int count = 0;
@@ -184,18 +184,18 @@ TEST_CASE("atomics, locks and flags between lanes, warps and blocks") {
   for (size_t i = 0; i < values.size(); ++i)
     ++expected[static_cast<size_t>(values[i] = static_cast<int>(i * i % 13))];
   const uint64_t bins = runner.upload(std::vector<int>(16));
-  REQUIRE(told(runner.launch("histogram", {7, 1, 1}, {96, 1, 1}, 0, runner.upload(values), bins, 5000)) ==
-          "");
+  REQUIRE(fault_text(
+              runner.launch("histogram", {7, 1, 1}, {96, 1, 1}, 0, runner.upload(values), bins, 5000)) == "");
   CHECK(runner.download<int>(bins) == expected);
 
   const uint64_t count = runner.upload(std::vector<int>{0});
-  REQUIRE(told(runner.launch("locked", {3, 1, 1}, {300, 1, 1}, 0, runner.upload(std::vector<int>{0}),
-                             count)) == "");
+  REQUIRE(fault_text(runner.launch("locked", {3, 1, 1}, {300, 1, 1}, 0, runner.upload(std::vector<int>{0}),
+                                   count)) == "");
   CHECK(runner.download<int>(count)[0] == 900);
 
   const uint64_t out = runner.reserve(40 * 64 * 4);
-  REQUIRE(told(runner.launch("chain", {40, 1, 1}, {64, 1, 1}, 0, runner.upload(std::vector<int>(40)), out)) ==
-          "");
+  REQUIRE(fault_text(runner.launch("chain", {40, 1, 1}, {64, 1, 1}, 0, runner.upload(std::vector<int>(40)),
+                                   out)) == "");
   const auto found = runner.download<int>(out);
   for (size_t i = 0; i < found.size(); ++i) REQUIRE(found[i] == static_cast<int>(i / 64) + 1);
 }
@@ -220,8 +220,8 @@ TEST_CASE("a load behind an atomic operation or a copy at the same address reads
   std::vector<int> a(32);
   std::iota(a.begin(), a.end(), 100);
   const uint64_t out = runner.reserve(128);
-  REQUIRE(told(runner.launch("both", {1, 1, 1}, {32, 1, 1}, 0, runner.upload(a), runner.reserve(128), out)) ==
-          "");
+  REQUIRE(fault_text(runner.launch("both", {1, 1, 1}, {32, 1, 1}, 0, runner.upload(a), runner.reserve(128),
+                                   out)) == "");
   const auto found = runner.download<int>(out);
   for (size_t i = 0; i < 32; ++i) CHECK(found[i] == (a[i] + 1) * 1001);
 }

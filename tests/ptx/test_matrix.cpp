@@ -4,15 +4,15 @@
 #include <cmath>
 
 #include "common/rng.h"
-#include "sandbox/ptx/matrix_arithmetic.h"
-#include "sandbox/ptx/parser.h"
+#include "sandbox/interpreter/ptx/alu/matrix_arithmetic.h"
+#include "sandbox/interpreter/ptx/syntax/parser.h"
 #include "tests/ptx/kernel_runner.h"
 
 namespace bicrl::ptx {
 namespace {
 
+using testing::fault_text;
 using testing::KernelRunner;
-using testing::told;
 
 constexpr const char* kProducts = R"(
   #include <mma.h>
@@ -85,9 +85,9 @@ void check(KernelRunner& runner, const std::string& name, int m, int n, int k) {
   for (const bool by_rows : {true, false}) {
     const auto a = random_values(m * k, 1), b = random_values(k * n, 2), c = random_values(m * n, 3);
     const uint64_t d = runner.reserve(static_cast<uint64_t>(m * n) * sizeof(typename S::Bits));
-    REQUIRE(told(runner.launch(name + (by_rows ? "_rr" : "_cc"), {1, 1, 1}, {32, 1, 1}, 0,
-                               runner.upload(encode<T>(a)), runner.upload(encode<T>(b)),
-                               runner.upload(encode<S>(c)), d)) == "");
+    REQUIRE(fault_text(runner.launch(name + (by_rows ? "_rr" : "_cc"), {1, 1, 1}, {32, 1, 1}, 0,
+                                     runner.upload(encode<T>(a)), runner.upload(encode<T>(b)),
+                                     runner.upload(encode<S>(c)), d)) == "");
     const auto found = runner.download<typename S::Bits>(d);
     for (int i = 0; i < m; ++i)
       for (int j = 0; j < n; ++j) {
@@ -162,8 +162,8 @@ TEST_CASE("a product of warps over tiles in shared memory, with accumulators tur
     b.push_back(static_cast<_Float16>(static_cast<double>(mix_key({2, i}) >> 11) * 0x1p-52 - 1));
   }
   const uint64_t c = runner.reserve(n * n * 2);
-  REQUIRE(told(runner.launch("multiply", {8, 2, 1}, {128, 1, 1}, 0, runner.upload(a), runner.upload(b), c,
-                             n)) == "");
+  REQUIRE(fault_text(runner.launch("multiply", {8, 2, 1}, {128, 1, 1}, 0, runner.upload(a), runner.upload(b),
+                                   c, n)) == "");
   const auto found = runner.download<_Float16>(c);
   for (size_t i = 0; i < n; ++i)
     for (size_t j = 0; j < n; ++j) {
@@ -211,7 +211,7 @@ TEST_CASE("an undefined element makes its row and its column of the product unde
   const uint64_t c = runner.upload(std::vector<float>(256, 1));
   KernelRunner* r = &runner;
   const auto undefined = [&](uint64_t a, uint64_t b, uint64_t d) {
-    REQUIRE(told(r->launch("square_rr", {1, 1, 1}, {32, 1, 1}, 0, a, b, c, d)) == "");
+    REQUIRE(fault_text(r->launch("square_rr", {1, 1, 1}, {32, 1, 1}, 0, a, b, c, d)) == "");
     std::vector<bool> of(256);
     for (size_t i = 0; i < 256; ++i) of[i] = runner.buffer(d).undefined[i * 4] != 0;  // by columns
     return of;
@@ -273,7 +273,7 @@ TEST_CASE("matrices that lie wrongly, and warps that are not whole") {
   const uint64_t a = runner.upload(std::vector<_Float16>(256, static_cast<_Float16>(1)));
   const uint64_t d = runner.reserve(1024);
   const auto load = [&](uint64_t from, int width, uint64_t to, uint32_t threads = 32) {
-    return told(runner.launch("load", {1, 1, 1}, {threads, 1, 1}, 0, from, width, to));
+    return fault_text(runner.launch("load", {1, 1, 1}, {threads, 1, 1}, 0, from, width, to));
   };
   CHECK(load(a, 16, d) == "");
   CHECK(load(a, 8, d) == "");
@@ -285,7 +285,7 @@ TEST_CASE("matrices that lie wrongly, and warps that are not whole") {
   CHECK(load(a, 1 << 30, d).starts_with("illegal_access: a read outside of every buffer"));
   CHECK(load(a, 16, d, 40).starts_with("barrier: a matrix operation of a warp"));
   const auto rows = [&](int bad, int add) {
-    return told(runner.launch("rows", {1, 1, 1}, {32, 1, 1}, 0, bad, add));
+    return fault_text(runner.launch("rows", {1, 1, 1}, {32, 1, 1}, 0, bad, add));
   };
   CHECK(rows(-1, 0) == "");
   CHECK(rows(8, 2) == "");  // an address that nobody asks for
@@ -293,13 +293,13 @@ TEST_CASE("matrices that lie wrongly, and warps that are not whole") {
         "illegal_access: an address that is not a multiple of the 16 bytes of the access (block 0, 0, 0, "
         "thread 3, 0, 0)");
   CHECK(rows(7, 16).starts_with("illegal_access: a read outside of shared memory"));
-  CHECK(told(runner.launch("global_row", {1, 1, 1}, {32, 1, 1}, 0, a))
+  CHECK(fault_text(runner.launch("global_row", {1, 1, 1}, {32, 1, 1}, 0, a))
             .starts_with("illegal_access: a row of a matrix that is not in shared"));
-  CHECK(told(runner.launch("part", {1, 1, 1}, {32, 1, 1}, 0, -1)) == "");
-  CHECK(told(runner.launch("part", {1, 1, 1}, {32, 1, 1}, 0, 4))
+  CHECK(fault_text(runner.launch("part", {1, 1, 1}, {32, 1, 1}, 0, -1)) == "");
+  CHECK(fault_text(runner.launch("part", {1, 1, 1}, {32, 1, 1}, 0, 4))
             .starts_with("barrier: a matrix operation of a warp"));
-  CHECK(told(runner.launch("miss", {1, 1, 1}, {32, 1, 1}, 0, d)).starts_with("barrier: "));
-  CHECK(told(runner.launch("scattered", {1, 1, 1}, {32, 1, 1}, 0, a))
+  CHECK(fault_text(runner.launch("miss", {1, 1, 1}, {32, 1, 1}, 0, d)).starts_with("barrier: "));
+  CHECK(fault_text(runner.launch("scattered", {1, 1, 1}, {32, 1, 1}, 0, a))
             .starts_with("illegal_access: the lanes of a warp name different"));
 }
 

@@ -9,8 +9,8 @@
 namespace bicrl::ptx {
 namespace {
 
+using testing::fault_text;
 using testing::KernelRunner;
-using testing::told;
 
 }  // namespace
 
@@ -21,7 +21,7 @@ TEST_CASE("which threads of a large block go first is secret") {
     })",
                       {.shadows = true, .seed = 5, .compiler_options = {}, .limits = {}, .ptx = ""});
   const uint64_t tickets = runner.upload(std::vector<uint32_t>(64)), out = runner.reserve(64 * 4);
-  REQUIRE(told(runner.launch("first", {64, 1, 1}, {1024, 1, 1}, 0, tickets, out)) == "");
+  REQUIRE(fault_text(runner.launch("first", {64, 1, 1}, {1024, 1, 1}, 0, tickets, out)) == "");
   std::set<uint32_t> seen;
   for (const uint32_t thread : runner.download<uint32_t>(out)) seen.insert(thread);
   CHECK(seen == std::set<uint32_t>{0, 256, 512, 768});
@@ -51,16 +51,16 @@ TEST_CASE("with warps taken apart a missing barrier shows in the answer, and a p
                                .limits = {},
                                .ptx = ""});
     const uint64_t out = runner.reserve(4 * 256 * 4);
-    REQUIRE(told(runner.launch("with_barrier", {4, 1, 1}, {256, 1, 1}, 0, out)) == "");
+    REQUIRE(fault_text(runner.launch("with_barrier", {4, 1, 1}, {256, 1, 1}, 0, out)) == "");
     with_barrier.insert(runner.download<uint32_t>(out));
-    REQUIRE(told(runner.launch("without", {4, 1, 1}, {256, 1, 1}, 0, out)) == "");
+    REQUIRE(fault_text(runner.launch("without", {4, 1, 1}, {256, 1, 1}, 0, out)) == "");
     without.insert(runner.download<uint32_t>(out));
   }
   CHECK(with_barrier.size() == 1);
   CHECK(without.size() == 8);
   KernelRunner runner(text);
   const uint64_t out = runner.reserve(4 * 256 * 4);
-  REQUIRE(told(runner.launch("with_barrier", {4, 1, 1}, {256, 1, 1}, 0, out)) == "");
+  REQUIRE(fault_text(runner.launch("with_barrier", {4, 1, 1}, {256, 1, 1}, 0, out)) == "");
   CHECK(with_barrier.contains(runner.download<uint32_t>(out)));
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("parts of warps meet at barriers of the block and at counted ones, and
                          .limits = {},
                          .ptx = ""});
     const uint64_t out = runner.reserve(800 * 4);
-    REQUIRE(told(runner.launch("meet", {1, 1, 1}, {800, 1, 1}, 0, out)) == "");
+    REQUIRE(fault_text(runner.launch("meet", {1, 1, 1}, {800, 1, 1}, 0, out)) == "");
     const auto found = runner.download<uint32_t>(out);
     for (uint32_t t = 0; t < 790; ++t)
       REQUIRE(found[t] == 789 - t + (t < 320 ? 7 * (319 - t) : 0) + 10000 * 264);
@@ -120,12 +120,12 @@ TEST_CASE("halves of a warp at two barriers are a fault, threads that have left 
     })");
   const uint64_t out = runner.reserve(64 * 4);
   for (const char* kernel : {"halves", "trips"}) {
-    const std::string fault = told(runner.launch(kernel, {1, 1, 1}, {64, 1, 1}, 0, out));
+    const std::string fault = fault_text(runner.launch(kernel, {1, 1, 1}, {64, 1, 1}, 0, out));
     INFO(kernel << ": " << fault);
     CHECK(fault.find("barrier: lanes of one warp wait at different __syncthreads()") == 0);
   }
   for (const char* kernel : {"warps_apart", "leave"})
-    CHECK(told(runner.launch(kernel, {1, 1, 1}, {64, 1, 1}, 0, out)) == "");
+    CHECK(fault_text(runner.launch(kernel, {1, 1, 1}, {64, 1, 1}, 0, out)) == "");
 }
 
 TEST_CASE("with warps taken apart, updates are lost that are not atomic as a whole") {
@@ -160,7 +160,7 @@ TEST_CASE("with warps taken apart, updates are lost that are not atomic as a who
                          .ptx = ""});
     const auto run = [&](const char* kernel, std::set<std::vector<uint32_t>>& found) {
       const uint64_t sum = runner.upload(std::vector<uint32_t>{0, 0});
-      REQUIRE(told(runner.launch(kernel, {40, 1, 1}, {512, 1, 1}, 0, sum)) == "");
+      REQUIRE(fault_text(runner.launch(kernel, {40, 1, 1}, {512, 1, 1}, 0, sum)) == "");
       found.insert(runner.download<uint32_t>(sum));
     };
     run("add", right);
@@ -195,7 +195,8 @@ TEST_CASE("with warps taken apart, updates of the same word meet wherever their 
           INFO(kernel << ", rows " << rows << ", work " << work << ", seed " << seed);
           runner.reseed(seed);
           const uint64_t sums = runner.upload(std::vector<uint32_t>(rows));
-          REQUIRE(told(runner.launch(kernel, {rows * 32, 1, 1}, {32, 1, 1}, 0, sums, rows, work)) == "");
+          REQUIRE(fault_text(runner.launch(kernel, {rows * 32, 1, 1}, {32, 1, 1}, 0, sums, rows, work)) ==
+                  "");
           CHECK(runner.download<uint32_t>(sums) != std::vector<uint32_t>(rows, 32));
         }
 }
@@ -226,7 +227,7 @@ TEST_CASE("with warps taken apart, warps that wait for their turn get it") {
                          .limits = {.lane_operations = uint64_t{1} << 28},
                          .ptx = ""});
     const uint64_t out = runner.reserve(16 * 4);
-    REQUIRE(told(runner.launch("turns", {16, 1, 1}, {256, 1, 1}, 0, out)) == "");
+    REQUIRE(fault_text(runner.launch("turns", {16, 1, 1}, {256, 1, 1}, 0, out)) == "");
     uint32_t expected = 0;
     for (uint32_t warp = 0; warp < 8; ++warp) expected = 3 * expected + 32 * warp;
     for (const uint32_t found : runner.download<uint32_t>(out)) CHECK(found == expected);
@@ -252,7 +253,7 @@ TEST_CASE("with warps taken apart, blocks that wait for their turn get it") {
                          .limits = {.lane_operations = uint64_t{1} << 30},
                          .ptx = ""});
     const uint64_t turn = runner.upload(std::vector<uint32_t>(1)), order = runner.reserve(64 * 4);
-    REQUIRE(told(runner.launch("turns", {64, 1, 1}, {256, 1, 1}, 0, turn, order)) == "");
+    REQUIRE(fault_text(runner.launch("turns", {64, 1, 1}, {256, 1, 1}, 0, turn, order)) == "");
     uint32_t expected = 0;
     for (const uint32_t found : runner.download<uint32_t>(order))
       REQUIRE(found == (expected = 3 * expected + 1));
@@ -271,7 +272,7 @@ TEST_CASE("shuffles of all kinds and widths") {
   const uint64_t out = runner.reserve(128 * 4);
   for (const int width : {2, 8, 16, 32})
     for (const int d : {0, 1, 3, 7, 16, 31}) {
-      REQUIRE(told(runner.launch("shuffles", {1, 1, 1}, {32, 1, 1}, 0, out, width, d)) == "");
+      REQUIRE(fault_text(runner.launch("shuffles", {1, 1, 1}, {32, 1, 1}, 0, out, width, d)) == "");
       const auto found = runner.download<int>(out);
       for (int t = 0; t < 32; ++t) {
         INFO("width " << width << ", " << d << ", lane " << t);
@@ -311,7 +312,7 @@ TEST_CASE("votes, matches, reductions and ballots, also of some lanes") {
   std::vector<int> in(32);
   for (size_t i = 0; i < 32; ++i) in[i] = static_cast<int>(i * 5 % 8);
   const uint64_t out = runner.reserve(256 * 4);
-  REQUIRE(told(runner.launch("of_all", {1, 1, 1}, {32, 1, 1}, 0, runner.upload(in), out)) == "");
+  REQUIRE(fault_text(runner.launch("of_all", {1, 1, 1}, {32, 1, 1}, 0, runner.upload(in), out)) == "");
   auto found = runner.download<uint32_t>(out);
   uint32_t odd = 0, sum = 0, together = 0;
   for (size_t i = 0; i < 32; ++i) {
@@ -331,7 +332,7 @@ TEST_CASE("votes, matches, reductions and ballots, also of some lanes") {
     CHECK(found[192 + t] == 7);
     CHECK(found[224 + t] == together);
   }
-  REQUIRE(told(runner.launch("of_some", {1, 1, 1}, {32, 1, 1}, 0, runner.upload(in), out)) == "");
+  REQUIRE(fault_text(runner.launch("of_some", {1, 1, 1}, {32, 1, 1}, 0, runner.upload(in), out)) == "");
   found = runner.download<uint32_t>(out);
   for (size_t t = 0; t < 32; ++t) {
     uint32_t part = 0;
@@ -362,12 +363,12 @@ TEST_CASE("barriers with counts: two halves of a block hand work to each other")
       out[blockDim.x + threadIdx.x] = __syncthreads_and(threadIdx.x < 400) | __syncthreads_or(threadIdx.x == 7) << 1;
     })");
   const uint64_t out = runner.reserve(1000 * 4);
-  REQUIRE(told(runner.launch("relay", {1, 1, 1}, {64, 1, 1}, 0, out, 5)) == "");
+  REQUIRE(fault_text(runner.launch("relay", {1, 1, 1}, {64, 1, 1}, 0, out, 5)) == "");
   auto found = runner.download<int>(out);
   for (int r = 0; r < 5; ++r)
     for (int lane = 0; lane < 32; ++lane)
       CHECK(found[static_cast<size_t>(r * 32 + lane)] == r * 100 + 31 - lane);
-  REQUIRE(told(runner.launch("votes", {1, 1, 1}, {500, 1, 1}, 0, out)) == "");
+  REQUIRE(fault_text(runner.launch("votes", {1, 1, 1}, {500, 1, 1}, 0, out)) == "");
   found = runner.download<int>(out);
   for (size_t t = 0; t < 500; ++t) {
     CHECK(found[t] == 167);
@@ -403,7 +404,7 @@ TEST_CASE("calls, by name and by address, with structures, arrays in local memor
     })");
   const int n = 300;
   const uint64_t out = runner.reserve(4 * n * 4);
-  REQUIRE(told(runner.launch("calls", {1, 1, 1}, {n, 1, 1}, 0, out, n)) == "");
+  REQUIRE(fault_text(runner.launch("calls", {1, 1, 1}, {n, 1, 1}, 0, out, n)) == "");
   const auto found = runner.download<int>(out);
   for (int t = 0; t < n; ++t) {
     INFO(t);
@@ -440,7 +441,7 @@ TEST_CASE("functions that call themselves and each other, to a depth of each lan
     extern "C" __global__ void arrays(int* out, int n) { out[0] = array(n); })");
   const int n = 70;
   const uint64_t out = runner.reserve(2 * n * 4);
-  REQUIRE(told(runner.launch("calls", {1, 1, 1}, {n, 1, 1}, 0, out, n)) == "");
+  REQUIRE(fault_text(runner.launch("calls", {1, 1, 1}, {n, 1, 1}, 0, out, n)) == "");
   const auto found = runner.download<int>(out);
   struct Triple {
     int a, b, c;
@@ -473,7 +474,7 @@ TEST_CASE("variables of the module keep their values from launch to launch") {
     })");
   const uint64_t out = runner.reserve(32 * 4), w = runner.reserve(32 * 4);
   for (int launch = 1; launch <= 3; ++launch) {
-    REQUIRE(told(runner.launch("count", {1, 1, 1}, {32, 1, 1}, 0, out, w)) == "");
+    REQUIRE(fault_text(runner.launch("count", {1, 1, 1}, {32, 1, 1}, 0, out, w)) == "");
     CHECK(runner.download<int>(out) == std::vector<int>(32, 5 + launch));
   }
   CHECK(runner.download<float>(w)[4] == 1.5F);
@@ -496,7 +497,7 @@ TEST_CASE("cooperative groups: tiles, blocks, and a small grid") {
   std::vector<int> in(64);
   for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<int>(i * 7 % 10);
   const uint64_t out = runner.reserve(64 * 4);
-  REQUIRE(told(runner.launch("tiles", {1, 1, 1}, {64, 1, 1}, 0, runner.upload(in), out)) == "");
+  REQUIRE(fault_text(runner.launch("tiles", {1, 1, 1}, {64, 1, 1}, 0, runner.upload(in), out)) == "");
   const auto found = runner.download<int>(out);
   for (size_t i = 0; i < in.size(); ++i) {
     int sum = 0, odd = 0;

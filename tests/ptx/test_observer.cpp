@@ -1,15 +1,15 @@
 // What an observer of a launch is shown: each access once, with its lanes and places, and who waits for whom.
 #include <catch2/catch_test_macros.hpp>
 
-#include "sandbox/ptx/memory_access.h"
-#include "sandbox/ptx/strand.h"
+#include "sandbox/interpreter/ptx/execution/memory_access.h"
+#include "sandbox/interpreter/ptx/execution/strand.h"
 #include "tests/ptx/kernel_runner.h"
 
 namespace bicrl::ptx {
 namespace {
 
+using testing::fault_text;
 using testing::KernelRunner;
-using testing::told;
 
 struct Seen : Observer {
   int launches = 0, blocks = 0, ended = 0, barriers = 0, warp_barriers = 0, fences = 0, basic_blocks = 0;
@@ -58,7 +58,7 @@ TEST_CASE("an observer is shown every access and every meeting") {
   const uint64_t count = runner.upload(std::vector<int>(1));
   Seen seen;
   runner.observer = &seen;
-  REQUIRE(told(runner.launch("work", {2, 1, 1}, {64, 1, 1}, 0, in, out, count)) == "");
+  REQUIRE(fault_text(runner.launch("work", {2, 1, 1}, {64, 1, 1}, 0, in, out, count)) == "");
   CHECK(seen.launches == 2);
   CHECK(seen.blocks == 2);
   CHECK(seen.ended == 2);

@@ -1,4 +1,4 @@
-#include "sandbox/ptx/parser.h"
+#include "sandbox/interpreter/ptx/syntax/parser.h"
 
 #include <algorithm>
 #include <bit>

@@ -4,7 +4,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdio>
 
-#include "sandbox/ptx/print_format.h"
+#include "sandbox/interpreter/ptx/operations/print_format.h"
 #include "tests/ptx/kernel_runner.h"
 
 namespace bicrl::ptx {
@@ -12,8 +12,8 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
+using testing::fault_text;
 using testing::KernelRunner;
-using testing::told;
 
 // Formats values that are given as 64 bits each.
 Printed formatted(const std::string& format, const std::vector<uint64_t>& given) {
@@ -102,7 +102,7 @@ TEST_CASE("kernels print lane by lane, and get the number of values back") {
       if (threadIdx.x == 1) printf("done\n");
     })");
   const uint64_t counts = runner.upload(std::vector<int>(4, -7));
-  REQUIRE(told(runner.launch("say", {1, 1, 1}, {4, 1, 1}, 0, counts)) == "");
+  REQUIRE(fault_text(runner.launch("say", {1, 1, 1}, {4, 1, 1}, 0, counts)) == "");
   CHECK(runner.printed().text() ==
         "even 0: 0.00 1099511627776 a l0 s%\nodd 1: 0.50 1099511627776 b l1 s%\n"
         "odd 3: 1.50 1099511627776 d l3 s%\ndone\n");
@@ -114,7 +114,7 @@ TEST_CASE("printed text has a limit") {
   KernelRunner runner(R"(
     extern "C" __global__ void say() { for (int i = 0; i < 10; ++i) printf("%04d\n", i); })",
                       {.compiler_options = {}, .limits = {.printed_bytes = 23}, .ptx = ""});
-  REQUIRE(told(runner.launch("say", {1, 1, 1}, {1, 1, 1}, 0)) == "");
+  REQUIRE(fault_text(runner.launch("say", {1, 1, 1}, {1, 1, 1}, 0)) == "");
   CHECK(runner.printed().text() == "0000\n0001\n0002\n0003\n000");
   CHECK(runner.printed().left_out_bytes() == 27);
 }
@@ -128,7 +128,7 @@ TEST_CASE("texts beyond their memory, and calls that are forged, are faults") {
       else printf("%s\n", text);
     })");
   const auto say = [&](uint64_t text, int as_format, uint64_t values = 0) {
-    return told(runner.launch("say", {1, 1, 1}, {1, 1, 1}, 0, text, as_format, values));
+    return fault_text(runner.launch("say", {1, 1, 1}, {1, 1, 1}, 0, text, as_format, values));
   };
   const uint64_t text = runner.upload(std::vector<char>{'a', '%', 'd', 0});
   CHECK(say(text, 0) == "");
@@ -154,14 +154,14 @@ TEST_CASE("a failed assertion is told with its place, and with no data of the pr
       assert(threadIdx.x + 1 < limit);
     }
     extern "C" __global__ void tell(const char* secret) { __assertfail(secret, "file", 7, 0, 1); })");
-  CHECK(told(runner.launch("check", {1, 1, 1}, {4, 1, 1}, 0, 5)) == "");
+  CHECK(fault_text(runner.launch("check", {1, 1, 1}, {4, 1, 1}, 0, 5)) == "");
   const auto fault = runner.launch("check", {1, 1, 1}, {4, 1, 1}, 0, 3);
-  CHECK_THAT(told(fault),
+  CHECK_THAT(fault_text(fault),
              StartsWith("trap: assertion `threadIdx.x + 1 < limit` failed at cuda_sources:3 in "));
-  CHECK_THAT(told(fault), ContainsSubstring("check"));
-  CHECK_THAT(told(fault), ContainsSubstring("thread 2, 0, 0"));
+  CHECK_THAT(fault_text(fault), ContainsSubstring("check"));
+  CHECK_THAT(fault_text(fault), ContainsSubstring("thread 2, 0, 0"));
   const uint64_t secret = runner.upload(std::vector<char>{'k', 'e', 'y', 0});
-  CHECK_THAT(told(runner.launch("tell", {1, 1, 1}, {1, 1, 1}, 0, secret)),
+  CHECK_THAT(fault_text(runner.launch("tell", {1, 1, 1}, {1, 1, 1}, 0, secret)),
              StartsWith("trap: assertion `?` failed at file:7 in ?"));
 }
 

@@ -1,11 +1,11 @@
-#include "sandbox/ptx/slots.h"
+#include "sandbox/interpreter/ptx/lowering/slots.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <map>
 #include <set>
 
-#include "sandbox/ptx/operand_roles.h"
+#include "sandbox/interpreter/ptx/lowering/operand_roles.h"
 #include "tests/ptx/ptx_text.h"
 #include "tests/ptx/random_function.h"
 

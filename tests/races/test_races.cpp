@@ -12,8 +12,8 @@
 #include <sstream>
 
 #include "common/rng.h"
-#include "sandbox/races/race_detector.h"
-#include "sandbox/races/race_taint.h"
+#include "sandbox/interpreter/races/race_detector.h"
+#include "sandbox/interpreter/races/race_taint.h"
 #include "tests/ptx/kernel_runner.h"
 
 namespace bicrl::races {
@@ -84,7 +84,7 @@ std::string launch(const std::string& ptx, const RaceCase& one, uint64_t seed, p
   runner.cooperative = one.cooperative;
   if (one.cooperative) runner.grid_workspace = workspace;
   const auto fault = runner.launch(one.name, {one.grid, 1, 1}, {one.block, 1, 1}, one.shared, a, b, c, kInts);
-  if (fault) return ptx::testing::told(fault);
+  if (fault) return ptx::testing::fault_text(fault);
   for (const uint64_t buffer : {a, b}) {
     const uint8_t* undefined = runner.buffer(buffer).undefined.get();
     if (std::any_of(undefined, undefined + kInts * sizeof(int), [](uint8_t bits) { return bits != 0; }))

@@ -3,7 +3,7 @@
 #include <iostream>
 
 #include "common/clock.h"
-#include "sandbox/races/race_detector.h"
+#include "sandbox/interpreter/races/race_detector.h"
 #include "tests/ptx/kernel_runner.h"
 
 namespace bicrl::races {

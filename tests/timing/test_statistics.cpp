@@ -1,5 +1,5 @@
 // Statistics of interleaved runs, on series that a seed decides.
-#include "sandbox/timing/statistics.h"
+#include "sandbox/gpu/timing/statistics.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
@@ -7,11 +7,13 @@
 #include <functional>
 
 #include "common/rng.h"
+#include "tests/support/spread.h"
 
 namespace bicrl::timing {
 namespace {
 
 using Catch::Matchers::WithinRel;
+using testing::coefficient_of_variation;
 
 // A device: both sides of a pair see the same speed, apart by noise of their own.
 struct Device {

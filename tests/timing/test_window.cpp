@@ -1,5 +1,5 @@
 // The conductor of windows, with parties that follow a script: order, checks, repetition.
-#include "sandbox/timing/window.h"
+#include "sandbox/gpu/timing/window.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -1,5 +1,5 @@
 // Which repeats of forward do what the first call did, and what calls may leave to each other.
-#include "sandbox/trace/calls.h"
+#include "sandbox/recorder/trace/calls.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <vector>
@@ -55,9 +55,11 @@ Trace parse(const json& frame) {
   const auto again = Trace::decode(trace.value().encode());
   REQUIRE((again.ok() ? "" : again.reason()) == "");
   CHECK(again.value().encode() == trace.value().encode());
-  CHECK(repeats_are_alike(again.value()) == repeats_are_alike(trace.value()));
+  CHECK(summarise_calls(again.value()).alike == summarise_calls(trace.value()).alike);
   return again.value();
 }
+
+bool repeats_are_alike(const Trace& trace) { return summarise_calls(trace).alike; }
 
 bool alike(const List& first_ops, int output, const List& repeats) {
   return repeats_are_alike(parse(frame(first_ops, output, repeats)));

@@ -1,5 +1,5 @@
 // Conversions of 8-bit floats, against PyTorch's.
-#include "sandbox/trace/float8.h"
+#include "sandbox/recorder/trace/float8.h"
 
 #include <bit>
 #include <catch2/catch_test_macros.hpp>

@@ -1,4 +1,4 @@
-#include "sandbox/trace/host_layout.h"
+#include "sandbox/recorder/trace/host_layout.h"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,4 +1,4 @@
-#include "sandbox/trace/trace.h"
+#include "sandbox/recorder/trace/trace.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <random>

@@ -11,7 +11,7 @@ namespace bicrl {
 
 enum class SuiteProtocol {
   kNative,      // our verifier's
-  kKernelBench  // KernelBench's own, which trusts programs (sandbox/stock_evaluator.h)
+  kKernelBench  // KernelBench's own, which trusts programs (sandbox/verifier/stock_evaluator.h)
 };
 
 struct SuiteSettings {

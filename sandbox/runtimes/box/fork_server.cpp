@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "common/error.h"
-#include "sandbox/box/descriptor_passing.h"
+#include "sandbox/box/process/descriptor_passing.h"
 #include "sandbox/runtimes/box/child_box.h"
 #include "sandbox/runtimes/box/frames.h"
 

@@ -1,9 +1,9 @@
-// The frames of sandbox/box/channel.h for a process in a box, which waits for each: what frames.py is to
-// interpreters.
+// The frames of sandbox/box/process/channel.h for a process in a box, which waits for each: what frames.py is
+// to interpreters.
 #pragma once
 #include <optional>
 
-#include "sandbox/box/channel.h"
+#include "sandbox/box/process/channel.h"
 
 namespace bicrl::box {
 

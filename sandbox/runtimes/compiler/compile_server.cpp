@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/candidate/warm_compiler.h"
+#include "sandbox/frontend/warm_compiler.h"
 #include "sandbox/runtimes/box/fork_server.h"
 #include "sandbox/runtimes/box/frames.h"
 

@@ -22,8 +22,8 @@
 #include <span>
 #include <vector>
 
-#include "sandbox/executor/execution.h"
-#include "sandbox/executor/run_races.h"
+#include "sandbox/interpreter/executor/execution.h"
+#include "sandbox/interpreter/executor/run_races.h"
 
 namespace bicrl {
 namespace {

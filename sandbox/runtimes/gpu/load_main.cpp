@@ -1,9 +1,10 @@
 // bicrl-gpu-load: holds one context on a GPU and runs launch traces there on secret inputs, one plan after
 // the other, in a box that holds this program and the driver. What it reads may be forged. It never sees what
 // an answer should be.
-//   bicrl-gpu-load CHANNEL DEVICE     CHANNEL: a descriptor, a socket of packets (box/descriptor_passing.h)
-//   bicrl-gpu-load - DEVICE           says what it would say first, to stdout, and ends
-//   bicrl-gpu-load CHANNEL count      says {"devices"}, how many there are, or {"error"}, and ends
+//   bicrl-gpu-load CHANNEL DEVICE     CHANNEL: a descriptor, a socket of packets
+//   (box/process/descriptor_passing.h) bicrl-gpu-load - DEVICE           says what it would say first, to
+//   stdout, and ends bicrl-gpu-load CHANNEL count      says {"devices"}, how many there are, or {"error"},
+//   and ends
 // It first says {"device", "architecture", "driver", "memory_bytes", "memory_gb_per_s", "l2_bytes", "bus",
 // "reaches_host_memory"} or {"error"}. A
 // request is packets that carry files and say nothing else ({}), and then {"plan": number}: the plan is that
@@ -12,7 +13,7 @@
 // once the files "output_file" and "control_file" hold what bicrl-execute writes to its descriptors; with
 // "retire" it has ended: a context that saw a fault is of no use, nor one whose kernels may have left
 // something behind. A plan with "window" has no "runs": what is said until {"done"} is in window_session.h.
-// With "watched" a tool looks on (sandbox/sanitizer_report.h): each buffer is an allocation, nothing is
+// With "watched" a tool looks on (sandbox/gpu/sanitizer_report.h): each buffer is an allocation, nothing is
 // poisoned, and the process ends when the other side does, so that the tool can finish its report.
 #include <fcntl.h>
 #include <unistd.h>
@@ -25,9 +26,9 @@
 #include <set>
 #include <vector>
 
-#include "sandbox/box/descriptor_passing.h"
-#include "sandbox/gpu/device_run.h"
-#include "sandbox/gpu/shared_poison.h"
+#include "sandbox/box/process/descriptor_passing.h"
+#include "sandbox/gpu/loader/device_run.h"
+#include "sandbox/gpu/loader/shared_poison.h"
 #include "sandbox/runtimes/gpu/mapped_file.h"
 #include "sandbox/runtimes/gpu/window_session.h"
 

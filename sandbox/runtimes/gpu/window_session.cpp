@@ -1,6 +1,6 @@
 #include "sandbox/runtimes/gpu/window_session.h"
 
-#include "sandbox/box/descriptor_passing.h"
+#include "sandbox/box/process/descriptor_passing.h"
 #include "sandbox/runtimes/gpu/mapped_file.h"
 
 namespace bicrl {

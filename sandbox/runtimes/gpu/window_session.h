@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "sandbox/gpu/shared_poison.h"
-#include "sandbox/gpu/timed_run.h"
+#include "sandbox/gpu/loader/shared_poison.h"
+#include "sandbox/gpu/loader/timed_run.h"
 
 namespace bicrl {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <set>
 
-#include "device_table.h"
+#include "device_properties.h"
 #include "graphs.h"
 #include "modules.h"
 #include "runtime.h"

@@ -1,7 +1,7 @@
 // Conversions of halves, and what device code names where host code holds on to it: none of it runs here.
 #include "bicrl/half.h"
 #include "runtime.h"
-#include "sandbox/trace/float8.h"
+#include "sandbox/recorder/trace/float8.h"
 
 extern "C++" {
 __attribute__((visibility("default"))) uint3 bicrl_thread_index asm("threadIdx");

@@ -4,11 +4,11 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "device_table.h"
+#include "device_properties.h"
 #include "graphs.h"
 #include "modules.h"
 #include "runtime.h"
-#include "sandbox/device/entry_names.h"
+#include "sandbox/frontend/device/entry_names.h"
 #include "streams.h"
 
 namespace bicrl {

@@ -10,7 +10,7 @@
 #include <iterator>
 
 #include "bicrl/bindings.h"
-#include "sandbox/device/lambda_ranks.h"
+#include "sandbox/frontend/device/lambda_ranks.h"
 
 namespace bicrl {
 namespace {

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "bicrl/check.h"
-#include "device_table.h"
+#include "device_properties.h"
 #include "graphs.h"
 #include "modules.h"
 #include "runtime.h"

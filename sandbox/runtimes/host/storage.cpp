@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "device_table.h"
+#include "device_properties.h"
 #include "graphs.h"
 #include "runtime.h"
 #include "streams.h"

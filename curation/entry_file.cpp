@@ -1,0 +1,55 @@
+#include "curation/entry_file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "common/error.h"
+#include "common/files.h"
+#include "common/json.h"
+
+namespace bicrl::curation {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kBlank = " \t\r\n";
+
+// The first character behind blanks and a byte order mark; '\0' if there is none.
+char first_character(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw InputError(concat("cannot read ", file.string(), ": ", strerror(errno)));
+  for (char c; in.get(c);)
+    if (!strchr("\xEF\xBB\xBF \t\r\n", c)) return c;
+  return '\0';
+}
+
+void read_lines(const fs::path& file, const EntryTaker& taker) {
+  std::ifstream in(file, std::ios::binary);
+  size_t number = 0;
+  for (std::string line; std::getline(in, line);) {
+    if (++number == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
+    if (line.find_first_not_of(kBlank) == line.npos) continue;
+    if (const auto entry = try_parse_json(line))
+      taker.take(number, entry.value());
+    else
+      taker.broken(number, concat("is not JSON: ", entry.reason()));
+  }
+}
+
+}  // namespace
+
+bool is_table(const fs::path& file) {
+  const std::string ending = file.extension().string();
+  return ending == ".arrow" || ending == ".feather" || ending == ".parquet";
+}
+
+void read_entry_file(const fs::path& file, Services& services, const EntryTaker& taker) {
+  if (is_table(file)) return services.tables().read(file, taker.take);
+  const char first = first_character(file);
+  if (first == '{') return read_lines(file, taker);
+  if (first != '[') throw InputError(concat(file.string(), ": is neither a JSON list nor JSON lines"));
+  read_json_entries(read_file(file), file.string(), taker);
+}
+
+}  // namespace bicrl::curation

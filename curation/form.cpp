@@ -1,0 +1,170 @@
+#include "curation/form.h"
+
+#include <algorithm>
+#include <map>
+
+#include "common/error.h"
+#include "common/json.h"
+
+namespace bicrl::curation {
+namespace {
+
+std::map<std::string, std::unique_ptr<Form>>& registry() {
+  static std::map<std::string, std::unique_ptr<Form>> forms;
+  return forms;
+}
+
+std::vector<std::string> missing_fields(const Form& form, const nlohmann::json& entry) {
+  std::vector<std::string> missing = form.fields();
+  std::erase_if(missing, [&](const std::string& field) { return entry.contains(field); });
+  return missing;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+std::vector<std::string> keys_of(const nlohmann::json& entry) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : entry.items()) keys.push_back(key);
+  return keys;
+}
+
+}  // namespace
+
+FormRegistration::FormRegistration(const std::string& name, std::unique_ptr<Form> form) {
+  const bool added = registry().emplace(name, std::move(form)).second;
+  BICRL_CHECK(added, "two forms are named ", name);
+}
+
+std::vector<std::string> form_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : registry()) names.push_back(entry.first);
+  return names;
+}
+
+const Form& form_named(const std::string& name) {
+  const auto found = registry().find(name);
+  if (found == registry().end()) throw InputError(concat("there is no form '", name, "'"));
+  return *found->second;
+}
+
+std::string detect_form(const nlohmann::json& entry, const std::string& file) {
+  if (!entry.is_object()) throw InputError(concat(file, ": its entries are no objects"));
+  std::string best, nearest;
+  size_t most = 0, fewest_missing = SIZE_MAX;
+  for (const auto& [name, form] : registry()) {
+    const size_t missing = missing_fields(*form, entry).size(), fields = form->fields().size();
+    if (missing == 0 && fields > most) {
+      most = fields;
+      best = name;
+    }
+    if (missing < fields && missing < fewest_missing) {
+      fewest_missing = missing;
+      nearest = name;
+    }
+  }
+  if (!best.empty()) return best;
+  throw InputError(concat(file, ": its fields (", joined(keys_of(entry)), ") are those of no known form",
+                          nearest.empty() ? concat("; there are: ", joined(form_names()))
+                                          : concat("; the nearest is ", nearest, ", which also has ",
+                                                   joined(missing_fields(form_named(nearest), entry)))));
+}
+
+std::string text_of(const nlohmann::json& entry, const char* field) {
+  const auto found = entry.find(field);
+  if (found == entry.end()) throw InputError(concat("field '", field, "' is missing"));
+  if (!found->is_string())
+    throw InputError(concat("field '", field, "' must be a text, found ", json_excerpt(*found)));
+  std::string text = found->get<std::string>();
+  if (text.find('\0') != text.npos) throw InputError(concat("field '", field, "' holds a NUL character"));
+  return text;
+}
+
+std::string text_or(const nlohmann::json& entry, const char* field, const std::string& fallback) {
+  const auto found = entry.find(field);
+  return found == entry.end() || found->is_null() ? fallback : text_of(entry, field);
+}
+
+std::optional<double> number_of(const nlohmann::json& entry, const char* field) {
+  const auto found = entry.find(field);
+  if (found == entry.end() || found->is_null()) return std::nullopt;
+  if (found->is_number()) return found->get<double>();
+  if (found->is_string()) {
+    const std::string text = found->get<std::string>();
+    char* end = nullptr;
+    const double value = strtod(text.c_str(), &end);
+    if (!text.empty() && end == text.c_str() + text.size()) return value;
+  }
+  throw InputError(concat("field '", field, "' must be a number, found ", json_excerpt(*found)));
+}
+
+void keep_labels(const nlohmann::json& entry, const std::vector<std::string>& fields, Record& record) {
+  for (const std::string& field : fields) {
+    const auto found = entry.find(field);
+    if (found == entry.end() || found->is_null()) continue;
+    record.labels[field] = found->is_string() ? found->get<std::string>() : found->dump();
+  }
+}
+
+void keep_figures(const nlohmann::json& entry, const std::vector<std::string>& fields, Record& record) {
+  for (const std::string& field : fields)
+    if (const auto value = number_of(entry, field.c_str())) record.figures[field] = *value;
+}
+
+std::string label_of(const Record& record, const std::string& name) {
+  const auto found = record.labels.find(name);
+  return found == record.labels.end() ? "" : found->second;
+}
+
+const std::string& needed(const std::string& text, const char* what) {
+  if (text.empty()) throw InputError(concat("needs ", what, ", and the record has none"));
+  return text;
+}
+
+// Published constructors take their arguments as [[positional...], {name: value}].
+std::string with_model_class(const std::string& code, const std::string& entry_point) {
+  if (entry_point == "Model" || code.find("class Model(") != code.npos) return code;
+  if (code.find("class " + entry_point) == code.npos)
+    throw InputError(
+        concat("the code has no class '", entry_point, "', which is said to be its entry point"));
+  return concat(code, code.ends_with('\n') ? "" : "\n", "\n\nclass Model(", entry_point,
+                "):\n    def __init__(self, arguments=(), keywords=None):\n"
+                "        super().__init__(*arguments, **(keywords or {}))\n");
+}
+
+std::vector<ChatMessage> conversation_of(const Record& record, const WritingOptions& options) {
+  const Answer& answer = record.answer;
+  if (!answer.messages.empty()) return answer.messages;
+  if (!answer.prompt.empty())
+    return {{ChatRole::kUser, answer.prompt}, {ChatRole::kAssistant, needed(answer.response, "a response")}};
+  needed(record.pytorch_code, "a task's code");
+  needed(answer.program, "a program");
+  const Prompt prompt = make_prompt(record.task(), options.stage, options.style, Scaffold::kPrompt);
+  std::string response = expected_answer(prompt, answer.program);
+  const bool reasons = !options.reasoning_opening.empty() || !options.reasoning_closing.empty();
+  if (reasons && !answer.reasoning.empty())
+    response = concat(options.reasoning_opening, answer.reasoning, options.reasoning_closing, response);
+  return {{ChatRole::kUser, prompt.text}, {ChatRole::kAssistant, std::move(response)}};
+}
+
+void read_response(const std::string& response, Answer& answer) {
+  constexpr std::string_view kOpening = "<think>", kClosing = "</think>";
+  answer.response = response;
+  std::string_view rest = response;
+  if (const size_t closing = rest.find(kClosing); closing != rest.npos) {
+    const size_t opening = rest.substr(0, closing).find(kOpening);
+    std::string_view reasoning = rest.substr(0, closing);
+    if (opening != rest.npos) reasoning.remove_prefix(opening + kOpening.size());
+    const size_t begin = reasoning.find_first_not_of("\n "), end = reasoning.find_last_not_of("\n ");
+    if (begin != reasoning.npos) answer.reasoning = reasoning.substr(begin, end - begin + 1);
+    rest.remove_prefix(closing + kClosing.size());
+  }
+  // A response that is no code has no program.
+  const std::string program = extract_program(std::string(rest));
+  if (program.find("ModelNew") != program.npos) answer.program = program;
+}
+
+}  // namespace bicrl::curation

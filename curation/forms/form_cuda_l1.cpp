@@ -1,0 +1,58 @@
+// CUDA-L1: a KernelBench task and the program that was found for it, or none, with its measured speed-ups.
+#include "common/error.h"
+#include "curation/form.h"
+
+namespace bicrl::curation {
+namespace {
+
+const std::vector<std::string> kScores = {"score_default", "score_torch_compile_default",
+                                          "score_torch_compile_reduce_overhead", "score_cuda_graph"};
+
+class CudaL1Form : public Form {
+ public:
+  std::vector<std::string> fields() const override {
+    return {"level_id", "task_id", "ref_code", "custom_code"};
+  }
+
+  Record read(const nlohmann::json& entry) const override {
+    Record record;
+    const auto level = number_of(entry, "level_id"), task = number_of(entry, "task_id");
+    if (!level || !task) throw InputError("fields 'level_id' and 'task_id' name the task");
+    record.level = static_cast<int>(*level);
+    record.task_id = concat("level_", *level, "_problem_", *task);
+    record.pytorch_code = text_of(entry, "ref_code");
+    record.answer.program = text_or(entry, "custom_code");
+    if (const auto score = number_of(entry, "score_default")) record.figures["published_speedup"] = *score;
+    keep_figures(entry, kScores, record);
+    if (const std::string graph = text_or(entry, "cuda_graph_code"); !graph.empty())
+      record.labels["cuda_graph_code"] = graph;
+    record.labels["published_task_id"] = concat(*task);
+    return record;
+  }
+
+  nlohmann::ordered_json write(const Record& record, const WritingOptions&) const override {
+    const std::string published = label_of(record, "published_task_id");
+    nlohmann::ordered_json entry;
+    entry["level_id"] = record.level;
+    if (published.empty())
+      entry["task_id"] = record.task_id;
+    else
+      entry["task_id"] = std::stoll(published);
+    entry["ref_code"] = needed(record.pytorch_code, "a task's code");
+    entry["custom_code"] = nullptr;
+    if (!record.answer.program.empty()) entry["custom_code"] = record.answer.program;
+    entry["cuda_graph_code"] = label_of(record, "cuda_graph_code");
+    for (const std::string& score : kScores) {
+      const auto found = record.figures.find(score);
+      if (found != record.figures.end()) entry[score] = found->second;
+    }
+    if (!entry.contains("score_default") && record.verdict)
+      entry["score_default"] = record.verdict->speedup();
+    return entry;
+  }
+};
+
+const FormRegistration kRegistered("cuda_l1", std::make_unique<CudaL1Form>());
+
+}  // namespace
+}  // namespace bicrl::curation

@@ -1,0 +1,18 @@
+// Input files that a pipeline's file names.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "common/config.h"
+
+namespace bicrl::curation {
+
+// `path` from the working directory, else below `config_folder` or the nearest folder above it that has it.
+// Rejects the key if there is none.
+std::filesystem::path input_path(const ConfigSection& section, const std::string& key,
+                                 const std::string& path, const std::filesystem::path& config_folder);
+std::vector<std::filesystem::path> input_paths(const ConfigSection& section, const std::string& key,
+                                               const std::filesystem::path& config_folder);
+
+}  // namespace bicrl::curation

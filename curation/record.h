@@ -1,0 +1,76 @@
+// A record of curated data: a task, perhaps an answer to it and the verdict on that, and where all of it
+// comes from. One JSON object on a line of a step's output. Plain values.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "tasks/chat_template.h"
+#include "tasks/task.h"
+#include "verdict/verdict.h"
+
+namespace bicrl::curation {
+
+// What was published or made, step by step from the file to this record.
+struct Provenance {
+  std::string source;   // name of the source in the pipeline
+  std::string file;     // its file's name
+  std::string form;     // of the file's entries (curation/form.h), or "synthesised"
+  int64_t entry = 0;    // counted from 1; 0: no file's
+  std::string content;  // hash of the entry
+  std::string licence;
+  uint64_t seed = 0;     // of what made it
+  std::string verifier;  // all that the verdict depends on beside task and program
+  bool operator==(const Provenance&) const = default;
+};
+
+// An answer: the program, or a conversation whose last turn holds it.
+struct Answer {
+  std::string program;
+  // Scaffold of the infilling form: prefix + middle + suffix == program. All empty without one.
+  std::string prefix, middle, suffix;
+  std::string reasoning;
+  std::string prompt, response;
+  std::vector<ChatMessage> messages;
+  bool has_scaffold() const { return !middle.empty() || !suffix.empty(); }
+};
+
+struct Record {
+  std::string id;       // unique among the records of a step
+  std::string parent;   // id of the record that it was made from; empty: it was loaded or composed
+  std::string task_id;  // records that answer the same task share it
+  std::string name;     // of the task, as published
+  int level = 0;        // difficulty as published; 0 where unknown
+  std::string pytorch_code;
+  std::vector<std::string> operators;  // that the task is composed of; empty where unknown
+  Answer answer;
+  std::optional<Verdict> verdict;             // without what differs from run to run, see settled()
+  std::map<std::string, double> figures;      // "published_speedup", "reasoning_tokens"
+  std::map<std::string, std::string> labels;  // "difficulty", "repo_name"
+  Provenance provenance;
+
+  Task task() const;  // for prompts, the answer as its known program
+};
+
+// The verdict without times that it took, and without figures of inputs that no two verifications share.
+Verdict settled(Verdict verdict);
+
+nlohmann::ordered_json to_json(const Record& record);  // fields without a value are left out
+std::string to_line(const Record& record);
+Record record_from_json(const nlohmann::json& json);  // throws InputError naming the field
+Record record_from_line(std::string_view line);
+
+// A named value of a record: one of those below, or a figure or label of that name. Nothing if it has none.
+//   correct, compiled, outcome, fault_class, legality, clock, speedup, coverage, pass_rate, level,
+//   operators (their number), source, licence, name, program_lines, has_scaffold
+using RecordValue = std::variant<bool, double, std::string>;
+std::optional<RecordValue> value_of(const Record& record, const std::string& name);
+const std::vector<std::string>& value_names();
+std::string to_string(const RecordValue& value);
+
+}  // namespace bicrl::curation

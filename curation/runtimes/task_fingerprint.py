@@ -1,0 +1,237 @@
+"""Fingerprints of the function that a reference computes: equal ones mean equal functions, shapes aside. Of three kinds:
+the operators below their decompositions, the answers on its own shapes, and the answers on canonical shapes."""
+import copy
+import hashlib
+
+import torch
+from torch._decomp import core_aten_decompositions
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from task_recorder import is_view, name_of, tensors_of, writes_in_place
+from task_reference import Raises, Reference, copied, is_tensor
+
+CANONICAL_SIZES = (12, 20, 28, 36, 44, 52, 60, 68)
+MOST_ELEMENTS = 1 << 24
+DIGITS = 8
+# Arguments that say how large something is, not what is done.
+SIZES = {"size", "shape", "normalized_shape", "sizes", "self_size", "input_sizes", "stride", "repeats"}
+SIZED = {"view", "reshape", "expand", "_unsafe_view", "_reshape_alias", "empty", "zeros", "ones", "full", "new_zeros", "new_ones", "new_full",
+         "new_empty", "native_layer_norm", "native_group_norm", "empty_strided", "new_empty_strided", "unsafe_split"}
+AXES = {"dim", "dims", "dim0", "dim1", "start_dim", "end_dim"}
+COMMUTE = {"add", "mul", "maximum", "minimum", "eq", "ne", "logical_and", "logical_or"}
+PLAIN = {"detach", "alias", "lift_fresh", "lift_fresh_copy", "clone", "_to_copy", "contiguous"}  # the value is the argument's
+_decompositions = None
+
+
+def decompositions():
+    global _decompositions
+    if _decompositions is None:
+        _decompositions = dict(core_aten_decompositions())
+    return _decompositions
+
+
+def digest(*parts):
+    return hashlib.sha256("\x1f".join(str(p) for p in parts).encode()).hexdigest()[:24]
+
+
+class Graph(TorchDispatchMode):
+    """Gives every tensor a hash of how it was computed."""
+
+    def __init__(self, leaves, model):
+        super().__init__()
+        self.kept, self.own, self.epochs = [], {}, {}
+        for i, x in enumerate(leaves):
+            if is_tensor(x):
+                self.remember(x, digest("input", i, x.dtype))
+        self.parameters = {id(p): None for p in list(model.parameters()) + list(model.buffers())}
+        self.kept.extend(list(model.parameters()) + list(model.buffers()))
+
+    def remember(self, x, value):
+        self.kept.append(x)
+        self.own[id(x)] = (value, self.epochs.get(self.place(x), ""))
+
+    @staticmethod
+    def place(x):
+        try:
+            return x.untyped_storage()._cdata
+        except (RuntimeError, NotImplementedError):
+            return id(x)
+
+    def hash_of(self, x):
+        if id(x) not in self.own:
+            if id(x) in self.parameters:  # named by the order of their use
+                if self.parameters[id(x)] is None:
+                    self.parameters[id(x)] = sum(v is not None for v in self.parameters.values())
+                self.remember(x, digest("parameter", self.parameters[id(x)], x.dim()))
+            elif x.dim() == 0 and x.device.type != "meta":
+                self.remember(x, digest("number", float(x)))
+            else:
+                self.remember(x, digest("constant", x.dim(), x.dtype))
+        value, epoch = self.own[id(x)]
+        now = self.epochs.get(self.place(x), "")
+        return value if now == epoch else digest(value, now)
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func in decompositions() and name_of(func) not in PLAIN:
+            with self:
+                result = decompositions()[func](*args, **kwargs)
+            if result is not NotImplemented:
+                return result
+        named = self.described(func, args, kwargs)
+        result = func(*args, **kwargs)
+        name = name_of(func)
+        value = digest(func._schema.name.rstrip("_"), named)
+        if writes_in_place(func):
+            target = next((x for x in tensors_of(args)), None)
+            if target is not None:
+                self.epochs[self.place(target)] = value
+            for x in tensors_of(result):
+                self.remember(x, value)
+            return result
+        outputs = tensors_of(result)
+        plain = name in PLAIN and outputs and is_tensor(args[0])
+        plain = plain or (is_view(func) and name == "expand" and outputs and outputs[0].shape == args[0].shape)
+        for i, x in enumerate(outputs):
+            self.remember(x, self.hash_of(args[0]) if plain else digest(value, i))
+        return result
+
+    def described(self, func, args, kwargs):
+        name = name_of(func)
+        first = next(iter(tensors_of(args)), None)
+        parts = []
+        for argument, value in zip(func._schema.arguments, args):
+            parts.append((argument.name, self.part(name, argument.name, value, first)))
+        schema = {a.name: a for a in func._schema.arguments}
+        for key, value in sorted(kwargs.items()):
+            if key not in ("dtype", "layout", "device", "pin_memory", "memory_format"):
+                parts.append((key, self.part(name, key, value, first)))
+        given = {key for key, _ in parts}
+        for key, argument in schema.items():  # a default that is written down is the same
+            if key not in given and argument.has_default_value() and key not in ("dtype", "layout", "device", "pin_memory", "memory_format"):
+                parts.append((key, self.part(name, key, argument.default_value, first)))
+        if name in COMMUTE and len(parts) >= 2:
+            two = sorted(str(p[1]) for p in parts[:2])
+            return str(two) + str(sorted(map(str, parts[2:])))
+        return str(sorted(map(str, parts)))
+
+    def part(self, name, key, value, first):
+        if is_tensor(value):
+            return self.hash_of(value)
+        if key in SIZES and name in SIZED or name in ("native_group_norm",) and key in ("N", "C", "HxW"):
+            return "*"
+        if isinstance(value, (list, tuple)):
+            return [self.part(name, key, x, first) for x in value]
+        if key in AXES and isinstance(value, int) and value >= 0 and first is not None:
+            return float(value - max(first.dim(), 1))
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return float(value)
+        return repr(value)
+
+
+def by_operators(reference, model, leaves, spec):
+    model = copy.deepcopy(model)
+    leaves = [copied(x) for x in leaves]
+    graph = Graph(leaves, model)
+    torch.manual_seed(3)
+    with torch.no_grad(), graph:
+        returned = model(*pytree.tree_unflatten(leaves, spec))
+        outputs = [graph.hash_of(x) for x in pytree.tree_flatten(returned)[0] if is_tensor(x)]
+    return digest("operators", *outputs)
+
+
+def rounded(x):
+    return f"{float(x):.{DIGITS - 1}e}"
+
+
+def by_answers(outputs):
+    parts = []
+    for x in outputs:
+        flat = x.double().reshape(-1) if not x.is_complex() else torch.view_as_real(x).double().reshape(-1)
+        generator = torch.Generator().manual_seed(17)
+        for _ in range(2):
+            weights = torch.rand(flat.shape, generator=generator, dtype=torch.float64) + 0.5
+            parts.append(rounded((flat * weights).sum()) if float(flat.abs().max() if flat.numel() else 0) > 1e-12 else "0")
+        parts.append(tuple(x.shape))
+    return digest("answers", *parts)
+
+
+def filled(model):
+    """A copy whose parameters depend on their shapes and order alone."""
+    model = copy.deepcopy(model)
+    with torch.no_grad():
+        for i, parameter in enumerate(model.parameters()):
+            if parameter.is_floating_point():
+                values = torch.rand(parameter.shape, generator=torch.Generator().manual_seed(300 + i), dtype=torch.float64)
+                fan = max(1, parameter[0].numel() if parameter.dim() > 1 else 1)
+                parameter.copy_((values - 0.3) / fan ** 0.5)
+    return model
+
+
+def canonical(leaves):
+    """The inputs with other sizes: equal sizes stay equal, ones stay ones, values are those of the inputs."""
+    sizes = {1: 1}
+    for x in leaves:
+        for size in x.shape if is_tensor(x) else ():
+            if size not in sizes:
+                if len(sizes) > len(CANONICAL_SIZES):
+                    return None
+                sizes[size] = CANONICAL_SIZES[len(sizes) - 1]
+    found = []
+    for n, x in enumerate(leaves):
+        if is_tensor(x) and x.dim() > 0 and x.numel() > 0:
+            shape = [sizes[size] for size in x.shape]
+            count = int(torch.tensor(shape).prod())
+            # Ranks of fixed places: two draws of one distribution then give nearly, but not quite, the same; so draw standard ones.
+            found.append(standard(x, shape, count, n))
+        else:
+            found.append(x)
+    return found
+
+
+def standard(x, shape, count, n):
+    generator = torch.Generator().manual_seed(400 + n)
+    if x.is_floating_point():
+        low, high = float(x.min()), float(x.max())
+        values = torch.rand(count, generator=generator, dtype=torch.float64)
+        values = values * 0.9 + 0.05 if low >= 0 and high <= 1 else values + 0.05 if low >= 0 else values * 4 - 2
+    elif x.dtype == torch.bool:
+        values = torch.rand(count, generator=generator) < 0.5
+    else:
+        values = torch.randint(0, 4, (count,), generator=generator)
+    return values.reshape(shape).to(x.dtype)
+
+
+def fingerprints(examination):
+    found = []
+    reference, model, spec = examination.reference, examination.model, examination.spec
+    leaves = examination.wide_inputs[0]
+    try:
+        found.append(by_operators(reference, model, leaves, spec))
+    except Exception:  # noqa: BLE001: some code cannot be followed
+        pass
+    if sum(x.numel() for x in leaves if is_tensor(x)) > MOST_ELEMENTS or "constant_output" in examination.found:
+        return found
+    if examination.rounding > 1e-8:  # in fp32 the last digits are rounding's
+        return found
+    try:
+        found.append(by_answers(reference.run(leaves, spec, filled(model))))
+        other = canonical(leaves)
+        if other is not None and not list(model.parameters()):
+            found.append(by_answers(reference.run(other, spec, model)) + "c")
+    except Raises:
+        pass
+    return found
+
+
+def read_function(code, shapes):
+    """{"function": fingerprint}, found without data, so that large inputs cost nothing; {} if the code cannot be followed so."""
+    try:
+        with torch.device("meta"):
+            reference = Reference(code)
+            leaves, spec = reference.inputs(1)
+            found = by_operators(reference, reference.model, leaves, spec)
+    except Exception:  # noqa: BLE001: not every module works without data
+        return {}
+    return {"function": digest(found, [tuple(x.shape) for x in leaves if is_tensor(x)]) if shapes else found}

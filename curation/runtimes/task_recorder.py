@@ -1,0 +1,99 @@
+"""Records the operators that a forward pass runs, below autograd, and can answer for one of them."""
+import torch
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+
+# Operators that move values or make new ones of none: no work whose loss could be missed.
+MOVES = {"clone", "_to_copy", "contiguous", "copy_", "copy", "lift_fresh", "lift_fresh_copy", "detach", "detach_", "_unsafe_view",
+         "cat", "stack", "repeat", "fill_", "zero_", "_local_scalar_dense", "resize_", "set_", "_reshape_alias", "_reshape_copy",
+         "scalar_tensor", "item", "rand", "randn", "randint", "randperm", "arange", "linspace", "eye", "full", "zeros", "ones", "empty",
+         "empty_strided", "triu_indices", "tril_indices", "_efficientzerotensor", "alias", "expand_copy", "resolve_conj", "pin_memory"}
+# They ask for a tensor's shape, not for its values.
+SHAPE_ONLY = {"zeros_like", "ones_like", "full_like", "empty_like", "rand_like", "randn_like", "randint_like", "new_zeros", "new_ones",
+              "new_full", "new_empty", "new_empty_strided"}
+
+
+def name_of(func):
+    return func._schema.name.split("::")[-1]
+
+
+def writes_in_place(func):
+    arguments = func._schema.arguments
+    return bool(arguments) and any(a.alias_info is not None and a.alias_info.is_write for a in arguments)
+
+
+def is_view(func):
+    return any(r.alias_info is not None and not r.alias_info.is_write for r in func._schema.returns)
+
+
+def tensors_of(value):
+    return [x for x in pytree.tree_flatten(value)[0] if isinstance(x, torch.Tensor)]
+
+
+class Operator:
+    """One call: what it is, and snapshots of its outputs."""
+
+    def __init__(self, func, tainted, candidates, outputs, producers):
+        self.func = func
+        self.name = name_of(func)
+        self.tainted = tainted  # depends on the values of a source
+        self.candidates = candidates  # places in the flat arguments that could stand for the first output
+        self.outputs = outputs
+        self.producers = producers  # names of what made each candidate
+
+    @property
+    def is_work(self):
+        return self.name not in MOVES and self.name not in SHAPE_ONLY and not is_view(self.func)
+
+
+class Recorder(TorchDispatchMode):
+    """`stand_in(number, func, flat_args, outputs)` may return other outputs for an operator's call."""
+
+    def __init__(self, sources, stand_in=None, keep_values=True):
+        super().__init__()
+        self.operators = []
+        self.stand_in = stand_in
+        self.keep_values = keep_values
+        self.kept = list(sources)  # so that no id is used twice
+        self.tainted = {id(x) for x in sources}
+        self.tainted_storages = {self.storage(x) for x in sources}
+        self.made_by = {}
+        self.calls = 0
+
+    @staticmethod
+    def storage(x):
+        try:
+            return x.untyped_storage()._cdata
+        except (RuntimeError, NotImplementedError):
+            return id(x)
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        number = self.calls
+        self.calls += 1
+        flat = pytree.tree_flatten((args, kwargs))[0]
+        own = [x for x in flat if isinstance(x, torch.Tensor)]
+        in_place = writes_in_place(func)
+        before = [x.detach().clone() if in_place and isinstance(x, torch.Tensor) and self.stand_in else None for x in flat]
+        result = func(*args, **kwargs)
+        name = name_of(func)
+        tainted = name not in SHAPE_ONLY and any(id(x) in self.tainted or self.storage(x) in self.tainted_storages for x in own)
+        if self.stand_in:
+            result = self.stand_in(number, func, flat if not in_place else before, result)
+        outputs = tensors_of(result)
+        self.kept.extend(outputs)
+        self.kept.extend(own)
+        if tainted:
+            self.tainted.update(id(x) for x in outputs)
+            self.tainted_storages.update(self.storage(x) for x in outputs)
+        first = outputs[0] if outputs else None
+        candidates = []
+        if first is not None and first.is_floating_point():
+            candidates = [i for i, x in enumerate(flat) if isinstance(x, torch.Tensor) and x.is_floating_point() and
+                          x.numel() == first.numel() and x.numel() > 0]
+        producers = [self.made_by.get(id(flat[i]), "") for i in candidates]
+        for x in outputs:
+            self.made_by[id(x)] = name
+        kept = [x.detach().clone() for x in outputs] if self.keep_values else []
+        self.operators.append(Operator(func, tainted, candidates, kept, producers))
+        return result

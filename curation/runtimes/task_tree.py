@@ -1,0 +1,125 @@
+"""A task's text as a tree: features of its syntax for similarity, and its normalised text. Reads code and runs none."""
+import ast
+import hashlib
+
+DEPTH = 3  # of the subtrees that are compared
+INPUT_MAKERS = {"get_inputs", "get_init_inputs", "get_costing_inputs", "get_costing_repeats"}
+MOST_NODES = 20000
+
+
+def hashed(text):
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=7).digest(), "little")
+
+
+class Names(ast.NodeTransformer):
+    """Names that an author chose become the order of their appearance; imports, texts and hints are left out."""
+
+    def __init__(self, tree, shapes):
+        self.shapes = shapes
+        self.known = {}
+        self.chosen = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        self.chosen |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+        self.chosen |= {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+        self.attributes = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
+
+    def short(self, name):
+        return self.known.setdefault(name, f"n{len(self.known)}")
+
+    def visit_Name(self, node):
+        return ast.Name(self.short(node.id) if node.id in self.chosen and node.id != "self" else node.id, ast.Load())
+
+    def visit_Attribute(self, node):
+        value = self.visit(node.value)
+        if isinstance(node.value, ast.Name) and node.value.id == "self":
+            return ast.Attribute(value, self.short("." + node.attr), ast.Load())
+        if isinstance(value, (ast.Name, ast.Attribute)) and is_library(value):
+            return ast.Name(node.attr, ast.Load())  # torch.relu, F.relu and relu are one
+        return ast.Attribute(value, node.attr, ast.Load())
+
+    def visit_arg(self, node):
+        return ast.arg(self.short(node.arg) if node.arg != "self" else "self", None)
+
+    def visit_keyword(self, node):
+        return ast.keyword(self.short(node.arg) if node.arg in self.chosen else node.arg, self.visit(node.value))
+
+    def visit_Constant(self, node):
+        if isinstance(node.value, (int, float)) and not isinstance(node.value, bool) and not self.shapes:
+            return ast.Constant(0)
+        return node
+
+    def visit_FunctionDef(self, node):
+        body = [self.visit(n) for n in node.body if not is_text(n)]
+        name = node.name if node.name in ("forward", "__init__") or node.name in INPUT_MAKERS else self.short("." + node.name)
+        return ast.FunctionDef(name, self.visit_arguments(node.args), body or [ast.Pass()], [], None)
+
+    def visit_arguments(self, node):
+        args = [self.visit(a) for a in node.posonlyargs + node.args + node.kwonlyargs]
+        return ast.arguments([], args, None, [], [], None, [])
+
+    def visit_ClassDef(self, node):
+        return ast.ClassDef(self.short(node.name), [self.visit(b) for b in node.bases], [],
+                            [self.visit(n) for n in node.body if not is_text(n)], [])
+
+    def visit_AnnAssign(self, node):
+        return ast.Assign([self.visit(node.target)], self.visit(node.value) if node.value else ast.Constant(None), lineno=1)
+
+
+def is_text(node):
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def is_library(node):
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id in ("torch", "nn", "F", "math", "np", "functional")
+
+
+def normalised(code, shapes):
+    """The tree of all that is compared: classes and functions, with the makers of inputs if shapes matter."""
+    tree = ast.parse(code)
+    names = Names(tree, shapes)
+    kept = []
+    for node in tree.body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)) or is_text(node):
+            continue
+        maker = isinstance(node, ast.FunctionDef) and node.name in INPUT_MAKERS
+        if (maker or isinstance(node, (ast.Assign, ast.AnnAssign))) and not shapes:
+            continue  # numbers by name: how large the inputs are
+        kept.append(names.visit(node))
+    return ast.Module(kept, [])
+
+
+def features(tree):
+    """Hashes of every node with what is below it, to a depth."""
+    found = []
+
+    def below(node, depth):
+        if depth == 0:
+            return type(node).__name__
+        parts = [type(node).__name__]
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, ast.AST):
+                if not isinstance(value, ast.expr_context):
+                    parts.append(name + ":" + below(value, depth - 1))
+            elif isinstance(value, list):
+                parts.append(name + ":[" + ",".join(below(x, depth - 1) if isinstance(x, ast.AST) else str(x) for x in value) + "]")
+            elif value is not None and name not in ("lineno", "kind", "type_comment"):
+                parts.append(f"{name}={value!r}")
+        return "(" + " ".join(parts) + ")"
+
+    for count, node in enumerate(ast.walk(tree)):
+        if count > MOST_NODES:
+            break
+        if isinstance(node, (ast.expr, ast.stmt)):
+            found.append(hashed(below(node, DEPTH)))
+    return sorted(found)
+
+
+def read_tree(code, shapes):
+    """{"features": [...], "text": hash} or {"broken": why}"""
+    try:
+        tree = normalised(code, shapes)
+        text = ast.unparse(ast.fix_missing_locations(tree))
+        return {"features": features(tree), "text": f"{hashed(text):014x}"}
+    except (SyntaxError, ValueError, RecursionError) as error:
+        return {"broken": f"{type(error).__name__}: {error}"[:200]}

@@ -1,0 +1,107 @@
+// Step `check_tasks`: the task filter. Runs every task's reference in a box, on many inputs and with each
+// input and parameter changed, and drops tasks with a defect. Records of one task are examined once.
+//   refuse: defects (all if left out), unexamined: drop | keep
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "common/log.h"
+#include "curation/code/code_questions.h"
+#include "curation/code/task_defects.h"
+
+namespace bicrl::curation {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class CheckTasks : public Step {
+ public:
+  CheckTasks(const ConfigSection& p, const StepEnvironment& environment) : questions_(environment) {
+    refused_ = p.texts("refuse", defect_names());
+    for (const std::string& name : refused_)
+      if (std::ranges::find(defect_names(), name) == defect_names().end())
+        p.reject("refuse", concat("there is no defect '", name, "'; there are: ", all_names()));
+    keep_unexamined_ = p.choice("unexamined", "drop", {"drop", "keep"}) == "keep";
+  }
+
+  void take(Record record, Outlet& out) override {
+    if (record.pytorch_code.empty()) return out.drop(record.id, "has no task's code");
+    nlohmann::json request = {{"kind", "examine"}, {"code", record.pytorch_code}};
+    questions_.ask(std::move(record), {std::move(request)});
+  }
+  size_t waiting() const override { return questions_.waiting(); }
+  size_t most_waiting() const override { return questions_.most_waiting(); }
+  void advance(Outlet& out, Milliseconds patience) override {
+    questions_.advance(patience, [&](Record record, const std::vector<nlohmann::json>& answers) {
+      decide(std::move(record), answers.front(), out);
+    });
+  }
+
+  Json card() const override {
+    Json card = {{"defects_found", found_}, {"examined", examined_}};
+    if (!unchecked_.empty()) card["not_looked_for_in_time"] = unchecked_;
+    return card;
+  }
+
+ private:
+  static std::string all_names() {
+    std::string all;
+    for (const std::string& name : defect_names()) all += (all.empty() ? "" : ", ") + name;
+    return all;
+  }
+
+  void decide(Record record, const nlohmann::json& answer, Outlet& out) {
+    ++examined_;
+    TaskExamination examination;
+    try {
+      examination = examination_of(answer);
+    } catch (const InputError& error) {
+      examination.failure = "crash";
+      examination.failure_message = error.what();
+    }
+    if (!examination.failure.empty()) {
+      ++found_["not examined: " + examination.failure];
+      if (!keep_unexamined_)
+        return out.drop(record.id, "not examined: " + examination.failure, examination.failure_message);
+      return out.pass(std::move(record));
+    }
+    for (const std::string& what : examination.unchecked) ++unchecked_[what];
+    add_duplicate(record, examination);
+    std::string detail, reason;
+    for (const auto& [kind, message] : examination.defects) {
+      ++found_[kind];
+      if (std::ranges::find(refused_, kind) == refused_.end()) continue;
+      if (reason.empty()) reason = kind;
+      detail += concat(detail.empty() ? "" : "; ", kind, ": ", message);
+    }
+    if (!reason.empty()) return out.drop(record.id, reason, detail);
+    for (const std::string& fingerprint : examination.fingerprints)
+      known_.emplace(fingerprint, record.task_id);
+    out.pass(std::move(record));
+  }
+
+  // Of a task that was passed on; answers to one task are no duplicates of each other.
+  void add_duplicate(const Record& record, TaskExamination& examination) const {
+    for (const std::string& fingerprint : examination.fingerprints)
+      if (const auto found = known_.find(fingerprint);
+          found != known_.end() && found->second != record.task_id) {
+        examination.defects.push_back({"duplicate", "computes the same function as " + found->second});
+        return;
+      }
+  }
+
+  CodeQuestions questions_;
+  std::vector<std::string> refused_;
+  bool keep_unexamined_ = false;
+  std::unordered_map<std::string, std::string> known_;  // fingerprint to the task that had it first
+  std::map<std::string, int64_t> found_, unchecked_;
+  int64_t examined_ = 0;
+};
+
+const StepRegistration kRegistered("check_tasks", "drops tasks with a defect: constant, random, redundant...",
+                                   [](const ConfigSection& p, const StepEnvironment& e) {
+                                     return std::make_unique<CheckTasks>(p, e);
+                                   });
+
+}  // namespace
+}  // namespace bicrl::curation

@@ -1,0 +1,115 @@
+// Step `decontaminate`: drops records whose task is one of an evaluation's, however it is written.
+//   against: files of the evaluation's tasks, shapes: ignore | match, similarity: of trees, at most
+#include <map>
+#include <optional>
+
+#include "common/error.h"
+#include "common/hash.h"
+#include "curation/code/code_likeness.h"
+#include "curation/code/code_questions.h"
+#include "curation/entry_file.h"
+#include "curation/form.h"
+#include "curation/input_path.h"
+
+namespace bicrl::curation {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+class Decontaminate : public Step {
+ public:
+  Decontaminate(const ConfigSection& p, const StepEnvironment& environment)
+      : environment_(environment), questions_(environment) {
+    files_ = input_paths(p, "against", environment.config_folder);
+    if (files_.empty()) p.reject("against", "name at least one file of an evaluation's tasks");
+    match_shapes_ = p.choice("shapes", "ignore", {"ignore", "match"}) == "match";
+    most_similarity_ = p.real("similarity", 0.9, 0, 1);
+  }
+
+  void take(Record record, Outlet& out) override {
+    if (!known_) known_ = portraits_of_evaluation();
+    if (record.pytorch_code.empty()) return out.drop(record.id, "has no task's code");
+    ask(questions_, std::move(record));
+  }
+  size_t waiting() const override { return questions_.waiting(); }
+  size_t most_waiting() const override { return questions_.most_waiting(); }
+  void advance(Outlet& out, Milliseconds patience) override {
+    questions_.advance(patience, [&](Record record, const std::vector<nlohmann::json>& answers) {
+      decide(std::move(record), portrait_of(record.id, answers[0], answers[1]), out);
+    });
+  }
+
+  Json inputs() const override {
+    Json hashes = Json::object();
+    for (const fs::path& file : files_) hashes[file.string()] = hash_file(file).hex;
+    return hashes;
+  }
+  Json card() const override {
+    Json files = Json::array();
+    for (const fs::path& file : files_)
+      files.push_back(concat(file.filename().string(), " ", hash_file(file).hex));
+    return {
+        {"against", files}, {"shapes", match_shapes_ ? "match" : "ignore"}, {"similarity", most_similarity_}};
+  }
+
+ private:
+  void ask(CodeQuestions& questions, Record record) const {
+    std::vector<nlohmann::json> requests;
+    for (const char* kind : {"tree", "function"})
+      requests.push_back({{"kind", kind}, {"code", record.pytorch_code}, {"shapes", match_shapes_}});
+    questions.ask(std::move(record), std::move(requests));
+  }
+
+  std::vector<CodePortrait> portraits_of_evaluation() const {
+    CodeQuestions questions(environment_);
+    std::vector<CodePortrait> found;
+    const auto take = [&](Record record, const std::vector<nlohmann::json>& answers) {
+      found.push_back(portrait_of(record.id, answers[0], answers[1]));
+    };
+    for (const fs::path& file : files_) {
+      std::string form;
+      read_entry_file(file, *environment_.services,
+                      {.take =
+                           [&](size_t number, const nlohmann::json& entry) {
+                             if (form.empty()) form = detect_form(entry, file.string());
+                             Record record = form_named(form).read(entry);
+                             record.id = concat(file.stem().string(), " ",
+                                                record.name.empty() ? concat("entry ", number) : record.name);
+                             ask(questions, std::move(record));
+                             while (questions.waiting() > questions.most_waiting())
+                               questions.advance(Milliseconds(200), take);
+                           },
+                       .broken =
+                           [&](size_t number, const std::string& reason) {
+                             throw InputError(concat(file.string(), ", entry ", number, ": ", reason,
+                                                     "; an evaluation's tasks must all be known"));
+                           }});
+    }
+    while (questions.waiting() > 0) questions.advance(Milliseconds(200), take);
+    return found;
+  }
+
+  void decide(Record record, const CodePortrait& portrait, Outlet& out) const {
+    if (portrait.features.empty()) return out.drop(record.id, "cannot be parsed");
+    for (const CodePortrait& known : *known_)
+      if (const std::string why = likeness(portrait, known, most_similarity_); !why.empty())
+        return out.drop(record.id, "in the evaluation", concat(known.id, ": ", why));
+    out.pass(std::move(record));
+  }
+
+  const StepEnvironment& environment_;
+  std::vector<fs::path> files_;
+  bool match_shapes_ = false;
+  double most_similarity_ = 0.9;
+  CodeQuestions questions_;
+  std::optional<std::vector<CodePortrait>> known_;
+};
+
+const StepRegistration kRegistered("decontaminate", "drops tasks that an evaluation has, too",
+                                   [](const ConfigSection& p, const StepEnvironment& e) {
+                                     return std::make_unique<Decontaminate>(p, e);
+                                   });
+
+}  // namespace
+}  // namespace bicrl::curation

@@ -1,0 +1,151 @@
+// Step `load`: records from data files, of one form or of the one that their first entry has. Records of an
+// earlier step come before them.
+//   source, files, form, licence, limit
+#include <set>
+
+#include "common/error.h"
+#include "common/hash.h"
+#include "curation/entry_file.h"
+#include "curation/form.h"
+#include "curation/input_path.h"
+#include "curation/step.h"
+
+namespace bicrl::curation {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+class Load : public Step {
+ public:
+  Load(const ConfigSection& p, const StepEnvironment& environment) : environment_(environment) {
+    files_ = input_paths(p, "files", environment.config_folder);
+    if (files_.empty()) p.reject("files", "name at least one file");
+    source_ = p.text("source", files_.front().stem().string());
+    std::vector<std::string> forms = form_names();
+    forms.push_back("auto");
+    form_ = p.choice("form", "auto", forms);
+    licence_ = p.text("licence", "");
+    limit_ = p.integer("limit", 0, 0);
+  }
+
+  void take(Record record, Outlet& out) override {
+    ids_.insert(record.id);
+    out.pass(std::move(record));
+  }
+
+  void finish(Outlet& out) override {
+    for (const fs::path& file : files_) load_file(file, out);
+  }
+
+  Json inputs() const override {
+    Json hashes = Json::object();
+    for (const fs::path& file : files_) hashes[file.string()] = hash_file(file).hex;
+    return hashes;
+  }
+  Json card() const override { return {{"sources", sources_}}; }
+
+ private:
+  struct Progress {
+    std::string form;
+    int64_t entries = 0, broken = 0;
+    std::set<std::string> licences;
+  };
+
+  void load_file(const fs::path& file, Outlet& out) {
+    Progress progress;
+    const auto broken = [&](size_t number, const std::string& reason) {
+      ++progress.entries;
+      ++progress.broken;
+      out.drop(concat(source_, " entry ", number), "broken entry",
+               concat(file.filename().string(), ": ", reason));
+    };
+    const auto take = [&](size_t number, const nlohmann::json& entry) {
+      if (limit_ > 0 && loaded_ >= limit_) return;
+      if (progress.form.empty()) progress.form = form_of(entry, file);
+      try {
+        out.pass(record_of(entry, static_cast<int64_t>(number), file, progress));
+        ++progress.entries;
+        ++loaded_;
+      } catch (const InputError& error) {
+        broken(number, error.what());
+      }
+    };
+    read_entry_file(file, *environment_.services, {.take = take, .broken = broken});
+    if (progress.entries == 0 && !(limit_ > 0 && loaded_ >= limit_))
+      throw InputError(concat(file.string(), ": holds no entry"));
+    const FileHash hash = hash_file(file);
+    Json licences = progress.licences.empty() ? Json("none stated") : Json(progress.licences);
+    sources_.push_back({{"source", source_},
+                        {"file", file.filename().string()},
+                        {"form", progress.form},
+                        {"licence", licences.size() == 1 && licences.is_array() ? licences[0] : licences},
+                        {"entries", progress.entries},
+                        {"broken", progress.broken},
+                        {"bytes", hash.bytes},
+                        {"hash", hash.hex}});
+  }
+
+  // A file of other columns is one mistake, not one for each entry.
+  std::string form_of(const nlohmann::json& entry, const fs::path& file) const {
+    if (form_ == "auto") return detect_form(entry, file.string());
+    if (!is_table(file)) return form_;
+    std::string missing;
+    for (const std::string& field : form_named(form_).fields())
+      if (!entry.contains(field)) missing += (missing.empty() ? "" : ", ") + field;
+    if (missing.empty()) return form_;
+    std::string columns;
+    for (const auto& [name, value] : entry.items()) columns += (columns.empty() ? "" : ", ") + name;
+    throw InputError(concat(file.string(), ": the form '", form_, "' needs the columns ", missing,
+                            ", and the file has ", columns));
+  }
+
+  Record record_of(const nlohmann::json& entry, int64_t number, const fs::path& file, Progress& progress) {
+    if (!entry.is_object()) throw InputError("is no object");
+    const Form& form = form_named(progress.form);
+    Record record = form.read(entry);
+    if (progress.form != "records") {
+      const std::string own = !record.task_id.empty() ? record.task_id : own_id(entry, record);
+      record.task_id = concat(source_, ":", own.empty() ? std::to_string(number) : own);
+      record.id = record.task_id;
+    }
+    if (ids_.contains(record.id)) {
+      // Several answers to one task: a published set names them by the task alone.
+      record.id = concat(record.id, "#", number);
+      if (ids_.contains(record.id)) throw InputError(concat("the id '", record.id, "' is taken"));
+    }
+    ids_.insert(record.id);
+    Provenance& p = record.provenance;
+    p.source = source_;
+    p.file = file.filename().string();
+    p.form = progress.form;
+    p.entry = number;
+    p.content = hash_hex(entry.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    if (!licence_.empty()) p.licence = licence_;
+    if (p.licence.empty()) p.licence = form.licence();
+    progress.licences.insert(p.licence.empty() ? "none stated" : p.licence);
+    return record;
+  }
+
+  static std::string own_id(const nlohmann::json& entry, const Record& record) {
+    if (const std::string uuid = label_of(record, "uuid"); !uuid.empty()) return uuid;
+    const auto id = entry.find("id");
+    if (id == entry.end()) return "";
+    return id->is_string() ? id->get<std::string>() : id->is_number_integer() ? id->dump() : "";
+  }
+
+  const StepEnvironment& environment_;
+  std::vector<fs::path> files_;
+  std::string source_, form_, licence_;
+  int64_t limit_ = 0, loaded_ = 0;
+  std::set<std::string> ids_;
+  Json sources_ = Json::array();
+};
+
+const StepRegistration kRegistered("load", "records from data files",
+                                   [](const ConfigSection& p, const StepEnvironment& e) {
+                                     return std::make_unique<Load>(p, e);
+                                   });
+
+}  // namespace
+}  // namespace bicrl::curation

@@ -1,0 +1,114 @@
+// Step `verify`: asks the verifier what it says of every record's program. Records without a program are
+// passed on.
+//   measure_time: whether programs are also timed
+// A verdict that only the verifier's own parts are to blame for is no verdict: the pipeline stops, and goes
+// on there.
+#include <deque>
+#include <map>
+
+#include "common/error.h"
+#include "common/hash.h"
+#include "curation/step.h"
+
+namespace bicrl::curation {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kKind = "verdict";
+
+class Verify : public Step {
+ public:
+  Verify(const ConfigSection& p, const StepEnvironment& environment) : environment_(environment) {
+    measure_time_ = p.boolean("measure_time", true);
+  }
+
+  void take(Record record, Outlet&) override {
+    const bool asks = !record.answer.program.empty() && !record.pytorch_code.empty();
+    waiting_.push_back({.record = std::move(record), .key = "", .is_ready = !asks});
+    if (!asks) return;
+    Waiting& asked = waiting_.back();
+    asked.key = hash_hex({grader().basis(), asked.record.pytorch_code, asked.record.answer.program,
+                          measure_time_ ? "timed" : ""});
+    if (const auto known = environment_.ledger->find(kKind, asked.key)) {
+      asked.record.verdict = verdict_from_json(*known);
+      asked.is_ready = true;
+      return;
+    }
+    VerificationRequest request{.request_id = std::to_string(first_ + waiting_.size() - 1),
+                                .task_id = asked.record.task_id,
+                                .pytorch_code = asked.record.pytorch_code,
+                                .program = asked.record.answer.program};
+    request.protocol.measure_time = measure_time_;
+    grader().submit(this, request);
+    ++in_work_;
+  }
+  size_t waiting() const override { return waiting_.size(); }
+  size_t most_waiting() const override { return environment_.services->grader().capacity(); }
+
+  void advance(Outlet& out, Milliseconds patience) override {
+    if (in_work_ > 0) receive(waiting_.front().is_ready ? Milliseconds(0) : patience);
+    for (; !waiting_.empty() && waiting_.front().is_ready; ++first_) {
+      Record record = std::move(waiting_.front().record);
+      waiting_.pop_front();
+      if (record.verdict) {
+        record.provenance.verifier = grader().basis();
+        ++outcomes_[record.verdict->correct ? "correct" : outcome_of(*record.verdict)];
+      }
+      out.pass(std::move(record));
+    }
+  }
+
+  Json card() const override {
+    Json card = {{"outcomes", outcomes_}};
+    if (grader_) card["versions"] = {{"verifier", grader_->basis()}};
+    return card;
+  }
+
+ private:
+  struct Waiting {
+    Record record;
+    std::string key;
+    bool is_ready = false;
+  };
+
+  static std::string outcome_of(const Verdict& verdict) {
+    return verdict.fault_class.empty() ? to_string(verdict.outcome) : verdict.fault_class;
+  }
+
+  Grader& grader() {
+    if (!grader_) grader_ = &environment_.services->grader();
+    return *grader_;
+  }
+
+  void receive(Milliseconds patience) {
+    auto verdict = grader().next(this, patience);
+    for (; verdict; verdict = grader().next(this, Milliseconds(0))) {
+      --in_work_;
+      if (verdict->outcome == Outcome::kInfrastructure)
+        throw Error(concat("the verifier gave no verdict (", verdict->diagnostics.substr(0, 300),
+                           "); what it said until then is kept, and the same command goes on"),
+                    ExitCode::kUnavailable);
+      Waiting& asked = waiting_.at(std::stoull(verdict->request_id) - first_);
+      asked.record.verdict = settled(std::move(*verdict));
+      environment_.ledger->keep(kKind, asked.key, to_json(*asked.record.verdict));
+      asked.is_ready = true;
+    }
+  }
+
+  const StepEnvironment& environment_;
+  bool measure_time_ = true;
+  Grader* grader_ = nullptr;
+  std::deque<Waiting> waiting_;
+  uint64_t first_ = 0;  // number of the head
+  size_t in_work_ = 0;
+  std::map<std::string, int64_t> outcomes_;
+};
+
+const StepRegistration kRegistered("verify", "the verifier's verdict on each program",
+                                   [](const ConfigSection& p, const StepEnvironment& e) {
+                                     return std::make_unique<Verify>(p, e);
+                                   });
+
+}  // namespace
+}  // namespace bicrl::curation

@@ -1,0 +1,25 @@
+// Small messages with descriptors over sequenced-packet sockets, between the server and its warm processes.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "sandbox/box/process/descriptors.h"
+
+namespace bicrl {
+
+constexpr size_t kMaxDescriptors = 4;  // of a packet
+
+struct Packet {
+  nlohmann::json content;  // discarded if nothing came
+  std::vector<UniqueFd> fds;
+};
+
+// At most kMaxDescriptors. False when the other side is gone.
+bool send_packet(int socket, const std::string& text, const std::vector<int>& fds);
+Packet receive_packet(int socket);  // does not block
+// True when readable before the time is over or a stop is asked for.
+bool wait_readable(int fd, double seconds, const std::stop_token& stop);
+
+}  // namespace bicrl

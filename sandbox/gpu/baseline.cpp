@@ -1,0 +1,117 @@
+#include "sandbox/gpu/baseline.h"
+
+#include <utility>
+
+#include "common/log.h"
+
+namespace bicrl {
+namespace {
+
+// torch is imported and makes a context; from a disk that is cold this takes long.
+constexpr double kStart_s = 180;
+// Of a call of the module with its flushes, or the inputs' way to the device.
+constexpr double kStep_s = 60;
+
+}  // namespace
+
+Baseline::Baseline(BoxHost& host, const PythonInstall& python, const BaselineOptions& options)
+    : host_(host), python_(python), options_(options), process_(start()) {}
+
+std::unique_ptr<GpuProcess> Baseline::start() const {
+  return std::make_unique<GpuProcess>(host_, python_, options_.device, options_.memory_bytes);
+}
+
+Result<nlohmann::json> Baseline::hello(const std::stop_token& stop) {
+  const std::lock_guard lock(mutex_);
+  return process_->hello(kStart_s, stop);
+}
+
+Baseline::Session::Session(Baseline& owner, std::stop_token stop) : owner_(owner), stop_(std::move(stop)) {
+  std::unique_lock lock(owner_.mutex_);
+  holds_ = owner_.changed_.wait(lock, stop_, [&] { return !owner_.in_use_; });
+  if (holds_) owner_.in_use_ = true;
+}
+
+Baseline::Session::~Session() {
+  if (!holds_) return;
+  nlohmann::json said;
+  if (!lost_) (void)await_ready();
+  if (open_ && !lost_) (void)tell({{"window", "close"}}, said);
+  std::unique_ptr<GpuProcess> lost;  // ends when the next session has begun: it may hang in the driver
+  if (lost_) lost = owner_.replace();
+  const std::lock_guard lock(owner_.mutex_);
+  owner_.in_use_ = false;
+  owner_.changed_.notify_one();
+}
+
+// Another one starts now, so that the next session need not wait. Where none can be started the lost one
+// stays: the next session is told so, and tries again behind it.
+std::unique_ptr<GpuProcess> Baseline::replace() noexcept try {
+  auto another = start();
+  const std::lock_guard lock(mutex_);
+  std::swap(process_, another);
+  return another;
+} catch (const std::exception& error) {
+  log_warning("no process for references on the GPU can be started: ", error.what());
+  return nullptr;
+}
+
+timing::Step Baseline::Session::open(const std::vector<int>& files, size_t plan, double patience_s) {
+  if (!holds_) return timing::Step::infrastructure("cancelled");
+  if (const auto hello = owner_.process_->hello(kStart_s, stop_); !hello) {
+    lost_ = true;
+    return timing::Step::infrastructure("the references' process: " + hello.reason());
+  }
+  nlohmann::json said;
+  timing::Step step = read(owner_.process_->request(files, plan, patience_s, stop_), said);
+  if (!step.done()) return step;
+  if (said.contains("untimed")) {
+    untimed_ = said["untimed"];
+    return read(owner_.process_->listen(kStep_s, stop_), said);
+  }
+  open_ = true;
+  has_graph_ = said.at("graph").get<bool>();
+  return {};
+}
+
+timing::Step Baseline::Session::prepare(size_t draw) {
+  nlohmann::json said;
+  if (!owner_.process_->post({{"window", "prepare"}, {"draw", draw}})) return read({}, said);
+  preparing_ = true;
+  return {};
+}
+
+timing::Step Baseline::Session::await_ready() {
+  if (!preparing_) return {};
+  preparing_ = false;
+  nlohmann::json said;
+  return read(owner_.process_->listen(kStep_s, {}), said);
+}
+
+timing::Step Baseline::Session::time(const std::string& side, bool by_stream, timing::TimedCall& call) {
+  nlohmann::json said;
+  timing::Step step = tell({{"window", "time"}, {"side", side}, {"by_stream", by_stream}}, said);
+  if (!step.done()) return step;
+  call.event_ms = said.at("event_ms").get<double>();
+  call.host_ms = said.at("host_ms").get<double>();
+  return step;
+}
+
+timing::Step Baseline::Session::tell(const nlohmann::json& asked, nlohmann::json& said) {
+  // Not given up where somebody asks to stop: a process in the middle of a step would have to start anew.
+  return read(owner_.process_->tell(asked, kStep_s, {}), said);
+}
+
+timing::Step Baseline::Session::read(const GpuProcess::Said& answer, nlohmann::json& said) {
+  said = answer.content;
+  if (answer.kind == GpuProcess::Reply::Kind::kDone && !said.contains("error")) return {};
+  lost_ = true;
+  if (said.contains("error"))
+    return timing::Step::infrastructure("the references' process: " + said["error"].get<std::string>());
+  if (answer.kind == GpuProcess::Reply::Kind::kCancelled) return timing::Step::infrastructure("cancelled");
+  if (answer.kind == GpuProcess::Reply::Kind::kSilent)
+    return timing::Step::infrastructure("the references' process does not answer");
+  return timing::Step::infrastructure("the references' process " + owner_.process_->end());
+}
+
+}  // namespace bicrl

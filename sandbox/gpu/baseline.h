@@ -1,0 +1,70 @@
+// The references' side of windows on a GPU: a process in a box of its own that runs tasks' modules in PyTorch
+// and times them (runtimes/baseline.py). It starts once and stays, with the task that it had last; one that
+// is lost is replaced. No candidate code runs in it, and it sees no candidate's answers. Thread-safe: one
+// session at a time.
+#pragma once
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "sandbox/gpu/gpu_process.h"
+#include "sandbox/gpu/timing/window.h"
+
+namespace bicrl {
+
+struct BaselineOptions {
+  std::string device = "";              // as PyTorch names it; empty: whoever asks for it has one
+  uint64_t memory_bytes = 32ull << 30;  // of the host
+};
+
+class Baseline {
+ public:
+  // Starts the process; `host` and `python` outlive this.
+  Baseline(BoxHost& host, const PythonInstall& python, const BaselineOptions& options);
+  // What the process says of itself, {"architecture", "device", "torch"}; or in one line why it is of no use.
+  Result<nlohmann::json> hello(const std::stop_token& stop);
+
+  // A task's module, to be timed. Holds the process from its construction on, which waits for it.
+  class Session {
+   public:
+    Session(Baseline& owner, std::stop_token stop);
+    ~Session();
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+    // `files` and `plan` as of GpuProcess::request().
+    timing::Step open(const std::vector<int>& files, size_t plan, double patience_s);
+    const std::string& untimed() const { return untimed_; }  // why the module cannot be timed; else empty
+    bool has_graph() const { return has_graph_; }            // all sides can be replayed from graphs
+    timing::Step prepare(size_t draw);                       // begins with it
+    timing::Step await_ready();
+    // `side`: "eager" or "compile".
+    timing::Step time(const std::string& side, bool by_stream, timing::TimedCall& call);
+
+   private:
+    timing::Step tell(const nlohmann::json& asked, nlohmann::json& said);
+    timing::Step read(const GpuProcess::Said& answer, nlohmann::json& said);
+    Baseline& owner_;
+    const std::stop_token stop_;
+    std::string untimed_;
+    bool holds_ = false, open_ = false, has_graph_ = false;
+    bool preparing_ = false;
+    bool lost_ = false;  // the process is gone, or nobody knows what it would say next
+  };
+
+ private:
+  std::unique_ptr<GpuProcess> start() const;
+  std::unique_ptr<GpuProcess> replace() noexcept;
+  BoxHost& host_;
+  const PythonInstall& python_;
+  const BaselineOptions options_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  bool in_use_ = false;
+  std::unique_ptr<GpuProcess> process_;
+};
+
+}  // namespace bicrl

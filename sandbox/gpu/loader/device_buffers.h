@@ -1,0 +1,33 @@
+// Where the buffers that a call of a program is the first to touch lie on a device. Not thread-safe; throws
+// DriverError.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "sandbox/gpu/loader/driver.h"
+
+namespace bicrl::gpu {
+
+// A byte that was written outside of all buffers, and the buffer that lies nearest.
+struct Breach {
+  size_t buffer = 0;
+  uint64_t distance_bytes = 0;  // 0: inside the buffer, which was released
+  bool behind = false;
+};
+
+class DeviceBuffers {
+ public:
+  virtual ~DeviceBuffers() = default;
+  virtual DeviceAddress address(size_t buffer) const = 0;
+  // Of no use to kernels from now on.
+  virtual void release(size_t buffer) = 0;
+  // All of it as it was first, no buffer released.
+  virtual void renew() = 0;
+  // The driver is not asked for anything any more: behind a kernel without end it would not answer.
+  virtual void abandon() = 0;
+  // The device must be idle. Nothing where this is for somebody else to find.
+  virtual std::optional<Breach> find_breach() = 0;
+};
+
+}  // namespace bicrl::gpu

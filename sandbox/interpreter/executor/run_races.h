@@ -1,0 +1,34 @@
+// The races of a run, and whether they matter. Owned by whoever makes the run.
+#pragma once
+#include <functional>
+#include <optional>
+
+#include "sandbox/interpreter/executor/execution.h"
+#include "sandbox/interpreter/races/race_detector.h"
+
+namespace bicrl {
+
+// Looks for races in the run that it observes.
+class RunRaces {
+ public:
+  ptx::Observer* observer() { return &detector_; }
+  bool any() const { return !detector_.races().empty(); }
+
+  // What is wrong if races of the run can be seen: `again` makes the same run once more under that observer
+  // and gives the fault that it ends in, outputs included. `run`: the one that was observed.
+  std::optional<ptx::Fault> fault(
+      const Execution& run, const std::function<std::optional<ptx::Fault>(ptx::Observer*)>& again) const;
+
+  // The race that is to blame if the run ended because it read what was never written: where what raced
+  // counts as written, `again` ends without a fault. Which of two threads comes first is chance, and a
+  // verdict should not be.
+  std::optional<ptx::Fault> behind_uninitialised(
+      const Execution& run, const std::function<std::optional<ptx::Fault>(ptx::Observer*)>& again) const;
+
+ private:
+  ptx::Fault to_fault(const Execution& run) const;
+
+  races::RaceDetector detector_;
+};
+
+}  // namespace bicrl

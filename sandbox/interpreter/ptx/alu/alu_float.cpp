@@ -1,0 +1,21 @@
+#include <array>
+#include <bit>
+#include <cfenv>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "sandbox/interpreter/ptx/alu/alu_table.h"
+#include "sandbox/interpreter/ptx/alu/lanes.h"
+
+#define ALU_PART "sandbox/interpreter/ptx/alu/alu_float.inc"
+#include "sandbox/interpreter/ptx/alu/alu_twins.inc"
+
+namespace bicrl::ptx {
+
+void add_float_entries(AluTable& table, AluTwin twin) {
+  twin == AluTwin::kAvx2 ? avx2::add_entries(table) : baseline::add_entries(table);
+}
+
+}  // namespace bicrl::ptx

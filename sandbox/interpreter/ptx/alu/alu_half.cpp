@@ -1,0 +1,25 @@
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <array>
+#include <bit>
+#include <cfenv>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "sandbox/interpreter/ptx/alu/alu_table.h"
+#include "sandbox/interpreter/ptx/alu/lanes.h"
+
+#define ALU_PART "sandbox/interpreter/ptx/alu/alu_half.inc"
+#include "sandbox/interpreter/ptx/alu/alu_twins.inc"
+
+namespace bicrl::ptx {
+
+void add_half_entries(AluTable& table, AluTwin twin) {
+  twin == AluTwin::kAvx2 ? avx2::add_entries(table) : baseline::add_entries(table);
+}
+
+}  // namespace bicrl::ptx

@@ -1,0 +1,26 @@
+// What a kernel asks of the system: clocks, sleep, traps, and the functions that the device runtime has.
+// Handlers of Operation.
+#pragma once
+#include <string_view>
+
+#include "sandbox/interpreter/ptx/lowering/kernel.h"
+
+namespace bicrl::ptx {
+
+// Special registers whose values change while a kernel runs. They count operations, not time: a kernel that
+// waits for them goes on, and two runs see the same.
+bool is_clock(Special special);
+// detail: the Special.
+void read_clock(Strand& strand, const Operation& op);
+void sleep(Strand& strand, const Operation& op);
+// Nothing that this machine would notice: lanes take turns, so every write is seen at once.
+void fence(Strand& strand, const Operation& op);
+void nothing(Strand& strand, const Operation& op);
+void trap(Strand& strand, const Operation& op);
+// Whether source 0 is a generic address of the window at `offset`; of global memory, if that is 0.
+void is_in_space(Strand& strand, const Operation& op);
+
+// vprintf, __assertfail and their like by name; null for others.
+Handler system_call(std::string_view name);
+
+}  // namespace bicrl::ptx

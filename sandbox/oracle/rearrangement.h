@@ -1,0 +1,20 @@
+// Whether a reference does nothing but put elements of its inputs at other places: layout is all of the work
+// then, and copies of the framework must not do it. Pure functions.
+#pragma once
+#include <vector>
+
+#include "sandbox/oracle/oracle.h"
+
+namespace bicrl {
+
+// Whether output `leaf` holds, on two draws, the elements of the same places of the inputs, or the same
+// constants (a choice by value, as a maximum makes it, takes other places on other draws). Looks at some
+// hundred elements, and knows them by their values; false where these do not tell places apart.
+bool only_rearranges(const InputLayout& inputs, const OutputLayout::Leaf& leaf, size_t leaf_index,
+                     const OracleDraw& one, const OracleDraw& other);
+
+// The same on two of the draws on which inputs are as the task makes them; false if there are not two.
+bool only_rearranges(const InputLayout& inputs, const OutputLayout::Leaf& leaf, size_t leaf_index,
+                     const std::vector<OracleDraw>& draws);
+
+}  // namespace bicrl

@@ -1,0 +1,15 @@
+#include "sandbox/verifier/backend.h"
+
+namespace bicrl {
+
+TimingResult Backend::time(const TimingPlan&, std::stop_token) {
+  TimingResult result;
+  result.untimed = concat("the backend ", features().name, " has no clock");
+  return result;
+}
+
+SanitizerReport Backend::sanitize(const RunPlan&, const std::vector<std::string>&, std::stop_token) {
+  return {.findings = {}, .problem = concat("the backend ", features().name, " has no compute-sanitizer")};
+}
+
+}  // namespace bicrl

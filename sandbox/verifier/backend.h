@@ -1,0 +1,169 @@
+// Where a candidate's kernels run. The pipeline knows no backend's name: it hands over a trace, the device
+// code, and secret inputs, and gets outputs, who wrote them, and faults.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/error.h"
+#include "sandbox/cost/launch_counters.h"
+#include "sandbox/gpu/sanitizer_report.h"
+#include "sandbox/gpu/timing/window.h"
+#include "sandbox/recorder/trace/trace.h"
+
+namespace bicrl {
+
+// What the compiler made of the text of one load_inline call.
+struct DeviceModule {
+  std::shared_ptr<const std::string> ptx;
+};
+
+struct BackendFeatures {
+  std::string name;  // "ptx": part of what names a verifier
+  // What a RunRequest may ask for besides a plain run. Of what a backend cannot do, it does nothing.
+  bool shadows = true, watches_reads = true, counts = true;
+  bool sanitizes = false;                 // has compute-sanitizer
+  std::string clock_device = {};          // on what time() measures, and how; empty: it does not
+  std::vector<std::string> present = {};  // for a person, like SandboxFeatures: "device: NVIDIA H200, ..."
+  std::vector<std::string> missing = {};  // with the reason, and what a user can do about it
+};
+
+// One run of the trace from fresh memory.
+struct RunRequest {
+  uint32_t draw = 0;  // of RunPlan::draws
+  // The draws of the trace's repeats, which are executed where they may answer otherwise than the first call.
+  // Empty: they are not.
+  std::vector<uint32_t> repeat_draws = {};
+  uint64_t seed = 0;         // of the order of blocks, and of addresses
+  bool warps_apart = false;  // and of that of warps
+  bool shadows = false;
+  bool skip_launches = false;
+  bool watch_reads = false;  // of inputs, by kernels and copies; not with shadows
+  bool count = false;        // what launches do
+};
+
+// The inputs of one draw. `key` names them among all draws of all tasks, so that a backend may keep its own
+// form of them.
+struct DrawInputs {
+  std::string key;
+  const std::vector<std::string>* leaves = nullptr;
+};
+
+// Who wrote an element of an output last.
+enum class ElementWriter : uint8_t {
+  kNobody,
+  kInput,  // it is a copy of an input
+  kHost,   // a fill or an upload by the host part
+  kKernel
+};
+
+// What a call of forward left.
+struct CallOutcome {
+  std::string_view outputs;  // as the call's output layout says
+  std::string_view writers;  // with shadows: one ElementWriter for each element, leaf after leaf
+};
+
+struct RunPlan {
+  const Trace* trace = nullptr;
+  std::vector<DeviceModule> modules;  // by number of the load_inline call
+  std::vector<DrawInputs> draws;
+  std::vector<RunRequest> runs;
+};
+
+// What a call leaves when a device does the work of streams in another order than that of issue: only told if
+// it is something else.
+struct ReorderedCall {
+  size_t call = 0;  // 0: the first; k: number k - 1 of the repeats that were executed
+  std::string_view outputs;
+  std::string message;  // which operations have no order
+};
+
+struct RunOutcome {
+  std::string fault_class;  // empty: ran to its end
+  std::string message;
+  uint64_t lane_operations = 0;
+  std::vector<uint32_t> changed_inputs;       // leaves
+  std::vector<uint32_t> overwritten_outputs;  // leaves of the first call that a repeat has written to
+  std::vector<InputBytes> unread;             // of a request that watched: what nothing has read
+  bool benign_races = false;                  // there are races that cannot be seen in an output
+  CallOutcome first;
+  // The first call's outputs if kernels had done nothing but copy, of the leaves for which this says anything
+  // (interpreter/executor/copied_contents.h).
+  std::vector<uint32_t> copied_leaves;
+  std::string_view copied;               // as the first call's; empty if there are none
+  std::vector<LaunchCounters> counters;  // of a request that asked for them
+  size_t first_repeat = 0;               // those before it would answer like the first call,
+  std::vector<CallOutcome> repeats;      // those from it on were executed, as far as they cost little
+  std::vector<ReorderedCall> reordered;  // of a request with shadows
+};
+
+struct RunResult {
+  bool infrastructure = false;
+  bool device_lost = false;  // of infrastructure: its device does not answer, another one may
+  std::string fault_class;   // of all runs; empty: look at each
+  std::string reason;
+  // Up to the first that failed; where one has, the others need not have been executed.
+  std::vector<RunOutcome> runs;
+  std::vector<std::string> memory;  // what the views of `runs` point into
+  std::string note;                 // what a reader of the verdict should know of how it was run
+  double run_ms = 0;
+};
+
+// A program that is right, to be timed beside its task's reference.
+struct TimingPlan {
+  const Trace* trace = nullptr;
+  std::vector<DeviceModule> modules;  // by number of the load_inline call
+  std::vector<DrawInputs> draws;      // made for this plan alone; at least two
+  std::string task_code;
+  int64_t init_seed = 0;
+  bool costing_inputs = false;  // those of get_costing_inputs()
+  bool tf32 = false;            // the reference may multiply in it
+  // Compares the outputs of a timed call, which are as the trace's layout says.
+  std::function<timing::Step(size_t draw, std::string_view outputs)> check;
+  uint64_t least_read_bytes = 0, least_written_bytes = 0;  // by any program: what beats the memory is refused
+};
+
+struct TimingResult {
+  timing::Step end;                                  // kDone: there are times, or it says why not
+  std::string untimed;                               // why there are none though nothing is wrong
+  double candidate_ms = 0, candidate_spread_ms = 0;  // median and interquartile range
+  // candidate_ms times the median of the pairs' ratios, which a device that changes its speed leaves alone;
+  // of torch.compile 0 where it is not asked for.
+  double eager_ms = 0, eager_spread_ms = 0, torch_compile_ms = 0;
+  double roofline_fraction = 0;
+  std::string measurement;   // JSON, as in a verdict
+  double run_ms = 0;         // all of it
+  bool device_lost = false;  // as of a RunResult
+};
+
+// One of the devices that a backend runs programs on, as it is now.
+struct BackendDevice {
+  std::string name;     // among the backend's: "0"
+  std::string trouble;  // why it is not used; empty: it is
+  int contexts = 0;     // processes that hold one, or are about to, to run plans
+  int64_t runs = 0;     // plans
+  int64_t windows = 0, repeated_windows = 0;
+  int64_t sanitized = 0, sanitizer_findings = 0;  // programs under compute-sanitizer, and those with findings
+};
+
+// Thread-safe.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual const BackendFeatures& features() const = 0;
+  virtual RunResult run(const RunPlan& plan, std::stop_token stop) = 0;
+  // Only of a backend that has a clock.
+  virtual TimingResult time(const TimingPlan& plan, std::stop_token stop);
+  // The program once more, on the draw of the plan's first run, under each of the tools (kSanitizerTools).
+  // Only of a backend that has them. Says nothing of the device: who runs a plan next finds out.
+  virtual SanitizerReport sanitize(const RunPlan& plan, const std::vector<std::string>& tools,
+                                   std::stop_token stop);
+  // Empty of a backend that has none.
+  virtual std::vector<BackendDevice> devices() const { return {}; }
+};
+
+}  // namespace bicrl

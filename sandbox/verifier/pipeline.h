@@ -1,0 +1,106 @@
+// One verification from program to verdict. Thread-safe; blocks.
+//
+// The oracle runs the task's reference on secret inputs. The recorder runs the program's Python on tensors
+// without data, has its CUDA text compiled on the way, and gets a trace of its launches. A backend runs the
+// trace with the device code on the secret inputs, and grading.h compares what comes out with the reference.
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "sandbox/box/box_host.h"
+#include "sandbox/cost/device_table.h"
+#include "sandbox/frontend/candidate_compiler.h"
+#include "sandbox/oracle/oracle.h"
+#include "sandbox/recorder/recorder.h"
+#include "sandbox/verifier/backend_factory.h"
+#include "verdict/verdict.h"
+#include "verdict/verification_request.h"
+
+namespace bicrl {
+
+struct PipelineOptions {
+  std::string python;             // interpreter with torch; empty: see PythonInstall::find
+  std::string bwrap;              // empty: on PATH
+  std::filesystem::path scratch;  // empty: /dev/shm
+  OracleOptions oracle;
+  CompileOptions compile;
+  RecordOptions record;
+  ExecuteOptions execute;
+  BackendFactory backend = ptx_backend();
+  size_t max_program_bytes = 64u << 10;
+  int infrastructure_retries = 2;
+  int cores_set_aside = 0;      // for what feeds devices: boxes of candidates and references leave them alone
+  bool measures_times = false;  // by the backend's clock; else they are modelled
+  double sanitizer_share = 0;   // of right programs, that the backend's compute-sanitizer looks at
+  std::vector<std::string> sanitizer_tools{kSanitizerTools.begin(), kSanitizerTools.end()};
+  std::string cost_device = "h100";  // of sandbox/cost/device_table.h: where programs are modelled
+  // What tells times, as verdicts have it.
+  std::string clock() const { return measures_times ? kMeasuredClock : kModelClock; }
+};
+
+class Pipeline {
+ public:
+  // Throws Error(kUnavailable), with the remedy, if boxes cannot be made, there is no interpreter, or times
+  // are to be measured and the backend has no clock.
+  explicit Pipeline(const PipelineOptions& options);
+  ~Pipeline();
+
+  // The request's protocol leaves nothing open.
+  Verdict verify(const VerificationRequest& request, std::stop_token stop = {});
+  // Starts the reference of a request that will be verified soon, unless it is known. Returns at once.
+  // Whoever lets go of what this returns when `stop` was asked for ends it, unless somebody else needs it.
+  std::shared_ptr<const void> prepare(const VerificationRequest& request, std::stop_token stop = {});
+
+  const SandboxFeatures& features() const;
+  const CoreShare& cores() const { return host_->cores(); }
+  // Names what verdicts depend on: the backend, torch, and the compilers with their flags and headers.
+  const std::string& name() const { return name_; }
+  const BackendFeatures& backend() const { return backend_->features(); }
+  std::vector<BackendDevice> devices() const { return backend_->devices(); }
+  // Of the times, as verdicts have it.
+  std::string device() const;
+  const Zygote& record_zygote() const;
+  const Zygote& oracle_zygote() const;
+
+ private:
+  struct Job;
+  struct SizedTask;
+  // Whatever fails is in the job's verdict.
+  Verdict attempt(const VerificationRequest& request, std::stop_token stop);
+  bool check_text(Job& job) const;
+  std::optional<RecordResult> record(Job& job, SizedTask& task);
+  bool plan_draws(Job& job, SizedTask& task, const RecordResult& recorded, int draws);
+  std::optional<RunResult> run(Job& job, const SizedTask& task);
+  std::optional<RunResult> run_and_compare(Job& job, const SizedTask& task);
+  void grade(Job& job, SizedTask& task, const RecordResult& recorded);
+  bool reads_what_decides(Job& job, const SizedTask& task, const RunResult& result);
+  bool has_registers(Job& job, const RecordResult& recorded);
+  // Of a correct program: its time, and the reference's.
+  void cost(Job& job, const SizedTask& given, const RecordResult& recorded);
+  void cost_on_larger_inputs(Job& job, const Trace& given);
+  void measure_times(Job& job, const SizedTask& task, const RecordResult& recorded);
+  void model_times(Job& job, const SizedTask& task, const RecordResult& recorded, const Trace& given,
+                   std::vector<LaunchCounters>& launches);
+  // Of a correct program: what to tell of a tool's findings.
+  std::string sanitized(Job& job, const SizedTask& task);
+  static bool structure_matches(Job& job, const Returned& returned, const nlohmann::json& expected,
+                                size_t call);
+  void oracle_failure(Job& job, const SizedTask& task);
+  static bool refuse_vacuous(Job& job, const SizedTask& task);
+
+  PipelineOptions options_;
+  std::unique_ptr<BoxHost> host_;
+  PythonInstall python_;
+  std::unique_ptr<ScratchFolder> scratch_;
+  std::unique_ptr<CandidateCompiler> compiler_;
+  std::unique_ptr<Oracle> oracle_;
+  std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<Backend> backend_;
+  std::string name_;
+};
+
+}  // namespace bicrl

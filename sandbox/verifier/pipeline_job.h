@@ -1,0 +1,61 @@
+// What one attempt of a pipeline works on. Internal to pipeline*.cpp. Not thread-safe: an attempt has its
+// own.
+#pragma once
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "sandbox/verifier/grading.h"
+#include "sandbox/verifier/pipeline.h"
+
+namespace bicrl {
+
+// One attempt's state.
+struct Pipeline::Job {
+  const VerificationRequest& request;
+  std::stop_token stop;
+  Verdict verdict;
+
+  void fault(const std::string& reached, const std::string& fault_class, const std::string& reason) {
+    verdict.outcome = Outcome::kCandidateFault;
+    verdict.correct = false;
+    verdict.reached = reached;
+    verdict.fault_class = fault_class;
+    verdict.diagnostics = reason;
+  }
+
+  void infrastructure(const std::string& reached, const std::string& reason) {
+    verdict.outcome = Outcome::kInfrastructure;
+    verdict.correct = false;
+    verdict.reached = reached;
+    verdict.fault_class.clear();
+    verdict.diagnostics = reason;
+  }
+
+  void take(const Grade& grade) {
+    verdict.reached = grade.graded ? "compare" : "run";
+    verdict.outcome = grade.graded ? Outcome::kGraded : Outcome::kCandidateFault;
+    verdict.fault_class = grade.fault_class;
+    verdict.correct = grade.graded && grade.fault_class.empty();
+    verdict.trials_passed = grade.trials_passed;
+    verdict.max_error_ratio = std::max(verdict.max_error_ratio, grade.max_error_ratio);
+    verdict.diagnostics = grade.reason;
+  }
+};
+
+// The task at one size of its inputs, and what is to be run of a program on it.
+struct Pipeline::SizedTask {
+  std::shared_ptr<OracleTask> opened;
+  std::shared_ptr<const OracleSpec> spec{};
+  std::shared_ptr<const OracleAnswers> known{};
+  std::vector<const OracleDraw*> draws{};  // of `known`
+  RunPlan plan{};                          // on them
+};
+
+// Shapes of the inputs, "64x128, 128", and how many times as many rows times are of.
+std::string size_text(const InputLayout& layout, uint64_t repeats = 1);
+
+}  // namespace bicrl

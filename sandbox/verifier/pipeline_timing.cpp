@@ -1,0 +1,68 @@
+// How a correct program comes to its measured time: on inputs that are drawn once it is known to be correct,
+// so that nothing that ran before can have seen them, and with every timed answer compared like any other.
+#include <algorithm>
+
+#include "common/hash.h"
+#include "sandbox/verifier/pipeline_job.h"
+
+namespace bicrl {
+
+void Pipeline::measure_times(Job& job, const SizedTask& task, const RecordResult& recorded) {
+  const bool costed = task.spec->has_costing_inputs;
+  SizedTask fresh{oracle_->open_fresh(job.request.pytorch_code, task.spec->init_seed,
+                                      costed ? TaskSize::kCosted : TaskSize::kGiven, job.stop)};
+  fresh.known = fresh.opened->answers(job.stop);
+  if (!fresh.known)
+    return job.infrastructure("time", "the oracle, for what is timed: " + fresh.opened->failure().reason);
+  fresh.spec = fresh.opened->spec(job.stop);
+  const Trace& trace = *recorded.trace;
+  const OutputLayout& layout = trace.output_layout();
+  TimingPlan plan{.trace = &trace,
+                  .modules = recorded.modules,
+                  .draws = {},
+                  .task_code = job.request.pytorch_code,
+                  .init_seed = task.spec->init_seed,
+                  .costing_inputs = costed,
+                  .tf32 = job.request.protocol.tolerance == TolerancePolicy::kTf32,
+                  .check = {}};
+  for (const OracleDraw& draw : fresh.known->draws) plan.draws.push_back({"", &draw.inputs});
+  plan.check = [&](size_t draw, std::string_view outputs) {
+    const Comparison compared =
+        compare_outputs(layout, outputs, fresh.known->draws[draw].expected, job.request.protocol.tolerance);
+    job.verdict.max_error_ratio = std::max(job.verdict.max_error_ratio, compared.max_error_ratio);
+    if (compared.fault_class.empty()) return timing::Step{};
+    return timing::Step::fault(compared.fault_class, "a call that was timed is wrong");
+  };
+  plan.least_written_bytes = layout.draw_bytes;
+  // Parameters do not count: a constructor may make less of them.
+  const uint64_t moved = fresh.known->reference.least_bytes;
+  plan.least_read_bytes = std::min(moved - std::min(moved, layout.draw_bytes), trace.inputs.draw_bytes);
+
+  job.verdict.reached = "time";
+  const TimingResult result = backend_->time(plan, job.stop);
+  Verdict& verdict = job.verdict;
+  verdict.run_ms += result.run_ms;
+  verdict.costed_size = size_text(task.spec->layout);
+  verdict.measurement = result.measurement;
+  if (result.end.end == timing::Step::End::kInfrastructure)
+    return job.infrastructure("time", result.end.reason);
+  if (!result.end.done()) {
+    const bool compared = result.end.fault_class == "wrong_value" || result.end.fault_class == "non_finite";
+    job.fault("time", result.end.fault_class, result.end.reason);
+    if (compared) verdict.outcome = Outcome::kGraded;
+    if (!costed) verdict.trials_passed = std::max(verdict.trials_passed - 1, 0);
+    return;
+  }
+  if (!result.untimed.empty()) {
+    verdict.diagnostics = concat("no times: ", result.untimed);
+    return;
+  }
+  verdict.candidate_ms = result.candidate_ms;
+  verdict.candidate_spread_ms = result.candidate_spread_ms;
+  verdict.eager_ms = result.eager_ms;
+  verdict.eager_spread_ms = result.eager_spread_ms;
+  verdict.torch_compile_ms = result.torch_compile_ms;
+  verdict.roofline_fraction = std::min(result.roofline_fraction, 1.0);
+}
+
+}  // namespace bicrl

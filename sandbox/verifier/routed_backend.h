@@ -1,0 +1,40 @@
+// Two backends as one: plain runs go to a device, what a device cannot say to the PTX machine, which goes
+// first, so that what it finds at fault never reaches the device. Thread-safe if both are.
+#pragma once
+#include <memory>
+
+#include "sandbox/verifier/backend.h"
+
+namespace bicrl {
+
+// Of runs that are more work than the machine's limit.
+enum class InstrumentedRuns {
+  kRequired,      // the program fails, as it would without a device
+  kWherePossible  // they are made on the device, and the result's note says what is not known. Runs that
+                  // count fail all the same: without counters they would be of no use
+};
+
+class RoutedBackend : public Backend {
+ public:
+  // `machine` can do whatever a request may ask for.
+  RoutedBackend(std::unique_ptr<Backend> device, std::unique_ptr<Backend> machine,
+                InstrumentedRuns instrumented);
+  const BackendFeatures& features() const override { return features_; }
+  RunResult run(const RunPlan& plan, std::stop_token stop) override;
+  TimingResult time(const TimingPlan& plan, std::stop_token stop) override {
+    return device_->time(plan, stop);
+  }
+  SanitizerReport sanitize(const RunPlan& plan, const std::vector<std::string>& tools,
+                           std::stop_token stop) override {
+    return device_->sanitize(plan, tools, stop);
+  }
+  std::vector<BackendDevice> devices() const override { return device_->devices(); }
+
+ private:
+  bool device_can(const RunRequest& run) const;
+  std::unique_ptr<Backend> device_, machine_;
+  InstrumentedRuns instrumented_;
+  BackendFeatures features_;
+};
+
+}  // namespace bicrl

@@ -1,0 +1,79 @@
+#include "sandbox/verifier/run_report.h"
+
+#include "sandbox/frontend/device/entry_names.h"
+
+namespace bicrl {
+
+std::string fault_text(const nlohmann::json& fault) {
+  std::string text;
+  const std::string kernel = fault.value("kernel", "");
+  if (!kernel.empty()) text = readable_name(kernel) + ": ";
+  text += fault.value("message", "");
+  if (const int line = fault.value("line", 0); line > 0) text += concat(" (line ", line, " of cuda_sources)");
+  return text;
+}
+
+nlohmann::json to_json(const RunRequest& run) {
+  return {{"draw", run.draw},
+          {"repeat_draws", run.repeat_draws},
+          {"seed", run.seed},
+          {"warps_apart", run.warps_apart},
+          {"shadows", run.shadows},
+          {"skip_launches", run.skip_launches},
+          {"watch_reads", run.watch_reads},
+          {"count", run.count}};
+}
+
+void read_runs(const nlohmann::json& said, const RunPlan& plan, std::string outputs, RunResult& result) {
+  std::string_view left = result.memory.emplace_back(std::move(outputs));
+  const auto take = [&left](size_t bytes) {
+    if (bytes > left.size()) throw Error("the outputs of runs are cut off");
+    const std::string_view part = left.substr(0, bytes);
+    left.remove_prefix(bytes);
+    return part;
+  };
+  const auto take_call = [&take](const OutputLayout& layout, bool shadows) {
+    CallOutcome call;
+    call.outputs = take(layout.draw_bytes);
+    if (shadows) call.writers = take(layout.numel());
+    return call;
+  };
+  const auto& repeats = plan.trace->repeats;
+  for (const auto& one : said.at("runs")) {
+    RunOutcome run;
+    const bool shadows = plan.runs.at(result.runs.size()).shadows;
+    const OutputLayout& layout = plan.trace->output_layout();
+    run.first = take_call(layout, shadows);
+    run.copied_leaves = one.value("copied", std::vector<uint32_t>{});
+    if (!run.copied_leaves.empty()) run.copied = take(layout.draw_bytes);
+    const auto calls = one.at("calls").get<size_t>();
+    run.first_repeat = one.value("first_repeat", size_t{0});
+    for (size_t i = 1; i < calls; ++i)
+      run.repeats.push_back(take_call(repeats.at(run.first_repeat + i - 1).returned.layout, shadows));
+    for (const auto& reordered : one.value("reordered", nlohmann::json::array())) {
+      const auto call = reordered.at(0).get<size_t>();
+      const OutputLayout& of_call =
+          call == 0 ? layout : repeats.at(run.first_repeat + call - 1).returned.layout;
+      run.reordered.push_back({call, take(of_call.draw_bytes), reordered.at(1)});
+    }
+    run.lane_operations = one.at("lane_operations");
+    run.changed_inputs = one.at("changed_inputs").get<std::vector<uint32_t>>();
+    run.overwritten_outputs = one.value("overwritten_outputs", std::vector<uint32_t>{});
+    for (const auto& bytes : one.value("unread", nlohmann::json::array()))
+      run.unread.push_back({bytes.at(0), bytes.at(1), bytes.at(2)});
+    run.benign_races = one.value("benign_races", false);
+    if (one.contains("counters"))
+      for (const auto& launch : one["counters"]) run.counters.push_back(launch_counters_from_json(launch));
+    if (one.contains("fault")) {
+      run.fault_class = one["fault"].at("class");
+      run.message = fault_text(one["fault"]);
+      if (calls > 1 && !one["fault"].value("of_all_calls", false))
+        run.message = concat("at call ", run.first_repeat + calls, " of forward: ", run.message);
+    }
+    result.runs.push_back(std::move(run));
+  }
+  const bool failed = !result.runs.empty() && !result.runs.back().fault_class.empty();
+  if (!failed && result.runs.size() != plan.runs.size()) throw Error("a report leaves out runs");
+}
+
+}  // namespace bicrl

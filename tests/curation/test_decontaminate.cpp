@@ -1,0 +1,79 @@
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <nlohmann/json.hpp>
+
+#include "common/files.h"
+#include "curation/code/box_code_reader.h"
+#include "curation/code/code_likeness.h"
+#include "tests/curation/fake_services.h"
+#include "tests/curation/pipelines.h"
+#include "tests/support/support.h"
+
+namespace bicrl::curation {
+namespace {
+
+namespace fs = std::filesystem;
+using Catch::Matchers::ContainsSubstring;
+using testing::TemporaryFolder;
+
+struct BoxServices : FakeServices {
+  BoxCodeReader boxes{BoxOptions{}};
+  CodeReader& code_reader() override { return boxes; }
+};
+
+const fs::path kEvaluation = fs::path(BICRL_SOURCE_DIR) / "tests/data/kernelbench_level1.json";
+
+TEST_CASE("tree similarity is the share of common features") {
+  const CodePortrait one{.id = "", .text = "a", .features = {1, 2, 2, 3}, .function = ""};
+  const CodePortrait other{.id = "", .text = "b", .features = {2, 2, 2, 4}, .function = ""};
+  CHECK(tree_similarity(one, one) == 1);
+  CHECK(tree_similarity(one, other) == 0.5);
+  CHECK(tree_similarity(one, CodePortrait{}) == 0);
+  CHECK(likeness(one, other, 0.5).empty());
+  CHECK_THAT(likeness(one, other, 0.49), ContainsSubstring("0.50 alike"));
+}
+
+TEST_CASE("an evaluation's tasks are found renamed, restructured, with other shapes and wrapped") {
+  const TemporaryFolder folder;
+  testing::run_python(fs::path(BICRL_SOURCE_DIR) / "tests/curation/disguise.py",
+                      {kEvaluation.string(), (folder.path() / "copies.json").string()});
+  BoxServices services;
+  // Synthesised tasks of two operators and more stand for what has nothing to do with it.
+  run_pipeline(concat("curation: {directory: ", (folder.path() / "run").string(),
+                      "}\nsteps:\n  - {step: load, files: [", (folder.path() / "copies.json").string(),
+                      "], source: copies}\n  - {step: synthesise, tasks: {train_compositions: 60, "
+                      "development_compositions: 0}}\n"
+                      // Both steps ask the same boxes at a time.
+                      "  - {step: check_tasks, refuse: [raises]}\n"
+                      "  - {step: decontaminate, against: [",
+                      kEvaluation.string(), "]}\n"),
+               services);
+  int copies = 0, unrelated = 0;
+  for (const std::string& line : lines_of(folder.path() / "run/audit/04-decontaminate.jsonl"))
+    ++(nlohmann::json::parse(line)["id"].get<std::string>().starts_with("copies") ? copies : unrelated);
+  CHECK(copies == 12);
+  CHECK(unrelated == 0);
+}
+
+TEST_CASE("with shapes to match only tasks of the same shapes are an evaluation's") {
+  const TemporaryFolder folder;
+  const auto tasks = nlohmann::json::parse(read_file(kEvaluation));
+  std::string larger = tasks[0]["pytorch_code"];
+  larger.replace(larger.find("64, 128"), 7, "32, 256");
+  write_file_atomically(folder.path() / "two.json",
+                        nlohmann::json{{{"idx", 1}, {"level", 1}, {"pytorch_code", tasks[0]["pytorch_code"]}},
+                                       {{"idx", 2}, {"level", 1}, {"pytorch_code", larger}}}
+                            .dump());
+  BoxServices services;
+  for (const auto& [shapes, dropped] : {std::pair("ignore", 2), {"match", 1}}) {
+    const fs::path run = folder.path() / shapes;
+    run_pipeline(concat("curation: {directory: ", run.string(), "}\nsteps:\n  - {step: load, files: [",
+                        (folder.path() / "two.json").string(), "]}\n  - {step: decontaminate, shapes: ",
+                        shapes, ", similarity: 0.99, against: [", kEvaluation.string(), "]}\n"),
+                 services);
+    CHECK(lines_of(run / "audit/02-decontaminate.jsonl").size() == static_cast<size_t>(dropped));
+  }
+}
+
+}  // namespace
+}  // namespace bicrl::curation

@@ -1,0 +1,192 @@
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <nlohmann/json.hpp>
+
+#include "common/files.h"
+#include "curation/form.h"
+#include "curation/turns.h"
+#include "tests/curation/fake_services.h"
+#include "tests/curation/pipelines.h"
+#include "tests/support/support.h"
+
+namespace bicrl::curation {
+namespace {
+
+namespace fs = std::filesystem;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+using Json = nlohmann::ordered_json;
+using testing::TemporaryFolder;
+
+const std::string kModule =
+    "import torch\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n\n"
+    "def get_inputs():\n    return [torch.rand(4)]\n\ndef get_init_inputs():\n    return []\n";
+const std::string kProgram = "kernel = \"\"\"__global__ void f() {}\"\"\"\nclass ModelNew: pass\n";
+
+// One entry of each published form that is JSON, with all its fields (names as published).
+std::vector<std::pair<std::string, Json>> published_entries() {
+  return {
+      {"infilling",
+       {{"id", 74},
+        {"pytorch_code", kModule},
+        {"cuda_code", "a\nb\nc\n"},
+        {"prefix", "a\n"},
+        {"middle", "b\n"},
+        {"suffix", "c\n"}}},
+      {"end_to_end",
+       {{"idx", 3}, {"level", 2}, {"pytorch_code", kModule}, {"raw_answer", "2"}, {"cuda_code", ""}}},
+      {"kernelbench", {{"level", 1}, {"problem_id", 19}, {"name", "19_ReLU"}, {"code", kModule}}},
+      {"cuda_l1",
+       {{"level_id", 1},
+        {"task_id", 19},
+        {"ref_code", kModule},
+        {"custom_code", kProgram},
+        {"cuda_graph_code", nullptr},
+        {"score_default", 1.5},
+        {"score_torch_compile_default", 1.25},
+        {"score_torch_compile_reduce_overhead", nullptr},
+        {"score_cuda_graph", 0.5}}},
+      {"verl",
+       {{"data_source", "d"},
+        {"prompt", {{{"role", "user"}, {"content", "Write it."}}}},
+        {"ability", "kernel"},
+        {"reward_model", {{"ground_truth", kModule}, {"style", "rule"}}},
+        {"extra_info",
+         {{"entry_point", "Model"},
+          {"level", 2},
+          {"module_name", "m"},
+          {"ops", "add"},
+          {"original_prompt", ""},
+          {"repo_name", "r"},
+          {"type", "t"},
+          {"uuid", "u"}}}}},
+      {"messages",
+       {{"messages",
+         {{{"role", "user"}, {"content", "Write it."}},
+          {{"role", "assistant"},
+           {"content", "<think>\nShort.\n</think>\n\n```python\n" + kProgram + "```"}}}},
+        {"uuid", "u"},
+        {"entry_point", "Model"},
+        {"repo_name", "r"},
+        {"module_name", "m"},
+        {"final_speedup", 2.0},
+        {"num_rounds", 3},
+        {"original_python_code", kModule},
+        {"best_round", 1},
+        {"timestamp", "t"},
+        {"conversion_mode", "c"},
+        {"enable_thinking", true}}},
+      {"pairs", {{"prompt", "Write it."}, {"response", "```python\n" + kProgram + "```"}}},
+  };
+}
+
+TEST_CASE("published entries are recognised by their fields and keep what they say") {
+  for (const auto& [name, entry] : published_entries()) {
+    INFO(name);
+    CHECK(detect_form(entry, "file") == name);
+    const Record record = form_named(name).read(entry);
+    if (name != "pairs") CHECK_THAT(record.pytorch_code, ContainsSubstring("return x + 1"));
+    if (name == "messages" || name == "pairs" || name == "cuda_l1") CHECK(record.answer.program == kProgram);
+    if (name == "messages") CHECK(record.answer.reasoning == "Short.");
+    if (name == "cuda_l1") CHECK(record.figures.at("published_speedup") == 1.5);
+  }
+}
+
+TEST_CASE("published entry that is written and read again says the same") {
+  for (const auto& [name, entry] : published_entries()) {
+    INFO(name);
+    const Form& form = form_named(name);
+    Record record = form.read(entry);
+    record.id = record.task_id.empty() ? "74" : record.task_id;
+    const Json written = form.write(record, {});
+    for (const std::string& field : form.fields()) {
+      INFO(field);
+      CHECK(written.contains(field));
+    }
+    Record again = form.read(written);
+    again.id = record.id;
+    CHECK(again.pytorch_code == record.pytorch_code);
+    CHECK(again.answer.program == record.answer.program);
+    CHECK(turns_to_json(again.answer.messages) == turns_to_json(record.answer.messages));
+    CHECK(again.answer.reasoning == record.answer.reasoning);
+    CHECK(again.level == record.level);
+  }
+}
+
+TEST_CASE("form refuses an entry without its field and names it") {
+  CHECK_THROWS_MATCHES(form_named("pairs").read({{"prompt", "p"}}), InputError,
+                       MessageMatches(ContainsSubstring("'response'")));
+  CHECK_THROWS_MATCHES(form_named("pairs").read({{"prompt", 3}, {"response", ""}}), InputError,
+                       MessageMatches(ContainsSubstring("'prompt'")));
+  CHECK_THROWS_MATCHES(detect_form({{"uuid", "u"}, {"problem_name", "p"}}, "x.json"), InputError,
+                       MessageMatches(ContainsSubstring("nearest is concur")));
+}
+
+std::string loads(const fs::path& folder, const std::string& file, const std::string& more = "") {
+  return concat("curation: {directory: ", (folder / "run").string(), "}\nsteps:\n  - {step: load, files: [",
+                (folder / file).string(), "], source: s}\n", more);
+}
+
+std::vector<Record> loaded(const fs::path& folder, const std::string& file) {
+  FakeServices services;
+  fs::remove_all(folder / "run");
+  run_pipeline(loads(folder, file), services);
+  std::vector<Record> records;
+  for (const std::string& line : lines_of(folder / "run/records/01-load.jsonl"))
+    records.push_back(record_from_line(line));
+  return records;
+}
+
+TEST_CASE("Arrow and Parquet tables of the published forms are read by Arrow's library") {
+  const TemporaryFolder folder;
+  testing::run_python(fs::path(BICRL_SOURCE_DIR) / "tests/curation/make_tables.py", {folder.path().string()});
+  for (const char* file : {"data-00000-of-00001.arrow", "as_file.arrow"}) {
+    const auto concur = loaded(folder.path(), file);
+    REQUIRE(concur.size() == 3);
+    CHECK(concur[0].figures.at("published_speedup") == 2.5);
+    CHECK_FALSE(concur[1].figures.contains("published_speedup"));
+    CHECK(concur[1].answer.reasoning == "Ünïcode ≥ ASCII");
+    CHECK(concur[0].provenance.licence == "none stated");
+  }
+  const auto agent = loaded(folder.path(), "data.parquet");
+  REQUIRE(agent.size() == 2);
+  CHECK(agent[0].operators == std::vector<std::string>{"nn.Conv2d", "torch.relu"});
+  CHECK(agent[1].operators == std::vector<std::string>{"nn.Linear"});
+  CHECK(agent[0].provenance.licence == "CC-BY-4.0");
+  const auto book = loaded(folder.path(), "kernelbook.parquet");
+  REQUIRE(book.size() == 1);
+  CHECK_THAT(book[0].pytorch_code, ContainsSubstring("class Model(Gate)"));
+  CHECK(book[0].provenance.licence == "MIT");
+  CHECK(loaded(folder.path(), "verl.parquet").at(0).level == 1);
+}
+
+TEST_CASE("tables of other columns and tables that are cut off are refused as a whole") {
+  const TemporaryFolder folder;
+  testing::run_python(fs::path(BICRL_SOURCE_DIR) / "tests/curation/make_tables.py", {folder.path().string()});
+  CHECK_THROWS_MATCHES(loaded(folder.path(), "other_columns.parquet"), InputError,
+                       MessageMatches(ContainsSubstring("surprise")));
+  CHECK_THROWS_MATCHES(loaded(folder.path(), "cut_off.parquet"), InputError,
+                       MessageMatches(ContainsSubstring("is no such table")));
+}
+
+TEST_CASE("Parquet and Arrow tables that are written are read again") {
+  const TemporaryFolder folder;
+  testing::run_python(fs::path(BICRL_SOURCE_DIR) / "tests/curation/make_tables.py", {folder.path().string()});
+  FakeServices services;
+  run_pipeline(loads(folder.path(), "data-00000-of-00001.arrow",
+                     "  - {step: write, file: out.parquet, form: concur}\n  - {step: write, file: out.arrow, "
+                     "form: concur}\n"),
+               services);
+  fs::copy(folder.path() / "run/out.parquet", folder.path() / "again.parquet");
+  fs::copy(folder.path() / "run/out.arrow", folder.path() / "again.arrow");
+  for (const char* file : {"again.parquet", "again.arrow"}) {
+    const auto again = loaded(folder.path(), file);
+    REQUIRE(again.size() == 3);
+    CHECK(again[0].answer.program == "class ModelNew: pass  # 1");
+    CHECK(again[0].figures.at("published_speedup") == 2.5);
+  }
+}
+
+}  // namespace
+}  // namespace bicrl::curation

@@ -1,0 +1,278 @@
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "common/files.h"
+#include "tests/curation/fake_services.h"
+#include "tests/curation/pipelines.h"
+#include "tests/support/support.h"
+
+namespace bicrl::curation {
+namespace {
+
+namespace fs = std::filesystem;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+using testing::TemporaryFolder;
+
+std::string pipeline_of(const fs::path& folder, const std::string& steps,
+                        const std::string& directory = "run") {
+  return concat("curation: {directory: ", (folder / directory).string(), "}\nsteps:\n",
+                "  - {step: load, files: [", (folder / "tasks.json").string(), "], source: toy}\n", steps);
+}
+
+const std::string kAllSteps =
+    "  - {step: check_tasks, refuse: [random]}\n"
+    "  - {step: verify}\n"
+    "  - {step: filter, conditions: [{value: level, at_least: 1}]}\n"
+    "  - {step: write, file: out.jsonl, form: end_to_end}\n";
+
+// Every fifth task is random; every answer is slow enough to be interrupted.
+struct SlowServices : FakeServices {
+  explicit SlowServices(int microseconds) {
+    codes = FakeCodeReader([microseconds](const nlohmann::json& request) {
+      usleep(static_cast<useconds_t>(microseconds));
+      nlohmann::json defects = nlohmann::json::array();
+      const std::string code = request.at("code");
+      const int number = std::stoi(code.substr(7));
+      if (number % 5 == 0) defects.push_back({{"kind", "random"}, {"message", "two runs differ"}});
+      return nlohmann::json{{"defects", defects},
+                            {"unchecked", nlohmann::json::array()},
+                            {"fingerprints", {concat("f", number)}}};
+    });
+  }
+};
+
+TEST_CASE("pipeline steps pass on, drop with one decision each, and count") {
+  const TemporaryFolder folder;
+  write_tasks(folder.path() / "tasks.json", 30);
+  SlowServices services(0);
+  run_pipeline(pipeline_of(folder.path(), kAllSteps), services);
+  const fs::path run = folder.path() / "run";
+  const auto checked = lines_of(run / "records/02-check_tasks.jsonl"),
+             dropped = lines_of(run / "audit/02-check_tasks.jsonl");
+  CHECK(checked.size() == 24);
+  REQUIRE(dropped.size() == 6);
+  const auto decision = nlohmann::json::parse(dropped[1]);
+  CHECK(decision["id"] == "toy:5");
+  CHECK(decision["reason"] == "random");
+  CHECK(decision["detail"] == "random: two runs differ");
+  // 24 that are left, without those of level 0: 1, 2, 4, 7, 8, 11...
+  CHECK(lines_of(run / "out.jsonl").size() == 16);
+  const auto card = nlohmann::json::parse(read_file(run / "card.json"));
+  CHECK(card["records"] == 16);
+  CHECK(card["steps"][1]["dropped"]["random"] == 6);
+  CHECK(card["steps"][3]["in"] == 24);
+  CHECK(card["sources"][0]["entries"] == 30);
+  CHECK(card["classes"]["level"] == nlohmann::json({{"1", 8}, {"2", 8}}));
+  // Records keep their order although answers came in another.
+  for (size_t i = 0; i + 1 < checked.size(); ++i)
+    CHECK(nlohmann::json::parse(checked[i])["provenance"]["entry"] <
+          nlohmann::json::parse(checked[i + 1])["provenance"]["entry"]);
+}
+
+// Runs the pipeline in a process of its own and kills that after so long; whether it was still at work.
+bool run_and_kill(const std::string& yaml, useconds_t microseconds) {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    try {
+      SlowServices slow(300);
+      run_pipeline(yaml, slow);
+      _exit(0);
+    } catch (...) {
+      _exit(1);
+    }
+  }
+  usleep(microseconds);
+  kill(child, SIGKILL);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (!WIFSIGNALED(status)) CHECK(WEXITSTATUS(status) == 0);
+  return WIFSIGNALED(status);
+}
+
+TEST_CASE("pipeline killed at twenty random moments ends with the same bytes") {
+  const TemporaryFolder folder;
+  write_tasks(folder.path() / "tasks.json", 60);
+  const std::string yaml = pipeline_of(folder.path(), kAllSteps);
+  SlowServices quick(0);
+  run_pipeline(yaml, quick);
+  const auto whole = outputs_of(folder.path() / "run");
+  std::mt19937 random(7);
+  int killed = 0;
+  for (int i = 0; i < 400 && killed < 20; ++i) {
+    // Some are killed once and some again where they went on; the range covers start, every step and the
+    // card.
+    if (i % 3 != 0) fs::remove_all(folder.path() / "run");
+    if (!run_and_kill(yaml, random() % 60000)) continue;
+    ++killed;
+    if (i % 3 == 1) continue;
+    run_pipeline(yaml, quick);
+    CHECK(outputs_of(folder.path() / "run") == whole);
+  }
+  CHECK(killed == 20);
+}
+
+TEST_CASE("pipeline that is resumed asks nothing twice") {
+  const TemporaryFolder folder;
+  write_tasks(folder.path() / "tasks.json", 40);
+  SlowServices first(0);
+  int asked = 0;
+  first.stop = [&] { return ++asked > 60; };
+  CHECK_THROWS_AS(run_pipeline(pipeline_of(folder.path(), kAllSteps), first), Interrupted);
+  CHECK(first.codes.answered > 0);
+  SlowServices second(0);
+  run_pipeline(pipeline_of(folder.path(), kAllSteps), second);
+  CHECK(first.codes.answered + second.codes.answered == 40);
+  SlowServices third(0);
+  run_pipeline(pipeline_of(folder.path(), kAllSteps), third);
+  CHECK(third.codes.answered == 0);
+}
+
+TEST_CASE("pipeline whose later step has changed keeps the earlier ones") {
+  const TemporaryFolder folder;
+  write_tasks(folder.path() / "tasks.json", 12);
+  FakeServices services;
+  const std::string load = "  - {step: filter, conditions: [{value: level, at_least: 1}]}\n";
+  run_pipeline(pipeline_of(folder.path(), load + "  - {step: write, file: a.json, form: end_to_end}\n"),
+               services);
+  const auto written = fs::last_write_time(folder.path() / "run/records/02-filter.jsonl");
+  run_pipeline(pipeline_of(folder.path(), load + "  - {step: write, file: a.json, form: pairs}\n"), services);
+  CHECK(fs::last_write_time(folder.path() / "run/records/02-filter.jsonl") == written);
+  write_tasks(folder.path() / "tasks.json", 15);
+  run_pipeline(pipeline_of(folder.path(), load + "  - {step: write, file: a.json, form: pairs}\n"), services);
+  CHECK(lines_of(folder.path() / "run/records/02-filter.jsonl").size() == 10);
+}
+
+TEST_CASE("pipeline step runs alone on the output of the one before") {
+  const TemporaryFolder folder;
+  write_tasks(folder.path() / "tasks.json", 6);
+  FakeServices services;
+  const std::string yaml = pipeline_of(folder.path(), "  - {step: write, file: a.json, form: end_to_end}\n");
+  CHECK_THROWS_MATCHES(run_pipeline(yaml, services, "write"), InputError,
+                       MessageMatches(ContainsSubstring("takes the output of step 1")));
+  run_pipeline(yaml, services, "load");
+  CHECK_FALSE(fs::exists(folder.path() / "run/a.json"));
+  run_pipeline(yaml, services, "2");
+  CHECK(nlohmann::json::parse(read_file(folder.path() / "run/a.json")).size() == 6);
+  CHECK_THROWS_MATCHES(run_pipeline(yaml, services, "wirte"), InputError,
+                       MessageMatches(ContainsSubstring("did you mean write?")));
+}
+
+TEST_CASE("verifier without a verdict stops the pipeline, which goes on there") {
+  const TemporaryFolder folder;
+  nlohmann::json pairs = nlohmann::json::array();
+  for (int i = 0; i < 9; ++i)
+    pairs.push_back({{"id", i},
+                     {"pytorch_code", module_named(concat("# ", i))},
+                     {"cuda_code", concat("p", i)},
+                     {"prefix", ""},
+                     {"middle", concat("p", i)},
+                     {"suffix", ""}});
+  write_file_atomically(folder.path() / "tasks.json", pairs.dump());
+  FakeServices services;
+  services.verdicts = FakeGrader([&](const VerificationRequest& request) {
+    Verdict verdict;
+    verdict.outcome = request.program == "p3" ? Outcome::kInfrastructure : Outcome::kGraded;
+    verdict.correct = verdict.compiled = verdict.outcome == Outcome::kGraded;
+    verdict.diagnostics = "the server is gone";
+    return verdict;
+  });
+  const std::string yaml = pipeline_of(folder.path(), "  - {step: verify}\n");
+  CHECK_THROWS_MATCHES(run_pipeline(yaml, services), Error,
+                       MessageMatches(ContainsSubstring("the server is gone")));
+  FakeServices later;
+  run_pipeline(yaml, later);
+  CHECK(later.verdicts.answered < 9);
+  const auto records = lines_of(folder.path() / "run/records/02-verify.jsonl");
+  REQUIRE(records.size() == 9);
+  const auto record = nlohmann::json::parse(records[3]);
+  CHECK(record["verdict"]["correct"] == true);
+  CHECK(record["provenance"]["verifier"] == "fake verifier");
+}
+
+TEST_CASE("broken entry among good ones leaves a decision, not the run") {
+  const TemporaryFolder folder;
+  const auto entry = [](int idx, const nlohmann::json& level) {
+    return nlohmann::json({{"idx", idx}, {"level", level}, {"pytorch_code", module_named("#")}}).dump();
+  };
+  std::ofstream(folder.path() / "tasks.json") << entry(1, 1) << "\n{\"idx\": 2, \n"
+                                              << entry(3, "x") << "\n"
+                                              << entry(4, 1) << "\n";
+  FakeServices services;
+  run_pipeline(pipeline_of(folder.path(), ""), services);
+  CHECK(lines_of(folder.path() / "run/records/01-load.jsonl").size() == 2);
+  const auto audit = lines_of(folder.path() / "run/audit/01-load.jsonl");
+  REQUIRE(audit.size() == 2);
+  CHECK_THAT(audit[0], ContainsSubstring("toy entry 2"));
+  CHECK_THAT(audit[1], ContainsSubstring("level"));
+}
+
+TEST_CASE("pipeline file with an unknown step or parameter names the nearest one") {
+  const TemporaryFolder folder;
+  write_tasks(folder.path() / "tasks.json", 2);
+  FakeServices services;
+  CHECK_THROWS_MATCHES(run_pipeline(pipeline_of(folder.path(), "  - {step: fliter}\n"), services), InputError,
+                       MessageMatches(ContainsSubstring("filter")));
+  CHECK_THROWS_MATCHES(
+      run_pipeline(pipeline_of(folder.path(), "  - {step: write, fil: a, file: b, form: pairs}\n"), services),
+      InputError, MessageMatches(ContainsSubstring("file")));
+  CHECK_THROWS_MATCHES(
+      run_pipeline(pipeline_of(folder.path(), "  - {step: check_tasks, refuse: [randum]}\n"), services),
+      InputError, MessageMatches(ContainsSubstring("randum")));
+  CHECK_FALSE(fs::exists(folder.path() / "run"));
+}
+
+TEST_CASE("two processes do not run one pipeline") {
+  const TemporaryFolder folder;
+  fs::create_directories(folder.path() / "run");
+  write_tasks(folder.path() / "tasks.json", 2);
+  const Ledger held(folder.path() / "run/ledger.jsonl");
+  FakeServices services;
+  CHECK_THROWS_MATCHES(run_pipeline(pipeline_of(folder.path(), ""), services), InputError,
+                       MessageMatches(ContainsSubstring("in use")));
+}
+
+TEST_CASE("pipeline without room on the disk ends with an error and goes on later") {
+  const TemporaryFolder folder;
+  write_tasks(folder.path() / "tasks.json", 60);
+  const std::string yaml = pipeline_of(folder.path(), kAllSteps);
+  SlowServices services(0);
+  run_pipeline(yaml, services);
+  const auto whole = outputs_of(folder.path() / "run");
+  fs::remove_all(folder.path() / "run");
+  for (const rlim_t most_bytes : {500, 5000, 12000}) {
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      signal(SIGXFSZ, SIG_IGN);
+      const rlimit limit{most_bytes, most_bytes};
+      setrlimit(RLIMIT_FSIZE, &limit);
+      SlowServices own(0);
+      try {
+        run_pipeline(yaml, own);
+        _exit(0);
+      } catch (const Error& error) {
+        _exit(std::string(error.what()).find("File too large") != std::string::npos ? 3 : 4);
+      }
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    REQUIRE(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 3);
+  }
+  run_pipeline(yaml, services);
+  CHECK(outputs_of(folder.path() / "run") == whole);
+}
+
+}  // namespace
+}  // namespace bicrl::curation

@@ -1,0 +1,100 @@
+// The task filter against tasks with known defects and near misses, in boxes as everywhere.
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "common/files.h"
+#include "curation/code/box_code_reader.h"
+#include "curation/code/task_defects.h"
+#include "tests/curation/fake_services.h"
+#include "tests/curation/labelled_tasks.h"
+#include "tests/curation/pipelines.h"
+#include "tests/support/support.h"
+
+namespace bicrl::curation {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::TemporaryFolder;
+
+struct BoxServices : FakeServices {
+  BoxCodeReader boxes{BoxOptions{}};
+  CodeReader& code_reader() override { return boxes; }
+};
+
+using Found = std::map<std::string, std::set<std::string>>;  // by a task's name
+
+// One pipeline for each folder: duplicates are looked for within it.
+Found defects_found(const std::vector<LabelledTask>& tasks) {
+  const TemporaryFolder folder;
+  BoxServices services;
+  std::map<std::string, nlohmann::json> files;
+  for (const LabelledTask& task : tasks)
+    files[task.folder].push_back({{"idx", task.name}, {"level", 0}, {"pytorch_code", task.code}});
+  Found found;
+  for (const auto& [name, entries] : files) {
+    const fs::path file = folder.path() / (name + ".json"), run = folder.path() / name;
+    write_file_atomically(file, entries.dump());
+    run_pipeline(concat("curation: {directory: ", run.string(),
+                        "}\nsteps:\n  - {step: load, form: end_to_end, files: [", file.string(),
+                        "], source: s}\n  - {step: check_tasks}\n"),
+                 services);
+    for (const std::string& line : lines_of(run / "audit/02-check_tasks.jsonl")) {
+      const auto decision = nlohmann::json::parse(line);
+      const std::string id = decision["id"].get<std::string>().substr(2),
+                        detail = "; " + decision["detail"].get<std::string>();
+      for (const std::string& defect : defect_names())
+        if (detail.find("; " + defect + ": ") != detail.npos) found[id].insert(defect);
+      if (found[id].empty()) found[id].insert(decision["reason"]);
+    }
+  }
+  return found;
+}
+
+struct Score {
+  int defects = 0, recalled = 0;    // labels, and those of them that were found
+  int sound = 0, false_alarms = 0;  // sound tasks, and those of them that were dropped
+};
+
+Score score(const std::vector<LabelledTask>& tasks) {
+  Score score;
+  Found found = defects_found(tasks);
+  for (const LabelledTask& task : tasks) {
+    const std::set<std::string>& measured = found[task.name];
+    std::string all;
+    for (const std::string& defect : measured) all += " " + defect;
+    for (const std::string& defect : task.defects) {
+      ++score.defects;
+      if (measured.contains(defect))
+        ++score.recalled;
+      else
+        std::cout << "missed: " << defect << " of " << task.name << " (found:" << all << ")\n";
+    }
+    if (!task.defects.empty()) continue;
+    ++score.sound;
+    if (measured.empty()) continue;
+    ++score.false_alarms;
+    std::cout << "false alarm: " << task.name << ":" << all << "\n";
+  }
+  std::cout << score.recalled << " of " << score.defects << " defects found, " << score.false_alarms << " of "
+            << score.sound << " sound tasks dropped" << std::endl;
+  return score;
+}
+
+TEST_CASE("task filter finds the defects of the tasks that it was made with") {
+  const Score measured = score(labelled_tasks("development"));
+  CHECK(measured.recalled == measured.defects);
+  CHECK(measured.false_alarms == 0);
+}
+
+TEST_CASE("task filter finds labelled defects that it was not made with and few others") {
+  const Score measured = score(labelled_tasks("scored_once"));
+  CHECK(100 * measured.recalled >= 95 * measured.defects);
+  CHECK(100 * measured.false_alarms <= 5 * measured.sound);
+}
+
+}  // namespace
+}  // namespace bicrl::curation

@@ -1,0 +1,46 @@
+#include "tests/sandbox/verifier/clocked_backend.h"
+
+#include <atomic>
+
+namespace bicrl::testing {
+namespace {
+
+class Clocked : public Backend {
+ public:
+  Clocked(std::unique_ptr<Backend> machine, MadeUpTimes times)
+      : machine_(std::move(machine)), times_(std::move(times)), features_(machine_->features()) {
+    features_.clock_device = "a made-up device, windows 1";
+  }
+  const BackendFeatures& features() const override { return features_; }
+  RunResult run(const RunPlan& plan, std::stop_token stop) override { return machine_->run(plan, stop); }
+
+  TimingResult time(const TimingPlan& plan, std::stop_token stop) override {
+    RunPlan runs{plan.trace, plan.modules, plan.draws, {}};
+    // Of draws whose keys are not told apart, the machine would take the first for all.
+    for (size_t i = 0; i < runs.draws.size(); ++i) {
+      runs.draws[i].key = concat("timed ", windows_, " ", i);
+      runs.runs.push_back({.draw = static_cast<uint32_t>(i), .repeat_draws = {}, .seed = i + 1});
+    }
+    ++windows_;
+    const RunResult ran = machine_->run(runs, stop);
+    TimingResult result;
+    for (size_t i = 0; i < ran.runs.size() && result.end.done(); ++i)
+      result.end = plan.check(i, ran.runs[i].first.outputs);
+    if (result.end.done()) times_(plan, result);
+    return result;
+  }
+
+ private:
+  std::unique_ptr<Backend> machine_;
+  const MadeUpTimes times_;
+  BackendFeatures features_;
+  std::atomic<int> windows_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> clocked(std::unique_ptr<Backend> machine, MadeUpTimes times) {
+  return std::make_unique<Clocked>(std::move(machine), std::move(times));
+}
+
+}  // namespace bicrl::testing
