@@ -36,8 +36,8 @@ struct PipelineStages {
   EpisodeGenerator* generator = nullptr;  // null: episodes bring their answers, or programs
   EpisodeVerifier* verifier = nullptr;
   ScoreGroup score{};
-  // Sinks.
-  std::function<void(const Episode&)> on_answer{};
+  // Sinks. What the first one moves out of an episode is gone for those behind it.
+  std::function<void(Episode&)> on_answer{};
   std::function<void(const Episode&)> on_verdict{};  // the first one: a second verification may replace it
 };
 

@@ -3,13 +3,14 @@
 #include <charconv>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "common/files.h"
 #include "common/hash.h"
 #include "common/log.h"
 #include "common/rng.h"
-#include "episode/episode.h"
+#include "episode/episode_pipeline.h"
 #include "launch/generation_progress.h"
 #include "launch/learner_commands.h"
 #include "launch/signals.h"
@@ -17,6 +18,7 @@
 #include "rollout/prompt_tokens.h"
 #include "rollout/response_file.h"
 #include "tasks/chat_template.h"
+#include "trainer/experience/engine_generator.h"
 #include "trainer/inputs/policy_source.h"
 #include "trainer/inputs/prompt_filter.h"
 #include "trainer/inputs/prompt_source.h"
@@ -88,9 +90,10 @@ double in_few_digits(float value) {
   return wide;
 }
 
-nlohmann::ordered_json to_json(const Rollout& rollout, bool of_task) {
+nlohmann::ordered_json to_json(const Turn& turn, bool of_task) {
+  const Rollout& rollout = turn.rollout;
   nlohmann::ordered_json json = {{"finish", name_of(rollout.finish)}, {"text", rollout.text}};
-  if (of_task) json["program"] = program_of(rollout);
+  if (of_task) json["program"] = turn.program;
   json["prompt_tokens"] = rollout.prompt_tokens;
   json["tokens"] = rollout.tokens;
   json["step_map"] = rollout.step_map;
@@ -140,10 +143,11 @@ struct AskedResponses {
   }
 };
 
-// Requests for what the file lacks.
+// Episodes for what the file lacks, and their requests.
 struct MissingResponses {
   std::vector<GenerationRequest> requests;
-  std::vector<size_t> places;  // of their responses in the file
+  std::vector<Episode> episodes;
+  std::map<EpisodeKey, size_t> places;  // of their responses in the file
 
   MissingResponses(const AskedResponses& asked, const ResponseFile& file, const Tokenizer& tokenizer,
                    uint64_t seed) {
@@ -155,7 +159,8 @@ struct MissingResponses {
       const auto& [id, sample] = asked.names[i];
       requests.push_back(make_request(*asked.prompts[i], tokenizer, group,
                                       mix_key({mix_key(seed, id), static_cast<uint64_t>(sample)})));
-      places.push_back(i);
+      episodes.push_back({.key = {.group = group, .sample = sample}, .task_id = id});
+      places.emplace(episodes.back().key, i);
     }
   }
 };
@@ -163,31 +168,31 @@ struct MissingResponses {
 // Generates what the file lacks. False if it was asked to stop.
 bool generate_missing(const GenerateSettings& settings, const AskedResponses& asked, DecodeEngine& engine,
                       ResponseFile& file) {
-  auto [requests, places] = MissingResponses(asked, file, engine.tokenizer(), settings.seed);
-  if (requests.empty()) return true;
+  MissingResponses missing(asked, file, engine.tokenizer(), settings.seed);
+  if (missing.requests.empty()) return true;
   GenerationPace pace{.responses = static_cast<int64_t>(asked.names.size()),
                       .done = static_cast<int64_t>(file.count()),
                       .max_new_tokens = settings.decoding.max_new_tokens};
   GenerationProgress progress(pace.responses, pace.done);
-  engine.open(settings.decoding, /*policy_version=*/0,
-              capacity_for(requests, engine.policy().config(), settings.decoding));
-  for (GenerationRequest& request : requests) engine.submit(std::move(request));
-  for (const Stopwatch watch; !engine.idle();) {
-    if (stop_requested()) {
-      engine.abandon();
-      return false;
-    }
-    for (const FinishedRollout& finished : engine.step()) {
-      file.add(places[static_cast<size_t>(finished.number)],
-               to_json(finished.rollout, /*of_task=*/!settings.source.plain()));
-      ++pace.done;
-      ++pace.ended;
-      pace.ended_tokens += finished.rollout.response_tokens();
-    }
-    pace.generated_tokens = engine.statistics().generated_tokens;
-    pace.seconds = watch.seconds();
-    progress.show(pace);
-  }
+  const Stopwatch watch;
+  EngineGenerator generator(engine, settings.decoding, std::move(missing.requests), /*policy_version=*/0,
+                            [&](const DecodingStatistics& so_far) {
+                              pace.generated_tokens = so_far.generated_tokens;
+                              pace.seconds = watch.seconds();
+                              progress.show(pace);
+                              return !stop_requested();
+                            });
+  const auto keep = [&](Episode& episode) {
+    // A file may be larger than memory: nothing is kept of what is in it.
+    const Turn turn = std::exchange(episode.last(), {});
+    file.add(missing.places.at(episode.key), to_json(turn, /*of_task=*/!settings.source.plain()));
+    ++pace.done;
+    ++pace.ended;
+    pace.ended_tokens += turn.rollout.response_tokens();
+  };
+  const PipelineResult result =
+      run_pipeline(std::move(missing.episodes), {.generator = &generator, .on_answer = keep});
+  if (result.is_interrupted) return false;
   log_info(pace.ended, " responses, ", pace.generated_tokens, " tokens in ", clock_text(pace.seconds), ", ",
            to_string(pace));
   return true;

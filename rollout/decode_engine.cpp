@@ -228,7 +228,7 @@ void DecodeEngine::abandon() {
 DecodingStatistics DecodeEngine::generate(const DecodingSettings& settings,
                                           const std::vector<GenerationRequest>& requests,
                                           int64_t policy_version, const OnFinished& on_finished,
-                                          SharedDevice* device) {
+                                          SharedDevice* device, const GoesOn& goes_on) {
   if (requests.empty()) return {};
   const Stopwatch stopwatch;
   open(settings, policy_version, capacity_for(requests, policy_.config(), settings));
@@ -239,6 +239,7 @@ DecodingStatistics DecodeEngine::generate(const DecodingSettings& settings,
       for (FinishedRollout& finished : step(!lends))
         on_finished(static_cast<size_t>(finished.number), std::move(finished.rollout));
       if (lends) device->lend();
+      if (goes_on && !goes_on(statistics_)) abandon();
     }
   } catch (...) {
     abandon();

@@ -72,12 +72,14 @@ class DecodeEngine {
   // end, while a GPU computes the next forward; what it throws ends the generation, and the engine can go on
   // with other requests. Results depend on
   // a request and its key, not on what else is in the batch (up to rounding). A `device` that is wanted by
-  // others is lent between two forwards. Throws InputError, before generating, naming a request that does not
-  // fit.
+  // others is lent between two forwards. `goes_on` is asked after each forward; where it says no, what has
+  // not ended is dropped. Throws InputError, before generating, naming a request that does not fit.
   using OnFinished = std::function<void(size_t request_index, Rollout rollout)>;
+  using GoesOn = std::function<bool(const DecodingStatistics& so_far)>;
   DecodingStatistics generate(const DecodingSettings& settings,
                               const std::vector<GenerationRequest>& requests, int64_t policy_version,
-                              const OnFinished& on_finished, SharedDevice* device = nullptr);
+                              const OnFinished& on_finished, SharedDevice* device = nullptr,
+                              const GoesOn& goes_on = {});
 
   // How the requests to come are decoded, with at most this capacity in work; only while idle. On a device
   // with memory of its own the cache takes no more pages than there is room for. Throws InputError if the

@@ -406,4 +406,31 @@ TEST_CASE("while a response is handed out the next forward is under way", "[deco
   CHECK(CountedStep::begun == CountedStep::finished + 1);
 }
 
+TEST_CASE("generation that is stopped ends after a forward, and the engine goes on with other requests",
+          "[decode_engine]") {
+  const auto config = tiny_config({7, 70});
+  const auto policy = Transformer::random(config, 3, at::kCPU, at::kFloat);
+  DecodeEngine engine(policy, tiny_tokenizer());
+  const std::vector<GenerationRequest> requests = random_requests(24);
+  const auto ended_of = [&](int64_t most_forwards) {
+    std::vector<std::vector<int64_t>> ended(requests.size());
+    int64_t asked = 0;
+    engine.generate(
+        pool_of_three(), requests, 0,
+        [&](size_t index, Rollout rollout) { ended[index] = std::move(rollout.tokens); },
+        /*device=*/nullptr, [&](const DecodingStatistics&) { return ++asked < most_forwards; });
+    CHECK(engine.idle());
+    CHECK(asked <= most_forwards);
+    return ended;
+  };
+  const auto whole = ended_of(1'000'000);
+  const auto stopped = ended_of(12);
+  const auto is_missing = [](const std::vector<int64_t>& tokens) { return tokens.empty(); };
+  CHECK(std::ranges::none_of(whole, is_missing));
+  CHECK(std::ranges::any_of(stopped, is_missing));
+  for (size_t i = 0; i < whole.size(); ++i)
+    if (!is_missing(stopped[i])) CHECK((stopped[i] == whole[i]));
+  CHECK((ended_of(1'000'000) == whole));  // nothing of what was dropped is left
+}
+
 }  // namespace bicrl

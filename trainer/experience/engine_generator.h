@@ -11,10 +11,15 @@ namespace bicrl {
 
 class EngineGenerator : public EpisodeGenerator {
  public:
-  // `requests`: one for each episode, in their order.
+  // `requests`: one for each episode, in their order. `goes_on` as in DecodeEngine::generate().
   EngineGenerator(DecodeEngine& engine, const DecodingSettings& decoding,
-                  std::vector<GenerationRequest> requests, int64_t policy_version)
-      : engine_(engine), decoding_(decoding), requests_(std::move(requests)), version_(policy_version) {}
+                  std::vector<GenerationRequest> requests, int64_t policy_version,
+                  DecodeEngine::GoesOn goes_on = {})
+      : engine_(engine),
+        decoding_(decoding),
+        requests_(std::move(requests)),
+        version_(policy_version),
+        goes_on_(std::move(goes_on)) {}
 
   // On a GPU the device is lent to verifiers that measure times. Throws InputError if a request does not fit
   // the policy, Error if the policy is broken.
@@ -26,6 +31,7 @@ class EngineGenerator : public EpisodeGenerator {
   const DecodingSettings& decoding_;
   std::vector<GenerationRequest> requests_;
   int64_t version_;
+  DecodeEngine::GoesOn goes_on_;
   DecodingStatistics statistics_;
 };
 
