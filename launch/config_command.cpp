@@ -32,7 +32,7 @@ void print_values(const std::vector<ConfigKey>& keys) {
 
 }  // namespace
 
-int run_config_command(const LearnerCommand& command) {
+static int run_config_command(const LearnerCommand& command) {
   if (command.prints_reference) {
     std::cout << config_reference() << std::flush;
     return static_cast<int>(ExitCode::kOk);
@@ -47,4 +47,9 @@ int run_config_command(const LearnerCommand& command) {
   return static_cast<int>(ExitCode::kOk);
 }
 
+namespace {
+
+const LearnerCommandRegistration kRegistered("config", run_config_command);
+
+}  // namespace
 }  // namespace bicrl

@@ -246,9 +246,14 @@ class Evaluation {
 
 }  // namespace
 
-int run_eval_command(const LearnerCommand& command) {
+static int run_eval_command(const LearnerCommand& command) {
   return with_ranks(
       [&](RankPlanes ranks) { return static_cast<int>(Evaluation(command, ranks.control).run()); });
 }
 
+namespace {
+
+const LearnerCommandRegistration kRegistered("eval", run_eval_command, /*has_ranks=*/true);
+
+}  // namespace
 }  // namespace bicrl

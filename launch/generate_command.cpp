@@ -204,7 +204,7 @@ void read_generate_config(const ConfigSection& root, const fs::path& folder) {
   GenerateSettings::from_config(root, folder);
 }
 
-int run_generate_command(const LearnerCommand& command) {
+static int run_generate_command(const LearnerCommand& command) {
   const ConfigDocument document = ConfigDocument::from_file(command.config_path, command.overrides);
   GenerateSettings settings =
       GenerateSettings::from_config(document.root(), fs::path(command.config_path).parent_path());
@@ -244,4 +244,9 @@ int run_generate_command(const LearnerCommand& command) {
   return static_cast<int>(ExitCode::kOk);
 }
 
+namespace {
+
+const LearnerCommandRegistration kRegistered("generate", run_generate_command);
+
+}  // namespace
 }  // namespace bicrl

@@ -21,7 +21,7 @@ void require_empty(const fs::path& folder) {
 
 }  // namespace
 
-int run_init_command(const LearnerCommand& command) {
+static int run_init_command(const LearnerCommand& command) {
   PolicySource source;
   source.config_file = command.config_path;
   source.tokenizer = command.tokenizer_folder;
@@ -35,4 +35,9 @@ int run_init_command(const LearnerCommand& command) {
   return static_cast<int>(ExitCode::kOk);
 }
 
+namespace {
+
+const LearnerCommandRegistration kRegistered("init", run_init_command);
+
+}  // namespace
 }  // namespace bicrl

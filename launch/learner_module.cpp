@@ -3,6 +3,7 @@
 #include <torch/version.h>
 
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "common/log.h"
@@ -12,19 +13,36 @@
 #include "trainer/ranks/mpi_session.h"
 #include "trainer/ranks/torch_error.h"
 
+namespace bicrl {
+namespace {
+
+std::map<std::string, LearnerCommandEntry>& registered() {
+  static std::map<std::string, LearnerCommandEntry> entries;
+  return entries;
+}
+
+}  // namespace
+
+LearnerCommandRegistration::LearnerCommandRegistration(const char* name, RunLearnerCommand run,
+                                                       bool has_ranks) {
+  registered()[name] = {.run = run, .has_ranks = has_ranks};
+}
+
+LearnerCommandEntry learner_command(const std::string& name) {
+  const auto found = registered().find(name);
+  if (found == registered().end()) throw Error(concat("the learner module has no subcommand ", name));
+  return found->second;
+}
+
+}  // namespace bicrl
+
 namespace {
 
 int run(const bicrl::LearnerCommand& command) {
-  const bool has_ranks = command.name == "train" || command.name == "sft" || command.name == "eval";
-  if (!has_ranks)
+  const bicrl::LearnerCommandEntry entry = bicrl::learner_command(command.name);
+  if (!entry.has_ranks)
     bicrl::expect_announced_ranks(bicrl::concat("`bicrl ", command.name, "` is one process"), 1);
-  if (command.name == "rescore") return bicrl::run_rescore_command(command);
-  if (command.name == "tasks") return bicrl::run_tasks_command(command);
-  if (command.name == "generate") return bicrl::run_generate_command(command);
-  if (command.name == "init") return bicrl::run_init_command(command);
-  if (command.name == "eval") return bicrl::run_eval_command(command);
-  if (command.name == "config") return bicrl::run_config_command(command);
-  return bicrl::run_train_command(command);
+  return entry.run(command);
 }
 
 }  // namespace

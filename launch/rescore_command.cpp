@@ -69,7 +69,7 @@ std::vector<StoredStep> read_steps(const fs::path& run) {
 
 }  // namespace
 
-int run_rescore_command(const LearnerCommand& command) {
+static int run_rescore_command(const LearnerCommand& command) {
   const fs::path run = command.config_path;
   const RewardFunction after = RewardFunction::from_file(command.reward_path, {}, VerdictOrigin::kStored);
   std::vector<StepComparison> comparisons;
@@ -95,4 +95,9 @@ int run_rescore_command(const LearnerCommand& command) {
   return static_cast<int>(ExitCode::kOk);
 }
 
+namespace {
+
+const LearnerCommandRegistration kRegistered("rescore", run_rescore_command);
+
+}  // namespace
 }  // namespace bicrl

@@ -46,7 +46,7 @@ void show_prompt(const Task& task, Stage stage, PromptStyle style, Scaffold scaf
 
 }  // namespace
 
-int run_tasks_command(const LearnerCommand& command) {
+static int run_tasks_command(const LearnerCommand& command) {
   const ConfigDocument document = ConfigDocument::from_file(command.config_path, command.overrides);
   const RunSettings settings =
       RunSettings::from_config(document.root(), fs::path(command.config_path).parent_path());
@@ -62,7 +62,8 @@ int run_tasks_command(const LearnerCommand& command) {
   const std::vector<Task>& train = splits.front().tasks;
   if (command.check_tasks) {
     for (const TaskSplit& split : splits) check_tasks(split.name, split.tasks, verifier.pipeline, std::cout);
-    for (const TaskSplit& split : splits) report_task_defects(split.name, split.tasks, verifier.pipeline, std::cout);
+    for (const TaskSplit& split : splits)
+      report_task_defects(split.name, split.tasks, verifier.pipeline, std::cout);
   } else if (folder.empty() && !train.empty()) {
     const Task& first = train.front();
     std::cout << "\nthe first one, " << first.id << "\n" << first.pytorch_code << "\n";
@@ -76,4 +77,9 @@ int run_tasks_command(const LearnerCommand& command) {
   return static_cast<int>(ExitCode::kOk);
 }
 
+namespace {
+
+const LearnerCommandRegistration kRegistered("tasks", run_tasks_command);
+
+}  // namespace
 }  // namespace bicrl

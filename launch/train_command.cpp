@@ -292,8 +292,14 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
 
 }  // namespace
 
-int run_train_command(const LearnerCommand& command) {
+static int run_train_command(const LearnerCommand& command) {
   return with_ranks([&](RankPlanes ranks) { return run_on_ranks(command, ranks); });
 }
 
+namespace {
+
+const LearnerCommandRegistration kRegistered("train", run_train_command, /*has_ranks=*/true);
+const LearnerCommandRegistration kRegistered2("sft", run_train_command, /*has_ranks=*/true);
+
+}  // namespace
 }  // namespace bicrl

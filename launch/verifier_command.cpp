@@ -1,5 +1,6 @@
 #include "common/config.h"
 #include "launch/commands.h"
+#include "launch/subcommands/subcommand.h"
 #include "sandbox/service/verifier_server.h"
 
 namespace bicrl {
@@ -20,4 +21,26 @@ int run_verifier_command(const VerifierCommand& command) {
   return run_verifier_server(options);
 }
 
+namespace {
+
+class VerifierSubcommand : public Subcommand {
+ public:
+  void add_flags(CLI::App& app) override {
+    words_.add_to(app);
+    app.add_flag("--of-run", command_.of_run, "CONFIG is a training run's: read only its verifier section");
+  }
+  int run(const CommandLine&) override {
+    words_.take(command_);
+    return run_verifier_command(command_);
+  }
+
+ private:
+  ConfigArguments words_;
+  VerifierCommand command_;
+};
+
+const SubcommandRegistration kRegistered(90, "verifier", "run a verifier server (no LibTorch in the process)",
+                                         std::make_unique<VerifierSubcommand>());
+
+}  // namespace
 }  // namespace bicrl

@@ -14,6 +14,7 @@
 #include "episode/episode_pipeline.h"
 #include "launch/commands.h"
 #include "launch/embedded_verifier.h"
+#include "launch/subcommands/subcommand.h"
 #include "launch/verify_mutants.h"
 #include "reward/client/verifier_client.h"
 #include "sandbox/gpu/timing/statistics.h"
@@ -236,4 +237,37 @@ int run_verify_command(const VerifyCommand& command) {
   return static_cast<int>(exit_code(verified));
 }
 
+namespace {
+
+class VerifySubcommand : public Subcommand {
+ public:
+  void add_flags(CLI::App& app) override {
+    words_.add_to(app);
+    app.add_option("--tasks", command_.tasks_path, "task file (JSON list or JSON lines)")->required();
+    app.add_option("--candidate", command_.candidate_path,
+                   "a Python program to verify instead of the tasks' own");
+    app.add_option("--task", command_.task_id, "id of the task the candidate answers");
+    app.add_option("--json", command_.json_path, "write the verdicts to this file");
+    app.add_flag("--mutate", command_.mutate,
+                 "verify small changes to each correct program, too, and list those that stay correct");
+    app.add_flag("--profile", command_.profile,
+                 "print each correct program's modelled time, what bounds it, and what it does");
+    app.add_option("--verifier", command_.addresses, "address of a running verifier (host:port), repeatable")
+        ->allow_extra_args(false);
+  }
+  int run(const CommandLine&) override {
+    words_.take(command_);
+    return run_verify_command(command_);
+  }
+
+ private:
+  ConfigArguments words_;
+  VerifyCommand command_;
+};
+
+const SubcommandRegistration kRegistered(100, "verify",
+                                         "verify the programs of a task file, or one candidate",
+                                         std::make_unique<VerifySubcommand>());
+
+}  // namespace
 }  // namespace bicrl

@@ -1,4 +1,5 @@
 #include "launch/curate/curate_command.h"
+#include "launch/subcommands/subcommand.h"
 
 #include <deque>
 #include <filesystem>
@@ -153,4 +154,30 @@ int run_curate_command(const CurateCommand& command) {
   return static_cast<int>(ExitCode::kOk);
 }
 
+namespace {
+
+class CurateSubcommand : public Subcommand {
+ public:
+  void add_flags(CLI::App& app) override {
+    words_.add_to(app);
+    app.add_option("--step", command_.only,
+                   "take this step alone (name or number), on the output of the one before");
+    app.add_flag("--dry-run", command_.dry_run, "print the resolved pipeline, and stop");
+    app.add_flag("--list-steps", command_.list_steps, "print the kinds of steps, and stop");
+  }
+  int run(const CommandLine&) override {
+    words_.take(command_);
+    return run_curate_command(command_);
+  }
+
+ private:
+  ConfigArguments words_;
+  CurateCommand command_;
+};
+
+const SubcommandRegistration kRegistered(
+    70, "curate", "make training data: load, check, verify, filter, decontaminate, write",
+    std::make_unique<CurateSubcommand>());
+
+}  // namespace
 }  // namespace bicrl

@@ -7,6 +7,7 @@
 #include "launch/doctor/doctor_learner.h"
 #include "launch/doctor/doctor_machine.h"
 #include "launch/doctor/doctor_sandbox.h"
+#include "launch/subcommands/subcommand.h"
 #include "sandbox/service/verifier_server.h"
 
 namespace bicrl {
@@ -68,4 +69,26 @@ int run_doctor_command(const DoctorCommand& command) {
   return static_cast<int>(report.can_train() ? ExitCode::kOk : ExitCode::kUnavailable);
 }
 
+namespace {
+
+class DoctorSubcommand : public Subcommand {
+ public:
+  void add_flags(CLI::App& app) override {
+    words_.add_to(app);
+    app.add_flag("--json", command_.json, "print the findings as JSON");
+  }
+  int run(const CommandLine&) override {
+    words_.take(command_);
+    return run_doctor_command(command_);
+  }
+
+ private:
+  ConfigArguments words_;
+  DoctorCommand command_;
+};
+
+const SubcommandRegistration kRegistered(120, "doctor", "check whether training can run here, and what to do",
+                                         std::make_unique<DoctorSubcommand>());
+
+}  // namespace
 }  // namespace bicrl

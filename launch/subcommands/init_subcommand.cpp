@@ -1,0 +1,34 @@
+// `bicrl init`.
+#include "launch/subcommands/subcommand.h"
+
+namespace bicrl {
+namespace {
+
+class InitSubcommand : public Subcommand {
+ public:
+  void add_flags(CLI::App& app) override {
+    app.add_option("CONFIG", command_.config_path, "the policy's shape: a config.json")
+        ->required()
+        ->check(CLI::ExistingFile);
+    app.add_option("DIR", command_.output_folder, "folder to write, new or empty")->required();
+    app.add_option("--tokenizer", command_.tokenizer_folder, "folder with the tokenizer's files")->required();
+    app.add_option("--seed", command_.seed, "of the weights")->capture_default_str();
+    app.add_option("--dtype", command_.dtype, "of the weights")
+        ->default_val("bfloat16")
+        ->check(CLI::IsMember({"bfloat16", "float32"}));
+  }
+  int run(const CommandLine& given) override {
+    command_.name = given.name;
+    command_.line = given.line;
+    return run_learner(command_);
+  }
+
+ private:
+  LearnerCommand command_;
+};
+
+const SubcommandRegistration kInit(30, "init", "write fresh weights of a given shape as a policy's folder",
+                                   std::make_unique<InitSubcommand>());
+
+}  // namespace
+}  // namespace bicrl
