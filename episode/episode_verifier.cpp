@@ -54,6 +54,10 @@ VerificationRequest request_for(const Episode& episode, size_t index, bool fresh
 void EpisodeVerifier::submit(std::vector<Episode>& episodes, size_t index) {
   Episode& episode = episodes.at(index);
   Turn& turn = episode.last();
+  // An episode that was verified before, by other rules or as another step, starts anew.
+  turn.verdict_key.clear();
+  turn.verdict.reset();
+  turn.straggled = false;
   if (settings_.source == VerdictSource::kNone) return;
   if (settings_.needs_verdict && !settings_.needs_verdict(episode)) return;
   if (store_) {

@@ -136,6 +136,23 @@ TEST_CASE("programs that are there already are verified as they are") {
   CHECK(result.episodes[0].last().is_correct());
 }
 
+TEST_CASE("verdict of an earlier verification does not count where none is asked for") {
+  const Task task = some_task();
+  KnownVerdicts known;
+  EpisodeVerifier all(nullptr, &known, {.source = VerdictSource::kStore});
+  EpisodeVerifier none(
+      nullptr, &known,
+      {.source = VerdictSource::kStore, .needs_verdict = [](const Episode&) { return false; }});
+  BackwardGenerator generator;
+  PipelineResult first = run_pipeline(episodes_of(task), {.generator = &generator, .verifier = &all});
+  CHECK(first.episodes[0].last().verdict.has_value());
+  const PipelineResult again = run_pipeline(std::move(first.episodes), {.verifier = &none});
+  for (const Episode& episode : again.episodes) {
+    CHECK_FALSE(episode.last().verdict);
+    CHECK(episode.last().verdict_key.empty());
+  }
+}
+
 TEST_CASE("scored group reports its figures, outcome and advantages") {
   const Task task = some_task();
   KnownVerdicts known;
