@@ -62,7 +62,8 @@ int run_tasks_command(const LearnerCommand& command) {
   const std::vector<Task>& train = splits.front().tasks;
   if (command.check_tasks) {
     for (const TaskSplit& split : splits) check_tasks(split.name, split.tasks, verifier.pipeline, std::cout);
-    for (const TaskSplit& split : splits) report_task_defects(split.name, split.tasks, verifier.pipeline, std::cout);
+    for (const TaskSplit& split : splits)
+      report_task_defects(split.name, split.tasks, verifier.pipeline, std::cout);
   } else if (folder.empty() && !train.empty()) {
     const Task& first = train.front();
     std::cout << "\nthe first one, " << first.id << "\n" << first.pytorch_code << "\n";
