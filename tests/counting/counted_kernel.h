@@ -22,7 +22,7 @@ struct CountedKernel {
   const LaunchCounters& launch(const std::string& kernel, ptx::Dim3 grid, ptx::Dim3 block,
                                Arguments... arguments) {
     const auto fault = runner.launch(kernel, grid, block, 0, arguments...);
-    if (fault) throw Error(ptx::testing::told(fault));
+    if (fault) throw Error(ptx::testing::fault_text(fault));
     static const LaunchCounters kNone;
     return runner.observer ? counting.launches().back() : kNone;
   }

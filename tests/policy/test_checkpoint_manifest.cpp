@@ -47,7 +47,8 @@ TEST_CASE("a flipped byte of a policy with a manifest is refused, unless nobody 
   const testing::TemporaryFolder folder;
   for (const bool sharded : {false, true}) {
     const fs::path where = folder.path() / (sharded ? "sharded" : "single");
-    const Transformer policy = Transformer::random(testing::tiny_policy_config({}, 4), 3, at::kCPU, at::kFloat);
+    const Transformer policy =
+        Transformer::random(testing::tiny_policy_config({}, 4), 3, at::kCPU, at::kFloat);
     save_policy(where, policy, tokenizer());
     if (sharded) write_safetensors_folder(where, policy.parameters(), 4'000);
     fs::create_directory(where / "trainer");

@@ -12,9 +12,8 @@ std::unique_ptr<AttentionBackend> choose_attention(const AttentionShape& shape) 
   static std::once_flag logged;
   if (shape.device.is_cuda())
     std::call_once(logged, [&] {
-      log_warning(
-          "there are no attention kernels for ", refusal,
-          ": torch's operators compute attention, about 30 times as slowly (bench/update.md)");
+      log_warning("there are no attention kernels for ", refusal,
+                  ": torch's operators compute attention, about 30 times as slowly (bench/update.md)");
     });
   return operator_attention(shape);
 }
