@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "episode/curation.h"
 #include "episode/episode.h"
 #include "episode/figures.h"
 #include "policy/tokenizer.h"
@@ -17,7 +18,6 @@
 #include "reward/client/verifier_client.h"
 #include "reward/reward_rule.h"
 #include "rollout/decode_engine.h"
-#include "episode/curation.h"
 #include "trainer/experience/verdict_ledger.h"
 #include "trainer/inputs/task_pool.h"
 #include "trainer/ranks/control_plane.h"

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "common/config.h"
+#include "episode/curation.h"
 #include "reward/advantage.h"
 #include "reward/client/verifier_client.h"
 #include "rollout/decoding_settings.h"
 #include "tasks/curriculum.h"
 #include "trainer/evaluation/best_checkpoint.h"
-#include "episode/curation.h"
 #include "trainer/experience/imitation.h"
 #include "trainer/inputs/policy_source.h"
 #include "trainer/inputs/task_source.h"
