@@ -57,6 +57,23 @@ void check_records(ControlPlane& c) {
   c.barrier();
 }
 
+// Each rank has something else for each, much of it for the last one and nothing for itself.
+void check_parts(ControlPlane& c) {
+  const auto part = [&](int from, int to) {
+    if (from == to) return std::string();
+    const size_t bytes = to == c.size() - 1 ? 400'000 : 3;
+    return std::string(bytes, static_cast<char>('a' + from)) + static_cast<char>('a' + to);
+  };
+  for (int i = 0; i < 3; ++i) {
+    std::vector<std::string> for_ranks;
+    for (int to = 0; to < c.size(); ++to) for_ranks.push_back(part(c.rank(), to));
+    const std::vector<std::string> mine = c.all_to_all(for_ranks);
+    REQUIRE(mine.size() == for_ranks.size());
+    for (int from = 0; from < c.size(); ++from)
+      CHECK((mine[static_cast<size_t>(from)] == part(from, c.rank())));
+  }
+}
+
 void check_account(TensorPlane& plane) {
   MeasuredTensors t(plane);
   at::Tensor part = at::ones({4}), whole = at::empty({4 * t.size()});
@@ -208,6 +225,7 @@ TEST_CASE("a rank of the planes' test under mpirun", "[.planes]") {
   MpiControlPlane control(session);
   REQUIRE(control.size() > 1);
   check_records(control);
+  check_parts(control);
   {
     MpiTensorPlane tensors(session);
     check_sums(tensors);
@@ -238,4 +256,5 @@ TEST_CASE("the planes of one rank") {
   alone.tensors.broadcast(whole, 0, "x").wait();
   CHECK(at::equal(whole, at::arange(6, at::kFloat)));
   CHECK(alone.control.all_gather("mine") == std::vector<std::string>{"mine"});
+  CHECK(alone.control.all_to_all({"mine"}) == std::vector<std::string>{"mine"});
 }

@@ -20,10 +20,12 @@ struct Meeting {
   explicit Meeting(int ranks, int ranks_per_host)
       : ranks_per_host(ranks_per_host),
         parts(static_cast<size_t>(ranks)),
+        parts_for_ranks(parts.size()),
         tensors(parts.size()),
         line(ranks) {}
   int ranks_per_host;
   std::vector<std::string> parts;
+  std::vector<std::vector<std::string>> parts_for_ranks;  // by sender
   std::vector<at::Tensor> tensors;
   std::barrier<> line;
 };
@@ -49,6 +51,17 @@ class ThreadControl : public ControlPlane {
     auto all = meeting_.parts;
     meeting_.line.arrive_and_wait();
     return all;
+  }
+
+  std::vector<std::string> exchange_parts(const std::vector<std::string>& for_ranks,
+                                          const std::string&) override {
+    ++exchanges_;
+    meeting_.parts_for_ranks[static_cast<size_t>(rank_)] = for_ranks;
+    meeting_.line.arrive_and_wait();
+    std::vector<std::string> mine;
+    for (const auto& parts : meeting_.parts_for_ranks) mine.push_back(parts[static_cast<size_t>(rank_)]);
+    meeting_.line.arrive_and_wait();
+    return mine;
   }
 
   Meeting& meeting_;

@@ -13,12 +13,21 @@ namespace {
 using nlohmann::json;
 
 // CBOR: numbers keep their bits, texts need not be UTF-8.
-std::string to_bytes(const std::vector<Episode>& episodes) {
-  json document = json::array();
-  for (const Episode& e : episodes)
-    document.push_back(to_json(e.is_trained ? e : without_tokens(e), EpisodeForm::kRanks));
-  const std::vector<uint8_t> bytes = json::to_cbor(document);
+std::string to_bytes(const json& episodes) {
+  if (episodes.empty()) return "";
+  const std::vector<uint8_t> bytes = json::to_cbor(episodes);
   return {bytes.begin(), bytes.end()};
+}
+
+// Of the episodes what each rank trains.
+std::vector<std::string> by_trainer(const std::vector<Episode>& episodes, const Placement& placement) {
+  std::vector<json> lists(static_cast<size_t>(placement.ranks()), json::array());
+  for (const Episode& e : episodes)
+    lists[static_cast<size_t>(placement.trainer_of(e.key.group))].push_back(
+        to_json(e.is_trained ? e : without_tokens(e), EpisodeForm::kRanks));
+  std::vector<std::string> parts;
+  for (const json& list : lists) parts.push_back(to_bytes(list));
+  return parts;
 }
 
 }  // namespace
@@ -26,15 +35,9 @@ std::string to_bytes(const std::vector<Episode>& episodes) {
 std::vector<Episode> hand_over(const std::vector<Episode>& generated, const Placement& placement,
                                ControlPlane& control) {
   std::vector<Episode> mine;
-  const std::string bytes = placement.generates(control.rank()) ? to_bytes(generated) : "";
-  const std::vector<std::string> parts = control.all_gather(bytes);
-  if (!placement.trains(control.rank())) return mine;
-  for (const std::string& part : parts) {
+  for (const std::string& part : control.all_to_all(by_trainer(generated, placement))) {
     if (part.empty()) continue;
-    for (const json& e : json::from_cbor(part)) {
-      Episode read = episode_from_json(e, EpisodeForm::kRanks);
-      if (placement.trainer_of(read.key.group) == control.rank()) mine.push_back(std::move(read));
-    }
+    for (const json& e : json::from_cbor(part)) mine.push_back(episode_from_json(e, EpisodeForm::kRanks));
   }
   std::ranges::sort(mine, {}, &Episode::key);
   return mine;

@@ -25,6 +25,13 @@ std::vector<std::string> ControlPlane::all_gather(const std::string& bytes, cons
   return exchange(bytes, text_of(place));
 }
 
+std::vector<std::string> ControlPlane::all_to_all(const std::vector<std::string>& for_ranks,
+                                                  const Place& place) {
+  BICRL_CHECK(for_ranks.size() == static_cast<size_t>(size()), for_ranks.size(), " parts for ", size(),
+              " ranks");
+  return exchange_parts(for_ranks, text_of(place));
+}
+
 void ControlPlane::all_reduce(std::vector<double>& values, Reduction reduction, const Place& place) {
   const size_t bytes = values.size() * sizeof(double);
   const auto all = all_gather({reinterpret_cast<const char*>(values.data()), bytes}, place);

@@ -37,6 +37,9 @@ class ControlPlane {
 
   // The byte strings of all ranks in rank order.
   std::vector<std::string> all_gather(const std::string& bytes, const Place& place = Place::current());
+  // What each rank has for this one, in rank order; `for_ranks` is what this one has for each.
+  std::vector<std::string> all_to_all(const std::vector<std::string>& for_ranks,
+                                      const Place& place = Place::current());
   void all_reduce(std::vector<double>& values, Reduction reduction, const Place& place = Place::current());
   void barrier(const Place& place = Place::current());
 
@@ -46,6 +49,8 @@ class ControlPlane {
  private:
   // `place` is a file's name and line.
   virtual std::vector<std::string> exchange(const std::string& bytes, const std::string& place) = 0;
+  virtual std::vector<std::string> exchange_parts(const std::vector<std::string>& for_ranks,
+                                                  const std::string& place) = 0;
 
   double wait_limit_s_ = kWaitLimit_s;
 };
@@ -127,6 +132,10 @@ class SingleProcessControl : public ControlPlane {
 
  private:
   std::vector<std::string> exchange(const std::string& bytes, const std::string&) override { return {bytes}; }
+  std::vector<std::string> exchange_parts(const std::vector<std::string>& for_ranks,
+                                          const std::string&) override {
+    return for_ranks;
+  }
 };
 
 }  // namespace bicrl

@@ -24,10 +24,14 @@ std::string with_place(const std::string& place, const std::string& content) {
   return place + '\0' + content;
 }
 
-void append(std::string& text, const std::string& record) {
-  const auto length = static_cast<int64_t>(record.size());
-  text.append(reinterpret_cast<const char*>(&length), sizeof length);
-  text += record;
+std::string joined(const std::vector<std::string>& records) {
+  std::string text;
+  for (const std::string& record : records) {
+    const auto length = static_cast<int64_t>(record.size());
+    text.append(reinterpret_cast<const char*>(&length), sizeof length);
+    text += record;
+  }
+  return text;
 }
 
 std::vector<std::string> split(const std::string& text) {
@@ -145,7 +149,31 @@ int MpiControlPlane::hosts() const { return state_->hosts; }
 int MpiControlPlane::ranks_on_host() const { return state_->ranks_on_host; }
 
 std::vector<std::string> MpiControlPlane::exchange(const std::string& bytes, const std::string& place) {
-  return rank() == 0 ? collect(bytes, place) : ask(bytes, place);
+  if (rank() != 0) return ask(bytes, place);
+  std::vector<std::string> contents = collect(bytes, place);
+  const auto reply = std::make_shared<const std::string>(with_place("", joined(contents)));
+  for (int to = 1; to < size(); ++to) answer(to, reply);
+  return contents;
+}
+
+std::vector<std::string> MpiControlPlane::exchange_parts(const std::vector<std::string>& for_ranks,
+                                                         const std::string& place) {
+  const std::string mine = joined(for_ranks);
+  if (rank() != 0) return ask(mine, place);
+  std::vector<std::vector<std::string>> by_receiver(static_cast<size_t>(size()));
+  for (const std::string& content : collect(mine, place)) {
+    std::vector<std::string> parts = split(content);
+    BICRL_CHECK(parts.size() == by_receiver.size(), parts.size(), " parts for ", size(), " ranks");
+    for (size_t to = 0; to < parts.size(); ++to) by_receiver[to].push_back(std::move(parts[to]));
+  }
+  for (int to = 1; to < size(); ++to)
+    answer(to,
+           std::make_shared<const std::string>(with_place("", joined(by_receiver[static_cast<size_t>(to)]))));
+  return std::move(by_receiver.front());
+}
+
+void MpiControlPlane::answer(int to, const std::shared_ptr<const std::string>& reply) {
+  state_->send(to, kReplyTag, reply);
 }
 
 std::vector<std::string> MpiControlPlane::collect(const std::string& bytes, const std::string& place) {
@@ -167,7 +195,6 @@ std::vector<std::string> MpiControlPlane::collect(const std::string& bytes, cons
   if (!all)
     give_up(concat("rank 0 waited ", wait_limit_s(), " s at ", place, " for ", rank_list(missing()),
                    ", which did not come"));
-  std::string records;
   std::vector<std::string> contents;
   for (int from = 0; from < size(); ++from) {
     const std::string& record = *came[static_cast<size_t>(from)];
@@ -176,10 +203,7 @@ std::vector<std::string> MpiControlPlane::collect(const std::string& bytes, cons
       give_up(concat("ranks are not at the same place: rank 0 is at ", place, ", rank ", from, " at ",
                      record.substr(0, zero)));
     contents.push_back(record.substr(zero + 1));
-    append(records, contents.back());
   }
-  const auto reply = std::make_shared<const std::string>(with_place("", records));
-  for (int to = 1; to < size(); ++to) state_->send(to, kReplyTag, reply);
   return contents;
 }
 

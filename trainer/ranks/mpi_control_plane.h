@@ -1,5 +1,5 @@
-// The control plane over MPI. Ranks send their records to rank 0, which knows who is missing, and tells
-// everybody: the records of all, or why there are none.
+// The control plane over MPI. Ranks send their records to rank 0, which knows who is missing, and answers
+// everybody: with the records of all, with what they hold for each rank alone, or with why there are none.
 #pragma once
 #include <memory>
 #include <string>
@@ -26,8 +26,12 @@ class MpiControlPlane : public ControlPlane {
 
  private:
   std::vector<std::string> exchange(const std::string& bytes, const std::string& place) override;
-  std::vector<std::string> collect(const std::string& bytes, const std::string& place);  // rank 0
-  std::vector<std::string> ask(const std::string& bytes, const std::string& place);      // the others
+  std::vector<std::string> exchange_parts(const std::vector<std::string>& for_ranks,
+                                          const std::string& place) override;
+  // Rank 0: the records of all ranks. Whoever has called it answers the others.
+  std::vector<std::string> collect(const std::string& bytes, const std::string& place);
+  void answer(int to, const std::shared_ptr<const std::string>& reply);
+  std::vector<std::string> ask(const std::string& bytes, const std::string& place);  // the others
   [[noreturn]] void give_up(const std::string& reason);  // rank 0: tells the others, then throws
 
   struct State;
