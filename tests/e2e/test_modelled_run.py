@@ -58,6 +58,11 @@ with folder() as temporary:
     solved = {r["task_id"] for r in kept if r["correct"]}
     expect(best["correct_rate"] == len(solved) / 2, "a task counts if one sample is right", best, kept)
     expect("best of 3 samples" in out and "after warm_up" in out, "the tables", out)
+    # TensorBoard has evaluations, too, and one axis over all phases.
+    events = b"".join(path.read_bytes() for path in Path(run).rglob("*tfevents*"))
+    for tag in (b"held_out/correct_rate", b"held_out_best_of/correct_rate", b"step/reward"):
+        expect(tag in events, f"{tag} is a tag", len(events))
+    expect(b"end_to_end/reward" not in events, "tags are not divided by phase")
     if held_out["warm_up"]["timed"] > 0:
         expect("gained most" in out or "no held-out task was right both" in out, "one program, before and after", out)
 
@@ -76,6 +81,9 @@ with folder() as temporary:
         expect(Path(run, "evaluations", file).read_bytes() == Path(temporary, "again/evaluations", file).read_bytes(), f"{file}: the same bytes")
     code, out, err = bicrl("rescore", run, "--reward", "configs/rewards/binary.yaml")
     expect(code == 0 and "end_to_end" in out, "its rewards can be scored again", out, err)
+    code, out, err = bicrl("rescore", run, "--reward", "configs/rewards/speedup.yaml")
+    correct = sum(entry["reward"] > 0 for line in read_lines(f"{run}/responses.jsonl") for entry in line["responses"])
+    expect(code == 0 and (correct == 0 or "timed by another clock than 'measured'" in out + err), "a clock that verdicts lack is named", out, err)
 
     # A run that cannot keep them says so before it starts.
     blocked = Path(temporary, "blocked")

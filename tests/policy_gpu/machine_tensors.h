@@ -32,7 +32,7 @@ class MachineTensors {
   void launch(const std::vector<std::string>& name, ptx::Dim3 grid, uint32_t threads,
               const Arguments&... arguments) {
     INFO(name.front());
-    CHECK(ptx::testing::told(
+    CHECK(ptx::testing::fault_text(
               machine_.launch(kernel_named(machine_, name), grid, {threads, 1, 1}, 0, arguments...)) == "");
   }
 

@@ -99,7 +99,7 @@ class Interpreted {
     const std::string part = concat(kernel, "ILi", work_.shape.head_dim, "E");
     const auto shared = static_cast<uint32_t>(matrices * 64 * work_.shape.head_dim * 2);
     INFO(kernel);
-    REQUIRE(ptx::testing::told(
+    REQUIRE(ptx::testing::fault_text(
                 runner_.launch(kernel_named(runner_, {part}), grid, {128, 1, 1}, shared, arguments_)) == "");
   }
   at::Tensor download(uint64_t address, int64_t its_columns) const {

@@ -79,11 +79,11 @@ at::Tensor run_on_blocks(const AttentionCase& work, uint32_t blocks) {
       .group = group,
       .inverse_group = (65535 + group) / group};
   const std::string part = concat("ILi", shape.head_dim, "E");
-  CHECK(ptx::testing::told(machine.launch(kernel_named(machine, {"attend_tiles", part}), {blocks, 1, 1},
-                                          {128, 1, 1}, shared_bytes(shape.head_dim), arguments)) == "");
+  CHECK(ptx::testing::fault_text(machine.launch(kernel_named(machine, {"attend_tiles", part}), {blocks, 1, 1},
+                                                {128, 1, 1}, shared_bytes(shape.head_dim), arguments)) == "");
   const uint64_t out = machine.reserve(static_cast<uint64_t>(work.q.numel()) * 2);
   const int64_t joined = 128 / (shape.head_dim / 8);
-  CHECK(ptx::testing::told(machine.launch(
+  CHECK(ptx::testing::fault_text(machine.launch(
             kernel_named(machine, {"join_shares", part}),
             {static_cast<uint32_t>((work.rows * shape.heads + joined - 1) / joined), 1, 1}, {128, 1, 1}, 0,
             arguments.first_share, arguments.counts, arguments.partial_out, arguments.partial_log, out,

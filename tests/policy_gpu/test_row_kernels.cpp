@@ -190,9 +190,9 @@ TEST_CASE("kernels over rows are those of fp32, on the PTX machine", "[row_kerne
   };
   const auto launch = [&](const std::vector<std::string>& name, int64_t blocks, const auto&... arguments) {
     INFO(name.front());
-    CHECK(
-        ptx::testing::told(machine.launch(kernel_named(machine, name), {static_cast<uint32_t>(blocks), 1, 1},
-                                          {256, 1, 1}, 0, arguments...)) == "");
+    CHECK(ptx::testing::fault_text(machine.launch(kernel_named(machine, name),
+                                                  {static_cast<uint32_t>(blocks), 1, 1}, {256, 1, 1}, 0,
+                                                  arguments...)) == "");
   };
   const uint64_t none = 0;
   const uint64_t sum = zeros(kRows * kWidth, 2), normed = zeros(kRows * kWidth, 2),

@@ -129,8 +129,8 @@ std::vector<gpu::Drawn> draw_on_machine(const SampleCase& work, const Settings& 
   arguments.count = upload(at::tensor({kRows}, at::kInt), int32_t{});
   const uint64_t drawn = machine.upload(std::vector<gpu::Drawn>(kRows));
   arguments.drawn = reinterpret_cast<gpu::Drawn*>(drawn);
-  CHECK(ptx::testing::told(machine.launch(kernel_named(machine, {"sample_row"}), {kRows, 1, 1}, {512, 1, 1},
-                                          0, arguments)) == "");
+  CHECK(ptx::testing::fault_text(machine.launch(kernel_named(machine, {"sample_row"}), {kRows, 1, 1},
+                                                {512, 1, 1}, 0, arguments)) == "");
   return machine.download<gpu::Drawn>(drawn);
 }
 
@@ -257,8 +257,8 @@ TEST_CASE("acceptance is that of the operators, on the PTX machine", "[sampling_
       machine.upload(std::vector<int32_t>{static_cast<int32_t>(work.cells.numel())}));
   const uint64_t drawn = machine.upload(work.drawn);
   arguments.drawn = reinterpret_cast<gpu::Drawn*>(drawn);
-  CHECK(ptx::testing::told(machine.launch(kernel_named(machine, {"accept_position"}), {3, 1, 1}, {128, 1, 1},
-                                          0, arguments)) == "");
+  CHECK(ptx::testing::fault_text(machine.launch(kernel_named(machine, {"accept_position"}), {3, 1, 1},
+                                                {128, 1, 1}, 0, arguments)) == "");
   work.check(machine.download<gpu::Drawn>(drawn).data());
 }
 
