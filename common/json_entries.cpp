@@ -25,16 +25,19 @@ void read_lines(std::string_view text, const EntryTaker& taker) {
     const size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    ++line_number;
-    if (line.find_first_not_of(kBlank) == line.npos) continue;
-    if (const auto entry = try_parse_json(line))
-      taker.take(line_number, entry.value());
-    else
-      taker.broken(line_number, concat("is not JSON: ", entry.reason()));
+    read_json_line(++line_number, line, taker);
   }
 }
 
 }  // namespace
+
+void read_json_line(size_t number, std::string_view line, const EntryTaker& taker) {
+  if (line.find_first_not_of(kBlank) == line.npos) return;
+  if (const auto entry = try_parse_json(line))
+    taker.take(number, entry.value());
+  else
+    taker.broken(number, concat("is not JSON: ", entry.reason()));
+}
 
 void read_json_entries(std::string_view text, const std::string& file, const EntryTaker& taker) {
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());

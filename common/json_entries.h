@@ -18,6 +18,9 @@ struct EntryTaker {
 // with `file` in front, if the text is neither, or a list that is not JSON; a text of blanks has no entry.
 void read_json_entries(std::string_view text, const std::string& file, const EntryTaker& taker);
 
+// One line of JSON lines, for whoever reads a file line by line. A line of blanks is no entry.
+void read_json_line(size_t number, std::string_view line, const EntryTaker& taker);
+
 // One message of the messages about a file's entries: the first ten, and how many more there are.
 std::string joined_entry_errors(const std::vector<std::string>& messages);
 

@@ -6,14 +6,11 @@
 
 #include "common/error.h"
 #include "common/files.h"
-#include "common/json.h"
 
 namespace bicrl::curation {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kBlank = " \t\r\n";
 
 // The first character behind blanks and a byte order mark; '\0' if there is none.
 char first_character(const fs::path& file) {
@@ -29,11 +26,7 @@ void read_lines(const fs::path& file, const EntryTaker& taker) {
   size_t number = 0;
   for (std::string line; std::getline(in, line);) {
     if (++number == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
-    if (line.find_first_not_of(kBlank) == line.npos) continue;
-    if (const auto entry = try_parse_json(line))
-      taker.take(number, entry.value());
-    else
-      taker.broken(number, concat("is not JSON: ", entry.reason()));
+    read_json_line(number, line, taker);
   }
 }
 

@@ -15,7 +15,9 @@ const std::vector<std::string>& defect_names() {
   return kNames;
 }
 
-TaskExamination examination_of(const nlohmann::json& answer) try {
+namespace {
+
+TaskExamination read_examination(const nlohmann::json& answer) {
   TaskExamination found;
   if (answer.contains("failed")) {
     found.failure = answer.at("kind").get<std::string>();
@@ -30,8 +32,38 @@ TaskExamination examination_of(const nlohmann::json& answer) try {
   found.unchecked = answer.at("unchecked").get<std::vector<std::string>>();
   found.fingerprints = answer.at("fingerprints").get<std::vector<std::string>>();
   return found;
-} catch (const nlohmann::json::exception& error) {
-  throw InputError(concat("a box gave no examination: ", error.what()));
+}
+
+TaskExamination crashed(const std::string& message) {
+  TaskExamination examination;
+  examination.failure = "crash";
+  examination.failure_message = message;
+  return examination;
+}
+
+}  // namespace
+
+TaskExamination examination_of(const nlohmann::json& answer) {
+  try {
+    return read_examination(answer);
+  } catch (const nlohmann::json::exception& error) {
+    return crashed(concat("a box gave no examination: ", error.what()));
+  } catch (const InputError& error) {
+    return crashed(error.what());
+  }
+}
+
+void KnownFunctions::mark_duplicate(const std::string& task, TaskExamination& examination) const {
+  for (const std::string& fingerprint : examination.fingerprints)
+    if (const auto found = first_task_.find(fingerprint);
+        found != first_task_.end() && found->second != task) {
+      examination.defects.push_back({"duplicate", "computes the same function as " + found->second});
+      return;
+    }
+}
+
+void KnownFunctions::add(const std::string& task, const TaskExamination& examination) {
+  for (const std::string& fingerprint : examination.fingerprints) first_task_.emplace(fingerprint, task);
 }
 
 }  // namespace bicrl::curation

@@ -1,7 +1,8 @@
-// Defects that a task's reference may have (curation/runtimes/task_checks.py finds them). Pure functions.
+// Defects that a task's reference may have (curation/runtimes/task_checks.py finds them). Not thread-safe.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace bicrl::curation {
@@ -20,8 +21,20 @@ struct TaskExamination {
   std::string failure_message;
 };
 
-// From a box's answer to {"kind": "examine"}; what a box says is not trusted. Throws InputError if it is
-// none.
+// From a box's answer to {"kind": "examine"}. What a box says is not trusted: what is no examination is the
+// failure "crash".
 TaskExamination examination_of(const nlohmann::json& answer);
+
+// The functions of tasks that were examined, to find tasks that compute the same.
+class KnownFunctions {
+ public:
+  // Adds the defect `duplicate` if another task's function is equal.
+  void mark_duplicate(const std::string& task, TaskExamination& examination) const;
+  // The first task with a function stays the one that is named.
+  void add(const std::string& task, const TaskExamination& examination);
+
+ private:
+  std::unordered_map<std::string, std::string> first_task_;  // by fingerprint
+};
 
 }  // namespace bicrl::curation

@@ -8,7 +8,7 @@ from torch._decomp import core_aten_decompositions
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from task_recorder import is_view, name_of, tensors_of, writes_in_place
+from task_recorder import is_view, name_of, storage_of, tensors_of, writes_in_place
 from task_reference import Raises, Reference, copied, is_tensor
 
 CANONICAL_SIZES = (12, 20, 28, 36, 44, 52, 60, 68)
@@ -49,14 +49,7 @@ class Graph(TorchDispatchMode):
 
     def remember(self, x, value):
         self.kept.append(x)
-        self.own[id(x)] = (value, self.epochs.get(self.place(x), ""))
-
-    @staticmethod
-    def place(x):
-        try:
-            return x.untyped_storage()._cdata
-        except (RuntimeError, NotImplementedError):
-            return id(x)
+        self.own[id(x)] = (value, self.epochs.get(storage_of(x), ""))
 
     def hash_of(self, x):
         if id(x) not in self.own:
@@ -69,7 +62,7 @@ class Graph(TorchDispatchMode):
             else:
                 self.remember(x, digest("constant", x.dim(), x.dtype))
         value, epoch = self.own[id(x)]
-        now = self.epochs.get(self.place(x), "")
+        now = self.epochs.get(storage_of(x), "")
         return value if now == epoch else digest(value, now)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -86,7 +79,7 @@ class Graph(TorchDispatchMode):
         if writes_in_place(func):
             target = next((x for x in tensors_of(args)), None)
             if target is not None:
-                self.epochs[self.place(target)] = value
+                self.epochs[storage_of(target)] = value
             for x in tensors_of(result):
                 self.remember(x, value)
             return result

@@ -46,6 +46,14 @@ class Operator:
         return self.name not in MOVES and self.name not in SHAPE_ONLY and not is_view(self.func)
 
 
+def storage_of(x):
+    """What tensors of the same memory have in common."""
+    try:
+        return x.untyped_storage()._cdata
+    except (RuntimeError, NotImplementedError):
+        return id(x)
+
+
 class Recorder(TorchDispatchMode):
     """`stand_in(number, func, flat_args, outputs)` may return other outputs for an operator's call."""
 
@@ -56,16 +64,9 @@ class Recorder(TorchDispatchMode):
         self.keep_values = keep_values
         self.kept = list(sources)  # so that no id is used twice
         self.tainted = {id(x) for x in sources}
-        self.tainted_storages = {self.storage(x) for x in sources}
+        self.tainted_storages = {storage_of(x) for x in sources}
         self.made_by = {}
         self.calls = 0
-
-    @staticmethod
-    def storage(x):
-        try:
-            return x.untyped_storage()._cdata
-        except (RuntimeError, NotImplementedError):
-            return id(x)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -77,7 +78,7 @@ class Recorder(TorchDispatchMode):
         before = [x.detach().clone() if in_place and isinstance(x, torch.Tensor) and self.stand_in else None for x in flat]
         result = func(*args, **kwargs)
         name = name_of(func)
-        tainted = name not in SHAPE_ONLY and any(id(x) in self.tainted or self.storage(x) in self.tainted_storages for x in own)
+        tainted = name not in SHAPE_ONLY and any(id(x) in self.tainted or storage_of(x) in self.tainted_storages for x in own)
         if self.stand_in:
             result = self.stand_in(number, func, flat if not in_place else before, result)
         outputs = tensors_of(result)
@@ -85,7 +86,7 @@ class Recorder(TorchDispatchMode):
         self.kept.extend(own)
         if tainted:
             self.tainted.update(id(x) for x in outputs)
-            self.tainted_storages.update(self.storage(x) for x in outputs)
+            self.tainted_storages.update(storage_of(x) for x in outputs)
         first = outputs[0] if outputs else None
         candidates = []
         if first is not None and first.is_floating_point():

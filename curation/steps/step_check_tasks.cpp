@@ -3,7 +3,6 @@
 //   refuse: defects (all if left out), unexamined: drop | keep
 #include <algorithm>
 #include <map>
-#include <unordered_map>
 
 #include "common/log.h"
 #include "curation/code/code_questions.h"
@@ -52,13 +51,7 @@ class CheckTasks : public Step {
 
   void decide(Record record, const nlohmann::json& answer, Outlet& out) {
     ++examined_;
-    TaskExamination examination;
-    try {
-      examination = examination_of(answer);
-    } catch (const InputError& error) {
-      examination.failure = "crash";
-      examination.failure_message = error.what();
-    }
+    TaskExamination examination = examination_of(answer);
     if (!examination.failure.empty()) {
       ++found_["not examined: " + examination.failure];
       if (!keep_unexamined_)
@@ -66,7 +59,8 @@ class CheckTasks : public Step {
       return out.pass(std::move(record));
     }
     for (const std::string& what : examination.unchecked) ++unchecked_[what];
-    add_duplicate(record, examination);
+    // Of a task that was passed on; answers to one task are no duplicates of each other.
+    known_.mark_duplicate(record.task_id, examination);
     std::string detail, reason;
     for (const auto& [kind, message] : examination.defects) {
       ++found_[kind];
@@ -75,25 +69,14 @@ class CheckTasks : public Step {
       detail += concat(detail.empty() ? "" : "; ", kind, ": ", message);
     }
     if (!reason.empty()) return out.drop(record.id, reason, detail);
-    for (const std::string& fingerprint : examination.fingerprints)
-      known_.emplace(fingerprint, record.task_id);
+    known_.add(record.task_id, examination);
     out.pass(std::move(record));
-  }
-
-  // Of a task that was passed on; answers to one task are no duplicates of each other.
-  void add_duplicate(const Record& record, TaskExamination& examination) const {
-    for (const std::string& fingerprint : examination.fingerprints)
-      if (const auto found = known_.find(fingerprint);
-          found != known_.end() && found->second != record.task_id) {
-        examination.defects.push_back({"duplicate", "computes the same function as " + found->second});
-        return;
-      }
   }
 
   CodeQuestions questions_;
   std::vector<std::string> refused_;
   bool keep_unexamined_ = false;
-  std::unordered_map<std::string, std::string> known_;  // fingerprint to the task that had it first
+  KnownFunctions known_;
   std::map<std::string, int64_t> found_, unchecked_;
   int64_t examined_ = 0;
 };

@@ -35,18 +35,15 @@ void report_task_defects(const std::string& name, const std::vector<Task>& tasks
   boxes.bwrap = options.bwrap;
   curation::BoxCodeReader reader(boxes);
   std::vector<TaskExamination> examinations = examine(tasks, reader);
-  std::map<std::string, std::string> known;  // fingerprint to the first task that has it
+  curation::KnownFunctions known;
   std::map<std::string, size_t> by_kind;
   size_t defective = 0;
   for (size_t i = 0; i < tasks.size(); ++i) {
     TaskExamination& examination = examinations[i];
     if (!examination.failure.empty())
       examination.defects.push_back({"not examined: " + examination.failure, examination.failure_message});
-    for (const std::string& fingerprint : examination.fingerprints)
-      if (const auto [first, is_new] = known.emplace(fingerprint, tasks[i].id); !is_new) {
-        examination.defects.push_back({"duplicate", "computes the same function as " + first->second});
-        break;
-      }
+    known.mark_duplicate(tasks[i].id, examination);
+    known.add(tasks[i].id, examination);
     defective += !examination.defects.empty();
     for (const auto& [kind, message] : examination.defects) {
       ++by_kind[kind];

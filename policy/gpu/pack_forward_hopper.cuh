@@ -5,16 +5,9 @@
 
 namespace bicrl::gpu {
 
+// Queries of a run.
 template <int kHeadDim>
-struct ForwardMemory {
-  static constexpr int kPlaces = 4, kMatrices = 1;
-  __nv_bfloat16 rows[2][kMatrices][64 * kHeadDim];  // queries of a run
-  __nv_bfloat16 places[kPlaces][2][64 * kHeadDim];
-  __nv_bfloat16 staging[kMultiplyingWarps][16 * 64];
-  TileNote tiles[2];
-  ChunkNote notes[kPlaces];
-  QueryBarriers<kPlaces> barriers;
-};
+using ForwardMemory = QueryTileMemory<kHeadDim, 1>;
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 

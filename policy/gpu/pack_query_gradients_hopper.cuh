@@ -7,16 +7,9 @@
 
 namespace bicrl::gpu {
 
+// Queries of a run and gradients of its outputs.
 template <int kHeadDim>
-struct QueryGradientMemory {
-  static constexpr int kPlaces = 4, kMatrices = 2;
-  __nv_bfloat16 rows[2][kMatrices][64 * kHeadDim];  // of a run: queries, gradients of outputs
-  __nv_bfloat16 places[kPlaces][2][64 * kHeadDim];
-  __nv_bfloat16 staging[kMultiplyingWarps][16 * 64];
-  TileNote tiles[2];
-  ChunkNote notes[kPlaces];
-  QueryBarriers<kPlaces> barriers;
-};
+using QueryGradientMemory = QueryTileMemory<kHeadDim, 2>;
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 

@@ -1,8 +1,5 @@
 // Tiles of query rows on Hopper, for the forward pass and the gradient of queries: a thread fetches a tile's
 // runs and then its chunks of keys and values, and two warpgroups, one for each run, go over the chunks.
-//
-// A Memory has kPlaces and kMatrices, `rows` (for each run that many matrices: queries, gradients of
-// outputs), `tiles`, `places` for the keys and values of a chunk with their `notes`, and `barriers`.
 #pragma once
 #include "policy/gpu/pack_hopper.cuh"
 
@@ -26,6 +23,18 @@ struct ChunkNote {
 template <int kPlaces>
 struct QueryBarriers {
   uint64_t full[kPlaces], empty[kPlaces], tile_full, tile_empty;
+};
+
+// Shared memory of a block: kRunMatrices of each run's rows stay for a tile, keys and values come and go.
+template <int kHeadDim, int kRunMatrices>
+struct QueryTileMemory {
+  static constexpr int kPlaces = 4, kMatrices = kRunMatrices;
+  __nv_bfloat16 rows[2][kMatrices][64 * kHeadDim];  // by run
+  __nv_bfloat16 places[kPlaces][2][64 * kHeadDim];  // keys and values of a chunk
+  __nv_bfloat16 staging[kMultiplyingWarps][16 * 64];
+  TileNote tiles[2];
+  ChunkNote notes[kPlaces];
+  QueryBarriers<kPlaces> barriers;
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)

@@ -84,6 +84,38 @@ Score score(const std::vector<LabelledTask>& tasks) {
   return score;
 }
 
+TEST_CASE("answer of a box that is no examination is a crash of that task alone") {
+  for (const char* text :
+       {"7", "[]", "{}", R"({"failed": 1, "kind": "timeout"})",
+        R"({"defects": [{"kind": "invented", "message": ""}], "unchecked": [], "fingerprints": []})"}) {
+    INFO(text);
+    const TaskExamination examination = examination_of(nlohmann::json::parse(text));
+    CHECK(examination.failure == "crash");
+    CHECK(!examination.failure_message.empty());
+    CHECK(examination.fingerprints.empty());
+  }
+}
+
+TEST_CASE("tasks that compute the same are duplicates of the first one") {
+  const auto with = [](const std::string& fingerprint) {
+    TaskExamination examination;
+    examination.fingerprints = {fingerprint};
+    return examination;
+  };
+  KnownFunctions known;
+  known.add("first", with("f"));
+  known.add("second", with("f"));
+  TaskExamination third = with("f"), first = with("f"), other = with("g");
+  known.mark_duplicate("third", third);
+  known.mark_duplicate("first", first);
+  known.mark_duplicate("other", other);
+  REQUIRE(third.defects.size() == 1);
+  CHECK(third.defects[0].kind == "duplicate");
+  CHECK(third.defects[0].message == "computes the same function as first");
+  CHECK(first.defects.empty());
+  CHECK(other.defects.empty());
+}
+
 TEST_CASE("task filter finds the defects of the tasks that it was made with") {
   const Score measured = score(labelled_tasks("development"));
   CHECK(measured.recalled == measured.defects);

@@ -10,30 +10,15 @@
 #include "policy/packed_attention.h"
 #include "tests/policy/operator_operations.h"
 #include "tests/policy/random_pack.h"
+#include "tests/support/tiny_policy_config.h"
 
 namespace bicrl {
 namespace {
 
 using testing::RandomPack;
 
-PolicyConfig some_config(bool tied) {
-  PolicyConfig c;
-  c.vocab_size = 40;
-  c.hidden_size = 32;
-  c.layers = 3;
-  c.heads = 4;
-  c.kv_heads = 2;
-  c.head_dim = 8;
-  c.intermediate_size = 48;
-  c.initializer_range = 0.2;
-  c.tie_word_embeddings = tied;
-  c.block_size = 4;
-  c.mask_token_id = 0;
-  return c;
-}
-
 Transformer some_policy(bool tied, const std::optional<LoraConfig>& lora) {
-  Transformer policy = Transformer::random(some_config(tied), 8, at::kCPU, at::kDouble);
+  Transformer policy = Transformer::random(testing::three_layer_config(tied), 8, at::kCPU, at::kDouble);
   for (const auto& [name, value] : policy.parameters())
     if (value.dim() == 1) value.add_(at::linspace(-0.5, 0.5, value.numel(), at::kDouble));
   if (!lora) return policy;

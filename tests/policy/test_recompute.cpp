@@ -8,24 +8,10 @@
 #include "policy/dense_attention.h"
 #include "policy/packed_attention.h"
 #include "policy/transformer.h"
+#include "tests/support/tiny_policy_config.h"
 
 namespace bicrl {
 namespace {
-
-PolicyConfig some_config() {
-  PolicyConfig c;
-  c.vocab_size = 40;
-  c.hidden_size = 32;
-  c.layers = 3;
-  c.heads = 4;
-  c.kv_heads = 2;
-  c.head_dim = 8;
-  c.intermediate_size = 48;
-  c.initializer_range = 0.2;
-  c.block_size = 4;
-  c.mask_token_id = 0;
-  return c;
-}
 
 // Counts how often a layer attends.
 class Counting : public AttentionContext {
@@ -48,7 +34,7 @@ struct Pass {
 };
 
 Pass run(Recompute recompute, at::ScalarType dtype) {
-  Transformer policy = Transformer::random(some_config(), 8, at::kCPU, dtype);
+  Transformer policy = Transformer::random(testing::three_layer_config(), 8, at::kCPU, dtype);
   policy.set_recompute(recompute);
   for (const auto& [name, value] : policy.parameters()) value.requires_grad_(true);
   const int64_t rows = 24;
@@ -71,7 +57,7 @@ Pass run(Recompute recompute, at::ScalarType dtype) {
 }
 
 TEST_CASE("activations that are computed again change no bit of values and gradients") {
-  const int64_t layers = some_config().layers;
+  const int64_t layers = testing::three_layer_config().layers;
   for (const auto dtype : {at::kFloat, at::kDouble, at::kBFloat16}) {
     const Pass kept = run(Recompute::kNone, dtype);
     CHECK(kept.attended == layers);

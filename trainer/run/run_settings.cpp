@@ -137,16 +137,6 @@ const UpdaterSettings* first_updater(const RunSettings& settings) {
   return nullptr;
 }
 
-}  // namespace
-
-Scaffold infilling_scaffold(const RunSettings& settings) {
-  for (const StageSettings& stage : settings.stages)
-    if (stage.stage == Stage::kInfilling) return stage.decoding.scaffold;
-  return settings.evaluation.decoding.scaffold;
-}
-
-namespace {
-
 // Keys that a file may have with the value that says nothing.
 void refuse_of_split_runs(const ConfigSection& section) {
   if (section.has("generator_ranks") && section.integer("generator_ranks", 0, 0, kMany) > 0)
@@ -165,6 +155,12 @@ TaskUse use_of_tasks(const RunSettings& settings) {
 }
 
 }  // namespace
+
+Scaffold infilling_scaffold(const RunSettings& settings) {
+  for (const StageSettings& stage : settings.stages)
+    if (stage.stage == Stage::kInfilling) return stage.decoding.scaffold;
+  return settings.evaluation.decoding.scaffold;
+}
 
 // Beats come each second, later on a busy machine.
 constexpr double kShortestHeartbeat_s = 5;
