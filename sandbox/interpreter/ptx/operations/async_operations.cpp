@@ -24,12 +24,12 @@ const Region& near_region(Strand& strand, Space space, uint64_t address, const A
 }
 
 // What a lane does here takes as long as that many operations on registers.
-constexpr uint64_t kWork = 32;
+constexpr uint64_t kAsyncWork = 32;
 
 }  // namespace
 
 void copy_async(Strand& strand, const Operation& op) {
-  strand.grid().count_work(kWork, static_cast<uint64_t>(strand.active().count()));
+  strand.grid().count_work(kAsyncWork, static_cast<uint64_t>(strand.active().count()));
   Region shared, global;
   CollectedAccesses sources(strand, op, LaneAccess::Kind::kRead, op.count);
   strand.active().for_each([&](int lane) {

@@ -96,7 +96,7 @@ bool any_bit(const uint8_t* bytes, size_t count) {
 }
 
 // What a lane's element takes here, in operations on registers.
-constexpr uint64_t kWork = 16;
+constexpr uint64_t kAtomicWork = 16;
 
 // One element of one lane, and its undefined bits.
 template <class T>
@@ -110,7 +110,7 @@ void run_atomic(Strand& strand, const Operation& op) {
   const uint32_t count = op.count;
   const Access access{.bytes = static_cast<uint32_t>(sizeof(T)) * count, .writes = true};
   const bool shadows = strand.has_shadows();
-  strand.grid().count_work(kWork * count, static_cast<uint64_t>(strand.active().count()));
+  strand.grid().count_work(kAtomicWork * count, static_cast<uint64_t>(strand.active().count()));
   bool changed = false;
   const auto source = [&](Place place, int lane) {
     Element<T> element{};

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t kBarrierBytes = 8;
 // What a lane does here takes as long as that many operations on registers.
-constexpr uint64_t kWork = 32;
+constexpr uint64_t kBarrierWork = 32;
 constexpr uint32_t kMaxCount = (1 << 20) - 1;  // of arrivals, and of bytes of transactions
 
 // What the 64 bits mean: from the lowest on, 20 bits of `expected`, 20 of `pending`, 22 of bytes + 2^20, a
@@ -149,7 +149,7 @@ void change(Strand& strand, const Operation& op, int lane) {
 }  // namespace
 
 void arrive_after_copies(Strand& strand, const Operation& op) {
-  strand.grid().count_work(kWork, static_cast<uint64_t>(strand.active().count()));
+  strand.grid().count_work(kBarrierWork, static_cast<uint64_t>(strand.active().count()));
   strand.active().for_each([&](int lane) {
     Barrier barrier(strand, op, lane);
     State state = barrier.read();
@@ -165,12 +165,12 @@ void arrive_after_copies(Strand& strand, const Operation& op) {
 }
 
 void change_barrier(Strand& strand, const Operation& op) {
-  strand.grid().count_work(kWork, static_cast<uint64_t>(strand.active().count()));
+  strand.grid().count_work(kBarrierWork, static_cast<uint64_t>(strand.active().count()));
   strand.active().for_each([&](int lane) { change(strand, op, lane); });
 }
 
 void test_barrier(Strand& strand, const Operation& op) {
-  strand.grid().count_work(kWork, static_cast<uint64_t>(strand.active().count()));
+  strand.grid().count_work(kBarrierWork, static_cast<uint64_t>(strand.active().count()));
   bool waits = false;
   strand.active().for_each([&](int lane) {
     Barrier barrier(strand, op, lane);

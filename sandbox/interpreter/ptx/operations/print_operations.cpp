@@ -11,7 +11,7 @@ namespace bicrl::ptx {
 namespace {
 
 // What printing takes besides its characters, in operations.
-constexpr uint64_t kWork = 256;
+constexpr uint64_t kPrintWork = 256;
 constexpr size_t kMaxAssertionText = 256;
 
 // Bytes of one lane's view of memory, within one region.
@@ -116,7 +116,7 @@ void print_lane(Strand& strand, const Operation& op, int lane) {
   };
   const Printed printed = format_print(read_text(strand, format, lane), values);
   strand.grid().printer().append(printed.text);
-  strand.grid().count_work(kWork + printed.text.size(), 1);
+  strand.grid().count_work(kPrintWork + printed.text.size(), 1);
   set_result(strand, op, lane, printed.values);
 }
 
