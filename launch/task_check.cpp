@@ -10,10 +10,10 @@ namespace {
 
 constexpr size_t kOpenAhead = 8;  // references asked for before the first of them has answered
 
-std::vector<TaskFault> faults_of(OracleTask& opened) {
+std::vector<InvalidTask> faults_of(OracleTask& opened) {
   if (const auto answers = opened.answers()) return answers->faults;
   const OracleFailure failure = opened.failure();
-  if (!failure.task_fault) throw Error("the oracle failed: " + failure.reason, ExitCode::kUnavailable);
+  if (!failure.invalid_task) throw Error("the oracle failed: " + failure.reason, ExitCode::kUnavailable);
   return {{failure.kind, failure.reason}};
 }
 
@@ -34,11 +34,11 @@ size_t check_tasks(const std::string& name, const std::vector<Task>& tasks, cons
     const auto spec = ahead.front()->spec();
     ahead.pop_front();
     if (spec && spec->has_costing_inputs)
-      for (TaskFault& fault :
+      for (InvalidTask& fault :
            faults_of(*oracle.open(tasks[i].pytorch_code, draw_kinds(TaskSize::kCosted), TaskSize::kCosted)))
         faults.push_back({std::move(fault.kind), "on get_costing_inputs(): " + fault.message});
     faulty += !faults.empty();
-    for (const TaskFault& fault : faults) {
+    for (const InvalidTask& fault : faults) {
       ++by_kind[fault.kind];
       out << name << " " << tasks[i].id << "  " << fault.kind << ": " << fault.message << std::endl;
     }

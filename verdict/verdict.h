@@ -11,7 +11,7 @@ enum class Outcome {
   kGraded,
   kCandidateFault,
   kInfrastructure,  // the verifier's own fault: asking again may help
-  kTaskFault        // the task can never be graded by this verifier: asking again will not help
+  kInvalidTask      // the task can never be graded by this verifier: asking again will not help
 };
 // Whether the outcome says anything about the program.
 constexpr bool judges_program(Outcome outcome) {
@@ -55,7 +55,7 @@ struct Verdict {
   bool operator==(const Verdict&) const = default;
 };
 
-std::string to_string(Outcome outcome);  // "graded", "candidate_fault", "infrastructure", "task_fault"
+std::string to_string(Outcome outcome);  // "graded", "candidate_fault", "infrastructure", "invalid_task"
 // Empty, or which field contradicts another or has a value that nothing can have (a negative time, more
 // trials passed than made). Verdicts come from other processes: whoever reads one asks this first.
 std::string verdict_problem(const Verdict& verdict);

@@ -10,7 +10,7 @@
 namespace bicrl {
 namespace {
 
-constexpr size_t kMaxReasonBytes = 600;
+constexpr size_t kMaxReferenceReasonBytes = 600;
 constexpr double kWallForCpu = 6;  // a busy machine's waiting is no fault of the task; sleeping is
 
 double quantile(std::vector<double> sorted, double share) {
@@ -124,7 +124,7 @@ void read_end(const nlohmann::json& header, size_t kinds, OracleAnswers& answers
   interleave(answers.draws, kinds);
   for (const auto& fault : header.at("faults"))
     answers.faults.push_back({fault.at("kind").get<std::string>(),
-                              fault.at("message").get<std::string>().substr(0, kMaxReasonBytes),
+                              fault.at("message").get<std::string>().substr(0, kMaxReferenceReasonBytes),
                               fault.value("is_vacuous", false)});
   answers.reference = read_reference_launches(header.at("operators"));
   std::sort(times.begin(), times.end());
@@ -172,7 +172,7 @@ std::vector<size_t> OracleTask::choose(int trials) {
 }
 
 void OracleTask::fail(OracleFailure failure) {
-  failure.reason = failure.reason.substr(0, kMaxReasonBytes);
+  failure.reason = failure.reason.substr(0, kMaxReferenceReasonBytes);
   {
     const std::lock_guard lock(mutex_);
     failure_ = std::move(failure);

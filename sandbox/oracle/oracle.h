@@ -61,7 +61,7 @@ struct OracleSpec {
 };
 
 // What is wrong with a task. Those with answers can be graded, and a program's success says little.
-struct TaskFault {
+struct InvalidTask {
   // "saturated", "fragile", "blind", "trivial" (with answers), "raises", "missing", "unsupported_type",
   // "not_finite", "random", "data_dependent", "too_large", "timeout", "crash" (without)
   std::string kind;
@@ -77,16 +77,16 @@ struct OracleAnswers {
   std::vector<bool> trivial_outputs;
   std::vector<bool> written_inputs;  // of each input leaf: the reference itself writes to it
   std::vector<bool> long_inputs;     // of each input leaf: few long slices, of which draws show few places
-  std::vector<TaskFault> faults;
+  std::vector<InvalidTask> faults;
   ReferenceLaunches reference;               // what a device would do for it
   double eager_ms = 0, eager_spread_ms = 0;  // median and interquartile range
 };
 
 // Why there is no answer. If the task is at fault, asking again will not help.
 struct OracleFailure {
-  bool task_fault = false;
+  bool invalid_task = false;
   std::string reason;
-  std::string kind;  // of a task's fault, as in TaskFault
+  std::string kind;  // of a task's fault, as in InvalidTask
 };
 
 // A task's answers as they become known. Thread-safe.

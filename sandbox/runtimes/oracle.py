@@ -28,7 +28,7 @@ from oracle_checks import FEWEST_FINITE, Findings
 from oracle_pool import Pool
 from oracle_reference import Reference
 from oracle_unread import decides
-from oracle_values import TaskFault, describe, leaves, span_bytes
+from oracle_values import InvalidTask, describe, leaves, span_bytes
 
 IMAGINED_BYTES = 32 << 20
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of mallopt()
@@ -82,7 +82,7 @@ def run(fd):
                 say(channel, {"kind": "unread", "decides": decides(reference, blobs, request["unread"])})
             else:
                 answer(channel, request)
-    except TaskFault as fault:
+    except InvalidTask as fault:
         say(channel, {"kind": "fault", "fault": fault.kind, "message": str(fault)})
     except MemoryError:
         say(channel, {"kind": "fault", "fault": "too_large",
@@ -114,7 +114,7 @@ def settle(channel, pool):
             passes = findings.passes(pool)
             if not passes or not pool.draws.widen():
                 return findings, passes
-        except TaskFault:
+        except InvalidTask:
             # The reference may take what the task gives and not, now and then, what is drawn in its place.
             if not pool.draws.demote():
                 raise
@@ -131,7 +131,7 @@ def send_draws(channel, pool):
             say(channel, {"kind": "draw", "family": name, "round": number, "returned": describe(draw.returned),
                           "input_leaves": len(draw.leaves)}, draw.blobs())
     if findings.finite < FEWEST_FINITE:
-        raise TaskFault("not_finite", "the reference's answer is not finite on any draw")
+        raise InvalidTask("not_finite", "the reference's answer is not finite on any draw")
     return findings
 
 

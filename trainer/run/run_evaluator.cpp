@@ -232,7 +232,7 @@ std::string RunEvaluator::best_and_newest(const CheckpointStore& checkpoints) co
 
 void RunEvaluator::leave_out_invalid(const TaskScores& scores) {
   for (size_t i = 0; i < scores.tasks.size(); ++i) {
-    const std::string& reason = scores.tasks[i].task_fault;
+    const std::string& reason = scores.tasks[i].invalid_task;
     if (reason.empty()) continue;
     const std::string left_out = parts_.curation.note_fault(parts_.tasks.held_out[i].id, reason);
     if (parts_.directory && !left_out.empty()) log_warning("held-out ", left_out);

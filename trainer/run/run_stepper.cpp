@@ -99,12 +99,12 @@ struct StepClose {
   bool checkpoint_written;
 };
 
-std::string to_bytes(const StepClose& close, const std::vector<double>& figures) {
+std::string close_bytes(const StepClose& close, const std::vector<double>& figures) {
   std::string bytes(reinterpret_cast<const char*>(&close), sizeof close);
   return bytes.append(reinterpret_cast<const char*>(figures.data()), figures.size() * sizeof(double));
 }
 
-std::pair<StepClose, std::vector<double>> from_bytes(const std::string& bytes) {
+std::pair<StepClose, std::vector<double>> close_from_bytes(const std::string& bytes) {
   StepClose close;
   std::vector<double> figures((bytes.size() - sizeof close) / sizeof(double));
   std::memcpy(&close, bytes.data(), sizeof close);
@@ -130,8 +130,8 @@ StepMetrics RunStepper::close(const Phase& phase, const PhaseStep& taken, StepAg
                       .meaning = taken.meaning};
   metrics.load.ranks = parts_.ranks.control.size();
   bool written = true;
-  for (const std::string& bytes : parts_.ranks.control.all_gather(to_bytes(mine, taken.update.values()))) {
-    auto [rank, figures] = from_bytes(bytes);
+  for (const std::string& bytes : parts_.ranks.control.all_gather(close_bytes(mine, taken.update.values()))) {
+    auto [rank, figures] = close_from_bytes(bytes);
     updates.push_back(std::move(figures));
     StepSeconds& slowest = metrics.seconds;
     slowest.rollout = std::max(slowest.rollout, rank.seconds.rollout);

@@ -115,20 +115,19 @@ std::vector<LiveSequence> PolicyUpdater::sequences_of(const std::vector<Experien
   return sequences;
 }
 
-StepShares PolicyUpdater::chosen_shares(const std::vector<Experience>& experiences,
-                                        const std::vector<LiveSequence>& sequences) const {
-  std::vector<ExperienceShare> own = shares_of(experiences);
+StepKeys PolicyUpdater::chosen_keys(const std::vector<Experience>& experiences,
+                                    const std::vector<LiveSequence>& sequences) const {
+  std::vector<ExperienceKey> own = shares_of(experiences);
   for (size_t i = 0; i < own.size(); ++i) own[i].scored_tokens = sequences[i].scored_tokens();
   return all_gather_lists(control_, own);
 }
 
-UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& experiences,
-                                      const StepShares& scored_shares,
+UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& experiences, const StepKeys& scored_keys,
                                       const std::vector<SupervisedBatch>& imitated) {
   const DeviceUse use(policy_.device());
   const std::vector<LiveSequence> sequences = sequences_of(experiences);
-  const StepShares shares =
-      settings_.objective->scores_every_token() ? scored_shares : chosen_shares(experiences, sequences);
+  const StepKeys shares =
+      settings_.objective->scores_every_token() ? scored_keys : chosen_keys(experiences, sequences);
   UpdateTotals totals(settings_.objective->figures());
   for (int64_t epoch = 0; epoch < settings_.epochs; ++epoch) {
     const uint64_t key =

@@ -80,7 +80,7 @@ std::vector<LiteralRow> literal_masked_rows(const Rollout& r, const PolicyConfig
 }
 
 // What is scored together: an objective's name and, of `trace`, its shrink.
-struct Scoring {
+struct ScoredRounds {
   std::string objective = "trace";
   int64_t shrink = 1;
 
@@ -91,11 +91,11 @@ struct Scoring {
   }
 };
 
-std::vector<LiteralRow> literal_rows(const Experience& e, const PolicyConfig& config, const Scoring& scoring,
-                                     uint64_t seed) {
-  if (scoring.objective == "trace") return literal_rows(e.rollout, config, scoring.shrink);
+std::vector<LiteralRow> literal_rows(const Experience& e, const PolicyConfig& config,
+                                     const ScoredRounds& scored_rounds, uint64_t seed) {
+  if (scored_rounds.objective == "trace") return literal_rows(e.rollout, config, scored_rounds.shrink);
   return literal_masked_rows(e.rollout, config, random_mask(e.rollout, mask_key(seed, 0, e)),
-                             scoring.objective == "coupled");
+                             scored_rounds.objective == "coupled");
 }
 
 // Log-probabilities of the selected tokens of one row that is padded to `padded` clean and noisy positions.
@@ -133,7 +133,7 @@ at::Tensor literal_log_probs(const Transformer& policy, const Rollout& r, const 
 // The loss written as the published script has it (Python formulas), with the normaliser explicit. KL is to
 // the behaviour policy if `reference` is null.
 at::Tensor literal_loss(const Transformer& policy, const std::vector<Experience>& experiences,
-                        const SurrogateSettings& s, const Scoring& scoring = {},
+                        const SurrogateSettings& s, const ScoredRounds& scored_rounds = {},
                         const Transformer* reference = nullptr, uint64_t seed = 0) {
   int64_t padded = 0;
   for (const auto& e : experiences) padded = std::max(padded, static_cast<int64_t>(e.rollout.tokens.size()));
@@ -142,11 +142,11 @@ at::Tensor literal_loss(const Transformer& policy, const std::vector<Experience>
   for (const auto& e : experiences) {
     at::Tensor of_response = at::zeros({}, at::kDouble);
     double tokens = 0;
-    for (const auto& row : literal_rows(e, policy.config(), scoring, seed)) {
+    for (const auto& row : literal_rows(e, policy.config(), scored_rounds, seed)) {
       const auto fresh = literal_log_probs(policy, e.rollout, row, padded, s.temperature).to(at::kDouble);
       std::vector<double> old_values;
       for (int64_t p : row.selected) old_values.push_back(e.rollout.log_probs[p - e.rollout.prompt_tokens]);
-      const auto old = scoring.is_the_samplers() ? at::tensor(old_values, at::kDouble) : fresh.detach();
+      const auto old = scored_rounds.is_the_samplers() ? at::tensor(old_values, at::kDouble) : fresh.detach();
       const auto ratio = (fresh - old).clamp(-10, 10).exp();
       const auto gain =
           at::minimum(ratio * e.advantage, ratio.clamp(1 - s.clip_low, 1 + s.clip_high) * e.advantage);
@@ -174,8 +174,8 @@ TEST_CASE("the live layout gives loss and gradients of the published padded layo
   for (uint64_t seed = 0; seed < 6; ++seed) {
     const PolicyConfig config = tiny_config(seed % 3 == 2 ? 3 : 4);
     UpdaterSettings settings = still_settings();
-    const Scoring scoring{.shrink = 1 + static_cast<int64_t>(seed % 2)};
-    settings.objective = scoring.made();
+    const ScoredRounds scored_rounds{.shrink = 1 + static_cast<int64_t>(seed % 2)};
+    settings.objective = scored_rounds.made();
     settings.surrogate.normaliser = static_cast<Normaliser>(seed % 3);
     settings.surrogate.normaliser_tokens = 16;
     settings.surrogate.kl_weight = 0.05;
@@ -185,7 +185,7 @@ TEST_CASE("the live layout gives loss and gradients of the published padded layo
       Transformer policy = tiny_policy(config, seed, dtype);
       double expected_loss = 0;
       const at::Tensor expected = flat_gradient(policy, [&] {
-        const at::Tensor loss = literal_loss(policy, experiences, settings.surrogate, scoring);
+        const at::Tensor loss = literal_loss(policy, experiences, settings.surrogate, scored_rounds);
         expected_loss = loss.item<double>();
         return loss;
       });
@@ -210,8 +210,8 @@ TEST_CASE("random and coupled masks have the literal formula's loss and gradient
     UpdaterSettings settings = still_settings();
     settings.seed = seed;
     settings.tokens_per_pack = 120;
-    const Scoring scoring{.objective = seed % 2 == 0 ? "random_masking" : "coupled"};
-    settings.objective = scoring.made();
+    const ScoredRounds scored_rounds{.objective = seed % 2 == 0 ? "random_masking" : "coupled"};
+    settings.objective = scored_rounds.made();
     settings.surrogate.normaliser = static_cast<Normaliser>(seed / 2);
     settings.surrogate.normaliser_tokens = 16;
     settings.surrogate.kl_weight = 0.05;
@@ -221,7 +221,7 @@ TEST_CASE("random and coupled masks have the literal formula's loss and gradient
     double expected_loss = 0;
     const at::Tensor expected = flat_gradient(policy, [&] {
       const at::Tensor loss =
-          literal_loss(policy, experiences, settings.surrogate, scoring, &reference, seed);
+          literal_loss(policy, experiences, settings.surrogate, scored_rounds, &reference, seed);
       expected_loss = loss.item<double>();
       return loss;
     });
@@ -234,7 +234,7 @@ TEST_CASE("random and coupled masks have the literal formula's loss and gradient
     CHECK(actual.statistics[UpdateRow::kLargestGap] < 1e-5);
     int64_t scored = 0;
     for (const Experience& e : experiences)
-      for (const auto& row : literal_rows(e, config, scoring, seed))
+      for (const auto& row : literal_rows(e, config, scored_rounds, seed))
         scored += static_cast<int64_t>(row.selected.size());
     CHECK(actual.statistics[UpdateRow::kTrainedTokens] == scored);
   }

@@ -22,7 +22,7 @@ constexpr uint64_t kCrowdSizes = 6, kTurnSizes = 11;
 
 constexpr uint64_t kLeastLanes = 4 * kWarpLanes;
 
-// Operations of a strand between two blocks' turns: so many that most blocks end within their first.
+// Operations of a warp group between two blocks' turns: so many that most blocks end within their first.
 constexpr uint64_t kTurn = uint64_t{1} << 18;
 // What a block costs before its first operation, in operations of lanes: about as long as it takes. Memory
 // that it finds poisoned counts by bytes.
