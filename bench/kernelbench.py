@@ -108,7 +108,7 @@ def main():
         expected = {**json.loads(figures.read_text())["kernelbench"]["first_sample"], "problems": [1, 2, 3]}
         expected["fast_p"] = {p: expected["fast_p"][p] for p in ("0", "0.5", "0.8", "1", "1.5", "2", "4")}
         figures.write_text(json.dumps(expected))
-        script = SOURCE / "tests/trainer/kernelbench_analysis.py"
+        script = SOURCE / "tests/trainer/evaluation/kernelbench_analysis.py"
         subprocess.run([sys.executable, str(script), str(results / "eval_results.json"), str(results / "baseline_time_torch.json"), "1",
                         str(figures)], check=True)
         sys.exit(f"{bad} programs ended otherwise than they must" if bad else 0)

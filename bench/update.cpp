@@ -22,10 +22,10 @@
 #include "policy/distribution.h"
 #include "policy/gpu/fused_head.h"
 #include "policy/gpu/gpu_pass_operations.h"
-#include "trainer/run/model_flops.h"
+#include "trainer/run/reports/model_flops.h"
 #include "trainer/update/attention_choice.h"
 #include "trainer/update/gpu/gpu_optimizer.h"
-#include "trainer/update/memory_budget.h"
+#include "trainer/update/memory/memory_budget.h"
 #include "trainer/update/policy_updater.h"
 
 namespace bicrl {

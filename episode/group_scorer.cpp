@@ -103,9 +103,8 @@ Reward GroupScorer::reward_of(const Episode& episode) const {
 GroupAdvantage GroupScorer::advantage_of(Group group) const {
   std::vector<Reward> rewards;
   for (const Episode& episode : group) rewards.push_back(episode.reward);
-  GroupAdvantage advantage =
-      group_advantage(settings_.advantage, rewards, reward_.min_deviation(), settings_.advantage_k);
-  if (settings_.shuffled_advantages)
+  GroupAdvantage advantage = group_advantage(settings_.advantage, rewards, reward_.min_deviation());
+  if (settings_.advantage.shuffled)
     shuffle_advantages(
         advantage, mix_key({mix_key(key_, kShuffleStream), static_cast<uint64_t>(group.front().key.group)}));
   return advantage;
@@ -124,7 +123,7 @@ std::optional<GroupReward> GroupScorer::best_of(Group group, double mean) const 
   if (counted.empty()) return std::nullopt;
   GroupReward found{.task_id = group.front().task_id, .stage = settings_.stage, .mean = mean};
   double reward = best ? best->reward.value : 0;
-  if (settings_.shuffled_advantages) {
+  if (settings_.advantage.shuffled) {
     // A control must not learn from rewards by this path, either: any member, and all tasks alike.
     RandomStream draw(
         mix_key({mix_key(key_, kShuffleStream), static_cast<uint64_t>(group.front().key.group), 1}));

@@ -33,9 +33,7 @@ struct GroupReport {
 
 struct GroupScoring {
   Stage stage = Stage::kEndToEnd;
-  AdvantageKind advantage = AdvantageKind::kZScore;
-  int64_t advantage_k = 1;  // of kMaxAtK
-  bool shuffled_advantages = false;
+  AdvantageSettings advantage{};
   bool has_verdicts = true;  // else every response is masked
   bool imitates = false;     // the group's best response is reported
 };

@@ -77,8 +77,7 @@ struct Side {
     const std::vector<Reward> rewards = rewards_of(members, scoring.reward);
     for (const Reward& reward : rewards)
       if (!reward.masked) moments.add(reward.value);
-    GroupAdvantage group =
-        group_advantage(scoring.advantage, rewards, scoring.min_deviation(), scoring.advantage_k);
+    GroupAdvantage group = group_advantage(scoring.advantage, rewards, scoring.min_deviation());
     count_group(score, group);
     return std::move(group.advantages);
   }

@@ -16,8 +16,7 @@ namespace bicrl {
 // A way to turn verdicts into advantages.
 struct Scoring {
   const RewardFunction* reward = nullptr;  // null: the stored rewards
-  AdvantageKind advantage = AdvantageKind::kZScore;
-  int64_t advantage_k = 1;  // of kMaxAtK
+  AdvantageSettings advantage{};
 
   // The reward's floor. Stored rewards need none: only signs are compared, and a floor changes no sign.
   double min_deviation() const { return reward ? reward->min_deviation() : 0; }

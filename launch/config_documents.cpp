@@ -5,6 +5,7 @@
 #include "sandbox/service/verifier_server.h"
 #include "trainer/evaluation/eval_settings.h"
 #include "trainer/run/run_settings.h"
+#include "trainer/update/objective/objective.h"
 
 namespace bicrl {
 namespace {
@@ -119,6 +120,13 @@ std::string reward_example(const std::string& rule) {
   return yaml + "}";
 }
 
+// Reaches an objective's own parameters.
+std::string objective_example(const std::string& objective) {
+  return concat("{run: {directory: runs/example}, policy: {config: policy.json, tokenizer: tokenizer}, ",
+                "tasks: {train: [tasks.json]}, stages: [{update: {objective: ", objective,
+                "}}], reward: reward.yaml}");
+}
+
 }  // namespace
 
 ConfigDocument ConfigSource::load() const {
@@ -127,12 +135,14 @@ ConfigDocument ConfigSource::load() const {
 }
 
 std::vector<ConfigDocumentKind> config_document_kinds() {
+  std::vector<std::string> training = {kSynthesisedTraining, kTrainingOnFiles};
+  for (const std::string& objective : objective_names()) training.push_back(objective_example(objective));
   std::vector<ConfigDocumentKind> kinds = {
       {.name = "train",
        .title = "Training",
        .introduction = "Read by `bicrl train`, `sft`, `tasks` and `doctor`. `bicrl verify` reads its section "
                        "`verifier`.",
-       .examples = {kSynthesisedTraining, kTrainingOnFiles},
+       .examples = training,
        .read = read_training},
       {.name = "eval",
        .title = "Evaluation",

@@ -13,7 +13,7 @@
 #include "common/files.h"
 #include "common/hash.h"
 #include "common/host_name.h"
-#include "trainer/run/model_flops.h"
+#include "trainer/run/reports/model_flops.h"
 
 namespace bicrl {
 namespace {

@@ -18,8 +18,7 @@ namespace fs = std::filesystem;
 
 // A stage step's line of responses.jsonl.
 struct StoredStep {
-  AdvantageKind advantage = AdvantageKind::kZScore;
-  int64_t advantage_k = 1;
+  AdvantageSettings advantage;
   std::vector<Episode> episodes;
   int64_t unknown = 0;  // responses that a verdict was asked for and did not come in time
 };
@@ -46,11 +45,7 @@ std::vector<StoredStep> read_steps(const fs::path& run) {
     ++number;
     try {
       const auto json = nlohmann::json::parse(line);
-      StoredStep step{.advantage = parse_advantage_kind(json.at("advantage").get<std::string>()),
-                      .advantage_k = json.value("advantage_k", int64_t{1}),
-                      .episodes = {},
-                      .unknown = 0};
-      if (step.advantage_k < 1) throw InputError(concat("advantage_k is ", step.advantage_k));
+      StoredStep step{.advantage = advantage_from_json(json), .episodes = {}, .unknown = 0};
       for (const auto& response : json.at("responses")) {
         Episode& episode = step.episodes.emplace_back(episode_from_json(response, EpisodeForm::kLog));
         episode.key.place = {json.at("phase").get<std::string>(), json.at("step").get<int64_t>()};
@@ -77,7 +72,7 @@ static int run_rescore_command(const LearnerCommand& command) {
   int64_t unknown = 0;
   for (const StoredStep& step : read_steps(run)) {
     const auto scoring = [&](const RewardFunction* reward) {
-      return Scoring{.reward = reward, .advantage = step.advantage, .advantage_k = step.advantage_k};
+      return Scoring{.reward = reward, .advantage = step.advantage};
     };
     const auto part = rescore(step.episodes, scoring(nullptr), scoring(&after));
     comparisons.insert(comparisons.end(), part.begin(), part.end());

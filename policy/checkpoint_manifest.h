@@ -1,5 +1,5 @@
-// manifest.json of a checkpoint (trainer/run/checkpoint_store.h writes it): size and hash of each of its
-// files, by which a damaged one is found. Immutable after reading; thread-safe.
+// manifest.json of a checkpoint (trainer/run/checkpoints/checkpoint_store.h writes it): size and hash of each
+// of its files, by which a damaged one is found. Immutable after reading; thread-safe.
 #pragma once
 #include <filesystem>
 #include <functional>

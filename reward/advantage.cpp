@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "common/error.h"
 #include "common/rng.h"
@@ -124,8 +125,32 @@ std::string to_string(GroupState state) {
   return "";
 }
 
-GroupAdvantage group_advantage(AdvantageKind kind, const std::vector<Reward>& rewards, double min_deviation,
-                               int64_t k) {
+AdvantageSettings AdvantageSettings::from_config(const ConfigSection& section, int64_t samples_per_task) {
+  AdvantageSettings s;
+  s.kind = parse_advantage_kind(section.choice("advantage", to_string(s.kind), advantage_names()));
+  if (s.kind == AdvantageKind::kMaxAtK)
+    s.k = section.integer("advantage_k", std::max<int64_t>(1, samples_per_task / 2), 1, samples_per_task - 1);
+  else
+    section.refuse_without_effect("advantage_k", concat("with 'advantage: ", to_string(s.kind), "'"));
+  s.shuffled = section.boolean("shuffled_advantages", s.shuffled);
+  return s;
+}
+
+nlohmann::json to_json(const AdvantageSettings& settings) {
+  nlohmann::json line = {{"advantage", to_string(settings.kind)}};
+  if (settings.kind == AdvantageKind::kMaxAtK) line["advantage_k"] = settings.k;
+  return line;
+}
+
+AdvantageSettings advantage_from_json(const nlohmann::json& line) {
+  AdvantageSettings settings{.kind = parse_advantage_kind(line.at("advantage").get<std::string>()),
+                             .k = line.value("advantage_k", int64_t{1})};
+  if (settings.k < 1) throw InputError(concat("advantage_k is ", settings.k));
+  return settings;
+}
+
+GroupAdvantage group_advantage(const AdvantageSettings& settings, const std::vector<Reward>& rewards,
+                               double min_deviation) {
   BICRL_CHECK(std::isfinite(min_deviation) && min_deviation >= 0, "min_deviation is ", min_deviation);
   const Statistics s = measure(rewards);
   GroupAdvantage group;
@@ -138,7 +163,8 @@ GroupAdvantage group_advantage(AdvantageKind kind, const std::vector<Reward>& re
                 : s.all_equal ? GroupState::kZeroVariance
                               : GroupState::kUsed;
   if (group.dropped()) return group;
-  if (kind == AdvantageKind::kMaxAtK) group.advantages = best_of_k(rewards, k);
+  const AdvantageKind kind = settings.kind;
+  if (kind == AdvantageKind::kMaxAtK) group.advantages = best_of_k(rewards, settings.k);
   for (size_t i = 0; i < rewards.size(); ++i) {
     if (rewards[i].masked) continue;
     if (kind != AdvantageKind::kMaxAtK)

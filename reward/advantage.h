@@ -2,6 +2,7 @@
 // functions.
 #pragma once
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,20 @@ enum class AdvantageKind {
 std::string to_string(AdvantageKind kind);                    // "zscore", "mean_only" and so on
 AdvantageKind parse_advantage_kind(const std::string& text);  // InputError
 std::vector<std::string> advantage_names();                   // of all kinds
+
+// How a group's rewards become advantages. A parameter of a kind is a field here.
+struct AdvantageSettings {
+  AdvantageKind kind = AdvantageKind::kZScore;
+  int64_t k = 1;          // of kMaxAtK; if no more than k members count, it is one less than they are
+  bool shuffled = false;  // a control: what the policy learns then, it did not learn from rewards
+
+  // Of groups of so many responses. Reads `advantage`, `advantage_k` and `shuffled_advantages`.
+  static AdvantageSettings from_config(const ConfigSection& section, int64_t samples_per_task);
+};
+// What rescoring needs to know again of a stored step: fields of its line of responses.jsonl. The latter
+// throws InputError, or what nlohmann::json throws.
+nlohmann::json to_json(const AdvantageSettings& settings);
+AdvantageSettings advantage_from_json(const nlohmann::json& line);
 
 enum class GroupState {
   kUsed,
@@ -43,10 +58,9 @@ struct GroupAdvantage {
 
 // A z-score divides by the standard deviation or by `min_deviation`, whichever is greater: differences that
 // are mere noise must not become advantages of +-1. In units of the rewards; 0 sets no floor. The other kinds
-// divide by nothing and do not read it. `k` is read by kMaxAtK alone; if no more than k members count, it is
-// one less than they are.
-GroupAdvantage group_advantage(AdvantageKind kind, const std::vector<Reward>& rewards, double min_deviation,
-                               int64_t k = 1);
+// divide by nothing and do not read it. Nothing is shuffled: that needs a key.
+GroupAdvantage group_advantage(const AdvantageSettings& settings, const std::vector<Reward>& rewards,
+                               double min_deviation);
 
 // Shuffles the advantages among the members that are not masked (`key` decides the order): a control whose
 // updates are as large as ever and know nothing of which response was better.

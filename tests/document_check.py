@@ -50,10 +50,13 @@ def main():
         options = set(re.findall(r"(--[a-z][a-z-]*)", help_of(subcommand).split("Options:")[1])) - {"--help"}
         findings += missing(sorted(options), "docs/cli.md", f"option of {subcommand},")
 
-    keys = re.findall(r'\{"([a-z_0-9]+)", (?:m\.|r\.|figures\.)', read("trainer/run/step_metrics.cpp"))
-    keys += re.findall(r'json\["([a-z_0-9]+)"\]', read("trainer/run/step_metrics.cpp"))
-    keys += re.findall(r'X\(k\w+, "([a-z_0-9]+)"', read("episode/figures.h"))
-    assert {"reward_mean", "updates", "train_mfu", "collectives"} <= set(keys), keys
+    keys = re.findall(r'\{"([a-z_0-9]+)", (?:m\.|r\.|figures\.)', read("trainer/run/reports/step_metrics.cpp"))
+    keys += re.findall(r'json\["([a-z_0-9]+)"\]', read("trainer/run/reports/step_metrics.cpp"))
+    for table in ("episode/figures.h", "trainer/update/update_figures.h"):
+        keys += re.findall(r'X\(k\w+, "([a-z_0-9]+)"', read(table))
+    for objective in sorted((ROOT / "trainer/update/objective").glob("*.cpp")):
+        keys += re.findall(r'\{\.key = "([a-z_0-9]+)"', objective.read_text())
+    assert {"reward_mean", "updates", "clip_share", "train_mfu", "collectives"} <= set(keys), keys
     findings += missing(keys, "docs/metrics.md", "key")
 
     classes = re.findall(r'^    \{"([a-z_]+)",', read("verdict/fault_class.cpp"), flags=re.M)

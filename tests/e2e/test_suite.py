@@ -25,7 +25,7 @@ def check_script(results, figures):
     expected = {**first, "problems": [int(name.split("_")[0]) for name in baseline["level1"]],
                 "fast_p": {p: first["fast_p"][p] or 0 for p in ("0", "0.5", "0.8", "1", "1.5", "2", "4")}}
     (results / "figures.json").write_text(json.dumps(expected))
-    done = subprocess.run([sys.executable, SOURCE / "tests/trainer/kernelbench_analysis.py", results / "eval_results.json",
+    done = subprocess.run([sys.executable, SOURCE / "tests/trainer/evaluation/kernelbench_analysis.py", results / "eval_results.json",
                            results / "baseline_time_torch.json", "1", results / "figures.json"], capture_output=True, text=True)
     expect(done.returncode == 0, "the script's arithmetic gives our figures", done.stdout, done.stderr)
     return read_json(results / "eval_results.json"), baseline["level1"]

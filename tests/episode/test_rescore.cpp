@@ -64,7 +64,7 @@ TEST_CASE("without a rule the rewards that the run gave count, and its masks") {
   }
   run[3].reward.masked = true;
   const StepComparison step =
-      rescore(run, {nullptr, AdvantageKind::kMeanOnly}, {&binary, AdvantageKind::kMeanOnly})[0];
+      rescore(run, {nullptr, {AdvantageKind::kMeanOnly}}, {&binary, {AdvantageKind::kMeanOnly}})[0];
   CHECK(step.before.rewarded == 3);
   CHECK(step.before.mean == 1.0);
   CHECK(step.after.rewarded == 4);
@@ -78,7 +78,8 @@ TEST_CASE("a step under two rewards, computed by hand") {
                                     response(3, "p", 0, true, 1), response(3, "p", 0, true, 3),
                                     response(3, "p", 1, false)};
   const RewardFunction binary = rule("rule: binary"), speedup = rule("rule: speedup");
-  const auto steps = rescore(run, {&binary, AdvantageKind::kMeanOnly}, {&speedup, AdvantageKind::kMeanOnly});
+  const auto steps =
+      rescore(run, {&binary, {AdvantageKind::kMeanOnly}}, {&speedup, {AdvantageKind::kMeanOnly}});
   REQUIRE(steps.size() == 1);
   const StepComparison& step = steps[0];
   CHECK(step.step == 3);
@@ -122,7 +123,8 @@ TEST_CASE("one reward against itself changes nothing") {
     for (AdvantageKind kind :
          {AdvantageKind::kZScore, AdvantageKind::kMeanOnly, AdvantageKind::kLeaveOneOut}) {
       const RewardFunction reward = rule(yaml);
-      for (const StepComparison& step : rescore(run, {&reward, AdvantageKind::kZScore}, {&reward, kind})) {
+      for (const StepComparison& step :
+           rescore(run, {&reward, {AdvantageKind::kZScore}}, {&reward, {kind}})) {
         CHECK(step.changed_sign == 0);  // the kind of advantage changes sizes, not signs
         CHECK(step.opposed == 0);
         CHECK(step.before.mean == step.after.mean);

@@ -72,8 +72,8 @@ Outcome train(ControlPlane& control, TensorPlane& tensors, at::Device device, at
          i += static_cast<size_t>(control.size()))
       mine.push_back(all[i]);
     const UpdateStatistics statistics = reinforce(updater, mine, control);
-    outcome.losses.push_back(statistics.loss);
-    outcome.norms.push_back(statistics.grad_norm);
+    outcome.losses.push_back(statistics[UpdateRow::kLoss]);
+    outcome.norms.push_back(statistics[UpdateRow::kGradNorm]);
   }
   outcome.seconds = watch.seconds();
   updater.check_replicas();

@@ -53,7 +53,7 @@ std::vector<std::vector<Reward>> random_groups() {
 
 TEST_CASE("rejection sampling imitates a group's best, all of them if several are equal") {
   const auto best = [](const std::vector<Reward>& group) {
-    return group_advantage(AdvantageKind::kBest, group, kNoFloor);
+    return group_advantage({AdvantageKind::kBest}, group, kNoFloor);
   };
   CHECK(best(rewards({0, 2.5, 1, 2.5})).advantages == std::vector<double>{0, 1, 0, 1});
   CHECK(best(rewards({-3, -1, -2})).advantages == std::vector<double>{0, 1, 0});
@@ -69,7 +69,7 @@ TEST_CASE("rejection sampling imitates a group's best, all of them if several ar
 TEST_CASE("one success among sixteen has the published z-score") {
   std::vector<double> values(16, 0.0);
   values[3] = 1;
-  const GroupAdvantage group = group_advantage(AdvantageKind::kZScore, rewards(values), kNoFloor);
+  const GroupAdvantage group = group_advantage({AdvantageKind::kZScore}, rewards(values), kNoFloor);
   CHECK(group.state == GroupState::kUsed);
   CHECK(group.advantages[3] == Approx(std::sqrt(15.0)).epsilon(1e-14));
   CHECK(group.advantages[0] == Approx(-1 / std::sqrt(15.0)).epsilon(1e-14));
@@ -85,7 +85,7 @@ TEST_CASE("k successes of n: closed forms of the three kinds") {
       for (int i = 0; i < k; ++i) values[i] = 1;
       const double p = double(k) / n;
       const auto at = [&](AdvantageKind kind, int i) {
-        return group_advantage(kind, rewards(values), kNoFloor).advantages[i];
+        return group_advantage({kind}, rewards(values), kNoFloor).advantages[i];
       };
       CHECK(at(AdvantageKind::kZScore, 0) == Approx(std::sqrt((1 - p) / p)));
       CHECK(at(AdvantageKind::kZScore, n - 1) == Approx(-std::sqrt(p / (1 - p))));
@@ -99,7 +99,7 @@ TEST_CASE("k successes of n: closed forms of the three kinds") {
 TEST_CASE("groups without a difference are dropped") {
   for (AdvantageKind kind : kKinds)
     for (double value : {0.0, 1.0, -3.5, 1e9, 0.1}) {
-      const GroupAdvantage group = group_advantage(kind, rewards(std::vector<double>(16, value)), kNoFloor);
+      const GroupAdvantage group = group_advantage({kind}, rewards(std::vector<double>(16, value)), kNoFloor);
       CHECK(group.state == GroupState::kZeroVariance);
       CHECK(group.dropped());
       CHECK(group.mean == Approx(value));
@@ -110,39 +110,40 @@ TEST_CASE("groups without a difference are dropped") {
       }
     }
   // Rounding alone is no difference, however the sum was formed.
-  CHECK(group_advantage(AdvantageKind::kZScore, rewards({0.1 + 0.2, 0.3, 0.3}), kNoFloor).state ==
+  CHECK(group_advantage({AdvantageKind::kZScore}, rewards({0.1 + 0.2, 0.3, 0.3}), kNoFloor).state ==
         GroupState::kZeroVariance);
-  CHECK(group_advantage(AdvantageKind::kZScore, rewards({1e-6, 2e-6}), kNoFloor).state == GroupState::kUsed);
+  CHECK(group_advantage({AdvantageKind::kZScore}, rewards({1e-6, 2e-6}), kNoFloor).state ==
+        GroupState::kUsed);
 }
 
 TEST_CASE("too few members to compare") {
   for (AdvantageKind kind : kKinds) {
-    CHECK(group_advantage(kind, {}, kNoFloor).state == GroupState::kTooFew);
-    const GroupAdvantage one = group_advantage(kind, rewards({1}), kNoFloor);
+    CHECK(group_advantage({kind}, {}, kNoFloor).state == GroupState::kTooFew);
+    const GroupAdvantage one = group_advantage({kind}, rewards({1}), kNoFloor);
     CHECK(one.state == GroupState::kTooFew);
     CHECK(one.counted == 1);
     CHECK(one.mean == 1);
     CHECK(one.weights == std::vector<double>{0});
     auto all_masked = rewards({1, 0, 1});
     for (Reward& reward : all_masked) mask(reward);
-    const GroupAdvantage none = group_advantage(kind, all_masked, kNoFloor);
+    const GroupAdvantage none = group_advantage({kind}, all_masked, kNoFloor);
     CHECK(none.state == GroupState::kTooFew);
     CHECK(none.counted == 0);
     CHECK(none.advantages == std::vector<double>(3, 0));
     auto one_left = rewards({1, 0, 1});
     mask(one_left[0]);
     mask(one_left[2]);
-    CHECK(group_advantage(kind, one_left, kNoFloor).state == GroupState::kTooFew);
+    CHECK(group_advantage({kind}, one_left, kNoFloor).state == GroupState::kTooFew);
   }
 }
 
 TEST_CASE("masked members change nothing for the others") {
   for (AdvantageKind kind : kKinds) {
-    const GroupAdvantage without = group_advantage(kind, rewards({1, 0, 0.5, 2}), kNoFloor);
+    const GroupAdvantage without = group_advantage({kind}, rewards({1, 0, 0.5, 2}), kNoFloor);
     auto with = rewards({1, 7, 0, 0.5, -9, 2});
     mask(with[1]);
     mask(with[4]);
-    const GroupAdvantage masked = group_advantage(kind, with, kNoFloor);
+    const GroupAdvantage masked = group_advantage({kind}, with, kNoFloor);
     CHECK(masked.counted == 4);
     CHECK(masked.mean == without.mean);
     CHECK(masked.deviation == without.deviation);
@@ -150,7 +151,7 @@ TEST_CASE("masked members change nothing for the others") {
     CHECK(masked.advantages == std::vector<double>{without.advantages[0], 0, without.advantages[1],
                                                    without.advantages[2], 0, without.advantages[3]});
     // An infrastructure fault is not a failure: with a zero in its place the group would look different.
-    CHECK(group_advantage(kind, rewards({1, 0, 0, 0.5, 0, 2}), kNoFloor).advantages[0] !=
+    CHECK(group_advantage({kind}, rewards({1, 0, 0, 0.5, 0, 2}), kNoFloor).advantages[0] !=
           masked.advantages[0]);
   }
 }
@@ -159,7 +160,7 @@ TEST_CASE("properties of advantages on random groups") {
   int used = 0;
   for (const auto& group : random_groups()) {
     for (AdvantageKind kind : kKinds) {
-      const GroupAdvantage result = group_advantage(kind, group, kNoFloor);
+      const GroupAdvantage result = group_advantage({kind}, group, kNoFloor);
       if (result.dropped()) continue;
       ++used;
       double sum = 0, squares = 0, largest = 0;
@@ -175,7 +176,7 @@ TEST_CASE("properties of advantages on random groups") {
       auto moved = group;
       for (Reward& reward : moved)
         if (!reward.masked) reward.value = 4 * reward.value + 16 * result.deviation;
-      const GroupAdvantage other = group_advantage(kind, moved, kNoFloor);
+      const GroupAdvantage other = group_advantage({kind}, moved, kNoFloor);
       const double factor = kind == AdvantageKind::kZScore ? 1 : 4;
       for (size_t i = 0; i < group.size(); ++i)
         CHECK(std::abs(other.advantages[i] - factor * result.advantages[i]) <= 1e-10 * factor * largest);
@@ -198,8 +199,8 @@ TEST_CASE("times that jitter by 1 % make small advantages under a floor") {
     verdict.clock = "measured";
     group.push_back(speedup.evaluate(verdict, false));
   }
-  const GroupAdvantage bare = group_advantage(AdvantageKind::kZScore, group, kNoFloor);
-  const GroupAdvantage floored = group_advantage(AdvantageKind::kZScore, group, speedup.min_deviation());
+  const GroupAdvantage bare = group_advantage({AdvantageKind::kZScore}, group, kNoFloor);
+  const GroupAdvantage floored = group_advantage({AdvantageKind::kZScore}, group, speedup.min_deviation());
   for (size_t i = 0; i < 8; ++i) {
     CHECK(bare.advantages[i] == Approx(i % 2 ? 1 : -1));
     CHECK(floored.advantages[i] == Approx(i % 2 ? 0.4 : -0.4));  // 0.02 / 0.05
@@ -214,8 +215,8 @@ TEST_CASE("times that jitter by 1 % make small advantages under a floor") {
   Verdict failed;
   failed.outcome = Outcome::kCandidateFault;
   group[3] = speedup.evaluate(failed, false);
-  CHECK(group_advantage(AdvantageKind::kZScore, group, speedup.min_deviation()).advantages ==
-        group_advantage(AdvantageKind::kZScore, group, kNoFloor).advantages);
+  CHECK(group_advantage({AdvantageKind::kZScore}, group, speedup.min_deviation()).advantages ==
+        group_advantage({AdvantageKind::kZScore}, group, kNoFloor).advantages);
 }
 
 TEST_CASE("binary rewards have the same advantages as ever, bit for bit") {
@@ -237,7 +238,7 @@ TEST_CASE("binary rewards have the same advantages as ever, bit for bit") {
     std::vector<double> values(static_cast<size_t>(c.members), c.wrong);
     std::fill_n(values.begin(), c.correct, c.right);
     const auto advantages =
-        group_advantage(AdvantageKind::kZScore, rewards(values), reward.min_deviation()).advantages;
+        group_advantage({AdvantageKind::kZScore}, rewards(values), reward.min_deviation()).advantages;
     CHECK(advantages.front() == c.advantage_right);
     CHECK(advantages.back() == c.advantage_wrong);
   }
@@ -246,14 +247,14 @@ TEST_CASE("binary rewards have the same advantages as ever, bit for bit") {
 TEST_CASE("properties of a floor on random groups") {
   int raised = 0, untouched = 0;
   for (const auto& group : random_groups()) {
-    const GroupAdvantage bare = group_advantage(AdvantageKind::kZScore, group, kNoFloor);
+    const GroupAdvantage bare = group_advantage({AdvantageKind::kZScore}, group, kNoFloor);
     for (double share : {0.0, 0.5, 1.0, 2.0, 40.0}) {
       const double floor = share * bare.deviation;
       // The other kinds divide by nothing.
       for (AdvantageKind kind : {AdvantageKind::kMeanOnly, AdvantageKind::kLeaveOneOut})
-        CHECK(group_advantage(kind, group, floor).advantages ==
-              group_advantage(kind, group, kNoFloor).advantages);
-      const GroupAdvantage floored = group_advantage(AdvantageKind::kZScore, group, floor);
+        CHECK(group_advantage({kind}, group, floor).advantages ==
+              group_advantage({kind}, group, kNoFloor).advantages);
+      const GroupAdvantage floored = group_advantage({AdvantageKind::kZScore}, group, floor);
       CHECK(floored.state == bare.state);
       CHECK(floored.weights == bare.weights);
       CHECK(floored.mean == bare.mean);
@@ -274,10 +275,10 @@ TEST_CASE("properties of a floor on random groups") {
         if (!reward.masked) reward.value += 16 * bare.deviation;
       for (Reward& reward : scaled)
         if (!reward.masked) reward.value *= 4;
-      const auto of_shifted = group_advantage(AdvantageKind::kZScore, shifted, floor).advantages;
+      const auto of_shifted = group_advantage({AdvantageKind::kZScore}, shifted, floor).advantages;
       for (size_t i = 0; i < group.size(); ++i)
         CHECK(of_shifted[i] == Approx(floored.advantages[i]).margin(1e-10));
-      CHECK(group_advantage(AdvantageKind::kZScore, scaled, 4 * floor).advantages == floored.advantages);
+      CHECK(group_advantage({AdvantageKind::kZScore}, scaled, 4 * floor).advantages == floored.advantages);
     }
   }
   CHECK(raised > 200);
@@ -286,7 +287,7 @@ TEST_CASE("properties of a floor on random groups") {
 
 TEST_CASE("an impossible floor is refused") {
   for (double floor : {-1e-300, double(NAN), double(INFINITY)})
-    for (AdvantageKind kind : kKinds) CHECK_THROWS_AS(group_advantage(kind, rewards({1, 0}), floor), Error);
+    for (AdvantageKind kind : kKinds) CHECK_THROWS_AS(group_advantage({kind}, rewards({1, 0}), floor), Error);
 }
 
 TEST_CASE("advantages agree with an independent computation in Python") {
@@ -295,7 +296,7 @@ TEST_CASE("advantages agree with an independent computation in Python") {
   for (const auto& group : random_groups())
     for (AdvantageKind kind : kKinds) {
       const double floor = random.below(2) ? std::pow(10.0, 6 * random.uniform() - 4) : kNoFloor;
-      const GroupAdvantage result = group_advantage(kind, group, floor);
+      const GroupAdvantage result = group_advantage({kind}, group, floor);
       nlohmann::json values = nlohmann::json::array();
       for (const Reward& reward : group)
         values.push_back(reward.masked ? nlohmann::json() : nlohmann::json(reward.value));
@@ -318,17 +319,17 @@ TEST_CASE("extreme rewards stay finite, impossible ones are refused") {
   for (AdvantageKind kind : kKinds)
     for (const auto& values :
          std::vector<std::vector<double>>{{1e300, -1e300, 0}, {1e-300, 0}, {1e100, 1e100 + 1e90}})
-      for (double advantage : group_advantage(kind, rewards(values), kNoFloor).advantages)
+      for (double advantage : group_advantage({kind}, rewards(values), kNoFloor).advantages)
         CHECK(std::isfinite(advantage));
-  CHECK_THROWS_AS(group_advantage(AdvantageKind::kZScore, rewards({1, NAN}), kNoFloor), Error);
-  CHECK_THROWS_AS(group_advantage(AdvantageKind::kZScore, rewards({1, INFINITY}), kNoFloor), Error);
+  CHECK_THROWS_AS(group_advantage({AdvantageKind::kZScore}, rewards({1, NAN}), kNoFloor), Error);
+  CHECK_THROWS_AS(group_advantage({AdvantageKind::kZScore}, rewards({1, INFINITY}), kNoFloor), Error);
 }
 
 TEST_CASE("a group that is dropped keeps its statistics") {
   for (AdvantageKind kind : kKinds) {
     auto members = rewards({0.5, 9, 0.5, 0.5});
     mask(members[1]);
-    const GroupAdvantage dropped = group_advantage(kind, members, kNoFloor);
+    const GroupAdvantage dropped = group_advantage({kind}, members, kNoFloor);
     CHECK(dropped.state == GroupState::kZeroVariance);
     CHECK(dropped.counted == 3);
     CHECK(dropped.mean == 0.5);
@@ -337,7 +338,7 @@ TEST_CASE("a group that is dropped keeps its statistics") {
     // One left over says how it fared, though it teaches nothing.
     auto one = rewards({-0.25, 9});
     mask(one[1]);
-    const GroupAdvantage few = group_advantage(kind, one, kNoFloor);
+    const GroupAdvantage few = group_advantage({kind}, one, kNoFloor);
     CHECK(few.state == GroupState::kTooFew);
     CHECK(few.mean == -0.25);
     CHECK(few.counted == 1);
@@ -348,7 +349,7 @@ TEST_CASE("a group that is dropped keeps its statistics") {
 
 TEST_CASE("two members stand against each other") {
   const auto at = [](AdvantageKind kind) {
-    return group_advantage(kind, rewards({3, 1}), kNoFloor).advantages;
+    return group_advantage({kind}, rewards({3, 1}), kNoFloor).advantages;
   };
   CHECK(at(AdvantageKind::kZScore) == std::vector<double>{1, -1});
   CHECK(at(AdvantageKind::kMeanOnly) == std::vector<double>{1, -1});
@@ -358,14 +359,14 @@ TEST_CASE("two members stand against each other") {
 TEST_CASE("what is not a number is refused where it counts") {
   for (AdvantageKind kind : kKinds) {
     for (double bad : {double(NAN), double(INFINITY), -double(INFINITY)}) {
-      CHECK_THROWS_AS(group_advantage(kind, rewards({bad}), kNoFloor), Error);
-      CHECK_THROWS_AS(group_advantage(kind, rewards({bad, bad}), kNoFloor), Error);
+      CHECK_THROWS_AS(group_advantage({kind}, rewards({bad}), kNoFloor), Error);
+      CHECK_THROWS_AS(group_advantage({kind}, rewards({bad, bad}), kNoFloor), Error);
       auto members = rewards({1, bad, 0});
       members[1].masked = true;  // its value is nobody's
-      CHECK(group_advantage(kind, members, kNoFloor).counted == 2);
-      CHECK(group_advantage(kind, members, kNoFloor).advantages[1] == 0);
+      CHECK(group_advantage({kind}, members, kNoFloor).counted == 2);
+      CHECK(group_advantage({kind}, members, kNoFloor).advantages[1] == 0);
     }
-    CHECK_THROWS_AS(group_advantage(kind, rewards({1.7e308, -1.7e308}), kNoFloor), Error);
+    CHECK_THROWS_AS(group_advantage({kind}, rewards({1.7e308, -1.7e308}), kNoFloor), Error);
   }
 }
 
@@ -374,7 +375,7 @@ TEST_CASE("shuffled advantages are the same advantages in other hands") {
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i * i);
   auto members = rewards(values);
   mask(members[3]);
-  const GroupAdvantage group = group_advantage(AdvantageKind::kZScore, members, kNoFloor);
+  const GroupAdvantage group = group_advantage({AdvantageKind::kZScore}, members, kNoFloor);
   int moved = 0;
   for (uint64_t key = 0; key < 20; ++key) {
     GroupAdvantage shuffled = group, again = group;
@@ -390,7 +391,7 @@ TEST_CASE("shuffled advantages are the same advantages in other hands") {
     CHECK(shuffled.advantages == sorted);
   }
   CHECK(moved == 20);
-  GroupAdvantage dropped = group_advantage(AdvantageKind::kZScore, rewards({1, 1}), kNoFloor);
+  GroupAdvantage dropped = group_advantage({AdvantageKind::kZScore}, rewards({1, 1}), kNoFloor);
   shuffle_advantages(dropped, 1);
   CHECK(dropped.advantages == std::vector<double>{0, 0});
 }
@@ -398,4 +399,25 @@ TEST_CASE("shuffled advantages are the same advantages in other hands") {
 TEST_CASE("kinds of advantage by name") {
   for (AdvantageKind kind : kKinds) CHECK(parse_advantage_kind(to_string(kind)) == kind);
   CHECK_THROWS_AS(parse_advantage_kind("z_score"), InputError);
+}
+
+TEST_CASE("advantage settings come from a stage's section, and rescoring reads them in a stored line") {
+  const auto read = [](const std::string& yaml) {
+    const auto document = ConfigDocument::from_text(yaml, "test.yaml");
+    const auto settings = AdvantageSettings::from_config(document.root(), /*samples_per_task=*/8);
+    document.finish();
+    return settings;
+  };
+  CHECK(read("{}").kind == AdvantageKind::kZScore);
+  CHECK_FALSE(read("{}").shuffled);
+  CHECK(read("{shuffled_advantages: true}").shuffled);
+  CHECK(read("{advantage: max_at_k}").k == 4);  // half of the group
+  CHECK(read("{advantage: max_at_k, advantage_k: 7}").k == 7);
+  CHECK_THROWS_AS(read("{advantage: max_at_k, advantage_k: 8}"), InputError);
+  CHECK_THROWS_AS(read("{advantage: mean_only, advantage_k: 2}"), InputError);
+  const nlohmann::json line = to_json(read("{advantage: max_at_k, advantage_k: 3}"));
+  CHECK(line == nlohmann::json{{"advantage", "max_at_k"}, {"advantage_k", 3}});
+  CHECK(advantage_from_json(line).k == 3);
+  CHECK(to_json(read("{advantage: best}")) == nlohmann::json{{"advantage", "best"}});
+  CHECK_THROWS_AS(advantage_from_json({{"advantage", "max_at_k"}, {"advantage_k", 0}}), InputError);
 }

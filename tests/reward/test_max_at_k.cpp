@@ -102,7 +102,7 @@ TEST_CASE("max@k: k 1 is leave-one-out, and a large k asks for the best alone") 
     std::vector<Reward> rewards;
     for (const double value : values)
       rewards.push_back({.value = value, .masked = false, .mask_reason = "", .terms = {}});
-    return group_advantage(kind, rewards, 0, k).advantages;
+    return group_advantage({kind, k}, rewards, 0).advantages;
   };
   const std::vector<double> values = {0, 1, 1, 2.5};
   const auto one = group(values, AdvantageKind::kMaxAtK, 1),
@@ -120,7 +120,7 @@ TEST_CASE("max@k: masked members have no part in it") {
   std::vector<Reward> rewards(5);
   for (size_t i = 0; i < 5; ++i) rewards[i].value = static_cast<double>(i);
   rewards[4].masked = true;
-  const GroupAdvantage group = group_advantage(AdvantageKind::kMaxAtK, rewards, 0, 2);
+  const GroupAdvantage group = group_advantage({AdvantageKind::kMaxAtK, 2}, rewards, 0);
   const std::vector<double> alone = max_at_k_advantages({0, 1, 2, 3}, 2);
   for (size_t i = 0; i < 4; ++i) CHECK(group.advantages[i] == alone[i]);
   CHECK(group.advantages[4] == 0);

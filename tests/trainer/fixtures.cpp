@@ -162,7 +162,7 @@ at::Tensor block_log_probs(const Transformer& policy, const std::vector<int64_t>
 UpdateStatistics reinforce(PolicyUpdater& updater, const std::vector<Experience>& mine,
                            ControlPlane& control) {
   const StepKeys shares = all_gather_lists(control, shares_of(mine));
-  return over_ranks(all_gather_values(control, updater.reinforce(mine, shares)));
+  return over_ranks(updater.reinforce(mine, shares), control);
 }
 
 UpdateStatistics supervise(PolicyUpdater& updater, const std::vector<SftSample>& mine, ControlPlane& control,
@@ -171,7 +171,7 @@ UpdateStatistics supervise(PolicyUpdater& updater, const std::vector<SftSample>&
   for (const SftSample& sample : mine) tokens += supervised_tokens(sample, settings);
   int64_t all_tokens = 0;
   for (int64_t part : all_gather_values(control, tokens)) all_tokens += part;
-  return over_ranks(all_gather_values(control, updater.supervise({mine, all_tokens})));
+  return over_ranks(updater.supervise({mine, all_tokens}), control);
 }
 
 UpdateStatistics reinforce(PolicyUpdater& updater, const std::vector<Experience>& experiences) {
@@ -183,6 +183,17 @@ UpdateStatistics supervise(PolicyUpdater& updater, const std::vector<SftSample>&
                            const SftSettings& settings) {
   SingleProcessControl alone;
   return supervise(updater, samples, alone, settings);
+}
+
+UpdateStatistics over_ranks(const UpdateTotals& mine, ControlPlane& control) {
+  return {mine.objective_figures(), all_gather_lists(control, mine.values())};
+}
+
+std::shared_ptr<const Objective> objective_of(const std::string& yaml) {
+  const auto document = ConfigDocument::from_text(yaml, "test.yaml");
+  auto objective = make_objective(document.root());
+  document.finish();
+  return objective;
 }
 
 UpdaterSettings still_settings() {

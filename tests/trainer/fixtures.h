@@ -63,6 +63,12 @@ UpdateStatistics reinforce(PolicyUpdater& updater, const std::vector<Experience>
 UpdateStatistics supervise(PolicyUpdater& updater, const std::vector<SftSample>& samples,
                            const SftSettings& settings = {});
 
+// Of the totals of all ranks of `control`. Collective.
+UpdateStatistics over_ranks(const UpdateTotals& mine, ControlPlane& control);
+
+// As a section of a configuration names it: "{objective: coupled}".
+std::shared_ptr<const Objective> objective_of(const std::string& yaml);
+
 UpdaterSettings still_settings();  // learning rate 0, no clip: only gradients and statistics
 
 // The gradient of one call, by name.

@@ -12,7 +12,7 @@
 #include "tasks/prompt.h"
 #include "tasks/task_set.h"
 #include "trainer/experience/rollout_store.h"
-#include "trainer/update/sft.h"
+#include "trainer/update/packing/sft.h"
 
 using namespace bicrl;
 

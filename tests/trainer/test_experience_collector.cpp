@@ -321,8 +321,8 @@ TEST_CASE("where a stage imitates, ranks tell each group's best response") {
   // The control keeps what is imitated apart from what rewards say.
   bool wrong = false;
   for (uint64_t key = 1; key <= 6; ++key) {
-    const auto shuffled =
-        told(1, {.samples_per_task = 4, .scoring = {.shuffled_advantages = true, .imitates = true}}, key)[0];
+    const auto shuffled = told(
+        1, {.samples_per_task = 4, .scoring = {.advantage = {.shuffled = true}, .imitates = true}}, key)[0];
     for (const GroupOutcome& outcome : shuffled.group_outcomes)
       if (outcome.reward && outcome.reward->best) {
         const auto& shown = outcome.reward->best->tokens.response;

@@ -140,18 +140,18 @@ TEST_CASE("imitation makes a response likelier, and each of its updates counts i
                        Placement::colocated(1), 0, 5);
   const auto step = [&](const std::vector<SupervisedBatch>& batches) {
     const UpdateTotals totals = updater.reinforce(experiences, {shares_of(experiences)}, batches);
-    return over_ranks(std::span(&totals, 1));
+    return over_ranks(totals, alone.control);
   };
   const UpdateStatistics first = step(imitated);
-  CHECK(first.updates == 4);
-  CHECK(first.imitation_updates == 3);
-  CHECK_THAT(first.learning_rate, Catch::Matchers::WithinRel(1e-2 * (1 - 3.0 / 7), 0.2));
+  CHECK(first[UpdateRow::kUpdates] == 4);
+  CHECK(first[UpdateRow::kImitationUpdates] == 3);
+  CHECK_THAT(first[UpdateRow::kLearningRate], Catch::Matchers::WithinRel(1e-2 * (1 - 3.0 / 7), 0.2));
   const UpdateStatistics second = step(imitated);
-  CHECK(second.imitation_loss < first.imitation_loss - 0.1);
-  CHECK(second.learning_rate < first.learning_rate);
+  CHECK(second[UpdateRow::kImitationLoss] < first[UpdateRow::kImitationLoss] - 0.1);
+  CHECK(second[UpdateRow::kLearningRate] < first[UpdateRow::kLearningRate]);
   // Figures per token are of responses alone.
-  CHECK(second.scored_tokens == first.scored_tokens);
-  CHECK(step({}).imitation_updates == 0);
+  CHECK(second[UpdateRow::kTrainedTokens] == first[UpdateRow::kTrainedTokens]);
+  CHECK(step({})[UpdateRow::kImitationUpdates] == 0);
 }
 
 TEST_CASE("what curation knows of rewards travels between ranks and into checkpoints") {

@@ -14,7 +14,7 @@
 #include "tests/support/support.h"
 #include "trainer/ranks/mpi_control_plane.h"
 #include "trainer/ranks/mpi_tensor_plane.h"
-#include "trainer/run/run_state.h"
+#include "trainer/run/checkpoints/run_state.h"
 
 using namespace bicrl;
 using namespace bicrl::testing;
@@ -34,7 +34,7 @@ UpdaterSettings moving_settings(int64_t tokens_per_pack) {
   UpdaterSettings s;
   s.learning_rate.peak = 1e-3;
   s.tokens_per_pack = tokens_per_pack;
-  s.objective.normaliser = Normaliser::kSequences;
+  s.surrogate.normaliser = Normaliser::kSequences;
   s.optimizer.weight_decay = 0.1;
   s.max_grad_norm = 0.05;  // clips
   return s;
@@ -73,9 +73,9 @@ SomeUpdates some_updates(PolicyUpdater& updater, const Transformer& policy, Cont
   const UpdateTotals totals =
       updater.reinforce(experiences, all_gather_lists(control, shares_of(experiences)),
                         {batch_of(samples), batch_of({samples[0]})});
-  outcome.statistics.push_back(over_ranks(all_gather_values(control, totals)));
-  CHECK(outcome.statistics.back().imitation_updates == 2);
-  CHECK(reinforce(updater, {}, control).updates == 0);
+  outcome.statistics.push_back(over_ranks(totals, control));
+  CHECK(outcome.statistics.back()[UpdateRow::kImitationUpdates] == 2);
+  CHECK(reinforce(updater, {}, control)[UpdateRow::kUpdates] == 0);
   updater.check_replicas();
   outcome.parameters = flat_values(policy);
   if (policy.has_adapters()) outcome.parameters = at::cat({outcome.parameters, flat_adapters(policy)});
@@ -110,12 +110,7 @@ std::string bytes_of(const SomeUpdates& o) {
   };
   for (const auto& g : o.gradients) add(g);
   add(o.parameters);
-  for (const auto& s : o.statistics) {
-    add(at::tensor(
-        {s.loss, s.policy_loss, s.kl, s.entropy, s.logprob_gap_mean, s.logprob_gap_max, s.grad_norm,
-         s.largest_weight, static_cast<double>(s.scored_tokens), s.imitation_loss, s.imitation_grad_norm},
-        at::kDouble));
-  }
+  for (const auto& s : o.statistics) add(at::tensor(s.values(), at::kDouble));
   return bytes;
 }
 

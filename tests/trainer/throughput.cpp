@@ -64,11 +64,12 @@ TEST_CASE("throughput of one step of 32 groups of 8", "[.throughput]") {
     const auto sft = supervise(updater, samples);
     const double sft_seconds = watch.seconds();
     const auto padded = static_cast<double>(published_layout_rows(experiences, config, 1));
-    std::cout << "budget " << budget << ": trace " << trace_seconds << " s, " << trace.packed_rows
-              << " rows (" << static_cast<double>(trace.packed_rows) / trace_seconds << "/s), "
+    std::cout << "budget " << budget << ": trace " << trace_seconds << " s, " << trace[UpdateRow::kPackedRows]
+              << " rows (" << static_cast<double>(trace[UpdateRow::kPackedRows]) / trace_seconds << "/s), "
               << response_tokens / trace_seconds << " response tokens/s; published layout " << padded
-              << " rows, avoided " << 1 - static_cast<double>(trace.packed_rows) / padded << "; sft "
-              << sft_seconds << " s, " << static_cast<double>(sft.packed_rows) / sft_seconds << " rows/s, "
+              << " rows, avoided " << 1 - static_cast<double>(trace[UpdateRow::kPackedRows]) / padded
+              << "; sft " << sft_seconds << " s, "
+              << static_cast<double>(sft[UpdateRow::kPackedRows]) / sft_seconds << " rows/s, "
               << response_tokens / sft_seconds << " response tokens/s\n";
   }
 }

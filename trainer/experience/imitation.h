@@ -9,8 +9,8 @@
 #include "policy/policy_config.h"
 #include "reward/best_responses.h"
 #include "trainer/ranks/placement.h"
-#include "trainer/update/known_samples.h"
-#include "trainer/update/sft.h"
+#include "trainer/update/packing/known_samples.h"
+#include "trainer/update/packing/sft.h"
 
 namespace bicrl {
 

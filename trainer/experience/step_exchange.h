@@ -7,7 +7,7 @@
 
 #include "episode/group_scorer.h"
 #include "trainer/ranks/control_plane.h"
-#include "trainer/update/minibatch.h"
+#include "trainer/update/packing/minibatch.h"
 
 namespace bicrl {
 

@@ -22,8 +22,8 @@
 #include "trainer/inputs/task_pool.h"
 #include "trainer/ranks/control_plane.h"
 #include "trainer/ranks/placement.h"
+#include "trainer/run/reports/step_metrics.h"
 #include "trainer/run/run_settings.h"
-#include "trainer/run/step_metrics.h"
 #include "trainer/update/policy_updater.h"
 
 namespace bicrl {

@@ -37,15 +37,6 @@ LongestSample longest_sample(const std::vector<Task>& tasks, const Tokenizer& to
           static_cast<int64_t>(tokenizer.encode(program).size())};
 }
 
-// Rows of noise that a block of a response has in a pack, at most.
-int64_t rounds_of(const StageSettings& stage, int64_t block_size) {
-  const ObjectiveSettings& objective = stage.updater.objective;
-  if (objective.masking == Masking::kRandom) return 1;
-  if (objective.masking == Masking::kCoupled) return 2;
-  const int64_t steps = stage.decoding.steps_of_block(block_size);
-  return (steps + objective.shrink - 1) / objective.shrink;
-}
-
 }  // namespace
 
 MemoryBudget budget_of_run(const RunSettings& settings, const RunInputs& inputs, const Placement& placement,
@@ -105,12 +96,13 @@ MemoryBudget budget_of_run(const RunSettings& settings, const RunInputs& inputs,
     const LongestSample longest =
         longest_of(inputs.tasks.train, stage.stage, stage.decoding.scaffold, stage.imitation.known);
     train(PassShape::largest(stage.updater.tokens_per_pack, longest.prompt_tokens,
-                             stage.decoding.max_new_tokens, rounds_of(stage, b), b));
+                             stage.decoding.max_new_tokens,
+                             stage.updater.objective->rounds_of_block(stage.decoding.steps_of_block(b)), b));
     if (stage.imitation.known_share > 0)
       train(PassShape::largest(stage.updater.tokens_per_pack, longest.prompt_tokens, longest.program_tokens,
                                1, b));
     generate(stage.decoding, stage.tasks_per_step, stage.samples_per_task, longest.prompt_tokens);
-    reference |= trains && stage.updater.objective.kl_reference == KlReference::kInitial;
+    reference |= trains && stage.updater.surrogate.kl_reference == KlReference::kInitial;
   }
   // With adapters it shares the frozen weights.
   if (reference && !settings.policy.lora)

@@ -7,7 +7,7 @@
 
 #include "trainer/inputs/run_inputs.h"
 #include "trainer/run/run_settings.h"
-#include "trainer/update/memory_budget.h"
+#include "trainer/update/memory/memory_budget.h"
 
 namespace bicrl {
 

@@ -5,7 +5,7 @@
 #include "policy/policy_config.h"
 #include "trainer/inputs/existing_path.h"
 #include "trainer/inputs/task_files.h"
-#include "trainer/update/training_memory.h"
+#include "trainer/update/memory/training_memory.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;
@@ -60,15 +60,7 @@ StageSettings stage_from(const ConfigSection& section, const ConfigSection& shar
   stage.steps = section.integer("steps", 0, 0, kMany);
   stage.tasks_per_step = section.integer("tasks_per_step", 32, 1, kMany);
   stage.samples_per_task = section.integer("samples_per_task", 8, 2, kMany);
-  stage.advantage =
-      parse_advantage_kind(section.choice("advantage", to_string(AdvantageKind::kZScore), advantage_names()));
-  if (stage.advantage == AdvantageKind::kMaxAtK)
-    stage.advantage_k = section.integer("advantage_k", std::max<int64_t>(1, stage.samples_per_task / 2), 1,
-                                        stage.samples_per_task - 1);
-  else
-    section.refuse_without_effect("advantage_k",
-                                  concat("with 'advantage: ", to_string(stage.advantage), "'"));
-  stage.shuffled_advantages = section.boolean("shuffled_advantages", false);
+  stage.advantage = AdvantageSettings::from_config(section, stage.samples_per_task);
   stage.decoding = DecodingSettings::from_config(decoding);
   if (stage.decoding.sampling.temperature == 0)
     decoding.reject("temperature", "a stage samples; greedy responses of a group would all be equal");
@@ -243,11 +235,11 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
                                    "'split' is for runs that generate and train, and a replay "
                                    "does one of the two");
   for (const StageSettings& stage : settings.stages)
-    if (settings.trainer.max_staleness > 0 &&
-        (stage.updater.objective.masking != Masking::kTrace || stage.updater.objective.shrink > 1))
+    if (settings.trainer.max_staleness > 0 && !stage.updater.objective->has_sampler_contexts())
       root.section("trainer").reject(
           "max_staleness",
-          "1 needs stages with 'objective: trace' and 'shrink: 1': importance weights are "
+          "1 needs stages whose objectives score tokens in the sampler's contexts ('objective: trace' "
+          "with 'shrink: 1'): importance weights are "
           "against log-probabilities of the policy that generated, which other objectives "
           "take from the present one");
   settings.verifier = VerifierClientOptions::from_config(root.section("verifier"));
@@ -261,7 +253,7 @@ std::vector<std::string> settings_without_effect(const RunSettings& settings) {
   std::vector<std::string> notes;
   for (size_t i = 0; i < settings.stages.size(); ++i) {
     const UpdaterSettings& update = settings.stages[i].updater;
-    if (update.objective.kl_weight > 0 && update.objective.kl_reference == KlReference::kBehaviour &&
+    if (update.surrogate.kl_weight > 0 && update.surrogate.kl_reference == KlReference::kBehaviour &&
         update.updates_per_step - settings.stages[i].imitation.updates == 1 &&
         settings.trainer.max_staleness == 0)
       notes.push_back(
@@ -298,7 +290,7 @@ std::string reference_line(const RunSettings& settings, const PolicyConfig& poli
                            const TrainingMemory& memory) {
   const bool any =
       std::any_of(settings.stages.begin(), settings.stages.end(), [](const StageSettings& stage) {
-        return stage.steps > 0 && stage.updater.objective.kl_reference == KlReference::kInitial;
+        return stage.steps > 0 && stage.updater.surrogate.kl_reference == KlReference::kInitial;
       });
   if (!any) return "";
   const std::string title = "reference policy          ";

@@ -20,10 +20,10 @@
 #include "trainer/ranks/heartbeat.h"
 #include "trainer/ranks/placement.h"
 #include "trainer/run/replay_settings.h"
-#include "trainer/update/known_samples.h"
+#include "trainer/update/memory/training_memory.h"
+#include "trainer/update/packing/known_samples.h"
 #include "trainer/update/policy_updater.h"
 #include "trainer/update/sharding.h"
-#include "trainer/update/training_memory.h"
 
 namespace bicrl {
 
@@ -41,9 +41,7 @@ struct StageSettings {
   int64_t steps = 0;
   int64_t tasks_per_step = 0;    // over all ranks
   int64_t samples_per_task = 0;  // the group
-  AdvantageKind advantage = AdvantageKind::kZScore;
-  int64_t advantage_k = 1;           // of kMaxAtK
-  bool shuffled_advantages = false;  // a control: what the policy learns then, it did not learn from rewards
+  AdvantageSettings advantage;
   CurriculumSettings curriculum;
   DecodingSettings decoding;
   UpdaterSettings updater;

@@ -13,9 +13,9 @@
 #include "trainer/experience/imitation.h"
 #include "trainer/experience/rollout_store.h"
 #include "trainer/inputs/prompt_filter.h"
-#include "trainer/run/kept_batch.h"
 #include "trainer/run/phase.h"
-#include "trainer/run/text_archive.h"
+#include "trainer/run/reports/kept_batch.h"
+#include "trainer/run/reports/text_archive.h"
 
 namespace bicrl {
 namespace {
@@ -53,7 +53,7 @@ class StagePhase : public Phase {
   void begin() override {
     BICRL_CHECK(context_.verifier || !replay_.verifies(), "stage ", name(), " needs a verifier");
     const bool needs_reference =
-        replay_.updates() && settings_.updater.objective.kl_reference == KlReference::kInitial;
+        replay_.updates() && settings_.updater.surrogate.kl_reference == KlReference::kInitial;
     if (context_.updater)
       context_.updater->begin_phase(settings_.updater, needs_reference ? &context_.reference() : nullptr);
     if (context_.updater) take_known();
@@ -79,8 +79,6 @@ class StagePhase : public Phase {
                           .samples_per_task = settings_.samples_per_task,
                           .scoring = {.stage = settings_.stage,
                                       .advantage = settings_.advantage,
-                                      .advantage_k = settings_.advantage_k,
-                                      .shuffled_advantages = settings_.shuffled_advantages,
                                       .has_verdicts = replay_.verifies() || replay_.updates(),
                                       .imitates = settings_.imitation.updates > 0}});
   }
@@ -99,10 +97,10 @@ class StagePhase : public Phase {
       if (context_.control.rank() == 0) log_warning(left_out);
     collected.figures.sums[Sum::kInvalidTasks] = static_cast<double>(context_.curation.invalid_tasks());
     PhaseStep taken;
+    taken.update = UpdateTotals(settings_.updater.objective->figures());
     taken.meaning = {.verified = replay_.verifies() || replay_.updates(),
                      .reward_rule = context_.reward.rule_name(),
-                     .advantage = to_string(settings_.advantage),
-                     .advantage_k = settings_.advantage == AdvantageKind::kMaxAtK ? settings_.advantage_k : 0,
+                     .advantage = settings_.advantage,
                      .clock = context_.reward.uses_times() ? context_.reward.clock() : ""};
     taken.seconds.rollout = collected.rollout_seconds;
     taken.seconds.verify_wait = collected.verify_wait_seconds;

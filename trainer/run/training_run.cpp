@@ -10,7 +10,6 @@
 #include "common/rng.h"
 #include "policy/adapter_io.h"
 #include "policy/distribution.h"
-#include "trainer/inputs/prompt_filter.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;
@@ -40,13 +39,6 @@ LedgerScope ledger_scope(const RunSettings& settings, const std::string& verifie
 
 }  // namespace
 
-CollectiveAccount RunRanks::take_account() const {
-  CollectiveAccount account = tensors.take();
-  if (trainer_tensors && trainer_tensors != &tensors)
-    for (const auto& [kind, figures] : trainer_tensors->take()) account[kind] += figures;
-  return account;
-}
-
 TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, const RunRanks& ranks,
                          VerifierClient* verifier, const std::string& verifier_basis,
                          const RewardFunction& reward, RunDirectory* directory, const fs::path& checkpoint,
@@ -72,40 +64,69 @@ TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, const Ru
   });
   make_updater(ranks);
   share_first_weights(ranks.tensors);
-  if (settings.evaluation.tasks == 0) tasks_.held_out.clear();
-  if (evaluates()) {
-    open_evaluations();
-    const std::string left_out =
-        keep_fitting(tasks_.held_out, "held-out tasks",
-                     {Stage::kEndToEnd, settings.tasks.prompt_style, settings.evaluation.decoding},
-                     tokenizer_, policy_.config());
-    if (!left_out.empty() && control_.rank() == 0) log_warning(left_out);
-  }
-  const auto wanted = static_cast<size_t>(settings.evaluation.tasks);
-  if (tasks_.held_out.size() > wanted) tasks_.held_out.resize(wanted);
-  const ReplaySettings& replay = settings.replay;
-  if (verifier_ || replay.parts == RunParts::kUpdates)
-    ledger_ = std::make_unique<VerdictLedger>(settings.directory / "ledger",
-                                              ledger_scope(settings, verifier_basis), control_);
-  if (replay.parts == RunParts::kUpdates) ledger_->adopt(read_ledger(replay.verdicts / "ledger"));
-  phases_ = make_phases();
+  make_ledger(verifier_basis);
+  progress_.phases = make_phases();
   if (!checkpoint.empty())
     resume(checkpoint);
   else if (settings.policy.moments)
     take_moments();
-  if (ledger_) ledger_->resume_at(state_.ledger_round);
+  if (ledger_) ledger_->resume_at(progress_.state.ledger_round);
   if (ledger_ && ledger_->foreign() > 0 && control_.rank() == 0)
     log_warning(ledger_->foreign(), " verdicts of this run were given by a verifier of another kind or with ",
                 "other settings: they do not count for what is verified from now on");
-  if (directory_) {
-    run_log_ = std::make_unique<RunLog>(*directory_, state_.log_bytes, settings.samples_per_step);
-    checkpoints_ = std::make_unique<CheckpointStore>(directory_->path() / "checkpoints");
-  }
-  if (directory_ && policy_.has_adapters()) base_checksum_ = policy_.store().checksum();
-  writer_ = std::make_unique<CheckpointWriter>(control_, checkpoints_.get(), policy_.config(), tokenizer_,
-                                               settings.checkpoint_in_background);
-  writer_->reserve(checkpoint_part());
-  if (!directory_) return;
+  make_parts(/*is_resumed=*/!checkpoint.empty());
+  if (directory_) print_start();
+}
+
+void TrainingRun::make_ledger(const std::string& verifier_basis) {
+  const ReplaySettings& replay = settings_.replay;
+  if (!verifier_ && replay.parts != RunParts::kUpdates) return;
+  ledger_ = std::make_unique<VerdictLedger>(settings_.directory / "ledger",
+                                            ledger_scope(settings_, verifier_basis), control_);
+  if (replay.parts == RunParts::kUpdates) ledger_->adopt(read_ledger(replay.verdicts / "ledger"));
+}
+
+void TrainingRun::make_parts(bool is_resumed) {
+  if (directory_)
+    run_log_ = std::make_unique<RunLog>(*directory_, progress_.state.log_bytes, settings_.samples_per_step);
+  evaluator_ =
+      std::make_unique<RunEvaluator>(RunEvaluator::Parts{.settings = settings_,
+                                                         .control = control_,
+                                                         .placement = placement_,
+                                                         .tokenizer = tokenizer_,
+                                                         .policy = policy_,
+                                                         .engine = engine_,
+                                                         .tasks = tasks_,
+                                                         .curation = curation_,
+                                                         .verifier = verifier_,
+                                                         .ledger = ledger_.get(),
+                                                         .reward = reward_,
+                                                         .directory = directory_,
+                                                         .log = run_log_.get(),
+                                                         .bring_weights = [this] { bring_weights(); },
+                                                         .stop_requested = stop_requested_},
+                                     progress_);
+  saver_ = std::make_unique<RunSaver>(RunSaver::Parts{.settings = settings_,
+                                                      .control = control_,
+                                                      .placement = placement_,
+                                                      .tokenizer = tokenizer_,
+                                                      .policy = policy_,
+                                                      .updater = updater_.get(),
+                                                      .curation = curation_,
+                                                      .ledger = ledger_.get(),
+                                                      .reward = reward_,
+                                                      .directory = directory_,
+                                                      .log = run_log_.get()},
+                                      progress_, is_resumed);
+  stepper_ = std::make_unique<RunStepper>(RunStepper::Parts{.settings = settings_,
+                                                            .ranks = ranks_,
+                                                            .policy = policy_,
+                                                            .log = run_log_.get(),
+                                                            .stop_requested = stop_requested_},
+                                          progress_, *saver_);
+}
+
+void TrainingRun::print_start() const {
   const int64_t parameters = policy_.config().parameter_count();
   log_info(
       "policy: ", parameters, " parameters",
@@ -146,9 +167,9 @@ void TrainingRun::share_first_weights(TensorPlane& tensors) {
 }
 
 void TrainingRun::bring_weights() {
-  if (!weights_ || weights_version_ == state_.policy_version) return;
-  weights_->synchronise(state_.policy_version);
-  weights_version_ = state_.policy_version;
+  if (!weights_ || weights_version_ == progress_.state.policy_version) return;
+  weights_->synchronise(progress_.state.policy_version);
+  weights_version_ = progress_.state.policy_version;
 }
 
 std::map<std::string, std::string> TrainingRun::hashes_of_inputs() const {
@@ -196,15 +217,15 @@ std::vector<std::unique_ptr<Phase>> TrainingRun::make_phases() {
 const Transformer& TrainingRun::reference() {
   if (reference_) return *reference_;
   int64_t first_stage = 0;
-  while (first_stage < static_cast<int64_t>(phases_.size()) &&
-         (phases_[static_cast<size_t>(first_stage)]->name() == kWarmUpPhase ||
-          phases_[static_cast<size_t>(first_stage)]->steps() == 0))
+  for (const auto& phase : progress_.phases) {
+    if (phase->name() != kWarmUpPhase && phase->steps() > 0) break;
     ++first_stage;
+  }
   if (policy_.has_adapters() && settings_.warm_up.steps == 0) {
     reference_ = policy_.base();  // adapters that nothing has trained change nothing
     return *reference_;
   }
-  if (state_.phase <= first_stage && state_.step == 0) {
+  if (progress_.state.phase <= first_stage && progress_.state.step == 0) {
     reference_ = policy_.has_adapters() ? policy_.frozen_copy() : policy_.clone();
     return *reference_;
   }
@@ -222,59 +243,137 @@ const Transformer& TrainingRun::reference() {
   return *reference_;
 }
 
+void TrainingRun::resume(const fs::path& checkpoint) {
+  RunState& state = progress_.state;
+  state = read_run_state(checkpoint);
+  if (state.phase < 0 || progress_.has_ended())
+    throw InputError(concat(checkpoint.string(), ": the run has no phase number ", state.phase));
+  Phase& phase = progress_.phase();
+  // After a phase's last step only its evaluation is left, which asks for no state.
+  if (state.step < phase.steps()) {
+    phase.begin();
+    phase.restore(state.phase_state);
+  }
+  curation_.restore(state.curation);
+  // Ranks that only generate have no optimizer to find a fault in.
+  on_all_ranks(control_, [&] {
+    if (updater_) restore_updater(checkpoint, *updater_);
+  });
+  progress_.seconds_before = state.seconds_in_phase;
+  seconds_before_run_ = state.seconds_in_phase;
+  for (const auto& [name, seconds] : state.phase_seconds) seconds_before_run_ += seconds;
+  // Only the checkpoint of a phase's end has its name.
+  extends_ = state.step < phase.steps() && checkpoint.filename() == phase.name();
+  if (control_.rank() != 0) return;
+  log_info("going on after ", phase.name(), " step ", state.step, " of ", phase.steps(), " (",
+           checkpoint.string(), ")");
+  if (state.ranks != placement_.trainers())
+    log_warning("the run had ", state.ranks, " ranks and goes on with ", placement_.trainers(),
+                " that train: sums come in another order, so results may differ in the last digits");
+}
+
 RunEnd TrainingRun::run() {
   try {
     const RunEnd end = run_phases();
-    finish_checkpoint();
+    saver_->finish();
     return end;
   } catch (const Error& error) {
-    finish_checkpoint_after(error);
+    saver_->finish_after(error);
     throw;
   }
 }
 
 RunEnd TrainingRun::run_phases() {
   if (!evaluate_start()) return RunEnd::kStopped;
-  bool begun = state_.step > 0;
-  for (; state_.phase < static_cast<int64_t>(phases_.size());
-       ++state_.phase, state_.step = 0, begun = false) {
-    Phase& phase = *phases_[static_cast<size_t>(state_.phase)];
+  RunState& state = progress_.state;
+  bool begun = state.step > 0;
+  for (; !progress_.has_ended(); ++state.phase, state.step = 0, begun = false) {
+    Phase& phase = progress_.phase();
     if (phase.steps() == 0) continue;
-    in_phase_.restart();
+    progress_.in_phase.restart();
     if (!begun) {
-      seconds_before_ = 0;
+      progress_.seconds_before = 0;
       if (stopping()) return RunEnd::kStopped;
       phase.begin();
-      state_.phase_state = phase.state();
+      state.phase_state = phase.state();
     }
-    if (state_.step < phase.steps() && !run_phase(phase)) return RunEnd::kStopped;
+    if (state.step < phase.steps() && !run_phase(phase)) return RunEnd::kStopped;
     if (!finish_phase(phase)) return RunEnd::kStopped;
   }
-  print_end();
+  if (saver_->store()) evaluator_->print_end(*saver_->store());
   return RunEnd::kFinished;
 }
 
-bool TrainingRun::finish_phase(Phase& phase) {
-  state_.seconds_in_phase = seconds_before_ + in_phase_.seconds();
-  if (!state_saved_) save_checkpoint(phase.name());
-  state_.phase_seconds.emplace_back(phase.name(), state_.seconds_in_phase);
-  if (evaluates() && (!settings_.evaluation.last_phase_alone || phase.name() == last_phase())) {
-    if (!evaluate_apart(phase.name())) return false;
-    if (newest_is_best()) mark_best(phase);
+bool TrainingRun::run_phase(Phase& phase) {
+  if (std::exchange(extends_, false) && !evaluate_extended(phase)) return false;
+  const RunState& state = progress_.state;
+  StepAgreement agreed{.stop = stopping()};
+  while (state.step < phase.steps()) {
+    if (agreed.stop) {
+      if (!saver_->is_saved()) saver_->save_within_phase();
+      return false;
+    }
+    if (!evaluate_within_phase()) return false;
+    const std::optional<StepAgreement> taken = stepper_->take(phase);
+    if (!taken) return false;
+    agreed = *taken;
+    if (agreed.checkpoint_written) saver_->finish();
+    // After the last step finish_phase() saves.
+    if (state.step < phase.steps() && agreed.checkpoint_due) saver_->save_within_phase();
   }
-  finish_checkpoint();
+  return true;
+}
+
+bool TrainingRun::finish_phase(Phase& phase) {
+  RunState& state = progress_.state;
+  state.seconds_in_phase = progress_.seconds_in_phase();
+  if (!saver_->is_saved()) saver_->save(phase.name());
+  state.phase_seconds.emplace_back(phase.name(), state.seconds_in_phase);
+  if (evaluator_->evaluates() &&
+      (!settings_.evaluation.last_phase_alone || phase.name() == progress_.last_phase())) {
+    if (!evaluator_->evaluate_apart(phase.name())) return false;
+    if (evaluator_->newest_is_best()) saver_->mark_best();
+  }
+  saver_->finish();
   // Only now: a policy that cannot be evaluated may have been broken within this phase.
-  remove_checkpoints_within(phase, /*keep=*/0);
-  if (directory_) write_summary();
+  saver_->remove_within_phase(/*keep=*/0);
+  saver_->write_summary();
   return true;
 }
 
 bool TrainingRun::stopping() { return on_any_rank(control_, stop_requested_()); }
 
-int64_t TrainingRun::run_step() const {
-  int64_t steps = state_.step;
-  for (int64_t i = 0; i < state_.phase; ++i) steps += phases_[static_cast<size_t>(i)]->steps();
-  return steps;
+bool TrainingRun::evaluate_start() {
+  const RunState& state = progress_.state;
+  const bool before_all = state.phase == 0 && state.step == 0 && state.evaluations.empty();
+  if (!before_all || settings_.warm_up.steps > 0 || settings_.stages.empty() || !evaluator_->evaluates())
+    return true;
+  if (settings_.evaluation.last_phase_alone) return true;
+  return evaluator_->evaluate_apart(std::string(kStartEvaluation));
+}
+
+bool TrainingRun::evaluate_within_phase() {
+  const int64_t every = settings_.evaluation.every_steps, step = progress_.state.step;
+  if (every == 0 || step == 0 || step % every != 0 || !evaluator_->evaluates()) return true;
+  if (evaluator_->has_result(saver_->name_within_phase())) return true;
+  // Before it: an evaluation that cannot be had loses nothing, and if it is the best, it is this
+  // checkpoint's.
+  if (!saver_->is_saved()) saver_->save_within_phase();
+  return evaluate_step();
+}
+
+bool TrainingRun::evaluate_extended(const Phase& phase) {
+  const bool was_best = saver_->store() && saver_->store()->best_name() == phase.name();
+  saver_->save_within_phase();
+  if (was_best) saver_->mark_best();
+  return !evaluator_->evaluates() || evaluate_step();
+}
+
+bool TrainingRun::evaluate_step() {
+  if (!evaluator_->evaluate(saver_->name_within_phase())) return false;
+  saver_->note_change();
+  if (evaluator_->newest_is_best()) saver_->mark_best();
+  return true;
 }
 
 }  // namespace bicrl

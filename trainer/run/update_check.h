@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "trainer/update/update_statistics.h"
+#include "trainer/update/update_figures.h"
 
 namespace bicrl {
 

@@ -2,9 +2,9 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/rng.h"
-#include "trainer/run/kept_batch.h"
 #include "trainer/run/phase.h"
-#include "trainer/update/known_samples.h"
+#include "trainer/run/reports/kept_batch.h"
+#include "trainer/update/packing/known_samples.h"
 
 namespace bicrl {
 namespace {

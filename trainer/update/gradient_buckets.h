@@ -11,7 +11,7 @@
 
 #include "policy/gradient_sink.h"
 #include "trainer/ranks/tensor_plane.h"
-#include "trainer/update/gradients.h"
+#include "trainer/update/optimizer/gradients.h"
 #include "trainer/update/sharding.h"
 
 namespace bicrl {

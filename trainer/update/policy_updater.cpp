@@ -59,7 +59,8 @@ UpdaterSettings UpdaterSettings::reinforced(const ConfigSection& section, double
       responses_per_update == 0 ? 1 : (responses_per_step + responses_per_update - 1) / responses_per_update;
   UpdaterSettings s = common_settings(section, steps, epochs * minibatches + imitated, seed);
   s.sft = sft;
-  s.objective = ObjectiveSettings::from_config(section, temperature);
+  s.surrogate = SurrogateSettings::from_config(section, temperature);
+  s.objective = make_objective(section);
   s.responses_per_update = responses_per_update;
   s.epochs = epochs;
   return s;
@@ -86,9 +87,9 @@ PolicyUpdater::PolicyUpdater(Transformer& policy, at::Tensor allowed, UpdaterSet
       pass_(make_scored_pass(policy, allowed_, recompute)) {}
 
 void PolicyUpdater::begin_phase(UpdaterSettings settings, const Transformer* reference) {
-  BICRL_CHECK(settings.objective.kl_reference != KlReference::kInitial || reference, "no reference policy");
+  BICRL_CHECK(settings.surrogate.kl_reference != KlReference::kInitial || reference, "no reference policy");
   settings_ = std::move(settings);
-  reference_ = settings_.objective.kl_reference == KlReference::kInitial ? reference : nullptr;
+  reference_ = settings_.surrogate.kl_reference == KlReference::kInitial ? reference : nullptr;
   reference_pass_ = nullptr;
   optimizer_.set(settings_.optimizer);
   if (settings_.optimizer.moments == MomentsAtStart::kReset) optimizer_.reset();
@@ -96,18 +97,13 @@ void PolicyUpdater::begin_phase(UpdaterSettings settings, const Transformer* ref
 }
 
 std::vector<LiveSequence> PolicyUpdater::sequences_of(const std::vector<Experience>& experiences) {
-  const ObjectiveSettings& objective = settings_.objective;
+  const Objective& objective = *settings_.objective;
   std::vector<LiveSequence> sequences;
   for (const Experience& e : experiences)
-    sequences.push_back(objective.masking == Masking::kTrace
-                            ? rollout_sequence(e, policy_.config(), objective.shrink)
-                            : masked_sequence(e, policy_.config(), objective.masking == Masking::kCoupled,
-                                              mask_key(settings_.seed, steps_, e)));
-  // Under random masks, and where sequences lose `shrink` steps at a time, there is a context that the
-  // sampler never had: the behaviour policy's log-probabilities under it are those of the present parameters,
-  // before the first update.
-  if (objective.masking != Masking::kTrace || objective.shrink > 1)
-    score(*pass_, sequences, &ScoredToken::old_log_prob);
+    sequences.push_back(objective.sequence(e, policy_.config(), {.seed = settings_.seed, .step = steps_}));
+  // In a context that the sampler never had, the behaviour policy's log-probabilities are those of the
+  // present parameters, before the first update.
+  if (!objective.has_sampler_contexts()) score(*pass_, sequences, &ScoredToken::old_log_prob);
   if (reference_) {
     if (!reference_pass_) reference_pass_ = make_scored_pass(*reference_, allowed_, Recompute::kNone);
     score(*reference_pass_, sequences, &ScoredToken::reference_log_prob);
@@ -119,7 +115,7 @@ std::vector<LiveSequence> PolicyUpdater::sequences_of(const std::vector<Experien
   return sequences;
 }
 
-StepKeys PolicyUpdater::masked_keys(const std::vector<Experience>& experiences,
+StepKeys PolicyUpdater::chosen_keys(const std::vector<Experience>& experiences,
                                     const std::vector<LiveSequence>& sequences) const {
   std::vector<ExperienceKey> own = shares_of(experiences);
   for (size_t i = 0; i < own.size(); ++i) own[i].scored_tokens = sequences[i].scored_tokens();
@@ -131,13 +127,13 @@ UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& experiences
   const DeviceUse use(policy_.device());
   const std::vector<LiveSequence> sequences = sequences_of(experiences);
   const StepKeys shares =
-      settings_.objective.masking == Masking::kRandom ? masked_keys(experiences, sequences) : scored_keys;
-  UpdateTotals totals;
+      settings_.objective->scores_every_token() ? scored_keys : chosen_keys(experiences, sequences);
+  UpdateTotals totals(settings_.objective->figures());
   for (int64_t epoch = 0; epoch < settings_.epochs; ++epoch) {
     const uint64_t key =
         mix_key({settings_.seed, static_cast<uint64_t>(steps_), static_cast<uint64_t>(epoch)});
     for (const Minibatch& minibatch : deal_minibatches(
-             shares, control_.rank(), settings_.responses_per_update, settings_.objective, key)) {
+             shares, control_.rank(), settings_.responses_per_update, settings_.surrogate, key)) {
       std::vector<LiveSequence> chosen;
       for (size_t i : minibatch.mine) chosen.push_back(sequences[i]);
       accumulate_surrogate(chosen, minibatch.scales, totals);
@@ -146,7 +142,7 @@ UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& experiences
   }
   for (const SupervisedBatch& batch : imitated) {
     accumulate_supervised(batch, UpdateKind::kImitated, totals);
-    ++totals.imitation_updates;
+    ++totals[UpdateRow::kImitationUpdates];
     apply_gradient(UpdateKind::kImitated, totals);
   }
   end_step(totals);
@@ -170,7 +166,7 @@ void PolicyUpdater::score(ScoredPass& pass, std::vector<LiveSequence>& sequences
   pass.reserve(packs.largest());
   std::vector<at::Tensor> log_probs;
   for (size_t i = 0; i < packs.count(); ++i)
-    log_probs.push_back(pass.log_probs(packs.make(i), settings_.objective.temperature));
+    log_probs.push_back(pass.log_probs(packs.make(i), settings_.surrogate.temperature));
   pass.release();
   const at::Tensor all = at::cat(log_probs).to(at::kCPU);
   const double* next = all.const_data_ptr<double>();

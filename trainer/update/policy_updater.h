@@ -6,11 +6,12 @@
 //
 // How this folder works: minibatch.h deals a step's experiences out to updates, live_layout.h and packing.h
 // lay their sequences out for one pass of the policy (sft.h does it for supervised samples), scored_pass.h
-// runs it chunk by chunk, objective.h says what a token's loss is, gradient_buckets.h sums gradients over
+// runs it chunk by chunk, objective/objective.h says which tokens are scored in
+// which rounds and what is minimised at each, gradient_buckets.h sums gradients over
 // passes and ranks, and adamw.h takes the step at the rate of learning_rate.h (by fused_optimizer.h where
 // there are kernels). sharding.h says what ranks
-// divide among them, parameter_gatherer.h lends a rank the parameters that others hold. update_statistics.h
-// is what an update tells, of what chunk_figures.h keeps on the device, training_memory.h what it needs.
+// divide among them, parameter_gatherer.h lends a rank the parameters that others hold. update_figures.h
+// is what an update reports, of what chunk_figures.h keeps on the device, training_memory.h what it needs.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -26,22 +27,23 @@
 #include "rollout/rollout.h"
 #include "trainer/ranks/control_plane.h"
 #include "trainer/ranks/tensor_plane.h"
-#include "trainer/update/adamw.h"
 #include "trainer/update/chunk_figures.h"
-#include "trainer/update/fused_optimizer.h"
 #include "trainer/update/gradient_buckets.h"
-#include "trainer/update/learning_rate.h"
-#include "trainer/update/minibatch.h"
-#include "trainer/update/objective.h"
+#include "trainer/update/objective/objective.h"
+#include "trainer/update/optimizer/adamw.h"
+#include "trainer/update/optimizer/fused_optimizer.h"
+#include "trainer/update/optimizer/learning_rate.h"
+#include "trainer/update/packing/minibatch.h"
+#include "trainer/update/packing/sft.h"
 #include "trainer/update/parameter_gatherer.h"
 #include "trainer/update/scored_pass.h"
-#include "trainer/update/sft.h"
-#include "trainer/update/update_statistics.h"
+#include "trainer/update/update_figures.h"
 
 namespace bicrl {
 
 struct UpdaterSettings {
-  ObjectiveSettings objective;
+  std::shared_ptr<const Objective> objective = default_objective();
+  SurrogateSettings surrogate;
   SftSettings sft;
   AdamWSettings optimizer;
   LearningRateSchedule learning_rate;
@@ -56,8 +58,8 @@ struct UpdaterSettings {
 
   // Of a phase of `steps` steps. Both read learning_rate, learning_rate_decay, min_learning_rate,
   // warmup_updates, max_grad_norm, tokens_per_pack and the section optimizer; supervised also the section
-  // sft; reinforced also clip_low, clip_high, kl_weight, kl_estimator, normaliser, normaliser_tokens,
-  // objective, shrink, responses_per_update and epochs. The seed is the run's.
+  // sft; reinforced also what SurrogateSettings has, objective, that one's parameters,
+  // responses_per_update and epochs. The seed is the run's.
   static UpdaterSettings supervised(const ConfigSection& section, int64_t steps, uint64_t seed);
   // `imitated` updates follow those from a step's responses, by `sft`.
   static UpdaterSettings reinforced(const ConfigSection& section, double temperature, int64_t steps,
@@ -106,8 +108,8 @@ class PolicyUpdater {
 
  private:
   std::vector<LiveSequence> sequences_of(const std::vector<Experience>& experiences);
-  // Of tokens that a random mask hides, which only the rank with the response knows. Collective.
-  StepKeys masked_keys(const std::vector<Experience>& experiences,
+  // Of tokens that the objective has chosen, which only the rank with the response knows. Collective.
+  StepKeys chosen_keys(const std::vector<Experience>& experiences,
                        const std::vector<LiveSequence>& sequences) const;
   // Puts the log-probabilities of scored tokens under the pass's policy into the field of each.
   void score(ScoredPass& pass, std::vector<LiveSequence>& sequences, double ScoredToken::*field) const;
@@ -116,11 +118,6 @@ class PolicyUpdater {
   // ---- policy_updater_passes.cpp
   // What an update leaves on the device until the step ends: nobody waits for it in between.
   enum class UpdateKind { kReinforced, kSupervised, kImitated };
-  struct PendingFigures {
-    UpdateKind kind = UpdateKind::kReinforced;
-    bool parameters_unchanged = false;
-    ChunkFigures figures;
-  };
   struct PendingOutcome {
     UpdateKind kind = UpdateKind::kReinforced;
     ScoredPass::FaultReport fault_report;
@@ -166,7 +163,7 @@ class PolicyUpdater {
   std::unique_ptr<ScoredPass> pass_;
   std::unique_ptr<ScoredPass> reference_pass_;  // of reference_; made when it is needed
   Packs::Extent fitted_;                        // packs up to this one have been found to fit
-  std::vector<PendingFigures> pending_figures_;
+  std::vector<ChunkFigures> pending_figures_;
   std::optional<PendingOutcome> pending_outcome_;  // of the last update, of a fused optimizer
 };
 

@@ -10,7 +10,7 @@
 
 #include "common/error.h"
 #include "common/log.h"
-#include "trainer/update/memory_budget.h"
+#include "trainer/update/memory/memory_budget.h"
 #include "trainer/update/policy_updater.h"
 
 namespace bicrl {
@@ -39,29 +39,39 @@ int64_t free_bytes(at::Device device) {
 
 void PolicyUpdater::accumulate_surrogate(const std::vector<LiveSequence>& sequences,
                                          const std::vector<double>& scales, UpdateTotals& totals) {
-  const bool parameters_unchanged = totals.updates == 0;
+  const Objective& objective = *settings_.objective;
+  const bool parameters_unchanged = totals[UpdateRow::kUpdates] == 0;
+  std::vector<UpdateRow> rows = {UpdateRow::kLoss, UpdateRow::kEntropy};
+  if (parameters_unchanged) rows.insert(rows.end(), {UpdateRow::kMeanGap, UpdateRow::kLargestGap});
+  ChunkFigures figures(rows, totals.objective_figures().size());
   const Packs packs(sequences, scales, pack_settings());
-  ChunkFigures figures;
   run_passes(
-      packs, settings_.objective.temperature,
+      packs, settings_.surrogate.temperature,
       [&](const PackedBatch& batch, const ScoredChunk& chunk) {
-        const auto old = chunk.part(batch.old_log_probs);
-        const auto terms = surrogate_terms(chunk.log_probs, old, chunk.part(batch.reference_log_probs),
-                                           chunk.part(batch.advantages), settings_.objective);
-        const auto loss =
-            (chunk.part(batch.weights) * (terms.policy + settings_.objective.kl_weight * terms.kl)).sum();
-        const auto gap = (chunk.log_probs.detach() - old).abs();
-        figures.add({loss, terms.policy.detach().sum(), terms.kl.detach().sum(), terms.clipped.sum(),
-                     chunk.entropy.sum(), gap.sum(), gap.max()});
+        const ScoredTokens tokens{
+            .chunk = chunk,
+            .old_log_probs = chunk.part(batch.old_log_probs),
+            .reference_log_probs = chunk.part(batch.reference_log_probs),
+            .advantages = chunk.part(batch.advantages),
+            .mass_limits = batch.mass_limits.defined() ? chunk.part(batch.mass_limits) : at::Tensor()};
+        const TokenLosses terms = objective.losses(tokens, settings_.surrogate);
+        const auto loss = (chunk.part(batch.weights) * terms.losses).sum();
+        std::vector<at::Tensor> values = {loss, chunk.entropy.sum()};
+        if (parameters_unchanged) {
+          const auto gap = (terms.log_likelihoods.detach() - tokens.old_log_probs).abs();
+          values.insert(values.end(), {gap.sum(), gap.max()});
+        }
+        values.insert(values.end(), terms.figures.begin(), terms.figures.end());
+        figures.add(values);
         return loss;
       },
       totals);
   for (size_t i = 0; i < packs.count(); ++i) {
     const auto scored = static_cast<double>(packs.extent(i).scored);
-    totals.scored_tokens += scored;
-    if (parameters_unchanged) totals.gap_tokens += scored;
+    totals[UpdateRow::kTrainedTokens] += scored;
+    if (parameters_unchanged) totals[UpdateRow::kGapTokens] += scored;
   }
-  pending_figures_.push_back({UpdateKind::kReinforced, parameters_unchanged, std::move(figures)});
+  pending_figures_.push_back(std::move(figures));
 }
 
 void PolicyUpdater::accumulate_supervised(const SupervisedBatch& supervised, UpdateKind kind,
@@ -71,19 +81,20 @@ void PolicyUpdater::accumulate_supervised(const SupervisedBatch& supervised, Upd
     sequences.push_back(sft_sequence(sample, settings_.sft, policy_.config()));
   const std::vector<double> scales(sequences.size(), 1.0 / static_cast<double>(supervised.supervised_tokens));
   const Packs packs(sequences, scales, pack_settings());
-  ChunkFigures figures;
+  const bool imitates = kind == UpdateKind::kImitated;
+  ChunkFigures figures(imitates ? std::vector{UpdateRow::kImitationLoss}
+                                : std::vector{UpdateRow::kLoss, UpdateRow::kEntropy});
   run_passes(
       packs, /*temperature=*/1.0,
       [&](const PackedBatch& batch, const ScoredChunk& chunk) {
         const auto loss = (chunk.part(batch.weights) * chunk.log_probs).sum().neg();
-        figures.add({loss, chunk.log_probs.detach().sum(), chunk.entropy.sum()});
+        figures.add(imitates ? std::vector{loss} : std::vector{loss, chunk.entropy.sum()});
         return loss;
       },
       totals);
-  if (kind == UpdateKind::kSupervised)
-    for (size_t i = 0; i < packs.count(); ++i)
-      totals.scored_tokens += static_cast<double>(packs.extent(i).scored);
-  pending_figures_.push_back({kind, false, std::move(figures)});
+  for (size_t i = 0; i < packs.count() && !imitates; ++i)
+    totals[UpdateRow::kTrainedTokens] += static_cast<double>(packs.extent(i).scored);
+  pending_figures_.push_back(std::move(figures));
 }
 
 void PolicyUpdater::require_memory(const Packs& packs) {
@@ -126,8 +137,8 @@ void PolicyUpdater::run_passes(const Packs& packs, double temperature,
         batch, temperature, [&](const ScoredChunk& chunk) { return loss(batch, chunk); }, buckets_);
     buckets_.end_pass();
     if (gatherer_) gatherer_->end_pass();
-    totals.packed_rows += static_cast<double>(packs.extent(i).rows);
-    totals.packed_pairs += static_cast<double>(packs.extent(i).pairs);
+    totals[UpdateRow::kPackedRows] += static_cast<double>(packs.extent(i).rows);
+    totals[UpdateRow::kPackedPairs] += static_cast<double>(packs.extent(i).pairs);
   }
   pass_->release();
   for (size_t i = packs.count(); i < passes; ++i) run_empty_pass();
@@ -156,9 +167,12 @@ void PolicyUpdater::apply_gradient(UpdateKind kind, UpdateTotals& totals) {
   if (observer_) observer_(whole_gradients());
   // By the place that the update has if every step needs all of its updates, so that a decay ends with the
   // phase.
-  totals.learning_rate =
-      settings_.learning_rate.at(phase_steps_ * settings_.updates_per_step + totals.updates);
-  ++totals.updates;
+  const auto updates = static_cast<int64_t>(totals[UpdateRow::kUpdates]);
+  const double learning_rate =
+      settings_.learning_rate.at(phase_steps_ * settings_.updates_per_step + updates);
+  totals[UpdateRow::kLearningRate] = learning_rate;
+  ++totals[UpdateRow::kUpdates];
+  if (kind != UpdateKind::kImitated) ++totals[UpdateRow::kLossUpdates];
   settle_outcome(totals);  // of the update before, which says how many steps there were
   bool steps = true;
   if (fused_) {
@@ -173,7 +187,7 @@ void PolicyUpdater::apply_gradient(UpdateKind kind, UpdateTotals& totals) {
   }
   if (steps) {
     std::vector<Transfer> gathers;
-    optimizer_.step(totals.learning_rate, [&](int64_t group) {
+    optimizer_.step(learning_rate, [&](int64_t group) {
       // A group's new values travel while the next ones are made; sharded ones when they are needed.
       if (sharding_.state() == PartExtent::kShard && trained_whole())
         gathers.push_back(tensors_.all_gather(store_.my_values(group), store_.group_values(group),
@@ -188,13 +202,13 @@ void PolicyUpdater::apply_gradient(UpdateKind kind, UpdateTotals& totals) {
 }
 
 void PolicyUpdater::note_norm(double norm, UpdateKind kind, UpdateTotals& totals) {
-  (kind == UpdateKind::kImitated ? totals.imitation_grad_norm : totals.grad_norm) = norm;
+  totals[kind == UpdateKind::kImitated ? UpdateRow::kImitationNorm : UpdateRow::kGradNorm] = norm;
 }
 
 // All ranks know the same norm, so all of them skip.
 void PolicyUpdater::skip_update(double norm, const ScoredPass::FaultReport& fault_report,
                                 UpdateTotals& totals) {
-  ++totals.skipped_updates;
+  ++totals[UpdateRow::kSkippedUpdates];
   log_warning(concat("an update was skipped: the norm of its gradient is ", norm,
                      ". Where it began, on rank ", control_.rank(), ": ", fault_report()));
 }
@@ -204,33 +218,14 @@ void PolicyUpdater::settle_outcome(UpdateTotals& totals) {
   const PendingOutcome pending = *std::exchange(pending_outcome_, std::nullopt);
   const FusedOptimizer::Outcome outcome = fused_->outcome();
   note_norm(outcome.norm, pending.kind, totals);
-  totals.largest_weight = outcome.largest_weight;
+  totals[UpdateRow::kLargestWeight] = outcome.largest_weight;
   if (outcome.is_finite) return;
   optimizer_.forget_step();
   skip_update(outcome.norm, pending.fault_report, totals);
 }
 
 void PolicyUpdater::settle_figures(UpdateTotals& totals) {
-  for (const PendingFigures& pending : std::exchange(pending_figures_, {}))
-    for (const std::vector<double>& chunk : pending.figures.values()) {
-      if (pending.kind == UpdateKind::kImitated) {
-        totals.imitation_loss += chunk[0];
-        continue;
-      }
-      totals.loss += chunk[0];
-      if (pending.kind == UpdateKind::kSupervised) {
-        totals.policy_loss -= chunk[1];
-        totals.entropy += chunk[2];
-        continue;
-      }
-      totals.policy_loss += chunk[1];
-      totals.kl += chunk[2];
-      totals.clipped += chunk[3];
-      totals.entropy += chunk[4];
-      if (!pending.parameters_unchanged) continue;
-      totals.gap += chunk[5];
-      totals.gap_max = std::max(totals.gap_max, chunk[6]);
-    }
+  for (const ChunkFigures& figures : std::exchange(pending_figures_, {})) figures.add_to(totals);
 }
 
 void PolicyUpdater::end_step(UpdateTotals& totals) {
@@ -238,7 +233,7 @@ void PolicyUpdater::end_step(UpdateTotals& totals) {
   settle_outcome(totals);
   settle_figures(totals);
   if (gatherer_) gatherer_->gather_all();
-  if (!is_known) totals.largest_weight = largest_weight(store_);
+  if (!is_known) totals[UpdateRow::kLargestWeight] = largest_weight(store_);
   ++phase_steps_;
   ++steps_;
 }

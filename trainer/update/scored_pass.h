@@ -12,7 +12,7 @@
 #include "policy/gradient_sink.h"
 #include "policy/recompute.h"
 #include "policy/transformer.h"
-#include "trainer/update/packing.h"
+#include "trainer/update/packing/packing.h"
 
 namespace bicrl {
 

@@ -1,6 +1,6 @@
-#include "trainer/update/fused_optimizer.h"
+#include "trainer/update/memory/pass_memory.h"
 #include "trainer/update/operator_pass.h"
-#include "trainer/update/pass_memory.h"
+#include "trainer/update/optimizer/fused_optimizer.h"
 
 namespace bicrl {
 

@@ -4,8 +4,8 @@
 #include "common/log.h"
 #include "trainer/update/gpu/gpu_optimizer.h"
 #include "trainer/update/gpu/kernel_pass.h"
+#include "trainer/update/memory/pass_memory.h"
 #include "trainer/update/operator_pass.h"
-#include "trainer/update/pass_memory.h"
 
 namespace bicrl {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <c10/core/Event.h>
 
-#include "trainer/update/fused_optimizer.h"
+#include "trainer/update/optimizer/fused_optimizer.h"
 
 namespace bicrl {
 

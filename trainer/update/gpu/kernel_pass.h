@@ -6,7 +6,7 @@
 #include "policy/gpu/fused_head.h"
 #include "policy/gpu/gpu_pass_operations.h"
 #include "policy/policy_pass.h"
-#include "trainer/update/pass_memory.h"
+#include "trainer/update/memory/pass_memory.h"
 #include "trainer/update/scored_pass.h"
 
 namespace bicrl {

@@ -1,0 +1,127 @@
+// Which responses make an update together, whatever the number of ranks.
+#include "tests/trainer/fixtures.h"
+#include "tests/trainer/thread_ranks.h"
+
+#include <algorithm>
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <set>
+
+#include "common/rng.h"
+
+using namespace bicrl;
+using namespace bicrl::testing;
+
+namespace {
+
+using Place = std::pair<int64_t, int64_t>;  // group, sample
+
+// So many groups of four, some without a scored token, dealt to ranks as a run deals them: group i to rank
+// i mod ranks.
+StepKeys shares_on(int ranks, int64_t groups) {
+  StepKeys shares(static_cast<size_t>(ranks));
+  for (int64_t g = 0; g < groups; ++g)
+    for (int64_t s = 0; s < 4; ++s) {
+      const int64_t scored = (g + s) % 7 == 0 ? 0 : 1 + (3 * g + 5 * s) % 11;
+      shares[static_cast<size_t>(g % ranks)].push_back({g, s, scored});
+    }
+  return shares;
+}
+
+struct Contents {
+  std::multiset<Place> members;
+  double weight = 0;  // over all ranks: scored tokens times scale
+};
+
+std::vector<Contents> deal(const StepKeys& shares, int64_t responses_per_update,
+                           const SurrogateSettings& objective, uint64_t key) {
+  std::vector<Contents> contents;
+  for (size_t rank = 0; rank < shares.size(); ++rank) {
+    const auto minibatches =
+        deal_minibatches(shares, static_cast<int>(rank), responses_per_update, objective, key);
+    contents.resize(std::max(contents.size(), minibatches.size()));
+    REQUIRE(contents.size() == minibatches.size());
+    for (size_t m = 0; m < minibatches.size(); ++m) {
+      CHECK(std::is_sorted(minibatches[m].mine.begin(), minibatches[m].mine.end()));
+      for (size_t i = 0; i < minibatches[m].mine.size(); ++i) {
+        const ExperienceKey& share = shares[rank].at(minibatches[m].mine[i]);
+        contents[m].members.insert({share.group, share.sample});
+        contents[m].weight += static_cast<double>(share.scored_tokens) * minibatches[m].scales[i];
+      }
+    }
+  }
+  return contents;
+}
+
+}  // namespace
+
+TEST_CASE("a minibatch holds the same responses on any number of ranks") {
+  SurrogateSettings objective;
+  for (int64_t limit : {0, 5, 8, 1000}) {
+    const auto alone = deal(shares_on(1, 9), limit, objective, 3);
+    for (int ranks : {2, 3, 5}) {
+      const auto shared = deal(shares_on(ranks, 9), limit, objective, 3);
+      REQUIRE(shared.size() == alone.size());
+      for (size_t m = 0; m < alone.size(); ++m) CHECK(shared[m].members == alone[m].members);
+    }
+  }
+}
+
+TEST_CASE("every scored response is dealt once, in parts of nearly equal size") {
+  const StepKeys shares = shares_on(2, 9);
+  std::multiset<Place> scored;
+  for (const auto& rank : shares)
+    for (const auto& share : rank)
+      if (share.scored_tokens > 0) scored.insert({share.group, share.sample});
+  for (int64_t limit : {1, 4, 7}) {
+    std::multiset<Place> dealt;
+    size_t least = scored.size(), most = 0;
+    for (const Contents& minibatch : deal(shares, limit, {}, 3)) {
+      dealt.insert(minibatch.members.begin(), minibatch.members.end());
+      least = std::min(least, minibatch.members.size());
+      most = std::max(most, minibatch.members.size());
+    }
+    CHECK(dealt == scored);
+    CHECK(most <= static_cast<size_t>(limit));
+    CHECK(most - least <= 1);
+  }
+  CHECK(deal(shares, 4, {}, 3).front().members != deal(shares, 4, {}, 4).front().members);
+  CHECK(deal_minibatches({{}, {}}, 0, 4, {}, 3).empty());
+  CHECK(deal_minibatches({{{0, 0, 0}}, {}}, 0, 4, {}, 3).empty());
+}
+
+TEST_CASE("a minibatch's weights sum to one over all ranks") {
+  SurrogateSettings objective;
+  for (Normaliser normaliser : {Normaliser::kTokens, Normaliser::kSequences}) {
+    objective.normaliser = normaliser;
+    for (const Contents& minibatch : deal(shares_on(3, 9), 8, objective, 1))
+      CHECK_THAT(minibatch.weight, Catch::Matchers::WithinAbs(1, 1e-12));
+  }
+}
+
+TEST_CASE("what an update holds, and so the policy, does not depend on the number of ranks") {
+  const PolicyConfig config = tiny_config(4);
+  UpdaterSettings settings;
+  settings.learning_rate.peak = 1e-3;
+  settings.responses_per_update = 5;
+  settings.epochs = 2;
+  const auto all = random_experiences(config, 4);
+  const auto parameters_on = [&](int ranks) {
+    std::vector<at::Tensor> parameters(static_cast<size_t>(ranks));
+    std::atomic<int64_t> updates = 0;  // ranks are threads, and Catch2's assertions are for one
+    on_ranks(ranks, [&](ControlPlane& control, TensorPlane& tensors) {
+      Transformer policy = tiny_policy(config, 40);
+      PolicyUpdater updater(policy, tiny_allowed(config), settings, control, tensors);
+      std::vector<Experience> mine;
+      for (size_t i = control.rank(); i < all.size(); i += control.size()) mine.push_back(all[i]);
+      for (int step = 0; step < 2; ++step) updates += reinforce(updater, mine, control)[UpdateRow::kUpdates];
+      updater.check_replicas();
+      parameters[static_cast<size_t>(control.rank())] = flat_values(policy);
+    });
+    CHECK(updates == 12 * ranks);
+    return parameters.front();
+  };
+  const at::Tensor alone = parameters_on(1);
+  for (int ranks : {2, 3}) CHECK((parameters_on(ranks) - alone).abs().max().item<double>() < 1e-7);
+}

@@ -1,0 +1,143 @@
+// The table against an allocator that counts: a whole step of reinforcement, from drawing the policy on.
+#include "tests/trainer/counting_allocator.h"
+#include "tests/trainer/fixtures.h"
+#include "trainer/update/memory/memory_budget.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+using namespace bicrl;
+using namespace bicrl::testing;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+PolicyConfig small_config(bool tied, int64_t vocab) {
+  PolicyConfig config = tiny_config(4);
+  config.hidden_size = 128;
+  config.layers = 3;
+  config.heads = 8;
+  config.kv_heads = 2;
+  config.head_dim = 16;
+  config.intermediate_size = 384;
+  config.vocab_size = vocab;
+  config.tie_word_embeddings = tied;
+  return config;
+}
+
+struct Work {
+  int64_t prompt_tokens = 32, response_blocks = 24, responses = 4;
+  int64_t tokens_per_pack = 1 << 20;
+};
+
+struct Measured {
+  int64_t peak_bytes = 0;
+  MemoryBudget budget;
+};
+
+// One step on one rank; the budget is that of its largest pack.
+Measured step(const PolicyConfig& config, c10::ScalarType dtype, Recompute recompute,
+              const std::optional<LoraConfig>& lora, const Work& work) {
+  std::vector<Experience> experiences;
+  std::vector<LiveSequence> sequences;
+  for (int64_t i = 0; i < work.responses; ++i) {
+    const TraceShape shape{work.prompt_tokens, work.response_blocks, -1, 4};
+    experiences.push_back(random_experience(config, shape, 100 + static_cast<uint64_t>(i), i % 2 ? 1 : -1));
+    experiences.back().group = 0;
+    experiences.back().sample = i;
+    sequences.push_back(rollout_sequence(experiences.back(), config, /*shrink=*/1));
+  }
+  Measured measured;
+  MemoryBudget& budget = measured.budget;
+  budget.held = training_memory(config, dtype, {}, 1, lora);
+  const std::vector<double> scales(sequences.size(), 1);
+  for (const PackedBatch& batch :
+       pack(sequences, scales, {.block_size = config.block_size, .tokens_per_pack = work.tokens_per_pack})) {
+    const PassMemory pass = pass_memory(config, PassShape::of(batch), {dtype, at::kCPU, recompute, lora});
+    if (pass.peak_bytes() > budget.pass.peak_bytes()) budget.pass = pass;
+  }
+  const CountedMemory memory;
+  const int64_t before = memory.now_bytes();
+  Transformer policy = tiny_policy(config, 5, dtype);
+  if (lora) policy.add_adapters(*lora, 5);
+  OneRank rank;
+  UpdaterSettings settings;
+  settings.tokens_per_pack = work.tokens_per_pack;
+  PolicyUpdater updater(policy, tiny_allowed(config), settings, rank.control, rank.tensors, {}, recompute);
+  reinforce(updater, experiences);
+  measured.peak_bytes = memory.peak_bytes() - before;
+  return measured;
+}
+
+void check_within_5_percent(const Measured& measured) {
+  const auto peak = static_cast<double>(measured.peak_bytes);
+  CAPTURE(measured.peak_bytes, measured.budget.training_bytes());
+  CHECK(static_cast<double>(measured.budget.training_bytes()) > 0.95 * peak);
+  CHECK(static_cast<double>(measured.budget.training_bytes()) < 1.05 * peak);
+  // The control: without activations the same comparison fails.
+  MemoryBudget bare = measured.budget;
+  bare.pass = {};
+  CHECK(static_cast<double>(bare.training_bytes()) < 0.95 * peak);
+}
+
+LoraConfig adapters(int64_t rank) {
+  LoraConfig lora;
+  lora.rank = rank;
+  return lora;
+}
+
+}  // namespace
+
+TEST_CASE("the budget is within 5 % of what a step takes") {
+  for (const bool tied : {false, true})
+    for (const auto dtype : {at::kFloat, at::kBFloat16})
+      for (const Recompute recompute : {Recompute::kNone, Recompute::kSelective, Recompute::kFull})
+        for (const bool with_adapters : {false, true}) {
+          const auto lora = with_adapters ? std::optional(adapters(8)) : std::nullopt;
+          INFO("tied " << tied << ", " << dtype << ", recompute " << static_cast<int>(recompute)
+                       << ", adapters " << with_adapters);
+          check_within_5_percent(step(small_config(tied, 2000), dtype, recompute, lora, {}));
+        }
+}
+
+TEST_CASE("the budget knows what dominates: attention of long sequences, many logits, a wide embedding") {
+  const PolicyConfig usual = small_config(false, 1000), vocabulary = small_config(true, 60000);
+  for (const auto dtype : {at::kFloat, at::kBFloat16})
+    for (const Recompute recompute : {Recompute::kNone, Recompute::kFull}) {
+      INFO(dtype << ", recompute " << static_cast<int>(recompute));
+      check_within_5_percent(step(usual, dtype, recompute, {}, {64, 128, 2}));
+      check_within_5_percent(step(vocabulary, dtype, recompute, {}, {32, 16, 6}));  // three chunks
+      check_within_5_percent(step(vocabulary, dtype, recompute, {}, {8, 4, 1}));    // the embedding
+      check_within_5_percent(step(usual, dtype, recompute, {}, {32, 24, 8, 600}));  // several packs
+    }
+}
+
+TEST_CASE("the largest pack by settings is the pack that such sequences make") {
+  const PolicyConfig config = small_config(false, 1000);
+  const PassShape shape = PassShape::largest(1000, 32, 64, 1, config.block_size);
+  CHECK(shape.rows == 32 + 60 + 64 + 5 * (32 + 60 + 64));
+  CHECK(shape.scored == 6 * 64);
+  CHECK(PassShape::largest(10, 32, 64, 1, config.block_size).rows == 32 + 60 + 64);
+}
+
+TEST_CASE("a run that does not fit is refused with numbers and what to change") {
+  const PolicyConfig config = small_config(false, 1000);
+  MemoryBudget budget;
+  budget.held = training_memory(config, at::kFloat);
+  budget.pack_rows = 8192;
+  budget.pass = pass_memory(config, PassShape::largest(8192, 32, 64, 1, 4), {});
+  const int64_t needed = 2 * budget.peak_bytes() + 10;
+  CHECK(budget.problem(2, 10, needed, "the host").empty());
+  CHECK_THAT(budget.problem(2, 10, needed - 1, "the host"),
+             ContainsSubstring("does not fit") && ContainsSubstring("2 ranks of") &&
+                 ContainsSubstring("GiB of the host") && ContainsSubstring("now 8192 rows") &&
+                 ContainsSubstring("trainer.recompute=full"));
+  DecodingSettings decoding;
+  decoding.max_new_tokens = 100000;
+  budget.decoding = decoding_memory(config, at::kCPU, at::kFloat, decoding, 64, 100);
+  CHECK(budget.generating_bytes() > budget.training_bytes());
+  CHECK_THAT(budget.problem(1, 0, 1000, "the GPU"),
+             ContainsSubstring("generating needs") && ContainsSubstring("rollout.max_active"));
+  CHECK_THAT(budget.table(int64_t{80} << 30),
+             ContainsSubstring("activations of a pack of 8192 rows") && ContainsSubstring("80.000"));
+}

@@ -1,0 +1,70 @@
+// What one training step reports: on the terminal as one line, in metrics.jsonl as one entry.
+#pragma once
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "episode/figures.h"
+#include "reward/advantage.h"
+#include "trainer/ranks/measured_tensors.h"
+#include "trainer/update/update_figures.h"
+
+namespace bicrl {
+
+// Wall-clock seconds: of one rank, or of the slowest one.
+struct StepSeconds {
+  double rollout = 0;
+  double verify_wait = 0;  // after the last response was generated, and for windows before it
+  double train = 0;
+  double step = 0;
+};
+
+// Wall-clock seconds for checkpoints since the step before, of the slowest rank.
+struct CheckpointSeconds {
+  double stall = 0;  // in which the run waited: for copies, for a writer, for the disk
+  double write = 0;  // that it took to write what became a checkpoint meanwhile; 0: none did
+};
+
+// How busy machines were.
+struct StepLoad {
+  int64_t ranks = 1;
+  int64_t memory_peak_bytes =
+      0;                       // since the start, of the rank with the largest (run_memory.h); 0: not known
+  int64_t verifier_queue = 0;  // verdicts that were missing when the last response was there, of all ranks
+  std::optional<double> mfu;   // of the update (model_flops.h); none where the device's peak is not known
+  CollectiveAccount collectives;  // of rank 0, since the step before; empty with one rank
+};
+
+// How the figures of responses came about.
+struct ResponseMeaning {
+  bool verified = true;  // whether there are rewards at all; not so in a replay of rollouts alone
+  std::string reward_rule;
+  AdvantageSettings advantage{};
+  std::string clock;  // of the times that rewards use; empty: they use none
+};
+
+// Made when the step has ended; over all ranks.
+struct StepMetrics {
+  std::string phase;  // "warm_up", "infilling", "end_to_end"
+  int64_t step = 0;   // 1-based within the phase
+  int64_t steps = 0;
+  std::optional<StepFigures> responses;  // none in a supervised step
+  ResponseMeaning meaning{};
+  UpdateStatistics update{};  // zeros in a step that makes none
+  StepSeconds seconds{};
+  CheckpointSeconds saving{};
+  StepLoad load{};
+
+  double tokens_per_second() const;  // generated, of the whole step
+  // Of one rank, on average: generated while it generates, and rows of packs while it trains.
+  double rank_generated_per_second() const;
+  double rank_trained_per_second() const;
+};
+
+// "infilling 3/20 | reward 0.41 +-0.49 | compile 93 % | correct 41 % | ... | ETA 1:20"
+std::string step_line(const StepMetrics& metrics, double eta_seconds,
+                      std::optional<double> run_eta_seconds = std::nullopt);
+nlohmann::json to_json(const StepMetrics& metrics);
+
+}  // namespace bicrl

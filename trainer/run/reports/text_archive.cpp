@@ -1,0 +1,38 @@
+#include "trainer/run/reports/text_archive.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "common/error.h"
+#include "common/files.h"
+#include "common/gzip.h"
+#include "episode/episode_fields.h"
+
+namespace bicrl {
+namespace fs = std::filesystem;
+namespace {
+
+std::string file_name(const std::string& phase, int64_t step, int rank) {
+  char digits[32];
+  snprintf(digits, sizeof digits, "%06lld", static_cast<long long>(step));
+  return concat(phase, "-", digits, "-rank-", rank, ".jsonl.gz");
+}
+
+}  // namespace
+
+void TextArchive::write(const std::string& phase, int64_t step, const std::vector<Episode>& episodes) const {
+  std::string lines;
+  for (const Episode& episode : episodes) {
+    const Rollout& rollout = episode.last().rollout;
+    nlohmann::json line = to_json(episode, EpisodeForm::kSample);
+    line["prompt"] =
+        tokenizer_.decode({rollout.tokens.begin(), rollout.tokens.begin() + rollout.prompt_tokens});
+    lines += line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  }
+  std::error_code failure;
+  fs::create_directories(folder_, failure);
+  if (failure) throw Error(concat("cannot create ", folder_.string(), ": ", failure.message()));
+  write_file_atomically(folder_ / file_name(phase, step, rank_), gzip(lines));
+}
+
+}  // namespace bicrl

@@ -1,0 +1,175 @@
+#include "trainer/run/run_saver.h"
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "common/log.h"
+#include "policy/adapter_io.h"
+#include "policy/checkpoint_io.h"
+#include "trainer/update/memory/training_memory.h"
+
+namespace bicrl {
+namespace {
+
+std::string numbered(const std::string& phase, int64_t step) {
+  const std::string digits = std::to_string(step);
+  return phase + "-" + std::string(digits.size() < 6 ? 6 - digits.size() : 0, '0') + digits;
+}
+
+}  // namespace
+
+RunSaver::RunSaver(const Parts& parts, RunProgress& progress, bool is_saved)
+    : parts_(parts),
+      progress_(progress),
+      is_saved_(is_saved),
+      base_checksum_(parts.directory && parts.policy.has_adapters() ? parts.policy.store().checksum() : ""),
+      store_(parts.directory ? std::make_unique<CheckpointStore>(parts.directory->path() / "checkpoints")
+                             : nullptr),
+      writer_(std::make_unique<CheckpointWriter>(parts.control, store_.get(), parts.policy.config(),
+                                                 parts.tokenizer, parts.settings.checkpoint_in_background)) {
+  writer_->reserve(part());
+}
+
+CheckpointPart RunSaver::part() const {
+  const int rank = parts_.control.rank();
+  CheckpointPart part{.updater = parts_.updater
+                                     ? updater_file(*parts_.updater, rank, parts_.placement.trainers())
+                                     : std::nullopt,
+                      .weights = {},
+                      .written_as = {},
+                      .adapters = {},
+                      .state = {}};
+  if (rank != 0) return part;
+  part.weights = parts_.policy.parameters();
+  part.written_as = merging(parts_.policy);
+  if (parts_.policy.has_adapters())
+    part.adapters = adapter_files(parts_.policy, parts_.settings.policy.checkpoint.string(), base_checksum_);
+  part.state = progress_.state;
+  return part;
+}
+
+void RunSaver::save(const std::string& name) {
+  finish();
+  const Stopwatch watch;
+  RunState& state = progress_.state;
+  state.ledger_round = parts_.ledger ? parts_.ledger->round() : 0;
+  state.curation = parts_.curation.state();
+  state.ranks = parts_.placement.trainers();
+  // On every rank: a checkpoint must not outlive the verdicts that it counts on.
+  if (parts_.ledger) parts_.ledger->sync();
+  on_rank_zero(parts_.control, [&] {
+    if (!parts_.log) return;
+    parts_.log->sync();
+    state.log_bytes = parts_.log->log_bytes();
+  });
+  writer_->begin(name, expected_bytes(), part());
+  is_saved_ = true;
+  since_save_.restart();
+  seconds_.stall += watch.seconds();
+  if (!parts_.settings.checkpoint_in_background) finish();
+}
+
+void RunSaver::finish() {
+  if (!writer_->under_way()) return;
+  const Stopwatch watch;
+  seconds_.write += writer_->finish();
+  if (store_ && best_is_newest()) store_->mark_best();
+  if (!progress_.has_ended()) remove_within_phase(parts_.settings.keep_checkpoints);
+  seconds_.stall += watch.seconds();
+}
+
+bool RunSaver::best_is_newest() const {
+  return progress_.state.evaluations.empty() || parts_.settings.best_metric == BestMetric::kNone;
+}
+
+void RunSaver::finish_after(const Error& error) {
+  // An error of one rank among several leaves the others elsewhere.
+  if (parts_.control.size() > 1 && !dynamic_cast<const SharedError*>(&error)) return;
+  try {
+    finish();
+  } catch (const Error& another) {
+    if (parts_.control.rank() == 0) log_warning(another.what());
+  }
+}
+
+void RunSaver::save_within_phase() {
+  RunState& state = progress_.state;
+  state.seconds_in_phase = progress_.seconds_in_phase();
+  const Phase& phase = progress_.phase();
+  save(state.step < phase.steps() ? name_within_phase() : phase.name());
+}
+
+std::string RunSaver::name_within_phase() const {
+  return numbered(progress_.phase().name(), progress_.state.step);
+}
+
+void RunSaver::mark_best() {
+  finish();
+  on_rank_zero(parts_.control, [&] {
+    if (!store_) return;
+    const std::string before = store_->best_name();
+    store_->mark_best();
+    // Of the same phase it is one of several, some of which are kept.
+    if (before.find('-') != std::string::npos && !before.starts_with(progress_.phase().name() + "-"))
+      store_->remove(before);
+  });
+}
+
+uint64_t RunSaver::expected_bytes() const {
+  const Transformer& policy = parts_.policy;
+  const TrainingMemory memory = training_memory(policy.config(), policy.dtype(), {}, 1, policy.lora());
+  return static_cast<uint64_t>(memory.weights_bytes + memory.optimizer_bytes);
+}
+
+void RunSaver::remove_within_phase(int64_t keep) {
+  if (!store_) return;
+  Phase& phase = progress_.phase();
+  const std::string prefix = phase.name() + "-";
+  const auto names_within = [&] {
+    std::vector<std::string> names;  // ascending, as steps have a fixed number of digits
+    for (const std::string& name : store_->names())
+      if (name.starts_with(prefix)) names.push_back(name);
+    return names;
+  };
+  const std::vector<std::string> names = names_within();
+  for (int64_t i = 0; i + keep < static_cast<int64_t>(names.size()); ++i)
+    store_->remove(names[static_cast<size_t>(i)]);
+  std::set<int64_t> steps;
+  for (const std::string& name : names_within())  // the best one stays as well
+    steps.insert(std::stoll(name.substr(prefix.size())));
+  phase.keep_for_checkpoints(steps);
+}
+
+bool RunSaver::is_due() const {
+  const double every_s = parts_.settings.checkpoint_every_s;
+  return every_s > 0 && since_save_.seconds() >= every_s;
+}
+
+CheckpointSeconds RunSaver::take_seconds() { return std::exchange(seconds_, {}); }
+
+void RunSaver::write_summary() const {
+  if (!parts_.directory) return;
+  const RunState& state = progress_.state;
+  nlohmann::json summary = {{"ranks", parts_.control.size()},
+                            {"seed", parts_.settings.seed},
+                            {"parameters", parts_.policy.config().parameter_count()},
+                            {"trained_parameters", parts_.policy.trained().layout().parameter_count()},
+                            {"policy_version", state.policy_version},
+                            {"reward", parts_.reward.rule_name()},
+                            {"held_out", nlohmann::json::object()},
+                            {"seconds", nlohmann::json::object()}};
+  summary["best_checkpoint"] = store_->best_name();
+  if (parts_.settings.tasks.synthetic) summary["held_out_split"] = to_string(parts_.settings.tasks.split);
+  for (const EvaluationResult& result : state.evaluations)
+    summary["held_out"][result.phase] = to_json(result);
+  double total = 0;
+  for (const auto& [phase, seconds] : state.phase_seconds) {
+    summary["seconds"][phase] = seconds;
+    total += seconds;
+  }
+  summary["seconds"]["total"] = total;
+  parts_.directory->write("summary.json", summary.dump(2) + "\n");
+}
+
+}  // namespace bicrl

@@ -1,0 +1,37 @@
+// Which responses make an update together. All ranks know of every response of a step and deal them out by
+// the same draw, so that what a minibatch holds does not depend on the number of ranks. Pure functions;
+// thread-safe.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "rollout/rollout.h"
+#include "trainer/update/objective/surrogate.h"
+
+namespace bicrl {
+
+// What ranks tell each other of an experience.
+struct ExperienceKey {
+  int64_t group = 0;
+  int64_t sample = 0;
+  int64_t scored_tokens = 0;
+};
+// By rank, in the order of each rank's experiences.
+using StepKeys = std::vector<std::vector<ExperienceKey>>;
+
+std::vector<ExperienceKey> shares_of(const std::vector<Experience>& experiences);
+
+// One rank's part of a minibatch.
+struct Minibatch {
+  std::vector<size_t> mine;    // ascending indices of this rank's experiences; all have a scored token
+  std::vector<double> scales;  // of their token losses: the normaliser, over the whole minibatch
+};
+
+// The minibatches of one pass over a step's experiences, the same number on every rank; none if no experience
+// has a scored token. Experiences are ordered by group and sample, shuffled by `key` unless one minibatch
+// takes all of them, and cut into parts of nearly equal size, at most `responses_per_update` (0: no limit)
+// each.
+std::vector<Minibatch> deal_minibatches(const StepKeys& shares, int rank, int64_t responses_per_update,
+                                        const SurrogateSettings& surrogate, uint64_t key);
+
+}  // namespace bicrl

@@ -1,0 +1,269 @@
+#include "trainer/update/packing/packing.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <map>
+
+#include "common/error.h"
+
+namespace bicrl {
+namespace {
+
+int64_t size_of(const std::vector<int64_t>& tokens) { return static_cast<int64_t>(tokens.size()); }
+
+// Pairs of clean rows at positions [begin, begin + rows): each sees what is before its block, and its block.
+int64_t clean_pairs(int64_t begin, int64_t rows, int64_t block_size) {
+  int64_t pairs = 0;
+  for (int64_t end = begin + block_size; end <= begin + rows; end += block_size) pairs += block_size * end;
+  return pairs;
+}
+
+// What a sequence adds to a batch, with its shared rows if those are not there yet.
+Packs::Extent extent_of(const LiveSequence& s, bool with_shared, int64_t block_size) {
+  const int64_t shared = size_of(s.shared), clean = size_of(s.clean);
+  Packs::Extent extent{clean + static_cast<int64_t>(s.noisy.size()) * block_size, s.scored_tokens(),
+                       clean_pairs(shared, clean, block_size)};
+  for (const NoisyBlock& noisy : s.noisy) extent.pairs += block_size * block_size * (noisy.block + 1);
+  if (!with_shared) return extent;
+  extent.rows += shared;
+  extent.pairs += clean_pairs(0, shared, block_size);
+  return extent;
+}
+
+Packs::Extent operator+(const Packs::Extent& a, const Packs::Extent& b) {
+  return {a.rows + b.rows, a.scored + b.scored, a.pairs + b.pairs};
+}
+
+struct Partition {
+  std::vector<std::vector<size_t>> members;
+  std::vector<Packs::Extent> extents;
+};
+
+// Fills one batch after the other up to both limits.
+class Filling {
+ public:
+  Filling(const std::vector<LiveSequence>& sequences, const PackSettings& settings)
+      : sequences_(sequences), settings_(settings), order_(grouped_order(sequences)) {}
+
+  double cost(const Packs::Extent& e) const {
+    return static_cast<double>(e.rows) + settings_.rows_of_pair * static_cast<double>(e.pairs);
+  }
+
+  Partition fill(double most_cost) const {
+    Partition partition;
+    const std::vector<int64_t>* shared = nullptr;
+    for (const size_t i : order_) {
+      const LiveSequence& s = sequences_[i];
+      if (s.scored_tokens() == 0) continue;
+      const auto sum = [&] {
+        const bool is_known = shared && *shared == s.shared;
+        return (is_known ? partition.extents.back() + extent_of(s, false, settings_.block_size)
+                         : (shared ? partition.extents.back() : Packs::Extent()) +
+                               extent_of(s, true, settings_.block_size));
+      };
+      Packs::Extent extent = sum();
+      if (!shared || extent.rows > settings_.tokens_per_pack || cost(extent) > most_cost) {
+        shared = nullptr;
+        extent = sum();
+        partition.members.emplace_back();
+        partition.extents.emplace_back();
+      }
+      shared = &s.shared;
+      partition.members.back().push_back(i);
+      partition.extents.back() = extent;
+    }
+    return partition;
+  }
+
+  // As many batches as when each is filled, the dearest of which is as cheap as can be.
+  Partition balance(Partition filled) const {
+    double low = 0, high = 0, total = 0;
+    for (const Packs::Extent& extent : filled.extents) {
+      high = std::max(high, cost(extent));
+      total += cost(extent);
+    }
+    low = total / static_cast<double>(filled.extents.size()) / 2;  // shared rows may be repeated less often
+    const size_t count = filled.members.size();
+    while (high - low > 1e-3 * high) {
+      const double middle = (low + high) / 2;
+      Partition tried = fill(middle);
+      const bool fits = tried.members.size() <= count;
+      (fits ? high : low) = middle;
+      if (fits) filled = std::move(tried);
+    }
+    return filled;
+  }
+
+ private:
+  const std::vector<LiveSequence>& sequences_;
+  const PackSettings& settings_;
+  std::vector<size_t> order_;
+};
+
+class SegmentBuilder {
+ public:
+  explicit SegmentBuilder(int64_t block_size) : block_size_(block_size) {}
+
+  // Whether its shared rows come before its own.
+  bool add(const LiveSequence& s) {
+    const bool is_new = !prefix_ || *prefix_ != s.shared;
+    if (is_new) {
+      prefix_ = &s.shared;
+      prefix_begin_ = rows_;
+      if (!s.shared.empty()) add(PackedSegment{0, 0, rows_, size_of(s.shared), {}});
+    }
+    PackedSegment segment{prefix_begin_, size_of(s.shared), rows_, size_of(s.clean), {}};
+    for (const NoisyBlock& noisy : s.noisy) segment.noisy_blocks.push_back(noisy.block);
+    add(std::move(segment));
+    return is_new;
+  }
+  std::vector<PackedSegment> finish() { return std::move(segments_); }
+
+ private:
+  void add(PackedSegment segment) {
+    rows_ += segment.rows(block_size_);
+    segments_.push_back(std::move(segment));
+  }
+
+  int64_t block_size_;
+  const std::vector<int64_t>* prefix_ = nullptr;  // shared rows that the next sequence may reuse
+  int64_t prefix_begin_ = 0, rows_ = 0;
+  std::vector<PackedSegment> segments_;
+};
+
+// Columns of a batch, collected on the host and then copied to the device at once.
+class BatchBuilder {
+ public:
+  explicit BatchBuilder(const PackSettings& settings) : settings_(settings), segments_(settings.block_size) {}
+
+  void add(const LiveSequence& s, double scale) {
+    if (segments_.add(s)) add_rows(s.shared, 0);
+    add_rows(s.clean, size_of(s.shared));
+    for (const NoisyBlock& noisy : s.noisy) {
+      for (const ScoredToken& token : noisy.scored) {
+        selected_.push_back(rows() + token.offset);
+        labels_.push_back(token.label);
+        old_log_probs_.push_back(token.old_log_prob);
+        reference_log_probs_.push_back(token.reference_log_prob);
+        advantages_.push_back(s.advantage);
+        weights_.push_back(token.weight * scale);
+        mass_limits_.push_back(token.mass_limit);
+        asks_for_masses_ |= token.mass_limit > 0;
+      }
+      add_rows(noisy.inputs, noisy.block * settings_.block_size);
+    }
+  }
+
+  PackedBatch finish() {
+    batch_.segments = segments_.finish();
+    // Every column has values of eight bytes.
+    const int64_t values = 2 * rows() + (asks_for_masses_ ? 7 : 6) * size_of(selected_);
+    const bool to_gpu = settings_.device.is_cuda();
+    host_ = at::empty({values}, at::TensorOptions().dtype(at::kLong).pinned_memory(to_gpu));
+    std::vector<std::pair<at::Tensor*, at::ScalarType>> columns;
+    std::vector<int64_t> begins{0};
+    const auto put = [&](at::Tensor& to, at::ScalarType type, const auto& from) {
+      std::memcpy(host_.mutable_data_ptr<int64_t>() + begins.back(), from.data(),
+                  from.size() * sizeof(int64_t));
+      begins.push_back(begins.back() + static_cast<int64_t>(from.size()));
+      columns.emplace_back(&to, type);
+    };
+    put(batch_.tokens, at::kLong, batch_.host_tokens);
+    put(batch_.positions, at::kLong, positions_);
+    put(batch_.selected, at::kLong, selected_);
+    put(batch_.labels, at::kLong, labels_);
+    put(batch_.old_log_probs, at::kDouble, old_log_probs_);
+    put(batch_.reference_log_probs, at::kDouble, reference_log_probs_);
+    put(batch_.advantages, at::kDouble, advantages_);
+    put(batch_.weights, at::kDouble, weights_);
+    if (asks_for_masses_) put(batch_.mass_limits, at::kDouble, mass_limits_);
+    const at::Tensor all = to_gpu ? host_.to(settings_.device, /*non_blocking=*/true) : host_;
+    for (size_t i = 0; i < columns.size(); ++i)
+      *columns[i].first = all.narrow(0, begins[i], begins[i + 1] - begins[i]).view(columns[i].second);
+    return std::move(batch_);
+  }
+
+ private:
+  int64_t rows() const { return size_of(batch_.host_tokens); }
+
+  void add_rows(const std::vector<int64_t>& tokens, int64_t first_position) {
+    batch_.host_tokens.insert(batch_.host_tokens.end(), tokens.begin(), tokens.end());
+    for (int64_t i = 0; i < size_of(tokens); ++i) positions_.push_back(first_position + i);
+  }
+
+  const PackSettings& settings_;
+  SegmentBuilder segments_;
+  PackedBatch batch_;
+  std::vector<int64_t> positions_, selected_, labels_;
+  std::vector<double> old_log_probs_, reference_log_probs_, advantages_, weights_, mass_limits_;
+  bool asks_for_masses_ = false;
+  at::Tensor host_;
+};
+
+}  // namespace
+
+double rows_of_pair(const PolicyConfig& c) {
+  const int64_t layer =
+      c.hidden_size * ((2 * c.heads + 2 * c.kv_heads) * c.head_dim + 3 * c.intermediate_size);
+  // A row is multiplied with each value of a layer once forward and twice backward; a pair of each head twice
+  // with head_dim values, and two and a half times as often backward.
+  return 2 * 3.5 * static_cast<double>(c.heads * c.head_dim) / (3 * static_cast<double>(layer));
+}
+
+std::vector<size_t> grouped_order(const std::vector<LiveSequence>& sequences) {
+  std::map<std::vector<int64_t>, size_t> group_of;
+  std::vector<std::vector<size_t>> groups;
+  for (size_t i = 0; i < sequences.size(); ++i) {
+    const auto [entry, is_new] = group_of.try_emplace(sequences[i].shared, groups.size());
+    if (is_new) groups.emplace_back();
+    groups[entry->second].push_back(i);
+  }
+  std::vector<size_t> order;
+  for (const auto& group : groups) order.insert(order.end(), group.begin(), group.end());
+  return order;
+}
+
+Packs::Packs(const std::vector<LiveSequence>& sequences, const std::vector<double>& scales,
+             PackSettings settings)
+    : sequences_(sequences), scales_(scales), settings_(settings) {
+  BICRL_CHECK(scales.size() == sequences.size(), "one scale per sequence");
+  const Filling filling(sequences_, settings_);
+  Partition partition = filling.fill(std::numeric_limits<double>::infinity());
+  if (settings_.rows_of_pair > 0 && partition.members.size() > 1)
+    partition = filling.balance(std::move(partition));
+  members_ = std::move(partition.members);
+  extents_ = std::move(partition.extents);
+}
+
+Packs::Extent Packs::largest() const {
+  Extent largest;
+  for (const Extent& extent : extents_)
+    largest = {std::max(largest.rows, extent.rows), std::max(largest.scored, extent.scored),
+               std::max(largest.pairs, extent.pairs)};
+  return largest;
+}
+
+std::vector<PackedSegment> Packs::segments(size_t index) const {
+  SegmentBuilder builder(settings_.block_size);
+  for (const size_t i : members_.at(index)) builder.add(sequences_[i]);
+  return builder.finish();
+}
+
+PackedBatch Packs::make(size_t index) const {
+  BatchBuilder builder(settings_);
+  for (const size_t i : members_.at(index)) builder.add(sequences_[i], scales_[i]);
+  return builder.finish();
+}
+
+std::vector<PackedBatch> pack(const std::vector<LiveSequence>& sequences, const std::vector<double>& scales,
+                              const PackSettings& settings) {
+  const Packs packs(sequences, scales, settings);
+  std::vector<PackedBatch> batches;
+  for (size_t i = 0; i < packs.count(); ++i) batches.push_back(packs.make(i));
+  return batches;
+}
+
+}  // namespace bicrl

@@ -1,0 +1,78 @@
+// Packing of live sequences into batches of at most a given number of rows, without padding: first who goes
+// where, then one batch after the other, each when its turn comes, so that a GPU need not wait for the
+// others. Plain data and pure functions; thread-safe.
+#pragma once
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "policy/packed_segment.h"
+#include "trainer/update/packing/live_layout.h"
+
+namespace bicrl {
+
+// Rows and scored tokens of one forward and backward pass. Tensors live on one device; their copies to it may
+// be under way on the current stream.
+struct PackedBatch {
+  at::Tensor tokens;     // [rows] int64
+  at::Tensor positions;  // [rows] int64, absolute
+  std::vector<PackedSegment> segments;
+  std::vector<int64_t> host_tokens;  // [rows]
+  // One entry per scored token:
+  at::Tensor selected;             // [scored] int64, row
+  at::Tensor labels;               // [scored] int64
+  at::Tensor old_log_probs;        // [scored] fp64
+  at::Tensor reference_log_probs;  // [scored] fp64
+  at::Tensor advantages;           // [scored] fp64
+  at::Tensor weights;              // [scored] fp64
+  at::Tensor mass_limits{};        // [scored] fp64 probabilities; undefined: no token asks for masses
+
+  int64_t rows() const { return tokens.size(0); }
+  int64_t scored() const { return selected.size(0); }
+};
+
+struct PackSettings {
+  int64_t block_size = 4;
+  int64_t tokens_per_pack = 8192;  // rows; a longer sequence gets a batch of its own
+  at::Device device = at::kCPU;
+  // What a pair of a query and a key costs, in rows: as many batches as rows ask for, but of nearly equal
+  // cost. 0: every batch is filled before the next is begun.
+  double rows_of_pair = 0;
+};
+// By the products of a layer's rows and of its attention's pairs.
+double rows_of_pair(const PolicyConfig& config);
+
+class Packs {
+ public:
+  struct Extent {
+    int64_t rows = 0, scored = 0, pairs = 0;
+  };
+
+  // Sequences in order, those with equal `shared` tokens one after the other as one group (a group that is
+  // cut repeats its shared rows); those without a scored token are left out. scales[i] multiplies the weights
+  // of sequence i. Refers to both.
+  Packs(const std::vector<LiveSequence>& sequences, const std::vector<double>& scales, PackSettings settings);
+
+  size_t count() const { return members_.size(); }
+  Extent extent(size_t index) const { return extents_.at(index); }
+  Extent largest() const;  // of each figure
+  std::vector<PackedSegment> segments(size_t index) const;
+  PackedBatch make(size_t index) const;
+
+ private:
+  const std::vector<LiveSequence>& sequences_;
+  const std::vector<double>& scales_;
+  PackSettings settings_;
+  std::vector<std::vector<size_t>> members_;  // sequences of each batch
+  std::vector<Extent> extents_;
+};
+
+// All of them.
+std::vector<PackedBatch> pack(const std::vector<LiveSequence>& sequences, const std::vector<double>& scales,
+                              const PackSettings& settings);
+
+// Stable order in which sequences with equal `shared` tokens follow one another.
+std::vector<size_t> grouped_order(const std::vector<LiveSequence>& sequences);
+
+}  // namespace bicrl
