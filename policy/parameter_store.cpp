@@ -29,11 +29,14 @@ at::ScalarType ParameterStore::wide_dtype() const { return dtype_ == at::kDouble
 bool ParameterStore::needs_master() const { return dtype_ != wide_dtype(); }
 
 // A tensor of its own rather than an alias that autograd knows of: the group's memory may be written anew
-// while a graph refers to the view.
+// while a graph refers to the view. Not by set_(), which gives a storage without memory some, so that a group
+// that is not resident would count as such.
 at::Tensor ParameterStore::values_view(int64_t group, int64_t offset, at::IntArrayRef shape) const {
   const at::NoGradGuard guard;
-  const at::Tensor view = at::empty({0}, at::TensorOptions(device_).dtype(dtype_));
-  view.set_(storages_.at(static_cast<size_t>(group)), offset, shape, c10::contiguous_strides(shape));
+  const at::Tensor like = at::empty({0}, at::TensorOptions(device_).dtype(dtype_));
+  at::Tensor view = at::detail::make_tensor<c10::TensorImpl>(
+      c10::Storage(storages_.at(static_cast<size_t>(group))), like.key_set(), like.dtype());
+  view.unsafeGetTensorImpl()->set_sizes_and_strides(shape, c10::contiguous_strides(shape), offset);
   return view;
 }
 

@@ -123,6 +123,26 @@ TEST_CASE("named views, fused views and flat buffers are one memory") {
                   Error);
 }
 
+TEST_CASE("views of a group without memory give it none") {
+  ParameterStore store(ParameterLayout(uneven_config(false)), at::kCPU, at::kFloat);
+  number(store);
+  const at::Tensor before =
+      store.fused("model.layers.0.self_attn.q_proj.weight", "model.layers.0.self_attn.v_proj.weight");
+  const at::Tensor values = before.clone();
+  store.keep_shards();
+  const int64_t group = store.layout().layer_group(0);
+  store.release(group);
+  const at::Tensor fused =
+      store.fused("model.layers.0.self_attn.q_proj.weight", "model.layers.0.self_attn.v_proj.weight");
+  const at::Tensor whole = store.group_values(group);
+  // Else whoever gathers the group's values would take it for one that has them.
+  CHECK_FALSE(store.resident(group));
+  store.claim(group).copy_(store.my_values(group));
+  CHECK(store.resident(group));
+  for (const at::Tensor& view : {before, fused}) CHECK(at::equal(view, values));
+  CHECK(at::equal(whole, store.my_values(group)));
+}
+
 TEST_CASE("dividing a store keeps its values and its views") {
   for (const auto dtype : {at::kFloat, at::kBFloat16}) {
     const Transformer policy = Transformer::random(uneven_config(false), 4, at::kCPU, dtype);
