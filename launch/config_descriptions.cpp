@@ -131,7 +131,8 @@ constexpr ConfigDescription kDescriptions[] = {
     {"trainer.generator_ranks", "Ranks that generate; `split` only."},
     {"trainer.max_staleness", "1: generate a step while the one before it is trained."},
     {"trainer.sharding_stage",
-     "Divided among ranks: 0 nothing, 1 optimizer state, 2 also gradients, 3 also weights."},
+     "Divided among ranks: 0 nothing, 1 optimizer state, 2 also gradients, 3 also weights; `auto`: the first "
+     "that fits the GPUs."},
     {"trainer.recompute", "What backward recomputes: nothing, each layer's MLP, or each layer."},
     {"trainer.deterministic", "Refuse GPU operations without a repeatable form."},
     {"trainer.wait_limit_s", "Seconds that a rank waits for the others before it ends the run."},

@@ -162,6 +162,19 @@ std::string required_memory(const RunSettings& settings, const RunInputs& inputs
   return budget.table(limit_bytes);
 }
 
+// Collective: by the GPU with the least memory.
+Sharding chosen_sharding(const RunSettings& settings, const RunInputs& inputs, ControlPlane& control,
+                         const Placement& placement) {
+  const int64_t mine = memory_limit_bytes(policy_device(settings.policy, control.local_rank()));
+  int64_t least = mine;
+  for (const std::string& other : control.all_gather(std::to_string(mine)))
+    least = std::min<int64_t>(least, std::stoll(other));
+  const Sharding sharding = sharding_that_fits(settings, inputs, placement, least);
+  if (control.rank() == 0 && placement.trainers() > 1)
+    log_info("trainer.sharding_stage: auto is ", sharding.stage);
+  return sharding;
+}
+
 // A rank that is lost ends all: the thread that works may be caught in MPI for ever, and MPI_Abort as well.
 std::unique_ptr<Heartbeat> watch_over_ranks(const TrainerSettings& settings, ControlPlane& control) {
   if (settings.heartbeat_limit_s == 0) return nullptr;
@@ -241,6 +254,8 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
   }
   require_startable(run, inputs, control);
   const Placement placement = run.settings.trainer.placement(control.size());
+  if (!run.settings.trainer.sharding)
+    run.settings.trainer.sharding = chosen_sharding(run.settings, inputs, control, placement);
   const std::string memory = required_memory(run.settings, inputs, control, placement);
   control.set_wait_limit(run.settings.trainer.wait_limit_s);
   const std::unique_ptr<Heartbeat> heartbeat = watch_over_ranks(run.settings.trainer, control);

@@ -52,7 +52,7 @@ MemoryBudget budget_of_run(const RunSettings& settings, const RunInputs& inputs,
   // Who only generates holds whole weights, and no shard of them besides.
   if (!trains) {
     RunSettings undivided = settings;
-    undivided.trainer.sharding = {};
+    undivided.trainer.sharding = Sharding{};
     budget.held = {.weights_bytes = memory_of(undivided, /*ranks=*/1).weights_bytes};
   }
   const auto train = [&](const PassShape& shape) {
@@ -108,6 +108,18 @@ MemoryBudget budget_of_run(const RunSettings& settings, const RunInputs& inputs,
   if (reference && !settings.policy.lora)
     budget.reference_bytes = config.parameter_count() * static_cast<int64_t>(c10::elementSize(pass.dtype));
   return budget;
+}
+
+Sharding sharding_that_fits(RunSettings settings, const RunInputs& inputs, const Placement& placement,
+                            int64_t limit_bytes) {
+  if (settings.policy.device == "cpu" || placement.trainers() == 1) return {};
+  constexpr int64_t kLastStage = 3;
+  for (Sharding sharding; sharding.stage < kLastStage; ++sharding.stage) {
+    settings.trainer.sharding = sharding;
+    // The first rank trains; ranks that only generate hold the same in every stage.
+    if (budget_of_run(settings, inputs, placement, 0).peak_bytes() <= limit_bytes) return sharding;
+  }
+  return {kLastStage};
 }
 
 int64_t memory_limit_bytes(at::Device device) {

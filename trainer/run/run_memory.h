@@ -16,6 +16,11 @@ namespace bicrl {
 MemoryBudget budget_of_run(const RunSettings& settings, const RunInputs& inputs, const Placement& placement,
                            int rank);
 
+// What ranks with a GPU of `limit_bytes` each divide among them: the least that fits, since each stage sends
+// more than the one before it; if none fits, all of it. On a CPU nothing: ranks share its memory.
+Sharding sharding_that_fits(RunSettings settings, const RunInputs& inputs, const Placement& placement,
+                            int64_t limit_bytes);
+
 // What the device has in all: a GPU's memory, or the host's.
 int64_t memory_limit_bytes(at::Device device);
 // The most that this process has used so far: tensors on a GPU (the allocator's peak), or the process's

@@ -163,7 +163,8 @@ TrainerSettings TrainerSettings::from_config(const ConfigSection& section) {
   if (!split) refuse_of_split_runs(section);
   if (split) settings.generator_ranks = section.integer("generator_ranks", 1, 1, kMany);
   settings.max_staleness = section.integer("max_staleness", 0, 0, 1);
-  settings.sharding.stage = section.integer("sharding_stage", 0, 0, 3);
+  const std::string stage = section.choice("sharding_stage", "auto", {"auto", "0", "1", "2", "3"});
+  if (stage != "auto") settings.sharding = Sharding{std::stoll(stage)};
   const std::string recompute = section.choice("recompute", "none", {"none", "selective", "full"});
   settings.recompute = recompute == "full"        ? Recompute::kFull
                        : recompute == "selective" ? Recompute::kSelective
@@ -304,10 +305,10 @@ std::string reference_line(const RunSettings& settings, const PolicyConfig& poli
 }  // namespace
 
 TrainingMemory memory_of(const RunSettings& settings, int ranks) {
-  TrainingMemory memory = training_memory(policy_shape(settings.policy),
-                                          settings.policy.dtype == "bfloat16" ? at::kBFloat16 : at::kFloat,
-                                          settings.trainer.sharding, ranks, settings.policy.lora,
-                                          settings.policy.device == "cpu" ? at::kCPU : at::kCUDA);
+  TrainingMemory memory = training_memory(
+      policy_shape(settings.policy), settings.policy.dtype == "bfloat16" ? at::kBFloat16 : at::kFloat,
+      settings.trainer.sharding.value_or(Sharding{}), ranks, settings.policy.lora,
+      settings.policy.device == "cpu" ? at::kCPU : at::kCUDA);
   if (!settings.checkpoint_in_background) memory.first_copy_bytes = memory.other_copy_bytes = 0;
   return memory;
 }
@@ -354,6 +355,9 @@ std::string derived_numbers(const RunSettings& settings, int ranks) {
   if (const auto& lora = settings.policy.lora)
     text += concat("trained parameters        ", lora->parameter_count(policy), ", adapters of rank ",
                    lora->rank, "; the others are frozen\n");
+  if (!settings.trainer.sharding && trainers > 1 && settings.policy.device != "cpu")
+    text +=
+        "sharding                  what follows is of stage 0; more is divided as far as the GPUs need it\n";
   text += concat("memory of a training rank ", megabytes(memory.total_bytes()), ": weights ",
                  megabytes(memory.weights_bytes), ", gradients ", megabytes(memory.gradients_bytes),
                  ", AdamW (moments", bytes_each == 2 ? ", fp32 weights" : "", ") ",

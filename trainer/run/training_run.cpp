@@ -143,7 +143,7 @@ void TrainingRun::make_updater(const RunRanks& ranks) {
   if (!placement_.trains(control_.rank())) return;
   updater_ = std::make_unique<PolicyUpdater>(
       policy_, allowed_ids(policy_.config(), tokenizer_.size(), policy_.device()), settings_.warm_up.updater,
-      *ranks.trainer_control, *ranks.trainer_tensors, settings_.trainer.sharding,
+      *ranks.trainer_control, *ranks.trainer_tensors, settings_.trainer.sharding.value_or(Sharding{}),
       settings_.trainer.recompute);
 }
 

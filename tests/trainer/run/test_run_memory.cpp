@@ -1,6 +1,7 @@
 // The budget of a run, for the ranks of its placement.
 #include "trainer/run/run_memory.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 
@@ -41,6 +42,37 @@ TEST_CASE("who only generates holds whole weights in every sharding stage, and n
     CHECK(trainer.pass.peak_bytes() > 0);
     CHECK(trainer.decoding.cache_bytes == 0);
   }
+}
+
+TEST_CASE("the sharding stage is the first that fits, and of GPUs alone") {
+  const std::filesystem::path source = BICRL_SOURCE_DIR;
+  const auto settings_of = [&](const std::string& device) {
+    const ConfigDocument document =
+        ConfigDocument::from_file(source / "configs/quickstart.yaml",
+                                  {"tasks.synthetic.train_compositions=20", "policy.device=" + device,
+                                   "tasks.synthetic.development_compositions=8"});
+    return RunSettings::from_config(document.root(), source / "configs");
+  };
+  RunSettings settings = settings_of("cuda");
+  REQUIRE_FALSE(settings.trainer.sharding);
+  const RunInputs inputs = RunInputs::load(settings.policy, settings.tasks);
+  const Placement four = settings.trainer.placement(4);
+  int64_t needs_bytes[4];
+  for (int64_t stage = 0; stage <= 3; ++stage) {
+    RunSettings fixed = settings;
+    fixed.trainer.sharding = Sharding{stage};
+    needs_bytes[stage] = budget_of_run(fixed, inputs, four, 0).peak_bytes();
+  }
+  REQUIRE(needs_bytes[1] < needs_bytes[0]);
+  REQUIRE(needs_bytes[3] < needs_bytes[1]);
+  const int64_t least_bytes = *std::ranges::min_element(needs_bytes);
+  for (const int64_t limit_bytes : needs_bytes) {
+    const auto first = std::ranges::find_if(needs_bytes, [&](int64_t bytes) { return bytes <= limit_bytes; });
+    CHECK(sharding_that_fits(settings, inputs, four, limit_bytes).stage == first - std::begin(needs_bytes));
+  }
+  CHECK(sharding_that_fits(settings, inputs, four, least_bytes - 1).stage == 3);  // refused by its budget
+  CHECK(sharding_that_fits(settings, inputs, settings.trainer.placement(1), 1).stage == 0);
+  CHECK(sharding_that_fits(settings_of("cpu"), inputs, four, 1).stage == 0);
 }
 
 TEST_CASE("an evaluation that needs more than the stages is in the budget") {
