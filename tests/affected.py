@@ -4,8 +4,9 @@
 
 A test is affected if a changed file is an input of its program: a source, a header that one of them includes, a file
 that is copied beside it. Of end-to-end scripts this is `bicrl`, with the learner's module unless they start only
-subcommands that do without; what other files a test reads is told from folders. What is not known to belong anywhere
-affects everything. Needs a build that is up to date.
+subcommands that do without. The corpora are read by the sandbox's tests and by scripts alone. Any other file that no
+build reads, as data of tests, a configuration or a script of launch/, affects everything: tests of one room read files
+of others. Needs a build that is up to date.
 """
 import re
 import subprocess
@@ -17,6 +18,7 @@ ALWAYS = ("house check", "document check", "affected check")
 # Subcommands of bicrl itself (launch/CMakeLists.txt); a script that starts no other one needs no learner's module.
 WITHOUT_LEARNER = {"verifier", "verify", "doctor", "curate"}
 WITH_LEARNER = {"train", "sft", "eval", "generate", "init", "rescore", "tasks", "config"}
+CORPORA = ("tests/hacks/", "tests/honest/")
 # Read by the checks that always run alone.
 TEXT = re.compile(r"(docs|bench)/|.*\.md$|LICENSE$|tests/behaviour/")
 
@@ -65,17 +67,15 @@ def targets_of_script(script):
 
 
 def tests_of(build):
-    """Names of tests, each with the inputs of its program, and the folders whose other files it reads."""
+    """Names of tests, each with the inputs of its program, and whether it reads the corpora."""
     for name, command in listed(build.folder):
         if name in ALWAYS: continue
         script = next((Path(word) for word in command if word.endswith(".py")), None)
         if script:
             inputs = set().union(*(build.inputs(target) for target in targets_of_script(script)))
-            yield name, inputs | {str(script.relative_to(SOURCE))}, ("configs/", "tests/data/", "tests/hacks/", "tests/honest/")
+            yield name, inputs | {str(script.relative_to(SOURCE))}, True
         else:
-            room = name.split("/")[0]
-            corpora = ("tests/hacks/", "tests/honest/") if room == "sandbox" else ()
-            yield name, build.inputs(str(Path(command[0]).resolve().relative_to(build.folder))), (f"tests/{room}/", "tests/data/", *corpora)
+            yield name, build.inputs(str(Path(command[0]).resolve().relative_to(build.folder))), name.startswith("sandbox/")
 
 
 def affected(build, changed):
@@ -84,7 +84,8 @@ def affected(build, changed):
     inputs = set().union(*(test[1] for test in tests)) if tests else set()
     names = set(ALWAYS)
     for path in changed:
-        touched = {name for name, known, folders in tests if path in known or (path not in inputs and path.startswith(folders))}
+        in_corpora = path not in inputs and path.startswith(CORPORA)
+        touched = {name for name, known, reads_corpora in tests if path in known or (in_corpora and reads_corpora)}
         if not touched: return None
         names |= touched
     return sorted(names)

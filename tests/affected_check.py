@@ -7,12 +7,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import affected
 
 build = affected.Build(os.environ["BICRL_BUILD"])
+everything = {name for name, _, _ in affected.tests_of(build)}
 failures = []
 
 
 def selects(changed, present, absent=()):
     names = affected.affected(build, changed)
-    if names is None: names = {name for name, _, _ in affected.tests_of(build)}
+    if names is None: names = everything
+    for name in {*present, *absent} - everything - set(affected.ALWAYS): failures.append(f"there is no test {name}")
     for name in present:
         if name not in names: failures.append(f"{changed} does not select {name}")
     for name in absent:
@@ -28,8 +30,12 @@ selects(["common/config.h"], learner + verifier[1:])
 selects(["sandbox/runtimes/oracle.py"], verifier[1:] + learner[1:], ("policy/test_tokenizer",))
 selects(["tests/hacks/exit_handlers.py"], ("sandbox/test_hack_corpus",), ("trainer/test_run_directory",))
 selects(["tests/e2e/test_resume.py"], ("e2e: test_resume",), ("e2e: test_replay", "trainer/test_run_directory"))
-selects(["tests/trainer/fixtures.h"], ("trainer/test_minibatch",), ("rollout/test_scheduler",))
+selects(["tests/trainer/fixtures.h"], ("trainer/test_minibatch",), ("rollout/test_acceptance",))
 selects(["docs/training.md", "README.md"], affected.ALWAYS, learner + verifier)
+# Files of one room that tests of another read.
+selects(["tests/rollout/tiny_tokenizer/vocab.json"], ("trainer/test_prompt_filter", "rollout/test_acceptance"))
+selects(["tests/sandbox/candidates/right.py"], ("e2e: test_verify_command", "sandbox/test_hack_corpus"))
+selects(["configs/quickstart.yaml"], ("trainer/test_run_memory", "e2e: test_init"))
 # A change of the build, or of anything that no test is known to read, selects all.
 selects(["CMakeLists.txt"], learner + verifier)
 selects(["docs/cli.md", "launch/setup"], learner + verifier)
