@@ -114,10 +114,13 @@ Sharding sharding_that_fits(RunSettings settings, const RunInputs& inputs, const
                             int64_t limit_bytes) {
   if (settings.policy.device == "cpu" || placement.trainers() == 1) return {};
   constexpr int64_t kLastStage = 3;
+  // Stages differ in what is held alone. The first rank trains; ranks that only generate hold the same in
+  // every stage.
+  MemoryBudget budget = budget_of_run(settings, inputs, placement, 0);
   for (Sharding sharding; sharding.stage < kLastStage; ++sharding.stage) {
     settings.trainer.sharding = sharding;
-    // The first rank trains; ranks that only generate hold the same in every stage.
-    if (budget_of_run(settings, inputs, placement, 0).peak_bytes() <= limit_bytes) return sharding;
+    budget.held = memory_of(settings, placement.trainers());
+    if (budget.peak_bytes() <= limit_bytes) return sharding;
   }
   return {kLastStage};
 }
