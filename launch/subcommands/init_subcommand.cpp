@@ -4,8 +4,10 @@
 namespace bicrl {
 namespace {
 
-class InitSubcommand : public Subcommand {
+class InitSubcommand : public LearnerSubcommand {
  public:
+  InitSubcommand() : LearnerSubcommand(Config::kNone) {}
+
   void add_flags(CLI::App& app) override {
     app.add_option("CONFIG", command_.config_path, "the policy's shape: a config.json")
         ->required()
@@ -17,14 +19,6 @@ class InitSubcommand : public Subcommand {
         ->default_val("bfloat16")
         ->check(CLI::IsMember({"bfloat16", "float32"}));
   }
-  int run(const CommandLine& given) override {
-    command_.name = given.name;
-    command_.line = given.line;
-    return run_learner(command_);
-  }
-
- private:
-  LearnerCommand command_;
 };
 
 const SubcommandRegistration kInit(30, "init", "write fresh weights of a given shape as a policy's folder",

@@ -4,20 +4,14 @@
 namespace bicrl {
 namespace {
 
-class RescoreSubcommand : public Subcommand {
+class RescoreSubcommand : public LearnerSubcommand {
  public:
+  RescoreSubcommand() : LearnerSubcommand(Config::kNone) {}
+
   void add_flags(CLI::App& app) override {
     app.add_option("RUN", command_.config_path, "run directory")->required();
     app.add_option("--reward", command_.reward_path, "reward rule file")->required();
   }
-  int run(const CommandLine& given) override {
-    command_.name = given.name;
-    command_.line = given.line;
-    return run_learner(command_);
-  }
-
- private:
-  LearnerCommand command_;
 };
 
 const SubcommandRegistration kRescore(80, "rescore", "recompute a run's rewards from its stored verdicts",

@@ -61,7 +61,7 @@ void LearnerSubcommand::add_key_flag(CLI::App& app, const char* flag, const char
 int LearnerSubcommand::run(const CommandLine& given) {
   command_.name = given.name;
   command_.line = given.line;
-  words_.take(command_);
+  if (config_ != Config::kNone) words_.take(command_);
   if (config_ == Config::kRequired && command_.config_path.empty())
     throw InputError("bicrl " + given.name + " needs a configuration file");
   for (const auto& flag : key_flags_)

@@ -55,13 +55,15 @@ struct ConfigArguments {
   }
 };
 
-// One that runs in the learner module with a configuration.
+// One that runs in the learner module.
 class LearnerSubcommand : public Subcommand {
  public:
-  enum class Config { kRequired, kOptional };
+  enum class Config { kRequired, kOptional, kNone };
   explicit LearnerSubcommand(Config config = Config::kRequired) : config_(config) {}
 
-  void add_flags(CLI::App& app) override { words_.add_to(app); }
+  void add_flags(CLI::App& app) override {
+    if (config_ != Config::kNone) words_.add_to(app);
+  }
   int run(const CommandLine& given) override;
 
  protected:
