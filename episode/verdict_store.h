@@ -26,7 +26,7 @@ class VerdictStore {
   virtual std::optional<Verdict> find(const std::string& key) = 0;
   // Infrastructure outcomes are not kept: they say nothing of the program.
   virtual void keep(const std::string& key, const Verdict& verdict) = 0;
-  // Null unless that turn was left without a verdict before. The key tells whether it still is the same
+  // Null unless that turn was left without a verdict before. The key shows whether it still is the same
   // answer: after a change of the configuration another program may stand in its place.
   virtual const MaskedTurn* masked(const EpisodeKey& episode, int64_t turn, const std::string& key) const = 0;
 };

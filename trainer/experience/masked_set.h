@@ -29,7 +29,7 @@ MaskedSet masked_set_from_json(const nlohmann::json& json);
 class MaskedTurns {
  public:
   void add(const MaskedSet& set);
-  // Null if that turn has its verdict. The key tells whether it still is the same answer: after a change of
+  // Null if that turn has its verdict. The key shows whether it still is the same answer: after a change of
   // the configuration another program may stand in its place.
   const MaskedTurn* find(const EpisodeKey& episode, int64_t turn, const std::string& key) const;
   bool has_key(const std::string& key) const { return keys_.contains(key); }
