@@ -266,7 +266,7 @@ SynthesisOptions SynthesisOptions::from_config(const ConfigSection& section) {
     o.costing_repeats = static_cast<int>(section.integer("costing_repeats", o.costing_repeats, 1, 1024));
   else
     section.refuse_without_effect("costing_repeats", "without 'costing_bytes'");
-  section.renamed("known_interior_operators", "known_interior_operators");
+  section.renamed("known_middles", "known_interior_operators");
   o.known_interior_operators = section.real("known_interior_operators", o.known_interior_operators, 0, 1);
   const ConfigSection families = section.section("families");
   o.elementwise = families.real("elementwise", o.elementwise, 0, 1e6);

@@ -110,7 +110,11 @@ std::string bytes_of(const SomeUpdates& o) {
   };
   for (const auto& g : o.gradients) add(g);
   add(o.parameters);
-  for (const auto& s : o.statistics) add(at::tensor(s.values(), at::kDouble));
+  for (UpdateStatistics s : o.statistics) {
+    // Ranks pack a prompt each for itself, so these depend on their number.
+    s[UpdateRow::kPackedRows] = s[UpdateRow::kPackedPairs] = 0;
+    add(at::tensor(s.values(), at::kDouble));
+  }
   return bytes;
 }
 
