@@ -26,7 +26,7 @@ import torch
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from oracle_reference import Reference  # noqa: E402: the isolated interpreter does not look beside the script
-from oracle_values import TaskFault, leaves, with_leaves  # noqa: E402
+from oracle_values import InvalidTask, leaves, with_leaves  # noqa: E402
 
 WARM_UP_CALLS = 3
 FLUSH_RATE = 5e12  # bytes in a second that no device's memory exceeds by much
@@ -241,7 +241,7 @@ class Server:
         plan = json.loads(read_all(files[number]))
         try:
             self.open(plan, read_all(files[plan["task"]]).decode())
-        except TaskFault as fault:
+        except InvalidTask as fault:
             self.forget()
             return self.refuse(str(fault))
         except Exception as error:  # what a device refuses, a compiler cannot compile, or memory does not hold

@@ -12,7 +12,7 @@ import math
 import torch
 
 from oracle_checks import finite_share
-from oracle_values import TaskFault, leaves, like_strides, readable, readable_leaves
+from oracle_values import InvalidTask, leaves, like_strides, readable, readable_leaves
 
 LARGEST_BESIDE_INFINITY = 1e12
 FEW = 64
@@ -23,13 +23,13 @@ MOST_CHOICES = 16  # one after the other; a task of many tables must not take lo
 
 def choose_ways(natures, answered):
     """Finds for each literal the strictest way of drawing it on which the reference still answers. answered(variant) is a
-    Sample, or raises TaskFault."""
+    Sample, or raises InvalidTask."""
     literals = [nature for nature in natures if nature.literal and nature.literal.ways]
     if not literals:
         return
     try:
         given = answered("as_given")
-    except TaskFault:
+    except InvalidTask:
         return  # its verdict comes soon
     for nature in literals:
         nature.way = nature.literal.ways[0]
@@ -66,7 +66,7 @@ def _answers_like(given, answered):
             if [x.shape for x in sample.own] != [x.shape for x in given.own] or (
                     sample.finite < given.finite and finite_share(readable_leaves(sample.inputs)) == 1):
                 return False
-    except TaskFault:
+    except InvalidTask:
         return False
     return True
 

@@ -12,7 +12,7 @@ from oracle_patterns import EXTREME, TIES, change_one_place, stays_apart
 from oracle_profile import Jitter, LeafStatistics, Spread, allowance, center_of, own_error
 from oracle_reference import agrees
 from oracle_unread import are_long
-from oracle_values import TaskFault, leaves, raw, readable, readable_leaves, same, span_bytes, with_leaves
+from oracle_values import InvalidTask, leaves, raw, readable, readable_leaves, same, span_bytes, with_leaves
 
 DRAWS_OF_A_TURN = 3  # for S_i and V_i
 ENOUGH_SLICES = 256
@@ -107,12 +107,12 @@ class Pool:
         choose_ways(self.draws.natures, self.answered)
         _, sample = self.variant_of("plain")
         if not sample.own:
-            raise TaskFault("raises", "forward() returns no tensor")
+            raise InvalidTask("raises", "forward() returns no tensor")
         self.reference.check_output_bytes(sample.own, self.request["max_output_bytes"])
         self.decisions, again, left = self.reference.decisions(sample.inputs)
-        self.reference.check_work(self.request["most_lane_operations"])
+        self.reference.check_work(self.request["most_lane_operations"], self.request.get("most_ordinary_operations"))
         if not same(sample.returned, again):
-            raise TaskFault("random", "the reference is not deterministic: two runs on equal inputs differ")
+            raise InvalidTask("random", "the reference is not deterministic: two runs on equal inputs differ")
         self.written = [not torch.equal(torch.nan_to_num(a), torch.nan_to_num(b))
                         for a, b in zip(readable_leaves(sample.inputs), readable_leaves(left))]
         begin = time.thread_time()
@@ -159,7 +159,7 @@ class Pool:
         shapes = [(x.shape, dtype) for x, dtype in zip(sample.own, sample.types)]
         self.shapes = self.shapes or shapes
         if shapes != self.shapes:
-            raise TaskFault("data_dependent", "the shape of its answer depends on the values of its inputs")
+            raise InvalidTask("data_dependent", "the shape of its answer depends on the values of its inputs")
 
     def kind(self, name):
         variant, sample = self.variant_of(name)
@@ -206,7 +206,7 @@ class Pool:
                 continue
             try:
                 sample = self.sample(variant, self.needed(variant))
-            except TaskFault:
+            except InvalidTask:
                 if variant == "as_given":
                     raise
                 continue
@@ -245,7 +245,7 @@ class Pool:
         self.turns = self.draws.deal(excluded)
         try:
             least = min(self.sample("patterns", 1.0, turn, tries=1).finite for turn in range(self.turns))
-        except TaskFault:
+        except InvalidTask:
             return False
         if least < ENOUGH_FINITE * self.finite:
             return False
@@ -274,7 +274,7 @@ class Pool:
         try:
             return all(self.sample("patterns", self.finite, turn, tries=1).finite >= self.finite
                        for turn in range(self.turns))
-        except TaskFault:
+        except InvalidTask:
             return False
 
     def separable_axes(self, position):
@@ -293,7 +293,7 @@ class Pool:
                 try:
                     answer = readable_leaves(self.reference.forward(
                         with_leaves(self.first.inputs, [*tensors[:position], changed, *tensors[position + 1:]]))[0])
-                except TaskFault:
+                except InvalidTask:
                     break
                 apart = len(answer) == len(self.first.own) and stays_apart(self.first.own, answer, places)
                 if apart is not None:
@@ -360,6 +360,6 @@ class Pool:
         mixed = with_leaves(sample.inputs, [*ours[:position], theirs[position], *ours[position + 1:]])
         try:
             returned = readable_leaves(self.reference.forward(mixed)[0])
-        except TaskFault:
+        except InvalidTask:
             return True
         return any(not torch.equal(torch.nan_to_num(a), torch.nan_to_num(b)) for a, b in zip(returned, sample.own))

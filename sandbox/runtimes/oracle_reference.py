@@ -15,7 +15,7 @@ from oracle_decisions import Decisions
 from oracle_operators import Operators
 from oracle_profile import Exact, all_finite, widened, widened_model
 from oracle_rounding import Rounding
-from oracle_values import OnHost, TaskFault, check_types, clone, describe, leaves, readable_leaves, rebuild, span_bytes
+from oracle_values import OnHost, InvalidTask, check_types, clone, describe, leaves, readable_leaves, rebuild, span_bytes
 
 MODE_WORDS = ("training", "eval(", "train(")
 LARGEST_ARGUMENTS = 64 << 20  # bytes of tensors
@@ -34,13 +34,13 @@ def attempt(what, function, *args):
     try:
         with OnHost():
             return function(*args)
-    except (MemoryError, TaskFault):
+    except (MemoryError, InvalidTask):
         raise
     except BaseException as error:
         if isinstance(error, RuntimeError) and "allocate memory" in str(error):
             raise MemoryError from None
         last = traceback.extract_tb(error.__traceback__)[-1]
-        raise TaskFault(KIND_OF_ERROR.get(type(error), "raises"), f"{what} raises {type(error).__name__} "
+        raise InvalidTask(KIND_OF_ERROR.get(type(error), "raises"), f"{what} raises {type(error).__name__} "
                         f"(line {last.lineno}): {str(error)[:300]}") from None
 
 
@@ -76,7 +76,7 @@ class Reference:
         attempt("the task's code", lambda: exec(compile(task_code, "task", "exec"), self.names))
         for name in ("Model", "get_inputs", "get_init_inputs"):
             if not callable(self.names.get(name)):
-                raise TaskFault("missing", f"the task's code does not define {name}")
+                raise InvalidTask("missing", f"the task's code does not define {name}")
         self.has_costing_inputs = callable(self.names.get(COSTING_INPUTS))
         self.costing_repeats = self.find_repeats()
         self.makes_inputs = COSTING_INPUTS if costing else "get_inputs"
@@ -88,20 +88,20 @@ class Reference:
         if not callable(self.names.get(COSTING_REPEATS)):
             return 1
         if not self.has_costing_inputs:
-            raise TaskFault("missing", f"the task's code defines {COSTING_REPEATS} without {COSTING_INPUTS}")
+            raise InvalidTask("missing", f"the task's code defines {COSTING_REPEATS} without {COSTING_INPUTS}")
         found = attempt(f"{COSTING_REPEATS}()", self.names[COSTING_REPEATS])
         if type(found) is not int or not 1 <= found <= MOST_REPEATS:
-            raise TaskFault("raises", f"{COSTING_REPEATS}() does not return a whole number from 1 to {MOST_REPEATS}")
+            raise InvalidTask("raises", f"{COSTING_REPEATS}() does not return a whole number from 1 to {MOST_REPEATS}")
         return found if self.costing else 1
 
     def inputs(self, seed):
         seed_all(seed)
         inputs = attempt(f"{self.makes_inputs}()", self.names[self.makes_inputs])
         if not isinstance(inputs, (list, tuple)):
-            raise TaskFault("raises", f"{self.makes_inputs}() returns {type(inputs).__name__}, not a list")
+            raise InvalidTask("raises", f"{self.makes_inputs}() returns {type(inputs).__name__}, not a list")
         check_types(inputs)
         if self.described is not None and [describe(x) for x in inputs] != self.described:
-            raise TaskFault("random", f"{self.makes_inputs}() gives other shapes or numbers under another seed, which cannot be "
+            raise InvalidTask("random", f"{self.makes_inputs}() gives other shapes or numbers under another seed, which cannot be "
                             "graded")
         return list(inputs)
 
@@ -110,34 +110,45 @@ class Reference:
         try:
             with torch.device("meta"):
                 return self.inputs(0)
-        except TaskFault:
+        except InvalidTask:
             return None
 
     def imagined_outputs(self, inputs):
-        """Output leaves without data, or nothing: not every reference works without."""
+        """Output leaves without data, and the lane operations of an ordinary program; nothing where the reference does not
+        work without."""
         try:
-            with torch.device("meta"):
-                return leaves(attempt("forward()", copy.deepcopy(self.model).to("meta"), *inputs))
-        except (TaskFault, AttributeError, NotImplementedError):
-            return []
+            model = copy.deepcopy(self.model).to("meta")
+            with torch.device("meta"), Operators([*leaves(inputs), *model.parameters()]) as operators:
+                answer = leaves(attempt("forward()", model, *inputs))
+            return answer, operators.ordinary_operations
+        except (InvalidTask, AttributeError, NotImplementedError):
+            return [], 0
 
     @staticmethod
     def check_input_bytes(inputs, limit):
         size = sum(span_bytes(leaf) for leaf in leaves(inputs))
         if size > limit:
-            raise TaskFault("too_large", f"its inputs take {size >> 20} MiB a draw, over the limit of {limit >> 20} MiB "
+            raise InvalidTask("too_large", f"its inputs take {size >> 20} MiB a draw, over the limit of {limit >> 20} MiB "
                             "(oracle.max_input_mib)")
 
     @staticmethod
     def check_output_bytes(outputs, limit):
         size = sum(x.numel() * x.element_size() for x in outputs)
         if size > limit:
-            raise TaskFault("too_large", f"its outputs take {size >> 20} MiB a draw, over the limit of {limit >> 20} MiB")
+            raise InvalidTask("too_large", f"its outputs take {size >> 20} MiB a draw, over the limit of {limit >> 20} MiB")
 
-    def check_work(self, limit):
+    @staticmethod
+    def check_ordinary_work(operations, limit):
+        """`limit`: None if there is none."""
+        if limit is not None and operations > limit:
+            raise InvalidTask("too_large", f"an ordinary program does about {operations:.1e} operations of lanes, over the limit of "
+                              f"{limit:.1e} (limits.run_lane_operations)")
+
+    def check_work(self, limit, ordinary_limit):
         """Of decisions(), which come before."""
+        self.check_ordinary_work(self.ordinary_lane_operations, ordinary_limit)
         if self.least_lane_operations > limit:
-            raise TaskFault("too_large", f"a program has to do about {self.least_lane_operations:.1e} operations of lanes, over the "
+            raise InvalidTask("too_large", f"a program has to do about {self.least_lane_operations:.1e} operations of lanes, over the "
                             f"limit of {limit:.1e} (limits.run_lane_operations)")
 
     def find_arguments(self):
@@ -145,16 +156,16 @@ class Reference:
         seed_all(self.init_seed)
         found = attempt("get_init_inputs()", self.names["get_init_inputs"])
         if not isinstance(found, (list, tuple, dict)):
-            raise TaskFault("raises", f"get_init_inputs() returns {type(found).__name__}, not a list")
+            raise InvalidTask("raises", f"get_init_inputs() returns {type(found).__name__}, not a list")
         self.argument_bytes = []
         try:
             self.arguments = arguments.pack(found, self.argument_bytes)
         except arguments.Unsendable as error:
-            raise TaskFault("unsupported_type",
+            raise InvalidTask("unsupported_type",
                             f"get_init_inputs() returns what cannot be sent to a candidate: {error}") from None
         size = sum(map(len, self.argument_bytes))
         if size > LARGEST_ARGUMENTS:
-            raise TaskFault("too_large", f"the tensors of get_init_inputs() take {size >> 20} MiB, over the limit of "
+            raise InvalidTask("too_large", f"the tensors of get_init_inputs() take {size >> 20} MiB, over the limit of "
                             f"{LARGEST_ARGUMENTS >> 20} MiB")
 
     def build(self):
@@ -201,6 +212,7 @@ class Reference:
             returned = attempt("forward()", model, *copies)
         answer = leaves(returned)
         self.least_lane_operations = operators.least_lane_operations(answer)
+        self.ordinary_lane_operations = operators.ordinary_operations
         self.operators = {"eager": operators.eager(), "fused": operators.fused(answer),
                           "least_bytes": operators.least_bytes(answer)}
         return seen, returned, copies
@@ -221,5 +233,5 @@ class Reference:
         try:
             with mode:
                 return readable_leaves(attempt("forward()", model, *inputs))
-        except TaskFault:
+        except InvalidTask:
             return None

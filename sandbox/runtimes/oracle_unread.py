@@ -8,7 +8,7 @@ import torch
 
 from oracle_draws import Draws
 from oracle_reference import agrees
-from oracle_values import TaskFault, leaves, readable, readable_leaves, with_leaves
+from oracle_values import InvalidTask, leaves, readable, readable_leaves, with_leaves
 
 MOST_SLICES, LEAST_PLACES = 16, 256  # more slices show enough places by themselves; fewer places are hardly left out
 SO_LONG = 8192  # that among so many places one hardly shows in an answer
@@ -54,7 +54,7 @@ def _answer(reference, inputs, is_exact):
         return reference.exact(inputs)
     try:
         return readable_leaves(reference.forward(inputs)[0])
-    except TaskFault:
+    except InvalidTask:
         return None
 
 

@@ -11,7 +11,7 @@ KNOWN = (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.uint
          torch.int64, torch.bool, *FLOAT8)
 
 
-class TaskFault(Exception):
+class InvalidTask(Exception):
     """The task itself is at fault. `kind` is for programs, the message for people."""
 
     def __init__(self, kind, message):
@@ -101,7 +101,7 @@ def check_types(value):
     for leaf in leaves(value):
         if leaf.dtype not in KNOWN or leaf.layout != torch.strided:
             kind = leaf.dtype if leaf.layout == torch.strided else f"{leaf.layout}, {leaf.dtype}"
-            raise TaskFault("unsupported_type", f"tensors of {kind} are not supported")
+            raise InvalidTask("unsupported_type", f"tensors of {kind} are not supported")
 
 
 def describe(value):
@@ -118,7 +118,7 @@ def describe(value):
         return {"t": "list" if isinstance(value, list) else "tuple", "items": [describe(item) for item in value]}
     if isinstance(value, dict):
         return {"t": "dict", "keys": list(map(str, value)), "items": [describe(item) for item in value.values()]}
-    raise TaskFault("unsupported_type", f"values of type {type(value).__name__} are not supported")
+    raise InvalidTask("unsupported_type", f"values of type {type(value).__name__} are not supported")
 
 
 def span_bytes(tensor):
