@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a verification costs with a GPU: candidates a core-hour and a GPU-hour, with the machine's designated run and without,
+"""What a verification costs with a GPU: candidates a core-hour and a GPU-hour, with the instrumented run and without,
 with times, on 1, 4 and 16 cores, beside the CPU executor.
 
     bicrl tasks configs/quickstart.yaml tasks.synthetic.train_compositions=1200 --write tasks
@@ -8,7 +8,7 @@ with times, on 1, 4 and 16 cores, beside the CPU executor.
                               [key.path=value ...]
 
 ptx: all runs by the PTX machine; gpu: plain runs on the GPU; alone: nearly all of them there (the machine's limit of work is 65,536
-operations, `designated: where_possible`); times: as gpu, with a window for each program; stock: only to build them by stock load_inline
+operations, `instrumented_run: where_possible`); times: as gpu, with a window for each program; stock: only to build them by stock load_inline
 (torch and nvcc; a program for each core, since it takes a minute of one). `--ways ptx` needs no GPU. --group: of how many candidates
 each task is the task, as in training; with 1 each has a reference of its own to be drawn from. --vary: what they differ in. names: of
 kernels, so that device and host part are compiled anew; bodies: of kernels, with one host part, as where a scaffold is filled in. Each
@@ -32,7 +32,7 @@ from verification import BUILD
 ON_GPU = ["verifier.server.backend=gpu"]
 WAYS = {"ptx": [],
         "gpu": ON_GPU,
-        "alone": [*ON_GPU, "verifier.server.gpu.designated=where_possible", "verifier.server.limits.run_lane_operations=65536"],
+        "alone": [*ON_GPU, "verifier.server.gpu.instrumented_run=where_possible", "verifier.server.limits.run_lane_operations=65536"],
         "times": [*ON_GPU, "verifier.server.gpu.measure_times=true"]}
 PATIENCE = ["verifier.deadline_s=3600", "verifier.attempt_s=3600", "verifier.max_in_flight=256"]
 STOCK_OF_A_CORE = 1  # programs

@@ -1,7 +1,18 @@
-# bicrl_room(NAME [FOLDER dir] [PARTS subfolders...] [GLOB patterns...] [EXCLUDE prefix] PUBLIC_LIBS ... PRIVATE_LIBS ...)
-# Makes the shared library bicrl_NAME of the .cpp files directly in the room's folder and in its parts.
+# Several files are compiled as one: what they include is read once (bench/build.md). So a name of an unnamed
+# namespace is unique in its room. Not for rooms whose files register themselves, each by the same name.
+# BICRL_UNITY=OFF compiles each file alone.
+option(BICRL_UNITY "Compile several files of a room at once" ON)
+function(bicrl_compile_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${BICRL_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  # Said of types with local parts unless they stand in the very file that is compiled.
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+endfunction()
+
+# bicrl_room(NAME [TOGETHER] [FOLDER dir] [PARTS subfolders...] [GLOB patterns...] [EXCLUDE prefix] PUBLIC_LIBS ... PRIVATE_LIBS ...)
+# Makes the shared library bicrl_NAME of the .cpp files directly in the room's folder and in its parts. TOGETHER:
+# several files at once.
 function(bicrl_room name)
-  cmake_parse_arguments(ROOM "" "FOLDER;EXCLUDE" "PARTS;GLOB;PUBLIC_LIBS;PRIVATE_LIBS" ${ARGN})
+  cmake_parse_arguments(ROOM "TOGETHER" "FOLDER;EXCLUDE" "PARTS;GLOB;PUBLIC_LIBS;PRIVATE_LIBS" ${ARGN})
   if(NOT ROOM_FOLDER)
     set(ROOM_FOLDER ${name})
   endif()
@@ -22,6 +33,9 @@ function(bicrl_room name)
     return()
   endif()
   add_library(bicrl_${name} SHARED ${sources})
+  if(ROOM_TOGETHER)
+    bicrl_compile_together(bicrl_${name})
+  endif()
   target_include_directories(bicrl_${name} PUBLIC ${CMAKE_SOURCE_DIR})
   target_link_libraries(bicrl_${name} PUBLIC ${ROOM_PUBLIC_LIBS} PRIVATE ${ROOM_PRIVATE_LIBS})
 endfunction()

@@ -340,6 +340,10 @@ void ConfigSection::drop(const std::string& key, const std::string& reason) cons
 
 bool ConfigSection::is_overridden() const { return node_->overridden; }
 
+void ConfigSection::renamed(const std::string& before, const std::string& now) const {
+  node_->renamed.emplace_back(before, now);
+}
+
 void ConfigSection::reject_later(const std::string& key, const std::string& reason) const {
   findings_->problems.push_back(concat(where(key), ": ", reason));
 }

@@ -62,6 +62,8 @@ class ConfigSection {
   void prefer_overridden(const std::vector<std::string>& alternatives) const;
   // Whether the command line says something here, or below.
   bool is_overridden() const;
+  // A key of earlier versions: finish() refuses it with its new name.
+  void renamed(const std::string& before, const std::string& now) const;
   // Has finish() reject the key together with everything else that is missing.
   void reject_later(const std::string& key, const std::string& reason) const;
   // Throws InputError that names everything of reject_later(), or every unknown key of this section and

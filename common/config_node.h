@@ -34,6 +34,8 @@ struct ConfigNode {
   // What was read of this mapping, in reading order: a value as YAML, a section, or a list of sections.
   using Read = std::variant<std::string, Pointer, std::vector<Pointer>>;
   std::vector<std::pair<std::string, Read>> reads;
+  std::vector<std::pair<std::string, std::string>>
+      renamed;  // keys of earlier versions, and what they are called now
 
   Pointer* find(const std::string& key);
   Read* find_read(const std::string& key);

@@ -34,6 +34,8 @@ std::string last_part(const std::string& path) { return path.substr(path.rfind('
 // What the writer of an unknown key probably meant: a neighbour's misspelling, or a key of another section.
 std::string suggestion(const ConfigNode& section, const std::string& key,
                        const std::vector<std::string>& all_paths) {
+  for (const auto& [before, now] : section.renamed)
+    if (before == key) return concat("; it is called ", section.child_path(now), " now");
   for (const std::string& path : all_paths)
     if (path == key && key.find('.') != std::string::npos)
       return concat("; write ", path, " as nested sections");

@@ -14,7 +14,7 @@
 namespace bicrl {
 namespace {
 
-constexpr size_t kPieceBytes = size_t{1} << 20;
+constexpr size_t kReadBytes = size_t{1} << 20;
 
 std::string to_hex(XXH128_hash_t hash) {
   char text[33];
@@ -58,9 +58,9 @@ FileHash hash_file(const std::filesystem::path& path) {
   if (!in) fail();
   FileHash hash;
   Hasher hasher;
-  std::vector<char> piece(kPieceBytes);
+  std::vector<char> piece(kReadBytes);
   while (in) {
-    in.read(piece.data(), kPieceBytes);
+    in.read(piece.data(), kReadBytes);
     const auto count = static_cast<size_t>(in.gcount());
     hasher.update({piece.data(), count});
     hash.bytes += count;

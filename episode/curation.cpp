@@ -20,7 +20,7 @@ nlohmann::json to_json(const GroupOutcome& outcome) {
   return {{"task", outcome.task_id},
           {"noted", noted},
           {"failure", outcome.failure ? to_json(*outcome.failure) : nlohmann::json()},
-          {"task_fault", outcome.task_fault},
+          {"invalid_task", outcome.invalid_task},
           {"reward", outcome.reward ? to_json(*outcome.reward) : nlohmann::json()}};
 }
 
@@ -29,7 +29,7 @@ GroupOutcome group_outcome_from_json(const nlohmann::json& json) {
   for (const auto& success : json.at("noted"))
     outcome.noted.push_back({success.at("program"), verdict_from_json(success.at("verdict"))});
   if (!json.at("failure").is_null()) outcome.failure = repair_entry_from_json(json.at("failure"));
-  outcome.task_fault = json.at("task_fault");
+  outcome.invalid_task = json.at("invalid_task");
   if (!json.at("reward").is_null()) outcome.reward = group_reward_from_json(json.at("reward"));
   return outcome;
 }
@@ -62,8 +62,8 @@ std::vector<std::string> Curation::note(const std::vector<GroupOutcome>& groups)
     }
     if (repairs_failures_ && group.failure) repair_.add(*group.failure);
     if (group.reward) best_.note(*group.reward);
-    if (group.task_fault.empty()) continue;
-    if (std::string text = note_fault(group.task_id, group.task_fault); !text.empty())
+    if (group.invalid_task.empty()) continue;
+    if (std::string text = note_fault(group.task_id, group.invalid_task); !text.empty())
       found.push_back(std::move(text));
   }
   return found;

@@ -33,10 +33,10 @@ struct GroupOutcome {
   };
   std::vector<Success> noted;  // successes, and successes that were not confirmed
   std::optional<RepairEntry> failure;
-  std::string task_fault{};             // why the verifier can never grade the task; empty if it can
+  std::string invalid_task{};           // why the verifier can never grade the task; empty if it can
   std::optional<GroupReward> reward{};  // of a stage that imitates
 
-  bool empty() const { return noted.empty() && !failure && task_fault.empty() && !reward; }
+  bool empty() const { return noted.empty() && !failure && invalid_task.empty() && !reward; }
 };
 nlohmann::json to_json(const GroupOutcome& outcome);
 GroupOutcome group_outcome_from_json(const nlohmann::json& json);
@@ -62,7 +62,7 @@ class Curation {
   // The same of one task; empty if it was known.
   std::string note_fault(const std::string& task_id, const std::string& reason);
   bool at_fault(const std::string& task_id) const { return at_fault_.contains(task_id); }
-  int64_t tasks_at_fault() const { return static_cast<int64_t>(at_fault_.size()); }
+  int64_t invalid_tasks() const { return static_cast<int64_t>(at_fault_.size()); }
 
   nlohmann::json state() const;
   // A state from before there were best responses has none. Throws InputError, and changes nothing then.

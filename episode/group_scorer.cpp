@@ -45,8 +45,8 @@ GroupOutcome group_outcome_of(Group group, Stage stage) {
     const Turn& turn = episode.last();
     if (turn.is_verified() && (turn.verdict->correct || turn.verdict->fault_class == "unconfirmed"))
       outcome.noted.push_back({turn.program, *turn.verdict});
-    if (turn.verdict && turn.verdict->outcome == Outcome::kTaskFault)
-      outcome.task_fault = turn.verdict->diagnostics;
+    if (turn.verdict && turn.verdict->outcome == Outcome::kInvalidTask)
+      outcome.invalid_task = turn.verdict->diagnostics;
     members.push_back({.program = turn.program,
                        .masked = !turn.is_verified() || episode.is_truncated(),
                        .verdict = turn.verdict.value_or(Verdict{})});
@@ -67,7 +67,7 @@ CountedResponse counted(const Episode& episode) {
           .is_masked = episode.reward.masked,
           .is_reduced = turn.is_verified() && turn.verdict->graded_at == kReducedSize,
           .is_undecided = turn.verdict && turn.verdict->outcome == Outcome::kUndecided,
-          .has_invalid_task = turn.verdict && turn.verdict->outcome == Outcome::kTaskFault,
+          .has_invalid_task = turn.verdict && turn.verdict->outcome == Outcome::kInvalidTask,
           .is_lost = turn.is_lost(),
           .is_straggler = turn.is_lost() && turn.straggled,
           .speedup = correct ? trusted_speedup(*turn.verdict, /*native_only=*/true) : 0,

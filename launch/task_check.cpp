@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kOpenAhead = 8;  // references asked for before the first of them has answered
 
-std::vector<TaskFault> faults_of(OracleTask& opened) {
+std::vector<InvalidTask> faults_of(OracleTask& opened) {
   if (const auto answers = opened.answers()) return answers->faults;
   const OracleFailure failure = opened.failure();
   if (!failure.will_recur()) throw Error("the oracle failed: " + failure.reason, ExitCode::kUnavailable);
@@ -45,14 +45,14 @@ class ReducedCheck {
     for (const SizeVariant& variant : sizes_->variants)
       opened.push_back(oracle.open(variant.code, kDrawKinds, TaskSize::kReduced));
     for (size_t i = 0; i < opened.size(); ++i) {
-      std::vector<TaskFault> faults = faults_of(*opened[i]);
-      const bool is_valid = opened[i]->answers() && std::ranges::none_of(faults, &TaskFault::is_vacuous);
+      std::vector<InvalidTask> faults = faults_of(*opened[i]);
+      const bool is_valid = opened[i]->answers() && std::ranges::none_of(faults, &InvalidTask::is_vacuous);
       if (is_valid) valid_.push_back(&sizes_->variants[i]);
       if (i == 0 || (is_valid && valid_.size() == 1)) faults_ = std::move(faults);
     }
   }
   // Of the first valid variant; where there is none, of the first.
-  const std::vector<TaskFault>& faults() const { return faults_; }
+  const std::vector<InvalidTask>& faults() const { return faults_; }
   bool has_sizes() const { return sizes_ != nullptr; }
   bool is_gradable() const { return !valid_.empty(); }
   std::string text() const {
@@ -76,7 +76,7 @@ class ReducedCheck {
  private:
   std::shared_ptr<const ReducedSizes> sizes_;
   std::vector<const SizeVariant*> valid_;
-  std::vector<TaskFault> faults_;
+  std::vector<InvalidTask> faults_;
 };
 
 }  // namespace
@@ -102,12 +102,12 @@ size_t check_tasks(const std::string& name, const std::vector<Task>& tasks, cons
       reduced += check.is_gradable();
       if (check.has_sizes()) out << name << " " << tasks[i].id << "  " << check.text() << std::endl;
     } else if (spec && spec->has_costing_inputs) {
-      for (TaskFault& fault :
+      for (InvalidTask& fault :
            faults_of(*oracle.open(tasks[i].pytorch_code, draw_kinds(TaskSize::kCosted), TaskSize::kCosted)))
         faults.push_back({std::move(fault.kind), "on get_costing_inputs(): " + fault.message});
     }
     faulty += !faults.empty();
-    for (const TaskFault& fault : faults) {
+    for (const InvalidTask& fault : faults) {
       ++by_kind[fault.kind];
       out << name << " " << tasks[i].id << "  " << fault.kind << ": " << fault.message << std::endl;
     }

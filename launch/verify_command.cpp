@@ -192,7 +192,7 @@ ExitCode exit_code(const Verified& verified) {
                                [&](const Episode& e) { return e.last().verdict->outcome == outcome; });
   };
   if (is(Outcome::kInfrastructure)) return ExitCode::kFailure;
-  if (!verified.left_out.empty() || !verified.not_clampable.empty() || is(Outcome::kTaskFault))
+  if (!verified.left_out.empty() || !verified.not_clampable.empty() || is(Outcome::kInvalidTask))
     return ExitCode::kUsage;
   const bool all_correct =
       std::ranges::all_of(verified.episodes, [](const Episode& e) { return e.last().is_correct(); });

@@ -12,13 +12,14 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-struct Part : torch::CustomClassHolder {
-  explicit Part(std::function<at::Tensor(const at::Tensor&)> run) : run(std::move(run)) {}
+struct RecomputedPart : torch::CustomClassHolder {
+  explicit RecomputedPart(std::function<at::Tensor(const at::Tensor&)> run) : run(std::move(run)) {}
   std::function<at::Tensor(const at::Tensor&)> run;
 };
 
 struct Recomputed : torch::autograd::Function<Recomputed> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, c10::intrusive_ptr<Part> part) {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
+                            c10::intrusive_ptr<RecomputedPart> part) {
     context->save_for_backward({x});
     at::Tensor y = part->run(x);
     context->saved_data["part"] = c10::IValue::make_capsule(std::move(part));
@@ -29,7 +30,7 @@ struct Recomputed : torch::autograd::Function<Recomputed> {
     const at::AutoGradMode graph(true);
     const at::Tensor x = context->get_saved_variables()[0].detach().requires_grad_(true);
     const auto part = context->saved_data["part"].toCapsule();
-    const at::Tensor y = static_cast<Part*>(part.get())->run(x);
+    const at::Tensor y = static_cast<RecomputedPart*>(part.get())->run(x);
     // Parameters take their gradients within, each as soon as it is there.
     torch::autograd::backward({y}, {gradients[0]});
     return {x.grad(), {}};
@@ -40,7 +41,7 @@ struct Recomputed : torch::autograd::Function<Recomputed> {
 
 at::Tensor recomputed(const std::function<at::Tensor(const at::Tensor&)>& part, const at::Tensor& x) {
   if (!at::GradMode::is_enabled() || !x.requires_grad()) return part(x);
-  return Recomputed::apply(x, c10::make_intrusive<Part>(part));
+  return Recomputed::apply(x, c10::make_intrusive<RecomputedPart>(part));
 }
 
 }  // namespace bicrl

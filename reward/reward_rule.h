@@ -31,7 +31,7 @@ struct RewardTerm {
 struct Reward {
   double value = 0;         // sum of the terms; 0 if masked
   bool masked = false;      // neither good nor bad: left out of the statistics and of the update
-  std::string mask_reason;  // "infrastructure", "task_fault" or "truncated"
+  std::string mask_reason;  // "infrastructure", "invalid_task" or "truncated"
   std::vector<RewardTerm> terms;
   bool operator==(const Reward&) const = default;
 };

@@ -200,7 +200,7 @@ std::vector<FinishedRollout> DecodeEngine::finish_forward(bool begins_next) {
   for (auto& s : work.active) {
     if (!s->block_finished() || !s->close_block()) continue;
     work.scheduler.finish(s->slot());
-    work.cadence.end_filling();
+    work.aligner.end_filling();
     finished.push_back({s->number(), s->take_rollout(work.policy_version)});
     s.reset();
   }

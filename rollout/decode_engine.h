@@ -4,7 +4,7 @@
 //
 // How this folder works: decode_engine.h lives as long as its rank, and everything that generates goes
 // through it: steps of reinforcement, evaluations, `bicrl generate` and `bicrl eval`. scheduler.h decides who
-// is in work, sequence.h is one response in the making, block_cadence.h says when it begins, decode_work.h
+// is in work, sequence.h is one response in the making, block_aligner.h says when it begins, decode_work.h
 // which rows are next, step_state.h what a forward computes, and denoise_step.h that forward with what is
 // drawn from it (sampling.h) and kept (acceptance.h). engine_budget.h says what it takes of the device's
 // memory.

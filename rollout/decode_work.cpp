@@ -60,10 +60,10 @@ std::vector<Sequence*> DecodeWork::in_turn() {
   for (const auto& s : active)
     if (prompt_ready(*s)) ready.push_back(s.get());
   if (!ready.empty() && std::ranges::none_of(ready, &Sequence::has_begun))
-    cadence.restart((*std::ranges::max_element(ready, {}, &Sequence::masked_left))->masked_left());
+    aligner.restart((*std::ranges::max_element(ready, {}, &Sequence::masked_left))->masked_left());
   std::erase_if(ready,
-                [&](const Sequence* s) { return !s->has_begun() && !cadence.may_begin(s->masked_left()); });
-  cadence.advance();
+                [&](const Sequence* s) { return !s->has_begun() && !aligner.may_begin(s->masked_left()); });
+  aligner.advance();
   return ready;
 }
 

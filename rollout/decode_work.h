@@ -10,7 +10,7 @@
 #include "policy/step_buffer.h"
 #include "policy/tokenizer.h"
 #include "policy/transformer.h"
-#include "rollout/block_cadence.h"
+#include "rollout/block_aligner.h"
 #include "rollout/decoding_settings.h"
 #include "rollout/denoise_step.h"
 #include "rollout/engine_budget.h"
@@ -54,7 +54,7 @@ struct DecodeWork {
         limits(its_limits),
         memory(its_memory),
         scheduler(config.block_size, limits, memory.cache),
-        cadence(settings, config.block_size) {
+        aligner(settings, config.block_size) {
     memory.forward->open(settings);
   }
 
@@ -86,7 +86,7 @@ struct DecodeWork {
   const SchedulerLimits limits;
   DecodeMemory& memory;
   Scheduler scheduler;
-  BlockCadence cadence;
+  BlockAligner aligner;
   std::vector<std::unique_ptr<Sequence>> active;
   int64_t submitted = 0;
   // The forward under way.

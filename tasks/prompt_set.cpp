@@ -15,13 +15,13 @@ namespace {
 using nlohmann::json;
 
 // Thrown and caught within this file only: reading one entry stops at its first fault.
-struct EntryFault {
+struct PromptFault {
   std::string reason;
 };
 
 template <class... Args>
 [[noreturn]] void fail(const Args&... args) {
-  throw EntryFault{concat(args...)};
+  throw PromptFault{concat(args...)};
 }
 
 std::string text_of(const json& object, const char* field, const std::string& where) {
@@ -93,7 +93,7 @@ std::vector<Prompt> parse_prompts(std::string_view text, const std::string& file
       const auto [first, fresh] = entry_of_id.emplace(prompt.task_id, number);
       if (!fresh) fail("id: '", prompt.task_id, "' is taken by entry ", first->second);
       prompts.push_back(std::move(prompt));
-    } catch (const EntryFault& fault) {
+    } catch (const PromptFault& fault) {
       broken(number, fault.reason);
     }
   };

@@ -171,7 +171,7 @@ class FamilySource {
   // A property of the composition: with a larger share more are known, and none fewer.
   bool is_known_middle(const Composition& composition) const {
     const uint64_t key = mix_key(mix_key(0, "known middles"), composition_key(names_of(composition)));
-    return uniform_at(key, 0) < options_.known_middles;
+    return uniform_at(key, 0) < options_.known_interior_operators;
   }
 
   std::vector<MadeTask> write_variants(const Composition& composition, int wanted) {
@@ -266,7 +266,8 @@ SynthesisOptions SynthesisOptions::from_config(const ConfigSection& section) {
     o.costing_repeats = static_cast<int>(section.integer("costing_repeats", o.costing_repeats, 1, 1024));
   else
     section.refuse_without_effect("costing_repeats", "without 'costing_bytes'");
-  o.known_middles = section.real("known_middles", o.known_middles, 0, 1);
+  section.renamed("known_interior_operators", "known_interior_operators");
+  o.known_interior_operators = section.real("known_interior_operators", o.known_interior_operators, 0, 1);
   const ConfigSection families = section.section("families");
   o.elementwise = families.real("elementwise", o.elementwise, 0, 1e6);
   o.broadcast = families.real("broadcast", o.broadcast, 0, 1e6);

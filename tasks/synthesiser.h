@@ -34,7 +34,7 @@ struct SynthesisOptions {
   // programs are known of. The tasks of the others are modules alone: what is known shows mostly chains that
   // begin or end with such an operator, and only reinforcement is told whether both sides were put together
   // well. Infilling passes these tasks over: it needs a scaffold.
-  double known_middles = 1;
+  double known_interior_operators = 1;
   // Relative weights of the families; 0 leaves one out.
   double elementwise = 4;
   double broadcast = 2;

@@ -15,7 +15,7 @@ namespace bicrl {
 namespace {
 
 constexpr Outcome kOutcomes[] = {Outcome::kGraded, Outcome::kCandidateFault, Outcome::kInfrastructure,
-                                 Outcome::kTaskFault, Outcome::kUndecided};
+                                 Outcome::kInvalidTask, Outcome::kUndecided};
 
 nlohmann::json json_of(const std::string& value) { return value; }
 nlohmann::json json_of(bool value) { return value; }
@@ -106,8 +106,8 @@ std::string to_string(Outcome outcome) {
       return "candidate_fault";
     case Outcome::kInfrastructure:
       return "infrastructure";
-    case Outcome::kTaskFault:
-      return "task_fault";
+    case Outcome::kInvalidTask:
+      return "invalid_task";
     case Outcome::kUndecided:
       return "undecided";
   }

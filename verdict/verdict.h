@@ -11,7 +11,7 @@ enum class Outcome {
   kGraded,
   kCandidateFault,
   kInfrastructure,  // the verifier's own fault: asking again may help
-  kTaskFault,       // the task can never be graded by this verifier: asking again will not help
+  kInvalidTask,     // the task can never be graded by this verifier: asking again will not help
   kUndecided        // the program cannot be graded by this verifier, right or wrong; the task can
 };
 // Whether the outcome says anything about the program.
@@ -62,7 +62,7 @@ struct Verdict {
   bool operator==(const Verdict&) const = default;
 };
 
-// "graded", "candidate_fault", "infrastructure", "task_fault", "undecided"
+// "graded", "candidate_fault", "infrastructure", "invalid_task", "undecided"
 std::string to_string(Outcome outcome);
 // Empty, or which field contradicts another or has a value that nothing can have (a negative time, more
 // trials passed than made). Verdicts come from other processes: whoever reads one asks this first.

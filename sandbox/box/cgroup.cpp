@@ -96,7 +96,7 @@ UniqueFd lock_folder(const fs::path& folder) {
 }
 
 // Folders of servers that were killed are removed by the next one.
-void remove_stale(const fs::path& parent) {
+void remove_dead_groups(const fs::path& parent) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(parent, ignored)) {
     const std::string name = entry.path().filename();
@@ -109,7 +109,7 @@ void remove_stale(const fs::path& parent) {
 
 // A new group under `parent`, or an empty path with errno set.
 fs::path make_folder(const fs::path& parent, std::vector<UniqueFd>& locks) {
-  remove_stale(parent);
+  remove_dead_groups(parent);
   constexpr int kNames = 16;  // a server of another pid namespace may have the same number
   for (int i = 0; i < kNames; ++i) {
     const fs::path folder = parent / concat("bicrl-", getpid(), i == 0 ? "" : concat("-", i));

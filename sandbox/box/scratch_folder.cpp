@@ -24,7 +24,7 @@ UniqueFd open_folder(const fs::path& path) {
   return UniqueFd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
-void remove_stale(const fs::path& parent) {
+void remove_dead_folders(const fs::path& parent) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(parent, ignored)) {
     const std::string name = entry.path().filename();
@@ -46,7 +46,7 @@ fs::path ScratchFolder::default_parent() {
 
 ScratchFolder::ScratchFolder(const fs::path& parent) {
   const fs::path chosen = parent.empty() ? default_parent() : parent;
-  remove_stale(chosen);
+  remove_dead_folders(chosen);
   do {  // once more if somebody took it for a dead one's before it was locked
     std::string pattern = (chosen / concat(kPrefix, getpid(), "-XXXXXX")).string();
     if (!mkdtemp(pattern.data()))

@@ -166,7 +166,7 @@ struct Missing {
   std::string_view member;  // or the type that lacks it
 };
 
-bool is_word(char c) { return isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+bool is_name_part(char c) { return isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 // What stands in the quotation marks, of either style, behind `from`, and where they end.
 std::string_view quoted(std::string_view line, size_t from) {
@@ -204,7 +204,7 @@ Missing missing_in(std::string_view line) {
     if (const size_t at = behind(words); at != std::string_view::npos) {
       const size_t begin = line.find_first_not_of("`'\"", at);
       size_t end = std::min(begin, line.size());
-      while (end < line.size() && is_word(line[end])) ++end;
+      while (end < line.size() && is_name_part(line[end])) ++end;
       return {line.substr(std::min(begin, end), end - std::min(begin, end)), {}, {}};
     }
   if (error == std::string_view::npos) return {};

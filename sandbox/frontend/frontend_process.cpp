@@ -11,19 +11,22 @@ namespace bicrl {
 namespace {
 
 constexpr size_t kMaxPtxBytes = size_t{32} << 20;
-constexpr double kStartPatience_s = 60;
-constexpr size_t kMaxReasonBytes = 2000;
+constexpr double kFrontendPatience_s = 60;
+constexpr size_t kMaxClaimBytes = 2000;
 
 // What a child may say of its text. It reads hostile text and may have been taken over by it.
-constexpr std::array kClaimable = {"library_call", "unsupported", "compile", "extract", "memory"};
+constexpr std::array kClaimableOfFrontend = {"library_call", "unsupported", "compile", "extract", "memory"};
 
 std::string claimed_class(const nlohmann::json& said) {
   const std::string name = said.value("class", "");
-  return std::find(kClaimable.begin(), kClaimable.end(), name) != kClaimable.end() ? name : "compile";
+  return std::find(kClaimableOfFrontend.begin(), kClaimableOfFrontend.end(), name) !=
+                 kClaimableOfFrontend.end()
+             ? name
+             : "compile";
 }
 
 std::string claimed_reason(const nlohmann::json& said) {
-  return said.value("reason", "").substr(0, kMaxReasonBytes);
+  return said.value("reason", "").substr(0, kMaxClaimBytes);
 }
 
 FrontendFault candidate_fault(const std::string& fault_class, const std::string& reason) {
@@ -101,7 +104,8 @@ Result<FrontendJob> FrontendProcess::begin(const CudaProgram& program, bool devi
   limits.frames.blob_bytes = kMaxPtxBytes;
   nlohmann::json request{{"kind", "frontend"}, {"device", device_code}, {"architecture", architecture}};
   write_cuda_program(program, request);
-  auto child = zygote_.fork(limits, stop, kStartPatience_s, wishes(program, device_code ? architecture : ""));
+  auto child =
+      zygote_.fork(limits, stop, kFrontendPatience_s, wishes(program, device_code ? architecture : ""));
   if (!child) return Result<FrontendJob>::failure(child.reason());
   // One that died already is met when it owes its answer.
   child.value()->send(request, {}, stop);

@@ -64,16 +64,18 @@ ZygoteSpec compiler_spec(const Prelude& prelude) {
   return spec;
 }
 
-HostModule infrastructure(const std::string& reason) { return {nullptr, true, "", "compile box: " + reason}; }
+HostModule compiler_lost(const std::string& reason) { return {nullptr, true, "", "compile box: " + reason}; }
 
 HostModule fault(const std::string& fault_class, const std::string& reason) {
   return {nullptr, false, fault_class, reason};
 }
 
 const HostModule kCancelled{nullptr, true, "", "cancelled"};
-const HostModule kNonsense = fault("compile", "the compilation of this text gave no sound answer");
+const HostModule kCompilerNonsense = fault("compile", "the compilation of this text gave no sound answer");
 
-HostModule out_of_memory() { return fault("memory", "compilation needs more memory than its limit"); }
+HostModule compiler_out_of_memory() {
+  return fault("memory", "compilation needs more memory than its limit");
+}
 
 HostModule too_long(const HostModuleOptions& options) {
   return fault("timeout", concat("compilation took longer than ", options.cpu_s, " s"));
@@ -119,7 +121,7 @@ HostModule HostModules::run_compiler(const SplitProgram& program, std::stop_toke
   limits.tmp_bytes = limits.file_bytes = kWorkBytes;
   limits.frames.blob_bytes = options_.module_bytes;
   auto child = compiler.fork(limits, stop);
-  if (!child) return infrastructure(child.reason());
+  if (!child) return compiler_lost(child.reason());
   const nlohmann::json request{{"kind", "compile"},
                                {"steps", linker_.commands(program.units.size(), kModuleFile)},
                                {"output", kModuleFile},
@@ -133,14 +135,14 @@ HostModule HostModules::run_compiler(const SplitProgram& program, std::stop_toke
   try {
     return read_answer(*answer);
   } catch (const nlohmann::json::exception&) {
-    return kNonsense;
+    return kCompilerNonsense;
   }
 }
 
 // It reads hostile text and may have been taken over by it: nothing it says is infrastructure.
 HostModule HostModules::read_answer(Frame& answer) const {
   const nlohmann::json& said = answer.header;
-  if (answer.blobs.size() != 1) return kNonsense;
+  if (answer.blobs.size() != 1) return kCompilerNonsense;
   std::string& blob = answer.blobs.front();
   if (said.at("ok").get<bool>()) {
     if (blob.empty()) return fault("compile", "the compiled module is larger than its limit");
@@ -149,7 +151,7 @@ HostModule HostModules::read_answer(Frame& answer) const {
   const int signal = said.at("signal").get<int>();
   if (signal == SIGXCPU) return too_long(options_);
   if (signal == SIGXFSZ) return fault("compile", "the compiled module is larger than its limit");
-  if (mentions_exhausted_memory(blob)) return out_of_memory();
+  if (mentions_exhausted_memory(blob)) return compiler_out_of_memory();
   if (signal == SIGABRT && said.at("program") != "cc1plus")
     return {nullptr, false, "compile", "the linker aborted", /*linker_aborted=*/true};
   if (signal != 0) return fault("compile", concat("the compiler crashed (signal ", signal, ")"));
@@ -160,24 +162,24 @@ HostModule HostModules::read_answer(Frame& answer) const {
 HostModule HostModules::read_end(const ChildResult& end) const {
   switch (end.end) {
     case ChildEnd::kMemory:
-      return out_of_memory();
+      return compiler_out_of_memory();
     case ChildEnd::kTimeout:
       // A compiler never sleeps: where it did not use up its CPU time, others did.
-      return infrastructure("the machine is too busy");
+      return compiler_lost("the machine is too busy");
     case ChildEnd::kExited:
-      if (end.code == box::kKilledStatus) return infrastructure("something outside killed the compiler");
-      if (end.code == box::kNoProcessStatus) return infrastructure("no process could be started");
-      return kNonsense;
+      if (end.code == box::kKilledStatus) return compiler_lost("something outside killed the compiler");
+      if (end.code == box::kNoProcessStatus) return compiler_lost("no process could be started");
+      return kCompilerNonsense;
     case ChildEnd::kSignalled:
     case ChildEnd::kBadFrame:
     case ChildEnd::kOutputLimit:
-      return kNonsense;
+      return kCompilerNonsense;
     case ChildEnd::kCancelled:
       return kCancelled;
     case ChildEnd::kBoxFailed:
       break;
   }
-  return infrastructure(end.reason);
+  return compiler_lost(end.reason);
 }
 
 }  // namespace bicrl

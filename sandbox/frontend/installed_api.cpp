@@ -24,7 +24,7 @@ constexpr const char* kTorchFolders[] = {"c10", "pybind11", "torch", "ATen"};
 constexpr const char* kInnerFolders[] = {"ATen/ops", "ATen/native"};
 constexpr const char* kTensorHeaders[] = {"ATen/core/TensorBody.h", "ATen/core/TensorBase.h"};
 
-bool is_word(char c) { return isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+bool is_name_character(char c) { return isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 struct Word {
   std::string_view text, before;  // the word before it, if only blanks are between
@@ -41,9 +41,9 @@ void for_each_word(std::string_view text, const Visit& visit) {
     } else if (text.substr(i, 2) == "/*") {
       const size_t end = text.find("*/", i + 2);
       i = end == std::string_view::npos ? text.size() : end + 2;
-    } else if (is_word(text[i])) {
+    } else if (is_name_character(text[i])) {
       size_t end = i;
-      while (end < text.size() && is_word(text[end])) ++end;
+      while (end < text.size() && is_name_character(text[end])) ++end;
       const size_t next = std::min(text.find_first_not_of(" \t\r\n", end), text.size());
       const Word word{text.substr(i, end - i), before, next < text.size() ? text[next] : '\0'};
       visit(word);

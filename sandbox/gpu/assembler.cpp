@@ -14,18 +14,20 @@ namespace {
 constexpr size_t kCacheBytes = 64u << 20;
 constexpr int kCpu_s = 20;
 constexpr uint64_t kMemoryBytes = 2ull << 30, kMostCodeBytes = 64ull << 20;
-constexpr size_t kMaxReasonBytes = 4000;
+constexpr size_t kMaxAssemblerBytes = 4000;
 constexpr int kOutOfMemoryStatus = 4;  // of bicrl-assemble
 
 MachineCode failed(const std::string& fault_class, const std::string& reason) {
   return {nullptr, false, fault_class, reason};
 }
 
-MachineCode infrastructure(const std::string& reason) { return {nullptr, true, "", reason}; }
+MachineCode assembler_lost(const std::string& reason) { return {nullptr, true, "", reason}; }
 
-const MachineCode kNonsense = failed("compile", "the assembly of this text gave no sound answer");
+const MachineCode kAssemblerNonsense = failed("compile", "the assembly of this text gave no sound answer");
 
-MachineCode out_of_memory() { return failed("memory", "machine code needs more memory than its limit"); }
+MachineCode assembler_out_of_memory() {
+  return failed("memory", "machine code needs more memory than its limit");
+}
 
 std::filesystem::path find_library(const std::filesystem::path& libraries) {
   const auto library = libraries / "libnvJitLink.so.13";
@@ -70,16 +72,16 @@ MachineCode Assembler::assemble(const std::string& ptx, std::stop_token stop) {
   const std::string key = hash_hex(ptx);
   if (auto known = known_.find(key); known && known->ptx == ptx) return {known->code, false, "", ""};
   auto child = zygote_.fork(limits_of_a_text(), stop);
-  if (!child) return infrastructure("the assembler's box: " + child.reason());
+  if (!child) return assembler_lost("the assembler's box: " + child.reason());
   std::optional<Frame> answer;
   if (child.value()->send({{"kind", "assemble"}}, {ptx}, stop)) answer = child.value()->receive(stop);
   if (!answer) return read_end(child.value()->finish());
   zygote_.dismiss(std::move(child.value()));
   const auto ok = answer->header.find("ok");
-  if (answer->blobs.size() != 1 || ok == answer->header.end() || !ok->is_boolean()) return kNonsense;
+  if (answer->blobs.size() != 1 || ok == answer->header.end() || !ok->is_boolean()) return kAssemblerNonsense;
   std::string& blob = answer->blobs.front();
   if (!ok->get<bool>())
-    return failed("compile", "for " + architecture_ + ": " + blob.substr(0, kMaxReasonBytes));
+    return failed("compile", "for " + architecture_ + ": " + blob.substr(0, kMaxAssemblerBytes));
   const auto code = std::make_shared<const std::string>(std::move(blob));
   known_.insert(key, {ptx, code}, ptx.size() + code->size());
   return {code, false, "", ""};
@@ -89,23 +91,23 @@ MachineCode Assembler::assemble(const std::string& ptx, std::stop_token stop) {
 MachineCode Assembler::read_end(const ChildResult& end) const {
   switch (end.end) {
     case ChildEnd::kMemory:
-      return out_of_memory();
+      return assembler_out_of_memory();
     case ChildEnd::kTimeout:
       return failed("timeout", concat("machine code takes longer than ", kCpu_s, " s"));
     case ChildEnd::kExited:
-      return end.code == kOutOfMemoryStatus ? out_of_memory() : kNonsense;
+      return end.code == kOutOfMemoryStatus ? assembler_out_of_memory() : kAssemblerNonsense;
     case ChildEnd::kSignalled:
-      if (end.code == SIGKILL) return infrastructure("somebody has killed the assembler");
+      if (end.code == SIGKILL) return assembler_lost("somebody has killed the assembler");
       return failed("compile", concat("the assembler ends in a signal: ", strsignal(end.code)));
     case ChildEnd::kBadFrame:
     case ChildEnd::kOutputLimit:
-      return kNonsense;
+      return kAssemblerNonsense;
     case ChildEnd::kCancelled:
-      return infrastructure("cancelled");
+      return assembler_lost("cancelled");
     case ChildEnd::kBoxFailed:
       break;
   }
-  return infrastructure("the assembler's box: " + end.reason);
+  return assembler_lost("the assembler's box: " + end.reason);
 }
 
 }  // namespace bicrl

@@ -11,7 +11,7 @@
 namespace bicrl {
 namespace {
 
-constexpr auto kLook = std::chrono::milliseconds(2);  // at a file that another server has locked
+constexpr auto kLockLook = std::chrono::milliseconds(2);  // at a file that another server has locked
 
 }  // namespace
 
@@ -64,7 +64,8 @@ bool DeviceLease::lock_file(std::unique_lock<std::mutex>& lock, bool alone, cons
   if (!problem_.empty()) return true;
   const auto locked = [&](const UniqueFd& file, int kind) {
     while (flock(file.get(), kind | LOCK_NB) != 0)
-      if (changed_.wait_for(lock, stop, kLook, [] { return false; }) || stop.stop_requested()) return false;
+      if (changed_.wait_for(lock, stop, kLockLook, [] { return false; }) || stop.stop_requested())
+        return false;
     return true;
   };
   // Everybody goes through the gate, and a window of any server waits in it: runs of others, which may

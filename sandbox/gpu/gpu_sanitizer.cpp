@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kWatchedStart_s = 3 * kGpuStart_s;
 constexpr double kReportEnd_s = 10;
-constexpr auto kLook = std::chrono::milliseconds(100);
+constexpr auto kSanitizerLook = std::chrono::milliseconds(100);
 
 // Why the program was not run to its end; empty: it was.
 std::string problem_of(GpuProcess::Reply::Kind kind, const std::string& control) {
@@ -56,7 +56,7 @@ SanitizerReport GpuBackend::sanitize(const RunPlan& plan, const std::vector<std:
     const Assembled assembled = assemble(plan.modules, stop);
     if (!assembled.done) return {.findings = {}, .problem = assembled.failed.reason};
     std::unique_lock alone(watching_, std::defer_lock);
-    while (!alone.try_lock_for(kLook))
+    while (!alone.try_lock_for(kSanitizerLook))
       if (stop.stop_requested()) return {.findings = {}, .problem = "cancelled"};
     for (const std::string& tool : tools) {
       if (stop.stop_requested()) break;

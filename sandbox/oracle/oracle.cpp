@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kWallForCpu = 6;  // a busy machine's waiting is no fault of the task; sleeping is
 
-const char* name_of(TaskSize size) {
+const char* size_name(TaskSize size) {
   switch (size) {
     case TaskSize::kGiven:
       return "given";
@@ -112,7 +112,7 @@ void read_end(const nlohmann::json& header, size_t kinds, OracleAnswers& answers
   interleave(answers.draws, kinds);
   for (const auto& fault : header.at("faults"))
     answers.faults.push_back({fault.at("kind").get<std::string>(),
-                              fault.at("message").get<std::string>().substr(0, kMaxReasonBytes),
+                              fault.at("message").get<std::string>().substr(0, kMaxReferenceReasonBytes),
                               fault.value("is_vacuous", false)});
   answers.reference = read_reference_launches(header.at("operators"));
   std::sort(times.begin(), times.end());
@@ -160,7 +160,7 @@ std::vector<size_t> OracleTask::choose(int trials) {
 }
 
 void OracleTask::fail(OracleFailure failure) {
-  failure.reason = failure.reason.substr(0, kMaxReasonBytes);
+  failure.reason = failure.reason.substr(0, kMaxReferenceReasonBytes);
   {
     const std::lock_guard lock(mutex_);
     failure_ = std::move(failure);
@@ -216,7 +216,7 @@ void Oracle::let_go(const std::shared_ptr<OracleTask>& task, bool stopped) {
 
 std::shared_ptr<OracleTask> Oracle::open(const std::string& pytorch_code, int least_draws, TaskSize size,
                                          std::stop_token user) {
-  const std::string key = hash_hex({pytorch_code, name_of(size)});
+  const std::string key = hash_hex({pytorch_code, size_name(size)});
   const std::lock_guard lock(mutex_);
   if (const auto found = entries_.find(key); found != entries_.end()) {
     if (found->second.least_draws >= least_draws) {

@@ -68,7 +68,7 @@ struct OracleSpec {
 };
 
 // What is wrong with a task. Those with answers can be graded, and a program's success says little.
-struct TaskFault {
+struct InvalidTask {
   // "saturated", "fragile", "blind", "trivial" (with answers), "raises", "missing", "unsupported_type",
   // "not_finite", "random", "data_dependent", "too_large", "timeout", "crash" (without)
   std::string kind;
@@ -84,7 +84,7 @@ struct OracleAnswers {
   std::vector<bool> trivial_outputs;
   std::vector<bool> written_inputs;  // of each input leaf: the reference itself writes to it
   std::vector<bool> long_inputs;     // of each input leaf: few long slices, of which draws show few places
-  std::vector<TaskFault> faults;
+  std::vector<InvalidTask> faults;
   ReferenceLaunches reference;               // what a device would do for it
   double eager_ms = 0, eager_spread_ms = 0;  // median and interquartile range
 };

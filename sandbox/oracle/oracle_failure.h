@@ -6,16 +6,16 @@
 
 namespace bicrl {
 
-inline constexpr size_t kMaxReasonBytes = 600;  // of what a reference's box says
+inline constexpr size_t kMaxReferenceReasonBytes = 600;  // of what a reference's box says
 
 // Why there is no answer. If the task is at fault, asking again will not help.
 struct OracleFailure {
-  bool task_fault = false;
+  bool invalid_task = false;
   std::string reason;
-  std::string kind;  // of a task's fault, as in TaskFault
-  bool will_recur() const { return task_fault; }
+  std::string kind;  // of a task's fault, as in InvalidTask
+  bool will_recur() const { return invalid_task; }
   // Whether smaller inputs may do.
-  bool is_of_size() const { return task_fault && (kind == "too_large" || kind == "timeout"); }
+  bool is_of_size() const { return invalid_task && (kind == "too_large" || kind == "timeout"); }
 };
 
 // What the end of a reference's box means that has not answered.

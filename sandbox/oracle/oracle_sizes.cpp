@@ -16,7 +16,7 @@ FoundSizes Oracle::reduced_sizes(const std::string& pytorch_code, const std::str
   size_t bytes = pytorch_code.size();
   if (found.sizes)
     for (const SizeVariant& variant : found.sizes->variants) bytes += variant.code.size();
-  if (found.sizes || found.failure.task_fault) sizes_.insert(key, found, bytes);
+  if (found.sizes || found.failure.invalid_task) sizes_.insert(key, found, bytes);
   return found;
 }
 
@@ -39,7 +39,8 @@ FoundSizes Oracle::find_sizes(const std::string& pytorch_code, const std::string
     }
     FoundSizes found;
     if (frame->header.at("kind") == "fault")
-      found.failure = {true, frame->header.value("message", "no reason given").substr(0, kMaxReasonBytes),
+      found.failure = {true,
+                       frame->header.value("message", "no reason given").substr(0, kMaxReferenceReasonBytes),
                        frame->header.value("fault", "raises")};
     else
       found.sizes = std::make_shared<const ReducedSizes>(read_reduced_sizes(std::move(*frame), init_seed));

@@ -9,7 +9,7 @@ namespace {
 constexpr size_t kMostVariants = 32;
 constexpr size_t kMaxCodeBytes = 1 << 20;
 
-std::string text_of(const nlohmann::json& sizes) {
+std::string sizes_text(const nlohmann::json& sizes) {
   std::string text;
   for (const auto& [name, value] : sizes.items())
     text += concat(text.empty() ? "" : ", ", name, "=", value.get<int64_t>());
@@ -18,7 +18,7 @@ std::string text_of(const nlohmann::json& sizes) {
 
 SizeVariant read_variant(const nlohmann::json& entry) {
   SizeVariant variant{.code = entry.at("code").get<std::string>(),
-                      .sizes = text_of(entry.at("sizes")),
+                      .sizes = sizes_text(entry.at("sizes")),
                       .is_long = entry.at("long").get<bool>(),
                       .input_bytes = entry.at("input_bytes").get<uint64_t>(),
                       .output_bytes = entry.at("output_bytes").get<uint64_t>(),

@@ -14,7 +14,7 @@ namespace {
 
 // What a process that runs candidate code may say of itself. "infrastructure" is not among it: a candidate
 // must not be able to have itself retried and masked.
-constexpr std::array kClaimable = {
+constexpr std::array kClaimableOfRecorder = {
     "extract",      "compile",  "unsupported",    "library_call", "record", "framework_fallback",
     "dead_kernel",  "launch",   "illegal_access", "timeout",      "memory", "process",
     "output_limit", "host_read"};
@@ -132,7 +132,8 @@ void Recorder::converse(ZygoteChild& child, const OracleSpec& spec, std::stop_to
       return;
     } else if (kind == "fault") {
       const std::string claimed = frame->header.value("class", "");
-      const bool known = std::find(kClaimable.begin(), kClaimable.end(), claimed) != kClaimable.end();
+      const bool known = std::find(kClaimableOfRecorder.begin(), kClaimableOfRecorder.end(), claimed) !=
+                         kClaimableOfRecorder.end();
       if (claimed == "extract") result.reached = "extract";
       return set_fault(result, known ? claimed : "record", frame->header.value("message", ""));
     } else {

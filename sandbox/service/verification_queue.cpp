@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kStopping = "the verifier is stopping";
 
-Verdict infrastructure(const std::string& reason) {
+Verdict lost_verdict(const std::string& reason) {
   Verdict verdict;
   verdict.outcome = Outcome::kInfrastructure;
   verdict.diagnostics = reason;
@@ -63,7 +63,7 @@ void VerificationQueue::answer_waiting() {
     const std::lock_guard lock(mutex_);
     left.swap(queue_);
   }
-  for (const auto& work : left) finish(work, infrastructure(kStopping));
+  for (const auto& work : left) finish(work, lost_verdict(kStopping));
 }
 
 std::string VerificationQueue::key_of(const VerificationRequest& request) const {
@@ -136,7 +136,7 @@ Verdict VerificationQueue::verify(VerificationRequest request) {
   const auto ticket =
       submit(std::move(request), [promise](const Verdict& verdict) { promise->set_value(verdict); });
   if (ticket) return answer.get();
-  Verdict verdict = infrastructure(ticket.reason());
+  Verdict verdict = lost_verdict(ticket.reason());
   verdict.request_id = id;
   return verdict;
 }

@@ -100,8 +100,8 @@ std::string outcome_label(const Verdict& verdict) {
       return verdict.correct ? "correct" : "wrong";
     case Outcome::kCandidateFault:
       return "candidate_fault";
-    case Outcome::kTaskFault:
-      return "task_fault";
+    case Outcome::kInvalidTask:
+      return "invalid_task";
     case Outcome::kUndecided:
       return "undecided";
     case Outcome::kInfrastructure:

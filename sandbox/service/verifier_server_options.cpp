@@ -63,8 +63,9 @@ bool read_backend(const ConfigSection& section, PipelineOptions& pipeline) {
   device.sanitizer_s = sanitizer.real("run_s", device.sanitizer_s, 1, 3600);
   if (pipeline.sanitizer_share > 0 && backend != "gpu") sanitizer.reject("share", "needs 'backend: gpu'");
   const auto cores_per_gpu = static_cast<int>(gpu.integer("cores_per_gpu", 1, 0, 64));
+  gpu.renamed("designated", "instrumented_run");
   const bool required =
-      gpu.choice("designated", "required", {"required", "where_possible"}) == std::string("required");
+      gpu.choice("instrumented_run", "required", {"required", "where_possible"}) == std::string("required");
   pipeline.measures_times = device.timing.on;
   if (device.timing.on && backend != "gpu") gpu.reject("measure_times", "needs 'backend: gpu'");
   if (backend == "gpu") {

@@ -158,7 +158,7 @@ Verdict Pipeline::attempt(const VerificationRequest& request, std::stop_token st
     const auto recorded = record(job, given);
     if (recorded && plan_draws(job, given, *recorded, draws_of(request.protocol)))
       grade(job, given, *recorded);
-    const bool too_large = job.verdict.outcome == Outcome::kTaskFault && given.opened->failure().is_of_size();
+    const bool too_large = job.verdict.outcome == Outcome::kInvalidTask && given.opened->failure().is_of_size();
     if (!too_large || request.protocol.size == SizePolicy::kOwn) return job.verdict;
   }
   grade_reduced(job);
@@ -213,17 +213,17 @@ std::optional<RecordResult> Pipeline::record(Job& job, SizedTask& task) {
 void Pipeline::oracle_failure(Job& job, const SizedTask& task) {
   const OracleFailure failure = task.opened->failure();
   job.infrastructure(job.verdict.reached, concat("task ", job.request.task_id, ": ", failure.reason));
-  if (failure.task_fault) job.verdict.outcome = Outcome::kTaskFault;
-  if (!failure.task_fault && !job.stop.stop_requested()) oracle_->forget(*task.opened);
+  if (failure.invalid_task) job.verdict.outcome = Outcome::kInvalidTask;
+  if (!failure.invalid_task && !job.stop.stop_requested()) oracle_->forget(*task.opened);
 }
 
 // By the published comparison programs for such tasks count, as they do where it comes from.
 bool Pipeline::refuse_vacuous(Job& job, const SizedTask& task) {
   const auto& faults = task.known->faults;
-  const auto fault = std::ranges::find_if(faults, &TaskFault::is_vacuous);
+  const auto fault = std::ranges::find_if(faults, &InvalidTask::is_vacuous);
   if (fault == faults.end() || job.request.protocol.tolerance == TolerancePolicy::kPublished) return false;
   job.infrastructure(job.verdict.reached, concat("task ", job.request.task_id, ": ", fault->message));
-  job.verdict.outcome = Outcome::kTaskFault;
+  job.verdict.outcome = Outcome::kInvalidTask;
   return true;
 }
 

@@ -17,12 +17,12 @@ namespace {
 constexpr int kOutputFd = 16, kControlFd = 17;
 constexpr uint64_t kMaxControlBytes = 16u << 20;
 
-void infrastructure(RunResult& result, const std::string& reason) {
+void lose_run(RunResult& result, const std::string& reason) {
   result.infrastructure = true;
   result.reason = reason;
 }
 
-void fault(RunResult& result, const std::string& fault_class, const std::string& reason) {
+void fail_run(RunResult& result, const std::string& fault_class, const std::string& reason) {
   result.fault_class = fault_class;
   result.reason = reason;
 }
@@ -32,19 +32,19 @@ void set_end(const BoxResult& box, RunResult& result) {
   switch (box.end) {
     case BoxEnd::kExited:
       if (box.code == 0) return;
-      if (box.code == 4) return fault(result, "memory", "the kernels need more memory than their limit");
-      return infrastructure(
-          result, concat("the executor failed (status ", box.code, ") ", box.output.substr(0, 400)));
+      if (box.code == 4) return fail_run(result, "memory", "the kernels need more memory than their limit");
+      return lose_run(result,
+                      concat("the executor failed (status ", box.code, ") ", box.output.substr(0, 400)));
     case BoxEnd::kMemory:
-      return fault(result, "memory", "the kernels need more memory than their limit");
+      return fail_run(result, "memory", "the kernels need more memory than their limit");
     case BoxEnd::kCancelled:
-      return infrastructure(result, "cancelled");
+      return lose_run(result, "cancelled");
     case BoxEnd::kSignalled:
-      return infrastructure(result, concat("the executor crashed (", strsignal(box.code), ")"));
+      return lose_run(result, concat("the executor crashed (", strsignal(box.code), ")"));
     case BoxEnd::kTimeout:
     case BoxEnd::kOutputLimit:
     case BoxEnd::kBoxFailed:
-      return infrastructure(result, "execution box: " + box.reason);
+      return lose_run(result, "execution box: " + box.reason);
   }
 }
 
@@ -58,17 +58,17 @@ RunResult PtxBackend::run(const RunPlan& plan, std::stop_token stop) {
   RunResult result;
   const uint64_t buffers = plan.trace->buffer_bytes();
   if (buffers > options_.max_buffer_bytes) {
-    fault(result, "memory",
-          concat("allocates ", buffers >> 20, " MiB of device memory, over the limit of ",
-                 options_.max_buffer_bytes >> 20, " MiB"));
+    fail_run(result, "memory",
+             concat("allocates ", buffers >> 20, " MiB of device memory, over the limit of ",
+                    options_.max_buffer_bytes >> 20, " MiB"));
     return result;
   }
   try {
     execute(plan, stop, result);
   } catch (const nlohmann::json::exception&) {
-    infrastructure(result, "the executor's report is malformed");
+    lose_run(result, "the executor's report is malformed");
   } catch (const Error& error) {
-    infrastructure(result, error.what());
+    lose_run(result, error.what());
   }
   return result;
 }
@@ -107,8 +107,8 @@ class PtxBackend::Program {
     set_end(box, result);
     if (result.infrastructure || !result.fault_class.empty()) return nullptr;
     auto said = nlohmann::json::parse(read_whole(control.get()));
-    if (said.contains("error")) return infrastructure(result, said["error"]), nullptr;
-    if (said.contains("unsupported")) return fault(result, "unsupported", said["unsupported"]), nullptr;
+    if (said.contains("error")) return lose_run(result, said["error"]), nullptr;
+    if (said.contains("unsupported")) return fail_run(result, "unsupported", said["unsupported"]), nullptr;
     return said;
   }
   std::string outputs() const { return read_whole(outputs_.get()); }
@@ -130,11 +130,11 @@ RunResult PtxBackend::check_launches(const Trace& trace, const std::vector<Devic
     program.show(trace, modules);
     program.asked["launches_only"] = true;
     const nlohmann::json said = program.run(0, stop, result);
-    if (said.contains("fault")) fault(result, said["fault"].at("class"), fault_text(said["fault"]));
+    if (said.contains("fault")) fail_run(result, said["fault"].at("class"), fault_text(said["fault"]));
   } catch (const nlohmann::json::exception&) {
-    infrastructure(result, "the executor's report is malformed");
+    lose_run(result, "the executor's report is malformed");
   } catch (const Error& error) {
-    infrastructure(result, error.what());
+    lose_run(result, error.what());
   }
   return result;
 }
@@ -148,7 +148,7 @@ void PtxBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
   asked["draws"] = asked["runs"] = nlohmann::json::array();
   for (size_t i = 0; i < plan.draws.size(); ++i) {
     auto file = draws_->file(plan.trace->inputs, plan.draws[i]);
-    if (!file) return infrastructure(result, file.reason());
+    if (!file) return lose_run(result, file.reason());
     asked["draws"].push_back(program.show(file.value(), concat("/job/draw", i)));
   }
   for (const RunRequest& run : plan.runs) asked["runs"].push_back(to_json(run));

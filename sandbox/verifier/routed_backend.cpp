@@ -78,7 +78,7 @@ RoutedBackend::RoutedBackend(std::unique_ptr<Backend> device, std::unique_ptr<Ba
   add(device_has.present, features_.present);
   add(device_has.missing, features_.missing);
   features_.present.push_back(
-      concat("designated-runs: by ", machine_has.name,
+      concat("instrumented-runs: by ", machine_has.name,
              instrumented == InstrumentedRuns::kRequired
                  ? ", always"
                  : ", within its limit of work; a verdict says where there were none"));

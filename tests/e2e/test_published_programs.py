@@ -28,7 +28,7 @@ def verify(path, host_reads, too_large=(), wrong={}):
     details = "\n".join(f"{v['task_id']}: {v['fault_class']} {v['diagnostics'][:200]}" for v in verdicts if not v["correct"])
     found = sum(not v["correct"] for v in verdicts if v["task_id"] in wrong)
     correct = len(tasks) - library_calls - host_reads - found - len(too_large)
-    expected = Counter(correct=correct, library_call=library_calls, host_read=host_reads, wrong_value=found, task_fault=len(too_large))
+    expected = Counter(correct=correct, library_call=library_calls, host_read=host_reads, wrong_value=found, invalid_task=len(too_large))
     expect(classes == expected, f"classes {dict(classes)}", details)
     for v in verdicts:
         if v["task_id"] in wrong and not v["correct"]:

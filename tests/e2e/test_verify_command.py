@@ -103,7 +103,7 @@ with folder() as temporary:
     verdict = read_json(report)["verdicts"][0]
     expect(code == 0 and "at reduced sizes" in out and verdict["graded_at"] == "reduced", "reduced sizes", code, out, err)
     code, out, err = verify([large], "--size", "own")
-    expect(code == 2 and "oracle.max_input_mib" in out and read_json(report)["verdicts"][0]["outcome"] == "task_fault", "own size", code, out, err)
+    expect(code == 2 and "oracle.max_input_mib" in out and read_json(report)["verdicts"][0]["outcome"] == "invalid_task", "own size", code, out, err)
     narrow = {**large, "reduced_sizes": [{"rows": 40, "columns": 33}, {"rows": 41, "columns": 65}]}
     narrow["cuda_code"] = LARGE_PROGRAM.replace("i < n", "i < n && i < 41 * 65")
     code, out, err = verify([narrow])

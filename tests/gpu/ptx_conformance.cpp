@@ -291,7 +291,7 @@ Tally compare(const Form& form, const std::vector<std::vector<char>>& ours,
 
 std::vector<Form> find_forms(const std::string& filter) {
   std::vector<Form> forms;
-  for (const auto& [name, entry] : alu_table(best_alu_twin()).entries()) {
+  for (const auto& [name, entry] : alu_table(best_isa_variant()).entries()) {
     if (name.find(filter) == std::string::npos) continue;
     if (name.starts_with("lop3"))
       for (int lut : {0x00, 0x80, 0x96, 0xE8, 0xCA, 0x1B}) forms.push_back({name, entry, lut});

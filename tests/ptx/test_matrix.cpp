@@ -174,10 +174,10 @@ TEST_CASE("a product of warps over tiles in shared memory, with accumulators tur
     }
 }
 
-TEST_CASE("both twins of the matrix arithmetic give the same bits") {
-  if (best_alu_twin() != AluTwin::kAvx2) SKIP("no AVX2");
-  const MatrixArithmetic &plain = matrix_arithmetic(AluTwin::kBaseline),
-                         &fast = matrix_arithmetic(AluTwin::kAvx2);
+TEST_CASE("both variants of the matrix arithmetic give the same bits") {
+  if (best_isa_variant() != IsaVariant::kAvx2) SKIP("no AVX2");
+  const MatrixArithmetic &plain = matrix_arithmetic(IsaVariant::kBaseline),
+                         &fast = matrix_arithmetic(IsaVariant::kAvx2);
   alignas(64) uint16_t halves[512];
   alignas(64) float a[512], b[512], c[512], d[512], e[512];
   for (uint64_t round = 0; round < 200; ++round) {

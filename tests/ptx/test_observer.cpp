@@ -2,7 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "sandbox/interpreter/ptx/execution/memory_access.h"
-#include "sandbox/interpreter/ptx/execution/strand.h"
+#include "sandbox/interpreter/ptx/execution/warp_group.h"
 #include "tests/ptx/kernel_runner.h"
 
 namespace bicrl::ptx {
@@ -18,23 +18,23 @@ struct Seen : Observer {
   void launch_ends(Grid&) override { ++launches; }
   void block_begins(ThreadBlock&) override { ++blocks; }
   void block_ends(ThreadBlock&) override { ++ended; }
-  void basic_block(Strand&, uint32_t) override { ++basic_blocks; }
-  void will_access(Strand& strand, const Operation&, const Region& region,
+  void basic_block(WarpGroup&, uint32_t) override { ++basic_blocks; }
+  void will_access(WarpGroup& warp_group, const Operation&, const Region& region,
                    const LaneAccess& access) override {
     ++before;
     const size_t where = region.local ? 2 : region.space == Space::kShared ? 0 : 1;
     bytes[static_cast<size_t>(access.kind)][where] +=
         uint64_t{access.bytes} * static_cast<uint64_t>(access.lanes.count());
     access.lanes.for_each([&](int lane) {
-      CHECK(lane < strand.lanes());
+      CHECK(lane < warp_group.lanes());
       CHECK(access.base + access.offsets[lane] + access.bytes <= region.end - region.begin);
       if (access.kind == LaneAccess::Kind::kWrite) CHECK(access.values[0] != nullptr);
     });
   }
-  void did_access(Strand&, const Operation&, const Region&, const LaneAccess&) override { ++after; }
-  void fence(Strand&, const Operation& op) override { fences += op.order.releases; }
+  void did_access(WarpGroup&, const Operation&, const Region&, const LaneAccess&) override { ++after; }
+  void fence(WarpGroup&, const Operation& op) override { fences += op.order.releases; }
   void barrier_completed(ThreadBlock&, uint32_t) override { ++barriers; }
-  void warp_barrier(Strand&, int, uint32_t lanes) override {
+  void warp_barrier(WarpGroup&, int, uint32_t lanes) override {
     ++warp_barriers;
     CHECK(lanes == ~uint32_t{0});
   }

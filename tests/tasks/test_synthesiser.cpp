@@ -340,8 +340,10 @@ TEST_CASE("synthesis from a configuration") {
   CHECK(options.softmax == 0);
   CHECK(options.stencil == 2.5);
   CHECK_THROWS_AS(parse("max_length: 6"), InputError);
-  CHECK(parse("known_middles: 0.1").known_middles == 0.1);
-  CHECK_THROWS_AS(parse("known_middles: 2"), InputError);
+  CHECK(parse("known_interior_operators: 0.1").known_interior_operators == 0.1);
+  CHECK_THROWS_AS(parse("known_interior_operators: 2"), InputError);
+  CHECK_THROWS_WITH(parse("known_interior_operators: 0.1"),
+                    Catch::Matchers::ContainsSubstring("it is called known_interior_operators now"));
   CHECK(parse("alternatives: 20").alternatives == 20);
   CHECK_THROWS_AS(parse("alternatives: -1"), InputError);
   CHECK(parse("costing_bytes: 1000000\ncosting_repeats: 8").costing_repeats == 8);

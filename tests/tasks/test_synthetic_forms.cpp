@@ -403,10 +403,10 @@ TEST_CASE("of chains with a reduction, softmax or stencil in the middle no progr
   struct Middles {
     std::set<std::vector<std::string>> known, unknown;  // compositions
   };
-  const auto middles = [](double known_middles) {
+  const auto middles = [](double known_interior_operators) {
     SynthesisOptions options = many();
     options.variants = 2;
-    options.known_middles = known_middles;
+    options.known_interior_operators = known_interior_operators;
     const SyntheticTasks tasks = synthesise(options);
     CHECK(std::ranges::none_of(tasks.development, [](const Task& task) { return task.cuda_code.empty(); }));
     Middles found;

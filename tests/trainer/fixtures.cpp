@@ -161,7 +161,7 @@ at::Tensor block_log_probs(const Transformer& policy, const std::vector<int64_t>
 
 UpdateStatistics reinforce(PolicyUpdater& updater, const std::vector<Experience>& mine,
                            ControlPlane& control) {
-  const StepShares shares = all_gather_lists(control, shares_of(mine));
+  const StepKeys shares = all_gather_lists(control, shares_of(mine));
   return over_ranks(all_gather_values(control, updater.reinforce(mine, shares)));
 }
 

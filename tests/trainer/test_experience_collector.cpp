@@ -437,7 +437,7 @@ TEST_CASE("a task that can never be graded is told to every rank, and no loss of
     for (const Episode& episode : rank.collector.collect(prompted(tasks), 7, 0).generated) {
       if (episode.key.group != 3) continue;
       Verdict fault;
-      fault.outcome = Outcome::kTaskFault;
+      fault.outcome = Outcome::kInvalidTask;
       fault.diagnostics = "its reference raises";
       known[rank.ledger.key_of(tasks[3], episode.last().program)] = entry_of(fault);
     }
@@ -466,7 +466,7 @@ TEST_CASE("a task that can never be graded is told to every rank, and no loss of
     for (const auto& state : states) {
       Curation resumed({});
       resumed.restore(state);
-      CHECK(resumed.tasks_at_fault() == 1);
+      CHECK(resumed.invalid_tasks() == 1);
       CHECK(resumed.at_fault("task3"));
       CHECK_FALSE(resumed.at_fault("task2"));
     }

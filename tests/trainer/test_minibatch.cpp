@@ -19,8 +19,8 @@ using Place = std::pair<int64_t, int64_t>;  // group, sample
 
 // So many groups of four, some without a scored token, dealt to ranks as a run deals them: group i to rank
 // i mod ranks.
-StepShares shares_on(int ranks, int64_t groups) {
-  StepShares shares(static_cast<size_t>(ranks));
+StepKeys shares_on(int ranks, int64_t groups) {
+  StepKeys shares(static_cast<size_t>(ranks));
   for (int64_t g = 0; g < groups; ++g)
     for (int64_t s = 0; s < 4; ++s) {
       const int64_t scored = (g + s) % 7 == 0 ? 0 : 1 + (3 * g + 5 * s) % 11;
@@ -34,7 +34,7 @@ struct Contents {
   double weight = 0;  // over all ranks: scored tokens times scale
 };
 
-std::vector<Contents> deal(const StepShares& shares, int64_t responses_per_update,
+std::vector<Contents> deal(const StepKeys& shares, int64_t responses_per_update,
                            const ObjectiveSettings& objective, uint64_t key) {
   std::vector<Contents> contents;
   for (size_t rank = 0; rank < shares.size(); ++rank) {
@@ -45,7 +45,7 @@ std::vector<Contents> deal(const StepShares& shares, int64_t responses_per_updat
     for (size_t m = 0; m < minibatches.size(); ++m) {
       CHECK(std::is_sorted(minibatches[m].mine.begin(), minibatches[m].mine.end()));
       for (size_t i = 0; i < minibatches[m].mine.size(); ++i) {
-        const ExperienceShare& share = shares[rank].at(minibatches[m].mine[i]);
+        const ExperienceKey& share = shares[rank].at(minibatches[m].mine[i]);
         contents[m].members.insert({share.group, share.sample});
         contents[m].weight += static_cast<double>(share.scored_tokens) * minibatches[m].scales[i];
       }
@@ -69,7 +69,7 @@ TEST_CASE("a minibatch holds the same responses on any number of ranks") {
 }
 
 TEST_CASE("every scored response is dealt once, in parts of nearly equal size") {
-  const StepShares shares = shares_on(2, 9);
+  const StepKeys shares = shares_on(2, 9);
   std::multiset<Place> scored;
   for (const auto& rank : shares)
     for (const auto& share : rank)

@@ -48,7 +48,7 @@ TEST_CASE("a verdict is met again by the next process, and nothing else is") {
     lost.outcome = Outcome::kInfrastructure;
     ledger.keep(ledger.key_of(a, "unlucky"), lost);
     Verdict never;  // a repeated step has to leave the same tasks out
-    never.outcome = Outcome::kTaskFault;
+    never.outcome = Outcome::kInvalidTask;
     ledger.keep(ledger.key_of(a, "ungradable"), never);
     CHECK(ledger.find(ledger.key_of(a, "program"))->diagnostics == "first");
   }  // killed before the round ended
@@ -57,7 +57,7 @@ TEST_CASE("a verdict is met again by the next process, and nothing else is") {
   CHECK(ledger.find(ledger.key_of(a, "program"))->diagnostics == "first");
   CHECK(!ledger.find(ledger.key_of(a, "unlucky")));
   REQUIRE(ledger.find(ledger.key_of(a, "ungradable")));
-  CHECK(ledger.find(ledger.key_of(a, "ungradable"))->outcome == Outcome::kTaskFault);
+  CHECK(ledger.find(ledger.key_of(a, "ungradable"))->outcome == Outcome::kInvalidTask);
   CHECK(!ledger.find(ledger.key_of(task_named("b"), "program")));
   VerdictLedger other(folder.path() / "other", {"p2", "v"}, alone);
   CHECK(other.key_of(a, "program") != ledger.key_of(a, "program"));

@@ -11,7 +11,7 @@ namespace bicrl {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr int64_t kMany = 1'000'000'000;
+constexpr int64_t kUnlimited = 1'000'000'000;
 constexpr std::string_view kSamplesStream = "eval";
 
 void read_files(const ConfigSection& section, const fs::path& folder, TaskSource& source) {
@@ -50,7 +50,7 @@ TaskSource tasks_from(const ConfigSection& section, const fs::path& folder) {
 }
 
 std::vector<int64_t> ks_from(const ConfigSection& root, int64_t samples_per_task) {
-  std::vector<int64_t> ks = root.integers("pass_at_k", {1}, 1, kMany);
+  std::vector<int64_t> ks = root.integers("pass_at_k", {1}, 1, kUnlimited);
   std::sort(ks.begin(), ks.end());
   if (const auto twice = std::adjacent_find(ks.begin(), ks.end()); twice != ks.end())
     root.reject("pass_at_k", concat(*twice, " appears twice"));
@@ -94,8 +94,8 @@ EvalSettings EvalSettings::from_config(const ConfigSection& root, const fs::path
   }
   if (generates && s.stage == Stage::kInfilling && s.decoding.scaffold == Scaffold::kClamp)
     s.tasks.use = TaskUse::kClampedInfilling;
-  s.task_limit = tasks.integer("limit", 0, 0, kMany);
-  s.pass_at_k = ks_from(root, generates ? s.samples_per_task : kMany);
+  s.task_limit = tasks.integer("limit", 0, 0, kUnlimited);
+  s.pass_at_k = ks_from(root, generates ? s.samples_per_task : kUnlimited);
   s.confidence = root.real("confidence", s.confidence, 0.5, 0.9999);
   s.bootstrap_resamples = root.integer("bootstrap_resamples", s.bootstrap_resamples, 100, 1'000'000);
   s.max_unverified_share = root.real("max_unverified_share", s.max_unverified_share, 0, 1);

@@ -26,7 +26,7 @@ HeldOutFigures held_out_figures(const TaskScores& scores, double seconds) {
   TaskScore sum;
   int64_t at_fault = 0;
   for (const TaskScore& task : scores.tasks) {
-    at_fault += !task.task_fault.empty();
+    at_fault += !task.invalid_task.empty();
     sum += task;
   }
   const auto rate = [&](int64_t part) {

@@ -11,7 +11,7 @@ namespace bicrl {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TaskScore, verified, compiled, correct, truncated, unverified, novel,
                                    fault_classes, timed, fast_1, fast_2, log_speedup, log_speedup_squares,
-                                   best_log_speedup, rewarded, reward, reward_squares, task_fault)
+                                   best_log_speedup, rewarded, reward, reward_squares, invalid_task)
 
 TaskScore& TaskScore::operator+=(const TaskScore& other) {
   verified += other.verified;
@@ -46,8 +46,8 @@ void count_reward(const Episode& episode, const RewardFunction& function, TaskSc
 void count(const Episode& episode, const EvaluatedResponse& evaluated, const RewardFunction* reward,
            TaskScore& score) {
   const Turn& turn = episode.last();
-  if (turn.verdict && turn.verdict->outcome == Outcome::kTaskFault) {
-    score.task_fault = turn.verdict->diagnostics;
+  if (turn.verdict && turn.verdict->outcome == Outcome::kInvalidTask) {
+    score.invalid_task = turn.verdict->diagnostics;
     return;
   }
   if (!turn.is_verified()) {

@@ -36,7 +36,7 @@ struct TaskScore {
   // Rewards, where the scoring names a reward.
   int64_t rewarded = 0;
   double reward = 0, reward_squares = 0;
-  std::string task_fault{};  // why it can never be graded; empty if it can
+  std::string invalid_task{};  // why it can never be graded; empty if it can
 
   TaskScore& operator+=(const TaskScore& other);  // but for the largest speed-up and the fault
   bool operator==(const TaskScore&) const = default;

@@ -90,10 +90,10 @@ std::vector<PromptedGroup> ExperienceCollector::own_groups(const std::vector<Pro
 void ExperienceCollector::place(const std::vector<RankStepReport>& ranks, CollectedStep& step) const {
   step.shares.resize(static_cast<size_t>(placement_.trainers()));
   for (const RankStepReport& rank : ranks)
-    for (const ExperienceShare& share : rank.experiences)
+    for (const ExperienceKey& share : rank.experiences)
       step.shares[static_cast<size_t>(placement_.trainer_of(share.group))].push_back(share);
-  for (std::vector<ExperienceShare>& shares : step.shares)
-    std::sort(shares.begin(), shares.end(), [](const ExperienceShare& a, const ExperienceShare& b) {
+  for (std::vector<ExperienceKey>& shares : step.shares)
+    std::sort(shares.begin(), shares.end(), [](const ExperienceKey& a, const ExperienceKey& b) {
       return std::tie(a.group, a.sample) < std::tie(b.group, b.sample);
     });
 }

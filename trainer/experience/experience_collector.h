@@ -32,7 +32,7 @@ struct CollectedStep {
   bool interrupted = false;  // on some rank a stop left responses without their verdict; nothing else counts
   // Over all ranks, equal on each:
   StepFigures figures;
-  StepShares shares;                         // of the experiences, by rank that trains
+  StepKeys shares;                           // of the experiences, by rank that trains
   std::vector<UnverifiedCount> unverified;   // by rank
   std::vector<TaskOutcome> task_outcomes;    // without repairs, and without tasks that got no verdict
   std::vector<GroupOutcome> group_outcomes;  // for curation

@@ -10,12 +10,12 @@ namespace bicrl {
 namespace {
 
 // A connection that nobody refuses takes so long to be given up.
-constexpr double kPatience_s = 20;
+constexpr double kDescriptionPatience_s = 20;
 
 std::string ask_verifiers(VerifierClient& verifier, const VerifierClientOptions& options,
                           const std::string& clock) {
-  const auto patience =
-      std::chrono::milliseconds(static_cast<int64_t>(1000 * std::min(kPatience_s, options.deadline_s)));
+  const auto patience = std::chrono::milliseconds(
+      static_cast<int64_t>(1000 * std::min(kDescriptionPatience_s, options.deadline_s)));
   std::string basis, asked_first;
   std::string silent;
   for (const Result<VerifierDescription>& answer : verifier.describe(patience)) {

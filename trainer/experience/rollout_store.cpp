@@ -15,7 +15,7 @@ namespace bicrl {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kFormat = "bicrl rollouts 2";
+constexpr const char* kRolloutsFormat = "bicrl rollouts 2";
 
 // One flat tensor of all turns' values, in order.
 template <typename T>
@@ -111,7 +111,7 @@ void RolloutStore::write(const std::string& phase, int64_t step, int rank, int r
                                 {"log_probs", flat(episodes, at::kFloat, &Rollout::log_probs)}};
   const std::string responses = headers.dump();
   write_safetensors(folder / file_name(rank), tensors,
-                    {{"format", kFormat},
+                    {{"format", kRolloutsFormat},
                      {"ranks", std::to_string(ranks)},
                      {"responses", responses},
                      {"hash", hash_of(tensors, responses)}});
@@ -133,7 +133,7 @@ std::vector<Episode> RolloutStore::read(const std::string& phase, int64_t step) 
     try {
       const SafetensorsFile file(path);
       const auto& metadata = file.metadata();
-      if (!metadata.contains("format") || metadata.at("format") != kFormat)
+      if (!metadata.contains("format") || metadata.at("format") != kRolloutsFormat)
         throw InputError("it holds no rollouts, or another version's");
       const int ranks_here = std::stoi(metadata.at("ranks"));
       if (rank > 0 && ranks_here != ranks)

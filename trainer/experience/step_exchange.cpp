@@ -49,7 +49,7 @@ std::string to_bytes(const RankStepReport& report) {
                    {"experiences", json::array()}};
   for (const GroupReport& group : report.groups) document["groups"].push_back(to_json(group));
   for (const Episode& e : report.log) document["log"].push_back(to_json(e, EpisodeForm::kLog));
-  for (const ExperienceShare& e : report.experiences)
+  for (const ExperienceKey& e : report.experiences)
     document["experiences"].push_back({e.group, e.sample, e.scored_tokens});
   return document.dump(-1, ' ', false, json::error_handler_t::replace);
 }

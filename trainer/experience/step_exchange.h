@@ -19,7 +19,7 @@ struct RankStepReport {
   StepSums sums;             // of what is not counted by group: whole numbers
   std::vector<GroupReport> groups;
   std::vector<Episode> log;  // its episodes without tokens; other ranks get them as kLog has them
-  std::vector<ExperienceShare> experiences;
+  std::vector<ExperienceKey> experiences;
 };
 
 // Collective: the parts of all ranks, by rank; entry [rank] of the caller is `mine` itself. Throws the first

@@ -15,7 +15,7 @@ namespace bicrl {
 namespace {
 
 // Windows take seconds: one of this length belongs to a verifier that is stopped.
-constexpr double kPatience_s = 600;
+constexpr double kTurnPatience_s = 600;
 // In which a window that waits takes what is lent, unless another rank has it.
 constexpr double kMoment_s = 0.05, kDeaf_s = 1;
 
@@ -63,10 +63,10 @@ DeviceUse::DeviceUse(const c10::Device& device)
 
 void DeviceUse::take() {
   const Stopwatch clock;
-  turn_ = DeviceTurn::among_ranks(bus_, kPatience_s);
+  turn_ = DeviceTurn::among_ranks(bus_, kTurnPatience_s);
   if (!turn_)
-    throw Error(concat("a verifier of this host has been timing on the GPU at ", bus_, " for ", kPatience_s,
-                       " s, and no rank can work there: is it stopped?"));
+    throw Error(concat("a verifier of this host has been timing on the GPU at ", bus_, " for ",
+                       kTurnPatience_s, " s, and no rank can work there: is it stopped?"));
   waited_s_ += clock.seconds();
 }
 

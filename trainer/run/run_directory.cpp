@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // Of the files in a run directory; a program reads only its own.
-constexpr int kFormat = 4;
+constexpr int kDirectoryFormat = 4;
 constexpr double kLockPatience_s = 10;
 
 // Keys that decide where, how safely and how fast a run works, not what comes out. The reward may be swapped
@@ -119,9 +119,10 @@ void RunDirectory::read_run_file() {
   const auto json = nlohmann::json::parse(read_file(file), nullptr, false);
   if (!json.is_object() || !json.value("format", nlohmann::json()).is_number_integer())
     throw InputError(concat(file.string(), ": not the description of a run"));
-  if (json["format"] != kFormat)
+  if (json["format"] != kDirectoryFormat)
     throw InputError(concat(file.string(), ": the run was made by another version of this program (format ",
-                            json["format"].dump(), ", this one reads ", kFormat, "); name another folder"));
+                            json["format"].dump(), ", this one reads ", kDirectoryFormat,
+                            "); name another folder"));
   // Runs did not say so before protocol 3. Verdicts under two protocols do not mean the same.
   const auto protocol = json.value("protocol", nlohmann::json("2 or earlier"));
   if (protocol != kProtocolVersion)
@@ -134,7 +135,8 @@ void RunDirectory::read_run_file() {
 }
 
 void RunDirectory::write_run_file() const {
-  const nlohmann::json json = {{"format", kFormat}, {"protocol", kProtocolVersion}, {"finished", finished_}};
+  const nlohmann::json json = {
+      {"format", kDirectoryFormat}, {"protocol", kProtocolVersion}, {"finished", finished_}};
   write("run.json", json.dump() + "\n");
 }
 

@@ -97,7 +97,7 @@ class StagePhase : public Phase {
     keep_masked(step, collected);
     for (const std::string& left_out : context_.curation.note(collected.group_outcomes))
       if (context_.control.rank() == 0) log_warning(left_out);
-    collected.figures.sums[Sum::kInvalidTasks] = static_cast<double>(context_.curation.tasks_at_fault());
+    collected.figures.sums[Sum::kInvalidTasks] = static_cast<double>(context_.curation.invalid_tasks());
     PhaseStep taken;
     taken.meaning = {.verified = replay_.verifies() || replay_.updates(),
                      .reward_rule = context_.reward.rule_name(),

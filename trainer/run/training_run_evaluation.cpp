@@ -238,7 +238,7 @@ std::string TrainingRun::best_and_newest() const {
 
 void TrainingRun::leave_out_faults(const TaskScores& scores) {
   for (size_t i = 0; i < scores.tasks.size(); ++i) {
-    const std::string& reason = scores.tasks[i].task_fault;
+    const std::string& reason = scores.tasks[i].invalid_task;
     if (reason.empty()) continue;
     const std::string left_out = curation_.note_fault(tasks_.held_out[i].id, reason);
     if (directory_ && !left_out.empty()) log_warning("held-out ", left_out);

@@ -12,13 +12,13 @@ namespace bicrl {
 namespace {
 
 // So many values are summed at a time: on the CPU a sum in fp64 makes a copy of what it sums.
-constexpr int64_t kSliceValues = int64_t{1} << 24;
+constexpr int64_t kSummedValues = int64_t{1} << 24;
 
 // A scalar on the tensor's device.
 at::Tensor norm_of(const at::Tensor& flat) {
   std::vector<at::Tensor> norms;
-  for (int64_t begin = 0; begin < flat.numel(); begin += kSliceValues) {
-    const at::Tensor slice = flat.narrow(0, begin, std::min(kSliceValues, flat.numel() - begin));
+  for (int64_t begin = 0; begin < flat.numel(); begin += kSummedValues) {
+    const at::Tensor slice = flat.narrow(0, begin, std::min(kSummedValues, flat.numel() - begin));
     norms.push_back(at::linalg_vector_norm(slice, 2, c10::nullopt, false, at::kDouble));
   }
   return at::linalg_vector_norm(at::stack(norms));

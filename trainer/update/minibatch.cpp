@@ -11,12 +11,12 @@ namespace {
 
 // An experience with a scored token, and where it lies.
 struct Member {
-  ExperienceShare share;
+  ExperienceKey share;
   int rank = 0;
   size_t index = 0;  // among its rank's experiences
 };
 
-std::vector<Member> members_in_order(const StepShares& shares) {
+std::vector<Member> members_in_order(const StepKeys& shares) {
   std::vector<Member> members;
   for (size_t rank = 0; rank < shares.size(); ++rank)
     for (size_t i = 0; i < shares[rank].size(); ++i)
@@ -30,13 +30,13 @@ std::vector<Member> members_in_order(const StepShares& shares) {
 
 }  // namespace
 
-std::vector<ExperienceShare> shares_of(const std::vector<Experience>& experiences) {
-  std::vector<ExperienceShare> shares;
+std::vector<ExperienceKey> shares_of(const std::vector<Experience>& experiences) {
+  std::vector<ExperienceKey> shares;
   for (const Experience& e : experiences) shares.push_back({e.group, e.sample, e.rollout.scored_tokens()});
   return shares;
 }
 
-std::vector<Minibatch> deal_minibatches(const StepShares& shares, int rank, int64_t responses_per_update,
+std::vector<Minibatch> deal_minibatches(const StepKeys& shares, int rank, int64_t responses_per_update,
                                         const ObjectiveSettings& objective, uint64_t key) {
   std::vector<Member> members = members_in_order(shares);
   const auto count = static_cast<int64_t>(members.size());

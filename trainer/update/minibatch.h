@@ -11,15 +11,15 @@
 namespace bicrl {
 
 // What ranks tell each other of an experience.
-struct ExperienceShare {
+struct ExperienceKey {
   int64_t group = 0;
   int64_t sample = 0;
   int64_t scored_tokens = 0;
 };
 // By rank, in the order of each rank's experiences.
-using StepShares = std::vector<std::vector<ExperienceShare>>;
+using StepKeys = std::vector<std::vector<ExperienceKey>>;
 
-std::vector<ExperienceShare> shares_of(const std::vector<Experience>& experiences);
+std::vector<ExperienceKey> shares_of(const std::vector<Experience>& experiences);
 
 // One rank's part of a minibatch.
 struct Minibatch {
@@ -31,7 +31,7 @@ struct Minibatch {
 // has a scored token. Experiences are ordered by group and sample, shuffled by `key` unless one minibatch
 // takes all of them, and cut into parts of nearly equal size, at most `responses_per_update` (0: no limit)
 // each.
-std::vector<Minibatch> deal_minibatches(const StepShares& shares, int rank, int64_t responses_per_update,
+std::vector<Minibatch> deal_minibatches(const StepKeys& shares, int rank, int64_t responses_per_update,
                                         const ObjectiveSettings& objective, uint64_t key);
 
 }  // namespace bicrl

@@ -119,20 +119,19 @@ std::vector<LiveSequence> PolicyUpdater::sequences_of(const std::vector<Experien
   return sequences;
 }
 
-StepShares PolicyUpdater::masked_shares(const std::vector<Experience>& experiences,
-                                        const std::vector<LiveSequence>& sequences) const {
-  std::vector<ExperienceShare> own = shares_of(experiences);
+StepKeys PolicyUpdater::masked_keys(const std::vector<Experience>& experiences,
+                                    const std::vector<LiveSequence>& sequences) const {
+  std::vector<ExperienceKey> own = shares_of(experiences);
   for (size_t i = 0; i < own.size(); ++i) own[i].scored_tokens = sequences[i].scored_tokens();
   return all_gather_lists(control_, own);
 }
 
-UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& experiences,
-                                      const StepShares& scored_shares,
+UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& experiences, const StepKeys& scored_keys,
                                       const std::vector<SupervisedBatch>& imitated) {
   const DeviceUse use(policy_.device());
   const std::vector<LiveSequence> sequences = sequences_of(experiences);
-  const StepShares shares =
-      settings_.objective.masking == Masking::kRandom ? masked_shares(experiences, sequences) : scored_shares;
+  const StepKeys shares =
+      settings_.objective.masking == Masking::kRandom ? masked_keys(experiences, sequences) : scored_keys;
   UpdateTotals totals;
   for (int64_t epoch = 0; epoch < settings_.epochs; ++epoch) {
     const uint64_t key =

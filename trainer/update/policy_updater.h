@@ -73,10 +73,10 @@ class PolicyUpdater {
   PolicyUpdater(const PolicyUpdater&) = delete;
   PolicyUpdater& operator=(const PolicyUpdater&) = delete;
 
-  // One step of reinforcement: the updates that `scored_shares`, of all ranks, ask for (shares_of() of the
+  // One step of reinforcement: the updates that `scored_keys`, of all ranks, ask for (shares_of() of the
   // experiences, by rank), then one for each batch that is imitated. No experience on any rank and no batch:
   // no update, totals of zeros. Throws Error on malformed rollouts.
-  UpdateTotals reinforce(const std::vector<Experience>& experiences, const StepShares& scored_shares,
+  UpdateTotals reinforce(const std::vector<Experience>& experiences, const StepKeys& scored_keys,
                          const std::vector<SupervisedBatch>& imitated = {});
   // One step of one update from all samples of all ranks (none if no token of them is supervised).
   UpdateTotals supervise(const SupervisedBatch& batch);
@@ -107,8 +107,8 @@ class PolicyUpdater {
  private:
   std::vector<LiveSequence> sequences_of(const std::vector<Experience>& experiences);
   // Of tokens that a random mask hides, which only the rank with the response knows. Collective.
-  StepShares masked_shares(const std::vector<Experience>& experiences,
-                           const std::vector<LiveSequence>& sequences) const;
+  StepKeys masked_keys(const std::vector<Experience>& experiences,
+                       const std::vector<LiveSequence>& sequences) const;
   // Puts the log-probabilities of scored tokens under the pass's policy into the field of each.
   void score(ScoredPass& pass, std::vector<LiveSequence>& sequences, double ScoredToken::*field) const;
   PackSettings pack_settings() const;

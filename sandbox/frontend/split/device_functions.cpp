@@ -10,9 +10,8 @@ namespace bicrl {
 namespace {
 
 // Longest head of a function, in tokens. Keeps the search linear.
-constexpr size_t kReach = 2000;
+constexpr size_t kHeadReach = 2000;
 constexpr size_t kMacroReach = 20000;
-constexpr size_t npos = DeviceFunction::npos;
 
 bool is_builtin_type(std::string_view word) {
   return is_one_of(word, {"void", "int", "unsigned", "signed", "float", "double", "char", "short", "long",
@@ -62,7 +61,7 @@ class Finder {
   }
   size_t closing_angle(size_t i) const {
     int depth = 0;
-    for (size_t n = 0; n < kReach && i < t_.size(); ++n, i = next(i)) {
+    for (size_t n = 0; n < kHeadReach && i < t_.size(); ++n, i = next(i)) {
       if (punctuation(i, '(') || punctuation(i, '[') || punctuation(i, '{')) {
         i = partner(i);
         if (i >= t_.size()) return t_.size();
@@ -78,7 +77,7 @@ class Finder {
   }
   size_t opening_angle(size_t i) const {
     int depth = 0;
-    for (size_t n = 0; n < kReach && i < t_.size(); ++n, i = previous(i)) {
+    for (size_t n = 0; n < kHeadReach && i < t_.size(); ++n, i = previous(i)) {
       if (punctuation(i, '>')) ++depth;
       if (punctuation(i, '<') && --depth == 0) return i;
       if (punctuation(i, ';') || punctuation(i, '{') || punctuation(i, '}')) return t_.size();
@@ -120,7 +119,7 @@ class Finder {
         return f.close < t_.size();
       }
     }
-    for (size_t n = 0; n < kReach && i < t_.size(); ++n, i = next(i)) {
+    for (size_t n = 0; n < kHeadReach && i < t_.size(); ++n, i = next(i)) {
       if (t_.is_identifier(i)) {
         const std::string_view word = t_.at(i);
         marks.merge(marks_of(i));
@@ -187,7 +186,7 @@ class Finder {
   void find_body(DeviceFunction& f, bool& trailing) const {
     bool initializers = false;
     size_t i = next(f.close);
-    for (size_t n = 0; n < kReach && i < t_.size(); ++n) {
+    for (size_t n = 0; n < kHeadReach && i < t_.size(); ++n) {
       if (punctuation(i, '{')) {
         if (initializers && t_.is_identifier(previous(i))) {
           // member{value}
@@ -198,7 +197,7 @@ class Finder {
         }
         f.body = i;
         f.body_end = partner(i);
-        if (f.body_end >= t_.size()) f.body = f.body_end = npos;
+        if (f.body_end >= t_.size()) f.body = f.body_end = DeviceFunction::npos;
         return;
       }
       if (punctuation(i, ';') || punctuation(i, '=') || punctuation(i, '}') || punctuation(i, ')')) return;
@@ -225,7 +224,7 @@ class Finder {
   // Marks, `auto` and the template head in front of the first mark.
   void look_back(size_t mark, DeviceFunction& f, FunctionMarks& marks, bool& deduced) const {
     size_t i = previous(mark);
-    for (size_t n = 0; n < kReach && i < t_.size(); ++n) {
+    for (size_t n = 0; n < kHeadReach && i < t_.size(); ++n) {
       if (punctuation(i, ')')) {
         i = structure_.in_directive(i) ? t_.size() : partner(i);
         if (i >= t_.size()) return;
@@ -260,7 +259,7 @@ class Finder {
     bool deduced = false, trailing = false;
     if (!find_head(mark, f, marks, deduced)) return;
     find_body(f, trailing);
-    const size_t key = f.body != npos ? f.body : f.close;
+    const size_t key = f.body != DeviceFunction::npos ? f.body : f.close;
     if (!seen_.insert(key).second) return;
     look_back(mark, f, marks, deduced);
     f.is_kernel = marks.global;

@@ -7,8 +7,6 @@
 namespace bicrl {
 namespace {
 
-constexpr size_t npos = DeviceFunction::npos;
-
 bool names_untyped_launch(const TokenText& t) {
   for (size_t i = 0; i < t.size(); ++i)
     if (t.is_identifier(i) &&
@@ -32,7 +30,7 @@ void BodyCutter::cut(const DeviceFunction& f) {
   if (!in_macro && !has_whole_directives(f.body + 1, f.body_end)) return;
   if (!f.is_kernel) {
     edits_.insert(walk_.end(f.body), " __builtin_trap(); ");
-  } else if (untyped_launches_ && f.open != npos) {
+  } else if (untyped_launches_ && f.open != DeviceFunction::npos) {
     edits_.insert(walk_.end(f.body),
                   " ::bicrl::describe<void(" + walk_.parameters_text(f.open, f.close) + ")>(); ");
   }

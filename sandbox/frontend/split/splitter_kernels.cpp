@@ -1,23 +1,19 @@
 #include "sandbox/frontend/split/splitter_kernels.h"
 
 namespace bicrl {
-namespace {
-
-constexpr size_t npos = DeviceFunction::npos;
-
-}  // namespace
 
 void KernelNames::note(const DeviceFunction& f) {
   if (f.is_specialization || is_pasted(f.name)) return;
   Known& known = known_[std::string(t_.at(f.name))];
-  known.definitions += f.body != npos;
-  if (f.template_begin != npos) {
+  known.definitions += f.body != DeviceFunction::npos;
+  if (f.template_begin != DeviceFunction::npos) {
     known.is_template = true;
     const std::vector<std::string> parameters = template_parameters(f, known.variadic);
     if (parameters.size() > known.parameters.size()) known.parameters = parameters;
   }
   std::vector<std::string> defaults;
-  for (const auto& [from, to] : f.open == npos ? TokenWalk::Parts() : walk_.parts(f.open, f.close)) {
+  for (const auto& [from, to] :
+       f.open == DeviceFunction::npos ? TokenWalk::Parts() : walk_.parts(f.open, f.close)) {
     const size_t at = walk_.default_of(from, to);
     defaults.push_back(at == to ? "" : t_.flat(at + 1, to));
   }
@@ -34,14 +30,16 @@ bool KernelNames::needs_resolver(std::string_view name, size_t template_argument
 }
 
 void KernelNames::add_resolver(const DeviceFunction& f, TextEdits& edits) {
-  if (f.name == npos || f.open == npos || f.is_specialization || is_pasted(f.name)) return;
+  if (f.name == DeviceFunction::npos || f.open == DeviceFunction::npos || f.is_specialization ||
+      is_pasted(f.name))
+    return;
   const std::string text(t_.at(f.name));
   const Known& known = known_[text];
   if (!known.is_template && known.definitions < 2) return;
   // A definition after its declaration.
-  if (known.definitions < 2 ? !resolved_.insert(text).second : f.body == npos) return;
+  if (known.definitions < 2 ? !resolved_.insert(text).second : f.body == DeviceFunction::npos) return;
   std::string head, arguments;
-  if (f.template_begin != npos) {
+  if (f.template_begin != DeviceFunction::npos) {
     bool variadic = false;
     for (const std::string& parameter : template_parameters(f, variadic))
       arguments += (arguments.empty() ? "<" : ", ") + parameter;
@@ -50,8 +48,8 @@ void KernelNames::add_resolver(const DeviceFunction& f, TextEdits& edits) {
     head = t_.flat(f.template_begin, f.template_end + 1) + " ";
   }
   const std::string parameters = walk_.parameters_text(f.open, f.close);
-  const size_t after = f.body != npos ? f.body_end : t_.next(f.close);
-  if (after >= t_.size() || (f.body == npos && !walk_.punctuation(after, ';'))) return;
+  const size_t after = f.body != DeviceFunction::npos ? f.body_end : t_.next(f.close);
+  if (after >= t_.size() || (f.body == DeviceFunction::npos && !walk_.punctuation(after, ';'))) return;
   edits.insert(walk_.end(after), " " + head + "inline auto bicrl_resolve_" + text + "(" + parameters +
                                      ") { return static_cast<void (*)(" + parameters + ")>(&" + text +
                                      arguments + "); } ");

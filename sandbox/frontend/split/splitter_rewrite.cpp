@@ -13,7 +13,6 @@ namespace bicrl {
 namespace {
 
 constexpr size_t kReach = TokenWalk::kReach;
-constexpr size_t npos = DeviceFunction::npos;
 
 class Rewriter {
  public:
@@ -27,9 +26,9 @@ class Rewriter {
   std::string run() {
     const std::vector<DeviceFunction> functions = find_device_functions(t_, structure_);
     for (const DeviceFunction& f : functions)
-      if (f.is_kernel && f.name != npos) kernels_.note(f);
+      if (f.is_kernel && f.name != DeviceFunction::npos) kernels_.note(f);
     for (const DeviceFunction& f : functions) {
-      if (f.is_opaque && f.body != npos && !bodies_.is_cut(f.body)) bodies_.cut(f);
+      if (f.is_opaque && f.body != DeviceFunction::npos && !bodies_.is_cut(f.body)) bodies_.cut(f);
       if (f.is_kernel) kernels_.add_resolver(f, edits_);
     }
     answer_include_questions(t_, edits_);

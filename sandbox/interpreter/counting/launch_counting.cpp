@@ -29,7 +29,7 @@ constexpr uint64_t kLineSectors = L1Share::kLineBytes / kSectorBytes;
 // A block that is resident.
 struct LaunchCounting::BlockState {
   L1Share l1;
-  std::array<DependenceChain, ptx::kMaxStrands * kMaxWarps> chains;  // by warp
+  std::array<DependenceChain, ptx::kMaxWarpGroups * kMaxWarps> chains;  // by warp
 };
 
 LaunchCounting::LaunchCounting() = default;
@@ -167,17 +167,17 @@ void LaunchCounting::block_ends(ptx::ThreadBlock& block) {
   if (nominal_cycles(slowest) > nominal_cycles(counters_.longest_chain)) counters_.longest_chain = slowest;
 }
 
-void LaunchCounting::basic_block(ptx::Strand& strand, uint32_t number) {
+void LaunchCounting::basic_block(ptx::WarpGroup& warp_group, uint32_t number) {
   BlockRuns& runs = runs_[number];
   const DependenceChain& chain = profile_->blocks[number].chain;
   DependenceChain* chains =
-      &state(strand.block()).chains[static_cast<size_t>(strand.first_thread() / kWarpLanes)];
+      &state(warp_group.block()).chains[static_cast<size_t>(warp_group.first_thread() / kWarpLanes)];
   for (size_t warp = 0; warp < kMaxWarps; ++warp) {
-    const uint32_t lanes = strand.active().warps[warp];
+    const uint32_t lanes = warp_group.active().warps[warp];
     if (lanes == 0) continue;
     ++runs.warps;
     runs.lanes += static_cast<uint64_t>(std::popcount(lanes));
-    runs.diverged += (lanes | strand.exited().warps[warp]) != ~uint32_t{0};
+    runs.diverged += (lanes | warp_group.exited().warps[warp]) != ~uint32_t{0};
     counters_.waits += chain.accesses;
     chains[warp].accesses += chain.accesses;
     chains[warp].cycles += chain.cycles;
@@ -186,8 +186,8 @@ void LaunchCounting::basic_block(ptx::Strand& strand, uint32_t number) {
 
 // ---- Memory ----
 
-void LaunchCounting::will_access(ptx::Strand& strand, const ptx::Operation& op, const ptx::Region& region,
-                                 const LaneAccess& access) {
+void LaunchCounting::will_access(ptx::WarpGroup& warp_group, const ptx::Operation& op,
+                                 const ptx::Region& region, const LaneAccess& access) {
   if (op.space == Space::kConst) return;  // has a cache of its own
   OperationTraffic& traffic = traffic_[static_cast<size_t>(&op - kernel_->operations.data())];
   // A store or an update that brings nothing back is waited for by nobody.
@@ -205,7 +205,7 @@ void LaunchCounting::will_access(ptx::Strand& strand, const ptx::Operation& op, 
     } else if (region.space == Space::kShared) {
       access_shared(region, access, warp, traffic);
     } else if (region.space == Space::kGlobal) {
-      access_global(strand, region, access, warp, waits, traffic);
+      access_global(warp_group, region, access, warp, waits, traffic);
     }
   }
 }
@@ -220,12 +220,13 @@ void LaunchCounting::access_shared(const ptx::Region& region, const LaneAccess& 
     counters_.shared_atomic_passes += most_at_one_place(access, warp) - 1;
 }
 
-void LaunchCounting::access_global(ptx::Strand& strand, const ptx::Region& region, const LaneAccess& access,
-                                   int warp, bool waits, OperationTraffic& traffic) {
+void LaunchCounting::access_global(ptx::WarpGroup& warp_group, const ptx::Region& region,
+                                   const LaneAccess& access, int warp, bool waits,
+                                   OperationTraffic& traffic) {
   WarpSectors found;
   find_sectors(access, warp, found);
   auto& buffer = footprint_.buffer(region.begin, region.end - region.begin);
-  L1Share& l1 = state(strand.block()).l1;
+  L1Share& l1 = state(warp_group.block()).l1;
   traffic.sectors += found.count;
   for (size_t i = 0; i < found.count; ++i)
     counters_.l1_wavefronts +=
@@ -273,7 +274,7 @@ void LaunchCounting::update_words(SectorFootprint::Buffer& buffer, const LaneAcc
   }
 }
 
-void LaunchCounting::copy_begun(ptx::Strand&, const ptx::Operation&, int, uint64_t, uint32_t bytes) {
+void LaunchCounting::copy_begun(ptx::WarpGroup&, const ptx::Operation&, int, uint64_t, uint32_t bytes) {
   copied_to_shared_bytes_ += bytes;
 }
 

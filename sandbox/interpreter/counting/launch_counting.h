@@ -34,10 +34,10 @@ class LaunchCounting : public ptx::Observer {
   void launch_ends(ptx::Grid& grid) override;
   void block_begins(ptx::ThreadBlock& block) override;
   void block_ends(ptx::ThreadBlock& block) override;
-  void basic_block(ptx::Strand& strand, uint32_t number) override;
-  void will_access(ptx::Strand& strand, const ptx::Operation& op, const ptx::Region& region,
+  void basic_block(ptx::WarpGroup& warp_group, uint32_t number) override;
+  void will_access(ptx::WarpGroup& warp_group, const ptx::Operation& op, const ptx::Region& region,
                    const ptx::LaneAccess& access) override;
-  void copy_begun(ptx::Strand& strand, const ptx::Operation& op, int lane, uint64_t place,
+  void copy_begun(ptx::WarpGroup& warp_group, const ptx::Operation& op, int lane, uint64_t place,
                   uint32_t bytes) override;
 
  private:
@@ -50,8 +50,8 @@ class LaunchCounting : public ptx::Observer {
     uint64_t sectors = 0, wavefronts = 0;
   };
   BlockState& state(const ptx::ThreadBlock& block);
-  void access_global(ptx::Strand& strand, const ptx::Region& region, const ptx::LaneAccess& access, int warp,
-                     bool waits, OperationTraffic& traffic);
+  void access_global(ptx::WarpGroup& warp_group, const ptx::Region& region, const ptx::LaneAccess& access,
+                     int warp, bool waits, OperationTraffic& traffic);
   void access_shared(const ptx::Region& region, const ptx::LaneAccess& access, int warp,
                      OperationTraffic& traffic);
   void update_words(SectorFootprint::Buffer& buffer, const ptx::LaneAccess& access, int warp);

@@ -15,7 +15,7 @@ struct WarpSectors {
   std::array<uint64_t, 128> sectors;
   size_t count = 0;
 };
-// Sectors of the region, of the lanes of warp `warp` of the strand, some of which access.
+// Sectors of the region, of the lanes of warp `warp` of the warp group, some of which access.
 void find_sectors(const ptx::LaneAccess& access, int warp, WarpSectors& found);
 
 // `begin`: of the region, in the block's shared memory.

@@ -23,7 +23,7 @@ void InputReads::copied(uint64_t address, uint64_t offset, uint64_t bytes) {
 }
 
 // Of an atomic operation too: it sees what was there. Stores count for nothing.
-void InputReads::will_access(ptx::Strand&, const ptx::Operation&, const ptx::Region& region,
+void InputReads::will_access(ptx::WarpGroup&, const ptx::Operation&, const ptx::Region& region,
                              const ptx::LaneAccess& access) {
   if (access.kind == ptx::LaneAccess::Kind::kWrite || region.space != ptx::Space::kGlobal) return;
   const auto found = inputs_.find(region.begin);

@@ -19,7 +19,7 @@ class InputReads : public ptx::Observer {
   // The runs of bytes that nothing has read, longest first; some thousands of them if there are more.
   std::vector<InputBytes> unread() const;
 
-  void will_access(ptx::Strand& strand, const ptx::Operation& op, const ptx::Region& region,
+  void will_access(ptx::WarpGroup& warp_group, const ptx::Operation& op, const ptx::Region& region,
                    const ptx::LaneAccess& access) override;
 
  private:

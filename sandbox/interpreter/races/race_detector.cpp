@@ -14,8 +14,8 @@ using ptx::LaneAccess;
 using ptx::Operation;
 using ptx::Region;
 using ptx::Space;
-using ptx::Strand;
 using ptx::ThreadBlock;
+using ptx::WarpGroup;
 
 RaceDetector::RaceDetector(const DetectorLimits& limits)
     : limits_(limits), pages_left_(limits.shadow_bytes / sizeof(ShadowPage)) {}
@@ -82,7 +82,7 @@ ShadowMemory& RaceDetector::global_memory(uint64_t address, uint64_t bytes) {
 bool RaceDetector::find_memory(Visit& visit, const Region& region) {
   if (region.local || region.space == Space::kParam) return false;
   if (region.space == Space::kShared) {
-    ThreadBlock& block = visit.strand->block();
+    ThreadBlock& block = visit.warp_group->block();
     if (!visit.state->shared) visit.state->shared = std::make_unique<ShadowMemory>(block.shared_bytes());
     visit.memory = visit.state->shared.get();
     visit.begin = static_cast<uint64_t>(region.data - block.shared());
@@ -100,11 +100,11 @@ bool RaceDetector::find_memory(Visit& visit, const Region& region) {
 
 // ---- Accesses ----
 
-void RaceDetector::will_access(Strand& strand, const Operation& op, const Region& region,
+void RaceDetector::will_access(WarpGroup& warp_group, const Operation& op, const Region& region,
                                const LaneAccess& access) {
   Visit visit;
-  visit.strand = &strand;
-  visit.state = &state_of(strand.block());
+  visit.warp_group = &warp_group;
+  visit.state = &state_of(warp_group.block());
   visit.op = &op;
   visit.operation = static_cast<uint32_t>(&op - kernel_->operations.data());
   visit.access = &access;
@@ -112,7 +112,7 @@ void RaceDetector::will_access(Strand& strand, const Operation& op, const Region
   visit.begin += access.base;
   visit.data = region.data + access.base;
   visit.writes = access.kind != LaneAccess::Kind::kRead;
-  visit.first_thread = strand.first_thread();
+  visit.first_thread = warp_group.first_thread();
   if (visit.writes && !visit.in_shared)
     visit.state->clock.note_global_writes(visit.first_thread, access.lanes);
   if (visit.writes) visit.memory->note_write(launch_);
@@ -130,7 +130,7 @@ void RaceDetector::visit_weak(Visit& visit) {
   visit.words_per_lane = std::max<uint32_t>(1, access.bytes >> visit.shift);
   visit.words_per_lane_shift = std::countr_zero(visit.words_per_lane);
   constexpr int kGroup = ptx::AddressPlan::kGroup;
-  for (int first = 0; first < visit.strand->lanes(); first += kGroup) {
+  for (int first = 0; first < visit.warp_group->lanes(); first += kGroup) {
     if (first % kWarpLanes == 0 && visit_warp(visit, first)) {
       first += kWarpLanes - kGroup;
       continue;

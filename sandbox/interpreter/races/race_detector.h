@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "sandbox/interpreter/ptx/execution/observer.h"
-#include "sandbox/interpreter/ptx/execution/strand.h"
+#include "sandbox/interpreter/ptx/execution/warp_group.h"
 #include "sandbox/interpreter/races/block_clock.h"
 #include "sandbox/interpreter/races/race.h"
 #include "sandbox/interpreter/races/shadow_memory.h"
@@ -45,16 +45,17 @@ class RaceDetector : public ptx::Observer {
   void launch_begins(ptx::Grid& grid) override;
   void launch_ends(ptx::Grid& grid) override;
   void block_begins(ptx::ThreadBlock& block) override;
-  void will_access(ptx::Strand& strand, const ptx::Operation& op, const ptx::Region& region,
+  void will_access(ptx::WarpGroup& warp_group, const ptx::Operation& op, const ptx::Region& region,
                    const ptx::LaneAccess& access) override;
-  void fence(ptx::Strand& strand, const ptx::Operation& op) override;
-  void barrier_arrival(ptx::Strand& strand, uint32_t barrier, const ptx::LaneSet& lanes, bool waits) override;
+  void fence(ptx::WarpGroup& warp_group, const ptx::Operation& op) override;
+  void barrier_arrival(ptx::WarpGroup& warp_group, uint32_t barrier, const ptx::LaneSet& lanes,
+                       bool waits) override;
   void barrier_completed(ptx::ThreadBlock& block, uint32_t barrier) override;
-  void warp_barrier(ptx::Strand& strand, int warp, uint32_t lanes) override;
-  void copy_begun(ptx::Strand& strand, const ptx::Operation& op, int lane, uint64_t place,
+  void warp_barrier(ptx::WarpGroup& warp_group, int warp, uint32_t lanes) override;
+  void copy_begun(ptx::WarpGroup& warp_group, const ptx::Operation& op, int lane, uint64_t place,
                   uint32_t bytes) override;
   void copy_landed(ptx::ThreadBlock& block, int thread, uint64_t place, uint32_t bytes) override;
-  void phases_begin(ptx::Strand& strand, const ptx::Operation& op, int lane, uint64_t place) override;
+  void phases_begin(ptx::WarpGroup& warp_group, const ptx::Operation& op, int lane, uint64_t place) override;
   void phase_arrival(ptx::ThreadBlock& block, int thread, uint64_t place) override;
   void phase_ended(ptx::ThreadBlock& block, int thread, uint64_t place) override;
 

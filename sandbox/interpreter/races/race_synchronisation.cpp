@@ -12,28 +12,28 @@ using ptx::LaneAccess;
 using ptx::LaneSet;
 using ptx::MemoryOrder;
 using ptx::Operation;
-using ptx::Strand;
 using ptx::ThreadBlock;
+using ptx::WarpGroup;
 
 // ---- Barriers ----
 
 // A barrier that was complete has forgotten who came: who comes to it for the next time learns of those
 // before only if somebody who was there comes again. Then the log goes on; else there is a new one.
-void RaceDetector::barrier_arrival(Strand& strand, uint32_t number, const LaneSet& lanes, bool waits) {
-  BlockState& state = state_of(strand.block());
+void RaceDetector::barrier_arrival(WarpGroup& warp_group, uint32_t number, const LaneSet& lanes, bool waits) {
+  BlockState& state = state_of(warp_group.block());
   BlockState::Barrier& barrier = state.barriers[number];
   if (barrier.log != kNoLog)
     lanes.for_each([&](int lane) {
-      const int thread = strand.first_thread() + lane;
+      const int thread = warp_group.first_thread() + lane;
       barrier.continues |= state.clock.acquired_version(thread, barrier.log) >= barrier.version;
     });
   if (waits) {
-    barrier.waiting[strand.number()] |= lanes;
+    barrier.waiting[warp_group.number()] |= lanes;
     return;
   }
   for (int warp = 0; warp < ptx::kMaxWarps; ++warp)
     if (const uint32_t here = lanes.warps[static_cast<size_t>(warp)]; here != 0)
-      barrier.arrived.push_back(state.clock.current(strand.first_thread() / kWarpLanes + warp, here));
+      barrier.arrived.push_back(state.clock.current(warp_group.first_thread() / kWarpLanes + warp, here));
   state.clock.tick();
 }
 
@@ -41,10 +41,10 @@ void RaceDetector::barrier_completed(ThreadBlock& block, uint32_t number) {
   BlockState& state = state_of(block);
   BlockState::Barrier& barrier = state.barriers[number];
   bool everybody = barrier.arrived.empty();
-  for (const auto& strand : block.strands()) {
-    const LaneSet& waiting = barrier.waiting[strand->number()];
-    for (size_t warp = 0; warp * kWarpLanes < static_cast<size_t>(strand->lanes()); ++warp)
-      everybody &= (~strand->exited().warps[warp] & ~waiting.warps[warp]) == 0;
+  for (const auto& warp_group : block.warp_groups()) {
+    const LaneSet& waiting = barrier.waiting[warp_group->number()];
+    for (size_t warp = 0; warp * kWarpLanes < static_cast<size_t>(warp_group->lanes()); ++warp)
+      everybody &= (~warp_group->exited().warps[warp] & ~waiting.warps[warp]) == 0;
   }
   if (everybody)
     state.clock.block_barrier();
@@ -60,11 +60,11 @@ void RaceDetector::complete_counted(ThreadBlock& block, BlockState& state, uint3
   if (barrier.log == kNoLog || !barrier.continues) barrier.log = logs_.make();
   for (const Knowledge& knowledge : barrier.arrived) logs_.append(barrier.log, knowledge);
   const auto for_each_warp = [&](const auto& work) {
-    for (const auto& strand : block.strands())
+    for (const auto& warp_group : block.warp_groups())
       for (int warp = 0; warp < ptx::kMaxWarps; ++warp)
-        if (const uint32_t lanes = barrier.waiting[strand->number()].warps[static_cast<size_t>(warp)];
+        if (const uint32_t lanes = barrier.waiting[warp_group->number()].warps[static_cast<size_t>(warp)];
             lanes != 0)
-          work(strand->first_thread() / kWarpLanes + warp, lanes);
+          work(warp_group->first_thread() / kWarpLanes + warp, lanes);
   };
   for_each_warp(
       [&](int warp, uint32_t lanes) { logs_.append(barrier.log, state.clock.current(warp, lanes)); });
@@ -76,21 +76,23 @@ void RaceDetector::complete_counted(ThreadBlock& block, BlockState& state, uint3
   });
 }
 
-void RaceDetector::warp_barrier(Strand& strand, int warp, uint32_t lanes) {
-  const uint32_t of_warp = ~strand.exited().warps[static_cast<size_t>(warp)];
-  state_of(strand.block()).clock.warp_barrier(strand.first_thread() / kWarpLanes + warp, lanes, of_warp);
+void RaceDetector::warp_barrier(WarpGroup& warp_group, int warp, uint32_t lanes) {
+  const uint32_t of_warp = ~warp_group.exited().warps[static_cast<size_t>(warp)];
+  state_of(warp_group.block())
+      .clock.warp_barrier(warp_group.first_thread() / kWarpLanes + warp, lanes, of_warp);
 }
 
-void RaceDetector::fence(Strand& strand, const Operation& op) {
+void RaceDetector::fence(WarpGroup& warp_group, const Operation& op) {
   if (!op.order.releases) return;
-  state_of(strand.block())
-      .clock.fence(strand.first_thread(), strand.active(), op.order.scope == MemoryOrder::Scope::kDevice);
+  state_of(warp_group.block())
+      .clock.fence(warp_group.first_thread(), warp_group.active(),
+                   op.order.scope == MemoryOrder::Scope::kDevice);
 }
 
-void RaceDetector::phases_begin(Strand& strand, const Operation& op, int lane, uint64_t place) {
-  BlockState& state = state_of(strand.block());
+void RaceDetector::phases_begin(WarpGroup& warp_group, const Operation& op, int lane, uint64_t place) {
+  BlockState& state = state_of(warp_group.block());
   state.phases[place] = {logs_.make(), static_cast<uint32_t>(&op - kernel_->operations.data()),
-                         state.clock.now(), strand.first_thread() + lane};
+                         state.clock.now(), warp_group.first_thread() + lane};
 }
 
 void RaceDetector::visit_phases(BlockState& state, const Phases& phases, int thread, uint64_t place) {
@@ -125,8 +127,9 @@ void RaceDetector::phase_ended(ThreadBlock& block, int thread, uint64_t place) {
 
 // ---- Asynchronous copies: a write when they are begun, and another one when they have landed ----
 
-void RaceDetector::copy_begun(Strand& strand, const Operation& op, int lane, uint64_t place, uint32_t bytes) {
-  visit_copy(strand.block(), &op, strand.first_thread() + lane, place, bytes);
+void RaceDetector::copy_begun(WarpGroup& warp_group, const Operation& op, int lane, uint64_t place,
+                              uint32_t bytes) {
+  visit_copy(warp_group.block(), &op, warp_group.first_thread() + lane, place, bytes);
 }
 
 void RaceDetector::copy_landed(ThreadBlock& block, int thread, uint64_t place, uint32_t bytes) {

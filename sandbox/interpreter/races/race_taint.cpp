@@ -24,7 +24,7 @@ const std::unordered_set<uint64_t>* RaceTaint::racy_words(RacyWords::Memory memo
   return found == words_.words.end() ? nullptr : &found->second;
 }
 
-void RaceTaint::did_access(ptx::Strand& strand, const ptx::Operation& op, const ptx::Region& region,
+void RaceTaint::did_access(ptx::WarpGroup& warp_group, const ptx::Operation& op, const ptx::Region& region,
                            const ptx::LaneAccess& access) {
   const std::pair<uint32_t, uint32_t> operation{launch_,
                                                 static_cast<uint32_t>(&op - kernel_->operations.data())};
@@ -33,12 +33,12 @@ void RaceTaint::did_access(ptx::Strand& strand, const ptx::Operation& op, const 
   const bool ends_early = words_.late_writes.contains(operation);
   if (!reads && !writes && !ends_early && (!is_load || early_.empty())) return;
   const bool shared = region.space == Space::kShared;
-  const RacyWords::Memory memory{launch_, shared ? serials_.at(&strand.block()) : region.begin};
+  const RacyWords::Memory memory{launch_, shared ? serials_.at(&warp_group.block()) : region.begin};
   const auto* words = racy_words(memory);
   if (!words) return;
   const auto early = early_.find(memory);
   const uint64_t begin =
-      access.base + (shared ? static_cast<uint64_t>(region.data - strand.block().shared()) : 0);
+      access.base + (shared ? static_cast<uint64_t>(region.data - warp_group.block().shared()) : 0);
   const uint32_t element = access.bytes / op.count;
   const bool undefined = mark_ == Mark::kUndefined;
   access.lanes.for_each([&](int lane) {
@@ -47,7 +47,7 @@ void RaceTaint::did_access(ptx::Strand& strand, const ptx::Operation& op, const 
       if (!words->contains(word)) continue;
       if (early != early_.end() && ends_early) early->second.erase(word);
       if (reads || (is_load && early != early_.end() && early->second.contains(word)))
-        ptx::set_undefined(strand, op.destinations[byte / element], lane, undefined);
+        ptx::set_undefined(warp_group, op.destinations[byte / element], lane, undefined);
       if (writes && undefined && region.undefined)
         memset(region.undefined + access.base + access.offsets[lane] + byte, 0xFF,
                std::min<uint32_t>(element, 4));

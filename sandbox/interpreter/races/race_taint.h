@@ -28,7 +28,7 @@ class RaceTaint : public ptx::Observer {
 
   void launch_begins(ptx::Grid& grid) override;
   void block_begins(ptx::ThreadBlock& block) override;
-  void did_access(ptx::Strand& strand, const ptx::Operation& op, const ptx::Region& region,
+  void did_access(ptx::WarpGroup& warp_group, const ptx::Operation& op, const ptx::Region& region,
                   const ptx::LaneAccess& access) override;
   void copy_landed(ptx::ThreadBlock& block, int thread, uint64_t place, uint32_t bytes) override;
 

@@ -210,7 +210,7 @@ bool RaceDetector::repeats_value(const Visit& visit, const ShadowPage& page, int
   if (by_this_operation) {
     const int other =
         static_cast<int>(page.writers[word % ShadowPage::kWords] & kThreadMask) - visit.first_thread;
-    if (other >= 0 && other < visit.strand->lanes() && visit.done.contains(other)) {
+    if (other >= 0 && other < visit.warp_group->lanes() && visit.done.contains(other)) {
       const uint64_t of_other = (visit.begin + visit.access->offsets[other]) >> visit.shift;
       if (word >= of_other && word < of_other + visit.words_per_lane)
         return visit.equal_values(lane, part, other, static_cast<uint32_t>(word - of_other));

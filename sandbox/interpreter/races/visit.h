@@ -20,7 +20,7 @@ struct RaceDetector::Phases {
 // Of a block that is resident.
 struct RaceDetector::BlockState {
   struct Barrier {
-    ptx::LaneSet waiting[ptx::kMaxStrands];
+    ptx::LaneSet waiting[ptx::kMaxWarpGroups];
     std::vector<Knowledge> arrived;  // of those who came and do not wait
     LogId log = kNoLog;              // of what those know who came, unless everybody came
     uint32_t version = 0;            // of the log when the barrier was last complete
@@ -32,9 +32,9 @@ struct RaceDetector::BlockState {
   std::unordered_map<uint64_t, Phases> phases;  // by place of a barrier in shared memory
 };
 
-// An access of some lanes of a strand on its way.
+// An access of some lanes of a warp group on its way.
 struct RaceDetector::Visit {
-  ptx::Strand* strand = nullptr;  // null: a copy that has landed
+  ptx::WarpGroup* warp_group = nullptr;  // null: a copy that has landed
   BlockState* state = nullptr;
   const ptx::Operation* op = nullptr;
   uint32_t operation = 0;

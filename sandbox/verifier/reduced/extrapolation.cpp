@@ -29,19 +29,19 @@ bool same_kernel(const TraceOp& a, const TraceOp& b) {
          a.cooperative == b.cooperative && std::equal(std::begin(a.block), std::end(a.block), b.block);
 }
 
-bool within(double ratio, double factor) { return ratio <= factor && ratio >= 1 / factor; }
+bool is_within(double ratio, double factor) { return ratio <= factor && ratio >= 1 / factor; }
 
 // What blocks do that can differ: instructions, and what they move.
-bool alike(const LaunchCounters& a, const LaunchCounters& b) {
+bool do_alike(const LaunchCounters& a, const LaunchCounters& b) {
   const auto per_block = [&](uint64_t of_a, uint64_t of_b) {
     if (of_a == 0 || of_b == 0) return of_a == of_b;
-    return within(double(of_a) / double(a.blocks) / (double(of_b) / double(b.blocks)), kAlike);
+    return is_within(double(of_a) / double(a.blocks) / (double(of_b) / double(b.blocks)), kAlike);
   };
   return per_block(a.executed, b.executed) && per_block(a.load_sectors, b.load_sectors) &&
          per_block(a.store_sectors, b.store_sectors) && per_block(a.shared_wavefronts, b.shared_wavefronts);
 }
 
-uint64_t whole(double times) { return static_cast<uint64_t>(std::max(1.0, std::round(times))); }
+uint64_t whole_times(double times) { return static_cast<uint64_t>(std::max(1.0, std::round(times))); }
 
 }  // namespace
 
@@ -61,7 +61,7 @@ Extrapolation extrapolate(const Trace& own, uint64_t least_bytes, const CountedS
     const LaunchCounters &a = one.launches[i], &b = other.launches[i];
     if (a.kind != b.kind) return none("it does other work at other sizes");
     if (a.kind != LaunchCounters::Kind::kKernel) {
-      found.launches.push_back(repeated(a, whole(growth)));
+      found.launches.push_back(repeated(a, whole_times(growth)));
       continue;
     }
     if (kernel == kernels.size()) return none("it launches other kernels at its own size");
@@ -69,11 +69,11 @@ Extrapolation extrapolate(const Trace& own, uint64_t least_bytes, const CountedS
     const std::string name = readable_name(launch.entry);
     if (!same_kernel(launch, *of_one[kernel]) || !same_kernel(launch, *of_other[kernel]))
       return none("it launches other kernels or blocks at its own size than at reduced ones");
-    if (!alike(a, b)) return none("blocks of ", name, " do other work at other sizes");
+    if (!do_alike(a, b)) return none("blocks of ", name, " do other work at other sizes");
     const double times = blocks_of(launch) / double(a.blocks);
-    if (!within(times / growth, kGrowsAlike))
+    if (!is_within(times / growth, kGrowsAlike))
       return none("the grid of ", name, " does not grow as the task does");
-    found.launches.push_back(repeated(a, whole(times)));
+    found.launches.push_back(repeated(a, whole_times(times)));
     ++kernel;
   }
   if (kernel != kernels.size()) return none("it launches other kernels at its own size");

@@ -72,7 +72,7 @@ std::optional<bool> Pipeline::grade_variant(Job& job, const SizeVariant& variant
     return false;
   }
   if (!recorded || !plan_draws(job, task, *recorded, draws)) {
-    if (job.verdict.outcome == Outcome::kTaskFault) return std::nullopt;
+    if (job.verdict.outcome == Outcome::kInvalidTask) return std::nullopt;
     return false;
   }
   job.verdict.graded_at = kReducedSize;
@@ -101,7 +101,7 @@ void Pipeline::grade_reduced(Job& job) {
       oracle_->reduced_sizes(job.request.pytorch_code, job.request.reduced_sizes, job.stop);
   if (!found.sizes) {
     job.infrastructure(job.verdict.reached, concat("task ", job.request.task_id, ": ", found.failure.reason));
-    if (found.failure.will_recur()) job.verdict.outcome = Outcome::kTaskFault;
+    if (found.failure.will_recur()) job.verdict.outcome = Outcome::kInvalidTask;
     return;
   }
   const auto own = record_own(job, *found.sizes);

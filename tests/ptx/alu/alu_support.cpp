@@ -44,7 +44,9 @@ Operand make_operand(Operand::Kind kind, int elements) {
 
 }  // namespace
 
-bool can_run(AluTwin twin) { return twin == AluTwin::kBaseline || best_alu_twin() == AluTwin::kAvx2; }
+bool can_run(IsaVariant variant) {
+  return variant == IsaVariant::kBaseline || best_isa_variant() == IsaVariant::kAvx2;
+}
 
 Instruction make_instruction(const std::string& name) {
   std::string plain = name.substr(0, name.find('/')), form = name.substr(plain.size());
@@ -167,8 +169,8 @@ Column Values::shadows(Type type, int lanes) {
   return column;
 }
 
-const AluEntry& entry_of(const std::string& name, AluTwin twin) {
-  const AluEntry* entry = alu_table(twin).find(name);
+const AluEntry& entry_of(const std::string& name, IsaVariant variant) {
+  const AluEntry* entry = alu_table(variant).find(name);
   INFO(name);
   REQUIRE(entry != nullptr);
   return *entry;
@@ -213,9 +215,9 @@ std::vector<Column> run_shadow(const AluEntry& entry, const std::vector<Column>&
 }
 
 void check_on(const std::string& name, const std::vector<Column>& sources, const Oracle& oracle) {
-  for (AluTwin twin : kTwins) {
-    if (!can_run(twin)) continue;
-    const AluEntry& entry = entry_of(name, twin);
+  for (IsaVariant variant : kTwins) {
+    if (!can_run(variant)) continue;
+    const AluEntry& entry = entry_of(name, variant);
     std::vector<Column> results = run(entry, sources);
     for (size_t lane = 0; lane < sources[0].size(); ++lane) {
       std::vector<Word> values;
@@ -224,7 +226,7 @@ void check_on(const std::string& name, const std::vector<Column>& sources, const
       REQUIRE(expected.size() == results.size());
       for (size_t i = 0; i < expected.size(); ++i) {
         if (results[i][lane] == expected[i]) continue;
-        std::string message = name + (twin == AluTwin::kAvx2 ? " (avx2)" : "");
+        std::string message = name + (variant == IsaVariant::kAvx2 ? " (avx2)" : "");
         for (Word value : values) message += " " + text(value);
         FAIL(message << " -> result " << i << ": " << text(results[i][lane]) << ", expected "
                      << text(expected[i]));

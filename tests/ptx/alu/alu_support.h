@@ -13,11 +13,11 @@ namespace bicrl::ptx {
 using Word = unsigned __int128;    // a value of any type in its lowest bits
 using Column = std::vector<Word>;  // of all lanes
 
-constexpr AluTwin kTwins[] = {AluTwin::kBaseline, AluTwin::kAvx2};
+constexpr IsaVariant kTwins[] = {IsaVariant::kBaseline, IsaVariant::kAvx2};
 constexpr int kTestLanes = 256;
 
-// Whether this processor can run the twin.
-bool can_run(AluTwin twin);
+// Whether this processor can run the variant.
+bool can_run(IsaVariant variant);
 
 // "setp.lt.and.s32/pq/not" as the parser would say it; after the slash the forms of the table's names.
 Instruction make_instruction(const std::string& name);
@@ -47,12 +47,12 @@ std::vector<Column> run_shadow(const AluEntry& entry, const std::vector<Column>&
 // What one lane should give, from its sources.
 using Oracle = std::function<std::vector<Word>(const std::vector<Word>&)>;
 
-// Compares the instruction with the oracle on edge values and random ones, in both twins and in place. All
+// Compares the instruction with the oracle on edge values and random ones, in both variants and in place. All
 // parameters beyond the name have uses for single instructions only.
 void check(const std::string& name, const Oracle& oracle, int rounds = 12);
 void check_on(const std::string& name, const std::vector<Column>& sources, const Oracle& oracle);
 
-const AluEntry& entry_of(const std::string& name, AluTwin twin = AluTwin::kBaseline);
+const AluEntry& entry_of(const std::string& name, IsaVariant variant = IsaVariant::kBaseline);
 
 template <class T>
 T as(Word word) {

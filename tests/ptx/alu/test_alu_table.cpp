@@ -16,10 +16,10 @@ std::vector<Column> random_sources(const std::string& name, const AluEntry& entr
 }
 
 TEST_CASE("every entry is found by an instruction of its name") {
-  for (const auto& [name, entry] : alu_table(AluTwin::kBaseline).entries()) {
+  for (const auto& [name, entry] : alu_table(IsaVariant::kBaseline).entries()) {
     INFO(name);
     if (name.find("/to") != std::string::npos || name.find("/from") != std::string::npos) continue;
-    auto found = find_alu_twin(AluTwin::kBaseline, make_instruction(name));
+    auto found = find_alu_variant(IsaVariant::kBaseline, make_instruction(name));
     REQUIRE(found.has_value());
     REQUIRE(found->run == entry.run);
   }
@@ -29,28 +29,28 @@ TEST_CASE("every entry is found by an instruction of its name") {
   REQUIRE(!find_alu(make_instruction("mov.b32/pack3")));
 }
 
-TEST_CASE("the twins give the same bits, values and shadows") {
-  if (!can_run(AluTwin::kAvx2)) SKIP("this processor has no AVX2");
-  REQUIRE(alu_table(AluTwin::kAvx2).entries().size() == alu_table(AluTwin::kBaseline).entries().size());
+TEST_CASE("the variants give the same bits, values and shadows") {
+  if (!can_run(IsaVariant::kAvx2)) SKIP("this processor has no AVX2");
+  REQUIRE(alu_table(IsaVariant::kAvx2).entries().size() == alu_table(IsaVariant::kBaseline).entries().size());
   Values values(1);
-  for (const auto& [name, entry] : alu_table(AluTwin::kBaseline).entries()) {
-    const AluEntry& twin = entry_of(name, AluTwin::kAvx2);
-    REQUIRE(twin.destinations == entry.destinations);
-    REQUIRE(twin.sources == entry.sources);
+  for (const auto& [name, entry] : alu_table(IsaVariant::kBaseline).entries()) {
+    const AluEntry& variant = entry_of(name, IsaVariant::kAvx2);
+    REQUIRE(variant.destinations == entry.destinations);
+    REQUIRE(variant.sources == entry.sources);
     for (int round = 0; round < 3; ++round) {
       std::vector<Column> sources = random_sources(name, entry, values), shadows;
       for (Type type : entry.sources)
         if (type != Type::kNone) shadows.push_back(values.shadows(type));
       INFO(name);
-      REQUIRE((run(entry, sources) == run(twin, sources)));
-      REQUIRE((run_shadow(entry, shadows, sources) == run_shadow(twin, shadows, sources)));
+      REQUIRE((run(entry, sources) == run(variant, sources)));
+      REQUIRE((run_shadow(entry, shadows, sources) == run_shadow(variant, shadows, sources)));
     }
   }
 }
 
 TEST_CASE("a destination may be a source") {
   Values values(2);
-  for (AluTwin kind : kTwins) {
+  for (IsaVariant kind : kTwins) {
     if (!can_run(kind)) continue;
     for (const auto& [name, entry] : alu_table(kind).entries()) {
       std::vector<Column> sources = random_sources(name, entry, values);
@@ -67,7 +67,7 @@ TEST_CASE("a destination may be a source") {
 
 TEST_CASE("only the lanes that were asked for are written, from one warp on") {
   Values values(3);
-  for (AluTwin kind : kTwins) {
+  for (IsaVariant kind : kTwins) {
     if (!can_run(kind)) continue;
     for (const char* name :
          {"add.f32", "add.f16x2", "mul.wide.u32", "setp.lt.and.s16", "cvt.u16.u64", "shl.b16"}) {
@@ -98,7 +98,7 @@ TEST_CASE("only the lanes that were asked for are written, from one warp on") {
 // Flips undefined bits of the sources: only undefined bits of the results may change.
 TEST_CASE("shadows are sound") {
   Values values(4);
-  for (const auto& [name, entry] : alu_table(best_alu_twin()).entries()) {
+  for (const auto& [name, entry] : alu_table(best_isa_variant()).entries()) {
     for (int round = 0; round < 3; ++round) {
       std::vector<Column> sources = random_sources(name, entry, values), shadows;
       for (Type type : entry.sources)
@@ -127,7 +127,7 @@ TEST_CASE("shadows are sound") {
 
 TEST_CASE("what is defined stays so") {
   Values values(5);
-  for (const auto& [name, entry] : alu_table(best_alu_twin()).entries()) {
+  for (const auto& [name, entry] : alu_table(best_isa_variant()).entries()) {
     std::vector<Column> sources = random_sources(name, entry, values);
     std::vector<Column> shadows(sources.size(), Column(kTestLanes, 0));
     for (const Column& result : run_shadow(entry, shadows, sources)) {

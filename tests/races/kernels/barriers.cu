@@ -299,7 +299,7 @@ extern "C" __global__ void overlapping_halo ARGS {
   out[T] = s[T + 1];
 }
 //! racy 1 512
-extern "C" __global__ void second_strand_without_barrier ARGS {
+extern "C" __global__ void second_warp_group_without_barrier ARGS {
   __shared__ int s[512];
   s[T] = in[T];
   out[T] = s[(T + 256) % 512];

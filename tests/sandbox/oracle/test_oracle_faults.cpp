@@ -15,7 +15,7 @@ using namespace testing;
 std::string fault_of(const std::string& code, Oracle& of = patient_oracle()) {
   const auto opened = of.open(code, 4);
   CHECK(opened->answers() == nullptr);
-  CHECK(opened->failure().task_fault);
+  CHECK(opened->failure().invalid_task);
   return opened->failure().kind + ": " + opened->failure().reason;
 }
 
@@ -199,7 +199,7 @@ TEST_CASE("a task that is too large for this machine is told before any program 
     const auto opened = oracle.open(code, 4);
     CHECK(opened->spec() == nullptr);
     CHECK(opened->failure().kind == "too_large");
-    CHECK(opened->failure().task_fault);
+    CHECK(opened->failure().invalid_task);
     return opened->failure().reason;
   };
   CHECK(too_large(patient_oracle(), task_code("return x.exp()", "[torch.randn(100000, 100000)]"))

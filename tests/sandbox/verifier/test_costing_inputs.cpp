@@ -167,11 +167,11 @@ TEST_CASE("a task may be costed on a part of its rows, as if there were so many 
     CHECK(some_rows.candidate_ms < 1.2 * all_rows.candidate_ms);
   }
   CHECK(verify(task() + repeats("8") + "\ndel get_costing_inputs\n", program({})).outcome ==
-        Outcome::kTaskFault);
+        Outcome::kInvalidTask);
   for (const char* nonsense : {"0", "-8", "2.0", "65537", "10 ** 5000", "None", "nothing", "True"}) {
     const Verdict v = verify(task() + repeats(nonsense), program({}));
     INFO(nonsense << ": " << v.diagnostics);
-    CHECK(v.outcome == Outcome::kTaskFault);
+    CHECK(v.outcome == Outcome::kInvalidTask);
   }
 }
 
@@ -180,7 +180,7 @@ TEST_CASE("a task whose inputs for costing cannot be had is at fault itself") {
        {"[torch.randn(900, 48) @ nothing]", "torch.randn(2)", "[torch.randn(900, 48), 1]"}) {
     const Verdict v = verify(task(inputs), program({}));
     INFO(inputs << ": " << v.diagnostics);
-    CHECK(v.outcome == Outcome::kTaskFault);
+    CHECK(v.outcome == Outcome::kInvalidTask);
     CHECK_FALSE(v.correct);
     CHECK(verify(task(inputs), program({}), false).correct);
   }

@@ -139,7 +139,7 @@ TEST_CASE("a task that is at fault is told by its name, and nobody tries again")
   request.task_id = "broken_task";
   request.pytorch_code = "x = 1\n";
   const Verdict verdict = testing::pipeline().verify(request);
-  CHECK(verdict.outcome == Outcome::kTaskFault);
+  CHECK(verdict.outcome == Outcome::kInvalidTask);
   CHECK(verdict.diagnostics.find("broken_task") != std::string::npos);
 }
 
@@ -152,7 +152,7 @@ TEST_CASE(
       "get_init_inputs():\n    return []\n";
   const Verdict verdict = testing::pipeline().verify(request);
   INFO(verdict.fault_class << " " << verdict.diagnostics);
-  CHECK(verdict.outcome == Outcome::kTaskFault);
+  CHECK(verdict.outcome == Outcome::kInvalidTask);
   CHECK(verdict.diagnostics.find("does not depend on any input") != std::string::npos);
   request.protocol.tolerance = TolerancePolicy::kPublished;
   CHECK(judges_program(testing::pipeline().verify(request).outcome));
@@ -166,7 +166,7 @@ TEST_CASE("a task that is too large is nobody's fault, whatever its size does to
       "get_init_inputs():\n    return []\n";
   const Verdict verdict = testing::pipeline().verify(request);
   INFO(verdict.fault_class << " " << verdict.diagnostics);
-  CHECK(verdict.outcome == Outcome::kTaskFault);
+  CHECK(verdict.outcome == Outcome::kInvalidTask);
   CHECK(verdict.diagnostics.find("max_input_mib") != std::string::npos);
 }
 

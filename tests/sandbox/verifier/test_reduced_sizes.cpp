@@ -93,7 +93,7 @@ TEST_CASE("a program for a task that is too large is judged at reduced sizes") {
   CHECK(v.lane_operations > 1'000'000);
   CHECK(verdict_problem(v).empty());
   // Its own size is the only one that counts where others are not asked for.
-  CHECK(verify(program(), {.size = SizePolicy::kOwn}).outcome == Outcome::kTaskFault);
+  CHECK(verify(program(), {.size = SizePolicy::kOwn}).outcome == Outcome::kInvalidTask);
 }
 
 TEST_CASE("a task that fits is judged at its own size unless reduced ones are asked for") {
@@ -154,7 +154,7 @@ TEST_CASE("sizes by hand are those that are used") {
   INFO(v.diagnostics);
   CHECK(v.correct);
   const Verdict unknown = verify(narrow, {.by_hand = R"([{"lines": 33}])"});
-  CHECK(unknown.outcome == Outcome::kTaskFault);
+  CHECK(unknown.outcome == Outcome::kInvalidTask);
   CHECK(unknown.diagnostics.find("lines") != std::string::npos);
 }
 
@@ -162,7 +162,7 @@ TEST_CASE("a task without smaller sizes is invalid, with the reason") {
   std::string code = task();
   code.replace(code.find("(x * x)"), 7, "(x * x).view(65536, 40000)");
   const Verdict v = verify(program(), {}, code);
-  CHECK(v.outcome == Outcome::kTaskFault);
+  CHECK(v.outcome == Outcome::kInvalidTask);
   CHECK(v.diagnostics.find("no smaller values of its constants") != std::string::npos);
 }
 

@@ -108,7 +108,7 @@ TEST_CASE("a fault on the device stands where its run does") {
   CHECK(result.runs.back().fault_class == "trap");
 }
 
-TEST_CASE("designated runs beyond the machine's limit fail, or are made on the device and told") {
+TEST_CASE("instrumented runs beyond the limit of work fail, or are made on the device and reported") {
   const auto slow = [](const RunRequest& run) { return run.shadows ? bad("timeout") : good(run); };
   Both strict(InstrumentedRuns::kRequired, good, slow);
   CHECK(strict.routed.run(plan(), {}).runs.back().fault_class == "timeout");

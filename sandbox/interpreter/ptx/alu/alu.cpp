@@ -7,19 +7,19 @@
 namespace bicrl::ptx {
 namespace {
 
-AluTable make_table(AluTwin twin) {
+AluTable make_table(IsaVariant variant) {
   AluTable table;
-  add_integer_entries(table, twin);
-  add_bit_entries(table, twin);
-  add_move_entries(table, twin);
-  add_compare_entries(table, twin);
-  add_convert_entries(table, twin);
-  add_bytes_entries(table, twin);
-  add_narrow_entries(table, twin);
-  add_resize_entries(table, twin);
-  add_float_entries(table, twin);
-  add_approximate_entries(table, twin);
-  add_half_entries(table, twin);
+  add_integer_entries(table, variant);
+  add_bit_entries(table, variant);
+  add_move_entries(table, variant);
+  add_compare_entries(table, variant);
+  add_convert_entries(table, variant);
+  add_bytes_entries(table, variant);
+  add_narrow_entries(table, variant);
+  add_resize_entries(table, variant);
+  add_float_entries(table, variant);
+  add_approximate_entries(table, variant);
+  add_half_entries(table, variant);
   return table;
 }
 
@@ -84,46 +84,46 @@ std::string conversion_form(const Instruction& instruction, const std::vector<Re
 
 }  // namespace
 
-AluTwin best_alu_twin() {
+IsaVariant best_isa_variant() {
 #if defined(__x86_64__)
   static const bool avx2 =
       __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
-  return avx2 ? AluTwin::kAvx2 : AluTwin::kBaseline;
+  return avx2 ? IsaVariant::kAvx2 : IsaVariant::kBaseline;
 #else
-  return AluTwin::kBaseline;
+  return IsaVariant::kBaseline;
 #endif
 }
 
-const AluTable& alu_table(AluTwin twin) {
+const AluTable& alu_table(IsaVariant variant) {
   // Each when it is asked for: a short run of the machine would make one in vain.
-  if (twin == AluTwin::kAvx2) {
-    static const AluTable fast = make_table(AluTwin::kAvx2);
+  if (variant == IsaVariant::kAvx2) {
+    static const AluTable fast = make_table(IsaVariant::kAvx2);
     return fast;
   }
-  static const AluTable plain = make_table(AluTwin::kBaseline);
+  static const AluTable plain = make_table(IsaVariant::kBaseline);
   return plain;
 }
 
-std::optional<AluEntry> find_alu_twin(AluTwin twin, const Instruction& instruction,
-                                      const std::vector<Register>& registers) {
+std::optional<AluEntry> find_alu_variant(IsaVariant variant, const Instruction& instruction,
+                                         const std::vector<Register>& registers) {
   std::string name = instruction.opcode;
   for (const std::string& modifier : instruction.modifiers) name += "." + modifier;
   if (instruction.opcode == "mov") name += vector_form(instruction);
   if (instruction.opcode == "setp") name += comparison_form(instruction);
   if (instruction.opcode == "cvt") name += conversion_form(instruction, registers);
-  const AluEntry* found = alu_table(twin).find(name);
+  const AluEntry* found = alu_table(variant).find(name);
   if (found == nullptr) return std::nullopt;
   return *found;
 }
 
 std::optional<AluEntry> find_alu(const Instruction& instruction, const std::vector<Register>& registers) {
-  return find_alu_twin(best_alu_twin(), instruction, registers);
+  return find_alu_variant(best_isa_variant(), instruction, registers);
 }
 
 const std::vector<std::string>& alu_opcodes() {
   static const std::vector<std::string> opcodes = [] {
     std::vector<std::string> names;
-    for (const auto& [name, entry] : alu_table(best_alu_twin()).entries())
+    for (const auto& [name, entry] : alu_table(best_isa_variant()).entries())
       names.push_back(name.substr(0, name.find('.')));
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());

@@ -10,12 +10,12 @@
 #include "sandbox/interpreter/ptx/alu/lanes.h"
 
 #define ALU_PART "sandbox/interpreter/ptx/alu/alu_move.inc"
-#include "sandbox/interpreter/ptx/alu/alu_twins.inc"
+#include "sandbox/interpreter/ptx/alu/alu_isa_variants.inc"
 
 namespace bicrl::ptx {
 
-void add_move_entries(AluTable& table, AluTwin twin) {
-  twin == AluTwin::kAvx2 ? avx2::add_entries(table) : baseline::add_entries(table);
+void add_move_entries(AluTable& table, IsaVariant variant) {
+  variant == IsaVariant::kAvx2 ? avx2::add_entries(table) : baseline::add_entries(table);
 }
 
 }  // namespace bicrl::ptx

@@ -12,7 +12,7 @@
 
 namespace bicrl::ptx {
 
-enum class AluTwin { kBaseline, kAvx2 };
+enum class IsaVariant { kBaseline, kAvx2 };
 
 class AluTable {
  public:
@@ -30,24 +30,24 @@ class AluTable {
   std::unordered_map<std::string, AluEntry> entries_;
 };
 
-// The twin that suits this processor.
-AluTwin best_alu_twin();
-const AluTable& alu_table(AluTwin twin);
-// find_alu() with a twin of the caller's choice.
-std::optional<AluEntry> find_alu_twin(AluTwin twin, const Instruction& instruction,
-                                      const std::vector<Register>& registers = {});
+// The variant that suits this processor.
+IsaVariant best_isa_variant();
+const AluTable& alu_table(IsaVariant variant);
+// find_alu() with a variant of the caller's choice.
+std::optional<AluEntry> find_alu_variant(IsaVariant variant, const Instruction& instruction,
+                                         const std::vector<Register>& registers = {});
 
 // The parts of the table, by subject.
-void add_integer_entries(AluTable& table, AluTwin twin);
-void add_bit_entries(AluTable& table, AluTwin twin);
-void add_move_entries(AluTable& table, AluTwin twin);
-void add_compare_entries(AluTable& table, AluTwin twin);
-void add_convert_entries(AluTable& table, AluTwin twin);
-void add_bytes_entries(AluTable& table, AluTwin twin);
-void add_narrow_entries(AluTable& table, AluTwin twin);
-void add_resize_entries(AluTable& table, AluTwin twin);
-void add_float_entries(AluTable& table, AluTwin twin);
-void add_approximate_entries(AluTable& table, AluTwin twin);
-void add_half_entries(AluTable& table, AluTwin twin);
+void add_integer_entries(AluTable& table, IsaVariant variant);
+void add_bit_entries(AluTable& table, IsaVariant variant);
+void add_move_entries(AluTable& table, IsaVariant variant);
+void add_compare_entries(AluTable& table, IsaVariant variant);
+void add_convert_entries(AluTable& table, IsaVariant variant);
+void add_bytes_entries(AluTable& table, IsaVariant variant);
+void add_narrow_entries(AluTable& table, IsaVariant variant);
+void add_resize_entries(AluTable& table, IsaVariant variant);
+void add_float_entries(AluTable& table, IsaVariant variant);
+void add_approximate_entries(AluTable& table, IsaVariant variant);
+void add_half_entries(AluTable& table, IsaVariant variant);
 
 }  // namespace bicrl::ptx

@@ -1,4 +1,4 @@
-// Sets of lanes of a strand, and arrays over its lanes. Plain values.
+// Sets of lanes of a warp group, and arrays over its lanes. Plain values.
 #pragma once
 #include <array>
 #include <bit>
@@ -7,7 +7,7 @@
 namespace bicrl::ptx {
 
 constexpr int kWarpLanes = 32;
-constexpr int kMaxWarps = 8;  // of a strand
+constexpr int kMaxWarps = 8;  // of a warp group
 constexpr int kMaxLanes = kMaxWarps * kWarpLanes;
 
 // One bit for each lane, a word for each warp.

@@ -11,13 +11,13 @@
 #include "sandbox/interpreter/ptx/alu/lanes.h"
 
 #define ALU_PART "sandbox/interpreter/ptx/alu/matrix_arithmetic.inc"
-#include "sandbox/interpreter/ptx/alu/alu_twins.inc"
+#include "sandbox/interpreter/ptx/alu/alu_isa_variants.inc"
 
 namespace bicrl::ptx {
 
-const MatrixArithmetic& matrix_arithmetic(AluTwin twin) {
+const MatrixArithmetic& matrix_arithmetic(IsaVariant variant) {
   static const MatrixArithmetic plain = baseline::functions(), fast = avx2::functions();
-  return twin == AluTwin::kAvx2 ? fast : plain;
+  return variant == IsaVariant::kAvx2 ? fast : plain;
 }
 
 }  // namespace bicrl::ptx

@@ -24,6 +24,6 @@ struct MatrixArithmetic {
                        int k) = nullptr;
 };
 
-const MatrixArithmetic& matrix_arithmetic(AluTwin twin);
+const MatrixArithmetic& matrix_arithmetic(IsaVariant variant);
 
 }  // namespace bicrl::ptx

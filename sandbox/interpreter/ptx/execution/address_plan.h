@@ -1,5 +1,6 @@
-// The addresses that a strand's lanes hold in one register, looked at once for all accesses of a basic block
-// that add a constant to them: their range, their alignment, and which neighbours are equal or in a row.
+// The addresses that a warp group's lanes hold in one register, looked at once for all accesses of a basic
+// block that add a constant to them: their range, their alignment, and which neighbours are equal or in a
+// row.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -22,7 +22,7 @@ constexpr uint64_t kCrowdSizes = 6, kTurnSizes = 11;
 
 constexpr uint64_t kLeastLanes = 4 * kWarpLanes;
 
-// Operations of a strand between two blocks' turns: so many that most blocks end within their first.
+// Operations of a warp group between two blocks' turns: so many that most blocks end within their first.
 constexpr uint64_t kTurn = uint64_t{1} << 18;
 // Of a launch: its blocks alone are more work than any limit allows.
 constexpr uint64_t kMostBlocks = uint64_t{1} << 40;

@@ -71,7 +71,7 @@ struct RunOrder {
 
 struct RunCounters {
   uint64_t lane_operations = 0;
-  uint64_t operations = 0;  // of strands
+  uint64_t operations = 0;  // of warp groups
   uint64_t blocks = 0;
 };
 
@@ -94,7 +94,7 @@ class Grid {
   // What the threads printed, in the order in which they ran.
   const PrintBuffer& printed() const { return printer_; }
 
-  // ---- For blocks and strands ----
+  // ---- For blocks and warp groups ----
   const Kernel& kernel() const { return kernel_; }
   LoadedModule& module() { return module_; }
   DeviceMemory& memory() { return memory_; }
@@ -109,8 +109,8 @@ class Grid {
   // Counts the work of `lanes` lanes over `operations` operations. Throws FaultError beyond the limit.
   void count_work(uint64_t operations, uint64_t lanes);
   uint64_t clock() const { return counters_.operations; }
-  // Before the block's strand does something that others may see or have done at once: with warps apart, lets
-  // others go on for a little, or not, as the seed decides.
+  // Before the block's warp group does something that others may see or have done at once: with warps apart,
+  // lets others go on for a little, or not, as the seed decides.
   void disturb(ThreadBlock& block) {
     if (disturbs_) let_others_run(block);
   }

@@ -45,14 +45,14 @@ Space resolve(Space space, uint64_t address, uint64_t& window) {
 }
 
 // What holds the byte at `address`; false if nothing does.
-bool locate(Strand& strand, Space named_space, uint64_t address, Region& region) {
-  Grid& grid = strand.grid();
+bool locate(WarpGroup& warp_group, Space named_space, uint64_t address, Region& region) {
+  Grid& grid = warp_group.grid();
   uint64_t window = 0;
   const Space space = resolve(named_space, address, window);
   const uint64_t place = address - window;
   region = {};
   if (space == Space::kShared) {
-    ThreadBlock& block = strand.block();
+    ThreadBlock& block = warp_group.block();
     const SharedWindow* variable = block.shared_window(place);
     if (!variable) return false;
     region.space = Space::kShared;
@@ -96,78 +96,81 @@ bool locate(Strand& strand, Space named_space, uint64_t address, Region& region)
 
 }  // namespace
 
-const AddressPlan& address_plan(Strand& strand, const Operation& op) {
-  AddressPlan& plan = strand.plan(op.plan);
+const AddressPlan& address_plan(WarpGroup& warp_group, const Operation& op) {
+  AddressPlan& plan = warp_group.plan(op.plan);
   if (op.reuses_plan) return plan;
-  strand.require_defined(op.address, "an address");
-  const int first = strand.active().first();
+  warp_group.require_defined(op.address, "an address");
+  const int first = warp_group.active().first();
   if (op.address.bytes == 8)
-    make_plan(strand.values<uint64_t>(op.address), strand.active_words(), first, strand.lanes(), plan);
+    make_plan(warp_group.values<uint64_t>(op.address), warp_group.active_words(), first, warp_group.lanes(),
+              plan);
   else
-    make_plan(strand.values<uint32_t>(op.address), strand.active_words(), first, strand.lanes(), plan);
+    make_plan(warp_group.values<uint32_t>(op.address), warp_group.active_words(), first, warp_group.lanes(),
+              plan);
   return plan;
 }
 
-bool find_common_region(Strand& strand, const Operation& op, const Access& access, const AddressPlan& plan,
-                        Region& region) {
+bool find_common_region(WarpGroup& warp_group, const Operation& op, const Access& access,
+                        const AddressPlan& plan, Region& region) {
   const uint64_t least = plan.least + static_cast<uint64_t>(op.offset);
   const uint32_t low = access.bytes - 1;
   if (!plan.near || (plan.mixed_bits & low) != 0 || (least & low) != 0) return false;
-  if (!locate(strand, op.space, least, region)) return false;
+  if (!locate(warp_group, op.space, least, region)) return false;
   if (access.writes && !region.writable) return false;
   const uint64_t end = plan.greatest + static_cast<uint64_t>(op.offset) + access.bytes;
   return end <= region.end && end > least;
 }
 
-bool find_fixed_region(Strand& strand, const Operation& op, const Access& access, Region& region) {
+bool find_fixed_region(WarpGroup& warp_group, const Operation& op, const Access& access, Region& region) {
   const auto address = static_cast<uint64_t>(op.offset);
-  if ((address & (access.bytes - 1)) != 0 || !locate(strand, op.space, address, region)) return false;
+  if ((address & (access.bytes - 1)) != 0 || !locate(warp_group, op.space, address, region)) return false;
   return (!access.writes || region.writable) && address + access.bytes <= region.end;
 }
 
-Region find_region(Strand& strand, Space space, uint64_t address, const Access& access, int lane) {
+Region find_region(WarpGroup& warp_group, Space space, uint64_t address, const Access& access, int lane) {
   const char* verb = access.writes ? "a write" : "a read";
   Region region;
-  if (!locate(strand, space, address, region)) {
+  if (!locate(warp_group, space, address, region)) {
     uint64_t window = 0;
-    strand.fail(FaultClass::kIllegalAccess,
-                concat(verb, " outside of ", name_of(resolve(space, address, window))), lane);
+    warp_group.fail(FaultClass::kIllegalAccess,
+                    concat(verb, " outside of ", name_of(resolve(space, address, window))), lane);
   }
   if (access.writes && !region.writable)
-    strand.fail(FaultClass::kIllegalAccess, "a write to memory that can only be read", lane);
+    warp_group.fail(FaultClass::kIllegalAccess, "a write to memory that can only be read", lane);
   const uint64_t size = region.end - region.begin;
   if (size < access.bytes || address - region.begin > size - access.bytes)
-    strand.fail(FaultClass::kIllegalAccess,
-                concat(verb, " of ", access.bytes, " bytes across the end of a buffer or variable"), lane);
+    warp_group.fail(FaultClass::kIllegalAccess,
+                    concat(verb, " of ", access.bytes, " bytes across the end of a buffer or variable"),
+                    lane);
   return region;
 }
 
-void require_aligned(Strand& strand, uint64_t address, uint32_t bytes, int lane) {
+void require_aligned(WarpGroup& warp_group, uint64_t address, uint32_t bytes, int lane) {
   if (address % bytes != 0)
-    strand.fail(FaultClass::kIllegalAccess,
-                concat("an address that is not a multiple of the ", bytes, " bytes of the access"), lane);
+    warp_group.fail(FaultClass::kIllegalAccess,
+                    concat("an address that is not a multiple of the ", bytes, " bytes of the access"), lane);
 }
 
-RegionFinder::RegionFinder(Strand& strand, const Operation& op, const Access& access)
-    : strand_(strand), op_(op), access_(access), left_(strand.active()) {
-  const int lanes = strand.lanes();
+RegionFinder::RegionFinder(WarpGroup& warp_group, const Operation& op, const Access& access)
+    : warp_group_(warp_group), op_(op), access_(access), left_(warp_group.active()) {
+  const int lanes = warp_group.lanes();
   if (!op.address) {
     std::fill_n(addresses_, lanes, static_cast<uint64_t>(op.offset));
   } else {
-    strand.require_defined(op.address, "an address");
+    warp_group.require_defined(op.address, "an address");
     if (op.address.bytes == 8)
-      add_offset(strand.values<uint64_t>(op.address), op.offset, addresses_, lanes);
+      add_offset(warp_group.values<uint64_t>(op.address), op.offset, addresses_, lanes);
     else
-      add_offset(strand.values<uint32_t>(op.address), op.offset, addresses_, lanes);
+      add_offset(warp_group.values<uint32_t>(op.address), op.offset, addresses_, lanes);
   }
   if (access.bytes > 1)
-    left_.for_each([&](int lane) { require_aligned(strand, addresses_[lane], access.bytes, lane); });
+    left_.for_each([&](int lane) { require_aligned(warp_group, addresses_[lane], access.bytes, lane); });
 }
 
 bool RegionFinder::next(RegionAccess& group) {
   if (left_.empty()) return false;
   const int first = left_.first();
-  group.region = find_region(strand_, op_.space, addresses_[first], access_, first);
+  group.region = find_region(warp_group_, op_.space, addresses_[first], access_, first);
   const Region& region = group.region;
   const uint64_t last = region.end - region.begin - access_.bytes;
   group.offsets = offsets_;
@@ -177,7 +180,7 @@ bool RegionFinder::next(RegionAccess& group) {
     if (offsets_[lane] <= last) group.lanes.add(lane);
   });
   left_ -= group.lanes;
-  group.all = group.lanes.count() == strand_.lanes();
+  group.all = group.lanes.count() == warp_group_.lanes();
   return true;
 }
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "sandbox/interpreter/ptx/execution/address_plan.h"
-#include "sandbox/interpreter/ptx/execution/strand.h"
+#include "sandbox/interpreter/ptx/execution/warp_group.h"
 
 namespace bicrl::ptx {
 
@@ -30,44 +30,44 @@ struct Access {
 };
 
 // The plan of the operation's address register: made anew, or that of an earlier operation of its block.
-const AddressPlan& address_plan(Strand& strand, const Operation& op);
+const AddressPlan& address_plan(WarpGroup& warp_group, const Operation& op);
 
 // The region that all active lanes access within, at plan.least + op.offset, with the right alignment and
 // permission. False if it is not that simple: then for_each_region() does it, or says what is wrong.
-bool find_common_region(Strand& strand, const Operation& op, const Access& access, const AddressPlan& plan,
-                        Region& region);
+bool find_common_region(WarpGroup& warp_group, const Operation& op, const Access& access,
+                        const AddressPlan& plan, Region& region);
 
 // The same for an operation without an address register: all lanes access `op.offset`.
-bool find_fixed_region(Strand& strand, const Operation& op, const Access& access, Region& region);
+bool find_fixed_region(WarpGroup& warp_group, const Operation& op, const Access& access, Region& region);
 
 // The region that holds all bytes of a lane's access at `address`, which is one of `space`. Throws FaultError
 // if there is none, or the lane must not do that. Looks at no alignment.
-Region find_region(Strand& strand, Space space, uint64_t address, const Access& access, int lane);
+Region find_region(WarpGroup& warp_group, Space space, uint64_t address, const Access& access, int lane);
 // Throws FaultError if a lane's address is not a multiple of `bytes`.
-void require_aligned(Strand& strand, uint64_t address, uint32_t bytes, int lane);
+void require_aligned(WarpGroup& warp_group, uint64_t address, uint32_t bytes, int lane);
 
 // A group of active lanes that access one region, and where.
 struct RegionAccess {
   Region region;
   LaneSet lanes;
-  bool all = false;                   // these are all lanes of the strand
+  bool all = false;                   // these are all lanes of the warp group
   const uint64_t* offsets = nullptr;  // [lanes] from the region's begin
 };
 
 // Calls work(RegionAccess) for each group; there is one but for rare programs. Throws FaultError if a lane's
 // address is undefined, misaligned, outside, or of memory that must not be written.
 template <class Work>
-void for_each_region(Strand& strand, const Operation& op, const Access& access, const Work& work);
+void for_each_region(WarpGroup& warp_group, const Operation& op, const Access& access, const Work& work);
 
 // ---- Parts of it ----
 class RegionFinder {
  public:
-  RegionFinder(Strand& strand, const Operation& op, const Access& access);
+  RegionFinder(WarpGroup& warp_group, const Operation& op, const Access& access);
   // The next group; false if there is none.
   bool next(RegionAccess& group);
 
  private:
-  Strand& strand_;
+  WarpGroup& warp_group_;
   const Operation& op_;
   const Access access_;
   LaneSet left_;
@@ -76,8 +76,8 @@ class RegionFinder {
 };
 
 template <class Work>
-void for_each_region(Strand& strand, const Operation& op, const Access& access, const Work& work) {
-  RegionFinder finder(strand, op, access);
+void for_each_region(WarpGroup& warp_group, const Operation& op, const Access& access, const Work& work) {
+  RegionFinder finder(warp_group, op, access);
   for (RegionAccess group; finder.next(group);) work(group);
 }
 

@@ -12,8 +12,8 @@ namespace bicrl::ptx {
 // One access, from before memory changes until finish(). Costs a branch where nobody looks.
 class ObservedAccess {
  public:
-  ObservedAccess(Strand& strand, const Operation& op, const Region& region)
-      : observer_(strand.grid().observer()), strand_(strand), op_(op), region_(region) {
+  ObservedAccess(WarpGroup& warp_group, const Operation& op, const Region& region)
+      : observer_(warp_group.grid().observer()), warp_group_(warp_group), op_(op), region_(region) {
     if (region.space == Space::kParam) observer_ = nullptr;
     if (observer_) seen_.emplace();
   }
@@ -21,7 +21,7 @@ class ObservedAccess {
 
   // Of the next ones, only if somebody looks: lanes of a plan, all active ones.
   void set_plan(const AddressPlan& plan) {
-    seen_->lanes = strand_.active();
+    seen_->lanes = warp_group_.active();
     seen_->base = plan.least + static_cast<uint64_t>(op_.offset) - region_.begin;
     seen_->offsets = plan.offsets;
     seen_->steps = plan.steps;
@@ -30,7 +30,7 @@ class ObservedAccess {
   void set_fixed(uint64_t offset) {
     static constexpr uint32_t kZeros[kMaxLanes] = {};
     static constexpr int32_t kNoSteps[kMaxLanes / AddressPlan::kGroup] = {};
-    seen_->lanes = strand_.active();
+    seen_->lanes = warp_group_.active();
     seen_->base = offset;
     seen_->offsets = kZeros;
     seen_->steps = kNoSteps;
@@ -38,7 +38,7 @@ class ObservedAccess {
   // Lanes with offsets from the region's begin, which has fewer than 2^32 bytes.
   void set_offsets(const LaneSet& lanes, const uint64_t* offsets) {
     seen_->lanes = lanes;
-    std::transform(offsets, offsets + strand_.lanes(), offsets_,
+    std::transform(offsets, offsets + warp_group_.lanes(), offsets_,
                    [](uint64_t offset) { return static_cast<uint32_t>(offset); });
     seen_->offsets = offsets_;
   }
@@ -47,21 +47,21 @@ class ObservedAccess {
   void set_values(uint32_t element_bytes) {
     seen_->element_bytes = element_bytes;
     seen_->value_stride = sizeof(Register);
-    for (size_t i = 0; i < op_.count; ++i) seen_->values[i] = strand_.values<std::byte>(op_.sources[i]);
+    for (size_t i = 0; i < op_.count; ++i) seen_->values[i] = warp_group_.values<std::byte>(op_.sources[i]);
   }
 
   void begin(LaneAccess::Kind kind, uint32_t bytes) {
     seen_->kind = kind;
     seen_->bytes = bytes;
-    observer_->will_access(strand_, op_, region_, *seen_);
+    observer_->will_access(warp_group_, op_, region_, *seen_);
   }
   void finish() {
-    if (observer_) observer_->did_access(strand_, op_, region_, *seen_);
+    if (observer_) observer_->did_access(warp_group_, op_, region_, *seen_);
   }
 
  private:
   Observer* observer_;
-  Strand& strand_;
+  WarpGroup& warp_group_;
   const Operation& op_;
   const Region& region_;
   std::optional<LaneAccess> seen_;
@@ -72,8 +72,12 @@ class ObservedAccess {
 // before memory changes if they are shown (by flush()) before it does.
 class CollectedAccesses {
  public:
-  CollectedAccesses(Strand& strand, const Operation& op, LaneAccess::Kind kind, uint32_t bytes)
-      : observer_(strand.grid().observer()), strand_(strand), op_(op), kind_(kind), bytes_(bytes) {}
+  CollectedAccesses(WarpGroup& warp_group, const Operation& op, LaneAccess::Kind kind, uint32_t bytes)
+      : observer_(warp_group.grid().observer()),
+        warp_group_(warp_group),
+        op_(op),
+        kind_(kind),
+        bytes_(bytes) {}
   explicit operator bool() const { return observer_ != nullptr; }
 
   // Only if somebody looks. Offsets from the region's begin.
@@ -88,14 +92,14 @@ class CollectedAccesses {
     seen_.kind = kind_;
     seen_.bytes = bytes_;
     seen_.offsets = offsets_;
-    observer_->will_access(strand_, op_, region_, seen_);
-    observer_->did_access(strand_, op_, region_, seen_);
+    observer_->will_access(warp_group_, op_, region_, seen_);
+    observer_->did_access(warp_group_, op_, region_, seen_);
     seen_.lanes = {};
   }
 
  private:
   Observer* observer_;
-  Strand& strand_;
+  WarpGroup& warp_group_;
   const Operation& op_;
   const LaneAccess::Kind kind_;
   const uint32_t bytes_;

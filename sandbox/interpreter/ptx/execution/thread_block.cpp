@@ -23,16 +23,16 @@ ThreadBlock::ThreadBlock(Grid& grid, Dim3 index) : grid_(grid), windows_(grid.ke
   shared_.resize(bytes + 64);  // a vector load may pass the end
   if (grid.memory().has_shadows()) shared_shadows_.resize(shared_.size());
   if (grid.observer()) copies_.keep_landed();
-  make_strands(mix_key({grid_.order().seed, index[0], index[1], index[2]}));
+  make_warp_groups(mix_key({grid_.order().seed, index[0], index[1], index[2]}));
   begin(index);
 }
 
-void ThreadBlock::make_strands(uint64_t key) {
+void ThreadBlock::make_warp_groups(uint64_t key) {
   const auto threads = static_cast<int>(grid_.threads_per_block());
   const auto add = [this](int first, int end) {
     if (end > first)
-      strands_.push_back(
-          std::make_unique<Strand>(*this, static_cast<int>(strands_.size()), first, end - first));
+      warp_groups_.push_back(
+          std::make_unique<WarpGroup>(*this, static_cast<int>(warp_groups_.size()), first, end - first));
   };
   for (int first = 0; first < threads; first += kMaxLanes) {
     const int end = std::min(first + kMaxLanes, threads), warps = (end - first + kWarpLanes - 1) / kWarpLanes;
@@ -49,13 +49,13 @@ void ThreadBlock::begin(Dim3 index) {
   // Which threads go first is secret, as the order of blocks is.
   const uint64_t seed = grid_.order().seed;
   key_ = mix_key({seed, index[0], index[1], index[2]});
-  next_strand_ = seed == 0 ? 0 : key_ % strands_.size();
+  next_warp_group_ = seed == 0 ? 0 : key_ % warp_groups_.size();
   turns_ = disturbed_ = 0;
   barriers_ = {};
   copies_.clear();
   fill_poison(shared_);
   std::fill(shared_shadows_.begin(), shared_shadows_.end(), uint8_t{0xFF});
-  for (const auto& strand : strands_) strand->begin();
+  for (const auto& warp_group : warp_groups_) warp_group->begin();
   if (grid_.observer()) grid_.observer()->block_begins(*this);
 }
 
@@ -86,43 +86,43 @@ Pause ThreadBlock::run(uint64_t budget) {
   bool yielded = false;
   size_t exited = 0;
   const uint64_t completed = completed_;
-  for (size_t i = 0; i < strands_.size(); ++i) {
+  for (size_t i = 0; i < warp_groups_.size(); ++i) {
     if (grid_.order().warps_apart) budget = 1 + mix_key({key_, ++turns_}) % kLongestTurn;
-    Strand& strand = *strands_[(next_strand_ + i) % strands_.size()];
-    const Pause pause = strand.run(budget);
+    WarpGroup& warp_group = *warp_groups_[(next_warp_group_ + i) % warp_groups_.size()];
+    const Pause pause = warp_group.run(budget);
     yielded |= pause == Pause::kYielded;
     exited += pause == Pause::kExited;
   }
-  next_strand_ = (next_strand_ + 1) % strands_.size();
-  if (exited == strands_.size()) return Pause::kExited;
+  next_warp_group_ = (next_warp_group_ + 1) % warp_groups_.size();
+  if (exited == warp_groups_.size()) return Pause::kExited;
   complete_barriers();
   if (completed_ != completed) return Pause::kWaiting;
   if (yielded) return Pause::kYielded;
-  for (const auto& strand : strands_)
-    if (const Operation* op = strand->waiting_at(); op)
-      strand->fail(FaultClass::kBarrier,
-                   op->meeting == Meeting::kBlock
-                       ? "threads wait at a barrier that the others of the block can never reach"
-                       : "lanes wait for others of their warp that can never come");
+  for (const auto& warp_group : warp_groups_)
+    if (const Operation* op = warp_group->waiting_at(); op)
+      warp_group->fail(FaultClass::kBarrier,
+                       op->meeting == Meeting::kBlock
+                           ? "threads wait at a barrier that the others of the block can never reach"
+                           : "lanes wait for others of their warp that can never come");
   throw Error("a block in which nobody waits and nobody runs");
 }
 
 void ThreadBlock::run_others(uint64_t budget) {
-  for (const auto& strand : strands_)
-    if (!strand->runs()) strand->run(budget);
+  for (const auto& warp_group : warp_groups_)
+    if (!warp_group->runs()) warp_group->run(budget);
 }
 
-void ThreadBlock::arrive(uint32_t number, Strand& strand, const LaneSet& lanes, uint32_t expected,
+void ThreadBlock::arrive(uint32_t number, WarpGroup& warp_group, const LaneSet& lanes, uint32_t expected,
                          bool waits) {
   Barrier& barrier = barriers_[number];
-  LaneSet& arrived = barrier.arrived[static_cast<size_t>(strand.number())];
+  LaneSet& arrived = barrier.arrived[static_cast<size_t>(warp_group.number())];
   if (!(arrived & lanes).empty())
-    strand.fail(FaultClass::kBarrier, "a thread arrives at a barrier twice before it is complete");
+    warp_group.fail(FaultClass::kBarrier, "a thread arrives at a barrier twice before it is complete");
   arrived |= lanes;
   barrier.used = true;
   barrier.everybody |= expected == 0;
   barrier.expected = std::max(barrier.expected, expected);
-  if (grid_.observer()) grid_.observer()->barrier_arrival(strand, number, lanes, waits);
+  if (grid_.observer()) grid_.observer()->barrier_arrival(warp_group, number, lanes, waits);
 }
 
 void ThreadBlock::vote(uint32_t number, uint32_t yes, uint32_t of, bool undefined) {
@@ -137,8 +137,8 @@ bool ThreadBlock::is_complete(const Barrier& barrier) const {
   // Lanes of a warp that have exited, or never were, count with those that are left of it.
   uint32_t arrived = 0;
   bool all = true;
-  for (size_t i = 0; i < strands_.size(); ++i) {
-    const LaneSet& exited = strands_[i]->exited();
+  for (size_t i = 0; i < warp_groups_.size(); ++i) {
+    const LaneSet& exited = warp_groups_[i]->exited();
     for (size_t warp = 0; warp < kMaxWarps; ++warp) {
       const uint32_t left = ~exited.warps[warp];
       const uint32_t came = barrier.arrived[i].warps[warp];
@@ -164,8 +164,8 @@ void ThreadBlock::complete_barrier(uint32_t number) {
   barrier.expected = 0;
   barrier.arrived = {};
   if (grid_.observer()) grid_.observer()->barrier_completed(*this, number);
-  for (const auto& strand : strands_) strand->require_together(number);
-  for (const auto& strand : strands_) strand->release(number);
+  for (const auto& warp_group : warp_groups_) warp_group->require_together(number);
+  for (const auto& warp_group : warp_groups_) warp_group->release(number);
 }
 
 }  // namespace bicrl::ptx

@@ -1,5 +1,5 @@
-// A block of threads: its strands, its shared memory and its barriers. Not thread-safe; owned by its grid,
-// which runs one block at a time and uses the object again for other blocks.
+// A block of threads: its warp groups, its shared memory and its barriers. Not thread-safe; owned by its
+// grid, which runs one block at a time and uses the object again for other blocks.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "sandbox/interpreter/ptx/execution/grid.h"
-#include "sandbox/interpreter/ptx/execution/strand.h"
+#include "sandbox/interpreter/ptx/execution/warp_group.h"
 #include "sandbox/interpreter/ptx/operations/async_copies.h"
 
 namespace bicrl::ptx {
 
 constexpr int kBarriers = 16;
-constexpr int kMaxStrands = 8;  // of 1024 threads, if each 256 are cut in two
+constexpr int kMaxWarpGroups = 8;  // of 1024 threads, if each 256 are cut in two
 
 class ThreadBlock {
  public:
@@ -21,13 +21,13 @@ class ThreadBlock {
   // Another block in the same memory.
   void begin(Dim3 index);
 
-  // Lets every strand go as far as it can. kWaiting: a barrier was completed, so there is more to do at once.
-  // Throws FaultError.
+  // Lets every warp group go as far as it can. kWaiting: a barrier was completed, so there is more to do at
+  // once. Throws FaultError.
   Pause run(uint64_t budget);
 
   Grid& grid() { return grid_; }
   const Dim3& index() const { return index_; }
-  const std::vector<std::unique_ptr<Strand>>& strands() const { return strands_; }
+  const std::vector<std::unique_ptr<WarpGroup>>& warp_groups() const { return warp_groups_; }
   Dim3 thread_index(int thread) const;
 
   // ---- For handlers ----
@@ -40,9 +40,9 @@ class ThreadBlock {
   // The variable of shared memory that holds the byte; null if none does.
   const SharedWindow* shared_window(uint64_t offset) const;
 
-  // Lanes of a strand come to a barrier, to wait there or not. `expected`: threads that it waits for; 0: all
-  // that have not exited.
-  void arrive(uint32_t barrier, Strand& strand, const LaneSet& lanes, uint32_t expected, bool waits);
+  // Lanes of a warp group come to a barrier, to wait there or not. `expected`: threads that it waits for; 0:
+  // all that have not exited.
+  void arrive(uint32_t barrier, WarpGroup& warp_group, const LaneSet& lanes, uint32_t expected, bool waits);
   // If all have come that it waits for, those who wait go on, and whoever comes from now on waits for others.
   void complete_barrier(uint32_t barrier);
   // Of the barrier that was completed last: what bar.red found.
@@ -58,12 +58,12 @@ class ThreadBlock {
   const Votes& votes(uint32_t barrier) const { return barriers_[barrier].result; }
 
  private:
-  void make_strands(uint64_t key);
+  void make_warp_groups(uint64_t key);
   struct Barrier {
     bool used = false;
     bool everybody = false;
     uint32_t expected = 0;  // threads, unless everybody
-    std::array<LaneSet, kMaxStrands> arrived{};
+    std::array<LaneSet, kMaxWarpGroups> arrived{};
     Votes collecting, result;
   };
   bool is_complete(const Barrier& barrier) const;
@@ -71,13 +71,13 @@ class ThreadBlock {
 
   Grid& grid_;
   Dim3 index_{};
-  std::vector<std::unique_ptr<Strand>> strands_;
+  std::vector<std::unique_ptr<WarpGroup>> warp_groups_;
   std::vector<SharedWindow> windows_;
   std::vector<std::byte> shared_;
   std::vector<uint8_t> shared_shadows_;
   AsyncCopies copies_;
   std::array<Barrier, kBarriers> barriers_{};
-  size_t next_strand_ = 0;
+  size_t next_warp_group_ = 0;
   uint64_t completed_ = 0;  // barriers
   uint64_t key_ = 0;        // of what the block decides by the seed
   uint64_t turns_ = 0;

@@ -14,7 +14,7 @@
 
 namespace bicrl::ptx {
 
-class Strand;
+class WarpGroup;
 struct Operation;
 
 // The place of a value in a frame: bytes from its start per lane. The array of a value begins at slot *
@@ -22,8 +22,8 @@ struct Operation;
 using Slot = uint32_t;
 constexpr Slot kNoSlot = ~Slot{0};
 
-// Runs one operation for the strand's active lanes. Throws FaultError.
-using Handler = void (*)(Strand&, const Operation&);
+// Runs one operation for the warp group's active lanes. Throws FaultError.
+using Handler = void (*)(WarpGroup&, const Operation&);
 
 enum class Flow : uint8_t {
   kAlu,            // computed by `alu`
@@ -88,7 +88,7 @@ struct Operation {
   bool writes = false;        // a store, if it is one of them
   bool non_coherent = false;  // a load that need not see what the launch writes
   bool swaps = false;         // an atomic compare-and-swap
-  uint8_t plan = 0;           // which of the strand's address plans it makes,
+  uint8_t plan = 0;           // which of the warp group's address plans it makes,
   bool reuses_plan = false;   // or takes as an earlier operation of the block made it
   int64_t offset = 0;         // added to the address
   uint32_t target = 0;        // block; callee; table of an indexed branch

@@ -96,7 +96,7 @@ bool any_bit(const uint8_t* bytes, size_t count) {
 }
 
 // What a lane's element takes here, in operations on registers.
-constexpr uint64_t kWork = 16;
+constexpr uint64_t kAtomicWork = 16;
 
 // One element of one lane, and its undefined bits.
 template <class T>
@@ -106,21 +106,22 @@ struct Element {
 };
 
 template <AtomicKind kKind, class T>
-void run_atomic(Strand& strand, const Operation& op) {
+void run_atomic(WarpGroup& warp_group, const Operation& op) {
   const uint32_t count = op.count;
   const Access access{.bytes = static_cast<uint32_t>(sizeof(T)) * count, .writes = true};
-  const bool shadows = strand.has_shadows();
-  strand.grid().count_work(kWork * count, static_cast<uint64_t>(strand.active().count()));
+  const bool shadows = warp_group.has_shadows();
+  warp_group.grid().count_work(kAtomicWork * count, static_cast<uint64_t>(warp_group.active().count()));
   bool changed = false;
   const auto source = [&](Place place, int lane) {
     Element<T> element{};
-    memcpy(&element.value, strand.values<T>(place) + lane, sizeof(T));
-    if (shadows) memcpy(element.undefined, strand.shadows<T>(place) + lane, sizeof(T));
+    memcpy(&element.value, warp_group.values<T>(place) + lane, sizeof(T));
+    if (shadows) memcpy(element.undefined, warp_group.shadows<T>(place) + lane, sizeof(T));
     return element;
   };
-  for_each_region(strand, op, access, [&](const RegionAccess& group) {
-    if (group.region.local) strand.fail(FaultClass::kIllegalAccess, "an atomic operation on local memory");
-    ObservedAccess observed(strand, op, group.region);
+  for_each_region(warp_group, op, access, [&](const RegionAccess& group) {
+    if (group.region.local)
+      warp_group.fail(FaultClass::kIllegalAccess, "an atomic operation on local memory");
+    ObservedAccess observed(warp_group, op, group.region);
     if (observed) {
       observed.set_offsets(group.lanes, group.offsets);
       observed.begin(LaneAccess::Kind::kAtomic, access.bytes);
@@ -138,8 +139,8 @@ void run_atomic(Strand& strand, const Operation& op) {
         if constexpr (kKind == AtomicKind::kCompareAndSwap) {
           const Element<T> second = source(op.sources[1], lane);
           if (shadows && (any_bit(old.undefined, sizeof(T)) || any_bit(first.undefined, sizeof(T))))
-            strand.fail(FaultClass::kUninitialised, "what a compare-and-swap compares was never written",
-                        lane);
+            warp_group.fail(FaultClass::kUninitialised, "what a compare-and-swap compares was never written",
+                            lane);
           next = memcmp(&old.value, &first.value, sizeof(T)) == 0 ? second : old;
         } else {
           next.value = combine<kKind, T>(old.value, first.value);
@@ -153,14 +154,14 @@ void run_atomic(Strand& strand, const Operation& op) {
         if (group.region.writers)
           memset(group.region.writers + at, static_cast<int>(Writer::kKernel), sizeof(T));
         if (!op.destinations[i]) continue;
-        memcpy(strand.values<T>(op.destinations[i]) + lane, &old.value, sizeof(T));
-        if (shadows) memcpy(strand.shadows<T>(op.destinations[i]) + lane, old.undefined, sizeof(T));
+        memcpy(warp_group.values<T>(op.destinations[i]) + lane, &old.value, sizeof(T));
+        if (shadows) memcpy(warp_group.shadows<T>(op.destinations[i]) + lane, old.undefined, sizeof(T));
       }
     });
     observed.finish();
   });
   // Whoever changes nothing may be waiting for a change.
-  if (!changed && op.destinations[0]) strand.note_wait();
+  if (!changed && op.destinations[0]) warp_group.note_wait();
 }
 
 template <class T>

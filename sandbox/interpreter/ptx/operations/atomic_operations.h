@@ -1,4 +1,4 @@
-// Read-modify-write of memory: atom and red. Lanes of a strand take turns in ascending order.
+// Read-modify-write of memory: atom and red. Lanes of a warp group take turns in ascending order.
 #pragma once
 #include "sandbox/interpreter/ptx/lowering/kernel.h"
 

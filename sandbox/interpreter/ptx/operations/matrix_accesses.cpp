@@ -36,42 +36,42 @@ const FragmentLayout& fragment_of(const Operation& op) {
 
 // The value of all lanes of a warp.
 template <class Read>
-uint64_t common_value(Strand& strand, int first, const char* what, const Read& read) {
+uint64_t common_value(WarpGroup& warp_group, int first, const char* what, const Read& read) {
   const uint64_t value = read(first);
   for (int lane = first + 1; lane < first + kWarpLanes; ++lane)
-    if (read(lane) != value) strand.fail(FaultClass::kIllegalAccess, what, lane);
+    if (read(lane) != value) warp_group.fail(FaultClass::kIllegalAccess, what, lane);
   return value;
 }
 
-void find_lines(Strand& strand, const Operation& op, int first, uint32_t element_bytes, bool writes,
+void find_lines(WarpGroup& warp_group, const Operation& op, int first, uint32_t element_bytes, bool writes,
                 Lines& lines) {
   const FragmentLayout& layout = fragment_of(op);
   const bool by_columns = (op.detail & kColumnMajor) != 0;
   lines.count = by_columns ? layout.columns : layout.rows;
   lines.elements = by_columns ? layout.rows : layout.columns;
   const uint64_t begin =
-      common_value(strand, first, "the lanes of a warp name different addresses of a matrix",
-                   [&](int lane) { return lane_address(strand, op.address, op.offset, lane); });
+      common_value(warp_group, first, "the lanes of a warp name different addresses of a matrix",
+                   [&](int lane) { return lane_address(warp_group, op.address, op.offset, lane); });
   uint64_t step = static_cast<uint64_t>(lines.elements);
   if (op.sources[1])
-    step =
-        common_value(strand, first, "the lanes of a warp name different widths of a matrix", [&](int lane) {
-          return defined_value<uint32_t>(strand, op.sources[1], lane, "the width of a matrix");
+    step = common_value(
+        warp_group, first, "the lanes of a warp name different widths of a matrix", [&](int lane) {
+          return defined_value<uint32_t>(warp_group, op.sources[1], lane, "the width of a matrix");
         });
   step *= element_bytes;
   const bool wide =
       element_bytes < 8 || static_cast<MatrixRole>(op.detail >> kRoleShift) == MatrixRole::kAccumulator;
   const uint32_t alignment = wide ? 16 : 8;
   if (begin % alignment != 0 || step % alignment != 0)
-    strand.fail(FaultClass::kIllegalAccess,
-                concat("a matrix whose rows do not begin at multiples of ", alignment, " bytes"), first);
+    warp_group.fail(FaultClass::kIllegalAccess,
+                    concat("a matrix whose rows do not begin at multiples of ", alignment, " bytes"), first);
   const Access access{.bytes = static_cast<uint32_t>(lines.elements) * element_bytes, .writes = writes};
   Region region;
   for (int line = 0; line < lines.count; ++line) {
     const uint64_t address = begin + static_cast<uint64_t>(line) * step;
     if (line == 0 || address < region.begin || address > region.end - access.bytes)
-      region = find_region(strand, op.space, address, access, first);
-    if (region.local) strand.fail(FaultClass::kIllegalAccess, "a matrix in local memory", first);
+      region = find_region(warp_group, op.space, address, access, first);
+    if (region.local) warp_group.fail(FaultClass::kIllegalAccess, "a matrix in local memory", first);
     const uint64_t at = address - region.begin;
     lines.data[line] = region.data + at;
     lines.undefined[line] = region.undefined ? region.undefined + at : nullptr;
@@ -129,9 +129,9 @@ void gather(const Operation& op, const std::vector<Place>& registers, const Line
 }
 
 // Each lane accesses the elements that its fragment holds.
-void show_elements(Strand& strand, const Operation& op, const Lines& lines, int first, bool stores,
+void show_elements(WarpGroup& warp_group, const Operation& op, const Lines& lines, int first, bool stores,
                    uint32_t element_bytes) {
-  CollectedAccesses seen(strand, op, stores ? LaneAccess::Kind::kWrite : LaneAccess::Kind::kRead,
+  CollectedAccesses seen(warp_group, op, stores ? LaneAccess::Kind::kWrite : LaneAccess::Kind::kRead,
                          element_bytes);
   if (!seen) return;
   for_each_element(op, [&](size_t, int, const uint16_t* places) {
@@ -146,43 +146,47 @@ void show_elements(Strand& strand, const Operation& op, const Lines& lines, int 
 }
 
 template <class Element>
-void move_elements(Strand& strand, const Operation& op, bool stores) {
-  const std::vector<Place>& registers = strand.kernel().more[op.more];
+void move_elements(WarpGroup& warp_group, const Operation& op, bool stores) {
+  const std::vector<Place>& registers = warp_group.kernel().more[op.more];
   const int packed = packed_elements(op.type);
-  for_each_whole_warp(strand, [&](int first) {
+  for_each_whole_warp(warp_group, [&](int first) {
     Lines lines;
-    find_lines(strand, op, first, sizeof(Element), stores, lines);
-    show_elements(strand, op, lines, first, stores, sizeof(Element));
-    const auto values = [&](Place place) { return strand.values<Element>(place) + first * packed; };
-    const auto shadows = [&](Place place) { return strand.shadows<Element>(place) + first * packed; };
+    find_lines(warp_group, op, first, sizeof(Element), stores, lines);
+    show_elements(warp_group, op, lines, first, stores, sizeof(Element));
+    const auto values = [&](Place place) { return warp_group.values<Element>(place) + first * packed; };
+    const auto shadows = [&](Place place) { return warp_group.shadows<Element>(place) + first * packed; };
     if (stores) {
       gather<Element>(op, registers, lines, lines.data, values);
-      if (strand.has_shadows()) gather<Element>(op, registers, lines, lines.undefined, shadows);
+      if (warp_group.has_shadows()) gather<Element>(op, registers, lines, lines.undefined, shadows);
       for (int line = 0; line < lines.count; ++line)
         if (lines.writers[line])
           memset(lines.writers[line], static_cast<int>(Writer::kKernel),
                  static_cast<size_t>(lines.elements) * sizeof(Element));
     } else {
       spread<Element>(op, registers, lines, lines.data, values);
-      if (strand.has_shadows()) spread<Element>(op, registers, lines, lines.undefined, shadows);
+      if (warp_group.has_shadows()) spread<Element>(op, registers, lines, lines.undefined, shadows);
     }
     // As much work as that many other operations.
-    strand.grid().count_work(4 * registers.size(), kWarpLanes);
+    warp_group.grid().count_work(4 * registers.size(), kWarpLanes);
   });
 }
 
-void move_matrix(Strand& strand, const Operation& op, bool stores) {
+void move_matrix(WarpGroup& warp_group, const Operation& op, bool stores) {
   if (packed_elements(op.type) == 2)
-    move_elements<uint16_t>(strand, op, stores);
+    move_elements<uint16_t>(warp_group, op, stores);
   else if (op.type == Type::kF64)
-    move_elements<uint64_t>(strand, op, stores);
+    move_elements<uint64_t>(warp_group, op, stores);
   else
-    move_elements<uint32_t>(strand, op, stores);
+    move_elements<uint32_t>(warp_group, op, stores);
 }
 
 }  // namespace
 
-void load_matrix(Strand& strand, const Operation& op) { move_matrix(strand, op, /*stores=*/false); }
-void store_matrix(Strand& strand, const Operation& op) { move_matrix(strand, op, /*stores=*/true); }
+void load_matrix(WarpGroup& warp_group, const Operation& op) {
+  move_matrix(warp_group, op, /*stores=*/false);
+}
+void store_matrix(WarpGroup& warp_group, const Operation& op) {
+  move_matrix(warp_group, op, /*stores=*/true);
+}
 
 }  // namespace bicrl::ptx

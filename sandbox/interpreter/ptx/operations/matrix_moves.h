@@ -6,7 +6,7 @@
 // lanes are not looked at. A register holds two neighbours of a row: lane l those of row l / 4 from column
 // 2 (l % 4) on; transposed, two of a column.
 #pragma once
-#include "sandbox/interpreter/ptx/execution/strand.h"
+#include "sandbox/interpreter/ptx/execution/warp_group.h"
 
 namespace bicrl::ptx {
 
@@ -14,9 +14,9 @@ namespace bicrl::ptx {
 constexpr uint16_t kTransposed = 1;
 
 // Operation::count matrices; a register of each among the destinations, or in Kernel::more.
-void load_small_matrices(Strand& strand, const Operation& op);
-void store_small_matrices(Strand& strand, const Operation& op);
+void load_small_matrices(WarpGroup& warp_group, const Operation& op);
+void store_small_matrices(WarpGroup& warp_group, const Operation& op);
 // Destination 0, source 1; always transposed.
-void transpose_small_matrix(Strand& strand, const Operation& op);
+void transpose_small_matrix(WarpGroup& warp_group, const Operation& op);
 
 }  // namespace bicrl::ptx

@@ -6,7 +6,7 @@
 #pragma once
 #include <cstdint>
 
-#include "sandbox/interpreter/ptx/execution/strand.h"
+#include "sandbox/interpreter/ptx/execution/warp_group.h"
 
 namespace bicrl::ptx {
 
@@ -19,22 +19,22 @@ constexpr int kRoleShift = 9;  // a MatrixRole
 enum class MatrixRole : uint16_t { kLeft, kRight, kAccumulator };
 
 // Registers, in Kernel::more: of D, A, B, C.
-void multiply_matrices(Strand& strand, const Operation& op);
+void multiply_matrices(WarpGroup& warp_group, const Operation& op);
 
 // Registers, in Kernel::more: of the fragment. Source 1: the distance between rows (or columns) in elements,
 // or none if they follow each other. All lanes name one address, a multiple of 16 bytes, and so is the
 // distance in bytes; of fp64 operands A and B, a multiple of 8. (The manual asks for more than devices do.)
-void load_matrix(Strand& strand, const Operation& op);
-void store_matrix(Strand& strand, const Operation& op);
+void load_matrix(WarpGroup& warp_group, const Operation& op);
+void store_matrix(WarpGroup& warp_group, const Operation& op);
 
-[[noreturn]] void fail_incomplete_warp(Strand& strand, int warp);
+[[noreturn]] void fail_incomplete_warp(WarpGroup& warp_group, int warp);
 // Calls work(first lane) for the warps that are active. Throws FaultError if one of them is not whole.
 template <class Work>
-void for_each_whole_warp(Strand& strand, const Work& work) {
-  for (int warp = 0; warp * kWarpLanes < strand.lanes(); ++warp) {
-    const uint32_t lanes = strand.active().warps[static_cast<size_t>(warp)];
+void for_each_whole_warp(WarpGroup& warp_group, const Work& work) {
+  for (int warp = 0; warp * kWarpLanes < warp_group.lanes(); ++warp) {
+    const uint32_t lanes = warp_group.active().warps[static_cast<size_t>(warp)];
     if (lanes == 0) continue;
-    if (lanes != ~uint32_t{0}) fail_incomplete_warp(strand, warp);
+    if (lanes != ~uint32_t{0}) fail_incomplete_warp(warp_group, warp);
     work(warp * kWarpLanes);
   }
 }

@@ -16,7 +16,7 @@ constexpr int kMaxSide = 32;  // of a matrix
 const MatrixFormat& format_of(const Operation& op) { return matrix_formats()[op.detail & kFormatMask]; }
 
 const MatrixArithmetic& arithmetic() {
-  static const MatrixArithmetic& best = matrix_arithmetic(best_alu_twin());
+  static const MatrixArithmetic& best = matrix_arithmetic(best_isa_variant());
   return best;
 }
 
@@ -43,12 +43,12 @@ void for_each_element(Type type, const FragmentLayout& layout, const Work& work)
 }
 
 template <class Element>
-void read_undefined(Strand& strand, const Place* registers, Type type, const FragmentLayout& layout,
+void read_undefined(WarpGroup& warp_group, const Place* registers, Type type, const FragmentLayout& layout,
                     int first, bool* undefined, bool& any) {
   const int packed = packed_elements(type);
   const auto bits = static_cast<Element>(significant_bits(type));
   const auto shadow_of = [&](int number) {
-    return strand.shadows<Element>(registers[number]) + first * packed;
+    return warp_group.shadows<Element>(registers[number]) + first * packed;
   };
   Element all = 0;
   for (int number = 0; number * packed < layout.elements; ++number)
@@ -62,46 +62,49 @@ void read_undefined(Strand& strand, const Place* registers, Type type, const Fra
 }
 
 // The numbers that a register holds, of all lanes of the warp.
-const float* numbers_of(Strand& strand, Place place, Type type, int first, float* space) {
-  const auto halves = [&] { return strand.values<uint16_t>(place) + first * 2; };
+const float* numbers_of(WarpGroup& warp_group, Place place, Type type, int first, float* space) {
+  const auto halves = [&] { return warp_group.values<uint16_t>(place) + first * 2; };
   if (type == Type::kF16) {
     arithmetic().widen_f16(halves(), space, 2 * kWarpLanes);
   } else if (type == Type::kBF16) {
     arithmetic().widen_bf16(halves(), space, 2 * kWarpLanes);
   } else if (type == Type::kTF32) {
-    arithmetic().cut_tf32(strand.values<float>(place) + first, space, kWarpLanes);
+    arithmetic().cut_tf32(warp_group.values<float>(place) + first, space, kWarpLanes);
   } else {
-    return strand.values<float>(place) + first;
+    return warp_group.values<float>(place) + first;
   }
   return space;
 }
-const double* numbers_of(Strand& strand, Place place, Type, int first, double*) {
-  return strand.values<double>(place) + first;
+const double* numbers_of(WarpGroup& warp_group, Place place, Type, int first, double*) {
+  return warp_group.values<double>(place) + first;
 }
 
 template <class Number>
-void read_matrix(Strand& strand, const Place* registers, Type type, const FragmentLayout& layout, int first,
-                 Matrix<Number>& matrix) {
+void read_matrix(WarpGroup& warp_group, const Place* registers, Type type, const FragmentLayout& layout,
+                 int first, Matrix<Number>& matrix) {
   const int packed = packed_elements(type);
   alignas(64) Number space[2 * kWarpLanes];
   const Number* numbers = nullptr;
   for_each_element(type, layout, [&](int number, int half, const uint16_t* positions) {
-    if (half == 0) numbers = numbers_of(strand, registers[number], type, first, space);
+    if (half == 0) numbers = numbers_of(warp_group, registers[number], type, first, space);
     for (int lane = 0; lane < kWarpLanes; ++lane)
       matrix.values[positions[lane]] = numbers[lane * packed + half];
   });
   matrix.any_undefined = false;
-  if (!strand.has_shadows()) return;
+  if (!warp_group.has_shadows()) return;
   if (packed == 2)
-    read_undefined<uint16_t>(strand, registers, type, layout, first, matrix.undefined, matrix.any_undefined);
+    read_undefined<uint16_t>(warp_group, registers, type, layout, first, matrix.undefined,
+                             matrix.any_undefined);
   else if (sizeof(Number) == 4)
-    read_undefined<uint32_t>(strand, registers, type, layout, first, matrix.undefined, matrix.any_undefined);
+    read_undefined<uint32_t>(warp_group, registers, type, layout, first, matrix.undefined,
+                             matrix.any_undefined);
   else
-    read_undefined<uint64_t>(strand, registers, type, layout, first, matrix.undefined, matrix.any_undefined);
+    read_undefined<uint64_t>(warp_group, registers, type, layout, first, matrix.undefined,
+                             matrix.any_undefined);
 }
 
 template <class Element, class Number>
-void write_elements(Strand& strand, const Place* registers, Type type, const FragmentLayout& layout,
+void write_elements(WarpGroup& warp_group, const Place* registers, Type type, const FragmentLayout& layout,
                     int first, const Matrix<Number>& matrix) {
   const int packed = packed_elements(type);
   for_each_element(type, layout, [&](int number, int half, const uint16_t* positions) {
@@ -114,10 +117,10 @@ void write_elements(Strand& strand, const Place* registers, Type type, const Fra
       memcpy(elements, numbers, sizeof elements);
     else
       arithmetic().narrow_f16(numbers, elements, kWarpLanes);
-    Element* to = strand.values<Element>(place) + first * packed + half;
+    Element* to = warp_group.values<Element>(place) + first * packed + half;
     for (int lane = 0; lane < kWarpLanes; ++lane) to[lane * packed] = elements[lane];
-    if (!strand.has_shadows()) return;
-    Element* shadow = strand.shadows<Element>(place) + first * packed + half;
+    if (!warp_group.has_shadows()) return;
+    Element* shadow = warp_group.shadows<Element>(place) + first * packed + half;
     for (int lane = 0; lane < kWarpLanes; ++lane)
       shadow[lane * packed] =
           matrix.any_undefined && matrix.undefined[positions[lane]] ? static_cast<Element>(~Element{0}) : 0;
@@ -139,20 +142,20 @@ void spread_undefined(const MatrixFormat& format, const Matrix<Number>& a, const
 }
 
 template <class Number>
-void multiply(Strand& strand, const Operation& op) {
+void multiply(WarpGroup& warp_group, const Operation& op) {
   const MatrixFormat& format = format_of(op);
   const Type wide = sizeof(Number) == 8 ? Type::kF64 : Type::kF32;
   const Type result = op.detail & kNarrowResult ? Type::kF16 : wide;
   const Type addend = op.detail & kNarrowAddend ? Type::kF16 : wide;
-  const Place* to = strand.kernel().more[op.more].data();
+  const Place* to = warp_group.kernel().more[op.more].data();
   const Place* left = to + register_count(format.accumulator, result);
   const Place* right = left + register_count(format.left, format.type);
   const Place* added = right + register_count(format.right, format.type);
-  for_each_whole_warp(strand, [&](int first) {
+  for_each_whole_warp(warp_group, [&](int first) {
     Matrix<Number> a, b, c, d;
-    read_matrix(strand, left, format.type, format.left, first, a);
-    read_matrix(strand, right, format.type, format.right, first, b);
-    read_matrix(strand, added, addend, format.accumulator, first, c);
+    read_matrix(warp_group, left, format.type, format.left, first, a);
+    read_matrix(warp_group, right, format.type, format.right, first, b);
+    read_matrix(warp_group, added, addend, format.accumulator, first, c);
     if constexpr (sizeof(Number) == 8)
       arithmetic().multiply_f64(a.values, b.values, c.values, d.values, format.m, format.n, format.k);
     else
@@ -160,29 +163,29 @@ void multiply(Strand& strand, const Operation& op) {
     spread_undefined(format, a, b, c, d);
     if constexpr (sizeof(Number) == 4) {
       if (result == Type::kF16)
-        write_elements<uint16_t>(strand, to, result, format.accumulator, first, d);
+        write_elements<uint16_t>(warp_group, to, result, format.accumulator, first, d);
       else
-        write_elements<uint32_t>(strand, to, result, format.accumulator, first, d);
+        write_elements<uint32_t>(warp_group, to, result, format.accumulator, first, d);
     } else {
-      write_elements<uint64_t>(strand, to, result, format.accumulator, first, d);
+      write_elements<uint64_t>(warp_group, to, result, format.accumulator, first, d);
     }
     // As much work as that many other operations.
-    strand.grid().count_work(static_cast<uint64_t>(format.m * format.n * format.k / 64), kWarpLanes);
+    warp_group.grid().count_work(static_cast<uint64_t>(format.m * format.n * format.k / 64), kWarpLanes);
   });
 }
 
 }  // namespace
 
-void fail_incomplete_warp(Strand& strand, int warp) {
-  strand.fail(FaultClass::kBarrier, "a matrix operation of a warp that has not all its 32 lanes any more",
-              warp * kWarpLanes + std::countr_zero(strand.active().warps[static_cast<size_t>(warp)]));
+void fail_incomplete_warp(WarpGroup& warp_group, int warp) {
+  warp_group.fail(FaultClass::kBarrier, "a matrix operation of a warp that has not all its 32 lanes any more",
+                  warp * kWarpLanes + std::countr_zero(warp_group.active().warps[static_cast<size_t>(warp)]));
 }
 
-void multiply_matrices(Strand& strand, const Operation& op) {
+void multiply_matrices(WarpGroup& warp_group, const Operation& op) {
   if (format_of(op).type == Type::kF64)
-    multiply<double>(strand, op);
+    multiply<double>(warp_group, op);
   else
-    multiply<float>(strand, op);
+    multiply<float>(warp_group, op);
 }
 
 }  // namespace bicrl::ptx

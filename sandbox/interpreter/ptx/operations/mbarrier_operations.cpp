@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t kBarrierBytes = 8;
 // What a lane does here takes as long as that many operations on registers.
-constexpr uint64_t kWork = 32;
+constexpr uint64_t kBarrierWork = 32;
 constexpr uint32_t kMaxCount = (1 << 20) - 1;  // of arrivals, and of bytes of transactions
 
 // What the 64 bits mean: from the lowest on, 20 bits of `expected`, 20 of `pending`, 22 of bytes + 2^20, a
@@ -40,18 +40,18 @@ struct State {
 // The barrier at a lane's address.
 class Barrier {
  public:
-  Barrier(Strand& strand, const Operation& op, int lane) : strand_(strand), lane_(lane) {
-    const uint64_t address = lane_address(strand, op.address, op.offset, lane);
-    require_aligned(strand, address, kBarrierBytes, lane);
+  Barrier(WarpGroup& warp_group, const Operation& op, int lane) : warp_group_(warp_group), lane_(lane) {
+    const uint64_t address = lane_address(warp_group, op.address, op.offset, lane);
+    require_aligned(warp_group, address, kBarrierBytes, lane);
     const Region region =
-        find_region(strand, op.space, address, {.bytes = kBarrierBytes, .writes = true}, lane);
+        find_region(warp_group, op.space, address, {.bytes = kBarrierBytes, .writes = true}, lane);
     if (region.space != Space::kShared)
-      strand.fail(FaultClass::kIllegalAccess, "a barrier that is not in shared memory", lane);
+      warp_group.fail(FaultClass::kIllegalAccess, "a barrier that is not in shared memory", lane);
     data_ = region.data + (address - region.begin);
     if (region.undefined) undefined_ = region.undefined + (address - region.begin);
   }
 
-  uint64_t place() const { return static_cast<uint64_t>(data_ - strand_.block().shared()); }
+  uint64_t place() const { return static_cast<uint64_t>(data_ - warp_group_.block().shared()); }
 
   State read() const {
     constexpr uint64_t kPoison = kPoisonWord * 0x0001000100010001;
@@ -59,8 +59,9 @@ class Barrier {
     memcpy(&bits, data_, sizeof bits);
     bool known = bits != kPoison;
     for (uint32_t i = 0; undefined_ && i < kBarrierBytes; ++i) known &= undefined_[i] == 0;
-    if (!known) strand_.fail(FaultClass::kUninitialised, "a barrier was never initialised", lane_);
-    if (!State::is_one(bits)) strand_.fail(FaultClass::kBarrier, "what is used as a barrier is none", lane_);
+    if (!known) warp_group_.fail(FaultClass::kUninitialised, "a barrier was never initialised", lane_);
+    if (!State::is_one(bits))
+      warp_group_.fail(FaultClass::kBarrier, "what is used as a barrier is none", lane_);
     return State::of(bits);
   }
 
@@ -89,7 +90,9 @@ class Barrier {
     state.pending = state.expected;
   }
 
-  [[noreturn]] void fail(const char* message) const { strand_.fail(FaultClass::kBarrier, message, lane_); }
+  [[noreturn]] void fail(const char* message) const {
+    warp_group_.fail(FaultClass::kBarrier, message, lane_);
+  }
 
  private:
   void write(uint64_t bits, bool undefined) {
@@ -97,26 +100,26 @@ class Barrier {
     if (undefined_) memset(undefined_, undefined ? 0xFF : 0, kBarrierBytes);
   }
 
-  Strand& strand_;
+  WarpGroup& warp_group_;
   const int lane_;
   std::byte* data_ = nullptr;
   uint8_t* undefined_ = nullptr;
 };
 
-void change(Strand& strand, const Operation& op, int lane) {
+void change(WarpGroup& warp_group, const Operation& op, int lane) {
   const auto action = static_cast<BarrierAction>(op.detail);
-  Barrier barrier(strand, op, lane);
+  Barrier barrier(warp_group, op, lane);
   const uint32_t operand =
-      op.sources[0] ? defined_value<uint32_t>(strand, op.sources[0], lane, "a count of a barrier") : 1;
-  Observer* observer = strand.grid().observer();
+      op.sources[0] ? defined_value<uint32_t>(warp_group, op.sources[0], lane, "a count of a barrier") : 1;
+  Observer* observer = warp_group.grid().observer();
   if (action == BarrierAction::kInit) {
-    if (observer) observer->phases_begin(strand, op, lane, barrier.place());
+    if (observer) observer->phases_begin(warp_group, op, lane, barrier.place());
     if (operand == 0 || operand > kMaxCount) barrier.fail("a barrier of no arrivals, or of too many");
     return barrier.write(State{.expected = operand, .pending = operand, .bytes = 0, .parity = false});
   }
   State state = barrier.read();
   if (observer && action != BarrierAction::kInvalidate)
-    observer->phase_arrival(strand.block(), strand.first_thread() + lane, barrier.place());
+    observer->phase_arrival(warp_group.block(), warp_group.first_thread() + lane, barrier.place());
   if (action == BarrierAction::kInvalidate) return barrier.invalidate();
   const State before = state;
   switch (action) {
@@ -143,67 +146,67 @@ void change(Strand& strand, const Operation& op, int lane) {
       state.parity != before.parity)
     barrier.fail("an arrival that must not end the phase of a barrier ends it");
   barrier.write(state);
-  set_value(strand, op.destinations[0], lane, before.bits());
+  set_value(warp_group, op.destinations[0], lane, before.bits());
 }
 
 }  // namespace
 
-void arrive_after_copies(Strand& strand, const Operation& op) {
-  strand.grid().count_work(kWork, static_cast<uint64_t>(strand.active().count()));
-  strand.active().for_each([&](int lane) {
-    Barrier barrier(strand, op, lane);
+void arrive_after_copies(WarpGroup& warp_group, const Operation& op) {
+  warp_group.grid().count_work(kBarrierWork, static_cast<uint64_t>(warp_group.active().count()));
+  warp_group.active().for_each([&](int lane) {
+    Barrier barrier(warp_group, op, lane);
     State state = barrier.read();
     if (op.detail == 0) {
       if (state.pending == kMaxCount) barrier.fail("a barrier of too many arrivals");
       ++state.pending;
     }
     barrier.write(state);
-    if (strand.block().copies().is_full())
-      strand.fail(FaultClass::kMemory, "too many arrivals wait for asynchronous copies", lane);
-    strand.block().copies().arrive_later(strand.first_thread() + lane, barrier.place());
+    if (warp_group.block().copies().is_full())
+      warp_group.fail(FaultClass::kMemory, "too many arrivals wait for asynchronous copies", lane);
+    warp_group.block().copies().arrive_later(warp_group.first_thread() + lane, barrier.place());
   });
 }
 
-void change_barrier(Strand& strand, const Operation& op) {
-  strand.grid().count_work(kWork, static_cast<uint64_t>(strand.active().count()));
-  strand.active().for_each([&](int lane) { change(strand, op, lane); });
+void change_barrier(WarpGroup& warp_group, const Operation& op) {
+  warp_group.grid().count_work(kBarrierWork, static_cast<uint64_t>(warp_group.active().count()));
+  warp_group.active().for_each([&](int lane) { change(warp_group, op, lane); });
 }
 
-void test_barrier(Strand& strand, const Operation& op) {
-  strand.grid().count_work(kWork, static_cast<uint64_t>(strand.active().count()));
+void test_barrier(WarpGroup& warp_group, const Operation& op) {
+  warp_group.grid().count_work(kBarrierWork, static_cast<uint64_t>(warp_group.active().count()));
   bool waits = false;
-  strand.active().for_each([&](int lane) {
-    Barrier barrier(strand, op, lane);
+  warp_group.active().for_each([&](int lane) {
+    Barrier barrier(warp_group, op, lane);
     State state = barrier.read();
-    if (const uint64_t arrivals = strand.block().copies().take_arrivals(barrier.place()); arrivals > 0) {
+    if (const uint64_t arrivals = warp_group.block().copies().take_arrivals(barrier.place()); arrivals > 0) {
       for (uint64_t i = 0; i < arrivals; ++i) {
         barrier.arrive(state, 1);
         Barrier::complete(state);
       }
       barrier.write(state);
-      strand.block().show_landed();
+      warp_group.block().show_landed();
     }
     bool parity = false;
     if (op.detail == 0) {
-      const auto bits = defined_value<uint64_t>(strand, op.sources[0], lane, "the state of a barrier");
+      const auto bits = defined_value<uint64_t>(warp_group, op.sources[0], lane, "the state of a barrier");
       if (!State::is_one(bits)) barrier.fail("what is used as the state of a barrier is none");
       parity = State::of(bits).parity;
     } else {
-      parity = (defined_value<uint32_t>(strand, op.sources[0], lane, "the parity of a phase") & 1) != 0;
+      parity = (defined_value<uint32_t>(warp_group, op.sources[0], lane, "the parity of a phase") & 1) != 0;
     }
     const bool ended = state.parity != parity;
     waits |= !ended;
-    if (Observer* observer = strand.grid().observer(); observer && ended)
-      observer->phase_ended(strand.block(), strand.first_thread() + lane, barrier.place());
-    set_predicate(strand, op.destinations[0], lane, ended);
+    if (Observer* observer = warp_group.grid().observer(); observer && ended)
+      observer->phase_ended(warp_group.block(), warp_group.first_thread() + lane, barrier.place());
+    set_predicate(warp_group, op.destinations[0], lane, ended);
   });
-  if (waits) strand.note_wait();
+  if (waits) warp_group.note_wait();
 }
 
-void pending_arrivals(Strand& strand, const Operation& op) {
-  strand.active().for_each([&](int lane) {
-    const auto bits = defined_value<uint64_t>(strand, op.sources[0], lane, "the state of a barrier");
-    set_value(strand, op.destinations[0], lane, State::of(bits).pending);
+void pending_arrivals(WarpGroup& warp_group, const Operation& op) {
+  warp_group.active().for_each([&](int lane) {
+    const auto bits = defined_value<uint64_t>(warp_group, op.sources[0], lane, "the state of a barrier");
+    set_value(warp_group, op.destinations[0], lane, State::of(bits).pending);
   });
 }
 

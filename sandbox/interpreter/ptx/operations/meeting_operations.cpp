@@ -19,11 +19,11 @@ struct Group {
 
 // Calls work(group) for the groups of lanes that are active. Source 0 is the mask.
 template <class Work>
-void for_each_group(Strand& strand, const Operation& op, const Work& work) {
-  const uint32_t* masks = op.sources[0] ? strand.values<uint32_t>(op.sources[0]) : nullptr;
-  for (int warp = 0; warp * kWarpLanes < strand.lanes(); ++warp) {
+void for_each_group(WarpGroup& warp_group, const Operation& op, const Work& work) {
+  const uint32_t* masks = op.sources[0] ? warp_group.values<uint32_t>(op.sources[0]) : nullptr;
+  for (int warp = 0; warp * kWarpLanes < warp_group.lanes(); ++warp) {
     const int first = warp * kWarpLanes;
-    for (uint32_t left = strand.active().warps[static_cast<size_t>(warp)]; left != 0;) {
+    for (uint32_t left = warp_group.active().warps[static_cast<size_t>(warp)]; left != 0;) {
       uint32_t alike = left;
       if (masks) {
         const uint32_t mask = masks[first + std::countr_zero(left)];
@@ -42,16 +42,17 @@ void for_each_lane(const Group& group, const Work& work) {
     work(group.first_lane + std::countr_zero(left));
 }
 
-bool any_undefined(Strand& strand, Place place, const Group& group) {
+bool any_undefined(WarpGroup& warp_group, Place place, const Group& group) {
   bool any = false;
-  if (strand.has_shadows()) for_each_lane(group, [&](int lane) { any |= is_undefined(strand, place, lane); });
+  if (warp_group.has_shadows())
+    for_each_lane(group, [&](int lane) { any |= is_undefined(warp_group, place, lane); });
   return any;
 }
 
 template <class T>
-void match_values(Strand& strand, const Operation& op, const Group& group) {
-  const T* values = strand.values<T>(op.sources[1]);
-  const bool undefined = any_undefined(strand, op.sources[1], group);
+void match_values(WarpGroup& warp_group, const Operation& op, const Group& group) {
+  const T* values = warp_group.values<T>(op.sources[1]);
+  const bool undefined = any_undefined(warp_group, op.sources[1], group);
   // Found for all lanes before the first is written: a result may take the place of the values.
   std::array<uint32_t, kWarpLanes> alike{};
   for_each_lane(group, [&](int lane) {
@@ -63,14 +64,14 @@ void match_values(Strand& strand, const Operation& op, const Group& group) {
   for_each_lane(group, [&](int lane) {
     const uint32_t found = alike[static_cast<size_t>(lane - group.first_lane)];
     const bool all = found == group.lanes;
-    set_value(strand, op.destinations[0], lane, op.detail == 0 || all ? found : 0, undefined);
-    set_predicate(strand, op.destinations[1], lane, all, undefined);
+    set_value(warp_group, op.destinations[0], lane, op.detail == 0 || all ? found : 0, undefined);
+    set_predicate(warp_group, op.destinations[1], lane, all, undefined);
   });
 }
 
 template <class T>
-uint32_t combined(Strand& strand, const Operation& op, const Group& group) {
-  const T* values = strand.values<T>(op.sources[1]);
+uint32_t combined(WarpGroup& warp_group, const Operation& op, const Group& group) {
+  const T* values = warp_group.values<T>(op.sources[1]);
   T result = values[group.first_lane + std::countr_zero(group.lanes)];
   bool first = true;
   for_each_lane(group, [&](int lane) {
@@ -104,34 +105,35 @@ uint32_t combined(Strand& strand, const Operation& op, const Group& group) {
 }
 
 // Some lanes, at one barrier.
-void arrive(Strand& strand, const Operation& op, uint32_t number, uint32_t count, const LaneSet& lanes) {
+void arrive(WarpGroup& warp_group, const Operation& op, uint32_t number, uint32_t count,
+            const LaneSet& lanes) {
   const bool waits = op.detail != kArriveOnly;
-  strand.block().arrive(number, strand, lanes, count, waits);
+  warp_group.block().arrive(number, warp_group, lanes, count, waits);
   if (op.sources[2]) {
-    const uint32_t* predicates = strand.values<uint32_t>(op.sources[2]);
+    const uint32_t* predicates = warp_group.values<uint32_t>(op.sources[2]);
     uint32_t yes = 0, of = 0;
     bool undefined = false;
     lanes.for_each([&](int lane) {
       ++of, yes += (predicates[lane] != 0) != op.negated_source;
-      undefined |= is_undefined(strand, op.sources[2], lane);
+      undefined |= is_undefined(warp_group, op.sources[2], lane);
     });
-    strand.block().vote(number, yes, of, undefined);
+    warp_group.block().vote(number, yes, of, undefined);
   }
-  if (waits) strand.wait_at_barrier(number, lanes);
+  if (waits) warp_group.wait_at_barrier(number, lanes);
 }
 
 }  // namespace
 
-void arrive_at_barrier(Strand& strand, const Operation& op) {
+void arrive_at_barrier(WarpGroup& warp_group, const Operation& op) {
   if (op.offset >= 0) {
     const auto number = static_cast<uint32_t>(op.offset);
-    strand.block().arrive(number, strand, strand.active(), 0, true);
-    return strand.wait_at_barrier(number, strand.active());
+    warp_group.block().arrive(number, warp_group, warp_group.active(), 0, true);
+    return warp_group.wait_at_barrier(number, warp_group.active());
   }
-  strand.require_defined(op.sources[0], "the number of a barrier");
-  const uint32_t* numbers = strand.values<uint32_t>(op.sources[0]);
-  const uint32_t* counts = op.sources[1] ? strand.values<uint32_t>(op.sources[1]) : nullptr;
-  LaneSet left = strand.active();
+  warp_group.require_defined(op.sources[0], "the number of a barrier");
+  const uint32_t* numbers = warp_group.values<uint32_t>(op.sources[0]);
+  const uint32_t* counts = op.sources[1] ? warp_group.values<uint32_t>(op.sources[1]) : nullptr;
+  LaneSet left = warp_group.active();
   while (!left.empty()) {
     const int first = left.first();
     const uint32_t number = numbers[first], count = counts ? counts[first] : 0;
@@ -141,34 +143,34 @@ void arrive_at_barrier(Strand& strand, const Operation& op) {
     });
     left -= lanes;
     if (number >= kBarriers)
-      strand.fail(FaultClass::kBarrier, "a barrier beyond the 16 that a block has", first);
+      warp_group.fail(FaultClass::kBarrier, "a barrier beyond the 16 that a block has", first);
     if (!counts) {
-      arrive(strand, op, number, 0, lanes);
+      arrive(warp_group, op, number, 0, lanes);
       continue;
     }
     if (count == 0 || count % kWarpLanes != 0)
-      strand.fail(FaultClass::kBarrier, "a barrier's number of threads must be a multiple of 32", first);
+      warp_group.fail(FaultClass::kBarrier, "a barrier's number of threads must be a multiple of 32", first);
     // Warp by warp: with the last that it waits for the barrier is complete, and the next warp begins anew.
     for (size_t warp = 0; warp < kMaxWarps; ++warp) {
       LaneSet of_warp;
       of_warp.warps[warp] = lanes.warps[warp];
       if (of_warp.empty()) continue;
-      arrive(strand, op, number, count, of_warp);
-      strand.block().complete_barrier(number);
+      arrive(warp_group, op, number, count, of_warp);
+      warp_group.block().complete_barrier(number);
     }
   }
 }
 
-void shuffle(Strand& strand, const Operation& op) {
-  const uint32_t* values = strand.values<uint32_t>(op.sources[1]);
-  const uint32_t* lane_operand = strand.values<uint32_t>(op.sources[2]);
-  const uint32_t* clamp_operand = strand.values<uint32_t>(op.sources[3]);
-  strand.require_defined(op.sources[2], "the lane of a shuffle");
-  strand.require_defined(op.sources[3], "the clamp of a shuffle");
+void shuffle(WarpGroup& warp_group, const Operation& op) {
+  const uint32_t* values = warp_group.values<uint32_t>(op.sources[1]);
+  const uint32_t* lane_operand = warp_group.values<uint32_t>(op.sources[2]);
+  const uint32_t* clamp_operand = warp_group.values<uint32_t>(op.sources[3]);
+  warp_group.require_defined(op.sources[2], "the lane of a shuffle");
+  warp_group.require_defined(op.sources[3], "the clamp of a shuffle");
   uint32_t results[kMaxLanes], result_shadows[kMaxLanes];
-  const uint32_t* shadows = strand.shadows<uint32_t>(op.sources[1]);
+  const uint32_t* shadows = warp_group.shadows<uint32_t>(op.sources[1]);
   const auto mode = static_cast<ShuffleMode>(op.detail);
-  for_each_group(strand, op, [&](const Group& group) {
+  for_each_group(warp_group, op, [&](const Group& group) {
     for_each_lane(group, [&](int at) {
       const int lane = at - group.first_lane;
       const int b = static_cast<int>(lane_operand[at] & 31);
@@ -201,23 +203,23 @@ void shuffle(Strand& strand, const Operation& op) {
       constexpr uint32_t kPoison = kPoisonWord | uint32_t{kPoisonWord} << 16;
       results[at] = takes_part ? values[group.first_lane + from] : kPoison;
       if (shadows) result_shadows[at] = takes_part ? shadows[group.first_lane + from] : ~uint32_t{0};
-      set_predicate(strand, op.destinations[1], at, in_range);
+      set_predicate(warp_group, op.destinations[1], at, in_range);
     });
   });
   if (!op.destinations[0]) return;
-  uint32_t* to = strand.values<uint32_t>(op.destinations[0]);
-  uint32_t* to_shadow = strand.shadows<uint32_t>(op.destinations[0]);
-  strand.active().for_each([&](int lane) {
+  uint32_t* to = warp_group.values<uint32_t>(op.destinations[0]);
+  uint32_t* to_shadow = warp_group.shadows<uint32_t>(op.destinations[0]);
+  warp_group.active().for_each([&](int lane) {
     to[lane] = results[lane];
     if (to_shadow) to_shadow[lane] = result_shadows[lane];
   });
 }
 
-void vote(Strand& strand, const Operation& op) {
-  const uint32_t* predicates = strand.values<uint32_t>(op.sources[1]);
+void vote(WarpGroup& warp_group, const Operation& op) {
+  const uint32_t* predicates = warp_group.values<uint32_t>(op.sources[1]);
   const auto mode = static_cast<VoteMode>(op.detail);
-  for_each_group(strand, op, [&](const Group& group) {
-    const bool undefined = any_undefined(strand, op.sources[1], group);
+  for_each_group(warp_group, op, [&](const Group& group) {
+    const bool undefined = any_undefined(warp_group, op.sources[1], group);
     uint32_t ballot = 0;
     for_each_lane(group, [&](int lane) {
       if ((predicates[lane] != 0) != op.negated_source) ballot |= uint32_t{1} << (lane - group.first_lane);
@@ -228,56 +230,57 @@ void vote(Strand& strand, const Operation& op) {
                                                  : all || ballot == 0;
     for_each_lane(group, [&](int lane) {
       if (mode == VoteMode::kBallot)
-        set_value(strand, op.destinations[0], lane, ballot, undefined);
+        set_value(warp_group, op.destinations[0], lane, ballot, undefined);
       else
-        set_predicate(strand, op.destinations[0], lane, answer, undefined);
+        set_predicate(warp_group, op.destinations[0], lane, answer, undefined);
     });
   });
 }
 
-void match(Strand& strand, const Operation& op) {
-  for_each_group(strand, op, [&](const Group& group) {
+void match(WarpGroup& warp_group, const Operation& op) {
+  for_each_group(warp_group, op, [&](const Group& group) {
     if (op.sources[1].bytes == 8)
-      match_values<uint64_t>(strand, op, group);
+      match_values<uint64_t>(warp_group, op, group);
     else
-      match_values<uint32_t>(strand, op, group);
+      match_values<uint32_t>(warp_group, op, group);
   });
 }
 
-void reduce_warp(Strand& strand, const Operation& op) {
-  for_each_group(strand, op, [&](const Group& group) {
-    const bool undefined = any_undefined(strand, op.sources[1], group);
-    const uint32_t result =
-        op.type == Type::kS32 ? combined<int32_t>(strand, op, group) : combined<uint32_t>(strand, op, group);
-    for_each_lane(group, [&](int lane) { set_value(strand, op.destinations[0], lane, result, undefined); });
+void reduce_warp(WarpGroup& warp_group, const Operation& op) {
+  for_each_group(warp_group, op, [&](const Group& group) {
+    const bool undefined = any_undefined(warp_group, op.sources[1], group);
+    const uint32_t result = op.type == Type::kS32 ? combined<int32_t>(warp_group, op, group)
+                                                  : combined<uint32_t>(warp_group, op, group);
+    for_each_lane(group,
+                  [&](int lane) { set_value(warp_group, op.destinations[0], lane, result, undefined); });
   });
 }
 
-void active_mask(Strand& strand, const Operation& op) {
-  for_each_group(strand, op, [&](const Group& group) {
-    for_each_lane(group, [&](int lane) { set_value(strand, op.destinations[0], lane, group.lanes); });
+void active_mask(WarpGroup& warp_group, const Operation& op) {
+  for_each_group(warp_group, op, [&](const Group& group) {
+    for_each_lane(group, [&](int lane) { set_value(warp_group, op.destinations[0], lane, group.lanes); });
   });
 }
 
-void elect(Strand& strand, const Operation& op) {
-  for_each_group(strand, op, [&](const Group& group) {
+void elect(WarpGroup& warp_group, const Operation& op) {
+  for_each_group(warp_group, op, [&](const Group& group) {
     const int chosen = std::countr_zero(group.lanes);
     for_each_lane(group, [&](int lane) {
-      set_value(strand, op.destinations[0], lane, static_cast<uint32_t>(chosen));
-      set_predicate(strand, op.destinations[1], lane, lane - group.first_lane == chosen);
+      set_value(warp_group, op.destinations[0], lane, static_cast<uint32_t>(chosen));
+      set_predicate(warp_group, op.destinations[1], lane, lane - group.first_lane == chosen);
     });
   });
 }
 
-void meet_warp(Strand& strand, const Operation& op) {
-  Observer* observer = strand.grid().observer();
+void meet_warp(WarpGroup& warp_group, const Operation& op) {
+  Observer* observer = warp_group.grid().observer();
   if (!observer) return;
-  for_each_group(strand, op, [&](const Group& group) {
-    observer->warp_barrier(strand, group.first_lane / kWarpLanes, group.lanes);
+  for_each_group(warp_group, op, [&](const Group& group) {
+    observer->warp_barrier(warp_group, group.first_lane / kWarpLanes, group.lanes);
   });
 }
 
-void Strand::give_votes(const Operation& op) {
+void WarpGroup::give_votes(const Operation& op) {
   const ThreadBlock::Votes votes = block_.votes(values<uint32_t>(op.sources[0])[active_.first()]);
   const auto combine = static_cast<Combine>(op.more);
   active_.for_each([&](int lane) {

@@ -6,7 +6,7 @@
 
 #include "sandbox/interpreter/ptx/execution/memory_access.h"
 #include "sandbox/interpreter/ptx/execution/observed_access.h"
-#include "sandbox/interpreter/ptx/execution/strand_masks.h"
+#include "sandbox/interpreter/ptx/execution/warp_group_masks.h"
 
 namespace bicrl::ptx {
 namespace {
@@ -75,39 +75,40 @@ void gather(const void* begin, const AddressPlan& plan, int lanes, size_t elemen
 
 // Whether it could be done that way.
 template <class Memory, class Register>
-bool load_together(Strand& strand, const Operation& op, const Access& access) {
-  const AddressPlan& plan = address_plan(strand, op);
+bool load_together(WarpGroup& warp_group, const Operation& op, const Access& access) {
+  const AddressPlan& plan = address_plan(warp_group, op);
   Region region;
-  if (!find_common_region(strand, op, access, plan, region) || region.local) return false;
+  if (!find_common_region(warp_group, op, access, plan, region) || region.local) return false;
   const uint64_t from = plan.least + static_cast<uint64_t>(op.offset) - region.begin;
-  const int lanes = strand.lanes();
-  ObservedAccess observed(strand, op, region);
+  const int lanes = warp_group.lanes();
+  ObservedAccess observed(warp_group, op, region);
   if (observed) {
     observed.set_plan(plan);
     observed.begin(LaneAccess::Kind::kRead, access.bytes);
   }
   const auto fill = [&](std::byte* array, const void* begin, size_t element) {
-    if (strand.dense())
+    if (warp_group.dense())
       return gather<Memory>(begin, plan, lanes, element, reinterpret_cast<Register*>(array));
-    gather<Memory>(begin, plan, lanes, element, reinterpret_cast<Register*>(strand.scratch(0)));
-    blend(array, strand.scratch(0), strand.active_words(), sizeof(Register), lanes);
+    gather<Memory>(begin, plan, lanes, element, reinterpret_cast<Register*>(warp_group.scratch(0)));
+    blend(array, warp_group.scratch(0), warp_group.active_words(), sizeof(Register), lanes);
   };
   for (size_t i = 0; i < op.count; ++i) {
     if (!op.destinations[i]) continue;  // _
-    fill(strand.values<std::byte>(op.destinations[i]), region.data + from, i);
-    if (strand.has_shadows()) fill(strand.shadows<std::byte>(op.destinations[i]), region.undefined + from, i);
+    fill(warp_group.values<std::byte>(op.destinations[i]), region.data + from, i);
+    if (warp_group.has_shadows())
+      fill(warp_group.shadows<std::byte>(op.destinations[i]), region.undefined + from, i);
   }
   observed.finish();
   return true;
 }
 
 template <class Memory, class Register>
-bool store_together(Strand& strand, const Operation& op, const Access& access) {
-  const AddressPlan& plan = address_plan(strand, op);
+bool store_together(WarpGroup& warp_group, const Operation& op, const Access& access) {
+  const AddressPlan& plan = address_plan(warp_group, op);
   Region region;
-  if (!find_common_region(strand, op, access, plan, region) || region.local) return false;
+  if (!find_common_region(warp_group, op, access, plan, region) || region.local) return false;
   const uint64_t from = plan.least + static_cast<uint64_t>(op.offset) - region.begin;
-  ObservedAccess observed(strand, op, region);
+  ObservedAccess observed(warp_group, op, region);
   if (observed) {
     observed.set_plan(plan);
     observed.set_values<Register>(sizeof(Memory));
@@ -115,10 +116,10 @@ bool store_together(Strand& strand, const Operation& op, const Access& access) {
   }
   constexpr int kGroup = AddressPlan::kGroup;
   const auto for_groups = [&](const auto& row, const auto& one) {
-    for (int group = 0; group * kGroup < strand.lanes(); ++group) {
+    for (int group = 0; group * kGroup < warp_group.lanes(); ++group) {
       const int first = group * kGroup;
       const uint32_t wanted =
-          strand.active().warps[static_cast<size_t>(first / kWarpLanes)] >> first % kWarpLanes & 0xFF;
+          warp_group.active().warps[static_cast<size_t>(first / kWarpLanes)] >> first % kWarpLanes & 0xFF;
       if (wanted == 0xFF && plan.steps[group] == static_cast<int32_t>(access.bytes) && op.count == 1)
         row(first, plan.offsets[first]);
       else
@@ -140,8 +141,9 @@ bool store_together(Strand& strand, const Operation& op, const Access& access) {
         });
   };
   for (size_t i = 0; i < op.count; ++i) {
-    scatter(region.data + from, strand.values<Register>(op.sources[i]), i);
-    if (strand.has_shadows()) scatter(region.undefined + from, strand.shadows<Register>(op.sources[i]), i);
+    scatter(region.data + from, warp_group.values<Register>(op.sources[i]), i);
+    if (warp_group.has_shadows())
+      scatter(region.undefined + from, warp_group.shadows<Register>(op.sources[i]), i);
   }
   if (region.writers) {
     const auto mark = [&](uint32_t offset, size_t bytes) {
@@ -158,13 +160,13 @@ bool store_together(Strand& strand, const Operation& op, const Access& access) {
 
 // Whether it could be done that way.
 template <class Memory, class Register>
-bool load_fixed(Strand& strand, const Operation& op, const Access& access) {
+bool load_fixed(WarpGroup& warp_group, const Operation& op, const Access& access) {
   Region region;
-  if (!find_fixed_region(strand, op, access, region)) return false;
+  if (!find_fixed_region(warp_group, op, access, region)) return false;
   const uint64_t from = static_cast<uint64_t>(op.offset) - region.begin;
-  const int lanes = strand.lanes();
-  const uint32_t* wanted = strand.active_words();
-  ObservedAccess observed(strand, op, region);
+  const int lanes = warp_group.lanes();
+  const uint32_t* wanted = warp_group.active_words();
+  ObservedAccess observed(warp_group, op, region);
   if (observed) {
     observed.set_fixed(from);
     observed.begin(LaneAccess::Kind::kRead, access.bytes);
@@ -182,7 +184,7 @@ bool load_fixed(Strand& strand, const Operation& op, const Access& access) {
     Memory value;
     memcpy(&value, static_cast<const std::byte*>(data) + place, sizeof value);
     const auto wide = static_cast<Register>(value);
-    if (strand.dense()) {
+    if (warp_group.dense()) {
       for (int lane = 0; lane < lanes; ++lane) to[lane] = wide;
     } else {
       for (int lane = 0; lane < lanes; ++lane)
@@ -191,22 +193,23 @@ bool load_fixed(Strand& strand, const Operation& op, const Access& access) {
   };
   for (size_t i = 0; i < op.count; ++i) {
     if (!op.destinations[i]) continue;  // _
-    fill(strand.values<std::byte>(op.destinations[i]), region.data, strand.local_words(), i);
-    if (strand.has_shadows())
-      fill(strand.shadows<std::byte>(op.destinations[i]), region.undefined, strand.local_shadows(), i);
+    fill(warp_group.values<std::byte>(op.destinations[i]), region.data, warp_group.local_words(), i);
+    if (warp_group.has_shadows())
+      fill(warp_group.shadows<std::byte>(op.destinations[i]), region.undefined, warp_group.local_shadows(),
+           i);
   }
   observed.finish();
   return true;
 }
 
 template <class Memory, class Register>
-bool store_fixed(Strand& strand, const Operation& op, const Access& access) {
+bool store_fixed(WarpGroup& warp_group, const Operation& op, const Access& access) {
   Region region;
-  if (!find_fixed_region(strand, op, access, region) || !region.local) return false;
+  if (!find_fixed_region(warp_group, op, access, region) || !region.local) return false;
   const uint64_t place = region.local_begin + static_cast<uint64_t>(op.offset) - region.begin;
-  const int lanes = strand.lanes();
-  const uint32_t* wanted = strand.active_words();
-  ObservedAccess observed(strand, op, region);
+  const int lanes = warp_group.lanes();
+  const uint32_t* wanted = warp_group.active_words();
+  ObservedAccess observed(warp_group, op, region);
   if (observed) {
     observed.set_fixed(place - region.local_begin);
     observed.set_values<Register>(sizeof(Memory));
@@ -218,8 +221,9 @@ bool store_fixed(Strand& strand, const Operation& op, const Access& access) {
         write_local(words, lanes, lane, place + element * sizeof(Memory), static_cast<Memory>(values[lane]));
   };
   for (size_t i = 0; i < op.count; ++i) {
-    write(strand.local_words(), strand.values<Register>(op.sources[i]), i);
-    if (strand.has_shadows()) write(strand.local_shadows(), strand.shadows<Register>(op.sources[i]), i);
+    write(warp_group.local_words(), warp_group.values<Register>(op.sources[i]), i);
+    if (warp_group.has_shadows())
+      write(warp_group.local_shadows(), warp_group.shadows<Register>(op.sources[i]), i);
   }
   observed.finish();
   return true;
@@ -228,23 +232,23 @@ bool store_fixed(Strand& strand, const Operation& op, const Access& access) {
 // ---- Any access ----
 
 template <class Memory, class Register>
-void load(Strand& strand, const Operation& op) {
-  const int lanes = strand.lanes();
-  if (op.detail & kReadsOthers) strand.note_wait();
+void load(WarpGroup& warp_group, const Operation& op) {
+  const int lanes = warp_group.lanes();
+  if (op.detail & kReadsOthers) warp_group.note_wait();
   const Access access{.bytes = static_cast<uint32_t>(sizeof(Memory)) * op.count, .writes = false};
-  if (op.address ? load_together<Memory, Register>(strand, op, access)
-                 : load_fixed<Memory, Register>(strand, op, access))
+  if (op.address ? load_together<Memory, Register>(warp_group, op, access)
+                 : load_fixed<Memory, Register>(warp_group, op, access))
     return;
-  for_each_region(strand, op, access, [&](const RegionAccess& group) {
-    ObservedAccess observed(strand, op, group.region);
+  for_each_region(warp_group, op, access, [&](const RegionAccess& group) {
+    ObservedAccess observed(warp_group, op, group.region);
     if (observed) {
       observed.set_offsets(group.lanes, group.offsets);
       observed.begin(LaneAccess::Kind::kRead, access.bytes);
     }
     for (size_t i = 0; i < op.count; ++i) {
       if (!op.destinations[i]) continue;  // _
-      auto* to = strand.values<Register>(op.destinations[i]);
-      auto* shadow = strand.shadows<Register>(op.destinations[i]);
+      auto* to = warp_group.values<Register>(op.destinations[i]);
+      auto* shadow = warp_group.shadows<Register>(op.destinations[i]);
       const uint64_t place = i * sizeof(Memory);
       if (group.region.local) {
         const auto read = [&](const uint32_t* words) {
@@ -253,8 +257,8 @@ void load(Strand& strand, const Operation& op) {
                                       group.region.local_begin + group.offsets[lane] + place);
           };
         };
-        read_elements<Memory>(group, lanes, to, read(strand.local_words()));
-        if (shadow) read_elements<Memory>(group, lanes, shadow, read(strand.local_shadows()));
+        read_elements<Memory>(group, lanes, to, read(warp_group.local_words()));
+        if (shadow) read_elements<Memory>(group, lanes, shadow, read(warp_group.local_shadows()));
       } else {
         const auto read = [&](const void* begin) {
           return [bytes = static_cast<const std::byte*>(begin) + place, offsets = group.offsets](int lane) {
@@ -272,22 +276,22 @@ void load(Strand& strand, const Operation& op) {
 }
 
 template <class Memory, class Register>
-void store(Strand& strand, const Operation& op) {
-  const int lanes = strand.lanes();
+void store(WarpGroup& warp_group, const Operation& op) {
+  const int lanes = warp_group.lanes();
   const Access access{.bytes = static_cast<uint32_t>(sizeof(Memory)) * op.count, .writes = true};
-  if (op.address ? store_together<Memory, Register>(strand, op, access)
-                 : store_fixed<Memory, Register>(strand, op, access))
+  if (op.address ? store_together<Memory, Register>(warp_group, op, access)
+                 : store_fixed<Memory, Register>(warp_group, op, access))
     return;
-  for_each_region(strand, op, access, [&](const RegionAccess& group) {
-    ObservedAccess observed(strand, op, group.region);
+  for_each_region(warp_group, op, access, [&](const RegionAccess& group) {
+    ObservedAccess observed(warp_group, op, group.region);
     if (observed) {
       observed.set_offsets(group.lanes, group.offsets);
       observed.set_values<Register>(sizeof(Memory));
       observed.begin(LaneAccess::Kind::kWrite, access.bytes);
     }
     for (size_t i = 0; i < op.count; ++i) {
-      const auto* from = strand.values<Register>(op.sources[i]);
-      const auto* shadow = strand.shadows<Register>(op.sources[i]);
+      const auto* from = warp_group.values<Register>(op.sources[i]);
+      const auto* shadow = warp_group.shadows<Register>(op.sources[i]);
       const uint64_t place = i * sizeof(Memory);
       if (group.region.local) {
         const auto write = [&](uint32_t* words, const Register* values) {
@@ -296,8 +300,8 @@ void store(Strand& strand, const Operation& op) {
                         static_cast<Memory>(values[lane]));
           });
         };
-        write(strand.local_words(), from);
-        if (shadow) write(strand.local_shadows(), shadow);
+        write(warp_group.local_words(), from);
+        if (shadow) write(warp_group.local_shadows(), shadow);
       } else {
         const auto write = [&](void* begin, const Register* values) {
           std::byte* bytes = static_cast<std::byte*>(begin) + place;

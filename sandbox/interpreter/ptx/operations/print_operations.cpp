@@ -11,18 +11,18 @@ namespace bicrl::ptx {
 namespace {
 
 // What printing takes besides its characters, in operations.
-constexpr uint64_t kWork = 256;
+constexpr uint64_t kPrintWork = 256;
 constexpr size_t kMaxAssertionText = 256;
 
 // Bytes of one lane's view of memory, within one region.
 class LaneMemory {
  public:
-  LaneMemory(Strand& strand, const Region& region, int lane)
-      : strand_(strand), region_(region), lane_(lane) {}
+  LaneMemory(WarpGroup& warp_group, const Region& region, int lane)
+      : warp_group_(warp_group), region_(region), lane_(lane) {}
 
-  uint8_t byte(uint64_t address) const { return at(strand_.local_words(), region_.data, address); }
+  uint8_t byte(uint64_t address) const { return at(warp_group_.local_words(), region_.data, address); }
   bool is_undefined(uint64_t address) const {
-    return strand_.has_shadows() && at(strand_.local_shadows(), region_.undefined, address) != 0;
+    return warp_group_.has_shadows() && at(warp_group_.local_shadows(), region_.undefined, address) != 0;
   }
 
  private:
@@ -31,33 +31,35 @@ class LaneMemory {
     if (!region_.local) return data ? static_cast<const uint8_t*>(data)[offset] : uint8_t{0};
     const uint64_t place = region_.local_begin + offset;
     const uint32_t word =
-        words[place / 4 * static_cast<size_t>(strand_.lanes()) + static_cast<size_t>(lane_)];
+        words[place / 4 * static_cast<size_t>(warp_group_.lanes()) + static_cast<size_t>(lane_)];
     return static_cast<uint8_t>(word >> place % 4 * 8);
   }
 
-  Strand& strand_;
+  WarpGroup& warp_group_;
   const Region& region_;
   const int lane_;
 };
 
-uint64_t read_value(Strand& strand, Space space, uint64_t address, uint32_t bytes, int lane) {
-  const Region region = find_region(strand, space, address, {.bytes = bytes, .writes = false}, lane);
-  const LaneMemory memory(strand, region, lane);
+uint64_t read_value(WarpGroup& warp_group, Space space, uint64_t address, uint32_t bytes, int lane) {
+  const Region region = find_region(warp_group, space, address, {.bytes = bytes, .writes = false}, lane);
+  const LaneMemory memory(warp_group, region, lane);
   uint64_t value = 0;
   for (uint32_t i = 0; i < bytes; ++i) value |= uint64_t{memory.byte(address + i)} << 8 * i;
   return value;
 }
 
 // Up to the zero that ends it, or to the longest that a text can be.
-std::string read_text(Strand& strand, uint64_t address, int lane) {
+std::string read_text(WarpGroup& warp_group, uint64_t address, int lane) {
   std::string text;
-  const Region region = find_region(strand, Space::kGeneric, address, {.bytes = 1, .writes = false}, lane);
-  const LaneMemory memory(strand, region, lane);
+  const Region region =
+      find_region(warp_group, Space::kGeneric, address, {.bytes = 1, .writes = false}, lane);
+  const LaneMemory memory(warp_group, region, lane);
   for (; text.size() < kMaxPrintText; ++address) {
     if (address >= region.end)
-      strand.fail(FaultClass::kIllegalAccess, "a text to print goes on beyond the end of its memory", lane);
+      warp_group.fail(FaultClass::kIllegalAccess, "a text to print goes on beyond the end of its memory",
+                      lane);
     if (memory.is_undefined(address))
-      strand.fail(FaultClass::kUninitialised, "a text to print was never written", lane);
+      warp_group.fail(FaultClass::kUninitialised, "a text to print was never written", lane);
     const uint8_t c = memory.byte(address);
     if (c == 0) break;
     text += static_cast<char>(c);
@@ -66,10 +68,11 @@ std::string read_text(Strand& strand, uint64_t address, int lane) {
 }
 
 // An argument of the call that the operation is.
-uint64_t argument(Strand& strand, const Operation& op, size_t number, uint32_t bytes, int lane) {
-  const auto& arguments = strand.call_site(op).arguments;
+uint64_t argument(WarpGroup& warp_group, const Operation& op, size_t number, uint32_t bytes, int lane) {
+  const auto& arguments = warp_group.call_site(op).arguments;
   if (number >= arguments.size() || arguments[number].bytes < bytes)
-    strand.fail(FaultClass::kUnsupported, "a call of the device runtime with other parameters than it has");
+    warp_group.fail(FaultClass::kUnsupported,
+                    "a call of the device runtime with other parameters than it has");
   const uint64_t address = arguments[number].begin;
   const Region region{.begin = address,
                       .end = address + bytes,
@@ -80,49 +83,51 @@ uint64_t argument(Strand& strand, const Operation& op, size_t number, uint32_t b
                       .space = Space::kLocal,
                       .local = true,
                       .local_begin = arguments[number].begin};
-  const LaneMemory memory(strand, region, lane);
+  const LaneMemory memory(warp_group, region, lane);
   uint64_t value = 0;
   for (uint32_t i = 0; i < bytes; ++i) {
     if (memory.is_undefined(address + i))
-      strand.fail(FaultClass::kUninitialised, "an argument of the device runtime was never written", lane);
+      warp_group.fail(FaultClass::kUninitialised, "an argument of the device runtime was never written",
+                      lane);
     value |= uint64_t{memory.byte(address + i)} << 8 * i;
   }
   return value;
 }
 
-void set_result(Strand& strand, const Operation& op, int lane, uint32_t value) {
-  const auto& results = strand.call_site(op).results;
+void set_result(WarpGroup& warp_group, const Operation& op, int lane, uint32_t value) {
+  const auto& results = warp_group.call_site(op).results;
   if (results.empty() || results[0].bytes < 4) return;
-  const size_t word = results[0].begin / 4 * static_cast<size_t>(strand.lanes()) + static_cast<size_t>(lane);
-  strand.local_words()[word] = value;
-  if (strand.has_shadows()) strand.local_shadows()[word] = 0;
+  const size_t word =
+      results[0].begin / 4 * static_cast<size_t>(warp_group.lanes()) + static_cast<size_t>(lane);
+  warp_group.local_words()[word] = value;
+  if (warp_group.has_shadows()) warp_group.local_shadows()[word] = 0;
 }
 
-void print_lane(Strand& strand, const Operation& op, int lane) {
-  const uint64_t format = argument(strand, op, 0, 8, lane);
-  uint64_t next = argument(strand, op, 1, 8, lane);
-  if (format == 0) return set_result(strand, op, lane, ~uint32_t{0});
+void print_lane(WarpGroup& warp_group, const Operation& op, int lane) {
+  const uint64_t format = argument(warp_group, op, 0, 8, lane);
+  uint64_t next = argument(warp_group, op, 1, 8, lane);
+  if (format == 0) return set_result(warp_group, op, lane, ~uint32_t{0});
   PrintValues values;
   values.next = [&](uint32_t bytes) {
     next = (next + bytes - 1) / bytes * bytes;  // each at a multiple of its size
-    const uint64_t value = read_value(strand, Space::kGeneric, next, bytes, lane);
+    const uint64_t value = read_value(warp_group, Space::kGeneric, next, bytes, lane);
     next += bytes;
     return value;
   };
   values.text = [&](uint64_t address) {
-    const std::string text = read_text(strand, address, lane);
-    strand.grid().count_work(text.size(), 1);
+    const std::string text = read_text(warp_group, address, lane);
+    warp_group.grid().count_work(text.size(), 1);
     return text;
   };
-  const Printed printed = format_print(read_text(strand, format, lane), values);
-  strand.grid().printer().append(printed.text);
-  strand.grid().count_work(kWork + printed.text.size(), 1);
-  set_result(strand, op, lane, printed.values);
+  const Printed printed = format_print(read_text(warp_group, format, lane), values);
+  warp_group.grid().printer().append(printed.text);
+  warp_group.grid().count_work(kPrintWork + printed.text.size(), 1);
+  set_result(warp_group, op, lane, printed.values);
 }
 
 // What the module's text says of a variable's bytes, without what is no printable character.
-std::string initial_text(Strand& strand, uint64_t address) {
-  const LoadedModule& loaded = strand.grid().module();
+std::string initial_text(WarpGroup& warp_group, uint64_t address) {
+  const LoadedModule& loaded = warp_group.grid().module();
   const std::vector<Variable>& variables = loaded.module().variables;
   for (uint32_t i = 0; i < variables.size(); ++i) {
     const uint64_t begin = loaded.address_of(i);
@@ -138,18 +143,18 @@ std::string initial_text(Strand& strand, uint64_t address) {
 
 }  // namespace
 
-void print(Strand& strand, const Operation& op) {
-  strand.active().for_each([&](int lane) { print_lane(strand, op, lane); });
+void print(WarpGroup& warp_group, const Operation& op) {
+  warp_group.active().for_each([&](int lane) { print_lane(warp_group, op, lane); });
 }
 
-void fail_assertion(Strand& strand, const Operation& op) {
-  const int lane = strand.active().first();
+void fail_assertion(WarpGroup& warp_group, const Operation& op) {
+  const int lane = warp_group.active().first();
   const auto text = [&](size_t number) {
-    return initial_text(strand, argument(strand, op, number, 8, lane));
+    return initial_text(warp_group, argument(warp_group, op, number, 8, lane));
   };
-  const auto line = static_cast<uint32_t>(argument(strand, op, 2, 4, lane));
-  strand.fail(FaultClass::kTrap,
-              concat("assertion `", text(0), "` failed at ", text(1), ":", line, " in ", text(3)), lane);
+  const auto line = static_cast<uint32_t>(argument(warp_group, op, 2, 4, lane));
+  warp_group.fail(FaultClass::kTrap,
+                  concat("assertion `", text(0), "` failed at ", text(1), ":", line, " in ", text(3)), lane);
 }
 
 }  // namespace bicrl::ptx

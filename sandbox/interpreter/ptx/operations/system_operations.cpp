@@ -28,38 +28,38 @@ uint64_t begin_of(Special clock, uint64_t seed) {
 
 }  // namespace
 
-void read_clock(Strand& strand, const Operation& op) {
-  strand.note_wait();
+void read_clock(WarpGroup& warp_group, const Operation& op) {
+  warp_group.note_wait();
   const auto clock = static_cast<Special>(op.detail);
-  uint64_t now = begin_of(clock, strand.grid().order().seed) + strand.clock();
+  uint64_t now = begin_of(clock, warp_group.grid().order().seed) + warp_group.clock();
   if (clock == Special::kClockHi) now >>= 32;
-  strand.active().for_each([&](int lane) {
+  warp_group.active().for_each([&](int lane) {
     if (op.destinations[0].bytes == 8)
-      set_value(strand, op.destinations[0], lane, now);
+      set_value(warp_group, op.destinations[0], lane, now);
     else
-      set_value(strand, op.destinations[0], lane, static_cast<uint32_t>(now));
+      set_value(warp_group, op.destinations[0], lane, static_cast<uint32_t>(now));
   });
 }
 
-void sleep(Strand& strand, const Operation&) { strand.note_wait(); }
+void sleep(WarpGroup& warp_group, const Operation&) { warp_group.note_wait(); }
 
-void fence(Strand& strand, const Operation& op) {
-  if (Observer* observer = strand.grid().observer()) observer->fence(strand, op);
+void fence(WarpGroup& warp_group, const Operation& op) {
+  if (Observer* observer = warp_group.grid().observer()) observer->fence(warp_group, op);
 }
 
-void nothing(Strand&, const Operation&) {}
+void nothing(WarpGroup&, const Operation&) {}
 
-void trap(Strand& strand, const Operation&) {
-  strand.fail(FaultClass::kTrap, "the kernel trapped", strand.active().first());
+void trap(WarpGroup& warp_group, const Operation&) {
+  warp_group.fail(FaultClass::kTrap, "the kernel trapped", warp_group.active().first());
 }
 
-void is_in_space(Strand& strand, const Operation& op) {
+void is_in_space(WarpGroup& warp_group, const Operation& op) {
   const auto window = static_cast<uint64_t>(op.offset) >> 32;
-  strand.require_defined(op.sources[0], "an address");
-  strand.active().for_each([&](int lane) {
-    const uint64_t high = strand.values<uint64_t>(op.sources[0])[lane] >> 32;
+  warp_group.require_defined(op.sources[0], "an address");
+  warp_group.active().for_each([&](int lane) {
+    const uint64_t high = warp_group.values<uint64_t>(op.sources[0])[lane] >> 32;
     const bool inside = window != 0 ? high == window : high > kParameterWindow >> 32;
-    set_predicate(strand, op.destinations[0], lane, inside);
+    set_predicate(warp_group, op.destinations[0], lane, inside);
   });
 }
 

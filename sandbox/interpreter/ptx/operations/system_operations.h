@@ -11,14 +11,14 @@ namespace bicrl::ptx {
 // waits for them goes on, and two runs see the same.
 bool is_clock(Special special);
 // detail: the Special.
-void read_clock(Strand& strand, const Operation& op);
-void sleep(Strand& strand, const Operation& op);
+void read_clock(WarpGroup& warp_group, const Operation& op);
+void sleep(WarpGroup& warp_group, const Operation& op);
 // Nothing that this machine would notice: lanes take turns, so every write is seen at once.
-void fence(Strand& strand, const Operation& op);
-void nothing(Strand& strand, const Operation& op);
-void trap(Strand& strand, const Operation& op);
+void fence(WarpGroup& warp_group, const Operation& op);
+void nothing(WarpGroup& warp_group, const Operation& op);
+void trap(WarpGroup& warp_group, const Operation& op);
 // Whether source 0 is a generic address of the window at `offset`; of global memory, if that is 0.
-void is_in_space(Strand& strand, const Operation& op);
+void is_in_space(WarpGroup& warp_group, const Operation& op);
 
 // vprintf, __assertfail and their like by name; null for others.
 Handler system_call(std::string_view name);

@@ -193,7 +193,7 @@ Operand OperandParser::parse() {
 }
 
 void OperandParser::add(std::vector<Operand>& operands, Operand operand) {
-  state_.spend(state_.operands, 1, kMaxOperands, "operands");
+  state_.spend(state_.operands, 1, kMaxParsedOperands, "operands");
   if (operands.size() == kMaxInstructionOperands) lexer_.fail("an instruction has too many operands");
   operands.push_back(std::move(operand));
 }

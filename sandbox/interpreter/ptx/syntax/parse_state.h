@@ -12,7 +12,7 @@ namespace bicrl::ptx {
 // A module within these limits takes less than 1 GB.
 constexpr size_t kMaxTextBytes = size_t{16} << 20;
 constexpr uint64_t kMaxInstructions = 500000;
-constexpr uint64_t kMaxOperands = 3000000;
+constexpr uint64_t kMaxParsedOperands = 3000000;
 constexpr uint64_t kMaxNames = 1000000;              // that are declared
 constexpr uint64_t kMaxDeclaredRegisters = 4000000;  // of all functions
 constexpr uint64_t kMaxBranchEdges = 1000000;        // in lists, and of all brx.idx

@@ -27,14 +27,14 @@ class ThreadBlock;
 enum class Pause : uint8_t {
   kExited,   // all lanes have
   kWaiting,  // every lane that is left waits for others
-  kYielded   // there is more to do: the budget is spent, or the strand only spins
+  kYielded   // there is more to do: the budget is spent, or the warp group only spins
 };
 
 // Not thread-safe. Owned by its block.
-class Strand {
+class WarpGroup {
  public:
   // Number `number` of the block's, for `threads` threads from thread `first_thread` on, which begins a warp.
-  Strand(ThreadBlock& block, int number, int first_thread, int threads);
+  WarpGroup(ThreadBlock& block, int number, int first_thread, int threads);
 
   // Threads of another block from the start of the kernel on.
   void begin();
@@ -77,7 +77,7 @@ class Strand {
   void note_wait() { --patience_; }
   // The lanes stay at the current operation until the block's barrier is complete.
   void wait_at_barrier(uint32_t barrier, const LaneSet& lanes);
-  // Ends the launch. `lane`: whose fault it is; -1: of the strand as a whole.
+  // Ends the launch. `lane`: whose fault it is; -1: of the warp group as a whole.
   [[noreturn]] void fail(FaultClass fault_class, const std::string& message, int lane = -1);
   // Fails if an active lane's value at `place` is undefined.
   void require_defined(Place place, const char* what);

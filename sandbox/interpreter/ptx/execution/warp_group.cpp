@@ -1,4 +1,4 @@
-#include "sandbox/interpreter/ptx/execution/strand.h"
+#include "sandbox/interpreter/ptx/execution/warp_group.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,8 +6,8 @@
 
 #include "sandbox/interpreter/ptx/execution/grid.h"
 #include "sandbox/interpreter/ptx/execution/observer.h"
-#include "sandbox/interpreter/ptx/execution/strand_masks.h"
 #include "sandbox/interpreter/ptx/execution/thread_block.h"
+#include "sandbox/interpreter/ptx/execution/warp_group_masks.h"
 
 namespace bicrl::ptx {
 namespace {
@@ -27,7 +27,7 @@ LaneSet first_lanes(int count) {
 
 }  // namespace
 
-Strand::Strand(ThreadBlock& block, int number, int first_thread, int threads)
+WarpGroup::WarpGroup(ThreadBlock& block, int number, int first_thread, int threads)
     : block_(block),
       grid_(block.grid()),
       kernel_(grid_.kernel()),
@@ -55,7 +55,7 @@ Strand::Strand(ThreadBlock& block, int number, int first_thread, int threads)
   for (const SpecialPlace& special : kernel_.specials) fill_special(special, /*only_block=*/false);
 }
 
-void Strand::begin() {
+void WarpGroup::begin() {
   fragments_.clear();
   waiting_.clear();
   for (auto& stack : returns_) stack.clear();
@@ -75,7 +75,7 @@ void Strand::begin() {
 }
 
 // What the active lanes' registers hold that a function may read before it writes them.
-void Strand::poison(Place place) {
+void WarpGroup::poison(Place place) {
   active_.for_each([&](int lane) {
     const size_t at = static_cast<size_t>(lane) * place.bytes;
     fill_poison({values<std::byte>(place) + at, place.bytes});
@@ -85,7 +85,7 @@ void Strand::poison(Place place) {
 
 // ---- Fragments ----
 
-void Strand::add_fragment(uint32_t block, const LaneSet& lanes) {
+void WarpGroup::add_fragment(uint32_t block, const LaneSet& lanes) {
   if (lanes.empty()) return;
   const auto place = std::lower_bound(fragments_.begin(), fragments_.end(), block,
                                       [](const Fragment& f, uint32_t b) { return f.block < b; });
@@ -97,14 +97,14 @@ void Strand::add_fragment(uint32_t block, const LaneSet& lanes) {
   }
 }
 
-void Strand::set_active(const LaneSet& lanes) {
+void WarpGroup::set_active(const LaneSet& lanes) {
   active_ = lanes;
   dense_ = (lanes | exited_) == first_lanes(kMaxLanes);
   expand_mask(lanes, active_words_);
 }
 
 // The first that does not rest; if all do, they have rested enough.
-size_t Strand::choose_fragment() {
+size_t WarpGroup::choose_fragment() {
   for (size_t i = 0; i < fragments_.size(); ++i)
     if (!fragments_[i].resting) return i;
   for (Fragment& fragment : fragments_) fragment.resting = false;
@@ -112,7 +112,7 @@ size_t Strand::choose_fragment() {
 }
 
 // Whether nobody has to run before lanes at that block do, or comes along with them from there.
-bool Strand::comes_first(uint32_t block) const {
+bool WarpGroup::comes_first(uint32_t block) const {
   for (const Fragment& fragment : fragments_) {
     if (fragment.block > block) break;
     if (fragment.block == block || !fragment.resting) return false;
@@ -120,14 +120,14 @@ bool Strand::comes_first(uint32_t block) const {
   return true;
 }
 
-Pause Strand::run(uint64_t budget) {
+Pause WarpGroup::run(uint64_t budget) {
   runs_ = true;
   const Pause pause = run_fragments(budget);
   runs_ = false;
   return pause;
 }
 
-Pause Strand::run_fragments(uint64_t budget) {
+Pause WarpGroup::run_fragments(uint64_t budget) {
   budget_ = grid_.counters().operations + budget;
   for (;;) {
     if (fragments_.empty() && !complete_warp_meetings())
@@ -142,7 +142,7 @@ Pause Strand::run_fragments(uint64_t budget) {
   }
 }
 
-void Strand::run_fragment(uint32_t number) {
+void WarpGroup::run_fragment(uint32_t number) {
   for (;;) {
     const BasicBlock& block = kernel_.blocks[number];
     const Operation* first = kernel_.operations.data() + block.first;
@@ -168,7 +168,7 @@ void Strand::run_fragment(uint32_t number) {
     }
     add_fragment(next, active_);
     // Who has looked for what others write steps back at the end of a short turn, too: it may be another
-    // fragment of the strand that shall write it.
+    // fragment of the warp group that shall write it.
     const bool looked = patience_ < kPatience && grid_.counters().operations >= budget_;
     if (patience_ <= 0 || looked)
       for (Fragment& fragment : fragments_)
@@ -177,7 +177,7 @@ void Strand::run_fragment(uint32_t number) {
   }
 }
 
-void Strand::run_straight(const Operation* op, const Operation* last) {
+void WarpGroup::run_straight(const Operation* op, const Operation* last) {
   for (; op != last; ++op) {
     if (op->flow == Flow::kAlu) {
       compute(*op);
@@ -187,13 +187,13 @@ void Strand::run_straight(const Operation* op, const Operation* last) {
   }
 }
 
-void Strand::run_handler(const Operation& op) {
+void WarpGroup::run_handler(const Operation& op) {
   if (op.order.strong) grid_.disturb(block_);
   current_ = &op;
   run_guarded(op);
 }
 
-void Strand::compute(const Operation& op) {
+void WarpGroup::compute(const Operation& op) {
   const bool direct = dense_ && op.guard == kNoSlot;
   AluArguments arguments;
   for (size_t i = 0; i < kMaxAluSources && op.sources[i]; ++i)
@@ -236,20 +236,20 @@ void Strand::compute(const Operation& op) {
             op.destinations[i].bytes, lanes_);
 }
 
-LaneSet Strand::lanes_where(Place predicate, bool negated) {
+LaneSet WarpGroup::lanes_where(Place predicate, bool negated) {
   LaneSet set;
   collect_mask(values<uint32_t>(predicate), lanes_, set);
   return negated ? first_lanes(lanes_) - set : set;
 }
 
-LaneSet Strand::guarded_lanes(const Operation& op) {
+LaneSet WarpGroup::guarded_lanes(const Operation& op) {
   if (op.guard == kNoSlot) return active_;
   const Place guard{op.guard, 4};
   require_defined(guard, "a condition");
   return active_ & lanes_where(guard, op.guard_negated);
 }
 
-void Strand::run_guarded(const Operation& op) {
+void WarpGroup::run_guarded(const Operation& op) {
   if (op.guard == kNoSlot) return op.handler(*this, op);
   const LaneSet before = active_;
   const LaneSet lanes = guarded_lanes(op);
@@ -260,7 +260,7 @@ void Strand::run_guarded(const Operation& op) {
   set_active(before);
 }
 
-uint32_t Strand::follow(const Operation& op, uint32_t next_block) {
+uint32_t WarpGroup::follow(const Operation& op, uint32_t next_block) {
   const LaneSet lanes = guarded_lanes(op);
   const LaneSet others = active_ - lanes;
   if (lanes.empty()) return next_block;
@@ -290,9 +290,9 @@ uint32_t Strand::follow(const Operation& op, uint32_t next_block) {
 
 // ---- Faults ----
 
-uint64_t Strand::clock() const { return grid_.clock(); }
+uint64_t WarpGroup::clock() const { return grid_.clock(); }
 
-void Strand::fail(FaultClass fault_class, const std::string& message, int lane) {
+void WarpGroup::fail(FaultClass fault_class, const std::string& message, int lane) {
   Fault fault{fault_class, message, kernel_.name};
   const Operation* op = current_ ? current_ : waiting_at();
   if (op) {
@@ -308,7 +308,7 @@ void Strand::fail(FaultClass fault_class, const std::string& message, int lane) 
   throw FaultError(fault);
 }
 
-void Strand::require_defined(Place place, const char* what) {
+void WarpGroup::require_defined(Place place, const char* what) {
   if (!has_shadows()) return;
   const std::byte* shadow = shadows<std::byte>(place);
   if (!any_set(shadow, active_words_, place.bytes, lanes_)) return;

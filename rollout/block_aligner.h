@@ -11,9 +11,9 @@
 
 namespace bicrl {
 
-class BlockCadence {
+class BlockAligner {
  public:
-  BlockCadence(const DecodingSettings& settings, int64_t block_size);
+  BlockAligner(const DecodingSettings& settings, int64_t block_size);
 
   // Forwards until a block with so many masked positions is denoised.
   int64_t steps_of(int64_t masked) const;

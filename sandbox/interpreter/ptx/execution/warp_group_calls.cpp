@@ -1,5 +1,5 @@
 // Calls, returns, and branches to where a value says.
-#include "sandbox/interpreter/ptx/execution/strand.h"
+#include "sandbox/interpreter/ptx/execution/warp_group.h"
 
 #include <algorithm>
 #include <cstring>
@@ -15,7 +15,7 @@ constexpr size_t kMaxSavedBytes = 64 << 10;  // of a lane's functions that call 
 
 }  // namespace
 
-void Strand::copy_local(LocalRange from, LocalRange to) {
+void WarpGroup::copy_local(LocalRange from, LocalRange to) {
   const size_t lanes = static_cast<size_t>(lanes_);
   const size_t words = (std::min(from.bytes, to.bytes) + 3) / 4;
   const auto copy = [&](uint32_t* memory) {
@@ -31,7 +31,7 @@ void Strand::copy_local(LocalRange from, LocalRange to) {
 
 // Calls work(bytes, count) for every piece of the lane's part of a function's state.
 template <class Work>
-void Strand::for_each_piece(const Callee& callee, int lane, const Work& work) {
+void WarpGroup::for_each_piece(const Callee& callee, int lane, const Work& work) {
   const size_t at = static_cast<size_t>(lane);
   for (const Place& place : callee.registers) {
     work(values<std::byte>(place) + at * place.bytes, place.bytes);
@@ -45,7 +45,7 @@ void Strand::for_each_piece(const Callee& callee, int lane, const Work& work) {
     }
 }
 
-void Strand::save(const Callee& callee, int lane) {
+void WarpGroup::save(const Callee& callee, int lane) {
   auto& saved = saved_[static_cast<size_t>(lane)];
   for_each_piece(callee, lane, [&](const std::byte* bytes, size_t count) {
     saved.insert(saved.end(), bytes, bytes + count);
@@ -53,7 +53,7 @@ void Strand::save(const Callee& callee, int lane) {
   if (saved.size() > kMaxSavedBytes) fail(FaultClass::kMemory, "calls are nested too deeply", lane);
 }
 
-void Strand::restore(const Callee& callee, int lane) {
+void WarpGroup::restore(const Callee& callee, int lane) {
   auto& saved = saved_[static_cast<size_t>(lane)];
   size_t bytes = 0;
   for_each_piece(callee, lane, [&](const std::byte*, size_t count) { bytes += count; });
@@ -65,7 +65,7 @@ void Strand::restore(const Callee& callee, int lane) {
   saved.resize(saved.size() - bytes);
 }
 
-void Strand::call(const Operation& op, uint32_t number) {
+void WarpGroup::call(const Operation& op, uint32_t number) {
   const Callee& callee = kernel_.callees[number];
   const CallSite& site = kernel_.call_sites[op.more];
   const auto where = static_cast<uint32_t>(&op - kernel_.operations.data());
@@ -83,7 +83,7 @@ void Strand::call(const Operation& op, uint32_t number) {
   for (const Place& place : callee.poisoned) poison(place);
 }
 
-void Strand::come_back(const Return& call, const LaneSet& lanes) {
+void WarpGroup::come_back(const Return& call, const LaneSet& lanes) {
   const Operation& op = kernel_.operations[call.operation];
   const Callee& callee = kernel_.callees[call.callee];
   const CallSite& site = kernel_.call_sites[op.more];
@@ -119,7 +119,7 @@ void Strand::come_back(const Return& call, const LaneSet& lanes) {
   add_fragment(op.next_block, lanes);
 }
 
-void Strand::spread_by_value(const Operation& op) {
+void WarpGroup::spread_by_value(const Operation& op) {
   const LaneSet all = active_;
   LaneSet left = all;
   // The first lane's way, taken by all that have the same; then the next one's.

@@ -1,5 +1,5 @@
 // What slots hold from the start of a launch or a block on: constants and special registers.
-#include "sandbox/interpreter/ptx/execution/strand.h"
+#include "sandbox/interpreter/ptx/execution/warp_group.h"
 
 #include <algorithm>
 #include <cstring>
@@ -16,7 +16,7 @@ constexpr uint32_t kWarpPlaces = 64;
 
 }  // namespace
 
-void Strand::fill_constants() {
+void WarpGroup::fill_constants() {
   for (const Constant& constant : kernel_.constants) {
     uint64_t value = static_cast<uint64_t>(constant.bits);
     if (constant.kind == Constant::Kind::kVariable) value += grid_.module().address_of(constant.index);
@@ -30,7 +30,7 @@ void Strand::fill_constants() {
   }
 }
 
-void Strand::fill_special(const SpecialPlace& special, bool only_block) {
+void WarpGroup::fill_special(const SpecialPlace& special, bool only_block) {
   const Dim3& grid = grid_.config().grid;
   const Dim3& size = grid_.config().block;
   const auto fill = [&](const auto& value_of) {

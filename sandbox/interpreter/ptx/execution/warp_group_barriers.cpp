@@ -1,5 +1,5 @@
 // Lanes that wait for others, at operations of a warp and at barriers.
-#include "sandbox/interpreter/ptx/execution/strand.h"
+#include "sandbox/interpreter/ptx/execution/warp_group.h"
 
 #include <bit>
 
@@ -14,7 +14,7 @@ constexpr uint64_t kWarpWork = 8;
 
 }  // namespace
 
-void Strand::meet(uint32_t number, const Operation& op) {
+void WarpGroup::meet(uint32_t number, const Operation& op) {
   current_ = &op;
   LaneSet lanes = guarded_lanes(op);
   const LaneSet others = active_ - lanes;
@@ -40,7 +40,7 @@ void Strand::meet(uint32_t number, const Operation& op) {
 }
 
 // Runs a warp operation for those of `lanes` that all have come, and lets the others wait.
-void Strand::run_meeting(const Operation& op, const LaneSet& lanes, uint32_t next_block) {
+void WarpGroup::run_meeting(const Operation& op, const LaneSet& lanes, uint32_t next_block) {
   set_active(lanes);
   const LaneSet ready = ready_at(op, lanes);
   const LaneSet rest = lanes - ready;
@@ -52,7 +52,7 @@ void Strand::run_meeting(const Operation& op, const LaneSet& lanes, uint32_t nex
   add_fragment(next_block, ready);
 }
 
-LaneSet Strand::ready_at(const Operation& op, const LaneSet& lanes) {
+LaneSet WarpGroup::ready_at(const Operation& op, const LaneSet& lanes) {
   if (!op.sources[0]) return lanes;  // no mask: whoever is here
   require_defined(op.sources[0], "the mask of a warp operation");
   const uint32_t* masks = values<uint32_t>(op.sources[0]);
@@ -79,7 +79,7 @@ LaneSet Strand::ready_at(const Operation& op, const LaneSet& lanes) {
 }
 
 // Lanes may have exited since; true if somebody can go on.
-bool Strand::complete_warp_meetings() {
+bool WarpGroup::complete_warp_meetings() {
   const std::vector<Waiting> before = std::move(waiting_);
   waiting_.clear();
   for (const Waiting& meeting : before) {
@@ -94,13 +94,13 @@ bool Strand::complete_warp_meetings() {
   return !fragments_.empty();
 }
 
-void Strand::wait_at_barrier(uint32_t barrier, const LaneSet& lanes) {
+void WarpGroup::wait_at_barrier(uint32_t barrier, const LaneSet& lanes) {
   waiting_.push_back({meeting_block_, static_cast<int32_t>(barrier), lanes});
 }
 
 // bar.sync is aligned: what half a warp does at one and the other half at another is undefined, though
 // devices of today count their lanes together.
-void Strand::require_together(uint32_t barrier) {
+void WarpGroup::require_together(uint32_t barrier) {
   for (size_t i = 0; i < waiting_.size(); ++i)
     for (size_t j = 0; j < i; ++j) {
       const Waiting &one = waiting_[i], &other = waiting_[j];
@@ -117,7 +117,7 @@ void Strand::require_together(uint32_t barrier) {
     }
 }
 
-void Strand::release(uint32_t barrier) {
+void WarpGroup::release(uint32_t barrier) {
   for (size_t i = 0; i < waiting_.size();) {
     if (waiting_[i].barrier != static_cast<int32_t>(barrier)) {
       ++i;
@@ -134,7 +134,7 @@ void Strand::release(uint32_t barrier) {
   }
 }
 
-const Operation* Strand::waiting_at() const {
+const Operation* WarpGroup::waiting_at() const {
   if (waiting_.empty()) return nullptr;
   return &kernel_.operations[kernel_.blocks[waiting_.front().block].first];
 }

@@ -1,4 +1,4 @@
-#include "sandbox/interpreter/ptx/execution/strand_masks.h"
+#include "sandbox/interpreter/ptx/execution/warp_group_masks.h"
 
 #include "common/error.h"
 #include "sandbox/interpreter/ptx/alu/vectorised.h"

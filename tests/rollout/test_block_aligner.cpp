@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
-#include "rollout/block_cadence.h"
+#include "rollout/block_aligner.h"
 #include "tests/rollout/forwarded_step.h"
 #include "tests/rollout/tiny_decoding.h"
 
@@ -69,10 +69,10 @@ TEST_CASE("who begins ends his first block with the others, until a place become
   settings.acceptance.strategy = AcceptanceStrategy::kSequential;
   settings.denoise_steps = 3;
   settings.fused_commit = GENERATE(true, false);
-  BlockCadence cadence(settings, /*block_size=*/8);  // 3, 3 and 2 positions
+  BlockAligner aligner(settings, /*block_size=*/8);  // 3, 3 and 2 positions
   const int64_t steps[] = {1, 1, 1, 2, 2, 2, 3, 3};
-  for (int64_t masked = 1; masked <= 8; ++masked) CHECK(cadence.steps_of(masked) == steps[masked - 1]);
-  cadence.restart(8);
+  for (int64_t masked = 1; masked <= 8; ++masked) CHECK(aligner.steps_of(masked) == steps[masked - 1]);
+  aligner.restart(8);
   // Masked positions of those who may begin in each forward; a commit by itself is one of a block's forwards.
   using Beginners = std::vector<std::vector<int64_t>>;
   const std::vector<int64_t> three{7, 8}, two{4, 5, 6}, one{1, 2, 3};
@@ -81,19 +81,19 @@ TEST_CASE("who begins ends his first block with the others, until a place become
   for (const auto& expected : wanted) {
     std::vector<int64_t> found;
     for (int64_t masked = 1; masked <= 8; ++masked)
-      if (cadence.may_begin(masked)) found.push_back(masked);
+      if (aligner.may_begin(masked)) found.push_back(masked);
     CHECK(found == expected);
-    cadence.advance();
+    aligner.advance();
   }
-  cadence.advance();
-  CHECK_FALSE(cadence.may_begin(8));
-  cadence.end_filling();
-  CHECK(cadence.may_begin(8));
-  cadence.restart(1);
-  CHECK_FALSE(cadence.may_begin(8));
+  aligner.advance();
+  CHECK_FALSE(aligner.may_begin(8));
+  aligner.end_filling();
+  CHECK(aligner.may_begin(8));
+  aligner.restart(1);
+  CHECK_FALSE(aligner.may_begin(8));
   // Where more than a quota may be accepted, blocks end when they do.
   settings.acceptance.strategy = AcceptanceStrategy::kEntropyBounded;
-  BlockCadence free(settings, 8);
+  BlockAligner free(settings, 8);
   free.restart(1);
   CHECK(free.may_begin(8));
 }
