@@ -144,9 +144,8 @@ class Reference:
             raise InvalidTask("too_large", f"an ordinary program does about {operations:.1e} operations of lanes, over the limit of "
                               f"{limit:.1e} (limits.run_lane_operations)")
 
-    def check_work(self, limit, ordinary_limit):
+    def check_work(self, limit):
         """Of decisions(), which come before."""
-        self.check_ordinary_work(self.ordinary_lane_operations, ordinary_limit)
         if self.least_lane_operations > limit:
             raise InvalidTask("too_large", f"a program has to do about {self.least_lane_operations:.1e} operations of lanes, over the "
                             f"limit of {limit:.1e} (limits.run_lane_operations)")
@@ -212,7 +211,6 @@ class Reference:
             returned = attempt("forward()", model, *copies)
         answer = leaves(returned)
         self.least_lane_operations = operators.least_lane_operations(answer)
-        self.ordinary_lane_operations = operators.ordinary_operations
         self.operators = {"eager": operators.eager(), "fused": operators.fused(answer),
                           "least_bytes": operators.least_bytes(answer)}
         return seen, returned, copies
