@@ -40,10 +40,10 @@ struct OracleOptions {
 
 inline constexpr int kDrawKinds = 4;
 inline constexpr uint64_t kMostCostingRepeats = 65536;
-// On which inputs a reference is run: those of get_inputs(), with draws of all kinds, if an ordinary
-// program's work fits the limit, or whatever that is (kOwn); those of a text that is a variant of a task's,
-// of which no more draws are made than are asked for; or the larger ones of get_costing_inputs(), where a
-// task defines them: of kind "plain", and of one kind besides.
+// On which inputs a reference is run: those of get_inputs(), with draws of all kinds, large ones only if an
+// ordinary program's work fits the limit, or whatever that is (kOwn); those of a text that is a variant of a
+// task's, of which no more draws are made than are asked for; or the larger ones of get_costing_inputs(),
+// where a task defines them: of kind "plain", and of one kind besides.
 enum class TaskSize { kGiven, kOwn, kReduced, kCosted };
 constexpr int draw_kinds(TaskSize size) { return size == TaskSize::kCosted ? 2 : kDrawKinds; }
 
