@@ -37,7 +37,7 @@ from oracle_reference import Reference
 from oracle_unread import decides
 from oracle_values import InvalidTask, describe, leaves, span_bytes
 
-IMAGINED_BYTES = 32 << 20
+IMAGINED_BYTES = 8 << 20
 IMAGINED_PLANE = 1 << 24  # two axes of so many places together, in which an answer may be far larger than the inputs
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of mallopt()
 
