@@ -158,7 +158,8 @@ Verdict Pipeline::attempt(const VerificationRequest& request, std::stop_token st
     const auto recorded = record(job, given);
     if (recorded && plan_draws(job, given, *recorded, draws_of(request.protocol)))
       grade(job, given, *recorded);
-    const bool too_large = job.verdict.outcome == Outcome::kInvalidTask && given.opened->failure().is_of_size();
+    const bool too_large =
+        job.verdict.outcome == Outcome::kInvalidTask && given.opened->failure().is_of_size();
     if (!too_large || request.protocol.size == SizePolicy::kOwn) return job.verdict;
   }
   grade_reduced(job);
