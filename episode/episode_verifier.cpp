@@ -46,6 +46,7 @@ VerificationRequest request_for(const Episode& episode, size_t index, bool fresh
           .task_id = episode.task->id,
           .pytorch_code = episode.task->pytorch_code,
           .program = episode.last().program,
+          .reduced_sizes = episode.task->reduced_sizes,
           .fresh = fresh};
 }
 

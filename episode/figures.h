@@ -20,6 +20,8 @@ struct CountedResponse {
   bool is_correct;
   bool is_novel;          // correct by a technique that no known program shows
   bool is_masked;         // left out of the update
+  bool is_reduced;        // judged at reduced sizes of its task
+  bool is_undecided;      // cannot be graded, right or wrong
   bool has_invalid_task;  // its task can never be graded
   bool is_lost;           // without a verdict through the verifier's fault
   bool is_straggler;      // of these: given up at the step's deadline
@@ -40,23 +42,25 @@ struct CountedRank {
 
 // X(name, what is added). All are whole numbers but kLogSpeedup, kReward and kRewardSquares; those are added
 // up in the order of groups, so that a step's figures do not depend on which rank had which group.
-#define BICRL_RESPONSE_SUMS(X)                            \
-  X(kResponses, 1)                                        \
-  X(kAsked, r.is_asked)                                   \
-  X(kKnown, !r.is_lost && !r.has_invalid_task)            \
-  X(kTruncated, r.is_truncated)                           \
-  X(kCompiled, r.is_compiled)                             \
-  X(kCorrect, r.is_correct)                               \
-  X(kNovel, r.is_novel)                                   \
-  X(kTimed, r.speedup > 0)                                \
-  X(kFaster, r.speedup > 1)                               \
-  X(kLogSpeedup, r.speedup > 0 ? std::log(r.speedup) : 0) \
-  X(kMasked, r.is_masked)                                 \
-  X(kInvalidTask, r.has_invalid_task)                     \
-  X(kLost, r.is_lost)                                     \
-  X(kStragglers, r.is_straggler)                          \
-  X(kRewarded, !r.is_masked)                              \
-  X(kReward, r.is_masked ? 0 : r.reward)                  \
+#define BICRL_RESPONSE_SUMS(X)                                    \
+  X(kResponses, 1)                                                \
+  X(kAsked, r.is_asked)                                           \
+  X(kKnown, !r.is_lost && !r.has_invalid_task && !r.is_undecided) \
+  X(kTruncated, r.is_truncated)                                   \
+  X(kCompiled, r.is_compiled)                                     \
+  X(kCorrect, r.is_correct)                                       \
+  X(kReduced, r.is_reduced)                                       \
+  X(kUndecided, r.is_undecided)                                   \
+  X(kNovel, r.is_novel)                                           \
+  X(kTimed, r.speedup > 0)                                        \
+  X(kFaster, r.speedup > 1)                                       \
+  X(kLogSpeedup, r.speedup > 0 ? std::log(r.speedup) : 0)         \
+  X(kMasked, r.is_masked)                                         \
+  X(kInvalidTask, r.has_invalid_task)                             \
+  X(kLost, r.is_lost)                                             \
+  X(kStragglers, r.is_straggler)                                  \
+  X(kRewarded, !r.is_masked)                                      \
+  X(kReward, r.is_masked ? 0 : r.reward)                          \
   X(kRewardSquares, r.is_masked ? 0 : squared(r.reward))
 #define BICRL_GROUP_SUMS(X)                         \
   X(kGroups, 1)                                     \
@@ -122,6 +126,8 @@ enum class FigureShown { kNever, kAlways, kVerified, kTimed, kIfAny };
     " | unique {}/{responses}")                                                                            \
   X(kUniqueCorrect, "unique_correct", kMean, kUniqueCorrect, kGroups, kNumber, 1, kVerified,               \
     ", correct {} a group")                                                                                \
+  X(kReducedRate, "reduced_size_rate", kMean, kReduced, kKnown, kShare, 0, kIfAny, " | reduced sizes {}")  \
+  X(kUndecidedRate, "undecided_rate", kMean, kUndecided, kResponses, kShare, 0, kIfAny, " | undecided {}") \
   X(kNovelRate, "novel_rate", kMean, kNovel, kKnown, kShare, 0, kIfAny, " | novel {}")                     \
   X(kTruncatedRate, "truncated_rate", kMean, kTruncated, kResponses, kShare, 0, kIfAny, " | truncated {}") \
   X(kMaskedRate, "masked_rate", kMean, kMasked, kResponses, kShare, 0, kNever, "")                         \

@@ -65,6 +65,8 @@ CountedResponse counted(const Episode& episode) {
           .is_correct = correct,
           .is_novel = technique && !technique->shown,
           .is_masked = episode.reward.masked,
+          .is_reduced = turn.is_verified() && turn.verdict->graded_at == kReducedSize,
+          .is_undecided = turn.verdict && turn.verdict->outcome == Outcome::kUndecided,
           .has_invalid_task = turn.verdict && turn.verdict->outcome == Outcome::kInvalidTask,
           .is_lost = turn.is_lost(),
           .is_straggler = turn.is_lost() && turn.straggled,

@@ -21,6 +21,7 @@ struct VerifyCommand {
   std::string config_path;
   bool mutate = false;                 // verify the mutants of what is correct, too
   bool profile = false;                // tell times, and print what bounds each correct program
+  std::string size = "open";           // SizePolicy: at which sizes programs are judged
   std::vector<std::string> addresses;  // verifiers to use; empty: an embedded one
   std::vector<std::string> overrides;
 };

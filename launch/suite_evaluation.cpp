@@ -163,7 +163,8 @@ KernelBenchResults grade_natively(VerifierClient& client, int64_t level,
     client.submit({.request_id = std::to_string(i),
                    .task_id = task.id,
                    .pytorch_code = task.pytorch_code,
-                   .program = programs[i].program});
+                   .program = programs[i].program,
+                   .reduced_sizes = task.reduced_sizes});
   }
   std::vector<KernelBenchSample> samples(programs.size());
   while (client.pending() > 0) {

@@ -61,6 +61,7 @@ void print_row(const std::string& task_id, const Verdict& v) {
   snprintf(line, sizeof line, "%-24s %-20s %4d/%-4d %8.0f ms", task_id.c_str(), outcome_text(v).c_str(),
            v.trials_passed, v.trials, v.total_ms);
   std::cout << line;
+  if (v.graded_at == kReducedSize) std::cout << "  at reduced sizes";
   if (!v.correct && !v.diagnostics.empty())
     std::cout << "  " << v.diagnostics.substr(0, v.diagnostics.find('\n'));
   std::cout << std::endl;
@@ -213,6 +214,8 @@ int run_verify_command(const VerifyCommand& command) {
   check_writable(command.json_path);
   if (!command.addresses.empty()) options.addresses = command.addresses;
   options.protocol.measure_time |= command.profile;
+  if (const auto size = parse_size_policy(command.size); size && *size != SizePolicy::kOpen)
+    options.protocol.size = *size;
   TaskSet set = usable_tasks(command.tasks_path);
   Verified verified;
   verified.episodes = candidates_of(command, set.tasks);
@@ -252,6 +255,10 @@ class VerifySubcommand : public Subcommand {
                  "verify small changes to each correct program, too, and list those that stay correct");
     app.add_flag("--profile", command_.profile,
                  "print each correct program's modelled time, what bounds it, and what it does");
+    app.add_option("--size", command_.size,
+                   "inputs on which programs are judged: the tasks' own or reduced ones; fitting: reduced "
+                   "where the own are too large to be run")
+        ->check(CLI::IsMember({"own", "reduced", "fitting"}));
     app.add_option("--verifier", command_.addresses, "address of a running verifier (host:port), repeatable")
         ->allow_extra_args(false);
   }

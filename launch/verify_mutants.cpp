@@ -80,7 +80,8 @@ nlohmann::json verify_mutants(VerifierClient& client, const std::vector<SoundPro
     client.submit({.request_id = std::to_string(i),
                    .task_id = entries[i].task->id,
                    .pytorch_code = entries[i].task->pytorch_code,
-                   .program = entries[i].mutant.program});
+                   .program = entries[i].mutant.program,
+                   .reduced_sizes = entries[i].task->reduced_sizes});
   nlohmann::json report(nlohmann::json::value_t::array);
   std::map<std::string, Tally> tallies;
   while (client.pending() > 0) {

@@ -45,6 +45,7 @@ void take_slower_times(Verdict& verdict, const Verdict& second) {
     verdict.torch_compile_ms = second.torch_compile_ms;
     verdict.roofline_fraction = second.roofline_fraction;
     verdict.measurement = second.measurement;
+    verdict.costed_at = second.costed_at;
   }
   verdict.coverage = std::min(verdict.coverage, second.coverage);
 }

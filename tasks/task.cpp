@@ -26,6 +26,7 @@ std::string hash_of(const std::vector<Task>& tasks) {
   for (const Task& t : tasks) {
     hashes +=
         hash_hex({t.id, std::to_string(t.level), t.pytorch_code, t.cuda_code, t.prefix, t.middle, t.suffix});
+    if (!t.reduced_sizes.empty()) hashes += hash_hex(t.reduced_sizes);
     for (const std::string& part : t.composition) hashes += hash_hex(part);
     for (const KnownProgram& p : t.alternatives)
       hashes += hash_hex({p.technique, p.cuda_code, p.prefix, p.middle, p.suffix});

@@ -37,6 +37,9 @@ struct Task {
   std::string suffix;
   // Operators that a synthesised task is composed of, in order; empty for published tasks.
   std::vector<std::string> composition;
+  // JSON, a list of smaller sizes at which programs are judged if the task is too large, each {name of a
+  // constant of pytorch_code: value}; empty: they are found.
+  std::string reduced_sizes{};
   // Further known right programs, from dear to cheap; empty where cuda_code is.
   std::vector<KnownProgram> alternatives;
 

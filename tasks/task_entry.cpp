@@ -103,6 +103,20 @@ void read_composition(const json& entry, Task& task) {
   }
 }
 
+void read_reduced_sizes(const json& entry, Task& task) {
+  const auto found = entry.find("reduced_sizes");
+  if (found == entry.end()) return;
+  if (!found->is_array() || found->empty())
+    fail("reduced_sizes", concat("must be a list that is not empty, found ", json_excerpt(*found)));
+  for (const auto& sizes : *found) {
+    if (!sizes.is_object()) fail("reduced_sizes", concat("must hold objects, found ", json_excerpt(sizes)));
+    for (const auto& size : sizes)
+      if (!size.is_number_integer() || size < 1)
+        fail("reduced_sizes", concat("must give whole numbers from 1 on, found ", json_excerpt(size)));
+  }
+  task.reduced_sizes = found->dump();
+}
+
 KnownProgram parse_alternative(const json& entry) {
   if (!entry.is_object()) fail("", concat("must be an object, found ", entry.type_name()));
   KnownProgram program;
@@ -155,6 +169,7 @@ Task parse(const json& entry) {
   task.cuda_code = code_field(entry, "cuda_code", form == TaskForm::kInfilling);
   if (form == TaskForm::kInfilling) read_scaffold(entry, task);
   read_composition(entry, task);
+  read_reduced_sizes(entry, task);
   read_alternatives(entry, task);
   return task;
 }
@@ -211,6 +226,7 @@ nlohmann::ordered_json task_to_entry(const Task& task) {
     entry["suffix"] = task.suffix;
   }
   if (!task.composition.empty()) entry["composition"] = task.composition;
+  if (!task.reduced_sizes.empty()) entry["reduced_sizes"] = nlohmann::ordered_json::parse(task.reduced_sizes);
   for (const KnownProgram& program : task.alternatives)
     entry["alternatives"].push_back(alternative_to_entry(program));
   return entry;

@@ -30,6 +30,7 @@ constexpr FaultClass kClasses[] = {
     {"wrong_shape", "an output has another shape than the reference"},
     {"wrong_value", "an output differs from the reference by more than the tolerance"},
     {"non_finite", "an output holds NaN or infinity where the reference does not"},
+    {"specialised", "refuses smaller inputs of the task, at which it would be compared"},
     {"nondeterministic", "differs between runs on equal inputs"},
     {"unconfirmed", "a success that a second verification with new secrets did not repeat"},
 };

@@ -15,7 +15,7 @@ namespace bicrl {
 namespace {
 
 constexpr Outcome kOutcomes[] = {Outcome::kGraded, Outcome::kCandidateFault, Outcome::kInfrastructure,
-                                 Outcome::kInvalidTask};
+                                 Outcome::kInvalidTask, Outcome::kUndecided};
 
 nlohmann::json json_of(const std::string& value) { return value; }
 nlohmann::json json_of(bool value) { return value; }
@@ -108,6 +108,8 @@ std::string to_string(Outcome outcome) {
       return "infrastructure";
     case Outcome::kInvalidTask:
       return "invalid_task";
+    case Outcome::kUndecided:
+      return "undecided";
   }
   BICRL_CHECK(false, "outcome ", static_cast<int>(outcome));
   return {};
@@ -129,6 +131,9 @@ std::string verdict_problem(const Verdict& verdict) {
   const auto tolerance = parse_tolerance(verdict.tolerance);
   if (!verdict.tolerance.empty() && (!tolerance || *tolerance == TolerancePolicy::kOpen))
     return concat("field 'tolerance' has the unknown value '", verdict.tolerance.substr(0, 80), "'");
+  for (const std::string* size : {&verdict.graded_at, &verdict.costed_at})
+    if (!size->empty() && *size != kOwnSize && *size != kReducedSize)
+      return concat("a field of sizes has the unknown value '", size->substr(0, 80), "'");
   if (verdict.lane_operations < 0) return concat("field 'lane_operations' is ", verdict.lane_operations);
   if (verdict.coverage > 1) return concat("field 'coverage' is ", verdict.coverage);
   std::string problem;

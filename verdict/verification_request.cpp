@@ -26,16 +26,61 @@ std::optional<TolerancePolicy> parse_tolerance(std::string_view name) {
   return std::nullopt;
 }
 
+std::string_view to_string(SizePolicy policy) {
+  switch (policy) {
+    case SizePolicy::kOpen:
+      return "open";
+    case SizePolicy::kFitting:
+      return "fitting";
+    case SizePolicy::kOwn:
+      return "own";
+    case SizePolicy::kReduced:
+      return "reduced";
+  }
+  BICRL_CHECK(false, "size policy ", static_cast<int>(policy));
+  return {};
+}
+
+std::optional<SizePolicy> parse_size_policy(std::string_view name) {
+  for (const SizePolicy policy :
+       {SizePolicy::kOpen, SizePolicy::kFitting, SizePolicy::kOwn, SizePolicy::kReduced})
+    if (to_string(policy) == name) return policy;
+  return std::nullopt;
+}
+
+std::string_view to_string(SpecialisedPolicy policy) {
+  switch (policy) {
+    case SpecialisedPolicy::kOpen:
+      return "open";
+    case SpecialisedPolicy::kWrong:
+      return "wrong";
+    case SpecialisedPolicy::kMask:
+      return "mask";
+  }
+  BICRL_CHECK(false, "policy of specialised programs ", static_cast<int>(policy));
+  return {};
+}
+
+std::optional<SpecialisedPolicy> parse_specialised_policy(std::string_view name) {
+  for (const SpecialisedPolicy policy :
+       {SpecialisedPolicy::kOpen, SpecialisedPolicy::kWrong, SpecialisedPolicy::kMask})
+    if (to_string(policy) == name) return policy;
+  return std::nullopt;
+}
+
 VerificationProtocol VerificationProtocol::or_else(const VerificationProtocol& defaults) const {
   VerificationProtocol filled = *this;
   if (tolerance == TolerancePolicy::kOpen) filled.tolerance = defaults.tolerance;
   if (trials == 0) filled.trials = defaults.trials;
+  if (size == SizePolicy::kOpen) filled.size = defaults.size;
+  if (specialised == SpecialisedPolicy::kOpen) filled.specialised = defaults.specialised;
   filled.measure_time = measure_time || defaults.measure_time;
   return filled;
 }
 
 std::string to_string(const VerificationProtocol& protocol) {
-  return concat("tolerance ", to_string(protocol.tolerance), ", ", protocol.trials, " trials",
+  return concat("tolerance ", to_string(protocol.tolerance), ", ", protocol.trials, " trials, size ",
+                to_string(protocol.size), ", specialised ", to_string(protocol.specialised),
                 protocol.measure_time ? ", times" : "");
 }
 

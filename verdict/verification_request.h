@@ -18,11 +18,34 @@ std::string_view to_string(TolerancePolicy policy);  // "open", "profile", "tf32
 // The policy of which to_string() makes this name.
 std::optional<TolerancePolicy> parse_tolerance(std::string_view name);
 
+// At which sizes of its inputs a program is compared with its task's reference.
+enum class SizePolicy {
+  kOpen,     // whoever is asked chooses
+  kFitting,  // the task's own where they can be run; else reduced ones
+  kOwn,      // the task's own; a task that is too large for that is invalid
+  kReduced   // reduced ones, for every task
+};
+
+std::string_view to_string(SizePolicy policy);  // "open", "fitting", "own", "reduced"
+std::optional<SizePolicy> parse_size_policy(std::string_view name);
+
+// What a program is whose host part refuses reduced sizes, and not the task's own.
+enum class SpecialisedPolicy {
+  kOpen,   // whoever is asked chooses
+  kWrong,  // at fault
+  kMask    // neither right nor wrong
+};
+
+std::string_view to_string(SpecialisedPolicy policy);  // "open", "wrong", "mask"
+std::optional<SpecialisedPolicy> parse_specialised_policy(std::string_view name);
+
 // How a candidate is compared with its task's reference. Zero, or kOpen, leaves a choice to whoever is asked.
 struct VerificationProtocol {
   TolerancePolicy tolerance = TolerancePolicy::kOpen;
   int trials = 0;             // comparisons, each on secret inputs of its own
   bool measure_time = false;  // else correctness only
+  SizePolicy size = SizePolicy::kOpen;
+  SpecialisedPolicy specialised = SpecialisedPolicy::kOpen;
 
   // This one, with what it leaves open filled in from `defaults`. Times are measured if either asks for them.
   VerificationProtocol or_else(const VerificationProtocol& defaults) const;
@@ -30,10 +53,14 @@ struct VerificationProtocol {
 };
 
 // What a verifier does if neither its configuration nor a request says otherwise.
-inline constexpr VerificationProtocol kDefaultProtocol{.tolerance = TolerancePolicy::kProfile, .trials = 4};
+inline constexpr VerificationProtocol kDefaultProtocol{.tolerance = TolerancePolicy::kProfile,
+                                                       .trials = 4,
+                                                       .size = SizePolicy::kFitting,
+                                                       .specialised = SpecialisedPolicy::kWrong};
 inline constexpr int kMaxTrials = 32;
 
-// "tolerance profile, 4 trials, times": protocols that differ read differently.
+// "tolerance profile, 4 trials, size fitting, specialised wrong, times": protocols that differ read
+// differently.
 std::string to_string(const VerificationProtocol& protocol);
 
 struct VerificationRequest {
@@ -42,6 +69,8 @@ struct VerificationRequest {
   std::string pytorch_code;         // defines Model, get_inputs() and get_init_inputs()
   std::string program;              // defines ModelNew; bytes that are no UTF-8 reach the verifier as U+FFFD
   VerificationProtocol protocol{};  // wishes: what is left open is the verifier's choice
+  // JSON, a list of reduced sizes of the task, each {name of a constant: value}; empty: they are found.
+  std::string reduced_sizes{};
   // Verify anew, in the client and in the server, whatever is known of this program: a second opinion on
   // other secret inputs.
   bool fresh = false;

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "common/utf8.h"
@@ -81,9 +82,9 @@ class MessageWriter {
     const auto [part, api, field] = place(path);
     for (const std::string& value : values) api->AddString(part, field, to_utf8(value));
   }
-  void operator()(std::string_view path, TolerancePolicy value) const {
-    (*this)(path, std::string(to_string(value)));
-  }
+  template <class Policy>
+  requires std::is_enum_v<Policy>
+  void operator()(std::string_view path, Policy value) const { (*this)(path, std::string(to_string(value))); }
   void operator()(std::string_view path, Outcome value) const {
     const auto [part, api, field] = place(path);
     const std::string name = std::string(kOutcomePrefix) + mapped(to_string(value), &toupper);
@@ -132,15 +133,13 @@ class MessageReader {
       values[i] = api->GetRepeatedString(*part, field, static_cast<int>(i));
   }
   void operator()(std::string_view path, TolerancePolicy& value) {
-    std::string name;
-    (*this)(path, name);
-    if (name.empty())
-      value = TolerancePolicy::kOpen;
-    else if (const auto known = parse_tolerance(name))
-      value = *known;
-    else
-      problem_ =
-          concat(path, " is '", to_utf8(name).substr(0, 80), "', not one of open, profile, tf32, published");
+    read_policy(path, value, parse_tolerance, "open, profile, tf32, published");
+  }
+  void operator()(std::string_view path, SizePolicy& value) {
+    read_policy(path, value, parse_size_policy, "open, fitting, own, reduced");
+  }
+  void operator()(std::string_view path, SpecialisedPolicy& value) {
+    read_policy(path, value, parse_specialised_policy, "open, wrong, mask");
   }
   void operator()(std::string_view path, Outcome& value) {
     const auto [part, api, field] = place(path);
@@ -157,6 +156,17 @@ class MessageReader {
   const std::string& problem() const { return problem_; }
 
  private:
+  template <class Policy, class Parse>
+  void read_policy(std::string_view path, Policy& value, const Parse& parse, const char* names) {
+    std::string name;
+    (*this)(path, name);
+    if (name.empty())
+      value = Policy::kOpen;
+    else if (const auto known = parse(name))
+      value = *known;
+    else
+      problem_ = concat(path, " is '", to_utf8(name).substr(0, 80), "', not one of ", names);
+  }
   Place<const Message> place(std::string_view path) const {
     return place_of(message_, path, [](const Message& part, const FieldDescriptor* field) {
       return &part.GetReflection()->GetMessage(part, field);
@@ -172,6 +182,8 @@ void for_each_protocol_field(ProtocolType& protocol, Visit& visit) {
   visit("protocol.tolerance", protocol.tolerance);
   visit("protocol.trials", protocol.trials);
   visit("protocol.measure_time", protocol.measure_time);
+  visit("protocol.size", protocol.size);
+  visit("protocol.specialised", protocol.specialised);
 }
 
 template <class RequestType, class Visit>
@@ -179,6 +191,7 @@ void for_each_request_field(RequestType& request, Visit&& visit) {
   visit("request_id", request.request_id);
   visit("task.id", request.task_id);
   visit("task.pytorch_code", request.pytorch_code);
+  visit("task.reduced_sizes", request.reduced_sizes);
   visit("program", request.program);
   for_each_protocol_field(request.protocol, visit);
   visit("bypass_cache", request.fresh);

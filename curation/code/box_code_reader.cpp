@@ -16,6 +16,7 @@
 #include "sandbox/box/box_host.h"
 #include "sandbox/box/python_install.h"
 #include "sandbox/box/zygote.h"
+#include "sandbox/oracle/reduced_sizes.h"
 
 namespace bicrl::curation {
 namespace {
@@ -83,8 +84,8 @@ class BoxCodeReader::Engine {
         host_(options.bwrap),
         python_(PythonInstall::find(options.python)),
         folder_(share_folder() / "curation"),
-        basis_(hash_hex({version_of(folder_), python_.torch_version, std::to_string(options.cpu_s),
-                         std::to_string(options.memory_mib)})),
+        basis_(hash_hex({version_of(folder_), kSizeVariantsVersion, python_.torch_version,
+                         std::to_string(options.cpu_s), std::to_string(options.memory_mib)})),
         zygote_(host_, python_, {"task reader", "task_reader", "run", {folder_}}) {
     for (int i = 0; i < options.concurrent; ++i)
       workers_.emplace_back([this](std::stop_token stop) { work(stop); });

@@ -5,9 +5,12 @@ import sys
 import torch  # noqa: F401: warm before the first fork
 
 from frames import receive, say
+from size_variants import fitting_text
 from task_checks import examine
 from task_fingerprint import decompositions, read_function
 from task_tree import read_tree
+
+MOST_BYTES = 256 << 20  # of inputs, parameters and answer: a task that is larger is examined at a smaller size
 
 
 def warm_up():
@@ -23,7 +26,7 @@ def run(fd):
     sys.setrecursionlimit(3000)
     kind, code = request["kind"], request["code"]
     if kind == "examine":
-        answer = answer_of(lambda: examine(code))
+        answer = answer_of(lambda: examine(fitting_text(code, MOST_BYTES)))
     elif kind == "tree":
         answer = answer_of(lambda: read_tree(code, request["shapes"]))
     else:

@@ -136,8 +136,8 @@ VerifierClient::Engine::~Engine() {
 void VerifierClient::Engine::submit(const VerificationRequest& request) {
   VerificationRequest asked = request;
   asked.protocol = asked.protocol.or_else(options_.protocol);
-  const std::string content =
-      hash_hex({asked.task_id, asked.pytorch_code, asked.program, to_string(asked.protocol)});
+  const std::string content = hash_hex(
+      {asked.task_id, asked.pytorch_code, asked.program, asked.reduced_sizes, to_string(asked.protocol)});
   std::lock_guard lock(mutex_);
   const bool is_new = pending_ids_.insert(request.request_id).second;
   BICRL_CHECK(is_new, "the request id ", request.request_id, " is pending already");

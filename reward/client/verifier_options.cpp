@@ -42,6 +42,9 @@ VerifierClientOptions VerifierClientOptions::from_config(const ConfigSection& se
   o.protocol.tolerance =
       *parse_tolerance(section.choice("tolerance", "open", {"open", "profile", "tf32", "published"}));
   o.protocol.trials = static_cast<int>(section.integer("trials", o.protocol.trials, 0, kMaxTrials));
+  o.protocol.size = *parse_size_policy(section.choice("size", "open", {"open", "fitting", "own", "reduced"}));
+  o.protocol.specialised =
+      *parse_specialised_policy(section.choice("specialised", "open", {"open", "wrong", "mask"}));
   return o;
 }
 

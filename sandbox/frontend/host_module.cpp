@@ -96,8 +96,8 @@ HostModules::HostModules(BoxHost& host, const PythonInstall& python, const HostM
 HostModule HostModules::compile(const SplitProgram& program, std::stop_token stop) {
   const std::string key = cache_key(program, toolchain_id_);
   if (auto known = cache_.find(key)) return *known;
-  const auto turn = turns_.take(key, stop);
-  if (!turn) return kCancelled;
+  const auto flight = flights_.take(key, stop);
+  if (!flight) return kCancelled;
   if (auto known = cache_.find(key)) return *known;  // who had the turn before has made it
   HostModule module = run_compiler(program, stop);
   // A linker that gets no thread aborts: processes of an earlier tenant may still count for a moment.

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "common/lru_cache.h"
-#include "common/turns_by_key.h"
+#include "common/single_flight.h"
 #include "sandbox/box/zygote.h"
 #include "sandbox/frontend/host_compiler.h"
 #include "sandbox/frontend/installed_api.h"
@@ -48,7 +48,7 @@ class HostModules {
   InstalledApi api_;
   std::array<Zygote, kPreludes.size()> compilers_;
   LruCache<HostModule> cache_;
-  TurnsByKey turns_;
+  SingleFlight flights_;
 };
 
 }  // namespace bicrl

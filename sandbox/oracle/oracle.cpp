@@ -4,42 +4,30 @@
 
 #include "common/error.h"
 #include "common/hash.h"
-#include "common/last_lines.h"
 #include "sandbox/verifier/secret.h"
 
 namespace bicrl {
 namespace {
 
-constexpr size_t kMaxReferenceReasonBytes = 600;
 constexpr double kWallForCpu = 6;  // a busy machine's waiting is no fault of the task; sleeping is
+
+const char* size_name(TaskSize size) {
+  switch (size) {
+    case TaskSize::kGiven:
+      return "given";
+    case TaskSize::kOwn:
+      return "own";
+    case TaskSize::kReduced:
+      return "reduced";
+    case TaskSize::kCosted:
+      return "costed";
+  }
+  BICRL_CHECK(false, "size ", static_cast<int>(size));
+  return "";
+}
 
 double quantile(std::vector<double> sorted, double share) {
   return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
-}
-
-OracleFailure failure_of(const ChildResult& result) {
-  switch (result.end) {
-    case ChildEnd::kTimeout:
-      return {true, "the reference takes longer than the oracle's limit", "timeout"};
-    case ChildEnd::kMemory:
-      return {true, "the reference needs more memory than the oracle's limit", "too_large"};
-    case ChildEnd::kSignalled:
-      return {true, concat("the reference crashed (signal ", result.code, ")"), "crash"};
-    case ChildEnd::kExited:
-      return {
-          true,
-          concat("the reference ended its process (status ", result.code, "): ", last_lines(result.output)),
-          "crash"};
-    case ChildEnd::kOutputLimit:
-      return {true, "the reference prints too much", "crash"};
-    case ChildEnd::kBadFrame:
-      return {true, "the reference's box sent a malformed answer: " + result.reason, "crash"};
-    case ChildEnd::kCancelled:
-      return {false, "cancelled", ""};
-    case ChildEnd::kBoxFailed:
-      break;
-  }
-  return {false, "the oracle's box failed: " + result.reason, ""};
 }
 
 // The tensors of a returned value in depth-first order.
@@ -228,7 +216,7 @@ void Oracle::let_go(const std::shared_ptr<OracleTask>& task, bool stopped) {
 
 std::shared_ptr<OracleTask> Oracle::open(const std::string& pytorch_code, int least_draws, TaskSize size,
                                          std::stop_token user) {
-  const std::string key = hash_hex({pytorch_code, size == TaskSize::kGiven ? "given" : "costed"});
+  const std::string key = hash_hex({pytorch_code, size_name(size)});
   const std::lock_guard lock(mutex_);
   if (const auto found = entries_.find(key); found != entries_.end()) {
     if (found->second.least_draws >= least_draws) {
@@ -324,19 +312,21 @@ void Oracle::load(const Job& job, std::stop_token server_stop) {
   const std::stop_callback both(server_stop, [&task] { task->stop_.request_stop(); });
   auto child = zygote_.fork(limits(), stop);
   if (!child) return task->fail({false, child.reason(), ""});
-  const nlohmann::json request{
-      {"kind", "task"},
-      {"task_code", job.code},
-      {"costing", job.size == TaskSize::kCosted},
-      {"init_seed", job.init_seed.value_or(static_cast<int64_t>(secret_number() >> 33))},
-      {"secret", secret_text()},
-      {"least_draws", job.least_draws},
-      {"most_draws", job.size == TaskSize::kGiven && !job.init_seed ? options_.pool_draws : job.least_draws},
-      {"max_input_bytes", options_.max_input_bytes},
-      {"max_output_bytes", options_.max_output_bytes},
-      {"most_lane_operations", options_.most_lane_operations},
-      {"pool_bytes", options_.pool_bytes},
-      {"tf32", options_.tf32}};
+  const bool makes_pool = !job.init_seed && (job.size == TaskSize::kGiven || job.size == TaskSize::kOwn);
+  nlohmann::json request{{"kind", "task"},
+                         {"task_code", job.code},
+                         {"costing", job.size == TaskSize::kCosted},
+                         {"init_seed", job.init_seed.value_or(static_cast<int64_t>(secret_number() >> 33))},
+                         {"secret", secret_text()},
+                         {"least_draws", job.least_draws},
+                         {"most_draws", makes_pool ? options_.pool_draws : job.least_draws},
+                         {"max_input_bytes", options_.max_input_bytes},
+                         {"max_output_bytes", options_.max_output_bytes},
+                         {"most_lane_operations", options_.most_lane_operations},
+                         {"pool_bytes", options_.pool_bytes},
+                         {"tf32", options_.tf32}};
+  if (job.size == TaskSize::kGiven && !job.init_seed)
+    request["most_ordinary_operations"] = options_.most_lane_operations;
   converse(*task, *child.value(), request, static_cast<size_t>(draw_kinds(job.size)), stop);
   zygote_.dismiss(std::move(child.value()));
   uint64_t bytes = 0;

@@ -14,8 +14,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "common/lru_cache.h"
+#include "common/single_flight.h"
 #include "sandbox/box/zygote.h"
 #include "sandbox/cost/operator_cost.h"
+#include "sandbox/oracle/oracle_failure.h"
+#include "sandbox/oracle/reduced_sizes.h"
 #include "sandbox/recorder/trace/trace.h"
 #include "sandbox/verifier/judge.h"
 
@@ -36,10 +40,12 @@ struct OracleOptions {
 
 inline constexpr int kDrawKinds = 4;
 inline constexpr uint64_t kMostCostingRepeats = 65536;
-// On which inputs a reference is run: those of get_inputs(), with draws of all kinds, or the larger ones of
-// get_costing_inputs(), where a task defines them: of kind "plain", and of one kind besides.
-enum class TaskSize { kGiven, kCosted };
-constexpr int draw_kinds(TaskSize size) { return size == TaskSize::kGiven ? kDrawKinds : 2; }
+// On which inputs a reference is run: those of get_inputs(), with draws of all kinds, large ones only if an
+// ordinary program's work fits the limit, or whatever that is (kOwn); those of a text that is a variant of a
+// task's, of which no more draws are made than are asked for; or the larger ones of get_costing_inputs(),
+// where a task defines them: of kind "plain", and of one kind besides.
+enum class TaskSize { kGiven, kOwn, kReduced, kCosted };
+constexpr int draw_kinds(TaskSize size) { return size == TaskSize::kCosted ? 2 : kDrawKinds; }
 
 struct OracleDraw {
   std::string kind;                    // "plain", "shifted", "sparse" or "structured"
@@ -56,8 +62,9 @@ struct OracleSpec {
   std::vector<std::string> argument_bytes;  // of their tensors
   nlohmann::json parameters;  // those drawn beside what the constructor makes; for the record box
   bool has_costing_inputs = false;
-  uint64_t costing_repeats = 1;  // how many times those inputs are taken for modelled times
-  bool ignores_mode = false;     // the reference is the same function in training mode and out of it
+  uint64_t costing_repeats = 1;   // how many times those inputs are taken for modelled times
+  bool is_recorded_only = false;  // nothing runs at this size: forward is called as often as it must be
+  bool ignores_mode = false;      // the reference is the same function in training mode and out of it
 };
 
 // What is wrong with a task. Those with answers can be graded, and a program's success says little.
@@ -82,11 +89,10 @@ struct OracleAnswers {
   double eager_ms = 0, eager_spread_ms = 0;  // median and interquartile range
 };
 
-// Why there is no answer. If the task is at fault, asking again will not help.
-struct OracleFailure {
-  bool invalid_task = false;
-  std::string reason;
-  std::string kind;  // of a task's fault, as in InvalidTask
+// Smaller sizes of a task, or why there are none.
+struct FoundSizes {
+  std::shared_ptr<const ReducedSizes> sizes;
+  OracleFailure failure;
 };
 
 // A task's answers as they become known. Thread-safe.
@@ -136,6 +142,10 @@ class Oracle {
   // rest: then whoever has not read it is wrong. Fails by infrastructure alone. Blocks.
   Result<bool> decides(const std::string& pytorch_code, const OracleSpec& spec, const OracleDraw& draw,
                        const std::vector<InputBytes>& unread, std::stop_token stop);
+  // Smaller sizes of a task: made of `by_hand` (VerificationRequest::reduced_sizes), or found. They are kept,
+  // and the same for all who ask. Blocks.
+  FoundSizes reduced_sizes(const std::string& pytorch_code, const std::string& by_hand,
+                           std::stop_token stop = {});
   uint64_t cached_bytes() const;
   const Zygote& zygote() const { return zygote_; }
 
@@ -156,6 +166,7 @@ class Oracle {
   std::shared_ptr<OracleTask> hand_out(const std::shared_ptr<OracleTask>& task, std::stop_token user);
   void let_go(const std::shared_ptr<OracleTask>& task, bool stopped);
   ChildLimits limits() const;
+  FoundSizes find_sizes(const std::string& pytorch_code, const std::string& by_hand, std::stop_token stop);
   void load(const Job& job, std::stop_token server_stop);
   void drop(std::unordered_map<std::string, Entry>::iterator entry);
   void converse(OracleTask& task, ZygoteChild& child, const nlohmann::json& request, size_t kinds,
@@ -171,6 +182,8 @@ class Oracle {
   std::unordered_map<std::string, Entry> entries_;  // by hash of the task's code and size
   std::list<std::string> ages_;                     // most recently used first
   uint64_t cached_bytes_ = 0;
+  SingleFlight sizes_flights_;
+  LruCache<FoundSizes> sizes_{64u << 20};
   std::vector<std::jthread> workers_;
 };
 

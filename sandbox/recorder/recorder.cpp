@@ -92,6 +92,7 @@ RecordResult Recorder::run(const std::string& program, const OracleSpec& spec, s
                                {"inputs", spec.inputs},
                                {"parameters", spec.parameters},
                                {"ignores_mode", spec.ignores_mode},
+                               {"certain_calls_only", spec.is_recorded_only},
                                {"small_parameter_elements", 1000}};
   const std::vector<std::string_view> argument_bytes(spec.argument_bytes.begin(), spec.argument_bytes.end());
   try {

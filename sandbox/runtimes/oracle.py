@@ -3,10 +3,16 @@ right program may be from that, and how long the reference takes. Called in a ch
 No candidate code ever runs in this process.
 
 request   {"kind": "task", "task_code", "costing": bool, "init_seed", "secret", "least_draws", "most_draws",
-           "max_input_bytes", "max_output_bytes", "most_lane_operations", "pool_bytes", "tf32": bool}; "costing": with the inputs of
+           "max_input_bytes", "max_output_bytes", "most_lane_operations", "most_ordinary_operations" (may be null or absent),
+           "pool_bytes", "tf32": bool}; "costing": with the inputs of
           get_costing_inputs(), and draws of two kinds instead of four
           {"kind": "unread", "task_code", "init_seed", "unread": [[leaf, begin, end]...]} + of each input leaf of a draw its
           storage, of each output leaf its allowance: see oracle_unread.py; the only reply is {"kind": "unread", "decides": bool}
+          {"kind": "sizes", "task_code", "init_seed", "by_hand": [{name of a constant: value}...]}: see size_variants.py; the only
+           reply is {"kind": "sizes", "inputs", "arguments", "parameters", "ignores_mode" as in "spec", of the task's own size,
+           "answer": spec, "input_bytes", "output_bytes", "parameter_bytes", "lane_operations", "operators" as in "done",
+           "variants": [{"code", "sizes": {name: value}, "long": bool, "inputs": [shape...], "input_bytes", "output_bytes",
+           "lane_operations"}...]} + bytes of the arguments' tensors, or "fault"
 replies   {"kind": "spec", "inputs": [spec...], "arguments": spec, "parameters": [...], "has_costing_inputs": bool,
            "costing_repeats": number, "ignores_mode": bool} + bytes of the arguments' tensors; "arguments" is what arguments.pack() makes of the
           constructor's, "parameters" what parameters.plan() says
@@ -23,6 +29,7 @@ import socket
 
 import torch
 
+import size_variants
 from frames import receive, say
 from oracle_checks import FEWEST_FINITE, Findings
 from oracle_pool import Pool
@@ -30,7 +37,8 @@ from oracle_reference import Reference
 from oracle_unread import decides
 from oracle_values import InvalidTask, describe, leaves, span_bytes
 
-IMAGINED_BYTES = 32 << 20
+IMAGINED_BYTES = 8 << 20
+IMAGINED_PLANE = 1 << 24  # two axes of so many places together, in which an answer may be far larger than the inputs
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of mallopt()
 
 
@@ -80,6 +88,8 @@ def run(fd):
             if request["kind"] == "unread":
                 reference = Reference(request["task_code"], request["init_seed"])
                 say(channel, {"kind": "unread", "decides": decides(reference, blobs, request["unread"])})
+            elif request["kind"] == "sizes":
+                say(channel, *size_variants.find(request))
             else:
                 answer(channel, request)
     except InvalidTask as fault:
@@ -135,6 +145,11 @@ def send_draws(channel, pool):
     return findings
 
 
+def may_be_long(inputs):
+    axes = sorted(size for leaf in inputs for size in leaf.shape)
+    return sum(map(span_bytes, inputs)) > IMAGINED_BYTES or (len(axes) > 1 and axes[-1] * axes[-2] > IMAGINED_PLANE)
+
+
 def send_spec(channel, request, reference, pool):
     """Tells the shapes of the inputs and the drawn parameters. A task whose inputs or outputs are too large fails before
     anything is told, so that nobody runs a program on it: what that runs into would not be the program's fault."""
@@ -144,8 +159,10 @@ def send_spec(channel, request, reference, pool):
         reference.check_input_bytes(imagined, request["max_input_bytes"])
     drawn = reference.build()
     # To imagine a forward pass imports half of torch: worth it only if the pass itself could take long.
-    if imagined is not None and sum(map(span_bytes, leaves(imagined))) > IMAGINED_BYTES:
-        reference.check_output_bytes(reference.imagined_outputs(imagined), request["max_output_bytes"])
+    if imagined is not None and may_be_long(leaves(imagined)):
+        outputs, operations = reference.imagined_outputs(imagined)
+        reference.check_output_bytes(outputs, request["max_output_bytes"])
+        reference.check_ordinary_work(operations, request.get("most_ordinary_operations"))
     inputs = pool.draws.plain()
     reference.check_input_bytes(inputs, request["max_input_bytes"])
     reference.described = [describe(x) for x in inputs]

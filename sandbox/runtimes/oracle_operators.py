@@ -9,6 +9,7 @@ taken to run what lies between products of matrices in one kernel each.
 From the same operators comes what any program has to do at least, in operations of the machine's lanes (sandbox/interpreter/ptx/execution/grid.h):
 a multiply-add takes half of one, as in matrix instructions or of pairs of narrow numbers, and what is multiplied by zero is
 left out, as a diagonal or a triangle may be. Of a convolution fast algorithms save three quarters. A load or a store moves 16 bytes at most.
+And what a program in ordinary style does, which fuses nothing and has no matrix instructions.
 """
 import math
 
@@ -18,6 +19,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 KEPT_BYTES = 1 << 30  # of intermediate results that are held so that each keeps a storage of its own
 FAST_CONVOLUTION = 4  # F(4x4, 3x3) by Winograd
 BYTES_OF_OPERATION = 16
+# Of an ordinary program: of a multiply-add in a product of matrices and in a convolution, whose indices are checked; of an
+# element of an operator, and of a place of a window.
+PRODUCT, CONVOLVED, ELEMENT, WINDOW = 5, 12, 16, 8
 LARGE_PRODUCT = 1 << 30  # multiply-adds: only there is it worth looking for zeros
 MATRIX = {"mm", "bmm", "addmm", "baddbmm", "addbmm", "dot", "mv", "addmv"}
 FLOPS_BY_PLACE = {"mm": 0, "bmm": 0, "dot": 0, "mv": 0, "addmm": 1, "baddbmm": 1, "addbmm": 1, "addmv": 1}
@@ -56,6 +60,8 @@ def least_products(name, args, flops):
     if flops // 2 < LARGE_PRODUCT or name not in ("mm", "addmm", "bmm", "baddbmm"):
         return flops // 2
     a, b = args[first], args[first + 1]
+    if a.is_meta:  # nothing is known of its values
+        return flops // 2
     return int(((a != 0).sum(-2).double() * (b != 0).sum(-1).double()).sum())
 
 
@@ -86,6 +92,7 @@ class Operators(TorchDispatchMode):
         super().__init__()
         self.entries = []
         self.least_operations = 0.0  # of lanes, in products of matrices and convolutions
+        self.ordinary_operations = 0  # of lanes, of a program in ordinary style
         self.kept, self.kept_bytes = [], 0
         self.given = {self._key(t): bytes_of(t) for t in inputs}
         self.kept += [t.untyped_storage() for t in inputs]
@@ -125,6 +132,7 @@ class Operators(TorchDispatchMode):
         if kind != "stream":
             products = least_products(name, args, flops) if kind == "matrix" else flops // 2 // FAST_CONVOLUTION
             self.least_operations += products / 2
+        self.ordinary_operations += self._ordinary(name, kind, args, elements, flops, results)
         written = {self._key(t): bytes_of(t) for t in results}
         read = {}
         for tensor in operands:
@@ -136,6 +144,15 @@ class Operators(TorchDispatchMode):
         self.entries.append({"name": name, "kind": kind, "elements": elements, "flops": flops,
                              "precision": precision,
                              "outputs": max(1, max(t.numel() for t in results)), "read": read, "writes": written})
+
+    @staticmethod
+    def _ordinary(name, kind, args, elements, flops, results):
+        if kind != "stream":
+            return (CONVOLVED if kind == "convolution" else PRODUCT) * flops // 2
+        window = 1
+        if "pool" in name and "adaptive" not in name and len(args) > 1 and isinstance(args[1], (list, tuple)):
+            window = math.prod(args[1])
+        return ELEMENT * elements + (WINDOW * window * results[0].numel() if window > 1 else 0)
 
     def _placed(self, entries):
         """With distances, as if they ran in this order."""

@@ -114,12 +114,15 @@ class Reference:
             return None
 
     def imagined_outputs(self, inputs):
-        """Output leaves without data, or nothing: not every reference works without."""
+        """Output leaves without data, and the lane operations of an ordinary program; nothing where the reference does not
+        work without."""
         try:
-            with torch.device("meta"):
-                return leaves(attempt("forward()", copy.deepcopy(self.model).to("meta"), *inputs))
+            model = copy.deepcopy(self.model).to("meta")
+            with torch.device("meta"), Operators([*leaves(inputs), *model.parameters()]) as operators:
+                answer = leaves(attempt("forward()", model, *inputs))
+            return answer, operators.ordinary_operations
         except (InvalidTask, AttributeError, NotImplementedError):
-            return []
+            return [], 0
 
     @staticmethod
     def check_input_bytes(inputs, limit):
@@ -133,6 +136,13 @@ class Reference:
         size = sum(x.numel() * x.element_size() for x in outputs)
         if size > limit:
             raise InvalidTask("too_large", f"its outputs take {size >> 20} MiB a draw, over the limit of {limit >> 20} MiB")
+
+    @staticmethod
+    def check_ordinary_work(operations, limit):
+        """`limit`: None if there is none."""
+        if limit is not None and operations > limit:
+            raise InvalidTask("too_large", f"an ordinary program does about {operations:.1e} operations of lanes, over the limit of "
+                              f"{limit:.1e} (limits.run_lane_operations)")
 
     def check_work(self, limit):
         """Of decisions(), which come before."""

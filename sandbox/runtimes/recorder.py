@@ -338,15 +338,16 @@ class Call:
         self.operations = lib.bicrl_trace_ops(begin, self.end).decode()
 
 
-def record_calls(model, specs, ignores_mode):
+def record_calls(model, specs, ignores_mode, certain_only):
     """Forward once, then on the same tensors with other contents, which shows who remembers inputs by what they are
     called, then on other tensors, which shows who still reads the first ones; then on these and those in turn, where
-    the reference ignores the mode out of training mode and in it, as often as chance has it after each of them."""
+    the reference ignores the mode out of training mode and in it, as often as chance has it after each of them; not if
+    `certain_only`, as outputs of gigabytes fill a device."""
     lib.bicrl_end_call(True)
     sets = [input_tensors(specs, number) for number in (0, 1)]
     calls = []
     for number in (0, 0, 1, *itertools.islice(itertools.cycle((0, 1)), MOST_CALLS - CERTAIN_CALLS)):
-        if len(calls) >= CERTAIN_CALLS and not another_call(calls):
+        if len(calls) >= CERTAIN_CALLS and (certain_only or not another_call(calls)):
             break
         state.call = len(calls) + 1
         training = len(calls) % 2 == 0 if ignores_mode and len(calls) >= CERTAIN_CALLS else None
@@ -451,7 +452,7 @@ def run_program(channel, loader, request, blobs):
             model = model.cuda()
         state.constructing = False
         with torch.no_grad():
-            calls = record_calls(model, request["inputs"], request["ignores_mode"])
+            calls = record_calls(model, request["inputs"], request["ignores_mode"], request["certain_calls_only"])
         if not loader.compiled:
             raise Fault("extract", "the program never calls load_inline")
         send_trace(channel, calls)

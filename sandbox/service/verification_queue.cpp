@@ -67,7 +67,8 @@ void VerificationQueue::answer_waiting() {
 }
 
 std::string VerificationQueue::key_of(const VerificationRequest& request) const {
-  return hash_hex({key_salt_, request.program, request.pytorch_code, to_string(request.protocol)});
+  return hash_hex(
+      {key_salt_, request.program, request.pytorch_code, request.reduced_sizes, to_string(request.protocol)});
 }
 
 Result<VerificationQueue::Ticket> VerificationQueue::submit(VerificationRequest request, Done done) {

@@ -102,6 +102,8 @@ std::string outcome_label(const Verdict& verdict) {
       return "candidate_fault";
     case Outcome::kInvalidTask:
       return "invalid_task";
+    case Outcome::kUndecided:
+      return "undecided";
     case Outcome::kInfrastructure:
       return "infrastructure";
   }

@@ -113,6 +113,10 @@ VerifierOptions VerifierOptions::from_config(const ConfigSection& section) {
   const ConfigSection protocol = section.section("protocol");
   o.protocol.tolerance = read_tolerance(protocol, o.protocol.tolerance);
   o.protocol.trials = static_cast<int>(protocol.integer("trials", o.protocol.trials, 1, kMaxTrials));
+  o.protocol.size = *parse_size_policy(
+      protocol.choice("size", std::string(to_string(o.protocol.size)), {"fitting", "own", "reduced"}));
+  o.protocol.specialised = *parse_specialised_policy(
+      protocol.choice("specialised", std::string(to_string(o.protocol.specialised)), {"wrong", "mask"}));
 
   // Allowances for TF32 take memory, so only a server that is to use them has them made.
   o.pipeline.oracle.tf32 = o.protocol.tolerance == TolerancePolicy::kTf32;

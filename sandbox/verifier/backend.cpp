@@ -2,6 +2,10 @@
 
 namespace bicrl {
 
+RunResult Backend::check_launches(const Trace&, const std::vector<DeviceModule>&, std::stop_token) {
+  return {};
+}
+
 TimingResult Backend::time(const TimingPlan&, std::stop_token) {
   TimingResult result;
   result.untimed = concat("the backend ", features().name, " has no clock");

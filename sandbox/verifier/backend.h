@@ -156,6 +156,11 @@ class Backend {
   virtual ~Backend() = default;
   virtual const BackendFeatures& features() const = 0;
   virtual RunResult run(const RunPlan& plan, std::stop_token stop) = 0;
+  // Whether a device would begin the trace's launches, all of them, as far as that can be told without
+  // running any: blocks, shared memory, launch bounds. A result without runs. Of a backend that cannot tell,
+  // nothing.
+  virtual RunResult check_launches(const Trace& trace, const std::vector<DeviceModule>& modules,
+                                   std::stop_token stop);
   // Only of a backend that has a clock.
   virtual TimingResult time(const TimingPlan& plan, std::stop_token stop);
   // The program once more, on the draw of the plan's first run, under each of the tools (kSanitizerTools).

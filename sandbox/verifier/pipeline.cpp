@@ -70,6 +70,10 @@ bool has(const std::vector<bool>& flags) {
   return std::find(flags.begin(), flags.end(), true) != flags.end();
 }
 
+TaskSize own_size(const VerificationProtocol& protocol) {
+  return protocol.size == SizePolicy::kOwn ? TaskSize::kOwn : TaskSize::kGiven;
+}
+
 // A repeat of the only trial needs another draw.
 int draws_of(const VerificationProtocol& protocol) { return std::max(protocol.trials, 2); }
 
@@ -85,7 +89,7 @@ Pipeline::Pipeline(const PipelineOptions& options)
       recorder_(std::make_unique<Recorder>(*host_, python_, *compiler_, options_.record)),
       backend_(options_.backend({*host_, *scratch_, python_, options_.execute})),
       name_(concat(backend_->features().name, "/torch-", python_.torch_version, "/",
-                   hash_hex(compiler_->toolchain_id()).substr(0, 8))) {
+                   hash_hex(compiler_->toolchain_id()).substr(0, 8), "/sizes-", kSizeVariantsVersion)) {
   if (options_.measures_times && backend().clock_device.empty())
     throw Error(concat("the backend ", backend().name, " cannot measure times"), ExitCode::kUnavailable);
   if (options_.sanitizer_share > 0 && !backend().sanitizes)
@@ -134,7 +138,9 @@ Verdict Pipeline::verify(const VerificationRequest& request, std::stop_token sto
 }
 
 std::shared_ptr<const void> Pipeline::prepare(const VerificationRequest& request, std::stop_token stop) {
-  return oracle_->open(request.pytorch_code, draws_of(request.protocol), TaskSize::kGiven, std::move(stop));
+  if (request.protocol.size == SizePolicy::kReduced) return nullptr;
+  return oracle_->open(request.pytorch_code, draws_of(request.protocol), own_size(request.protocol),
+                       std::move(stop));
 }
 
 Verdict Pipeline::attempt(const VerificationRequest& request, std::stop_token stop) {
@@ -146,9 +152,17 @@ Verdict Pipeline::attempt(const VerificationRequest& request, std::stop_token st
     job.verdict.device = device();
   }
   if (!check_text(job)) return job.verdict;
-  SizedTask given{oracle_->open(request.pytorch_code, draws_of(request.protocol), TaskSize::kGiven, stop)};
-  const auto recorded = record(job, given);
-  if (recorded && plan_draws(job, given, *recorded, draws_of(request.protocol))) grade(job, given, *recorded);
+  if (request.protocol.size != SizePolicy::kReduced) {
+    SizedTask given{request.pytorch_code, oracle_->open(request.pytorch_code, draws_of(request.protocol),
+                                                        own_size(request.protocol), stop)};
+    const auto recorded = record(job, given);
+    if (recorded && plan_draws(job, given, *recorded, draws_of(request.protocol)))
+      grade(job, given, *recorded);
+    const bool too_large =
+        job.verdict.outcome == Outcome::kInvalidTask && given.opened->failure().is_of_size();
+    if (!too_large || request.protocol.size == SizePolicy::kOwn) return job.verdict;
+  }
+  grade_reduced(job);
   return job.verdict;
 }
 
@@ -169,7 +183,7 @@ bool Pipeline::check_text(Job& job) const {
 }
 
 std::optional<RecordResult> Pipeline::record(Job& job, SizedTask& task) {
-  task.spec = task.opened->spec(job.stop);
+  if (!task.spec) task.spec = task.opened->spec(job.stop);
   if (!task.spec) {
     oracle_failure(job, task);
     return std::nullopt;
@@ -239,7 +253,7 @@ bool Pipeline::plan_draws(Job& job, SizedTask& task, const RecordResult& recorde
     if (!structure_matches(job, trace.repeats[k].returned, task.known->returned, k + 2)) return false;
   task.plan.trace = &trace;
   task.plan.modules = recorded.modules;
-  const std::string task_id = hash_hex(job.request.pytorch_code);
+  const std::string task_id = hash_hex(task.code);
   for (const size_t index : task.opened->choose(draws)) {
     task.draws.push_back(&task.known->draws[index]);
     // The seed tells one oracle run of a task from the next, and another size of its inputs.
@@ -280,7 +294,7 @@ bool Pipeline::reads_what_decides(Job& job, const SizedTask& task, const RunResu
     std::erase_if(unread, [&](const InputBytes& run) { return !task.known->long_inputs[run.leaf]; });
     if (unread.empty()) continue;
     const OracleDraw& draw = *task.draws[task.plan.runs[trial].draw];
-    const auto decides = oracle_->decides(job.request.pytorch_code, *task.spec, draw, unread, job.stop);
+    const auto decides = oracle_->decides(task.code, *task.spec, draw, unread, job.stop);
     if (!decides) {
       job.infrastructure("compare", decides.reason());
       return false;
@@ -311,23 +325,36 @@ bool Pipeline::has_registers(Job& job, const RecordResult& recorded) {
   return false;
 }
 
-void Pipeline::grade(Job& job, SizedTask& task, const RecordResult& recorded) {
+std::optional<RunResult> Pipeline::run_trials(Job& job, SizedTask& task, const RecordResult& recorded) {
   task.plan.runs = plan_runs(static_cast<size_t>(job.request.protocol.trials), task.draws.size(),
                              recorded.trace->repeats.size(), /*watch_reads=*/has(task.known->long_inputs));
-  const auto result = run_and_compare(job, task);
-  if (!result || job.verdict.outcome != Outcome::kGraded) return;
-  if (job.verdict.correct && !reads_what_decides(job, task, *result)) return;
-  if (job.verdict.correct && !has_registers(job, recorded)) return;
+  auto result = run_and_compare(job, task);
+  if (!result || job.verdict.outcome != Outcome::kGraded) return std::nullopt;
+  if (job.verdict.correct && !reads_what_decides(job, task, *result)) return std::nullopt;
+  if (job.verdict.correct && !has_registers(job, recorded)) return std::nullopt;
   job.verdict.coverage = 1;
+  return result;
+}
+
+void Pipeline::grade(Job& job, SizedTask& task, const RecordResult& recorded) {
+  job.verdict.graded_at = kOwnSize;
+  const auto result = run_trials(job, task, recorded);
+  if (!result) return;
   if (job.verdict.correct && job.request.protocol.measure_time) {
     cost(job, task, recorded);
     if (!job.verdict.correct) return;
+    if (job.verdict.candidate_ms > 0) job.verdict.costed_at = kOwnSize;
   }
+  remark(job, task, recorded, *result);
+}
+
+void Pipeline::remark(Job& job, const SizedTask& task, const RecordResult& recorded,
+                      const RunResult& result) {
   std::string& diagnostics = job.verdict.diagnostics;
   const auto append = [&diagnostics](const std::string& text) {
     if (!text.empty()) diagnostics += concat(diagnostics.empty() ? "" : "; ", text);
   };
-  append(remarks(*recorded.trace, *result, *task.known));
+  append(remarks(*recorded.trace, result, *task.known));
   if (job.verdict.correct) append(sanitized(job, task));
 }
 

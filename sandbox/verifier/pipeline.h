@@ -17,6 +17,7 @@
 #include "sandbox/oracle/oracle.h"
 #include "sandbox/recorder/recorder.h"
 #include "sandbox/verifier/backend_factory.h"
+#include "sandbox/verifier/reduced/extrapolation.h"
 #include "verdict/verdict.h"
 #include "verdict/verification_request.h"
 
@@ -73,10 +74,23 @@ class Pipeline {
   Verdict attempt(const VerificationRequest& request, std::stop_token stop);
   bool check_text(Job& job) const;
   std::optional<RecordResult> record(Job& job, SizedTask& task);
+  // Does nothing run of it, the task's `spec` is known.
   bool plan_draws(Job& job, SizedTask& task, const RecordResult& recorded, int draws);
   std::optional<RunResult> run(Job& job, const SizedTask& task);
   std::optional<RunResult> run_and_compare(Job& job, const SizedTask& task);
+  // The trials of a verification. Null: the job's verdict has a fault.
+  std::optional<RunResult> run_trials(Job& job, SizedTask& task, const RecordResult& recorded);
   void grade(Job& job, SizedTask& task, const RecordResult& recorded);
+  void remark(Job& job, const SizedTask& task, const RecordResult& recorded, const RunResult& result);
+  // At reduced sizes of the task (pipeline_reduced.cpp).
+  void grade_reduced(Job& job);
+  std::optional<RecordResult> record_own(Job& job, const ReducedSizes& sizes);
+  // Of a variant that a program is right at: its trace, and what its launches do if times are modelled.
+  struct GradedVariant;
+  std::optional<bool> grade_variant(Job& job, const SizeVariant& variant, std::vector<GradedVariant>& graded);
+  std::optional<std::vector<LaunchCounters>> count_launches(Job& job, const SizedTask& task);
+  void model_reduced_times(Job& job, const ReducedSizes& sizes, const RecordResult& own,
+                           std::vector<CountedSize> counted);
   bool reads_what_decides(Job& job, const SizedTask& task, const RunResult& result);
   bool has_registers(Job& job, const RecordResult& recorded);
   // Of a correct program: its time, and the reference's.

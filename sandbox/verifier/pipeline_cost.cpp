@@ -14,16 +14,6 @@
 namespace bicrl {
 namespace {
 
-constexpr uint64_t kCountedSeed = 1;  // of addresses, on which counters do not depend
-
-// Three digits, upwards: a kernel whose work depends on values of its inputs has a time that depends on
-// secret ones in the sixth digit or so, which nobody shall learn from.
-double coarse(double ms) {
-  double unit = 1e-9;
-  while (ms / unit > 1000) unit *= 10;
-  return std::ceil(ms / unit) * unit;
-}
-
 std::vector<uint64_t> blocks_of_kernels(const Trace& trace) {
   std::vector<uint64_t> blocks;
   for (const TraceOp& op : trace.ops)
@@ -53,6 +43,12 @@ uint64_t repeat_launches(const Trace& given, const Trace& counted, uint64_t repe
 
 }  // namespace
 
+double coarse(double ms) {
+  double unit = 1e-9;
+  while (ms / unit > 1000) unit *= 10;
+  return std::ceil(ms / unit) * unit;
+}
+
 std::string size_text(const InputLayout& layout, uint64_t repeats) {
   std::string text;
   for (const InputLayout::Leaf& leaf : layout.leaves) {
@@ -72,19 +68,14 @@ void Pipeline::cost(Job& job, const SizedTask& given, const RecordResult& record
   }
   if (given.spec->has_costing_inputs) return cost_on_larger_inputs(job, *recorded.trace);
   if (options_.measures_times) return measure_times(job, given, recorded);
-  SizedTask counted = given;
-  counted.plan.runs = {{.draw = 0, .repeat_draws = {}, .seed = kCountedSeed, .count = true}};
-  auto result = run(job, counted);
-  if (!result) return;
-  RunOutcome& counting = result->runs.front();
-  if (!counting.fault_class.empty()) return job.fault("run", counting.fault_class, counting.message);
-  model_times(job, counted, recorded, *recorded.trace, counting.counters);
+  if (auto launches = count_launches(job, given))
+    model_times(job, given, recorded, *recorded.trace, *launches);
 }
 
 void Pipeline::cost_on_larger_inputs(Job& job, const Trace& given) {
   const int trials_passed = job.verdict.trials_passed;
-  SizedTask costed{
-      oracle_->open(job.request.pytorch_code, draw_kinds(TaskSize::kCosted), TaskSize::kCosted, job.stop)};
+  const std::string& code = job.request.pytorch_code;
+  SizedTask costed{code, oracle_->open(code, draw_kinds(TaskSize::kCosted), TaskSize::kCosted, job.stop)};
   std::optional<RunResult> result;
   // A program is only asked to work where the reference does.
   if (!costed.opened->answers(job.stop)) return oracle_failure(job, costed);

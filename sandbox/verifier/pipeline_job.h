@@ -48,12 +48,19 @@ struct Pipeline::Job {
 
 // The task at one size of its inputs, and what is to be run of a program on it.
 struct Pipeline::SizedTask {
-  std::shared_ptr<OracleTask> opened;
+  std::string code;                      // of the task's text, or of a variant of it
+  std::shared_ptr<OracleTask> opened{};  // null: nothing is run at this size
   std::shared_ptr<const OracleSpec> spec{};
   std::shared_ptr<const OracleAnswers> known{};
   std::vector<const OracleDraw*> draws{};  // of `known`
   RunPlan plan{};                          // on them
 };
+
+inline constexpr uint64_t kCountedSeed = 1;  // of addresses, on which counters do not depend
+
+// Three digits, upwards: a kernel whose work depends on values of its inputs has a time that depends on
+// secret ones in the sixth digit or so, which nobody shall learn from.
+double coarse(double ms);
 
 // Shapes of the inputs, "64x128, 128", and how many times as many rows times are of.
 std::string size_text(const InputLayout& layout, uint64_t repeats = 1);

@@ -9,8 +9,8 @@ namespace bicrl {
 
 void Pipeline::measure_times(Job& job, const SizedTask& task, const RecordResult& recorded) {
   const bool costed = task.spec->has_costing_inputs;
-  SizedTask fresh{oracle_->open_fresh(job.request.pytorch_code, task.spec->init_seed,
-                                      costed ? TaskSize::kCosted : TaskSize::kGiven, job.stop)};
+  SizedTask fresh{task.code, oracle_->open_fresh(task.code, task.spec->init_seed,
+                                                 costed ? TaskSize::kCosted : TaskSize::kGiven, job.stop)};
   fresh.known = fresh.opened->answers(job.stop);
   if (!fresh.known)
     return job.infrastructure("time", "the oracle, for what is timed: " + fresh.opened->failure().reason);

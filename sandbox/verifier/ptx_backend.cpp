@@ -73,50 +73,90 @@ RunResult PtxBackend::run(const RunPlan& plan, std::stop_token stop) {
   return result;
 }
 
-void PtxBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& result) {
-  BoxSpec spec;
-  spec.argv = {"/executor/bicrl-execute", "/job/plan"};
-  spec.mounts = {{share_folder() / "executor", "/executor"}};
-  std::vector<std::shared_ptr<const ScratchFile>> files;  // as long as the box needs them
-  const auto show = [&](std::shared_ptr<const ScratchFile> file, const std::string& path) {
-    spec.mounts.push_back({file->path(), path});
-    files.push_back(std::move(file));
+// One call of the program in its box: what it is asked, and the files that the box shows it.
+class PtxBackend::Program {
+ public:
+  explicit Program(const PtxBackend& backend) : backend_(backend) {
+    spec_.argv = {"/executor/bicrl-execute", "/job/plan"};
+    spec_.mounts = {{share_folder() / "executor", "/executor"}};
+    spec_.limits.cpu_s = backend.options_.cpu_s;
+    spec_.limits.wall_s = kBusyMachineFactor * backend.options_.cpu_s;
+    spec_.limits.memory_bytes = backend.options_.memory_bytes;
+    asked["output_fd"] = kOutputFd;
+    asked["control_fd"] = kControlFd;
+  }
+  void show(const Trace& trace, const std::vector<DeviceModule>& modules) {
+    asked["trace"] = show(backend_.scratch_.write(trace.encode()), "/job/trace");
+    asked["ptx"] = nlohmann::json::array();
+    for (size_t i = 0; i < modules.size(); ++i)
+      asked["ptx"].push_back(show(backend_.scratch_.write(*modules[i].ptx), concat("/job/ptx", i)));
+  }
+  std::string show(std::shared_ptr<const ScratchFile> file, const std::string& path) {
+    spec_.mounts.push_back({file->path(), path});
+    files_.push_back(std::move(file));
     return path;
-  };
-  nlohmann::json asked{{"output_fd", kOutputFd},
-                       {"control_fd", kControlFd},
-                       {"lane_operations", options_.lane_operations},
-                       {"max_bytes", options_.max_buffer_bytes},
-                       {"ptx", nlohmann::json::array()},
-                       {"draws", nlohmann::json::array()},
-                       {"runs", nlohmann::json::array()}};
-  asked["trace"] = show(scratch_.write(plan.trace->encode()), "/job/trace");
-  for (size_t i = 0; i < plan.modules.size(); ++i)
-    asked["ptx"].push_back(show(scratch_.write(*plan.modules[i].ptx), concat("/job/ptx", i)));
+  }
+  // What it says; null: `result` has the reason.
+  nlohmann::json run(uint64_t output_bytes, std::stop_token stop, RunResult& result) {
+    show(backend_.scratch_.write(asked.dump()), "/job/plan");
+    const UniqueFd control = make_memfd("control");
+    spec_.fds = {{outputs_.get(), kOutputFd}, {control.get(), kControlFd}};
+    spec_.limits.file_bytes = std::max<uint64_t>(kMaxControlBytes, output_bytes);
+    const BoxResult box = run_box(backend_.host_, spec_, stop);
+    result.run_ms = box.total_ms;
+    set_end(box, result);
+    if (result.infrastructure || !result.fault_class.empty()) return nullptr;
+    auto said = nlohmann::json::parse(read_whole(control.get()));
+    if (said.contains("error")) return lose_run(result, said["error"]), nullptr;
+    if (said.contains("unsupported")) return fail_run(result, "unsupported", said["unsupported"]), nullptr;
+    return said;
+  }
+  std::string outputs() const { return read_whole(outputs_.get()); }
+
+  nlohmann::json asked;
+
+ private:
+  const PtxBackend& backend_;
+  BoxSpec spec_;
+  std::vector<std::shared_ptr<const ScratchFile>> files_;  // as long as the box needs them
+  const UniqueFd outputs_ = make_memfd("outputs");
+};
+
+RunResult PtxBackend::check_launches(const Trace& trace, const std::vector<DeviceModule>& modules,
+                                     std::stop_token stop) {
+  RunResult result;
+  try {
+    Program program(*this);
+    program.show(trace, modules);
+    program.asked["launches_only"] = true;
+    const nlohmann::json said = program.run(0, stop, result);
+    if (said.contains("fault")) fail_run(result, said["fault"].at("class"), fault_text(said["fault"]));
+  } catch (const nlohmann::json::exception&) {
+    lose_run(result, "the executor's report is malformed");
+  } catch (const Error& error) {
+    lose_run(result, error.what());
+  }
+  return result;
+}
+
+void PtxBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& result) {
+  Program program(*this);
+  program.show(*plan.trace, plan.modules);
+  nlohmann::json& asked = program.asked;
+  asked["lane_operations"] = options_.lane_operations;
+  asked["max_bytes"] = options_.max_buffer_bytes;
+  asked["draws"] = asked["runs"] = nlohmann::json::array();
   for (size_t i = 0; i < plan.draws.size(); ++i) {
     auto file = draws_->file(plan.trace->inputs, plan.draws[i]);
     if (!file) return lose_run(result, file.reason());
-    asked["draws"].push_back(show(file.value(), concat("/job/draw", i)));
+    asked["draws"].push_back(program.show(file.value(), concat("/job/draw", i)));
   }
   for (const RunRequest& run : plan.runs) asked["runs"].push_back(to_json(run));
-  show(scratch_.write(asked.dump()), "/job/plan");
-  const UniqueFd outputs = make_memfd("outputs"), control = make_memfd("control");
-  spec.fds = {{outputs.get(), kOutputFd}, {control.get(), kControlFd}};
   const auto shadowed = static_cast<size_t>(std::ranges::count(plan.runs, true, &RunRequest::shadows));
   const size_t calls = (plan.runs.size() + shadowed * kMaxOrders) * (1 + plan.trace->repeats.size());
-  spec.limits.cpu_s = options_.cpu_s;
-  spec.limits.wall_s = kBusyMachineFactor * options_.cpu_s;
-  spec.limits.memory_bytes = options_.memory_bytes;
-  spec.limits.file_bytes =
-      std::max<uint64_t>(kMaxControlBytes, 3 * calls * (plan.trace->output_layout().draw_bytes + 4096));
-  const BoxResult box = run_box(host_, spec, stop);
-  result.run_ms = box.total_ms;
-  set_end(box, result);
-  if (result.infrastructure || !result.fault_class.empty()) return;
-  const auto said = nlohmann::json::parse(read_whole(control.get()));
-  if (said.contains("error")) return lose_run(result, said["error"]);
-  if (said.contains("unsupported")) return fail_run(result, "unsupported", said["unsupported"]);
-  read_runs(said, plan, read_whole(outputs.get()), result);
+  const nlohmann::json said =
+      program.run(3 * calls * (plan.trace->output_layout().draw_bytes + 4096), stop, result);
+  if (!said.is_null()) read_runs(said, plan, program.outputs(), result);
 }
 
 }  // namespace bicrl

@@ -23,8 +23,11 @@ class PtxBackend : public Backend {
              const ExecuteOptions& options);
   const BackendFeatures& features() const override { return features_; }
   RunResult run(const RunPlan& plan, std::stop_token stop) override;
+  RunResult check_launches(const Trace& trace, const std::vector<DeviceModule>& modules,
+                           std::stop_token stop) override;
 
  private:
+  class Program;
   void execute(const RunPlan& plan, std::stop_token stop, RunResult& result);
 
   const BackendFeatures features_{.name = "ptx", .present = {}, .missing = {}};

@@ -90,6 +90,11 @@ bool RoutedBackend::device_can(const RunRequest& run) const {
          (device.watches_reads || !run.watch_reads) && (device.counts || !run.count);
 }
 
+RunResult RoutedBackend::check_launches(const Trace& trace, const std::vector<DeviceModule>& modules,
+                                        std::stop_token stop) {
+  return machine_->check_launches(trace, modules, stop);
+}
+
 RunResult RoutedBackend::run(const RunPlan& plan, std::stop_token stop) {
   RunResult all;
   all.runs.resize(plan.runs.size());

@@ -41,7 +41,7 @@ class Grader(services.VerifierServicer):
             self.asked, self.chosen, self.held, self.holds = set(), chosen, set(), holds
 
     def Describe(self, request, context):
-        return messages.DescribeReply(backend="fake", protocol_version="6", workers=1, verified=0,
+        return messages.DescribeReply(backend="fake", protocol_version="7", workers=1, verified=0,
                                       protocol=messages.Protocol(trials=1, tolerance="published"))
 
     def is_new(self, task):

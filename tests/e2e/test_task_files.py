@@ -3,9 +3,24 @@ words, before anything starts; who asks otherwise takes it; strict: false leaves
 import json
 from pathlib import Path
 
-from support import SOURCE, bicrl, expect, folder, patient
+from support import DATA, SOURCE, bicrl, expect, folder, patient, read_lines
 
 SMALL = ["warm_up.steps=1", "warm_up.samples_per_step=2", "evaluation.tasks=0", "stages=[]"]
+
+TEXT = """import torch
+{constants}
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return {forward}
+def get_inputs():
+    return [torch.rand({shape})]
+def get_init_inputs():
+    return []
+"""
+LARGE = (("Row_sums", "rows = 16384\ncolumns = 4096 * 8", "x.sum(dim=1)", "rows, columns"),
+         ("Square", "N = 4096 * 4", "x @ x", "N, N"),
+         ("Fixed", "n = 50000", "x.reshape(50000, 50000).exp()", "n, n"),
+         ("Small", "n = 64", "x.exp()", "n, n"))
 
 with folder() as temporary:
     good, broken = json.loads(Path(SOURCE, "tests/data/infilling_tasks.json").read_text())[:2]
@@ -35,4 +50,24 @@ with folder() as temporary:
     for name, more in {"asked otherwise": ["rollout.scaffold=prompt"], "left out": ["tasks.strict=false"]}.items():
         code, out, err = bicrl("train", *of_run, *more, "--dry-run")
         expect(code == 0 and (words in err) == (name == "left out"), name, code, out, err)
+
+    large = Path(temporary, "large.json")
+    large.write_text(json.dumps([{"level": 1, "problem_id": number, "name": f"{number}_{name}",
+                                  "pytorch_code": TEXT.format(constants=constants, forward=forward, shape=shape)}
+                                 for number, (name, constants, forward, shape) in enumerate(LARGE, 1)]))
+    run = Path(temporary, "large")
+    of_run = ["tests/data/small_run.yaml", f"run.directory={run}", "warm_up.steps=0", "evaluation.tasks=0", "rollout.max_new_tokens=8",
+              "stages=[{stage: end_to_end, steps: 2, tasks_per_step: 4, samples_per_task: 2}]", *patient(600)]
+    code, out, err = bicrl("tasks", *of_run, f"tasks={{train: [{large}], prompt_style: compact}}", "--check")
+    lines = {line.split()[1]: line for line in out.splitlines() if "own size" in line}
+    expect(code == 0 and sorted(lines) == ["level_1_problem_1", "level_1_problem_2"], "sizes of what is too large", code, out, err)
+    expect("2048 MiB of inputs" in lines["level_1_problem_1"] and "graded at reduced sizes: " in lines["level_1_problem_1"]
+           and "columns=" in lines["level_1_problem_1"], "its own and the reduced ones", lines)
+    expect("level_1_problem_3  too_large: " in out and "no smaller values of its constants" in out, "what has no smaller size", out)
+    expect("2 of 4 tasks are too large to be run here at their own size, and are graded at reduced ones" in out, "how many", out)
+    for number, path in enumerate([large, *([DATA / "kernelbench_level1.json"] if (DATA / "kernelbench_level1.json").exists() else [])]):
+        code, out, err = bicrl("train", *of_run, f"tasks={{train: [{path}], prompt_style: compact}}", f"run.directory={run}-{number}")
+        expect(code == 0 and "end_to_end 2/2" in out, "a run on large tasks", code, out, err)
+        expect(all(step["responses"] == 8 and step["infrastructure_rate"] == 0 for step in read_lines(f"{run}-{number}/metrics.jsonl")),
+               "every response has a verdict", out)
 print("what training refuses, checks refuse")

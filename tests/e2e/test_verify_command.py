@@ -14,6 +14,37 @@ def entry(name, program):
     return {"idx": name, "level": 1, "pytorch_code": (CORPUS / "tasks/affine.py").read_text(),
             "cuda_code": (CORPUS / f"{program}.py").read_text()}
 
+LARGE = """import torch
+rows = 16384
+columns = 4096 * 8
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.exp(-x)
+def get_inputs():
+    return [torch.rand(rows, columns)]
+def get_init_inputs():
+    return []
+"""
+LARGE_PROGRAM = """import torch
+from torch.utils.cpp_extension import load_inline
+source = '''
+#include <torch/extension.h>
+__global__ void decay(const float* x, float* out, long n) {
+    long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+    if (i < n) out[i] = expf(-x[i]);
+}
+torch::Tensor run(torch::Tensor x) {
+    auto out = torch::empty_like(x);
+    decay<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), out.data_ptr<float>(), x.numel());
+    return out;
+}
+'''
+module = load_inline(name="m", cpp_sources="torch::Tensor run(torch::Tensor x);", cuda_sources=source, functions=["run"])
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return module.run(x)
+"""
+
 
 with folder() as temporary:
     tasks, report = Path(temporary, "tasks.json"), Path(temporary, "verdicts.json")
@@ -63,6 +94,26 @@ with folder() as temporary:
     expect(code == 0 and "1 correct" in out and "entry 1" in err, "one task of a file", code, out, err)
     code, out, err = verify([broken, good], *program, "broken")
     expect(code == 2 and "has no task 'broken'" in err and "entry 1" in err, "a broken task", code, out, err)
+
+    # A task that is too large is verified at reduced sizes, by hand or found; its own is refused by name.
+    large = entry("large", "honest")
+    large["pytorch_code"] = LARGE
+    large["cuda_code"] = LARGE_PROGRAM
+    code, out, err = verify([large])
+    verdict = read_json(report)["verdicts"][0]
+    expect(code == 0 and "at reduced sizes" in out and verdict["graded_at"] == "reduced", "reduced sizes", code, out, err)
+    code, out, err = verify([large], "--size", "own")
+    expect(code == 2 and "oracle.max_input_mib" in out and read_json(report)["verdicts"][0]["outcome"] == "invalid_task", "own size", code, out, err)
+    narrow = {**large, "reduced_sizes": [{"rows": 40, "columns": 33}, {"rows": 41, "columns": 65}]}
+    narrow["cuda_code"] = LARGE_PROGRAM.replace("i < n", "i < n && i < 41 * 65")
+    code, out, err = verify([narrow])
+    expect(code == 0, "sizes by hand", code, out, err)
+    code, out, err = verify([{**narrow, "reduced_sizes": [{"rows": 0}]}])
+    expect(code == 2 and "reduced_sizes: must give whole numbers" in err, "sizes by hand are checked", code, out, err)
+    code, out, err = verify([good], "--size", "reduced")
+    expect(code == 0 and read_json(report)["verdicts"][0]["graded_at"] == "reduced", "a small task at reduced sizes", code, out, err)
+    code, out, err = verify([good])
+    expect(read_json(report)["verdicts"][0]["graded_at"] == "own", "and at its own", code, out, err)
 
     # Of a configuration only the verifier is read: what lies elsewhere would do nothing.
     for words, message in ((["configs/verifiers/cpu.yaml"], "has no section 'verifier'"),

@@ -20,6 +20,8 @@ CountedResponse response() {
           .is_correct = true,
           .is_novel = false,
           .is_masked = false,
+          .is_reduced = false,
+          .is_undecided = false,
           .has_invalid_task = false,
           .is_lost = false,
           .is_straggler = false,
@@ -28,8 +30,9 @@ CountedResponse response() {
 }
 
 // Three groups: three correct responses of which one is novel and one slower than eager, one that failed;
-// then one truncated, one lost to a deadline and two of an invalid task, in a group that was to repair a
-// program; and one whose responses are not counted here.
+// then one truncated, which was judged at reduced sizes, one lost to a deadline, two of an invalid task and
+// one that cannot be graded, in a group that was to repair a program; and one whose responses are not counted
+// here.
 StepFigures three_groups() {
   StepFigures figures;
   StepSums& sums = figures.sums;
@@ -49,7 +52,7 @@ StepFigures three_groups() {
   sums.count(
       {.is_repair = false, .has_equal_rewards = false, .has_too_few = false, .distinct_correct_programs = 3});
   CountedResponse truncated = failed;
-  truncated.is_truncated = true;
+  truncated.is_truncated = truncated.is_reduced = true;
   sums.count(truncated);
   CountedResponse lost = failed;
   lost.is_lost = lost.is_straggler = lost.is_masked = true;
@@ -59,6 +62,9 @@ StepFigures three_groups() {
   invalid.has_invalid_task = invalid.is_masked = true;
   sums.count(invalid);
   sums.count(invalid);
+  CountedResponse undecided = failed;
+  undecided.is_undecided = undecided.is_masked = true;
+  sums.count(undecided);
   sums.count(
       {.is_repair = true, .has_equal_rewards = false, .has_too_few = true, .distinct_correct_programs = 0});
   sums.count(
@@ -75,16 +81,18 @@ StepFigures three_groups() {
 
 TEST_CASE("figures follow from what was counted") {
   const StepFigures f = three_groups();
-  CHECK(f[Figure::kResponses] == 8);
-  CHECK(f[Figure::kCompileRate] == 3.0 / 5);  // of those that were neither lost nor of an invalid task
+  CHECK(f[Figure::kResponses] == 9);
+  CHECK(f[Figure::kCompileRate] == 3.0 / 5);  // of those with a verdict on the program
   CHECK(f[Figure::kCorrectRate] == 3.0 / 5);
   CHECK(f[Figure::kNovelRate] == 1.0 / 5);
   CHECK(f[Figure::kSpeedup] == Approx(2.0));  // the third root of 2 * 8 / 2
   CHECK(f[Figure::kFast1] == 2.0 / 5);
-  CHECK(f[Figure::kTruncatedRate] == 1.0 / 8);
-  CHECK(f[Figure::kMaskedRate] == 3.0 / 8);
-  CHECK(f[Figure::kInvalidTaskRate] == 2.0 / 8);
-  CHECK(f[Figure::kLostRate] == 1.0 / 8);
+  CHECK(f[Figure::kReducedRate] == 1.0 / 5);
+  CHECK(f[Figure::kUndecidedRate] == 1.0 / 9);
+  CHECK(f[Figure::kTruncatedRate] == 1.0 / 9);
+  CHECK(f[Figure::kMaskedRate] == 4.0 / 9);
+  CHECK(f[Figure::kInvalidTaskRate] == 2.0 / 9);
+  CHECK(f[Figure::kLostRate] == 1.0 / 9);
   CHECK(f[Figure::kStragglers] == 1);
   CHECK(f[Figure::kRewardMean] == 7.0 / 5);
   // Rewards 3, 3, 1, 0, 0.
@@ -118,9 +126,9 @@ TEST_CASE("step line shows what a step has, in the table's order") {
   StepFigures f = three_groups();
   CHECK(figures_text(f.sums, true, true) ==
         " | reward 1.400 +-1.356 | compile 60 % | correct 60 % | modelled speed-up 2.00x, fast_1 40 % | "
-        "unique 6/8, "
-        "correct 1.0 a group | novel 20 % | truncated 12 % | invalid task 25 % | no verdict 12 % (given up "
-        "1) | "
+        "unique 6/9, "
+        "correct 1.0 a group | reduced sizes 20 % | undecided 11 % | novel 20 % | truncated 11 % | invalid "
+        "task 22 % | no verdict 11 % (given up 1) | "
         "confirmed 1 | repairs 1/3 | zero variance 2/3");
   CHECK_THAT(figures_text(f.sums, true, false), ContainsSubstring(" | speed-up 2.00x"));
   StepSums plain;

@@ -171,6 +171,16 @@ TEST_CASE("a broken entry is named with its field and costs only itself") {
     check_error(with(infilling_record(), "composition", json::array({1})), "composition",
                 "must hold strings");
   }
+  SECTION("reduced sizes") {
+    const auto check = [](const json& sizes, const std::string& reason) {
+      check_error(with(infilling_record(), "reduced_sizes", sizes), "reduced_sizes", reason);
+    };
+    check("M=3", "must be a list");
+    check(json::array(), "must be a list that is not empty");
+    check(json::array({3}), "must hold objects");
+    check(json::array({{{"M", 0}}}), "whole numbers from 1 on");
+    check(json::array({{{"M", 2.5}}}), "whole numbers from 1 on");
+  }
   SECTION("alternatives") {
     const json other = {
         {"technique", "kernels=1"}, {"cuda_code", "aBc"}, {"prefix", "a"}, {"middle", "B"}, {"suffix", "c"}};
@@ -245,6 +255,7 @@ TEST_CASE("tasks survive writing and reading in both file forms") {
                   .middle = "mid\tdle\n",
                   .suffix = "s",
                   .composition = {"relu", "sum"},
+                  .reduced_sizes = R"([{"K":33,"M":5},{"M":7}])",
                   .alternatives = {{"kernels=1 map=row", "p\nslow\ns", "p\n", "slow\n", "s"},
                                    {"", "whole program", "", "", ""}}};
   Task plain{.id = "007",
@@ -268,7 +279,7 @@ TEST_CASE("tasks survive writing and reading in both file forms") {
   CHECK(json::parse(read_file(folder.path() / "set.json"))[1]["idx"] == "007");
 }
 
-TEST_CASE("alternatives count in the hash of the tasks") {
+TEST_CASE("alternatives and reduced sizes count in the hash of the tasks") {
   Task task{};
   task.id = "a";
   std::set<std::string> hashes = {hash_of({task})};
@@ -283,7 +294,9 @@ TEST_CASE("alternatives count in the hash of the tasks") {
   }
   task.alternatives = {program, program};
   hashes.insert(hash_of({task}));
-  CHECK(hashes.size() == 8);
+  task.reduced_sizes = "[{\"M\": 3}]";
+  hashes.insert(hash_of({task}));
+  CHECK(hashes.size() == 9);
 }
 
 TEST_CASE("infilling files load whole and are written as they were") {

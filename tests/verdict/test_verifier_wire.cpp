@@ -145,13 +145,18 @@ TEST_CASE("a reply that says what no verdict can say is not believed") {
 
 TEST_CASE("a request survives the wire whole") {
   // A member that is new must be sent, and be set here.
-  static_assert(field_count<VerificationRequest>() == 6 && field_count<VerificationProtocol>() == 3);
+  static_assert(field_count<VerificationRequest>() == 7 && field_count<VerificationProtocol>() == 5);
   const VerificationRequest request{
       .request_id = "a",
       .task_id = "b",
       .pytorch_code = "c",
       .program = "d",
-      .protocol = {.tolerance = TolerancePolicy::kTf32, .trials = 3, .measure_time = true},
+      .protocol = {.tolerance = TolerancePolicy::kTf32,
+                   .trials = 3,
+                   .measure_time = true,
+                   .size = SizePolicy::kReduced,
+                   .specialised = SpecialisedPolicy::kMask},
+      .reduced_sizes = "[{\"n\": 3}]",
       .fresh = true,
   };
   wire::VerifyRequest message;
@@ -215,15 +220,47 @@ TEST_CASE("every tolerance has a name of its own, on the wire as well") {
   CHECK(from_wire(silent).value().protocol == VerificationProtocol{});
 }
 
+TEST_CASE("policies of sizes have names of their own, on the wire as well") {
+  for (const SizePolicy size :
+       {SizePolicy::kOpen, SizePolicy::kFitting, SizePolicy::kOwn, SizePolicy::kReduced})
+    for (const SpecialisedPolicy specialised :
+         {SpecialisedPolicy::kOpen, SpecialisedPolicy::kWrong, SpecialisedPolicy::kMask}) {
+      CHECK(parse_size_policy(to_string(size)) == size);
+      CHECK(parse_specialised_policy(to_string(specialised)) == specialised);
+      VerificationRequest request;
+      request.pytorch_code = "class Model";
+      request.protocol.size = size;
+      request.protocol.specialised = specialised;
+      wire::VerifyRequest message;
+      to_wire(request, message);
+      CHECK(from_wire(sent(message)).value().protocol == request.protocol);
+    }
+  wire::VerifyRequest broken;
+  broken.mutable_task()->set_pytorch_code("class Model");
+  broken.mutable_protocol()->set_size("small");
+  CHECK(problem(broken).find("protocol.size is 'small'") != std::string::npos);
+  broken.mutable_protocol()->set_size("");
+  broken.mutable_protocol()->set_specialised("right");
+  CHECK(problem(broken).find("protocol.specialised is 'right'") != std::string::npos);
+}
+
 TEST_CASE("a protocol's open ends are filled in, and unequal protocols read differently") {
-  const VerificationProtocol given{.tolerance = TolerancePolicy::kPublished, .trials = 7};
+  const VerificationProtocol given{.tolerance = TolerancePolicy::kPublished,
+                                   .trials = 7,
+                                   .size = SizePolicy::kOwn,
+                                   .specialised = SpecialisedPolicy::kMask};
   CHECK(given.or_else(kDefaultProtocol) == given);
   CHECK(VerificationProtocol{.trials = 7}.or_else(kDefaultProtocol) ==
-        VerificationProtocol{.tolerance = TolerancePolicy::kProfile, .trials = 7, .measure_time = false});
+        VerificationProtocol{.tolerance = TolerancePolicy::kProfile,
+                             .trials = 7,
+                             .measure_time = false,
+                             .size = SizePolicy::kFitting,
+                             .specialised = SpecialisedPolicy::kWrong});
   CHECK(VerificationProtocol{}.or_else(kDefaultProtocol) == kDefaultProtocol);
   CHECK(given.or_else({.measure_time = true}).measure_time);
-  CHECK(to_string(kDefaultProtocol) == "tolerance profile, 4 trials");
-  CHECK(to_string(VerificationProtocol{.measure_time = true}) == "tolerance open, 0 trials, times");
+  CHECK(to_string(kDefaultProtocol) == "tolerance profile, 4 trials, size fitting, specialised wrong");
+  CHECK(to_string(VerificationProtocol{.measure_time = true}) ==
+        "tolerance open, 0 trials, size open, specialised open, times");
 }
 
 TEST_CASE("whatever verdicts depend on is part of their basis") {
@@ -232,12 +269,15 @@ TEST_CASE("whatever verdicts depend on is part of their basis") {
   verifier.protocol_version = kProtocolVersion;
   verifier.protocol = kDefaultProtocol;
   const std::string basis = grading_basis(verifier, {});
-  CHECK(basis ==
-        concat("ptx/torch-2.11.0/0123abcd, protocol ", kProtocolVersion, ", tolerance profile, 4 trials"));
+  CHECK(basis == concat("ptx/torch-2.11.0/0123abcd, protocol ", kProtocolVersion,
+                        ", tolerance profile, 4 trials, size fitting, specialised wrong"));
   CHECK(grading_basis(verifier, kDefaultProtocol) == basis);  // asked for what it does anyway
-  std::set<std::string> all{basis, grading_basis(verifier, {.tolerance = TolerancePolicy::kTf32}),
+  std::set<std::string> all{basis,
+                            grading_basis(verifier, {.tolerance = TolerancePolicy::kTf32}),
                             grading_basis(verifier, {.tolerance = TolerancePolicy::kPublished}),
                             grading_basis(verifier, {.trials = 5}),
+                            grading_basis(verifier, {.size = SizePolicy::kReduced}),
+                            grading_basis(verifier, {.specialised = SpecialisedPolicy::kMask}),
                             grading_basis(verifier, {.measure_time = true})};
   const auto with = [&](auto change) {
     VerifierDescription other = verifier;
@@ -247,7 +287,7 @@ TEST_CASE("whatever verdicts depend on is part of their basis") {
   with([](auto& v) { v.backend = "gpu"; });
   with([](auto& v) { v.protocol_version = "2"; });
   with([](auto& v) { v.protocol.trials = 3; });
-  CHECK(all.size() == 8);
+  CHECK(all.size() == 10);
   // Times come from a clock, and modelled ones from a device's tables; who asks for none does not care.
   const auto timed = [&](const std::string& clock, const std::string& device) {
     VerifierDescription other = verifier;
@@ -259,7 +299,7 @@ TEST_CASE("whatever verdicts depend on is part of their basis") {
   timed("measured", "");
   timed("model", "h100, tables 1");
   timed("model", "a100, tables 1");
-  CHECK(all.size() == 11);
+  CHECK(all.size() == 13);
 }
 
 TEST_CASE("a verifier of another protocol, or without times where they are asked for, is of no use") {

@@ -14,6 +14,7 @@ Verdict full_verdict(bool correct) {
   v.trials_passed = correct ? 5 : 4;
   v.max_error_ratio = 3.25;
   v.tolerance = "tf32";
+  v.graded_at = kReducedSize;
   v.legality = "native";
   v.coverage = 0.75;
   v.candidate_ms = 0.1;
@@ -24,6 +25,7 @@ Verdict full_verdict(bool correct) {
   v.roofline_fraction = 0.5;
   v.clock = "model";
   v.device = "h100, tables 1";
+  v.costed_at = kOwnSize;
   v.costed_size = "64x128, 128";
   v.counters = "{\"launches\": 1}";
   v.measurement = "{\"pairs\": 16}";

@@ -132,7 +132,7 @@ void VerdictLedger::sync() { log_->sync(); }
 
 std::string VerdictLedger::key_of(const Task& task, const std::string& program) const {
   const auto key = [&](const std::string& verifier) {
-    return hash_hex({verifier, protocol_, task.id, task.pytorch_code, program});
+    return hash_hex({verifier, protocol_, task.id, task.pytorch_code, task.reduced_sizes, program});
   };
   for (const std::string& verifier : adopted_verifiers_)
     if (const std::string adopted = key(verifier);

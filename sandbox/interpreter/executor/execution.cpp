@@ -9,6 +9,7 @@
 #include "common/rng.h"
 #include "sandbox/frontend/device/entry_names.h"
 #include "sandbox/interpreter/executor/element_copy.h"
+#include "sandbox/interpreter/executor/trace_launch.h"
 
 namespace bicrl {
 namespace {
@@ -25,8 +26,6 @@ constexpr uint64_t kElementWork = 8;
 [[noreturn]] void out_of_memory(const std::string& reason) {
   throw FaultError({FaultClass::kMemory, reason, ""});
 }
-
-ptx::Dim3 extents(const uint32_t (&three)[3]) { return {three[0], three[1], three[2]}; }
 
 }  // namespace
 
@@ -307,12 +306,7 @@ uint64_t Execution::grid_workspace() {
 
 void Execution::launch(const TraceOp& op, ExecutionReport& report) {
   const ptx::Kernel& kernel = program_.kernel(op.module, op.entry);
-  ptx::LaunchConfig config{.grid = extents(op.grid),
-                           .block = extents(op.block),
-                           .dynamic_shared_bytes = op.shared_bytes,
-                           .dynamic_shared_limit = op.shared_limit,
-                           .parameters = op.arguments,
-                           .cooperative = op.cooperative};
+  ptx::LaunchConfig config = launch_config(op);
   relocate(config.parameters, op.relocations);
   if (op.cooperative) config.grid_workspace = grid_workspace();
   ptx::RunLimits limits;

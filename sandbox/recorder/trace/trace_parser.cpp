@@ -9,7 +9,7 @@ using namespace trace_fields;
 constexpr size_t kMaxBuffers = 100000;
 constexpr uint64_t kMaxTensorSets = 2;
 // Returned views may repeat elements (stride 0), so their dense size has a bound of its own.
-constexpr uint64_t kMaxOutputBytes = uint64_t{1} << 31;
+constexpr uint64_t kMaxOutputBytes = uint64_t{80} << 30;  // what a device holds
 constexpr uint64_t kMaxModules = 64;
 constexpr size_t kMaxNameBytes = 16384;
 constexpr size_t kMaxArgumentBytes = 32764;

@@ -3,7 +3,9 @@
 //   bicrl-execute PLAN
 // PLAN is JSON: {"trace": path, "ptx": [paths], "draws": [paths], "output_fd", "control_fd",
 //   "lane_operations", "max_bytes", "runs": [{"draw", "repeat_draws", "seed", "warps_apart", "shadows",
-//   "skip_launches", "watch_reads", "count"}]}
+//   "skip_launches", "watch_reads", "count"}]}, or {"trace", "ptx", "control_fd", "launches_only": true}:
+//   nothing
+// runs, and the report is {} or {"fault"} of the first launch that a device would not begin.
 // To output_fd, for each call of each run: the outputs as the trace's layout says, then for a run with
 // shadows one byte for each element, who wrote it; of the first call, if "copied" names any leaves, then the
 // outputs once more as they would be if kernels only copied; and behind all calls of a run those of calls
@@ -24,6 +26,7 @@
 
 #include "sandbox/interpreter/executor/execution.h"
 #include "sandbox/interpreter/executor/run_races.h"
+#include "sandbox/interpreter/executor/trace_launch.h"
 
 namespace bicrl {
 namespace {
@@ -274,6 +277,26 @@ class Run {
   json report_;
 };
 
+json fault_of(const ptx::Fault& fault) {
+  return {{"class", to_string(fault.fault_class)}, {"message", fault.message}, {"kernel", fault.kernel}};
+}
+
+json check_launches(DeviceProgram& program, const Trace& trace) {
+  json report = json::object();
+  const auto check = [&](const std::vector<TraceOp>& ops) {
+    for (const TraceOp& op : ops)
+      if (op.kind == TraceOp::Kind::kLaunch && !report.contains("fault"))
+        if (const auto fault = launch_fault(program, op)) report["fault"] = fault_of(*fault);
+  };
+  try {
+    check(trace.ops);
+    for (const TraceRepeat& repeat : trace.repeats) check(repeat.ops);
+  } catch (const ptx::FaultError& error) {
+    report["fault"] = fault_of(error.fault());
+  }
+  return report;
+}
+
 json run_plan(const json& plan) {
   const auto trace = Trace::decode(file_bytes(plan.at("trace")));
   if (!trace) return {{"error", "bad trace: " + trace.reason()}};
@@ -281,6 +304,7 @@ json run_plan(const json& plan) {
   for (const json& path : plan.at("ptx")) texts.push_back(file_bytes(path));
   auto program = DeviceProgram::parse(texts);
   if (!program) return {{"unsupported", program.reason()}};
+  if (plan.value("launches_only", false)) return check_launches(program.value(), trace.value());
   const CallSummary calls = summarise_calls(trace.value());
   json report{{"runs", json::array()}};
   // A program whose outputs need what kernels compute on one draw is no other on the next.

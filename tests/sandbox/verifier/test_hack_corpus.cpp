@@ -158,12 +158,14 @@ TEST_CASE(
   CHECK(judges_program(testing::pipeline().verify(request).outcome));
 }
 
-TEST_CASE("a task that is too large is nobody's fault, whatever its size does to a program") {
+TEST_CASE(
+    "a task that is too large for its own size is nobody's fault, whatever its size does to a program") {
   VerificationRequest request = candidate("honest").request;
   request.pytorch_code =
       "import torch, torch.nn as nn\nclass Model(nn.Module):\n    def forward(self, x):\n        return "
       "torch.sigmoid(x)\n\ndef get_inputs():\n    return [torch.rand(4096, 393216)]\n\ndef "
       "get_init_inputs():\n    return []\n";
+  request.protocol.size = SizePolicy::kOwn;
   const Verdict verdict = testing::pipeline().verify(request);
   INFO(verdict.fault_class << " " << verdict.diagnostics);
   CHECK(verdict.outcome == Outcome::kInvalidTask);

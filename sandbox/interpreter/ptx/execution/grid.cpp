@@ -24,11 +24,59 @@ constexpr uint64_t kLeastLanes = 4 * kWarpLanes;
 
 // Operations of a warp group between two blocks' turns: so many that most blocks end within their first.
 constexpr uint64_t kTurn = uint64_t{1} << 18;
+// Of a launch: its blocks alone are more work than any limit allows.
+constexpr uint64_t kMostBlocks = uint64_t{1} << 40;
 // What a block costs before its first operation, in operations of lanes: about as long as it takes. Memory
 // that it finds poisoned counts by bytes.
 constexpr uint64_t kBlockWork = 1024, kThreadWork = 4, kBytesOfWork = 2;
 
 }  // namespace
+
+std::optional<Fault> launch_fault(const Kernel& kernel, const LaunchConfig& config,
+                                  const DeviceLimits& device, uint32_t resident_blocks) {
+  const auto fault = [&kernel](FaultClass fault_class, const std::string& message) {
+    return Fault{fault_class, message, kernel.name};
+  };
+  uint64_t blocks = uint64_t{config.grid[0]} * config.grid[1];
+  if (config.grid[2] > 0 && blocks > kMostBlocks / config.grid[2])
+    return fault(FaultClass::kTimeout, "more blocks than the limit of work allows");
+  blocks *= config.grid[2];
+  uint64_t threads = 1;
+  for (size_t i = 0; i < 3; ++i) {
+    if (config.grid[i] == 0 || config.block[i] == 0)
+      return fault(FaultClass::kLaunch, "a dimension of the launch is 0");
+    if (config.grid[i] > device.max_grid[i] || config.block[i] > device.max_block[i])
+      return fault(FaultClass::kLaunch, "a dimension of the launch is larger than a device allows");
+    threads *= config.block[i];
+  }
+  if (threads > device.max_threads)
+    return fault(FaultClass::kLaunch,
+                 concat(threads, " threads in a block, at most ", device.max_threads, " can be"));
+  const LaunchBounds& bounds = kernel.bounds;
+  const uint64_t bound = uint64_t{std::max(bounds.max_threads[0], 1U)} * std::max(bounds.max_threads[1], 1U) *
+                         std::max(bounds.max_threads[2], 1U);
+  if (bounds.max_threads[0] != 0 && threads > bound)
+    return fault(FaultClass::kLaunch,
+                 concat(threads, " threads in a block, the kernel's launch bounds allow ", bound));
+  if (bounds.required_threads[0] != 0)
+    for (size_t i = 0; i < 3; ++i)
+      if (config.block[i] != std::max(bounds.required_threads[i], 1U))
+        return fault(FaultClass::kLaunch, "the kernel requires other block dimensions");
+  const uint64_t shared = uint64_t{kernel.static_shared_bytes} + config.dynamic_shared_bytes;
+  const bool extended = config.dynamic_shared_limit > device.max_static_shared_bytes;
+  if (kernel.static_shared_bytes > device.max_static_shared_bytes ||
+      config.dynamic_shared_bytes > config.dynamic_shared_limit ||
+      shared > (extended ? device.max_shared_bytes : device.max_static_shared_bytes))
+    return fault(FaultClass::kLaunch, concat(shared, " bytes of shared memory in a block"));
+  if (config.parameters.size() != kernel.parameter_bytes)
+    return fault(
+        FaultClass::kLaunch,
+        concat(config.parameters.size(), " bytes of parameters, the kernel has ", kernel.parameter_bytes));
+  if (config.cooperative && blocks > resident_blocks)
+    return fault(FaultClass::kLaunch, concat("a cooperative launch of ", blocks, " blocks, at most ",
+                                             resident_blocks, " can be resident"));
+  return std::nullopt;
+}
 
 Grid::Grid(const Kernel& kernel, LoadedModule& module, DeviceMemory& memory, const LaunchConfig& config,
            const RunLimits& limits, const DeviceLimits& device, const RunOrder& order, Observer* observer)
@@ -55,53 +103,9 @@ Grid::~Grid() = default;
 
 uint32_t Grid::threads_per_block() const { return config_.block[0] * config_.block[1] * config_.block[2]; }
 
-std::optional<Fault> Grid::check_launch() const {
-  const auto fault = [this](FaultClass fault_class, const std::string& message) {
-    return Fault{fault_class, message, kernel_.name};
-  };
-  uint64_t threads = 1;
-  for (size_t i = 0; i < 3; ++i) {
-    if (config_.grid[i] == 0 || config_.block[i] == 0)
-      return fault(FaultClass::kLaunch, "a dimension of the launch is 0");
-    if (config_.grid[i] > device_.max_grid[i] || config_.block[i] > device_.max_block[i])
-      return fault(FaultClass::kLaunch, "a dimension of the launch is larger than a device allows");
-    threads *= config_.block[i];
-  }
-  if (threads > device_.max_threads)
-    return fault(FaultClass::kLaunch,
-                 concat(threads, " threads in a block, at most ", device_.max_threads, " can be"));
-  const LaunchBounds& bounds = kernel_.bounds;
-  const uint64_t bound = uint64_t{std::max(bounds.max_threads[0], 1U)} * std::max(bounds.max_threads[1], 1U) *
-                         std::max(bounds.max_threads[2], 1U);
-  if (bounds.max_threads[0] != 0 && threads > bound)
-    return fault(FaultClass::kLaunch,
-                 concat(threads, " threads in a block, the kernel's launch bounds allow ", bound));
-  if (bounds.required_threads[0] != 0)
-    for (size_t i = 0; i < 3; ++i)
-      if (config_.block[i] != std::max(bounds.required_threads[i], 1U))
-        return fault(FaultClass::kLaunch, "the kernel requires other block dimensions");
-  const uint64_t shared = uint64_t{kernel_.static_shared_bytes} + config_.dynamic_shared_bytes;
-  const bool extended = config_.dynamic_shared_limit > device_.max_static_shared_bytes;
-  if (kernel_.static_shared_bytes > device_.max_static_shared_bytes ||
-      config_.dynamic_shared_bytes > config_.dynamic_shared_limit ||
-      shared > (extended ? device_.max_shared_bytes : device_.max_static_shared_bytes))
-    return fault(FaultClass::kLaunch, concat(shared, " bytes of shared memory in a block"));
-  if (config_.parameters.size() != kernel_.parameter_bytes)
-    return fault(
-        FaultClass::kLaunch,
-        concat(config_.parameters.size(), " bytes of parameters, the kernel has ", kernel_.parameter_bytes));
-  if (config_.cooperative && block_count_ > limits_.resident_blocks)
-    return fault(FaultClass::kLaunch, concat("a cooperative launch of ", block_count_, " blocks, at most ",
-                                             limits_.resident_blocks, " can be resident"));
-  return std::nullopt;
-}
-
 std::optional<Fault> Grid::run() {
-  block_count_ = uint64_t{config_.grid[0]} * config_.grid[1];
-  if (block_count_ > (uint64_t{1} << 40) / config_.grid[2])
-    return Fault{FaultClass::kTimeout, "more blocks than the limit of work allows", kernel_.name};
-  block_count_ *= config_.grid[2];
-  if (auto fault = check_launch()) return fault;
+  if (auto fault = launch_fault(kernel_, config_, device_, limits_.resident_blocks)) return fault;
+  block_count_ = uint64_t{config_.grid[0]} * config_.grid[1] * config_.grid[2];
   try {
     if (observer_) observer_->launch_begins(*this);
     run_blocks();

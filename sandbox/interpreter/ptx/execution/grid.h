@@ -75,6 +75,10 @@ struct RunCounters {
   uint64_t blocks = 0;
 };
 
+// Why a device would not begin a launch; nothing if it would.
+std::optional<Fault> launch_fault(const Kernel& kernel, const LaunchConfig& config,
+                                  const DeviceLimits& device, uint32_t resident_blocks);
+
 // Runs a launch to its end, under the eyes of an observer or none. Not thread-safe; two grids must not work
 // on one memory at a time.
 class Grid {
@@ -112,7 +116,6 @@ class Grid {
   }
 
  private:
-  std::optional<Fault> check_launch() const;
   void run_blocks();
   void count_block(bool fresh);
   void check_work() const;

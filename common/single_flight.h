@@ -1,5 +1,4 @@
-// One at a time for each key: who wants what another one is making waits for it, and then finds it made.
-// Thread-safe.
+// Waits for one in-flight piece of work per key; who comes later finds it done. Thread-safe.
 #pragma once
 #include <condition_variable>
 #include <mutex>
@@ -11,30 +10,31 @@
 
 namespace bicrl {
 
-class TurnsByKey {
+class SingleFlight {
  public:
-  // Held until it is destroyed. The turns outlive it.
-  class Turn {
+  // Held until it is destroyed. The object outlives it.
+  class Flight {
    public:
-    Turn(Turn&& other) noexcept : turns_(std::exchange(other.turns_, nullptr)), key_(std::move(other.key_)) {}
-    Turn& operator=(Turn&&) = delete;
-    ~Turn() {
-      if (turns_) turns_->end(key_);
+    Flight(Flight&& other) noexcept
+        : flights_(std::exchange(other.flights_, nullptr)), key_(std::move(other.key_)) {}
+    Flight& operator=(Flight&&) = delete;
+    ~Flight() {
+      if (flights_) flights_->end(key_);
     }
 
    private:
-    friend class TurnsByKey;
-    Turn(TurnsByKey& turns, std::string key) : turns_(&turns), key_(std::move(key)) {}
-    TurnsByKey* turns_;
+    friend class SingleFlight;
+    Flight(SingleFlight& flights, std::string key) : flights_(&flights), key_(std::move(key)) {}
+    SingleFlight* flights_;
     std::string key_;
   };
 
   // Waits until nobody else has this key's. Nothing: a stop was requested before that.
-  std::optional<Turn> take(const std::string& key, std::stop_token stop = {}) {
+  std::optional<Flight> take(const std::string& key, std::stop_token stop = {}) {
     std::unique_lock lock(mutex_);
     if (!changed_.wait(lock, stop, [&] { return !taken_.contains(key); })) return std::nullopt;
     taken_.insert(key);
-    return Turn(*this, key);
+    return Flight(*this, key);
   }
 
  private:

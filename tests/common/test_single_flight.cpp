@@ -4,12 +4,12 @@
 #include <thread>
 #include <vector>
 
-#include "common/turns_by_key.h"
+#include "common/single_flight.h"
 
 namespace bicrl {
 
 TEST_CASE("one at a time works on a key, and on other keys others") {
-  TurnsByKey turns;
+  SingleFlight turns;
   std::atomic<int> at_work = 0, most = 0, done = 0;
   {
     std::vector<std::jthread> threads;
@@ -32,7 +32,7 @@ TEST_CASE("one at a time works on a key, and on other keys others") {
 }
 
 TEST_CASE("who waits for a turn hears a stop, and a turn ends with its holder however that ends") {
-  TurnsByKey turns;
+  SingleFlight turns;
   std::stop_source stop;
   auto held = turns.take("a");
   std::jthread stopper([&] {

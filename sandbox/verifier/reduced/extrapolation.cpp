@@ -1,0 +1,83 @@
+#include "sandbox/verifier/reduced/extrapolation.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/error.h"
+#include "sandbox/frontend/device/entry_names.h"
+
+namespace bicrl {
+namespace {
+
+constexpr double kAlike = 1.2;       // work of blocks, one size over the other
+constexpr double kGrowsAlike = 2;    // the grid's growth over the task's
+constexpr double kLeastGrowth = 16;  // so that a grid that does not grow is told from one that does
+
+std::vector<const TraceOp*> kernels_of(const Trace& trace) {
+  std::vector<const TraceOp*> kernels;
+  for (const TraceOp& op : trace.ops)
+    if (op.kind == TraceOp::Kind::kLaunch) kernels.push_back(&op);
+  return kernels;
+}
+
+double blocks_of(const TraceOp& launch) {
+  return double(launch.grid[0]) * double(launch.grid[1]) * double(launch.grid[2]);
+}
+
+bool same_kernel(const TraceOp& a, const TraceOp& b) {
+  return a.module == b.module && a.entry == b.entry && a.shared_bytes == b.shared_bytes &&
+         a.cooperative == b.cooperative && std::equal(std::begin(a.block), std::end(a.block), b.block);
+}
+
+bool is_within(double ratio, double factor) { return ratio <= factor && ratio >= 1 / factor; }
+
+// What blocks do that can differ: instructions, and what they move.
+bool do_alike(const LaunchCounters& a, const LaunchCounters& b) {
+  const auto per_block = [&](uint64_t of_a, uint64_t of_b) {
+    if (of_a == 0 || of_b == 0) return of_a == of_b;
+    return is_within(double(of_a) / double(a.blocks) / (double(of_b) / double(b.blocks)), kAlike);
+  };
+  return per_block(a.executed, b.executed) && per_block(a.load_sectors, b.load_sectors) &&
+         per_block(a.store_sectors, b.store_sectors) && per_block(a.shared_wavefronts, b.shared_wavefronts);
+}
+
+uint64_t whole_times(double times) { return static_cast<uint64_t>(std::max(1.0, std::round(times))); }
+
+}  // namespace
+
+Extrapolation extrapolate(const Trace& own, uint64_t least_bytes, const CountedSize& one,
+                          const CountedSize& other) {
+  const auto kernels = kernels_of(own), of_one = kernels_of(*one.trace), of_other = kernels_of(*other.trace);
+  const auto none = [](const auto&... parts) { return Extrapolation{{}, concat(parts...)}; };
+  if (kernels.size() != of_one.size() || kernels.size() != of_other.size() ||
+      one.launches.size() != other.launches.size())
+    return none("it launches ", kernels.size(), " kernels at its own size, ", of_one.size(), " and ",
+                of_other.size(), " at reduced ones");
+  const double growth = double(least_bytes) / double(std::max<uint64_t>(one.least_bytes, 1));
+  if (growth < kLeastGrowth) return none("its own size is hardly larger than the reduced ones");
+  Extrapolation found;
+  size_t kernel = 0;
+  for (size_t i = 0; i < one.launches.size(); ++i) {
+    const LaunchCounters &a = one.launches[i], &b = other.launches[i];
+    if (a.kind != b.kind) return none("it does other work at other sizes");
+    if (a.kind != LaunchCounters::Kind::kKernel) {
+      found.launches.push_back(repeated(a, whole_times(growth)));
+      continue;
+    }
+    if (kernel == kernels.size()) return none("it launches other kernels at its own size");
+    const TraceOp& launch = *kernels[kernel];
+    const std::string name = readable_name(launch.entry);
+    if (!same_kernel(launch, *of_one[kernel]) || !same_kernel(launch, *of_other[kernel]))
+      return none("it launches other kernels or blocks at its own size than at reduced ones");
+    if (!do_alike(a, b)) return none("blocks of ", name, " do other work at other sizes");
+    const double times = blocks_of(launch) / double(a.blocks);
+    if (!is_within(times / growth, kGrowsAlike))
+      return none("the grid of ", name, " does not grow as the task does");
+    found.launches.push_back(repeated(a, whole_times(times)));
+    ++kernel;
+  }
+  if (kernel != kernels.size()) return none("it launches other kernels at its own size");
+  return found;
+}
+
+}  // namespace bicrl

@@ -1,0 +1,132 @@
+// How a program is judged whose task is too large to be run here. It is recorded at the task's own size,
+// which needs no data: limits of launches and faults of the host part show there. All trials are made at
+// variants of the task whose constants are smaller (oracle/reduced_sizes.h). Which of them is secret, and
+// other ones each time.
+#include <algorithm>
+
+#include "common/error.h"
+#include "sandbox/verifier/pipeline_job.h"
+#include "sandbox/verifier/secret.h"
+
+namespace bicrl {
+namespace {
+
+constexpr size_t kVariantsOfVerification = 2;
+
+// What a host part ends in that has something against the sizes of its inputs: an exception, an empty grid.
+bool refuses_sizes(const Verdict& verdict) {
+  return verdict.fault_class == "record" || verdict.fault_class == "launch";
+}
+
+// In an order that nobody knows, but for this: one without a long axis comes first.
+std::vector<const SizeVariant*> in_secret_order(const ReducedSizes& sizes) {
+  std::vector<const SizeVariant*> order;
+  for (const SizeVariant& variant : sizes.variants) order.push_back(&variant);
+  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[secret_number() % i]);
+  const auto plain = std::ranges::find_if(order, [](const SizeVariant* v) { return !v->is_long; });
+  if (plain != order.end()) std::rotate(order.begin(), plain, plain + 1);
+  return order;
+}
+
+}  // namespace
+
+std::optional<RecordResult> Pipeline::record_own(Job& job, const ReducedSizes& sizes) {
+  SizedTask own{.code = job.request.pytorch_code};
+  own.spec = sizes.own;
+  auto recorded = record(job, own);
+  if (!recorded) return std::nullopt;
+  const Trace& trace = *recorded->trace;
+  if (!structure_matches(job, trace.returned, sizes.returned, 1)) return std::nullopt;
+  for (size_t k = 0; k < trace.repeats.size(); ++k)
+    if (!structure_matches(job, trace.repeats[k].returned, sizes.returned, k + 2)) return std::nullopt;
+  const RunResult checked = backend_->check_launches(trace, recorded->modules, job.stop);
+  job.verdict.run_ms += checked.run_ms;
+  if (checked.infrastructure)
+    job.infrastructure("run", checked.reason);
+  else if (!checked.fault_class.empty())
+    job.fault("run", checked.fault_class, checked.reason);
+  else if (has_registers(job, *recorded))
+    return recorded;
+  return std::nullopt;
+}
+
+// What a variant leaves for the costs.
+struct Pipeline::GradedVariant {
+  RecordResult recorded;
+  std::vector<LaunchCounters> launches;
+  uint64_t least_bytes = 0;
+};
+
+// Whether the program is right at the variant, or nothing: the variant is no valid task.
+std::optional<bool> Pipeline::grade_variant(Job& job, const SizeVariant& variant,
+                                            std::vector<GradedVariant>& graded) {
+  const int draws = std::max(job.request.protocol.trials, 2);
+  SizedTask task{variant.code, oracle_->open(variant.code, draws, TaskSize::kReduced, job.stop)};
+  auto recorded = record(job, task);
+  if (!recorded && job.verdict.outcome == Outcome::kCandidateFault && refuses_sizes(job.verdict)) {
+    const std::string refusal = job.verdict.diagnostics;
+    job.fault("record", "specialised",
+              concat("refuses smaller inputs of the task, at which it would be compared: ", refusal));
+    if (job.request.protocol.specialised == SpecialisedPolicy::kMask)
+      job.verdict.outcome = Outcome::kUndecided;
+    return false;
+  }
+  if (!recorded || !plan_draws(job, task, *recorded, draws)) {
+    if (job.verdict.outcome == Outcome::kInvalidTask) return std::nullopt;
+    return false;
+  }
+  job.verdict.graded_at = kReducedSize;
+  const int passed_before = job.verdict.trials_passed;
+  const auto result = run_trials(job, task, *recorded);
+  if (!graded.empty()) job.verdict.trials_passed = std::min(job.verdict.trials_passed, passed_before);
+  if (!job.verdict.correct) {
+    if (job.verdict.outcome != Outcome::kInfrastructure)
+      job.verdict.diagnostics = concat("at reduced sizes: ", job.verdict.diagnostics);
+    return false;
+  }
+  if (graded.empty()) remark(job, task, *recorded, *result);
+  GradedVariant done{{}, {}, task.known->reference.least_bytes};
+  if (job.request.protocol.measure_time && !options_.measures_times) {
+    auto launches = count_launches(job, task);
+    if (!launches) return false;
+    done.launches = std::move(*launches);
+  }
+  done.recorded = std::move(*recorded);
+  graded.push_back(std::move(done));
+  return true;
+}
+
+void Pipeline::grade_reduced(Job& job) {
+  const FoundSizes found =
+      oracle_->reduced_sizes(job.request.pytorch_code, job.request.reduced_sizes, job.stop);
+  if (!found.sizes) {
+    job.infrastructure(job.verdict.reached, concat("task ", job.request.task_id, ": ", found.failure.reason));
+    if (found.failure.will_recur()) job.verdict.outcome = Outcome::kInvalidTask;
+    return;
+  }
+  const auto own = record_own(job, *found.sizes);
+  if (!own) return;
+  std::string remarks;
+  std::vector<GradedVariant> graded;
+  for (const SizeVariant* variant : in_secret_order(*found.sizes)) {
+    const Verdict before = job.verdict;
+    const auto is_right = grade_variant(job, *variant, graded);
+    if (!is_right) {
+      // The next one decides; where there is none, what is known.
+      if (!graded.empty()) job.verdict = before;
+      continue;
+    }
+    if (!*is_right) return;
+    if (graded.size() == 1) remarks = job.verdict.diagnostics;
+    if (graded.size() == kVariantsOfVerification) break;
+  }
+  if (graded.empty()) return;
+  job.verdict.diagnostics = remarks;
+  if (!job.request.protocol.measure_time) return;
+  std::vector<CountedSize> counted;
+  for (GradedVariant& variant : graded)
+    counted.push_back({&*variant.recorded.trace, std::move(variant.launches), variant.least_bytes});
+  model_reduced_times(job, *found.sizes, *own, std::move(counted));
+}
+
+}  // namespace bicrl

@@ -1,0 +1,140 @@
+"""Smaller sizes of tasks: sizes_check.py FOLDER OF THE RUNTIMES [KernelBench's level 1]. What must hold of every variant is
+looked for in its text and in runs of its reference, not in what the search says of itself."""
+import io
+import json
+import sys
+import tokenize
+
+import torch
+
+sys.path[:0] = [sys.argv[1], sys.argv[1] + "/sizes"]
+import size_variants  # noqa: E402
+from oracle_values import InvalidTask  # noqa: E402
+
+torch.set_grad_enabled(False)
+torch.set_num_threads(1)
+
+TASK = """import torch, torch.nn as nn, torch.nn.functional as F
+{constants}
+class Model(nn.Module):
+    def __init__(self{arguments}):
+        super().__init__()
+        {init}
+    def forward(self, *x):
+        return {forward}
+def get_inputs():
+    return [{inputs}]
+def get_init_inputs():
+    return [{given}]
+"""
+
+
+def task(constants, forward, inputs, init="pass", arguments="", given=""):
+    return TASK.format(constants=constants.replace("; ", "\n"), forward=forward, inputs=inputs, init=init,
+                       arguments=arguments and ", " + arguments, given=given)
+
+
+def numbers_and_rest(text):
+    tokens = [token.string for token in tokenize.generate_tokens(io.StringIO(text).readline)]
+    return [t for t in tokens if t.isdigit()], [t for t in tokens if not t.isdigit() and t not in "*+-"]
+
+
+def variants(text, by_hand=()):
+    """(names of the module, inputs, answers) of each; what every variant has to be is checked here."""
+    found = size_variants.find({"task_code": text, "by_hand": list(by_hand), "init_seed": 3})[0]["variants"]
+    result = []
+    for variant in found:
+        assert numbers_and_rest(variant["code"])[1] == numbers_and_rest(text)[1], "more than constants has changed"
+        names = {}
+        exec(variant["code"], names)
+        for name, value in variant["sizes"].items():
+            if name in names:
+                assert names[name] == value
+        inputs = names["get_inputs"]()
+        answer = names["Model"](*names["get_init_inputs"]())(*inputs)
+        answers = [answer] if isinstance(answer, torch.Tensor) else list(answer)
+        assert [list(x.shape) for x in inputs] == variant["inputs"]
+        elements = sum(x.numel() for x in (*inputs, *answers))
+        assert 0 < elements < 400_000 and all(x.numel() for x in answers)
+        result.append((names, inputs, answers))
+    assert len({json.dumps(v["sizes"]) for v in found}) == len(found)
+    return result
+
+
+def fault(text, by_hand=()):
+    try:
+        variants(text, by_hand)
+    except InvalidTask as error:
+        return error.kind
+    return ""
+
+
+# ---- Elementwise: remainders of every block size, two tiles of threads at least, other sizes each time.
+found = variants(task("batch_size = 4096; dim = 393216", "torch.relu(x[0])", "torch.rand(batch_size, dim)"))
+assert len(found) >= 4
+for _, (x,), (y,) in found:
+    assert all(size > 16 and size % 16 for size in x.shape), x.shape
+    assert x.numel() > 2 * 4096 and x.shape[0] != x.shape[1]
+assert any(x.shape[1] > 2 * 4096 for _, (x,), _ in found) and any(x.shape[0] > 2 * 1024 for _, (x,), _ in found)
+assert any(x.numel() % 2 for _, (x,), _ in found)
+
+# ---- A reduction: each axis is long once.
+found = variants(task("batch_size = 128; dim1 = 4096; dim2 = 4095", "x[0].sum(1)", "torch.rand(batch_size, dim1, dim2)"))
+assert {axis for _, (x,), _ in found for axis in (1, 2) if x.shape[axis] > 2 * 1024} == {1, 2}
+
+# ---- Kernel, stride, padding and groups stay; channels are multiples of groups.
+text = task("batch = 16; channels = 128; outputs = 256; kernel = 5; stride = 2; groups = 4; size = 512", "self.conv(x[0])",
+            "torch.rand(batch, channels, size, size)", "self.conv = nn.Conv2d(c, o, k, stride=s, padding=2, groups=g)",
+            "c, o, k, s, g", "channels, outputs, kernel, stride, groups")
+for names, (x,), (y,) in variants(text):
+    assert (names["kernel"], names["stride"], names["groups"]) == (5, 2, 4)
+    assert names["channels"] % 4 == 0 and names["channels"] > 4 and names["outputs"] % 4 == 0 and names["batch"] >= 2
+    assert x.shape[2] == x.shape[3] > 16
+
+# ---- A tuple scales inside, also where a name stands in it.
+for _, (x,), _ in variants(task("features = 64; shape = (features, 2048, 2048)", "x[0] * 2", "torch.rand(64, *shape)")):
+    assert x.dim() == 4 and x.shape[2] < 2048 and x.shape[3] < 2048 and 1 < x.shape[1] < 64
+
+# ---- Equal constants: together where the reference only runs so, each by itself else.
+for _, (p, t), _ in variants(task("batch_size = 32768; shape = (32768,)", "(1 - x[0] * x[1]).clamp(min=0).mean()",
+                                  "torch.rand(batch_size, *shape), torch.rand(batch_size)")):
+    assert p.shape[0] == p.shape[1] == t.shape[0]
+for _, (a, b), _ in variants(task("M = 8192; N = 8192", "x[0][:, None] * x[1]", "torch.rand(N), torch.rand(N, M)")):
+    assert b.shape[0] != b.shape[1]
+
+# ---- What only values show: an index that has to stay below the number of rows of a table.
+text = task("batch = 4096; length = 2048; vocabulary = 50000; width = 512", "self.table(x[0])",
+            "torch.randint(0, 50000, (batch, length))", "self.table = nn.Embedding(v, w)", "v, w", "vocabulary, width")
+for names, (x,), _ in variants(text):
+    assert names["vocabulary"] > int(x.max())
+
+# ---- Heads divide the width, and an assertion of the reference holds.
+text = task("batch = 64; length = 4096; width = 768; heads = 12",
+            "self.attend(x[0])", "torch.rand(batch, length, width)",
+            "self.attend = nn.MultiheadAttention(w, h) and (lambda x: x.view(*x.shape[:2], h, w // h).sum(-1)) if w % h == 0 else None",
+            "w, h", "width, heads")
+for names, _, _ in variants(text):
+    assert names["width"] % 12 == 0 and names["width"] < 768 and names["heads"] == 12
+
+# ---- A text that takes its own size alone has no variants, and says so.
+assert fault(task("n = 40000", "x[0] + 1 if x[0].shape[0] == 40000 else nothing", "torch.rand(n, n)")) == "too_large"
+# ---- What the module's class hard-codes is its function.
+assert fault(task("pass", "x[0].view(40000, -1)", "torch.rand(8, 5000, 40000)")) != ""
+
+# ---- By hand.
+text = task("rows = 40000; columns = 50000", "x[0] + 1", "torch.rand(rows, columns)")
+assert [list(x.shape) for _, (x,), _ in variants(text, [{"rows": 33, "columns": 70}, {"rows": 5}][:1])] == [[33, 70]]
+assert fault(text, [{"lines": 3}]) == "missing"
+assert fault(text, [{"rows": 0, "columns": 5}]) == "raises" and fault(text, [{"rows": 1, "columns": 5}]) == "raises"
+
+# ---- KernelBench's level 1, where it is: all of it, and little work.
+if len(sys.argv) > 2:
+    with open(sys.argv[2]) as file:
+        problems = json.load(file)
+    little = 0
+    for problem in problems:
+        found = size_variants.find({"task_code": problem["pytorch_code"], "by_hand": [], "init_seed": 3})[0]["variants"]
+        assert len(found) >= 2, problem["name"]
+        little += max(v["lane_operations"] for v in found) <= 1e8
+    assert len(problems) == 100 and little >= 92, little
+print("ok")

@@ -1,0 +1,74 @@
+// Smaller sizes of tasks, as the reference's box finds them.
+#include <catch2/catch_test_macros.hpp>
+
+#include "sandbox/oracle/oracle.h"
+#include "tests/sandbox/oracle/oracle_support.h"
+#include "tests/sandbox/service/service_support.h"
+#include "tests/support/support.h"
+
+namespace bicrl {
+namespace {
+
+using testing::patient_oracle;
+using testing::task_code;
+
+const std::string kCheck = std::string(BICRL_SOURCE_DIR) + "/tests/sandbox/oracle/sizes_check.py";
+const std::string kRuntimes = std::string(BICRL_SOURCE_DIR) + "/sandbox/runtimes";
+
+TEST_CASE("variants of a task are smaller, valid and of several remainders") {
+  testing::run_python(kCheck, {kRuntimes});
+}
+
+TEST_CASE("every problem of KernelBench's level 1 has variants of little work") {
+  testing::run_python(kCheck, {kRuntimes, testing::published_file("kernelbench_level1.json").string()});
+}
+
+TEST_CASE("reduced sizes are found once, with what a recording at the task's own needs") {
+  const std::string code = task_code("return self.scale * x", "[torch.randn(40000, 50000)]",
+                                     "self.scale = nn.Parameter(torch.ones(50000))");
+  const FoundSizes found = patient_oracle().reduced_sizes(code, "");
+  INFO(found.failure.reason);
+  // The class's own constant is its function.
+  CHECK(found.sizes == nullptr);
+  CHECK(found.failure.is_of_size());
+  const std::string scalable = task_code("return x.exp()", "[torch.randn(40000, 50000)]");
+  const FoundSizes first = patient_oracle().reduced_sizes(scalable, "");
+  INFO(first.failure.reason);
+  REQUIRE(first.sizes);
+  CHECK(first.sizes->own->layout.leaves.at(0).tensor.sizes == std::vector<int64_t>{40000, 50000});
+  CHECK(first.sizes->returned.at("shape") == nlohmann::json({40000, 50000}));
+  CHECK(first.sizes->input_bytes == uint64_t{40000} * 50000 * 4);
+  CHECK(first.sizes->reference.least_bytes == uint64_t{2} * 40000 * 50000 * 4);
+  CHECK(first.sizes->variants.size() >= 3);
+  CHECK(patient_oracle().reduced_sizes(scalable, "").sizes == first.sizes);
+  CHECK(patient_oracle().reduced_sizes(scalable, R"([{"get_inputs:1": 40}])").sizes != first.sizes);
+}
+
+TEST_CASE("what a box says of sizes is checked") {
+  const nlohmann::json variant{{"code", "x"},      {"sizes", {{"n", 3}}}, {"long", false},
+                               {"input_bytes", 4}, {"output_bytes", 4},   {"lane_operations", 1.0}};
+  const nlohmann::json header{
+      {"inputs", nlohmann::json::array()},
+      {"answer", {{"t", "none"}}},
+      {"arguments", {{"t", "list"}}},
+      {"parameters", nlohmann::json::array()},
+      {"ignores_mode", true},
+      {"input_bytes", 1},
+      {"output_bytes", 1},
+      {"parameter_bytes", 1},
+      {"lane_operations", 1.0},
+      {"operators",
+       {{"eager", nlohmann::json::array()}, {"fused", nlohmann::json::array()}, {"least_bytes", 1}}},
+      {"variants", {variant}}};
+  CHECK(read_reduced_sizes({header, {}}, 1).variants.at(0).sizes == "n=3");
+  nlohmann::json none = header, text = header, endless = header;
+  none["variants"] = nlohmann::json::array();
+  CHECK_THROWS_AS(read_reduced_sizes({none, {}}, 1), InputError);
+  text["variants"][0]["code"] = std::string(2 << 20, 'x');
+  CHECK_THROWS_AS(read_reduced_sizes({text, {}}, 1), InputError);
+  endless["inputs"] = nlohmann::json::array({{{"t", "tensor"}, {"shape", {-1}}, {"dtype", "float32"}}});
+  CHECK_THROWS(read_reduced_sizes({endless, {}}, 1));
+}
+
+}  // namespace
+}  // namespace bicrl

@@ -1,0 +1,92 @@
+// Counters of a size that nobody runs.
+#include "sandbox/verifier/reduced/extrapolation.h"
+
+#include <catch2/catch_test_macros.hpp>
+
+namespace bicrl {
+namespace {
+
+Trace trace_of(uint32_t blocks, const std::string& entry = "_Z1kPf", uint32_t threads = 256) {
+  Trace trace;
+  TraceOp op;
+  op.entry = entry;
+  op.grid[0] = blocks;
+  op.block[0] = threads;
+  trace.ops.push_back(op);
+  return trace;
+}
+
+LaunchCounters counters_of(uint64_t blocks, uint64_t executed, uint64_t sectors) {
+  LaunchCounters counters;
+  counters.name = "_Z1kPf";
+  counters.blocks = blocks;
+  counters.threads_per_block = 256;
+  counters.executed = executed;
+  counters.load_sectors = counters.store_sectors = counters.cold_sectors = sectors;
+  return counters;
+}
+
+// Blocks of 80 instructions that move 64 sectors; a task of 2,048 bytes for each.
+constexpr uint64_t kBytes = 2048;
+
+struct Sized {
+  Trace trace;
+  CountedSize counted;
+  Sized(uint32_t blocks, uint64_t per_block, uint64_t sectors = 64)
+      : trace(trace_of(blocks)),
+        counted{&trace, {counters_of(blocks, blocks * per_block, blocks * sectors)}, blocks * kBytes} {}
+};
+
+}  // namespace
+
+TEST_CASE("launches whose blocks are alike are counted for the own size by its grid") {
+  const Sized one(100, 80), other(130, 82);
+  const Extrapolation found = extrapolate(trace_of(400'000), 400'000 * kBytes, one.counted, other.counted);
+  INFO(found.reason);
+  REQUIRE(found.launches.size() == 1);
+  CHECK(found.launches[0].blocks == 400'000);
+  CHECK(found.launches[0].executed == uint64_t{400'000} * 80);
+  CHECK(found.launches[0].load_sectors == uint64_t{400'000} * 64);
+  CHECK(found.launches[0].threads_per_block == 256);
+}
+
+TEST_CASE("what is not alike has no counters, and says why") {
+  const Sized one(100, 80), other(130, 82);
+  const auto reason = [&](const Trace& own, const CountedSize& a, const CountedSize& b) {
+    const Extrapolation found = extrapolate(own, 400'000 * kBytes, a, b);
+    CHECK(found.launches.empty());
+    return found.reason;
+  };
+  // A loop in each thread that depends on the size.
+  CHECK(reason(trace_of(400'000), one.counted, Sized(130, 160).counted).find("other work") !=
+        std::string::npos);
+  CHECK(reason(trace_of(400'000), one.counted, Sized(130, 80, 128).counted).find("other work") !=
+        std::string::npos);
+  // A grid that stays as it is, or grows in another way than the task.
+  CHECK(reason(trace_of(100), one.counted, other.counted).find("does not grow") != std::string::npos);
+  CHECK(reason(trace_of(50'000), one.counted, other.counted).find("does not grow") != std::string::npos);
+  CHECK(reason(trace_of(4'000'000), one.counted, other.counted).find("does not grow") != std::string::npos);
+  // Another kernel at the own size, other blocks, or another number of launches.
+  CHECK_FALSE(reason(trace_of(400'000, "_Z5otherPf"), one.counted, other.counted).empty());
+  CHECK_FALSE(reason(trace_of(200'000, "_Z1kPf", 512), one.counted, other.counted).empty());
+  Trace twice = trace_of(400'000);
+  twice.ops.push_back(twice.ops.front());
+  CHECK(reason(twice, one.counted, other.counted).find("2 kernels") != std::string::npos);
+  // Nothing follows for a size that is hardly another one.
+  CHECK(extrapolate(trace_of(400), 400 * kBytes, one.counted, other.counted).launches.empty());
+}
+
+TEST_CASE("what the host part fills grows as the task does") {
+  Sized one(100, 80), other(130, 80);
+  const LaunchCounters fill = streaming_launch(LaunchCounters::Kind::kFill, 0, 100 * kBytes);
+  one.counted.launches.insert(one.counted.launches.begin(), fill);
+  other.counted.launches.insert(other.counted.launches.begin(),
+                                streaming_launch(LaunchCounters::Kind::kFill, 0, 130 * kBytes));
+  const Extrapolation found = extrapolate(trace_of(400'000), 400'000 * kBytes, one.counted, other.counted);
+  INFO(found.reason);
+  REQUIRE(found.launches.size() == 2);
+  CHECK(found.launches[0].store_sectors == fill.store_sectors * 4000);
+  CHECK(found.launches[1].blocks == 400'000);
+}
+
+}  // namespace bicrl
