@@ -31,6 +31,11 @@ Episode revised_episode() {
     turn.rollout.prompt_tokens = 2;
     turn.rollout.step_map = {1, -2};
     turn.rollout.log_probs = {-0.1f, std::numeric_limits<float>::denorm_min()};
+    if (i > 0) {
+      turn.rollout.candidates.kind = CandidateTerms::kRejected;
+      turn.rollout.candidates.add_excluded(0, 1, {7, 9}, -0.3f);
+      turn.rollout.candidates.add_draw(1, 2, 8, -0.4f);
+    }
     turn.rollout.finish = i ? FinishReason::kDelimiter : FinishReason::kTokenLimit;
     turn.rollout.text = "text \xff";  // no UTF-8
     turn.rollout.clamped = true;
@@ -72,6 +77,7 @@ TEST_CASE("episode sent to another rank comes back whole") {
     CHECK(a.rollout.prompt_tokens == 2);
     CHECK(a.rollout.step_map == b.rollout.step_map);
     CHECK(a.rollout.log_probs == b.rollout.log_probs);
+    CHECK(a.rollout.candidates == b.rollout.candidates);
     CHECK(a.rollout.finish == b.rollout.finish);
     CHECK(a.rollout.text == b.rollout.text);
     CHECK(a.rollout.clamped);

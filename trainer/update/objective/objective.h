@@ -59,6 +59,9 @@ class Objective {
   // Whether a response has as many scored tokens as its rollout says. Otherwise ranks exchange their numbers.
   virtual bool scores_every_token() const = 0;
 
+  // What rollouts must keep of the sampler's candidates for sequence().
+  virtual CandidateTerms recorded_candidates() const { return CandidateTerms::kNone; }
+
   virtual TokenLosses losses(const ScoredTokens& tokens, const SurrogateSettings& settings) const = 0;
   // Its rows in the table of an update's figures.
   virtual std::vector<UpdateFigure> figures() const = 0;
