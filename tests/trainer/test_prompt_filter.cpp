@@ -11,7 +11,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-const Tokenizer& filter_tokenizer() {
+const Tokenizer& tokenizer() {
   static const Tokenizer tokenizer = Tokenizer::from_folder(BICRL_SOURCE_DIR "/tests/rollout/tiny_tokenizer");
   return tokenizer;
 }
@@ -38,7 +38,7 @@ Task task_of_length(const std::string& id, size_t bytes) {
 
 int64_t prompt_tokens(const Task& task) {
   return static_cast<int64_t>(
-      filter_tokenizer()
+      tokenizer()
           .encode(make_prompt(task, Stage::kEndToEnd, PromptStyle::kCompact, Scaffold::kClamp).text)
           .size());
 }
@@ -49,11 +49,11 @@ TEST_CASE("a prompt fits if it and its response have positions, to the token") {
   const Task task = task_of_length("a", 50);
   const Prompt prompt = make_prompt(task, Stage::kEndToEnd, PromptStyle::kCompact, Scaffold::kClamp);
   const int64_t whole_blocks = (prompt_tokens(task) + 16 + 3) / 4 * 4;
-  CHECK(fits(prompt, filter_tokenizer(), positions(whole_blocks), new_tokens(16)));
-  CHECK(!fits(prompt, filter_tokenizer(), positions(whole_blocks - 1), new_tokens(16)));
+  CHECK(fits(prompt, tokenizer(), positions(whole_blocks), new_tokens(16)));
+  CHECK(!fits(prompt, tokenizer(), positions(whole_blocks - 1), new_tokens(16)));
   DecodingSettings small_cache = new_tokens(16);
   small_cache.cache_tokens = 16;
-  CHECK(!fits(prompt, filter_tokenizer(), positions(1000), small_cache));
+  CHECK(!fits(prompt, tokenizer(), positions(1000), small_cache));
 }
 
 TEST_CASE("tasks that do not fit are left out and told; none left is an error") {
@@ -63,16 +63,16 @@ TEST_CASE("tasks that do not fit are left out and told; none left is an error") 
   std::vector<Task> tasks = {task_of_length("short", 20), task_of_length("long", 500),
                              task_of_length("also short", 30), task_of_length("longer", 900)};
   std::vector<Task> fitting = {tasks[0], tasks[2]};
-  CHECK(keep_fitting(fitting, "tasks", use, filter_tokenizer(), policy).empty());
+  CHECK(keep_fitting(fitting, "tasks", use, tokenizer(), policy).empty());
   CHECK(fitting.size() == 2);
-  CHECK_THAT(keep_fitting(tasks, "tasks", use, filter_tokenizer(), policy),
+  CHECK_THAT(keep_fitting(tasks, "tasks", use, tokenizer(), policy),
              ContainsSubstring("2 of 4 tasks are left out") && ContainsSubstring("128 positions") &&
                  ContainsSubstring("the prompt of task long has"));
   REQUIRE(tasks.size() == 2);
   CHECK(tasks[0].id == "short");
   CHECK(tasks[1].id == "also short");
   std::vector<Task> hopeless = {task_of_length("long", 500)};
-  CHECK_THROWS_AS(keep_fitting(hopeless, "tasks", use, filter_tokenizer(), policy), InputError);
+  CHECK_THROWS_AS(keep_fitting(hopeless, "tasks", use, tokenizer(), policy), InputError);
 }
 
 TEST_CASE("prompts without tasks that do not fit are left out and told") {
@@ -82,7 +82,7 @@ TEST_CASE("prompts without tasks that do not fit are left out and told") {
     prompts[i].text = std::string(i == 1 ? 500 : 20, 'q');
   }
   CHECK_THAT(
-      keep_fitting(prompts, "prompts", new_tokens(16), filter_tokenizer(), positions(128)),
+      keep_fitting(prompts, "prompts", new_tokens(16), tokenizer(), positions(128)),
       ContainsSubstring("1 of 3 prompts are left out") && ContainsSubstring("(that of 2 has 500 tokens)"));
   REQUIRE(prompts.size() == 2);
   CHECK(prompts[1].task_id == "3");
