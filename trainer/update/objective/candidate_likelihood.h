@@ -15,6 +15,10 @@ class CandidateLikelihood : public ClippedSurrogate {
   LiveSequence sequence(const Experience& experience, const PolicyConfig& config,
                         const UpdateKey& key) const override;
   int64_t rounds_of_block(int64_t denoise_steps) const override { return denoise_steps; }
+  // Each step accepts a position or more, and scores all that were masked.
+  int64_t scored_of_block(int64_t block_size, int64_t denoise_steps) const override {
+    return denoise_steps * block_size - denoise_steps * (denoise_steps - 1) / 2;
+  }
   bool has_sampler_contexts() const override { return true; }
   bool scores_every_token() const override { return false; }  // but terms that ranks do not know of
   CandidateTerms recorded_candidates() const override { return terms_; }
