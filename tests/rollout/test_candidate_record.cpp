@@ -81,7 +81,8 @@ TEST_CASE("the sampler records the candidates that it did not accept", "[candida
   }
   const bool by_confidence = accepts_by_confidence(settings.acceptance.strategy);
   const auto requests = make_requests(5, 2);
-  const std::vector<int64_t> end_tokens = {65, 66, 67, 68, 69, 70};
+  std::vector<int64_t> end_tokens;  // so many that responses end within blocks
+  for (int64_t id = 40; id < 80; ++id) end_tokens.push_back(id);
   const Transformer policy = tiny_policy(tiny_config(end_tokens));
   const auto without = generate(policy, settings, requests);
   int64_t rejected = 0, behind_the_end = 0;

