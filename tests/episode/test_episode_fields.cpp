@@ -31,11 +31,9 @@ Episode revised_episode() {
     turn.rollout.prompt_tokens = 2;
     turn.rollout.step_map = {1, -2};
     turn.rollout.log_probs = {-0.1f, std::numeric_limits<float>::denorm_min()};
-    if (i > 0) {
-      turn.rollout.candidates.kind = CandidateTerms::kRejected;
-      turn.rollout.candidates.add_excluded(0, 1, {7, 9}, -0.3f);
-      turn.rollout.candidates.add_draw(1, 2, 8, -0.4f);
-    }
+    if (i > 0)  // tokens, steps, excluded, ids, log-likelihoods
+      turn.rollout.candidates = {
+          CandidateTerms::kRejected, {0, 1}, {1, 2}, {2, 0}, {7, 9, 8}, {-0.3f, -0.4f}};
     turn.rollout.finish = i ? FinishReason::kDelimiter : FinishReason::kTokenLimit;
     turn.rollout.text = "text \xff";  // no UTF-8
     turn.rollout.clamped = true;

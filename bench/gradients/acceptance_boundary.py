@@ -1,6 +1,6 @@
 """How much of the gradient of a smoothed expected reward no score sees: the boundary term of decision 0130.
 
-    python3 bench/acceptance_boundary.py [--samples 20000] [--policies 8]
+    python3 bench/gradients/acceptance_boundary.py [--samples 20000] [--policies 8]
 
 Enumerates small random policies (a table of logits per context of a block, a random reward per response), so that the
 expected reward J(w) is known exactly. Smoothed over weights w + sigma e it has the gradient E[(J(w + sigma e) - J(w - sigma e)) e] / 2 sigma.
