@@ -287,7 +287,10 @@ TEST_CASE("draws and exact have the gradient of the expected reward where trace 
   SECTION("dynamic, blocks of three, quota two") {
     c = {.block_size = 3, .steps = 2, .threshold = 0.6, .prompt_tokens = 3, .new_tokens = 3};
   }
-  SECTION("dynamic, a threshold below one half") { c.threshold = 0.3; }
+  SECTION("dynamic, a threshold below one half") {
+    c.threshold = 0.3;  // which several ids of a position may meet
+    c.temperature = 1.5;
+  }
   SECTION("dynamic, a threshold that nothing meets") { c.threshold = 1.0; }
   SECTION("static, blocks of two") { c.strategy = kStatic; }
   SECTION("static, blocks of two, five ids") {
