@@ -51,6 +51,7 @@ void for_each_turn_field(TurnType& t, const Visit& visit) {
   visit("tokens", kRanks, t.rollout.tokens);
   visit("step_map", kRanks, t.rollout.step_map);
   visit("log_probs", kRanks, t.rollout.log_probs);
+  visit("candidates", kRanks, t.rollout.candidates);
 }
 
 // ---- Values.
@@ -61,6 +62,15 @@ void write(json& out, const T& value) {
 }
 void write(json& out, const FinishReason& finish) { out = static_cast<int>(finish); }
 void write(json& out, const Truncation<const Rollout>& value) { out = value.rollout.truncated(); }
+void write(json& out, const CandidateRecord& record) {
+  if (record.kind == CandidateTerms::kNone) return;
+  out = {{"kind", static_cast<int>(record.kind)},
+         {"tokens", record.tokens},
+         {"steps", record.steps},
+         {"excluded", record.excluded},
+         {"ids", record.ids},
+         {"log_likelihoods", record.log_likelihoods}};
+}
 void write(json& out, const std::optional<Verdict>& verdict) { out = verdict ? to_json(*verdict) : json(); }
 void write(json& out, const std::vector<RewardTerm>& terms) {
   out = json::object();
@@ -76,6 +86,15 @@ void read(const json& in, FinishReason& finish) {
   if (number < 0 || number > static_cast<int>(FinishReason::kTokenLimit))
     throw InputError("finish: a value is out of range");
   finish = static_cast<FinishReason>(number);
+}
+void read(const json& in, CandidateRecord& record) {
+  if (in.is_null()) return;
+  record.kind = candidate_terms_of(in.at("kind").get<int64_t>());
+  in.at("tokens").get_to(record.tokens);
+  in.at("steps").get_to(record.steps);
+  in.at("excluded").get_to(record.excluded);
+  in.at("ids").get_to(record.ids);
+  in.at("log_likelihoods").get_to(record.log_likelihoods);
 }
 void read(const json& in, Truncation<Rollout>& value) {
   value.rollout.finish = in.get<bool>() ? FinishReason::kTokenLimit : FinishReason::kEndToken;

@@ -17,8 +17,8 @@ constexpr uint64_t kLotCounters = uint64_t{1} << 32;
 void DecodeWork::admit() {
   while (auto admission = scheduler.admit())
     active.push_back(std::make_unique<Sequence>(std::move(admission->request), admission->number,
-                                                admission->slot, config, tokenizer,
-                                                admission->max_new_tokens));
+                                                admission->slot, config, tokenizer, admission->max_new_tokens,
+                                                settings.recorded));
 }
 
 int64_t DecodeWork::add_prefill() {
@@ -103,13 +103,24 @@ std::optional<StepBound> DecodeWork::next_at_most() const {
   return bound.rows > 0 ? std::optional(bound) : std::nullopt;
 }
 
+void DecodeWork::record_rejected(Sequence& s, int64_t offset, const StepResult& result, size_t masked,
+                                 size_t rejected) const {
+  if (settings.recorded == CandidateTerms::kDraws)
+    s.record_draw(offset, result.tokens[masked], result.log_probs[masked]);
+  if (rejected < result.rejected.ids.size() && !result.rejected.ids[rejected].empty())
+    s.record_excluded(offset, result.rejected.ids[rejected], result.rejected.log_masses[rejected]);
+}
+
 void DecodeWork::apply(const StepResult& result) {
-  size_t next = 0;
+  size_t next = 0, next_rejected = 0;
   for (Sequence* s : denoised) {
     for (int64_t offset = 0; offset < config.block_size; ++offset) {
       if (!s->masked(offset)) continue;
       const size_t i = next++;
-      if (result.accepted[i]) s->accept(offset, result.tokens[i], result.log_probs[i]);
+      if (result.accepted[i])
+        s->accept(offset, result.tokens[i], result.log_probs[i]);
+      else
+        record_rejected(*s, offset, result, i, next_rejected++);
     }
     s->end_step();
   }

@@ -77,6 +77,9 @@ struct DecodeWork {
   // What the forward behind the one under way brings, unless responses end before their length; nothing if
   // that depends on more than quotas, or on who is admitted.
   std::optional<StepBound> next_at_most() const;
+  // Of the result's position number `masked`, which is number `rejected` of those that were not accepted.
+  void record_rejected(Sequence& s, int64_t offset, const StepResult& result, size_t masked,
+                       size_t rejected) const;
   void apply(const StepResult& result);
 
   const PolicyConfig config;

@@ -4,6 +4,7 @@
 
 #include "common/config.h"
 #include "rollout/acceptance.h"
+#include "rollout/record/candidate_record.h"
 #include "rollout/sampling.h"
 #include "tasks/prompt.h"
 
@@ -23,6 +24,8 @@ struct DecodingSettings {
   int64_t prefill_tokens = 2048;  // prompt tokens computed in one forward, beside the denoising rows
   // Commits a finished block in the first denoise step of the next; off only to compare.
   bool fused_commit = true;
+  // What rollouts keep of candidates; follows from the objective that they are sampled for.
+  CandidateTerms recorded = CandidateTerms::kNone;
 
   // Forwards in which a block of the policy is denoised, at most.
   int64_t steps_of_block(int64_t block_size) const { return denoise_steps == 0 ? block_size : denoise_steps; }

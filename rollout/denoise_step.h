@@ -12,6 +12,7 @@
 #include "policy/transformer.h"
 #include "rollout/decoding_settings.h"
 #include "rollout/engine_budget.h"
+#include "rollout/record/rejected_mass.h"
 #include "rollout/step_state.h"
 
 namespace bicrl {
@@ -21,6 +22,9 @@ struct StepResult {
   std::vector<int64_t> tokens;
   std::vector<float> log_probs;
   std::vector<char> accepted;
+  // Of the positions that were not accepted, in their order; empty unless CandidateTerms::kRejected is
+  // recorded and acceptance goes by confidence.
+  RejectedMass rejected;
 };
 
 struct StepBound {

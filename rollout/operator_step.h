@@ -1,6 +1,8 @@
 // A denoise step by torch's operators and the CPU's kernels: runs every policy on every device, and is what
 // other implementations are checked against. Refers to policy, cache and buffer; not thread-safe.
 #pragma once
+#include <vector>
+
 #include "policy/cached_attention.h"
 #include "rollout/denoise_step.h"
 #include "rollout/sampling.h"
@@ -28,8 +30,11 @@ class OperatorStep : public DenoiseStep {
   static StepMemory memory(const PolicyConfig& config, c10::ScalarType dtype, const EngineCapacity& capacity);
 
  private:
-  Candidates draw(const StepState& state, const at::Tensor& hidden) const;
-  at::Tensor pick(const StepState& state, const at::Tensor& hidden) const;
+  // With the log-probabilities of all ids in pieces of rows, if they are recorded.
+  Candidates draw(const StepState& state, const at::Tensor& hidden,
+                  std::vector<at::Tensor>& all_log_probs) const;
+  StepResult pick(const StepState& state, const at::Tensor& hidden) const;
+  bool records_rejected() const;
 
   const Transformer& policy_;
   at::Tensor allowed_;

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "rollout/record/candidate_record.h"
+
 namespace bicrl {
 
 enum class FinishReason { kEndToken, kDelimiter, kTokenLimit };
@@ -27,6 +29,7 @@ struct Rollout {
   std::string text;      // the response's program text, scaffold included
   bool clamped = false;  // between a scaffold, so that the text is the program, whatever was generated
   int64_t denoise_steps = 0;
+  CandidateRecord candidates{};  // if the objective asked for it
 
   int64_t response_tokens() const { return static_cast<int64_t>(tokens.size()) - prompt_tokens; }
   int64_t scored_tokens() const {

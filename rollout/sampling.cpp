@@ -57,7 +57,7 @@ Candidates sample_candidates(const at::Tensor& logits, const at::Tensor& allowed
               logits.sizes(), ", uniforms ", uniforms.sizes());
   const bool greedy = settings.temperature == 0.0;
   const at::Tensor log_probs = policy_log_softmax(logits, allowed, greedy ? 1.0 : settings.temperature);
-  const bool restricted = settings.top_k > 0 || settings.top_p < 1.0;
+  const bool restricted = settings.is_restricted();
   at::Tensor weights;  // [N, vocab], what is drawn from
   if (!greedy || settings.reference_confidence) {
     weights = log_probs.exp();
@@ -73,6 +73,7 @@ Candidates sample_candidates(const at::Tensor& logits, const at::Tensor& allowed
                                                  : out.log_probs.exp();
   // p * log(p) is 0, not NaN, if p is 0.
   if (with_entropy) out.entropy = at::special_entr(log_probs.exp()).sum(1);
+  out.all_log_probs = log_probs;
   return out;
 }
 

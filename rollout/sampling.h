@@ -15,14 +15,16 @@ struct SamplingSettings {
   double top_p = 1.0;
   // The published behaviour: confidence after the restriction (always 1 with top_k 1).
   bool reference_confidence = false;
+  bool is_restricted() const { return top_k > 0 || top_p < 1.0; }
   bool operator==(const SamplingSettings&) const = default;
 };
 
 struct Candidates {
-  at::Tensor tokens;      // [N] int64
-  at::Tensor log_probs;   // [N] fp32, under the policy's unrestricted distribution
-  at::Tensor confidence;  // [N] fp32
-  at::Tensor entropy;     // [N] fp32, nats, of the same distribution as log_probs; only if asked for
+  at::Tensor tokens;         // [N] int64
+  at::Tensor log_probs;      // [N] fp32, under the policy's unrestricted distribution
+  at::Tensor confidence;     // [N] fp32
+  at::Tensor entropy;        // [N] fp32, nats, of the same distribution as log_probs; only if asked for
+  at::Tensor all_log_probs;  // [N, vocab] fp32, that distribution
 };
 
 // logits: [N, vocab] fp32; allowed: [vocab] bool; uniforms: [N] fp64 in [0, 1), one for each row, so that a

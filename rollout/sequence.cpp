@@ -7,7 +7,8 @@
 namespace bicrl {
 
 Sequence::Sequence(GenerationRequest request, int64_t number, KvCache::SlotId slot,
-                   const PolicyConfig& config, const Tokenizer& tokenizer, int64_t max_new_tokens)
+                   const PolicyConfig& config, const Tokenizer& tokenizer, int64_t max_new_tokens,
+                   CandidateTerms recorded)
     : request_(std::move(request)),
       number_(number),
       slot_(slot),
@@ -17,6 +18,7 @@ Sequence::Sequence(GenerationRequest request, int64_t number, KvCache::SlotId sl
       max_new_tokens_(max_new_tokens),
       reader_(tokenizer, config.end_token_ids, request_.delimiter),
       tokens_(request_.prompt_tokens) {
+  candidates_.kind = recorded;
   block_start_ = prompt_tokens_ / block_size_ * block_size_;
   open_block();
 }
@@ -44,6 +46,20 @@ void Sequence::accept(int64_t offset, int64_t token, float log_prob) {
   log_probs_[position - prompt_tokens_] = log_prob;
 }
 
+void Sequence::record_draw(int64_t offset, int64_t id, float log_prob) {
+  candidates_.add_draw(block_start_ + offset - prompt_tokens_, next_step(), id, log_prob);
+}
+
+void Sequence::record_excluded(int64_t offset, const std::vector<int64_t>& ids, float log_mass) {
+  candidates_.add_excluded(block_start_ + offset - prompt_tokens_, next_step(), ids, log_mass);
+}
+
+// What was accepted behind the end, while positions before it were open.
+void Sequence::record_unscored(int64_t scored_tokens) {
+  for (size_t i = static_cast<size_t>(scored_tokens); i < step_map_.size(); ++i)
+    candidates_.add_draw(static_cast<int64_t>(i), step_map_[i], tokens_[prompt_tokens_ + i], log_probs_[i]);
+}
+
 void Sequence::end_step() {
   ++steps_;
   ++step_in_block_;
@@ -63,6 +79,7 @@ bool Sequence::close_block() {
 
 Rollout Sequence::take_rollout(int64_t policy_version) {
   ResponseEnd end = reader_.end();
+  if (candidates_.kind != CandidateTerms::kNone) record_unscored(end.scored_tokens);
   // What was generated behind the end stays as context of the last block, but is not scored.
   std::for_each(step_map_.begin() + end.scored_tokens, step_map_.end(), [](int32_t& step) { step = -step; });
   std::fill(log_probs_.begin() + end.scored_tokens, log_probs_.end(), 0.0f);
@@ -77,6 +94,7 @@ Rollout Sequence::take_rollout(int64_t policy_version) {
   rollout.text = request_.clamp_prefix + end.text + request_.delimiter + request_.clamp_suffix;
   rollout.clamped = !request_.delimiter.empty();
   rollout.denoise_steps = steps_;
+  rollout.candidates = std::move(candidates_);
   return rollout;
 }
 

@@ -15,7 +15,8 @@ namespace bicrl {
 class Sequence {
  public:
   Sequence(GenerationRequest request, int64_t number, KvCache::SlotId slot, const PolicyConfig& config,
-           const Tokenizer& tokenizer, int64_t max_new_tokens);
+           const Tokenizer& tokenizer, int64_t max_new_tokens,
+           CandidateTerms recorded = CandidateTerms::kNone);
 
   const GenerationRequest& request() const { return request_; }
   int64_t number() const { return number_; }  // of the request
@@ -33,6 +34,9 @@ class Sequence {
   const std::vector<int64_t>& tokens() const { return tokens_; }
 
   void accept(int64_t offset, int64_t token, float log_prob);
+  // Of a masked position that this step does not accept: what it drew, or ids that it cannot have drawn.
+  void record_draw(int64_t offset, int64_t id, float log_prob);
+  void record_excluded(int64_t offset, const std::vector<int64_t>& ids, float log_mass);
   void end_step();
   bool block_finished() const { return masked_left_ == 0; }
   // Reads a finished block: true if the response has ended; otherwise the next block is open.
@@ -42,6 +46,7 @@ class Sequence {
 
  private:
   void open_block();
+  void record_unscored(int64_t scored_tokens);
 
   GenerationRequest request_;
   int64_t number_;
@@ -56,6 +61,7 @@ class Sequence {
   int64_t steps_ = 0;
   std::vector<int32_t> step_map_;
   std::vector<float> log_probs_;
+  CandidateRecord candidates_;
 };
 
 }  // namespace bicrl

@@ -111,6 +111,10 @@ GraphStep::GraphStep(const Transformer& policy, const at::Tensor& allowed, const
 }
 
 void GraphStep::open(const DecodingSettings& settings) {
+  if (settings.recorded == CandidateTerms::kRejected && accepts_by_confidence(settings.acceptance.strategy))
+    throw InputError(
+        "'objective: exact' needs masses of rejected candidates, which the GPU's decoding kernels do not "
+        "record: use 'objective: draws', or a policy that torch's operators decode ('dtype: float32')");
   for (int64_t group = 0; group < policy_.store().layout().group_count(); ++group)
     BICRL_CHECK(policy_.store().resident(group), "parameters of ", policy_.store().layout().group(group).name,
                 " are not in memory");

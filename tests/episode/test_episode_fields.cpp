@@ -31,6 +31,9 @@ Episode revised_episode() {
     turn.rollout.prompt_tokens = 2;
     turn.rollout.step_map = {1, -2};
     turn.rollout.log_probs = {-0.1f, std::numeric_limits<float>::denorm_min()};
+    if (i > 0)  // tokens, steps, excluded, ids, log-likelihoods
+      turn.rollout.candidates = {
+          CandidateTerms::kRejected, {0, 1}, {1, 2}, {2, 0}, {7, 9, 8}, {-0.3f, -0.4f}};
     turn.rollout.finish = i ? FinishReason::kDelimiter : FinishReason::kTokenLimit;
     turn.rollout.text = "text \xff";  // no UTF-8
     turn.rollout.clamped = true;
@@ -72,6 +75,7 @@ TEST_CASE("episode sent to another rank comes back whole") {
     CHECK(a.rollout.prompt_tokens == 2);
     CHECK(a.rollout.step_map == b.rollout.step_map);
     CHECK(a.rollout.log_probs == b.rollout.log_probs);
+    CHECK(a.rollout.candidates == b.rollout.candidates);
     CHECK(a.rollout.finish == b.rollout.finish);
     CHECK(a.rollout.text == b.rollout.text);
     CHECK(a.rollout.clamped);
@@ -156,6 +160,7 @@ TEST_CASE("episode without tokens keeps everything else") {
   for (auto& turn : expected["turns"]) {
     turn["prompt_tokens"] = 0;
     for (const char* key : {"tokens", "step_map", "log_probs"}) turn[key] = nlohmann::json::array();
+    turn["candidates"] = nullptr;
   }
   CHECK(to_json(without_tokens(episode), EpisodeForm::kRanks) == expected);
 }

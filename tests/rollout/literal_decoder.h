@@ -10,10 +10,20 @@
 
 namespace bicrl::testing {
 
+// Of a candidate that was not accepted.
+struct LiteralRejection {
+  int64_t token = 0, step = 0;  // after the prompt; 1-based
+  int64_t drawn = 0;
+  double log_prob = 0;            // of the drawn id
+  std::vector<int64_t> excluded;  // ids that would have been accepted in its place; with recorded kRejected
+  double excluded_mass = 0;
+};
+
 struct LiteralResponse {
   std::vector<int64_t> tokens;  // with the prompt
   std::vector<int64_t> steps;   // of acceptance, for each token after the prompt
   std::vector<double> log_probs;
+  std::vector<LiteralRejection> rejections;
   int64_t denoise_steps = 0;
 };
 

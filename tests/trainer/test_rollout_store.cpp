@@ -23,6 +23,11 @@ Rollout rollout_of(const std::string& text, int64_t response_tokens) {
     r.step_map.push_back(static_cast<int32_t>(i % 2 ? -i : i + 1));
     r.log_probs.push_back(-0.1f * static_cast<float>(i));
   }
+  if (response_tokens > 8) {  // others keep no record
+    r.candidates.kind = CandidateTerms::kRejected;
+    r.candidates.add_excluded(3, 1, {150'000, 7}, -0.25f);
+    r.candidates.add_draw(11, 2, 150'001, -4.5f);
+  }
   r.finish = FinishReason::kDelimiter;
   r.denoise_steps = 3;
   r.text = text;
@@ -53,6 +58,7 @@ void require_equal(const Episode& a, const Episode& b) {
     CHECK(x.prompt_tokens == y.prompt_tokens);
     CHECK(x.step_map == y.step_map);
     CHECK(x.log_probs == y.log_probs);
+    CHECK(x.candidates == y.candidates);
     CHECK(x.finish == y.finish);
     CHECK(x.denoise_steps == y.denoise_steps);
     CHECK(x.text == y.text);

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include "common/error.h"
 #include "common/hash.h"
@@ -15,76 +17,130 @@ namespace bicrl {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kRolloutsFormat = "bicrl rollouts 2";
+constexpr const char* kRolloutsFormat = "bicrl rollouts 3";
 
-// One flat tensor of all turns' values, in order.
-template <typename T>
-at::Tensor flat(const std::vector<Episode>& episodes, at::ScalarType type, std::vector<T> Rollout::*values) {
-  std::vector<T> all;
-  for (const Episode& episode : episodes)
-    for (const Turn& turn : episode.turns)
-      all.insert(all.end(), (turn.rollout.*values).begin(), (turn.rollout.*values).end());
-  return at::tensor(all, at::TensorOptions().dtype(type));
+// The arrays of a rollout, by their names in the file: `visit` gets a name and what finds the array.
+template <class Visit>
+void for_each_array(const Visit& visit) {
+  const auto of_rollout = [&](const char* name, auto member) {
+    visit(
+        name, [member](auto& rollout) -> auto& { return rollout.*member; });
+  };
+  const auto of_record = [&](const char* name, auto member) {
+    visit(
+        name, [member](auto& rollout) -> auto& { return rollout.candidates.*member; });
+  };
+  of_rollout("tokens", &Rollout::tokens);
+  of_rollout("step_map", &Rollout::step_map);
+  of_rollout("log_probs", &Rollout::log_probs);
+  of_record("candidate_tokens", &CandidateRecord::tokens);
+  of_record("candidate_steps", &CandidateRecord::steps);
+  of_record("candidate_excluded", &CandidateRecord::excluded);
+  of_record("candidate_ids", &CandidateRecord::ids);
+  of_record("candidate_log_likelihoods", &CandidateRecord::log_likelihoods);
+}
+
+// Each as one flat tensor of all turns' values, in order.
+NamedTensors flat_arrays(const std::vector<Episode>& episodes) {
+  NamedTensors tensors;
+  for_each_array([&](const char* name, const auto& array_of) {
+    std::remove_cvref_t<decltype(array_of(episodes.front().last().rollout))> all;
+    for (const Episode& episode : episodes)
+      for (const Turn& turn : episode.turns) {
+        const auto& values = array_of(turn.rollout);
+        all.insert(all.end(), values.begin(), values.end());
+      }
+    tensors.emplace_back(name, at::tensor(all));
+  });
+  return tensors;
 }
 
 std::string_view bytes_of(const at::Tensor& tensor) {
   return {static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes()};
 }
 
-template <typename T>
-class Cursor {
+// Hands out a file's arrays part by part.
+class ArrayReader {
  public:
-  explicit Cursor(at::Tensor tensor) : tensor_(tensor.contiguous()) {}
-  std::vector<T> take(int64_t count) {
-    if (count < 0 || count > tensor_.numel() - at_) throw InputError("lengths and values do not agree");
-    const T* begin = tensor_.const_data_ptr<T>() + at_;
-    at_ += count;
-    return {begin, begin + count};
+  explicit ArrayReader(const NamedTensors& tensors) {
+    for (const auto& [name, tensor] : tensors) arrays_[name] = {tensor.contiguous(), 0};
   }
-  bool at_end() const { return at_ == tensor_.numel(); }
+
+  template <typename T>
+  void take(const std::string& name, int64_t count, std::vector<T>& values) {
+    auto& [tensor, begin] = arrays_.at(name);
+    if (count < 0 || count > tensor.numel() - begin) throw InputError("lengths and values do not agree");
+    const T* first = tensor.const_data_ptr<T>() + begin;
+    values.assign(first, first + count);
+    begin += count;
+  }
+  bool at_end() const {
+    return std::ranges::all_of(arrays_,
+                               [](const auto& a) { return a.second.second == a.second.first.numel(); });
+  }
 
  private:
-  at::Tensor tensor_;
-  int64_t at_ = 0;
+  std::map<std::string, std::pair<at::Tensor, int64_t>> arrays_;  // with what was taken of each
 };
 
 nlohmann::json header_of(const Episode& episode) {
   nlohmann::json header = to_json(episode, EpisodeForm::kSaved);
-  for (size_t i = 0; i < episode.turns.size(); ++i)
-    header["turns"][i]["tokens"] = episode.turns[i].rollout.tokens.size();
+  for (size_t i = 0; i < episode.turns.size(); ++i) {
+    const Rollout& rollout = episode.turns[i].rollout;
+    const CandidateRecord& candidates = rollout.candidates;
+    nlohmann::json& turn = header["turns"][i];
+    turn["tokens"] = rollout.tokens.size();
+    if (candidates.kind != CandidateTerms::kNone)
+      turn["candidates"] = {{"kind", static_cast<int>(candidates.kind)},
+                            {"terms", candidates.terms()},
+                            {"ids", candidates.ids.size()}};
+  }
   return header;
 }
 
-// Of tokens [all tokens], step_map and log_probs [all tokens after the prompts].
+// Of the headers and of every array.
 std::string hash_of(const NamedTensors& tensors, const std::string& responses) {
-  return hash_hex(
-      {responses, bytes_of(tensors[0].second), bytes_of(tensors[1].second), bytes_of(tensors[2].second)});
+  Hasher hasher;
+  hasher.update(hash_hex(responses));  // of one length, so that boundaries count
+  for (const auto& [name, tensor] : tensors) hasher.update(hash_hex(bytes_of(tensor)));
+  return hasher.hex();
+}
+
+// header: of a turn.
+void read_arrays(const nlohmann::json& header, ArrayReader& arrays, Rollout& r) {
+  if (r.prompt_tokens < 0) throw InputError("a value is out of range");
+  const auto tokens = header.at("tokens").get<int64_t>();
+  int64_t terms = 0, ids = 0;
+  if (const auto found = header.find("candidates"); found != header.end()) {
+    r.candidates.kind = candidate_terms_of(found->at("kind").get<int64_t>());
+    terms = found->at("terms").get<int64_t>();
+    ids = found->at("ids").get<int64_t>();
+  }
+  const std::map<std::string, int64_t> lengths = {{"tokens", tokens},
+                                                  {"step_map", tokens - r.prompt_tokens},
+                                                  {"log_probs", tokens - r.prompt_tokens},
+                                                  {"candidate_ids", ids}};
+  for_each_array([&](const char* name, const auto& array_of) {
+    const auto length = lengths.find(name);
+    arrays.take(name, length == lengths.end() ? terms : length->second, array_of(r));
+  });
 }
 
 std::vector<Episode> episodes_of(const SafetensorsFile& file) {
   const std::string& responses = file.metadata().at("responses");
-  const NamedTensors tensors = {{"tokens", file.load("tokens", at::kCPU, at::kLong)},
-                                {"step_map", file.load("step_map", at::kCPU, at::kInt)},
-                                {"log_probs", file.load("log_probs", at::kCPU, at::kFloat)}};
+  NamedTensors tensors;
+  for_each_array([&](const char* name, const auto&) { tensors.emplace_back(name, file.load(name)); });
   if (hash_of(tensors, responses) != file.metadata().at("hash")) throw InputError("it is damaged");
   const nlohmann::json headers = nlohmann::json::parse(responses);
-  Cursor<int64_t> tokens(tensors[0].second);
-  Cursor<int32_t> step_map(tensors[1].second);
-  Cursor<float> log_probs(tensors[2].second);
+  ArrayReader arrays(tensors);
   std::vector<Episode> episodes;
   for (const auto& header : headers) {
     Episode& episode = episodes.emplace_back(episode_from_json(header, EpisodeForm::kSaved));
     if (episode.key.group < 0 || episode.key.sample < 0) throw InputError("a value is out of range");
-    for (size_t i = 0; i < episode.turns.size(); ++i) {
-      Rollout& r = episode.turns[i].rollout;
-      if (r.prompt_tokens < 0) throw InputError("a value is out of range");
-      r.tokens = tokens.take(header.at("turns").at(i).at("tokens").get<int64_t>());
-      r.step_map = step_map.take(r.response_tokens());
-      r.log_probs = log_probs.take(r.response_tokens());
-    }
+    for (size_t i = 0; i < episode.turns.size(); ++i)
+      read_arrays(header.at("turns").at(i), arrays, episode.turns[i].rollout);
   }
-  if (!tokens.at_end() || !step_map.at_end() || !log_probs.at_end())
-    throw InputError("lengths and values do not agree");
+  if (!arrays.at_end()) throw InputError("lengths and values do not agree");
   return episodes;
 }
 
@@ -106,9 +162,7 @@ void RolloutStore::write(const std::string& phase, int64_t step, int rank, int r
   if (failure) throw Error(concat("cannot make ", folder.string(), ": ", failure.message()));
   nlohmann::json headers = nlohmann::json::array();
   for (const Episode& episode : episodes) headers.push_back(header_of(episode));
-  const NamedTensors tensors = {{"tokens", flat(episodes, at::kLong, &Rollout::tokens)},
-                                {"step_map", flat(episodes, at::kInt, &Rollout::step_map)},
-                                {"log_probs", flat(episodes, at::kFloat, &Rollout::log_probs)}};
+  const NamedTensors tensors = flat_arrays(episodes);
   const std::string responses = headers.dump();
   write_safetensors(folder / file_name(rank), tensors,
                     {{"format", kRolloutsFormat},

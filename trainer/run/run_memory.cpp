@@ -97,7 +97,8 @@ MemoryBudget budget_of_run(const RunSettings& settings, const RunInputs& inputs,
         longest_of(inputs.tasks.train, stage.stage, stage.decoding.scaffold, stage.imitation.known);
     train(PassShape::largest(stage.updater.tokens_per_pack, longest.prompt_tokens,
                              stage.decoding.max_new_tokens,
-                             stage.updater.objective->rounds_of_block(stage.decoding.steps_of_block(b)), b));
+                             stage.updater.objective->rounds_of_block(stage.decoding.steps_of_block(b)), b,
+                             stage.updater.objective->scored_of_block(b, stage.decoding.steps_of_block(b))));
     if (stage.imitation.known_share > 0)
       train(PassShape::largest(stage.updater.tokens_per_pack, longest.prompt_tokens, longest.program_tokens,
                                1, b));

@@ -68,6 +68,11 @@ StageSettings stage_from(const ConfigSection& section, const ConfigSection& shar
   stage.updater = UpdaterSettings::reinforced(section.section("update"), stage.decoding.sampling.temperature,
                                               stage.steps, stage.responses_per_step(), seed,
                                               stage.imitation.updates, stage.imitation.sft);
+  stage.decoding.recorded = stage.updater.objective->recorded_candidates();
+  if (stage.decoding.recorded != CandidateTerms::kNone && stage.decoding.sampling.is_restricted())
+    section.section("update").reject("objective",
+                                     "scores candidates under the distribution that they are drawn from, "
+                                     "which 'top_k' and 'top_p' restrict: use 'objective: trace' with them");
   return stage;
 }
 
@@ -240,7 +245,7 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
       root.section("trainer").reject(
           "max_staleness",
           "1 needs stages whose objectives score tokens in the sampler's contexts ('objective: trace' "
-          "with 'shrink: 1'): importance weights are "
+          "with 'shrink: 1', 'exact' or 'draws'): importance weights are "
           "against log-probabilities of the policy that generated, which other objectives "
           "take from the present one");
   settings.verifier = VerifierClientOptions::from_config(root.section("verifier"));

@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "policy/distribution.h"
 #include "policy/head.h"
+#include "rollout/record/rejected_mass.h"
 #include "trainer/update/attention_choice.h"
 
 namespace bicrl {
@@ -17,6 +18,23 @@ namespace {
 // chunk reads and writes the sum of the head's gradient once.
 constexpr int64_t kLogitsPerChunk = int64_t{1} << 23;
 constexpr int64_t kLogitsPerGpuChunk = int64_t{1} << 26;
+
+// Log-likelihoods of a chunk whose log_probs are the labels' alone. all: [rows, vocab] log-probabilities.
+at::Tensor with_excluded(const ScoredChunk& chunk, const at::Tensor& all, const PackedBatch& batch) {
+  at::Tensor mass = chunk.log_probs.exp();
+  const auto& tokens = batch.host_other_tokens;
+  const auto first = std::ranges::lower_bound(tokens, chunk.begin);
+  const auto end = std::ranges::lower_bound(tokens, chunk.begin + all.size(0));
+  if (first != end) {
+    const auto of_chunk = [&](const at::Tensor& others) {
+      return others.narrow(0, first - tokens.begin(), end - first);
+    };
+    const at::Tensor rows = of_chunk(batch.other_tokens) - chunk.begin;
+    mass = mass.index_add(0, rows, all.index({rows, of_chunk(batch.other_ids)}).exp());
+  }
+  const at::Tensor excludes = batch.excluded.narrow(0, chunk.begin, all.size(0)).gt(0);
+  return at::where(excludes, log_complement(mass), chunk.log_probs);
+}
 
 }  // namespace
 
@@ -60,6 +78,7 @@ ScoredChunk OperatorPass::score(const at::Tensor& logits, const PackedBatch& bat
   ScoredChunk chunk;
   chunk.begin = begin;
   chunk.log_probs = all.gather(1, batch.labels.narrow(0, begin, logits.size(0)).unsqueeze(1)).squeeze(1);
+  if (batch.excluded.defined()) chunk.log_probs = with_excluded(chunk, all, batch);
   const auto values = all.detach();
   // The clamp turns 0 * -inf of forbidden ids into 0.
   chunk.entropy = (values.exp() * values.clamp_min(-1e30)).sum(-1).neg();

@@ -155,11 +155,11 @@ TEST_CASE("an objective learns a distribution's largest probability and masses b
 
 TEST_CASE("objectives refuse unknown names, and parameters of one another") {
   CHECK(objective_names() ==
-        std::vector<std::string>{"coupled", "random_masking", "score_function", "trace"});
+        std::vector<std::string>{"coupled", "draws", "exact", "random_masking", "score_function", "trace"});
   CHECK_THROWS_AS(objective_of("{objective: traces}"), InputError);
   CHECK_THROWS_AS(objective_of("{objective: trace, shrink: 0}"), InputError);
   CHECK(objective_of("{shrink: 3}")->rounds_of_block(8) == 3);
-  for (const char* other : {"coupled", "random_masking", "score_function"})
+  for (const char* other : {"coupled", "draws", "exact", "random_masking", "score_function"})
     CHECK_THROWS_WITH(objective_of(concat("{objective: ", other, ", shrink: 2}")),
                       ContainsSubstring("shrink") && ContainsSubstring("without 'objective: trace'"));
   CHECK_THROWS_WITH(objective_of("{score_mass_limit: 0.5}"),

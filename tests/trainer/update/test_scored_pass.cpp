@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <limits>
 
 #include "common/error.h"
 #include "policy/distribution.h"
@@ -191,6 +192,50 @@ TEST_CASE("masses on either side of a limit, and the largest probability, are th
     return chunk.log_probs.sum();
   });
   CHECK(chunks > 5);
+}
+
+TEST_CASE("a token that excludes ids scores the mass without them, with its gradient") {
+  const PolicyConfig config = wide_config(/*tied=*/false);
+  Transformer policy = tiny_policy(config, 3, at::kDouble);
+  std::vector<LiveSequence> sequences;
+  TraceShape shape;
+  shape.response_blocks = 60;
+  sequences.push_back(rollout_sequence(random_experience(config, shape, 1, 1.0), config, 1));
+  at::Tensor excluded = at::zeros({sequences[0].scored_tokens(), config.vocab_size}, at::kBool);
+  // Every third token excludes its label; of these, every other one two more ids.
+  int64_t token = 0;
+  for (NoisyBlock& noisy : sequences[0].noisy)
+    for (ScoredToken& scored : noisy.scored) {
+      if (token % 3 == 0) scored.excluded.push_back(scored.label);
+      if (token % 6 == 0) scored.excluded.insert(scored.excluded.end(), {30 + token, 5000 + token});
+      for (const int64_t id : scored.excluded) excluded[token][id] = true;
+      ++token;
+    }
+  const PackedBatch batch =
+      pack(sequences, {1.0}, {.block_size = config.block_size, .tokens_per_pack = 1 << 20})[0];
+  REQUIRE(batch.scored() > 3 * 64);  // chunks
+  PackedAttention attention = attention_of(policy, batch);  // the graph refers to it
+  const auto expected = [&] {
+    const at::Tensor all = policy_log_softmax(at::linear(hidden_of(policy, batch, attention), policy.head()),
+                                              allowed_of(config), 1.0);
+    const at::Tensor left = all.masked_fill(excluded, -std::numeric_limits<double>::infinity()).logsumexp(1);
+    return at::where(excluded.any(1), left, all.gather(1, batch.labels.unsqueeze(1)).squeeze(1));
+  };
+  const at::Tensor weights = at::arange(batch.scored(), at::kDouble).cos();
+  const at::Tensor gradient = flat_gradient(policy, [&] { return (weights * expected()).sum(); });
+  OperatorPass pass(policy, allowed_of(config));
+  const at::Tensor log_likelihoods = pass.log_probs(batch, 1.0);
+  {
+    const at::NoGradGuard guard;
+    CHECK((log_likelihoods - expected()).abs().max().item<double>() < 1e-5);
+  }
+  const GradientScope scope(policy.store());
+  pass.backward(batch, 1.0,
+                [&](const ScoredChunk& chunk) { return (chunk.part(weights) * chunk.log_probs).sum(); });
+  std::vector<at::Tensor> mine;
+  for (const auto& [name, parameter] : policy.parameters())
+    mine.push_back((parameter.grad().defined() ? parameter.grad() : at::zeros_like(parameter)).flatten());
+  CHECK(relative_difference(at::cat(mine), gradient) < 1e-4);
 }
 
 TEST_CASE("a pass names the first layer and row that are not finite") {

@@ -78,7 +78,7 @@ LayerMemory layer_memory(const PolicyConfig& c, const AttentionExtent& extent, c
 PassShape PassShape::of(const PackedBatch& batch) { return {batch.rows(), batch.scored(), batch.segments}; }
 
 PassShape PassShape::largest(int64_t tokens_per_pack, int64_t prompt_tokens, int64_t response_tokens,
-                             int64_t rounds, int64_t block_size) {
+                             int64_t rounds, int64_t block_size, int64_t scored_of_block) {
   const auto blocks = [&](int64_t tokens) { return (tokens + block_size - 1) / block_size; };
   const int64_t prompt = prompt_tokens / block_size * block_size, first = prompt / block_size;
   const int64_t scored_blocks = blocks(prompt_tokens + response_tokens) - first;
@@ -90,10 +90,10 @@ PassShape PassShape::largest(int64_t tokens_per_pack, int64_t prompt_tokens, int
     for (int64_t block = 0; block < scored_blocks; ++block)
       for (int64_t round = 0; round < rounds; ++round) answer.noisy_blocks.push_back(first + block);
     shape.rows += given.clean_rows + answer.rows(block_size);
-    shape.scored += scored_blocks * block_size;
+    shape.scored += scored_blocks * scored_of_block;
     if (prompt > 0) segments.push_back(given);
     segments.push_back(std::move(answer));
-  } while (shape.rows + shape.rows / (shape.scored / (scored_blocks * block_size)) <= tokens_per_pack);
+  } while (shape.rows + shape.rows / (shape.scored / (scored_blocks * scored_of_block)) <= tokens_per_pack);
   return shape;
 }
 

@@ -52,12 +52,17 @@ class Objective {
                                 const UpdateKey& key) const = 0;
   // Rounds of a block, at most, if the sampler took so many denoise steps for it: what memory is asked for.
   virtual int64_t rounds_of_block(int64_t denoise_steps) const = 0;
+  // Terms of a block in all of its rounds, at most, likewise.
+  virtual int64_t scored_of_block(int64_t block_size, int64_t /*denoise_steps*/) const { return block_size; }
   // Whether every context that tokens are scored in is one that the sampler had, so that the
   // log-probabilities of its tokens are the old ones. Otherwise one more forward finds those of the
   // parameters before the first update.
   virtual bool has_sampler_contexts() const = 0;
   // Whether a response has as many scored tokens as its rollout says. Otherwise ranks exchange their numbers.
   virtual bool scores_every_token() const = 0;
+
+  // What rollouts must keep of the sampler's candidates for sequence().
+  virtual CandidateTerms recorded_candidates() const { return CandidateTerms::kNone; }
 
   virtual TokenLosses losses(const ScoredTokens& tokens, const SurrogateSettings& settings) const = 0;
   // Its rows in the table of an update's figures.

@@ -65,6 +65,7 @@ void check_rollout(const Rollout& r, const PolicyConfig& config) {
                   r.log_probs.size() == r.step_map.size(),
               "rollout of task ", r.task_id, ": ", r.step_map.size(), " steps and ", r.log_probs.size(),
               " log-probabilities for ", r.response_tokens(), " tokens");
+  check_record(r.candidates, r.response_tokens(), config.vocab_size);
   for (size_t i = 0; i < r.step_map.size(); ++i) {
     BICRL_CHECK(r.step_map[i] <= 0 || r.tokens[r.prompt_tokens + i] != config.mask_token_id,
                 "rollout of task ", r.task_id, ": scored token ", i, " is MASK");

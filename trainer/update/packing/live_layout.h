@@ -14,13 +14,15 @@
 
 namespace bicrl {
 
-// A token whose log-probability is part of the loss.
+// A position whose log-likelihood is part of the loss: that it drew its label, or none of several ids.
 struct ScoredToken {
   int64_t offset = 0;  // within its block
   int64_t label = 0;
   double weight = 1;              // share in the loss, before the update's normaliser
   double old_log_prob = 0;        // under the behaviour policy
   double reference_log_prob = 0;  // under the policy that the divergence is measured to
+  // If there are ids: what is scored is that the position drew none of them, of which `label` is the first.
+  std::vector<int64_t> excluded{};
   // A probability: the loss asks for the mass of ids below it (ScoredChunk); 0: it does not.
   double mass_limit = 0;
 };

@@ -152,6 +152,7 @@ class BatchBuilder {
         weights_.push_back(token.weight * scale);
         mass_limits_.push_back(token.mass_limit);
         asks_for_masses_ |= token.mass_limit > 0;
+        add_excluded(token);
       }
       add_rows(noisy.inputs, noisy.block * settings_.block_size);
     }
@@ -160,7 +161,8 @@ class BatchBuilder {
   PackedBatch finish() {
     batch_.segments = segments_.finish();
     // Every column has values of eight bytes.
-    const int64_t values = 2 * rows() + (asks_for_masses_ ? 7 : 6) * size_of(selected_);
+    const int64_t values =
+        2 * rows() + (6 + asks_for_masses_ + excludes_) * size_of(selected_) + 2 * size_of(other_ids_);
     const bool to_gpu = settings_.device.is_cuda();
     host_ = at::empty({values}, at::TensorOptions().dtype(at::kLong).pinned_memory(to_gpu));
     std::vector<std::pair<at::Tensor*, at::ScalarType>> columns;
@@ -180,6 +182,11 @@ class BatchBuilder {
     put(batch_.advantages, at::kDouble, advantages_);
     put(batch_.weights, at::kDouble, weights_);
     if (asks_for_masses_) put(batch_.mass_limits, at::kDouble, mass_limits_);
+    if (excludes_) put(batch_.excluded, at::kLong, excluded_);
+    if (!other_ids_.empty()) {
+      put(batch_.other_tokens, at::kLong, batch_.host_other_tokens);
+      put(batch_.other_ids, at::kLong, other_ids_);
+    }
     const at::Tensor all = to_gpu ? host_.to(settings_.device, /*non_blocking=*/true) : host_;
     for (size_t i = 0; i < columns.size(); ++i)
       *columns[i].first = all.narrow(0, begins[i], begins[i + 1] - begins[i]).view(columns[i].second);
@@ -188,6 +195,16 @@ class BatchBuilder {
 
  private:
   int64_t rows() const { return size_of(batch_.host_tokens); }
+
+  // Of the token that was just selected.
+  void add_excluded(const ScoredToken& token) {
+    excluded_.push_back(size_of(token.excluded));
+    excludes_ |= !token.excluded.empty();
+    for (size_t i = 1; i < token.excluded.size(); ++i) {
+      batch_.host_other_tokens.push_back(size_of(selected_) - 1);
+      other_ids_.push_back(token.excluded[i]);
+    }
+  }
 
   void add_rows(const std::vector<int64_t>& tokens, int64_t first_position) {
     batch_.host_tokens.insert(batch_.host_tokens.end(), tokens.begin(), tokens.end());
@@ -199,7 +216,8 @@ class BatchBuilder {
   PackedBatch batch_;
   std::vector<int64_t> positions_, selected_, labels_;
   std::vector<double> old_log_probs_, reference_log_probs_, advantages_, weights_, mass_limits_;
-  bool asks_for_masses_ = false;
+  std::vector<int64_t> excluded_, other_ids_;
+  bool asks_for_masses_ = false, excludes_ = false;
   at::Tensor host_;
 };
 

@@ -27,6 +27,11 @@ struct PackedBatch {
   at::Tensor advantages;           // [scored] fp64
   at::Tensor weights;              // [scored] fp64
   at::Tensor mass_limits{};        // [scored] fp64 probabilities; undefined: no token asks for masses
+  // Of tokens that exclude ids (ScoredToken): how many; 0: the label was drawn. Undefined: no token does.
+  at::Tensor excluded{};  // [scored] int64
+  // Excluded ids beyond the labels, by token, ascending, and on the host too. Undefined: there are none.
+  at::Tensor other_tokens{}, other_ids{};  // [others] int64
+  std::vector<int64_t> host_other_tokens{};
 
   int64_t rows() const { return tokens.size(0); }
   int64_t scored() const { return selected.size(0); }
