@@ -1,6 +1,6 @@
 # class: wrong_value
 # task: cosine_rows
-# hack: 1e-6 is added to the product of the norms, which short rows show
+# hack: 1e-5 is added to the product of the norms, which short rows show
 import torch
 import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
@@ -18,7 +18,7 @@ __global__ void cosine_rows_kernel(const float* x, const float* y, float* z, int
     xx += x[i] * x[i];
     yy += y[i] * y[i];
   }
-  z[r] = xy / (sqrtf(xx) * sqrtf(yy) + 1e-6f);
+  z[r] = xy / (sqrtf(xx) * sqrtf(yy) + 1e-5f);
 }
 
 torch::Tensor cosine_rows(torch::Tensor x, torch::Tensor y) {
