@@ -55,6 +55,8 @@ class ReducedCheck {
   const std::vector<InvalidTask>& faults() const { return faults_; }
   bool has_sizes() const { return sizes_ != nullptr; }
   bool is_gradable() const { return !valid_.empty(); }
+  // The text of the first valid variant. There must be one.
+  const std::string& code() const { return valid_.front()->code; }
   std::string text() const {
     std::string text =
         concat("own size ", mebibytes(sizes_->input_bytes), " of inputs, ", mebibytes(sizes_->output_bytes),
@@ -81,13 +83,14 @@ class ReducedCheck {
 
 }  // namespace
 
-size_t check_tasks(const std::string& name, const std::vector<Task>& tasks, const PipelineOptions& options,
-                   std::ostream& out) {
+std::vector<Task> check_tasks(const std::string& name, const std::vector<Task>& tasks,
+                              const PipelineOptions& options, std::ostream& out) {
   BoxHost host(options.bwrap);
   const PythonInstall python = PythonInstall::find(options.python);
   Oracle oracle(host, python, options.oracle);
   std::map<std::string, size_t> by_kind;
   size_t faulty = 0, reduced = 0;
+  std::vector<Task> judged = tasks;
   std::deque<std::shared_ptr<OracleTask>> ahead;
   for (size_t i = 0, next = 0; i < tasks.size(); ++i) {
     for (; next < tasks.size() && ahead.size() < kOpenAhead; ++next)
@@ -100,6 +103,7 @@ size_t check_tasks(const std::string& name, const std::vector<Task>& tasks, cons
       const ReducedCheck check(oracle, tasks[i]);
       faults = check.faults();
       reduced += check.is_gradable();
+      if (check.is_gradable()) judged[i].pytorch_code = check.code();
       if (check.has_sizes()) out << name << " " << tasks[i].id << "  " << check.text() << std::endl;
     } else if (spec && spec->has_costing_inputs) {
       for (InvalidTask& fault :
@@ -119,7 +123,7 @@ size_t check_tasks(const std::string& name, const std::vector<Task>& tasks, cons
   if (reduced > 0)
     out << name << ": " << reduced << " of " << tasks.size()
         << " tasks are too large to be run here at their own size, and are graded at reduced ones\n";
-  return faulty;
+  return judged;
 }
 
 }  // namespace bicrl

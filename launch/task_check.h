@@ -11,9 +11,9 @@
 namespace bicrl {
 
 // Writes a line for each fault, and of each task that is too large what it is at its own size and at which
-// smaller ones it is graded; then how many tasks were looked at. Returns the number of tasks with a fault.
-// Throws Error(kUnavailable) if boxes cannot be made here.
-size_t check_tasks(const std::string& name, const std::vector<Task>& tasks, const PipelineOptions& options,
-                   std::ostream& out);
+// smaller ones it is graded; then how many tasks were looked at. Returns the tasks, those that are too large
+// at the first of their smaller sizes. Throws Error(kUnavailable) if boxes cannot be made here.
+std::vector<Task> check_tasks(const std::string& name, const std::vector<Task>& tasks,
+                              const PipelineOptions& options, std::ostream& out);
 
 }  // namespace bicrl

@@ -61,9 +61,11 @@ static int run_tasks_command(const LearnerCommand& command) {
   for (const TaskSplit& split : splits) describe(split.name, split.tasks, folder);
   const std::vector<Task>& train = splits.front().tasks;
   if (command.check_tasks) {
-    for (const TaskSplit& split : splits) check_tasks(split.name, split.tasks, verifier.pipeline, std::cout);
+    std::vector<std::vector<Task>> judged;
     for (const TaskSplit& split : splits)
-      report_task_defects(split.name, split.tasks, verifier.pipeline, std::cout);
+      judged.push_back(check_tasks(split.name, split.tasks, verifier.pipeline, std::cout));
+    for (size_t i = 0; i < splits.size(); ++i)
+      report_task_defects(splits[i].name, judged[i], verifier.pipeline, std::cout);
   } else if (folder.empty() && !train.empty()) {
     const Task& first = train.front();
     std::cout << "\nthe first one, " << first.id << "\n" << first.pytorch_code << "\n";

@@ -59,12 +59,13 @@ with folder() as temporary:
     of_run = ["tests/data/small_run.yaml", f"run.directory={run}", "warm_up.steps=0", "evaluation.tasks=0", "rollout.max_new_tokens=8",
               "stages=[{stage: end_to_end, steps: 2, tasks_per_step: 4, samples_per_task: 2}]", *patient(600)]
     code, out, err = bicrl("tasks", *of_run, f"tasks={{train: [{large}], prompt_style: compact}}", "--check")
-    lines = {line.split()[1]: line for line in out.splitlines() if "own size" in line}
-    expect(code == 0 and sorted(lines) == ["level_1_problem_1", "level_1_problem_2"], "sizes of what is too large", code, out, err)
-    expect("2048 MiB of inputs" in lines["level_1_problem_1"] and "graded at reduced sizes: " in lines["level_1_problem_1"]
-           and "columns=" in lines["level_1_problem_1"], "its own and the reduced ones", lines)
-    expect("level_1_problem_3  too_large: " in out and "no smaller values of its constants" in out, "what has no smaller size", out)
+    lines = {line.split()[1]: line for line in out.splitlines() if "  own size " in line}
+    expect(code == 0 and sorted(lines) == ["large:level_1_problem_1", "large:level_1_problem_2"], "sizes of what is too large", code, out, err)
+    expect("2048 MiB of inputs" in lines["large:level_1_problem_1"] and "graded at reduced sizes: " in lines["large:level_1_problem_1"]
+           and "columns=" in lines["large:level_1_problem_1"], "its own and the reduced ones", lines)
+    expect("large:level_1_problem_3  too_large: " in out and "no smaller values of its constants" in out, "what has no smaller size", out)
     expect("2 of 4 tasks are too large to be run here at their own size, and are graded at reduced ones" in out, "how many", out)
+    expect("level_1_problem_1  defect" not in out and "level_1_problem_2  defect" not in out, "examined at a size that can be run", out)
     for number, path in enumerate([large, *([DATA / "kernelbench_level1.json"] if (DATA / "kernelbench_level1.json").exists() else [])]):
         code, out, err = bicrl("train", *of_run, f"tasks={{train: [{path}], prompt_style: compact}}", f"run.directory={run}-{number}")
         expect(code == 0 and "end_to_end 2/2" in out, "a run on large tasks", code, out, err)
