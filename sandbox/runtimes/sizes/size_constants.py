@@ -16,7 +16,8 @@ OPERATIONS = {ast.Add: lambda a, b: a + b, ast.Sub: lambda a, b: a - b, ast.Mult
 
 
 class Constant:
-    """name: "batch_size", "shape[1]", "get_inputs:3" (the third of its function). begin, end: bytes of the text."""
+    """name: "batch_size" (of "batch_size, width = 64, 512", too), "shape[1]", "get_inputs:3" (the third of its function).
+    begin, end: bytes of the text."""
 
     def __init__(self, name, value, begin, end):
         self.name, self.value, self.begin, self.end = name, value, begin, end
@@ -54,6 +55,14 @@ class _Finder:
         else:
             self.add(name, node, SMALLEST)
 
+    def assigned(self, target, node):
+        sides = target, node
+        if isinstance(target, ast.Name):
+            self.assignment(target.id, node)
+        elif all(isinstance(side, (ast.Tuple, ast.List)) for side in sides) and len(target.elts) == len(node.elts):
+            for one, value in zip(target.elts, node.elts):
+                self.assigned(one, value)
+
     def function(self, node):
         before = len(self.found)
         pending = list(reversed(node.body))
@@ -69,8 +78,8 @@ def find_constants(text):
     """In their order."""
     finder = _Finder(text)
     for node in ast.parse(text).body:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            finder.assignment(node.targets[0].id, node.value)
+        if isinstance(node, ast.Assign):
+            finder.assigned(node.targets[0], node.value)
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
             finder.assignment(node.target.id, node.value)
         elif isinstance(node, ast.FunctionDef) and node.name in FUNCTIONS:

@@ -95,6 +95,11 @@ for names, (x,), (y,) in variants(text):
 for _, (x,), _ in variants(task("features = 64; shape = (features, 2048, 2048)", "x[0] * 2", "torch.rand(64, *shape)")):
     assert x.dim() == 4 and x.shape[2] < 2048 and x.shape[3] < 2048 and 1 < x.shape[1] < 64
 
+# ---- Names that one assignment binds.
+for _, (x,), _ in variants(task("batch, channels, (width, height) = 64, 3, (4096, 5000)", "x[0] * 2",
+                                "torch.rand(batch, channels, width, height)")):
+    assert x.shape[1] == 3 and x.shape[2] < 4096 and x.shape[3] < 5000
+
 # ---- Equal constants: together where the reference only runs so, each by itself else.
 for _, (p, t), _ in variants(task("batch_size = 32768; shape = (32768,)", "(1 - x[0] * x[1]).clamp(min=0).mean()",
                                   "torch.rand(batch_size, *shape), torch.rand(batch_size)")):
