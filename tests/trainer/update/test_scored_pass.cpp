@@ -213,7 +213,7 @@ TEST_CASE("a token that excludes ids scores the mass without them, with its grad
     }
   const PackedBatch batch =
       pack(sequences, {1.0}, {.block_size = config.block_size, .tokens_per_pack = 1 << 20})[0];
-  REQUIRE(batch.scored() > 3 * 64);  // chunks
+  REQUIRE(batch.scored() > 3 * 64);                         // chunks
   PackedAttention attention = attention_of(policy, batch);  // the graph refers to it
   const auto expected = [&] {
     const at::Tensor all = policy_log_softmax(at::linear(hidden_of(policy, batch, attention), policy.head()),
