@@ -77,6 +77,7 @@ constexpr const char* kTrainingOnFiles = R"(
 run: {directory: runs/example}
 policy: {config: policy.json, tokenizer: tokenizer}
 tasks: {train: [tasks.json]}
+warm_up: {pairs: {sources: [{file: pairs.jsonl}]}}
 rollout: {strategy: entropy_bounded}
 stages: [{tasks: [tasks], rollout: {strategy: entropy_bounded}}]
 reward: reward.yaml

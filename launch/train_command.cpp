@@ -239,7 +239,7 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
   LoadedRun run = load_run(command);
   run.settings.policy.verify = command.verify;
   if (run.settings.trainer.deterministic) require_determinism();
-  RunInputs inputs = RunInputs::load(run.settings.policy, run.settings.tasks);
+  RunInputs inputs = RunInputs::load(run.settings.policy, run.settings.tasks, run.settings.warm_up.pairs);
   if (command.dry_run) {
     if (first)
       std::cout << run.document.resolved_yaml()

@@ -2,6 +2,7 @@
 // that takes time, so that a file that is wrong is told at once.
 #pragma once
 #include "policy/tokenizer.h"
+#include "trainer/inputs/pair_source.h"
 #include "trainer/inputs/policy_source.h"
 #include "trainer/inputs/task_pool.h"
 
@@ -10,9 +11,10 @@ namespace bicrl {
 struct RunInputs {
   Tokenizer tokenizer;
   TaskPool tasks;
+  std::vector<PairSet> pairs{};
 
   // Throws InputError if a file is wrong, or tokenizer and policy do not fit together.
-  static RunInputs load(const PolicySource& policy, const TaskSource& tasks);
+  static RunInputs load(const PolicySource& policy, const TaskSource& tasks, const PairSettings& pairs = {});
 };
 
 }  // namespace bicrl

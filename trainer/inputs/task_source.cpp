@@ -18,13 +18,15 @@ SyntheticSplit split_from(const ConfigSection& section, const SynthesisOptions& 
   return split;
 }
 
-TaskSource TaskSource::from_config(const ConfigSection& section, const fs::path& config_folder) {
+TaskSource TaskSource::from_config(const ConfigSection& section, const fs::path& config_folder,
+                                   bool needs_training) {
   TaskSource source;
   section.prefer_overridden({"train", "synthetic"});
   source.train_files = existing_paths(section, "train", config_folder);
-  if (section.has("synthetic") == !source.train_files.empty())
+  const bool has_files = !source.train_files.empty(), is_synthetic = section.has("synthetic");
+  if (is_synthetic == has_files && (is_synthetic || needs_training))
     section.reject("synthetic", "tasks come either from `synthetic` options or from `train` files");
-  if (section.has("synthetic")) {
+  if (is_synthetic) {
     source.synthetic = SynthesisOptions::from_config(section.section("synthetic"));
     for (const char* key : {"held_out", "strict", "allow_overlap"})
       section.refuse_without_effect(key, "with `synthetic` tasks, which hold out some of their own");

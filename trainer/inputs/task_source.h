@@ -30,7 +30,9 @@ struct TaskSource {
   bool allow_overlap = false;  // held-out tasks may be training tasks as well
   PromptStyle prompt_style = PromptStyle::kCompact;
 
-  static TaskSource from_config(const ConfigSection& section, const std::filesystem::path& config_folder);
+  // `needs_training`: whether tasks must be there to train on.
+  static TaskSource from_config(const ConfigSection& section, const std::filesystem::path& config_folder,
+                                bool needs_training = true);
 };
 
 }  // namespace bicrl

@@ -19,6 +19,7 @@
 #include "reward/reward_rule.h"
 #include "rollout/decode_engine.h"
 #include "trainer/experience/verdict_ledger.h"
+#include "trainer/inputs/pair_source.h"
 #include "trainer/inputs/task_pool.h"
 #include "trainer/ranks/control_plane.h"
 #include "trainer/ranks/placement.h"
@@ -36,6 +37,7 @@ struct PhaseContext {
   const Transformer& policy;
   DecodeEngine& engine;  // of this policy
   const TaskPool& tasks;
+  const std::vector<PairSet>& pairs;
   Placement placement;
   PolicyUpdater* updater = nullptr;  // null on ranks that do not train
   Curation& curation;
@@ -80,7 +82,7 @@ class Phase {
   virtual PhaseStep step(int64_t step, int64_t policy_version) = 0;
   // Saves what the update of the latest step was made of, for whoever looks for the cause of a bad one, and
   // says in one sentence where. Never throws.
-  virtual std::string keep_batch() const = 0;
+  virtual std::string keep_batch() = 0;
   // Everything beside policy and optimizer that decides later steps.
   virtual nlohmann::json state() const { return nullptr; }
   virtual void restore(const nlohmann::json&) {}

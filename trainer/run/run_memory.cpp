@@ -37,6 +37,24 @@ LongestSample longest_sample(const std::vector<Task>& tasks, const Tokenizer& to
           static_cast<int64_t>(tokenizer.encode(program).size())};
 }
 
+LongestSample longest_pair(const std::vector<PairSet>& sets, const Tokenizer& tokenizer,
+                           const RunSettings& settings) {
+  const auto size_of = [](const TrainingPair& pair) {
+    return pair.prompt.size() + pair.reasoning.size() + pair.answer.size();
+  };
+  const TrainingPair* longest = nullptr;
+  for (const PairSet& set : sets)
+    for (const TrainingPair& pair : set.pairs)
+      if (!longest || size_of(pair) > size_of(*longest)) longest = &pair;
+  LongestSample sample{static_cast<int64_t>(tokenizer.encode(longest->prompt).size()),
+                       static_cast<int64_t>(tokenizer.encode(longest->reasoning + longest->answer).size())};
+  if (const int64_t most = settings.warm_up.pairs.max_tokens; most > 0) {
+    sample.prompt_tokens = std::min(sample.prompt_tokens, most);
+    sample.program_tokens = std::min(sample.program_tokens, most - sample.prompt_tokens);
+  }
+  return sample;
+}
+
 }  // namespace
 
 MemoryBudget budget_of_run(const RunSettings& settings, const RunInputs& inputs, const Placement& placement,
@@ -85,8 +103,9 @@ MemoryBudget budget_of_run(const RunSettings& settings, const RunInputs& inputs,
   }
   if (settings.warm_up.steps > 0) {
     const LongestSample longest =
-        longest_of(inputs.tasks.train, Stage::kEndToEnd, settings.evaluation.decoding.scaffold,
-                   settings.warm_up.programs);
+        inputs.pairs.empty() ? longest_of(inputs.tasks.train, Stage::kEndToEnd,
+                                          settings.evaluation.decoding.scaffold, settings.warm_up.programs)
+                             : longest_pair(inputs.pairs, inputs.tokenizer, settings);
     train(PassShape::largest(settings.warm_up.updater.tokens_per_pack, longest.prompt_tokens,
                              longest.program_tokens, 1, b));
   }

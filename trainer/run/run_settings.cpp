@@ -13,12 +13,19 @@ namespace {
 
 constexpr int64_t kMany = 1'000'000'000;
 
-WarmUpSettings warm_up_from(const ConfigSection& section, uint64_t seed) {
+WarmUpSettings warm_up_from(const ConfigSection& section, const fs::path& config_folder, uint64_t seed) {
   WarmUpSettings warm_up;
   warm_up.steps = section.integer("steps", 0, 0, kMany);
   warm_up.samples_per_step = section.integer("samples_per_step", 32, 1, kMany);
-  warm_up.infilling_share = section.real("infilling_share", 0.5, 0, 1);
-  warm_up.programs = parse_known_programs(section.choice("programs", "first", known_programs_names()));
+  const ConfigSection pairs = section.section("pairs");
+  warm_up.pairs = PairSettings::from_config(pairs, config_folder);
+  if (warm_up.pairs.sources.empty()) {
+    warm_up.infilling_share = section.real("infilling_share", 0.5, 0, 1);
+    warm_up.programs = parse_known_programs(section.choice("programs", "first", known_programs_names()));
+  } else {
+    for (const char* key : {"infilling_share", "programs"})
+      section.refuse_without_effect(key, "with 'sources', which are trained on alone", pairs);
+  }
   warm_up.updater = UpdaterSettings::supervised(section.section("update"), warm_up.steps, seed);
   return warm_up;
 }
@@ -145,7 +152,8 @@ void refuse_of_split_runs(const ConfigSection& section) {
 }
 
 TaskUse use_of_tasks(const RunSettings& settings) {
-  bool clamped = settings.warm_up.steps > 0 && infilling_scaffold(settings) == Scaffold::kClamp;
+  bool clamped = settings.warm_up.steps > 0 && settings.warm_up.pairs.sources.empty() &&
+                 infilling_scaffold(settings) == Scaffold::kClamp;
   for (const StageSettings& stage : settings.stages)
     clamped |= stage.stage == Stage::kInfilling && stage.decoding.scaffold == Scaffold::kClamp;
   return clamped ? TaskUse::kClampedInfilling : TaskUse::kAny;
@@ -209,8 +217,10 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   settings.max_unverified_share = run.real("max_unverified_share", 0.5, 0, 1);
   settings.straggler_deadline_s = run.real("straggler_deadline_s", 0, 0);
   settings.policy = PolicySource::from_config(root.section("policy"), config_folder);
-  settings.tasks = TaskSource::from_config(root.section("tasks"), config_folder);
-  settings.warm_up = warm_up_from(root.section("warm_up"), settings.seed);
+  const bool has_pairs = root.section("warm_up").section("pairs").has("sources");
+  settings.tasks = TaskSource::from_config(root.section("tasks"), config_folder,
+                                           /*needs_training=*/!has_pairs || !root.sections("stages").empty());
+  settings.warm_up = warm_up_from(root.section("warm_up"), config_folder, settings.seed);
   const ConfigSection rollout = root.section("rollout");
   const DecodingSettings decoding = DecodingSettings::from_config(rollout);
   for (const ConfigSection& section : root.sections("stages")) {

@@ -14,6 +14,7 @@
 #include "tasks/curriculum.h"
 #include "trainer/evaluation/best_checkpoint.h"
 #include "trainer/experience/imitation.h"
+#include "trainer/inputs/pair_source.h"
 #include "trainer/inputs/policy_source.h"
 #include "trainer/inputs/task_source.h"
 #include "trainer/ranks/control_plane.h"
@@ -32,6 +33,7 @@ struct WarmUpSettings {
   int64_t samples_per_step = 32;  // over all ranks
   double infilling_share = 0.5;   // of the samples; the others are end-to-end
   KnownPrograms programs = KnownPrograms::kFirst;
+  PairSettings pairs;  // with sources: what is trained on, in the place of tasks' known programs
   UpdaterSettings updater;
 };
 

@@ -68,7 +68,7 @@ std::optional<double> RunStepper::seconds_left(const StepMetrics& metrics, doubl
   return left;
 }
 
-void RunStepper::note_skipped(const Phase& phase, const StepMetrics& metrics) {
+void RunStepper::note_skipped(Phase& phase, const StepMetrics& metrics) {
   const auto skipped = static_cast<int64_t>(metrics.update[UpdateRow::kSkippedUpdates]);
   if (skipped == 0) return;
   RunState& state = progress_.state;
@@ -114,7 +114,7 @@ std::pair<StepClose, std::vector<double>> close_from_bytes(const std::string& by
 
 }  // namespace
 
-StepMetrics RunStepper::close(const Phase& phase, const PhaseStep& taken, StepAgreement& agreement) {
+StepMetrics RunStepper::close(Phase& phase, const PhaseStep& taken, StepAgreement& agreement) {
   const StepClose mine = {.seconds = taken.seconds,
                           .saving = saver_.take_seconds(),
                           .memory_peak_bytes = memory_peak_bytes(parts_.policy.device()),

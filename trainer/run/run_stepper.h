@@ -43,7 +43,7 @@ class RunStepper {
 
  private:
   // Collective: what a step has come to over all ranks.
-  StepMetrics close(const Phase& phase, const PhaseStep& taken, StepAgreement& agreement);
+  StepMetrics close(Phase& phase, const PhaseStep& taken, StepAgreement& agreement);
   // MFU of an update over all ranks; none on the CPU, or on a device whose peak is not known.
   std::optional<double> utilisation(const UpdateStatistics& update, double train_seconds) const;
   void log(const StepMetrics& metrics, const PhaseStep& taken);
@@ -51,7 +51,7 @@ class RunStepper {
   // and evaluations by those that there were. None in a warm-up, which says nothing of the stages.
   std::optional<double> seconds_left(const StepMetrics& metrics, double seconds_in_phase) const;
   // Keeps what an update that was skipped was made of; too many of them end the run.
-  void note_skipped(const Phase& phase, const StepMetrics& metrics);
+  void note_skipped(Phase& phase, const StepMetrics& metrics);
 
   Parts parts_;
   RunProgress& progress_;

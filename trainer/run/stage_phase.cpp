@@ -123,7 +123,7 @@ class StagePhase : public Phase {
     return taken;
   }
 
-  std::string keep_batch() const override try {
+  std::string keep_batch() override try {
     save(latest_step_, latest_);
     const std::string kept =
         concat("The rollouts of step ", latest_step_, " are kept in ", own_rollouts_.folder().string());

@@ -55,6 +55,7 @@ TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, const Ru
       policy_(first_policy(settings, tokenizer_, checkpoint, control_)),
       engine_(policy_, tokenizer_),
       tasks_(std::move(inputs.tasks)),
+      pairs_(std::move(inputs.pairs)),
       curation_(settings.curation, hash_hex(reward.resolved_yaml())) {
   expect_equal_on_ranks(control_, "shape of the policy", policy_.config().to_json_text());
   const auto hashes = hashes_of_inputs();
@@ -176,6 +177,7 @@ std::map<std::string, std::string> TrainingRun::hashes_of_inputs() const {
   std::map<std::string, std::string> hashes = {{"training tasks", hash_of(tasks_.train)},
                                                {"held-out tasks", hash_of(tasks_.held_out)},
                                                {"tokenizer", tokenizer_.hash()}};
+  if (!pairs_.empty()) hashes["pairs"] = hash_of(pairs_);
   const fs::path& config = settings_.policy.config_file;
   if (!config.empty()) hashes["policy.config"] = hash_hex(PolicyConfig::from_file(config).to_json_text());
   return hashes;
@@ -188,6 +190,7 @@ PhaseContext TrainingRun::context() {
           .policy = policy_,
           .engine = engine_,
           .tasks = tasks_,
+          .pairs = pairs_,
           .placement = placement_,
           .updater = updater_.get(),
           .curation = curation_,

@@ -96,6 +96,7 @@ class TrainingRun {
   DecodeEngine engine_;  // of this rank; a rank that trains gives its memory back after each use
   std::optional<Transformer> reference_;
   TaskPool tasks_;
+  std::vector<PairSet> pairs_;
   std::unique_ptr<PolicyUpdater> updater_;  // null on ranks that do not train
   std::unique_ptr<WeightSync> weights_;     // of what is trained; null in a colocated run
   int64_t weights_version_ = -1;            // that ranks which do not train have

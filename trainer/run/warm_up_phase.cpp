@@ -1,10 +1,11 @@
-// The supervised warm-up: tasks with known programs, noised and restored.
+// The supervised warm-up: known programs of tasks, or pairs, noised and restored.
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/rng.h"
 #include "trainer/run/phase.h"
 #include "trainer/run/reports/kept_batch.h"
 #include "trainer/update/packing/known_samples.h"
+#include "trainer/update/packing/pair_samples.h"
 
 namespace bicrl {
 namespace {
@@ -34,6 +35,17 @@ WarmUpSamples warm_up_samples(const PhaseContext& context) {
   return samples;
 }
 
+PairSamples pair_samples(const PhaseContext& context, uint64_t key) {
+  PairSamples samples(context.pairs, context.settings.warm_up.pairs, context.tokenizer,
+                      context.policy.config(), key);
+  const WarmUpSettings& s = context.settings.warm_up;
+  if (context.control.rank() == 0)
+    log_info("warm-up on ", samples.size(), " pairs, each ",
+             static_cast<double>(s.steps * s.samples_per_step) / static_cast<double>(samples.size()),
+             " times on average; ", samples.left_out(), " are left out for their length");
+  return samples;
+}
+
 class WarmUpPhase : public Phase {
  public:
   WarmUpPhase(const PhaseContext& context, const std::string& name)
@@ -44,7 +56,10 @@ class WarmUpPhase : public Phase {
   void begin() override {
     if (!context_.updater) return;
     context_.updater->begin_phase(context_.settings.warm_up.updater);
-    samples_ = warm_up_samples(context_);
+    if (context_.pairs.empty())
+      known_ = warm_up_samples(context_);
+    else
+      pairs_ = pair_samples(context_, key_);
   }
 
   PhaseStep step(int64_t step, int64_t) override {
@@ -57,7 +72,7 @@ class WarmUpPhase : public Phase {
     return taken;
   }
 
-  std::string keep_batch() const override try {
+  std::string keep_batch() override try {
     if (!context_.updater) return "";
     const auto folder = keep_samples(context_.settings.directory, name(), latest_step_,
                                      context_.control.rank(), batch(latest_step_).mine);
@@ -69,13 +84,12 @@ class WarmUpPhase : public Phase {
  private:
   // Every rank that trains draws the whole batch and keeps its share, so that the batch does not depend on
   // their number.
-  SupervisedBatch batch(int64_t step) const {
+  SupervisedBatch batch(int64_t step) {
     const WarmUpSettings& s = context_.settings.warm_up;
     SupervisedBatch batch;
     for (int64_t i = 0; i < s.samples_per_step; ++i) {
-      RandomStream draw(mix_key({key_, static_cast<uint64_t>(step), static_cast<uint64_t>(i)}));
-      const bool infill = draw.uniform() < s.infilling_share && !samples_.infilling.empty();
-      SftSample sample = (infill ? samples_.infilling : samples_.end_to_end).draw(draw);
+      SftSample sample =
+          pairs_.empty() ? known_sample(step, i) : pairs_.sample((step - 1) * s.samples_per_step + i);
       batch.supervised_tokens += supervised_tokens(sample, s.updater.sft);
       if (context_.placement.trainer_of(i) == context_.control.rank())
         batch.mine.push_back(std::move(sample));
@@ -83,9 +97,17 @@ class WarmUpPhase : public Phase {
     return batch;
   }
 
+  SftSample known_sample(int64_t step, int64_t i) const {
+    RandomStream draw(mix_key({key_, static_cast<uint64_t>(step), static_cast<uint64_t>(i)}));
+    const bool infill =
+        draw.uniform() < context_.settings.warm_up.infilling_share && !known_.infilling.empty();
+    return (infill ? known_.infilling : known_.end_to_end).draw(draw);
+  }
+
   PhaseContext context_;
   uint64_t key_;
-  WarmUpSamples samples_;
+  WarmUpSamples known_;
+  PairSamples pairs_;  // instead, where there are any
   int64_t latest_step_ = 0;
 };
 

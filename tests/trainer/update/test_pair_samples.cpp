@@ -1,0 +1,174 @@
+// Supervised samples of pairs: what is read of their files, what is trained, and in which order.
+#include "tests/trainer/fixtures.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <map>
+#include <set>
+
+#include "common/error.h"
+#include "common/files.h"
+#include "tests/support/support.h"
+#include "trainer/update/packing/pair_samples.h"
+
+using namespace bicrl;
+using namespace bicrl::testing;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+const Tokenizer& tokenizer() {
+  static const Tokenizer tokenizer = Tokenizer::from_folder(BICRL_SOURCE_DIR "/tests/rollout/tiny_tokenizer");
+  return tokenizer;
+}
+
+PolicyConfig policy_config() {
+  PolicyConfig config = tiny_config(4);
+  config.vocab_size = tokenizer().size() + 2;
+  config.mask_token_id = config.vocab_size - 1;
+  config.end_token_ids = {config.vocab_size - 2};
+  config.max_position = 512;
+  return config;
+}
+
+class Files {
+ public:
+  PairSettings::Source write(const std::string& text, double weight = 1) {
+    const auto path = folder_.path() / concat(++count_, ".jsonl");
+    write_file_atomically(path, text);
+    return {path, weight};
+  }
+
+ private:
+  TemporaryFolder folder_;
+  int count_ = 0;
+};
+
+std::vector<TrainingPair> pairs_of(const std::string& text, PromptStyle style, PairSettings settings = {}) {
+  Files files;
+  settings.sources = {files.write(text)};
+  return load_pairs(settings, style).at(0).pairs;
+}
+
+std::string numbered(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += concat(R"({"prompt": "p)", i, R"(", "response": "r)", i, "\"}\n");
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("pairs and conversations become what the policy reads and writes") {
+  const auto compact = pairs_of(R"([{"prompt": "ask", "response": "answer"}])", PromptStyle::kCompact);
+  CHECK(compact.at(0).prompt == "ask");
+  CHECK(compact.at(0).answer == "answer");
+  CHECK_FALSE(compact.at(0).ends_turn);
+  const std::string turn = "<|im_start|>user\nask<|im_end|>\n<|im_start|>assistant\n";
+  const auto chat = pairs_of(R"({"prompt": "ask", "response": "answer"})", PromptStyle::kPublished);
+  CHECK(chat.at(0).prompt == turn);
+  CHECK(chat.at(0).ends_turn);
+  const auto whole = pairs_of(
+      R"({"prompt": "<|im_start|>user\nask<|im_end|>\n<|im_start|>assistant\n", "response": "answer"})",
+      PromptStyle::kPublished);
+  CHECK(whole.at(0).prompt == turn);
+  const auto dice = pairs_of(R"({"prompt": "ask", "response": "answer"})", PromptStyle::kDice);
+  CHECK(dice.at(0).reasoning + dice.at(0).answer == "<think>\n\n</think>\n\nanswer");
+  const auto messages = pairs_of(
+      R"({"messages": [{"role": "user", "content": "ask"}, {"role": "assistant", "content": "<think>\nhm\n</think>\nyes"}]})",
+      PromptStyle::kCompact);
+  CHECK(messages.at(0).prompt == turn);
+  CHECK(messages.at(0).reasoning == "<think>\nhm\n</think>");
+  CHECK(messages.at(0).answer == "\nyes");
+}
+
+TEST_CASE("entries that are no pairs are named") {
+  const auto fails = [](const std::string& text, const std::string& words) {
+    CHECK_THROWS_WITH(pairs_of(text, PromptStyle::kCompact), ContainsSubstring(words));
+  };
+  fails("{\"prompt\": \"a\", \"response\": \"b\"}\n{\"prompt\": \"a\"}\n", "entry 2: response: missing");
+  fails(R"({"prompt": "a", "response": ""})", "entry 1: the response is empty");
+  fails(R"({"prompt": 3, "response": "b"})", "prompt: must be a text");
+  fails(R"({"prompt": "a", "response": "<think> and no end"})", "has no </think>");
+  fails(R"({"messages": [{"role": "user", "content": "a"}]})", "must end with an answer");
+  fails(R"({"messages": [{"role": "robot", "content": "a"}]})", "'robot' is none of the roles");
+  fails("{\"prompt\": \"a\", \"response\": \"b\"}\nno json\n", "entry 2");
+  fails("", "has no pairs");
+}
+
+TEST_CASE("the response alone is trained, reasoning if it is asked for") {
+  const std::string text = R"({"prompt": "ask", "response": "<think>hm</think>yes"})";
+  Files files;
+  PairSettings settings;
+  settings.sources = {files.write(text)};
+  const PolicyConfig config = policy_config();
+  const auto sets = load_pairs(settings, PromptStyle::kCompact);
+  const SftSample both = PairSamples(sets, settings, tokenizer(), config, 1).sample(0);
+  settings.trains_reasoning = false;
+  const SftSample answer = PairSamples(sets, settings, tokenizer(), config, 1).sample(0);
+  CHECK(both.prompt_tokens == std::ssize(tokenizer().encode("ask")));
+  CHECK(both.response_tokens == std::ssize(tokenizer().encode("<think>hm</think>yes")) + 1);
+  CHECK(answer.prompt_tokens ==
+        std::ssize(tokenizer().encode("ask")) + std::ssize(tokenizer().encode("<think>hm</think>")));
+  CHECK(answer.response_tokens == std::ssize(tokenizer().encode("yes")) + 1);
+  for (const SftSample& s : {both, answer})
+    CHECK(s.tokens.at(static_cast<size_t>(s.prompt_tokens + s.response_tokens - 1)) ==
+          config.end_token_ids[0]);
+}
+
+TEST_CASE("every pair is drawn once a round, in another order each time, and by weight") {
+  Files files;
+  PairSettings settings;
+  settings.sources = {files.write(numbered(5)), files.write(numbered(10), 2)};
+  const auto sets = load_pairs(settings, PromptStyle::kCompact);
+  const PolicyConfig config = policy_config();
+  PairSamples samples(sets, settings, tokenizer(), config, 7);
+  CHECK(samples.size() == 15);
+  std::map<std::vector<int64_t>, int> drawn;
+  std::vector<std::vector<int64_t>> order;
+  for (int64_t i = 0; i < 50; ++i) {
+    order.push_back(samples.sample(i).tokens);
+    ++drawn[order.back()];
+  }
+  // Of 50, 10 are of the first file's 5 and 40 of the second one's 10, which share 5 texts.
+  CHECK(drawn.size() == 10);
+  for (const auto& [tokens, count] : drawn) CHECK((count == 4 || count == 6));
+  std::set<uint64_t> noise;
+  PairSamples again(sets, settings, tokenizer(), config, 7), other(sets, settings, tokenizer(), config, 8);
+  bool is_other_order = false;
+  for (int64_t i : {49, 3, 20, 0}) {
+    CHECK(again.sample(i).tokens == order[static_cast<size_t>(i)]);
+    noise.insert(again.sample(i).noise_key);
+  }
+  for (int64_t i = 0; i < 10; ++i) is_other_order |= other.sample(i).tokens != order[static_cast<size_t>(i)];
+  CHECK(is_other_order);
+  CHECK(noise.size() == 4);
+}
+
+TEST_CASE("pairs that are too long are left out, and a file of them is refused") {
+  Files files;
+  PairSettings settings;
+  settings.sources = {files.write(
+      R"({"prompt": "ask", "response": "a"})"
+      "\n"
+      R"({"prompt": "ask", "response": "a long answer of many more tokens than the other one"})")};
+  settings.max_tokens = 8;
+  const auto sets = load_pairs(settings, PromptStyle::kCompact);
+  const PairSamples samples(sets, settings, tokenizer(), policy_config(), 1);
+  CHECK(samples.size() == 1);
+  CHECK(samples.left_out() == 1);
+  settings.max_tokens = 2;
+  CHECK_THROWS_WITH(PairSamples(sets, settings, tokenizer(), policy_config(), 1),
+                    ContainsSubstring("all of its pairs have more than 2 tokens"));
+}
+
+TEST_CASE("the hash of pairs is that of their texts and weights") {
+  Files files;
+  PairSettings settings, other;
+  settings.sources = {files.write(numbered(3))};
+  other.sources = {files.write(numbered(4))};
+  const std::string hash = hash_of(load_pairs(settings, PromptStyle::kCompact));
+  CHECK(hash == hash_of(load_pairs(settings, PromptStyle::kCompact)));
+  CHECK(hash != hash_of(load_pairs(other, PromptStyle::kCompact)));
+  settings.sources[0].weight = 2;
+  CHECK(hash != hash_of(load_pairs(settings, PromptStyle::kCompact)));
+}

@@ -1,0 +1,138 @@
+#include "trainer/inputs/pair_source.h"
+
+#include "common/error.h"
+#include "common/files.h"
+#include "common/hash.h"
+#include "common/json_entries.h"
+#include "tasks/chat_template.h"
+#include "trainer/inputs/existing_path.h"
+
+namespace bicrl {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr double kLargestWeight = 1e6;
+constexpr int64_t kMany = 1'000'000'000;
+// LLaMA-Factory's template qwen3, with which DICE's supervised data are written, puts it before an answer.
+constexpr std::string_view kEmptyReasoning = "<think>\n\n</think>\n\n";
+
+std::string text_of(const nlohmann::json& entry, const char* field) {
+  const auto found = entry.find(field);
+  if (found == entry.end()) throw InputError(concat(field, ": missing"));
+  if (!found->is_string()) throw InputError(concat(field, ": must be a text"));
+  return found->get<std::string>();
+}
+
+ChatRole role_of(const std::string& name) {
+  if (name == "system") return ChatRole::kSystem;
+  if (name == "user") return ChatRole::kUser;
+  if (name == "assistant") return ChatRole::kAssistant;
+  throw InputError(concat("messages: '", name, "' is none of the roles system, user, assistant"));
+}
+
+// The conversation before the answer, and the answer.
+TrainingPair of_messages(const nlohmann::json& messages) {
+  if (!messages.is_array()) throw InputError("messages: must be a list");
+  std::vector<ChatMessage> turns;
+  for (const nlohmann::json& message : messages) {
+    if (!message.is_object()) throw InputError("messages: each must have 'role' and 'content'");
+    turns.push_back({role_of(text_of(message, "role")), text_of(message, "content")});
+  }
+  if (turns.size() < 2 || turns.back().role != ChatRole::kAssistant)
+    throw InputError("messages: must end with an answer of the assistant to what is before it");
+  TrainingPair pair;
+  pair.answer = std::move(turns.back().content);
+  turns.pop_back();
+  pair.prompt = chat_text(turns);
+  pair.ends_turn = true;
+  return pair;
+}
+
+TrainingPair of_entry(const nlohmann::json& entry, const ReasoningMarks& marks, PromptStyle style) {
+  if (!entry.is_object()) throw InputError("must be a mapping");
+  TrainingPair pair;
+  if (entry.contains("messages")) {
+    pair = of_messages(entry.at("messages"));
+  } else {
+    pair.prompt = text_of(entry, "prompt");
+    pair.answer = text_of(entry, "response");
+    // A prompt with turns of its own is a whole conversation already.
+    const bool has_turns = pair.prompt.find(kTurnOpening) != std::string::npos;
+    pair.ends_turn = has_turns || style != PromptStyle::kCompact;
+    if (pair.ends_turn && !has_turns) pair.prompt = chat_text({{ChatRole::kUser, pair.prompt}});
+  }
+  if (pair.answer.empty()) throw InputError("the response is empty");
+  if (style == PromptStyle::kDice && pair.answer.find("<think>") == std::string::npos)
+    pair.answer.insert(0, kEmptyReasoning);
+  if (!marks.opening.empty() && pair.answer.starts_with(marks.opening)) {
+    const size_t closing = pair.answer.find(marks.closing, marks.opening.size());
+    if (closing == std::string::npos) throw InputError(concat("response: has no ", marks.closing));
+    const size_t end = closing + marks.closing.size();
+    pair.reasoning = pair.answer.substr(0, end);
+    pair.answer.erase(0, end);
+  }
+  return pair;
+}
+
+PairSet load_set(const PairSettings::Source& source, const ReasoningMarks& marks, PromptStyle style) {
+  PairSet set{.file = source.file, .weight = source.weight, .pairs = {}};
+  std::vector<std::string> errors;
+  const auto fail = [&](size_t number, const std::string& reason) {
+    errors.push_back(concat(source.file.string(), ": entry ", number, ": ", reason));
+  };
+  read_json_entries(read_file(source.file), source.file.string(),
+                    {.take =
+                         [&](size_t number, const nlohmann::json& entry) {
+                           try {
+                             set.pairs.push_back(of_entry(entry, marks, style));
+                           } catch (const InputError& error) {
+                             fail(number, error.what());
+                           }
+                         },
+                     .broken = fail});
+  if (!errors.empty()) throw InputError(joined_entry_errors(errors));
+  if (set.pairs.empty()) throw InputError(concat(source.file.string(), ": has no pairs"));
+  return set;
+}
+
+}  // namespace
+
+PairSettings PairSettings::from_config(const ConfigSection& section, const fs::path& config_folder) {
+  PairSettings settings;
+  for (const ConfigSection& source : section.sections("sources"))
+    settings.sources.push_back({existing_path(source, "file", source.required_text("file"), config_folder),
+                                source.real("weight", 1, 1e-6, kLargestWeight)});
+  if (settings.sources.empty()) {
+    for (const char* key : {"reasoning", "reasoning_opening", "reasoning_closing", "max_tokens"})
+      section.refuse_without_effect(key, "without 'sources'");
+    return settings;
+  }
+  settings.trains_reasoning = section.choice("reasoning", "trained", {"trained", "given"}) == "trained";
+  settings.marks.opening = section.text("reasoning_opening", settings.marks.opening);
+  settings.marks.closing = section.text("reasoning_closing", settings.marks.closing);
+  if (settings.marks.opening.empty() != settings.marks.closing.empty())
+    section.reject("reasoning_closing", "both delimiters must be empty, or none");
+  if (settings.marks.opening.empty() && !settings.trains_reasoning)
+    section.reject("reasoning", "'given' needs delimiters that tell what is reasoning");
+  settings.max_tokens = section.integer("max_tokens", 0, 0, kMany);
+  return settings;
+}
+
+std::vector<PairSet> load_pairs(const PairSettings& settings, PromptStyle style) {
+  std::vector<PairSet> sets;
+  for (const PairSettings::Source& source : settings.sources)
+    sets.push_back(load_set(source, settings.marks, style));
+  return sets;
+}
+
+std::string hash_of(const std::vector<PairSet>& sets) {
+  std::string parts;
+  for (const PairSet& set : sets) {
+    parts += concat(set.weight, "\n");
+    for (const TrainingPair& pair : set.pairs)
+      parts += hash_hex({pair.prompt, pair.reasoning, pair.answer, pair.ends_turn ? "1" : ""});
+  }
+  return hash_hex(parts);
+}
+
+}  // namespace bicrl
