@@ -7,12 +7,12 @@
 
 #include "common/error.h"
 #include "common/files.h"
+#include "episode/run_format.h"
 
 namespace bicrl::report {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr int kKnownFormat = 3;  // of trainer/run/run_directory.cpp
 constexpr size_t kLongestYaml = 256 << 10;
 constexpr size_t kMostTextSteps = 400;  // whose texts are read
 
@@ -95,9 +95,9 @@ void read_run_file(RunRecord& run) {
     for (const auto& [key, value] : json["machine"].items())
       run.facts.emplace_back("machine: " + key, joined_text(value));
   const nlohmann::json format = json.value("format", nlohmann::json());
-  if (format != kKnownFormat)
+  if (format != kRunDirectoryFormat)
     run.notices.push_back(concat("This run was made by another version of the program (format ",
-                                 joined_text(format), ", this page reads ", kKnownFormat,
+                                 joined_text(format), ", this page reads ", kRunDirectoryFormat,
                                  "): figures that are missing here may stand in it under other names."));
 }
 

@@ -88,8 +88,8 @@ Html chart_frame(const RunAxis& axis, const ValueScale& scale, Unit unit) {
       frame += label_at((begin + end) / 2, kPlotTop - 7, "middle", "phase", label);
     const std::string last = std::to_string(phase.steps);
     if ((end - begin) > kLetterWidth * static_cast<double>(last.size() + 1))
-      frame += label_at(end, kPlotBottom + 14, "end", "tick", last);
-    if ((end - begin) > kLetterWidth * static_cast<double>(last.size() + 5))
+      frame += label_at(end - 1, kPlotBottom + 14, "end", "tick", last);
+    if (phase.begin == 0 && (end - begin) > kLetterWidth * static_cast<double>(last.size() + 5))
       frame += label_at(begin, kPlotBottom + 14, "start", "tick", "1");
   }
   return frame;

@@ -1,5 +1,6 @@
 #include "report/page/figure_text.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -18,6 +19,7 @@ std::string fixed_text(double value, int digits) {
 std::string plain(double value) {
   const double size = std::abs(value);
   if (size == 0) return "0";
+  if (value < 0) return "−" + plain(size);
   char text[64];
   if (size >= 1e6 || size < 1e-3) {
     snprintf(text, sizeof text, "%.2e", value);
@@ -71,10 +73,13 @@ std::string interval_text(const Estimate& estimate, Unit unit) {
   return concat(figure_text(estimate.low, unit), " to ", figure_text(estimate.high, unit));
 }
 
+std::string readable_name(std::string key) {
+  std::ranges::replace(key, '_', ' ');
+  return key;
+}
+
 std::string title_of(const std::string& key) {
-  std::string title = key;
-  for (char& c : title)
-    if (c == '_') c = ' ';
+  std::string title = readable_name(key);
   if (!title.empty()) title[0] = static_cast<char>(toupper(static_cast<unsigned char>(title[0])));
   return title;
 }

@@ -13,6 +13,7 @@ std::string figure_text(double value, Unit unit);
 std::string interval_text(const Estimate& estimate, Unit unit);
 // A key of metrics.jsonl as a title: "log_prob_gap" is "Log prob gap".
 std::string title_of(const std::string& key);
-Unit unit_of(const std::string& key);  // by its ending
+std::string readable_name(std::string key);  // "log prob gap"
+Unit unit_of(const std::string& key);        // by its ending
 
 }  // namespace bicrl::report

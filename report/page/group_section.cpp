@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <ranges>
 
 #include "common/error.h"
 #include "report/line_diff.h"
@@ -53,10 +54,11 @@ Html response_table(const RunRecord& run, const std::vector<Member>& members) {
   std::vector<std::vector<TableCell>> rows;
   for (const Member& member : members) {
     const VerdictFigures& verdict = run.responses.verdict_of(*member.entry);
-    std::string terms;
+    Html terms;
     if (member.kept)
       for (const auto& [name, value] : member.kept->terms)
-        terms += concat(terms.empty() ? "" : ", ", name, " ", figure_text(value, Unit::kNumber));
+        terms += element("span", {{"class", "term"}},
+                         text(concat(readable_name(name), " ", figure_text(value, Unit::kNumber))));
     const std::string same = member.same_as == static_cast<size_t>(&member - members.data())
                                  ? ""
                                  : concat(" = ", members[member.same_as].entry->sample);
@@ -64,7 +66,7 @@ Html response_table(const RunRecord& run, const std::vector<Member>& members) {
         {cell(concat(member.entry->sample, same)),
          {outcome_badge(verdict.outcome)},
          number_cell(member.entry->is_masked ? "masked" : figure_text(member.entry->reward, Unit::kNumber)),
-         cell(terms.empty() ? "–" : terms),
+         {terms.empty() ? text("–") : terms},
          number_cell(signed_text(member.entry->advantage)),
          {time_cell(verdict), true},
          cell(verdict.bound_by.empty() ? "–" : verdict.bound_by)});
@@ -96,6 +98,8 @@ std::vector<bool> written_lines(const Member& member, const std::vector<std::str
                                 const SharedLines& shared) {
   std::vector<bool> written(lines.size(), false);
   if (const auto& denoising = member.kept->denoising) {
+    // Without a scaffold all of it is the policy's, which needs no marks.
+    if (denoising->text_begin == 0 && std::ssize(member.kept->text) - denoising->text_bytes < 2) return {};
     const int64_t begin = denoising->text_begin, end = begin + denoising->text_bytes;
     int64_t at = 0;
     for (size_t i = 0; i < lines.size(); ++i) {
@@ -156,11 +160,10 @@ class Cards {
     program.is_generated = written_lines(member, program.lines, shared_);
     if (number > 0) program.differs = differing_lines(program.lines, lines_of(distinct_[0]->kept->text));
     program.fault_line = verdict.is_correct ? 0 : fault_line(member.kept->text, member.kept->diagnostics);
-    Html head =
-        element(
-            "span", {{"class", "sample"}},
-            text(concat("sample ", member.entry->sample, copies > 1 ? concat(", ", copies, " alike") : ""))) +
-        outcome_badge(verdict.outcome);
+    Html head = element("span", {{"class", "sample"}},
+                        text(concat("sample ", member.entry->sample,
+                                    copies > 1 ? concat(", ", copies - 1, " more alike") : ""))) +
+                outcome_badge(verdict.outcome);
     if (verdict.speedup > 0)
       head += element("span", {{"class", "speedup"}}, text(figure_text(verdict.speedup, Unit::kFactor)));
     head += element("span", {{"class", "advantage"}},
@@ -204,7 +207,7 @@ nlohmann::json response_json(const RunRecord& run, const Member& member) {
 }
 
 Html group_markup(const RunRecord& run, const ChosenGroup& group, const std::string& id,
-                  const std::vector<Member>& members) {
+                  const std::vector<Member>& members, bool is_open) {
   Html chips;
   for (const std::string& reason : group.reasons) chips += element("span", {{"class", "chip"}}, text(reason));
   const Cards cards(run, members);
@@ -224,7 +227,9 @@ Html group_markup(const RunRecord& run, const ChosenGroup& group, const std::str
                                          literal("No text of these responses was kept. Train with "
                                                  "<code>run.keep_texts=all</code> to keep them."));
   const std::string name = concat(step_name(run.steps, group.row), ", group ", group.group);
-  return element("details", {{"class", "group"}, {"id", id}, {"data-row", std::to_string(group.row)}},
+  Attributes attributes = {{"class", "group"}, {"id", id}, {"data-row", std::to_string(group.row)}};
+  if (is_open) attributes.emplace_back("open", "");
+  return element("details", attributes,
                  element("summary", element("span", {{"class", "name"}}, text(name)) +
                                         element("span", {{"class", "task"}},
                                                 text(run.responses.task_of(*members[0].entry))) +
@@ -239,7 +244,7 @@ SectionParts group_section(const std::vector<RunRecord>& runs) {
   for (const RunRecord& run : runs) {
     nlohmann::json groups = nlohmann::json::array();
     Html list;
-    for (const ChosenGroup& group : run.groups) {
+    for (const ChosenGroup& group : std::ranges::reverse_view(run.groups)) {
       const std::vector<Member> members = members_of(run, group);
       const std::string id = concat("group-", &run - runs.data(), "-", group.row, "-", group.group);
       nlohmann::json responses = nlohmann::json::array();
@@ -250,7 +255,7 @@ SectionParts group_section(const std::vector<RunRecord>& runs) {
                         {"task", visible_text(run.responses.task_of(*members[0].entry))},
                         {"reasons", group.reasons},
                         {"responses", responses}});
-      list += group_markup(run, group, id, members);
+      list += group_markup(run, group, id, members, parts.markup.empty() && list.empty());
     }
     parts.data["groups"].push_back(std::move(groups));
     if (list.empty()) continue;

@@ -69,7 +69,7 @@ SectionParts kernel_section(const std::vector<RunRecord>& runs) {
                       number_cell(figure_text(k.first_speedup, Unit::kFactor)),
                       number_cell(figure_text(k.candidate_ms, Unit::kMilliseconds)),
                       number_cell(figure_text(k.eager_ms, Unit::kMilliseconds)),
-                      cell(step_name(run.steps, k.found.row)),
+                      {element("span", {{"class", "step-name"}}, text(step_name(run.steps, k.found.row)))},
                       cell(k.lineage),
                       number_cell(concat(k.correct, " of ", k.responses)),
                       cell(k.bound_by.empty() ? "–" : k.bound_by),

@@ -25,6 +25,7 @@
   const plain = (value) => {
     const size = Math.abs(value);
     if (size === 0) return "0";
+    if (value < 0) return "−" + plain(size);
     if (size >= 1e6 || size < 1e-3) return value.toExponential(2);
     return String(Number(value.toPrecision(Math.max(3, Math.ceil(Math.log10(size)) + 1))));
   };
@@ -233,8 +234,17 @@
       const sign = { step: ["t1", "first", "t8", "last step"], probability: ["u1", "sure", "u8", "unsure"], advantage: ["u6", "negative", "t6", "positive"] }[colour.value];
       scale.replaceChildren(make("i", { class: sign[0] }), sign[1], make("i", { class: sign[2] }), sign[3]);
     }
+    const brief = (piece) => {
+      const line = piece.replaceAll("\n", "⏎");
+      return line.length > 36 ? line.slice(0, 34) + "…" : line;
+    };
+    // Keeps what was just written in view, without moving the page.
+    function follow(i) {
+      const top = tokens[i].offsetTop, bottom = top + tokens[i].offsetHeight;
+      if (top < text.scrollTop || bottom > text.scrollTop + text.clientHeight) text.scrollTop = Math.max(0, top - text.clientHeight / 3);
+    }
     function describe(i) {
-      return `“${response.pieces[i].replaceAll("\n", "⏎")}” at step ${accepted(i)}${response.steps[i] > 0 ? `, probability ${percent(probability(i))}` : ", behind the end"}`;
+      return `“${brief(response.pieces[i])}” at step ${accepted(i)}${response.steps[i] > 0 ? `, probability ${percent(probability(i))}` : ", behind the end"}`;
     }
     function go(to) {
       step = Math.max(0, Math.min(last, to));
@@ -242,6 +252,7 @@
       counter.textContent = `step ${step} of ${last}`;
       paint();
       const now = tokens.flatMap((_, i) => (accepted(i) === step && step > 0 ? [i] : []));
+      if (now.length && step < last) follow(now[0]);
       const where = now.length ? `Block ${block(now[0]) + 1}: ` : "";
       const fault = step === last && response.fault[1] > 0 ? ` Underlined: the line of the fault. ${response.diagnostics}` : "";
       readout.textContent = step === 0 ? "All tokens are masked." : where + now.slice(0, 8).map(describe).join("; ") + (now.length > 8 ? `; ${now.length - 8} more` : "") + "." + fault;

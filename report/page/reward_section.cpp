@@ -29,11 +29,6 @@ double value_at(const RunRecord& run, const std::string& column, int64_t row) {
   return std::isfinite(value) ? value : 0;
 }
 
-std::string readable(std::string name) {
-  std::ranges::replace(name, '_', ' ');
-  return name;
-}
-
 class RewardCharts {
  public:
   RewardCharts(const std::vector<RunRecord>& runs, const RunRecord& run, const RunAxis& axis,
@@ -45,7 +40,7 @@ class RewardCharts {
 
   Html grid() {
     Html grid = terms() + failures() + histogram() + groups();
-    return grid.empty() ? grid : element("div", {{"class", "grid"}}, grid);
+    return grid.empty() ? grid : element("div", {{"class", "grid pairs"}}, grid);
   }
 
  private:
@@ -71,7 +66,8 @@ class RewardCharts {
                 .from_zero = true};
     int colour = 0;
     for (const std::string& term : run_.steps.members("reward_terms")) {
-      chart.series.push_back(series(readable(term), colour % 7, points_of(run_, "reward_terms." + term)));
+      chart.series.push_back(
+          series(readable_name(term), colour % 7, points_of(run_, "reward_terms." + term)));
       ++colour;
     }
     return chart.series.empty() ? Html() : keep(chart.id, draw_lines(chart, axis_));
@@ -110,7 +106,8 @@ class RewardCharts {
         for (size_t name = i; name < (is_rest ? names.size() : i + 1); ++name)
           point.value += value_at(run_, "fault_classes." + names[name], point.row);
       }
-      chart.series.push_back(series(is_rest ? "other" : readable(names[i]), static_cast<int>(i), points));
+      chart.series.push_back(
+          series(is_rest ? "other" : readable_name(names[i]), static_cast<int>(i), points));
     }
     return keep(chart.id, draw_stack(chart, axis_));
   }

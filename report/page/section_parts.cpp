@@ -106,6 +106,10 @@ void add_curve(const std::vector<RunRecord>& runs, const RunAxis& whole_axis, co
     for (const EvaluationEntry& evaluation : run->evaluations) {
       const Estimate estimate = choice.held_out(evaluation);
       if (evaluation.is_variant || !estimate.is_known) continue;
+      // Of phases that are not on this axis, what they ended with: the others would all lie on one place.
+      const bool is_on_axis =
+          std::ranges::find(axis.phases(), evaluation.phase, &RunAxis::Phase::name) != axis.phases().end();
+      if (!is_on_axis && evaluation.step > 0) continue;
       const double x = evaluation.run_row < 0
                            ? 0
                            : axis.end_of(run->steps.phase_of(evaluation.run_row).name,

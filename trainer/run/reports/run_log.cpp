@@ -105,6 +105,14 @@ void RunLog::responses(const StepMetrics& metrics, int64_t run_step, const std::
   nlohmann::json line = to_json(metrics.meaning.advantage);
   line.update({{"phase", metrics.phase}, {"step", metrics.step}, {"responses", all}});
   responses_.append(line_of(line));
+  std::vector<double> rewards, advantages;
+  for (const Episode& episode : episodes) {
+    if (episode.reward.masked) continue;
+    rewards.push_back(episode.reward.value);
+    advantages.push_back(episode.advantage);
+  }
+  events_.add_histogram(run_step, "responses/rewards", rewards);
+  events_.add_histogram(run_step, "responses/advantages", advantages);
 }
 
 void RunLog::evaluation(const EvaluationResult& result, int64_t run_step) {
