@@ -1,6 +1,8 @@
 #include "episode/denoising_record.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -82,16 +84,23 @@ std::vector<std::string> pieces_of(const DenoisingRecord& record, const std::str
 }
 
 nlohmann::json to_json(const DenoisingRecord& record) {
-  // In hundredths, as whole numbers: a third of the bytes.
-  std::vector<int64_t> hundredths;
+  // Changes of steps and whole hundredths compress to less than two bytes a token.
+  std::vector<int64_t> changes, hundredths;
+  int64_t before = 0;
+  for (const int32_t step : record.steps) {
+    changes.push_back(std::abs(step) - before);
+    before = std::abs(step);
+  }
   for (const float value : record.log_probs) hundredths.push_back(std::llround(100 * double{value}));
+  const auto end = std::ranges::find_if(record.steps, [](int32_t step) { return step < 0; });
   return {{"block_tokens", record.block_tokens},
           {"offset_in_block", record.offset_in_block},
           {"text_begin", record.text_begin},
           {"text_bytes", record.text_bytes},
           {"tail", record.tail},
           {"bytes", record.bytes},
-          {"steps", record.steps},
+          {"scored_tokens", end - record.steps.begin()},
+          {"step_changes", changes},
           {"log_prob_hundredths", hundredths}};
 }
 
@@ -103,7 +112,12 @@ DenoisingRecord denoising_record_from_json(const nlohmann::json& json) try {
   json.at("text_bytes").get_to(record.text_bytes);
   json.at("tail").get_to(record.tail);
   json.at("bytes").get_to(record.bytes);
-  json.at("steps").get_to(record.steps);
+  const auto scored = json.at("scored_tokens").get<size_t>();
+  int64_t step = 0;
+  for (const auto& change : json.at("step_changes")) {
+    step = std::clamp<int64_t>(step + change.get<int32_t>(), 0, INT32_MAX);
+    record.steps.push_back(static_cast<int32_t>(record.steps.size() < scored ? step : -step));
+  }
   for (const auto& value : json.at("log_prob_hundredths"))
     record.log_probs.push_back(static_cast<float>(value.get<double>() / 100));
   if (record.block_tokens <= 0 || record.offset_in_block < 0 || record.steps.size() != record.bytes.size() ||

@@ -188,6 +188,13 @@ void choose(RunRecord& run, const ReportSize& size) {
 
 }  // namespace
 
+ReportSize size_for(size_t runs) {
+  const ReportSize whole;
+  const size_t part = std::max<size_t>(runs, 1);
+  return {.groups = std::max<size_t>(4, whole.groups / part),
+          .kernels = std::max<size_t>(10, whole.kernels / part)};
+}
+
 bool is_run_directory(const fs::path& folder) {
   std::error_code failure;
   if (!fs::is_directory(folder, failure)) return false;

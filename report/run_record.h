@@ -35,6 +35,9 @@ struct ReportSize {
   size_t kernels = 60;  // with their programs
 };
 
+// For a page of so many runs.
+ReportSize size_for(size_t runs);
+
 // Whether a folder looks like a run's: it has one of the files that every run begins with.
 bool is_run_directory(const std::filesystem::path& folder);
 // Throws InputError if the folder is no run directory.

@@ -300,7 +300,13 @@
   function attachLive() {
     if (!data.live) return;
     const events = new EventSource(data.live);
-    events.addEventListener("changed", () => { events.close(); location.reload(); });
+    events.addEventListener("changed", () => {
+      events.close();
+      // A person who reads further below is not interrupted.
+      const below = document.getElementById("groups");
+      if (!below || below.getBoundingClientRect().top > window.innerHeight) location.reload();
+      else document.querySelector("nav").append(make("button", { type: "button", class: "primary", onclick: () => location.reload() }, "New steps: reload"));
+    });
   }
 
   for (const picture of document.querySelectorAll("svg[data-chart]")) {

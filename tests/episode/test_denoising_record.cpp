@@ -83,7 +83,7 @@ TEST_CASE("denoising record comes back from JSON, and damaged ones are refused")
   const DenoisingRecord record = denoising_record(g.rollout, g.pieces, "", 4);
   const nlohmann::json json = nlohmann::json::parse(to_json(record).dump());
   CHECK(denoising_record_from_json(json) == record);
-  for (const char* field : {"bytes", "steps", "log_prob_hundredths"}) {
+  for (const char* field : {"bytes", "step_changes", "log_prob_hundredths"}) {
     nlohmann::json shorter = json;
     shorter[field].erase(0);
     CHECK_THROWS_AS(denoising_record_from_json(shorter), InputError);

@@ -16,8 +16,8 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "common/log.h"
-#include "common/machine_description.h"
 #include "episode/run_format.h"
+#include "trainer/run/reports/machine_description.h"
 #include "verdict/verifier_description.h"
 
 namespace bicrl {

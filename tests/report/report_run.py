@@ -26,7 +26,7 @@ def denoising(text, begin, draw):
     pieces += [piece] if piece else []
     steps = [1 + 3 * (i // 4) + draw.randrange(3) for i in range(len(pieces))] + [-3 * (len(pieces) // 4) - 3]
     return {"block_tokens": 4, "offset_in_block": 0, "text_begin": len(text[:begin].encode()), "text_bytes": len(text[begin:].encode()), "tail": "<end>",
-            "bytes": [len(p.encode()) for p in pieces] + [5], "steps": steps, "log_prob_hundredths": [-draw.randrange(120) for _ in pieces] + [0]}
+            "bytes": [len(p.encode()) for p in pieces] + [5], "scored_tokens": len(pieces), "step_changes": [abs(b) - abs(a) for a, b in zip([0] + steps, steps)], "log_prob_hundredths": [-draw.randrange(120) for _ in pieces] + [0]}
 
 
 class RunMaker:

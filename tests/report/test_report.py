@@ -8,6 +8,8 @@ from pathlib import Path
 import report_answers
 from browser import Browser, find_browser
 from report_run import RunMaker, make_run
+
+sys.path.append(str(Path(__file__).parent.parent / "e2e"))
 from support import SKIPPED, bicrl, expect
 
 HOSTILE = ["<script>window.ran = 1; alert(1)</script>", "</script><script>window.ran = 2</script>", "\"><img src=x onerror='window.ran = 3'>", "--><svg onload=window.ran=4>",

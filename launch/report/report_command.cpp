@@ -33,10 +33,8 @@ std::string page_of(const std::vector<std::string>& paths) {
     return report::evaluation_page(evaluation);
   }
   std::vector<report::RunRecord> runs{};
-  const size_t part = paths.size();
   for (const std::string& path : paths)
-    runs.push_back(report::read_run(
-        path, {.groups = std::max<size_t>(4, 32 / part), .kernels = std::max<size_t>(10, 60 / part)}));
+    runs.push_back(report::read_run(path, report::size_for(paths.size())));
   return report::run_page(runs);
 }
 

@@ -3,8 +3,8 @@
 #include <map>
 
 #include "common/files.h"
-#include "common/machine_description.h"
 #include "tests/support/support.h"
+#include "trainer/run/reports/machine_description.h"
 
 namespace bicrl {
 namespace {

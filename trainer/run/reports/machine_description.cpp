@@ -1,4 +1,4 @@
-#include "common/machine_description.h"
+#include "trainer/run/reports/machine_description.h"
 
 #include <algorithm>
 #include <fstream>
