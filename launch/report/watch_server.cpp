@@ -133,6 +133,11 @@ WatchServer::WatchServer(WatchSource source, int port) : state_(std::make_unique
   state.source = std::move(source);
   httplib::Server& server = state.server;
   server.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
+  // The library's own options let another server take the same port.
+  server.set_socket_options([](int socket) {
+    const int yes = 1;
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  });
   server.set_payload_max_length(0);
   server.set_read_timeout(10, 0);
   server.set_default_headers(

@@ -4,6 +4,7 @@ import json
 import os
 import select
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -19,7 +20,7 @@ class Browser:
     """One page at a time. Keeps what the page writes to its console, and every request that it makes."""
 
     def __init__(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="bicrl_browser_")
+        self.folder = tempfile.TemporaryDirectory(prefix="bicrl_browser_", ignore_cleanup_errors=True)
         ours, theirs = os.pipe(), os.pipe()
         # The program reads from descriptor 3 and writes to 4.
         command = f'exec 3<&{ours[0]} 4>&{theirs[1]}; exec "$@"'
@@ -28,7 +29,7 @@ class Browser:
         if os.geteuid() == 0:
             flags.append("--no-sandbox")  # Chromium has none for root
         self.process = subprocess.Popen(["bash", "-c", command, "bash", find_browser(), *flags, "about:blank"], pass_fds=(ours[0], theirs[1]),
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         os.close(ours[0])
         os.close(theirs[1])
         self.writer, self.reader = ours[1], theirs[0]
@@ -40,8 +41,10 @@ class Browser:
             self.call(f"{domain}.enable")
 
     def close(self):
-        self.process.kill()
+        os.killpg(self.process.pid, signal.SIGKILL)  # its helpers write to the folder as well
         self.process.wait()
+        os.close(self.writer)
+        os.close(self.reader)
         self.folder.cleanup()
 
     def receive(self, seconds):

@@ -76,7 +76,7 @@ def check_browser(address, run):
         expect(browser.console == [], "the console is empty", browser.console)
         browser.evaluate("window.before = true")
         run.step("end_to_end", 4, 9, [[{"task": "latest", "outcome": "correct", "speedup": 2.5, "body": "int y;"}]])
-        browser.wait_for("window.before === undefined && document.documentElement.dataset.ready === 'true'")
+        browser.wait_for("window.before === undefined && document.documentElement?.dataset.ready === 'true'")
         browser.wait_for("document.querySelector('.masthead')?.textContent.includes('end_to_end 4')")
         expect(all(request.startswith(address) for request in browser.requests), "the page asks its own server alone", browser.requests)
     finally:
@@ -102,7 +102,7 @@ def main():
             check_events(port, token, page, run)
             if find_browser(): check_browser(address, run)
             else: print("left out: no Chromium is installed")
-            code, _, err = bicrl("watch", folder / "run", "--port", port)
+            code, _, err = bicrl("watch", folder / "run", "--port", port, timeout=60)
             expect(code == 1 and "taken" in err, "a port that is taken is named", code, err)
         finally:
             process.send_signal(signal.SIGINT)
