@@ -66,13 +66,13 @@ Html response_table(const RunRecord& run, const std::vector<Member>& members) {
         {cell(concat(member.entry->sample, same)),
          {outcome_badge(verdict.outcome)},
          number_cell(member.entry->is_masked ? "masked" : figure_text(member.entry->reward, Unit::kNumber)),
-         {terms.empty() ? text("–") : terms},
          number_cell(signed_text(member.entry->advantage)),
          {time_cell(verdict), true},
-         cell(verdict.bound_by.empty() ? "–" : verdict.bound_by)});
+         cell(verdict.bound_by.empty() ? "–" : verdict.bound_by),
+         {terms.empty() ? text("–") : terms}});
   }
   return table("Responses of the group",
-               {"sample", "verdict", "reward", "terms", "advantage", "speed-up, time", "bound by"}, rows);
+               {"sample", "verdict", "reward", "advantage", "speed-up, time", "bound by", "terms"}, rows);
 }
 
 Html counter_table(const std::vector<KernelCounters>& kernels) {
