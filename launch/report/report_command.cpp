@@ -50,7 +50,8 @@ class ReportSubcommand : public Subcommand {
     check_writable(command_.output);
     const std::string page = page_of(command_.paths);
     write_named_file(command_.output, page);
-    if (!is_stream(command_.output)) std::cout << command_.output << ": " << (page.size() + 1023) / 1024 << " KiB" << std::endl;
+    if (!is_stream(command_.output))
+      std::cout << command_.output << ": " << (page.size() + 1023) / 1024 << " KiB" << std::endl;
     return static_cast<int>(ExitCode::kOk);
   }
 

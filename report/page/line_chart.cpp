@@ -74,9 +74,9 @@ DrawnChart draw_lines(const Chart& chart, const RunAxis& axis) {
   std::vector<LegendEntry> legend;
   for (const ChartSeries& series : chart.series) {
     if (series.points.empty()) continue;
-    picture +=
-        element("path", {{"class", concat("line c", series.colour)}, {"d", line_path(series, axis, scale)}}) +
-        dots(series, scale);
+    picture += element("path", {{"class", concat("line c", series.colour, " n", series.run)},
+                                {"d", line_path(series, axis, scale)}}) +
+               dots(series, scale);
     nlohmann::json rows = nlohmann::json::array(), values = nlohmann::json::array(),
                    x = nlohmann::json::array();
     for (size_t i = 0; i < series.points.size(); ++i) {

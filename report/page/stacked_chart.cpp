@@ -108,8 +108,8 @@ DrawnChart draw_histogram(const HistogramChart& chart, const RunAxis& axis) {
                                {"high", chart.high},
                                {"columns", columns}};
   return {chart_figure(chart.id, chart.title, "",
-                       "Each column is a step, or some steps in a long run; the darker a cell, the more "
-                       "responses got that reward. Choose a cell to see its responses.",
+                       "Each column is a step, or some steps in a long run; the stronger a cell's colour, "
+                       "the more responses got that reward. Choose a cell to see its responses.",
                        {}, picture, scale),
           data};
 }

@@ -24,11 +24,13 @@ class Browser:
         ours, theirs = os.pipe(), os.pipe()
         # The program reads from descriptor 3 and writes to 4.
         command = f'exec 3<&{ours[0]} 4>&{theirs[1]}; exec "$@"'
-        flags = ["--headless=new", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu", "--hide-scrollbars", "--disable-background-networking",
+        flags = ["--headless=new", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu", "--hide-scrollbars",
+                 "--disable-background-networking",
                  "--disable-component-update", "--disable-dev-shm-usage", f"--user-data-dir={self.folder.name}"]
         if os.geteuid() == 0:
             flags.append("--no-sandbox")  # Chromium has none for root
-        self.process = subprocess.Popen(["bash", "-c", command, "bash", find_browser(), *flags, "about:blank"], pass_fds=(ours[0], theirs[1]),
+        self.process = subprocess.Popen(["bash", "-c", command, "bash", find_browser(), *flags, "about:blank"],
+                                        pass_fds=(ours[0], theirs[1]),
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         os.close(ours[0])
         os.close(theirs[1])
@@ -108,7 +110,8 @@ class Browser:
             time.sleep(0.05)
 
     def press(self, key, code=None, text=None):
-        codes = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Enter": 13, "Tab": 9, "Escape": 27, "Home": 36, "End": 35, " ": 32}
+        codes = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Enter": 13, "Tab": 9, "Escape": 27, "Home": 36,
+                 "End": 35, " ": 32}
         text = text or {"Enter": "\r", " ": " "}.get(key)
         common = {"key": key, "code": code or ("Space" if key == " " else key), "windowsVirtualKeyCode": codes.get(key, 0)}
         self.call("Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", **common, **({"text": text} if text else {}))
@@ -116,7 +119,8 @@ class Browser:
 
     def device(self, width, height, scale=1, is_phone=False, scheme="light"):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=is_phone)
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}, {"name": "prefers-reduced-motion", "value": "reduce"}])
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme},
+                                                          {"name": "prefers-reduced-motion", "value": "reduce"}])
 
     def screenshot(self, file, whole_page=False):
         options = {"captureBeyondViewport": whole_page}

@@ -59,7 +59,8 @@ def did_held_out_correctness_improve(data):
 
 
 def where_does_time_go(data):
-    parts = {s["label"]: sum(v for r, v in zip(s["rows"], s["values"]) if place(data, r)[0] != "warm_up") for s in data["charts"]["time-0"]["series"]}
+    parts = {s["label"]: sum(v for r, v in zip(s["rows"], s["values"]) if place(data,
+                                                                                r)[0] != "warm_up") for s in data["charts"]["time-0"]["series"]}
     return max(parts, key=parts.get)
 
 
@@ -70,22 +71,27 @@ def which_task_is_solved_least_often(data):
 
 
 def which_response_beat_its_group_most(data):
-    best = max(((r["advantage"], g["row"], g["task"], r["sample"]) for g in data["groups"]["groups"][0] for r in g["responses"]), key=lambda x: x[0])
+    best = max(((r["advantage"], g["row"], g["task"], r["sample"]) for g in data["groups"]["groups"][0] for r in g["responses"]),
+               key=lambda x: x[0])
     return place(data, best[1]), best[2], best[3]
 
 
 def which_token_was_the_policy_least_sure_of(data):
     """Of the responses that are played: its text, and whether that response was correct."""
-    found = min(((p, r["pieces"][i], r["label"]) for r in data["denoising"]["responses"] for i, p in enumerate(r["log_prob_hundredths"])), key=lambda x: x[0])
+    found = min(((p, r["pieces"][i], r["label"]) for r in data["denoising"]["responses"] for i,
+                 p in enumerate(r["log_prob_hundredths"])), key=lambda x: x[0])
     return found[1], found[2]
 
 
-QUESTIONS = (which_step_found_the_fastest_kernel, how_did_the_fastest_kernel_come_about, where_did_the_reward_fall_most, why_did_the_reward_fall_there, which_fault_grew,
-             did_held_out_correctness_improve, where_does_time_go, which_task_is_solved_least_often, which_response_beat_its_group_most, which_token_was_the_policy_least_sure_of)
+QUESTIONS = (which_step_found_the_fastest_kernel, how_did_the_fastest_kernel_come_about, where_did_the_reward_fall_most,
+             why_did_the_reward_fall_there, which_fault_grew,
+             did_held_out_correctness_improve, where_does_time_go, which_task_is_solved_least_often,
+             which_response_beat_its_group_most, which_token_was_the_policy_least_sure_of)
 
 
 def answers(data, task):
-    return {question.__name__: question(data, task) if "kernel" in question.__name__ and "fastest" in question.__name__ else question(data) for question in QUESTIONS}
+    return {question.__name__: question(data,
+                                        task) if "kernel" in question.__name__ and "fastest" in question.__name__ else question(data) for question in QUESTIONS}
 
 
 if __name__ == "__main__":

@@ -12,9 +12,12 @@ from report_run import RunMaker, make_run
 sys.path.append(str(Path(__file__).parent.parent / "e2e"))
 from support import SKIPPED, bicrl, expect
 
-HOSTILE = ["<script>window.ran = 1; alert(1)</script>", "</script><script>window.ran = 2</script>", "\"><img src=x onerror='window.ran = 3'>", "--><svg onload=window.ran=4>",
-           "' onfocus='window.ran = 5' autofocus tabindex='0", "{{constructor.constructor('window.ran=6')()}}${window.ran=7}", "</pre></details></style><style>body{display:none}</style>",
-           "<base href='https://example.invalid/'>", "<meta http-equiv=refresh content='0;url=https://example.invalid'>", "javascript:window.ran=8", "\u202Eevitcelfer\u2066 \u0000 \u200B", "__proto__", "&lt;b&gt;"]
+HOSTILE = ["<script>window.ran = 1; alert(1)</script>", "</script><script>window.ran = 2</script>",
+           "\"><img src=x onerror='window.ran = 3'>", "--><svg onload=window.ran=4>",
+           "' onfocus='window.ran = 5' autofocus tabindex='0", "{{constructor.constructor('window.ran=6')()}}${window.ran=7}",
+           "</pre></details></style><style>body{display:none}</style>",
+           "<base href='https://example.invalid/'>", "<meta http-equiv=refresh content='0;url=https://example.invalid'>",
+           "javascript:window.ran=8", "\u202Eevitcelfer\u2066 \u0000 \u200B", "__proto__", "&lt;b&gt;"]
 
 
 def report(*words):
@@ -37,7 +40,8 @@ def check_files(folder):
 def check_answers(page):
     """Ten questions, of a run of which we know the answers."""
     answers = report_answers.answers(report_answers.data_of(page), "task_1")
-    expected = {"which_step_found_the_fastest_kernel": ("end_to_end", 5, 0.06 / (0.06 / 3.75)), "how_did_the_fastest_kernel_come_about": "imitated",
+    expected = {"which_step_found_the_fastest_kernel": ("end_to_end", 5, 0.06 / (0.06 / 3.75)),
+                "how_did_the_fastest_kernel_come_about": "imitated",
                 "where_did_the_reward_fall_most": ("end_to_end", 7), "why_did_the_reward_fall_there": "compile", "which_fault_grew": "race",
                 "did_held_out_correctness_improve": (40 / 64, 52 / 64, False), "where_does_time_go": "waiting for verdicts"}
     for question, answer in expected.items():
@@ -52,17 +56,20 @@ def check_points(data, run, browser):
         if chart["kind"] != "lines" or "key" not in chart: continue
         for series in chart["series"]:
             for row, value in zip(series["rows"], series["values"]):
-                expect(run.metrics[row].get(chart["key"]) == value, f"{name}, row {row} is the entry's {chart['key']}", run.metrics[row].get(chart["key"]), value)
+                expect(run.metrics[row].get(chart["key"]) == value, f"{name}, row {row} is the entry's {chart['key']}",
+                       run.metrics[row].get(chart["key"]), value)
                 points += 1
             with_value = [i for i, entry in enumerate(run.metrics) if isinstance(entry.get(chart["key"]), (int, float))]
             expect(series["rows"] == with_value, f"{name} shows every step that has the figure")
     failures = data["charts"]["failures-0"]["series"]
     for series in failures:
         for row, value in zip(series["rows"], series["values"]):
-            expect(run.metrics[row]["fault_classes"].get(series["label"].replace(" ", "_"), 0) == value, f"failures of row {row}", series["label"])
+            expect(run.metrics[row]["fault_classes"].get(series["label"].replace(" ", "_"), 0) == value, f"failures of row {row}",
+                   series["label"])
             points += 1
     expect(points > 400, "a run has many points", points)
-    drawn = browser.evaluate("""[...document.querySelectorAll('svg[data-chart]')].map((picture) => ({id: picture.dataset.chart, low: +picture.dataset.low, high: +picture.dataset.high,
+    drawn = browser.evaluate("""[...document.querySelectorAll('svg[data-chart]')].map((picture) => ({
+        id: picture.dataset.chart, low: +picture.dataset.low, high: +picture.dataset.high,
         paths: [...picture.querySelectorAll('path.line')].map((path) => path.getAttribute('d').match(/-?[\\d.]+/g).map(Number))}))""")
     compared = 0
     for picture in drawn:
@@ -84,7 +91,8 @@ def check_keys(data, browser, page):
     browser.press("ArrowRight")
     series = data["charts"]["reward_mean"]["series"][0]
     shown = browser.evaluate("document.getElementById('tip').textContent")
-    expect("end_to_end 2" in shown and f"{series['values'][1]:.3g}" in shown, "arrow keys name a point's step and value", shown, series["values"][1])
+    expect("end_to_end 2" in shown and f"{series['values'][1]:.3g}" in shown, "arrow keys name a point's step and value", shown,
+           series["values"][1])
     browser.press("Escape")
     expect(browser.evaluate("document.getElementById('tip').hidden"), "Escape hides the tip")
     browser.press("Enter")
@@ -97,7 +105,8 @@ def check_keys(data, browser, page):
     browser.press("ArrowLeft")
     for _ in range(30): browser.press("ArrowDown")
     browser.press("Enter")
-    expect("response" in browser.evaluate("document.querySelector('#chart-histogram-0 p[aria-live]').textContent"), "a cell lists its responses")
+    expect("response" in browser.evaluate("document.querySelector('#chart-histogram-0 p[aria-live]').textContent"),
+           "a cell lists its responses")
     # From the top by Tab alone: everything that can be used can be reached, and shows where the focus is.
     browser.open(page)
     reached = set()
@@ -113,8 +122,10 @@ def check_keys(data, browser, page):
 def check_denoising(data, browser):
     response = data["denoising"]["responses"][0]
     last = max(map(abs, response["steps"]))
-    state = "(() => ({shown: [...document.querySelectorAll('#denoising-viewer .token')].map((t) => !t.classList.contains('masked')), text: document.querySelector('#denoising-viewer .tokens').textContent}))()"
-    expect(browser.evaluate(state) == {"shown": [True] * len(response["pieces"]), "text": "".join(response["pieces"])}, "the viewer begins with the whole response")
+    state = """({shown: [...document.querySelectorAll('#denoising-viewer .token')].map((t) => !t.classList.contains('masked')),
+                text: document.querySelector('#denoising-viewer .tokens').textContent})"""
+    expect(browser.evaluate(state) == {"shown": [True] * len(response["pieces"]), "text": "".join(response["pieces"])},
+           "the viewer begins with the whole response")
     browser.evaluate("document.querySelector('#denoising-viewer input[type=range]').focus()")
     browser.press("Home")
     for step in range(0, last + 1):
@@ -124,7 +135,8 @@ def check_denoising(data, browser):
     browser.press("Home")
     browser.evaluate("[...document.querySelectorAll('#denoising-viewer button')].find((b) => b.textContent === 'Block on').click()")
     blocks = [abs(s) for i, s in enumerate(response["steps"]) if (response["offset_in_block"] + i) // response["block_tokens"] == 0]
-    expect(browser.evaluate("document.querySelector('#denoising-viewer output').textContent") == f"step {max(blocks)} of {last}", "Block on ends the first block")
+    expect(browser.evaluate("document.querySelector('#denoising-viewer output').textContent") == f"step {max(blocks)} of {last}",
+           "Block on ends the first block")
     browser.evaluate("document.querySelector('#denoising-viewer button.primary').click()")
     browser.wait_for(f"document.querySelector('#denoising-viewer output').textContent === 'step {last} of {last}'")
     faulty = next(i for i, r in enumerate(data["denoising"]["responses"]) if "compile" in r["label"])
@@ -156,18 +168,22 @@ def check_devices(browser, page):
 def check_without_script(browser, page):
     browser.call("Emulation.setScriptExecutionDisabled", value=True)
     browser.open(page, "true")
-    shown = browser.evaluate("({tables: document.querySelectorAll('table').length, pictures: document.querySelectorAll('svg[data-chart] path').length, tokens: document.querySelectorAll('.token').length, controls: document.querySelectorAll('select').length})")
+    selectors = {"tables": "table", "pictures": "svg[data-chart] path", "tokens": ".token", "controls": "select"}
+    shown = {name: browser.evaluate(f"document.querySelectorAll('{selector}').length") for name, selector in selectors.items()}
     browser.call("Emulation.setScriptExecutionDisabled", value=False)
-    expect(shown["tables"] > 10 and shown["pictures"] > 50 and shown["tokens"] > 5 and shown["controls"] == 0, "tables and pictures do without a script", shown)
+    expect(shown["tables"] > 10 and shown["pictures"] > 50 and shown["tokens"] > 5 and shown["controls"] == 0,
+           "tables and pictures do without a script", shown)
 
 
 def check_hostile(folder, browser):
     run = RunMaker(folder / "hostile")
     for step, text in enumerate(HOSTILE, 1):
-        group = [{"task": text, "outcome": "correct", "speedup": 2.0, "text": text + "\n" + text}, {"task": text, "outcome": text, "speedup": 0, "text": "other" + text, "diagnostics": text}]
+        group = [{"task": text, "outcome": "correct", "speedup": 2.0, "text": text + "\n" + text},
+                 {"task": text, "outcome": text, "speedup": 0, "text": "other" + text, "diagnostics": text}]
         run.step("end_to_end", step, len(HOSTILE), [group], reward_rule=text)
         run.evaluation("end_to_end-%06d" % step, 1, 2, 1.5)
-        run.line("evaluations/hostile.jsonl", {"task_id": text, "verdict": text, "technique": text, "correct": True, "speedup": 2, "program": text})
+        run.line("evaluations/hostile.jsonl", {"task_id": text, "verdict": text, "technique": text, "correct": True, "speedup": 2,
+                                               "program": text})
     (folder / "hostile" / "config.yaml").write_text("\n".join(HOSTILE))
     for name, words in (("hostile", [folder / "hostile"]), ("evaluated", [folder / "hostile/evaluations/hostile.jsonl"])):
         page = folder / f"{name}.html"
@@ -175,12 +191,14 @@ def check_hostile(folder, browser):
         browser.open(page)
         browser.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true })")
         browser.evaluate("document.querySelectorAll('[tabindex], select, button, summary').forEach((each) => each.focus())")
-        expect(browser.evaluate("window.ran === undefined && getComputedStyle(document.body).display !== 'none'"), f"nothing of {name} runs")
+        expect(browser.evaluate("window.ran === undefined && getComputedStyle(document.body).display !== 'none'"),
+               f"nothing of {name} runs")
         check_clean(browser, page)
         foreign = browser.evaluate("document.querySelectorAll('img, iframe, base, object, embed, link, [onerror], [onload], [onfocus], [autofocus]').length")
         expect(foreign == 0, "untrusted text makes no element", foreign)
         text = browser.evaluate("document.body.innerText")
-        for each in ("<script>window.ran = 1; alert(1)</script>", "<img src=x onerror='window.ran = 3'>", "&lt;b&gt;", "[U+202E]evitcelfer"):
+        for each in ("<script>window.ran = 1; alert(1)</script>", "<img src=x onerror='window.ran = 3'>", "&lt;b&gt;",
+                     "[U+202E]evitcelfer"):
             expect(each in text, f"{name} shows it as text", each)
 
 
@@ -210,7 +228,8 @@ def main():
             both = folder / "both.html"
             report(folder / "run", folder / "other", "--output", both)
             browser.open(both)
-            expect(browser.evaluate("document.querySelectorAll('svg[data-chart=\"reward_mean\"] path.line').length") == 2, "two runs are two lines")
+            expect(browser.evaluate("document.querySelectorAll('svg[data-chart=\"reward_mean\"] path.line').length") == 2,
+                   "two runs are two lines")
             check_clean(browser, both)
             check_hostile(folder, browser)
         finally:

@@ -38,11 +38,14 @@ def answer(port, path, method="GET", **headers):
 def check_access(port, token):
     status, headers, page = answer(port, f"/{token}/")
     expect(status == 200 and "BiC-RL report" in page, "the address gives the page", status)
-    expect("default-src 'none'" in headers["Content-Security-Policy"] and "'self'" in headers["Content-Security-Policy"], "with a policy", headers)
+    expect("default-src 'none'" in headers["Content-Security-Policy"] and "'self'" in headers["Content-Security-Policy"],
+           "with a policy", headers)
     expect(headers["Cache-Control"] == "no-store" and headers["X-Frame-Options"] == "DENY", "that nobody keeps or frames", headers)
-    for path in ("/", "/events", f"/{token[:-1]}/", f"/{'0' * 32}/", f"/{token}", f"/{token}/../config.yaml", f"/{token}/config.yaml", f"//{token}/"):
+    for path in ("/", "/events", f"/{token[:-1]}/", f"/{'0' * 32}/", f"/{token}", f"/{token}/../config.yaml",
+                 f"/{token}/config.yaml", f"//{token}/"):
         expect(answer(port, path)[0] == 404, f"{path} is not found", answer(port, path)[0])
-    for host in ("example.invalid", f"example.invalid:{port}", "127.0.0.1", f"127.0.0.1:{port + 1}", "", f"127.0.0.1:{port}.example.invalid"):
+    for host in ("example.invalid", f"example.invalid:{port}", "127.0.0.1", f"127.0.0.1:{port + 1}", "",
+                 f"127.0.0.1:{port}.example.invalid"):
         expect(answer(port, f"/{token}/", Host=host)[0] in (400, 403), f"host '{host}' is refused")
     expect(answer(port, f"/{token}/", Host=f"localhost:{port}")[0] == 200, "localhost is this machine")
     for method in ("POST", "PUT", "DELETE", "OPTIONS"):
