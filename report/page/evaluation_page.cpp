@@ -59,13 +59,15 @@ Html task_table(const std::vector<const EvaluatedProgram*>& programs) {
   std::vector<std::vector<TableCell>> rows;
   for (size_t i = 0; i < std::min(kMostTasks, programs.size()); ++i) {
     const EvaluatedProgram& p = *programs[i];
-    rows.push_back({cell(p.task),
-                    number_cell(std::to_string(p.sample)),
-                    {outcome_badge(p.outcome)},
-                    number_cell(p.speedup > 0 ? figure_text(p.speedup, Unit::kFactor) : "–"),
-                    number_cell(p.candidate_ms > 0 ? figure_text(p.candidate_ms, Unit::kMilliseconds) : "–"),
-                    cell(p.bound_by.empty() ? "–" : p.bound_by),
-                    cell(p.technique.empty() ? "–" : p.technique + (p.is_novel ? " (novel)" : ""))});
+    rows.push_back(
+        {cell(p.task),
+         number_cell(std::to_string(p.sample)),
+         {outcome_badge(p.outcome)},
+         number_cell(p.speedup > 0 ? figure_text(p.speedup, Unit::kFactor) : "–"),
+         number_cell(p.candidate_ms > 0 ? figure_text(p.candidate_ms, Unit::kMilliseconds) : "–"),
+         cell(p.bound_by.empty() ? "–" : p.bound_by),
+         {element("span", {{"class", "technique"}},
+                  text(p.technique.empty() ? "–" : p.technique + (p.is_novel ? " (novel)" : "")))}});
   }
   return element("div", {{"class", "tall"}},
                  table("Responses, the fastest first",

@@ -64,16 +64,17 @@ SectionParts kernel_section(const std::vector<RunRecord>& runs) {
     size_t with_program = 0;
     for (const BestKernel& k : run.kernels) {
       if (rows.size() == kMostKernelRows) break;
-      rows.push_back({cell(k.task),
-                      {speedup_bar(k.speedup, run.kernels[0].speedup), true},
-                      number_cell(figure_text(k.first_speedup, Unit::kFactor)),
-                      number_cell(figure_text(k.candidate_ms, Unit::kMilliseconds)),
-                      number_cell(figure_text(k.eager_ms, Unit::kMilliseconds)),
-                      {element("span", {{"class", "step-name"}}, text(step_name(run.steps, k.found.row)))},
-                      cell(k.lineage),
-                      number_cell(concat(k.correct, " of ", k.responses)),
-                      cell(k.bound_by.empty() ? "–" : k.bound_by),
-                      cell(k.technique.empty() ? "–" : k.technique)});
+      rows.push_back(
+          {cell(k.task),
+           {speedup_bar(k.speedup, run.kernels[0].speedup), true},
+           number_cell(figure_text(k.first_speedup, Unit::kFactor)),
+           number_cell(figure_text(k.candidate_ms, Unit::kMilliseconds)),
+           number_cell(figure_text(k.eager_ms, Unit::kMilliseconds)),
+           {element("span", {{"class", "step-name"}}, text(step_name(run.steps, k.found.row)))},
+           cell(k.lineage),
+           number_cell(concat(k.correct, " of ", k.responses)),
+           cell(k.bound_by.empty() ? "–" : k.bound_by),
+           {element("span", {{"class", "technique"}}, text(k.technique.empty() ? "–" : k.technique))}});
       kernels.push_back(kernel_json(run, k));
       Html program = with_program < kMostKernelPrograms ? program_of(run, k) : Html();
       with_program += !program.empty();

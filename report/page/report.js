@@ -289,11 +289,12 @@
 
   function attachNavigation() {
     const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.getAttribute("href").slice(1), link]));
-    const visible = new Set();
+    const nav = document.querySelector("nav"), visible = new Set();
     const observer = new IntersectionObserver((entries) => {
       for (const entry of entries) entry.isIntersecting ? visible.add(entry.target.id) : visible.delete(entry.target.id);
       const first = [...links.keys()].find((id) => visible.has(id));
       for (const [id, link] of links) id === first ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current");
+      if (first) nav.scrollLeft = links.get(first).offsetLeft - nav.clientWidth / 3;  // on a phone it does not fit
     }, { rootMargin: "-20% 0px -60% 0px" });
     for (const id of links.keys()) observer.observe(document.getElementById(id));
   }
