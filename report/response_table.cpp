@@ -67,10 +67,11 @@ VerdictFigures verdict_figures(const nlohmann::json& verdict) {
 }
 
 std::pair<size_t, size_t> ResponseTable::of_row(int64_t row) const {
-  const auto range =
-      std::ranges::equal_range(responses, row, {}, [](const ResponseEntry& r) { return int64_t{r.row}; });
-  return {static_cast<size_t>(range.begin() - responses.begin()),
-          static_cast<size_t>(range.end() - responses.begin())};
+  const auto begin = std::lower_bound(responses.begin(), responses.end(), row,
+                                      [](const ResponseEntry& r, int64_t wanted) { return r.row < wanted; });
+  const auto end = std::upper_bound(begin, responses.end(), row,
+                                    [](int64_t wanted, const ResponseEntry& r) { return wanted < r.row; });
+  return {static_cast<size_t>(begin - responses.begin()), static_cast<size_t>(end - responses.begin())};
 }
 
 ResponseTable read_response_table(const std::filesystem::path& run, const StepTable& steps) {

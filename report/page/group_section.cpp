@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <ranges>
 
 #include "common/error.h"
 #include "report/line_diff.h"
@@ -244,7 +243,8 @@ SectionParts group_section(const std::vector<RunRecord>& runs) {
   for (const RunRecord& run : runs) {
     nlohmann::json groups = nlohmann::json::array();
     Html list;
-    for (const ChosenGroup& group : std::ranges::reverse_view(run.groups)) {
+    for (size_t i = run.groups.size(); i-- > 0;) {  // the newest first
+      const ChosenGroup& group = run.groups[i];
       const std::vector<Member> members = members_of(run, group);
       const std::string id = concat("group-", &run - runs.data(), "-", group.row, "-", group.group);
       nlohmann::json responses = nlohmann::json::array();
