@@ -16,7 +16,7 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parent.parent
 ALWAYS = ("house check", "document check", "affected check")
 # Subcommands of bicrl itself (launch/CMakeLists.txt); a script that starts no other one needs no learner's module.
-WITHOUT_LEARNER = {"verifier", "verify", "doctor", "curate"}
+WITHOUT_LEARNER = {"verifier", "verify", "doctor", "curate", "report", "watch"}
 WITH_LEARNER = {"train", "sft", "eval", "generate", "init", "rescore", "tasks", "config"}
 CORPORA = ("tests/hacks/", "tests/honest/")
 # Read by the checks that always run alone.

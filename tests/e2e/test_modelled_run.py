@@ -60,7 +60,7 @@ with folder() as temporary:
     expect("best of 3 samples" in out and "after warm_up" in out, "the tables", out)
     # TensorBoard has evaluations, too, and one axis over all phases.
     events = b"".join(path.read_bytes() for path in Path(run).rglob("*tfevents*"))
-    for tag in (b"held_out/correct_rate", b"held_out_best_of/correct_rate", b"step/reward"):
+    for tag in (b"held_out/correct_rate", b"held_out_best_of/correct_rate", b"step/reward", b"responses/rewards"):
         expect(tag in events, f"{tag} is a tag", len(events))
     expect(b"end_to_end/reward" not in events, "tags are not divided by phase")
     if held_out["warm_up"]["timed"] > 0:

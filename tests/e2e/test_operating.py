@@ -50,6 +50,15 @@ with folder() as temporary:
     for text, entry in zip(texts, entries):
         expect(all(text[key] == value for key, value in entry.items()), "with what is kept of it elsewhere", text, entry)
         expect("class Model" in text["prompt"] and isinstance(text["text"], str) and "terms" in text and "verdict" in text, "prompt, text, verdict", text)
+        record = text["denoising"]
+        written = text["text"].encode()[record["text_begin"]:record["text_begin"] + record["text_bytes"]] + record["tail"].encode()
+        expect(sum(record["bytes"]) == len(written) and len(record["bytes"]) == len(record["step_changes"]) == len(record["log_prob_hundredths"]), "how it was denoised", record)
+        expect((len(record["bytes"]) + record["offset_in_block"]) % record["block_tokens"] == 0, "in whole blocks", record)
+    code, out, err = bicrl("report", run, "--output", f"{temporary}/report.html")
+    page = json.loads(re.search(r'id="data">(.*?)</script>', Path(temporary, "report.html").read_text(), re.S).group(1))
+    shown = page["denoising"]["responses"]
+    expect(code == 0 and shown and all(len(r["pieces"]) == len(r["steps"]) and max(r["steps"]) >= 1 for r in shown), "the page plays it back", code, err, shown)
+    expect("machine: processor" in page["runs"][0]["facts"] or "machine: usable CPUs" in page["runs"][0]["facts"], "and names the machine", page["runs"])
     weights = Path(run, "checkpoints/end_to_end/model.safetensors").read_bytes()
     code, out, err = train(run, "rollout.strategy=random")
     expect(code == 0 and "has finished; more steps of its last stage extend it" in out, "it has finished", code, out, err)

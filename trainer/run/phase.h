@@ -2,6 +2,7 @@
 // time and can be left and taken up again between any two steps. One object per rank; steps are collective.
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "episode/curation.h"
+#include "episode/denoising_record.h"
 #include "episode/episode.h"
 #include "episode/figures.h"
 #include "policy/tokenizer.h"
@@ -55,10 +57,11 @@ struct PhaseContext {
 struct PhaseStep {
   std::optional<StepFigures> responses;  // over all ranks; none in a supervised step
   ResponseMeaning meaning;
-  std::vector<Episode> episodes;  // CollectedStep::log
-  UpdateTotals update;            // of this rank
-  StepSeconds seconds;            // of this rank; that of the whole step is the run's business
-  int64_t verifier_queue = 0;     // of this rank: StepLoad
+  std::vector<Episode> episodes;                      // CollectedStep::log
+  std::map<EpisodeKey, DenoisingRecord> denoising{};  // of rank 0, of what it generated
+  UpdateTotals update;                                // of this rank
+  StepSeconds seconds;         // of this rank; that of the whole step is the run's business
+  int64_t verifier_queue = 0;  // of this rank: StepLoad
 };
 
 // The name of the warm-up; stages have those of their Stage.

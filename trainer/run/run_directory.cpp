@@ -16,14 +16,14 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "common/log.h"
+#include "episode/run_format.h"
+#include "trainer/run/reports/machine_description.h"
 #include "verdict/verifier_description.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;
 namespace {
 
-// Of the files in a run directory; a program reads only its own.
-constexpr int kDirectoryFormat = 4;
 constexpr double kLockPatience_s = 10;
 
 // Keys that decide where, how safely and how fast a run works, not what comes out. The reward may be swapped
@@ -119,9 +119,9 @@ void RunDirectory::read_run_file() {
   const auto json = nlohmann::json::parse(read_file(file), nullptr, false);
   if (!json.is_object() || !json.value("format", nlohmann::json()).is_number_integer())
     throw InputError(concat(file.string(), ": not the description of a run"));
-  if (json["format"] != kDirectoryFormat)
+  if (json["format"] != kRunDirectoryFormat)
     throw InputError(concat(file.string(), ": the run was made by another version of this program (format ",
-                            json["format"].dump(), ", this one reads ", kDirectoryFormat,
+                            json["format"].dump(), ", this one reads ", kRunDirectoryFormat,
                             "); name another folder"));
   // Runs did not say so before protocol 3. Verdicts under two protocols do not mean the same.
   const auto protocol = json.value("protocol", nlohmann::json("2 or earlier"));
@@ -135,8 +135,9 @@ void RunDirectory::read_run_file() {
 }
 
 void RunDirectory::write_run_file() const {
-  const nlohmann::json json = {
-      {"format", kDirectoryFormat}, {"protocol", kProtocolVersion}, {"finished", finished_}};
+  nlohmann::json json = {
+      {"format", kRunDirectoryFormat}, {"protocol", kProtocolVersion}, {"finished", finished_}};
+  for (const auto& [name, value] : machine_description()) json["machine"][name] = value;
   write("run.json", json.dump() + "\n");
 }
 

@@ -29,7 +29,8 @@ class StagePhase : public Phase {
         replay_(context.settings.replay),
         own_rollouts_(context.settings.directory / "rollouts"),
         other_rollouts_(context.settings.replay.rollouts / "rollouts"),
-        texts_(context.settings.directory / "texts", context.tokenizer, context.control.rank()),
+        texts_(context.settings.directory / "texts", context.tokenizer, context.policy.config().block_size,
+               context.control.rank()),
         key_(mix_key({mix_key(context.settings.seed, to_string(settings_.stage)), index})),
         tasks_(steps() == 0 ? std::vector<Task>()
                             : context.tasks.usable(settings_.stage, settings_.sources)) {
@@ -118,6 +119,7 @@ class StagePhase : public Phase {
     if (overlaps) generate_ahead(next);
     taken.responses = std::move(collected.figures);
     taken.episodes = std::move(collected.log);
+    if (context_.control.rank() == 0) taken.denoising = denoising_of(collected.generated);
     latest_step_ = step;
     latest_ = std::move(collected.generated);
     return taken;
@@ -159,6 +161,22 @@ class StagePhase : public Phase {
   }
 
  private:
+  // Of the responses that can become samples of the step.
+  std::map<EpisodeKey, DenoisingRecord> denoising_of(const std::vector<Episode>& generated) const {
+    std::map<EpisodeKey, DenoisingRecord> records;
+    if (context_.settings.samples_per_step == 0) return records;
+    int64_t group = -1;
+    for (const Episode& episode : generated) {
+      const Rollout& rollout = episode.last().rollout;
+      // The log's choice: the first of each group that has a text.
+      if (episode.key.group == group || rollout.text.empty()) continue;
+      group = episode.key.group;
+      records[episode.key] =
+          denoising_record_of(rollout, context_.tokenizer, context_.policy.config().block_size);
+    }
+    return records;
+  }
+
   // Tasks that the stages of this kind before this one ask in order, of the same files.
   size_t asked_before() const {
     int64_t tasks = 0;

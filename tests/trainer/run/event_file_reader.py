@@ -50,12 +50,14 @@ def event_class():
             (8, "repeated", F.TYPE_BYTES, "string_val"))
     message("Plugin", (1, "", F.TYPE_STRING, "plugin_name"), (2, "", F.TYPE_BYTES, "content"))
     message("Metadata", (1, "", "Plugin", "plugin_data"), (4, "", F.TYPE_INT32, "data_class"))
-    message("Value", (1, "", F.TYPE_STRING, "tag"), (2, "", F.TYPE_FLOAT, "simple_value"),
+    message("Histogram", *((number, "", F.TYPE_DOUBLE, name) for number, name in enumerate(("min", "max", "num", "sum", "sum_squares"), 1)),
+            (6, "repeated", F.TYPE_DOUBLE, "bucket_limit"), (7, "repeated", F.TYPE_DOUBLE, "bucket"))
+    message("Value", (1, "", F.TYPE_STRING, "tag"), (2, "", F.TYPE_FLOAT, "simple_value"), (5, "", "Histogram", "histo"),
             (8, "", "Tensor", "tensor"), (9, "", "Metadata", "metadata"))
     value = file.message_type[-1]
     value.oneof_decl.add(name="value")  # a member of it keeps a value of zero
     for field in value.field:
-        if field.name in ("simple_value", "tensor"):
+        if field.name in ("simple_value", "tensor", "histo"):
             field.oneof_index = 0
     message("Summary", (1, "repeated", "Value", "value"))
     message("Event", (1, "", F.TYPE_DOUBLE, "wall_time"), (2, "", F.TYPE_INT64, "step"),
@@ -93,6 +95,21 @@ def read(path):
     return events
 
 
+def check_histogram(histogram, values):
+    """The bars hold the values: each between the limit below it and its own."""
+    assert (histogram.min, histogram.max, histogram.num) == (min(values), max(values), len(values)), histogram
+    assert (histogram.sum, histogram.sum_squares) == (sum(values), sum(v * v for v in values)), histogram
+    limits = list(histogram.bucket_limit)
+    assert limits == sorted(limits) and limits[-1] >= max(values), limits
+    below, heights = float("-inf"), []
+    for limit in limits:
+        heights.append(sum(below < value <= limit for value in values))
+        below = limit
+    assert sum(histogram.bucket) == len(values), histogram
+    # A value on a limit may count on either side of it.
+    assert sum(abs(a - b) for a, b in zip(heights, histogram.bucket)) <= 2, (heights, histogram)
+
+
 assert crc32c(b"123456789") == 0xE3069283 and crc32c(b"") == 0
 path, expected_path = sys.argv[1:3]
 events = read(path)
@@ -106,11 +123,19 @@ for event in events[1:]:
             assert value.tensor.dtype == 7 and [d.size for d in value.tensor.tensor_shape.dim] == [1]
             (text,) = value.tensor.string_val
             found.append([event.step, value.tag, text.decode("utf-8")])
+        elif value.HasField("histo"):
+            found.append([event.step, value.tag, value.histo])
         else:
             found.append([event.step, value.tag, repr(value.simple_value)])
 f32 = lambda x: repr(struct.unpack("<f", struct.pack("<f", float(x)))[0])
-expected = [[step, tag, value if kind == "text" else f32(value)]
-            for kind, step, tag, value in json.load(open(expected_path))]
+listed = json.load(open(expected_path))
+assert len(found) == len(listed), f"{found}\n!=\n{listed}"
+for entry, (kind, step, tag, value) in zip(found, listed):
+    if kind != "histogram": continue
+    assert entry[:2] == [step, tag], entry
+    check_histogram(entry[2], value)
+    entry[2] = value
+expected = [[step, tag, f32(value) if kind == "scalar" else value] for kind, step, tag, value in listed]
 assert found == expected, f"{found}\n!=\n{expected}"
 
 try:

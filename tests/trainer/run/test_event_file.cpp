@@ -58,6 +58,9 @@ TEST_CASE("An event file reads back by another reader") {
                   std::string("a\xff"
                               "b"));
     file.add_text(5, "samples/long", std::string(300'000, 'x'));
+    file.add_histogram(6, "responses/rewards", {3, -1, 0.5, std::numeric_limits<double>::quiet_NaN(), 3});
+    file.add_histogram(7, "responses/equal", {2, 2});
+    file.add_histogram(8, "responses/none", {});
     CHECK(file.position() == static_cast<int64_t>(fs::file_size(path)));
     file.sync();
   }
@@ -68,7 +71,9 @@ TEST_CASE("An event file reads back by another reader") {
                          {"scalar", int64_t{1} << 40, "train/loss", "nan"},
                          {"text", 3, "samples/program", "__global__ void k() {}\n\"quoted\" \u00e4\u4e2d"},
                          {"text", 4, "samples/broken", "a\ufffdb"},
-                         {"text", 5, "samples/long", std::string(300'000, 'x')}});
+                         {"text", 5, "samples/long", std::string(300'000, 'x')},
+                         {"histogram", 6, "responses/rewards", {3, -1, 0.5, 3}},
+                         {"histogram", 7, "responses/equal", {2, 2}}});
 }
 
 TEST_CASE("A resumed event file goes on where it was told to and drops what came after") {

@@ -4,11 +4,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstring>
+#include <iterator>
 
 #include "common/error.h"
 #include "common/utf8.h"
@@ -96,6 +99,32 @@ std::string scalar_value(const std::string& tag, double value) {
   return bytes_field(1, bytes_field(1, tag) + float_field(2, static_cast<float>(value)));
 }
 
+// HistogramProto: least, most, number, sum and sum of squares, then the upper limit of each bar and its
+// height.
+std::string histogram_value(const std::string& tag, const std::vector<double>& values) {
+  constexpr size_t kBars = 30;
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  const double width = *most > *least ? (*most - *least) / kBars : 1;
+  std::vector<double> heights(kBars, 0.0);
+  double sum = 0, squares = 0;
+  for (const double value : values) {
+    heights[std::min(kBars - 1, static_cast<size_t>((value - *least) / width))] += 1;
+    sum += value;
+    squares += value * value;
+  }
+  std::string limits, counts;
+  for (size_t bar = 0; bar < kBars; ++bar) {
+    // The last limit is the largest value itself, whatever rounding makes of the sum.
+    limits += fixed_bytes(bar + 1 == kBars && *most > *least ? *most
+                                                             : *least + width * static_cast<double>(bar + 1));
+    counts += fixed_bytes(heights[bar]);
+  }
+  const std::string histogram = double_field(1, *least) + double_field(2, *most) +
+                                double_field(3, static_cast<double>(values.size())) + double_field(4, sum) +
+                                double_field(5, squares) + bytes_field(6, limits) + bytes_field(7, counts);
+  return bytes_field(1, bytes_field(1, tag) + bytes_field(5, histogram));
+}
+
 // The text plugin wants a string tensor of one dimension and, in its metadata, its own name.
 std::string text_value(const std::string& tag, const std::string& text) {
   constexpr int64_t kStringType = 7;   // DT_STRING
@@ -158,6 +187,12 @@ void EventFile::add_scalars(int64_t step, const std::vector<Scalar>& scalars) {
   std::string values;
   for (const auto& [tag, value] : scalars) values += scalar_value(tag, value);
   append(summary_event(step, values));
+}
+
+void EventFile::add_histogram(int64_t step, const std::string& tag, const std::vector<double>& values) {
+  std::vector<double> finite;
+  std::ranges::copy_if(values, std::back_inserter(finite), [](double value) { return std::isfinite(value); });
+  if (!finite.empty()) append(summary_event(step, histogram_value(tag, finite)));
 }
 
 void EventFile::add_text(int64_t step, const std::string& tag, const std::string& text) {

@@ -1,5 +1,5 @@
 // TensorBoard's event file, written by hand: records of length, checksums and one Event message each, for
-// scalars and texts. No TensorFlow, no generated code.
+// scalars, histograms and texts. No TensorFlow, no generated code.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -30,6 +30,9 @@ class EventFile {
   using Scalar = std::pair<std::string, double>;  // tag ("train/reward") and value; stored as fp32
   // These throw Error (for instance on a full disk) and leave the file as it was before the call.
   void add_scalars(int64_t step, const std::vector<Scalar>& scalars);
+  // The distribution of a step's values, as bars between the smallest and the largest. Values that are not
+  // finite do not count; without any, nothing is written.
+  void add_histogram(int64_t step, const std::string& tag, const std::vector<double>& values);
   void add_text(int64_t step, const std::string& tag, const std::string& text);  // shown as Markdown
 
   // Bytes written so far: where the next record begins.

@@ -82,7 +82,8 @@ void RunLog::step(const StepMetrics& metrics, int64_t run_step, double seconds_i
     print_line(step_line(metrics, eta, run_seconds_left));
 }
 
-void RunLog::responses(const StepMetrics& metrics, int64_t run_step, const std::vector<Episode>& episodes) {
+void RunLog::responses(const StepMetrics& metrics, int64_t run_step, const std::vector<Episode>& episodes,
+                       const std::map<EpisodeKey, DenoisingRecord>& denoising) {
   if (episodes.empty()) return;
   nlohmann::json all = nlohmann::json::array();
   int64_t samples = 0;
@@ -95,12 +96,23 @@ void RunLog::responses(const StepMetrics& metrics, int64_t run_step, const std::
       continue;
     sampled_group = episode.key.group;
     ++samples;
-    samples_.append(line_of(to_json(episode, EpisodeForm::kSample)));
+    nlohmann::json sample = to_json(episode, EpisodeForm::kSample);
+    if (const auto found = denoising.find(episode.key); found != denoising.end())
+      sample["denoising"] = to_json(found->second);
+    samples_.append(line_of(sample));
     events_.add_text(run_step, concat("samples/", metrics.phase, "_", samples), markdown_of(episode));
   }
   nlohmann::json line = to_json(metrics.meaning.advantage);
   line.update({{"phase", metrics.phase}, {"step", metrics.step}, {"responses", all}});
   responses_.append(line_of(line));
+  std::vector<double> rewards, advantages;
+  for (const Episode& episode : episodes) {
+    if (episode.reward.masked) continue;
+    rewards.push_back(episode.reward.value);
+    advantages.push_back(episode.advantage);
+  }
+  events_.add_histogram(run_step, "responses/rewards", rewards);
+  events_.add_histogram(run_step, "responses/advantages", advantages);
 }
 
 void RunLog::evaluation(const EvaluationResult& result, int64_t run_step) {

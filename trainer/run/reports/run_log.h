@@ -16,6 +16,7 @@
 
 #include "common/line_log.h"
 #include "common/progress_bar.h"
+#include "episode/denoising_record.h"
 #include "episode/episode.h"
 #include "trainer/evaluation/evaluation.h"
 #include "trainer/run/reports/event_file.h"
@@ -34,7 +35,8 @@ class RunLog {
   // knows.
   void step(const StepMetrics& metrics, int64_t run_step, double seconds_in_phase,
             std::optional<double> run_seconds_left = std::nullopt);
-  void responses(const StepMetrics& metrics, int64_t run_step, const std::vector<Episode>& episodes);
+  void responses(const StepMetrics& metrics, int64_t run_step, const std::vector<Episode>& episodes,
+                 const std::map<EpisodeKey, DenoisingRecord>& denoising);
   // Figures of an evaluation, on the same axis, for TensorBoard.
   void evaluation(const EvaluationResult& result, int64_t run_step);
   void sync();  // all files, to the disk

@@ -1,0 +1,291 @@
+// What a run was, how it went and what it cost.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "common/clock.h"
+#include "common/error.h"
+#include "report/page/charts.h"
+#include "report/page/sections.h"
+
+namespace bicrl::report {
+namespace {
+
+constexpr size_t kTimeBuckets = 110;
+
+double sum_of(const StepTable& steps, const std::string& name) {
+  double sum = 0;
+  if (const auto column = steps.columns.find(name); column != steps.columns.end())
+    for (const double value : column->second) sum += std::isfinite(value) ? value : 0;
+  return sum;
+}
+
+Html tile(const std::string& name, const std::string& value, const std::string& note) {
+  return element("div", {{"class", "tile"}},
+                 element("dt", text(name)) + element("dd", {{"class", "figure"}}, text(value)) +
+                     element("dd", {{"class", "note"}}, text(note)));
+}
+
+// First and last evaluation of the plain kind; null where there are fewer than one.
+std::pair<const EvaluationEntry*, const EvaluationEntry*> ends_of(const RunRecord& run) {
+  const EvaluationEntry *first = nullptr, *last = nullptr;
+  for (const EvaluationEntry& evaluation : run.evaluations) {
+    if (evaluation.is_variant) continue;
+    if (!first && evaluation.step == 0) first = &evaluation;  // not within the warm-up
+    last = &evaluation;
+  }
+  return {first ? first : last, last};
+}
+
+Html tiles_of(const RunRecord& run) {
+  Html tiles;
+  const auto change = [&](const char* name, Estimate first, Estimate last, Unit unit,
+                          const std::string& since) {
+    if (last.is_known)
+      tiles += tile(name, figure_text(last.value, unit),
+                    first.is_known ? concat("from ", figure_text(first.value, unit), " after ", since, "; ",
+                                            interval_text(last, unit))
+                                   : interval_text(last, unit));
+  };
+  const auto [first, last] = ends_of(run);
+  if (last) {
+    std::string since = first->phase;
+    std::ranges::replace(since, '_', ' ');
+    change("Correct, held out", first->correct_rate(), last->correct_rate(), Unit::kShare, since);
+    change("Speed-up, held out", first->geomean_speedup(), last->geomean_speedup(), Unit::kFactor, since);
+    change("Faster than eager", first->fast_1_rate(), last->fast_1_rate(), Unit::kShare, since);
+  }
+  if (!run.kernels.empty())
+    tiles += tile("Fastest kernel", figure_text(run.kernels[0].speedup, Unit::kFactor),
+                  concat(run.kernels[0].task, ", ", step_name(run.steps, run.kernels[0].found.row)));
+  if (run.steps.rows() > 0)
+    tiles += tile("Time in steps", clock_text(sum_of(run.steps, "step_seconds")),
+                  concat(run.steps.rows(), " steps, ", run.steps.phases.size(),
+                         run.steps.phases.size() == 1 ? " phase" : " phases"));
+  return tiles.empty() ? tiles : element("dl", {{"class", "tiles"}}, tiles);
+}
+
+Html notices_of(const RunRecord& run, bool is_named) {
+  Html items;
+  for (const std::string& notice : run.notices)
+    items += element("li", text(is_named ? run.name + ": " + notice : notice));
+  return items;
+}
+
+TableCell estimate_cell(const Estimate& estimate, Unit unit) {
+  if (!estimate.is_known) return number_cell("–");
+  return {element("span", {{"class", "main"}}, text(figure_text(estimate.value, unit))) +
+              element("span", {{"class", "interval"}}, text(interval_text(estimate, unit))),
+          true};
+}
+
+nlohmann::json estimate_json(const Estimate& estimate) {
+  if (!estimate.is_known) return nullptr;
+  return {{"value", estimate.value}, {"low", estimate.low}, {"high", estimate.high}};
+}
+
+nlohmann::json evaluation_json(const EvaluationEntry& e) {
+  return {{"name", e.name},
+          {"phase", e.phase},
+          {"step", e.step},
+          {"row", e.run_row},
+          {"responses", e.responses},
+          {"correct", estimate_json(e.correct_rate())},
+          {"compiled", estimate_json(e.compile_rate())},
+          {"speedup", estimate_json(e.geomean_speedup())},
+          {"fast_1", estimate_json(e.fast_1_rate())},
+          {"fast_2", estimate_json(e.fast_2_rate())},
+          {"reward", estimate_json(e.reward)},
+          {"novel", e.novel},
+          {"outcomes", e.outcomes}};
+}
+
+// Within a phase only its newest evaluation is a row: the curves have the others.
+Html evaluation_table(const std::vector<RunRecord>& runs) {
+  std::vector<std::vector<TableCell>> rows;
+  for (const RunRecord& run : runs)
+    for (size_t i = 0; i < run.evaluations.size(); ++i) {
+      const EvaluationEntry& e = run.evaluations[i];
+      const bool is_superseded =
+          e.step > 0 &&
+          std::any_of(run.evaluations.begin() + static_cast<ptrdiff_t>(i) + 1, run.evaluations.end(),
+                      [&](const EvaluationEntry& later) { return later.phase == e.phase; });
+      if (is_superseded) continue;
+      rows.push_back({cell(runs.size() > 1 ? concat(run.name, ": ", e.name) : e.name),
+                      number_cell(std::to_string(e.responses)), estimate_cell(e.compile_rate(), Unit::kShare),
+                      estimate_cell(e.correct_rate(), Unit::kShare),
+                      estimate_cell(e.geomean_speedup(), Unit::kFactor),
+                      estimate_cell(e.fast_1_rate(), Unit::kShare),
+                      estimate_cell(e.fast_2_rate(), Unit::kShare), estimate_cell(e.reward, Unit::kNumber),
+                      estimate_cell(share_estimate(e.novel, e.responses), Unit::kShare)});
+    }
+  if (rows.empty()) return {};
+  return element("h3", literal("Before and after, on held-out tasks")) +
+         table("Evaluations with 95 % intervals",
+               {"after", "responses", "compile", "correct", "speed-up", "fast₁", "fast₂", "reward",
+                "novel technique"},
+               rows);
+}
+
+struct TimePart {
+  const char* column;
+  const char* label;
+};
+constexpr TimePart kTimeParts[] = {{"rollout_seconds", "generating"},
+                                   {"verify_wait_seconds", "waiting for verdicts"},
+                                   {"train_seconds", "training"},
+                                   {"checkpoint_stall_seconds", "waiting for checkpoints"}};
+
+void add_time_stack(const RunRecord& run, int64_t number, bool is_named, const RunAxis& axis, Html& grid,
+                    nlohmann::json& charts) {
+  const auto whole = run.steps.columns.find("step_seconds");
+  if (whole == run.steps.columns.end()) return;
+  const std::vector<CurvePoint> points = thinned_curve(whole->second, kTimeBuckets);
+  Chart chart{.id = concat("time-", number),
+              .title = is_named ? concat("Where time goes: ", run.name) : "Where time goes",
+              .explanation = "",
+              .unit = Unit::kSeconds,
+              .series = {},
+              .marks = {}};
+  std::vector<double> rest;
+  for (const CurvePoint& point : points) rest.push_back(point.value);
+  int colour = 0;
+  for (const TimePart& part : kTimeParts) {
+    const auto column = run.steps.columns.find(part.column);
+    ChartSeries series{.label = part.label,
+                       .colour = colour++,
+                       .run = number,
+                       .points = points,
+                       .x = places_of(run, axis, points)};
+    for (size_t i = 0; i < points.size(); ++i) {
+      const double value =
+          column == run.steps.columns.end() ? 0 : column->second[static_cast<size_t>(points[i].row)];
+      series.points[i].value = std::isfinite(value) ? std::max(value, 0.0) : 0;
+      rest[i] -= series.points[i].value;
+    }
+    chart.series.push_back(std::move(series));
+  }
+  // Parts that overlap, with a rollout ahead, are together longer than the step.
+  ChartSeries other{.label = "other", .colour = 7, .run = number, .points = points, .x = chart.series[0].x};
+  for (size_t i = 0; i < points.size(); ++i) other.points[i].value = std::max(rest[i], 0.0);
+  chart.series.push_back(std::move(other));
+  DrawnChart drawn = draw_stack(chart, axis);
+  grid += drawn.picture;
+  charts[chart.id] = std::move(drawn.data);
+}
+
+const std::vector<CurveChoice>& main_curves() {
+  static const std::vector<CurveChoice> curves = {
+      {.id = "reward_mean",
+       .column = "reward_mean",
+       .title = "Reward",
+       .held_out = [](const EvaluationEntry& e) { return e.reward; }},
+      {.id = "correct_rate",
+       .column = "correct_rate",
+       .title = "Correct",
+       .held_out = [](const EvaluationEntry& e) { return e.correct_rate(); }},
+      {.id = "geomean_speedup",
+       .column = "geomean_speedup",
+       .title = "Speed-up over eager PyTorch",
+       .held_out = [](const EvaluationEntry& e) { return e.geomean_speedup(); }},
+      {.id = "fast_1",
+       .column = "fast_1",
+       .title = "Correct and faster than eager",
+       .held_out = [](const EvaluationEntry& e) { return e.fast_1_rate(); }},
+      {.id = "compile_rate",
+       .column = "compile_rate",
+       .title = "Compile",
+       .held_out = [](const EvaluationEntry& e) { return e.compile_rate(); }},
+      {.id = "entropy", .column = "entropy", .title = "Entropy", .from_zero = true},
+      {.id = "kl", .column = "kl", .title = "KL divergence", .from_zero = true},
+      {.id = "loss", .column = "loss", .title = "Loss"},
+      {.id = "grad_norm", .column = "grad_norm", .title = "Gradient norm", .from_zero = true},
+  };
+  return curves;
+}
+
+Html other_curves(const std::vector<RunRecord>& runs, const RunAxis& axis, nlohmann::json& charts) {
+  std::set<std::string> names;
+  for (const RunRecord& run : runs)
+    for (const auto& [name, column] : run.steps.columns)
+      if (name.find('.') == std::string::npos) names.insert(name);
+  for (const CurveChoice& curve : main_curves()) names.erase(curve.column);
+  for (const char* shown : {"memory_peak_bytes", "tokens_per_second", "responses", "groups"})
+    names.erase(shown);
+  Html grid;
+  for (const std::string& name : names) {
+    // A figure that never changes is no curve.
+    const bool changes = std::ranges::any_of(runs, [&](const RunRecord& run) {
+      const auto column = run.steps.columns.find(name);
+      if (column == run.steps.columns.end()) return false;
+      std::set<double> values;
+      for (const double value : column->second)
+        if (std::isfinite(value) && values.size() < 2) values.insert(value);
+      return values.size() > 1;
+    });
+    if (changes) add_curve(runs, axis, {.id = name, .column = name, .title = title_of(name)}, grid, charts);
+  }
+  if (grid.empty()) return grid;
+  return element("details", element("summary", literal("All other figures of a step")) +
+                                element("div", {{"class", "grid"}}, grid));
+}
+
+Html configuration_of(const RunRecord& run) {
+  Html facts;
+  facts += element("dt", literal("folder")) + element("dd", text(run.folder.string()));
+  for (const auto& [key, value] : run.facts) facts += element("dt", text(key)) + element("dd", text(value));
+  for (const auto& [key, value] : run.steps.texts)
+    if (key != "phase" && !value.empty()) facts += element("dt", text(key)) + element("dd", text(value));
+  Html content = element("dl", {{"class", "facts"}}, facts);
+  for (const auto& [name, yaml] :
+       {std::pair{"config.yaml", &run.config_yaml}, {"reward.yaml", &run.reward_yaml}})
+    if (!yaml->empty())
+      content += element("details", element("summary", element("code", text(name))) +
+                                        element("pre", {{"class", "yaml"}, {"tabindex", "0"}}, text(*yaml)));
+  return element("div", {{"class", "run-facts"}}, element("h4", text(run.name)) + content);
+}
+
+}  // namespace
+
+SectionParts overview_section(const std::vector<RunRecord>& runs, const RunAxis& axis) {
+  SectionParts parts;
+  Html notices, grid, cost, configuration;
+  for (const RunRecord& run : runs) {
+    if (runs.size() > 1) parts.markup += element("h3", text(run.name));
+    parts.markup += tiles_of(run);
+    notices += notices_of(run, runs.size() > 1);
+    configuration += configuration_of(run);
+    nlohmann::json evaluations = nlohmann::json::array();
+    for (const EvaluationEntry& evaluation : run.evaluations)
+      evaluations.push_back(evaluation_json(evaluation));
+    parts.data["evaluations"].push_back(std::move(evaluations));
+    parts.data["notices"].push_back(run.notices);
+  }
+  if (!notices.empty())
+    parts.markup += element("ul", {{"class", "notices"}, {"aria-label", "Notices"}}, notices);
+  for (const CurveChoice& curve : main_curves()) add_curve(runs, axis, curve, grid, parts.charts);
+  if (!grid.empty())
+    parts.markup += element("h3", literal("Curves")) + element("div", {{"class", "grid"}}, grid);
+  parts.markup += evaluation_table(runs);
+  for (const RunRecord& run : runs)
+    add_time_stack(run, &run - runs.data(), runs.size() > 1, axis, cost, parts.charts);
+  add_curve(runs, axis,
+            {.id = "memory_peak_bytes",
+             .column = "memory_peak_bytes",
+             .title = "Memory, largest rank",
+             .from_zero = true},
+            cost, parts.charts);
+  add_curve(runs, axis,
+            {.id = "tokens_per_second",
+             .column = "tokens_per_second",
+             .title = "Tokens generated, whole step",
+             .from_zero = true},
+            cost, parts.charts);
+  if (!cost.empty())
+    parts.markup += element("h3", literal("Time and memory")) + element("div", {{"class", "grid"}}, cost);
+  parts.markup += other_curves(runs, axis, parts.charts);
+  parts.markup += element("h3", literal("Configuration")) + configuration;
+  return parts;
+}
+
+}  // namespace bicrl::report

@@ -1,0 +1,246 @@
+// What was rewarded and what failed: terms, failures by class, the distribution of rewards, groups that
+// teach.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "common/error.h"
+#include "report/page/charts.h"
+#include "report/page/sections.h"
+
+namespace bicrl::report {
+namespace {
+
+constexpr size_t kStackBuckets = 110;
+constexpr int64_t kHistogramColumns = 120;
+constexpr size_t kHistogramBins = 24;
+constexpr size_t kMostClasses = 7;  // a colour each; the rest are one more
+
+// Rows with values of `column`, thinned by it.
+std::vector<CurvePoint> points_of(const RunRecord& run, const std::string& column) {
+  const auto found = run.steps.columns.find(column);
+  return found == run.steps.columns.end() ? std::vector<CurvePoint>{}
+                                          : thinned_curve(found->second, kStackBuckets);
+}
+
+double value_at(const RunRecord& run, const std::string& column, int64_t row) {
+  const auto found = run.steps.columns.find(column);
+  const double value = found == run.steps.columns.end() ? 0 : found->second[static_cast<size_t>(row)];
+  return std::isfinite(value) ? value : 0;
+}
+
+class RewardCharts {
+ public:
+  RewardCharts(const std::vector<RunRecord>& runs, const RunRecord& run, const RunAxis& axis,
+               SectionParts& parts)
+      : run_(run),
+        number_(&run - runs.data()),
+        axis_(axis_of({&run}, axis, {"reward_mean"})),
+        parts_(parts) {}
+
+  Html grid() {
+    Html grid = terms() + failures() + histogram() + groups();
+    return grid.empty() ? grid : element("div", {{"class", "grid pairs"}}, grid);
+  }
+
+ private:
+  ChartSeries series(const std::string& label, int colour, const std::vector<CurvePoint>& points) const {
+    return {.label = label,
+            .colour = colour,
+            .run = number_,
+            .points = points,
+            .x = places_of(run_, axis_, points)};
+  }
+  Html keep(const std::string& id, DrawnChart drawn) {
+    parts_.charts[id] = std::move(drawn.data);
+    return drawn.picture;
+  }
+  std::string id(const char* name) const { return concat(name, "-", number_); }
+
+  Html terms() {
+    Chart chart{.id = id("terms"),
+                .title = "Reward terms, mean",
+                .explanation = "",
+                .series = {},
+                .marks = {},
+                .from_zero = true};
+    int colour = 0;
+    for (const std::string& term : run_.steps.members("reward_terms")) {
+      chart.series.push_back(
+          series(readable_name(term), colour % 7, points_of(run_, "reward_terms." + term)));
+      ++colour;
+    }
+    return chart.series.empty() ? Html() : keep(chart.id, draw_lines(chart, axis_));
+  }
+
+  // The commonest classes in the order of their numbers.
+  std::vector<std::string> classes() const {
+    std::vector<std::pair<double, std::string>> counted;
+    for (const std::string& name : run_.steps.members("fault_classes")) {
+      double count = 0;
+      for (const double value : run_.steps.columns.at("fault_classes." + name))
+        count += std::isfinite(value) ? value : 0;
+      counted.emplace_back(-count, name);
+    }
+    std::ranges::sort(counted);
+    std::vector<std::string> names;
+    for (const auto& [count, name] : counted) names.push_back(name);
+    return names;
+  }
+
+  Html failures() {
+    const std::vector<std::string> names = classes();
+    if (names.empty()) return {};
+    const std::vector<CurvePoint> rows = points_of(run_, "responses");
+    Chart chart{.id = id("failures"),
+                .title = "Failures by class, responses",
+                .explanation = "",
+                .unit = Unit::kCount,
+                .series = {},
+                .marks = {}};
+    for (size_t i = 0; i < std::min(names.size(), kMostClasses + 1); ++i) {
+      const bool is_rest = i == kMostClasses;
+      std::vector<CurvePoint> points = rows;
+      for (CurvePoint& point : points) {
+        point.value = 0;
+        for (size_t name = i; name < (is_rest ? names.size() : i + 1); ++name)
+          point.value += value_at(run_, "fault_classes." + names[name], point.row);
+      }
+      chart.series.push_back(
+          series(is_rest ? "other" : readable_name(names[i]), static_cast<int>(i), points));
+    }
+    return keep(chart.id, draw_stack(chart, axis_));
+  }
+
+  Html histogram() {
+    const ResponseTable& table = run_.responses;
+    HistogramChart chart{.id = id("histogram"), .title = "Rewards of a step's responses", .columns = {}};
+    double low = std::numeric_limits<double>::max(), high = std::numeric_limits<double>::lowest();
+    std::vector<int64_t> rows;
+    for (const ResponseEntry& response : table.responses) {
+      if (rows.empty() || rows.back() != response.row) rows.push_back(response.row);
+      if (response.is_masked) continue;
+      low = std::min<double>(low, response.reward);
+      high = std::max<double>(high, response.reward);
+    }
+    if (rows.empty() || low > high) return {};
+    chart.low = std::min(std::floor(low * 2) / 2, 0.0);
+    chart.high = std::max(std::ceil(high * 2 + 1e-9) / 2, chart.low + 1);
+    const auto steps_a_column =
+        std::max<int64_t>(1, (static_cast<int64_t>(rows.size()) + kHistogramColumns - 1) / kHistogramColumns);
+    for (size_t i = 0; i < rows.size();) {
+      HistogramChart::Column column{
+          .first_row = rows[i], .last_row = rows[i], .counts = std::vector<int64_t>(kHistogramBins, 0)};
+      const PhaseSpan& phase = run_.steps.phase_of(rows[i]);
+      for (int64_t taken = 0; i < rows.size() && taken < steps_a_column && rows[i] < phase.end;
+           ++i, ++taken) {
+        column.last_row = rows[i];
+        count(table, rows[i], chart, column.counts);
+      }
+      column.begin = axis_.end_of(phase.name, run_.steps.step[static_cast<size_t>(column.first_row)] - 1);
+      column.end = axis_.end_of(phase.name, run_.steps.step[static_cast<size_t>(column.last_row)]);
+      chart.columns.push_back(std::move(column));
+    }
+    return keep(chart.id, draw_histogram(chart, axis_));
+  }
+
+  static void count(const ResponseTable& table, int64_t row, const HistogramChart& chart,
+                    std::vector<int64_t>& counts) {
+    const auto [begin, end] = table.of_row(row);
+    for (size_t i = begin; i < end; ++i) {
+      if (table.responses[i].is_masked) continue;
+      const double share = (table.responses[i].reward - chart.low) / (chart.high - chart.low);
+      const auto bin = static_cast<size_t>(std::clamp(share * kHistogramBins, 0.0, kHistogramBins - 1.0));
+      ++counts[bin];
+    }
+  }
+
+  Html groups() {
+    const std::vector<CurvePoint> rows = points_of(run_, "groups");
+    if (rows.empty()) return {};
+    Chart chart{.id = id("groups"),
+                .title = "Groups with and without variance",
+                .explanation = "",
+                .unit = Unit::kCount,
+                .series = {},
+                .marks = {}};
+    std::vector<CurvePoint> teaching = rows, equal = rows, few = rows;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      equal[i].value = value_at(run_, "zero_variance_groups", rows[i].row);
+      few[i].value = value_at(run_, "too_few_groups", rows[i].row);
+      teaching[i].value = std::max(0.0, rows[i].value - equal[i].value - few[i].value);
+    }
+    chart.series = {series("teach: rewards differ", 0, teaching), series("all rewards equal", 4, equal),
+                    series("fewer than two count", 7, few)};
+    return keep(chart.id, draw_stack(chart, axis_));
+  }
+
+  const RunRecord& run_;
+  int64_t number_;
+  RunAxis axis_;
+  SectionParts& parts_;
+};
+
+// Shares of the responses in the first and the last quarter of the steps.
+Html movement_table(const RunRecord& run, nlohmann::json& data) {
+  const ResponseTable& responses = run.responses;
+  if (responses.responses.empty()) return {};
+  std::vector<int64_t> rows;
+  for (const ResponseEntry& response : responses.responses)
+    if (rows.empty() || rows.back() != response.row) rows.push_back(response.row);
+  const size_t quarter = std::max<size_t>(1, rows.size() / 4);
+  const int64_t early = rows[quarter - 1], late = rows[rows.size() - quarter];
+  struct Counts {
+    int64_t whole = 0, first = 0, last = 0;
+  };
+  std::map<std::string, Counts> counts;
+  Counts all;
+  for (const ResponseEntry& response : responses.responses)
+    for (Counts* each : {&counts[responses.verdict_of(response).outcome], &all}) {
+      ++each->whole;
+      each->first += response.row <= early;
+      each->last += response.row >= late;
+    }
+  std::vector<std::pair<std::string, Counts>> ordered(counts.begin(), counts.end());
+  std::ranges::stable_sort(ordered, std::ranges::greater(),
+                           [](const auto& entry) { return entry.second.whole; });
+  const auto share = [](int64_t count, int64_t of) {
+    return of == 0 ? 0.0 : static_cast<double>(count) / static_cast<double>(of);
+  };
+  std::vector<std::vector<TableCell>> cells;
+  for (const auto& [name, count] : ordered) {
+    const double first = share(count.first, all.first), last = share(count.last, all.last),
+                 change = 100 * (last - first);
+    cells.push_back(
+        {{outcome_badge(name)},
+         number_cell(std::to_string(count.whole)),
+         number_cell(figure_text(first, Unit::kShare)),
+         number_cell(figure_text(last, Unit::kShare)),
+         number_cell(concat(change > 0.05 ? "+" : "",
+                            figure_text(std::round(10 * change) / 10, Unit::kNumber), " points"))});
+    data[name] = {{"responses", count.whole}, {"first_quarter", first}, {"last_quarter", last}};
+  }
+  return element("h3", literal("Verdicts, first and last quarter of the steps")) +
+         table("Shares of verdicts", {"verdict", "responses", "first quarter", "last quarter", "change"},
+               cells);
+}
+
+}  // namespace
+
+SectionParts reward_section(const std::vector<RunRecord>& runs, const RunAxis& axis) {
+  SectionParts parts;
+  for (const RunRecord& run : runs) {
+    Html content = RewardCharts(runs, run, axis, parts).grid();
+    nlohmann::json outcomes = nlohmann::json::object();
+    content += movement_table(run, outcomes);
+    parts.data["outcomes"].push_back(std::move(outcomes));
+    if (content.empty()) continue;
+    if (runs.size() > 1) parts.markup += element("h3", text(run.name));
+    parts.markup += content;
+  }
+  if (parts.markup.empty())
+    parts.markup = element("p", {{"class", "empty"}}, literal("No step of reinforcement has been recorded."));
+  return parts;
+}
+
+}  // namespace bicrl::report

@@ -1,0 +1,171 @@
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+#include <fstream>
+
+#include "common/error.h"
+#include "common/files.h"
+#include "report/run_record.h"
+#include "tests/report/run_writer.h"
+#include "tests/support/support.h"
+
+namespace bicrl::report {
+namespace {
+
+namespace fs = std::filesystem;
+using Catch::Matchers::ContainsSubstring;
+
+bool says(const RunRecord& run, const std::string& part) {
+  return std::ranges::any_of(
+      run.notices, [&](const std::string& notice) { return notice.find(part) != std::string::npos; });
+}
+
+// Two steps of two groups: task b is solved at the second step alone.
+void write_small_run(const fs::path& folder) {
+  RunWriter run(folder);
+  for (int64_t step = 1; step <= 3; ++step) run.add_warm_up(step, 3, 7.0 / static_cast<double>(step));
+  run.add_step("end_to_end", 1, 2,
+               {{{.task = "a", .reward = 2, .advantage = 1, .speedup = 1.5, .text = "first"},
+                 {.task = "a", .reward = 1.2, .advantage = -1, .speedup = 1.2, .text = "second"}},
+                {{.task = "b", .reward = 0, .outcome = "race", .text = "third"},
+                 {.task = "b", .reward = 0, .outcome = "compile", .text = "fourth"}}},
+               {{"imitation_updates", 2}});
+  run.add_step("end_to_end", 2, 2,
+               {{{.task = "a", .reward = 3, .speedup = 2.5, .text = "fifth"}},
+                {{.task = "b", .reward = 1, .speedup = 1.1, .text = "sixth", .is_repair = true}}});
+  run.finish();
+}
+
+TEST_CASE("run directory reads back as it was written") {
+  const testing::TemporaryFolder folder;
+  write_small_run(folder.path());
+  const RunRecord run = read_run(folder.path());
+  CHECK(run.has_finished);
+  CHECK(run.notices.empty());
+  REQUIRE(run.steps.rows() == 5);
+  REQUIRE(run.steps.phases.size() == 2);
+  CHECK(run.steps.phases[1].begin == 3);
+  CHECK(run.steps.row_of("end_to_end", 2) == 4);
+  CHECK(std::isnan(run.steps.columns.at("reward_mean")[0]));
+  CHECK(run.steps.columns.at("fault_classes.race")[3] == 1);
+  CHECK(run.responses.responses.size() == 6);
+  CHECK(run.responses.verdict_of(run.responses.responses[2]).outcome == "race");
+  CHECK(run.kept.responses.at({3, 1, 1}).text == "fourth");
+}
+
+TEST_CASE("best kernels name the step at which each was found and how it came about") {
+  const testing::TemporaryFolder folder;
+  write_small_run(folder.path());
+  const RunRecord run = read_run(folder.path());
+  REQUIRE(run.kernels.size() == 2);
+  CHECK(run.kernels[0].task == "a");
+  CHECK(run.kernels[0].found == ResponseKey{4, 0, 0});
+  CHECK(run.kernels[0].lineage == "imitated");
+  CHECK(run.kernels[0].correct == 3);
+  CHECK(std::abs(run.kernels[0].speedup - 2.5) < 1e-9);
+  CHECK(std::abs(run.kernels[0].first_speedup - 1.5) < 1e-9);
+  CHECK(run.kernels[1].lineage == "repaired");
+}
+
+TEST_CASE("chosen groups hold the newest, the fastest, each fault and what moved") {
+  const testing::TemporaryFolder folder;
+  write_small_run(folder.path());
+  const RunRecord run = read_run(folder.path());
+  REQUIRE(run.groups.size() == 4);
+  const auto has = [&](int64_t row, int64_t group, const std::string& reason) {
+    return std::ranges::any_of(run.groups, [&](const ChosenGroup& g) {
+      return g.row == row && g.group == group && std::ranges::find(g.reasons, reason) != g.reasons.end();
+    });
+  };
+  CHECK(has(4, 1, "newest"));
+  CHECK(has(4, 0, "fastest kernel"));
+  CHECK(has(3, 1, "fault: race"));
+  CHECK(has(3, 1, "fault: compile"));
+  CHECK(has(3, 0, "task improved most: before"));
+  CHECK(has(4, 0, "task improved most: after"));
+  CHECK(read_run(folder.path(), {.groups = 2, .kernels = 1}).groups.size() == 2);
+}
+
+TEST_CASE("half-written run gives what is there and says what is missing") {
+  const testing::TemporaryFolder folder;
+  write_small_run(folder.path());
+  for (const char* file : {"metrics.jsonl", "responses.jsonl"}) {
+    const std::string whole = read_file(folder.path() / file);
+    std::ofstream(folder.path() / file, std::ios::binary) << whole.substr(0, whole.size() - 20);
+  }
+  fs::resize_file(folder.path() / "texts/end_to_end-000001-rank-0.jsonl.gz", 120);
+  const RunRecord run = read_run(folder.path());
+  CHECK(run.steps.rows() == 4);
+  CHECK(run.responses.responses.size() == 4);
+  CHECK(says(run, "metrics.jsonl: its last line is half written"));
+  CHECK(says(run, "responses.jsonl: its last line is half written"));
+  CHECK(says(run, "Kept texts"));
+}
+
+TEST_CASE("damaged lines and bytes are counted and left out") {
+  const testing::TemporaryFolder folder;
+  write_small_run(folder.path());
+  RunWriter(folder.path())
+      .append("metrics.jsonl", std::string("{\"phase\":\"end_to_end\",\"step\":\n\xff\x00\x01\n[]\n", 36) +
+                                   "{\"phase\":3,\"step\":\"x\"}\n" + std::string(300, '[') + "\n");
+  const RunRecord run = read_run(folder.path());
+  CHECK(run.steps.rows() == 5);
+  CHECK(says(run, "4 lines could not be read"));
+  CHECK(says(run, "has not finished"));
+}
+
+TEST_CASE("run of another version is read, and the page says so") {
+  const testing::TemporaryFolder folder;
+  write_small_run(folder.path());
+  write_file_atomically(folder.path() / "run.json", R"({"format":99,"finished":true})");
+  const RunRecord run = read_run(folder.path());
+  CHECK(run.steps.rows() == 5);
+  CHECK(says(run, "another version"));
+  CHECK(says(run, "99"));
+}
+
+TEST_CASE("empty folder and run without a step say so") {
+  const testing::TemporaryFolder folder;
+  fs::create_directories(folder.path() / "empty");
+  CHECK(says(read_run(folder.path() / "empty"), "is empty"));
+  fs::create_directories(folder.path() / "young");
+  write_file_atomically(folder.path() / "young/run.json", "{}");
+  CHECK(says(read_run(folder.path() / "young"), "No step has been recorded"));
+}
+
+TEST_CASE("folder that holds no run is refused") {
+  const testing::TemporaryFolder folder;
+  write_file_atomically(folder.path() / "letter.txt", "x");
+  CHECK_THROWS_WITH(read_run(folder.path()), ContainsSubstring("is no run directory"));
+  CHECK_THROWS_AS(read_run(folder.path() / "absent"), InputError);
+  CHECK_THROWS_AS(read_run(folder.path() / "letter.txt"), InputError);
+}
+
+TEST_CASE("step that a resumed run took again counts as it was taken last") {
+  const testing::TemporaryFolder folder;
+  RunWriter run(folder.path());
+  for (const double reward : {1.0, 2.0, 3.0})
+    run.add_step("end_to_end", static_cast<int64_t>(reward), 4, {{{.task = "a", .reward = reward}}});
+  run.add_step("end_to_end", 2, 4, {{{.task = "a", .reward = 7}}});
+  const RunRecord read = read_run(folder.path());
+  REQUIRE(read.steps.rows() == 2);
+  CHECK(read.steps.columns.at("reward_mean")[1] == 7);
+  REQUIRE(read.responses.responses.size() == 2);
+  CHECK(read.responses.responses[1].reward == 7);
+}
+
+TEST_CASE("fault lines are lines of the program") {
+  const std::string program =
+      "import torch\n\nsource = \"\"\"\n#include <x>\nint a;\n\"\"\"\ncpp_src = \"\"\"\nint "
+      "f();\n\"\"\"\nload(\n    cpp_sources=cpp_src,\n    cuda_sources=source,\n)\n";
+  CHECK(fault_line(program, "cuda_sources:3:4: error: x") == 5);
+  CHECK(fault_line(program, "cpp_sources:2:1: error: x") == 8);
+  CHECK(fault_line(program, "SyntaxError: y (program.py, line 9)") == 9);
+  CHECK(fault_line(program, "cuda_sources:99:1: error: x") == 0);
+  CHECK(fault_line(program, "0 of 4 trials") == 0);
+  CHECK(fault_line("no sources", "cuda_sources:3:4: error: x") == 0);
+}
+
+}  // namespace
+}  // namespace bicrl::report

@@ -1,0 +1,58 @@
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "report/thinned_curve.h"
+
+namespace bicrl::report {
+namespace {
+
+TEST_CASE("short curves keep every value and skip rows without one") {
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<CurvePoint> points =
+      thinned_curve({1, none, 3, std::numeric_limits<double>::infinity(), 5}, 10);
+  REQUIRE(points.size() == 3);
+  CHECK(points[1].row == 2);
+  CHECK(points[2].value == 5);
+}
+
+TEST_CASE("long curves keep their extremes, their ends and their own values") {
+  std::mt19937 draw(7);
+  std::normal_distribution<double> normal;
+  std::vector<double> column(10'000);
+  for (double& value : column) value = normal(draw);
+  column[1234] = 1000;
+  column[1235] = -1000;
+  column[7777] = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<CurvePoint> points = thinned_curve(column, 100);
+  CHECK(points.size() <= 202);
+  CHECK(points.front().row == 0);
+  CHECK(points.back().row == 9999);
+  for (size_t i = 0; i < points.size(); ++i) {
+    CHECK(points[i].value == column[static_cast<size_t>(points[i].row)]);
+    if (i > 0) CHECK(points[i].row > points[i - 1].row);
+  }
+  for (const double extreme : {1000.0, -1000.0})
+    CHECK(std::ranges::any_of(points, [&](const CurvePoint& point) { return point.value == extreme; }));
+  // Of each tenth of the steps, the largest and the smallest.
+  for (size_t tenth = 0; tenth < 10; ++tenth) {
+    double most = -2000, least = 2000, shown_most = -2000, shown_least = 2000;
+    for (size_t i = tenth * 1000 + 100; i < tenth * 1000 + 900; ++i)
+      if (std::isfinite(column[i])) most = std::max(most, column[i]), least = std::min(least, column[i]);
+    for (const CurvePoint& point : points)
+      if (point.row / 1000 == static_cast<int64_t>(tenth))
+        shown_most = std::max(shown_most, point.value), shown_least = std::min(shown_least, point.value);
+    CHECK(shown_most >= most);
+    CHECK(shown_least <= least);
+  }
+}
+
+TEST_CASE("curves without values have no points") {
+  CHECK(thinned_curve({}, 5).empty());
+  CHECK(thinned_curve(std::vector<double>(50, std::nan("")), 5).empty());
+}
+
+}  // namespace
+}  // namespace bicrl::report
