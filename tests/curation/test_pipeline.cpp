@@ -217,6 +217,23 @@ TEST_CASE("broken entry among good ones leaves a decision, not the run") {
   CHECK_THAT(audit[1], ContainsSubstring("level"));
 }
 
+TEST_CASE("load reads other files where none of the published ones is there") {
+  const TemporaryFolder folder;
+  write_tasks(folder.path() / "tasks.json", 4);
+  write_tasks(folder.path() / "here.json", 7);
+  const auto steps = [&](const std::string& files) {
+    return concat("curation: {directory: ", (folder.path() / "run").string(),
+                  "}\nsteps:\n  - {step: load, files: [", files, "], otherwise: [",
+                  (folder.path() / "tasks.json").string(), "]}\n");
+  };
+  FakeServices services;
+  run_pipeline(steps((folder.path() / "gone.json").string()), services);
+  CHECK(lines_of(folder.path() / "run/records/01-load.jsonl").size() == 4);
+  CHECK_THAT(read_file(folder.path() / "run/card.json"), ContainsSubstring("gone.json"));
+  run_pipeline(steps((folder.path() / "here.json").string()), services);
+  CHECK(lines_of(folder.path() / "run/records/01-load.jsonl").size() == 7);
+}
+
 TEST_CASE("pipeline file with an unknown step or parameter names the nearest one") {
   const TemporaryFolder folder;
   write_tasks(folder.path() / "tasks.json", 2);
