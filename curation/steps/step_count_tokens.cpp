@@ -1,4 +1,5 @@
-// Step `count_tokens`: figures reasoning_tokens and program_tokens, of records that have such parts.
+// Step `count_tokens`: figures reasoning_tokens and program_tokens, of records that have such parts and no
+// such figure yet.
 //   tokenizer: a folder with its files; characters_per_token: without one, parts are estimated by their
 //   length
 #include <cmath>
@@ -43,7 +44,7 @@ class CountTokens : public Step {
 
  private:
   void count(const std::string& text, const char* figure, Record& record) const {
-    if (text.empty()) return;
+    if (text.empty() || record.figures.contains(figure)) return;
     record.figures[figure] = tokenizer_ ? static_cast<double>(tokenizer_->encode(text).size())
                                         : std::ceil(static_cast<double>(text.size()) / characters_per_token_);
   }

@@ -205,6 +205,8 @@ TEST_CASE("count_tokens counts by a tokenizer, or by characters") {
                     services);
   CHECK(result.at("a").figures.at("reasoning_tokens") < 402);
   CHECK(result.at("a").figures.at("program_tokens") <= 2);
+  records[0].figures["reasoning_tokens"] = 7;  // a figure of whoever wrote it stays
+  CHECK(run_step("count_tokens", records, services).at("a").figures.at("reasoning_tokens") == 7);
 }
 
 // A reader of trees by the code's text: its letters are the text without names, its words the features.
