@@ -8,7 +8,7 @@
 #include "common/error.h"
 #include "common/rng.h"
 #include "curation/record_spool.h"
-#include "curation/shares.h"
+#include "curation/selection/shares.h"
 #include "curation/step.h"
 
 namespace bicrl::curation {

@@ -12,7 +12,7 @@
 #include "curation/code/code_questions.h"
 #include "curation/code/operator_catalogue.h"
 #include "curation/input_path.h"
-#include "curation/shares.h"
+#include "curation/selection/shares.h"
 
 namespace bicrl::curation {
 namespace {

@@ -76,7 +76,8 @@ class Generate : public Step {
 
   nlohmann::json responses_to(const std::vector<const Record*>& asked) {
     std::string prompts;
-    for (const Record* record : asked) prompts += prompt_of(*record).dump() + "\n";
+    for (const Record* record : asked)
+      prompts += prompt_of(*record).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
     const std::string key = hash_hex({basis(), prompts, std::to_string(samples_), std::to_string(seed_),
                                       style_, reasons_ ? "reasoning" : ""});
     if (const auto known = environment_.ledger->find(kKind, key)) return *known;

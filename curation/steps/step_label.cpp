@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
-#include "curation/condition.h"
 #include "curation/record_spool.h"
+#include "curation/selection/condition.h"
 #include "curation/step.h"
 
 namespace bicrl::curation {

@@ -8,9 +8,9 @@
 #include <unordered_map>
 
 #include "common/error.h"
-#include "curation/condition.h"
-#include "curation/preference.h"
 #include "curation/record_spool.h"
+#include "curation/selection/condition.h"
+#include "curation/selection/preference.h"
 #include "curation/step.h"
 
 namespace bicrl::curation {

@@ -59,6 +59,8 @@ TEST_CASE("select without an order or with an unknown one is refused") {
                        MessageMatches(ContainsSubstring("best")));
   CHECK_THROWS_MATCHES(run_step("select, best: [fastest]", concur_samples(), services), InputError,
                        MessageMatches(ContainsSubstring("highest VALUE")));
+  CHECK_THROWS_MATCHES(run_step("select, bset: [highest speedup]", concur_samples(), services), InputError,
+                       MessageMatches(ContainsSubstring("best")));
   CHECK_THROWS_MATCHES(run_step("select, best: [highest task]", concur_samples(), services), InputError,
                        MessageMatches(ContainsSubstring("is no number")));
 }

@@ -1,4 +1,4 @@
-#include "curation/preference.h"
+#include "curation/selection/preference.h"
 
 #include "common/error.h"
 

@@ -1,4 +1,4 @@
-#include "curation/shares.h"
+#include "curation/selection/shares.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "curation/condition.h"
+#include "curation/selection/condition.h"
 
 #include <algorithm>
 
