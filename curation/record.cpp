@@ -198,6 +198,8 @@ const std::vector<std::pair<std::string, Getter>>& getters() {
       {"source", [](const Record& r) { return known(r.provenance.source); }},
       {"licence", [](const Record& r) { return known(r.provenance.licence); }},
       {"name", [](const Record& r) { return known(r.name); }},
+      {"task", [](const Record& r) { return known(r.task_id); }},
+      {"original_task", [](const Record& r) { return known(r.original_task()); }},
   };
   return kGetters;
 }
@@ -215,6 +217,11 @@ Task Record::task() const {
   task.suffix = answer.suffix;
   task.composition = operators;
   return task;
+}
+
+const std::string& Record::original_task() const {
+  const auto found = labels.find(kOriginalTask);
+  return found == labels.end() ? task_id : found->second;
 }
 
 Verdict settled(Verdict verdict) {

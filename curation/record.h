@@ -55,7 +55,13 @@ struct Record {
   Provenance provenance;
 
   Task task() const;  // for prompts, the answer as its known program
+  // The task that this one is a variant of; the task itself if it is none's. Variants share it with the
+  // original.
+  const std::string& original_task() const;
 };
+
+// The label of a variant's original task.
+inline constexpr const char* kOriginalTask = "original_task";
 
 // The verdict without times that it took, and without figures of inputs that no two verifications share.
 Verdict settled(Verdict verdict);
@@ -67,7 +73,8 @@ Record record_from_line(std::string_view line);
 
 // A named value of a record: one of those below, or a figure or label of that name. Nothing if it has none.
 //   correct, compiled, outcome, fault_class, legality, clock, speedup, coverage, pass_rate, level,
-//   operators (their number), source, licence, name, program_lines, has_scaffold
+//   operators (their number), source, licence, name, program_lines, has_scaffold, task (its id),
+//   original_task
 using RecordValue = std::variant<bool, double, std::string>;
 std::optional<RecordValue> value_of(const Record& record, const std::string& name);
 const std::vector<std::string>& value_names();

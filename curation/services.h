@@ -41,9 +41,10 @@ class CodeReader {
   virtual ~CodeReader() = default;
   // Version of what answers, for keys.
   virtual std::string basis() = 0;
-  // `request`: {"kind": "examine" | "tree" | "function", "code", ...}, see curation/runtimes/task_reader.py.
-  // The answer is what the box said, or {"failed": why, "kind": word} if the code took it down.
-  // `asker`: whose question it is; several steps of a pipeline share the boxes. Numbers are the asker's.
+  // `request`: {"kind": "examine" | "tree" | "variants" ..., "code", ...}, see
+  // curation/runtimes/task_reader.py. The answer is what the box said, or {"failed": why, "kind": word} if
+  // the code took it down. `asker`: whose question it is; several steps of a pipeline share the boxes.
+  // Numbers are the asker's.
   virtual void submit(const void* asker, uint64_t number, const nlohmann::json& request) = 0;
   // The asker's next answer; nothing after `patience`.
   virtual std::optional<CodeAnswer> next(const void* asker, Milliseconds patience) = 0;

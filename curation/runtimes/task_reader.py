@@ -7,7 +7,11 @@ import torch  # noqa: F401: warm before the first fork
 from frames import receive, say
 from size_variants import fitting_text
 from task_checks import examine
+from task_composer import compose
 from task_fingerprint import decompositions, read_function
+from task_operators import check_compile, operators_of
+from task_reference import Raises
+from task_shapes import find_variants, fit_to_time
 from task_tree import read_tree
 
 MOST_BYTES = 256 << 20  # of inputs, parameters and answer: a task that is larger is examined at a smaller size
@@ -16,22 +20,32 @@ MOST_BYTES = 256 << 20  # of inputs, parameters and answer: a task that is large
 def warm_up():
     """Imports what the first question would, and makes torch's tables."""
     decompositions()
-    examine("import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return torch.relu(x) + 1\n"
-            "def get_inputs():\n    return [torch.randn(4, 4)]\n")
+    check_compile(SMALL, "aot_eager")
+    examine(SMALL)
+
+
+SMALL = ("import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return torch.relu(x) + 1\n"
+         "def get_inputs():\n    return [torch.randn(4, 4)]\n")
 
 
 def run(fd):
     channel = socket.socket(fileno=fd)
     request, _ = receive(channel)
     sys.setrecursionlimit(3000)
-    kind, code = request["kind"], request["code"]
-    if kind == "examine":
-        answer = answer_of(lambda: examine(fitting_text(code, MOST_BYTES)))
-    elif kind == "tree":
-        answer = answer_of(lambda: read_tree(code, request["shapes"]))
-    else:
-        answer = answer_of(lambda: read_function(code, request["shapes"]))
-    say(channel, {"answer": answer})
+    question = QUESTIONS[request["kind"]]
+    say(channel, {"answer": answer_of(lambda: question(request))})
+
+
+QUESTIONS = {
+    "examine": lambda r: examine(fitting_text(r["code"], MOST_BYTES)),
+    "tree": lambda r: read_tree(r["code"], r["shapes"]),
+    "function": lambda r: read_function(r["code"], r["shapes"]),
+    "operators": lambda r: operators_of(r["code"]),
+    "compile": lambda r: check_compile(r["code"], r["backend"]),
+    "compose": lambda r: compose(r["places"], r["seed"]),
+    "variants": lambda r: find_variants(r["code"], r["count"], r["factors"], r["seed"], r["most_elements"]),
+    "time": lambda r: fit_to_time(r["code"], r["least_ms"], r["most_ms"], r["clock"], r["most_bytes"]),
+}
 
 
 def answer_of(question):
@@ -41,6 +55,8 @@ def answer_of(question):
         return {"failed": "it needs more memory than it may have", "kind": "too_large"}
     except RecursionError:
         return {"failed": "it recurses too deeply", "kind": "raises"}
+    except Raises as error:
+        return {"failed": str(error), "kind": "raises"}
     except Exception as error:  # noqa: BLE001
         if "allocate memory" in str(error):
             return {"failed": "it needs more memory than it may have", "kind": "too_large"}

@@ -5,7 +5,7 @@
 
 #include "common/log.h"
 #include "common/spelling.h"
-#include "curation/condition.h"
+#include "curation/selection/condition.h"
 #include "curation/step.h"
 
 namespace bicrl::curation {

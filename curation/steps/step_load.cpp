@@ -1,10 +1,11 @@
 // Step `load`: records from data files, of one form or of the one that their first entry has. Records of an
 // earlier step come before them.
-//   source, files, form, licence, limit
+//   source, files, otherwise: files that are read where none of those is there, form, licence, limit
 #include <set>
 
 #include "common/error.h"
 #include "common/hash.h"
+#include "common/log.h"
 #include "curation/entry_file.h"
 #include "curation/form.h"
 #include "curation/input_path.h"
@@ -19,7 +20,7 @@ using Json = nlohmann::ordered_json;
 class Load : public Step {
  public:
   Load(const ConfigSection& p, const StepEnvironment& environment) : environment_(environment) {
-    files_ = input_paths(p, "files", environment.config_folder);
+    files_ = p.has("otherwise") ? files_or_others(p) : input_paths(p, "files", environment.config_folder);
     if (files_.empty()) p.reject("files", "name at least one file");
     source_ = p.text("source", files_.front().stem().string());
     std::vector<std::string> forms = form_names();
@@ -43,7 +44,11 @@ class Load : public Step {
     for (const fs::path& file : files_) hashes[file.string()] = hash_file(file).hex;
     return hashes;
   }
-  Json card() const override { return {{"sources", sources_}}; }
+  Json card() const override {
+    Json card = {{"sources", sources_}};
+    if (!missing_.empty()) card["not_here"] = missing_;
+    return card;
+  }
 
  private:
   struct Progress {
@@ -51,6 +56,21 @@ class Load : public Step {
     int64_t entries = 0, broken = 0;
     std::set<std::string> licences;
   };
+
+  // Of published files those that are here; the others are named in the log and in the data card.
+  std::vector<fs::path> files_or_others(const ConfigSection& p) {
+    std::vector<fs::path> found;
+    for (const std::string& file : p.texts("files")) {
+      if (const auto path = find_input(file, environment_.config_folder))
+        found.push_back(*path);
+      else
+        missing_.push_back(file);
+    }
+    const std::vector<fs::path> others = input_paths(p, "otherwise", environment_.config_folder);
+    for (const std::string& file : missing_)
+      log_info("load: ", file, " is not here", found.empty() ? ": the files of 'otherwise' stand in" : "");
+    return found.empty() ? others : found;
+  }
 
   void load_file(const fs::path& file, Outlet& out) {
     Progress progress;
@@ -63,13 +83,15 @@ class Load : public Step {
     const auto take = [&](size_t number, const nlohmann::json& entry) {
       if (limit_ > 0 && loaded_ >= limit_) return;
       if (progress.form.empty()) progress.form = form_of(entry, file);
+      Record record;
       try {
-        out.pass(record_of(entry, static_cast<int64_t>(number), file, progress));
-        ++progress.entries;
-        ++loaded_;
+        record = record_of(entry, static_cast<int64_t>(number), file, progress);
       } catch (const InputError& error) {
-        broken(number, error.what());
+        return broken(number, error.what());
       }
+      ++progress.entries;
+      ++loaded_;
+      out.pass(std::move(record));  // an error of a later step is not the entry's
     };
     read_entry_file(file, *environment_.services, {.take = take, .broken = broken});
     if (progress.entries == 0 && !(limit_ > 0 && loaded_ >= limit_))
@@ -137,6 +159,7 @@ class Load : public Step {
   const StepEnvironment& environment_;
   std::vector<fs::path> files_;
   std::string source_, form_, licence_;
+  std::vector<std::string> missing_;
   int64_t limit_ = 0, loaded_ = 0;
   std::set<std::string> ids_;
   Json sources_ = Json::array();

@@ -1,6 +1,6 @@
 // Step `synthesise`: tasks of composed operators with known programs (tasks/synthesiser.h), of the training
 // side alone: what a run holds out for evaluation never becomes data.
-//   source, programs: of a task, at most; tasks: the keys of a run's `tasks.synthetic`
+//   source, programs: of a task, at most (0: tasks alone); tasks: the keys of a run's `tasks.synthetic`
 #include <algorithm>
 
 #include "curation/step.h"
@@ -15,7 +15,7 @@ class Synthesise : public Step {
  public:
   explicit Synthesise(const ConfigSection& p) {
     source_ = p.text("source", "synthetic");
-    programs_ = static_cast<size_t>(p.integer("programs", 1, 1, 64));
+    programs_ = static_cast<size_t>(p.integer("programs", 1, 0, 64));
     tasks_ = SynthesisOptions::from_config(p.section("tasks"));
   }
 
@@ -47,6 +47,10 @@ class Synthesise : public Step {
     plain.provenance.form = "synthesised";
     plain.provenance.licence = kLicence;
     plain.provenance.seed = tasks_.seed;
+    if (programs_ == 0) {  // whoever asks a policy for them
+      ++records_;
+      return out.pass(std::move(plain));
+    }
     const size_t more = std::min(programs_ - 1, task.alternatives.size());
     for (size_t i = 0; i < more; ++i) {
       const KnownProgram& known =

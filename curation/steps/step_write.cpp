@@ -5,9 +5,9 @@
 
 #include "common/error.h"
 #include "common/hash.h"
-#include "curation/condition.h"
 #include "curation/entry_file.h"
 #include "curation/form.h"
+#include "curation/selection/condition.h"
 #include "curation/step.h"
 #include "curation/step_output.h"
 

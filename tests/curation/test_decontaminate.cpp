@@ -3,9 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "common/files.h"
-#include "curation/code/box_code_reader.h"
 #include "curation/code/code_likeness.h"
-#include "tests/curation/fake_services.h"
+#include "tests/curation/box_services.h"
 #include "tests/curation/pipelines.h"
 #include "tests/support/support.h"
 
@@ -15,11 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 using Catch::Matchers::ContainsSubstring;
 using testing::TemporaryFolder;
-
-struct BoxServices : FakeServices {
-  BoxCodeReader boxes{BoxOptions{}};
-  CodeReader& code_reader() override { return boxes; }
-};
 
 const fs::path kEvaluation = fs::path(BICRL_SOURCE_DIR) / "tests/data/kernelbench_level1.json";
 

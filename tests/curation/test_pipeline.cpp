@@ -217,6 +217,42 @@ TEST_CASE("broken entry among good ones leaves a decision, not the run") {
   CHECK_THAT(audit[1], ContainsSubstring("level"));
 }
 
+TEST_CASE("synthesised tasks come with as many programs as asked for, or none") {
+  const TemporaryFolder folder;
+  FakeServices services;
+  for (const int programs : {0, 1, 2}) {
+    const fs::path run = folder.path() / std::to_string(programs);
+    run_pipeline(concat("curation: {directory: ", run.string(),
+                        "}\nsteps:\n  - {step: synthesise, programs: ", programs,
+                        ", tasks: {train_compositions: 3, development_compositions: 0}}\n"),
+                 services);
+    std::map<std::string, int> answers;
+    for (const std::string& line : lines_of(run / "records/01-synthesise.jsonl")) {
+      const auto record = nlohmann::json::parse(line);
+      answers[record["task_id"]] += record.contains("answer");
+    }
+    CHECK(answers.size() == 3);
+    for (const auto& [task, count] : answers) CHECK(count == programs);
+  }
+}
+
+TEST_CASE("load reads other files where none of the published ones is there") {
+  const TemporaryFolder folder;
+  write_tasks(folder.path() / "tasks.json", 4);
+  write_tasks(folder.path() / "here.json", 7);
+  const auto steps = [&](const std::string& files) {
+    return concat("curation: {directory: ", (folder.path() / "run").string(),
+                  "}\nsteps:\n  - {step: load, files: [", files, "], otherwise: [",
+                  (folder.path() / "tasks.json").string(), "]}\n");
+  };
+  FakeServices services;
+  run_pipeline(steps((folder.path() / "gone.json").string()), services);
+  CHECK(lines_of(folder.path() / "run/records/01-load.jsonl").size() == 4);
+  CHECK_THAT(read_file(folder.path() / "run/card.json"), ContainsSubstring("gone.json"));
+  run_pipeline(steps((folder.path() / "here.json").string()), services);
+  CHECK(lines_of(folder.path() / "run/records/01-load.jsonl").size() == 7);
+}
+
 TEST_CASE("pipeline file with an unknown step or parameter names the nearest one") {
   const TemporaryFolder folder;
   write_tasks(folder.path() / "tasks.json", 2);

@@ -3,7 +3,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
-#include "curation/condition.h"
+#include "curation/selection/condition.h"
 #include "curation/record.h"
 
 namespace bicrl::curation {

@@ -7,9 +7,8 @@
 #include <set>
 
 #include "common/files.h"
-#include "curation/code/box_code_reader.h"
 #include "curation/code/task_defects.h"
-#include "tests/curation/fake_services.h"
+#include "tests/curation/box_services.h"
 #include "tests/curation/labelled_tasks.h"
 #include "tests/curation/pipelines.h"
 #include "tests/support/support.h"
@@ -19,11 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::TemporaryFolder;
-
-struct BoxServices : FakeServices {
-  BoxCodeReader boxes{BoxOptions{}};
-  CodeReader& code_reader() override { return boxes; }
-};
 
 using Found = std::map<std::string, std::set<std::string>>;  // by a task's name
 

@@ -13,6 +13,8 @@ namespace bicrl::curation {
 class Condition {
  public:
   static Condition from_config(const ConfigSection& section);
+  // The bounds alone, on that value.
+  static Condition on_value(const std::string& value, const ConfigSection& section);
 
   const std::string& value() const { return value_; }
   // Nothing if the record meets it; else why not, in words without the record's own value, so that they can

@@ -1,4 +1,4 @@
-#include "curation/condition.h"
+#include "curation/selection/condition.h"
 
 #include <algorithm>
 
@@ -17,8 +17,12 @@ std::optional<double> bound(const ConfigSection& section, const char* key) {
 }  // namespace
 
 Condition Condition::from_config(const ConfigSection& section) {
+  return on_value(section.required_text("value"), section);
+}
+
+Condition Condition::on_value(const std::string& value, const ConfigSection& section) {
   Condition c;
-  c.value_ = section.required_text("value");
+  c.value_ = value;
   c.texts_ = section.texts("one_of");
   if (section.has("equals")) c.texts_.push_back(section.text("equals", ""));
   c.at_least_ = bound(section, "at_least");

@@ -1,0 +1,129 @@
+// Step generate, with a script in place of `bicrl generate`.
+#include <sys/stat.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "common/files.h"
+#include "tests/curation/fake_services.h"
+#include "tests/curation/pipelines.h"
+#include "tests/curation/record_lists.h"
+#include "tests/support/support.h"
+
+namespace bicrl::curation {
+namespace {
+
+namespace fs = std::filesystem;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+using testing::TemporaryFolder;
+
+// Answers as the program does, to tasks and to conversations, and writes down how often it was started.
+constexpr const char* kScript = R"(
+import json, sys
+keys = dict(word.split("=", 1) for word in sys.argv[3:])
+open(sys.argv[2] + ".started", "a").write(".")
+if keys.get("fail"):
+    print("the policy does not fit into memory"); sys.exit(1)
+with open(keys["output"], "w") as out:
+    for line in open(keys.get("tasks") or keys["prompts"]):
+        entry = json.loads(line)
+        for sample in range(int(keys["samples_per_task"])):
+            name = entry.get("idx") or entry["id"]
+            program = f"class ModelNew: pass  # {name} {sample} seed {keys['seed']}"
+            answer = {"sample": sample, "finish": "end_token", "tokens": [1, 2, 3]}
+            if "idx" in entry:
+                answer.update(task_id=name, text=f"```python\n{program}\n```", program=program)
+            else:
+                asked = entry["messages"][0]["content"]
+                assert "class Model" in asked
+                text = f"<think>\nthink {sample}\n</think>\n\n```python\n{program}\n```" if sample == 0 else "no program"
+                answer.update(id=name, text=text)
+            print(json.dumps(answer), file=out)
+)";
+
+struct Scripted {
+  TemporaryFolder folder;
+  FakeServices services;
+  Scripted() {
+    std::ofstream(folder.path() / "generate") << "#!" << testing::test_python() << kScript;
+    chmod((folder.path() / "generate").c_str(), 0755);
+    write_file_atomically(folder.path() / "policy.yaml",
+                          "policy: {checkpoint: " + (folder.path() / "weights").string() + "}\n");
+    fs::create_directories(folder.path() / "weights");
+    write_file_atomically(folder.path() / "weights/model.safetensors", "one");
+  }
+  std::string step(const std::string& more) const {
+    return concat("generate, program: ", (folder.path() / "generate").string(),
+                  ", configuration: ", (folder.path() / "policy.yaml").string(), more);
+  }
+  size_t starts() const {
+    const fs::path file = folder.path() / "policy.yaml.started";
+    return fs::exists(file) ? fs::file_size(file) : 0;
+  }
+  std::string pipeline(const std::string& more) const {
+    return concat("curation: {directory: ", (folder.path() / "run").string(),
+                  "}\nsteps:\n  - {step: load, files: [", (folder.path() / "tasks.json").string(),
+                  "], source: toy}\n  - {step: ", step(more), "}\n");
+  }
+};
+
+TEST_CASE("generate puts samples in the place of tasks without a program") {
+  Scripted scripted;
+  std::vector<Record> records = {sample("a", "A", 1, 1), sample("b", "B", 1, 1), sample("c", "C", 1, 1)};
+  records[1].answer.program = "known";
+  const StepResult result =
+      run_step(scripted.step(", samples: 2, seed: 9, batch: 1"), records, scripted.services);
+  CHECK(result.ids() == std::vector<std::string>{"a#1", "a#2", "b", "c#1", "c#2"});
+  CHECK(scripted.starts() == 2);
+  const Record& second = result.at("c#2");
+  CHECK(second.answer.program == "class ModelNew: pass  # c 1 seed 9");
+  CHECK(second.parent == "c");
+  CHECK(second.task_id == "C");
+  CHECK(second.provenance.seed == 9);
+  CHECK(second.figures.at("response_tokens") == 3);
+  CHECK(result.at("b").answer.program == "known");
+}
+
+TEST_CASE("generate with a reasoning part takes it apart from the program") {
+  Scripted scripted;
+  const StepResult result =
+      run_step(scripted.step(", samples: 2, reasoning: true"), {sample("a", "A", 1, 1)}, scripted.services);
+  CHECK(result.at("a#1").answer.reasoning == "think 0");
+  CHECK(result.at("a#1").answer.program == "class ModelNew: pass  # a 0 seed 1\n");
+  CHECK(result.at("a#2").answer.program.empty());
+  CHECK(result.at("a#2").answer.response == "no program");
+}
+
+TEST_CASE("generate asks once for what the ledger has, and again after the policy has changed") {
+  Scripted scripted;
+  write_tasks(scripted.folder.path() / "tasks.json", 5);
+  int asked = 0;
+  scripted.services.stop = [&] { return ++asked > 9; };
+  CHECK_THROWS(run_pipeline(scripted.pipeline(", batch: 2"), scripted.services));
+  const size_t before = scripted.starts();
+  CHECK(before > 0);
+  scripted.services.stop = [] { return false; };
+  run_pipeline(scripted.pipeline(", batch: 2"), scripted.services);
+  CHECK(scripted.starts() == 3);  // batches of two, two and one
+  CHECK(lines_of(scripted.folder.path() / "run/records/02-generate.jsonl").size() == 5);
+  CHECK_FALSE(fs::exists(scripted.folder.path() / "run/generation"));
+  run_pipeline(scripted.pipeline(", batch: 2"), scripted.services);
+  CHECK(scripted.starts() == 3);
+  write_file_atomically(scripted.folder.path() / "weights/model.safetensors", "two");
+  run_pipeline(scripted.pipeline(", batch: 2"), scripted.services);
+  CHECK(scripted.starts() == 6);
+}
+
+TEST_CASE("generate that fails ends the pipeline with what it printed") {
+  Scripted scripted;
+  CHECK_THROWS_MATCHES(
+      run_step(scripted.step(", overrides: ['fail=1']"), {sample("a", "A", 1, 1)}, scripted.services), Error,
+      MessageMatches(ContainsSubstring("does not fit into memory")));
+}
+
+}  // namespace
+}  // namespace bicrl::curation
