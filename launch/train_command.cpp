@@ -299,7 +299,8 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
     if (end == RunEnd::kFinished) opened.directory->mark_finished();
     std::cout << (end == RunEnd::kStopped ? concat("stopped after ", time, " and saved in ", place,
                                                    "; the same command goes on from there")
-                                          : concat("finished in ", time, "; results in ", place))
+                                          : concat("finished in ", time, "; results in ", place,
+                                                   "; for a page of them: bicrl report ", place))
               << std::endl;
   }
   return static_cast<int>(end == RunEnd::kStopped ? ExitCode::kInterrupted : ExitCode::kOk);
