@@ -126,6 +126,8 @@ constexpr ConfigDescription kDescriptions[] = {
     {"stages[].update.epochs", "Passes over the responses of a step."},
     {"stages[].update.clip_low", "Lower clipping distance of the importance ratio."},
     {"stages[].update.clip_high", "Upper clipping distance of the importance ratio."},
+    {"stages[].update.dual_clip",
+     "Importance ratio above which a token with a negative advantage pushes no further; 0: no such bound."},
     {"stages[].update.kl_weight", "Weight of the KL divergence in the loss."},
     {"stages[].update.kl_estimator", "Estimator of the divergence."},
     {"stages[].update.kl_reference",

@@ -13,9 +13,6 @@ namespace {
 
 constexpr double kLargestWeight = 1e6;
 constexpr int64_t kMany = 1'000'000'000;
-// LLaMA-Factory's template qwen3, with which DICE's supervised data are written, puts it before an answer.
-constexpr std::string_view kEmptyReasoning = "<think>\n\n</think>\n\n";
-
 std::string text_of(const nlohmann::json& entry, const char* field) {
   const auto found = entry.find(field);
   if (found == entry.end()) throw InputError(concat(field, ": missing"));
@@ -30,6 +27,20 @@ ChatRole role_of(const std::string& name) {
   throw InputError(concat("messages: '", name, "' is none of the roles system, user, assistant"));
 }
 
+// A conversation up to where an answer begins, as chat_text() has it.
+bool is_conversation(const std::string& text) {
+  const std::string opening = concat(kTurnOpening, "assistant");
+  const size_t last = text.rfind(kTurnOpening);
+  return text.starts_with(kTurnOpening) && text.compare(last, opening.size(), opening) == 0 &&
+         text.find_first_not_of("\n", last + opening.size()) == std::string::npos;
+}
+
+void refuse_turns(const std::string& text, const char* field) {
+  for (const std::string_view marker : {kTurnOpening, kTurnClosing})
+    if (text.find(marker) != std::string::npos)
+      throw InputError(concat(field, ": holds ", marker, ", with which only conversations are divided"));
+}
+
 // The conversation before the answer, and the answer.
 TrainingPair of_messages(const nlohmann::json& messages) {
   if (!messages.is_array()) throw InputError("messages: must be a list");
@@ -37,6 +48,7 @@ TrainingPair of_messages(const nlohmann::json& messages) {
   for (const nlohmann::json& message : messages) {
     if (!message.is_object()) throw InputError("messages: each must have 'role' and 'content'");
     turns.push_back({role_of(text_of(message, "role")), text_of(message, "content")});
+    refuse_turns(turns.back().content, "messages");
   }
   if (turns.size() < 2 || turns.back().role != ChatRole::kAssistant)
     throw InputError("messages: must end with an answer of the assistant to what is before it");
@@ -48,6 +60,24 @@ TrainingPair of_messages(const nlohmann::json& messages) {
   return pair;
 }
 
+// Takes the reasoning from the answer's beginning; a prompt may have opened it already. In DICE's style an
+// answer without has an empty one, as LLaMA-Factory's template qwen3 writes it.
+void part_reasoning(TrainingPair& pair, const ReasoningMarks& marks, PromptStyle style) {
+  if (marks.opening.empty()) return;
+  size_t opening = pair.answer.find(marks.opening), closing = pair.answer.find(marks.closing);
+  const bool opens = opening != std::string::npos && pair.answer.find_first_not_of(" \t\r\n") == opening;
+  if (opens && closing == std::string::npos) throw InputError(concat("response: has no ", marks.closing));
+  if (closing == std::string::npos && opening == std::string::npos && style == PromptStyle::kDice) {
+    pair.reasoning = concat(marks.opening, "\n\n", marks.closing);
+    pair.answer.insert(0, "\n\n");
+    return;
+  }
+  if (closing == std::string::npos || (!opens && opening < closing)) return;
+  const size_t end = closing + marks.closing.size();
+  pair.reasoning = pair.answer.substr(0, end);
+  pair.answer.erase(0, end);
+}
+
 TrainingPair of_entry(const nlohmann::json& entry, const ReasoningMarks& marks, PromptStyle style) {
   if (!entry.is_object()) throw InputError("must be a mapping");
   TrainingPair pair;
@@ -56,21 +86,18 @@ TrainingPair of_entry(const nlohmann::json& entry, const ReasoningMarks& marks, 
   } else {
     pair.prompt = text_of(entry, "prompt");
     pair.answer = text_of(entry, "response");
-    // A prompt with turns of its own is a whole conversation already.
-    const bool has_turns = pair.prompt.find(kTurnOpening) != std::string::npos;
+    const bool has_turns = is_conversation(pair.prompt);
+    if (!has_turns) refuse_turns(pair.prompt, "prompt");
     pair.ends_turn = has_turns || style != PromptStyle::kCompact;
     if (pair.ends_turn && !has_turns) pair.prompt = chat_text({{ChatRole::kUser, pair.prompt}});
   }
-  if (pair.answer.empty()) throw InputError("the response is empty");
-  if (style == PromptStyle::kDice && pair.answer.find("<think>") == std::string::npos)
-    pair.answer.insert(0, kEmptyReasoning);
-  if (!marks.opening.empty() && pair.answer.starts_with(marks.opening)) {
-    const size_t closing = pair.answer.find(marks.closing, marks.opening.size());
-    if (closing == std::string::npos) throw InputError(concat("response: has no ", marks.closing));
-    const size_t end = closing + marks.closing.size();
-    pair.reasoning = pair.answer.substr(0, end);
-    pair.answer.erase(0, end);
-  }
+  refuse_turns(pair.answer, "response");
+  const auto is_blank = [](const std::string& text) {
+    return text.find_first_not_of(" \t\r\n") == std::string::npos;
+  };
+  if (is_blank(pair.answer)) throw InputError("the response is empty");
+  part_reasoning(pair, marks, style);
+  if (is_blank(pair.answer)) throw InputError("response: has nothing behind its reasoning");
   return pair;
 }
 

@@ -48,8 +48,9 @@ struct PairSet {
 
 // JSON, or JSON lines: entries with `prompt` and `response`, or with `messages` that end with the answer. A
 // prompt is a question of the chat template, unless tasks are asked in the compact style: then it is what the
-// policy reads as it is. In DICE's style a response without reasoning begins with an empty reasoning part.
-// Throws InputError naming file and entry.
+// policy reads as it is. A prompt that is a conversation of the template up to where the answer begins is
+// taken as it is, too. In DICE's style a response without reasoning begins with an empty reasoning part.
+// Throws InputError naming file and entry, also for markers of turns inside a turn.
 std::vector<PairSet> load_pairs(const PairSettings& settings, PromptStyle style);
 
 // Of all texts and weights.

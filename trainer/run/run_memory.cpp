@@ -48,10 +48,12 @@ LongestSample longest_pair(const std::vector<PairSet>& sets, const Tokenizer& to
       if (!longest || size_of(pair) > size_of(*longest)) longest = &pair;
   LongestSample sample{static_cast<int64_t>(tokenizer.encode(longest->prompt).size()),
                        static_cast<int64_t>(tokenizer.encode(longest->reasoning + longest->answer).size())};
-  if (const int64_t most = settings.warm_up.pairs.max_tokens; most > 0) {
-    sample.prompt_tokens = std::min(sample.prompt_tokens, most);
-    sample.program_tokens = std::min(sample.program_tokens, most - sample.prompt_tokens);
-  }
+  // Longer ones are left out.
+  const int64_t longest_sequence = policy_shape(settings.policy).max_position;
+  const int64_t asked = settings.warm_up.pairs.max_tokens;
+  const int64_t most = asked > 0 ? std::min(asked, longest_sequence) : longest_sequence;
+  sample.prompt_tokens = std::min(sample.prompt_tokens, most);
+  sample.program_tokens = std::min(sample.program_tokens, most - sample.prompt_tokens);
   return sample;
 }
 

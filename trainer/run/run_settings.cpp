@@ -278,6 +278,8 @@ std::vector<std::string> settings_without_effect(const RunSettings& settings) {
                  "behaviour policy, where the gradient of the divergence is zero; kl_reference=initial, or "
                  "several updates a step (responses_per_update, epochs), make it act"));
   }
+  if (settings.warm_up.steps == 0 && !settings.warm_up.pairs.sources.empty())
+    notes.push_back("warm_up.pairs has no effect with 'warm_up.steps: 0'");
   if (settings.trainer.generator_ranks > 0 && settings.stages.empty())
     notes.push_back(concat("trainer.placement: split leaves ", settings.trainer.generator_ranks,
                            " ranks idle in the warm-up, and there is no stage"));

@@ -1,4 +1,6 @@
 // The supervised warm-up: known programs of tasks, or pairs, noised and restored.
+#include <algorithm>
+
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/rng.h"
@@ -39,10 +41,15 @@ PairSamples pair_samples(const PhaseContext& context, uint64_t key) {
   PairSamples samples(context.pairs, context.settings.warm_up.pairs, context.tokenizer,
                       context.policy.config(), key);
   const WarmUpSettings& s = context.settings.warm_up;
+  int64_t reason = 0;
+  for (const PairSet& set : context.pairs)
+    reason +=
+        std::ranges::count_if(set.pairs, [](const TrainingPair& pair) { return !pair.reasoning.empty(); });
   if (context.control.rank() == 0)
     log_info("warm-up on ", samples.size(), " pairs, each ",
              static_cast<double>(s.steps * s.samples_per_step) / static_cast<double>(samples.size()),
-             " times on average; ", samples.left_out(), " are left out for their length");
+             " times on average; ", samples.left_out(), " are left out for their length, ", reason,
+             " have a reasoning part");
   return samples;
 }
 

@@ -6,6 +6,7 @@ asks for all of them together). Batches go first (no parameter's shape depends o
 value is a multiple of what it has to be a multiple of (groups, heads), and of no more.
 """
 import math
+from itertools import islice
 
 from size_constants import SMALL, find_constants, small_numbers, with_values
 from size_probe import probe
@@ -112,7 +113,8 @@ class Search:
     def scales(self, group, multiple):
         """Whether it runs with the two next smaller multiples that have no other divisor in common with tiles; then the group's
         role is what it sets, None if that is nothing."""
-        tried = [multiple * k for k in range(group.value // multiple, 0, -1) if 1 < multiple * k < group.value and k % 2][:2]
+        smaller = (multiple * k for k in range(group.value // multiple, 0, -1) if 1 < multiple * k < group.value and k % 2)
+        tried = list(islice(smaller, 2))
         if not tried or not all(self.runs({group: size}) for size in tried):
             return False
         changed = self.look({group: tried[0]})
@@ -166,7 +168,7 @@ class Search:
     def rounded(group, size, residue=None):
         """Near `size`: a multiple of the group's, of which k leaves `residue` divided by 8, or is odd or even as it is."""
         most = max(1, min(size, group.value) // group.multiple)
-        nearest = range(most, max(1, math.ceil(LEAST_SHARE * most)) - 1, -1)
+        nearest = range(most, max(1, math.ceil(LEAST_SHARE * most), most - 16) - 1, -1)
         wanted = [] if residue is None else [k for k in nearest if k % 8 == residue % 8] + [
             k for k in nearest if k % 2 == residue % 2]
         return group.multiple * (wanted or [k for k in nearest if k % 2] or [most])[0]

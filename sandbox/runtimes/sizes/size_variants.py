@@ -1,5 +1,7 @@
 """Smaller sizes of a task whose own is too large to be run here, as texts: what oracle.py answers to "sizes". Each variant's
 reference has been run, and its answer has the form of the task's own."""
+import math
+
 import torch
 
 from oracle_reference import Reference
@@ -8,9 +10,9 @@ from size_constants import find_constants, with_values
 from size_probe import Probe, form_of, probe
 from size_search import Search
 
-VERSION = "1"  # of what is found: part of a verifier's name
+VERSION = "2"  # of what is found: part of a verifier's name
 DIFFERENT = 3  # variants besides those with a long axis
-SURELY_SMALL = 1 << 22  # the product of two sizes: what is below is not looked at further
+SURELY_SMALL = 1 << 22  # the product of all constants: what is below is not looked at further
 LARGEST = 1 << 30  # bytes of inputs and answer of a variant by hand
 
 
@@ -24,6 +26,9 @@ def find(request):
     except NotImplementedError as error:
         raise InvalidTask("too_large", f"its shapes cannot be told without data: {str(error)[:200]}") from None
     variants = given_variants(text, by_hand, size.form()) if by_hand else found_variants(text, size.form())
+    if not variants and not find_constants(text):
+        raise InvalidTask("too_large", "its inputs, answer or work are too large to be run here, and it has no constants "
+                        "that could be smaller: those of its module, get_inputs() and get_init_inputs() are looked at")
     if not variants:
         raise InvalidTask("too_large", "its inputs, answer or work are too large to be run here, and no smaller values of its "
                         "constants were found at which it is")
@@ -36,8 +41,7 @@ def find(request):
 
 def fitting_text(text, most_bytes):
     """The text, or that of its first variant if inputs, parameters and answer take more at its own size."""
-    largest = sorted(constant.value for constant in find_constants(text))[-2:]
-    if len(largest) < 2 or largest[0] * largest[1] < SURELY_SMALL:
+    if math.prod(constant.value for constant in find_constants(text)) < SURELY_SMALL:
         return text
     size = probe(text)
     if size is None or size.input_bytes + size.parameter_bytes + size.output_bytes <= most_bytes:

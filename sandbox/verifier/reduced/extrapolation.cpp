@@ -45,16 +45,18 @@ uint64_t whole_times(double times) { return static_cast<uint64_t>(std::max(1.0, 
 
 }  // namespace
 
-Extrapolation extrapolate(const Trace& own, uint64_t least_bytes, const CountedSize& one,
-                          const CountedSize& other) {
-  const auto kernels = kernels_of(own), of_one = kernels_of(*one.trace), of_other = kernels_of(*other.trace);
+Extrapolation extrapolate(const CountedSize& own, const CountedSize& one, const CountedSize& other) {
+  const auto kernels = kernels_of(*own.trace), of_one = kernels_of(*one.trace),
+             of_other = kernels_of(*other.trace);
   const auto none = [](const auto&... parts) { return Extrapolation{{}, concat(parts...)}; };
   if (kernels.size() != of_one.size() || kernels.size() != of_other.size() ||
       one.launches.size() != other.launches.size())
     return none("it launches ", kernels.size(), " kernels at its own size, ", of_one.size(), " and ",
                 of_other.size(), " at reduced ones");
-  const double growth = double(least_bytes) / double(std::max<uint64_t>(one.least_bytes, 1));
+  const double growth = double(own.least_bytes) / double(std::max<uint64_t>(one.least_bytes, 1));
   if (growth < kLeastGrowth) return none("its own size is hardly larger than the reduced ones");
+  if (!is_within(own.lane_operations / std::max(one.lane_operations, 1.0) / growth, kGrowsAlike))
+    return none("the task's work grows otherwise than what it reads and writes");
   Extrapolation found;
   size_t kernel = 0;
   for (size_t i = 0; i < one.launches.size(); ++i) {
@@ -73,7 +75,7 @@ Extrapolation extrapolate(const Trace& own, uint64_t least_bytes, const CountedS
     const double times = blocks_of(launch) / double(a.blocks);
     if (!is_within(times / growth, kGrowsAlike))
       return none("the grid of ", name, " does not grow as the task does");
-    found.launches.push_back(repeated(a, whole_times(times)));
+    found.launches.push_back(repeated(a, whole_times(std::max(times, growth))));
     ++kernel;
   }
   if (kernel != kernels.size()) return none("it launches other kernels at its own size");

@@ -16,6 +16,7 @@ struct CountedSize {
   const Trace* trace = nullptr;
   std::vector<LaunchCounters> launches;  // as the executor counts them
   uint64_t least_bytes = 0;              // that any program must move at this size
+  double lane_operations = 0;            // of an ordinary program at this size, estimated
 };
 
 struct Extrapolation {
@@ -23,10 +24,10 @@ struct Extrapolation {
   std::string reason;                    // why nothing is known of it
 };
 
-// `own`: the trace at the task's own size, where any program must move `least_bytes`. A launch is known if
-// the same kernel is launched at all three sizes, in the same order and with equal blocks, if a block does
-// the same work at both counted sizes, and if the number of blocks grows from there as the task does.
-Extrapolation extrapolate(const Trace& own, uint64_t least_bytes, const CountedSize& one,
-                          const CountedSize& other);
+// `own`: the task's own size, without launches. A launch is known if the same kernel is launched at all three
+// sizes, in the same order and with equal blocks, if a block does the same work at both counted sizes, if the
+// task's work grows from there as its bytes do (else blocks do more at the own size, whatever they do below),
+// and if the number of blocks does. Counters grow as the task at least: a smaller grid gains nothing.
+Extrapolation extrapolate(const CountedSize& own, const CountedSize& one, const CountedSize& other);
 
 }  // namespace bicrl

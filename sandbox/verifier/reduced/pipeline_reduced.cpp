@@ -1,7 +1,7 @@
 // How a program is judged whose task is too large to be run here. It is recorded at the task's own size,
 // which needs no data: limits of launches and faults of the host part show there. All trials are made at
-// variants of the task whose constants are smaller (oracle/reduced_sizes.h). Which of them is secret, and
-// other ones each time.
+// variants of the task whose constants are smaller (oracle/reduced_sizes.h): every one with a long axis,
+// which alone shows errors behind the first thousands, and one or two of the others, which are secret.
 #include <algorithm>
 
 #include "common/error.h"
@@ -11,20 +11,22 @@
 namespace bicrl {
 namespace {
 
-constexpr size_t kVariantsOfVerification = 2;
+constexpr size_t kLeastVariants = 2;
 
 // What a host part ends in that has something against the sizes of its inputs: an exception, an empty grid.
 bool refuses_sizes(const Verdict& verdict) {
   return verdict.fault_class == "record" || verdict.fault_class == "launch";
 }
 
-// In an order that nobody knows, but for this: one without a long axis comes first.
+// In an order that nobody knows, but for this: one without a long axis comes first, then those with one.
 std::vector<const SizeVariant*> in_secret_order(const ReducedSizes& sizes) {
   std::vector<const SizeVariant*> order;
   for (const SizeVariant& variant : sizes.variants) order.push_back(&variant);
   for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[secret_number() % i]);
   const auto plain = std::ranges::find_if(order, [](const SizeVariant* v) { return !v->is_long; });
-  if (plain != order.end()) std::rotate(order.begin(), plain, plain + 1);
+  if (plain == order.end()) return order;
+  std::rotate(order.begin(), plain, plain + 1);
+  std::stable_partition(order.begin() + 1, order.end(), [](const SizeVariant* v) { return v->is_long; });
   return order;
 }
 
@@ -55,6 +57,7 @@ struct Pipeline::GradedVariant {
   RecordResult recorded;
   std::vector<LaunchCounters> launches;
   uint64_t least_bytes = 0;
+  double lane_operations = 0;
 };
 
 // Whether the program is right at the variant, or nothing: the variant is no valid task.
@@ -85,7 +88,7 @@ std::optional<bool> Pipeline::grade_variant(Job& job, const SizeVariant& variant
     return false;
   }
   if (graded.empty()) remark(job, task, *recorded, *result);
-  GradedVariant done{{}, {}, task.known->reference.least_bytes};
+  GradedVariant done{{}, {}, task.known->reference.least_bytes, variant.lane_operations};
   if (job.request.protocol.measure_time && !options_.measures_times) {
     auto launches = count_launches(job, task);
     if (!launches) return false;
@@ -109,6 +112,7 @@ void Pipeline::grade_reduced(Job& job) {
   std::string remarks;
   std::vector<GradedVariant> graded;
   for (const SizeVariant* variant : in_secret_order(*found.sizes)) {
+    if (!variant->is_long && graded.size() >= kLeastVariants) break;
     const Verdict before = job.verdict;
     const auto is_right = grade_variant(job, *variant, graded);
     if (!is_right) {
@@ -118,14 +122,17 @@ void Pipeline::grade_reduced(Job& job) {
     }
     if (!*is_right) return;
     if (graded.size() == 1) remarks = job.verdict.diagnostics;
-    if (graded.size() == kVariantsOfVerification) break;
   }
   if (graded.empty()) return;
   job.verdict.diagnostics = remarks;
+  if (graded.size() < kLeastVariants)
+    job.verdict.diagnostics +=
+        concat(remarks.empty() ? "" : "; ", "compared at one reduced size: the task has no other valid one");
   if (!job.request.protocol.measure_time) return;
   std::vector<CountedSize> counted;
   for (GradedVariant& variant : graded)
-    counted.push_back({&*variant.recorded.trace, std::move(variant.launches), variant.least_bytes});
+    counted.push_back({&*variant.recorded.trace, std::move(variant.launches), variant.least_bytes,
+                       variant.lane_operations});
   model_reduced_times(job, *found.sizes, *own, std::move(counted));
 }
 

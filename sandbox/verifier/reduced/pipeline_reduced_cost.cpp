@@ -29,7 +29,11 @@ void Pipeline::model_reduced_times(Job& job, const ReducedSizes& sizes, const Re
   if (options_.measures_times)
     return untimed("it was judged at reduced sizes, and not run at the task's own");
   if (counted.size() < 2) return untimed("the task has one valid reduced size");
-  Extrapolation found = extrapolate(*own.trace, sizes.reference.least_bytes, counted[0], counted[1]);
+  const CountedSize at_own{&*own.trace, {}, sizes.reference.least_bytes, sizes.lane_operations};
+  Extrapolation found = extrapolate(at_own, counted[0], counted[1]);
+  for (size_t i = 2; i < counted.size() && !found.launches.empty(); ++i)
+    if (Extrapolation other = extrapolate(at_own, counted[0], counted[i]); other.launches.empty())
+      found = std::move(other);
   if (found.launches.empty()) return untimed(found.reason);
   const DeviceTable& device = *find_device_table(options_.cost_device);
   for (const CudaProgram& program : own.programs)

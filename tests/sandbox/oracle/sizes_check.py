@@ -100,6 +100,10 @@ for _, (x,), _ in variants(task("batch, channels, (width, height) = 64, 3, (4096
                                 "torch.rand(batch, channels, width, height)")):
     assert x.shape[1] == 3 and x.shape[2] < 4096 and x.shape[3] < 5000
 
+# ---- One long axis.
+for _, (x,), _ in variants(task("n = 512 * 1048576", "torch.relu(x[0])", "torch.rand(n)")):
+    assert 16 < x.shape[0] < 400_000
+
 # ---- Equal constants: together where the reference only runs so, each by itself else.
 for _, (p, t), _ in variants(task("batch_size = 32768; shape = (32768,)", "(1 - x[0] * x[1]).clamp(min=0).mean()",
                                   "torch.rand(batch_size, *shape), torch.rand(batch_size)")):

@@ -28,20 +28,29 @@ LaunchCounters counters_of(uint64_t blocks, uint64_t executed, uint64_t sectors)
 
 // Blocks of 80 instructions that move 64 sectors; a task of 2,048 bytes for each.
 constexpr uint64_t kBytes = 2048;
+constexpr double kWork = 8192;  // likewise
+
+CountedSize own_of(const Trace& trace, uint64_t blocks) {
+  return {&trace, {}, blocks * kBytes, static_cast<double>(blocks) * kWork};
+}
 
 struct Sized {
   Trace trace;
   CountedSize counted;
   Sized(uint32_t blocks, uint64_t per_block, uint64_t sectors = 64)
       : trace(trace_of(blocks)),
-        counted{&trace, {counters_of(blocks, blocks * per_block, blocks * sectors)}, blocks * kBytes} {}
+        counted{&trace,
+                {counters_of(blocks, blocks * per_block, blocks * sectors)},
+                blocks * kBytes,
+                blocks * kWork} {}
 };
 
 }  // namespace
 
 TEST_CASE("launches whose blocks are alike are counted for the own size by its grid") {
   const Sized one(100, 80), other(130, 82);
-  const Extrapolation found = extrapolate(trace_of(400'000), 400'000 * kBytes, one.counted, other.counted);
+  const Trace own = trace_of(400'000);
+  const Extrapolation found = extrapolate(own_of(own, 400'000), one.counted, other.counted);
   INFO(found.reason);
   REQUIRE(found.launches.size() == 1);
   CHECK(found.launches[0].blocks == 400'000);
@@ -53,7 +62,7 @@ TEST_CASE("launches whose blocks are alike are counted for the own size by its g
 TEST_CASE("what is not alike has no counters, and says why") {
   const Sized one(100, 80), other(130, 82);
   const auto reason = [&](const Trace& own, const CountedSize& a, const CountedSize& b) {
-    const Extrapolation found = extrapolate(own, 400'000 * kBytes, a, b);
+    const Extrapolation found = extrapolate(own_of(own, 400'000), a, b);
     CHECK(found.launches.empty());
     return found.reason;
   };
@@ -73,16 +82,36 @@ TEST_CASE("what is not alike has no counters, and says why") {
   twice.ops.push_back(twice.ops.front());
   CHECK(reason(twice, one.counted, other.counted).find("2 kernels") != std::string::npos);
   // Nothing follows for a size that is hardly another one.
-  CHECK(extrapolate(trace_of(400), 400 * kBytes, one.counted, other.counted).launches.empty());
+  CHECK(extrapolate(own_of(trace_of(400), 400), one.counted, other.counted).launches.empty());
+}
+
+TEST_CASE(
+    "a task whose work grows faster than its bytes has no counters, whatever blocks do at small sizes") {
+  // As a product of matrices of 4096 rows, of which two of some 200 rows were counted.
+  const Sized one(100, 80), other(110, 84);
+  const Trace own = trace_of(40'000);
+  CountedSize at_own = own_of(own, 40'000);
+  at_own.lane_operations *= 20;
+  CHECK(extrapolate(at_own, one.counted, other.counted).reason.find("work grows") != std::string::npos);
+}
+
+TEST_CASE("a grid that is smaller than the task gains nothing") {
+  const Sized one(100, 80), other(130, 82);
+  const Trace half = trace_of(220'000);
+  const Extrapolation found = extrapolate(own_of(half, 400'000), one.counted, other.counted);
+  INFO(found.reason);
+  REQUIRE(found.launches.size() == 1);
+  CHECK(found.launches[0].executed == uint64_t{400'000} * 80);
 }
 
 TEST_CASE("what the host part fills grows as the task does") {
   Sized one(100, 80), other(130, 80);
+  const Trace own = trace_of(400'000);
   const LaunchCounters fill = streaming_launch(LaunchCounters::Kind::kFill, 0, 100 * kBytes);
   one.counted.launches.insert(one.counted.launches.begin(), fill);
   other.counted.launches.insert(other.counted.launches.begin(),
                                 streaming_launch(LaunchCounters::Kind::kFill, 0, 130 * kBytes));
-  const Extrapolation found = extrapolate(trace_of(400'000), 400'000 * kBytes, one.counted, other.counted);
+  const Extrapolation found = extrapolate(own_of(own, 400'000), one.counted, other.counted);
   INFO(found.reason);
   REQUIRE(found.launches.size() == 2);
   CHECK(found.launches[0].store_sectors == fill.store_sectors * 4000);

@@ -49,6 +49,23 @@ TEST_CASE("clipped policy terms follow the closed form") {
   }
 }
 
+TEST_CASE("a second clip bounds what a negative advantage pushes") {
+  SurrogateSettings s;
+  s.dual_clip = 3;
+  for (double ratio : {0.5, 1.1, 2.9, 3.1, 50.0})
+    for (double advantage : {-1.5, 2.0}) {
+      const double bounded = std::min(std::max(ratio, 0.8), 1.2);
+      const bool far = advantage < 0 && ratio > 3;
+      const double gain = far ? 3 * advantage : std::min(ratio * advantage, bounded * advantage);
+      const bool held = far || bounded * advantage < ratio * advantage;
+      const Token t = token_terms(-5 + std::log(ratio), -5, advantage, s);
+      INFO("ratio " << ratio << ", advantage " << advantage);
+      CHECK_THAT(t.policy, WithinAbs(-gain, 1e-12));
+      CHECK_THAT(t.policy_slope, WithinAbs(held ? 0.0 : -ratio * advantage, 1e-12));
+      CHECK(t.clipped == held);
+    }
+}
+
 TEST_CASE("a log-ratio beyond 10 stays finite and has no gradient") {
   SurrogateSettings s;
   const Token t = token_terms(-1, -60, -1, s);  // a negative advantage is not clipped from above

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "common/error.h"
@@ -81,6 +82,25 @@ TEST_CASE("pairs and conversations become what the policy reads and writes") {
   CHECK(messages.at(0).answer == "\nyes");
 }
 
+TEST_CASE("a reasoning part is found behind blanks, without its opening, and by marks of one's own") {
+  const auto parts = [](const std::string& response, PairSettings settings = {},
+                        PromptStyle style = PromptStyle::kCompact) {
+    const auto pairs =
+        pairs_of(nlohmann::json{{"prompt", "ask"}, {"response", response}}.dump(), style, settings);
+    return std::pair(pairs.at(0).reasoning, pairs.at(0).answer);
+  };
+  using Parts = std::pair<std::string, std::string>;
+  CHECK(parts("\n<think>hm</think>yes") == Parts("\n<think>hm</think>", "yes"));
+  CHECK(parts("hm</think>yes") == Parts("hm</think>", "yes"));
+  CHECK(parts("yes, <think>no</think>") == Parts("", "yes, <think>no</think>"));
+  PairSettings own;
+  own.marks = {"<reason>", "</reason>"};
+  CHECK(parts("<reason>hm</reason>yes", own, PromptStyle::kDice) == Parts("<reason>hm</reason>", "yes"));
+  CHECK(parts("yes", own, PromptStyle::kDice) == Parts("<reason>\n\n</reason>", "\n\nyes"));
+  own.marks = {"", ""};
+  CHECK(parts("<think>hm</think>yes", own) == Parts("", "<think>hm</think>yes"));
+}
+
 TEST_CASE("entries that are no pairs are named") {
   const auto fails = [](const std::string& text, const std::string& words) {
     CHECK_THROWS_WITH(pairs_of(text, PromptStyle::kCompact), ContainsSubstring(words));
@@ -89,6 +109,10 @@ TEST_CASE("entries that are no pairs are named") {
   fails(R"({"prompt": "a", "response": ""})", "entry 1: the response is empty");
   fails(R"({"prompt": 3, "response": "b"})", "prompt: must be a text");
   fails(R"({"prompt": "a", "response": "<think> and no end"})", "has no </think>");
+  fails(R"({"prompt": "a", "response": "<think>plan</think> \n"})", "nothing behind its reasoning");
+  fails(R"({"prompt": "about <|im_start|>", "response": "b"})", "prompt: holds <|im_start|>");
+  fails(R"({"prompt": "<|im_start|>user\nask<|im_end|>\n", "response": "b"})", "prompt: holds <|im_start|>");
+  fails(R"({"prompt": "a", "response": "b<|im_end|>\n<|im_start|>user\nc"})", "response: holds <|im_start|>");
   fails(R"({"messages": [{"role": "user", "content": "a"}]})", "must end with an answer");
   fails(R"({"messages": [{"role": "robot", "content": "a"}]})", "'robot' is none of the roles");
   fails("{\"prompt\": \"a\", \"response\": \"b\"}\nno json\n", "entry 2");
@@ -142,6 +166,18 @@ TEST_CASE("every pair is drawn once a round, in another order each time, and by 
   for (int64_t i = 0; i < 10; ++i) is_other_order |= other.sample(i).tokens != order[static_cast<size_t>(i)];
   CHECK(is_other_order);
   CHECK(noise.size() == 4);
+}
+
+TEST_CASE("each round of a file has every pair once, and an order of its own") {
+  Files files;
+  PairSettings settings;
+  settings.sources = {files.write(numbered(12))};
+  PairSamples samples(load_pairs(settings, PromptStyle::kCompact), settings, tokenizer(), policy_config(), 7);
+  std::vector<std::vector<int64_t>> rounds[2];
+  for (int64_t i = 0; i < 24; ++i) rounds[i / 12].push_back(samples.sample(i).tokens);
+  CHECK(rounds[0] != rounds[1]);
+  CHECK(std::set(rounds[0].begin(), rounds[0].end()).size() == 12);
+  CHECK(std::set(rounds[0].begin(), rounds[0].end()) == std::set(rounds[1].begin(), rounds[1].end()));
 }
 
 TEST_CASE("pairs that are too long are left out, and a file of them is refused") {

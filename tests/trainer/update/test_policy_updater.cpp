@@ -193,7 +193,7 @@ TEST_CASE("updater settings come from the configuration, strictly") {
   };
   const auto s = read(
       "{learning_rate: 0.01, learning_rate_decay: cosine, min_learning_rate: 0.001, warmup_updates: 5, "
-      "clip_high: 0.28, "
+      "clip_high: 0.28, dual_clip: 3, "
       "kl_estimator: k2, normaliser: constant, normaliser_tokens: 64, shrink: 2, responses_per_update: 32, "
       "optimizer: {beta2: 0.95, weight_decay: 0.1}}");
   CHECK(s.learning_rate.peak == 0.01);
@@ -201,6 +201,8 @@ TEST_CASE("updater settings come from the configuration, strictly") {
   CHECK(s.updates_per_step == 2);
   CHECK(s.learning_rate.total_updates == 200);
   CHECK(s.surrogate.clip_high == 0.28);
+  CHECK(s.surrogate.dual_clip == 3);
+  CHECK_THROWS_AS(read("{learning_rate: 0.01, clip_high: 0.28, dual_clip: 1.2}"), InputError);
   CHECK(s.surrogate.kl_estimator == KlEstimator::kK2);
   CHECK(s.surrogate.normaliser == Normaliser::kConstant);
   CHECK(s.surrogate.normaliser_tokens == 64);

@@ -29,6 +29,9 @@ SurrogateSettings SurrogateSettings::from_config(const ConfigSection& section, d
   SurrogateSettings s;
   s.clip_low = section.real("clip_low", s.clip_low, 0, 1);
   s.clip_high = section.real("clip_high", s.clip_high, 0);
+  s.dual_clip = section.real("dual_clip", s.dual_clip, 0);
+  if (s.dual_clip > 0 && s.dual_clip <= 1 + s.clip_high)
+    section.reject("dual_clip", "must be 0 (none) or above 1 + clip_high, where the other clip ends");
   s.kl_weight = section.real("kl_weight", s.kl_weight, 0);
   const auto kl = section.choice("kl_estimator", "k3", {"k1", "k2", "k3"});
   s.kl_estimator = kl == "k1" ? KlEstimator::kK1 : kl == "k2" ? KlEstimator::kK2 : KlEstimator::kK3;
@@ -53,9 +56,14 @@ SurrogateTerms surrogate_terms(const at::Tensor& log_probs, const at::Tensor& ol
   const auto divergence = (log_probs - reference_log_probs).clamp(-kMaxLogRatio, kMaxLogRatio);
   const auto free_gain = ratio * advantages;
   const auto clipped_gain = ratio.clamp(1 - settings.clip_low, 1 + settings.clip_high) * advantages;
-  return {at::minimum(free_gain, clipped_gain).neg(),
-          estimate_kl(divergence, log_probs, settings.kl_estimator),
-          clipped_gain.detach().lt(free_gain.detach())};
+  auto gain = at::minimum(free_gain, clipped_gain);
+  auto clipped = clipped_gain.detach().lt(free_gain.detach());
+  if (settings.dual_clip > 0) {
+    const auto held = advantages.lt(0) & ratio.detach().gt(settings.dual_clip);
+    gain = at::where(held, advantages * settings.dual_clip, gain);
+    clipped = clipped | held;
+  }
+  return {gain.neg(), estimate_kl(divergence, log_probs, settings.kl_estimator), clipped};
 }
 
 double sequence_scale(int64_t scored_tokens, const ScoredCounts& minibatch,

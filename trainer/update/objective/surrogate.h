@@ -28,6 +28,7 @@ enum class Normaliser { kTokens, kSequences, kConstant };
 struct SurrogateSettings {
   double clip_low = 0.2;
   double clip_high = 0.2;
+  double dual_clip = 0;  // ratio above which a negative advantage pushes no further; 0: no such bound
   double kl_weight = 0;
   KlEstimator kl_estimator = KlEstimator::kK3;
   KlReference kl_reference = KlReference::kBehaviour;
@@ -41,7 +42,8 @@ struct SurrogateSettings {
 
 // All [tokens], unweighted.
 struct SurrogateTerms {
-  at::Tensor policy;  // -min(ratio A, clip(ratio) A), ratio = exp(clamp(d, -10, 10))
+  // -min(ratio A, clip(ratio) A), ratio = exp(clamp(d, -10, 10)); where A < 0 at most -dual_clip A
+  at::Tensor policy;
   at::Tensor kl;
   at::Tensor clipped;  // bool: the clip holds this token's gradient back
 };
