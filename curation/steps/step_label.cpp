@@ -20,6 +20,7 @@ class Label : public Step {
  public:
   Label(const ConfigSection& p, const StepEnvironment& environment) : spool_(environment.directory) {
     label_ = p.required_text("label");
+    if (is_built_in(label_)) p.reject("label", concat("'", label_, "' is a value that every record has"));
     value_ = p.required_text("value");
     average_over_ = p.text("average_over", "");
     otherwise_ = p.text("otherwise", "");

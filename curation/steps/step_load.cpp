@@ -126,6 +126,7 @@ class Load : public Step {
     if (!entry.is_object()) throw InputError("is no object");
     const Form& form = form_named(progress.form);
     Record record = form.read(entry);
+    refuse_built_in_names(record);
     if (progress.form != "records") {
       const std::string own = !record.task_id.empty() ? record.task_id : own_id(entry, record);
       record.task_id = concat(source_, ":", own.empty() ? std::to_string(number) : own);

@@ -19,6 +19,7 @@ class Split : public Step {
   explicit Split(const ConfigSection& p) {
     by_ = p.text("by", "original_task");
     label_ = p.text("label", "split");
+    if (is_built_in(label_)) p.reject("label", concat("'", label_, "' is a value that every record has"));
     seed_ = static_cast<uint64_t>(p.integer("seed", 1, 0));
     parts_ = shares_from_config(p, "parts");
     if (parts_.empty()) parts_ = {{"train", 0.9}, {"validation", 0.1}};

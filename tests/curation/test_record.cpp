@@ -83,5 +83,18 @@ TEST_CASE("condition says why a record does not meet it, without the record's ow
   CHECK_THROWS_AS(condition("{value: speedup}"), InputError);
 }
 
+TEST_CASE("figures and labels of loaded data do not stand in for a verdict") {
+  Record record = full_record();
+  record.figures["speedup"] = 99;
+  record.labels["correct"] = "false";
+  record.labels["difficulty"] = "easy";
+  CHECK(value_of(record, "speedup") == RecordValue(2.0));
+  CHECK(value_of(record, "correct") == RecordValue(true));
+  CHECK(value_of(record, "difficulty") == RecordValue(std::string("easy")));
+  record.verdict.reset();
+  CHECK_FALSE(value_of(record, "speedup"));
+  CHECK_FALSE(value_of(record, "correct"));
+}
+
 }  // namespace
 }  // namespace bicrl::curation

@@ -47,7 +47,7 @@ TEST_CASE("select keeps the best of each group in the records' order") {
   CHECK(run_step("select, best: [highest speedup, lowest reasoning_tokens]", records, services).ids() ==
         Ids{"a2", "b1", "c2", "d1", "e2"});
   // A record without the value is never better than one with it.
-  records[1].figures.erase("speedup");
+  records[1].verdict.reset();
   CHECK(run_step("select, best: [highest speedup]", records, services).ids()[0] == "a3");
   records[0].task_id.clear();
   CHECK(run_step("select, best: [highest speedup]", records, services).dropped.at("a1") == "has no task");
@@ -63,6 +63,22 @@ TEST_CASE("select without an order or with an unknown one is refused") {
                        MessageMatches(ContainsSubstring("best")));
   CHECK_THROWS_MATCHES(run_step("select, best: [highest task]", concur_samples(), services), InputError,
                        MessageMatches(ContainsSubstring("is no number")));
+}
+
+TEST_CASE("names of a record's own values are refused as figures and labels") {
+  FakeServices services;
+  std::vector<Record> records = concur_samples();
+  records[0].figures["speedup"] = 99;
+  records[1].labels["outcome"] = "graded";
+  records[2].labels[kOriginalTask] = "A";  // a variant's
+  const StepResult result = run_step("select, best: [highest speedup]", records, services);
+  CHECK(result.ids() == Ids{"a3", "b1", "c2", "d1", "e1"});
+  CHECK_THROWS_MATCHES(run_step("label, label: speedup, value: level, classes: [{name: x, above: 0}]",
+                                concur_samples(), services),
+                       InputError,
+                       MessageMatches(ContainsSubstring("'speedup' is a value that every record has")));
+  CHECK_THROWS_MATCHES(run_step("split, label: source", concur_samples(), services), InputError,
+                       MessageMatches(ContainsSubstring("'source' is a value that every record has")));
 }
 
 std::vector<Record> labelled(const std::vector<std::pair<std::string, int>>& classes) {
