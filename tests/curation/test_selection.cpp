@@ -6,6 +6,7 @@
 #include <set>
 
 #include "common/error.h"
+#include "curation/code/program_text.h"
 #include "tests/curation/fake_services.h"
 #include "tests/curation/pipelines.h"
 #include "tests/curation/record_lists.h"
@@ -266,6 +267,19 @@ TEST_CASE("deduplicate drops what repeats another task") {
   CHECK(run_step("deduplicate, likeness: tree", records, services).ids() == Ids{"a1", "a2"});
   CHECK(run_step("deduplicate, likeness: tree, similarity: 0.95", records, services).ids() ==
         Ids{"a1", "a2", "d1"});
+}
+
+TEST_CASE("words of a program leave out Python's comments in Python and C's in CUDA sources") {
+  using Words = std::vector<std::string>;
+  CHECK(program_words("n = a // 2  # half\nm = 3") == Words{"n", "=", "a", "/", "/", "2", "m", "=", "3"});
+  CHECK(program_words("n = a #half\n") == Words{"n", "=", "a"});
+  CHECK(program_words("u = 'http://a' # b") == Words{"u", "=", "'", "http", ":", "/", "/", "a", "'"});
+  CHECK(program_words("'''\n# define N 4 // four\nint i; /* one\ntwo */'''  # end") ==
+        Words{"'''", "#", "define", "N", "4", "int", "i", ";", "'''"});
+  CHECK(program_words("r\"\"\"// all\"\"\" + n") == Words{"r", "\"\"\"", "\"\"\"", "+", "n"});
+  CHECK(program_words("'''f(\"a // b\");'''") == Words{"'''", "f", "(", "\"a // b\"", ")", ";", "'''"});
+  CHECK(program_words("'it\\'s # one' # two").back() == "'");
+  CHECK(program_words("'open\nx # y") == Words{"'", "open", "x"});
 }
 
 TEST_CASE("deduplicate of answers compares programs of one task alone") {
