@@ -14,7 +14,8 @@
 
 namespace bicrl::curation {
 
-// How records are written that hold a program and no conversation.
+// How records are written that hold a program and no conversation; of loaded conversations the reasoning
+// marks alone count.
 struct WritingOptions {
   PromptStyle style = PromptStyle::kPublished;
   Stage stage = Stage::kEndToEnd;

@@ -219,6 +219,17 @@ Task Record::task() const {
   return task;
 }
 
+void Record::change_code(std::string code) {
+  pytorch_code = std::move(code);
+  verdict.reset();
+  provenance.verifier.clear();
+  answer.prompt.clear();
+  answer.response.clear();
+  answer.messages.clear();
+  for (const char* copy : {"python_code", "triton_code", "original_triton_code", "ground_truth"})
+    labels.erase(copy);
+}
+
 const std::string& Record::original_task() const {
   const auto found = labels.find(kOriginalTask);
   return found == labels.end() ? task_id : found->second;

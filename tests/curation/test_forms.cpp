@@ -114,6 +114,47 @@ TEST_CASE("published entry that is written and read again says the same") {
   }
 }
 
+TEST_CASE("loaded conversations are written without their reasoning where that is asked for") {
+  const std::string code = "```python\n" + kProgram + "```";
+  WritingOptions without, other;
+  without.reasoning_opening = without.reasoning_closing = "";
+  other.reasoning_opening = "[";
+  other.reasoning_closing = "]";
+  const Json pair = {{"prompt", "Write it."}, {"response", "<think>\nShort.\n</think>\n\n" + code}};
+  const Json messages = {{"messages",
+                          {{{"role", "user"}, {"content", "Write it."}},
+                           {{"role", "assistant"}, {"content", pair["response"]}}}}};
+  const auto written = [](const char* form, const Json& entry, const WritingOptions& options) {
+    Record record = form_named(form).read(entry);
+    record.id = "a";
+    const Json out = form_named(form).write(record, options);
+    return out.contains("response") ? out["response"] : out["messages"][1]["content"];
+  };
+  for (const auto& [form, entry] : {std::pair("pairs", pair), {"messages", messages}}) {
+    INFO(form);
+    CHECK(written(form, entry, {}) == pair["response"]);
+    CHECK(written(form, entry, without) == code);
+    CHECK(written(form, entry, other) == "[Short.]" + code);
+  }
+}
+
+TEST_CASE("prompts of a task whose code has changed show the new code") {
+  const std::string code = "```python\n" + kProgram + "```", larger = kModule + "# larger\n";
+  const Json pair = {{"prompt", "Rewrite:\n" + kModule}, {"response", code}, {"pytorch_code", kModule}};
+  const Json verl = published_entries()[4].second;
+  for (const auto& [form, entry] : {std::pair("pairs", pair), {"verl", verl}}) {
+    INFO(form);
+    Record record = form_named(form).read(entry);
+    record.id = "a";
+    record.change_code(larger);
+    CHECK_THAT(form_named(form).write(record, {})["prompt"].dump(), ContainsSubstring("# larger"));
+  }
+  Record record = form_named("verl").read(verl);
+  record.id = "a";
+  record.change_code(larger);
+  CHECK(form_named("verl").write(record, {})["reward_model"]["ground_truth"] == larger);
+}
+
 TEST_CASE("form refuses an entry without its field and names it") {
   CHECK_THROWS_MATCHES(form_named("pairs").read({{"prompt", "p"}}), InputError,
                        MessageMatches(ContainsSubstring("'response'")));

@@ -43,6 +43,8 @@ TEST_CASE("augment makes variants with other input sizes that still run") {
       task("linear", task_of("self.layer = nn.Linear(*sizes)", "return self.layer(x)", "torch.randn(6, 10)") +
                          "def get_init_inputs():\n    return [10, 5]\n");
   linear.verdict = Verdict{};
+  linear.answer.prompt = "Rewrite " + linear.pytorch_code;
+  linear.answer.response = "program of linear";
   const Record fixed = task("fixed", task_of("pass", "return x.reshape(2, 3) * 2", "torch.randn(3, 2)"));
   const StepResult result =
       run_step("augment, variants: 3, factors: ['2', '0.5']", {linear, fixed}, services);
@@ -62,6 +64,8 @@ TEST_CASE("augment makes variants with other input sizes that still run") {
     CHECK(variant.task_id == id);
     CHECK(variant.answer.program == "program of linear");
     CHECK_FALSE(variant.verdict);
+    CHECK(variant.answer.prompt.empty());
+    CHECK(variant.answer.response.empty());
     CHECK(variant.figures == std::map<std::string, double>{{"reasoning_tokens", 50}});
   }
   CHECK(result.at("linear").verdict);
