@@ -1,6 +1,7 @@
 #include "curation/form.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "common/error.h"
@@ -133,14 +134,14 @@ std::string text_or(const nlohmann::json& entry, const char* field, const std::s
 std::optional<double> number_of(const nlohmann::json& entry, const char* field) {
   const auto found = entry.find(field);
   if (found == entry.end() || found->is_null()) return std::nullopt;
-  if (found->is_number()) return found->get<double>();
+  if (found->is_number() && std::isfinite(found->get<double>())) return found->get<double>();
   if (found->is_string()) {
     const std::string text = found->get<std::string>();
     char* end = nullptr;
     const double value = strtod(text.c_str(), &end);
-    if (!text.empty() && end == text.c_str() + text.size()) return value;
+    if (!text.empty() && end == text.c_str() + text.size() && std::isfinite(value)) return value;
   }
-  throw InputError(concat("field '", field, "' must be a number, found ", json_excerpt(*found)));
+  throw InputError(concat("field '", field, "' must be a finite number, found ", json_excerpt(*found)));
 }
 
 void keep_labels(const nlohmann::json& entry, const std::vector<std::string>& fields, Record& record) {

@@ -1,6 +1,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "common/files.h"
@@ -153,6 +154,15 @@ TEST_CASE("prompts of a task whose code has changed show the new code") {
   record.id = "a";
   record.change_code(larger);
   CHECK(form_named("verl").write(record, {})["reward_model"]["ground_truth"] == larger);
+}
+
+TEST_CASE("figures that are not finite make an entry broken") {
+  for (const char* text : {"nan", "inf", "-inf", "1e999"}) {
+    const nlohmann::json entry = {{"x", text}};
+    CHECK_THROWS_MATCHES(number_of(entry, "x"), InputError, MessageMatches(ContainsSubstring("'x'")));
+  }
+  CHECK_THROWS_AS(number_of({{"x", std::numeric_limits<double>::infinity()}}, "x"), InputError);
+  CHECK(number_of({{"x", "2.5"}}, "x") == 2.5);
 }
 
 TEST_CASE("form refuses an entry without its field and names it") {
