@@ -44,12 +44,12 @@ ResponseParts parts_of(const std::string& response) {
   const size_t closing = response.find(kClosing);
   std::string_view reasoning = std::string_view(response).substr(0, closing);
   const size_t opening = reasoning.find(kOpening);
-  if (closing == response.npos) return {false, "", response};
+  if (closing == response.npos && opening == reasoning.npos) return {false, "", response};
   if (opening != reasoning.npos) reasoning.remove_prefix(opening + kOpening.size());
   ResponseParts parts{.has_marks = true, .reasoning = "", .rest = ""};
   if (const size_t begin = reasoning.find_first_not_of(kBlanks); begin != reasoning.npos)
     parts.reasoning = reasoning.substr(begin, reasoning.find_last_not_of(kBlanks) - begin + 1);
-  parts.rest = response.substr(closing + kClosing.size());
+  if (closing != response.npos) parts.rest = response.substr(closing + kClosing.size());
   return parts;
 }
 

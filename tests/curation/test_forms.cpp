@@ -115,6 +115,22 @@ TEST_CASE("published entry that is written and read again says the same") {
   }
 }
 
+Answer answer_of(const std::string& response) {
+  Answer answer;
+  read_response(response, answer);
+  return answer;
+}
+
+TEST_CASE("response whose reasoning does not end has no program") {
+  const std::string code = "```python\n" + kProgram + "```";
+  CHECK(answer_of("<think>\nFirst try:\n" + code).program.empty());
+  CHECK(answer_of("<think>\nFirst try:\n" + code).reasoning == "First try:\n" + code);
+  CHECK(answer_of("so it is</think>" + code).reasoning == "so it is");
+  CHECK(answer_of("so it is</think>" + code).program == kProgram);
+  CHECK(answer_of(code).program == kProgram);
+  CHECK(answer_of(code).reasoning.empty());
+}
+
 TEST_CASE("loaded conversations are written without their reasoning where that is asked for") {
   const std::string code = "```python\n" + kProgram + "```";
   WritingOptions without, other;
@@ -137,6 +153,8 @@ TEST_CASE("loaded conversations are written without their reasoning where that i
     CHECK(written(form, entry, without) == code);
     CHECK(written(form, entry, other) == "[Short.]" + code);
   }
+  const Json open = {{"prompt", "Write it."}, {"response", "<think>\nShort.\n" + code}};
+  CHECK_THROWS_AS(written("pairs", open, without), InputError);
 }
 
 TEST_CASE("prompts of a task whose code has changed show the new code") {
