@@ -114,6 +114,23 @@ TEST_CASE("fit_to_time doubles sizes until the modelled time is in the window") 
             .dropped.at("relu") == "takes too long");
 }
 
+TEST_CASE("fit_to_time takes no size whose indices are out of range on data") {
+  BoxServices services;
+  // Twice the rows would be twice the indices into a table of 1,000: without data nothing shows that.
+  const std::string table = "self.table = nn.Embedding(1000, 4)", rows = "rows = 600\n";
+  const Record stuck =
+      task("stuck", task_of(table, "return self.table(x)", "torch.randint(0, rows, (rows,))", rows));
+  const Record grows =
+      task("grows", task_of(table, "return self.table(x)", "torch.randint(0, rows, (rows, 2))", rows));
+  // Of `grows` 9,600 bytes of indices, 16,000 of the table and 19,200 of the answer at 1 GB/s: 0.0448 ms.
+  const StepResult result = run_step(
+      "fit_to_time, least_ms: 0.06, most_ms: 0.1, bandwidth_gb_s: 1, launch_us: 0", {stuck, grows}, services);
+  CHECK(result.ids() == std::vector<std::string>{"grows"});
+  CHECK_THAT(result.at("grows").pytorch_code, ContainsSubstring("(rows, 4)"));
+  CHECK_THAT(result.at("grows").figures.at("eager_ms"), WithinRel(0.0736, 1e-9));
+  CHECK(result.dropped.at("stuck") == "cannot be enlarged");
+}
+
 TEST_CASE("list_operators names what runs below autograd and leaves known names") {
   BoxServices services;
   const Record block = task(
