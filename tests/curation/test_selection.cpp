@@ -1,4 +1,7 @@
 // Steps that choose among records: select, balance, split, label, deduplicate, count_tokens.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -6,10 +9,12 @@
 #include <set>
 
 #include "common/error.h"
+#include "common/files.h"
 #include "curation/code/program_text.h"
 #include "tests/curation/fake_services.h"
 #include "tests/curation/pipelines.h"
 #include "tests/curation/record_lists.h"
+#include "tests/support/support.h"
 
 namespace bicrl::curation {
 namespace {
@@ -80,6 +85,35 @@ TEST_CASE("names of a record's own values are refused as figures and labels") {
                        MessageMatches(ContainsSubstring("'speedup' is a value that every record has")));
   CHECK_THROWS_MATCHES(run_step("split, label: source", concur_samples(), services), InputError,
                        MessageMatches(ContainsSubstring("'source' is a value that every record has")));
+}
+
+// What a step writes to the log, which goes to stderr.
+std::string log_of(const std::string& step) {
+  const testing::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "log";
+  const int before = dup(STDERR_FILENO), log = open(file.c_str(), O_WRONLY | O_CREAT, 0600);
+  dup2(log, STDERR_FILENO);
+  FakeServices services;
+  run_step(step, concur_samples(), services);
+  dup2(before, STDERR_FILENO);
+  close(log);
+  close(before);
+  return read_file(file);
+}
+
+TEST_CASE("steps warn of a value that no record has and name the nearest") {
+  const std::string nearest = "none of 11 records has the value 'speeedup'; did you mean speedup?";
+  for (const char* step :
+       {"filter, conditions: [{value: speeedup, above: 1}]", "select, best: [highest speeedup]",
+        "select, best: [highest speedup], or_when: [{value: speeedup, above: 1}]",
+        "select, by: speeedup, best: [highest speedup]", "balance, by: speeedup", "split, by: speeedup",
+        "label, label: fast, value: speeedup, classes: [{name: x, above: 1}]",
+        "write, file: out.jsonl, form: records, when: [{value: speeedup, above: 1}]"}) {
+    INFO(step);
+    CHECK_THAT(log_of(step), ContainsSubstring(nearest));
+  }
+  CHECK_THAT(log_of("balance, by: reasoning_token"), ContainsSubstring("did you mean reasoning_tokens?"));
+  CHECK_THAT(log_of("select, best: [highest speedup]"), !ContainsSubstring("has the value"));
 }
 
 std::vector<Record> labelled(const std::vector<std::pair<std::string, int>>& classes) {
