@@ -331,7 +331,7 @@ TEST_CASE("deduplicate of answers compares programs of one task alone") {
   CHECK(run_step("deduplicate, of: answer, likeness: exact", records, services).ids() ==
         Ids{"a1", "a2", "a4", "b1"});
   CHECK(run_step("deduplicate, of: answer", records, services).ids() == Ids{"a1", "a4", "b1"});
-  CHECK(run_step("deduplicate, of: answer, likeness: tree, similarity: 0.8", records, services).ids() ==
+  CHECK(run_step("deduplicate, of: answer, likeness: tree, similarity: 0.75", records, services).ids() ==
         Ids{"a1", "b1"});
 }
 
