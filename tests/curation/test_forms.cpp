@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/files.h"
+#include "common/gzip.h"
 #include "curation/form.h"
 #include "curation/turns.h"
 #include "tests/curation/fake_services.h"
@@ -228,6 +229,66 @@ TEST_CASE("Arrow and Parquet tables of the published forms are read by Arrow's l
   CHECK_THAT(book[0].pytorch_code, ContainsSubstring("class Model(Gate)"));
   CHECK(book[0].provenance.licence == "MIT");
   CHECK(loaded(folder.path(), "verl.parquet").at(0).level == 1);
+}
+
+TEST_CASE("responses of a policy and of a run are loaded with the code of their tasks") {
+  const TemporaryFolder folder;
+  const auto in = [&](const char* name) { return folder.path() / name; };
+  write_file_atomically(in("tasks.json"),
+                        Json({{{"idx", "t1"}, {"level", 2}, {"pytorch_code", kModule}}}).dump());
+  Json response = {{"task_id", "t1"},     {"sample", 0},        {"finish", "end_token"}, {"text", kProgram},
+                   {"program", kProgram}, {"prompt_tokens", 9}, {"tokens", {1, 2, 3}}};
+  std::string lines = response.dump() + "\n";
+  response["sample"] = 1;
+  lines += response.dump() + "\n";
+  response["task_id"] = "gone";
+  lines += response.dump() + "\n";
+  write_file_atomically(in("responses.jsonl"), lines);
+  Verdict verdict;
+  verdict.outcome = Outcome::kGraded;
+  verdict.correct = verdict.compiled = true;
+  verdict.eager_ms = 3;
+  verdict.candidate_ms = 1;
+  Json episode = {{"task", "t1"},
+                  {"sample", 0},
+                  {"group", 0},
+                  {"phase", "end_to_end"},
+                  {"step", 4},
+                  {"reward", 0.5},
+                  {"text", "```python\n" + kProgram + "```"},
+                  {"verdict", to_json(verdict)}};
+  lines = episode.dump() + "\n";
+  episode["phase"] = "infilling";
+  lines += episode.dump() + "\n";
+  write_file_atomically(in("texts.jsonl.gz"), gzip(lines));
+  const auto load = [&](const char* file) {
+    FakeServices services;
+    fs::remove_all(in("run"));
+    run_pipeline(concat("curation: {directory: ", in("run").string(), "}\nsteps:\n  - {step: load, files: [",
+                        in(file).string(), "], tasks: [", in("tasks.json").string(), "], source: s}\n"),
+                 services);
+    std::vector<Record> records;
+    for (const std::string& line : lines_of(in("run/records/01-load.jsonl")))
+      records.push_back(record_from_line(line));
+    return records;
+  };
+  const auto responses = load("responses.jsonl");
+  REQUIRE(responses.size() == 2);
+  CHECK_THAT(lines_of(in("run/audit/01-load.jsonl")).at(0), ContainsSubstring("no task 'gone'"));
+  CHECK(responses[1].task_id == "s:t1");
+  CHECK(responses[1].id != responses[0].id);
+  CHECK(responses[1].pytorch_code == kModule);
+  CHECK(responses[1].answer.program == kProgram);
+  CHECK(responses[1].figures.at("response_tokens") == 3);
+  const auto episodes = load("texts.jsonl.gz");
+  REQUIRE(episodes.size() == 1);
+  CHECK(episodes[0].provenance.form == "episodes");
+  CHECK(episodes[0].pytorch_code == kModule);
+  CHECK(episodes[0].answer.program == kProgram);
+  CHECK(value_of(episodes[0], "speedup") == RecordValue(3.0));
+  CHECK_THAT(lines_of(in("run/audit/01-load.jsonl")).at(0), ContainsSubstring("no whole programs"));
+  write_file_atomically(in("texts.jsonl.gz"), gzip(lines).substr(0, 60));
+  CHECK_THROWS_MATCHES(load("texts.jsonl.gz"), InputError, MessageMatches(ContainsSubstring("cut off")));
 }
 
 TEST_CASE("tables of other columns and tables that are cut off are refused as a whole") {
