@@ -27,4 +27,24 @@ std::string gzip(std::string_view text) {
   return packed;
 }
 
+std::string gunzip(std::string_view packed) {
+  z_stream stream{};
+  BICRL_CHECK(inflateInit2(&stream, kGzipWindow) == Z_OK);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+  stream.avail_in = static_cast<uInt>(packed.size());
+  std::string text;
+  int status = packed.size() <= UINT32_MAX ? Z_OK : Z_DATA_ERROR;
+  while (status == Z_OK) {
+    char piece[1 << 16];
+    stream.next_out = reinterpret_cast<Bytef*>(piece);
+    stream.avail_out = sizeof piece;
+    status = inflate(&stream, Z_NO_FLUSH);
+    text.append(piece, sizeof piece - stream.avail_out);
+    if (status == Z_OK && stream.avail_in == 0 && stream.avail_out > 0) break;
+  }
+  inflateEnd(&stream);
+  if (status != Z_STREAM_END) throw InputError("is no text that gzip compressed, or is cut off");
+  return text;
+}
+
 }  // namespace bicrl

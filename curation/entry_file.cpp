@@ -3,9 +3,11 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <sstream>
 
 #include "common/error.h"
 #include "common/files.h"
+#include "common/gzip.h"
 
 namespace bicrl::curation {
 namespace {
@@ -21,13 +23,18 @@ char first_character(const fs::path& file) {
   return '\0';
 }
 
-void read_lines(const fs::path& file, const EntryTaker& taker) {
-  std::ifstream in(file, std::ios::binary);
+void read_lines(std::istream& in, const EntryTaker& taker) {
   size_t number = 0;
   for (std::string line; std::getline(in, line);) {
     if (++number == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
     read_json_line(number, line, taker);
   }
+}
+
+std::string unpacked(const fs::path& file) try {
+  return gunzip(read_file(file));
+} catch (const InputError& error) {
+  throw InputError(concat(file.string(), ": ", error.what()));
 }
 
 }  // namespace
@@ -39,8 +46,15 @@ bool is_table(const fs::path& file) {
 
 void read_entry_file(const fs::path& file, Services& services, const EntryTaker& taker) {
   if (is_table(file)) return services.tables().read(file, taker.take);
+  if (file.extension() == ".gz") {  // JSON lines of a run: some megabytes
+    std::istringstream lines(unpacked(file));
+    return read_lines(lines, taker);
+  }
   const char first = first_character(file);
-  if (first == '{') return read_lines(file, taker);
+  if (first == '{') {
+    std::ifstream lines(file, std::ios::binary);
+    return read_lines(lines, taker);
+  }
   if (first != '[') throw InputError(concat(file.string(), ": is neither a JSON list nor JSON lines"));
   read_json_entries(read_file(file), file.string(), taker);
 }

@@ -1,6 +1,7 @@
 #include "curation/form.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "common/error.h"
@@ -30,6 +31,48 @@ std::vector<std::string> keys_of(const nlohmann::json& entry) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : entry.items()) keys.push_back(key);
   return keys;
+}
+
+struct ResponseParts {
+  bool has_marks = false;
+  std::string reasoning, rest;
+};
+
+// What stands up to the closing mark is the reasoning, the opening one left out.
+ResponseParts parts_of(const std::string& response) {
+  constexpr std::string_view kOpening = "<think>", kClosing = "</think>", kBlanks = "\n ";
+  const size_t closing = response.find(kClosing);
+  std::string_view reasoning = std::string_view(response).substr(0, closing);
+  const size_t opening = reasoning.find(kOpening);
+  if (closing == response.npos && opening == reasoning.npos) return {false, "", response};
+  if (opening != reasoning.npos) reasoning.remove_prefix(opening + kOpening.size());
+  ResponseParts parts{.has_marks = true, .reasoning = "", .rest = ""};
+  if (const size_t begin = reasoning.find_first_not_of(kBlanks); begin != reasoning.npos)
+    parts.reasoning = reasoning.substr(begin, reasoning.find_last_not_of(kBlanks) - begin + 1);
+  if (closing != response.npos) parts.rest = response.substr(closing + kClosing.size());
+  return parts;
+}
+
+// A loaded conversation whose answers have the reasoning part that is asked for: as it was loaded, between
+// other marks, or none.
+std::vector<ChatMessage> with_reasoning_as(const WritingOptions& options, std::vector<ChatMessage> turns) {
+  const WritingOptions as_loaded;
+  if (options.reasoning_opening == as_loaded.reasoning_opening &&
+      options.reasoning_closing == as_loaded.reasoning_closing)
+    return turns;
+  for (ChatMessage& turn : turns) {
+    if (turn.role != ChatRole::kAssistant) continue;
+    const ResponseParts parts = parts_of(turn.content);
+    if (!parts.has_marks) continue;
+    const size_t begin = parts.rest.find_first_not_of("\n ");
+    turn.content =
+        needed(begin == parts.rest.npos ? "" : parts.rest.substr(begin), "an answer behind the reasoning");
+    const bool reasons = !options.reasoning_opening.empty() || !options.reasoning_closing.empty();
+    if (reasons && !parts.reasoning.empty())
+      turn.content =
+          concat(options.reasoning_opening, parts.reasoning, options.reasoning_closing, turn.content);
+  }
+  return turns;
 }
 
 }  // namespace
@@ -91,14 +134,14 @@ std::string text_or(const nlohmann::json& entry, const char* field, const std::s
 std::optional<double> number_of(const nlohmann::json& entry, const char* field) {
   const auto found = entry.find(field);
   if (found == entry.end() || found->is_null()) return std::nullopt;
-  if (found->is_number()) return found->get<double>();
+  if (found->is_number() && std::isfinite(found->get<double>())) return found->get<double>();
   if (found->is_string()) {
     const std::string text = found->get<std::string>();
     char* end = nullptr;
     const double value = strtod(text.c_str(), &end);
-    if (!text.empty() && end == text.c_str() + text.size()) return value;
+    if (!text.empty() && end == text.c_str() + text.size() && std::isfinite(value)) return value;
   }
-  throw InputError(concat("field '", field, "' must be a number, found ", json_excerpt(*found)));
+  throw InputError(concat("field '", field, "' must be a finite number, found ", json_excerpt(*found)));
 }
 
 void keep_labels(const nlohmann::json& entry, const std::vector<std::string>& fields, Record& record) {
@@ -137,9 +180,10 @@ std::string with_model_class(const std::string& code, const std::string& entry_p
 
 std::vector<ChatMessage> conversation_of(const Record& record, const WritingOptions& options) {
   const Answer& answer = record.answer;
-  if (!answer.messages.empty()) return answer.messages;
+  if (!answer.messages.empty()) return with_reasoning_as(options, answer.messages);
   if (!answer.prompt.empty())
-    return {{ChatRole::kUser, answer.prompt}, {ChatRole::kAssistant, needed(answer.response, "a response")}};
+    return with_reasoning_as(options, {{ChatRole::kUser, answer.prompt},
+                                       {ChatRole::kAssistant, needed(answer.response, "a response")}});
   needed(record.pytorch_code, "a task's code");
   needed(answer.program, "a program");
   const Prompt prompt = make_prompt(record.task(), options.stage, options.style, Scaffold::kPrompt);
@@ -151,19 +195,11 @@ std::vector<ChatMessage> conversation_of(const Record& record, const WritingOpti
 }
 
 void read_response(const std::string& response, Answer& answer) {
-  constexpr std::string_view kOpening = "<think>", kClosing = "</think>";
   answer.response = response;
-  std::string_view rest = response;
-  if (const size_t closing = rest.find(kClosing); closing != rest.npos) {
-    const size_t opening = rest.substr(0, closing).find(kOpening);
-    std::string_view reasoning = rest.substr(0, closing);
-    if (opening != rest.npos) reasoning.remove_prefix(opening + kOpening.size());
-    const size_t begin = reasoning.find_first_not_of("\n "), end = reasoning.find_last_not_of("\n ");
-    if (begin != reasoning.npos) answer.reasoning = reasoning.substr(begin, end - begin + 1);
-    rest.remove_prefix(closing + kClosing.size());
-  }
+  ResponseParts parts = parts_of(response);
+  if (!parts.reasoning.empty()) answer.reasoning = std::move(parts.reasoning);
   // A response that is no code has no program.
-  const std::string program = extract_program(std::string(rest));
+  const std::string program = extract_program(parts.rest);
   if (program.find("ModelNew") != program.npos) answer.program = program;
 }
 

@@ -14,7 +14,8 @@
 
 namespace bicrl::curation {
 
-// How records are written that hold a program and no conversation.
+// How records are written that hold a program and no conversation; of loaded conversations the reasoning
+// marks alone count.
 struct WritingOptions {
   PromptStyle style = PromptStyle::kPublished;
   Stage stage = Stage::kEndToEnd;
@@ -70,7 +71,8 @@ std::string with_model_class(const std::string& code, const std::string& entry_p
 // The conversation of a record: its own, or made from its task and program. Throws InputError if there is
 // neither.
 std::vector<ChatMessage> conversation_of(const Record& record, const WritingOptions& options);
-// From a conversation what its last turn holds: reasoning between <think> and </think>, and the program.
+// From a conversation what its last turn holds: reasoning between <think> and </think>, and the program. All
+// behind an opening mark is reasoning if no closing one follows.
 void read_response(const std::string& response, Answer& answer);
 
 }  // namespace bicrl::curation

@@ -219,6 +219,17 @@ Task Record::task() const {
   return task;
 }
 
+void Record::change_code(std::string code) {
+  pytorch_code = std::move(code);
+  verdict.reset();
+  provenance.verifier.clear();
+  answer.prompt.clear();
+  answer.response.clear();
+  answer.messages.clear();
+  for (const char* copy : {"python_code", "triton_code", "original_triton_code", "ground_truth"})
+    labels.erase(copy);
+}
+
 const std::string& Record::original_task() const {
   const auto found = labels.find(kOriginalTask);
   return found == labels.end() ? task_id : found->second;
@@ -276,11 +287,22 @@ Record record_from_line(std::string_view line) {
 }
 
 std::optional<RecordValue> value_of(const Record& record, const std::string& name) {
-  if (const auto figure = record.figures.find(name); figure != record.figures.end()) return figure->second;
-  if (const auto label = record.labels.find(name); label != record.labels.end()) return label->second;
   for (const auto& [known_name, get] : getters())
     if (known_name == name) return get(record);
+  if (const auto figure = record.figures.find(name); figure != record.figures.end()) return figure->second;
+  if (const auto label = record.labels.find(name); label != record.labels.end()) return label->second;
   return std::nullopt;
+}
+
+bool is_built_in(const std::string& name) { return std::ranges::count(value_names(), name) > 0; }
+
+void refuse_built_in_names(const Record& record) {
+  for (const auto& [name, value] : record.figures)
+    if (is_built_in(name))
+      throw InputError(concat("the figure '", name, "' has the name of a value that every record has"));
+  for (const auto& [name, value] : record.labels)
+    if (is_built_in(name) && name != kOriginalTask)
+      throw InputError(concat("the label '", name, "' has the name of a value that every record has"));
 }
 
 const std::vector<std::string>& value_names() {

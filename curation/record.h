@@ -55,6 +55,9 @@ struct Record {
   Provenance provenance;
 
   Task task() const;  // for prompts, the answer as its known program
+  // Gives the task another code. What was said of the one before goes: the verdict, conversations that show
+  // it, and copies of it that a form keeps as labels. The program and its reasoning part stay.
+  void change_code(std::string code);
   // The task that this one is a variant of; the task itself if it is none's. Variants share it with the
   // original.
   const std::string& original_task() const;
@@ -71,13 +74,18 @@ std::string to_line(const Record& record);
 Record record_from_json(const nlohmann::json& json);  // throws InputError naming the field
 Record record_from_line(std::string_view line);
 
-// A named value of a record: one of those below, or a figure or label of that name. Nothing if it has none.
+// A named value of a record: one of those below, which no figure or label stands in for; else the figure or
+// label of that name. Nothing if it has none.
 //   correct, compiled, outcome, fault_class, legality, clock, speedup, coverage, pass_rate, level,
 //   operators (their number), source, licence, name, program_lines, has_scaffold, task (its id),
 //   original_task
 using RecordValue = std::variant<bool, double, std::string>;
 std::optional<RecordValue> value_of(const Record& record, const std::string& name);
 const std::vector<std::string>& value_names();
+bool is_built_in(const std::string& name);  // one of the above
+// Throws InputError naming a figure or label that no step could reach by its name. A variant's original task
+// is a label and a value alike.
+void refuse_built_in_names(const Record& record);
 std::string to_string(const RecordValue& value);
 
 }  // namespace bicrl::curation

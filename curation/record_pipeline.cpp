@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 
 #include "common/clock.h"
 #include "common/error.h"
@@ -85,6 +86,10 @@ class Pipeline::Run {
 
     void pass(Record record) override {
       run.check_stop();
+      // Lists of decisions and parents name records by their ids.
+      if (!ids.insert(record.id).second)
+        throw InputError(concat("step ", index + 1, " (", name, "): two records have the id '", record.id,
+                                "'; load or make one of them under another name"));
       ++counts.out;
       records.add(to_line(record));
       if (next) next->feed(std::move(record));
@@ -133,6 +138,7 @@ class Pipeline::Run {
     Step& step;
     LineFile records, audit;
     StepCounts counts;
+    std::unordered_set<std::string> ids;  // that were passed on
     Link* next = nullptr;
   };
 

@@ -63,6 +63,12 @@ class TableConverter {
   virtual void write(const std::filesystem::path& lines, const std::filesystem::path& table) = 0;
 };
 
+// The program that samples a policy.
+struct Generator {
+  std::filesystem::path program;  // empty: the running one
+  std::string version;            // for keys
+};
+
 // Each is started when it is first asked for. Throws InputError if the pipeline's file does not say how.
 class Services {
  public:
@@ -70,6 +76,7 @@ class Services {
   virtual Grader& grader() = 0;
   virtual CodeReader& code_reader() = 0;
   virtual TableConverter& tables() = 0;
+  virtual Generator generator() = 0;
   // Asked between two records: true ends the pipeline, which goes on there with the same command.
   virtual bool stop_requested() { return false; }
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <string_view>
 
 #include "common/rng.h"
 
@@ -12,37 +13,88 @@ constexpr size_t kWindow = 5;
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
 
-// The end of a comment that begins at `at`; `at` itself if none does. Python's are told from directives of
-// the C preprocessor by the blank behind the mark.
-size_t end_of_comment(const std::string& text, size_t at) {
-  const auto begins = [&](const char* mark) { return text.compare(at, 2, mark) == 0; };
-  if (begins("/*")) {
-    const size_t end = text.find("*/", at + 2);
-    return end == text.npos ? text.size() : end + 2;
+// Reads a program from its begin to its end. In Python `#` begins a comment and `//` divides; in a string of
+// three quotes, which is where CUDA sources stand, `#` begins a directive and `//` a comment.
+class WordReader {
+ public:
+  explicit WordReader(const std::string& text) : text_(text) {}
+
+  std::vector<std::string> words() {
+    while (at_ < text_.size()) {
+      if (const size_t end = end_of_comment(); end > at_) {
+        at_ = end;
+      } else if (std::isspace(static_cast<unsigned char>(text_[at_]))) {
+        if (text_[at_] == '\n' && closing_.size() == 1) closing_.clear();  // a string without an end
+        ++at_;
+      } else {
+        const size_t length = length_of_word();
+        words_.push_back(text_.substr(at_, length));
+        at_ += length;
+      }
+    }
+    return std::move(words_);
   }
-  if (begins("//") || begins("# ")) return std::min(text.find('\n', at), text.size());
-  return at;
-}
+
+ private:
+  bool begins(std::string_view mark) const { return text_.compare(at_, mark.size(), mark) == 0; }
+  bool in_source() const { return closing_.size() == 3; }
+  size_t found(std::string_view mark, size_t from) const {
+    return std::min(text_.find(mark, from), text_.size());
+  }
+
+  // The end of a comment that begins here; this place if none does.
+  size_t end_of_comment() const {
+    if (closing_.empty()) return text_[at_] == '#' ? found("\n", at_) : at_;
+    if (!in_source()) return at_;
+    const size_t end_of_source = found(closing_, at_);
+    if (begins("/*")) return std::min(found("*/", at_ + 2) + 2, end_of_source);
+    if (begins("//")) return std::min(found("\n", at_), end_of_source);
+    return at_;
+  }
+
+  size_t length_of_word() {
+    const char c = text_[at_];
+    if (is_word(c)) {
+      size_t last = at_ + 1;
+      while (last < text_.size() && is_word(text_[last])) ++last;
+      return last - at_;
+    }
+    if (!closing_.empty() && begins(closing_)) {
+      const size_t length = closing_.size();
+      closing_.clear();
+      return length;
+    }
+    if (closing_.empty() && (c == '"' || c == '\'')) {
+      const std::string three(3, c);
+      closing_ = begins(three) ? three : std::string(1, c);
+      return closing_.size();
+    }
+    if (!closing_.empty() && c == '\\') return std::min<size_t>(2, text_.size() - at_);
+    if (in_source() && c == '"') return length_of_literal();
+    return 1;
+  }
+
+  // Of a text in CUDA source, in which no comment begins; 1 where the line has no end of it.
+  size_t length_of_literal() const {
+    for (size_t last = at_ + 1; last < text_.size() && text_[last] != '\n'; ++last) {
+      if (text_.compare(last, closing_.size(), closing_) == 0) return 1;
+      if (text_[last] == '\\')
+        ++last;
+      else if (text_[last] == '"')
+        return last + 1 - at_;
+    }
+    return 1;
+  }
+
+  const std::string& text_;
+  size_t at_ = 0;
+  std::string closing_;  // quotes that end the string that this place is in; empty: it is in none
+  std::vector<std::string> words_;
+};
 
 }  // namespace
 
-std::vector<std::string> program_words(const std::string& program) {
-  std::vector<std::string> words;
-  for (size_t at = 0; at < program.size();) {
-    if (const size_t end = end_of_comment(program, at); end > at) {
-      at = end;
-    } else if (std::isspace(static_cast<unsigned char>(program[at]))) {
-      ++at;
-    } else {
-      size_t last = at + 1;
-      if (is_word(program[at]))
-        while (last < program.size() && is_word(program[last])) ++last;
-      words.push_back(program.substr(at, last - at));
-      at = last;
-    }
-  }
-  return words;
-}
+std::vector<std::string> program_words(const std::string& program) { return WordReader(program).words(); }
 
 std::vector<uint64_t> program_features(const std::vector<std::string>& words) {
   std::vector<uint64_t> features;

@@ -12,6 +12,9 @@ MAKERS = ("get_inputs", "get_init_inputs", "get_costing_inputs")
 TRIES = 80
 LIMIT_S = 20  # of processor time
 MOST_ROUNDS = 64
+MOST_BYTES_OF_TRIAL = 256 << 20  # of inputs, parameters and answer
+MOST_OPERATIONS_OF_TRIAL = 20_000_000_000  # about a second of one core
+UNFIT = (Raises, RuntimeError, TypeError, ValueError, NotImplementedError)  # what a task of unfit sizes ends with
 
 
 class Sites:
@@ -102,7 +105,7 @@ def find_variants(code, count, factors, seed, most_elements):
             tries += 1
             try:
                 shapes = input_shapes(other, most_elements)
-            except (Raises, RuntimeError, TypeError, ValueError, NotImplementedError):
+            except UNFIT:
                 continue
             if shapes not in known:
                 known.append(shapes)
@@ -110,28 +113,71 @@ def find_variants(code, count, factors, seed, most_elements):
     return {"variants": found}
 
 
+class Trials:
+    """Runs enlarged tasks on data, as far as a box can: the meta device has no index that is out of range. A larger task is judged by
+    what the same change makes of the largest one that was run."""
+
+    def __init__(self, code):
+        self.base = code
+        self.ends = time.process_time() + LIMIT_S
+
+    def succeed(self, other, group, clock):
+        if time.process_time() > self.ends:
+            return True
+        if not self.can_run(other, clock):
+            other = Sites(self.base).rewritten(group, 2)
+            return not self.can_run(other, clock) or self.runs(other)
+        if not self.runs(other):
+            return False
+        self.base = other
+        return True
+
+    @staticmethod
+    def can_run(code, clock):
+        try:
+            _, used, operations = milliseconds_of(code, clock)
+        except UNFIT:
+            return False
+        return used <= MOST_BYTES_OF_TRIAL and operations <= MOST_OPERATIONS_OF_TRIAL
+
+    @staticmethod
+    def runs(code):
+        try:
+            reference = Reference(code)
+            reference.run(*reference.inputs(1000))
+        except MemoryError:  # of what lies between: no fault of the sizes
+            return True
+        except UNFIT:
+            return False
+        return True
+
+
 def fit_to_time(code, least_ms, most_ms, clock, most_bytes):
     """{"code", "milliseconds"} with sizes doubled until the task takes so long; {"unfit": why} if that cannot be."""
-    now, used = milliseconds_of(code, clock)
+    now, used, _ = milliseconds_of(code, clock)
+    trials = Trials(code)
     for _ in range(MOST_ROUNDS):
         if now > most_ms:
             return {"unfit": "takes too long", "milliseconds": now}
         if now >= least_ms:
             return {"code": code, "milliseconds": now, "bytes": used}
-        larger = None
-        for groups in Sites(code).groups():
-            for group in groups:
-                other = Sites(code).rewritten(group, 2)
-                try:
-                    after, used_after = milliseconds_of(other, clock)
-                except (Raises, RuntimeError, TypeError, ValueError, NotImplementedError):
-                    continue
-                if after > now and after <= most_ms and used_after <= most_bytes:
-                    larger = (other, after, used_after)
-                    break
-            if larger:
-                break
+        larger = enlarged(code, now, most_ms, clock, most_bytes, trials)
         if larger is None:
             return {"unfit": "cannot be enlarged", "milliseconds": now}
         code, now, used = larger
     return {"unfit": "cannot be enlarged", "milliseconds": now}
+
+
+def enlarged(code, now, most_ms, clock, most_bytes, trials):
+    """(code, milliseconds, bytes) of the first doubling that takes longer and still runs; None if there is none."""
+    sites = Sites(code)
+    for groups in sites.groups():
+        for group in groups:
+            other = sites.rewritten(group, 2)
+            try:
+                after, used, _ = milliseconds_of(other, clock)
+            except UNFIT:
+                continue
+            if now < after <= most_ms and used <= most_bytes and trials.succeed(other, group, clock):
+                return other, after, used
+    return None

@@ -21,6 +21,7 @@ class Work(TorchDispatchMode):
         self.operations_per_ms = clock["tflops"] * 1e9
         self.launch_ms = clock["launch_us"] * 1e-3
         self.milliseconds = 0.0
+        self.operations = 0
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         result = func(*args, **(kwargs or {}))
@@ -28,6 +29,7 @@ class Work(TorchDispatchMode):
             return result
         count = flop_registry.get(func._overloadpacket)
         operations = count(*args, **(kwargs or {}), out_val=result) if count else 0
+        self.operations += operations
         moved = sum(x.numel() * x.element_size() for x in tensors_of((args, kwargs)) + tensors_of(result))
         self.milliseconds += self.launch_ms + max(moved / self.bytes_per_ms, operations / self.operations_per_ms)
         return result
@@ -38,7 +40,8 @@ def size_of(tensors):
 
 
 def milliseconds_of(code, clock):
-    """(milliseconds, bytes of inputs, outputs and parameters)"""
+    """(milliseconds, bytes of inputs, outputs and parameters, operations of arithmetic or 0 if they were not counted)"""
+    operations = 0
     if clock["kind"] == "measured":
         reference = Reference(code)
         leaves, spec = reference.inputs(1)
@@ -57,5 +60,5 @@ def milliseconds_of(code, clock):
             with torch.no_grad(), work:
                 returned = model(*torch.utils._pytree.tree_unflatten(leaves, spec))
             outputs = tensors_of(returned)
-        taken = work.milliseconds
-    return taken, size_of(leaves) + size_of(outputs) + size_of(reference.model.parameters())
+        taken, operations = work.milliseconds, work.operations
+    return taken, size_of(leaves) + size_of(outputs) + size_of(reference.model.parameters()), operations

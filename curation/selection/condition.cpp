@@ -38,8 +38,13 @@ Condition Condition::on_value(const std::string& value, const ConfigSection& sec
   say("above", c.above_);
   say("at most", c.at_most_);
   say("below", c.below_);
-  if (words.empty())
+  if (words.empty()) {
+    // Reads all keys that might stand here, so that a misspelt one is named with the nearest of them.
+    section.text("equals", "");
+    for (const char* key : {"at_least", "above", "at_most", "below"}) section.real(key, 0);
+    section.finish();
     section.reject("value", "say what it must be: equals, one_of, at_least, above, at_most or below");
+  }
   return c;
 }
 

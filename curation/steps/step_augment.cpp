@@ -45,12 +45,10 @@ class Augment : public QuestionStep {
       other.id = record.id + ending;
       other.labels[kOriginalTask] = record.original_task();
       other.task_id = record.task_id + ending;
-      other.pytorch_code = variant.at("code").get<std::string>();
+      other.change_code(variant.at("code").get<std::string>());
       other.labels["shapes"] = variant.at("shapes").dump();
       other.provenance.seed = seed_;
       // They hold for the original's sizes.
-      other.verdict.reset();
-      other.provenance.verifier.clear();
       std::erase_if(other.figures, [](const auto& figure) { return !figure.first.ends_with("_tokens"); });
       decision.passed.push_back(std::move(other));
     }

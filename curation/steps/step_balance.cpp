@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "common/rng.h"
 #include "curation/record_spool.h"
+#include "curation/selection/known_values.h"
 #include "curation/selection/shares.h"
 #include "curation/step.h"
 
@@ -20,12 +21,14 @@ class Balance : public Step {
  public:
   Balance(const ConfigSection& p, const StepEnvironment& environment) : spool_(environment.directory) {
     by_ = p.required_text("by");
+    known_.expect(by_);
     shares_ = shares_from_config(p, "shares");
     records_ = p.integer("records", 0, 0);
     seed_ = static_cast<uint64_t>(p.integer("seed", 1, 0));
   }
 
   void take(Record record, Outlet& out) override {
+    known_.see(record);
     const auto value = value_of(record, by_);
     if (!value) return out.drop(record.id, "has no " + by_);
     const std::string name = to_string(*value);
@@ -39,6 +42,7 @@ class Balance : public Step {
   }
 
   void finish(Outlet& out) override {
+    known_.warn("balance");
     if (shares_.empty())
       for (const auto& [name, members] : members_)
         shares_.push_back({name, 1 / static_cast<double>(members_.size())});
@@ -84,6 +88,7 @@ class Balance : public Step {
   std::vector<Share> shares_;
   int64_t records_ = 0;
   uint64_t seed_ = 1;
+  KnownValues known_;
   RecordSpool spool_;
   std::map<std::string, std::vector<Member>> members_;
   std::vector<std::string> class_of_;  // of each record

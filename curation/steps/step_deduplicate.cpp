@@ -1,6 +1,7 @@
 // Step `deduplicate`: drops records that repeat an earlier one.
 //   of: task (answers to one task repeat nothing) | answer (task and program)
-//   likeness: exact text | normalised text (names, comments, blanks) | tree: also above `similarity`
+//   likeness: exact text | normalised text (without comments and blanks; of tasks without names, too) |
+//   tree: also above `similarity`
 //   shapes: ignore | match (numbers and makers of inputs; ignore for tasks, match for answers)
 #include <nlohmann/json.hpp>
 #include <unordered_map>
@@ -84,7 +85,9 @@ class Deduplicate : public Step {
     const auto is_other = [&](const Known& known) { return of_answers_ || known.task_id != record.task_id; };
     if (const auto found = by_text_.find(portrait.text);
         found != by_text_.end() && is_other(known_[found->second])) {
-      why = likeness_ == "exact" ? "the same text" : "the same text but for names";
+      why = likeness_ == "exact" ? "the same text"
+            : of_answers_        ? "the same text but for comments and blanks"
+                                 : "the same text but for names";
       return &known_[found->second];
     }
     if (likeness_ != "tree") return nullptr;

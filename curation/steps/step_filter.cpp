@@ -1,11 +1,8 @@
 // Step `filter`: keeps the records that meet every condition.
 //   conditions: a list of {value, equals | one_of | at_least | above | at_most | below}
 //   keep_unknown: whether a record stays that has no such value
-#include <map>
-
-#include "common/log.h"
-#include "common/spelling.h"
 #include "curation/selection/condition.h"
+#include "curation/selection/known_values.h"
 #include "curation/step.h"
 
 namespace bicrl::curation {
@@ -18,13 +15,13 @@ class Filter : public Step {
       conditions_.push_back(Condition::from_config(condition));
     if (conditions_.empty()) p.reject("conditions", "a filter has at least one condition");
     keep_unknown_ = p.boolean("keep_unknown", false);
+    known_.expect(conditions_);
   }
 
   void take(Record record, Outlet& out) override {
-    ++records_;
+    known_.see(record);
     for (const Condition& condition : conditions_) {
       const auto value = value_of(record, condition.value());
-      if (value) ++known_[condition.value()];
       if (!value && keep_unknown_) continue;
       if (const auto objection = condition.objection(record))
         return out.drop(record.id, *objection, value ? to_string(*value) : "");
@@ -32,21 +29,12 @@ class Filter : public Step {
     out.pass(std::move(record));
   }
 
-  // A misspelt value looks like one that no record has.
-  void finish(Outlet&) override {
-    for (const Condition& condition : conditions_) {
-      if (records_ == 0 || known_[condition.value()] > 0) continue;
-      const auto nearest = nearest_spelling(condition.value(), value_names());
-      log_warning("filter: none of ", records_, " records has the value '", condition.value(), "'",
-                  nearest && *nearest != condition.value() ? "; did you mean " + *nearest + "?" : "");
-    }
-  }
+  void finish(Outlet&) override { known_.warn("filter"); }
 
  private:
   std::vector<Condition> conditions_;
   bool keep_unknown_ = false;
-  int64_t records_ = 0;
-  std::map<std::string, int64_t> known_;
+  KnownValues known_;
 };
 
 const StepRegistration kRegistered("filter", "keeps the records that meet every condition",

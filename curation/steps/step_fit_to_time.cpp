@@ -45,9 +45,7 @@ class FitToTime : public QuestionStep {
     record.figures["eager_ms"] = answer.at("milliseconds").get<double>();
     if (code != record.pytorch_code) {
       ++enlarged_;
-      record.pytorch_code = code;
-      record.verdict.reset();  // it was of other sizes
-      record.provenance.verifier.clear();
+      record.change_code(code);
     }
     return {{std::move(record)}};
   }

@@ -2,7 +2,7 @@
 //   configuration: of `bicrl generate`, with its policy and its sampling; overrides: of it, key=value
 //   samples: to each task; seed; batch: tasks that one process is asked for
 //   reasoning: true asks in a conversation and takes a part between <think> and </think> apart; false asks
-//   for the program as in training; prompt_style; program: that is run (this one)
+//   for the program as in training; prompt_style
 // A batch enters the ledger as a whole, so that a kill loses at most the one under way.
 #include <nlohmann/json.hpp>
 
@@ -33,7 +33,6 @@ class Generate : public Step {
     most_tasks_ = static_cast<size_t>(p.integer("batch", 64, 1, 1 << 20));
     reasons_ = p.boolean("reasoning", false);
     style_ = p.choice("prompt_style", "published", prompt_style_names());
-    program_ = p.text("program", "");
   }
 
   void take(Record record, Outlet& out) override {
@@ -44,9 +43,11 @@ class Generate : public Step {
   }
   void finish(Outlet& out) override { answer(out); }
 
-  Json inputs() const override { return {{"policy", basis()}}; }
+  Json inputs() const override { return {{"policy", basis()}, {"program", generator().version}}; }
   Json card() const override {
-    return {{"samples", made_}, {"without_program", without_program_}, {"versions", {{"policy", basis()}}}};
+    return {{"samples", made_},
+            {"without_program", without_program_},
+            {"versions", {{"policy", basis()}, {"generate", generator().version}}}};
   }
 
  private:
@@ -54,6 +55,8 @@ class Generate : public Step {
     if (basis_.empty()) basis_ = generation_basis(configuration_, overrides_);
     return basis_;
   }
+
+  Generator generator() const { return environment_.services->generator(); }
 
   // Records with a program keep their place among the others.
   void answer(Outlet& out) {
@@ -78,8 +81,8 @@ class Generate : public Step {
     std::string prompts;
     for (const Record* record : asked)
       prompts += prompt_of(*record).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-    const std::string key = hash_hex({basis(), prompts, std::to_string(samples_), std::to_string(seed_),
-                                      style_, reasons_ ? "reasoning" : ""});
+    const std::string key = hash_hex({basis(), generator().version, prompts, std::to_string(samples_),
+                                      std::to_string(seed_), style_, reasons_ ? "reasoning" : ""});
     if (const auto known = environment_.ledger->find(kKind, key)) return *known;
     nlohmann::json responses = generated(prompts);
     if (responses.size() != asked.size() * static_cast<size_t>(samples_))
@@ -109,7 +112,7 @@ class Generate : public Step {
     make_folders(folder(), system_files());
     const fs::path asked = folder() / "asked.jsonl";
     write_file_atomically(asked, prompts);
-    GenerationJob job{program_, configuration_, overrides_, folder() / "responses.jsonl",
+    GenerationJob job{generator().program, configuration_, overrides_, folder() / "responses.jsonl",
                       folder() / "generate.log"};
     job.overrides.push_back(concat(reasons_ ? "prompts=" : "tasks=", asked.string()));
     if (!reasons_) {
@@ -134,6 +137,8 @@ class Generate : public Step {
     record.parent = task.id;
     record.id = concat(task.id, "#", sample + 1);
     record.provenance.seed = seed_;
+    record.verdict.reset();  // it was of no sample
+    record.provenance.verifier.clear();
     const std::string text = response.at("text").get<std::string>();
     if (reasons_)
       read_response(text, record.answer);
@@ -158,7 +163,7 @@ class Generate : public Step {
   uint64_t seed_ = 1;
   size_t most_tasks_ = 64;
   bool reasons_ = false;
-  std::string style_, program_;
+  std::string style_;
   mutable std::string basis_;
   std::vector<Record> batch_;
   size_t tasks_ = 0;  // of the batch, without a program

@@ -9,6 +9,7 @@
 #include "common/error.h"
 #include "curation/record_spool.h"
 #include "curation/selection/condition.h"
+#include "curation/selection/known_values.h"
 #include "curation/step.h"
 
 namespace bicrl::curation {
@@ -20,15 +21,19 @@ class Label : public Step {
  public:
   Label(const ConfigSection& p, const StepEnvironment& environment) : spool_(environment.directory) {
     label_ = p.required_text("label");
+    if (is_built_in(label_)) p.reject("label", concat("'", label_, "' is a value that every record has"));
     value_ = p.required_text("value");
     average_over_ = p.text("average_over", "");
     otherwise_ = p.text("otherwise", "");
     for (const ConfigSection& item : p.sections("classes"))
       classes_.push_back({item.required_text("name"), Condition::on_value(judged(), item)});
+    known_.expect(value_);
+    if (!average_over_.empty()) known_.expect(average_over_);
     if (classes_.empty()) p.reject("classes", "name at least one class");
   }
 
   void take(Record record, Outlet& out) override {
+    known_.see(record);
     if (average_over_.empty()) return out.pass(labelled(std::move(record)));
     const auto group = value_of(record, average_over_);
     const auto value = value_of(record, value_);
@@ -45,6 +50,7 @@ class Label : public Step {
   }
 
   void finish(Outlet& out) override {
+    known_.warn("label");
     for (size_t i = 0; i < spool_.size(); ++i) {
       Record record = spool_.at(i);
       if (const auto group = value_of(record, average_over_)) {
@@ -87,6 +93,7 @@ class Label : public Step {
 
   std::string label_, value_, average_over_, otherwise_;
   std::vector<Class> classes_;
+  KnownValues known_;
   RecordSpool spool_;
   std::map<std::string, Mean> means_;
   std::map<std::string, int64_t> counts_;

@@ -1,6 +1,8 @@
 // Step `load`: records from data files, of one form or of the one that their first entry has. Records of an
 // earlier step come before them.
 //   source, files, otherwise: files that are read where none of those is there, form, licence, limit
+//   tasks: files with the code of tasks, for entries that name theirs without it
+#include <map>
 #include <set>
 
 #include "common/error.h"
@@ -28,6 +30,7 @@ class Load : public Step {
     form_ = p.choice("form", "auto", forms);
     licence_ = p.text("licence", "");
     limit_ = p.integer("limit", 0, 0);
+    task_files_ = input_paths(p, "tasks", environment.config_folder);
   }
 
   void take(Record record, Outlet& out) override {
@@ -36,12 +39,14 @@ class Load : public Step {
   }
 
   void finish(Outlet& out) override {
+    for (const fs::path& file : task_files_) read_tasks(file);
     for (const fs::path& file : files_) load_file(file, out);
   }
 
   Json inputs() const override {
     Json hashes = Json::object();
     for (const fs::path& file : files_) hashes[file.string()] = hash_file(file).hex;
+    for (const fs::path& file : task_files_) hashes[file.string()] = hash_file(file).hex;
     return hashes;
   }
   Json card() const override {
@@ -70,6 +75,31 @@ class Load : public Step {
     for (const std::string& file : missing_)
       log_info("load: ", file, " is not here", found.empty() ? ": the files of 'otherwise' stand in" : "");
     return found.empty() ? others : found;
+  }
+
+  void read_tasks(const fs::path& file) {
+    std::string form;
+    const auto take = [&](size_t, const nlohmann::json& entry) {
+      if (form.empty()) form = detect_form(entry, file.string());
+      Record task = form_named(form).read(entry);
+      const std::string id = task.task_id;
+      if (!id.empty()) tasks_.emplace(id, std::move(task));
+    };
+    const auto broken = [&](size_t number, const std::string& reason) {
+      throw InputError(concat(file.string(), ": entry ", number, ": ", reason));
+    };
+    read_entry_file(file, *environment_.services, {.take = take, .broken = broken});
+  }
+
+  // Of an entry that names its task by an id of `tasks` alone.
+  void add_task(Record& record) const {
+    if (!record.pytorch_code.empty() || task_files_.empty()) return;
+    const auto task = tasks_.find(record.task_id);
+    if (task == tasks_.end()) throw InputError(concat("'tasks' has no task '", record.task_id, "'"));
+    record.pytorch_code = task->second.pytorch_code;
+    record.level = task->second.level;
+    record.name = task->second.name;
+    record.operators = task->second.operators;
   }
 
   void load_file(const fs::path& file, Outlet& out) {
@@ -126,6 +156,8 @@ class Load : public Step {
     if (!entry.is_object()) throw InputError("is no object");
     const Form& form = form_named(progress.form);
     Record record = form.read(entry);
+    refuse_built_in_names(record);
+    add_task(record);
     if (progress.form != "records") {
       const std::string own = !record.task_id.empty() ? record.task_id : own_id(entry, record);
       record.task_id = concat(source_, ":", own.empty() ? std::to_string(number) : own);
@@ -159,6 +191,8 @@ class Load : public Step {
   const StepEnvironment& environment_;
   std::vector<fs::path> files_;
   std::string source_, form_, licence_;
+  std::vector<fs::path> task_files_;
+  std::map<std::string, Record> tasks_;  // by id
   std::vector<std::string> missing_;
   int64_t limit_ = 0, loaded_ = 0;
   std::set<std::string> ids_;

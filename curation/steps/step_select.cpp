@@ -10,6 +10,7 @@
 #include "common/error.h"
 #include "curation/record_spool.h"
 #include "curation/selection/condition.h"
+#include "curation/selection/known_values.h"
 #include "curation/selection/preference.h"
 #include "curation/step.h"
 
@@ -33,9 +34,14 @@ class Select : public Step {
       p.reject("best", "say which records are best, as in 'best: [highest speedup]'");
     if (keep_ == 0 && agree_.empty() && or_when_.empty())
       p.reject("keep", "0 keeps every record: say 'agree' or 'or_when', or how many");
+    known_.expect(by_);
+    known_.expect(best_);
+    known_.expect(agree_);
+    known_.expect(or_when_);
   }
 
   void take(Record record, Outlet& out) override {
+    known_.see(record);
     const auto group = value_of(record, by_);
     if (!group) return out.drop(record.id, "has no " + by_);
     Candidate candidate{.record = spool_.size(), .best = {}, .agree = {}, .meets = !or_when_.empty()};
@@ -51,6 +57,7 @@ class Select : public Step {
   }
 
   void finish(Outlet& out) override {
+    known_.warn("select");
     std::vector<bool> stays(spool_.size(), false);
     std::vector<bool> is_kept(groups_.size(), false);
     for (size_t g = 0; g < groups_.size(); ++g)
@@ -112,6 +119,7 @@ class Select : public Step {
   size_t keep_ = 1;
   std::vector<Preference> best_, agree_;
   std::vector<Condition> or_when_;
+  KnownValues known_;
   RecordSpool spool_;
   std::unordered_map<std::string, size_t> number_of_;  // of a group
   std::vector<Group> groups_;

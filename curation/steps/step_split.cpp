@@ -6,6 +6,7 @@
 
 #include "common/error.h"
 #include "common/rng.h"
+#include "curation/selection/known_values.h"
 #include "curation/selection/shares.h"
 #include "curation/step.h"
 
@@ -18,13 +19,16 @@ class Split : public Step {
  public:
   explicit Split(const ConfigSection& p) {
     by_ = p.text("by", "original_task");
+    known_.expect(by_);
     label_ = p.text("label", "split");
+    if (is_built_in(label_)) p.reject("label", concat("'", label_, "' is a value that every record has"));
     seed_ = static_cast<uint64_t>(p.integer("seed", 1, 0));
     parts_ = shares_from_config(p, "parts");
     if (parts_.empty()) parts_ = {{"train", 0.9}, {"validation", 0.1}};
   }
 
   void take(Record record, Outlet& out) override {
+    known_.see(record);
     const auto value = value_of(record, by_);
     if (!value) return out.drop(record.id, "has no " + by_);
     const std::string& part = part_of(to_string(*value));
@@ -32,6 +36,8 @@ class Split : public Step {
     ++records_[part];
     out.pass(std::move(record));
   }
+
+  void finish(Outlet&) override { known_.warn("split"); }
 
   Json card() const override { return {{"parts", records_}}; }
 
@@ -46,6 +52,7 @@ class Split : public Step {
     return parts_.back().name;  // rounding
   }
 
+  KnownValues known_;
   std::string by_, label_;
   uint64_t seed_ = 1;
   std::vector<Share> parts_;

@@ -8,6 +8,7 @@
 #include "curation/entry_file.h"
 #include "curation/form.h"
 #include "curation/selection/condition.h"
+#include "curation/selection/known_values.h"
 #include "curation/step.h"
 #include "curation/step_output.h"
 
@@ -36,9 +37,11 @@ class Write : public Step {
     }
     for (const ConfigSection& condition : p.sections("when"))
       conditions_.push_back(Condition::from_config(condition));
+    known_.expect(conditions_);
   }
 
   void take(Record record, Outlet& out) override {
+    known_.see(record);
     bool wanted = true;
     for (const Condition& condition : conditions_) wanted = wanted && !condition.objection(record);
     if (wanted) write(record);
@@ -46,6 +49,7 @@ class Write : public Step {
   }
 
   void finish(Outlet&) override {
+    known_.warn("write");
     open();
     if (!as_lines()) lines_->add(written_ > 0 ? "\n]" : "[]");
     hash_ = lines_->commit();
@@ -101,6 +105,7 @@ class Write : public Step {
   std::string form_;
   WritingOptions options_;
   std::vector<Condition> conditions_;
+  KnownValues known_;
   std::unique_ptr<LineFile> lines_;
   int64_t written_ = 0, left_out_ = 0;
   std::string why_;

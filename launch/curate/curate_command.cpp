@@ -109,6 +109,7 @@ class CommandServices : public curation::Services {
     return *reader_;
   }
   curation::TableConverter& tables() override { return tables_; }
+  curation::Generator generator() override { return {.program = {}, .version = "bicrl " BICRL_VERSION}; }
   bool stop_requested() override { return bicrl::stop_requested(); }
 
   void write_logs_to(const fs::path& directory) { log_path_ = (directory / "verifier.log").string(); }

@@ -77,11 +77,13 @@ class FakeServices : public Services {
     return verdict;
   }};
   TableProcess arrow{""};
+  Generator policy;
   std::function<bool()> stop = [] { return false; };
 
   Grader& grader() override { return verdicts; }
   CodeReader& code_reader() override { return codes; }
   TableConverter& tables() override { return arrow; }
+  Generator generator() override { return policy; }
   bool stop_requested() override { return stop(); }
 };
 

@@ -1,9 +1,11 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "common/files.h"
+#include "common/gzip.h"
 #include "curation/form.h"
 #include "curation/turns.h"
 #include "tests/curation/fake_services.h"
@@ -114,6 +116,74 @@ TEST_CASE("published entry that is written and read again says the same") {
   }
 }
 
+Answer answer_of(const std::string& response) {
+  Answer answer;
+  read_response(response, answer);
+  return answer;
+}
+
+TEST_CASE("response whose reasoning does not end has no program") {
+  const std::string code = "```python\n" + kProgram + "```";
+  CHECK(answer_of("<think>\nFirst try:\n" + code).program.empty());
+  CHECK(answer_of("<think>\nFirst try:\n" + code).reasoning == "First try:\n" + code);
+  CHECK(answer_of("so it is</think>" + code).reasoning == "so it is");
+  CHECK(answer_of("so it is</think>" + code).program == kProgram);
+  CHECK(answer_of(code).program == kProgram);
+  CHECK(answer_of(code).reasoning.empty());
+}
+
+TEST_CASE("loaded conversations are written without their reasoning where that is asked for") {
+  const std::string code = "```python\n" + kProgram + "```";
+  WritingOptions without, other;
+  without.reasoning_opening = without.reasoning_closing = "";
+  other.reasoning_opening = "[";
+  other.reasoning_closing = "]";
+  const Json pair = {{"prompt", "Write it."}, {"response", "<think>\nShort.\n</think>\n\n" + code}};
+  const Json messages = {{"messages",
+                          {{{"role", "user"}, {"content", "Write it."}},
+                           {{"role", "assistant"}, {"content", pair["response"]}}}}};
+  const auto written = [](const char* form, const Json& entry, const WritingOptions& options) {
+    Record record = form_named(form).read(entry);
+    record.id = "a";
+    const Json out = form_named(form).write(record, options);
+    return out.contains("response") ? out["response"] : out["messages"][1]["content"];
+  };
+  for (const auto& [form, entry] : {std::pair("pairs", pair), {"messages", messages}}) {
+    INFO(form);
+    CHECK(written(form, entry, {}) == pair["response"]);
+    CHECK(written(form, entry, without) == code);
+    CHECK(written(form, entry, other) == "[Short.]" + code);
+  }
+  const Json open = {{"prompt", "Write it."}, {"response", "<think>\nShort.\n" + code}};
+  CHECK_THROWS_AS(written("pairs", open, without), InputError);
+}
+
+TEST_CASE("prompts of a task whose code has changed show the new code") {
+  const std::string code = "```python\n" + kProgram + "```", larger = kModule + "# larger\n";
+  const Json pair = {{"prompt", "Rewrite:\n" + kModule}, {"response", code}, {"pytorch_code", kModule}};
+  const Json verl = published_entries()[4].second;
+  for (const auto& [form, entry] : {std::pair("pairs", pair), {"verl", verl}}) {
+    INFO(form);
+    Record record = form_named(form).read(entry);
+    record.id = "a";
+    record.change_code(larger);
+    CHECK_THAT(form_named(form).write(record, {})["prompt"].dump(), ContainsSubstring("# larger"));
+  }
+  Record record = form_named("verl").read(verl);
+  record.id = "a";
+  record.change_code(larger);
+  CHECK(form_named("verl").write(record, {})["reward_model"]["ground_truth"] == larger);
+}
+
+TEST_CASE("figures that are not finite make an entry broken") {
+  for (const char* text : {"nan", "inf", "-inf", "1e999"}) {
+    const nlohmann::json entry = {{"x", text}};
+    CHECK_THROWS_MATCHES(number_of(entry, "x"), InputError, MessageMatches(ContainsSubstring("'x'")));
+  }
+  CHECK_THROWS_AS(number_of({{"x", std::numeric_limits<double>::infinity()}}, "x"), InputError);
+  CHECK(number_of({{"x", "2.5"}}, "x") == 2.5);
+}
+
 TEST_CASE("form refuses an entry without its field and names it") {
   CHECK_THROWS_MATCHES(form_named("pairs").read({{"prompt", "p"}}), InputError,
                        MessageMatches(ContainsSubstring("'response'")));
@@ -159,6 +229,66 @@ TEST_CASE("Arrow and Parquet tables of the published forms are read by Arrow's l
   CHECK_THAT(book[0].pytorch_code, ContainsSubstring("class Model(Gate)"));
   CHECK(book[0].provenance.licence == "MIT");
   CHECK(loaded(folder.path(), "verl.parquet").at(0).level == 1);
+}
+
+TEST_CASE("responses of a policy and of a run are loaded with the code of their tasks") {
+  const TemporaryFolder folder;
+  const auto in = [&](const char* name) { return folder.path() / name; };
+  write_file_atomically(in("tasks.json"),
+                        Json({{{"idx", "t1"}, {"level", 2}, {"pytorch_code", kModule}}}).dump());
+  Json response = {{"task_id", "t1"},     {"sample", 0},        {"finish", "end_token"}, {"text", kProgram},
+                   {"program", kProgram}, {"prompt_tokens", 9}, {"tokens", {1, 2, 3}}};
+  std::string lines = response.dump() + "\n";
+  response["sample"] = 1;
+  lines += response.dump() + "\n";
+  response["task_id"] = "gone";
+  lines += response.dump() + "\n";
+  write_file_atomically(in("responses.jsonl"), lines);
+  Verdict verdict;
+  verdict.outcome = Outcome::kGraded;
+  verdict.correct = verdict.compiled = true;
+  verdict.eager_ms = 3;
+  verdict.candidate_ms = 1;
+  Json episode = {{"task", "t1"},
+                  {"sample", 0},
+                  {"group", 0},
+                  {"phase", "end_to_end"},
+                  {"step", 4},
+                  {"reward", 0.5},
+                  {"text", "```python\n" + kProgram + "```"},
+                  {"verdict", to_json(verdict)}};
+  lines = episode.dump() + "\n";
+  episode["phase"] = "infilling";
+  lines += episode.dump() + "\n";
+  write_file_atomically(in("texts.jsonl.gz"), gzip(lines));
+  const auto load = [&](const char* file) {
+    FakeServices services;
+    fs::remove_all(in("run"));
+    run_pipeline(concat("curation: {directory: ", in("run").string(), "}\nsteps:\n  - {step: load, files: [",
+                        in(file).string(), "], tasks: [", in("tasks.json").string(), "], source: s}\n"),
+                 services);
+    std::vector<Record> records;
+    for (const std::string& line : lines_of(in("run/records/01-load.jsonl")))
+      records.push_back(record_from_line(line));
+    return records;
+  };
+  const auto responses = load("responses.jsonl");
+  REQUIRE(responses.size() == 2);
+  CHECK_THAT(lines_of(in("run/audit/01-load.jsonl")).at(0), ContainsSubstring("no task 'gone'"));
+  CHECK(responses[1].task_id == "s:t1");
+  CHECK(responses[1].id != responses[0].id);
+  CHECK(responses[1].pytorch_code == kModule);
+  CHECK(responses[1].answer.program == kProgram);
+  CHECK(responses[1].figures.at("response_tokens") == 3);
+  const auto episodes = load("texts.jsonl.gz");
+  REQUIRE(episodes.size() == 1);
+  CHECK(episodes[0].provenance.form == "episodes");
+  CHECK(episodes[0].pytorch_code == kModule);
+  CHECK(episodes[0].answer.program == kProgram);
+  CHECK(value_of(episodes[0], "speedup") == RecordValue(3.0));
+  CHECK_THAT(lines_of(in("run/audit/01-load.jsonl")).at(0), ContainsSubstring("no whole programs"));
+  write_file_atomically(in("texts.jsonl.gz"), gzip(lines).substr(0, 60));
+  CHECK_THROWS_MATCHES(load("texts.jsonl.gz"), InputError, MessageMatches(ContainsSubstring("cut off")));
 }
 
 TEST_CASE("tables of other columns and tables that are cut off are refused as a whole") {

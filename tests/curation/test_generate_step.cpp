@@ -51,14 +51,14 @@ struct Scripted {
   Scripted() {
     std::ofstream(folder.path() / "generate") << "#!" << testing::test_python() << kScript;
     chmod((folder.path() / "generate").c_str(), 0755);
+    services.policy = {.program = folder.path() / "generate", .version = "one"};
     write_file_atomically(folder.path() / "policy.yaml",
                           "policy: {checkpoint: " + (folder.path() / "weights").string() + "}\n");
     fs::create_directories(folder.path() / "weights");
     write_file_atomically(folder.path() / "weights/model.safetensors", "one");
   }
   std::string step(const std::string& more) const {
-    return concat("generate, program: ", (folder.path() / "generate").string(),
-                  ", configuration: ", (folder.path() / "policy.yaml").string(), more);
+    return concat("generate, configuration: ", (folder.path() / "policy.yaml").string(), more);
   }
   size_t starts() const {
     const fs::path file = folder.path() / "policy.yaml.started";
@@ -84,6 +84,7 @@ TEST_CASE("generate puts samples in the place of tasks without a program") {
   CHECK(second.parent == "c");
   CHECK(second.task_id == "C");
   CHECK(second.provenance.seed == 9);
+  CHECK_FALSE(second.verdict);
   CHECK(second.figures.at("response_tokens") == 3);
   CHECK(result.at("b").answer.program == "known");
 }
@@ -98,7 +99,8 @@ TEST_CASE("generate with a reasoning part takes it apart from the program") {
   CHECK(result.at("a#2").answer.response == "no program");
 }
 
-TEST_CASE("generate asks once for what the ledger has, and again after the policy has changed") {
+TEST_CASE(
+    "generate asks once for what the ledger has, and again after the policy or the program has changed") {
   Scripted scripted;
   write_tasks(scripted.folder.path() / "tasks.json", 5);
   int asked = 0;
@@ -116,6 +118,18 @@ TEST_CASE("generate asks once for what the ledger has, and again after the polic
   write_file_atomically(scripted.folder.path() / "weights/model.safetensors", "two");
   run_pipeline(scripted.pipeline(", batch: 2"), scripted.services);
   CHECK(scripted.starts() == 6);
+  scripted.services.policy.version = "two";
+  run_pipeline(scripted.pipeline(", batch: 2"), scripted.services);
+  CHECK(scripted.starts() == 9);
+}
+
+TEST_CASE("sample under the id of another record ends the pipeline") {
+  Scripted scripted;
+  std::vector<Record> records = {sample("a", "A", 1, 1), sample("a#2", "A", 1, 1)};
+  records[1].answer.program = "known";
+  CHECK_NOTHROW(run_step(scripted.step(""), records, scripted.services));
+  CHECK_THROWS_MATCHES(run_step(scripted.step(", samples: 2"), records, scripted.services), InputError,
+                       MessageMatches(ContainsSubstring("two records have the id 'a#2'")));
 }
 
 TEST_CASE("generate that fails ends the pipeline with what it printed") {

@@ -43,6 +43,8 @@ TEST_CASE("augment makes variants with other input sizes that still run") {
       task("linear", task_of("self.layer = nn.Linear(*sizes)", "return self.layer(x)", "torch.randn(6, 10)") +
                          "def get_init_inputs():\n    return [10, 5]\n");
   linear.verdict = Verdict{};
+  linear.answer.prompt = "Rewrite " + linear.pytorch_code;
+  linear.answer.response = "program of linear";
   const Record fixed = task("fixed", task_of("pass", "return x.reshape(2, 3) * 2", "torch.randn(3, 2)"));
   const StepResult result =
       run_step("augment, variants: 3, factors: ['2', '0.5']", {linear, fixed}, services);
@@ -62,6 +64,8 @@ TEST_CASE("augment makes variants with other input sizes that still run") {
     CHECK(variant.task_id == id);
     CHECK(variant.answer.program == "program of linear");
     CHECK_FALSE(variant.verdict);
+    CHECK(variant.answer.prompt.empty());
+    CHECK(variant.answer.response.empty());
     CHECK(variant.figures == std::map<std::string, double>{{"reasoning_tokens", 50}});
   }
   CHECK(result.at("linear").verdict);
@@ -108,6 +112,23 @@ TEST_CASE("fit_to_time doubles sizes until the modelled time is in the window") 
   CHECK_THAT(launched.at("relu").figures.at("eager_ms"), WithinRel(0.05, 1e-3));
   CHECK(run_step("fit_to_time, least_ms: 0.1, most_ms: 0.4, bandwidth_gb_s: 1", {relu}, services)
             .dropped.at("relu") == "takes too long");
+}
+
+TEST_CASE("fit_to_time takes no size whose indices are out of range on data") {
+  BoxServices services;
+  // Twice the rows would be twice the indices into a table of 1,000: without data nothing shows that.
+  const std::string table = "self.table = nn.Embedding(1000, 4)", rows = "rows = 600\n";
+  const Record stuck =
+      task("stuck", task_of(table, "return self.table(x)", "torch.randint(0, rows, (rows,))", rows));
+  const Record grows =
+      task("grows", task_of(table, "return self.table(x)", "torch.randint(0, rows, (rows, 2))", rows));
+  // Of `grows` 9,600 bytes of indices, 16,000 of the table and 19,200 of the answer at 1 GB/s: 0.0448 ms.
+  const StepResult result = run_step(
+      "fit_to_time, least_ms: 0.06, most_ms: 0.1, bandwidth_gb_s: 1, launch_us: 0", {stuck, grows}, services);
+  CHECK(result.ids() == std::vector<std::string>{"grows"});
+  CHECK_THAT(result.at("grows").pytorch_code, ContainsSubstring("(rows, 4)"));
+  CHECK_THAT(result.at("grows").figures.at("eager_ms"), WithinRel(0.0736, 1e-9));
+  CHECK(result.dropped.at("stuck") == "cannot be enlarged");
 }
 
 TEST_CASE("list_operators names what runs below autograd and leaves known names") {

@@ -3,8 +3,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
-#include "curation/selection/condition.h"
 #include "curation/record.h"
+#include "curation/selection/condition.h"
 
 namespace bicrl::curation {
 namespace {
@@ -80,7 +80,23 @@ TEST_CASE("condition says why a record does not meet it, without the record's ow
   CHECK(condition("{value: reasoning_tokens, below: 4}").objection(record) == "has no reasoning_tokens");
   CHECK_FALSE(condition("{value: published_speedup, at_least: 0.1, at_most: 0.1}").objection(record));
   CHECK_THROWS_AS(condition("{value: licence, above: 2}").objection(record), InputError);
-  CHECK_THROWS_AS(condition("{value: speedup}"), InputError);
+  CHECK_THROWS_MATCHES(condition("{value: speedup}"), InputError,
+                       MessageMatches(ContainsSubstring("say what it must be")));
+  CHECK_THROWS_MATCHES(condition("{value: speedup, at_leest: 2}"), InputError,
+                       MessageMatches(ContainsSubstring("did you mean at_least?")));
+}
+
+TEST_CASE("figures and labels of loaded data do not stand in for a verdict") {
+  Record record = full_record();
+  record.figures["speedup"] = 99;
+  record.labels["correct"] = "false";
+  record.labels["difficulty"] = "easy";
+  CHECK(value_of(record, "speedup") == RecordValue(2.0));
+  CHECK(value_of(record, "correct") == RecordValue(true));
+  CHECK(value_of(record, "difficulty") == RecordValue(std::string("easy")));
+  record.verdict.reset();
+  CHECK_FALSE(value_of(record, "speedup"));
+  CHECK_FALSE(value_of(record, "correct"));
 }
 
 }  // namespace

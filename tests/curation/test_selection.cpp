@@ -1,4 +1,7 @@
 // Steps that choose among records: select, balance, split, label, deduplicate, count_tokens.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -6,9 +9,12 @@
 #include <set>
 
 #include "common/error.h"
+#include "common/files.h"
+#include "curation/code/program_text.h"
 #include "tests/curation/fake_services.h"
 #include "tests/curation/pipelines.h"
 #include "tests/curation/record_lists.h"
+#include "tests/support/support.h"
 
 namespace bicrl::curation {
 namespace {
@@ -47,7 +53,7 @@ TEST_CASE("select keeps the best of each group in the records' order") {
   CHECK(run_step("select, best: [highest speedup, lowest reasoning_tokens]", records, services).ids() ==
         Ids{"a2", "b1", "c2", "d1", "e2"});
   // A record without the value is never better than one with it.
-  records[1].figures.erase("speedup");
+  records[1].verdict.reset();
   CHECK(run_step("select, best: [highest speedup]", records, services).ids()[0] == "a3");
   records[0].task_id.clear();
   CHECK(run_step("select, best: [highest speedup]", records, services).dropped.at("a1") == "has no task");
@@ -63,6 +69,51 @@ TEST_CASE("select without an order or with an unknown one is refused") {
                        MessageMatches(ContainsSubstring("best")));
   CHECK_THROWS_MATCHES(run_step("select, best: [highest task]", concur_samples(), services), InputError,
                        MessageMatches(ContainsSubstring("is no number")));
+}
+
+TEST_CASE("names of a record's own values are refused as figures and labels") {
+  FakeServices services;
+  std::vector<Record> records = concur_samples();
+  records[0].figures["speedup"] = 99;
+  records[1].labels["outcome"] = "graded";
+  records[2].labels[kOriginalTask] = "A";  // a variant's
+  const StepResult result = run_step("select, best: [highest speedup]", records, services);
+  CHECK(result.ids() == Ids{"a3", "b1", "c2", "d1", "e1"});
+  CHECK_THROWS_MATCHES(run_step("label, label: speedup, value: level, classes: [{name: x, above: 0}]",
+                                concur_samples(), services),
+                       InputError,
+                       MessageMatches(ContainsSubstring("'speedup' is a value that every record has")));
+  CHECK_THROWS_MATCHES(run_step("split, label: source", concur_samples(), services), InputError,
+                       MessageMatches(ContainsSubstring("'source' is a value that every record has")));
+}
+
+// What a step writes to the log, which goes to stderr.
+std::string log_of(const std::string& step) {
+  const testing::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "log";
+  const int before = dup(STDERR_FILENO), log = open(file.c_str(), O_WRONLY | O_CREAT, 0600);
+  dup2(log, STDERR_FILENO);
+  FakeServices services;
+  run_step(step, concur_samples(), services);
+  dup2(before, STDERR_FILENO);
+  close(log);
+  close(before);
+  return read_file(file);
+}
+
+TEST_CASE("steps warn of a value that no record has and name the nearest") {
+  const std::string nearest = "none of 11 records has the value 'speeedup'; did you mean speedup?";
+  for (const char* step :
+       {"filter, conditions: [{value: speeedup, above: 1}]", "select, best: [highest speeedup]",
+        "select, best: [highest speedup], or_when: [{value: speeedup, above: 1}]",
+        "select, by: speeedup, best: [highest speedup]", "balance, by: speeedup", "split, by: speeedup",
+        "label, label: fast, value: speeedup, classes: [{name: x, above: 1}]",
+        "write, file: out.jsonl, form: records, when: [{value: speeedup, above: 1}]"}) {
+    INFO(step);
+    CHECK_THAT(log_of(step), ContainsSubstring(nearest));
+  }
+  CHECK_THAT(log_of("balance, by: reasoning_token"), ContainsSubstring("did you mean reasoning_tokens?"));
+  CHECK_THAT(log_of("select, best: [highest speedup]"), !ContainsSubstring("has the value"));
 }
 
 std::vector<Record> labelled(const std::vector<std::pair<std::string, int>>& classes) {
@@ -252,6 +303,19 @@ TEST_CASE("deduplicate drops what repeats another task") {
         Ids{"a1", "a2", "d1"});
 }
 
+TEST_CASE("words of a program leave out Python's comments in Python and C's in CUDA sources") {
+  using Words = std::vector<std::string>;
+  CHECK(program_words("n = a // 2  # half\nm = 3") == Words{"n", "=", "a", "/", "/", "2", "m", "=", "3"});
+  CHECK(program_words("n = a #half\n") == Words{"n", "=", "a"});
+  CHECK(program_words("u = 'http://a' # b") == Words{"u", "=", "'", "http", ":", "/", "/", "a", "'"});
+  CHECK(program_words("'''\n# define N 4 // four\nint i; /* one\ntwo */'''  # end") ==
+        Words{"'''", "#", "define", "N", "4", "int", "i", ";", "'''"});
+  CHECK(program_words("r\"\"\"// all\"\"\" + n") == Words{"r", "\"\"\"", "\"\"\"", "+", "n"});
+  CHECK(program_words("'''f(\"a // b\");'''") == Words{"'''", "f", "(", "\"a // b\"", ")", ";", "'''"});
+  CHECK(program_words("'it\\'s # one' # two").back() == "'");
+  CHECK(program_words("'open\nx # y") == Words{"'", "open", "x"});
+}
+
 TEST_CASE("deduplicate of answers compares programs of one task alone") {
   WordServices services;
   const std::string kernel =
@@ -267,7 +331,7 @@ TEST_CASE("deduplicate of answers compares programs of one task alone") {
   CHECK(run_step("deduplicate, of: answer, likeness: exact", records, services).ids() ==
         Ids{"a1", "a2", "a4", "b1"});
   CHECK(run_step("deduplicate, of: answer", records, services).ids() == Ids{"a1", "a4", "b1"});
-  CHECK(run_step("deduplicate, of: answer, likeness: tree, similarity: 0.8", records, services).ids() ==
+  CHECK(run_step("deduplicate, of: answer, likeness: tree, similarity: 0.75", records, services).ids() ==
         Ids{"a1", "b1"});
 }
 
