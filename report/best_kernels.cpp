@@ -52,7 +52,10 @@ std::vector<BestKernel> best_kernels(const ResponseTable& table, const StepTable
 void complete_kernels(const KeptResponses& kept, std::vector<BestKernel>& kernels) {
   for (BestKernel& kernel : kernels) {
     const auto found = kept.responses.find(kernel.found);
-    if (found == kept.responses.end()) continue;
+    if (found == kept.responses.end()) {
+      kernel.lineage.clear();
+      continue;
+    }
     if (const auto technique = read_technique(found->second.text)) kernel.technique = technique->text();
     if (found->second.is_repair) kernel.lineage = "repaired";
   }

@@ -21,7 +21,8 @@ struct BestKernel {
   // Of the kept text; empty where none was kept.
   std::string technique{};
   // "sampled"; "repaired": its prompt showed a failed program; "imitated": its task's best response until
-  // then may have been imitated in an update before, and it is faster than that one.
+  // then may have been imitated in an update before, and it is faster than that one. Empty where no text was
+  // kept: its prompt, which may have shown a failed program, is not known.
   std::string lineage{};
 };
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr unsigned kBufferBytes = 1 << 18;
 constexpr size_t kLongestLine = size_t{64} << 20;
+constexpr int64_t kMostDecompressedBytes = int64_t{256} << 20;
 constexpr size_t kLongestObject = size_t{16} << 20;
 
 struct GzCloser {
@@ -30,11 +31,14 @@ void LineCounts::add(const LineCounts& other) {
   entries += other.entries;
   broken += other.broken;
   is_cut_off = is_cut_off || other.is_cut_off;
+  is_too_large = is_too_large || other.is_too_large;
 }
 
 LineCounts for_each_object(const std::filesystem::path& file,
                            const std::function<void(const nlohmann::json&)>& visit) {
   LineCounts counts;
+  std::error_code failure;
+  if (!std::filesystem::is_regular_file(file, failure)) return counts;
   const GzFile in(gzopen(file.c_str(), "rb"));
   if (!in) return counts;
   gzbuffer(in.get(), kBufferBytes);
@@ -55,7 +59,13 @@ LineCounts for_each_object(const std::filesystem::path& file,
     too_long = false;
   };
   int bytes = 0;
+  int64_t total = 0;
   while ((bytes = gzread(in.get(), buffer.data(), kBufferBytes)) > 0) {
+    total += bytes;
+    if (total > kMostDecompressedBytes && gzdirect(in.get()) == 0) {
+      counts.is_too_large = true;
+      return counts;
+    }
     std::string_view rest(buffer.data(), static_cast<size_t>(bytes));
     for (size_t end; (end = rest.find('\n')) != std::string_view::npos; rest.remove_prefix(end + 1)) {
       line += rest.substr(0, end);

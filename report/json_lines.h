@@ -9,13 +9,15 @@
 namespace bicrl::report {
 
 struct LineCounts {
-  int64_t entries = 0;      // objects
-  int64_t broken = 0;       // lines that are no JSON object, the last one left out if it is half written
-  bool is_cut_off = false;  // the last line lacks its end, or compressed bytes end early
+  int64_t entries = 0;        // objects
+  int64_t broken = 0;         // lines that are no JSON object, the last one left out if it is half written
+  bool is_cut_off = false;    // the last line lacks its end, or compressed bytes end early
+  bool is_too_large = false;  // compressed bytes hold more than a reader takes; the rest is left out
   void add(const LineCounts& other);
 };
 
-// Every object of the file, plain or compressed (".gz"), in order. A file that is absent has none.
+// Every object of the file, plain or compressed (".gz"), in order. A file that is absent, or
+// is no regular file (a pipe has no end), has none. Of a compressed file, at most 256 MiB are read.
 LineCounts for_each_object(const std::filesystem::path& file,
                            const std::function<void(const nlohmann::json&)>& visit);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -120,6 +121,8 @@ void note_lines(RunRecord& run, const char* file, const LineCounts& lines) {
   if (lines.is_cut_off)
     run.notices.push_back(
         concat(file, ": its last line is half written. The run is still writing it, or was killed."));
+  if (lines.is_too_large)
+    run.notices.push_back(concat(file, ": a compressed file holds more than 256 MiB; the rest is left out."));
 }
 
 // What a person would want to know before reading any curve.
@@ -186,6 +189,40 @@ void choose(RunRecord& run, const ReportSize& size) {
   complete_kernels(run.kept, run.kernels);
 }
 
+// The last `folders` folders of a path.
+std::string path_end(const fs::path& path, size_t folders) {
+  fs::path end;
+  auto at = path.end();
+  for (size_t i = 0; i < folders && at != path.begin(); ++i) {
+    const fs::path part = *--at;
+    end = end.empty() ? part : part / end;
+  }
+  return end.string();
+}
+
+// Runs of one name get their parent folders before it, as many as tell them apart.
+void name_apart(std::vector<RunRecord>& runs) {
+  std::map<std::string, std::vector<RunRecord*>> named;
+  for (RunRecord& run : runs) named[run.name].push_back(&run);
+  for (const auto& [name, same] : named) {
+    if (same.size() == 1) continue;
+    std::vector<fs::path> paths;
+    size_t longest = 0;
+    for (const RunRecord* run : same) {
+      std::error_code failure;
+      paths.push_back(fs::weakly_canonical(run->folder, failure));
+      longest =
+          std::max(longest, static_cast<size_t>(std::distance(paths.back().begin(), paths.back().end())));
+    }
+    const std::set<fs::path> different(paths.begin(), paths.end());
+    for (size_t folders = 2; folders <= longest; ++folders) {
+      std::set<std::string> ends;
+      for (size_t i = 0; i < same.size(); ++i) ends.insert(same[i]->name = path_end(paths[i], folders));
+      if (ends.size() == different.size()) break;
+    }
+  }
+}
+
 }  // namespace
 
 ReportSize size_for(size_t runs) {
@@ -227,6 +264,13 @@ RunRecord read_run(const fs::path& folder, const ReportSize& size) {
   note_lines(run, "The ledger", run.responses.ledger_lines);
   note_lines(run, "Kept texts", run.kept.lines);
   return run;
+}
+
+std::vector<RunRecord> read_runs(const std::vector<std::string>& folders) {
+  std::vector<RunRecord> runs;
+  for (const std::string& folder : folders) runs.push_back(read_run(folder, size_for(folders.size())));
+  name_apart(runs);
+  return runs;
 }
 
 }  // namespace bicrl::report

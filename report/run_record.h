@@ -16,7 +16,7 @@ namespace bicrl::report {
 
 struct RunRecord {
   std::filesystem::path folder{};
-  std::string name{};  // of the folder
+  std::string name{};  // of the folder; of its parents too where runs share a name
   bool has_finished = false;
   std::string config_yaml{}, reward_yaml{};
   std::vector<std::pair<std::string, std::string>> facts{};  // "format", "machine", "checkpoint"
@@ -42,5 +42,7 @@ ReportSize size_for(size_t runs);
 bool is_run_directory(const std::filesystem::path& folder);
 // Throws InputError if the folder is no run directory.
 RunRecord read_run(const std::filesystem::path& folder, const ReportSize& size = {});
+// Of one page. Where folders have the same name, runs are named by their parent folders as well.
+std::vector<RunRecord> read_runs(const std::vector<std::string>& folders);
 
 }  // namespace bicrl::report

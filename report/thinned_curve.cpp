@@ -27,4 +27,37 @@ std::vector<CurvePoint> thinned_curve(const std::vector<double>& column, size_t 
   return kept;
 }
 
+std::vector<std::vector<CurvePoint>> thinned_stack(const std::vector<std::vector<double>>& columns,
+                                                   size_t most_rows) {
+  std::vector<int64_t> all, kept;
+  for (size_t row = 0; !columns.empty() && row < columns[0].size(); ++row)
+    if (std::ranges::any_of(columns, [&](const auto& column) { return std::isfinite(column[row]); }))
+      all.push_back(static_cast<int64_t>(row));
+  const auto value = [&](const std::vector<double>& column, int64_t row) {
+    const double v = column[static_cast<size_t>(row)];
+    return std::isfinite(v) ? v : 0.0;
+  };
+  if (all.size() <= most_rows) {
+    kept = all;
+  } else {
+    kept = {all.front(), all.back()};
+    const size_t buckets = std::max<size_t>(1, most_rows / (2 * columns.size()));
+    for (size_t bucket = 0; bucket < buckets; ++bucket)
+      for (const std::vector<double>& column : columns) {
+        const auto begin = all.begin() + static_cast<ptrdiff_t>(bucket * all.size() / buckets);
+        const auto end = all.begin() + static_cast<ptrdiff_t>((bucket + 1) * all.size() / buckets);
+        const auto [low, high] = std::minmax_element(
+            begin, end, [&](int64_t a, int64_t b) { return value(column, a) < value(column, b); });
+        kept.push_back(*low);
+        kept.push_back(*high);
+      }
+    std::ranges::sort(kept);
+    kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+  }
+  std::vector<std::vector<CurvePoint>> series(columns.size());
+  for (size_t i = 0; i < columns.size(); ++i)
+    for (const int64_t row : kept) series[i].push_back({row, value(columns[i], row)});
+  return series;
+}
+
 }  // namespace bicrl::report

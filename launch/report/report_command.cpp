@@ -32,10 +32,7 @@ std::string page_of(const std::vector<std::string>& paths) {
       throw InputError(concat(first.string(), ": holds no evaluated response (a line with a task_id)"));
     return report::evaluation_page(evaluation);
   }
-  std::vector<report::RunRecord> runs{};
-  for (const std::string& path : paths)
-    runs.push_back(report::read_run(path, report::size_for(paths.size())));
-  return report::run_page(runs);
+  return report::run_page(report::read_runs(paths));
 }
 
 class ReportSubcommand : public Subcommand {

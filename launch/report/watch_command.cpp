@@ -29,10 +29,8 @@ std::string version_of(const std::vector<std::string>& runs) try {
 WatchedPage page_of_runs(const std::vector<std::string>& paths) {
   // Before the files are read: what changes meanwhile is news.
   const std::string version = version_of(paths);
-  std::vector<report::RunRecord> runs;
-  for (const std::string& path : paths)
-    runs.push_back(report::read_run(path, report::size_for(paths.size())));
-  return {.version = version, .html = report::run_page(runs, {.live_path = "events?seen=" + version})};
+  return {.version = version,
+          .html = report::run_page(report::read_runs(paths), {.live_path = "events?seen=" + version})};
 }
 
 class WatchSubcommand : public Subcommand {

@@ -54,15 +54,27 @@ struct WatchServer::State {
   WatchedPage page;
   std::chrono::steady_clock::time_point made{};
 
+  // Of the page: the files have changed and it is old enough. With the lock held.
+  bool is_due() const {
+    return page.html.empty() ||
+           (std::chrono::steady_clock::now() - made >= kFewest && page.version != source.version());
+  }
+
   // The page of the files as they are, or one that is a few seconds old.
   WatchedPage current_page() {
     const std::scoped_lock lock(mutex);
-    const auto now = std::chrono::steady_clock::now();
-    if (page.html.empty() || (now - made >= kFewest && page.version != source.version())) {
+    if (is_due()) {
       page = source.page();
       made = std::chrono::steady_clock::now();
     }
     return page;
+  }
+
+  // Whether a reader of the version `seen` would get a newer page now. Files that changed a moment ago are
+  // not yet news: a reader that reloads would get the same page, and reload again.
+  bool has_newer_page(const std::string& seen) {
+    const std::scoped_lock lock(mutex);
+    return page.version != seen || is_due();
   }
 
   // Names that another site could make lead here are no reason to answer: the Host header must be ours.
@@ -94,7 +106,7 @@ struct WatchServer::State {
     response.set_content(std::string(error.what()) + "\n", "text/plain; charset=utf-8");
   }
 
-  // Server-sent events: one, once the files are no longer those of the page that asks.
+  // Server-sent events: one, once there is a newer page than the one that asks.
   void answer_events(const httplib::Request& request, httplib::Response& response) {
     if (++listeners > kMostListeners) {
       --listeners;
@@ -111,13 +123,13 @@ struct WatchServer::State {
         [this](bool) { --listeners; });
   }
 
-  bool send_news(const std::string& seen, int& pauses, httplib::DataSink& sink) const {
+  bool send_news(const std::string& seen, int& pauses, httplib::DataSink& sink) {
     const auto send = [&](const std::string& text) { return sink.write(text.data(), text.size()); };
     if (stops) {
       sink.done();
       return true;
     }
-    if (source.version() != seen) {
+    if (has_newer_page(seen)) {
       const bool is_sent = send("event: changed\ndata: 1\n\n");
       sink.done();
       return is_sent;

@@ -64,6 +64,27 @@ std::pair<size_t, size_t> tokens_of_line(const std::vector<std::string>& pieces,
   return range;
 }
 
+// How many bytes at the end of a text begin a character that the text does not complete.
+size_t begun_bytes(const std::string& piece) {
+  for (size_t back = 1; back <= std::min<size_t>(3, piece.size()); ++back) {
+    const auto byte = static_cast<unsigned char>(piece[piece.size() - back]);
+    if ((byte & 0xC0) == 0x80) continue;  // within a character
+    const size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
+    return length > back ? back : 0;
+  }
+  return 0;
+}
+
+// A character that straddles tokens stands in the piece of the token that completes it.
+std::vector<std::string> whole_characters(std::vector<std::string> pieces) {
+  for (size_t i = 0; i + 1 < pieces.size(); ++i) {
+    const size_t begun = begun_bytes(pieces[i]);
+    pieces[i + 1].insert(0, pieces[i], pieces[i].size() - begun, begun);
+    pieces[i].resize(pieces[i].size() - begun);
+  }
+  return pieces;
+}
+
 nlohmann::json record_json(const Recorded& each, const std::string& label,
                            const std::vector<std::string>& pieces, int64_t run) {
   const DenoisingRecord& record = *each.kept->denoising;
@@ -97,8 +118,8 @@ Html still_picture(const std::vector<std::string>& pieces, const DenoisingRecord
   for (const int32_t step : record.steps) last = std::max(last, std::abs(step));
   Html tokens;
   for (size_t i = 0; i < pieces.size(); ++i) {
-    const int shade =
-        record.steps[i] <= 0 ? 0 : 1 + (record.steps[i] - 1) * (kShades - 1) / std::max(last, 1);
+    const int64_t shade =
+        record.steps[i] <= 0 ? 0 : 1 + (int64_t{record.steps[i]} - 1) * (kShades - 1) / last;
     tokens += element("span",
                       {{"class", concat("token t", shade)},
                        {"title", concat("step ", std::abs(record.steps[i]), ", probability ",
@@ -120,7 +141,8 @@ SectionParts denoising_section(const std::vector<RunRecord>& runs) {
   size_t tokens = 0;
   Html picture;
   for (const Recorded& each : recorded_responses(runs)) {
-    const std::vector<std::string> pieces = pieces_of(*each.kept->denoising, each.kept->text);
+    const std::vector<std::string> pieces =
+        whole_characters(pieces_of(*each.kept->denoising, each.kept->text));
     tokens += pieces.size();
     if (pieces.empty() || tokens > kMostTokens) continue;
     const VerdictFigures& verdict = each.run->responses.verdict_of(*each.entry);

@@ -88,6 +88,7 @@ Unit unit_of(const std::string& key) {
   if (key.ends_with("_seconds")) return Unit::kSeconds;
   if (key.ends_with("_per_second")) return Unit::kPerSecond;
   if (key.ends_with("_bytes") || key.ends_with(".bytes")) return Unit::kBytes;
+  if (key == "learning_rate") return Unit::kNumber;
   if (key.ends_with("_rate") || key.ends_with("_share") || key.ends_with("_mfu") || key == "fast_1" ||
       key == "fast_2")
     return Unit::kShare;

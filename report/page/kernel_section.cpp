@@ -71,7 +71,7 @@ SectionParts kernel_section(const std::vector<RunRecord>& runs) {
            number_cell(figure_text(k.candidate_ms, Unit::kMilliseconds)),
            number_cell(figure_text(k.eager_ms, Unit::kMilliseconds)),
            {element("span", {{"class", "step-name"}}, text(step_name(run.steps, k.found.row)))},
-           cell(k.lineage),
+           cell(k.lineage.empty() ? "–" : k.lineage),
            number_cell(concat(k.correct, " of ", k.responses)),
            cell(k.bound_by.empty() ? "–" : k.bound_by),
            {element("span", {{"class", "technique"}}, text(k.technique.empty() ? "–" : k.technique))}});

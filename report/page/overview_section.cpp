@@ -11,7 +11,7 @@
 namespace bicrl::report {
 namespace {
 
-constexpr size_t kTimeBuckets = 110;
+constexpr size_t kMostTimeRows = 440;
 
 double sum_of(const StepTable& steps, const std::string& name) {
   double sum = 0;
@@ -136,39 +136,48 @@ constexpr TimePart kTimeParts[] = {{"rollout_seconds", "generating"},
                                    {"train_seconds", "training"},
                                    {"checkpoint_stall_seconds", "waiting for checkpoints"}};
 
+constexpr const char* kOtherTime = "other";
+
+// The parts of each step's time in their order, and behind them what is left of the step. Parts that overlap,
+// with a rollout ahead, are together longer than the step: then nothing is left.
+std::vector<std::vector<double>> time_columns(const StepTable& steps, const std::vector<double>& whole) {
+  std::vector<std::vector<double>> columns;
+  std::vector<double> rest = whole;
+  for (const TimePart& part : kTimeParts) {
+    const auto found = steps.columns.find(part.column);
+    std::vector<double> column(whole.size(), std::nan(""));
+    for (size_t row = 0; row < whole.size(); ++row) {
+      if (!std::isfinite(whole[row])) continue;
+      const double value = found == steps.columns.end() ? 0 : found->second[row];
+      column[row] = std::isfinite(value) ? std::max(value, 0.0) : 0;
+      rest[row] = std::max(rest[row] - column[row], 0.0);
+    }
+    columns.push_back(std::move(column));
+  }
+  columns.push_back(std::move(rest));
+  return columns;
+}
+
 void add_time_stack(const RunRecord& run, int64_t number, bool is_named, const RunAxis& axis, Html& grid,
                     nlohmann::json& charts) {
   const auto whole = run.steps.columns.find("step_seconds");
   if (whole == run.steps.columns.end()) return;
-  const std::vector<CurvePoint> points = thinned_curve(whole->second, kTimeBuckets);
+  const auto points = thinned_stack(time_columns(run.steps, whole->second), kMostTimeRows);
   Chart chart{.id = concat("time-", number),
               .title = is_named ? concat("Where time goes: ", run.name) : "Where time goes",
               .explanation = "",
               .unit = Unit::kSeconds,
               .series = {},
               .marks = {}};
-  std::vector<double> rest;
-  for (const CurvePoint& point : points) rest.push_back(point.value);
-  int colour = 0;
-  for (const TimePart& part : kTimeParts) {
-    const auto column = run.steps.columns.find(part.column);
-    ChartSeries series{.label = part.label,
-                       .colour = colour++,
-                       .run = number,
-                       .points = points,
-                       .x = places_of(run, axis, points)};
-    for (size_t i = 0; i < points.size(); ++i) {
-      const double value =
-          column == run.steps.columns.end() ? 0 : column->second[static_cast<size_t>(points[i].row)];
-      series.points[i].value = std::isfinite(value) ? std::max(value, 0.0) : 0;
-      rest[i] -= series.points[i].value;
-    }
-    chart.series.push_back(std::move(series));
+  const std::vector<double> x = places_of(run, axis, points[0]);
+  for (size_t i = 0; i < points.size(); ++i) {
+    const bool is_other = i == std::size(kTimeParts);
+    chart.series.push_back({.label = is_other ? kOtherTime : kTimeParts[i].label,
+                            .colour = is_other ? 7 : static_cast<int>(i),
+                            .run = number,
+                            .points = points[i],
+                            .x = x});
   }
-  // Parts that overlap, with a rollout ahead, are together longer than the step.
-  ChartSeries other{.label = "other", .colour = 7, .run = number, .points = points, .x = chart.series[0].x};
-  for (size_t i = 0; i < points.size(); ++i) other.points[i].value = std::max(rest[i], 0.0);
-  chart.series.push_back(std::move(other));
   DrawnChart drawn = draw_stack(chart, axis);
   grid += drawn.picture;
   charts[chart.id] = std::move(drawn.data);

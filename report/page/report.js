@@ -83,13 +83,23 @@
       showTip(stepName(main.run, main.rows[at]), chart.kind === "stack" ? lines.reverse() : lines, box.left + (x / 440) * box.width, box.top + box.height * 0.3);
     };
     const hide = () => { cursor.setAttribute("d", ""); hideTip(); };
-    picture.addEventListener("pointermove", (event) => {
+    const pick = (event) => {
       const box = picture.getBoundingClientRect();
-      show(nearest(main.x, ((event.clientX - box.left) / box.width) * 440));
+      return nearest(main.x, ((event.clientX - box.left) / box.width) * 440);
+    };
+    // A finger hovers over nothing: its first tap shows a point, another on the same point opens the group.
+    let opensByTap = false;
+    picture.addEventListener("pointerdown", (event) => {
+      opensByTap = event.pointerType !== "touch" || (!tip.hidden && cursor.getAttribute("d") !== "" && pick(event) === at);
+      show(pick(event));
     });
-    picture.addEventListener("pointerleave", hide);
+    picture.addEventListener("pointermove", (event) => show(pick(event)));
+    picture.addEventListener("pointerleave", (event) => { if (event.pointerType !== "touch") hide(); });
     picture.addEventListener("blur", hide);
-    picture.addEventListener("click", () => openGroupsOf(main.run, main.rows[at]));
+    picture.addEventListener("click", (event) => {
+      show(pick(event));
+      if (opensByTap) openGroupsOf(main.run, main.rows[at]);
+    });
     picture.addEventListener("keydown", (event) => {
       const moves = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: main.rows.length - 1, PageUp: at - 10, PageDown: at + 10 };
       if (event.key in moves) show(moves[event.key]);
@@ -140,17 +150,21 @@
         ...(links.length ? links.slice(0, 12).flatMap((link) => [link, " "]) : count ? ["The page has no text of them."] : []));
     };
     const hide = () => { cursor.setAttribute("width", 0); hideTip(); };
-    picture.addEventListener("pointermove", (event) => {
+    const point = (event) => {
       const box = picture.getBoundingClientRect();
       const x = ((event.clientX - box.left) / box.width) * 440, top = ((event.clientY - box.top) / box.height) * 214;
       const c = chart.columns.findIndex((each) => x >= each.x[0] && x < each.x[1]);
       const value = low + ((190 - top) / 168) * (high - low);
-      if (c < 0 || value < chart.low || value > chart.high) hide();
-      else show(c, Math.floor((value - chart.low) / height));
-    });
-    picture.addEventListener("pointerleave", hide);
+      const is_cell = c >= 0 && value >= chart.low && value <= chart.high;
+      if (is_cell) show(c, Math.floor((value - chart.low) / height));
+      else hide();
+      return is_cell;
+    };
+    picture.addEventListener("pointerdown", point);
+    picture.addEventListener("pointermove", point);
+    picture.addEventListener("pointerleave", (event) => { if (event.pointerType !== "touch") hide(); });
     picture.addEventListener("blur", hide);
-    picture.addEventListener("click", choose);
+    picture.addEventListener("click", (event) => { if (point(event)) choose(); });
     picture.addEventListener("keydown", (event) => {
       const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
       if (event.key in moves) show(column + moves[event.key][0], bin + moves[event.key][1]);
@@ -300,12 +314,13 @@
   }
   function attachLive() {
     if (!data.live) return;
+    const openAtFirst = new Set(document.querySelectorAll("details[open]"));
     const events = new EventSource(data.live);
     events.addEventListener("changed", () => {
       events.close();
-      // A person who reads further below is not interrupted.
-      const below = document.getElementById("groups");
-      if (!below || below.getBoundingClientRect().top > window.innerHeight) location.reload();
+      // A person who has scrolled, or has opened something, is not interrupted.
+      const isRead = window.scrollY > 0 || [...document.querySelectorAll("details")].some((each) => each.open !== openAtFirst.has(each));
+      if (!isRead) location.reload();
       else document.querySelector("nav").append(make("button", { type: "button", class: "primary", onclick: () => location.reload() }, "New steps: reload"));
     });
   }

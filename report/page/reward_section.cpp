@@ -2,6 +2,7 @@
 // teach.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "common/error.h"
@@ -11,7 +12,8 @@
 namespace bicrl::report {
 namespace {
 
-constexpr size_t kStackBuckets = 110;
+constexpr size_t kTermBuckets = 110;
+constexpr size_t kMostStackRows = 440;
 constexpr int64_t kHistogramColumns = 120;
 constexpr size_t kHistogramBins = 24;
 constexpr size_t kMostClasses = 7;  // a colour each; the rest are one more
@@ -20,13 +22,19 @@ constexpr size_t kMostClasses = 7;  // a colour each; the rest are one more
 std::vector<CurvePoint> points_of(const RunRecord& run, const std::string& column) {
   const auto found = run.steps.columns.find(column);
   return found == run.steps.columns.end() ? std::vector<CurvePoint>{}
-                                          : thinned_curve(found->second, kStackBuckets);
+                                          : thinned_curve(found->second, kTermBuckets);
 }
 
-double value_at(const RunRecord& run, const std::string& column, int64_t row) {
-  const auto found = run.steps.columns.find(column);
-  const double value = found == run.steps.columns.end() ? 0 : found->second[static_cast<size_t>(row)];
-  return std::isfinite(value) ? value : 0;
+// Whole, with 0 where a step of reinforcement lacks it, and without a value at other steps.
+std::vector<double> stack_column(const RunRecord& run, const std::string& name) {
+  const auto responses = run.steps.columns.find("responses"), found = run.steps.columns.find(name);
+  std::vector<double> column(static_cast<size_t>(run.steps.rows()), std::nan(""));
+  if (responses == run.steps.columns.end()) return column;
+  for (size_t row = 0; row < column.size(); ++row)
+    if (std::isfinite(responses->second[row]))
+      column[row] =
+          found != run.steps.columns.end() && std::isfinite(found->second[row]) ? found->second[row] : 0;
+  return column;
 }
 
 class RewardCharts {
@@ -91,24 +99,25 @@ class RewardCharts {
   Html failures() {
     const std::vector<std::string> names = classes();
     if (names.empty()) return {};
-    const std::vector<CurvePoint> rows = points_of(run_, "responses");
+    const size_t shown = std::min(names.size(), kMostClasses + 1);
+    std::vector<std::vector<double>> columns;
+    for (size_t i = 0; i < names.size(); ++i) {
+      std::vector<double> column = stack_column(run_, "fault_classes." + names[i]);
+      if (i < shown)
+        columns.push_back(std::move(column));
+      else
+        std::ranges::transform(column, columns.back(), columns.back().begin(), std::plus());
+    }
+    const auto points = thinned_stack(columns, kMostStackRows);
     Chart chart{.id = id("failures"),
                 .title = "Failures by class, responses",
                 .explanation = "",
                 .unit = Unit::kCount,
                 .series = {},
                 .marks = {}};
-    for (size_t i = 0; i < std::min(names.size(), kMostClasses + 1); ++i) {
-      const bool is_rest = i == kMostClasses;
-      std::vector<CurvePoint> points = rows;
-      for (CurvePoint& point : points) {
-        point.value = 0;
-        for (size_t name = i; name < (is_rest ? names.size() : i + 1); ++name)
-          point.value += value_at(run_, "fault_classes." + names[name], point.row);
-      }
+    for (size_t i = 0; i < shown; ++i)
       chart.series.push_back(
-          series(is_rest ? "other" : readable_name(names[i]), static_cast<int>(i), points));
-    }
+          series(i == kMostClasses ? "other" : readable_name(names[i]), static_cast<int>(i), points[i]));
     return keep(chart.id, draw_stack(chart, axis_));
   }
 
@@ -156,22 +165,21 @@ class RewardCharts {
   }
 
   Html groups() {
-    const std::vector<CurvePoint> rows = points_of(run_, "groups");
-    if (rows.empty()) return {};
+    if (!run_.steps.has("groups")) return {};
+    std::vector<double> teaching = stack_column(run_, "groups");
+    const std::vector<double> equal = stack_column(run_, "zero_variance_groups"),
+                              few = stack_column(run_, "too_few_groups");
+    for (size_t row = 0; row < teaching.size(); ++row)
+      teaching[row] = std::max(teaching[row] - equal[row] - few[row], 0.0);
+    const auto points = thinned_stack({teaching, equal, few}, kMostStackRows);
     Chart chart{.id = id("groups"),
                 .title = "Groups with and without variance",
                 .explanation = "",
                 .unit = Unit::kCount,
                 .series = {},
                 .marks = {}};
-    std::vector<CurvePoint> teaching = rows, equal = rows, few = rows;
-    for (size_t i = 0; i < rows.size(); ++i) {
-      equal[i].value = value_at(run_, "zero_variance_groups", rows[i].row);
-      few[i].value = value_at(run_, "too_few_groups", rows[i].row);
-      teaching[i].value = std::max(0.0, rows[i].value - equal[i].value - few[i].value);
-    }
-    chart.series = {series("teach: rewards differ", 0, teaching), series("all rewards equal", 4, equal),
-                    series("fewer than two count", 7, few)};
+    chart.series = {series("teach: rewards differ", 0, points[0]), series("all rewards equal", 4, points[1]),
+                    series("fewer than two count", 7, points[2])};
     return keep(chart.id, draw_stack(chart, axis_));
   }
 

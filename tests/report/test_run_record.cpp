@@ -1,11 +1,15 @@
+#include <sys/stat.h>
 #include <algorithm>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "common/error.h"
 #include "common/files.h"
+#include "common/gzip.h"
 #include "report/run_record.h"
 #include "tests/report/run_writer.h"
 #include "tests/support/support.h"
@@ -153,6 +157,49 @@ TEST_CASE("step that a resumed run took again counts as it was taken last") {
   CHECK(read.steps.columns.at("reward_mean")[1] == 7);
   REQUIRE(read.responses.responses.size() == 2);
   CHECK(read.responses.responses[1].reward == 7);
+}
+
+TEST_CASE("lineage of a kernel without a kept text is unknown") {
+  const testing::TemporaryFolder folder;
+  write_small_run(folder.path());
+  fs::remove(folder.path() / "texts/end_to_end-000002-rank-0.jsonl.gz");
+  const RunRecord run = read_run(folder.path());
+  REQUIRE(run.kernels.size() == 2);
+  CHECK(run.kernels[0].lineage.empty());
+  CHECK(run.kernels[1].lineage.empty());
+}
+
+TEST_CASE("runs whose folders share a name are named by their parents too") {
+  const testing::TemporaryFolder folder;
+  std::vector<std::string> paths;
+  for (const char* name : {"a/same/run", "b/same/run", "b/other"}) {
+    write_small_run(folder.path() / name);
+    paths.push_back((folder.path() / name).string());
+  }
+  const std::vector<RunRecord> runs = read_runs(paths);
+  CHECK(runs[0].name == "a/same/run");
+  CHECK(runs[1].name == "b/same/run");
+  CHECK(runs[2].name == "other");
+}
+
+TEST_CASE("pipe in place of a file is left out") {
+  const testing::TemporaryFolder folder;
+  write_small_run(folder.path());
+  fs::remove(folder.path() / "responses.jsonl");
+  REQUIRE(mkfifo((folder.path() / "responses.jsonl").c_str(), 0600) == 0);
+  CHECK(read_run(folder.path()).responses.responses.empty());
+}
+
+TEST_CASE("compressed file is read up to a limit") {
+  const testing::TemporaryFolder folder;
+  const std::string member = gzip("{}\n" + std::string(8 << 20, ' ') + "\n");
+  std::string whole;
+  for (int i = 0; i < 40; ++i) whole += member;
+  write_file_atomically(folder.path() / "large.gz", whole);
+  const LineCounts counts = for_each_object(folder.path() / "large.gz", [](const nlohmann::json&) {});
+  CHECK(counts.is_too_large);
+  CHECK(counts.entries >= 30);
+  CHECK(counts.entries <= 33);
 }
 
 TEST_CASE("fault lines are lines of the program") {

@@ -49,6 +49,36 @@ TEST_CASE("long curves keep their extremes, their ends and their own values") {
   }
 }
 
+TEST_CASE("long stacks keep the spike of each series") {
+  std::vector<std::vector<double>> columns(8, std::vector<double>(1000, 1.0));
+  for (size_t i = 0; i < columns.size(); ++i) columns[i][100 * i + 37] = 50 + static_cast<double>(i);
+  columns[3][500] = std::numeric_limits<double>::quiet_NaN();
+  const auto series = thinned_stack(columns, 440);
+  REQUIRE(series.size() == columns.size());
+  for (size_t i = 0; i < series.size(); ++i) {
+    CHECK(series[i].size() <= 442);
+    CHECK(series[i].front().row == 0);
+    CHECK(series[i].back().row == 999);
+    CHECK(std::ranges::count(series[i], 50 + static_cast<double>(i), &CurvePoint::value) == 1);
+    REQUIRE(series[i].size() == series[0].size());
+    for (size_t k = 0; k < series[i].size(); ++k) {
+      const double value = columns[i][static_cast<size_t>(series[i][k].row)];
+      CHECK(series[i][k].value == (std::isfinite(value) ? value : 0));
+      CHECK(series[i][k].row == series[0][k].row);
+    }
+  }
+}
+
+TEST_CASE("short stacks keep every row where a series has a value") {
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  const auto series = thinned_stack({{none, 1, none}, {none, none, 2}}, 10);
+  REQUIRE(series[0].size() == 2);
+  CHECK(series[0][1].row == 2);
+  CHECK(series[0][1].value == 0);
+  CHECK(series[1][1].value == 2);
+  CHECK(thinned_stack({}, 10).empty());
+}
+
 TEST_CASE("curves without values have no points") {
   CHECK(thinned_curve({}, 5).empty());
   CHECK(thinned_curve(std::vector<double>(50, std::nan("")), 5).empty());

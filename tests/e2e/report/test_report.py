@@ -118,6 +118,36 @@ def check_keys(data, browser, page):
     expect({"reward_mean", "histogram-0", "group-select", "SUMMARY", "denoising-select"} <= reached, "Tab reaches every control", reached)
 
 
+def check_touch(data, browser, page):
+    """A tap shows the point under the finger."""
+    browser.device(390, 844, is_phone=True)
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=True)
+    browser.open(page)
+    series = data["charts"]["reward_mean"]["series"][0]
+
+    def tap(chart, x, y):
+        """At a place of the picture, 440 by 214."""
+        picture = f"document.querySelector('svg[data-chart=\"{chart}\"]')"
+        browser.evaluate(f"{picture}.scrollIntoView({{block: 'center'}})")
+        box = browser.evaluate(f"(({{left, top, width, height}}) => ({{left, top, width, height}}))({picture}.getBoundingClientRect())")
+        browser.call("Input.synthesizeTapGesture", x=box["left"] + x / 440 * box["width"], y=box["top"] + y / 214 * box["height"],
+                     gestureSourceType="touch")
+    opened = "[...document.querySelectorAll('details.group[open]')].map((group) => +group.dataset.row)"
+    before = browser.evaluate(opened)
+    for i in (2, 6):
+        tap("reward_mean", series["x"][i], 120)
+        shown = browser.evaluate("document.getElementById('tip').hidden ? '' : document.getElementById('tip').textContent")
+        expect(f"end_to_end {i + 1}" in shown and f"{series['values'][i]:.3g}" in shown, "a tap names the point under it", shown)
+        expect(browser.evaluate(opened) == before, "one tap opens no group")
+    column = data["charts"]["histogram-0"]["columns"][4]
+    tap("histogram-0", sum(column["x"]) / 2, 186)
+    shown = browser.evaluate("document.getElementById('tip').hidden ? '' : document.getElementById('tip').textContent")
+    expect("end_to_end 5" in shown, "a tap shows the cell under it", shown)
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=False)
+    browser.device(1280, 900)
+    browser.open(page)
+
+
 def check_denoising(data, browser):
     response = data["denoising"]["responses"][0]
     last = max(map(abs, response["steps"]))
@@ -219,6 +249,7 @@ def main():
             browser.open(page)
             check_points(data, run, browser)
             check_keys(data, browser, page)
+            check_touch(data, browser, page)
             check_denoising(data, browser)
             check_clean(browser, page)
             check_devices(browser, page)

@@ -59,7 +59,7 @@ def check_loopback(port):
 
 
 def check_events(port, token, page, run):
-    seen = re.search(r'"live":"events\?seen=([0-9a-f]+)"', page).group(1)
+    seen = version_of(page)
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request("GET", f"/{token}/events?seen={seen}")
     response = connection.getresponse()
@@ -69,6 +69,29 @@ def check_events(port, token, page, run):
     connection.close()
 
 
+def version_of(page):
+    return re.search(r'"live":"events\?seen=([0-9a-f]+)"', page).group(1)
+
+
+def check_reloads(port, token, run):
+    """A client that reloads on each event asks once after one change, even right after a page was made."""
+    def wait_for_event(version):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        connection.request("GET", f"/{token}/events?seen={version}")
+        response, line = connection.getresponse(), b": waiting"
+        while line.startswith(b":") or not line.strip():
+            line = response.readline()
+        connection.close()
+        expect(line == b"event: changed\n", "the event is of a change", line)
+    before = version_of(answer(port, f"/{token}/")[2])
+    run.metric({"phase": "end_to_end", "step": 4, "steps": 9, "loss": 0.5})
+    versions = [before]
+    while versions[-1] == before and len(versions) < 50:
+        wait_for_event(versions[-1])
+        versions.append(version_of(answer(port, f"/{token}/")[2]))
+    expect(len(versions) == 2, "one change is one request of the page", len(versions) - 1)
+
+
 def check_browser(address, run):
     browser = Browser()
     try:
@@ -76,9 +99,16 @@ def check_browser(address, run):
         browser.open(address)
         expect(browser.console == [], "the console is empty", browser.console)
         browser.evaluate("window.before = true")
-        run.step("end_to_end", 4, 9, [[{"task": "latest", "outcome": "correct", "speedup": 2.5, "body": "int y;"}]])
+        run.step("end_to_end", 5, 9, [[{"task": "latest", "outcome": "correct", "speedup": 2.5, "body": "int y;"}]])
         browser.wait_for("window.before === undefined && document.documentElement?.dataset.ready === 'true'")
-        browser.wait_for("document.querySelector('.masthead')?.textContent.includes('end_to_end 4')")
+        browser.wait_for("document.querySelector('.masthead')?.textContent.includes('end_to_end 5')")
+        # A reader who has opened something is asked.
+        browser.evaluate("window.before = true; document.querySelector('#overview details').open = true")
+        run.metric({"phase": "end_to_end", "step": 6, "steps": 9, "loss": 0.5})
+        browser.wait_for("document.querySelector('nav button')?.textContent === 'New steps: reload'")
+        expect(browser.evaluate("window.before"), "an opened part is not closed by a reload")
+        browser.evaluate("document.querySelector('nav button').click()")
+        browser.wait_for("document.querySelector('.masthead')?.textContent.includes('end_to_end 6')")
         expect(all(request.startswith(address) for request in browser.requests), "the page asks its own server alone", browser.requests)
     finally:
         browser.close()
@@ -101,6 +131,7 @@ def main():
             check_loopback(port)
             expect(before == {path: path.read_bytes() for path in (folder / "run").rglob("*") if path.is_file()}, "the run is only read")
             check_events(port, token, page, run)
+            check_reloads(port, token, run)
             if find_browser(): check_browser(address, run)
             else: print("left out: no Chromium is installed")
             code, _, err = bicrl("watch", folder / "run", "--port", port, timeout=60)
