@@ -87,18 +87,14 @@
       const box = picture.getBoundingClientRect();
       return nearest(main.x, ((event.clientX - box.left) / box.width) * 440);
     };
-    // A finger hovers over nothing: its first tap shows a point, another on the same point opens the group.
-    let opensByTap = false;
-    picture.addEventListener("pointerdown", (event) => {
-      opensByTap = event.pointerType !== "touch" || (!tip.hidden && cursor.getAttribute("d") !== "" && pick(event) === at);
-      show(pick(event));
-    });
+    // A finger hovers over nothing: it shows the point where it comes down.
+    picture.addEventListener("pointerdown", (event) => show(pick(event)));
     picture.addEventListener("pointermove", (event) => show(pick(event)));
     picture.addEventListener("pointerleave", (event) => { if (event.pointerType !== "touch") hide(); });
     picture.addEventListener("blur", hide);
     picture.addEventListener("click", (event) => {
       show(pick(event));
-      if (opensByTap) openGroupsOf(main.run, main.rows[at]);
+      openGroupsOf(main.run, main.rows[at]);
     });
     picture.addEventListener("keydown", (event) => {
       const moves = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: main.rows.length - 1, PageUp: at - 10, PageDown: at + 10 };
