@@ -135,8 +135,8 @@ TEST_CASE("incorrect neighbours are refused unless only their own size shows it"
   check(entries_of(Kind::kNeighbours), 180);
 }
 
-// A program that does other work at its own size alone is not seen. It has no time, or that of what it does at
-// reduced sizes, and gains nothing.
+// A program that does other work at its own size alone is not seen. It has no time, or that of what it does
+// at reduced sizes, and gains nothing.
 TEST_CASE("programs that look at sizes are refused or gain no speed") {
   auto entries = hostile_entries();
   for (CorpusEntry& entry : entries) entry.request.protocol.measure_time = true;
