@@ -131,8 +131,8 @@ TEST_CASE("forged traces are refused") {
   CHECK(refused([](json& f) { f["outputs"]["items"][0]["shape"] = {4, 9}; }));
   CHECK(refused([](json& f) { f["outputs"]["items"][0]["strides"] = {-8, 1}; }));
   CHECK(refused([](json& f) { f["outputs"]["items"][0]["shape"] = {1ull << 40, 1ull << 40}; }));
-  // A few bytes that claim to be a larger output than a device holds. (One that is larger than the reference's
-  // is refused before anything is made of it.)
+  // A few bytes that claim to be a larger output than a device holds. (One that is larger than the
+  // reference's is refused before anything is made of it.)
   CHECK(refused([](json& f) {
     f["outputs"]["items"][0]["shape"] = {1 << 30, 40};
     f["outputs"]["items"][0]["strides"] = {0, 0};
