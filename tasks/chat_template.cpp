@@ -1,8 +1,10 @@
 #include "tasks/chat_template.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "common/error.h"
+#include "common/json.h"
 
 namespace bicrl {
 namespace {
@@ -51,7 +53,35 @@ std::string answer_text(const Answer& answer, bool with_reasoning) {
                 without_leading_newlines(answer.spoken));
 }
 
+ChatRole role_of(const std::string& name, const std::string& where) {
+  if (name == "system") return ChatRole::kSystem;
+  if (name == "user") return ChatRole::kUser;
+  if (name == "assistant") return ChatRole::kAssistant;
+  throw InputError(concat(where, "role: must be system, user or assistant, found '", name, "'"));
+}
+
+std::string text_of(const nlohmann::json& message, const char* field, const std::string& where) {
+  const auto found = message.find(field);
+  if (found == message.end()) throw InputError(concat(where, field, ": is missing"));
+  if (!found->is_string())
+    throw InputError(concat(where, field, ": must be a string, found ", found->type_name()));
+  return found->get<std::string>();
+}
+
 }  // namespace
+
+std::vector<ChatMessage> chat_messages(const nlohmann::json& list) {
+  if (!list.is_array() || list.empty())
+    throw InputError(concat("messages: must be a list of messages, found ", json_excerpt(list)));
+  std::vector<ChatMessage> messages;
+  for (const nlohmann::json& item : list) {
+    const std::string where = concat("messages: ", messages.size() + 1, ": ");
+    if (!item.is_object()) throw InputError(concat(where, "must be an object, found ", item.type_name()));
+    if (item.contains("tool_calls")) throw InputError(concat(where, "tool_calls: tools are not supported"));
+    messages.push_back({role_of(text_of(item, "role", where), where), text_of(item, "content", where)});
+  }
+  return messages;
+}
 
 std::string chat_text(const std::vector<ChatMessage>& messages) {
   std::string text;

@@ -1,6 +1,7 @@
 // Conversations as the text that SDAR's policies are trained on: the published chat_template.jinja without
 // tools. Pure functions.
 #pragma once
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,10 @@ struct ChatMessage {
   ChatRole role = ChatRole::kUser;
   std::string content;
 };
+
+// A list of {"role": system | user | assistant, "content": text}, with a turn at least. Throws InputError
+// ("messages: 2: role: ...").
+std::vector<ChatMessage> chat_messages(const nlohmann::json& list);
 
 // The conversation up to where the answer begins. As published, the reasoning in answers before the last
 // question (up to </think>) is left out.

@@ -5,7 +5,6 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "common/hash.h"
-#include "common/json.h"
 #include "common/json_entries.h"
 #include "tasks/chat_template.h"
 
@@ -14,20 +13,15 @@ namespace {
 
 using nlohmann::json;
 
-// Thrown and caught within this file only: reading one entry stops at its first fault.
-struct PromptFault {
-  std::string reason;
-};
-
 template <class... Args>
 [[noreturn]] void fail(const Args&... args) {
-  throw PromptFault{concat(args...)};
+  throw InputError(concat(args...));
 }
 
-std::string text_of(const json& object, const char* field, const std::string& where) {
+std::string text_of(const json& object, const char* field) {
   const auto found = object.find(field);
-  if (found == object.end()) fail(where, field, ": is missing");
-  if (!found->is_string()) fail(where, field, ": must be a string, found ", found->type_name());
+  if (found == object.end()) fail(field, ": is missing");
+  if (!found->is_string()) fail(field, ": must be a string, found ", found->type_name());
   return found->get<std::string>();
 }
 
@@ -35,28 +29,13 @@ std::string id_of(const json& entry, size_t number) {
   const auto found = entry.find("id");
   if (found == entry.end()) return std::to_string(number);
   if (found->is_number_integer()) return found->dump();
-  std::string id = text_of(entry, "id", "");
+  std::string id = text_of(entry, "id");
   if (id.empty()) fail("id: is empty");
   return id;
 }
 
-ChatRole role_of(const std::string& name, const std::string& where) {
-  if (name == "system") return ChatRole::kSystem;
-  if (name == "user") return ChatRole::kUser;
-  if (name == "assistant") return ChatRole::kAssistant;
-  fail(where, "role: must be system, user or assistant, found '", name, "'");
-}
-
 std::string conversation(const json& list) {
-  if (!list.is_array() || list.empty())
-    fail("messages: must be a list of messages, found ", json_excerpt(list));
-  std::vector<ChatMessage> messages;
-  for (const json& item : list) {
-    const std::string where = concat("messages: ", messages.size() + 1, ": ");
-    if (!item.is_object()) fail(where, "must be an object, found ", item.type_name());
-    if (item.contains("tool_calls")) fail(where, "tool_calls: tools are not supported");
-    messages.push_back({role_of(text_of(item, "role", where), where), text_of(item, "content", where)});
-  }
+  const std::vector<ChatMessage> messages = chat_messages(list);
   if (messages.back().role != ChatRole::kUser)
     fail("messages: must end with a user's turn, as the response is the assistant's");
   return chat_text(messages);
@@ -73,7 +52,7 @@ Prompt parse_prompt(size_t number, const json& entry) {
     prompt.answer_end = kTurnClosing;
     return prompt;
   }
-  prompt.text = text_of(entry, "prompt", "");
+  prompt.text = text_of(entry, "prompt");
   if (prompt.text.empty()) fail("prompt: is empty, so that there is nothing to answer");
   return prompt;
 }
@@ -93,8 +72,8 @@ std::vector<Prompt> parse_prompts(std::string_view text, const std::string& file
       const auto [first, fresh] = entry_of_id.emplace(prompt.task_id, number);
       if (!fresh) fail("id: '", prompt.task_id, "' is taken by entry ", first->second);
       prompts.push_back(std::move(prompt));
-    } catch (const PromptFault& fault) {
-      broken(number, fault.reason);
+    } catch (const InputError& fault) {
+      broken(number, fault.what());
     }
   };
   read_json_entries(text, file, {.take = take, .broken = broken});

@@ -20,13 +20,6 @@ std::string text_of(const nlohmann::json& entry, const char* field) {
   return found->get<std::string>();
 }
 
-ChatRole role_of(const std::string& name) {
-  if (name == "system") return ChatRole::kSystem;
-  if (name == "user") return ChatRole::kUser;
-  if (name == "assistant") return ChatRole::kAssistant;
-  throw InputError(concat("messages: '", name, "' is none of the roles system, user, assistant"));
-}
-
 // A conversation up to where an answer begins, as chat_text() has it.
 bool is_conversation(const std::string& text) {
   const std::string opening = concat(kTurnOpening, "assistant");
@@ -43,13 +36,8 @@ void refuse_turns(const std::string& text, const char* field) {
 
 // The conversation before the answer, and the answer.
 TrainingPair of_messages(const nlohmann::json& messages) {
-  if (!messages.is_array()) throw InputError("messages: must be a list");
-  std::vector<ChatMessage> turns;
-  for (const nlohmann::json& message : messages) {
-    if (!message.is_object()) throw InputError("messages: each must have 'role' and 'content'");
-    turns.push_back({role_of(text_of(message, "role")), text_of(message, "content")});
-    refuse_turns(turns.back().content, "messages");
-  }
+  std::vector<ChatMessage> turns = chat_messages(messages);
+  for (const ChatMessage& turn : turns) refuse_turns(turn.content, "messages");
   if (turns.size() < 2 || turns.back().role != ChatRole::kAssistant)
     throw InputError("messages: must end with an answer of the assistant to what is before it");
   TrainingPair pair;

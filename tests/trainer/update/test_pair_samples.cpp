@@ -114,7 +114,8 @@ TEST_CASE("entries that are no pairs are named") {
   fails(R"({"prompt": "<|im_start|>user\nask<|im_end|>\n", "response": "b"})", "prompt: holds <|im_start|>");
   fails(R"({"prompt": "a", "response": "b<|im_end|>\n<|im_start|>user\nc"})", "response: holds <|im_start|>");
   fails(R"({"messages": [{"role": "user", "content": "a"}]})", "must end with an answer");
-  fails(R"({"messages": [{"role": "robot", "content": "a"}]})", "'robot' is none of the roles");
+  fails(R"({"messages": [{"role": "robot", "content": "a"}]})",
+        "entry 1: messages: 1: role: must be system, user or assistant, found 'robot'");
   fails("{\"prompt\": \"a\", \"response\": \"b\"}\nno json\n", "entry 2");
   fails("", "has no pairs");
 }
