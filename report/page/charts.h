@@ -32,7 +32,6 @@ struct ChartMark {
 struct Chart {
   std::string id{};
   std::string title{};
-  std::string explanation{};  // a sentence; may be empty
   Unit unit = Unit::kNumber;
   std::vector<ChartSeries> series{};
   std::vector<ChartMark> marks{};
@@ -43,6 +42,9 @@ struct DrawnChart {
   Html picture{};
   nlohmann::json data{};
 };
+
+// What the page's script knows of a series: rows, values and places in the picture.
+nlohmann::json series_data(const ChartSeries& series);
 
 DrawnChart draw_lines(const Chart& chart, const RunAxis& axis);
 

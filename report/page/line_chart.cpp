@@ -63,6 +63,18 @@ ValueScale scale_of(const Chart& chart) {
 
 }  // namespace
 
+nlohmann::json series_data(const ChartSeries& series) {
+  nlohmann::json rows = nlohmann::json::array(), values = nlohmann::json::array(),
+                 x = nlohmann::json::array();
+  for (size_t i = 0; i < series.points.size(); ++i) {
+    rows.push_back(series.points[i].row);
+    values.push_back(series.points[i].value);
+    x.push_back(nlohmann::json::parse(coordinate(chart_x(series.x[i]))));
+  }
+  return {{"label", series.label}, {"run", series.run}, {"colour", series.colour},
+          {"rows", rows},          {"values", values},  {"x", x}};
+}
+
 DrawnChart draw_lines(const Chart& chart, const RunAxis& axis) {
   const ValueScale scale = scale_of(chart);
   Html picture = chart_frame(axis, scale, chart.unit);
@@ -77,19 +89,7 @@ DrawnChart draw_lines(const Chart& chart, const RunAxis& axis) {
     picture += element("path", {{"class", concat("line c", series.colour, " n", series.run)},
                                 {"d", line_path(series, axis, scale)}}) +
                dots(series, scale);
-    nlohmann::json rows = nlohmann::json::array(), values = nlohmann::json::array(),
-                   x = nlohmann::json::array();
-    for (size_t i = 0; i < series.points.size(); ++i) {
-      rows.push_back(series.points[i].row);
-      values.push_back(series.points[i].value);
-      x.push_back(nlohmann::json::parse(coordinate(chart_x(series.x[i]))));
-    }
-    data["series"].push_back({{"label", series.label},
-                              {"run", series.run},
-                              {"colour", series.colour},
-                              {"rows", rows},
-                              {"values", values},
-                              {"x", x}});
+    data["series"].push_back(series_data(series));
     legend.push_back({series.label, series.colour});
   }
   for (const ChartMark& each : chart.marks) {
@@ -105,7 +105,7 @@ DrawnChart draw_lines(const Chart& chart, const RunAxis& axis) {
   const std::string last = chart.series.size() == 1 && !chart.series[0].points.empty()
                                ? figure_text(chart.series[0].points.back().value, chart.unit)
                                : "";
-  return {chart_figure(chart.id, chart.title, last, chart.explanation, legend, picture, scale), data};
+  return {chart_figure(chart.id, chart.title, last, "", legend, picture, scale), data};
 }
 
 }  // namespace bicrl::report

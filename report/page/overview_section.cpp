@@ -165,7 +165,6 @@ void add_time_stack(const RunRecord& run, int64_t number, bool is_named, const R
   const auto points = thinned_stack(time_columns(run.steps, whole->second), kMostTimeRows);
   Chart chart{.id = concat("time-", number),
               .title = is_named ? concat("Where time goes: ", run.name) : "Where time goes",
-              .explanation = "",
               .unit = Unit::kSeconds,
               .series = {},
               .marks = {}};

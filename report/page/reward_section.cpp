@@ -66,12 +66,8 @@ class RewardCharts {
   std::string id(const char* name) const { return concat(name, "-", number_); }
 
   Html terms() {
-    Chart chart{.id = id("terms"),
-                .title = "Reward terms, mean",
-                .explanation = "",
-                .series = {},
-                .marks = {},
-                .from_zero = true};
+    Chart chart{
+        .id = id("terms"), .title = "Reward terms, mean", .series = {}, .marks = {}, .from_zero = true};
     int colour = 0;
     for (const std::string& term : run_.steps.members("reward_terms")) {
       chart.series.push_back(
@@ -111,7 +107,6 @@ class RewardCharts {
     const auto points = thinned_stack(columns, kMostStackRows);
     Chart chart{.id = id("failures"),
                 .title = "Failures by class, responses",
-                .explanation = "",
                 .unit = Unit::kCount,
                 .series = {},
                 .marks = {}};
@@ -174,7 +169,6 @@ class RewardCharts {
     const auto points = thinned_stack({teaching, equal, few}, kMostStackRows);
     Chart chart{.id = id("groups"),
                 .title = "Groups with and without variance",
-                .explanation = "",
                 .unit = Unit::kCount,
                 .series = {},
                 .marks = {}};

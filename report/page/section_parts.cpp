@@ -87,7 +87,6 @@ void add_curve(const std::vector<RunRecord>& runs, const RunAxis& whole_axis, co
   const RunAxis axis = axis_of(with_values, whole_axis, {choice.column});
   Chart chart{.id = choice.id,
               .title = choice.title,
-              .explanation = choice.explanation,
               .unit = unit_of(choice.column),
               .series = {},
               .marks = {},

@@ -45,7 +45,6 @@ struct CurveChoice {
   std::string id{};  // of the chart
   std::string column{};
   std::string title{};
-  std::string explanation{};
   bool from_zero = false;
   Estimate (*held_out)(const EvaluationEntry&) = nullptr;  // of the same figure, on the curve
 };

@@ -47,8 +47,6 @@ DrawnChart draw_stack(const Chart& chart, const RunAxis& axis) {
   const BarPlaces places = bar_places(count == 0 ? std::vector<double>{} : chart.series[0].x, axis);
   for (const ChartSeries& series : chart.series) {
     std::string path;
-    nlohmann::json rows = nlohmann::json::array(), values = nlohmann::json::array(),
-                   x = nlohmann::json::array();
     for (size_t i = 0; i < count; ++i) {
       const double value = series.points[i].value, bottom = scale.y(below[i]);
       below[i] += value;
@@ -57,20 +55,12 @@ DrawnChart draw_stack(const Chart& chart, const RunAxis& axis) {
         path +=
             concat("M", coordinate(places.left[i]), " ", coordinate(bottom), "h", coordinate(places.width[i]),
                    "v", coordinate(-height), "h", coordinate(-places.width[i]), "z");
-      rows.push_back(series.points[i].row);
-      values.push_back(value);
-      x.push_back(nlohmann::json::parse(coordinate(chart_x(series.x[i]))));
     }
     picture += element("path", {{"class", concat("bar f", series.colour)}, {"d", path}});
-    data["series"].push_back({{"label", series.label},
-                              {"run", series.run},
-                              {"colour", series.colour},
-                              {"rows", rows},
-                              {"values", values},
-                              {"x", x}});
+    data["series"].push_back(series_data(series));
     legend.push_back({series.label, series.colour});
   }
-  return {chart_figure(chart.id, chart.title, "", chart.explanation, legend, picture, scale), data};
+  return {chart_figure(chart.id, chart.title, "", "", legend, picture, scale), data};
 }
 
 DrawnChart draw_histogram(const HistogramChart& chart, const RunAxis& axis) {
