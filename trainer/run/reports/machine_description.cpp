@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <map>
 
 #include "common/error.h"
 #include "common/usable_machine.h"
@@ -26,19 +25,23 @@ std::string value_in(const std::filesystem::path& file, const std::string& name,
 }
 
 // "2 x NVIDIA H100 80GB HBM3, NVIDIA L4"
-std::string gpus_below(const std::filesystem::path& folder) {
-  std::map<std::string, int> counts;
-  std::error_code failure;
-  for (const auto& gpu : std::filesystem::directory_iterator(folder, failure))
-    if (const std::string model = value_in(gpu.path() / "information", "Model", ':'); !model.empty())
-      ++counts[model];
+std::string text_of(const std::map<std::string, int>& models) {
   std::string text;
-  for (const auto& [model, count] : counts)
+  for (const auto& [model, count] : models)
     text += concat(text.empty() ? "" : ", ", count > 1 ? concat(count, " x ") : "", model);
   return text;
 }
 
 }  // namespace
+
+std::map<std::string, int> gpu_models(const std::filesystem::path& root) {
+  std::map<std::string, int> counts;
+  std::error_code failure;
+  for (const auto& gpu : std::filesystem::directory_iterator(root / "proc/driver/nvidia/gpus", failure))
+    if (const std::string model = value_in(gpu.path() / "information", "Model", ':'); !model.empty())
+      ++counts[model];
+  return counts;
+}
 
 std::vector<std::pair<std::string, std::string>> machine_description(const std::filesystem::path& root) {
   std::vector<std::pair<std::string, std::string>> facts;
@@ -47,7 +50,7 @@ std::vector<std::pair<std::string, std::string>> machine_description(const std::
   };
   add("processor", value_in(root / "proc/cpuinfo", "model name", ':'));
   add("usable CPUs", concat(usable_cpus()));
-  add("GPUs", gpus_below(root / "proc/driver/nvidia/gpus"));
+  add("GPUs", text_of(gpu_models(root)));
   add("memory", value_in(root / "proc/meminfo", "MemTotal", ':'));
   add("system", value_in(root / "etc/os-release", "PRETTY_NAME", '='));
   return facts;

@@ -1,9 +1,8 @@
 #include "trainer/run/reports/model_flops.h"
 
 #include <array>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
+
+#include "trainer/run/reports/machine_description.h"
 
 namespace bicrl {
 
@@ -38,21 +37,8 @@ std::optional<double> peak_bf16_flops(const std::string& gpu) {
 }
 
 std::string gpu_name() {
-  std::error_code none;
-  std::string name;
-  for (const auto& gpu : std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", none)) {
-    std::ifstream information(gpu.path() / "information");
-    for (std::string line; std::getline(information, line);) {
-      const std::string key = "Model:";
-      if (!line.starts_with(key)) continue;
-      const size_t begin = line.find_first_not_of(" \t", key.size());
-      if (begin == std::string::npos) continue;
-      const std::string model = line.substr(begin);
-      if (!name.empty() && model != name) return "";
-      name = model;
-    }
-  }
-  return name;
+  const auto models = gpu_models();
+  return models.size() == 1 ? models.begin()->first : "";
 }
 
 }  // namespace bicrl
