@@ -58,7 +58,7 @@ struct PhaseStep {
   std::optional<StepFigures> responses;  // over all ranks; none in a supervised step
   ResponseMeaning meaning;
   std::vector<Episode> episodes;                      // CollectedStep::log
-  std::map<EpisodeKey, DenoisingRecord> denoising{};  // of rank 0, of what it generated
+  std::map<EpisodeKey, DenoisingRecord> denoising{};  // on rank 0, of the responses that it generated
   UpdateTotals update;                                // of this rank
   StepSeconds seconds;         // of this rank; that of the whole step is the run's business
   int64_t verifier_queue = 0;  // of this rank: StepLoad

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kAlike = 1.2;       // work of blocks, one size over the other
 constexpr double kGrowsAlike = 2;    // the grid's growth over the task's
-constexpr double kLeastGrowth = 16;  // so that a grid that does not grow is told from one that does
+constexpr double kLeastGrowth = 16;  // so that a grid that does not grow differs clearly from one that does
 
 std::vector<const TraceOp*> kernels_of(const Trace& trace) {
   std::vector<const TraceOp*> kernels;

@@ -30,7 +30,7 @@ class PairSamples {
  private:
   struct File {
     std::vector<SftSample> samples;
-    double share = 0;               // of what is drawn
+    double share = 0;               // of all draws
     int64_t drawn = 0;              // before next_
     int64_t round = -1;             // that `order` is of
     std::vector<uint32_t> order{};  // of the samples in this round
