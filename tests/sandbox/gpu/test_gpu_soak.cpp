@@ -37,7 +37,8 @@ using testing::GpuRan;
 using testing::GpuRecording;
 
 constexpr int kTries = 5;
-constexpr size_t kProcessesOfContext = 3;  // the box's two and the loader
+constexpr size_t kProcessesOfContext = 3;    // the box's two and the loader
+constexpr size_t kProcessesOfAssembler = 3;  // its box, and the fork that the next module is for
 
 struct Kind {
   const char* name;
@@ -80,9 +81,10 @@ void kill_a_loader(uint64_t which) {
   if (!loaders.empty()) kill(loaders[which % loaders.size()], SIGKILL);
 }
 
-// What all contexts take, which start in their own time: a look at the beginning may find fewer.
+// What all contexts and the assembler that they share take. They start in their own time: a look at the
+// beginning may find fewer.
 size_t processes_of(const Backend& backend) {
-  size_t processes = 0;
+  size_t processes = kProcessesOfAssembler;
   for (const BackendDevice& device : backend.devices())
     processes += static_cast<size_t>(device.contexts) * kProcessesOfContext;
   return processes;
