@@ -27,7 +27,7 @@ server = Server("workers=2", *PATIENT)
 # ---- What it says of itself
 described = server.stub.Describe(messages.DescribeRequest(), timeout=60)
 expect(described.workers == 2 and described.backend and described.protocol_version == "7", "Describe", described)
-expect(described.protocol == messages.Protocol(tolerance="profile", trials=4) and described.clock == "model",
+expect(described.protocol == messages.Protocol(tolerance="profile", trials=4, size="fitting", specialised="wrong") and described.clock == "model",
        "what a request gets that asks for nothing", described)
 expect({"namespaces", "seccomp", "rlimits"} <= set(described.sandbox_features), "features", described)
 health = server.channel.unary_unary("/grpc.health.v1.Health/Check")(b"", timeout=60)
@@ -146,7 +146,7 @@ server.stop()
 # ---- What has no end is ended at the limit
 server = Server("workers=1", "limits.run_lane_operations=10000000", "protocol.trials=2", "protocol.tolerance=tf32")
 described = server.stub.Describe(messages.DescribeRequest(), timeout=60)
-expect(described.protocol == messages.Protocol(tolerance="tf32", trials=2), "its own protocol", described)
+expect(described.protocol == messages.Protocol(tolerance="tf32", trials=2, size="fitting", specialised="wrong"), "its own protocol", described)
 endless = server.verify(candidate("loop_kernel"))
 expect(endless.outcome == CANDIDATE_FAULT and endless.fault_class == "timeout", "an endless kernel", endless)
 server.stop()
