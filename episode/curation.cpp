@@ -69,6 +69,10 @@ std::vector<std::string> Curation::note(const std::vector<GroupOutcome>& groups)
   return found;
 }
 
+void Curation::reward_by(const std::string& reward_basis) {
+  if (reward_basis != best_.basis()) best_ = BestResponses(reward_basis);
+}
+
 std::string Curation::note_fault(const std::string& task_id, const std::string& reason) {
   if (!at_fault_.emplace(task_id, reason).second) return "";
   best_.forget(task_id);

@@ -43,11 +43,9 @@ GroupOutcome group_outcome_from_json(const nlohmann::json& json);
 
 class Curation {
  public:
-  // `reward_basis` is equal for equal rewards: BestResponses.
-  explicit Curation(const CurationSettings& settings, const std::string& reward_basis = "")
+  explicit Curation(const CurationSettings& settings)
       : quarantine_(settings.quarantine),
         repair_(settings.repair),
-        best_(reward_basis),
         repairs_failures_(settings.repair.probability > 0) {}
 
   // For each of a step's `groups`, the earlier failure that it is asked to repair, if any; none is asked
@@ -55,6 +53,9 @@ class Curation {
   std::vector<std::optional<RepairEntry>> repairs(size_t groups, Stage stage, uint64_t key) const;
   const Quarantine& quarantine() const { return quarantine_; }
   const BestResponses& best() const { return best_; }
+
+  // Rewards of this basis are noted from now on; best responses of another one are forgotten.
+  void reward_by(const std::string& reward_basis);
 
   // After a step: the groups of all ranks, in the same order on each. Returns sentences that name the tasks
   // found at fault for the first time, for a person.

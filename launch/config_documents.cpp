@@ -79,8 +79,7 @@ policy: {config: policy.json, tokenizer: tokenizer}
 tasks: {train: [tasks.json]}
 warm_up: {pairs: {sources: [{file: pairs.jsonl}]}}
 rollout: {strategy: entropy_bounded}
-stages: [{tasks: [tasks], rollout: {strategy: entropy_bounded}}]
-reward: reward.yaml
+stages: [{tasks: [tasks], reward: reward.yaml, rollout: {strategy: entropy_bounded}}]
 )";
 
 constexpr const char* kSynthesisedEvaluation = R"(

@@ -31,14 +31,23 @@ namespace fs = std::filesystem;
 struct LoadedRun {
   ConfigDocument document;
   RunSettings settings;
-  RewardFunction reward;
+  StageRewards rewards;
 };
 
+bool has_reward(const RunSettings& settings) {
+  return !settings.reward_file.empty() || !settings.stages.empty();
+}
+
+std::string files_of(const RunSettings& settings) {
+  if (!settings.reward_file.empty()) return settings.reward_file.string();
+  return settings.stages.front().reward_file.string();
+}
+
 // An embedded verifier is known before it starts; others are asked (trainer/experience/grading_basis.h).
-void check_times(const RunSettings& settings, const RewardFunction& reward, const std::string& clock) {
-  if (!settings.verifier.protocol.measure_time || clock == reward.clock()) return;
+void check_times(const RunSettings& settings, const StageRewards& rewards, const std::string& clock) {
+  if (!settings.verifier.protocol.measure_time || clock == rewards.clock()) return;
   throw InputError(
-      concat("reward: ", settings.reward_file.string(), " wants times by the clock '", reward.clock(),
+      concat("reward: ", files_of(settings), " wants times by the clock '", rewards.clock(),
              "', and the verifier of this machine has the clock '", clock,
              "': name that in the reward file (clock: ", clock,
              "), choose a reward without times (configs/rewards/binary.yaml, pass_rate.yaml), or name "
@@ -59,19 +68,19 @@ LoadedRun load_run(const LearnerCommand& command) {
     document.root().section("warm_up").reject("steps",
                                               "`bicrl sft` runs the warm-up, and this one has no steps");
   // Where nothing is rewarded, any rule will do.
-  RewardFunction reward = settings.reward_file.empty()
-                              ? RewardFunction::from_text("rule: binary\n", "no reward file")
-                              : RewardFunction::from_file(settings.reward_file);
+  std::vector<fs::path> of_stages;
+  for (const StageSettings& stage : settings.stages) of_stages.push_back(stage.reward_file);
+  StageRewards rewards(settings.reward_file, of_stages);
   // The warm-up and evaluations alone need no reward.
-  settings.verifier.protocol.measure_time = reward.uses_times() && !settings.stages.empty();
+  settings.verifier.protocol.measure_time = rewards.uses_times() && !settings.stages.empty();
   if (settings.needs_verifier() && settings.verifier.addresses.empty())
-    check_times(settings, reward, server.pipeline.clock());
-  return {std::move(document), std::move(settings), std::move(reward)};
+    check_times(settings, rewards, server.pipeline.clock());
+  return {std::move(document), std::move(settings), std::move(rewards)};
 }
 
 // The clock whose times the reward accepts; empty if it uses none.
 std::string times_by(const LoadedRun& run) {
-  return run.settings.verifier.protocol.measure_time ? run.reward.clock() : "";
+  return run.settings.verifier.protocol.measure_time ? run.rewards.clock() : "";
 }
 
 // What the configuration says that will do nothing.
@@ -137,7 +146,7 @@ OpenedRun open_run(const LearnerCommand& command, const LoadedRun& run, ControlP
     if (command.allow_changed_config && !opened.checkpoint.empty())
       check_adapters_of(opened.checkpoint, run.settings.policy.lora);
     // Before the first checkpoint there is nothing that another configuration could spoil.
-    directory.adopt(run.document.resolved_yaml(), run.reward.resolved_yaml(),
+    directory.adopt(run.document.resolved_yaml(), run.rewards.resolved_yaml(),
                     command.allow_changed_config || opened.checkpoint.empty() || extends);
   });
   opened.checkpoint = control.all_gather(opened.checkpoint.string()).front();
@@ -243,8 +252,7 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
   if (command.dry_run) {
     if (first)
       std::cout << run.document.resolved_yaml()
-                << "\n# reward: " << (run.settings.reward_file.empty() ? "none" : run.reward.rule_name())
-                << "\n"
+                << "\n# reward: " << (has_reward(run.settings) ? run.rewards.rule_names() : "none") << "\n"
                 << as_comment(derived_numbers(run.settings, control.size()));
     if (first)
       for (const std::string& note : notes_on(run)) std::cout << as_comment(note);
@@ -261,7 +269,7 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
   const std::unique_ptr<Heartbeat> heartbeat = watch_over_ranks(run.settings.trainer, control);
   const Stopwatch watch;
   expect_like_machines(control, policy_device(run.settings.policy, control.local_rank()).is_cuda());
-  expect_equal_on_ranks(control, "configuration", run.document.resolved_yaml() + run.reward.resolved_yaml());
+  expect_equal_on_ranks(control, "configuration", run.document.resolved_yaml() + run.rewards.resolved_yaml());
   if (first)
     for (const std::string& note : notes_on(run)) log_warning(note);
   install_stop_handler(first ? "stopping after this step; again to end now" : "");
@@ -290,7 +298,7 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
     verifier_basis = common_grading_basis(*verifier, run.settings.verifier, control, times_by(run));
   }
   TrainingRun training(run.settings, std::move(inputs), make_run_ranks(run.settings, placement, ranks),
-                       verifier.get(), verifier_basis, run.reward, opened.directory.get(), opened.checkpoint,
+                       verifier.get(), verifier_basis, run.rewards, opened.directory.get(), opened.checkpoint,
                        stop_requested);
   const RunEnd end = run_with_advice(training, command, run.settings);
   if (first) {

@@ -55,6 +55,7 @@ class BestResponses {
   // What was thought to be right is not, or the task cannot be graded: nothing of it is imitated any more.
   void forget(const std::string& task_id);
 
+  const std::string& basis() const { return basis_; }
   // Tasks of the stage whose best response has a gain.
   size_t size(Stage stage) const;
 

@@ -13,9 +13,10 @@ from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, 
 SMALL = ["warm_up.steps=30", "warm_up.samples_per_step=8", "stages.0.steps=2", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=2",
          "stages.1.steps=3", "stages.1.tasks_per_step=4", "stages.1.samples_per_task=2", "evaluation.tasks=4", "evaluation.every_steps=2",
          "run.checkpoint_every_s=0.01",
-         # Minibatches, and a reference that a resumed run has to find again.
+         # Minibatches, and references that a resumed run has to find again.
+         "stages.0.update.kl_weight=0.05", "stages.0.update.kl_reference=initial",
          "stages.1.update.responses_per_update=3", "stages.1.update.epochs=2", "stages.1.update.kl_weight=0.05",
-         "stages.1.update.kl_reference=initial", "stages.1.update.optimizer.moments=reset",
+         "stages.1.update.kl_reference=stage", "stages.1.update.optimizer.moments=reset",
          # What was imitated has to be imitated again.
          "stages.0.imitation={updates: 2, samples: 5, known_share: 0.5}", *patient(60)]
 

@@ -100,6 +100,30 @@ with folder() as temporary:
     expect(code == 0, "sft goes on from a checkpoint", out, err)
     expect(Path(temporary, "sft/checkpoints/warm_up/config.json").exists(), "sft saves its policy")
 
+    # The divergence from a stage's own start is zero there; that from the start of reinforcement is not any more.
+    for reference, of_second in [("initial", [False, False]), ("stage", [True, False])]:
+        stage = f"{{stage: end_to_end, steps: 2, tasks_per_step: 3, samples_per_task: 4, update: {{kl_weight: 0.05, kl_reference: {reference}}}}}"
+        code, out, err = bicrl("train", f"{run}/config.yaml", f"run.directory={run}-{reference}", f"reward={temporary}/reward.yaml", "warm_up.steps=2",
+                               f"stages=[{stage}, {stage}]", "evaluation.tasks=0")
+        kl = [step["kl"] for step in read_lines(f"{run}-{reference}/metrics.jsonl") if "kl" in step]
+        expect(code == 0 and len(kl) == 4 and [value == 0 for value in kl[2:]] == of_second, f"kl_reference={reference}", kl, out, err)
+
+    # Stages with rewards of their own, and held-out evaluations by that of the stage in progress.
+    for name, value in [("first", -1), ("second", -2)]:
+        Path(f"{temporary}/{name}.yaml").write_text(f"rule: binary\ntruncated: penalise\ntruncated_value: {value}\n")
+    stages = ", ".join(f"{{stage: {stage}, steps: 1, tasks_per_step: 3, samples_per_task: 2, reward: {temporary}/{name}.yaml}}"
+                       for stage, name in [("infilling", "first"), ("end_to_end", "second")])
+    own = [f"run.directory={run}-own", "warm_up.steps=1", f"stages=[{stages}]", "rollout.max_new_tokens=4"]
+    code, out, err = bicrl("train", f"{run}/config.yaml", *own)
+    terms = [step["reward_terms"] for step in read_lines(f"{run}-own/metrics.jsonl")[1:]]
+    expect(code == 0 and terms == [{"truncated": -1}, {"truncated": -2}], "each stage is rewarded by its file", terms, out, err)
+    held_out = {name: result["reward_mean"] for name, result in read_json(f"{run}-own/summary.json")["held_out"].items()}
+    expect(held_out == {"warm_up": -1, "infilling": -1, "end_to_end": -2}, "and so is its evaluation", held_out)
+    expect("reward:" not in Path(f"{run}-own/config.yaml").read_text().split("stages:")[0]
+           and "# stages.1" in Path(f"{run}-own/reward.yaml").read_text(), "what rewards is kept")
+    code, out, err = bicrl("train", f"{run}/config.yaml", *own, "--reward", f"{temporary}/first.yaml")
+    expect(code == 2 and "reward: has no effect where every stage has its own" in err, "a common reward without effect is refused", code, out, err)
+
     # A second stage of a kind goes on in the tasks where the first one ended.
     stage = "{stage: end_to_end, steps: 1, tasks_per_step: 3, samples_per_task: 2}"
     code, out, err = bicrl("train", f"{run}/config.yaml", f"run.directory={run}-7", "warm_up.steps=1", f"stages=[{stage}, {stage}]", "evaluation.tasks=0")

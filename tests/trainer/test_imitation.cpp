@@ -181,7 +181,8 @@ TEST_CASE("successes that were not confirmed and tasks at fault are imitated no 
                                  .best = GroupReward::Best{1, {.prompt = {1}, .response = {2, 3}}}};
     return outcome;
   };
-  Curation curation({}, "rewards");
+  Curation curation({});
+  curation.reward_by("rewards");
   curation.note({outcome_of("a"), outcome_of("b"), outcome_of("c")});
   CHECK(curation.best().size(Stage::kEndToEnd) == 3);
   GroupOutcome unconfirmed{.task_id = "a", .noted = {}, .failure = std::nullopt};
@@ -191,12 +192,19 @@ TEST_CASE("successes that were not confirmed and tasks at fault are imitated no 
   CHECK(curation.best().size(Stage::kEndToEnd) == 1);
 
   // A state that is refused changes nothing; one from before there were best responses has none.
-  nlohmann::json state = Curation({}, "rewards").state(), before = curation.state();
+  nlohmann::json state = curation.state(), before = state;
   state["best"]["entries"] = 3;
   CHECK_THROWS_AS(curation.restore(state), InputError);
   CHECK(curation.state() == before);
   before.erase("best");
   curation.restore(before);
+  CHECK(curation.best().size(Stage::kEndToEnd) == 0);
+
+  // Going on with the same rewards keeps them, with others they compare with nothing.
+  curation.note({outcome_of("d")});
+  curation.reward_by("rewards");
+  CHECK(curation.best().size(Stage::kEndToEnd) == 1);
+  curation.reward_by("others");
   CHECK(curation.best().size(Stage::kEndToEnd) == 0);
 }
 

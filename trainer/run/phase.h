@@ -18,7 +18,7 @@
 #include "policy/tokenizer.h"
 #include "policy/transformer.h"
 #include "reward/client/verifier_client.h"
-#include "reward/reward_rule.h"
+#include "reward/stage_rewards.h"
 #include "rollout/decode_engine.h"
 #include "trainer/experience/verdict_ledger.h"
 #include "trainer/inputs/pair_source.h"
@@ -44,12 +44,12 @@ struct PhaseContext {
   PolicyUpdater* updater = nullptr;  // null on ranks that do not train
   Curation& curation;
   VerifierClient* verifier = nullptr;  // null if nothing is to be verified
-  const RewardFunction& reward;
+  const StageRewards& rewards;
   VerdictLedger* ledger = nullptr;  // null if there are no verdicts
   // Collective: from here on the policy of ranks that do not train is the trainers', too.
   std::function<void()> bring_weights{};
-  // The policy with which reinforcement began; made when it is first asked for.
-  std::function<const Transformer&()> reference{};
+  // The policy with which reinforcement, or the present phase, began; made when it is first asked for.
+  std::function<const Transformer&(KlReference)> reference{};
   std::function<bool()> stop_requested{};
 };
 
@@ -75,6 +75,9 @@ class Phase {
   int64_t steps() const { return steps_; }
   // The stage of reinforcement that it is; none for the warm-up.
   virtual std::optional<Stage> stage() const { return std::nullopt; }
+
+  // What it rewards by; null in the warm-up.
+  virtual const RewardFunction* reward() const { return nullptr; }
 
   // Of reinforcement, over all ranks; 0 in the warm-up.
   virtual int64_t responses_per_step() const { return 0; }

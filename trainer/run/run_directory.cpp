@@ -62,6 +62,14 @@ const std::vector<std::string> kFreeKeys = {"run.directory",
                                             "verifier.server.access",
                                             "verifier.server.queue"};
 
+std::vector<std::string> free_keys(const std::string& config_yaml) {
+  std::vector<std::string> keys = kFreeKeys;
+  const size_t stages =
+      ConfigDocument::from_text(config_yaml, "config.yaml").root().sections("stages").size();
+  for (size_t i = 0; i < stages; ++i) keys.push_back(concat("stages.", i, ".reward"));
+  return keys;
+}
+
 // What a killed process left of a file that it was replacing.
 bool is_unfinished(const fs::path& file) {
   return file.filename().string().find(".tmp.") != std::string::npos;
@@ -143,7 +151,8 @@ void RunDirectory::write_run_file() const {
 
 void RunDirectory::check_config(const std::string& config_yaml, bool allow_changes) const {
   if (has_run_) {
-    const auto changes = config_changes(read_file(path_ / "config.yaml"), config_yaml, kFreeKeys);
+    const auto changes =
+        config_changes(read_file(path_ / "config.yaml"), config_yaml, free_keys(config_yaml));
     std::string text;
     for (const auto& change : changes)
       text += concat("\n  ", change.key, ": ", change.before, " -> ", change.after);
@@ -168,7 +177,7 @@ bool RunDirectory::is_extended_by(const std::string& config_yaml) const {
     return change.key.starts_with(kStages) &&
            std::strtoull(change.key.c_str() + kStages.size(), nullptr, 10) >= stages;
   };
-  const auto changes = config_changes(before, config_yaml, kFreeKeys);
+  const auto changes = config_changes(before, config_yaml, free_keys(config_yaml));
   return !changes.empty() && std::ranges::all_of(changes, extends);
 }
 

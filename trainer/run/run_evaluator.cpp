@@ -5,7 +5,6 @@
 #include <iostream>
 
 #include "common/files.h"
-#include "common/hash.h"
 #include "common/log.h"
 #include "common/rng.h"
 #include "trainer/evaluation/evaluated_response.h"
@@ -39,6 +38,11 @@ void RunEvaluator::keep_what_fits() {
                    {Stage::kEndToEnd, settings.tasks.prompt_style, settings.evaluation.decoding},
                    parts_.tokenizer, parts_.policy.config());
   if (!left_out.empty() && parts_.control.rank() == 0) log_warning(left_out);
+}
+
+const RewardFunction& RunEvaluator::reward() const {
+  const RewardFunction* of_phase = progress_.phase().reward();
+  return of_phase ? *of_phase : parts_.rewards.first();
 }
 
 bool RunEvaluator::evaluates() const {
@@ -78,7 +82,7 @@ TaskScores RunEvaluator::score_and_keep(const std::string& file, const std::vect
                                         ScoringSettings settings) {
   settings.prompt_style = parts_.settings.tasks.prompt_style;
   settings.keep = KeptResponses::kEvaluated;
-  settings.reward = rewards() ? &parts_.reward : nullptr;
+  settings.reward = is_rewarded() ? &reward() : nullptr;
   settings.quarantine = &parts_.curation.quarantine();
   settings.stop_requested = parts_.stop_requested;
   TaskScores scores = score_tasks(parts_.engine, *parts_.verifier, parts_.ledger, parts_.control,
@@ -179,7 +183,7 @@ bool RunEvaluator::evaluate(const std::string& name) {
   EvaluationResult result;
   static_cast<HeldOutFigures&>(result) = held_out_figures(scores, watch.seconds());
   result.phase = name;
-  if (rewards()) result.reward_basis = hash_hex(parts_.reward.resolved_yaml());
+  if (is_rewarded()) result.reward_basis = StageRewards::basis(reward());
   if (!add_other_figures(result)) return false;
   progress_.state.evaluations.push_back(result);
   if (parts_.log) parts_.log->evaluation(result, progress_.run_step());
@@ -193,9 +197,7 @@ bool RunEvaluator::evaluate(const std::string& name) {
 
 void RunEvaluator::print_end(const CheckpointStore& checkpoints) const {
   if (!progress_.state.evaluations.empty()) {
-    std::cout << "\n"
-              << evaluation_table(progress_.state.evaluations,
-                                  parts_.reward.uses_times() ? parts_.reward.clock() : "");
+    std::cout << "\n" << evaluation_table(progress_.state.evaluations, parts_.rewards.clock());
     print_program_pair();
   }
   std::cout << "\n" << best_and_newest(checkpoints) << std::endl;

@@ -11,7 +11,7 @@
 #include "policy/tokenizer.h"
 #include "policy/transformer.h"
 #include "reward/client/verifier_client.h"
-#include "reward/reward_rule.h"
+#include "reward/stage_rewards.h"
 #include "rollout/decode_engine.h"
 #include "trainer/evaluation/evaluation.h"
 #include "trainer/experience/verdict_ledger.h"
@@ -39,7 +39,7 @@ class RunEvaluator {
     Curation& curation;
     VerifierClient* verifier = nullptr;  // null if nothing is to be verified
     VerdictLedger* ledger = nullptr;
-    const RewardFunction& reward;
+    const StageRewards& rewards;
     // Null on ranks other than 0:
     RunDirectory* directory = nullptr;
     RunLog* log = nullptr;
@@ -58,7 +58,8 @@ class RunEvaluator {
   void print_end(const CheckpointStore& checkpoints) const;
 
  private:
-  bool rewards() const { return !parts_.settings.stages.empty(); }
+  bool is_rewarded() const { return !parts_.settings.stages.empty(); }
+  const RewardFunction& reward() const;  // of the stage in progress, and before the first of that one
   void keep_what_fits();
   void open_folder();  // of what evaluations keep
   // Scores held-out tasks and keeps the responses as RUN/evaluations/FILE.jsonl.

@@ -124,7 +124,7 @@ MemoryBudget budget_of_run(const RunSettings& settings, const RunInputs& inputs,
       train(PassShape::largest(stage.updater.tokens_per_pack, longest.prompt_tokens, longest.program_tokens,
                                1, b));
     generate(stage.decoding, stage.tasks_per_step, stage.samples_per_task, longest.prompt_tokens);
-    reference |= trains && stage.updater.surrogate.kl_reference == KlReference::kInitial;
+    reference |= trains && is_frozen_copy(stage.updater.surrogate.kl_reference);
   }
   // With adapters it shares the frozen weights.
   if (reference && !settings.policy.lora)

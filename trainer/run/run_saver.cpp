@@ -156,7 +156,7 @@ void RunSaver::write_summary() const {
                             {"parameters", parts_.policy.config().parameter_count()},
                             {"trained_parameters", parts_.policy.trained().layout().parameter_count()},
                             {"policy_version", state.policy_version},
-                            {"reward", parts_.reward.rule_name()},
+                            {"reward", parts_.rewards.rule_names()},
                             {"held_out", nlohmann::json::object()},
                             {"seconds", nlohmann::json::object()}};
   summary["best_checkpoint"] = store_->best_name();

@@ -8,7 +8,7 @@
 #include "common/clock.h"
 #include "policy/tokenizer.h"
 #include "policy/transformer.h"
-#include "reward/reward_rule.h"
+#include "reward/stage_rewards.h"
 #include "trainer/experience/verdict_ledger.h"
 #include "trainer/ranks/placement.h"
 #include "trainer/run/checkpoints/checkpoint_store.h"
@@ -32,7 +32,7 @@ class RunSaver {
     PolicyUpdater* updater = nullptr;  // null on ranks that do not train
     const Curation& curation;
     VerdictLedger* ledger = nullptr;  // null if there are no verdicts
-    const RewardFunction& reward;
+    const StageRewards& rewards;
     // Null on ranks other than 0:
     RunDirectory* directory = nullptr;
     RunLog* log = nullptr;

@@ -48,6 +48,7 @@ struct StageSettings {
   DecodingSettings decoding;
   UpdaterSettings updater;
   ImitationSettings imitation;
+  std::filesystem::path reward_file;  // empty: the run's
 
   int64_t responses_per_step() const { return tasks_per_step * samples_per_task; }
 };
@@ -96,7 +97,7 @@ struct RunSettings {
   std::vector<StageSettings> stages;
   CurationSettings curation;
   EvaluationSettings evaluation;
-  std::filesystem::path reward_file;     // may be empty where there is no stage, so that nothing is rewarded
+  std::filesystem::path reward_file;     // of stages without their own; may be empty where there is none
   double checkpoint_every_s = 60;        // besides one after each phase; 0: only those
   bool checkpoint_in_background = true;  // from a copy in host memory; else the run waits
   int64_t keep_checkpoints = 2;          // of those within phases

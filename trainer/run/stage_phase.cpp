@@ -26,6 +26,7 @@ class StagePhase : public Phase {
       : Phase(name, context.settings.stages[index].steps),
         context_(context),
         settings_(context.settings.stages[index]),
+        reward_(context.rewards.of_stage(index)),
         replay_(context.settings.replay),
         own_rollouts_(context.settings.directory / "rollouts"),
         other_rollouts_(context.settings.replay.rollouts / "rollouts"),
@@ -49,17 +50,18 @@ class StagePhase : public Phase {
   }
 
   std::optional<Stage> stage() const override { return settings_.stage; }
+  const RewardFunction* reward() const override { return &reward_; }
   int64_t responses_per_step() const override { return settings_.responses_per_step(); }
 
   void begin() override {
     BICRL_CHECK(context_.verifier || !replay_.verifies(), "stage ", name(), " needs a verifier");
-    const bool needs_reference =
-        replay_.updates() && settings_.updater.surrogate.kl_reference == KlReference::kInitial;
+    const KlReference reference = settings_.updater.surrogate.kl_reference;
+    const bool needs_reference = replay_.updates() && is_frozen_copy(reference);
     if (context_.updater)
-      context_.updater->begin_phase(settings_.updater, needs_reference ? &context_.reference() : nullptr);
+      context_.updater->begin_phase(settings_.updater,
+                                    needs_reference ? &context_.reference(reference) : nullptr);
     if (context_.updater) take_known();
     curriculum_ = make_curriculum(settings_.curriculum, tasks_, mix_key(key_, "curriculum"), asked_before());
-    const RewardFunction& reward = context_.reward;
     verifier_ = std::make_unique<EpisodeVerifier>(
         context_.verifier, context_.ledger,
         VerificationSettings{
@@ -68,13 +70,13 @@ class StagePhase : public Phase {
                                           : VerdictSource::kNone,
             .progress =
                 context_.control.rank() == context_.placement.generator_of(0) ? name() + " verdicts" : "",
-            .needs_verdict = [&reward](const Episode& e) { return reward.needs_verdict(e.is_truncated()); },
+            .needs_verdict = [this](const Episode& e) { return reward_.needs_verdict(e.is_truncated()); },
             .stop_requested = context_.stop_requested,
             .straggler_deadline_s = replay_.updates() ? context_.settings.straggler_deadline_s : 0,
             .quarantine = &context_.curation.quarantine()});
     responses_ = std::make_unique<ResponseCollector>(context_.engine, settings_.decoding, *verifier_);
     collector_ = std::make_unique<ExperienceCollector>(
-        *responses_, context_.ledger, reward, context_.control, context_.placement,
+        *responses_, context_.ledger, reward_, context_.control, context_.placement,
         CollectorSettings{.prompt_style = context_.settings.tasks.prompt_style,
                           .scaffold = settings_.decoding.scaffold,
                           .samples_per_task = settings_.samples_per_task,
@@ -100,9 +102,9 @@ class StagePhase : public Phase {
     PhaseStep taken;
     taken.update = UpdateTotals(settings_.updater.objective->figures());
     taken.meaning = {.verified = replay_.verifies() || replay_.updates(),
-                     .reward_rule = context_.reward.rule_name(),
+                     .reward_rule = reward_.rule_name(),
                      .advantage = settings_.advantage,
-                     .clock = context_.reward.uses_times() ? context_.reward.clock() : ""};
+                     .clock = reward_.uses_times() ? reward_.clock() : ""};
     taken.seconds.rollout = collected.rollout_seconds;
     taken.seconds.verify_wait = collected.verify_wait_seconds;
     taken.verifier_queue = collected.verifier_queue;
@@ -358,6 +360,7 @@ class StagePhase : public Phase {
 
   PhaseContext context_;
   const StageSettings& settings_;
+  const RewardFunction& reward_;
   const ReplaySettings& replay_;
   RolloutStore own_rollouts_;
   RolloutStore other_rollouts_;

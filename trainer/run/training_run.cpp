@@ -41,14 +41,14 @@ LedgerScope ledger_scope(const RunSettings& settings, const std::string& verifie
 
 TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, const RunRanks& ranks,
                          VerifierClient* verifier, const std::string& verifier_basis,
-                         const RewardFunction& reward, RunDirectory* directory, const fs::path& checkpoint,
+                         const StageRewards& rewards, RunDirectory* directory, const fs::path& checkpoint,
                          std::function<bool()> stop_requested)
     : settings_(settings),
       ranks_(ranks),
       placement_(ranks.placement),
       control_(ranks.control),
       verifier_(verifier),
-      reward_(reward),
+      rewards_(rewards),
       directory_(directory),
       stop_requested_(std::move(stop_requested)),
       tokenizer_(std::move(inputs.tokenizer)),
@@ -56,7 +56,7 @@ TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, const Ru
       engine_(policy_, tokenizer_),
       tasks_(std::move(inputs.tasks)),
       pairs_(std::move(inputs.pairs)),
-      curation_(settings.curation, hash_hex(reward.resolved_yaml())) {
+      curation_(settings.curation) {
   expect_equal_on_ranks(control_, "shape of the policy", policy_.config().to_json_text());
   const auto hashes = hashes_of_inputs();
   for (const auto& [name, hash] : hashes) expect_equal_on_ranks(control_, name, hash);
@@ -101,7 +101,7 @@ void TrainingRun::make_parts(bool is_resumed) {
                                                          .curation = curation_,
                                                          .verifier = verifier_,
                                                          .ledger = ledger_.get(),
-                                                         .reward = reward_,
+                                                         .rewards = rewards_,
                                                          .directory = directory_,
                                                          .log = run_log_.get(),
                                                          .bring_weights = [this] { bring_weights(); },
@@ -115,7 +115,7 @@ void TrainingRun::make_parts(bool is_resumed) {
                                                       .updater = updater_.get(),
                                                       .curation = curation_,
                                                       .ledger = ledger_.get(),
-                                                      .reward = reward_,
+                                                      .rewards = rewards_,
                                                       .directory = directory_,
                                                       .log = run_log_.get()},
                                       progress_, is_resumed);
@@ -195,10 +195,10 @@ PhaseContext TrainingRun::context() {
           .updater = updater_.get(),
           .curation = curation_,
           .verifier = verifier_,
-          .reward = reward_,
+          .rewards = rewards_,
           .ledger = ledger_.get(),
           .bring_weights = [this] { bring_weights(); },
-          .reference = [this]() -> const Transformer& { return reference(); },
+          .reference = [this](KlReference kind) -> const Transformer& { return reference(kind); },
           .stop_requested = stop_requested_};
 }
 
@@ -217,33 +217,36 @@ std::vector<std::unique_ptr<Phase>> TrainingRun::make_phases() {
   return phases;
 }
 
-const Transformer& TrainingRun::reference() {
-  if (reference_) return *reference_;
-  int64_t first_stage = 0;
-  for (const auto& phase : progress_.phases) {
-    if (phase->name() != kWarmUpPhase && phase->steps() > 0) break;
-    ++first_stage;
-  }
-  if (policy_.has_adapters() && settings_.warm_up.steps == 0) {
-    reference_ = policy_.base();  // adapters that nothing has trained change nothing
-    return *reference_;
-  }
-  if (progress_.state.phase <= first_stage && progress_.state.step == 0) {
-    reference_ = policy_.has_adapters() ? policy_.frozen_copy() : policy_.clone();
-    return *reference_;
-  }
-  // The run goes on within reinforcement; what it began with lies in a checkpoint, or can be made again.
-  const fs::path warm_up = settings_.directory / "checkpoints" / kWarmUpPhase;
-  if (settings_.warm_up.steps > 0 && !fs::is_directory(warm_up))
-    throw InputError(concat(warm_up.string(), " is missing, and kl_reference=initial needs it"));
-  if (policy_.has_adapters()) {
-    reference_ = policy_.frozen_copy();
-    load_adapters(adapter_folder(warm_up), *reference_);
-    return *reference_;
-  }
-  reference_ =
-      first_policy(settings_, tokenizer_, settings_.warm_up.steps > 0 ? warm_up : fs::path(), control_);
-  return *reference_;
+const Transformer& TrainingRun::reference(KlReference kind) {
+  const auto& phases = progress_.phases;
+  const auto takes_steps = [](const auto& phase) { return phase->steps() > 0; };
+  const auto first_stage = std::ranges::find_if(
+      phases, [&](const auto& phase) { return phase->stage().has_value() && takes_steps(phase); });
+  const int64_t begun =
+      kind == KlReference::kStage ? progress_.state.phase : std::distance(phases.begin(), first_stage);
+  if (reference_ && reference_->phase == begun) return reference_->policy;
+  reference_.reset();  // before the next one takes its memory
+  const auto earlier = std::ranges::find_if(phases.rend() - begun, phases.rend(), takes_steps);
+  const std::string before = earlier == phases.rend() ? "" : (*earlier)->name();
+  reference_ = Reference{.phase = begun, .policy = policy_at_start(begun, before)};
+  return reference_->policy;
+}
+
+// `before`: the phase whose end is the start of phase number `phase`; empty: the run's start.
+Transformer TrainingRun::policy_at_start(int64_t phase, const std::string& before) const {
+  if (policy_.has_adapters() && before.empty())
+    return policy_.base();  // adapters that nothing has trained change nothing
+  if (progress_.state.phase <= phase && progress_.state.step == 0)
+    return policy_.has_adapters() ? policy_.frozen_copy() : policy_.clone();
+  // The run goes on within that phase or a later one; what it began with lies in a checkpoint, or can be made
+  // again.
+  const fs::path end = before.empty() ? fs::path() : settings_.directory / "checkpoints" / before;
+  if (!end.empty() && !fs::is_directory(end))
+    throw InputError(concat(end.string(), " is missing, and kl_reference needs it"));
+  if (!policy_.has_adapters()) return first_policy(settings_, tokenizer_, end, control_);
+  Transformer policy = policy_.frozen_copy();
+  load_adapters(adapter_folder(end), policy);
+  return policy;
 }
 
 void TrainingRun::resume(const fs::path& checkpoint) {
@@ -252,6 +255,7 @@ void TrainingRun::resume(const fs::path& checkpoint) {
   if (state.phase < 0 || progress_.has_ended())
     throw InputError(concat(checkpoint.string(), ": the run has no phase number ", state.phase));
   Phase& phase = progress_.phase();
+  if (phase.reward()) curation_.reward_by(StageRewards::basis(*phase.reward()));
   // After a phase's last step only its evaluation is left, which asks for no state.
   if (state.step < phase.steps()) {
     phase.begin();
@@ -297,6 +301,7 @@ RunEnd TrainingRun::run_phases() {
     if (!begun) {
       progress_.seconds_before = 0;
       if (stopping()) return RunEnd::kStopped;
+      if (phase.reward()) curation_.reward_by(StageRewards::basis(*phase.reward()));
       phase.begin();
       state.phase_state = phase.state();
     }

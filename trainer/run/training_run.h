@@ -21,7 +21,7 @@
 #include "policy/tokenizer.h"
 #include "policy/transformer.h"
 #include "reward/client/verifier_client.h"
-#include "reward/reward_rule.h"
+#include "reward/stage_rewards.h"
 #include "rollout/decode_engine.h"
 #include "trainer/experience/verdict_ledger.h"
 #include "trainer/inputs/run_inputs.h"
@@ -48,7 +48,7 @@ class TrainingRun {
   // `verifier_basis` is its common_grading_basis().
   // `checkpoint` is where to go on; empty at the start.
   TrainingRun(const RunSettings& settings, RunInputs inputs, const RunRanks& ranks, VerifierClient* verifier,
-              const std::string& verifier_basis, const RewardFunction& reward, RunDirectory* directory,
+              const std::string& verifier_basis, const StageRewards& rewards, RunDirectory* directory,
               const std::filesystem::path& checkpoint, std::function<bool()> stop_requested);
 
   // Throws Error if a phase cannot go on (too many masked responses, a policy that is no longer finite);
@@ -69,7 +69,8 @@ class TrainingRun {
   void make_parts(bool is_resumed);  // that step, evaluate and save
   void print_start() const;
   std::map<std::string, std::string> hashes_of_inputs() const;  // of what is read besides the configuration
-  const Transformer& reference();                               // see PhaseContext
+  const Transformer& reference(KlReference kind);               // see PhaseContext
+  Transformer policy_at_start(int64_t phase, const std::string& before) const;
   RunEnd run_phases();
   // False if the run was asked to stop; all of it that counts is saved then.
   bool run_phase(Phase& phase);
@@ -88,13 +89,17 @@ class TrainingRun {
   Placement placement_;
   ControlPlane& control_;
   VerifierClient* verifier_;
-  const RewardFunction& reward_;
+  const StageRewards& rewards_;
   RunDirectory* directory_;
   std::function<bool()> stop_requested_;
   Tokenizer tokenizer_;
   Transformer policy_;
   DecodeEngine engine_;  // of this rank; a rank that trains gives its memory back after each use
-  std::optional<Transformer> reference_;
+  struct Reference {
+    int64_t phase = 0;  // the number of the one that it begins
+    Transformer policy;
+  };
+  std::optional<Reference> reference_;
   TaskPool tasks_;
   std::vector<PairSet> pairs_;
   std::unique_ptr<PolicyUpdater> updater_;  // null on ranks that do not train

@@ -87,9 +87,9 @@ PolicyUpdater::PolicyUpdater(Transformer& policy, at::Tensor allowed, UpdaterSet
       pass_(make_scored_pass(policy, allowed_, recompute)) {}
 
 void PolicyUpdater::begin_phase(UpdaterSettings settings, const Transformer* reference) {
-  BICRL_CHECK(settings.surrogate.kl_reference != KlReference::kInitial || reference, "no reference policy");
+  BICRL_CHECK(!is_frozen_copy(settings.surrogate.kl_reference) || reference, "no reference policy");
   settings_ = std::move(settings);
-  reference_ = settings_.surrogate.kl_reference == KlReference::kInitial ? reference : nullptr;
+  reference_ = is_frozen_copy(settings_.surrogate.kl_reference) ? reference : nullptr;
   reference_pass_ = nullptr;
   optimizer_.set(settings_.optimizer);
   if (settings_.optimizer.moments == MomentsAtStart::kReset) optimizer_.reset();

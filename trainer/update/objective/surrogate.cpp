@@ -35,8 +35,10 @@ SurrogateSettings SurrogateSettings::from_config(const ConfigSection& section, d
   s.kl_weight = section.real("kl_weight", s.kl_weight, 0);
   const auto kl = section.choice("kl_estimator", "k3", {"k1", "k2", "k3"});
   s.kl_estimator = kl == "k1" ? KlEstimator::kK1 : kl == "k2" ? KlEstimator::kK2 : KlEstimator::kK3;
-  const auto reference = section.choice("kl_reference", "behaviour", {"behaviour", "initial"});
-  s.kl_reference = reference == "initial" ? KlReference::kInitial : KlReference::kBehaviour;
+  const auto reference = section.choice("kl_reference", "behaviour", {"behaviour", "initial", "stage"});
+  s.kl_reference = reference == "initial" ? KlReference::kInitial
+                   : reference == "stage" ? KlReference::kStage
+                                          : KlReference::kBehaviour;
   const auto normaliser = section.choice("normaliser", "tokens", {"tokens", "sequences", "constant"});
   s.normaliser = normaliser == "tokens"      ? Normaliser::kTokens
                  : normaliser == "sequences" ? Normaliser::kSequences

@@ -16,9 +16,11 @@ namespace bicrl {
 // d times that of logp_new.
 enum class KlEstimator { kK1, kK2, kK3 };
 
-// What the policy is held near to: the policy that sampled, or the one with which reinforcement began. The
-// former is the policy itself at the first update of a step, where the gradient of the divergence is zero.
-enum class KlReference { kBehaviour, kInitial };
+// What the policy is held near to: the policy that sampled, or a frozen copy of the one with which
+// reinforcement or the present stage began. The first is the policy itself at the first update of a step,
+// where the gradient of the divergence is zero.
+enum class KlReference { kBehaviour, kInitial, kStage };
+constexpr bool is_frozen_copy(KlReference reference) { return reference != KlReference::kBehaviour; }
 
 // What the sum of token losses is divided by: the update's scored tokens; its responses, each averaged over
 // its own scored tokens; or its responses times a constant number of tokens (as published).
