@@ -72,6 +72,7 @@ const char* const kRules[] = {
     "rule: speedup\nspeedup_weight: 0",
     "rule: profile\nspeedup_weight: 0\ncoverage_weight: 1",
     "rule: milestone\nfaster_than_eager: 1",
+    "rule: progress",
     "rule: pass_rate",
     "rule: pass_rate\nspeedup_weight: 0.5\nnative_only: true",
     "rule: composite\nrules:\n  - rule: milestone\n  - {rule: profile, weight: 0.5}",
@@ -108,6 +109,34 @@ Verdict any_verdict(RandomStream& random) {
 }
 
 }  // namespace
+
+TEST_CASE("progress: the step that a program has come to") {
+  const RewardFunction progress = rule("rule: progress");
+  CHECK_FALSE(progress.uses_times());
+  const auto failed_in = [&](const std::string& reached, const std::string& fault_class) {
+    Verdict v = fault(fault_class);
+    v.reached = reached;
+    return value(progress, v);
+  };
+  CHECK(failed_in("extract", "extract") == 0);
+  CHECK(failed_in("compile", "compile") == 0.05);
+  CHECK(failed_in("record", "record") == 0.1);
+  CHECK(failed_in("run", "illegal_access") == 0.15);
+  CHECK(value(progress, graded(false, 0, 5)) == 0.2);
+  CHECK(value(progress, graded(false, 4, 5)) == 0.2);
+  CHECK(value(progress, graded(true, 5, 5)) == 1);
+  // What only seems to answer comes to no step.
+  for (const char* fault_class :
+       {"framework_fallback", "dead_kernel", "protocol", "library_call", "host_read"})
+    CHECK(failed_in("run", fault_class) == 0);
+  Verdict unconfirmed = graded(false, 5, 5);
+  unconfirmed.fault_class = "unconfirmed";
+  CHECK(value(progress, unconfirmed) == 0);
+  CHECK(progress.evaluate(graded(true, 5, 5), false).terms == std::vector<RewardTerm>{{"progress", 1}});
+  CHECK_THAT(refusal("rule: progress\ncompiled: 0.01"),
+             ContainsSubstring("must not be less than 'extracted'"));
+  CHECK_THAT(refusal("rule: progress\ncorrect: 0.2"), ContainsSubstring("must be greater than 'ran'"));
+}
 
 TEST_CASE("milestone: the steps of CUDA Agent") {
   const RewardFunction milestone = rule("rule: milestone\nfaster_than_both: 3");

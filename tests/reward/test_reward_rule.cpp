@@ -217,11 +217,10 @@ TEST_CASE("every rule has a floor under the deviation of a group, and a file may
 }
 
 TEST_CASE("unknown rules and parameters are refused with their place") {
-  CHECK_THAT(
-      refusal("rule: binery"),
-      ContainsSubstring(
-          "reward.yaml:1: rule: expected one of binary, composite, milestone, pass_rate, profile, speedup") &&
-          ContainsSubstring("did you mean binary?"));
+  CHECK_THAT(refusal("rule: binery"),
+             ContainsSubstring("reward.yaml:1: rule: expected one of binary, composite, milestone, "
+                               "pass_rate, profile, progress, speedup") &&
+                 ContainsSubstring("did you mean binary?"));
   CHECK_THAT(refusal(""), ContainsSubstring("rule: is required and missing"));
   CHECK_THAT(refusal("rule: binary\ncorect: 1"),
              ContainsSubstring("reward.yaml:2: unknown key corect; did you mean correct?"));
