@@ -32,7 +32,8 @@ struct RunRecord {
 // How much of a run the page shows.
 struct ReportSize {
   size_t groups = 32;
-  size_t kernels = 60;  // with their programs
+  size_t responses = 1024;  // of those groups: of larger groups, fewer are shown
+  size_t kernels = 60;      // with their programs
 };
 
 // For a page of so many runs.
