@@ -92,6 +92,11 @@ void read_run_file(RunRecord& run) {
   run.has_finished = flag_or(json, "finished", false);
   for (const auto& [key, value] : json.items())
     if (key != "finished" && (value.is_primitive())) run.facts.emplace_back(key, joined_text(value));
+  const nlohmann::json program = json.value("program", nlohmann::json());
+  run.commit = text_or(program, "commit");
+  run.facts.emplace_back("commit", run.commit.empty() ? "not recorded" : run.commit);
+  if (const std::string version = text_or(program, "version"); !version.empty())
+    run.facts.emplace_back("program version", version);
   if (json.contains("machine") && json["machine"].is_object())
     for (const auto& [key, value] : json["machine"].items())
       run.facts.emplace_back("machine: " + key, joined_text(value));

@@ -18,6 +18,7 @@ struct RunRecord {
   std::filesystem::path folder{};
   std::string name{};  // of the folder; of its parents too where runs share a name
   bool has_finished = false;
+  std::string commit{};  // of the program that ran last; empty where run.json does not say it
   std::string config_yaml{}, reward_yaml{};
   std::vector<std::pair<std::string, std::string>> facts{};  // "format", "machine", "checkpoint"
   std::vector<std::string> notices{};                        // sentences: what is missing, damaged or unusual

@@ -10,6 +10,7 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "common/gzip.h"
+#include "report/page/page.h"
 #include "report/run_record.h"
 #include "tests/report/run_writer.h"
 #include "tests/support/support.h"
@@ -127,6 +128,24 @@ TEST_CASE("run of another version is read, and the page says so") {
   CHECK(run.steps.rows() == 5);
   CHECK(says(run, "another version"));
   CHECK(says(run, "99"));
+}
+
+TEST_CASE("commit of the program that ran is a fact of the run, or said to be unknown") {
+  const testing::TemporaryFolder folder;
+  write_small_run(folder.path());
+  const auto commit_of = [&] {
+    for (const auto& [name, value] : read_run(folder.path()).facts)
+      if (name == "commit") return value;
+    return std::string();
+  };
+  CHECK(commit_of() == "not recorded");
+  write_file_atomically(
+      folder.path() / "run.json",
+      R"({"format":4,"finished":true,"program":{"version":"0.1.0","commit":"96ff9038abcd with changes"}})");
+  CHECK(commit_of() == "96ff9038abcd with changes");
+  CHECK_THAT(run_page({read_run(folder.path())}), ContainsSubstring("commit 96ff9038abcd with changes<"));
+  write_file_atomically(folder.path() / "run.json", R"({"format":4,"program":["x"]})");
+  CHECK(commit_of() == "not recorded");
 }
 
 TEST_CASE("empty folder and run without a step say so") {
