@@ -187,7 +187,7 @@ Html time_table(const RunRecord& run, nlohmann::json& data) {
     data.push_back({{"phase", visible_text(phase.name)}, {"step_seconds", steps}, {"parts", parts}});
   }
   if (rows.empty()) return {};
-  std::vector<std::string> heads = {"phase", "steps"};
+  std::vector<std::string> heads = {"phase", "all steps"};
   for (const TimePart& part : kTimeParts) heads.push_back(part.label);
   heads.push_back(kOtherTime);
   return table("Time of all steps of a phase", heads, rows);

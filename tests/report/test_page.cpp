@@ -211,6 +211,24 @@ TEST_CASE("page of ten thousand steps with long texts is smaller than 5 MB") {
   CHECK(page.size() <= 5'000'000);
 }
 
+TEST_CASE("axis of shares ends at none and at all") {
+  const testing::TemporaryFolder folder;
+  RunWriter run(folder.path());
+  for (int64_t step = 1; step <= 3; ++step)
+    run.add_step("end_to_end", step, 3,
+                 {{{.task = "a"}, {.task = "a"}, {.task = "a"}, {.task = "a", .outcome = "race"}}},
+                 {{"compile_rate", 1.0}, {"truncated_rate", 0.01 * static_cast<double>(step)}});
+  const std::string page = run_page({read_run(folder.path())});
+  for (const char* chart : {"correct_rate", "compile_rate", "truncated_rate"}) {
+    const size_t at = page.find(std::string("data-chart=\"") + chart);
+    REQUIRE(at != std::string::npos);
+    const std::string picture = page.substr(at, page.find("</svg>", at) - at);
+    CHECK(picture.find(">120 %<") == std::string::npos);
+    CHECK(picture.find(">−") == std::string::npos);
+    CHECK(count_of(picture, " %<") >= 2);
+  }
+}
+
 TEST_CASE("curated set needs a data card") {
   const testing::TemporaryFolder folder;
   CHECK_THROWS_AS(curated_page(folder.path()), InputError);
