@@ -12,6 +12,7 @@ namespace bicrl::report {
 namespace {
 
 constexpr size_t kMostTimeRows = 440;
+constexpr const char* kStart = "start";  // the evaluation before the first step
 
 double sum_of(const StepTable& steps, const std::string& name) {
   double sum = 0;
@@ -42,15 +43,14 @@ Html tiles_of(const RunRecord& run) {
   const auto change = [&](const char* name, Estimate first, Estimate last, Unit unit,
                           const std::string& since) {
     if (last.is_known)
-      tiles +=
-          tile(name, figure_text(last.value, unit),
-               concat("95 % interval ", interval_text(last, unit),
-                      first.is_known ? concat("; ", figure_text(first.value, unit), " after ", since) : ""));
+      tiles += tile(name, figure_text(last.value, unit),
+                    concat("95 % interval ", interval_text(last, unit),
+                           first.is_known ? concat("; ", figure_text(first.value, unit), " ", since) : ""));
   };
   const auto [first, last] = ends_of(run);
   if (last) {
-    std::string since = first->phase;
-    std::ranges::replace(since, '_', ' ');
+    const std::string since =
+        first->name == kStart ? "at the start" : concat("after ", readable_name(first->phase));
     change("Correct, held out", first->correct_rate(), last->correct_rate(), Unit::kShare, since);
     change("Speed-up, held out", first->geomean_speedup(), last->geomean_speedup(), Unit::kFactor, since);
     change("Faster than eager", first->fast_1_rate(), last->fast_1_rate(), Unit::kShare, since);
@@ -121,6 +121,11 @@ Html evaluation_table(const std::vector<RunRecord>& runs) {
     }
   if (rows.empty()) return {};
   return element("h3", literal("Before and after, on held-out tasks")) +
+         element(
+             "p", {{"class", "lead"}},
+             literal(
+                 "Below each figure its 95&nbsp;% interval. fast₁ and fast₂ are shares that are correct and "
+                 "more than once, or twice, as fast as eager PyTorch.")) +
          table("Evaluations with 95 % intervals",
                {"after", "responses", "compile", "correct", "speed-up", "fast₁", "fast₂", "reward",
                 "novel technique"},
@@ -313,7 +318,7 @@ SectionParts overview_section(const std::vector<RunRecord>& runs, const RunAxis&
         element(
             "p", {{"class", "lead"}},
             literal("Each phase's steps from left to right. Diamonds are evaluations on held-out tasks, with "
-                    "their 95 % intervals. Choose a point to open the nearest group of responses.")) +
+                    "their 95&nbsp;% intervals. Choose a point to open the nearest group of responses.")) +
         element("div", {{"class", "grid"}}, grid);
   parts.markup += evaluation_table(runs);
   for (const RunRecord& run : runs)

@@ -229,6 +229,18 @@ TEST_CASE("axis of shares ends at none and at all") {
   }
 }
 
+TEST_CASE("axis of bytes has round numbers of their unit") {
+  const testing::TemporaryFolder folder;
+  RunWriter run(folder.path());
+  run.add_step("end_to_end", 1, 1, {{{.task = "a"}}}, {{"memory_peak_bytes", 779.0 * 1024 * 1024}});
+  const std::string page = run_page({read_run(folder.path())});
+  const size_t at = page.find("data-chart=\"memory_peak_bytes");
+  REQUIRE(at != std::string::npos);
+  const std::string picture = page.substr(at, page.find("</svg>", at) - at);
+  for (const char* tick : {">200 MiB<", ">600 MiB<", ">800 MiB<"})
+    CHECK_THAT(picture, ContainsSubstring(tick));
+}
+
 TEST_CASE("curated set needs a data card") {
   const testing::TemporaryFolder folder;
   CHECK_THROWS_AS(curated_page(folder.path()), InputError);
